@@ -9,6 +9,7 @@
 #include "core/base/memorylimit.h"
 #include "core/base/standardstreams.h"
 #include "core/engine/inputs.h"
+#include "core/engine/precision.h"
 #include "core/ops/threads.h"
 
 #include <fmt/format.h>
@@ -43,6 +44,21 @@ void Context::answer(const nlohmann::ordered_json& result) const
     std::istringstream lines(base::jsonOut(result, 2));
     for (std::string line; std::getline(lines, line);) {
         base::sayLine(line);
+    }
+}
+
+execute::Precision Context::runPrecision(const engine::LoadedModel& model) const
+{
+    if (precision == "auto") {
+        return engine::precisionOf(model);
+    }
+    return precision == "double" ? execute::Precision::Double : execute::Precision::Float;
+}
+
+void warn(const std::vector<std::string>& sentences)
+{
+    for (const std::string& sentence : sentences) {
+        base::sayErrorLine("retrograde-cli: warning: " + sentence);
     }
 }
 
@@ -141,8 +157,10 @@ CLI::App* addVerb(CLI::App& program, Context& context, const std::string& name, 
     verb->add_flag("--quiet", context.quiet, "No messages and no progress");
     verb->add_option("--threads", context.threads, "Threads to compute with (default: all)")
         ->check(CLI::Range(1, 1024));
-    verb->add_option("--precision", context.precision, "float (default) or double")
-        ->check(CLI::IsMember({"float", "double"}));
+    verb->add_option("--precision", context.precision,
+                     "auto (default): float64 where the model has float64 values, else float32, narrower types rounded "
+                     "to; float: float32, also for float64 values; double: float64, and nothing is rounded")
+        ->check(CLI::IsMember({"auto", "float", "double"}));
     verb->add_option("--memory", context.memory,
                      "What tensors may take: bytes such as 8GB or 1.5GiB, or a share of the machine's memory such as "
                      "50% (default 80%)");

@@ -21,7 +21,7 @@ struct Context
     bool json = false;
     bool quiet = false;
     int threads = 0; ///< 0 = as many as the machine has
-    std::string precision = "float";
+    std::string precision = "auto";
     std::string memory; ///< what tensors may take, as written; empty = the usual share of the machine's memory
     int exitCode = 0;
     std::vector<std::string> arguments; ///< of the program, its own name first
@@ -29,10 +29,8 @@ struct Context
     /// Threads that the process computes with.
     [[nodiscard]] int usedThreads() const;
 
-    [[nodiscard]] execute::Precision runPrecision() const
-    {
-        return precision == "double" ? execute::Precision::Double : execute::Precision::Float;
-    }
+    /// What a model is computed in: as --precision says, else as its types say.
+    [[nodiscard]] execute::Precision runPrecision(const engine::LoadedModel& model) const;
     /// A line for people: standard output, or standard error when --json asked for a clean standard output; nothing
     /// with --quiet.
     void say(const std::string& line) const;
@@ -41,6 +39,10 @@ struct Context
     /// Stage and share on a terminal's standard error; silent elsewhere.
     [[nodiscard]] engine::StageProgress progress() const;
 };
+
+/// Sentences for people on standard error, each as a warning; also with --quiet: what was asked for is not what is
+/// done.
+void warn(const std::vector<std::string>& sentences);
 
 /// Exit code of docs/cli.md for an error.
 [[nodiscard]] int exitCodeOf(base::ErrorCode code);

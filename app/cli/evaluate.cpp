@@ -58,7 +58,7 @@ Result<engine::ExplainRequest> questionOf(const Context& context, const Evaluate
     RETRO_TRY(request.start, engine::parseStart(options.start));
     const std::string fallback = model.card && !model.card->composite.empty() ? model.card->composite : "auto";
     request.composite = options.composite.empty() ? fallback : options.composite;
-    request.precision = context.runPrecision();
+    request.precision = context.runPrecision(model);
     request.preparation = options.model.pictureOptions(model);
     return request;
 }

@@ -113,7 +113,7 @@ Result<engine::ExplainRequest> questionOf(const Context& context, const ExplainO
     if (options.forwarding.isAsked()) {
         RETRO_TRY(request.forwarding, options.forwarding.wish());
     }
-    request.precision = context.runPrecision();
+    request.precision = context.runPrecision(model);
     request.checkpoints = options.checkpoints;
     request.stopAtCheckpoints = options.stopAtCheckpoints;
     request.goesOnWhenNotFinite = options.goesOn;
@@ -162,14 +162,6 @@ Result<engine::ExplainRequest> requestOf(const Context& context, const ExplainOp
         request.record = request.keepValues = true; // what decided in its tables follows from the run
     }
     return request;
-}
-
-/// Also with --quiet: what was asked for is not what is done.
-void warn(const std::vector<std::string>& sentences)
-{
-    for (const std::string& sentence : sentences) {
-        base::sayErrorLine("retrograde-cli: warning: " + sentence);
-    }
 }
 
 Result<void> showRules(const Context& context, const ExplainOptions& options, const engine::LoadedModel& model,

@@ -87,6 +87,7 @@ Result<Gradients> fromTape(const Context& context, const engine::LoadedModel& mo
                            const engine::GradientRequest& request)
 {
     RETRO_TRY(engine::GradientResult result, engine::gradient(model, request, {}, context.progress()));
+    warn(result.warnings);
     return Gradients{result.model,
                      std::move(result.target),
                      std::move(result.gradients),
@@ -165,6 +166,7 @@ Result<Gradients> recorded(const Context& context, const engine::LoadedModel& mo
         RETRO_TRY(question.forwarding, options.forwarding.wish());
     }
     RETRO_TRY(engine::ExplainResult result, engine::explain(model, question, {}, context.progress()));
+    warn(result.warnings);
     RETRO_CHECK(trace::writeRun(options.runFile, *result.run));
     Gradients made{result.model,
                    std::move(result.target),
@@ -378,6 +380,7 @@ Result<void> gradModel(const Context& context, const GradOptions& options)
     RETRO_CHECK(checkOptions(options));
     RETRO_TRY(engine::LoadedModelPointer model, loadFor(options));
     RETRO_TRY(std::vector<tensor::Tensor> inputs, options.model.resolve(*model));
+    const execute::Precision precision = context.runPrecision(*model);
     if (options.parameters) {
         RETRO_TRY(engine::OpenedParameters opened, engine::openParameters(model, std::move(inputs)));
         model = std::move(opened.model);
@@ -385,7 +388,7 @@ Result<void> gradModel(const Context& context, const GradOptions& options)
     }
     RETRO_TRY(const engine::TargetRequest target, targetOf(*model, options.target));
     RETRO_CHECK(engine::chosenInputs(*model->graph(), options.from));
-    const engine::GradientRequest request{std::move(inputs), target, context.runPrecision(), options.from};
+    const engine::GradientRequest request{std::move(inputs), target, precision, options.from};
     if (options.listsRules) {
         return listGradientRules(context, *model, request);
     }

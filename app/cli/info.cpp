@@ -2,6 +2,7 @@
 #include "app/cli/context.h"
 #include "app/cli/rewritetext.h"
 #include "core/base/hash.h"
+#include "core/engine/precision.h"
 #include "core/engine/symbolicshapes.h"
 #include "core/formats/modelfile.h"
 #include "core/graph/graphbuilder.h"
@@ -107,6 +108,9 @@ ordered_json infoJson(const engine::LoadedModel& model)
     info["nodes"] = graph.nodeCount();
     info["operators"] = operatorCounts(graph);
     info["parameters"] = parameterCount(graph);
+    const execute::Precision precision = engine::precisionOf(model);
+    info["precision"] = tensor::nameOf(execute::dtypeOf(precision));
+    info["rounded_to"] = engine::roundedTypes(*model.graph(), precision);
     info["structural_hash"] = base::hex(graph::structuralHash(graph));
     info["rewrites"] = rewritesJson(model.rewritten);
     info["no_rewrite"] = rewrite::switchedOff(model.rewritten.options);
@@ -171,6 +175,8 @@ void sayInfo(const Context& context, const engine::LoadedModel& model, const ord
         context.say(fmt::format("{:<12} {:>5} × {}", "", count, op));
     }
     context.say(fmt::format("{:<12} {}", "parameters", parameterCount(graph)));
+    context.say(
+        fmt::format("{:<12} {}", "computed in", engine::precisionText(*model.graph(), engine::precisionOf(model))));
     sayRewrites(context, model.rewritten, isDiff);
     for (const std::string& name : rewrite::switchedOff(model.rewritten.options)) {
         context.say(fmt::format("{:<12} {}", "switched off", name));

@@ -160,7 +160,7 @@ base::Result<void> runCase(Context& context, const LutOptions& options)
     engine::LutRunOptions how;
     how.backend = backendFor(options);
     how.path = options.path == "documented" ? lut::Path::Documented : lut::Path::Fused;
-    how.isDouble = context.runPrecision() == execute::Precision::Double;
+    how.isDouble = context.precision == "double";
     how.threads = context.threads;
     RETRO_TRY(how.scratchLimit, scratchBytes(options.scratch));
     RETRO_TRY(const engine::LutRun run, engine::runLutCase(given, how));

@@ -27,10 +27,9 @@ base::Result<void> runModel(const Context& context, const RunOptions& options)
     RETRO_TRY(const std::vector<tensor::Tensor> inputs, options.model.resolve(*model));
     RETRO_TRY(const base::FolderLock lock, holdFolder(options.outputFolder));
     RETRO_TRY(const engine::ForwardOutputs result,
-              engine::runForward(*model, inputs, context.runPrecision(), {}, context.progress()));
-    for (const std::string& line : result.leftOut) { // also with --quiet: not every output is there
-        base::sayErrorLine("retrograde-cli: warning: " + line);
-    }
+              engine::runForward(*model, inputs, context.runPrecision(*model), {}, context.progress()));
+    warn(result.leftOut);
+    warn(result.warnings);
     const graph::Graph& graph = *model->graph();
     const std::vector<std::string> names = engine::fileNames(graph);
     nlohmann::ordered_json files = nlohmann::ordered_json::array();
@@ -38,8 +37,10 @@ base::Result<void> runModel(const Context& context, const RunOptions& options)
         const base::ValueId id = *graph.findValue(result.names[i]);
         const auto path = std::filesystem::path(options.outputFolder) / (names[id.index()] + ".npy");
         RETRO_CHECK(tensor::writeNpy(path, result.outputs[i]));
-        files.push_back(
-            {{"output", graph.value(id).name}, {"file", path.string()}, {"shape", result.outputs[i].shape()}});
+        files.push_back({{"output", graph.value(id).name},
+                         {"file", path.string()},
+                         {"type", tensor::nameOf(result.outputs[i].dtype())},
+                         {"shape", result.outputs[i].shape()}});
         if (!context.json) {
             context.say(fmt::format("{}  {}  {}", graph.value(id).name, tensor::toText(result.outputs[i].shape()),
                                     path.string()));
@@ -48,6 +49,8 @@ base::Result<void> runModel(const Context& context, const RunOptions& options)
     if (context.json) {
         context.answer({{"outputs", files},
                         {"left_out", result.leftOut},
+                        {"precision", tensor::nameOf(execute::dtypeOf(context.runPrecision(*model)))},
+                        {"warnings", result.warnings},
                         {"seconds", {{"load", model->seconds}, {"forward", result.seconds}}},
                         {"peak_bytes", result.peakBytes}});
     }

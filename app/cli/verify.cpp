@@ -37,7 +37,7 @@ Result<engine::VerifyRequest> requestOf(const Context& context, const VerifyOpti
     RETRO_TRY(request.target, engine::parseTarget(isOfCard ? model.card->target : options.target,
                                                   model.card ? model.card->labels : std::vector<std::string>()));
     request.composite = options.composite;
-    request.precision = context.runPrecision();
+    request.precision = context.runPrecision(model);
     request.hasShadow = options.shadow == "double";
     request.seed = options.seed;
     return request;

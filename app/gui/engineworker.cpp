@@ -17,6 +17,7 @@
 #include "core/engine/compare.h"
 #include "core/engine/inputs.h"
 #include "core/engine/oraclecheck.h"
+#include "core/engine/precision.h"
 #include "core/formats/cardwriter.h"
 #include "core/formats/scores.h"
 #include "core/lrp/ruleoverride.h"
@@ -145,6 +146,7 @@ Result<engine::ExplainRequest> requestOf(ExplainJob& job)
     RETRO_TRY(request.target, engine::parseTarget(job.target));
     RETRO_TRY(request.start, engine::parseStart(job.start));
     request.composite = job.compositeOrUsual();
+    request.precision = engine::precisionOf(*job.model);
     request.checkpoints = job.checkpoints;
     request.stopAtCheckpoints = job.stopsAtCheckpoints && !job.checkpoints.empty();
     request.goesOnWhenNotFinite = true; // the window shows where it began: that is what it is for

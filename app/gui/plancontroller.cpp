@@ -6,6 +6,7 @@
 #include "core/analysis/report.h"
 #include "core/engine/plan/plannedgradient.h"
 #include "core/engine/planning.h"
+#include "core/engine/precision.h"
 #include "views/common/numbertext.h"
 
 #include <algorithm>
@@ -98,6 +99,7 @@ Result<engine::JointPlanning> jointForInputs(ExplainJob& job, const engine::Targ
     engine::ExplainRequest question;
     RETRO_TRY(question.inputs, readInputs(job));
     question.target = target;
+    question.precision = engine::precisionOf(*job.model);
     return engine::plannedJoint(*job.model, question, stop);
 }
 

@@ -2,6 +2,7 @@
 #include "app/gui/questioncheck.h"
 
 #include "app/gui/engineworker.h"
+#include "core/engine/precision.h"
 #include "core/engine/runnablepart.h"
 #include "core/ops/registry.h"
 #include "views/common/heatmapimage.h"
@@ -96,6 +97,7 @@ views::QuestionCheck checkQuestion(ExplainJob job, const std::stop_token& stop)
     engine::ExplainRequest request;
     request.inputs = job.tensors;
     request.composite = job.compositeOrUsual();
+    request.precision = engine::precisionOf(*job.model);
     const auto target = engine::parseTarget(job.target);
     const auto value = target ? engine::targetValue(*target, *job.model->graph()) : target.error();
     request.target = target ? *target : engine::TargetRequest();

@@ -93,7 +93,7 @@ private:
         for (const tensor::Tensor& input : m_inputs) {
             types.push_back({input.dtype(), input.shape()});
         }
-        return execute::BoundModel::bind(graph, types, m_precision, inPrecision(m_inputs, m_precision), m_stop);
+        return execute::BoundModel::bind(graph, types, m_precision, inPrecision(*graph, m_inputs, m_precision), m_stop);
     }
 
     [[nodiscard]] base::Result<void> checkData(const graph::Graph& graph) const
@@ -289,13 +289,10 @@ base::Result<std::vector<FusedInRun>> fusedInRun(const LoadedModel& model, const
     return found;
 }
 
-std::vector<tensor::Tensor> inPrecision(const std::vector<tensor::Tensor>& inputs, execute::Precision precision)
+std::vector<tensor::Tensor> inPrecision(const graph::Graph& graph, const std::vector<tensor::Tensor>& inputs,
+                                        execute::Precision precision)
 {
-    std::vector<tensor::Tensor> converted;
-    for (const tensor::Tensor& input : inputs) {
-        converted.push_back(tensor::isFloating(input.dtype()) ? input.to(execute::dtypeOf(precision)) : input);
-    }
-    return converted;
+    return execute::inRun(graph, inputs, precision);
 }
 
 } // namespace retro::engine

@@ -52,8 +52,8 @@ struct FusedInRun
                                                                execute::Precision precision,
                                                                const std::stop_token& stop = {});
 
-/// The inputs with floating types replaced by the precision's.
-[[nodiscard]] std::vector<tensor::Tensor> inPrecision(const std::vector<tensor::Tensor>& inputs,
-                                                      execute::Precision precision);
+/// The inputs of a graph as a run has them: floating ones in the precision's type, rounded to the declared one.
+[[nodiscard]] std::vector<tensor::Tensor>
+inPrecision(const graph::Graph& graph, const std::vector<tensor::Tensor>& inputs, execute::Precision precision);
 
 } // namespace retro::engine

@@ -14,6 +14,7 @@
 #include "core/engine/numericalstop.h"
 #include "core/engine/plan/planevents.h"
 #include "core/engine/plan/savingsink.h"
+#include "core/engine/precision.h"
 #include "core/engine/prepare.h"
 #include "core/engine/programcache.h"
 #include "core/engine/requestcheck.h"
@@ -59,7 +60,21 @@ public:
         }
     }
 
+    /// What is not finite may come from a type of the model, which the error then says.
     Result<ExplainResult> run()
+    {
+        Result<ExplainResult> result = pass();
+        const bool isOverflow = !result.ok() && result.error().code == base::ErrorCode::Engine && m_forward;
+        if (isOverflow && m_forward->overflow) {
+            base::Error error = result.error();
+            error.message += "; " + overflowWarning(m_result.model->graph(), m_forward->overflow);
+            return error;
+        }
+        return result;
+    }
+
+private:
+    Result<ExplainResult> pass()
     {
         base::MemoryAccount::tensors().resetPeak();
         std::optional<tensor::StoragePool::Use> pool;
@@ -100,7 +115,6 @@ public:
         return std::move(m_result);
     }
 
-private:
     Result<ExplainResult> wholePass()
     {
         m_inputPass.reset();
@@ -169,6 +183,9 @@ private:
         m_policy = m_request.engine == EngineKind::Oracle ? execute::SavePolicy::All : m_request.save;
         RETRO_CHECK(findCourse());
         RETRO_CHECK(forwardWith(keptBeside(values)));
+        if (std::string warning = overflowWarning(graph, m_forward->overflow); !warning.empty()) {
+            m_result.warnings.push_back(std::move(warning));
+        }
         m_result.outputs = m_forward->outputs;
         m_result.secondsForward = watch.seconds();
         for (std::size_t i = 0; i < values.size(); ++i) {
@@ -198,7 +215,8 @@ private:
     // The forward pass of the explanation before, when it is of the same inputs; else one is made.
     Result<void> forwardWith(const std::vector<base::ValueId>& alsoKept)
     {
-        std::vector<tensor::Tensor> inputs = m_inputs = inPrecision(m_request.inputs, m_request.precision);
+        std::vector<tensor::Tensor> inputs = m_inputs =
+            inPrecision(m_result.model->graph(), m_request.inputs, m_request.precision);
         if (keepsPass()) {
             m_last = m_cache->lastPass().get();
             m_result.forwardReused = m_last != nullptr && m_last->isOf(m_result.model, inputs, m_policy, alsoKept);

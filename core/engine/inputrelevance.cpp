@@ -78,7 +78,7 @@ void dropUnwanted(const ExplainRequest& request, ExplainResult& result)
 
 void multiplyByInputs(const ExplainRequest& request, ExplainResult& result)
 {
-    const auto inputs = inPrecision(request.inputs, request.precision);
+    const auto inputs = inPrecision(result.model->graph(), request.inputs, request.precision);
     const auto ids = result.model->graph().inputs();
     for (std::size_t i = 0; i < ids.size(); ++i) {
         Tensor& relevance = result.relevance[ids[i].index()];

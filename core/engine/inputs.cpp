@@ -219,6 +219,9 @@ Result<Tensor> fitted(Tensor data, const graph::Value& input)
     if (input.shape && input.shape->empty() && data.size() == 1) {
         data = data.reshaped({});
     }
+    if (input.dtype == tensor::DType::BFloat16 && data.dtype() == tensor::DType::UInt16) {
+        return Tensor(input.dtype, data.shape(), data.strides(), data.offset(), data.storage()); // its bits
+    }
     if (data.dtype() == input.dtype || (tensor::isFloating(data.dtype()) && tensor::isFloating(input.dtype))) {
         return data;
     }

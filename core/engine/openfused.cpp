@@ -95,8 +95,7 @@ private:
     [[nodiscard]] Result<void> findBodies()
     {
         if (!m_bodies) {
-            RETRO_TRY(m_bodies, fusedInRun(m_model, inPrecision(m_request.inputs, m_request.precision),
-                                           m_request.precision, m_stop));
+            RETRO_TRY(m_bodies, fusedInRun(m_model, m_request.inputs, m_request.precision, m_stop));
         }
         return {};
     }
@@ -113,8 +112,10 @@ private:
             return {};
         }
         RETRO_TRY(m_rules, lrp::assignRules(m_result.composite, *m_result.model, m_model.rewritten.fused));
-        RETRO_TRY(m_forward, execute::forward(m_result.model, inPrecision(m_request.inputs, m_request.precision),
-                                              execute::SavePolicy::All, m_stop));
+        RETRO_TRY(m_forward,
+                  execute::forward(m_result.model,
+                                   inPrecision(m_result.model->graph(), m_request.inputs, m_request.precision),
+                                   execute::SavePolicy::All, m_stop));
         return {};
     }
 
@@ -223,8 +224,7 @@ std::vector<ComposedNode> composedNodes(const LoadedModel& model, const execute:
 Result<std::vector<ComposedNode>> composedNodes(const LoadedModel& model, const ExplainRequest& request,
                                                 const ExplainResult& result, const std::stop_token& stop)
 {
-    RETRO_TRY(std::vector<FusedInRun> bodies,
-              fusedInRun(model, inPrecision(request.inputs, request.precision), request.precision, stop));
+    RETRO_TRY(std::vector<FusedInRun> bodies, fusedInRun(model, request.inputs, request.precision, stop));
     std::vector<ComposedNode> nodes;
     for (FusedInRun& fused : bodies) {
         nodes.push_back({fused.node, std::move(fused.members)});

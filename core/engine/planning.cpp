@@ -4,6 +4,7 @@
 #include "core/analysis/orders.h"
 #include "core/analysis/report.h"
 #include "core/base/cancel.h"
+#include "core/engine/precision.h"
 #include "core/execute/boundmodel.h"
 #include "core/lrp/gradientparts.h"
 
@@ -82,7 +83,7 @@ Result<PlanningGraph> boundGraph(const LoadedModel& model, const SymbolSizes& si
     InputTypes inputs(*model.graph(), sizes);
     RETRO_TRY(const std::vector<ops::TensorType> types, inputs.types());
     RETRO_TRY(const std::shared_ptr<const BoundModel> bound,
-              BoundModel::bind(model.graph(), types, execute::Precision::Float, {}, stop));
+              BoundModel::bind(model.graph(), types, precisionOf(model), {}, stop));
     RETRO_TRY(PlanningGraph result, planningGraphOf(*bound, outputs));
     result.warnings.insert(result.warnings.begin(), inputs.warnings().begin(), inputs.warnings().end());
     return result;

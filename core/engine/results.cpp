@@ -7,6 +7,7 @@
 #include "core/engine/forwarding/forwardedpass.h"
 #include "core/engine/forwarding/forwardingjson.h"
 #include "core/engine/lutdecisions.h"
+#include "core/engine/precision.h"
 #include "core/engine/runfacts.h"
 #include "core/engine/uniquenames.h"
 #include "core/ops/algebra.h"
@@ -276,6 +277,9 @@ ordered_json summaryJson(const LoadedModel& model, const ExplainRequest& request
         summary["plan_saving"] = savingJson(*result.planSaving, result.model->graph());
     }
     summary["precision"] = tensor::nameOf(execute::dtypeOf(request.precision));
+    if (const auto rounded = roundedTypes(result.model->graph(), request.precision); !rounded.empty()) {
+        summary["rounded_to"] = rounded;
+    }
     summary["nodes"] = result.nodes;
     summary["steps"] = result.counts.visits;
     summary["events"] = result.counts.events;

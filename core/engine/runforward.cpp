@@ -4,6 +4,7 @@
 #include "core/base/mappedfile.h"
 #include "core/base/memoryaccount.h"
 #include "core/engine/binding.h"
+#include "core/engine/precision.h"
 #include "core/engine/stopwatch.h"
 #include "core/execute/forward.h"
 
@@ -29,12 +30,17 @@ base::Result<ForwardOutputs> runForward(const LoadedModel& model, const std::vec
             progress("forward", done, total);
         }
     };
-    RETRO_TRY(execute::ForwardResult result, execute::forward(bound, inPrecision(inputs, precision),
+    RETRO_TRY(execute::ForwardResult result, execute::forward(bound, inPrecision(bound->graph(), inputs, precision),
                                                               execute::SavePolicy::Nothing, std::move(stop), report));
     RETRO_CHECK(base::checkMappedFiles());
-    made.outputs = std::move(result.outputs);
     made.seconds = watch.seconds();
     made.peakBytes = base::MemoryAccount::tensors().peak();
+    for (std::size_t i = 0; i < result.outputs.size(); ++i) {
+        made.outputs.push_back(bound->inModelType(bound->graph().outputs()[i], result.outputs[i]));
+    }
+    if (std::string warning = overflowWarning(bound->graph(), result.overflow); !warning.empty()) {
+        made.warnings.push_back(std::move(warning));
+    }
     return made;
 }
 

@@ -9,9 +9,11 @@ namespace retro::engine
 /// Results of a forward pass alone.
 struct ForwardOutputs
 {
-    std::vector<tensor::Tensor> outputs; ///< per output that could be computed
-    std::vector<std::string> names;      ///< of those, as the graph names them
-    std::vector<std::string> leftOut;    ///< what could not run, and why; empty = all outputs are there
+    /// Per output that could be computed, in the type that it has in the model.
+    std::vector<tensor::Tensor> outputs;
+    std::vector<std::string> names;    ///< of those, as the graph names them
+    std::vector<std::string> leftOut;  ///< what could not run, and why; empty = all outputs are there
+    std::vector<std::string> warnings; ///< for people: a value that its type in the model could not hold
     double seconds = 0;
     std::int64_t peakBytes = 0;
 };

@@ -4,6 +4,7 @@
 #include "core/engine/explain.h"
 #include "core/execute/boundmodel.h"
 #include "core/graph/graphbuilder.h"
+#include "core/ops/numbertypes.h"
 #include "core/tensor/checkedshape.h"
 
 #include <fmt/format.h>
@@ -89,7 +90,9 @@ Result<std::shared_ptr<const execute::BoundModel>> bindRun(const trace::Run& run
 {
     RETRO_TRY(const std::shared_ptr<const Graph> graph, withAllConstants(run.graph, stop));
     const bool isDouble = run.facts.precision == "float64";
-    const execute::Precision precision = isDouble ? execute::Precision::Double : execute::Precision::Float;
+    const execute::Precision wide =
+        ops::computesInFloat64(*graph) ? execute::Precision::Declared : execute::Precision::Double;
+    const execute::Precision precision = isDouble ? wide : execute::Precision::Float;
     std::vector<ops::TensorType> types;
     std::vector<Tensor> inputs;
     for (const ValueId input : graph->inputs()) {

@@ -10,6 +10,8 @@
 #include "core/execute/trackedvalues.h"
 #include "core/graph/placeholder.h"
 #include "core/ops/bind/bindcheck.h"
+#include "core/ops/kernel/roundnumbers.h"
+#include "core/ops/numbertypes.h"
 #include "core/ops/registry.h"
 #include "core/ops/runoperator.h"
 #include "core/ops/shape/known.h"
@@ -26,7 +28,25 @@ namespace retro::execute
 
 tensor::DType dtypeOf(Precision precision)
 {
-    return precision == Precision::Double ? tensor::DType::Float64 : tensor::DType::Float32;
+    return precision == Precision::Float ? tensor::DType::Float32 : tensor::DType::Float64;
+}
+
+Precision insideOf(Precision precision) { return precision == Precision::Declared ? Precision::Double : precision; }
+
+std::vector<Tensor> inRun(const graph::Graph& graph, std::span<const Tensor> inputs, Precision precision)
+{
+    std::vector<Tensor> converted;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        if (!tensor::isFloating(inputs[i].dtype())) {
+            converted.push_back(inputs[i]);
+            continue;
+        }
+        converted.push_back(inputs[i].to(dtypeOf(precision)));
+        if (precision != Precision::Double && i < graph.inputs().size()) {
+            ops::roundNumbers(converted.back(), graph.value(graph.inputs()[i]).dtype);
+        }
+    }
+    return converted;
 }
 
 namespace
@@ -105,6 +125,7 @@ base::Result<std::shared_ptr<const BoundModel>> BoundModel::bind(std::shared_ptr
     auto model = std::make_shared<BoundModel>();
     model->m_precision = precision;
     model->m_types.resize(graph->valueCount());
+    model->m_numbers.resize(graph->valueCount());
     model->m_constants.resize(graph->valueCount());
     model->m_operators.resize(graph->nodeCount());
     model->m_graph = std::move(graph);
@@ -152,6 +173,7 @@ base::Result<void> BoundModel::takeInputs(std::span<const ops::TensorType> input
         }
         const bool floating = tensor::isFloating(inputTypes[i].dtype);
         m_types[inputs[i].index()] = {floating ? dtypeOf(m_precision) : inputTypes[i].dtype, inputTypes[i].shape};
+        m_numbers[inputs[i].index()] = m_graph->value(inputs[i]).dtype;
     }
     return {};
 }
@@ -185,6 +207,27 @@ bool staysNarrow(const Tensor& constant)
 
 } // namespace
 
+std::vector<tensor::DType> BoundModel::operandNumbers(NodeId node) const
+{
+    return m_precision == Precision::Double ? std::vector<tensor::DType>() : operandTypes(m_graph->node(node));
+}
+
+std::vector<tensor::DType> BoundModel::operandTypes(const graph::Node& node) const
+{
+    std::vector<tensor::DType> types;
+    for (const ValueId input : node.inputs) {
+        types.push_back(input.isValid() ? numbersOf(input) : tensor::DType::Bool); // an absent one decides nothing
+    }
+    return types;
+}
+
+Tensor BoundModel::inModelType(ValueId value, const Tensor& tensor) const
+{
+    const tensor::DType type = numbersOf(value);
+    const bool isKept = m_precision == Precision::Double || !ops::isWiderThan(tensor.dtype(), type);
+    return isKept ? tensor : tensor.to(type);
+}
+
 Tensor BoundModel::constant(ValueId value) const
 {
     const Tensor& stored = storedConstant(value);
@@ -204,6 +247,7 @@ void BoundModel::takeConstants()
             const tensor::DType floatType = dtypeOf(m_precision);
             m_constants[i] = staysNarrow(value.constant) ? value.constant : inRun(value.constant, floatType);
             m_types[i] = {tensor::isFloating(stored) ? floatType : stored, value.constant.shape()};
+            m_numbers[i] = value.dtype; // computed constants may be stored with more digits
         }
     }
 }
@@ -278,14 +322,17 @@ base::Result<void> BoundModel::bindNode(NodeId id, EarlyValues& early)
     }
     const NodeOperands operands(node, early);
     const base::MemoryAllowance allowance(allowanceFor(constants));
-    RETRO_TRY(auto op, ops::bind({*m_graph, id, node, types, constants, dtypeOf(m_precision), &operands}));
+    const std::vector<tensor::DType> numbers = operandNumbers(id);
+    RETRO_TRY(auto op, ops::bind({*m_graph, id, node, types, constants, dtypeOf(m_precision), &operands, numbers}));
     const std::vector<ops::TensorType>& outputs = op->outputTypes();
     RETRO_CHECK(expectMemory(node, outputs));
+    const std::vector<tensor::DType> made = ops::resultNumbers(node, operandTypes(node));
     for (std::size_t k = 0; k < std::min(outputs.size(), node.outputs.size()); ++k) {
         if (!node.outputs[k].isValid()) {
             continue; // an optional result that nobody asked for
         }
         m_types[node.outputs[k].index()] = outputs[k];
+        m_numbers[node.outputs[k].index()] = tensor::isFloating(outputs[k].dtype) ? made[k] : outputs[k].dtype;
     }
     RETRO_CHECK(keepKnownResults(node, *op, constants));
     m_operators[id.index()] = std::move(op);

@@ -20,14 +20,21 @@ using tensor::Tensor;
 
 class EarlyValues;
 
-/// Type that every floating value of a run has. Integer values keep their own.
+/// Type that every floating value of a run is stored in, and whose numbers it holds. Integer values keep their own.
 enum class Precision : std::uint8_t {
-    Float, ///< float32, oneDNN where it helps
-    Double ///< float64, reference templates only
+    Float,   ///< float32, oneDNN where it helps; what the model has in float16 or bfloat16 is rounded to it
+    Double,  ///< float64, reference templates only; nothing is rounded to a narrower type of the model
+    Declared ///< float64, for models that have it; what the model has in a narrower type is rounded to it
 };
 
-/// float32 or float64.
+/// float32 or float64: what is stored.
 [[nodiscard]] tensor::DType dtypeOf(Precision precision);
+/// The precision for the steps inside one operator, which keep all digits: Double for Declared.
+[[nodiscard]] Precision insideOf(Precision precision);
+
+/// Inputs (per graph input, in order) as a run has them: floating ones in the precision's type, rounded to the type
+/// that the graph declares.
+[[nodiscard]] std::vector<Tensor> inRun(const graph::Graph& graph, std::span<const Tensor> inputs, Precision precision);
 
 /// A graph whose shapes are known: one BoundOperator per node, a type per value, constants in the run's precision
 /// (float16 and bfloat16 weights stay as they are stored and are widened for each reader). Built once per (graph, input
@@ -53,6 +60,13 @@ public:
     /// Operator of a node (not an input).
     [[nodiscard]] const ops::BoundOperator& op(NodeId node) const { return *m_operators[node.index()]; }
     [[nodiscard]] const ops::TensorType& typeOf(ValueId value) const { return m_types[value.index()]; }
+    /// The element type that the value has in the model; typeOf() is what the run stores it in.
+    [[nodiscard]] tensor::DType numbersOf(ValueId value) const { return m_numbers[value.index()]; }
+    /// The same of a node's operands, for ops::BindContext; empty where results keep all digits of the run.
+    [[nodiscard]] std::vector<tensor::DType> operandNumbers(NodeId node) const;
+    /// A value in the type that it has in the model; as it is where the run holds more digits (Double) or fewer (a
+    /// float64 value under Float).
+    [[nodiscard]] Tensor inModelType(ValueId value, const Tensor& tensor) const;
     /// True for constants, and for integers that are known before the run.
     [[nodiscard]] bool isConstant(ValueId value) const { return m_constants[value.index()].isValid(); }
     /// Data of a constant in the run's precision; invalid for other values. Wide copies of float16 and bfloat16 weights
@@ -69,6 +83,7 @@ public:
 private:
     [[nodiscard]] base::Result<void> takeInputs(std::span<const ops::TensorType> inputTypes);
     void takeConstants();
+    [[nodiscard]] std::vector<tensor::DType> operandTypes(const graph::Node& node) const;
     [[nodiscard]] base::Result<void> bindNode(NodeId id, EarlyValues& early);
     [[nodiscard]] base::Result<void> keepKnownResults(const graph::Node& node, const ops::BoundOperator& op,
                                                       std::span<const Tensor> constants);
@@ -77,6 +92,7 @@ private:
     Precision m_precision = Precision::Float;
     std::vector<std::unique_ptr<ops::BoundOperator>> m_operators;
     std::vector<ops::TensorType> m_types;
+    std::vector<tensor::DType> m_numbers;
     std::vector<Tensor> m_constants;
     std::vector<bool> m_tracked;
     std::vector<Tensor> m_boundInputs;

@@ -87,7 +87,9 @@ private:
     std::vector<std::size_t> m_readers; // per value: reads that are still to come
 };
 
-base::Result<void> runOne(const BoundModel& model, const Overwriting& overwriting, NodeId id, LiveValues& values)
+/// Runs a node; `overflow` is written to by the first one whose result its type could not hold.
+base::Result<void> runOne(const BoundModel& model, const Overwriting& overwriting, NodeId id, LiveValues& values,
+                          std::optional<OverflowedValue>& overflow)
 {
     const graph::Node& node = model.graph().node(id);
     RETRO_TRY(std::vector<Tensor> operands,
@@ -96,7 +98,9 @@ base::Result<void> runOne(const BoundModel& model, const Overwriting& overwritin
     if (std::optional<Tensor> written = overwriting.run(id, operands)) {
         results.push_back(std::move(*written));
     } else {
-        results = model.op(id).forward(operands);
+        ops::Overflow beyond;
+        results = model.op(id).run(operands, &beyond);
+        overflow = overflow ? overflow : overflowOf(model, id, beyond);
     }
     operands.clear();
     for (std::size_t k = 0; k < std::min(results.size(), node.outputs.size()); ++k) {
@@ -180,20 +184,21 @@ base::Result<ForwardResult> run(const std::shared_ptr<const BoundModel>& model, 
         values.put(graph.inputs()[i], inputs[i]);
     }
     const std::size_t total = graph.nodeCount();
+    std::optional<OverflowedValue> overflow;
     for (std::size_t i = 0; i < total; ++i) {
         if (stop.stop_requested()) {
             return base::Error{base::ErrorCode::Cancelled, "stopped during the forward pass",
                                fmt::format("node {} of {}", i, total)};
         }
         RETRO_CHECK(base::caughtAt([&] { return ops::placeOf(graph.node(NodeId(i))); },
-                                   [&] { return runOne(*model, overwriting, NodeId(i), values); }));
+                                   [&] { return runOne(*model, overwriting, NodeId(i), values, overflow); }));
         report(progress, i + 1, total);
     }
     std::vector<Tensor> outputs;
     for (const ValueId output : graph.outputs()) {
         outputs.push_back(values.get(output));
     }
-    return ForwardResult{std::move(outputs), SavedValues(model, std::move(plan), store), store};
+    return ForwardResult{std::move(outputs), SavedValues(model, std::move(plan), store), store, overflow};
 }
 
 } // namespace

@@ -2,9 +2,11 @@
 #pragma once
 
 #include "core/execute/boundmodel.h"
+#include "core/execute/overflow.h"
 #include "core/execute/savedvalues.h"
 
 #include <functional>
+#include <optional>
 #include <stop_token>
 
 namespace retro::execute
@@ -22,6 +24,7 @@ struct ForwardResult
     std::vector<Tensor> outputs; ///< per graph output
     SavedValues saved;
     std::shared_ptr<const ValueStore> store; ///< of `saved`
+    std::optional<OverflowedValue> overflow; ///< where rounding to the types of the model made something infinite
 
     /// A graph output, or a value that was kept; invalid for others.
     [[nodiscard]] Tensor value(ValueId id) const;

@@ -65,7 +65,9 @@ std::unique_ptr<ops::BoundOperator> boundToBlock(const BoundModel& model, NodeId
         types.push_back({operand.type.dtype, operand.isSplit ? tensor::Shape{count} : operand.type.shape});
         constants.push_back(operand.constant);
     }
-    auto op = ops::bind({model.graph(), id, model.graph().node(id), types, constants, dtypeOf(model.precision())});
+    const std::vector<tensor::DType> numbers = model.operandNumbers(id);
+    auto op = ops::bind(
+        {model.graph(), id, model.graph().node(id), types, constants, dtypeOf(model.precision()), nullptr, numbers});
     const tensor::DType made = model.op(id).outputTypes().front().dtype;
     const bool isFlat = op.ok() && (*op)->outputTypes() == std::vector{TensorType{made, {count}}};
     return isFlat ? std::move(*op) : nullptr;
@@ -162,7 +164,7 @@ void Overwriting::runInBlocks(const Marked& marked, const std::vector<Tensor>& o
     for (std::int64_t begin = 0; begin < own.size(); begin += kBlock) {
         const std::int64_t count = std::min(kBlock, own.size() - begin);
         const Operator& op = count == kBlock ? marked.whole : marked.rest;
-        const Tensor result = op->forward(block(marked, operands, begin, count)).front().contiguous();
+        const Tensor result = op->run(block(marked, operands, begin, count)).front().contiguous();
         std::memcpy(memory + static_cast<std::size_t>(own.offset() + begin) * width, result.rawData(),
                     static_cast<std::size_t>(count) * width);
     }

@@ -46,7 +46,7 @@ base::Result<std::vector<Tensor>> runNode(const BoundModel& model, NodeId id, co
     return base::caughtAt([&node] { return ops::placeOf(node); },
                           [&]() -> base::Result<std::vector<Tensor>> {
                               RETRO_TRY(const std::vector<Tensor> operands, operandsOf(model, id, valueOf));
-                              return model.op(id).forward(operands);
+                              return model.op(id).run(operands);
                           });
 }
 

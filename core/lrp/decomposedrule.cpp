@@ -186,7 +186,7 @@ base::Result<RulePointer> bindBody(const Composite& composite, const BoundModel&
     for (const std::size_t slot : body.operands) {
         types.push_back(model.typeOf(model.graph().node(id).inputs[slot]));
     }
-    RETRO_TRY(const auto bound, BoundModel::bind(body.graph, types, model.precision()));
+    RETRO_TRY(const auto bound, BoundModel::bind(body.graph, types, execute::insideOf(model.precision())));
     Composite inner = composite;
     std::erase_if(inner.entries, [](const CompositeEntry& entry) { return entry.matcher.firstWeight; });
     RETRO_TRY(RuleAssignment rules, assignRules(inner, *bound, {}, {}, use));

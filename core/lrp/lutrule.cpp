@@ -89,7 +89,7 @@ public:
             return s;
         };
         if (m_share == TableShare::Gradient) {
-            const Tensor s = divide(context.op.forward(context.operands).front());
+            const Tensor s = divide(context.op.run(context.operands).front());
             return balance.closeAs(event::Cause::Gradient, timesGradient(context, s));
         }
         return balance.close(shared(context, divide, balance));

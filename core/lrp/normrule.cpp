@@ -68,7 +68,7 @@ public:
         }
         Balance balance(context);
         Tensor z =
-            context.outputs[0].isValid() ? context.outputs[0] : std::move(context.op.forward(context.operands).front());
+            context.outputs[0].isValid() ? context.outputs[0] : std::move(context.op.run(context.operands).front());
         algebra::DivisionAmounts amounts;
         Tensor s = balance.quotient(context.relevance[0], {std::move(z)}, m_stabiliser, amounts);
         balance.bookDivision(amounts);
@@ -131,7 +131,7 @@ private:
     [[nodiscard]] std::vector<Tensor> applyToElements(const RuleContext& context) const
     {
         Balance balance(context);
-        const std::vector<Tensor> z = context.op.forward(context.operands);
+        const std::vector<Tensor> z = context.op.run(context.operands);
         algebra::DivisionAmounts amounts;
         const Tensor s = balance.quotient(context.relevance[0], {z[0]}, m_stabiliser, amounts);
         balance.bookDivision(amounts);
@@ -147,7 +147,7 @@ private:
     {
         const auto& function = as<ops::Differentiable>(context.op.structure());
         Balance balance(context);
-        const std::vector<Tensor> z = context.op.forward(context.operands);
+        const std::vector<Tensor> z = context.op.run(context.operands);
         std::vector<Tensor> divided(context.relevance.size());
         for (std::size_t k = 0; k < divided.size(); ++k) {
             if (context.relevance[k].isValid()) {

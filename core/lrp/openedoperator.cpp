@@ -22,7 +22,9 @@ base::Result<std::unique_ptr<ops::BoundOperator>> openedOperator(const execute::
             constants[slot] = isOpen ? tensor::Tensor() : model.constant(node.inputs[slot]);
         }
     }
-    return ops::bind({model.graph(), id, node, types, constants, execute::dtypeOf(model.precision())});
+    const std::vector<tensor::DType> numbers = model.operandNumbers(id);
+    return ops::bind(
+        {model.graph(), id, node, types, constants, execute::dtypeOf(model.precision()), nullptr, numbers});
 }
 
 } // namespace retro::lrp

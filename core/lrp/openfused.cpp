@@ -87,7 +87,7 @@ base::Result<OpenedNode> openFused(const OpenRequest& request, const Composite& 
         types.push_back({operand.dtype(), operand.shape()});
     }
     OpenedNode opened;
-    RETRO_TRY(opened.model, execute::BoundModel::bind(request.members, types, request.precision));
+    RETRO_TRY(opened.model, execute::BoundModel::bind(request.members, types, execute::insideOf(request.precision)));
     RETRO_TRY(opened.rules, rulesOf(request, composite, *opened.model));
     RETRO_TRY(const execute::ForwardResult forward,
               execute::forward(opened.model, request.operands, execute::SavePolicy::All, stop));

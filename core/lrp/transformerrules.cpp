@@ -60,7 +60,7 @@ public:
             return balance.closeAs(event::Cause::Constant, onlySlot(context, 0, r.isValid() ? r : zeros(context)));
         }
         const Tensor& known = context.outputs[0];
-        Tensor y = known.isValid() ? known : context.op.forward(context.operands).front();
+        Tensor y = known.isValid() ? known : context.op.run(context.operands).front();
         algebra::DivisionAmounts amounts;
         const Tensor s = balance.quotient(r, {std::move(y)}, m_stabiliser, amounts);
         balance.bookDivision(amounts);

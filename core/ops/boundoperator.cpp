@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/boundoperator.h"
 
+#include "core/ops/kernel/roundnumbers.h"
+
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace retro::ops
 {
@@ -93,6 +97,21 @@ base::Result<std::vector<std::int64_t>> BindContext::constantInts(std::size_t sl
     const Tensor wide = data.to(tensor::DType::Int64).contiguous();
     const auto values = wide.span<std::int64_t>();
     return std::vector<std::int64_t>(values.begin(), values.end());
+}
+
+std::vector<Tensor> BoundOperator::run(std::span<const Tensor> operands, Overflow* overflow) const
+{
+    std::vector<Tensor> results = forward(operands);
+    for (std::size_t k = 0; k < std::min(results.size(), m_rounded.size()); ++k) {
+        if (!m_rounded[k] || !results[k].isValid()) {
+            continue;
+        }
+        const std::int64_t beyond = roundNumbers(results[k], *m_rounded[k]);
+        if (overflow != nullptr && beyond > 0 && overflow->count == 0) {
+            *overflow = {k, beyond};
+        }
+    }
+    return results;
 }
 
 } // namespace retro::ops

@@ -7,7 +7,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace retro::ops
@@ -64,6 +66,9 @@ struct BindContext
     tensor::DType floatType = tensor::DType::Float32;
     /// Where known() finds what is no constant; null when there is no such place.
     const OperandSource* source = nullptr;
+    /// Per operand: the type that it has in the model, whose numbers it holds (numbertypes.h). Empty: results keep all
+    /// digits of the run.
+    std::span<const tensor::DType> numbers = {};
 
     /// True when operand `slot` is given.
     [[nodiscard]] bool present(std::size_t slot) const
@@ -86,6 +91,13 @@ struct BindContext
     [[nodiscard]] base::Result<std::vector<std::int64_t>> constantInts(std::size_t slot) const;
 };
 
+/// What rounding the results of an operator did to them.
+struct Overflow
+{
+    std::size_t output = 0; ///< the first output that has such elements
+    std::int64_t count = 0; ///< its finite numbers beyond the largest of the type, which became infinite
+};
+
 /// An operator with its shapes, attributes and constants known: computes, differentiates, and says what it is.
 /// Immutable; used from the thread that runs. float32 may use oneDNN; float64 uses the reference templates.
 class BoundOperator
@@ -95,7 +107,19 @@ public:
 
     /// Types of all outputs, in order.
     [[nodiscard]] const std::vector<TensorType>& outputTypes() const { return m_outputTypes; }
-    /// Forward. `operands` by slot (constants included; absent optional ones invalid). Returns one tensor per output.
+    /// What a run computes: forward(), each floating result rounded to the numbers of the type that it has in the
+    /// model. `overflow` (may be null) is written to where finite numbers became infinite by that.
+    [[nodiscard]] std::vector<Tensor> run(std::span<const Tensor> operands, Overflow* overflow = nullptr) const;
+    /// The type whose numbers output `k` is rounded to; nothing where it keeps all digits of the run.
+    [[nodiscard]] std::optional<tensor::DType> roundedTo(std::size_t k) const
+    {
+        return k < m_rounded.size() ? m_rounded[k] : std::nullopt;
+    }
+    /// Says that results are rounded, by output; for ops::bind().
+    void roundTo(std::vector<std::optional<tensor::DType>> types) { m_rounded = std::move(types); }
+
+    /// Forward in all digits of the run: what run() rounds. `operands` by slot (constants included; absent optional
+    /// ones invalid). Returns one tensor per output.
     [[nodiscard]] virtual std::vector<Tensor> forward(std::span<const Tensor> operands) const = 0;
     /// Refuses data that an operator cannot work with (an index outside its axis); called before forward() in a run.
     /// Without it, forward() is safe, but its results mean nothing then. Errors: Input, without a place.
@@ -117,6 +141,9 @@ public:
 
 protected:
     std::vector<TensorType> m_outputTypes;
+
+private:
+    std::vector<std::optional<tensor::DType>> m_rounded; // empty: nothing is
 };
 
 } // namespace retro::ops

@@ -3,6 +3,8 @@
 
 #include "core/ops/bind/bindcheck.h"
 #include "core/ops/families.h"
+#include "core/ops/kernel/roundnumbers.h"
+#include "core/ops/numbertypes.h"
 #include "core/ops/runoperator.h"
 #include "core/ops/schema/schema.h"
 
@@ -200,6 +202,35 @@ base::Result<void> expectResultSizes(const BindContext& context, const BoundOper
     return {};
 }
 
+/// True when every element of the result is one of an operand of the same type: nothing is to be rounded.
+bool onlyMoves(const BindContext& context, const BoundOperator& op, tensor::DType made)
+{
+    const std::string& name = context.node.op;
+    const bool isMap = op.structure().kind() == StructureKind::ShapeMap;
+    return isMap && name != "Cast" && name != "CastLike" && name != "Pad" && // before opset 11 Pad had its own number
+           std::ranges::all_of(context.numbers, [made](tensor::DType operand) {
+               return !tensor::isFloating(operand) || operand == made;
+           });
+}
+
+/// Results that hold fewer numbers in the model than the run stores are rounded.
+void roundResults(const BindContext& context, BoundOperator& op)
+{
+    const std::vector<tensor::DType> types = resultNumbers(context.node, context.numbers);
+    std::vector<std::optional<tensor::DType>> rounded(std::min(types.size(), op.outputTypes().size()));
+    bool isAny = false;
+    for (std::size_t k = 0; k < rounded.size(); ++k) {
+        const tensor::DType stored = op.outputTypes()[k].dtype;
+        if (tensor::isFloating(stored) && isWiderThan(stored, types[k]) && !onlyMoves(context, op, types[k])) {
+            rounded[k] = types[k];
+            isAny = true;
+        }
+    }
+    if (isAny) {
+        op.roundTo(std::move(rounded));
+    }
+}
+
 } // namespace
 
 base::Result<std::unique_ptr<BoundOperator>> bind(const BindContext& context)
@@ -221,6 +252,9 @@ base::Result<std::unique_ptr<BoundOperator>> bind(const BindContext& context)
         return hasPlace ? std::move(bound) : base::within(std::move(bound).error(), placeOf(context.node));
     }
     RETRO_CHECK(expectResultSizes(context, **bound));
+    if (!context.numbers.empty()) {
+        roundResults(context, **bound);
+    }
     return bound;
 }
 

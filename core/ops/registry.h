@@ -35,7 +35,8 @@ inline constexpr std::int64_t kNewestOpset = 28;
 /// The declaration for an operator at an opset; nullptr when it is not implemented.
 [[nodiscard]] const OperatorDeclaration* find(std::string_view domain, std::string_view op, std::int64_t opset);
 /// Binds a node, or refuses it by name: operator, domain, opset, node, and what to do. Operands and results have at
-/// most kMaxElements elements each (core/ops/bind/bindcheck.h). Errors: Input; Memory for what is made while it is
+/// most kMaxElements elements each (core/ops/bind/bindcheck.h). Where the context has `numbers`, run() of the operator
+/// rounds its results to the types that they have in the model. Errors: Input; Memory for what is made while it is
 /// bound.
 [[nodiscard]] base::Result<std::unique_ptr<BoundOperator>> bind(const BindContext& context);
 

@@ -11,12 +11,12 @@ std::string placeOf(const graph::Node& node) { return fmt::format("node '{}' ({}
 base::Result<std::vector<Tensor>> runForward(const BoundOperator& op, const graph::Node& node,
                                              std::span<const Tensor> operands)
 {
-    return base::caughtAt([&node] { return placeOf(node); }, [&] { return op.forward(operands); });
+    return base::caughtAt([&node] { return placeOf(node); }, [&] { return op.run(operands); });
 }
 
 std::vector<Tensor> forwardOrFail(const BoundOperator& op, const graph::Node& node, std::span<const Tensor> operands)
 {
-    return base::placed([&node] { return placeOf(node); }, [&] { return op.forward(operands); });
+    return base::placed([&node] { return placeOf(node); }, [&] { return op.run(operands); });
 }
 
 } // namespace retro::ops

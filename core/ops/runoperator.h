@@ -12,7 +12,7 @@ namespace retro::ops
 /// A node in messages: "node 'conv1' (Conv)".
 [[nodiscard]] std::string placeOf(const graph::Node& node);
 
-/// op.forward(operands) for a node. Errors, with the node as their place: Memory; Engine where a shape would have led
+/// op.run(operands) for a node. Errors, with the node as their place: Memory; Engine where a shape would have led
 /// to wrong memory (base::guard).
 [[nodiscard]] base::Result<std::vector<Tensor>> runForward(const BoundOperator& op, const graph::Node& node,
                                                            std::span<const Tensor> operands);

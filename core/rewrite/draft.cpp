@@ -3,6 +3,7 @@
 
 #include "core/base/cancel.h"
 #include "core/graph/graphbuilder.h"
+#include "core/ops/numbertypes.h"
 #include "core/rewrite/addvalue.h"
 
 #include <fmt/format.h>
@@ -77,12 +78,17 @@ void Draft::copyValues()
 {
     m_values.reserve(m_before.valueCount());
     m_names.reserve(m_before.valueCount());
+    const std::vector<tensor::DType> types = ops::numberTypes(m_before); // files need not say those of results
     for (const Value& value : m_before.values()) {
         if (m_stop.stop_requested()) {
             return;
         }
+        const tensor::DType type = types[m_values.size()];
         m_values.push_back(value);
         m_names.insert(value.name);
+        if (value.kind == ValueKind::Result && tensor::isFloating(value.dtype) && tensor::isFloating(type)) {
+            m_values.back().dtype = type;
+        }
     }
 }
 
@@ -107,11 +113,12 @@ void Draft::removeNode(NodeId id)
     m_isRemoved[id.index()] = true;
 }
 
-void Draft::makeConstant(ValueId id, tensor::Tensor data)
+void Draft::makeConstant(ValueId id, tensor::Tensor data, tensor::DType declared)
 {
     Value& value = m_values[id.index()];
     value.kind = ValueKind::Constant;
     value.producer = NodeId();
+    value.dtype = declared;
     value.constant = std::move(data);
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/failure.h"
 #include "core/base/memorylimit.h"
+#include "core/ops/kernel/roundnumbers.h"
+#include "core/ops/numbertypes.h"
 #include "core/ops/registry.h"
 #include "core/rewrite/passes.h"
 #include "core/tensor/checkedshape.h"
@@ -38,14 +40,17 @@ public:
         if (m_draft.isRemoved(id) || !isFoldable(node)) {
             return false;
         }
-        const auto computed = base::caught([&]() -> base::Result<std::vector<Tensor>> { return compute(id); });
+        const std::vector<DType> types = ops::resultNumbers(node, operandTypes(node));
+        const auto computed = base::caught([&]() -> base::Result<std::vector<Tensor>> { return compute(id, types); });
         if (!computed.ok() || computed->empty()) { // without memory now, the run will say so
             return false;
         }
         const std::vector<Tensor>& results = *computed;
         for (std::size_t k = 0; k < node.outputs.size(); ++k) {
             if (node.outputs[k].isValid()) {
-                m_draft.makeConstant(node.outputs[k], results[k].contiguous());
+                const bool isFloat = tensor::isFloating(results[k].dtype());
+                const DType declared = isFloat ? types[k] : m_draft.value(node.outputs[k]).dtype;
+                m_draft.makeConstant(node.outputs[k], results[k].contiguous(), declared);
             }
         }
         m_draft.removeNode(id);
@@ -74,6 +79,16 @@ private:
         const bool makesOutput = std::any_of(node.outputs.begin(), node.outputs.end(),
                                              [&](ValueId id) { return !isMissing(id) && m_draft.isOutput(id); });
         return hasOperand && isConstant && !makesOutput;
+    }
+
+    /// The element types of the operands in the model.
+    [[nodiscard]] std::vector<DType> operandTypes(const graph::Node& node) const
+    {
+        std::vector<DType> types;
+        for (const ValueId id : node.inputs) {
+            types.push_back(id.isValid() ? m_draft.value(id).dtype : DType::Bool); // an absent one decides nothing
+        }
+        return types;
     }
 
     /// Float64 once an operand has that many digits, else float32.
@@ -124,7 +139,8 @@ private:
         return bound.ok() ? std::move(bound).value() : nullptr;
     }
 
-    std::vector<Tensor> compute(NodeId id)
+    /// `types` of the results in the model.
+    std::vector<Tensor> compute(NodeId id, std::span<const DType> types)
     {
         const graph::Node& node = m_draft.node(id);
         DType floats = floatType(node);
@@ -139,12 +155,19 @@ private:
         }
         std::vector<Tensor> results = op->forward(operands);
         const std::optional<DType> stored = isArithmetic(*op) ? std::nullopt : storedType(node);
-        for (Tensor& result : results) {
-            if (result.isValid() && isFloating(result.dtype())) {
-                result = stored ? result.to(*stored) : m_draft.kept(std::move(result), floats);
+        for (std::size_t k = 0; k < results.size(); ++k) {
+            if (results[k].isValid() && isFloating(results[k].dtype())) {
+                results[k] = stored ? results[k].to(*stored) : m_draft.kept(std::move(results[k]), floats);
+                results[k] = k < types.size() ? inModelType(std::move(results[k]), types[k]) : results[k];
             }
         }
         return results;
+    }
+
+    /// Rounded to the type that it has in the model, unless all digits are asked for.
+    [[nodiscard]] Tensor inModelType(Tensor result, DType type) const
+    {
+        return ops::isWiderThan(result.dtype(), type) && !m_draft.keepsDigits() ? result.to(type) : std::move(result);
     }
 
     /// True when results are floats that are computed, not moved.

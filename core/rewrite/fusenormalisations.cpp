@@ -151,7 +151,8 @@ ValueId scaleOf(Draft& draft, const Pattern& pattern, const Standardised& form)
     }
     tensor::TensorBuffer one(DType::Float64, {1});
     one.span<double>()[0] = form.factor;
-    return draft.addConstant(draft.node(pattern.root()).name + ".scale", std::move(one).freeze(), DType::Float32);
+    return draft.addConstant(draft.node(pattern.root()).name + ".scale", std::move(one).freeze(),
+                             draft.value(form.x).dtype);
 }
 
 graph::Attributes attributesOf(const Standardised& form) { return {{"axis", form.axis}, {"epsilon", form.epsilon}}; }

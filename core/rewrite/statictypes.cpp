@@ -98,7 +98,7 @@ private:
         for (std::size_t slot = 0; slot < constants.size(); ++slot) {
             isKnown = isKnown && (constants[slot].isValid() || !node.inputs[slot].isValid());
         }
-        return isKnown && op.check(constants).ok() ? op.forward(constants) : known;
+        return isKnown && op.check(constants).ok() ? op.run(constants) : known;
     }
 
     void take(const graph::Node& node, const ops::BoundOperator& op, std::span<const Tensor> constants)

@@ -42,6 +42,9 @@ Result<DType> typeOfCode(std::string_view code)
             return dtype;
         }
     }
+    if (code == "<V2" || code == "|V2") { // how NumPy writes an array of ml_dtypes.bfloat16
+        return DType::BFloat16;
+    }
     if (code.starts_with('>')) {
         return inputError("the type '" + std::string(code) +
                           "' is big endian, which is not read; convert it with NumPy: a.astype('<" +

@@ -2,6 +2,7 @@
 #include "tests/conformance/cases.h"
 
 #include "core/engine/inputs.h"
+#include "core/engine/precision.h"
 #include "core/engine/runforward.h"
 #include "core/formats/onnx.h"
 #include "core/tensor/npy.h"
@@ -159,11 +160,7 @@ Result<void> runCase(const Case& one)
 {
     RETRO_TRY(const engine::LoadedModelPointer model, engine::loadModel(one.model));
     RETRO_TRY(const std::vector<Tensor> inputs, inputsOf(one, *model->graph()));
-    // What is given in float64 is run as a user would run it, with --precision double.
-    const bool isWide =
-        std::any_of(inputs.begin(), inputs.end(), [](const Tensor& t) { return t.dtype() == tensor::DType::Float64; });
-    const auto precision = isWide ? execute::Precision::Double : execute::Precision::Float;
-    RETRO_TRY(const engine::ForwardOutputs result, engine::runForward(*model, inputs, precision));
+    RETRO_TRY(const engine::ForwardOutputs result, engine::runForward(*model, inputs, engine::precisionOf(*model)));
     return checkOutputs(one, *model->graph(), result.outputs);
 }
 

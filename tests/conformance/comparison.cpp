@@ -24,12 +24,6 @@ bool isClose(double actual, double expected, Tolerance tolerance)
     return std::abs(actual - expected) <= tolerance.absolute + tolerance.relative * std::abs(expected);
 }
 
-/// Floats may come in the run's precision; every other type must be the very one.
-bool sameType(DType actual, DType expected)
-{
-    return actual == expected || (tensor::isFloating(actual) && tensor::isFloating(expected));
-}
-
 std::string firstDifference(const Tensor& actual, const Tensor& expected, Tolerance tolerance)
 {
     std::int64_t wrong = 0;
@@ -68,7 +62,7 @@ std::string compare(const Tensor& actual, const Tensor& expected, Tolerance tole
         return fmt::format("the shape is [{}], not [{}]", tensor::toText(actual.shape()),
                            tensor::toText(expected.shape()));
     }
-    if (!sameType(actual.dtype(), expected.dtype())) {
+    if (actual.dtype() != expected.dtype()) {
         return fmt::format("the type is {}, not {}", tensor::nameOf(actual.dtype()), tensor::nameOf(expected.dtype()));
     }
     return firstDifference(actual, expected, tensor::isFloating(expected.dtype()) ? tolerance : Tolerance{0, 0});

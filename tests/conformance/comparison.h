@@ -18,8 +18,8 @@ struct Tolerance
 /// What ONNX's own runner grants, wider where a case computes in 16 bits or was published with few digits.
 [[nodiscard]] Tolerance toleranceOf(const std::string& caseName, tensor::DType expected);
 
-/// Empty when equal: shape, kind of type (integers and bool: the very type), every element; NaN equals NaN. Integers
-/// must agree exactly. Else what differs, with the first place.
+/// Empty when equal: shape, element type, every element; NaN equals NaN. Integers must agree exactly. Else what
+/// differs, with the first place.
 [[nodiscard]] std::string compare(const tensor::Tensor& actual, const tensor::Tensor& expected, Tolerance tolerance);
 
 } // namespace retro::conformance

@@ -164,7 +164,7 @@ Result<void> Subject::chooseInput(const LoadedModel& model, const std::string& w
     const graph::Graph& graph = m_model->graph();
     RETRO_TRY(m_at, positionOf(wanted));
     m_inputName = graph.value(graph.inputs()[m_at]).name;
-    m_input = inPrecision(m_question.inputs, m_question.precision)[m_at].contiguous();
+    m_input = inPrecision(m_model->graph(), m_question.inputs, m_question.precision)[m_at].contiguous();
     RETRO_CHECK(checkSamples(model));
     for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
         if (i != m_at && m_model->isTracked(graph.inputs()[i])) {
@@ -217,7 +217,7 @@ std::vector<Tensor> Subject::inputsWith(const Tensor& input) const
 
 Result<double> Subject::score(const Tensor& input) const
 {
-    const std::vector<Tensor> inputs = inPrecision(inputsWith(input), m_question.precision);
+    const std::vector<Tensor> inputs = inPrecision(m_model->graph(), inputsWith(input), m_question.precision);
     RETRO_TRY(const execute::ForwardResult result,
               execute::forward(m_model, inputs, execute::SavePolicy::Nothing, m_stop, {}, std::span(&m_value, 1)));
     const auto outputs = m_model->graph().outputs();

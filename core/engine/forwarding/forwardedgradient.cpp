@@ -300,7 +300,7 @@ Result<ForwardedGradient> forwardedGradient(std::shared_ptr<const execute::Bound
                                 bound.graph().value(target).name);
     }
     RETRO_TRY(made.plan, chooseForwarding(needs, wish));
-    const std::vector<Tensor> inputs = inPrecision(request.inputs, request.precision);
+    const std::vector<Tensor> inputs = inPrecision(bound.graph(), request.inputs, request.precision);
     RETRO_CHECK(execute::checkInputs(bound, inputs));
     base::MemoryAccount::tensors().resetPeak();
     Pass pass(needs, request, stop, observer, made);

@@ -7,7 +7,9 @@
 #include "core/engine/gradient/choseninputs.h"
 #include "core/engine/gradient/modelrules.h"
 #include "core/engine/numericalstop.h"
+#include "core/engine/precision.h"
 #include "core/engine/stopwatch.h"
+#include "core/execute/overflow.h"
 #include "core/execute/reachedvalues.h"
 #include "core/ops/algebra.h"
 
@@ -113,12 +115,19 @@ Result<GradientResult> gradient(std::shared_ptr<const execute::BoundModel> model
         progress("forward", 0, 1);
     }
     Stopwatch forward;
-    const std::vector<Tensor> inputs = inPrecision(request.inputs, request.precision);
+    const std::vector<Tensor> inputs = inPrecision(graph, request.inputs, request.precision);
     RETRO_TRY(tape::ModelTape made, tape::compileModel(result.model, inputs, gradientRule(result.model), stop));
     for (const base::ValueId output : graph.outputs()) {
         const Id cell = made.idOf[output.index()]; // an initializer that nothing reads has none
         result.outputs.push_back(cell == tape::ModelTape::kNowhere ? result.model->constant(output)
                                                                    : made.tape.cell(cell).value.only());
+    }
+    const auto overflow = execute::firstOverflow(*result.model, [&made](base::ValueId value) {
+        const Id cell = made.idOf[value.index()];
+        return cell == tape::ModelTape::kNowhere ? Tensor() : made.tape.cell(cell).value.only();
+    });
+    if (std::string warning = overflowWarning(graph, overflow); !warning.empty()) {
+        result.warnings.push_back(std::move(warning));
     }
     result.secondsForward = forward.seconds();
     const Stopwatch reverse;

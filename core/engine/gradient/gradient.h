@@ -28,6 +28,7 @@ struct GradientResult
 {
     std::shared_ptr<const execute::BoundModel> model;
     std::vector<tensor::Tensor> outputs; ///< per graph output
+    std::vector<std::string> warnings;   ///< for people: a value that its type in the model could not hold
     ResolvedTarget target;
     /// Per graph input; invalid for those that are not floating, or not asked for.
     std::vector<tensor::Tensor> gradients;

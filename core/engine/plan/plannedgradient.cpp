@@ -107,7 +107,7 @@ Result<PlannedGradient> plannedGradient(std::shared_ptr<const execute::BoundMode
         recorder.emplace(*made.program, made.chosen);
         recorder->listen(options);
     }
-    const std::vector<Tensor> inputs = inPrecision(request.inputs, request.precision);
+    const std::vector<Tensor> inputs = inPrecision(made.program->model().graph(), request.inputs, request.precision);
     RETRO_TRY(made.run, runtime::runPlan(*made.program, made.chosen.plan, inputs, half, options));
     results.fill(inputs);
     result.cells = made.program->graph().size();

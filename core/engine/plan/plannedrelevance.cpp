@@ -183,7 +183,7 @@ Result<PlannedRelevance> plannedRelevance(const LoadedModel& model, const Explai
     RETRO_TRY(made.chosen, choosePlan(*made.program, wish, options.stop));
     result.secondsBind = bindWatch.seconds();
 
-    const std::vector<Tensor> inputs = inPrecision(request.inputs, request.precision);
+    const std::vector<Tensor> inputs = inPrecision(result.model->graph(), request.inputs, request.precision);
     const ForwardPass pass{result.model, inputs, result.rules, options.stop};
     const auto startOf = [&](base::ValueId target, const Tensor& forward) -> Result<Tensor> {
         RETRO_TRY(const Tensor start, starts.at(pass, target, forward));

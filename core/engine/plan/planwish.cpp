@@ -25,7 +25,7 @@ Result<ChosenPlan> readPlan(const analysis::OpGraph& joint, const PlanWish& wish
     Result<schedule::Plan> plan = schedule::parsePlanJson(joint, std::move(text), wish.file.string());
     if (!plan.ok()) {
         base::Error error = plan.error();
-        error.message += "; a plan is of one graph: the same sizes of the inputs, precision float, the same order and "
+        error.message += "; a plan is of one graph: the same sizes of the inputs, precision auto, the same order and "
                          "target, a graph JSON without rewrites";
         return error;
     }

@@ -17,7 +17,7 @@ namespace
 {
 
 /// Shares of what started that may be missing in the ledger, by precision.
-double ledgerTolerance(execute::Precision precision) { return precision == execute::Precision::Double ? 1e-9 : 1e-4; }
+double ledgerTolerance(execute::Precision precision) { return precision == execute::Precision::Float ? 1e-4 : 1e-9; }
 
 /// The first value (in the order of values) whose relevance differs.
 Counterexample differingRelevance(const ExplainResult& a, const ExplainResult& b)

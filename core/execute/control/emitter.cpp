@@ -2,6 +2,7 @@
 #include "core/execute/control/emitter.h"
 
 #include "core/base/cancel.h"
+#include "core/ops/numbertypes.h"
 #include "core/ops/registry.h"
 #include "core/ops/runoperator.h"
 
@@ -49,7 +50,7 @@ LiveValue Emitter::addInput(const graph::Value& declared, const Tensor& data)
 {
     const ValueId id = m_builder.addInput(unique(declared.name), declared.dtype, declared.shape);
     const bool isFloat = tensor::isFloating(data.dtype());
-    return {id, isFloat ? data.to(dtypeOf(m_precision)) : data, false};
+    return {id, isFloat ? data.to(dtypeOf(m_precision)) : data, false, declared.dtype};
 }
 
 LiveValue Emitter::addConstant(const graph::Value& declared)
@@ -57,13 +58,14 @@ LiveValue Emitter::addConstant(const graph::Value& declared)
     const ValueId id = m_builder.addConstant(unique(declared.name), declared.constant);
     m_builder.declare(id, declared.dtype, declared.shape);
     const bool isFloat = tensor::isFloating(declared.constant.dtype());
-    return {id, isFloat ? declared.constant.to(dtypeOf(m_precision)) : declared.constant, true};
+    return {id, isFloat ? declared.constant.to(dtypeOf(m_precision)) : declared.constant, true, declared.dtype};
 }
 
 LiveValue Emitter::addConstant(const std::string& name, Tensor data)
 {
     const ValueId id = m_builder.addConstant(unique(name), data);
-    return {id, std::move(data), true};
+    const tensor::DType type = data.dtype();
+    return {id, tensor::isFloating(type) ? data.to(dtypeOf(m_precision)) : std::move(data), true, type};
 }
 
 Result<std::vector<LiveValue>> Emitter::run(const graph::Graph& source, base::NodeId id, graph::Node node,
@@ -73,11 +75,15 @@ Result<std::vector<LiveValue>> Emitter::run(const graph::Graph& source, base::No
     RETRO_CHECK(base::checkStop(m_stop));
     std::vector<ops::TensorType> types;
     std::vector<Tensor> data; // everything is known, so every operand may be read as a constant
+    std::vector<tensor::DType> numbers;
     for (const LiveValue& operand : operands) {
         types.push_back(typeOf(operand.data));
         data.push_back(operand.data);
+        numbers.push_back(operand.numbers);
     }
-    RETRO_TRY(const auto op, ops::bind({source, id, node, types, data, dtypeOf(m_precision)}));
+    const std::span<const tensor::DType> rounded =
+        m_precision == Precision::Double ? std::span<const tensor::DType>() : numbers;
+    RETRO_TRY(const auto op, ops::bind({source, id, node, types, data, dtypeOf(m_precision), nullptr, rounded}));
     RETRO_TRY(std::vector<Tensor> results, ops::runForward(*op, node, data));
     if (++m_nodes > m_mostNodes) {
         return base::inputError(fmt::format("with its loops written out the model has more than {} nodes; give a "
@@ -85,11 +91,13 @@ Result<std::vector<LiveValue>> Emitter::run(const graph::Graph& source, base::No
                                             m_mostNodes),
                                 fmt::format("node '{}' ({})", node.name, node.op));
     }
-    return addNode(std::move(node), operands, resultNames, std::move(results));
+    const std::vector<tensor::DType> made = ops::resultNumbers(node, numbers);
+    return addNode(std::move(node), operands, resultNames, std::move(results), made);
 }
 
 std::vector<LiveValue> Emitter::addNode(graph::Node node, std::span<const LiveValue> operands,
-                                        std::span<const std::string> names, std::vector<Tensor> results)
+                                        std::span<const std::string> names, std::vector<Tensor> results,
+                                        std::span<const tensor::DType> made)
 {
     node.inputs.clear();
     for (const LiveValue& operand : operands) {
@@ -102,7 +110,10 @@ std::vector<LiveValue> Emitter::addNode(graph::Node node, std::span<const LiveVa
         if (!names[k].empty() && k < results.size()) {
             value.id = m_builder.addResult(unique(names[k]));
             value.data = std::move(results[k]);
-            m_builder.declare(value.id, value.data.dtype(), std::nullopt);
+            const bool isFloat = tensor::isFloating(value.data.dtype()) && k < made.size();
+            value.numbers = isFloat ? made[k] : value.data.dtype();
+            const bool isWide = m_precision == Precision::Double; // whatever the model declares
+            m_builder.declare(value.id, isWide ? value.data.dtype() : value.numbers, std::nullopt);
         }
         node.outputs.push_back(value.id);
         values.push_back(std::move(value));

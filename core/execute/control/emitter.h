@@ -22,6 +22,7 @@ struct LiveValue
     ValueId id;
     Tensor data;
     bool isConstant = false;
+    tensor::DType numbers = tensor::DType::Bool; ///< the element type that it has in the model
 };
 
 /// Runs nodes one by one and writes them into a new graph. Names are made unique by a number behind them.
@@ -34,7 +35,7 @@ public:
     LiveValue addInput(const graph::Value& declared, const Tensor& data);
     /// A constant as a graph has it (the same tensor, its declared type).
     LiveValue addConstant(const graph::Value& declared);
-    /// A constant that the unrolling itself needs.
+    /// A constant that the unrolling itself needs, of the type that it has in the model.
     LiveValue addConstant(const std::string& name, Tensor data);
     /// Runs `node` on `operands` (invalid id = absent) and adds it; `resultNames` per output, empty = none. `source` is
     /// the graph that the node's own ids belong to, for messages. Errors as ops::bind.
@@ -61,7 +62,8 @@ public:
 private:
     [[nodiscard]] std::string unique(const std::string& wanted);
     [[nodiscard]] std::vector<LiveValue> addNode(graph::Node node, std::span<const LiveValue> operands,
-                                                 std::span<const std::string> names, std::vector<Tensor> results);
+                                                 std::span<const std::string> names, std::vector<Tensor> results,
+                                                 std::span<const tensor::DType> made);
 
     const graph::Graph& m_model;
     Precision m_precision;

@@ -258,9 +258,7 @@ Result<LiveValue> Walker::stack(const Values& parts, std::int64_t axis, const gr
         if (!bytes.ok()) {
             return base::within(bytes.error(), fmt::format("result '{}' of a loop that never runs", declared.name));
         }
-        const bool isFloat = tensor::isFloating(declared.dtype);
-        return m_emitter.addConstant(name,
-                                     Tensor::zeros(isFloat ? dtypeOf(m_emitter.precision()) : declared.dtype, shape));
+        return m_emitter.addConstant(name, Tensor::zeros(declared.dtype, shape));
     }
     const std::int64_t axes[] = {axis};
     const LiveValue where = m_emitter.addConstant(name + "/axis", Tensor::of<std::int64_t>({1}, axes));

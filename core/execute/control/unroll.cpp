@@ -190,8 +190,9 @@ Result<Unrolled> unroll(const graph::Graph& graph, std::span<const Tensor> input
     Emitter emitter(graph, precision, stop, mostNodes);
     Unrolled result;
     std::vector<LiveValue> values;
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-        values.push_back(emitter.addInput(graph.value(graph.inputs()[i]), inputs[i]));
+    const std::vector<Tensor> own = inRun(graph, inputs, precision);
+    for (std::size_t i = 0; i < own.size(); ++i) {
+        values.push_back(emitter.addInput(graph.value(graph.inputs()[i]), own[i]));
     }
     Walker walker(emitter, result.steps);
     RETRO_TRY(const Walker::Values outputs, walker.walk(graph, values, {}));

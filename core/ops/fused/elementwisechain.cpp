@@ -38,7 +38,7 @@ public:
     {
         return {blockwise(operands[0], [](const Functions& functions, Tensor x) {
             for (const auto& function : functions) {
-                x = function->forward(std::span(&x, 1)).front();
+                x = function->run(std::span(&x, 1)).front();
             }
             return x;
         })};
@@ -53,7 +53,7 @@ private:
     {
         std::vector<Tensor> values{x};
         for (const auto& function : functions) {
-            values.push_back(function->forward(std::span(&values.back(), 1)).front());
+            values.push_back(function->run(std::span(&values.back(), 1)).front());
         }
         Tensor product;
         for (std::size_t i = functions.size(); i-- > 0;) {
@@ -119,8 +119,8 @@ base::Result<Functions> functionsFor(const BindContext& context, std::size_t cou
     for (std::size_t i = 0; i < count; ++i) {
         RETRO_TRY(const Node node, functionNode(context, i));
         const Tensor none;
-        RETRO_TRY(auto function,
-                  bind({context.graph, context.id, node, std::span(&type, 1), std::span(&none, 1), context.floatType}));
+        RETRO_TRY(auto function, bind({context.graph, context.id, node, std::span(&type, 1), std::span(&none, 1),
+                                       context.floatType, nullptr, context.numbers}));
         const StructureKind kind = function->structure().kind();
         const bool isFunction = kind == StructureKind::ElementWise || kind == StructureKind::NoRelevance;
         if (!isFunction || function->outputTypes() != std::vector{type}) {

@@ -5,6 +5,7 @@
 #include "core/ops/lookup.h"
 #include "core/ops/shape/elementtype.h"
 #include "core/ops/shape/known.h"
+#include "core/tensor/wrapping.h"
 
 #include <fmt/format.h>
 
@@ -20,7 +21,8 @@ namespace
 using tensor::DType;
 using tensor::Shape;
 
-/// Another element type. Between floating types this is the identity: a run has one floating type.
+/// Another element type. Between floating types forward() is the identity: a run has one floating type, and run()
+/// rounds to what the type holds.
 class Cast final : public Operator<ShapeMap>, public TokenMap
 {
 public:
@@ -33,7 +35,7 @@ public:
     {
         const DType to = m_outputTypes[0].dtype;
         const bool isRounded = tensor::isNarrow(to) && to != m_from;
-        return {isRounded ? tensor::narrowed(operands[0], to, m_rounding) : operands[0].to(to)};
+        return {isRounded ? tensor::narrowed(operands[0], to, m_rounding) : tensor::toWrapped(operands[0], to)};
     }
     [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
     [[nodiscard]] Tensor carryBack(std::span<const Tensor> perOutput, std::size_t slot) const override

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Activations and elementary functions that the first list has not, limits and extremes.
+#include "core/ops/numbertypes.h"
 #include "core/tape/gradientgraph/emitrule.h"
-#include "core/tape/gradientgraph/floattypes.h"
 
 #include <array>
 #include <limits>
@@ -240,7 +240,7 @@ EmittedParts castBack(EmitSite& site)
     const tensor::DType from = site.types[0];
     const bool isSame = from == site.emit.floatType();
     EmittedParts parts(site.operands.size());
-    parts[0] = isSame ? site.up() : site.emit.node("Cast", {site.up()}, {{"to", onnxNumber(from)}});
+    parts[0] = isSame ? site.up() : site.emit.node("Cast", {site.up()}, {{"to", ops::onnxOfFloating(from)}});
     return parts;
 }
 

@@ -2,9 +2,9 @@
 #include "core/tape/gradientgraph/gradientgraph.h"
 
 #include "core/execute/reachedvalues.h"
+#include "core/ops/numbertypes.h"
 #include "core/tape/gradientgraph/applicable.h"
 #include "core/tape/gradientgraph/emitrule.h"
-#include "core/tape/gradientgraph/floattypes.h"
 #include "core/tape/gradientgraph/olderform.h"
 
 #include <fmt/format.h>
@@ -36,7 +36,7 @@ public:
     Writer(const execute::BoundModel& model, ValueId target, bool isJoined, std::span<const ValueId> from,
            const Names* read = nullptr)
         : m_model(model), m_graph(model.graph()), m_target(target), m_isJoined(isJoined), m_read(read),
-          m_builder(m_graph.name() + "-gradient"), m_types(floatTypes(m_graph)), m_copy(m_graph.valueCount()),
+          m_builder(m_graph.name() + "-gradient"), m_types(ops::numberTypes(m_graph)), m_copy(m_graph.valueCount()),
           m_sum(m_graph.valueCount()),
           m_isReached(execute::reachedValues(model, from.empty() ? m_graph.inputs() : from))
     {}
@@ -107,7 +107,8 @@ private:
     {
         const graph::Value& value = m_graph.value(id);
         if (value.kind == graph::ValueKind::Constant) {
-            return m_builder.addConstant(value.name, value.constant);
+            const bool isFloat = tensor::isFloating(value.constant.dtype()); // computed ones may hold more digits
+            return m_builder.addConstant(value.name, isFloat ? value.constant.to(value.dtype) : value.constant);
         }
         if (!m_isJoined) {
             m_made.forwarded.push_back(value.name);

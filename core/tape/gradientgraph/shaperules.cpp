@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/ops/numbertypes.h"
 #include "core/tape/gradientgraph/emitrule.h"
-#include "core/tape/gradientgraph/floattypes.h"
 
 #include <algorithm>
 #include <array>
@@ -177,7 +177,7 @@ ValueId summedByFlags(EmitSite& site, ValueId arrived, std::int64_t extent)
     Ints all(static_cast<std::size_t>(extent));
     std::iota(all.begin(), all.end(), 0);
     const ValueId flags = emit.node("Equal", {places, emit.ints(all)});
-    const ValueId factors = emit.node("Cast", {flags}, {{"to", onnxNumber(emit.floatType())}});
+    const ValueId factors = emit.node("Cast", {flags}, {{"to", ops::onnxOfFloating(emit.floatType())}});
     return emit.node("MatMul", {emit.swapLast(factors, 2), emit.reshape(arrived, {count, rest})});
 }
 

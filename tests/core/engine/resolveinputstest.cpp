@@ -46,6 +46,22 @@ private slots:
         QCOMPARE(row->front().shape().size(), std::size_t{1});
     }
 
+    /// NumPy has no bfloat16: uint16 holds its bits.
+    void bitsOfBfloat16()
+    {
+        graph::GraphBuilder builder("halves");
+        builder.setOpset("", 18);
+        builder.addOutput(builder.addInput("x", DType::BFloat16, std::vector<graph::Dimension>{{2, ""}}));
+        const QString file = m_folder.filePath("bits.npy");
+        const std::vector<double> bits{0x3fc0, 0xc020};
+        QVERIFY(tensor::writeNpy(file.toStdString(), Tensor::of<double>({2}, bits).to(DType::UInt16)).ok());
+        const auto read = engine::resolveInputs({file.toStdString()}, std::move(builder).build().value(), {}, {});
+        QVERIFY2(read.ok(), read.ok() ? "" : read.error().text().c_str());
+        QCOMPARE(read->front().dtype(), DType::BFloat16);
+        QCOMPARE(read->front().at(0), 1.5);
+        QCOMPARE(read->front().at(1), -2.5);
+    }
+
     void twoNumbersAreNone()
     {
         const QString file = m_folder.filePath("two.npy");

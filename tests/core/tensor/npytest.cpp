@@ -101,6 +101,21 @@ private slots:
         QVERIFY(back->bitEqual(Tensor::full(DType::Float32, {3}, -2.5)));
     }
 
+    /// numpy.save of an array of ml_dtypes.bfloat16 names its elements by their size alone.
+    void bfloatOfNumpyIsRead()
+    {
+        const Tensor bits = Tensor::full(DType::BFloat16, {3}, -2.5);
+        const Tensor plain(DType::UInt16, bits.shape(), bits.strides(), bits.offset(), bits.storage());
+        std::vector<std::byte> file = toNpy(plain);
+        std::string text(reinterpret_cast<const char*>(file.data()), file.size());
+        const std::size_t at = text.find("'<u2'");
+        QVERIFY(at != std::string::npos);
+        file[at + 2] = std::byte('V');
+        const Result<Tensor> back = parseNpy(file, "memory");
+        QVERIFY2(back.ok(), back.ok() ? "" : back.error().text().c_str());
+        QVERIFY(back->bitEqual(bits));
+    }
+
     void elementsStartAtAMultipleOf64()
     {
         for (std::int64_t i = 1; i < 2000; i *= 7) {

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the command line writes and says of models of float16 and float64.
+#include "core/base/file.h"
+#include "core/formats/onnx.h"
+#include "core/graph/graphbuilder.h"
+#include "tests/app/cli/cliprogram.h"
+
+#include <QtTest>
+
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QTemporaryDir>
+
+using namespace retro;
+using tensor::DType;
+using tensor::Tensor;
+using tests::Answer;
+using tests::cli;
+
+class ModelTypesVerbTest : public QObject
+{
+    Q_OBJECT
+    QTemporaryDir m_folder;
+
+    QString path(const QString& name) const { return m_folder.filePath(name); }
+
+    /// y = x · factor + factor.
+    QString model(const QString& name, DType type, double factor)
+    {
+        graph::GraphBuilder builder("line");
+        builder.setOpset("", 18);
+        const auto x = builder.addInput("x", type, tensor::Shape{2});
+        const auto c = builder.addConstant("c", Tensor::full(type, {}, factor));
+        const auto scaled = builder.addResult("scaled");
+        const auto y = builder.addResult("y");
+        builder.addNode({"Mul", "", "scale", "", 18, {x, c}, {scaled}, {}});
+        builder.addNode({"Add", "", "shift", "", 18, {scaled, c}, {y}, {}});
+        builder.declare(y, type, std::nullopt);
+        builder.addOutput(y);
+        auto built = std::move(builder).build();
+        const auto bytes = built.ok() ? formats::toOnnx(*built) : base::Result<std::vector<std::byte>>(built.error());
+        if (!bytes.ok() || !base::writeFile(path(name).toStdString(), *bytes).ok()) {
+            qFatal("the model cannot be written");
+        }
+        return path(name);
+    }
+
+    /// The header of the result's file.
+    QByteArray headerOf(const QString& folder) const
+    {
+        QFile file(folder + "/y.npy");
+        return file.open(QIODevice::ReadOnly) ? file.read(128) : QByteArray();
+    }
+
+    static QJsonObject json(const Answer& answer) { return QJsonDocument::fromJson(answer.out.toUtf8()).object(); }
+
+private slots:
+    void resultsAreWrittenInTheirType_data()
+    {
+        QTest::addColumn<int>("type");
+        QTest::addColumn<QString>("precision");
+        QTest::addColumn<QByteArray>("code");
+        QTest::newRow("float16") << static_cast<int>(DType::Float16) << "auto" << QByteArray("'<f2'");
+        QTest::newRow("bfloat16") << static_cast<int>(DType::BFloat16) << "auto" << QByteArray("'<f4'");
+        QTest::newRow("float32") << static_cast<int>(DType::Float32) << "auto" << QByteArray("'<f4'");
+        QTest::newRow("float64") << static_cast<int>(DType::Float64) << "auto" << QByteArray("'<f8'");
+        QTest::newRow("float16 wide") << static_cast<int>(DType::Float16) << "double" << QByteArray("'<f8'");
+        QTest::newRow("float64 narrow") << static_cast<int>(DType::Float64) << "float" << QByteArray("'<f4'");
+    }
+
+    void resultsAreWrittenInTheirType()
+    {
+        QFETCH(int, type);
+        QFETCH(QString, precision);
+        QFETCH(QByteArray, code);
+        const QString file = model("line.onnx", static_cast<DType>(type), 0.5);
+        const Answer ran =
+            cli({"run", file, "--input", "random:1", "--precision", precision, "--output-dir", path("out")});
+        QVERIFY2(ran.code == 0, qPrintable(ran.err));
+        QVERIFY2(ran.err.isEmpty(), qPrintable(ran.err));
+        QVERIFY2(headerOf(path("out")).contains(code), headerOf(path("out")).constData());
+    }
+
+    void whatOverflowsIsNamed()
+    {
+        const QString file = model("large.onnx", DType::Float16, 40000);
+        const QString words = QStringLiteral("warning: node 'shift' (Add): its result \"y\" is float16 in the model");
+        const QStringList question{file, "--input", "random:1", "--json", "--output-dir", path("large")};
+        const Answer ran = cli(QStringList{"run"} + question);
+        QVERIFY2(ran.code == 0, qPrintable(ran.err));
+        QVERIFY2(ran.err.contains(words), qPrintable(ran.err));
+        QCOMPARE(json(ran).value("warnings").toArray().size(), 1);
+        QCOMPARE(json(ran).value("outputs").toArray().at(0)["type"].toString(), QStringLiteral("float16"));
+        const Answer gradient = cli(QStringList{"grad"} + question + QStringList{"--target", "y"});
+        QVERIFY2(gradient.code == 0, qPrintable(gradient.err));
+        QVERIFY2(gradient.err.contains(words), qPrintable(gradient.err));
+    }
+
+    void thePrecisionIsSaid()
+    {
+        const QJsonObject half = json(cli({"info", model("half.onnx", DType::Float16, 1), "--json"}));
+        QCOMPARE(half.value("precision").toString(), QStringLiteral("float32"));
+        QCOMPARE(half.value("rounded_to").toArray(), QJsonArray{"float16"});
+        const QString wide = model("wide.onnx", DType::Float64, 1);
+        QCOMPARE(json(cli({"info", wide, "--json"})).value("precision").toString(), QStringLiteral("float64"));
+        const Answer text = cli({"info", wide});
+        QVERIFY2(text.out.contains("computed in  float64, which the model has"), qPrintable(text.out));
+        const Answer explained = cli({"explain", wide, "--input", "random:1", "--composite", "gradient", "--target",
+                                      "0", "--json", "--output-dir", path("explained")});
+        QVERIFY2(explained.code == 0, qPrintable(explained.err));
+        QCOMPARE(json(explained).value("precision").toString(), QStringLiteral("float64"));
+    }
+};
+
+QTEST_APPLESS_MAIN(ModelTypesVerbTest)
+#include "modeltypesverbtest.moc"
