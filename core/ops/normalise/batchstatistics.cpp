@@ -64,6 +64,10 @@ public:
     {
         return m_norm.detachedPullback(s, operands.first(3));
     }
+    [[nodiscard]] Tensor sumsPerScale(const Tensor& perElement) const override
+    {
+        return m_norm.sumsPerScale(perElement);
+    }
 
 private:
     [[nodiscard]] Tensor moved(const Tensor& running, const Tensor& now) const
