@@ -4,8 +4,8 @@
 #include "app/common/passivewaiting.h"
 #include "core/base/failure.h"
 
+#include <cstdio>
 #include <cstdlib>
-#include <fmt/format.h>
 #include <unistd.h>
 
 /// Before any library is loaded, see passivewaiting.h.
@@ -46,7 +46,8 @@ int main(int argc, char** argv)
         return code == 0 ? 0 : 2;
     } catch (...) {
         const retro::base::Error error = retro::base::errorBeingHandled();
-        fmt::print(stderr, "retrograde-cli: {}\n", error.text());
+        std::fprintf(stderr, "retrograde-cli: %s%s%s\n", error.where.c_str(), error.where.empty() ? "" : ": ",
+                     error.message.c_str()); // takes no memory
         return exitCodeOf(error.code);
     }
     return context.exitCode;
