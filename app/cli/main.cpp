@@ -6,6 +6,7 @@
 #include "core/base/failure.h"
 #include "core/base/standardstreams.h"
 
+#include <cstdio>
 #include <cstdlib>
 #include <unistd.h>
 
@@ -15,6 +16,17 @@
 
 namespace
 {
+
+/// Also where there is no memory left for a line of text.
+void sayError(const retro::base::Error& error)
+{
+    try {
+        retro::base::sayErrorLine("retrograde-cli: " + error.text());
+    } catch (...) {
+        std::fprintf(stderr, "retrograde-cli: %s%s%s\n", error.where.c_str(), error.where.empty() ? "" : ": ",
+                     error.message.c_str());
+    }
+}
 
 int parseAndRun(CLI::App& program, int argc, char** argv)
 {
@@ -27,7 +39,7 @@ int parseAndRun(CLI::App& program, int argc, char** argv)
         if (!retro::base::finishOutput()) { // which is said in its own words
             return 0;
         }
-        retro::base::sayErrorLine("retrograde-cli: " + error.text());
+        sayError(error);
         return retro::app::exitCodeOf(error.code);
     }
     return 0;

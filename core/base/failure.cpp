@@ -24,6 +24,22 @@ void detail::failGuard(const char* condition, const std::source_location& place)
                                           condition, file, place.line())));
 }
 
+namespace
+{
+
+/// What `say` gives; where there is not even memory for words, three that need none.
+template <class F>
+Error saidWithoutMemory(const F& say)
+{
+    try {
+        return say();
+    } catch (const std::bad_alloc&) {
+        return memoryError("no memory left"); // short enough to lie in the string itself
+    }
+}
+
+} // namespace
+
 Error errorBeingHandled()
 {
     try {
@@ -31,11 +47,14 @@ Error errorBeingHandled()
     } catch (const Failure& failure) {
         return failure.error();
     } catch (const LargeBlockRefused& refused) {
-        return whyNoMemory(refused.bytes()).value_or(outOfMemory(refused.bytes()));
+        return saidWithoutMemory([&refused] {
+            auto why = whyNoMemory(refused.bytes());
+            return why ? *std::move(why) : outOfMemory(refused.bytes());
+        });
     } catch (const std::bad_alloc&) {
-        return outOfMemory();
+        return saidWithoutMemory([] { return outOfMemory(); });
     } catch (const std::length_error&) { // a container that could never be so long
-        return outOfMemory();
+        return saidWithoutMemory([] { return outOfMemory(); });
     } catch (const std::exception& error) {
         return {ErrorCode::Bug, fmt::format("this is a bug in Retrograde: {}", error.what()), {}};
     } catch (...) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/resample/axisresampling.h"
 
+#include "core/base/memorylimit.h"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -130,8 +132,25 @@ bool AxisWeights::isIdentity() const
     return same;
 }
 
+namespace
+{
+
+/// What the table of an axis takes while it grows; antialiasing adds to it.
+std::uint64_t leastBytesOf(const ResampledAxis& axis, const ResampleMode& mode)
+{
+    constexpr std::uint64_t kGrowing = 2; // lists double
+    const std::uint64_t taps = mode.interpolation == Interpolation::Nearest  ? 1
+                               : mode.interpolation == Interpolation::Linear ? 2
+                                                                             : 4;
+    const std::uint64_t perElement = sizeof(std::int64_t) + taps * (sizeof(std::int64_t) + sizeof(double));
+    return kGrowing * perElement * static_cast<std::uint64_t>(std::max<std::int64_t>(axis.to, 0)); // to: checked
+}
+
+} // namespace
+
 AxisWeights weightsOf(const ResampledAxis& axis, const ResampleMode& mode)
 {
+    base::claimMemory(leastBytesOf(axis, mode));
     AxisWeights result;
     result.from = axis.from;
     for (std::int64_t o = 0; o < axis.to; ++o) {
