@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/batch.h"
 
+#include "app/cli/outputfolder.h"
 #include "app/cli/ownprocesses.h"
 #include "core/base/csvfield.h"
 #include "core/base/failure.h"
 #include "core/base/file.h"
+#include "core/base/jsonout.h"
 #include "core/base/memorylimit.h"
+#include "core/base/standardstreams.h"
 #include "core/engine/question.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
+#include <exception>
 #include <map>
 
 namespace retro::app
@@ -43,7 +48,7 @@ std::string ofTargets(const ordered_json& summary, const char* key)
     std::string text;
     for (const ordered_json& target : summary.value("target", ordered_json::array())) {
         const ordered_json value = target.value(key, ordered_json());
-        text += (text.empty() ? "" : ";") + (value.is_string() ? value.get<std::string>() : value.dump());
+        text += (text.empty() ? "" : ";") + (value.is_string() ? value.get<std::string>() : base::jsonOut(value));
     }
     return text;
 }
@@ -56,7 +61,7 @@ void addResults(const ordered_json& summary, std::vector<std::string>& fields)
         fields.push_back(text == "null" ? std::string() : text);
     }
     const auto add = [&fields](const ordered_json& from, const char* key) {
-        fields.push_back(from.value(key, ordered_json(nullptr)).dump());
+        fields.push_back(base::jsonOut(from.value(key, ordered_json(nullptr))));
     };
     add(summary, "relevance_start");
     add(summary, "relevance_inputs");
@@ -79,7 +84,14 @@ std::string rowOf(const engine::BatchItem& item, const ordered_json& summary, co
     return row + "\n";
 }
 
-using Failures = std::map<std::size_t, std::string>; // by item
+/// Why an item was not explained.
+struct Failure
+{
+    std::string text;
+    base::ErrorCode code = base::ErrorCode::Input;
+};
+
+using Failures = std::map<std::size_t, Failure>; // by item
 
 Result<std::size_t> writeIndex(const BatchPlan& plan, const Failures& failures)
 {
@@ -90,7 +102,7 @@ Result<std::size_t> writeIndex(const BatchPlan& plan, const Failures& failures)
         const ordered_json summary = completeSummary(plan, plan.items[i]);
         const auto failure = failures.find(i);
         if (summary.is_object() || failure != failures.end()) {
-            table += rowOf(plan.items[i], summary, failure == failures.end() ? "" : failure->second);
+            table += rowOf(plan.items[i], summary, failure == failures.end() ? "" : failure->second.text);
         }
         complete += summary.is_object() ? 1 : 0;
     }
@@ -118,20 +130,55 @@ std::vector<std::size_t> openItems(const BatchPlan& plan)
     return open;
 }
 
+/// Explains an item unless another process has done so meanwhile. Nothing that arises ends the batch.
+Result<void> explainItem(const BatchPlan& plan, const engine::BatchItem& item,
+                         const std::function<Result<void>(const engine::BatchItem&)>& explain)
+{
+    const fs::path folder = plan.folder / item.stem;
+    Result<void> done;
+    {
+        RETRO_TRY(const base::FolderLock lock, holdItemFolder(folder));
+        if (completeSummary(plan, item).is_object()) {
+            return {};
+        }
+        try {
+            done = explain(item);
+        } catch (const std::exception& error) {
+            done = base::Error{base::ErrorCode::Bug, std::string("this is a bug in Retrograde: ") + error.what(), {}};
+        }
+    }
+    std::error_code ignored;
+    fs::remove(folder, ignored); // when nothing was written into it
+    return done;
+}
+
 Failures explainHere(const Context& context, const BatchPlan& plan, const std::vector<std::size_t>& open,
                      const std::function<Result<void>(const engine::BatchItem&)>& explain)
 {
     Failures failures;
     for (std::size_t i = 0; i < open.size(); ++i) {
         const engine::BatchItem& item = plan.items[open[i]];
-        if (const Result<void> done = base::caught([&] { return explain(item); }); !done) {
-            failures[open[i]] = done.error().text();
-            fmt::print(stderr, "retrograde-cli: {}: {}\n", item.stem, done.error().text());
+        if (const Result<void> done = base::caught([&] { return explainItem(plan, item, explain); }); !done) {
+            failures[open[i]] = {done.error().text(), done.error().code};
+            base::sayErrorLine(fmt::format("retrograde-cli: {}: {}", item.stem, done.error().text()));
         } else {
             context.say(fmt::format("explained    {} ({} of {})", item.stem, i + 1, open.size()));
         }
     }
     return failures;
+}
+
+constexpr const char* kSaidByProcess = "its process says why";
+
+/// What an item that its job did not explain failed for, as far as the job's end says.
+Failure failureOf(const EndedProcess& job, std::size_t number, std::size_t jobs)
+{
+    if (job.signal != 0) {
+        return {fmt::format("job {} of {} was ended by signal {}{}; run the call again to go on", number, jobs,
+                            job.signal, job.signal == SIGKILL ? " (out of memory?)" : ""),
+                base::ErrorCode::Engine};
+    }
+    return {kSaidByProcess, errorCodeOf(job.exitCode)};
 }
 
 /// Job k of n explains every n-th item of the shard, which is a shard as well, with its part of threads and memory.
@@ -145,15 +192,38 @@ Result<Failures> explainInJobs(const Context& context, const BatchPlan& plan, co
                            "--threads", std::to_string(std::max(1, context.usedThreads() / plan.jobs)), "--memory",
                            std::to_string(std::max<std::uint64_t>(1, base::MemoryLimit::bytes() / jobs)), "--quiet"});
     }
-    RETRO_CHECK(runOwnProcesses(context.arguments, {"--jobs", "--shard", "--threads", "--memory"},
-                                {"--quiet", "--json"}, options));
+    RETRO_TRY(const std::vector<EndedProcess> ended,
+              runOwnProcesses(context.arguments, {"--jobs", "--shard", "--threads", "--memory"}, {"--quiet", "--json"},
+                              options));
     Failures failures;
     for (const std::size_t i : open) {
+        const std::size_t job = i / plan.shard.count % jobs;
         if (!completeSummary(plan, plan.items[i]).is_object()) {
-            failures[i] = "its process says why";
+            failures[i] = failureOf(ended[job], job + 1, jobs);
         }
     }
     return failures;
+}
+
+/// How the batch ends. What is wrong with the machine comes before what is wrong with an input: it stops the others,
+/// too.
+base::Error errorOf(const BatchPlan& plan, const Failures& failures, std::size_t open)
+{
+    using base::ErrorCode;
+    auto worst = failures.begin();
+    for (const ErrorCode code : {ErrorCode::Bug, ErrorCode::Output, ErrorCode::Engine, ErrorCode::Input}) {
+        worst = std::ranges::find_if(failures, [code](const auto& failure) { return failure.second.code == code; });
+        if (worst != failures.end()) {
+            break;
+        }
+    }
+    worst = worst == failures.end() ? failures.begin() : worst;
+    const auto& [item, failure] = *worst;
+    const bool isSaid = failure.code == ErrorCode::Input || failure.text == kSaidByProcess;
+    return {failure.code,
+            fmt::format("{}{} of {} inputs could not be explained; the others are done",
+                        isSaid ? std::string() : failure.text + "; ", failures.size(), open),
+            plan.items[item].file.string()};
 }
 
 } // namespace
@@ -162,6 +232,8 @@ Result<void> explainBatch(const Context& context, const BatchPlan& plan,
                           const std::function<Result<void>(const engine::BatchItem&)>& explain)
 {
     RETRO_CHECK(base::makeFolder(plan.folder));
+    RETRO_TRY(const base::FolderLock lock, base::FolderLock::together(plan.folder, plan.question));
+    base::removeLeftovers(plan.folder, 0);
     const std::vector<std::size_t> open = openItems(plan);
     const std::size_t skipped = ofShard(plan) - open.size();
     Failures failures;
@@ -183,12 +255,7 @@ Result<void> explainBatch(const Context& context, const BatchPlan& plan,
                         {"failed", failures.size()},
                         {"index", (plan.folder / "index.csv").string()}});
     }
-    if (!failures.empty()) {
-        return base::inputError(
-            fmt::format("{} of {} inputs could not be explained; the others are done", failures.size(), open.size()),
-            plan.items[failures.begin()->first].file.string());
-    }
-    return {};
+    return failures.empty() ? Result<void>() : errorOf(plan, failures, open.size());
 }
 
 } // namespace retro::app

@@ -6,6 +6,7 @@
 #include "app/cli/planrunbench.h"
 #include "app/cli/windowbench.h"
 #include "core/base/file.h"
+#include "core/base/jsonout.h"
 #include "kernels/lut/cuda.h"
 
 #include <fmt/format.h>
@@ -185,7 +186,7 @@ Result<void> runSuite(Context& context, const BenchOptions& options)
         sayFigures(context, figures);
     }
     if (!options.save.empty()) {
-        RETRO_CHECK(base::writeFile(options.save, json.dump(2) + "\n"));
+        RETRO_CHECK(base::writeFile(options.save, base::jsonOut(json, 2) + "\n"));
     }
     if (!options.compare.empty()) {
         RETRO_TRY(const bool isSlower, compareWith(context, figures, options));

@@ -243,7 +243,11 @@ Result<void> giveRules(const engine::ComparedSide& a, engine::ComparedSide& b, c
 
 Result<void> compareFiles(const Context& context, const CompareOptions& options)
 {
-    const bool isRunSecond = std::filesystem::path(options.a).extension() == ".npz"; // arrays are read after the run
+    const auto isArrays = [](const std::string& file) { return std::filesystem::path(file).extension() == ".npz"; };
+    const bool isRunSecond = isArrays(options.a); // arrays are read after the run
+    if (isRunSecond && isArrays(options.b)) {
+        return base::usageError("one of the two must be a recorded run, which knows the graph", "compare");
+    }
     RETRO_TRY(engine::ComparedSide first, engine::readCompared(isRunSecond ? options.b : options.a));
     RETRO_TRY(engine::ComparedSide second, engine::readCompared(isRunSecond ? options.a : options.b, first.run.get()));
     engine::ComparedSide& b = isRunSecond ? first : second;

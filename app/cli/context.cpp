@@ -4,13 +4,17 @@
 #include "app/common/decodepicture.h"
 #include "core/base/bytesize.h"
 #include "core/base/failure.h"
+#include "core/base/jsonout.h"
+#include "core/base/mappedfile.h"
 #include "core/base/memorylimit.h"
+#include "core/base/standardstreams.h"
 #include "core/engine/inputs.h"
 #include "core/ops/threads.h"
 
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <sstream>
 #include <thread>
 #include <unistd.h>
 
@@ -27,12 +31,20 @@ int Context::usedThreads() const
 
 void Context::say(const std::string& line) const
 {
-    if (!quiet) {
-        fmt::print(json ? stderr : stdout, "{}\n", line);
+    if (!quiet && json) {
+        base::sayErrorLine(line);
+    } else if (!quiet) {
+        base::sayLine(line);
     }
 }
 
-void Context::answer(const nlohmann::ordered_json& result) const { fmt::print("{}\n", result.dump(2)); }
+void Context::answer(const nlohmann::ordered_json& result) const
+{
+    std::istringstream lines(base::jsonOut(result, 2));
+    for (std::string line; std::getline(lines, line);) {
+        base::sayLine(line);
+    }
+}
 
 engine::StageProgress Context::progress() const
 {
@@ -71,6 +83,17 @@ int exitCodeOf(base::ErrorCode code)
         return 1;
     }
     return 1;
+}
+
+base::ErrorCode errorCodeOf(int exitCode)
+{
+    using base::ErrorCode;
+    for (const ErrorCode code : {ErrorCode::Usage, ErrorCode::Input, ErrorCode::Engine, ErrorCode::Output}) {
+        if (exitCodeOf(code) == exitCode) {
+            return code;
+        }
+    }
+    return ErrorCode::Bug;
 }
 
 namespace
@@ -125,12 +148,15 @@ CLI::App* addVerb(CLI::App& program, Context& context, const std::string& name, 
                      "50% (default 80%)");
     verb->callback([&context, action = std::move(action)] {
         ops::setThreads(context.usedThreads());
-        const Result<void> done = base::caught([&]() -> Result<void> {
+        Result<void> done = base::caught([&]() -> Result<void> {
             RETRO_CHECK(chooseMemory(context.memory));
             return action();
         });
+        if (done) {
+            done = base::checkMappedFiles(); // what was only printed
+        }
         if (!done) {
-            fmt::print(stderr, "retrograde-cli: {}\n", done.error().text());
+            base::sayErrorLine("retrograde-cli: " + done.error().text());
             context.exitCode = exitCodeOf(done.error().code);
         }
     });
@@ -185,7 +211,7 @@ Result<engine::LoadedModelPointer> ModelOptions::load() const
     RETRO_TRY(loaded, engine::takeOptionalInputs(loaded, inputs, decodePicture));
     for (const rewrite::RewriteStep& step : loaded->rewritten.steps) {
         if (step.name == rewrite::kPassThrough) { // also with --quiet: the numbers are not the model's
-            fmt::print(stderr, "retrograde-cli: warning: {}\n", step.text);
+            base::sayErrorLine("retrograde-cli: warning: " + step.text);
         }
     }
     return loaded;

@@ -44,6 +44,8 @@ struct Context
 
 /// Exit code of docs/cli.md for an error.
 [[nodiscard]] int exitCodeOf(base::ErrorCode code);
+/// The error that an exit code stands for.
+[[nodiscard]] base::ErrorCode errorCodeOf(int exitCode);
 
 /// Adds a verb with the common options; `action` runs when it was chosen, its error is printed and becomes the exit
 /// code.

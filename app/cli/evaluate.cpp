@@ -2,10 +2,13 @@
 #include "core/engine/evaluate/evaluation.h"
 
 #include "app/cli/context.h"
+#include "app/cli/outputfolder.h"
 #include "app/common/curvechart.h"
 #include "core/base/csvfield.h"
 #include "core/base/failure.h"
 #include "core/base/file.h"
+#include "core/base/jsonout.h"
+#include "core/base/standardstreams.h"
 #include "core/engine/batch.h"
 #include "core/engine/question.h"
 #include "core/tensor/npy.h"
@@ -156,7 +159,7 @@ Result<void> writeEvaluation(const fs::path& folder, const std::string& plot, co
         RETRO_CHECK(tensor::writeNpy(folder / "attributions" / (method.method + ".npy"), method.attribution));
     }
     RETRO_CHECK(writeCurves(folder / ("curves." + plot), evaluation));
-    return base::writeFile(folder / "evaluation.json", json.dump(2) + "\n");
+    return base::writeFile(folder / "evaluation.json", base::jsonOut(json, 2) + "\n");
 }
 
 /// Evaluates one input into a folder.
@@ -189,7 +192,7 @@ std::string rowsOf(const std::string& stem, const ordered_json& result)
                             base::csvField(result.value("target", "")), method.value("method", ""),
                             method.value("area_between", 0.0), method["most_first"].value("area", 0.0),
                             method["least_first"].value("area", 0.0), result["random"].value("area", 0.0),
-                            other.is_null() ? std::string() : other.dump());
+                            other.is_null() ? std::string() : base::jsonOut(other));
     }
     return rows;
 }
@@ -213,7 +216,7 @@ Result<void> evaluateMany(const Context& context, const EvaluateOptions& options
                           const engine::LoadedModelPointer& model, const std::vector<engine::BatchItem>& items)
 {
     const fs::path folder = options.outputFolder;
-    RETRO_CHECK(base::makeFolder(folder));
+    RETRO_TRY(const base::FolderLock lock, holdFolder(folder));
     std::string index = "name,target,method,area_between,area_most_first,area_least_first,area_random,"
                         "cosine_to_other,status\n";
     std::vector<std::string> failed;
@@ -229,7 +232,7 @@ Result<void> evaluateMany(const Context& context, const EvaluateOptions& options
             Result<ordered_json> done =
                 base::caught([&] { return evaluateInto(context, options, model, inputs, folder / item.stem); });
             if (!done) {
-                fmt::print(stderr, "retrograde-cli: {}: {}\n", item.stem, done.error().text());
+                base::sayErrorLine(fmt::format("retrograde-cli: {}: {}", item.stem, done.error().text()));
                 failed.push_back(item.stem);
                 index += fmt::format("{},,,,,,,,{}\n", base::csvField(item.stem),
                                      base::csvField("failed: " + done.error().text()));
@@ -257,6 +260,7 @@ Result<void> evaluateModel(const Context& context, const EvaluateOptions& option
     if (batch) {
         return evaluateMany(context, options, model, *batch);
     }
+    RETRO_TRY(const base::FolderLock lock, holdFolder(options.outputFolder));
     RETRO_TRY(const ordered_json json, evaluateInto(context, options, model, options.model, options.outputFolder));
     if (context.json) {
         context.answer(json);

@@ -2,11 +2,13 @@
 #include "app/cli/batch.h"
 #include "app/cli/explaintext.h"
 #include "app/cli/forwardingoptions.h"
+#include "app/cli/outputfolder.h"
 #include "app/cli/planningoptions.h"
 #include "app/cli/planwishoptions.h"
 #include "app/common/decodepicture.h"
 #include "app/common/heatmapfile.h"
 #include "core/base/file.h"
+#include "core/base/standardstreams.h"
 #include "core/engine/lutdecisions.h"
 #include "core/engine/lutpath.h"
 #include "core/engine/oraclecheck.h"
@@ -166,7 +168,7 @@ Result<engine::ExplainRequest> requestOf(const Context& context, const ExplainOp
 void warn(const std::vector<std::string>& sentences)
 {
     for (const std::string& sentence : sentences) {
-        fmt::print(stderr, "retrograde-cli: warning: {}\n", sentence);
+        base::sayErrorLine("retrograde-cli: warning: " + sentence);
     }
 }
 
@@ -367,6 +369,18 @@ Result<nlohmann::ordered_json> askOracle(Context& context, const engine::LoadedM
                                   {"where", check.where}};
 }
 
+/// Holds the folder of the results; what killed calls left there and beside the other files goes.
+Result<base::FolderLock> holdResults(const ExplainOptions& options)
+{
+    RETRO_TRY(base::FolderLock lock, holdFolder(options.outputFolder));
+    for (const std::string& file : {options.runFile, options.image}) {
+        if (!file.empty()) {
+            base::removeLeftoversOf(file);
+        }
+    }
+    return lock;
+}
+
 /// The oracle by a plan: relevance goes to its files as it is made, so that it is not held in memory.
 Result<void> explainByPlan(Context& context, const ExplainOptions& options, const engine::LoadedModel& model)
 {
@@ -375,6 +389,7 @@ Result<void> explainByPlan(Context& context, const ExplainOptions& options, cons
     RETRO_TRY(engine::PlanWish wish, options.plan.checked());
     wish.isRecorded = !options.runFile.empty();
     request.record = false; // the plan's steps are, not a traversal
+    RETRO_TRY(const base::FolderLock lock, holdResults(options));
     const std::filesystem::path folder = std::filesystem::path(options.outputFolder) / "relevance";
     RETRO_CHECK(base::makeFolder(folder));
     RETRO_CHECK(engine::withdraw(folder.parent_path() / "summary.json"));
@@ -405,6 +420,7 @@ Result<void> explainOne(Context& context, const ExplainOptions& options, const e
 {
     RETRO_TRY(const engine::Question asked, askedOf(context, options, model));
     RETRO_TRY(const engine::ExplainRequest request, requestOf(context, options, model));
+    RETRO_TRY(const base::FolderLock lock, holdResults(options));
     RETRO_TRY(const engine::ExplainResult result, explainInto(context, options, model, request, asked, [&] {
                   return engine::explain(model, request, {}, context.progress());
               }));

@@ -2,6 +2,7 @@
 #include "app/cli/forwardingoptions.h"
 #include "app/cli/gradientrules.h"
 #include "app/cli/gradientverbs.h"
+#include "app/cli/outputfolder.h"
 #include "app/cli/planwishoptions.h"
 #include "app/cli/rewritetext.h"
 #include "core/base/file.h"
@@ -253,7 +254,6 @@ Result<void> checkOptions(const GradOptions& options)
 
 Result<ordered_json> write(const Context& context, const GradOptions& options, const Gradients& gradients)
 {
-    RETRO_CHECK(base::makeFolder(options.outputFolder));
     const graph::Graph& graph = gradients.model->graph();
     const std::vector<std::string> names = engine::fileNames(graph);
     ordered_json files = ordered_json::array();
@@ -396,6 +396,7 @@ Result<void> gradModel(const Context& context, const GradOptions& options)
         return base::usageError(
             "grad needs --output-dir DIR for the gradients (or --graph-out FILE, which runs nothing)");
     }
+    RETRO_TRY(const base::FolderLock lock, holdFolder(options.outputFolder));
     RETRO_TRY(const Gradients gradients, compute(context, *model, request, options));
     for (const std::string& note : gradients.target.notes) { // also with --quiet: it is not what was asked for
         fmt::print(stderr, "retrograde-cli: warning: {}\n", note);

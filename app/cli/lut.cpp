@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/context.h"
 #include "core/base/bytesize.h"
+#include "core/base/standardstreams.h"
 #include "core/engine/lutcaserun.h"
 #include "core/trace/runfile.h"
 
@@ -148,7 +149,7 @@ lut::Backend backendFor(const LutOptions& options)
 {
     const lut::Status status = lut::availability(lut::Backend::Cuda);
     if (options.backend == "cuda" && !status.ok()) {
-        fmt::print(stderr, "retrograde-cli: {}\n", status.message);
+        base::sayErrorLine("retrograde-cli: " + status.message);
     }
     return options.backend == "cuda" && status.ok() ? lut::Backend::Cuda : lut::Backend::Cpu;
 }

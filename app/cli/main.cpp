@@ -1,22 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/gradientverbs.h"
+#include "app/cli/ownprocesses.h"
 #include "app/common/freedmemory.h"
 #include "app/common/passivewaiting.h"
 #include "core/base/failure.h"
+#include "core/base/standardstreams.h"
 
 #include <cstdlib>
-#include <fmt/format.h>
 #include <unistd.h>
 
 /// Before any library is loaded, see passivewaiting.h.
 [[gnu::section(".preinit_array"),
   gnu::used]] static void (*beforeLibraries)(int, char**, char**) = &retro::app::PassiveWaiting::waitPassively;
 
+namespace
+{
+
+int parseAndRun(CLI::App& program, int argc, char** argv)
+{
+    try {
+        program.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        return program.exit(error) == 0 ? 0 : 2;
+    } catch (...) {
+        const retro::base::Error error = retro::base::errorBeingHandled();
+        if (!retro::base::finishOutput()) { // which is said in its own words
+            return 0;
+        }
+        retro::base::sayErrorLine("retrograde-cli: " + error.text());
+        return retro::app::exitCodeOf(error.code);
+    }
+    return 0;
+}
+
+} // namespace
+
 int main(int argc, char** argv)
 {
     retro::app::PassiveWaiting::giveBack(environ);
     retro::app::keepFreedMemory();
     using namespace retro::app;
+    retro::base::prepareStreams();
+    if (!dieWithParent()) {
+        return exitCodeOf(retro::base::ErrorCode::Cancelled);
+    }
     Context context;
     context.arguments.assign(argv, argv + argc);
     CLI::App program("Retrograde without a window: explains what a network's prediction rests on, step by step.",
@@ -39,15 +66,11 @@ int main(int argc, char** argv)
     addPlan(program, context);
     addSimulate(program, context);
     addBench(program, context);
-    try {
-        program.parse(argc, argv);
-    } catch (const CLI::ParseError& error) {
-        const int code = program.exit(error);
-        return code == 0 ? 0 : 2;
-    } catch (...) {
-        const retro::base::Error error = retro::base::errorBeingHandled();
-        fmt::print(stderr, "retrograde-cli: {}\n", error.text());
-        return exitCodeOf(error.code);
+    int code = parseAndRun(program, argc, argv);
+    code = code == 0 ? context.exitCode : code;
+    if (const auto printed = retro::base::finishOutput(); !printed && code == 0) {
+        retro::base::sayErrorLine("retrograde-cli: " + printed.error().text());
+        code = exitCodeOf(printed.error().code);
     }
-    return context.exitCode;
+    return code;
 }

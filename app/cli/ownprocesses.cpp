@@ -3,9 +3,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <spawn.h>
+#include <string_view>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -51,16 +55,39 @@ private:
     posix_spawn_file_actions_t m_actions{};
 };
 
-Result<pid_t> start(std::vector<std::string> arguments)
+/// Tells a new process whose it is.
+constexpr const char* kParent = "RETROGRADE_PARENT_PROCESS";
+
+std::vector<char*> pointersTo(std::vector<std::string>& texts)
 {
     std::vector<char*> pointers;
-    for (std::string& argument : arguments) {
-        pointers.push_back(argument.data());
+    for (std::string& text : texts) {
+        pointers.push_back(text.data());
     }
     pointers.push_back(nullptr);
+    return pointers;
+}
+
+std::vector<std::string> environmentOfChild()
+{
+    const std::string mark = std::string(kParent) + "=";
+    std::vector<std::string> all;
+    for (char** at = environ; *at != nullptr; ++at) {
+        if (!std::string_view(*at).starts_with(mark)) {
+            all.emplace_back(*at);
+        }
+    }
+    all.push_back(mark + std::to_string(::getpid()));
+    return all;
+}
+
+Result<pid_t> start(std::vector<std::string> arguments)
+{
+    std::vector<std::string> environment = environmentOfChild();
     const Files files;
     pid_t process = 0;
-    const int failed = posix_spawn(&process, "/proc/self/exe", files.actions(), nullptr, pointers.data(), environ);
+    const int failed = posix_spawn(&process, "/proc/self/exe", files.actions(), nullptr, pointersTo(arguments).data(),
+                                   pointersTo(environment).data());
     if (failed != 0) {
         return base::Error{base::ErrorCode::Engine,
                            std::string("a process for some of the inputs could not be started: ") +
@@ -70,10 +97,23 @@ Result<pid_t> start(std::vector<std::string> arguments)
     return process;
 }
 
+EndedProcess waitFor(pid_t process)
+{
+    int status = 0;
+    while (waitpid(process, &status, 0) < 0) {
+        if (errno != EINTR) {
+            return {1, 0};
+        }
+    }
+    return WIFSIGNALED(status) ? EndedProcess{0, WTERMSIG(status)} : EndedProcess{WEXITSTATUS(status), 0};
+}
+
 } // namespace
 
-Result<void> runOwnProcesses(const std::vector<std::string>& arguments, const std::vector<std::string>& valued,
-                             const std::vector<std::string>& flags, const std::vector<std::vector<std::string>>& extra)
+Result<std::vector<EndedProcess>> runOwnProcesses(const std::vector<std::string>& arguments,
+                                                  const std::vector<std::string>& valued,
+                                                  const std::vector<std::string>& flags,
+                                                  const std::vector<std::vector<std::string>>& extra)
 {
     const std::vector<std::string> common = without(arguments, valued, flags);
     std::vector<pid_t> running;
@@ -88,12 +128,23 @@ Result<void> runOwnProcesses(const std::vector<std::string>& arguments, const st
         }
         running.push_back(*process);
     }
+    std::vector<EndedProcess> ended;
     for (const pid_t process : running) {
-        int status = 0;
-        while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
-        }
+        ended.push_back(waitFor(process));
     }
-    return outcome;
+    return outcome ? Result<std::vector<EndedProcess>>(std::move(ended)) : std::move(outcome).error();
+}
+
+bool dieWithParent()
+{
+    const char* parent = std::getenv(kParent);
+    if (parent == nullptr) {
+        return true;
+    }
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+    const bool isThere = std::to_string(::getppid()) == parent; // it may have ended before the line above
+    ::unsetenv(kParent);
+    return isThere;
 }
 
 } // namespace retro::app

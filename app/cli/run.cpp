@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/context.h"
-#include "core/base/file.h"
+#include "app/cli/outputfolder.h"
 #include "core/engine/results.h"
 #include "core/engine/runforward.h"
 #include "core/tensor/npy.h"
@@ -25,11 +25,11 @@ base::Result<void> runModel(const Context& context, const RunOptions& options)
 {
     RETRO_TRY(const engine::LoadedModelPointer model, options.model.load());
     RETRO_TRY(const std::vector<tensor::Tensor> inputs, options.model.resolve(*model));
+    RETRO_TRY(const base::FolderLock lock, holdFolder(options.outputFolder));
     RETRO_TRY(const engine::ForwardOutputs result,
               engine::runForward(*model, inputs, context.runPrecision(), {}, context.progress()));
-    RETRO_CHECK(base::makeFolder(options.outputFolder));
     for (const std::string& line : result.leftOut) { // also with --quiet: not every output is there
-        fmt::print(stderr, "retrograde-cli: warning: {}\n", line);
+        base::sayErrorLine("retrograde-cli: warning: " + line);
     }
     const graph::Graph& graph = *model->graph();
     const std::vector<std::string> names = engine::fileNames(graph);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/statetext.h"
 
+#include "core/base/jsonout.h"
 #include "core/trace/labels.h"
 #include "core/trace/why.h"
 
@@ -168,8 +169,9 @@ std::string partText(const ordered_json& part)
     if (part.is_null()) {
         return "–";
     }
-    const std::string known =
-        part.contains("sum") ? fmt::format(" {} Σ {:.6g}", part["shape"].dump(), part["sum"].get<double>()) : "";
+    const std::string known = part.contains("sum")
+                                  ? fmt::format(" {} Σ {:.6g}", base::jsonOut(part["shape"]), part["sum"].get<double>())
+                                  : "";
     return fmt::format("t{}{}", part["tensor"].get<std::uint32_t>(), known);
 }
 

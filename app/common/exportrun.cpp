@@ -7,6 +7,7 @@
 #include "core/base/file.h"
 #include "core/ops/algebra.h"
 #include "core/tensor/npy.h"
+#include "core/trace/targetplace.h"
 #include "core/trace/timeline.h"
 #include "views/common/plane.h"
 #include "views/common/runtexts.h"
@@ -147,7 +148,10 @@ Result<void> exportHeatmap(const trace::Run& run, const std::filesystem::path& p
     job.composite = run.facts.composite;
     const std::int64_t target = run.facts.targetIndex.empty() ? -1 : run.facts.targetIndex.front();
     const bool hasLabel = target >= 0 && static_cast<std::size_t>(target) < run.facts.labels.size();
-    job.target = hasLabel ? run.facts.labels[static_cast<std::size_t>(target)] : std::to_string(target);
+    const bool isDense = target >= 0 && trace::hasDenseTarget(run);
+    job.target = isDense    ? trace::placeInTarget(run, target)
+                 : hasLabel ? run.facts.labels[static_cast<std::size_t>(target)]
+                            : std::to_string(target);
     job.visit = request.position ? run.visitOf(*request.position) : run.visitCount();
     return writeHeatmap(path, job);
 }

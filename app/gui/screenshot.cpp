@@ -5,6 +5,7 @@
 #include "app/gui/shell/history.h"
 #include "app/gui/shell/shell.h"
 #include "app/gui/workspace.h"
+#include "core/base/standardstreams.h"
 #include "views/common/jobrunner.h"
 #include "views/common/picture.h"
 #include "views/notebook/notebookview.h"
@@ -118,7 +119,7 @@ public:
 private:
     static void leave(const std::string& message, int code)
     {
-        fmt::print(stderr, "retrograde: {}\n", message);
+        base::sayErrorLine("retrograde: " + message);
         QApplication::exit(code);
     }
 

@@ -175,10 +175,13 @@ std::optional<Error> whyNoMemory(std::uint64_t bytes)
         return std::nullopt;
     }
     const std::uint64_t left = bound - std::min(bound, live);
-    const std::string lacking =
-        mostHere < most ? fmt::format("{} of what may be made before a run are left", bytesText(left))
-                        : fmt::format("{} of the {} that may be used are left", bytesText(left), bytesText(most));
-    return memoryError(fmt::format("{} are needed, but {}; {}", bytesText(bytes), lacking, remedyText()));
+    const bool looksEqual = bytesText(left) == bytesText(bytes);
+    const std::string rest = looksEqual ? fmt::format("{} B", left) : bytesText(left);
+    const std::string needed = looksEqual ? fmt::format("{} B", bytes) : bytesText(bytes);
+    const std::string lacking = mostHere < most
+                                    ? fmt::format("{} of what may be made before a run are left", rest)
+                                    : fmt::format("{} of the {} that may be used are left", rest, bytesText(most));
+    return memoryError(fmt::format("{} are needed, but {}; {}", needed, lacking, remedyText()));
 }
 
 void claimMemory(std::uint64_t bytes)

@@ -3,6 +3,7 @@
 
 #include "core/base/file.h"
 #include "core/engine/inputs.h"
+#include "core/engine/uniquenames.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +12,6 @@
 #include <cctype>
 #include <charconv>
 #include <sstream>
-#include <unordered_map>
 
 namespace retro::engine
 {
@@ -22,6 +22,9 @@ namespace
 {
 
 using base::Result;
+
+/// Files beside the folders of the items, whose names no item can have.
+constexpr std::array kOwnFiles{"index.csv"};
 
 bool isInputFile(const fs::path& path)
 {
@@ -87,11 +90,12 @@ std::vector<BatchItem> itemsOf(const std::vector<fs::path>& files, const std::ve
                                std::size_t many, const std::string& name)
 {
     std::vector<BatchItem> items;
-    std::unordered_map<std::string, std::size_t> seen;
+    UniqueNames names;
+    for (const char* file : kOwnFiles) {
+        names.reserve(file);
+    }
     for (const fs::path& file : files) {
-        const std::string stem = file.stem().string();
-        const std::size_t count = ++seen[stem];
-        BatchItem item{count == 1 ? stem : fmt::format("{}~{}", stem, count), texts, file};
+        BatchItem item{names.of(file.stem().string()), texts, file};
         item.sources[many] = (name.empty() ? std::string() : name + "=") + file.string();
         items.push_back(std::move(item));
     }

@@ -16,7 +16,7 @@ namespace retro::engine
 /// One input of a batch.
 struct BatchItem
 {
-    std::string stem;                 ///< file name without extension; a second one of that name gets "~2", …
+    std::string stem;                 ///< file name without extension, as UniqueNames makes it
     std::vector<std::string> sources; ///< as for --input, one file in place of the folder or list
     std::filesystem::path file;       ///< that file
 };

@@ -8,6 +8,7 @@
 #include "core/graph/graphbuilder.h"
 #include "core/ops/algebra.h"
 #include "core/trace/runfile.h"
+#include "core/trace/targetplace.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -246,7 +247,8 @@ std::string targetText(const trace::Run& run)
                            ? run.graph->value(run.facts.targetValue).name
                            : std::string("?");
     for (const std::int64_t index : run.facts.targetIndex) {
-        text += fmt::format(" {}", index);
+        text += index >= 0 && trace::hasDenseTarget(run) ? fmt::format(" ({})", trace::placeInTarget(run, index))
+                                                         : fmt::format(" {}", index);
     }
     return text;
 }

@@ -72,6 +72,7 @@ public:
         const Stopwatch watch;
         RETRO_CHECK(base::checkStop(m_stop));
         RETRO_CHECK(runEngine());
+        RETRO_CHECK(base::checkMappedFiles());
         if (!m_request.goesOnWhenNotFinite) {
             const auto isFinite = checkFinite({forwardPass(), m_result.relevance, m_result.ledger});
             if (!isFinite && m_inputPass) {

@@ -128,6 +128,28 @@ std::string lowerExtension(const std::string& source)
     return extension;
 }
 
+/// A large array that does not fit the input is refused before there is memory for it; small ones are compared when the
+/// model is bound, which knows more.
+Result<void> checkLargeArray(const std::string& source, const graph::Value& input)
+{
+    constexpr std::int64_t kLarge = std::int64_t{1} << 24U; // elements
+    RETRO_TRY(const tensor::NpyHeader header, tensor::readNpyHeader(source));
+    if (!input.shape || tensor::elementCount(header.shape) < kLarge) {
+        return {};
+    }
+    bool fits = header.shape.size() == input.shape->size();
+    for (std::size_t i = 0; fits && i < header.shape.size(); ++i) {
+        fits = (*input.shape)[i].extent.value_or(header.shape[i]) == header.shape[i];
+    }
+    if (!fits) {
+        return inputError(fmt::format("the file holds an array of shape {}, which is not that of the input '{}'; "
+                                      "give an array of the input's shape",
+                                      tensor::toText(header.shape), input.name),
+                          source);
+    }
+    return {};
+}
+
 Result<Tensor> readSource(const std::string& source, const MadeFor& wanted, const PictureOptions& options,
                           const PictureDecoder& decode, const formats::ModelCard* card)
 {
@@ -141,6 +163,7 @@ Result<Tensor> readSource(const std::string& source, const MadeFor& wanted, cons
     }
     const std::string extension = lowerExtension(source);
     if (extension == ".npy") {
+        RETRO_CHECK(checkLargeArray(source, input));
         return tensor::readNpy(source);
     }
     if (extension == ".pb") {

@@ -3,6 +3,7 @@
 
 #include "core/base/file.h"
 #include "core/base/hash.h"
+#include "core/base/visibletext.h"
 #include "core/engine/inputs.h"
 #include "core/engine/prepare.h"
 #include "core/graph/graphbuilder.h"
@@ -171,7 +172,8 @@ ordered_json sourcesJson(const std::vector<SourceStamp>& stamps)
 {
     ordered_json json = ordered_json::array();
     for (const SourceStamp& stamp : stamps) {
-        json.push_back({{"source", stamp.source}, {"bytes", stamp.bytes}, {"modified", stamp.modified}});
+        json.push_back(
+            {{"source", base::visibleText(stamp.source)}, {"bytes", stamp.bytes}, {"modified", stamp.modified}});
     }
     return json;
 }

@@ -3,10 +3,12 @@
 
 #include "core/base/file.h"
 #include "core/base/hash.h"
+#include "core/base/jsonout.h"
 #include "core/engine/forwarding/forwardedpass.h"
 #include "core/engine/forwarding/forwardingjson.h"
 #include "core/engine/lutdecisions.h"
 #include "core/engine/runfacts.h"
+#include "core/engine/uniquenames.h"
 #include "core/ops/algebra.h"
 #include "core/tensor/npy.h"
 #include "core/trace/targetplace.h"
@@ -14,7 +16,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <unordered_map>
 
 namespace retro::engine
 {
@@ -23,24 +24,6 @@ using nlohmann::ordered_json;
 
 namespace
 {
-
-/// Longest stem of a file name, well below what file systems take with "~2.npy" behind it.
-constexpr std::size_t kMaxStem = 200;
-
-std::string fileStem(std::string name)
-{
-    for (char& c : name) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (c == '/' || c == ':' || c == '\\' || byte < 0x20 || byte == 0x7f) {
-            c = '_';
-        }
-    }
-    if (name.size() > kMaxStem) {
-        name.resize(kMaxStem);
-    }
-    const bool isDots = name.find_first_not_of('.') == std::string::npos;
-    return isDots ? "_" + name : name;
-}
 
 void addTarget(const LoadedModel& model, const ExplainResult& result, const ResolvedTarget& resolved,
                ordered_json& targets)
@@ -136,21 +119,6 @@ base::Result<void> writeCheckpoints(const std::filesystem::path& folder, const E
     }
     return {};
 }
-
-/// Names that no two share: a second "a" is "a~2".
-class UniqueNames
-{
-public:
-    std::string of(const std::string& name)
-    {
-        std::string stem = fileStem(name);
-        const int count = ++m_seen[stem];
-        return count == 1 ? stem : stem + "~" + std::to_string(count);
-    }
-
-private:
-    std::unordered_map<std::string, int> m_seen;
-};
 
 /// Writes the values of one opened node; says what it wrote.
 base::Result<ordered_json> writeOpened(const std::filesystem::path& folder, const std::string& subfolder,
@@ -356,7 +324,7 @@ base::Result<void> writeExplanation(const std::filesystem::path& folder, const L
     if (!opened.empty()) {
         RETRO_TRY(summary["opened"], writeOpened(folder, opened));
     }
-    return base::writeFile(folder / "summary.json", summary.dump(2) + "\n");
+    return base::writeFile(folder / "summary.json", base::jsonOut(summary, 2) + "\n");
 }
 
 } // namespace retro::engine

@@ -15,7 +15,7 @@ namespace retro::engine
 {
 
 /// File names of values: '/' and ':' (and what no file system takes) become '_'; a second value of the same file name
-/// gets "~2", in value order. By ValueId, without extension.
+/// gets "~2" (or the next number that no other has), in value order. By ValueId, without extension.
 [[nodiscard]] std::vector<std::string> fileNames(const graph::Graph& graph);
 
 /// summary.json of a relevance pass (docs/cli.md). Its `question` is what was asked before the pass; without one, that

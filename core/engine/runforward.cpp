@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/runforward.h"
 
+#include "core/base/mappedfile.h"
 #include "core/base/memoryaccount.h"
 #include "core/engine/binding.h"
 #include "core/engine/stopwatch.h"
@@ -30,6 +31,7 @@ base::Result<ForwardOutputs> runForward(const LoadedModel& model, const std::vec
     };
     RETRO_TRY(execute::ForwardResult result, execute::forward(bound, inPrecision(inputs, precision),
                                                               execute::SavePolicy::Nothing, std::move(stop), report));
+    RETRO_CHECK(base::checkMappedFiles());
     made.outputs = std::move(result.outputs);
     made.seconds = watch.seconds();
     made.peakBytes = base::MemoryAccount::tensors().peak();

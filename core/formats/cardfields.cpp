@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/formats/cardfields.h"
 
+#include "core/base/jsontext.h"
 #include "core/formats/insidefolder.h"
 
 #include <fmt/format.h>
@@ -22,24 +23,10 @@ constexpr int kMaxPixels = 65536;
 
 } // namespace
 
-Result<json> parseCardJson(const std::string& text)
+Result<json> parseCardJson(const std::string& text, const std::string& where)
 {
-    bool isTooDeep = false;
-    const auto limit = [&](int depth, json::parse_event_t, json&) {
-        isTooDeep = isTooDeep || depth > kMaxCardDepth;
-        return !isTooDeep;
-    };
-    try {
-        json parsed = json::parse(text, limit);
-        if (isTooDeep) {
-            return inputError(fmt::format("the JSON is nested deeper than {} levels", kMaxCardDepth));
-        }
-        return parsed;
-    } catch (const json::parse_error& error) {
-        return inputError(fmt::format("this is not valid JSON: byte {} is not what JSON allows there", error.byte));
-    } catch (const json::exception&) {
-        return inputError("this is not valid JSON: a number is out of range");
-    }
+    Result<base::JsonText> parsed = base::JsonText::parse(text, where, {kMaxCardBytes, kMaxCardDepth});
+    return parsed ? Result<json>(parsed->root()) : std::move(parsed).error();
 }
 
 std::string CardFields::pathOf(std::string_view name) const

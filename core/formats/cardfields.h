@@ -19,8 +19,9 @@ namespace retro::formats
 inline constexpr std::uint64_t kMaxCardBytes = 4ULL << 20;
 inline constexpr int kMaxCardDepth = 16;
 
-/// Parses JSON with the limits above. Errors (Input): not JSON (with the byte), nested too deep.
-[[nodiscard]] base::Result<nlohmann::json> parseCardJson(const std::string& text);
+/// Parses JSON with the limits above. Errors (Input) with `where` and line: not JSON, nested too deep, a field that
+/// stands twice.
+[[nodiscard]] base::Result<nlohmann::json> parseCardJson(const std::string& text, const std::string& where);
 
 /// The members of one JSON object, read with checks. A missing member leaves the target as it is; a wrong type is an
 /// Input error whose place names the member with its path ("field 'input.mean'").

@@ -151,9 +151,8 @@ Result<void> checkLinks(const ModelCard& card, const fs::path& path)
     return {};
 }
 
-Result<ModelCard> cardFromText(const std::string& text)
+Result<ModelCard> cardFrom(const json& parsed)
 {
-    RETRO_TRY(const json parsed, parseCardJson(text));
     if (!parsed.is_object()) {
         return inputError("this is not a model card: a card is a JSON object in braces");
     }
@@ -189,7 +188,8 @@ Result<ModelCard> cardFromText(const std::string& text)
 
 Result<ModelCard> parseCard(const std::string& text, const std::string& where)
 {
-    Result<ModelCard> card = cardFromText(text);
+    RETRO_TRY(const json parsed, parseCardJson(text, where));
+    Result<ModelCard> card = cardFrom(parsed);
     return card.ok() ? std::move(card) : base::within(std::move(card).error(), where);
 }
 

@@ -83,8 +83,9 @@ Result<Attribute> readAttribute(const NodeProto& node, const AttributeProto& pro
         return Attribute(std::move(tensor));
     }
     case AttributeProto::SPARSE_TENSOR: {
-        RETRO_TRY(Tensor tensor, fromSparseTensorProto(proto.sparse_tensor(), folder));
-        return Attribute(std::move(tensor));
+        Result<Tensor> tensor = fromSparseTensorProto(proto.sparse_tensor(), folder);
+        return tensor.ok() ? Result<Attribute>(std::move(tensor).value())
+                           : base::within(std::move(tensor).error(), "field 'sparse_tensor'");
     }
     case AttributeProto::FLOATS:
         return Attribute(std::vector<double>(proto.floats().begin(), proto.floats().end()));

@@ -29,6 +29,8 @@ using tensor::Tensor;
 namespace
 {
 
+constexpr std::int64_t kResizeByScales = 11; ///< version since which Resize is what it is
+
 bool isBlockedConv(const NodeProto& node) { return node.domain() == kBlockedDomain && node.op_type() == "Conv"; }
 
 AttributeProto* attributeNamed(NodeProto& node, std::string_view name)
@@ -67,9 +69,13 @@ Tensor firstOf(const Tensor& bias, std::int64_t count)
 class Unblocker
 {
 public:
-    Unblocker(GraphProto& graph, const std::filesystem::path& folder)
-        : m_graph(graph), m_folder(folder), m_channels(graph)
+    Unblocker(ModelProto& model, const std::filesystem::path& folder)
+        : m_graph(*model.mutable_graph()), m_folder(folder), m_channels(m_graph)
     {
+        const GraphProto& graph = m_graph;
+        for (const auto& import : model.opset_import()) {
+            m_opset = import.domain().empty() ? import.version() : m_opset;
+        }
         for (const TensorProto& constant : graph.initializer()) {
             m_constants[constant.name()] = &constant;
         }
@@ -237,7 +243,6 @@ private:
                               "level extended");
         }
         node.clear_domain();
-        node.set_resolved_opset(op == "AveragePool" ? 19 : isPool ? 12 : 1);
         return {};
     }
 
@@ -280,14 +285,13 @@ private:
         const bool isInput = node.op_type() == "ReorderInput";
         node.clear_domain();
         node.clear_attribute();
-        node.set_resolved_opset(13);
         node.set_op_type(isLast ? "Transpose" : "Identity");
         if (isLast) {
             writeAttribute("perm", isInput ? channelsFirst(4) : channelsLast(4), *node.add_attribute());
         }
     }
 
-    static Result<void> rewriteUpsample(NodeProto& node, std::vector<TensorProto>& constants)
+    Result<void> rewriteUpsample(NodeProto& node, std::vector<TensorProto>& constants) const
     {
         const AttributeProto* scales = attributeNamed(node, "scales");
         const AttributeProto* mode = attributeNamed(node, "mode");
@@ -301,7 +305,9 @@ private:
         node.clear_domain();
         node.clear_attribute();
         node.set_op_type("Resize");
-        node.set_resolved_opset(13);
+        if (m_opset < kResizeByScales) {
+            node.set_resolved_opset(13);
+        }
         writeAttribute("mode", modeText, *node.add_attribute());
         writeAttribute("coordinate_transformation_mode", howText, *node.add_attribute());
         writeAttribute("nearest_mode", std::string("floor"), *node.add_attribute());
@@ -324,10 +330,11 @@ private:
                 gone.insert(name);
             }
         }
-        auto& all = *m_graph.mutable_initializer();
-        all.erase(std::remove_if(all.begin(), all.end(),
-                                 [&gone](const TensorProto& constant) { return gone.contains(constant.name()); }),
-                  all.end());
+        const auto isGone = [&gone](const auto& one) { return gone.contains(one.name()); };
+        auto& constants = *m_graph.mutable_initializer();
+        constants.erase(std::remove_if(constants.begin(), constants.end(), isGone), constants.end());
+        auto& inputs = *m_graph.mutable_input(); // older files list constants among the inputs
+        inputs.erase(std::remove_if(inputs.begin(), inputs.end(), isGone), inputs.end());
     }
 
     /// Declared shapes of values count the channels that fill blocks up.
@@ -345,6 +352,7 @@ private:
     std::map<std::string, const TensorProto*> m_constants;
     std::map<std::string, PlainLayer> m_layers; ///< by output
     std::unordered_set<std::string> m_wasRead;
+    std::int64_t m_opset = 0; ///< of ai.onnx
 };
 
 } // namespace
@@ -353,11 +361,11 @@ Result<void> unblockChannels(ModelProto& model, const std::filesystem::path& fol
                              std::vector<InlinedFunction>* notes)
 {
     const auto isBlocked = [](const NodeProto& node) { return node.domain() == kBlockedDomain; };
-    GraphProto& graph = *model.mutable_graph();
+    const GraphProto& graph = model.graph();
     if (std::none_of(graph.node().begin(), graph.node().end(), isBlocked)) {
         return {};
     }
-    return Unblocker(graph, folder).run(notes);
+    return Unblocker(model, folder).run(notes);
 }
 
 } // namespace retro::formats

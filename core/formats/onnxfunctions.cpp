@@ -65,12 +65,23 @@ public:
         if (m_functions.empty() && !hasKnown) {
             return {};
         }
-        m_facts = hasKnown ? GraphFacts(m_model.graph()) : GraphFacts();
+        m_facts = hasKnown ? GraphFacts(m_model.graph(), ownOpset()) : GraphFacts();
         noteNames(m_model.graph());
         return expand(*m_model.mutable_graph()->mutable_node(), 0);
     }
 
 private:
+    /// Version of ai.onnx that the model imports.
+    std::int64_t ownOpset() const
+    {
+        for (const auto& import : m_model.opset_import()) {
+            if (plainDomain(import.domain()).empty()) {
+                return import.version();
+            }
+        }
+        return 0;
+    }
+
     static bool callsKnownFunction(const GraphProto& graph)
     {
         return std::any_of(graph.node().begin(), graph.node().end(), [](const NodeProto& node) {

@@ -10,6 +10,7 @@
 #include "core/formats/onnxgraphnames.h"
 #include "core/formats/onnxnames.h"
 #include "core/formats/onnxschema.pb.h"
+#include "core/formats/onnxsequences.h"
 #include "core/formats/onnxsparse.h"
 #include "core/formats/onnxtensor.h"
 #include "core/formats/onnxtexts.h"
@@ -500,6 +501,7 @@ Result<graph::Graph> importModel(ModelProto& model, const std::filesystem::path&
     RETRO_TRY(Opsets opsets, readOpsets(model));
     std::vector<InlinedFunction>* inlined = notes != nullptr ? &notes->inlined : nullptr;
     RETRO_CHECK(unblockChannels(model, folder, inlined));
+    unpackSequences(model);
     forgetMaps(model);
     RETRO_CHECK(inlineFunctions(model, stop, inlined));
     RETRO_CHECK(leaveTextsOut(model, inlined));

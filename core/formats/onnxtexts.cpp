@@ -178,6 +178,7 @@ Result<void> leaveTextsOut(ModelProto& model, std::vector<InlinedFunction>* note
     eraseIf(*graph.mutable_output(), isText);
     eraseIf(*graph.mutable_value_info(), isText);
     eraseIf(*graph.mutable_initializer(), isText);
+    eraseIf(*graph.mutable_input(), isText); // older files list constants among the inputs
     return {};
 }
 

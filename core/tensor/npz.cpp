@@ -20,6 +20,10 @@ namespace
 
 constexpr std::string_view kEnding = ".npy";
 
+// Arrays beyond this size are packed to no less than one in so many bytes.
+constexpr std::uint64_t kLargeArray = 256ULL << 20U;
+constexpr std::uint64_t kMostTimesPacked = 200;
+
 // The header names a type that no tensor has: NumPy's texts, objects and records.
 bool isOtherType(const base::Error& error) { return error.where.find("field 'descr'") != std::string::npos; }
 
@@ -68,6 +72,11 @@ private:
     {
         if (array.bytes() > kMaxNpzBytes - m_bytes) {
             return base::inputError(fmt::format("its arrays have more than {} bytes together", kMaxNpzBytes));
+        }
+        if (array.bytes() > kLargeArray && array.bytes() / kMostTimesPacked > entry.packed.size()) {
+            return inFile(entry, base::inputError(fmt::format("{} bytes would be made of {}, which no data are packed "
+                                                              "to that are worth reading",
+                                                              array.bytes(), entry.packed.size())));
         }
         m_bytes += array.bytes();
         Result<Tensor> tensor = array.elements();

@@ -48,7 +48,7 @@ def program(name="retrograde-cli"):
 def call(verb, *arguments, accept=(0,)):
     """Runs a verb with --json; its answer as a dictionary. Another exit code than those of `accept` is an error."""
     command = [program(), verb, *map(str, arguments), "--json", "--quiet"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", check=False)
     try:
         answer = json.loads(done.stdout) if done.stdout.strip() else None
     except ValueError:
@@ -184,7 +184,8 @@ def show(run, screenshot=None, **options):
         command += option_of(name, value)
     if screenshot is None:
         return subprocess.Popen(command)
-    done = subprocess.run([*command, "--screenshot", str(screenshot)], capture_output=True, text=True, check=False)
+    done = subprocess.run([*command, "--screenshot", str(screenshot)], capture_output=True, encoding="utf-8",
+                          errors="replace", check=False)
     if done.returncode != 0:
         raise RetrogradeError(f"retrograde: {done.stderr.strip()}", done.returncode)
     return str(screenshot)

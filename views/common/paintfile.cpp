@@ -2,6 +2,7 @@
 #include "views/common/paintfile.h"
 
 #include "core/base/file.h"
+#include "core/base/visibletext.h"
 
 #include <QBuffer>
 #include <QPageSize>
@@ -12,6 +13,7 @@
 #include <cmath>
 #include <cstddef>
 #include <span>
+#include <string_view>
 
 namespace retro::views
 {
@@ -22,13 +24,15 @@ namespace
 constexpr int kPointsPerInch = 72;
 constexpr double kScreenDpi = 96;
 
+QString visible(const QString& text) { return QString::fromStdString(base::visibleText(text.toStdString())); }
+
 QString joined(const PictureTexts& texts)
 {
     QStringList lines;
     for (const auto& [key, text] : texts) {
         lines.append(QString::fromStdString(key) + QStringLiteral(": ") + QString::fromStdString(text));
     }
-    return lines.join(QStringLiteral("; "));
+    return visible(lines.join(QStringLiteral("; ")));
 }
 
 base::Result<void> writePng(const std::filesystem::path& path, const QSizeF& size,
@@ -66,7 +70,8 @@ QByteArray svgBytes(const QSizeF& size, const std::function<void(QPainter&)>& pa
     QPainter painter(&generator);
     paint(painter);
     painter.end();
-    return bytes;
+    const std::string_view text(bytes.constData(), static_cast<std::size_t>(bytes.size()));
+    return QByteArray::fromStdString(base::visibleText(text, base::LineEnds::Kept)); // XML holds no control characters
 }
 
 /// What a PDF says of itself (XMP, ISO 16684-1): title, the texts as its description, and who made it.
@@ -85,7 +90,8 @@ QByteArray xmpBytes(const QString& title, const PictureTexts& texts)
                        "<xmp:CreatorTool>Retrograde</xmp:CreatorTool>"
                        "</rdf:Description></rdf:RDF></x:xmpmeta><?xpacket end=\"w\"?>");
     return packet
-        .arg(alternative(QStringLiteral("title"), title), alternative(QStringLiteral("description"), joined(texts)))
+        .arg(alternative(QStringLiteral("title"), visible(title)),
+             alternative(QStringLiteral("description"), joined(texts)))
         .toUtf8();
 }
 

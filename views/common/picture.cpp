@@ -33,6 +33,11 @@ QImage flattened(const QImage& image)
     return ground;
 }
 
+constexpr std::uint64_t kMaxPictureBytes = 512ULL << 20U;
+
+/// Other formats that Qt can read ask for more than pixels: an SVG is a program that draws.
+bool isReadFormat(const QByteArray& format) { return format == "png" || format == "jpeg" || format == "jpg"; }
+
 const char* formatOf(const std::filesystem::path& path)
 {
     const QString ending = pathText(path.extension()).toLower();
@@ -109,14 +114,15 @@ struct PixelReader
 
 base::Result<RgbPicture> decodePicture(const std::filesystem::path& path)
 {
-    std::error_code missing;
-    if (!std::filesystem::exists(path, missing)) {
-        return base::inputError("there is no such file", path.string());
-    }
-    QImageReader reader(pathText(path));
+    RETRO_TRY(const std::vector<std::byte> file, base::readFile(path, kMaxPictureBytes));
+    QByteArray bytes =
+        QByteArray::fromRawData(reinterpret_cast<const char*>(file.data()), static_cast<qsizetype>(file.size()));
+    QBuffer buffer(&bytes);
+    buffer.open(QIODevice::ReadOnly);
+    QImageReader reader(&buffer);
     reader.setAutoTransform(true);
     reader.setDecideFormatFromContent(true);
-    if (!reader.canRead()) {
+    if (!reader.canRead() || !isReadFormat(reader.format())) {
         return base::inputError("this is not a picture that can be read; use PNG or JPEG", path.string());
     }
     const QSize size = reader.size();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/common/tabletext.h"
 
+#include "core/base/jsonout.h"
+
 #include <nlohmann/json.hpp>
 
 namespace retro::views
@@ -10,10 +12,7 @@ namespace
 {
 
 /// Quoted; bytes that are no UTF-8 become U+FFFD.
-std::string jsonText(const std::string& text)
-{
-    return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
+std::string jsonText(const std::string& text) { return base::jsonOut(nlohmann::json(text)); }
 
 } // namespace
 
@@ -36,8 +35,7 @@ TableText::TableText(TableFormat format, std::string name, const PictureTexts& r
         return;
     }
     m_json = "{\n  \"format\": " + jsonText("retrograde-" + name + "/1") +
-             ",\n  \"run\": " + nlohmann::json(run).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) +
-             ",\n  " + jsonText(name) + ": [";
+             ",\n  \"run\": " + base::jsonOut(nlohmann::json(run)) + ",\n  " + jsonText(name) + ": [";
 }
 
 void TableText::writeKey(const char* name)
@@ -71,7 +69,7 @@ TableText& TableText::add(double number)
         m_csv->add(number);
     } else {
         beginCell();
-        m_json += nlohmann::json(number).dump(); // no number and infinities are null
+        m_json += base::jsonOut(nlohmann::json(number)); // no number and infinities are null
     }
     return *this;
 }

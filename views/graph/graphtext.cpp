@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/graph/graphfigure.h"
 
+#include "core/base/jsonout.h"
+#include "core/base/visibletext.h"
+
 #include <QString>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <optional>
@@ -17,34 +21,14 @@ using layout::kNone;
 namespace
 {
 
-/// Names come from files: what is not UTF-8 is replaced.
-std::string utf8(std::string_view text)
-{
-    return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())).toStdString();
-}
-
 /// Text in double quotes for JSON.
-std::string json(std::string_view text)
-{
-    std::string out = "\"";
-    for (const char c : utf8(text)) {
-        if (c == '"' || c == '\\') {
-            out += '\\';
-            out += c;
-        } else if (static_cast<unsigned char>(c) < 0x20) {
-            out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-        } else {
-            out += c;
-        }
-    }
-    return out + '"';
-}
+std::string json(std::string_view text) { return base::jsonOut(nlohmann::json(std::string(text))); }
 
 /// Text in double quotes for DOT, in which a backslash begins an escape of its own.
 std::string dot(std::string_view text)
 {
     std::string out = "\"";
-    for (const char c : utf8(text)) {
+    for (const char c : base::visibleText(text, base::LineEnds::Kept)) {
         if (c == '\n') {
             out += "\\n";
             continue;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/promises/promisetable.h"
 
+#include "core/base/jsonout.h"
 #include "views/common/runtexts.h"
 #include "views/promises/promisefigures.h"
 #include "views/promises/promisetreemodel.h"
@@ -93,8 +94,7 @@ private:
             .add(branches - static_cast<std::int64_t>(found))
             .addList(facts.parents);
         if (m_isJson) {
-            m_text.addDetail("operands",
-                             branchesOf(facts, state).dump(-1, ' ', false, ordered_json::error_handler_t::replace));
+            m_text.addDetail("operands", base::jsonOut(branchesOf(facts, state)));
         }
         m_text.endRow();
     }

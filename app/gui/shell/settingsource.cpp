@@ -2,6 +2,7 @@
 #include "app/gui/shell/settingsource.h"
 
 #include "app/gui/shell/preferences.h"
+#include "core/base/memorylimit.h"
 #include "views/palette/fuzzymatch.h"
 
 #include <cmath>
@@ -43,6 +44,19 @@ void addTextSizes(std::vector<Choice>& choices, Preferences& preferences)
     }
 }
 
+/// Some shares of the machine; the preferences take any size.
+void addMemory(std::vector<Choice>& choices, Preferences& preferences)
+{
+    for (const char* share : {"", "25%", "50%", "90%"}) {
+        const QString text = QLatin1String(share);
+        const QString shown = text.isEmpty() ? QStringLiteral("%1%").arg(base::MemoryLimit::kUsualPercent) : text;
+        choices.push_back({Preferences::tr("Memory for tensors: %1 of the machine").arg(shown), "settings",
+                           preferences.settings().memory == text,
+                           [&preferences, text] { static_cast<void>(preferences.setMemory(text)); },
+                           Preferences::tr("from the next job on")});
+    }
+}
+
 /// "Name: on" and "Name: off".
 void addSwitch(std::vector<Choice>& choices, const QString& name, bool isOn, const std::function<void(bool)>& set)
 {
@@ -59,6 +73,7 @@ std::vector<Choice> choicesOf(Preferences& preferences)
     addSwitch(choices, Preferences::tr("Sentences under the names of panes"), preferences.settings().hasHints,
               [&preferences](bool isOn) { preferences.setHints(isOn); });
     addTextSizes(choices, preferences);
+    addMemory(choices, preferences);
     choices.push_back({Preferences::tr("Keys: as they were at first"), "keyboard",
                        preferences.settings().keys.isEmpty(), [&preferences] { preferences.resetKeys(); }});
     return choices;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/gradient/graphdot.h"
 
+#include "core/base/visibletext.h"
+
 #include <fmt/format.h>
 
 #include <map>
@@ -17,7 +19,7 @@ using base::NodeId;
 std::string inQuotes(const std::string& text)
 {
     std::string safe;
-    for (const char c : text) {
+    for (const char c : base::visibleText(text)) {
         safe += c == '"' || c == '\\' ? fmt::format("\\{}", c) : std::string(1, c);
     }
     return "\"" + safe + "\"";

@@ -34,10 +34,14 @@ Emitter::Emitter(const graph::Graph& model, Precision precision, std::stop_token
 
 std::string Emitter::unique(const std::string& wanted)
 {
-    std::string name = wanted;
-    for (int i = 2; !m_taken.insert(name).second; ++i) {
-        name = fmt::format("{}~{}", wanted, i);
+    if (m_taken.insert(wanted).second) {
+        return wanted;
     }
+    std::size_t& last = m_counts.try_emplace(wanted, 1).first->second; // a body that is repeated wants its names again
+    std::string name;
+    do {
+        name = fmt::format("{}~{}", wanted, ++last);
+    } while (!m_taken.insert(name).second);
     return name;
 }
 

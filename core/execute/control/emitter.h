@@ -9,6 +9,7 @@
 #include <span>
 #include <stop_token>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -67,6 +68,7 @@ private:
     std::stop_token m_stop;
     graph::GraphBuilder m_builder;
     std::unordered_set<std::string> m_taken;
+    std::unordered_map<std::string, std::size_t> m_counts; // of names that were taken when they were wanted
     std::vector<Origin> m_origins;
     std::size_t m_mostNodes;
     std::size_t m_nodes = 0;

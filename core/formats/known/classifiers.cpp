@@ -78,7 +78,7 @@ Written writeTextLabels(FunctionWriter& body, std::string_view op, const std::ve
     std::iota(positions.begin(), positions.end(), std::int64_t{0});
     graph::Attributes kept = body.pick(attributes);
     kept[op == "SVMClassifier" ? "classlabels_ints" : "classlabels_int64s"] = std::move(positions);
-    const auto results = body.addOf("ai.onnx.ml", op, {body.operand(0)}, std::move(kept), 1, 2);
+    const auto results = body.addOf("ai.onnx.ml", op, {body.operand(0)}, std::move(kept), 0, 2);
     if (body.isAsked(0)) {
         body.output(0, pickLabels(body, results[0]));
     }

@@ -6,6 +6,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 namespace retro::formats
 {
 
@@ -16,6 +19,67 @@ using onnxschema::TensorProto;
 
 namespace
 {
+
+/// Since when an operator means what known functions write it for.
+struct StableOperator
+{
+    std::string_view op;
+    std::int64_t since;
+};
+
+constexpr std::array kStable{
+    StableOperator{"Abs", 6},
+    StableOperator{"Add", 7},
+    StableOperator{"ArgMax", 11},
+    StableOperator{"Cast", 6},
+    StableOperator{"Clip", 11},
+    StableOperator{"Concat", 4},
+    StableOperator{"Constant", 1},
+    StableOperator{"Conv", 1},
+    StableOperator{"Div", 7},
+    StableOperator{"Elu", 6},
+    StableOperator{"Equal", 11},
+    StableOperator{"Exp", 6},
+    StableOperator{"Expand", 8},
+    StableOperator{"Gather", 11},
+    StableOperator{"Gemm", 11},
+    StableOperator{"Greater", 9},
+    StableOperator{"HardSigmoid", 6},
+    StableOperator{"HardSwish", 14},
+    StableOperator{"IsNaN", 9},
+    StableOperator{"LeakyRelu", 6},
+    StableOperator{"LpNormalization", 1},
+    StableOperator{"MatMul", 1},
+    StableOperator{"MaxPool", 10},
+    StableOperator{"Mul", 7},
+    StableOperator{"Neg", 6},
+    StableOperator{"ReduceSum", 13},
+    StableOperator{"Relu", 6},
+    StableOperator{"Reshape", 5},
+    StableOperator{"Selu", 6},
+    StableOperator{"Shape", 15},
+    StableOperator{"Sigmoid", 6},
+    StableOperator{"Slice", 10},
+    StableOperator{"Softmax", 13},
+    StableOperator{"Softplus", 1},
+    StableOperator{"Softsign", 1},
+    StableOperator{"Sub", 7},
+    StableOperator{"Tanh", 6},
+    StableOperator{"ThresholdedRelu", 10},
+    StableOperator{"Transpose", 1},
+    StableOperator{"Unsqueeze", 13},
+    StableOperator{"Where", 9},
+    StableOperator{"GroupNormalization", 21},
+    StableOperator{"LayerNormalization", 1},           // onnxruntime had it before the standard
+    StableOperator{"SimplifiedLayerNormalization", 1}, // of onnxruntime alone
+};
+
+/// Version of a node in a model that imports `own`.
+std::int64_t opsetOf(std::string_view op, std::int64_t own)
+{
+    const auto at = std::find_if(kStable.begin(), kStable.end(), [op](const auto& one) { return one.op == op; });
+    return at != kStable.end() && own >= at->since ? own : kFunctionOpset;
+}
 
 template <class T>
 T writtenAttribute(const graph::Attributes& attributes, std::string_view name, T fallback)
@@ -114,7 +178,9 @@ NodeProto& FunctionWriter::addNode(std::string_view domain, std::string_view op,
     node.set_domain(std::string(domain));
     node.set_op_type(std::string(op));
     node.set_name(unique(op));
-    node.set_resolved_opset(opset);
+    if (opset > 0) { // else as the model imports the domain
+        node.set_resolved_opset(opset);
+    }
     for (const std::string& input : inputs) {
         node.add_input(input);
     }
@@ -133,7 +199,8 @@ std::string FunctionWriter::add(std::string_view op, const Names& inputs, graph:
 FunctionWriter::Names FunctionWriter::addOf(std::string_view domain, std::string_view op, const Names& inputs,
                                             graph::Attributes attributes, std::int64_t opset, std::size_t results)
 {
-    NodeProto& node = addNode(domain, op, inputs, attributes, opset);
+    const std::int64_t version = opset == 0 && domain.empty() ? opsetOf(op, m_facts.opset()) : opset;
+    NodeProto& node = addNode(domain, op, inputs, attributes, version);
     Names names;
     for (std::size_t k = 0; k < results; ++k) {
         names.push_back(k == 0 ? node.name() : fmt::format("{}, output {}", node.name(), k));
@@ -168,7 +235,7 @@ std::string FunctionWriter::numberLikeOperand(double value)
 
 std::string FunctionWriter::textList(const std::vector<std::string>& values)
 {
-    NodeProto& node = addNode("", "Constant", {}, {}, kFunctionOpset);
+    NodeProto& node = addNode("", "Constant", {}, {}, opsetOf("Constant", m_facts.opset()));
     AttributeProto& value = *node.add_attribute();
     value.set_name("value");
     value.set_type(AttributeProto::TENSOR);

@@ -16,7 +16,7 @@
 namespace retro::formats
 {
 
-/// Version of ai.onnx that nodes of known functions have unless they say another.
+/// Version of ai.onnx of nodes that the model's own version does not have in the form in which they are written.
 inline constexpr std::int64_t kFunctionOpset = 21;
 
 /// Writes the function that one call of an operator stands for. Values go by their names inside the function.
@@ -52,10 +52,11 @@ public:
     /// The attributes of these names that the call has.
     [[nodiscard]] graph::Attributes pick(const std::vector<std::string>& names) const;
 
-    /// A node of the standard with one result, whose name is returned. The node is named after its operator.
+    /// A node of the standard with one result, whose name is returned. The node is named after its operator. Without
+    /// `opset`, it has the model's version where the operator has been the same since, else kFunctionOpset.
     std::string add(std::string_view op, const Names& inputs, graph::Attributes attributes = {},
-                    std::int64_t opset = kFunctionOpset);
-    /// A node of any domain with several results.
+                    std::int64_t opset = 0);
+    /// A node of any domain with several results; version 0 is that which the model imports.
     Names addOf(std::string_view domain, std::string_view op, const Names& inputs, graph::Attributes attributes,
                 std::int64_t opset, std::size_t results);
     /// Constants: float32 or integers of a shape, or one text per element.

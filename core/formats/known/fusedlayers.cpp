@@ -28,8 +28,6 @@ struct FusedActivation
 {
     std::string_view op;
     std::vector<std::string> numbers; ///< in the order of activation_params
-    std::int64_t opset = kFunctionOpset;
-    bool needsAll = false; ///< its numbers have no defaults
 };
 
 const FusedActivation* activationNamed(const std::string& name)
@@ -46,7 +44,7 @@ const FusedActivation* activationNamed(const std::string& name)
         FusedActivation{"ThresholdedRelu", {"alpha"}},
         FusedActivation{"HardSigmoid", {"alpha", "beta"}},
         FusedActivation{"Selu", {"alpha", "gamma"}},
-        FusedActivation{"Clip", {"min", "max"}, 6, true}, // at 6 the bounds are attributes
+        FusedActivation{"Clip", {"min", "max"}}, // they are operands
     };
     const auto at = std::find_if(kKnown.begin(), kKnown.end(), [&name](const auto& one) { return one.op == name; });
     return at == kKnown.end() ? nullptr : &*at;
@@ -71,16 +69,19 @@ base::Result<std::string> withListedActivation(FunctionWriter& body, const std::
         return unknownActivation(name);
     }
     const std::vector<double> numbers = body.numbers("activation_params");
-    const bool fits = numbers.size() == known->numbers.size() || (numbers.empty() && !known->needsAll);
-    if (!fits) {
+    if (numbers.size() != known->numbers.size()) {
         return inputError(fmt::format("activation_params has {} numbers, and {} takes {}", numbers.size(), name,
                                       known->numbers.size()));
+    }
+    if (name == "Clip") {
+        const std::string least = body.numberLikeOperand(numbers[0]);
+        return body.add("Clip", {x, least, body.numberLikeOperand(numbers[1])});
     }
     Attributes attributes;
     for (std::size_t i = 0; i < numbers.size(); ++i) {
         attributes[known->numbers[i]] = numbers[i];
     }
-    return body.add(known->op, {x}, std::move(attributes), known->opset);
+    return body.add(known->op, {x}, std::move(attributes));
 }
 
 /// The activation that `activation`, `activation_alpha` and its like say, behind `x`.
@@ -91,16 +92,17 @@ base::Result<std::string> withNamedActivation(FunctionWriter& body, const std::s
         return x;
     }
     const FusedActivation* known = activationNamed(name);
-    if (known == nullptr || known->needsAll) {
+    if (known == nullptr || name == "Clip") { // there are no attributes for its bounds
         return unknownActivation(name);
     }
     Attributes attributes;
     for (const std::string& number : known->numbers) {
-        if (body.has("activation_" + number)) {
-            attributes[number] = body.number("activation_" + number, 0);
+        if (!body.has("activation_" + number)) {
+            return inputError(fmt::format("the activation {} needs the attribute 'activation_{}'", name, number));
         }
+        attributes[number] = body.number("activation_" + number, 0);
     }
-    return body.add(known->op, {x}, std::move(attributes), known->opset);
+    return body.add(known->op, {x}, std::move(attributes));
 }
 
 FunctionWriter::Names layerOperands(const FunctionWriter& body)

@@ -15,9 +15,10 @@ using ops::AttributeSpec;
 namespace
 {
 
-std::string gelu(FunctionWriter& body, const std::string& x, const char* approximate)
+/// An activation of com.microsoft, which models of every version can hold.
+std::string ownActivation(FunctionWriter& body, const char* op, const std::string& x, graph::Attributes attributes = {})
 {
-    return body.add("Gelu", {x}, {{"approximate", std::string(approximate)}});
+    return body.addOf("com.microsoft", op, {x}, std::move(attributes), 0, 1).front();
 }
 
 std::string withOperand(FunctionWriter& body, const std::string& x, std::size_t slot)
@@ -25,27 +26,19 @@ std::string withOperand(FunctionWriter& body, const std::string& x, std::size_t 
     return body.isGiven(slot) ? body.add("Add", {x, body.operand(slot)}) : x;
 }
 
-Written writePlainGelu(FunctionWriter& body)
-{
-    body.output(0, gelu(body, body.operand(0), "none"));
-    return true;
-}
-
 Written writeBiasGelu(FunctionWriter& body)
 {
-    body.output(0, gelu(body, withOperand(body, body.operand(0), 1), "none"));
+    body.output(0, ownActivation(body, "Gelu", withOperand(body, body.operand(0), 1)));
     return true;
 }
 
+/// Without a bias it is an operator of one function.
 Written writeFastGelu(FunctionWriter& body)
 {
-    body.output(0, gelu(body, withOperand(body, body.operand(0), 1), "tanh"));
-    return true;
-}
-
-Written writeQuickGelu(FunctionWriter& body)
-{
-    body.output(0, body.add("Swish", {body.operand(0)}, {{"alpha", body.number("alpha", 1.702)}}, 24));
+    if (!body.isGiven(1)) {
+        return false;
+    }
+    body.output(0, ownActivation(body, "FastGelu", withOperand(body, body.operand(0), 1)));
     return true;
 }
 
@@ -68,9 +61,8 @@ Written writeSkipLayerNormalization(FunctionWriter& body)
         operands.push_back(body.operand(3));
     }
     const std::size_t asked = body.isAsked(2) ? 3 : body.isAsked(1) ? 2 : 1;
-    const auto results =
-        body.addOf("", "LayerNormalization", operands,
-                   {{"axis", std::int64_t{-1}}, {"epsilon", body.number("epsilon", 1e-12)}}, kFunctionOpset, asked);
+    const auto results = body.addOf("", "LayerNormalization", operands,
+                                    {{"axis", std::int64_t{-1}}, {"epsilon", body.number("epsilon", 1e-12)}}, 0, asked);
     for (std::size_t k = 0; k < asked; ++k) {
         body.output(k, results[k]);
     }
@@ -81,8 +73,8 @@ Written writeSkipLayerNormalization(FunctionWriter& body)
 Written writeSkipSimplified(FunctionWriter& body)
 {
     const std::string sum = skipSum(body, 3);
-    body.output(0, body.add("RMSNormalization", {sum, body.operand(2)},
-                            {{"axis", std::int64_t{-1}}, {"epsilon", body.number("epsilon", 1e-12)}}, 23));
+    body.output(0, body.add("SimplifiedLayerNormalization", {sum, body.operand(2)},
+                            {{"axis", std::int64_t{-1}}, {"epsilon", body.number("epsilon", 1e-12)}}));
     body.output(3, sum);
     return true;
 }
@@ -110,7 +102,7 @@ void countTokens(FunctionWriter& body)
     if (!body.isAsked(1)) {
         return;
     }
-    const bool hasMask = body.isGiven(EmbedSlot::kMask) && body.integer("mask_index_type", 1) != 0;
+    const bool hasMask = body.isGiven(EmbedSlot::kMask);
     const std::string tokens = body.operand(hasMask ? EmbedSlot::kMask : EmbedSlot::kTokens);
     std::string counted = body.add("Cast", {tokens}, {{"to", std::int64_t{6}}}); // int32
     if (!hasMask) {
@@ -171,7 +163,7 @@ std::string groupNormalised(FunctionWriter& body, const std::string& x, bool isL
     std::string y = body.add("GroupNormalization", {first, body.operand(1), body.operand(2)},
                              {{"num_groups", body.integer("groups", 0)}, {"epsilon", body.number("epsilon", 1e-5)}});
     if (body.integer("activation", 0) != 0) {
-        y = body.add("Swish", {y}, {}, 24);
+        y = ownActivation(body, "QuickGelu", y, {{"alpha", 1.0}});
     }
     return isLast ? body.add("Transpose", {y}, {{"perm", channelsLast(4)}}) : y;
 }
@@ -190,7 +182,6 @@ Written writeSkipGroupNorm(FunctionWriter& body)
     return true;
 }
 
-constexpr std::array kAlpha{AttributeSpec{"alpha", AttributeKind::Float}};
 constexpr std::array kEpsilon{AttributeSpec{"epsilon", AttributeKind::Float}};
 constexpr std::array kEmbedAttributes{AttributeSpec{"epsilon", AttributeKind::Float},
                                       AttributeSpec{"mask_index_type", AttributeKind::Int}};
@@ -207,22 +198,20 @@ std::span<const KnownFunction> fusedTransformerFunctions()
 {
     static constexpr std::string_view kDomain = "com.microsoft";
     static constexpr std::array kFunctions{
-        KnownFunction{kDomain, "Gelu", "Gelu", 1, 1, 1, {}, writePlainGelu},
         KnownFunction{kDomain, "BiasGelu", "Add, Gelu", 2, 2, 1, {}, writeBiasGelu},
-        KnownFunction{kDomain, "FastGelu", "Add, Gelu", 1, 2, 1, {}, writeFastGelu},
-        KnownFunction{kDomain, "QuickGelu", "Swish", 1, 1, 1, kAlpha, writeQuickGelu},
+        KnownFunction{kDomain, "FastGelu", "Add, FastGelu", 1, 2, 1, {}, writeFastGelu},
         KnownFunction{kDomain, "SkipLayerNormalization", "Add, LayerNormalization", 3, 5, 4, kEpsilon,
                       writeSkipLayerNormalization},
-        KnownFunction{kDomain, "SkipSimplifiedLayerNormalization", "Add, RMSNormalization", 3, 4, 4, kEpsilon,
-                      writeSkipSimplified},
+        KnownFunction{kDomain, "SkipSimplifiedLayerNormalization", "Add, SimplifiedLayerNormalization", 3, 4, 4,
+                      kEpsilon, writeSkipSimplified},
         KnownFunction{kDomain, "EmbedLayerNormalization", "Gather, Add, LayerNormalization", 1, 9, 3, kEmbedAttributes,
                       writeEmbedLayerNormalization},
         KnownFunction{kDomain, "BiasSoftmax", "Add, Softmax", 2, 2, 1, kBiasSoftmaxAttributes, writeBiasSoftmax},
         KnownFunction{kDomain, "BiasAdd", "Add", 3, 3, 1, {}, writeBiasAdd},
         KnownFunction{kDomain, "BiasDropout", "Add", 2, 5, 2, kSeed, writeBiasDropout},
-        KnownFunction{kDomain, "GroupNorm", "Transpose, GroupNormalization, Swish, Transpose", 3, 3, 1,
+        KnownFunction{kDomain, "GroupNorm", "Transpose, GroupNormalization, QuickGelu, Transpose", 3, 3, 1,
                       kGroupNormAttributes, writeGroupNorm},
-        KnownFunction{kDomain, "SkipGroupNorm", "Add, Transpose, GroupNormalization, Swish, Transpose", 4, 5, 2,
+        KnownFunction{kDomain, "SkipGroupNorm", "Add, Transpose, GroupNormalization, QuickGelu, Transpose", 4, 5, 2,
                       kGroupNormAttributes, writeSkipGroupNorm},
     };
     return kFunctions;

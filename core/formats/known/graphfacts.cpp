@@ -103,7 +103,7 @@ const AttributeProto* attributeOf(const NodeProto& node, std::string_view name)
 
 } // namespace
 
-GraphFacts::GraphFacts(const GraphProto& graph) { take(graph); }
+GraphFacts::GraphFacts(const GraphProto& graph, std::int64_t opset) : m_opset(opset) { take(graph); }
 
 std::optional<std::size_t> GraphFacts::rank(const std::string& value) const
 {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -22,7 +23,10 @@ class GraphFacts
 {
 public:
     GraphFacts() = default;
-    explicit GraphFacts(const onnxschema::GraphProto& graph);
+    /// `opset`: version of ai.onnx that the model imports.
+    GraphFacts(const onnxschema::GraphProto& graph, std::int64_t opset);
+
+    [[nodiscard]] std::int64_t opset() const { return m_opset; }
 
     /// Number of axes of a value, where it follows from declared shapes, constants and operators; nothing otherwise.
     [[nodiscard]] std::optional<std::size_t> rank(const std::string& value) const;
@@ -48,6 +52,7 @@ private:
     [[nodiscard]] int elementTypeOf(const onnxschema::NodeProto& node) const;
     [[nodiscard]] std::optional<std::size_t> lengthOf(const onnxschema::NodeProto& node, int slot) const;
 
+    std::int64_t m_opset = 0;
     Ranks m_ranks;
     Ranks m_lengths; ///< of lists: values of one axis whose extent is known
     std::unordered_map<std::string, int> m_types;

@@ -153,18 +153,6 @@ std::string defaultOf(FunctionWriter& body, const LabelList& values)
                                   : body.integers({body.integer("default_int64", -1)});
 }
 
-/// Whether x (with an axis of extent 1 behind) is each of the keys; NaN is itself.
-std::string matches(FunctionWriter& body, const std::string& x, const LabelList& keys)
-{
-    const std::string same = body.add("Equal", {x, listConstant(body, keys)});
-    const auto isNan = [](double key) { return std::isnan(key); };
-    if (std::none_of(keys.floats.begin(), keys.floats.end(), isNan)) {
-        return same;
-    }
-    const std::string both = body.add("And", {body.add("IsNaN", {x}), body.add("IsNaN", {body.floats(keys.floats)})});
-    return body.add("Or", {same, both});
-}
-
 /// The value that stands where x stands among the keys (the first that fits), or the default.
 Written writeLabelEncoder(FunctionWriter& body)
 {
@@ -180,8 +168,12 @@ Written writeLabelEncoder(FunctionWriter& body)
     if (keys.size() == 0 || keys.size() != values.size()) {
         return inputError(fmt::format("LabelEncoder has {} keys and {} values", keys.size(), values.size()));
     }
+    if (std::any_of(keys.floats.begin(), keys.floats.end(), [](double key) { return std::isnan(key); })) {
+        return inputError("NaN is one of its keys, which equals nothing; replace it before the model");
+    }
     const std::string x = body.add("Unsqueeze", {body.operand(0), body.integers({-1})});
-    const std::string number = body.add("Cast", {matches(body, x, keys)}, {{"to", std::int64_t{7}}}); // int64
+    const std::string number =
+        body.add("Cast", {body.add("Equal", {x, listConstant(body, keys)})}, {{"to", std::int64_t{7}}}); // int64
     const std::string at = body.add("ArgMax", {number}, {{"axis", std::int64_t{-1}}, {"keepdims", std::int64_t{0}}});
     const std::string count = body.add("ReduceSum", {number, body.integers({-1})}, {{"keepdims", std::int64_t{0}}});
     const std::string isKnown = body.add("Greater", {count, body.integers({0})});

@@ -5,6 +5,7 @@
 #include "core/ops/families.h"
 #include "core/ops/fused/elementwisechain.h"
 #include "core/ops/kernel/filled.h"
+#include "core/ops/registry.h"
 
 #include <fmt/format.h>
 
@@ -106,20 +107,32 @@ private:
     TensorType m_bias;
 };
 
-template <class F>
-BoundResult bindUnbiased(const BindContext& context)
+/// The function of the standard that an operator of another name is.
+BoundResult boundAs(const BindContext& context, const char* op, std::int64_t opset, graph::Attributes attributes)
 {
-    RETRO_CHECK(expect(context, {.types = OperandTypes::Floats}));
-    return bound<Activation<F>>(firstType(context), F{});
+    graph::Node node = context.node;
+    node.domain.clear();
+    node.op = op;
+    node.opset = opset;
+    node.attributes = std::move(attributes);
+    node.inputs.resize(1);
+    return bind({context.graph, context.id, node, context.operandTypes.first(1), context.constants.first(1),
+                 context.floatType, context.source});
 }
 
-/// With a bias as operand 1, which may be missing.
+BoundResult bindContribGelu(const BindContext& context)
+{
+    RETRO_CHECK(expect(context, {.types = OperandTypes::Floats}));
+    return boundAs(context, "Gelu", 20, {});
+}
+
+/// With a bias as operand 1, which may be missing: then it is Gelu by tanh.
 template <class F, std::size_t Least>
 BoundResult bindBiased(const BindContext& context)
 {
     RETRO_CHECK(expect(context, {.least = Least, .most = 2, .types = OperandTypes::Floats}));
     if (!context.present(1)) {
-        return bound<Activation<F>>(firstType(context), F{});
+        return boundAs(context, "Gelu", 20, {{"approximate", std::string("tanh")}});
     }
     RETRO_TRY(const Shape shape, broadcastShape(context, firstType(context).shape, context.operandTypes[1].shape));
     if (shape != firstType(context).shape) {
@@ -131,9 +144,7 @@ BoundResult bindBiased(const BindContext& context)
 BoundResult bindQuickGelu(const BindContext& context)
 {
     RETRO_CHECK(expect(context, {.types = OperandTypes::Floats, .attributes = {{"alpha", AttributeKind::Float}}}));
-    LogisticGate gate;
-    gate.alpha = context.floatAttribute("alpha", 1.702);
-    return bound<Activation<LogisticGate>>(firstType(context), gate);
+    return boundAs(context, "Swish", 24, {{"alpha", context.floatAttribute("alpha", 1.702)}});
 }
 
 /// a·σ(αa)·b of two operands of one shape.
@@ -179,7 +190,7 @@ std::span<const OperatorDeclaration> fusedActivationDeclarations()
 {
     static constexpr std::string_view kDomain = "com.microsoft";
     static constexpr std::array kDeclarations{
-        OperatorDeclaration{kDomain, "Gelu", 1, 0, "element-wise", true, bindUnbiased<NormalGate>},
+        OperatorDeclaration{kDomain, "Gelu", 1, 0, "element-wise", true, bindContribGelu},
         OperatorDeclaration{kDomain, "BiasGelu", 1, 0, "composed", true, bindBiased<NormalGate, 2>},
         OperatorDeclaration{kDomain, "FastGelu", 1, 0, "element-wise, composed", true, bindBiased<TanhGate, 1>},
         OperatorDeclaration{kDomain, "QuickGelu", 1, 0, "element-wise", true, bindQuickGelu},

@@ -300,7 +300,7 @@ PackedConvolution::PackedConvolution(const ConvolutionShape& shape, Direction di
                       : State::ofTransposed(shape);
     } catch (const dnnl::error&) {
         // Geometry that the library refuses, such as a transposed convolution that leaves a rim untouched: the
-        // reference template computes it.
+        // reference template computes it. (A try block around a constructor would throw again.)
         m_state.reset();
     }
 }

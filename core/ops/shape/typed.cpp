@@ -112,7 +112,7 @@ BoundResult bindSize(const BindContext& context)
 }
 
 /// A matrix of zeros with ones at (row, row + k).
-Tensor diagonal(const TensorType& type, std::int64_t k)
+Tensor onesOnDiagonal(const TensorType& type, std::int64_t k)
 {
     const std::int64_t rows = type.shape[0];
     const std::int64_t columns = type.shape[1];
@@ -141,7 +141,7 @@ BoundResult bindEyeLike(const BindContext& context)
         RETRO_TRY(type, elementType(context, "dtype"));
     }
     const TensorType result{type, operand.shape};
-    return bound<Made>(result, [result, k = context.intAttribute("k", 0)] { return diagonal(result, k); });
+    return bound<Made>(result, [result, k = context.intAttribute("k", 0)] { return onesOnDiagonal(result, k); });
 }
 
 } // namespace

@@ -92,7 +92,9 @@ private slots:
             return isReady && settles() && window.lastError().isEmpty();
         };
         QVERIFY2(runsWith("2x3x4x5"), qPrintable(window.lastError()));
-        const auto shapeOfRun = [&] { return window.model().run().shapes.at(window.model().graph().inputs()[0].index()); };
+        const auto shapeOfRun = [&] {
+            return window.model().run().shapes.at(window.model().graph().inputs()[0].index());
+        };
         QCOMPARE(shapeOfRun(), (tensor::Shape{2, 3, 4, 5}));
         QCOMPARE(field->text(), QStringLiteral("2x3x4x5"));
         QVERIFY2(runsWith("x=1x3x7x2"), qPrintable(window.lastError()));

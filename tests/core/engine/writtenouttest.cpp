@@ -108,7 +108,7 @@ Pair transformerBlock()
         m.node("MatMul", {"x", "w"}, {"h0"});
     });
     pair.fused.node("com.microsoft:BiasGelu", {"h0", "b"}, {"h"});
-    pair.plain.node("Add", {"h0", "b"}, {"h1"}).node("Gelu", {"h1"}, {"h"});
+    pair.plain.node("Add", {"h0", "b"}, {"h1"}).node("com.microsoft:Gelu", {"h1"}, {"h"});
     pair.both([](ProtoModel& m) { m.node("MatMul", {"h", "v"}, {"k0"}); });
     pair.fused.node("com.microsoft:SkipLayerNormalization", {"x", "k0", "g", "e", "c"}, {"k"}, {{"epsilon", 1e-5}});
     pair.plain.node("Add", {"k0", "c"}, {"k1"}).node("Add", {"x", "k1"}, {"k2"});

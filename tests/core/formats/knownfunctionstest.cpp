@@ -213,6 +213,34 @@ private slots:
         QVERIFY(isRefused(model, "initializer 'words'"));
     }
 
+    /// Lists of tensors that are made and read in one place are no lists.
+    void listsAreTakenApart()
+    {
+        const auto list = [](std::int64_t keepdims, bool hasParts) {
+            ProtoModel model;
+            model.input("x", {2, 4}).constant("i", Tensor::scalar(std::int64_t{1})).output("y");
+            model.constant("parts", Tensor::scalar(std::int64_t{2}));
+            model.node("SplitToSequence", hasParts ? Texts{"x", "parts"} : Texts{"x"}, {"s"},
+                       {{"axis", std::int64_t{1}}, {"keepdims", keepdims}});
+            return model.node("SequenceAt", {"s", "i"}, {"y"});
+        };
+        QCOMPARE(QString::fromStdString(operators(list(0, false))), "Gather");
+        QCOMPARE(QString::fromStdString(operators(list(1, false))), "Unsqueeze Gather");
+        QCOMPARE(QString::fromStdString(operators(list(1, true))), "SplitToSequence SequenceAt"); // refused when run
+        const auto made = [](const std::string& op, const Texts& operands, const graph::Attributes& attributes) {
+            ProtoModel model;
+            model.input("x", {2, 3}).input("z", {2, 3}).output("y");
+            model.constant("last", Tensor::scalar(std::int64_t{-1})).node("SequenceConstruct", {"x", "z"}, {"s"});
+            return model.node(op, operands, {"y"}, attributes);
+        };
+        QCOMPARE(QString::fromStdString(operators(made("SequenceAt", {"s", "last"}, {}))), "Identity");
+        QCOMPARE(QString::fromStdString(operators(made("ConcatFromSequence", {"s"}, {{"axis", std::int64_t{1}}}))),
+                 "Concat");
+        QCOMPARE(QString::fromStdString(operators(
+                     made("ConcatFromSequence", {"s"}, {{"axis", std::int64_t{1}}, {"new_axis", std::int64_t{1}}}))),
+                 "Unsqueeze Unsqueeze Concat");
+    }
+
     void blocksOfChannels()
     {
         for (const std::int64_t width : {8, 16}) {
@@ -224,6 +252,10 @@ private slots:
             QVERIFY(constantOf(**graph, "h2/weight in order").bitEqual(wavy({18, 20, 1, 1}, 3)));
             QVERIFY(constantOf(**graph, "h3/weight in order").bitEqual(wavy({18, 1, 3, 3}, 4)));
         }
+        ProtoModel old = blockedLayers(8); // constants are inputs, too
+        old.input("w1", {24, 3, 3, 3}).input("b1", {24});
+        const Read graph = read(old);
+        QVERIFY(graph.ok() && (*graph)->inputs().size() == 1);
         ProtoModel other = blockedLayers(8);
         other.proto().mutable_graph()->mutable_node(1)->set_op_type("Softsign");
         QVERIFY(isRefused(other, "this operator of com.microsoft.nchwc is not known"));

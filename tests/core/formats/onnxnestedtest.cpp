@@ -135,8 +135,9 @@ private slots:
 
     void functionsThatWereWrittenOutAreTold()
     {
-        std::vector<retro::formats::InlinedFunction> inlined;
-        QVERIFY(retro::formats::parseOnnx(bytesOf(modelWithFunctions()), "m.onnx", {}, {}, &inlined).ok());
+        retro::formats::FileNotes notes;
+        QVERIFY(retro::formats::parseOnnx(bytesOf(modelWithFunctions()), "m.onnx", {}, {}, &notes).ok());
+        const std::vector<retro::formats::InlinedFunction>& inlined = notes.inlined;
         QCOMPARE(inlined.size(), 1U); // Leak is only called by Twice
         QCOMPARE(inlined[0].name, std::string("local::Twice"));
         QCOMPARE(inlined[0].calls, std::vector<std::string>{"/head/twice"});

@@ -6,6 +6,7 @@
 
 #include <QtTest>
 
+#include <algorithm>
 #include <random>
 
 using namespace retro;
@@ -88,6 +89,23 @@ private slots:
         const auto* data = reinterpret_cast<const std::byte*>(bytes.constData());
         const QString problem = problemOf(Bytes(data, data + bytes.size()));
         QVERIFY2(problem.contains(message), qPrintable(problem));
+    }
+
+    // An array that is not chosen is not unpacked: the damage of its data is not found.
+    void arraysAreChosenByTheirHeaders()
+    {
+        const Bytes damaged = changed("stored.npz", kEntry, 16, 0);
+        QVERIFY(!tensor::parseNpz(damaged, "a.npz").ok());
+        std::vector<std::string> seen;
+        const auto chosen =
+            tensor::parseNpzNumbers(damaged, "a.npz", [&](const std::string& name, const tensor::NpyHeader& header) {
+                seen.push_back(name + tensor::toText(header.shape));
+                return std::optional(std::string(name == "block/x" ? "not this one" : ""));
+            });
+        QVERIFY2(chosen.ok(), chosen.ok() ? "" : chosen.error().text().c_str());
+        QVERIFY(chosen->tensors.empty());
+        QCOMPARE(chosen->skipped, std::vector<std::string>{"block/x.npy: not this one"});
+        QVERIFY(std::ranges::find(seen, "block/x2 × 3") != seen.end());
     }
 
     // Texts and files that are no arrays are passed over where that is asked for; damage is not.

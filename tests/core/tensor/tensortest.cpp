@@ -121,7 +121,7 @@ private slots:
         MemoryLimit::choose(std::nullopt);
         QVERIFY(!tooLarge.ok());
         QVERIFY(tooLarge.error().code == retro::base::ErrorCode::Memory);
-        QVERIFY(tooLarge.error().message.find("4.00 KiB are needed") != std::string::npos);
+        QVERIFY(tooLarge.error().message.find("4100 B are needed, but 4096 B of the") != std::string::npos);
         QCOMPARE(fits.value(), 1024);
         QCOMPARE(static_cast<std::uint64_t>(retro::base::MemoryAccount::tensors().live()), live);
     }

@@ -82,6 +82,14 @@ OpCase batch(Draw& draw)
     return c.operand(draw.tensor({3}, 0.3, 2));
 }
 
+/// By the operand's own statistics.
+OpCase ownStatistics(Draw& draw)
+{
+    OpCase c = batch(draw);
+    c.with("training_mode", std::int64_t{1}).with("momentum", draw.number(0.1, 0.9)).with("epsilon", 0.5);
+    return c.outputs(static_cast<std::size_t>(draw.whole(1, 3)));
+}
+
 OpCase lp(Draw& draw)
 {
     OpCase c("LpNormalization", kNewest);
@@ -129,6 +137,7 @@ std::vector<Generator> normalisationGenerators()
         {"GroupNormalization", [](Draw& d) { return group(kNewest, d); }},
         {"MeanVarianceNormalization", meanVariance},
         {"BatchNormalization", batch},
+        {"BatchNormalization", ownStatistics},
         {"LpNormalization", lp},
         {"LRN", lrn},
         {"SkipLayerNormalization", [](Draw& d) { return skip("SkipLayerNormalization", d, true); }, contrib},
