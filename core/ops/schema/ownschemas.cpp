@@ -18,9 +18,16 @@ std::span<const OperatorSchema> ownSchemas()
                        "auto_pad:text dilations:ints kernel_shape:ints! offset_group:int pads:ints strides:ints"},
         OperatorSchema{"retrograde", "Detach", 1, "X", "Y", ""},
         OperatorSchema{"retrograde", "ElementwiseChain", 1, "X", "Y", "*"},
+        OperatorSchema{"retrograde", "FakeQuantize", 1, "X scale? zero_point?", "Y",
+                       "axis:int block_size:int output_dtype:int precision:int round_mode:text saturate:int"},
         OperatorSchema{"retrograde", "Gate", 1, "A B", "C", ""},
         OperatorSchema{"retrograde", "MatMul", 1, "A B C", "Y", ""},
         OperatorSchema{"retrograde", "PassThrough", 1, "X", "Y", ""},
+        OperatorSchema{"retrograde.integer", "Conv", 1, "X W B? X_scale W_scale", "Y",
+                       "auto_pad:text dilations:ints group:int kernel_shape:ints pads:ints strides:ints"},
+        OperatorSchema{"retrograde.integer", "Gemm", 1, "A B C? A_scale B_scale", "Y",
+                       "alpha:float beta:float transA:int transB:int"},
+        OperatorSchema{"retrograde.integer", "MatMul", 1, "A B C? A_scale B_scale", "Y", ""},
     };
     return kSchemas;
 }

@@ -9,6 +9,8 @@ namespace retro::tests
 
 /// One line per operator that is declared without a gradient.
 std::vector<Generator> nonGradientGenerators();
+/// Operators of quantised values and of ONNX-ML.
+std::vector<Generator> quantisedGenerators();
 /// Forms of older operator sets, and operands that are usually constants.
 std::vector<Generator> olderGenerators();
 

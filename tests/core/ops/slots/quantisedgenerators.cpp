@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators of quantised values and of ONNX-ML.
+#include "core/ops/quantise/quantisedforms.h"
+#include "tests/core/ops/slots/nongradientgenerators.h"
+
+#include <utility>
+
+namespace retro::tests
+{
+
+namespace
+{
+
+using Ints = std::vector<std::int64_t>;
+using Floats = std::vector<double>;
+
+const std::string kContrib = "com.microsoft";
+const std::string kLearning = "ai.onnx.ml";
+
+Tensor levelsOf(Draw& draw, Shape shape) { return draw.integers(std::move(shape), 0, 200).to(DType::UInt8); }
+Tensor stepOf(Draw& draw) { return draw.tensor({}, 0.1, 0.5); }
+
+/// Any operator that takes quantised operands, each with its scale and zero point.
+OpCase quantised(const ops::QuantisedForm& form, Draw& draw)
+{
+    const std::size_t inputs = form.count == 0 ? 2 : form.count;
+    const std::size_t count = std::max(form.first + 3 * inputs, form.result + 2);
+    OpCase c(std::string(form.op), 1, kContrib);
+    for (std::size_t slot = 0; slot < count; ++slot) {
+        const bool isResult = slot >= form.result && slot < form.result + 2;
+        const std::size_t part = isResult ? slot - form.result + 1 : (slot - form.first) % 3;
+        if (slot == form.plain) {
+            c.operand(draw.flags({1, 2, 4, 4}));
+        } else if (part == 0) {
+            c.operand(levelsOf(draw, {1, 2, 4, 4}));
+        } else {
+            c.operand(part == 1 ? stepOf(draw) : levelsOf(draw, {}));
+        }
+    }
+    if (form.op == "QLinearAveragePool") {
+        c.with("kernel_shape", Ints{2, 2});
+    } else if (form.op == "QLinearSoftmax") {
+        c.with("opset", std::int64_t{13});
+    } else if (form.op == "QLinearReduceMean") {
+        c.with("axes", Ints{1}).with("keepdims", std::int64_t{1});
+    } else if (form.op == "QLinearConcat") {
+        c.with("axis", std::int64_t{1});
+    }
+    return c;
+}
+
+template <std::size_t... indices>
+std::vector<Generator> quantisedForms(std::index_sequence<indices...>)
+{
+    return {Generator{std::string(ops::quantisedForms()[indices].op),
+                      [](Draw& draw) { return quantised(ops::quantisedForms()[indices], draw); }, kContrib}...};
+}
+
+OpCase quantizeContrib(Draw& draw)
+{
+    OpCase c("QuantizeLinear", 1, kContrib);
+    return c.operand(draw.tensor({2, 3})).operand(stepOf(draw)).operand(levelsOf(draw, {}));
+}
+
+OpCase dequantizeContrib(Draw& draw)
+{
+    OpCase c("DequantizeLinear", 1, kContrib);
+    return c.operand(levelsOf(draw, {2, 3})).operand(stepOf(draw)).operand(levelsOf(draw, {}));
+}
+
+OpCase fakeQuantize(Draw& draw)
+{
+    OpCase c("FakeQuantize", 1, "retrograde");
+    c.operand(draw.tensor({2, 3}, 0, 20));
+    return draw.coin() ? c : c.operand(stepOf(draw)).operand(levelsOf(draw, {}));
+}
+
+/// A layer of whole numbers times their scales.
+OpCase integerLayer(const char* op, Draw& draw)
+{
+    OpCase c(op, 1, "retrograde.integer");
+    const bool isConvolution = std::string(op) == "Conv";
+    const double left = draw.number(0.1, 0.5);
+    const double right = draw.number(0.1, 0.5);
+    const auto multiples = [&](Shape shape, double scale) {
+        return ops::algebra::scale(draw.integers(std::move(shape), -9, 9).to(DType::Float64), scale);
+    };
+    c.operand(multiples(isConvolution ? Shape{1, 1, 4, 4} : Shape{2, 3}, left));
+    c.constant(multiples(isConvolution ? Shape{2, 1, 2, 2} : Shape{3, 4}, right));
+    c.absent();
+    return c.constant(doubles({}, {left})).constant(doubles({}, {right}));
+}
+
+/// One tree of one test.
+OpCase tree(const std::string& op, const std::string& prefix, Draw& draw)
+{
+    OpCase c(op, 3, kLearning);
+    c.operand(draw.tensor({3, 2}));
+    c.with("nodes_treeids", Ints{0, 0, 0}).with("nodes_nodeids", Ints{0, 1, 2}).with("nodes_featureids", Ints{0, 0, 0});
+    c.with("nodes_values", Floats{0.5, 0, 0});
+    c.with("nodes_modes", std::vector<std::string>{"BRANCH_LEQ", "LEAF", "LEAF"});
+    c.with("nodes_truenodeids", Ints{1, 0, 0}).with("nodes_falsenodeids", Ints{2, 0, 0});
+    c.with(prefix + "_treeids", Ints{0, 0}).with(prefix + "_nodeids", Ints{1, 2});
+    return c.with(prefix + "_ids", Ints{0, 0}).with(prefix + "_weights", Floats{1, 2});
+}
+
+OpCase treeRegressor(Draw& draw)
+{
+    return tree("TreeEnsembleRegressor", "target", draw).with("n_targets", std::int64_t{1});
+}
+
+OpCase treeClassifier(Draw& draw)
+{
+    return tree("TreeEnsembleClassifier", "class", draw).with("classlabels_int64s", Ints{7, 8}).outputs(2);
+}
+
+OpCase joinedTree(Draw& draw)
+{
+    OpCase c("TreeEnsemble", 5, kLearning);
+    c.operand(draw.tensor({3, 2}).to(DType::Float32)).with("tree_roots", Ints{0}).with("nodes_featureids", Ints{0});
+    c.with("nodes_modes", Tensor::of<std::uint8_t>({1}, std::vector<std::uint8_t>{0}));
+    c.with("nodes_splits", Tensor::of<float>({1}, std::vector<float>{0.5F}));
+    c.with("nodes_truenodeids", Ints{0}).with("nodes_falsenodeids", Ints{1});
+    c.with("nodes_trueleafs", Ints{1}).with("nodes_falseleafs", Ints{1});
+    c.with("leaf_targetids", Ints{0, 0});
+    return c.with("leaf_weights", Tensor::of<float>({2}, std::vector<float>{1, 2}));
+}
+
+OpCase supportVectors(const std::string& op, Draw& draw)
+{
+    OpCase c(op, 1, kLearning);
+    c.operand(draw.tensor({3, 2})).with("kernel_type", std::string("LINEAR"));
+    c.with("support_vectors", Floats{1, 0, 0, 1}).with("coefficients", Floats{0.5, -0.25}).with("rho", Floats{0.1});
+    return c;
+}
+
+OpCase supportRegressor(Draw& draw) { return supportVectors("SVMRegressor", draw).with("n_supports", std::int64_t{2}); }
+
+OpCase supportClassifier(Draw& draw)
+{
+    OpCase c = supportVectors("SVMClassifier", draw).with("vectors_per_class", Ints{1, 1});
+    return c.with("classlabels_ints", Ints{7, 8}).outputs(2);
+}
+
+} // namespace
+
+std::vector<Generator> quantisedGenerators()
+{
+    std::vector<Generator> all = quantisedForms(std::make_index_sequence<10>());
+    for (const Generator& more : std::vector<Generator>{
+             {"QuantizeLinear", quantizeContrib, kContrib},
+             {"DequantizeLinear", dequantizeContrib, kContrib},
+             {"FakeQuantize", fakeQuantize, "retrograde"},
+             {"Conv", [](Draw& draw) { return integerLayer("Conv", draw); }, "retrograde.integer"},
+             {"Gemm", [](Draw& draw) { return integerLayer("Gemm", draw); }, "retrograde.integer"},
+             {"MatMul", [](Draw& draw) { return integerLayer("MatMul", draw); }, "retrograde.integer"},
+             {"TreeEnsembleRegressor", treeRegressor, kLearning},
+             {"TreeEnsembleClassifier", treeClassifier, kLearning},
+             {"TreeEnsemble", joinedTree, kLearning},
+             {"SVMRegressor", supportRegressor, kLearning},
+             {"SVMClassifier", supportClassifier, kLearning},
+         }) {
+        all.push_back(more);
+    }
+    return all;
+}
+
+} // namespace retro::tests
