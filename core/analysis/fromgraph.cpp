@@ -301,6 +301,17 @@ private:
         return ids;
     }
 
+    /// What gradients of operands read of it, where the graph does not state what is saved.
+    void takeOperandReads(NodeId id, const Node& node, Op& op) const
+    {
+        const bool states = node.facts && (node.facts->savedOperands || node.facts->savedOutputs);
+        if (!states && m_facts.gradientReadsOf && boundOf(id) != nullptr) {
+            const ops::Reads own = m_facts.gradientReadsOf(id);
+            op.operandReads = OperandReads{idsOf(node.inputs, [&](std::size_t i) { return own.operand(i); }),
+                                           idsOf(node.outputs, [&](std::size_t i) { return own.output(i); })};
+        }
+    }
+
     void takeSaves(NodeId id, const Node& node, Op& op)
     {
         const ops::BoundOperator* bound = boundOf(id);
@@ -319,11 +330,7 @@ private:
         op.savedOutputs = idsOf(node.outputs, [&](std::size_t i) {
             return states ? isStated(node.facts->savedOutputs, i) : reads.output(i);
         });
-        if (!states && bound != nullptr && m_facts.gradientReadsOf) {
-            const ops::Reads own = m_facts.gradientReadsOf(id);
-            op.operandReads = OperandReads{idsOf(node.inputs, [&](std::size_t i) { return own.operand(i); }),
-                                           idsOf(node.outputs, [&](std::size_t i) { return own.output(i); })};
-        }
+        takeOperandReads(id, node, op);
     }
 
     [[nodiscard]] bool isProduct(NodeId id, const Node& node) const

@@ -140,8 +140,8 @@ class ChainWalk
 {
 public:
     ChainWalk(const Draft& draft, const LinearLayer& layer, bool isBehind, GenericShapes& shapes)
-        : m_draft(draft), m_shapes(shapes), m_view(isBehind ? layer.made : layer.read), m_isBehind(isBehind),
-          m_leastRank(m_view->isWhole ? 0 : layer.leastRank)
+        : m_draft(draft), m_shapes(shapes), m_view(isBehind ? layer.made : layer.read),
+          m_channels(static_cast<std::size_t>(m_view->channels)), m_isBehind(isBehind)
     {}
 
     /// Takes a node in whose operand or result, on the layer's side, is `value`. False when the chain ends before it.
@@ -151,7 +151,7 @@ public:
         if (isRearrangement(node)) {
             m_view = m_view ? across(node, *m_view, m_isBehind, m_shapes) : std::nullopt;
             m_steps.push_back({id, std::nullopt});
-            return m_view.has_value();
+            return true;
         }
         std::optional<Affine> affine = affineAt(node, value);
         if (!affine || !affine->isFinite()) {
@@ -176,16 +176,15 @@ private:
     [[nodiscard]] std::optional<Affine> affineAt(const Node& node, ValueId value)
     {
         const std::optional<std::size_t> slot = scaledOperand(m_draft, node);
-        if (!slot || !isWideEnough(value)) {
+        if (!slot) {
             return std::nullopt;
         }
         if (node.op == "BatchNormalization") {
             return normAt(node, value);
         }
         if (node.op == "Neg") {
-            const auto count = static_cast<std::size_t>(m_view->channels);
-            return Affine{std::vector<double>(count, -1.0), std::vector<double>(count, 0.0),
-                          std::vector<double>(count, 0.0)};
+            return Affine{std::vector<double>(m_channels, -1.0), std::vector<double>(m_channels, 0.0),
+                          std::vector<double>(m_channels, 0.0)};
         }
         const Tensor& constant = m_draft.value(node.inputs[1 - *slot]).constant;
         if (!m_isBehind && !keepsShape(constant, node.inputs[*slot], value)) {
@@ -198,25 +197,21 @@ private:
     /// The result, whose view is known here, is no larger than the operand.
     [[nodiscard]] bool keepsShape(const Tensor& constant, ValueId operand, ValueId result)
     {
-        if (constant.size() == 1 && constant.rank() <= 1) {
+        if (constant.rank() == 0) {
             return true;
         }
         const auto before = m_shapes.of(operand);
         return before && before == m_shapes.of(result);
     }
 
-    /// A product with the weight on the left makes rows only of matrices.
-    [[nodiscard]] bool isWideEnough(ValueId value)
-    {
-        if (m_leastRank < 2) {
-            return true;
-        }
-        const auto shape = m_shapes.of(value);
-        return shape && shape->size() >= m_leastRank;
-    }
-
     [[nodiscard]] std::optional<std::vector<double>> numbersAt(const Tensor& constant, ValueId value)
     {
+        if (constant.rank() == 0) { // whatever the channels are
+            return std::vector<double>(m_channels, constant.at(0));
+        }
+        if (!m_view) {
+            return std::nullopt;
+        }
         if (auto numbers = perChannel(constant, *m_view)) {
             return numbers;
         }
@@ -228,10 +223,13 @@ private:
     /// Parameters of a BatchNormalization stand along axis 1.
     [[nodiscard]] std::optional<Affine> normAt(const Node& node, ValueId value)
     {
-        const std::optional<Affine> own = affineOf(m_draft, node);
+        const std::optional<Affine> own = m_view ? affineOf(m_draft, node) : std::nullopt;
+        if (!own) {
+            return std::nullopt;
+        }
         const auto shape = m_view->isWhole ? std::nullopt : m_shapes.of(value);
         const std::size_t rank = m_view->isWhole ? m_view->axes.size() : shape ? shape->size() : 0;
-        if (!own || rank < 2) {
+        if (rank < 2) {
             return std::nullopt;
         }
         tensor::Shape along(rank - 1, 1);
@@ -250,9 +248,9 @@ private:
 
     const Draft& m_draft;
     GenericShapes& m_shapes;
-    std::optional<ChannelView> m_view;
+    std::optional<ChannelView> m_view; ///< nothing where it is lost: then only what is one number for all counts
+    std::size_t m_channels;
     bool m_isBehind;
-    std::size_t m_leastRank;
     std::vector<AffineChain::Step> m_steps;
     std::size_t m_length = 0;
 };
@@ -275,12 +273,22 @@ bool reachesScale(const Draft& draft, ValueId value, const Next& next)
     return false;
 }
 
+/// A product with the weight on the left makes rows only of matrices.
+bool isWideEnough(const LinearLayer& layer, ValueId operand, GenericShapes& shapes)
+{
+    if (layer.leastRank < 2) {
+        return true;
+    }
+    const auto shape = shapes.of(operand);
+    return shape && shape->size() >= layer.leastRank;
+}
+
 template <class Next>
 AffineChain walked(const Draft& draft, const LinearLayer& layer, bool isBehind, GenericShapes& shapes, const Next& next)
 {
     const Node& node = draft.node(layer.node);
     ValueId value = isBehind ? node.outputs[0] : node.inputs[layer.slot];
-    if (!reachesScale(draft, value, next)) {
+    if (!reachesScale(draft, value, next) || !isWideEnough(layer, node.inputs[layer.slot], shapes)) {
         return {};
     }
     ChainWalk walk(draft, layer, isBehind, shapes);

@@ -22,6 +22,17 @@ ChannelView viewOf(std::size_t rank, std::size_t axis, std::int64_t channels)
     return view;
 }
 
+namespace
+{
+
+/// The axis may have that extent, and channels have a known one.
+bool isPossible(const ChannelAxis& axis, const GenericExtent& extent)
+{
+    return extent.isKnown() ? axis.extent == 0 || axis.extent == extent.first : axis.stride == 0;
+}
+
+} // namespace
+
 std::optional<ChannelView> completed(const ChannelView& view, const GenericShape& shape)
 {
     if (shape.size() < view.axes.size() || (view.isWhole && shape.size() != view.axes.size())) {
@@ -30,12 +41,10 @@ std::optional<ChannelView> completed(const ChannelView& view, const GenericShape
     ChannelView whole{view.channels, std::vector<ChannelAxis>(shape.size() - view.axes.size())};
     whole.axes.insert(whole.axes.end(), view.axes.begin(), view.axes.end());
     for (std::size_t i = 0; i < shape.size(); ++i) {
-        ChannelAxis& axis = whole.axes[i];
-        const bool isOther = shape[i].isKnown() && axis.extent != 0 && axis.extent != shape[i].first;
-        if (isOther || (axis.stride != 0 && !shape[i].isKnown())) {
+        if (!isPossible(whole.axes[i], shape[i])) {
             return std::nullopt;
         }
-        axis.extent = shape[i].isKnown() ? shape[i].first : 0;
+        whole.axes[i].extent = shape[i].isKnown() ? shape[i].first : 0;
     }
     return whole;
 }

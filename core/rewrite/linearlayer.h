@@ -28,6 +28,7 @@ struct WeightLayout
     std::int64_t groups = 1;
     bool areRowsRead = false;
 
+    /// Of the element at a row-major position of the weight.
     [[nodiscard]] Channels at(std::int64_t position) const;
     [[nodiscard]] std::int64_t readCount() const { return areRowsRead ? rows : columns * groups; }
     [[nodiscard]] std::int64_t madeCount() const { return areRowsRead ? columns * groups : rows; }

@@ -184,7 +184,7 @@ private slots:
         const Answer whole = cli(question + QStringList{path("unmoved")});
         QVERIFY2(whole.code == 0, qPrintable(whole.err));
         const QStringList tier{"--tier", "disk=5e9"};
-        const Answer moved = cli(question + QStringList{path("moved"), "--budget", "80%", "--strategy", "offload"} +
+        const Answer moved = cli(question + QStringList{path("moved"), "--budget", "90%", "--strategy", "offload"} +
                                  tier + QStringList{"--seconds-per-cost", "1e-9"});
         QVERIFY2(moved.code == 0, qPrintable(moved.err));
         const nlohmann::json plan = nlohmann::json::parse(moved.out.toStdString())["plan"];

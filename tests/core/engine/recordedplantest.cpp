@@ -24,7 +24,7 @@ using event::EventKind;
 namespace
 {
 
-constexpr const char* kSample = "one-segment/one-segment";
+constexpr const char* kSample = "silent-groups/silent-groups";
 
 using Question = tests::SampleQuestion<engine::ExplainRequest>;
 
@@ -97,7 +97,7 @@ private slots:
     void theRunHasTheBytesOfTheStore()
     {
         const Question question = questionOf();
-        const auto made = engine::recordedPlannedGradient(*question.model, question.request, wishOf("shave", "70%"));
+        const auto made = engine::recordedPlannedGradient(*question.model, question.request, wishOf("shave", "80%"));
         QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
         const trace::Run& run = *made->recorded;
         const auto timeline = trace::Timeline::open(made->recorded);
@@ -259,7 +259,7 @@ private slots:
         engine::SearchRecorder recorder(places, places.nodeOf(0));
         schedule::PlanRequest request;
         request.graph = &joint;
-        request.budget = schedule::parseBudget("70%", joint).value();
+        request.budget = schedule::parseBudget("80%", joint).value();
         request.listener = &recorder;
         const auto result = schedule::planWith("fast", request);
         QVERIFY(result.ok() && result->plan);

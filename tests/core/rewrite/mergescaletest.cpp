@@ -218,6 +218,29 @@ private slots:
         }
     }
 
+    // One number for all needs no shapes: those of an input of unknown rank are not known.
+    void aScalarGoesThroughUnknownShapes()
+    {
+        retro::graph::GraphBuilder builder;
+        builder.setOpset("", 17);
+        const ValueId x = builder.addInput("x", DType::Float32, std::nullopt);
+        const auto add = [&](const char* op, const std::string& name, std::vector<ValueId> inputs) {
+            const ValueId result = builder.addResult(name + "_out");
+            builder.addNode({op, "", name, "", 17, std::move(inputs), {result}, {}});
+            return result;
+        };
+        const ValueId product = add("MatMul", "mm", {x, builder.addConstant("w", randomTensor({4, 6}, 1))});
+        const std::vector<std::int64_t> heads{0, 0, 2, 3};
+        const ValueId split =
+            add("Reshape", "split", {product, builder.addConstant("heads", Tensor::of<std::int64_t>({4}, heads))});
+        const ValueId scaled = add("Mul", "scale", {split, builder.addConstant("k", Tensor::scalar(0.125F))});
+        builder.addOutput(add("Mul", "row", {scaled, builder.addConstant("r", randomTensor({3}, 2))}));
+        const auto graph = std::make_shared<const Graph>(std::move(builder).build().value());
+        const Rewritten result = mergedWith(graph);
+        QCOMPARE(nodeNames(*result.graph), std::string("mm, split, row"));
+        QVERIFY(deviation(result.graph, graph, {randomTensor({2, 5, 4}, 9)}, Precision::Double) < 1e-12);
+    }
+
     void aShiftBeforePaddingBecomesOneNode()
     {
         for (const char* op : {"Conv", "ConvTranspose"}) {
