@@ -170,7 +170,8 @@ std::span<const OperatorDeclaration> quantiseDeclarations()
         OperatorDeclaration{"", "QuantizeLinear", 10, 0, "no relevance", false, bindQuantizeLinear, true},
         OperatorDeclaration{"", "DequantizeLinear", 10, 0, "no relevance", false, bindDequantizeLinear, true},
         OperatorDeclaration{"com.microsoft", "QuantizeLinear", 1, 0, "no relevance", false, bindQuantizeLinear, true},
-        OperatorDeclaration{"com.microsoft", "DequantizeLinear", 1, 0, "no relevance", false, bindDequantizeLinear, true},
+        OperatorDeclaration{"com.microsoft", "DequantizeLinear", 1, 0, "no relevance", false, bindDequantizeLinear,
+                            true},
         OperatorDeclaration{"", "DynamicQuantizeLinear", 11, 0, "no relevance", false, bindDynamicQuantizeLinear},
     };
     return kDeclarations;
