@@ -31,7 +31,7 @@ std::string_view nameOf(Cause cause)
 {
     static constexpr std::array<std::string_view, kCauseCount> kNames{
         "bias",     "stabiliser", "zero denominator", "constant operand", "duplicate", "unread",
-        "gradient", "filter",     "rounding",         "clipped sign",     "mask",             "saturation"};
+        "gradient", "filter",     "rounding",         "clipped sign",     "mask",      "saturation"};
     return kNames[static_cast<std::size_t>(cause)];
 }
 

@@ -141,8 +141,9 @@ private:
                                          m_model.rewritten.before->value(output).name, most);
             }
         }
-        return judged(std::string(name.name), kRewriteStatement, wrong,
-                      fmt::format("outputs differ by at most {:.2g} of the largest; gradients pass behind it alone", most));
+        return judged(
+            std::string(name.name), kRewriteStatement, wrong,
+            fmt::format("outputs differ by at most {:.2g} of the largest; gradients pass behind it alone", most));
     }
 
     /// The graph with the rewrites so far.

@@ -124,9 +124,8 @@ private:
         visitFloat(m_setting.computing, [&](auto of) {
             const auto* in = elements(x, &of);
             const auto* step = elements(scale, &of);
-            m_setting.layout.forEach([&](std::int64_t i, std::int64_t at) {
-                y[i] = f(static_cast<double>(in[i] / step[at]), shift[at]);
-            });
+            m_setting.layout.forEach(
+                [&](std::int64_t i, std::int64_t at) { y[i] = f(static_cast<double>(in[i] / step[at]), shift[at]); });
         });
         return std::move(buffer).freeze();
     }

@@ -186,8 +186,9 @@ BoundResult bindIntegerLayer(const BindContext& context)
     RETRO_CHECK(expectLayer(context));
     const graph::Node node = layerNode(context);
     if (node.domain == "retrograde" && (!context.constant(1) || !context.constant(kBiasSlot))) {
-        return context.error("a product of whole numbers with a bias needs constant weights and bias; gradients by them "
-                             "are not implemented");
+        return context.error(
+            "a product of whole numbers with a bias needs constant weights and bias; gradients by them "
+            "are not implemented");
     }
     IntegerLayer::Parts parts;
     RETRO_TRY(parts.layer, bindLayer(context, node));

@@ -91,9 +91,9 @@ private:
         if (!m_zeros.isValid()) {
             return static_cast<double>(1LL << (m_layout.bits - 1));
         }
-        return m_areZerosPacked ? packedNumber(m_zeros.data<std::uint8_t>() + row * m_layout.bytesOfZeros(), group,
-                                               m_layout.bits)
-                                : m_zeros.data<double>()[row * m_layout.blocks() + group];
+        return m_areZerosPacked
+                   ? packedNumber(m_zeros.data<std::uint8_t>() + row * m_layout.bytesOfZeros(), group, m_layout.bits)
+                   : m_zeros.data<double>()[row * m_layout.blocks() + group];
     }
 
     NBitsLayout m_layout;

@@ -17,6 +17,8 @@ namespace retro::ops
 namespace
 {
 
+constexpr std::int64_t kQuantizeOpset = 21;
+
 using OperandTypeList = std::vector<std::optional<TensorType>>;
 
 /// A step of such an operator, bound by itself.
@@ -115,9 +117,9 @@ base::Result<void> expectForm(const BindContext& context, const QuantisedForm& f
     const std::size_t needed = std::max(form.result + 1, slots.empty() ? form.first + 1 : slots.back() + 2);
     const bool isWhole = form.count == 0 ? !slots.empty() : slots.size() == form.count;
     for (std::size_t slot = 0; slot < needed; ++slot) {
-        const bool isZeroPoint =
-            slot == form.result + 1 ||
-            std::ranges::any_of(slots, [slot](std::size_t operand) { return slot == operand + 2; });
+        const bool isZeroPoint = slot == form.result + 1 || std::ranges::any_of(slots, [slot](std::size_t operand) {
+                                     return slot == operand + 2;
+                                 });
         if (!isWhole || (!isZeroPoint && !context.present(slot))) {
             return context.error(fmt::format("operand {} is missing", slot));
         }
@@ -140,6 +142,30 @@ graph::Attributes channelOrder(std::size_t rank, bool toFront)
     return {{"perm", order}};
 }
 
+/// DequantizeLinear of each quantised operand; `types` gets what they give.
+base::Result<void> addDequantise(const BindContext& context, FunctionSteps& steps, OperandTypeList& types)
+{
+    for (const std::size_t slot : steps.slots) {
+        const OperandTypeList operands{typeAt(context, slot), typeAt(context, slot + 1), typeAt(context, slot + 2)};
+        RETRO_TRY(Step step, Step::bindStep(context, "DequantizeLinear", kQuantizeOpset, operands, {}));
+        types.push_back(step.type());
+        steps.dequantise.push_back(std::move(step));
+    }
+    return {};
+}
+
+/// A Transpose of channels, whose result's type takes the place of the operand's.
+base::Result<void> addChannels(const BindContext& context, bool toFront, std::vector<Step>& steps, TensorType& type)
+{
+    if (context.intAttribute("channels_last", 0) == 0) {
+        return {};
+    }
+    RETRO_TRY(Step step, Step::bindStep(context, "Transpose", 13, {type}, channelOrder(type.shape.size(), toFront)));
+    type = step.type();
+    steps.push_back(std::move(step));
+    return {};
+}
+
 BoundResult bindQuantisedFunction(const BindContext& context)
 {
     const QuantisedForm& form = *quantisedForm(context.node.domain, context.node.op);
@@ -152,33 +178,16 @@ BoundResult bindQuantisedFunction(const BindContext& context)
     if (form.plain != QuantisedForm::kNone) {
         types.push_back(context.operandTypes[form.plain]);
     }
-    for (const std::size_t slot : steps.slots) {
-        RETRO_TRY(Step step, Step::bindStep(context, "DequantizeLinear", 21,
-                                            {typeAt(context, slot), typeAt(context, slot + 1), typeAt(context, slot + 2)},
-                                            {}));
-        types.push_back(step.type());
-        steps.dequantise.push_back(std::move(step));
-    }
-    const bool areChannelsLast = context.intAttribute("channels_last", 0) != 0;
-    if (areChannelsLast) {
-        RETRO_TRY(Step step,
-                  Step::bindStep(context, "Transpose", 13, {types[0]}, channelOrder(types[0]->shape.size(), true)));
-        types[0] = step.type();
-        steps.before.push_back(std::move(step));
-    }
+    RETRO_CHECK(addDequantise(context, steps, types));
+    RETRO_CHECK(addChannels(context, true, steps.before, *types[0]));
     RETRO_TRY(Step function, Step::bindStep(context, form.function, quantisedOpset(form, context.node), types,
                                             functionAttributes(context.node)));
     TensorType result = function.type();
     steps.function.push_back(std::move(function));
-    if (areChannelsLast) {
-        RETRO_TRY(Step step,
-                  Step::bindStep(context, "Transpose", 13, {result}, channelOrder(result.shape.size(), false)));
-        result = step.type();
-        steps.after.push_back(std::move(step));
-    }
-    RETRO_TRY(Step last, Step::bindStep(context, "QuantizeLinear", 21,
-                                        {result, typeAt(context, form.result), typeAt(context, form.result + 1)}, {}));
-    steps.quantise.push_back(std::move(last));
+    RETRO_CHECK(addChannels(context, false, steps.after, result));
+    const OperandTypeList last{result, typeAt(context, form.result), typeAt(context, form.result + 1)};
+    RETRO_TRY(Step quantise, Step::bindStep(context, "QuantizeLinear", kQuantizeOpset, last, {}));
+    steps.quantise.push_back(std::move(quantise));
     return bound<QuantisedFunction>(std::move(steps));
 }
 

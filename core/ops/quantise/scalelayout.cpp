@@ -112,7 +112,8 @@ base::Result<DType> quantisedType(const BindContext& context)
     if (isQuantised(type)) {
         return type;
     }
-    return context.error(fmt::format("the quantised type is {}, but must be {}", tensor::nameOf(type), kQuantisedTypes));
+    return context.error(
+        fmt::format("the quantised type is {}, but must be {}", tensor::nameOf(type), kQuantisedTypes));
 }
 
 } // namespace retro::ops

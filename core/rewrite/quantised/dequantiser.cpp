@@ -83,6 +83,9 @@ void Dequantiser::run()
             visit(NodeId(i));
         }
     }
+    if (m_steps.size() == first) {
+        return;
+    }
     restoreLevels();
     m_draft.redirect(m_to);
     for (std::size_t i = first; i < m_steps.size(); ++i) {
@@ -97,6 +100,10 @@ void Dequantiser::run()
 void Dequantiser::visit(NodeId id)
 {
     const Node& node = m_draft.node(id);
+    const bool hasOne = node.outputs.size() == 1 && node.outputs[0].isValid();
+    if (!hasOne && node.op != "DynamicQuantizeLSTM" && node.op != "QAttention") {
+        return;
+    }
     if (isDequantize(node)) {
         dequantise(id);
         return;
@@ -161,14 +168,17 @@ ValueId Dequantiser::traced(ValueId levels, const Grid& grid, int depth)
     }
     const Node& node = m_draft.node(producer);
     if (isQuantize(node)) {
-        return isSame(m_draft, gridOf(node), grid) ? ofQuantize(producer, gridOf(node)) : ValueId();
+        const bool isOne = node.outputs.size() == 1;
+        return isOne && isSame(m_draft, gridOf(node), grid) ? ofQuantize(producer, gridOf(node)) : ValueId();
     }
     if (isDynamicQuantize(node)) {
         const auto result = [&](std::size_t k) { return k < node.outputs.size() ? node.outputs[k] : ValueId(); };
         const Grid own{result(1), result(2)};
-        return isSame(m_draft, own, grid) ? ofDynamic(producer, grid) : ValueId();
+        return result(0) == levels && isSame(m_draft, own, grid) ? ofDynamic(producer, grid) : ValueId();
     }
-    return depth < kMostMoves && isOfTensor(m_draft, grid) ? ofMover(producer, grid, depth) : ValueId();
+    const bool isMoved = depth < kMostMoves && isOfTensor(m_draft, grid) && ofMover(producer, grid, depth);
+    const auto moved = m_floats.find(levels);
+    return isMoved && moved != m_floats.end() ? moved->second.floats : ValueId();
 }
 
 std::optional<Grid> Dequantiser::knownGrid(ValueId levels) const
@@ -252,7 +262,7 @@ ValueId Dequantiser::ofDynamic(NodeId id, const Grid& grid)
     return levels;
 }
 
-ValueId Dequantiser::ofMover(NodeId id, const Grid& grid, int depth)
+bool Dequantiser::ofMover(NodeId id, const Grid& grid, int depth)
 {
     const Node node = m_draft.node(id);
     const std::vector<std::size_t> slots = movedOperands(node);
@@ -260,11 +270,11 @@ ValueId Dequantiser::ofMover(NodeId id, const Grid& grid, int depth)
     for (const std::size_t slot : slots) {
         inputs[slot] = traced(inputs[slot], grid, depth + 1);
         if (!inputs[slot].isValid()) {
-            return {};
+            return false;
         }
     }
     if (slots.empty()) {
-        return {};
+        return false;
     }
     const Working working(*this, id);
     const NodeForm form{node.domain, node.op, node.opset, node.attributes};
@@ -274,15 +284,15 @@ ValueId Dequantiser::ofMover(NodeId id, const Grid& grid, int depth)
         for (const ValueId levels : node.outputs) {
             becomeFloats(levels, grid, {});
         }
-        return node.outputs[0];
+        return true;
     }
     if (node.outputs.size() > 1) {
-        return {};
+        return false;
     }
     m_steps[m_step].removed.clear();
     const ValueId floats = add(form, "/dequantised", inputs, node.outputs[0]);
     m_floats[node.outputs[0]] = {floats, grid, {}};
-    return floats;
+    return true;
 }
 
 void Dequantiser::becomeFloats(ValueId levels, const Grid& grid, const Attributes& attributes)
@@ -388,8 +398,11 @@ void Dequantiser::remove(NodeId id)
 void Dequantiser::note(NodeId id, const std::string& why)
 {
     const Node& node = m_draft.node(id);
-    m_steps.push_back(
-        {kRewriteText, fmt::format("{} ({}) stays, and passes no relevance: {}", node.name, node.op, why), {}, {}, true});
+    m_steps.push_back({kRewriteText,
+                       fmt::format("{} ({}) stays, and passes no relevance: {}", node.name, node.op, why),
+                       {},
+                       {},
+                       true});
 }
 
 ValueId Dequantiser::levelsOf(ValueId floats)

@@ -95,7 +95,7 @@ private:
     [[nodiscard]] ValueId ofConstant(ValueId levels, const Grid& grid);
     [[nodiscard]] ValueId ofQuantize(NodeId id, const Grid& grid);
     [[nodiscard]] ValueId ofDynamic(NodeId id, const Grid& grid);
-    [[nodiscard]] ValueId ofMover(NodeId id, const Grid& grid, int depth);
+    [[nodiscard]] bool ofMover(NodeId id, const Grid& grid, int depth);
     void becomeFloats(ValueId levels, const Grid& grid, const graph::Attributes& attributes);
     [[nodiscard]] graph::Node made(const NodeForm& form, const std::string& suffix, std::vector<ValueId> inputs,
                                    std::vector<ValueId> results);

@@ -86,8 +86,7 @@ std::string obstacleOf(Dequantiser& to, const Node& node)
 }
 
 /// The operands of an LSTM: a row of one step, and everything constant.
-std::vector<BodyOperand> lstmOperands(const Draft& draft, const Node& node, const Tensor& weights,
-                                      const Tensor& state)
+std::vector<BodyOperand> lstmOperands(const Draft& draft, const Node& node, const Tensor& weights, const Tensor& state)
 {
     std::vector<BodyOperand> operands(kPeepholes + 1);
     for (BodyOperand& operand : operands) {
@@ -203,12 +202,13 @@ private:
         const std::string what = fmt::format("/{}/{}", slot == kInitialState ? "state" : "cell", direction);
         const ValueId given = operandOf(m_lstm.node, slot);
         if (given.isValid()) {
-            const ValueId at = m_draft.addConstant(m_lstm.node.name + what + "/at",
-                                                   Tensor::scalar<std::int64_t>(static_cast<std::int64_t>(direction)),
-                                                   DType::Int64);
+            const ValueId at =
+                m_draft.addConstant(m_lstm.node.name + what + "/at",
+                                    Tensor::scalar<std::int64_t>(static_cast<std::int64_t>(direction)), DType::Int64);
             return add("Gather", what, {given, at}, {{"axis", std::int64_t{0}}});
         }
-        const ValueId shape = add("Shape", what + "/extents", {m_x}, {{"start", std::int64_t{1}}, {"end", std::int64_t{2}}}, DType::Int64);
+        const ValueId shape = add("Shape", what + "/extents", {m_x},
+                                  {{"start", std::int64_t{1}}, {"end", std::int64_t{2}}}, DType::Int64);
         const ValueId both = add("Concat", what + "/shape", {shape, ints(what + "/hidden", {m_lstm.setting.hidden})},
                                  {{"axis", std::int64_t{0}}}, DType::Int64);
         return add("ConstantOfShape", what, {both});

@@ -50,7 +50,8 @@ std::optional<OnlyReader> onlyReader(const Draft& draft, ValueId value, std::str
         return std::nullopt;
     }
     const Node& node = draft.node(readers[0]);
-    if (node.op != op || !node.domain.empty() || node.inputs.empty() || node.outputs.size() != 1) {
+    if (node.op != op || !node.domain.empty() || node.inputs.empty() || node.outputs.size() != 1 ||
+        !node.outputs[0].isValid()) {
         return std::nullopt;
     }
     OnlyReader reader{readers[0], {}, node.outputs[0]};
@@ -64,10 +65,10 @@ std::optional<OnlyReader> onlyReader(const Draft& draft, ValueId value, std::str
 struct Tail
 {
     std::vector<NodeId> nodes;
-    ValueId result;        ///< of the last node
-    Tensor weightScale;    ///< one number or one per column, in float64
-    Tensor bias;           ///< one per column, in float64; may be invalid
-    ValueId product = {};  ///< of scales, made by a Mul that may be unread then
+    ValueId result;       ///< of the last node
+    Tensor weightScale;   ///< one number or one per column, in float64
+    Tensor bias;          ///< one per column, in float64; may be invalid
+    ValueId product = {}; ///< of scales, made by a Mul that may be unread then
 };
 
 class TailReader
@@ -214,9 +215,8 @@ void replaceAll(Dequantiser& to, NodeId id, const Tail& tail, const Grid& grid, 
     const ValueId scale = to.constant(weightName + ".scale", tail.weightScale);
     const ValueId bias = tail.bias.isValid() ? to.constant(weightName + ".bias", tail.bias) : ValueId();
     const ValueId w = to.floatsOf(node.inputs[1], {scale, operandOf(node, 3), isConvolution ? 0 : -1});
-    const IntegerLayer layer =
-        integerLayer(to, {isConvolution ? "Conv" : "MatMul", floats, w, bias, grid.scale, scale,
-                          isConvolution ? node.attributes : graph::Attributes()});
+    const IntegerLayer layer = integerLayer(to, {isConvolution ? "Conv" : "MatMul", floats, w, bias, grid.scale, scale,
+                                                 isConvolution ? node.attributes : graph::Attributes()});
     for (const NodeId gone : tail.nodes) {
         to.remove(gone);
     }
@@ -235,10 +235,34 @@ void replaceProduct(Dequantiser& to, NodeId id, const OnlyReader& cast, const Gr
     const ValueId one = to.constant(node.name + "/one", Tensor::scalar<double>(1));
     const ValueId whole = to.add({"", "Div", 14, {}}, "/levels", {floats, grid.scale}, floats);
     const ValueId w = to.floatsOf(node.inputs[1], {one, operandOf(node, 3), isConvolution ? 0 : -1});
-    const IntegerLayer layer = integerLayer(to, {isConvolution ? "Conv" : "MatMul", whole, w, {}, one, one,
+    const IntegerLayer layer = integerLayer(to, {isConvolution ? "Conv" : "MatMul",
+                                                 whole,
+                                                 w,
+                                                 {},
+                                                 one,
+                                                 one,
                                                  isConvolution ? node.attributes : graph::Attributes()});
     to.remove(cast.id);
     to.finish(id, layer.form, "", layer.inputs, {cast.result});
+}
+
+/// The grid that the product's zero point and its operand's scale are; without one that is known, that of rows of a
+/// constant table, whose scale is one with that of the weight.
+std::optional<Grid> askedGrid(Dequantiser& to, const Node& node)
+{
+    const std::optional<Grid> known = to.knownGrid(operandOf(node, 0));
+    const ValueId scale = known ? known->scale : to.constant(node.name + "/one", Tensor::scalar<double>(1));
+    const Grid asked{scale, operandOf(node, 2)};
+    return isOfTensor(to.draft(), asked) ? std::optional(asked) : std::nullopt;
+}
+
+/// What follows the product, where it is what follows a layer.
+std::optional<Tail> tailOf(Dequantiser& to, const Node& node, const OnlyReader& cast, const Grid& grid)
+{
+    const Tensor& levels = to.draft().value(node.inputs[1]).constant;
+    const bool isConvolution = node.op == "ConvInteger";
+    const std::size_t rank = isConvolution ? levels.rank() : 0;
+    return TailReader(to.draft(), grid, columnsOf(levels, isConvolution), rank).read(cast);
 }
 
 } // namespace
@@ -248,34 +272,26 @@ bool integerProduct(Dequantiser& to, NodeId id)
     const Node node = to.draft().node(id);
     const ValueId weight = operandOf(node, 1);
     const auto cast = castOf(to.draft(), node.outputs[0]);
-    std::optional<Grid> grid = to.knownGrid(operandOf(node, 0));
-    if (!grid && cast) { // rows of a constant table, say, whose scale is one with that of the weight
-        grid = Grid{to.constant(node.name + "/one", Tensor::scalar<double>(1)), {}};
-    }
-    if (!weight.isValid() || !cast || !isOfTensor(to.draft(), *grid)) {
+    const std::optional<Grid> grid = cast ? askedGrid(to, node) : std::nullopt;
+    if (!grid || !weight.isValid()) {
         return false;
     }
-    const Grid asked{grid->scale, operandOf(node, 2)};
-    const bool isConvolution = node.op == "ConvInteger";
-    std::optional<Tail> tail;
-    if (to.draft().isConstant(weight) && to.draft().value(weight).constant.rank() >= 2) {
-        const Tensor& levels = to.draft().value(weight).constant;
-        const std::size_t rank = isConvolution ? levels.rank() : 0;
-        tail = TailReader(to.draft(), asked, columnsOf(levels, isConvolution), rank).read(*cast);
-    } else {
-        to.note(id, "its weight is computed");
+    if (!to.draft().isConstant(weight) || to.draft().value(weight).constant.rank() < 2) {
+        to.note(id, "its weight is computed, or no matrix");
         return false;
     }
-    const ValueId floats = to.tracedFloatsOf(operandOf(node, 0), asked);
+    const std::optional<Tail> tail = tailOf(to, node, *cast, *grid);
+    const ValueId floats = to.tracedFloatsOf(operandOf(node, 0), *grid);
     if (!floats.isValid()) {
-        to.note(id, "its zero point is not that of its operand");
+        to.note(id, "its operand is not quantised here, or by another zero point");
         return false;
     }
+    const bool isConvolution = node.op == "ConvInteger";
     const Dequantiser::Working working(to, id);
     if (tail) {
-        replaceAll(to, id, *tail, asked, floats, isConvolution);
+        replaceAll(to, id, *tail, *grid, floats, isConvolution);
     } else {
-        replaceProduct(to, id, *cast, asked, floats, isConvolution);
+        replaceProduct(to, id, *cast, *grid, floats, isConvolution);
     }
     return true;
 }

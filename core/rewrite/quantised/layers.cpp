@@ -32,7 +32,8 @@ std::optional<ValueId> biasOf(Dequantiser& to, ValueId levels, std::initializer_
     Tensor bias = wideConstant(to.draft(), levels);
     for (const ValueId id : scales) {
         const Tensor scale = wideConstant(to.draft(), id);
-        if (!bias.isValid() || bias.rank() == 0 || !scale.isValid() || (scale.size() != 1 && scale.size() != bias.shape().back())) {
+        if (!bias.isValid() || bias.rank() == 0 || !scale.isValid() ||
+            (scale.size() != 1 && scale.size() != bias.shape().back())) {
             return std::nullopt;
         }
         bias = ops::algebra::multiplyBroadcast(bias, scale.reshaped({scale.size()}));
@@ -67,8 +68,7 @@ bool qLinearConv(Dequantiser& to, NodeId id)
     attributes.erase("channels_last");
     const std::size_t rank = areChannelsLast ? to.draft().value(weight).constant.rank() : 0;
     x = areChannelsLast ? channelsFirst(to, x, rank) : x;
-    const IntegerLayer layer =
-        integerLayer(to, {"Conv", x, w, *bias, at(1), at(4), std::move(attributes)});
+    const IntegerLayer layer = integerLayer(to, {"Conv", x, w, *bias, at(1), at(4), std::move(attributes)});
     ValueId z = to.add(layer.form, "", layer.inputs, node.outputs[0]);
     z = areChannelsLast ? channelsLast(to, z, rank) : z;
     to.finishQuantised(id, z, {at(6), at(7)});

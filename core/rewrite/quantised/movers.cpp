@@ -17,8 +17,9 @@ namespace
 
 /// Operators that move elements of their first operand.
 constexpr std::array<std::string_view, 17> kOfFirst{
-    "DepthToSpace", "Expand", "Flatten", "Gather", "GatherElements", "GatherND", "Identity", "MaxPool", "Reshape",
-    "Slice", "SpaceToDepth", "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze", "GlobalMaxPool"};
+    "DepthToSpace", "Expand",  "Flatten",   "Gather",    "GatherElements", "GatherND",
+    "Identity",     "MaxPool", "Reshape",   "Slice",     "SpaceToDepth",   "Split",
+    "Squeeze",      "Tile",    "Transpose", "Unsqueeze", "GlobalMaxPool"};
 
 bool hasOneResult(const graph::Node& node)
 {

@@ -100,8 +100,8 @@ public:
         for (std::size_t k = 0; k < results; ++k) {
             outputs.push_back(m_builder.addResult(name + ":" + std::to_string(k)));
         }
-        m_builder.addNode({op, domain, name, "", domain.empty() ? 17 : 1, std::move(inputs), outputs,
-                           std::move(attributes)});
+        m_builder.addNode(
+            {op, domain, name, "", domain.empty() ? 17 : 1, std::move(inputs), outputs, std::move(attributes)});
         return outputs;
     }
     ValueId node(const std::string& op, std::vector<ValueId> inputs, graph::Attributes attributes = {},
@@ -149,13 +149,14 @@ struct Network
     Weights first = weightsOf({3, 2, 3, 3}, {0.25, 0.5, 0.25}, 1);
     Weights second = weightsOf({2, 3, 1, 1}, {0.5}, 3);
     Weights third = weightsOf({4, 32}, {0.25}, 5, 3);
-    double firstScale = 0.125;  ///< of what the first layer gives
+    double firstScale = 0.125; ///< of what the first layer gives
     double secondScale = 0.0625;
 };
 
 ValueId writeFloat(ModelWriter& w, const Network& net, ValueId x)
 {
-    const ValueId a = w.node("Conv", {x, w.constant(net.first.floats()), w.constant(net.first.floatBias(kXScale))}, kPads);
+    const ValueId a =
+        w.node("Conv", {x, w.constant(net.first.floats()), w.constant(net.first.floatBias(kXScale))}, kPads);
     const ValueId b = w.node("Conv", {w.node("Relu", {a}), w.constant(net.second.floats()),
                                       w.constant(net.second.floatBias(net.firstScale))});
     const ValueId flat = w.node("Flatten", {b});
@@ -188,12 +189,11 @@ ValueId writeQOperator(ModelWriter& w, const Network& net, ValueId x)
     const ValueId bz = w.level(0, DType::Int8);
     const ValueId wz3 = w.constant(Tensor::zeros(DType::Int8, {3}));
     const ValueId q = w.node("QuantizeLinear", {x, xs, xz});
-    const ValueId a = w.node("QLinearConv",
-                             {q, xs, xz, w.levelsOf(net.first), w.numbers(net.first.scales), wz3, as, az,
-                              w.biasLevels(net.first)},
-                             kPads);
-    const ValueId b = w.node("QLinearConv", {a, as, az, w.levelsOf(net.second), w.numbers(net.second.scales), wz, bs, bz,
-                                             w.biasLevels(net.second)});
+    const ValueId a = w.node(
+        "QLinearConv",
+        {q, xs, xz, w.levelsOf(net.first), w.numbers(net.first.scales), wz3, as, az, w.biasLevels(net.first)}, kPads);
+    const ValueId b = w.node("QLinearConv", {a, as, az, w.levelsOf(net.second), w.numbers(net.second.scales), wz, bs,
+                                             bz, w.biasLevels(net.second)});
     const ValueId flat = w.node("Flatten", {b});
     return w.node("QGemm",
                   {flat, bs, bz, w.levelsOf(net.third), w.numbers(net.third.scales), wz, w.biasLevels(net.third)},
@@ -224,8 +224,8 @@ std::shared_ptr<const graph::Graph> dynamicGraph(Form form, bool isConvolution)
     if (form == Form::Float) {
         y = w.node("Add", {w.node(isConvolution ? "Conv" : "MatMul", {x, w.constant(first.floats())}), b});
         if (isConvolution) {
-            y = w.node("Conv", {x, w.constant(first.floats()),
-                                w.constant(Tensor::of<double>({3}, bias).to(DType::Float32))});
+            y = w.node("Conv",
+                       {x, w.constant(first.floats()), w.constant(Tensor::of<double>({3}, bias).to(DType::Float32))});
         }
     } else if (form == Form::DynamicMicrosoft) {
         y = w.node("DynamicQuantizeMatMul", {x, w.levelsOf(first), w.number(0.5), w.level(0, DType::Int8), b}, {},
@@ -375,9 +375,9 @@ private slots:
                 if (isConvolution && form == Form::DynamicMicrosoft) {
                     continue;
                 }
-                const std::string fault = faultAgainst(dynamicGraph(form, isConvolution),
-                                                       dynamicGraph(Form::Float, isConvolution), x,
-                                                       composite.toStdString());
+                const std::string fault =
+                    faultAgainst(dynamicGraph(form, isConvolution), dynamicGraph(Form::Float, isConvolution), x,
+                                 composite.toStdString());
                 QVERIFY2(fault.empty(), fault.c_str());
             }
         }
@@ -394,7 +394,8 @@ private slots:
                     const std::string fault = faultOfEnginesOn(*made);
                     QVERIFY2(fault.empty(), (composite + ": " + fault).c_str());
                 }
-                const auto made = caseOf(dynamicGraph(Form::Dynamic, false), dynamicInput({2, 6}), composite, precision);
+                const auto made =
+                    caseOf(dynamicGraph(Form::Dynamic, false), dynamicInput({2, 6}), composite, precision);
                 QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
                 const std::string fault = faultOfEnginesOn(*made);
                 QVERIFY2(fault.empty(), (composite + ": " + fault).c_str());
@@ -407,7 +408,8 @@ private slots:
         ModelWriter w;
         const ValueId x = w.input({1, 4});
         const ValueId rounded = w.rounded(x, 1, 0, DType::Int8);
-        const ValueId y = w.node("MatMul", {rounded, w.constant(Tensor::of<float>({4, 1}, std::vector<float>{1, 2, 3, 4}))});
+        const ValueId y =
+            w.node("MatMul", {rounded, w.constant(Tensor::of<float>({4, 1}, std::vector<float>{1, 2, 3, 4}))});
         const auto made = caseOf(w.finish(y), Tensor::of<double>({1, 4}, std::vector<double>{5, 200, -300, 127.4}),
                                  "epsilon:epsilon=0", execute::Precision::Double);
         QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());

@@ -50,9 +50,12 @@ struct GridCase
 
 std::vector<GridCase> gridCases()
 {
-    return {{"uint8", DType::UInt8, {}, 1, 0},         {"int8 per axis", DType::Int8, {4}, 1, 0},
-            {"int4", DType::Int4, {1}, 1, 0},          {"uint16", DType::UInt16, {}, 1, 0},
-            {"int8 in blocks", DType::Int8, {3, 2}, 1, 2}, {"float8", DType::Float8E4M3FN, {}, 1, 0}};
+    return {{"uint8", DType::UInt8, {}, 1, 0},
+            {"int8 per axis", DType::Int8, {4}, 1, 0},
+            {"int4", DType::Int4, {1}, 1, 0},
+            {"uint16", DType::UInt16, {}, 1, 0},
+            {"int8 in blocks", DType::Int8, {3, 2}, 1, 2},
+            {"float8", DType::Float8E4M3FN, {}, 1, 0}};
 }
 
 OpCase gridNode(const std::string& op, const std::string& domain, const GridCase& c, const Tensor& x)
@@ -122,7 +125,8 @@ private slots:
         QVERIFY(ops::isSaturating(c.op()));
         const std::vector<Tensor> arrived{doubles({6}, {1, 2, 3, 4, 5, 6})};
         const auto& map = c.structure<ops::ShapeMap>();
-        QCOMPARE(q(textOf(map.carryBack(arrived, c.operands(), 0))), "[6] 0 2 3 0 5 6"); // a 64th of the range is near enough
+        QCOMPARE(q(textOf(map.carryBack(arrived, c.operands(), 0))),
+                 "[6] 0 2 3 0 5 6"); // a 64th of the range is near enough
         QCOMPARE(q(textOf(map.carryBack(arrived, c.operands(), 1))), "[scalar] 0");
     }
 
@@ -177,7 +181,8 @@ private slots:
     void integerLayersAreTheLayersThatTheyStandFor()
     {
         const Tensor x = ops::algebra::scale(wholes({1, 2, 4, 4}, 100, 1), 0.5);
-        const Tensor w = ops::algebra::multiplyBroadcast(wholes({3, 2, 3, 3}, 127, 2), doubles({3, 1, 1, 1}, {1, 2, 4}));
+        const Tensor w =
+            ops::algebra::multiplyBroadcast(wholes({3, 2, 3, 3}, 127, 2), doubles({3, 1, 1, 1}, {1, 2, 4}));
         const Tensor bias = doubles({3}, {1, -2, 0.5});
         OpCase plain = OpCase("Conv").operand(x).constant(w).constant(bias).with("pads", Ints{1, 1, 1, 1});
         OpCase own = OpCase("Conv", 1, kInteger).operand(x).constant(w).constant(bias).with("pads", Ints{1, 1, 1, 1});

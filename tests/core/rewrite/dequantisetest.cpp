@@ -164,18 +164,33 @@ private slots:
         const ValueId s = w.scale("s", 0.05);
         const ValueId z = w.zero("z", 10, DType::UInt8);
         const ValueId quantised = w.node("QuantizeLinear", "quantise", {x, s, z});
-        const ValueId pooled = w.node("MaxPool", "pool", {quantised},
-                                      {{"kernel_shape", std::vector<std::int64_t>{2, 2}}});
-        const ValueId turned =
-            w.node("Transpose", "turn", {pooled}, {{"perm", std::vector<std::int64_t>{0, 2, 3, 1}}});
+        const ValueId pooled =
+            w.node("MaxPool", "pool", {quantised}, {{"kernel_shape", std::vector<std::int64_t>{2, 2}}});
+        const ValueId turned = w.node("Transpose", "turn", {pooled}, {{"perm", std::vector<std::int64_t>{0, 2, 3, 1}}});
         w.output(w.node("Relu", "relu", {w.node("DequantizeLinear", "back", {turned, s, z})}));
         const SharedGraph graph = w.finish();
         const Rewritten result = dequantised(graph);
-        QCOMPARE(operators(*result.graph),
-                 "quantise:retrograde.FakeQuantize pool:MaxPool turn:Transpose relu:Relu");
+        QCOMPARE(operators(*result.graph), "quantise:retrograde.FakeQuantize pool:MaxPool turn:Transpose relu:Relu");
         QVERIFY(result.graph->findValue("quantise_out") && result.graph->findValue("turn_out"));
         QVERIFY(valuesStay(graph, result.graph, randomTensor({1, 2, 4, 4}, 3, -2, 14)));
         QVERIFY(std::ranges::any_of(result.steps, [](const auto& step) { return step.name == "dequantise"; }));
+    }
+
+    /// Each part is that which it was.
+    void partsOfASplit()
+    {
+        QuantisedWriter w;
+        const ValueId x = w.input({4});
+        const ValueId s = w.scale("s", 0.05);
+        const ValueId z = w.zero("z", 10, DType::UInt8);
+        const std::vector<ValueId> parts =
+            w.nodes("Split", "split", {w.node("QuantizeLinear", "quantise", {x, s, z})}, 2);
+        w.output(w.node("Relu", "relu", {w.node("DequantizeLinear", "back", {parts[1], s, z})}));
+        w.output(w.node("Neg", "neg", {w.node("DequantizeLinear", "back0", {parts[0], s, z})}));
+        const SharedGraph graph = w.finish();
+        const Rewritten result = dequantised(graph);
+        QCOMPARE(operators(*result.graph), "quantise:retrograde.FakeQuantize split:Split relu:Relu neg:Neg");
+        QVERIFY(valuesStay(graph, result.graph, randomTensor({4}, 3, -0.5, 10)));
     }
 
     void otherScalesStay()
@@ -218,19 +233,25 @@ private slots:
         const ValueId weight = w.constant("w", randomTensor({2, 3, 3, 3}, 1, -127, 127).to(DType::Int8));
         const ValueId ws = w.constant("ws", Tensor::of<float>({2}, std::vector<float>{0.01F, 0.02F}));
         const ValueId wz = w.constant("wz", Tensor::zeros(DType::Int8, {2}));
-        const ValueId bias = w.constant("b", Tensor::of<std::int64_t>({2}, std::vector<std::int64_t>{400, -200}).to(DType::Int32));
+        const ValueId bias =
+            w.constant("b", Tensor::of<std::int64_t>({2}, std::vector<std::int64_t>{400, -200}).to(DType::Int32));
         const ValueId c = w.node("QLinearConv", "conv", {q, s, z, weight, ws, wz, s, z, bias},
                                  {{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}});
-        const ValueId f = w.node("QLinearSigmoid", "sigmoid", {c, s, z, w.scale("t", 1.0 / 256), z}, {}, "com.microsoft");
-        const ValueId m = w.node("QLinearMul", "mul", {c, s, z, f, w.scale("t2", 1.0 / 256), z, s, z}, {}, "com.microsoft");
+        const ValueId f =
+            w.node("QLinearSigmoid", "sigmoid", {c, s, z, w.scale("t", 1.0 / 256), z}, {}, "com.microsoft");
+        const ValueId m =
+            w.node("QLinearMul", "mul", {c, s, z, f, w.scale("t2", 1.0 / 256), z, s, z}, {}, "com.microsoft");
         const ValueId g = w.node("QLinearGlobalAveragePool", "pool", {m, s, z, s, z}, {}, "com.microsoft");
-        const ValueId j = w.node("QLinearConcat", "join", {s, z, g, s, z, g, s, z}, {{"axis", std::int64_t{1}}}, "com.microsoft");
+        const ValueId j =
+            w.node("QLinearConcat", "join", {s, z, g, s, z, g, s, z}, {{"axis", std::int64_t{1}}}, "com.microsoft");
         w.output(w.node("DequantizeLinear", "back", {j, s, z}));
         const SharedGraph graph = w.finish();
         const Rewritten result = dequantised(graph);
-        QVERIFY2(valuesStay(graph, result.graph, randomTensor({1, 3, 4, 4}, 7, -0.3, 20)), qPrintable(operators(*result.graph)));
-        QVERIFY(operators(*result.graph).startsWith("quantise:retrograde.FakeQuantize conv:retrograde.integer.Conv "
-                                                    "conv/quantise:retrograde.FakeQuantize"));
+        QVERIFY2(valuesStay(graph, result.graph, randomTensor({1, 3, 4, 4}, 7, -0.3, 20)),
+                 qPrintable(operators(*result.graph)));
+        QVERIFY(operators(*result.graph)
+                    .startsWith("quantise:retrograde.FakeQuantize conv:retrograde.integer.Conv "
+                                "conv/quantise:retrograde.FakeQuantize"));
         QVERIFY(result.graph->findValue("conv_out"));
     }
 
@@ -281,8 +302,9 @@ private slots:
             QCOMPARE(outputs[0].shape(), (Shape{1, 1, kHidden}));
             const std::vector<double> wanted = lstmByHand(x, weight, state, bias, isReverse);
             for (std::int64_t h = 0; h < kHidden; ++h) {
-                QVERIFY2(std::abs(outputs[0].at(h) - wanted[static_cast<std::size_t>(h)]) < 1e-6,
-                         qPrintable(QString("%1 and %2").arg(outputs[0].at(h)).arg(wanted[static_cast<std::size_t>(h)])));
+                QVERIFY2(
+                    std::abs(outputs[0].at(h) - wanted[static_cast<std::size_t>(h)]) < 1e-6,
+                    qPrintable(QString("%1 and %2").arg(outputs[0].at(h)).arg(wanted[static_cast<std::size_t>(h)])));
             }
         }
     }
@@ -293,7 +315,8 @@ private slots:
         const ValueId x = w.input({kSteps, 1, kInputs});
         const ValueId scale = w.constant("s", Tensor::of<float>({1}, std::vector<float>{0.02F}));
         const ValueId zero = w.constant("z", Tensor::zeros(DType::Int8, {1}));
-        const ValueId lengths = w.constant("l", Tensor::of<std::int64_t>({1}, std::vector<std::int64_t>{2}).to(DType::Int32));
+        const ValueId lengths =
+            w.constant("l", Tensor::of<std::int64_t>({1}, std::vector<std::int64_t>{2}).to(DType::Int32));
         const Tensor weight = Tensor::zeros(DType::Int8, {1, kInputs, 4 * kHidden});
         const Tensor state = Tensor::zeros(DType::Int8, {1, kHidden, 4 * kHidden});
         w.output(w.nodes("DynamicQuantizeLSTM", "lstm",

@@ -138,6 +138,30 @@ private slots:
         }
     }
 
+    /// version9.retro: what `explain --run` wrote of the sample marked-step by the composite epsilon, when version 9
+    /// was made.
+    void theFileOfVersion9Opens()
+    {
+        const auto read = readRun(RETRO_SOURCE_DIR "/tests/data/runs/version9.retro");
+        QVERIFY2(read.ok(), read ? "" : read.error().text().c_str());
+        QVERIFY((*read)->ledger.size() > 1 && Timeline::open(*read).ok());
+        QVERIFY((*read)->ledger[0].magnitudeHandedOn > 0); // behind the causes
+        for (const retro::event::LedgerEntry& row : (*read)->ledger) {
+            QCOMPARE(row.causes[static_cast<std::size_t>(retro::event::Cause::Saturation)], 0.0); // nobody knew
+        }
+    }
+
+    void saturationComesBack()
+    {
+        Run run = *sampleRun();
+        run.ledger[1].causes[static_cast<std::size_t>(retro::event::Cause::Saturation)] = 0.75;
+        QCOMPARE(written("saturation.retro", run), std::string());
+        const auto read = readRun(file("saturation.retro"));
+        QVERIFY2(read.ok(), read ? "" : read.error().text().c_str());
+        QCOMPARE(difference(run, **read), std::string());
+        QCOMPARE((*read)->ledger[1].causes[static_cast<std::size_t>(retro::event::Cause::Saturation)], 0.75);
+    }
+
     void theMagnitudeThatWasHandedOnComesBack()
     {
         Run run = *sampleRun();
@@ -354,7 +378,7 @@ private slots:
         QTest::newRow("other database") << "other.retro"
                                         << "not a run file";
         QTest::newRow("newer") << "newer.retro"
-                               << "format version 10, which a newer Retrograde wrote";
+                               << "format version 11, which a newer Retrograde wrote";
         QTest::newRow("unfinished") << "zero.retro"
                                     << "not a run file";
         QTest::newRow("notes in a file of version 1") << "mixed.retro"
@@ -377,7 +401,7 @@ private slots:
         }
         fs::remove(file("other.retro"));
         execute(file("other.retro"), "CREATE TABLE t(a)");
-        execute(file("newer.retro"), "PRAGMA user_version = 10");
+        execute(file("newer.retro"), "PRAGMA user_version = 11");
         execute(file("mixed.retro"), "PRAGMA user_version = 1");
         execute(file("zero.retro"), "PRAGMA user_version = 0");
         execute(file("trigger.retro"), "CREATE TRIGGER t AFTER INSERT ON events BEGIN DELETE FROM events; END");
