@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/mappedfile.h"
 
+#include "core/base/signalstack.h"
+
 #include <fmt/format.h>
 
 #include <array>
@@ -45,6 +47,7 @@ constexpr std::size_t kMostRanges = std::size_t{1} << 16U;
 
 std::array<GuardedRange, kMostRanges> guardedRanges; // NOLINT: the guard can reach nothing but globals
 std::atomic<std::size_t> guardedEnd{0};              // slots at and above it were never used
+std::atomic<std::size_t> rangesInUse{0};
 std::atomic<std::size_t> rangesMissingPages{0};
 std::atomic<std::uintptr_t> bytesOfPage{4096};
 struct sigaction actionBefore = {};
@@ -90,7 +93,7 @@ void installGuard()
         bytesOfPage = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
         struct sigaction action = {};
         action.sa_sigaction = &fillMissingPages;
-        action.sa_flags = SA_SIGINFO;
+        action.sa_flags = SA_SIGINFO | SA_ONSTACK;
         sigemptyset(&action.sa_mask);
         ::sigaction(SIGBUS, &action, &actionBefore);
     });
@@ -130,7 +133,9 @@ void giveSlotBack(std::size_t slot)
 {
     FreeSlots& free = freeSlots();
     const std::lock_guard lock(free.mutex);
-    guardedRanges[slot].begin = 0;
+    if (guardedRanges[slot].begin.exchange(0) != 0) {
+        rangesInUse.fetch_sub(1);
+    }
     if (guardedRanges[slot].isMissingPages.exchange(false)) {
         rangesMissingPages.fetch_sub(1);
     }
@@ -256,6 +261,7 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::filesystem
     }
     guardedRanges[slot].length = length + skipped;
     guardedRanges[slot].begin = reinterpret_cast<std::uintptr_t>(base);
+    rangesInUse.fetch_add(1);
     file->m_base = base;
     file->m_length = length + skipped;
     file->m_slot = slot;
@@ -271,6 +277,8 @@ MappedFile::~MappedFile()
         ::munmap(m_base, m_length);
     }
 }
+
+bool needsSignalStacks() { return rangesInUse.load(std::memory_order_relaxed) > 0; }
 
 bool hasMissingPage() { return rangesMissingPages.load(std::memory_order_relaxed) > 0; }
 

@@ -156,7 +156,7 @@ private slots:
         QVERIFY(problem("{}").contains("not a model card"));
         QVERIFY(problem(R"({"format": "retrograde-plan/1"})").contains("not a model card"));
         QVERIFY(problem(R"({"format": "retrograde-card/2"})").contains("'retrograde-card/2', which is newer"));
-        QVERIFY(problem(std::string(200'000, '[')).contains("JSON"));
+        QVERIFY(problem(std::string(200'000, '[')).contains("nested deeper than 16"));
         QVERIFY(problem("{\"a\":" + std::string(30, '[') + std::string(30, ']') + "}").contains("deeper than 16"));
         QVERIFY(problem(std::string(5 << 20, ' ')).contains("at most"));
     }
@@ -173,6 +173,26 @@ private slots:
         QVERIFY(!none->has_value());
         QVERIFY(!read("broken").ok());
         QVERIFY(!retro::formats::cardOf(m_path.parent_path() / "m.onnx").ok());
+    }
+
+    // Who opens a card that was sent opens no file elsewhere.
+    void filesOfACardStayInItsFolder()
+    {
+        for (const char* file : {"../a.png", "b/../../a.png", "/etc/a.png", ".."}) {
+            const auto pictures =
+                read(R"({"format": "retrograde-card/1", "pictures": [{"file": ")" + std::string(file) + R"("}]})");
+            QVERIFY2(!pictures.ok() && pictures.error().text().find("field 'pictures[0].file'") != std::string::npos,
+                     file);
+            const auto control = read(R"({"format": "retrograde-card/1", "control": ")" + std::string(file) + R"("})");
+            QVERIFY2(!control.ok() && control.error().text().find("field 'control'") != std::string::npos, file);
+        }
+        const std::filesystem::path folder = m_path.parent_path();
+        std::filesystem::create_symlink("/dev/null", folder / "link.png");
+        QVERIFY(read(R"({"format": "retrograde-card/1", "pictures": [{"file": "link.png"}]})").ok());
+        const auto linked = retro::formats::cardOf(folder / "m.onnx");
+        QVERIFY(!linked.ok() && linked.error().text().find("is a link to a place outside") != std::string::npos);
+        QVERIFY(read(R"({"format": "retrograde-card/1", "pictures": [{"file": "not/there.png"}]})").ok());
+        QVERIFY(retro::formats::cardOf(folder / "m.onnx").ok());
     }
 };
 

@@ -107,6 +107,63 @@ std::shared_ptr<const Graph> read(const ModelProto& model)
     return graph.ok() ? std::move(graph).value() : nullptr;
 }
 
+/// Functions that would make far more than the file holds.
+void addExpansions()
+{
+    QTest::addColumn<QString>("kind");
+    QTest::newRow("each calls the next twice") << "twice";
+    QTest::newRow("a long name") << "name";
+    QTest::newRow("a large constant") << "constant";
+    QTest::newRow("results that nobody reads") << "results";
+    QTest::newRow("a long label of the call") << "label";
+    QTest::newRow("an attribute that many nodes take") << "attribute";
+}
+
+ModelProto expansion(const QString& kind)
+{
+    ModelProto model = smallModel();
+    model.mutable_graph()->mutable_node(0)->set_op_type("F0");
+    model.mutable_graph()->mutable_node(0)->set_domain("f");
+    NodeProto& call = *model.mutable_graph()->mutable_node(0);
+    const int levels = kind == QStringLiteral("twice") ? 40 : 10;
+    const bool isDeep = kind != QStringLiteral("label") && kind != QStringLiteral("attribute");
+    for (int level = 0; level < (isDeep ? levels : 1); ++level) {
+        FunctionProto& function = *model.add_functions();
+        function.set_domain("f");
+        function.set_name("F" + std::to_string(level));
+        function.add_input(std::string("x"));
+        function.add_output(std::string("y"));
+        const std::string next = level + 1 < levels && isDeep ? "F" + std::to_string(level + 1) : "Relu";
+        const int calls = isDeep ? 2 : 3000;
+        for (int i = 0; i < calls; ++i) {
+            NodeProto& node = *function.add_node();
+            node.set_op_type(next);
+            node.set_domain(next == "Relu" ? "" : "f");
+            node.add_input(i == 0 ? "x" : "t" + std::to_string(i - 1));
+            node.add_output(i + 1 == calls ? "y" : "t" + std::to_string(i));
+            if (kind == QStringLiteral("attribute")) {
+                node.add_attribute()->set_ref_attr_name("a");
+            }
+        }
+    }
+    FunctionProto& last = *model.mutable_functions(model.functions_size() - 1);
+    if (kind == QStringLiteral("name")) {
+        last.mutable_node(0)->set_name(std::string(1'000'000, 'n'));
+    } else if (kind == QStringLiteral("constant")) {
+        last.mutable_node(0)->add_attribute()->set_s(std::string(1'000'000, 'c'));
+    } else if (kind == QStringLiteral("results")) {
+        for (int i = 0; i < 1000; ++i) {
+            last.add_output("u" + std::to_string(i));
+        }
+    } else if (kind == QStringLiteral("label")) {
+        call.set_name(std::string(100'000, 'l'));
+    } else if (kind == QStringLiteral("attribute")) {
+        call.add_attribute()->set_name("a");
+        call.mutable_attribute(call.attribute_size() - 1)->set_s(std::string(100'000, 'a'));
+    }
+    return model;
+}
+
 } // namespace
 
 class OnnxNestedTest : public QObject
@@ -131,6 +188,34 @@ private slots:
         QCOMPARE(graph->value(first.inputs[0]).name, std::string("x"));
         QCOMPARE(graph->value(second.outputs[0]).name, std::string("y"));
         QVERIFY(first.outputs[0] == second.inputs[0]);
+    }
+
+    void whatFunctionsMakeIsCountedFirst_data() { addExpansions(); }
+    void whatFunctionsMakeIsCountedFirst()
+    {
+        QFETCH(QString, kind);
+        const auto graph = retro::formats::parseOnnx(bytesOf(expansion(kind)), "m.onnx");
+        QVERIFY(!graph.ok());
+        QCOMPARE(graph.error().code, retro::base::ErrorCode::Input);
+        QVERIFY2(graph.error().text().find("with its functions written out the model would have more than") !=
+                     std::string::npos,
+                 graph.error().message.c_str());
+    }
+
+    void emptyMessagesAreNotDecodedToTheEnd()
+    {
+        std::string file("\x08\x08\x3a", 3); // a graph of 8,000,000 empty nodes, two bytes each
+        const std::uint32_t bytes = 16'000'000;
+        for (std::uint32_t rest = bytes; rest > 0; rest >>= 7U) {
+            file += static_cast<char>((rest & 0x7fU) | (rest > 0x7fU ? 0x80U : 0U));
+        }
+        for (std::uint32_t i = 0; i < bytes / 2; ++i) {
+            file.append("\x0a\0", 2);
+        }
+        const auto graph = retro::formats::parseOnnx(bytesOf(file), "m.onnx");
+        QVERIFY(!graph.ok());
+        QVERIFY2(graph.error().text().find("take far more memory than the file has bytes") != std::string::npos,
+                 graph.error().text().c_str());
     }
 
     void functionsThatWereWrittenOutAreTold()
