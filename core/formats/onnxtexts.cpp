@@ -160,12 +160,7 @@ Result<void> leaveTextsOut(ModelProto& model, std::vector<InlinedFunction>* note
     const auto isText = [&values](const auto& one) { return values.contains(one.name()); };
     for (const ValueInfoProto& output : graph.output()) {
         if (isText(output) && isUtf8(output.name()) && notes != nullptr) {
-            notes->push_back({{},
-                              {},
-                              {},
-                              fmt::format("output \"{}\" holds texts and is left out; what it is picked by "
-                                          "is kept",
-                                          output.name())});
+            notes->push_back({{}, {}, {}, fmt::format("output \"{}\" holds texts and is left out", output.name())});
         }
     }
     if (graph.output_size() > 0 && std::all_of(graph.output().begin(), graph.output().end(), isText)) {
