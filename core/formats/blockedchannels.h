@@ -33,7 +33,9 @@ class BlockedChannels
 public:
     explicit BlockedChannels(const onnxschema::GraphProto& graph);
 
+    /// True for a value whose channels lie in blocks.
     [[nodiscard]] bool isBlocked(const std::string& value) const { return m_class.contains(value); }
+    /// How the weights of this Conv of the graph lie.
     [[nodiscard]] BlockedWeight layoutOf(const onnxschema::NodeProto& conv) const;
     /// Channels that mean something; nothing for a value that does not lie in blocks.
     [[nodiscard]] std::optional<std::int64_t> channels(const std::string& value) const;

@@ -96,6 +96,14 @@ public:
     {
         return node.output_size() > 0 && m_values.contains(node.output(0));
     }
+    /// True when a text is an output or what picks of texts; a constant alone, which nobody reads, is not.
+    [[nodiscard]] bool leadOn(const GraphProto& graph) const
+    {
+        const auto isText = [this](const ValueInfoProto& output) { return m_values.contains(output.name()); };
+        return std::any_of(graph.output().begin(), graph.output().end(), isText) ||
+               std::any_of(graph.node().begin(), graph.node().end(),
+                           [this](const NodeProto& node) { return makesText(node) && readsAny(node, m_values); });
+    }
     /// True when something makes numbers of texts, or a graph inside a node reads them.
     [[nodiscard]] bool areRead() const
     {
@@ -153,19 +161,14 @@ Result<void> leaveTextsOut(ModelProto& model, std::vector<InlinedFunction>* note
 {
     GraphProto& graph = *model.mutable_graph();
     const Texts texts(graph);
-    if (texts.values().empty() || texts.areRead()) {
+    if (texts.values().empty() || texts.areRead() || !texts.leadOn(graph)) {
         return {};
     }
     const NameSet values = texts.values();
     const auto isText = [&values](const auto& one) { return values.contains(one.name()); };
     for (const ValueInfoProto& output : graph.output()) {
         if (isText(output) && isUtf8(output.name()) && notes != nullptr) {
-            notes->push_back({{},
-                              {},
-                              {},
-                              fmt::format("output \"{}\" holds texts and is left out; what it is picked by "
-                                          "is kept",
-                                          output.name())});
+            notes->push_back({{}, {}, {}, fmt::format("output \"{}\" holds texts and is left out", output.name())});
         }
     }
     if (graph.output_size() > 0 && std::all_of(graph.output().begin(), graph.output().end(), isText)) {

@@ -41,6 +41,7 @@ public:
     /// Operator that makes the operand; empty when it is not known.
     [[nodiscard]] std::string producer(std::size_t slot) const;
 
+    /// True when the call has an attribute of that name.
     [[nodiscard]] bool has(std::string_view attribute) const { return m_attributes.contains(std::string(attribute)); }
     /// Attributes, or the fallback where the call has none of that name and type.
     [[nodiscard]] std::int64_t integer(std::string_view name, std::int64_t fallback) const;

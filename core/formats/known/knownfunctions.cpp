@@ -2,6 +2,7 @@
 #include "core/formats/known/knownfunctions.h"
 
 #include "core/formats/onnxattributes.h"
+#include "core/formats/onnxnames.h"
 
 #include <fmt/format.h>
 
@@ -74,6 +75,11 @@ Result<void> checkAttributes(const KnownFunction& function, const graph::Attribu
         if (value.index() != static_cast<std::size_t>(at->kind)) {
             return inputError(
                 fmt::format("attribute '{}' of {} has another type than the operator wants", name, function.op));
+        }
+        const auto* text = std::get_if<std::string>(&value);
+        if (text != nullptr && !isUtf8(*text)) {
+            return inputError(
+                fmt::format("attribute '{}' of {} is not valid text (UTF-8); the file is damaged", name, function.op));
         }
     }
     return {};

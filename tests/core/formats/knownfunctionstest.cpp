@@ -161,6 +161,20 @@ private slots:
         QVERIFY(isRefused(scaler, "node 'y/made' (Scaler)"));
     }
 
+    void attentionOfHeads()
+    {
+        const auto heads = [](const Texts& operands) {
+            ProtoModel model;
+            model.input("q", {2, 3, 8}).input("k", {2, 5, 8}).input("p", {2, 2, 5, 4}).constant("b", wavy({24}, 0));
+            return model.output("y").node("com.microsoft:MultiHeadAttention", operands, {"y"},
+                                          {{"num_heads", std::int64_t{2}}});
+        };
+        QCOMPARE(QString::fromStdString(operators(heads({"q", "k", "k"}))), "Attention");
+        QCOMPARE(QString::fromStdString(operators(heads({"q", "k", "k", "b"}))), "Split Add Add Add Attention");
+        QVERIFY(isRefused(heads({"q", "p", "p"}), "of three axes each"));
+        QVERIFY(isRefused(heads({"q", "k", "k", "", "", "", "p", "p"}), "without a cache"));
+    }
+
     /// A function of the model goes before what is known of its name.
     void ownFunctionsGoFirst()
     {
