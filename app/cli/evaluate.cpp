@@ -129,7 +129,7 @@ void sayEvaluation(const Context& context, const engine::Evaluation& evaluation)
                                 fmt::join(evaluation.held, ", ")));
     }
     context.say(fmt::format("target       {}{}", evaluation.target,
-                            evaluation.otherClass ? fmt::format("; compared with {}", *evaluation.otherClass) : ""));
+                            evaluation.otherClass ? fmt::format("; compared with {}", evaluation.otherPlace) : ""));
     context.say(fmt::format("{:<22} {:>13} {:>11} {:>11} {:>11} {:>10}", "method", "area between", "most first",
                             "least first", "to other", "seconds"));
     for (const engine::MethodMeasures& method : evaluation.methods) {

@@ -135,6 +135,7 @@ public:
             addEach(wanted, free);
             if (base::Result<Bound> bound = bindFor(free, written); bound.ok() || isFinal(bound)) {
                 leftOut = m_blocked.lines();
+                addLostOutputs(bound, leftOut);
                 return bound;
             }
         }
@@ -144,6 +145,7 @@ public:
         base::Result<Bound> bound = wanted.empty() ? base::Result<Bound>(m_whole) : bindFor(wanted, written);
         if (bound.ok()) {
             leftOut = {"the rest of the model is left out: " + m_whole.text()};
+            addLostOutputs(bound, leftOut);
         }
         return bound.ok() || isFinal(bound) ? std::move(bound) : base::Result<Bound>(m_whole);
     }
@@ -152,6 +154,20 @@ private:
     static bool isFinal(const base::Result<Bound>& bound)
     {
         return !bound.ok() && bound.error().code != base::ErrorCode::Input;
+    }
+
+    /// A line for each output that the part lacks.
+    void addLostOutputs(const base::Result<Bound>& bound, std::vector<std::string>& lines) const
+    {
+        for (const base::ValueId output : m_graph->outputs()) {
+            const std::string& name = m_graph->value(output).name;
+            const bool isThere = bound.ok() && std::ranges::any_of((*bound)->graph().outputs(), [&](base::ValueId own) {
+                                     return (*bound)->graph().value(own).name == name;
+                                 });
+            if (bound.ok() && !isThere) {
+                lines.push_back(fmt::format("the output \"{}\" is not computed", name));
+            }
+        }
     }
 
     static void addEach(const std::vector<base::ValueId>& more, std::vector<base::ValueId>& values)

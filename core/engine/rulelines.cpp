@@ -9,8 +9,11 @@
 #include "core/engine/requestcheck.h"
 #include "core/lrp/ruleoverride.h"
 #include "core/ops/structure.h"
+#include "core/trace/targetplace.h"
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace retro::engine
 {
@@ -46,7 +49,14 @@ LastStep lastStepOf(const execute::BoundModel& model, base::ValueId value)
 /// "--target 'z:0,3'", or with [:i,j,…] where the element is not told by two numbers.
 std::string targetBefore(const execute::BoundModel& model, const ResolvedTarget& target, base::ValueId operand)
 {
-    const bool isOne = target.index.size() == 1 && target.index.front() >= 0 && model.typeOf(operand).shape.size() == 2;
+    const tensor::Shape& shape = model.typeOf(operand).shape;
+    const bool isElement = target.index.size() == 1 && target.index.front() >= 0;
+    const bool isOne = isElement && shape.size() == 2;
+    const std::vector<std::string> axes = trace::axisNames(model.graph(), operand, shape.size());
+    if (isElement && shape == model.typeOf(target.value).shape && trace::isDense(axes, shape)) {
+        return fmt::format("--target '{}:{}'", model.graph().value(operand).name,
+                           trace::placeCode(axes, shape, target.index.front()));
+    }
     return fmt::format("--target '{}{}'", model.graph().value(operand).name,
                        isOne ? fmt::format(":0,{}", target.index.front()) : "[:i,j,…]");
 }
@@ -78,7 +88,8 @@ std::string timeHint(const execute::BoundModel& model, const ResolvedTarget& tar
 {
     const graph::Graph& graph = model.graph();
     const tensor::Shape& shape = model.typeOf(target.value).shape;
-    if (shape.size() < 2 || target.index.size() < 2) {
+    const auto chosen = std::ranges::count_if(target.index, [](std::int64_t index) { return index != -2; });
+    if (shape.size() < 2 || chosen < 2) {
         return {};
     }
     for (const base::ValueId input : graph.inputs()) {

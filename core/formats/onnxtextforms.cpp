@@ -27,8 +27,8 @@ namespace
 {
 
 /// Messages and texts that are read, each counted as this many numbers; numbers are small, messages are not.
-constexpr std::uint64_t kNumbersPerField = 8;
-constexpr std::uint64_t kMostNumbers = 8'000'000;
+constexpr std::uint64_t kNumbersPerField = 4;
+constexpr std::uint64_t kMostNumbers = 4'000'000;
 constexpr int kMaxTextNesting = 100;
 
 /// Names that a model's outermost fields have, as text format and both spellings of JSON write them.

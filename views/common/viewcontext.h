@@ -120,7 +120,8 @@ public:
     [[nodiscard]] QString shapeText(base::ValueId value) const;
     /// The same without a leading batch of 1 and without spaces ("3×96×96"), for boxes.
     [[nodiscard]] QString shortShapeText(base::ValueId value) const;
-    /// Class name of an output index, or "class 3".
+    /// Class name of an output index, or "class 3"; where the target has more than one row of classes per sample, all
+    /// that tells the element: "token 11, class 504".
     [[nodiscard]] QString className(std::int64_t index) const;
 
     /// Relevance of a value at the cursor: its handle once known in full, else invalid.

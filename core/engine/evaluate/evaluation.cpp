@@ -178,6 +178,7 @@ Result<Evaluation> evaluate(const LoadedModelPointer& model, const ExplainReques
                           other,
                           {},
                           {}};
+    evaluation.otherPlace = other ? subject.withClass(*other).place() : std::string();
     RETRO_TRY(evaluation.random, evaluator.random());
     for (const std::string& name : options.methods) {
         RETRO_TRY(MethodMeasures measures, evaluator.measure(name));
@@ -217,6 +218,7 @@ ordered_json toJson(const Evaluation& evaluation)
                       {"composite", evaluation.composite}, {"units", evaluation.units}};
     if (evaluation.otherClass) {
         json["other_class"] = *evaluation.otherClass;
+        json["other_place"] = evaluation.otherPlace;
     }
     json["removed"] = evaluation.methods.empty() ? std::vector<double>() : evaluation.methods.front().curves.removed;
     json["random"] = curveJson(evaluation.random);

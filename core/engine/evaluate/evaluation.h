@@ -52,6 +52,7 @@ struct Evaluation
     std::optional<std::int64_t> otherClass;
     Curve random;
     std::vector<MethodMeasures> methods;
+    std::string otherPlace = {}; ///< the other class as `target` has its own: "7", "row 4, column 5, class 7"
 };
 
 /// (what is done now, done, total): "lrp: flipping", 3, 42.

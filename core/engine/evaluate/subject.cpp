@@ -282,7 +282,8 @@ Subject Subject::withClass(std::int64_t index) const
     Subject other = *this;
     other.m_question.target.kind = TargetRequest::Kind::Element;
     other.m_question.target.classIndex = index;
-    other.m_place.clear();
+    const tensor::Shape& shape = m_model->typeOf(m_value).shape;
+    other.m_place = trace::placeText(trace::axisNames(m_model->graph(), m_value, shape.size()), shape, index);
     other.m_runnerUp = std::nullopt;
     return other;
 }

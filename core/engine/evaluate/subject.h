@@ -36,6 +36,8 @@ public:
     /// Where relevance starts, and the target as messages have it: "logits 3".
     [[nodiscard]] StartKind start() const { return m_question.start.kind; }
     [[nodiscard]] std::string targetText() const;
+    /// The element of the target in words: "3", "row 4, column 5, class 3"; empty when it is a value by name.
+    [[nodiscard]] const std::string& place() const { return m_place; }
     /// The class; nothing when the target is no class.
     [[nodiscard]] std::optional<std::int64_t> classIndex() const;
     /// How many elements the output has that classes are numbered by.

@@ -111,6 +111,7 @@ private slots:
         QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
         QCOMPARE(targetOf(*result), std::string("fc_out"));
         QVERIFY(says(result->warnings, "'odd' (Odd) and 1 node behind left out"));
+        QVERIFY(says(result->warnings, "\"behind_out\" is not computed"));
 
         Net whole;
         whole.output(whole.node("MatMul", "fc", {whole.x, whole.weights("w")}));
