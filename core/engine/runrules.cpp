@@ -24,7 +24,7 @@ using tensor::Tensor;
 namespace
 {
 
-bool lacksData(const graph::Value& value)
+bool lacksItsData(const graph::Value& value)
 {
     return value.kind == graph::ValueKind::Constant && !value.constant.isValid();
 }
@@ -51,7 +51,7 @@ Result<void> addValue(graph::GraphBuilder& builder, const graph::Value& value)
 {
     if (value.kind == graph::ValueKind::Input) {
         builder.addInput(value.name, value.dtype, value.shape);
-    } else if (lacksData(value)) {
+    } else if (lacksItsData(value)) {
         RETRO_TRY(Tensor zeros, zerosFor(value));
         builder.addConstant(value.name, std::move(zeros));
     } else if (value.kind == graph::ValueKind::Constant) {
@@ -66,7 +66,7 @@ Result<void> addValue(graph::GraphBuilder& builder, const graph::Value& value)
 Result<std::shared_ptr<const Graph>> withAllConstants(const std::shared_ptr<const Graph>& graph,
                                                       const std::stop_token& stop)
 {
-    if (std::ranges::none_of(graph->values(), lacksData)) {
+    if (std::ranges::none_of(graph->values(), lacksItsData)) {
         return graph;
     }
     graph::GraphBuilder builder(graph->name());

@@ -48,8 +48,6 @@ public:
     void removeNode(NodeId id);
     /// Turns a result into a constant that keeps its name. `declared` is the type that it has in the model.
     void makeConstant(ValueId id, tensor::Tensor data, tensor::DType declared);
-    /// True when computed constants keep all digits.
-    [[nodiscard]] bool keepsDigits() const { return m_keepsDigits; }
     /// A new constant whose name starts with `stem` and is not taken. `declared` is the type that it has in the model;
     /// `data` may hold more digits, which kept() decides about.
     ValueId addConstant(const std::string& stem, tensor::Tensor data, tensor::DType declared);

@@ -16,7 +16,7 @@ namespace
 
 using tensor::DType;
 
-constexpr std::size_t kBiasSlot = 5;
+constexpr std::size_t kBlockedBiasSlot = 5;
 
 /// x·Wᵀ + b is a linear layer; relevance and gradients are those of one with the widened weights.
 BoundResult bindMatMulNBits(const BindContext& context)
@@ -26,7 +26,7 @@ BoundResult bindMatMulNBits(const BindContext& context)
     }
     const DType type = firstType(context).dtype;
     RETRO_TRY(Tensor weight, nBitsWeight(context, type, kMaxElements));
-    const bool hasBias = context.present(kBiasSlot);
+    const bool hasBias = context.present(kBlockedBiasSlot);
     graph::Node node = context.node;
     node.domain = hasBias ? "retrograde" : "";
     node.op = "MatMul";
@@ -38,8 +38,8 @@ BoundResult bindMatMulNBits(const BindContext& context)
     std::vector<Tensor> constants{Tensor(), std::move(weight)};
     if (hasBias) {
         node.inputs.push_back(made);
-        types.push_back(context.operandTypes[kBiasSlot]);
-        constants.push_back(context.constants[kBiasSlot]);
+        types.push_back(context.operandTypes[kBlockedBiasSlot]);
+        constants.push_back(context.constants[kBlockedBiasSlot]);
     }
     return bind({context.graph, context.id, node, types, constants, context.floatType, context.source});
 }
