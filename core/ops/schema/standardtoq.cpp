@@ -62,7 +62,7 @@ std::span<const OperatorSchema> standardSchemasToQ()
         OperatorSchema{"", "LSTM", 14, "X W R B? sequence_lens? initial_h? initial_c? P?", "Y? Y_h? Y_c?",
                        "activation_alpha:floats activation_beta:floats activations:texts clip:float direction:text "
                        "hidden_size:int input_forget:int layout:int"},
-        OperatorSchema{"", "LayerNormalization", 17, "X Scale B?", "Y Mean? InvStdDev?",
+        OperatorSchema{"", "LayerNormalization", 1, "X Scale B?", "Y Mean? InvStdDev?",
                        "axis:int epsilon:float stash_type:int"},
         OperatorSchema{"", "LeakyRelu", 1, "X", "Y", "alpha:float consumed_inputs:ints"},
         OperatorSchema{"", "LeakyRelu", 6, "X", "Y", "alpha:float"},
