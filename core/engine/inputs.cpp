@@ -33,15 +33,15 @@ using tensor::Tensor;
 Result<void> expectRoom(const graph::Value& input, const tensor::Shape& shape)
 {
     const std::string where = fmt::format("input '{}' [{}]", input.name, tensor::toText(shape));
-    const auto bytes = tensor::checkedBytes(shape, tensor::DType::Float64, std::numeric_limits<std::int64_t>::max());
+    constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max() / sizeof(double); // of any type
+    const auto bytes = tensor::checkedBytes(shape, input.dtype, kMost);
     if (!bytes.ok()) {
         return base::within(bytes.error(), where);
     }
-    const std::uint64_t needed = *bytes / sizeof(double) * tensor::sizeOf(input.dtype);
-    if (needed > base::MemoryLimit::bytes()) {
+    if (*bytes > base::MemoryLimit::bytes()) {
         return inputError(fmt::format("it needs {}, but {} of memory may be used (--memory SIZE, or Preferences in the "
                                       "window); give an .npy file of a smaller shape where the model takes one",
-                                      base::bytesText(needed), base::bytesText(base::MemoryLimit::bytes())),
+                                      base::bytesText(*bytes), base::bytesText(base::MemoryLimit::bytes())),
                           where);
     }
     return {};
