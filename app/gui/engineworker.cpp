@@ -474,10 +474,8 @@ Result<void> EngineWorker::explainModel(ExplainJob& job, std::stop_token token)
 {
     if (!job.model) {
         emit progress(job.generation, tr("Reading the model"), -1);
-        engine::LoadOptions options;
+        engine::LoadOptions options{{}, {job.withoutWeights}, job.shapes.value_or(std::vector<std::string>())};
         options.rewrites.passThrough = job.passThrough;
-        options.read.withoutWeights = job.withoutWeights;
-        options.shapes = job.shapes.value_or(std::vector<std::string>());
         RETRO_TRY(job.model, isEmbeddedPath(job.path) ? loadEmbedded(job.path)
                                                       : engine::loadModel(job.path.toStdString(), options, token));
         job.target = job.targetOrUsual();
