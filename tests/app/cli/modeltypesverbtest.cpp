@@ -84,7 +84,7 @@ private slots:
 
     void whatOverflowsIsNamed()
     {
-        const QString file = model("large.onnx", DType::Float16, 40000);
+        const QString file = model("large.onnx", DType::Float16, 60000);
         const QString words = QStringLiteral("warning: node 'shift' (Add): its result \"y\" is float16 in the model");
         const QStringList question{file, "--input", "random:1", "--json", "--output-dir", path("large")};
         const Answer ran = cli(QStringList{"run"} + question);
