@@ -396,7 +396,7 @@ Result<void> gradModel(const Context& context, const GradOptions& options)
         return base::usageError(
             "grad needs --output-dir DIR for the gradients (or --graph-out FILE, which runs nothing)");
     }
-    RETRO_TRY(const base::FolderLock lock, holdFolder(options.outputFolder));
+    RETRO_TRY(const HeldFolder lock, holdFolder(options.outputFolder));
     RETRO_TRY(const Gradients gradients, compute(context, *model, request, options));
     RETRO_TRY(const ordered_json files, write(context, options, gradients));
     const engine::CriticalNodes found = engine::criticalNodes(*gradients.model, gradients.target.value, gradients.from);
