@@ -135,21 +135,15 @@ Result<void> explainItem(const BatchPlan& plan, const engine::BatchItem& item,
                          const std::function<Result<void>(const engine::BatchItem&)>& explain)
 {
     const fs::path folder = plan.folder / item.stem;
-    Result<void> done;
-    {
-        RETRO_TRY(const base::FolderLock lock, holdItemFolder(folder));
-        if (completeSummary(plan, item).is_object()) {
-            return {};
-        }
-        try {
-            done = explain(item);
-        } catch (const std::exception& error) {
-            done = base::Error{base::ErrorCode::Bug, std::string("this is a bug in Retrograde: ") + error.what(), {}};
-        }
+    RETRO_TRY(const HeldFolder lock, holdItemFolder(folder));
+    if (completeSummary(plan, item).is_object()) {
+        return {};
     }
-    std::error_code ignored;
-    fs::remove(folder, ignored); // when nothing was written into it
-    return done;
+    try {
+        return explain(item);
+    } catch (const std::exception& error) {
+        return base::Error{base::ErrorCode::Bug, std::string("this is a bug in Retrograde: ") + error.what(), {}};
+    }
 }
 
 Failures explainHere(const Context& context, const BatchPlan& plan, const std::vector<std::size_t>& open,

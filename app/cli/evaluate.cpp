@@ -216,7 +216,7 @@ Result<void> evaluateMany(const Context& context, const EvaluateOptions& options
                           const engine::LoadedModelPointer& model, const std::vector<engine::BatchItem>& items)
 {
     const fs::path folder = options.outputFolder;
-    RETRO_TRY(const base::FolderLock lock, holdFolder(folder));
+    RETRO_TRY(const HeldFolder lock, holdFolder(folder));
     std::string index = "name,target,method,area_between,area_most_first,area_least_first,area_random,"
                         "cosine_to_other,status\n";
     std::vector<std::string> failed;
@@ -260,7 +260,7 @@ Result<void> evaluateModel(const Context& context, const EvaluateOptions& option
     if (batch) {
         return evaluateMany(context, options, model, *batch);
     }
-    RETRO_TRY(const base::FolderLock lock, holdFolder(options.outputFolder));
+    RETRO_TRY(const HeldFolder lock, holdFolder(options.outputFolder));
     RETRO_TRY(const ordered_json json, evaluateInto(context, options, model, options.model, options.outputFolder));
     if (context.json) {
         context.answer(json);

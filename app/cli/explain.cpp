@@ -362,9 +362,9 @@ Result<nlohmann::ordered_json> askOracle(Context& context, const engine::LoadedM
 }
 
 /// Holds the folder of the results; what killed calls left there and beside the other files goes.
-Result<base::FolderLock> holdResults(const ExplainOptions& options)
+Result<HeldFolder> holdResults(const ExplainOptions& options)
 {
-    RETRO_TRY(base::FolderLock lock, holdFolder(options.outputFolder));
+    RETRO_TRY(HeldFolder lock, holdFolder(options.outputFolder));
     for (const std::string& file : {options.runFile, options.image}) {
         if (!file.empty()) {
             base::removeLeftoversOf(file);
@@ -381,7 +381,7 @@ Result<void> explainByPlan(Context& context, const ExplainOptions& options, cons
     RETRO_TRY(engine::PlanWish wish, options.plan.checked());
     wish.isRecorded = !options.runFile.empty();
     request.record = false; // the plan's steps are, not a traversal
-    RETRO_TRY(const base::FolderLock lock, holdResults(options));
+    RETRO_TRY(const HeldFolder lock, holdResults(options));
     const std::filesystem::path folder = std::filesystem::path(options.outputFolder) / "relevance";
     RETRO_CHECK(base::makeFolder(folder));
     RETRO_CHECK(engine::withdraw(folder.parent_path() / "summary.json"));
@@ -412,7 +412,7 @@ Result<void> explainOne(Context& context, const ExplainOptions& options, const e
 {
     RETRO_TRY(const engine::Question asked, askedOf(context, options, model));
     RETRO_TRY(const engine::ExplainRequest request, requestOf(context, options, model));
-    RETRO_TRY(const base::FolderLock lock, holdResults(options));
+    RETRO_TRY(const HeldFolder lock, holdResults(options));
     RETRO_TRY(const engine::ExplainResult result, explainInto(context, options, model, request, asked, [&] {
                   return engine::explain(model, request, {}, context.progress());
               }));

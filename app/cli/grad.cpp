@@ -399,7 +399,7 @@ Result<void> gradModel(const Context& context, const GradOptions& options)
         return base::usageError(
             "grad needs --output-dir DIR for the gradients (or --graph-out FILE, which runs nothing)");
     }
-    RETRO_TRY(const base::FolderLock lock, holdFolder(options.outputFolder));
+    RETRO_TRY(const HeldFolder lock, holdFolder(options.outputFolder));
     RETRO_TRY(const Gradients gradients, compute(context, *model, request, options));
     for (const std::string& note : gradients.target.notes) { // also with --quiet: it is not what was asked for
         fmt::print(stderr, "retrograde-cli: warning: {}\n", note);

@@ -6,27 +6,42 @@
 namespace retro::app
 {
 
+namespace fs = std::filesystem;
+
+using base::Result;
+
 namespace
 {
 
 constexpr int kFoldersBelow = 3; // opened/<node>/, relevance/, checkpoints/, lut/
 
+Result<HeldFolder> held(const fs::path& folder, Result<base::FolderLock> (*hold)(const fs::path&))
+{
+    std::error_code ec;
+    const bool isNew = !fs::exists(folder, ec);
+    RETRO_CHECK(base::makeFolder(folder));
+    RETRO_TRY(base::FolderLock lock, hold(folder));
+    base::removeLeftovers(folder, kFoldersBelow);
+    return HeldFolder(std::move(lock), isNew ? folder : fs::path());
+}
+
 } // namespace
 
-base::Result<base::FolderLock> holdFolder(const std::filesystem::path& folder)
+HeldFolder::HeldFolder(HeldFolder&& other) noexcept
+    : m_lock(std::exchange(other.m_lock, std::nullopt)), m_made(std::exchange(other.m_made, fs::path()))
+{}
+
+HeldFolder::~HeldFolder()
 {
-    RETRO_CHECK(base::makeFolder(folder));
-    RETRO_TRY(base::FolderLock lock, base::FolderLock::alone(folder));
-    base::removeLeftovers(folder, kFoldersBelow);
-    return lock;
+    m_lock.reset();
+    std::error_code ignored;
+    if (!m_made.empty()) {
+        fs::remove(m_made, ignored); // not when something is in it
+    }
 }
 
-base::Result<base::FolderLock> holdItemFolder(const std::filesystem::path& folder)
-{
-    RETRO_CHECK(base::makeFolder(folder));
-    RETRO_TRY(base::FolderLock lock, base::FolderLock::inTurn(folder));
-    base::removeLeftovers(folder, kFoldersBelow);
-    return lock;
-}
+Result<HeldFolder> holdFolder(const fs::path& folder) { return held(folder, &base::FolderLock::alone); }
+
+Result<HeldFolder> holdItemFolder(const fs::path& folder) { return held(folder, &base::FolderLock::inTurn); }
 
 } // namespace retro::app

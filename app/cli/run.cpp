@@ -25,7 +25,7 @@ base::Result<void> runModel(const Context& context, const RunOptions& options)
 {
     RETRO_TRY(const engine::LoadedModelPointer model, options.model.load());
     RETRO_TRY(const std::vector<tensor::Tensor> inputs, options.model.resolve(*model));
-    RETRO_TRY(const base::FolderLock lock, holdFolder(options.outputFolder));
+    RETRO_TRY(const HeldFolder lock, holdFolder(options.outputFolder));
     RETRO_TRY(const engine::ForwardOutputs result,
               engine::runForward(*model, inputs, context.runPrecision(*model), {}, context.progress()));
     warn(result.leftOut);
