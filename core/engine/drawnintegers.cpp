@@ -39,7 +39,7 @@ constexpr std::array<std::string_view, 11> kChoosers{"Where", "And",  "Or",     
                                                      "Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"};
 
 template <std::size_t N>
-bool isOneOf(const std::array<std::string_view, N>& names, const std::string& op)
+bool isDrawnBy(const std::array<std::string_view, N>& names, const std::string& op)
 {
     return std::ranges::find(names, op) != names.end();
 }
@@ -131,11 +131,11 @@ private:
         if (node.op == "Add" || node.op == "Sub") {
             return shifted(graph, node, use.slot, steps);
         }
-        if (isOneOf(kChoosers, node.op) && (node.op != "Where" || use.slot == 0)) {
+        if (isDrawnBy(kChoosers, node.op) && (node.op != "Where" || use.slot == 0)) {
             isChosenBy = true;
             return kAnything;
         }
-        const bool handsOn = (isOneOf(kHandsOn, node.op) && use.slot == 0) || node.op == "Concat" || node.op == "Where";
+        const bool handsOn = (isDrawnBy(kHandsOn, node.op) && use.slot == 0) || node.op == "Concat" || node.op == "Where";
         return handsOn ? handedOn(graph, node, steps) : kAnything;
     }
 

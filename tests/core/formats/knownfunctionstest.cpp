@@ -16,7 +16,7 @@ namespace
 
 using Read = base::Result<std::shared_ptr<const graph::Graph>>;
 
-Read read(const ProtoModel& model, std::vector<formats::InlinedFunction>* notes = nullptr)
+Read read(const ProtoModel& model, formats::FileNotes* notes = nullptr)
 {
     return formats::parseOnnx(model.bytes(), "model.onnx", {}, {}, notes);
 }
@@ -207,12 +207,12 @@ private slots:
     {
         ProtoModel model = wordClassifier();
         model.output("label").output("scores");
-        std::vector<formats::InlinedFunction> notes;
+        formats::FileNotes notes;
         const Read graph = read(model, &notes);
         QVERIFY2(graph.ok(), graph.ok() ? "" : graph.error().text().c_str());
         QCOMPARE((*graph)->outputs().size(), 1U);
         QCOMPARE((*graph)->value((*graph)->outputs()[0]).name, std::string("scores"));
-        QVERIFY(std::any_of(notes.begin(), notes.end(), [](const formats::InlinedFunction& one) {
+        QVERIFY(std::any_of(notes.inlined.begin(), notes.inlined.end(), [](const formats::InlinedFunction& one) {
             return one.note.find("output \"label\" holds texts") != std::string::npos;
         }));
         QVERIFY(isRefused(wordClassifier().output("label"), "all outputs of the model hold texts"));
