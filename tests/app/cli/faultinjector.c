@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Loaded before a program (LD_PRELOAD), this library makes one allocation or one write of it fail, for every place in
+ * the program where that can happen. It forks there: the child goes on with the failure, the parent waits for it, looks
+ * at how it ended, and goes on as if nothing had been. So one run of the program tries all of them.
+ *
+ * Nothing fails before main() begins or after it ends: what a loader or a static object does there is not the program's.
+ *
+ * Environment:
+ *   RETRO_FAULT_KIND       "allocation", or "write" (no space), or "short" (half of a write, then no space)
+ *   RETRO_FAULT_LOG        a file; each child adds a line "number status" (status as the shell says it: 134 = signal 6)
+ *   RETRO_FAULT_STACKS     1 = only the first time that a chain of callers is met; 0 = every time
+ *   RETRO_FAULT_STEP       try only every n-th of those
+ *   RETRO_FAULT_FIRST      the number of the first that is tried
+ *   RETRO_FAULT_OUTPUT     a folder that the program writes to; after each child its files are compared with those of
+ *                          RETRO_FAULT_REFERENCE by size (.json: by their last byte) and removed. One that differs is
+ *                          added to the log as "number half FILE"
+ *   RETRO_FAULT_SECONDS    tries end after so many seconds (unless told, ten minutes)
+ * At the end the log gets a line "total N": how many places there were.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <execinfo.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { depth = 24, tableSize = 1 << 20 };
+
+static int isArmed = 0;
+static int isChild = 0;
+static int hasFailed = 0; /* in a child: writes go on failing, as on a full disk */
+static __thread int isInside = 0;
+static long number = 0;
+static long step = 1;
+static long first = 0;
+static int byStacks = 1;
+static time_t end = 0;
+static enum { kindNone, kindAllocation, kindWrite, kindShort } kind = kindNone;
+static char logFile[4096];
+static char outputFolder[2048];
+static char referenceFolder[2048];
+static uint64_t seen[tableSize];
+
+static void *(*realMalloc)(size_t);
+static void *(*realCalloc)(size_t, size_t);
+static void *(*realRealloc)(void *, size_t);
+static int (*realPosixMemalign)(void **, size_t, size_t);
+static void *(*realAlignedAlloc)(size_t, size_t);
+static ssize_t (*realWrite)(int, const void *, size_t);
+static ssize_t (*realPwrite)(int, const void *, size_t, off_t);
+static ssize_t (*realWritev)(int, const struct iovec *, int);
+static int (*realFsync)(int);
+static void (*realFree)(void *);
+
+/* dlsym may allocate before malloc is known: a little memory of our own serves it. */
+static char early[1 << 16];
+static size_t earlyUsed = 0;
+
+static void *earlyMemory(size_t size)
+{
+    const size_t at = (earlyUsed + 15) & ~(size_t)15;
+    if (at + size > sizeof early) {
+        _exit(125);
+    }
+    earlyUsed = at + size;
+    return early + at;
+}
+
+static int isEarly(const void *memory)
+{
+    return (const char *)memory >= early && (const char *)memory < early + sizeof early;
+}
+
+static void resolve(void)
+{
+    static int isResolving = 0;
+    if (realMalloc || isResolving) {
+        return;
+    }
+    isResolving = 1;
+    realCalloc = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "calloc");
+    realRealloc = (void *(*)(void *, size_t))dlsym(RTLD_NEXT, "realloc");
+    realPosixMemalign = (int (*)(void **, size_t, size_t))dlsym(RTLD_NEXT, "posix_memalign");
+    realAlignedAlloc = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "aligned_alloc");
+    realWrite = (ssize_t(*)(int, const void *, size_t))dlsym(RTLD_NEXT, "write");
+    realPwrite = (ssize_t(*)(int, const void *, size_t, off_t))dlsym(RTLD_NEXT, "pwrite");
+    realWritev = (ssize_t(*)(int, const struct iovec *, int))dlsym(RTLD_NEXT, "writev");
+    realFsync = (int (*)(int))dlsym(RTLD_NEXT, "fsync");
+    realFree = (void (*)(void *))dlsym(RTLD_NEXT, "free");
+    realMalloc = (void *(*)(size_t))dlsym(RTLD_NEXT, "malloc");
+    isResolving = 0;
+}
+
+static void note(const char *format, ...)
+{
+    char line[4400];
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    const int file = open(logFile, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    if (file < 0 || length < 0 || realWrite(file, line, (size_t)length) != length) {
+        _exit(125);
+    }
+    close(file);
+}
+
+static char lastByte(const char *path, off_t size)
+{
+    char byte = 0;
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file >= 0) {
+        (void)!pread(file, &byte, 1, size > 1 ? size - 2 : 0);
+        close(file);
+    }
+    return byte;
+}
+
+/* Removes the files below `folder`; says those that are not as they are after a run that nothing disturbed. */
+static void compareAndRemove(const char *folder, const char *reference, int isCompared)
+{
+    DIR *entries = opendir(folder);
+    if (!entries) {
+        return;
+    }
+    for (struct dirent *entry; (entry = readdir(entries));) {
+        if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..")) {
+            continue;
+        }
+        char path[4096];
+        char twin[4096];
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        snprintf(twin, sizeof twin, "%s/%s", reference, entry->d_name);
+        struct stat is;
+        struct stat shall;
+        if (lstat(path, &is) != 0) {
+            continue;
+        }
+        if (S_ISDIR(is.st_mode)) {
+            compareAndRemove(path, twin, isCompared);
+            continue;
+        }
+        const size_t length = strlen(path);
+        const int isJson = length > 5 && !strcmp(path + length - 5, ".json");
+        const int isHidden = entry->d_name[0] == '.';
+        if (isCompared && isHidden && strstr(entry->d_name, ".tmp")) {
+            note("%ld left %s\n", number, path);
+        } else if (isCompared && !isHidden && stat(twin, &shall) != 0) {
+            note("%ld unknown %s\n", number, path);
+        } else if (isCompared && !isHidden && (isJson ? lastByte(path, is.st_size) != '}' : is.st_size != shall.st_size)) {
+            note("%ld half %s\n", number, path);
+        }
+        unlink(path);
+    }
+    closedir(entries);
+}
+
+static void disarm(void)
+{
+    if (isArmed && !isChild) {
+        note("total %ld\n", number);
+    }
+    isArmed = 0;
+}
+
+static uint64_t stackHash(void)
+{
+    void *frames[depth];
+    const int count = backtrace(frames, depth);
+    uint64_t hash = 1469598103934665603ULL;
+    for (int i = 2; i < count; ++i) {
+        hash = (hash ^ (uint64_t)(uintptr_t)frames[i]) * 1099511628211ULL;
+    }
+    return hash ? hash : 1;
+}
+
+static int isNew(uint64_t hash)
+{
+    for (size_t i = hash % tableSize;; i = (i + 1) % tableSize) {
+        if (seen[i] == hash) {
+            return 0;
+        }
+        if (seen[i] == 0) {
+            seen[i] = hash;
+            return 1;
+        }
+    }
+}
+
+/* The pools of OpenMP end the process themselves when they get no memory: their own library is passed over. */
+static int isOfThreadPool(void)
+{
+    void *frames[6];
+    const int count = backtrace(frames, 6);
+    for (int i = 2; i < count; ++i) {
+        Dl_info where;
+        if (dladdr(frames[i], &where) && where.dli_fname && strstr(where.dli_fname, "libgomp")) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* 1 in a child that is to fail here. */
+static int failsHere(int isWanted)
+{
+    if (!isArmed || isChild || isInside || !isWanted) {
+        return 0;
+    }
+    isInside = 1;
+    const int saved = errno;
+    int fails = 0;
+    if (time(NULL) > end) {
+        disarm();
+    } else if ((!byStacks || isNew(stackHash())) && !isOfThreadPool()) {
+        const long here = number++;
+        if (here >= first && (here - first) % step == 0) {
+            const pid_t child = fork();
+            if (child == 0) {
+                isChild = 1;
+                fails = 1;
+                /* What the run prints is not looked at; its errors are. */
+                const int nowhere = open("/dev/null", O_WRONLY);
+                dup2(nowhere, 1);
+                if (!getenv("RETRO_FAULT_LOUD")) {
+                    dup2(nowhere, 2);
+                }
+                close(nowhere);
+                alarm(60);
+            } else if (child > 0) {
+                int status = 0;
+                waitpid(child, &status, 0);
+                note("%ld %d\n", here, WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+                if (outputFolder[0]) {
+                    number = here;
+                    compareAndRemove(outputFolder, referenceFolder, 1);
+                    number = here + 1;
+                }
+            }
+        }
+    }
+    errno = saved;
+    isInside = 0;
+    if (fails) {
+        hasFailed = 1;
+    }
+    return fails;
+}
+
+void *malloc(size_t size)
+{
+    resolve();
+    if (!realMalloc) {
+        return earlyMemory(size);
+    }
+    if (failsHere(kind == kindAllocation)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return realMalloc(size);
+}
+
+void free(void *memory)
+{
+    if (!isEarly(memory)) {
+        resolve();
+        realFree(memory);
+    }
+}
+
+void *calloc(size_t count, size_t size)
+{
+    resolve();
+    if (!realCalloc) {
+        return earlyMemory(count * size);
+    }
+    if (failsHere(kind == kindAllocation)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return realCalloc(count, size);
+}
+
+void *realloc(void *memory, size_t size)
+{
+    resolve();
+    if (isEarly(memory)) {
+        void *moved = malloc(size);
+        if (moved) {
+            const size_t rest = (size_t)(early + sizeof early - (char *)memory);
+            memcpy(moved, memory, size < rest ? size : rest);
+        }
+        return moved;
+    }
+    if (failsHere(kind == kindAllocation)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return realRealloc(memory, size);
+}
+
+int posix_memalign(void **memory, size_t alignment, size_t size)
+{
+    resolve();
+    return failsHere(kind == kindAllocation) ? ENOMEM : realPosixMemalign(memory, alignment, size);
+}
+
+void *aligned_alloc(size_t alignment, size_t size)
+{
+    resolve();
+    if (failsHere(kind == kindAllocation)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return realAlignedAlloc(alignment, size);
+}
+
+/* A write to a file; terminals, pipes and standard output are left alone. */
+static int isToFile(int file)
+{
+    struct stat is;
+    return (kind == kindWrite || kind == kindShort) && isArmed && file > 2 && fstat(file, &is) == 0 &&
+           S_ISREG(is.st_mode);
+}
+
+static int isFull(int file) { return isChild && hasFailed && isToFile(file); }
+
+ssize_t write(int file, const void *data, size_t size)
+{
+    resolve();
+    if (isFull(file)) {
+        errno = ENOSPC;
+        return -1;
+    }
+    if (failsHere(isToFile(file))) {
+        if (kind == kindShort && size > 1) {
+            return realWrite(file, data, size / 2);
+        }
+        errno = ENOSPC;
+        return -1;
+    }
+    return realWrite(file, data, size);
+}
+
+ssize_t pwrite(int file, const void *data, size_t size, off_t at)
+{
+    resolve();
+    if (isFull(file)) {
+        errno = ENOSPC;
+        return -1;
+    }
+    if (failsHere(isToFile(file))) {
+        if (kind == kindShort && size > 1) {
+            return realPwrite(file, data, size / 2, at);
+        }
+        errno = ENOSPC;
+        return -1;
+    }
+    return realPwrite(file, data, size, at);
+}
+
+ssize_t pwrite64(int file, const void *data, size_t size, off_t at) { return pwrite(file, data, size, at); }
+
+ssize_t writev(int file, const struct iovec *parts, int count)
+{
+    resolve();
+    if (isFull(file) || failsHere(isToFile(file))) {
+        errno = ENOSPC;
+        return -1;
+    }
+    return realWritev(file, parts, count);
+}
+
+int fsync(int file)
+{
+    resolve();
+    if (isFull(file) || failsHere(isToFile(file))) {
+        errno = EIO;
+        return -1;
+    }
+    return realFsync(file);
+}
+
+static int (*realMain)(int, char **, char **);
+
+static long numberOf(const char *name, long otherwise)
+{
+    const char *text = getenv(name);
+    return text ? strtol(text, NULL, 10) : otherwise;
+}
+
+static int armedMain(int argc, char **argv, char **environment)
+{
+    void *frames[2];
+    backtrace(frames, 2); /* loads what it needs */
+    const char *text = getenv("RETRO_FAULT_KIND");
+    kind = !text                       ? kindNone
+           : !strcmp(text, "allocation") ? kindAllocation
+           : !strcmp(text, "write")      ? kindWrite
+                                         : kindShort;
+    step = numberOf("RETRO_FAULT_STEP", 1);
+    first = numberOf("RETRO_FAULT_FIRST", 0);
+    byStacks = (int)numberOf("RETRO_FAULT_STACKS", 1);
+    end = time(NULL) + numberOf("RETRO_FAULT_SECONDS", 600);
+    const char *log = getenv("RETRO_FAULT_LOG");
+    const char *output = getenv("RETRO_FAULT_OUTPUT");
+    const char *reference = getenv("RETRO_FAULT_REFERENCE");
+    snprintf(logFile, sizeof logFile, "%s", log ? log : "/dev/null");
+    snprintf(outputFolder, sizeof outputFolder, "%s", output ? output : "");
+    snprintf(referenceFolder, sizeof referenceFolder, "%s", reference ? reference : "");
+    unsetenv("LD_PRELOAD"); /* programs that this one starts are not disturbed */
+    atexit(disarm);
+    isArmed = kind != kindNone;
+    const int result = realMain(argc, argv, environment);
+    disarm();
+    return result;
+}
+
+int __libc_start_main(int (*program)(int, char **, char **), int argc, char **argv, void (*begin)(void),
+                      void (*finish)(void), void (*loader)(void), void *stack)
+{
+    resolve();
+    int (*start)(int (*)(int, char **, char **), int, char **, void (*)(void), void (*)(void), void (*)(void), void *) =
+        (int (*)(int (*)(int, char **, char **), int, char **, void (*)(void), void (*)(void), void (*)(void),
+                 void *))dlsym(RTLD_NEXT, "__libc_start_main");
+    realMain = program;
+    return start(armedMain, argc, argv, begin, finish, loader, stack);
+}
