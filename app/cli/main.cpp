@@ -28,40 +28,20 @@ void sayError(const retro::base::Error& error)
     }
 }
 
-int parseAndRun(CLI::App& program, int argc, char** argv)
+/// The exit code of the exception that is being handled, which is told first.
+int codeOfException()
 {
-    try {
-        program.parse(argc, argv);
-    } catch (const CLI::ParseError& error) {
-        return program.exit(error) == 0 ? 0 : 2;
-    } catch (...) {
-        const retro::base::Error error = retro::base::errorBeingHandled();
-        if (!retro::base::finishOutput()) { // which is said in its own words
-            return 0;
-        }
-        sayError(error);
-        return retro::app::exitCodeOf(error.code);
+    const retro::base::Error error = retro::base::errorBeingHandled();
+    if (!retro::base::finishOutput()) { // which is said in its own words
+        return 0;
     }
-    return 0;
+    sayError(error);
+    return retro::app::exitCodeOf(error.code);
 }
 
-} // namespace
-
-int main(int argc, char** argv)
+void addVerbs(CLI::App& program, retro::app::Context& context)
 {
-    retro::app::PassiveWaiting::giveBack(environ);
-    retro::app::keepFreedMemory();
     using namespace retro::app;
-    retro::base::prepareStreams();
-    if (!dieWithParent()) {
-        return exitCodeOf(retro::base::ErrorCode::Cancelled);
-    }
-    Context context;
-    context.arguments.assign(argv, argv + argc);
-    CLI::App program("Retrograde without a window: explains what a network's prediction rests on, step by step.",
-                     "retrograde-cli");
-    program.set_version_flag("--version", std::string("retrograde-cli " RETRO_VERSION));
-    program.require_subcommand(1);
     addOps(program, context);
     addInfo(program, context);
     addRun(program, context);
@@ -78,8 +58,42 @@ int main(int argc, char** argv)
     addPlan(program, context);
     addSimulate(program, context);
     addBench(program, context);
-    int code = parseAndRun(program, argc, argv);
-    code = code == 0 ? context.exitCode : code;
+}
+
+/// The exit code; memory may end at any place.
+int parseAndRun(int argc, char** argv)
+{
+    try {
+        retro::app::Context context;
+        context.arguments.assign(argv, argv + argc);
+        CLI::App program("Retrograde without a window: explains what a network's prediction rests on, step by step.",
+                         "retrograde-cli");
+        program.set_version_flag("--version", std::string("retrograde-cli " RETRO_VERSION));
+        program.require_subcommand(1);
+        addVerbs(program, context);
+        try {
+            program.parse(argc, argv);
+        } catch (const CLI::ParseError& error) {
+            return program.exit(error) == 0 ? 0 : 2;
+        }
+        return context.exitCode;
+    } catch (...) {
+        return codeOfException();
+    }
+}
+
+} // namespace
+
+int main(int argc, char** argv)
+{
+    retro::app::PassiveWaiting::giveBack(environ);
+    retro::app::keepFreedMemory();
+    using namespace retro::app;
+    retro::base::prepareStreams();
+    if (!dieWithParent()) {
+        return exitCodeOf(retro::base::ErrorCode::Cancelled);
+    }
+    int code = parseAndRun(argc, argv);
     if (const auto printed = retro::base::finishOutput(); !printed && code == 0) {
         retro::base::sayErrorLine("retrograde-cli: " + printed.error().text());
         code = exitCodeOf(printed.error().code);

@@ -135,7 +135,13 @@ bool BlockedNodes::isPartial() const
     return free > 0 && free < std::ssize(m_causeOf);
 }
 
-bool runsInPart(const LoadedModel& model) { return BlockedNodes(model, *model.graph()).isPartial(); }
+bool runsInPart(const LoadedModel& model)
+{
+    const Graph& graph = *model.graph();
+    const BlockedNodes blocked(model, graph);
+    return blocked.isPartial() &&
+           std::ranges::any_of(graph.outputs(), [&blocked](ValueId output) { return !blocked.of(output); });
+}
 
 std::optional<std::string> firstAbsent(const Graph& graph)
 {

@@ -50,7 +50,7 @@ private:
 /// The first constant without data of a graph, or of a graph inside its nodes.
 [[nodiscard]] std::optional<std::string> firstAbsent(const graph::Graph& graph);
 
-/// True when some nodes of the model can run though others cannot.
+/// True when some outputs of the model can be computed though some nodes cannot run.
 [[nodiscard]] bool runsInPart(const LoadedModel& model);
 
 /// The part of a graph that these values depend on, with them as its outputs. Errors: as changedGraph().

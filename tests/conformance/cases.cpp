@@ -161,6 +161,9 @@ Result<void> runCase(const Case& one)
     RETRO_TRY(const engine::LoadedModelPointer model, engine::loadModel(one.model));
     RETRO_TRY(const std::vector<Tensor> inputs, inputsOf(one, *model->graph()));
     RETRO_TRY(const engine::ForwardOutputs result, engine::runForward(*model, inputs, engine::precisionOf(*model)));
+    if (!result.leftOut.empty()) {
+        return base::inputError(fmt::format("{}", fmt::join(result.leftOut, "; ")));
+    }
     return checkOutputs(one, *model->graph(), result.outputs);
 }
 

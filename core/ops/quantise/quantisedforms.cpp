@@ -25,7 +25,7 @@ constexpr std::array kForms{
 
 } // namespace
 
-std::vector<std::size_t> QuantisedForm::slots(std::size_t operandCount) const
+std::vector<std::size_t> QuantisedForm::quantisedSlots(std::size_t operandCount) const
 {
     std::vector<std::size_t> found;
     const std::size_t most = count == 0 ? operandCount : count;

@@ -28,7 +28,7 @@ struct QuantisedForm
     std::int64_t opset = 13;   ///< of the function
 
     /// Slots of the quantised operands of a node with so many operands.
-    [[nodiscard]] std::vector<std::size_t> slots(std::size_t operandCount) const;
+    [[nodiscard]] std::vector<std::size_t> quantisedSlots(std::size_t operandCount) const;
 };
 
 /// All of them.

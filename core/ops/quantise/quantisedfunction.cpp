@@ -170,7 +170,7 @@ BoundResult bindQuantisedFunction(const BindContext& context)
 {
     const QuantisedForm& form = *quantisedForm(context.node.domain, context.node.op);
     FunctionSteps steps;
-    steps.slots = form.slots(context.node.inputs.size());
+    steps.slots = form.quantisedSlots(context.node.inputs.size());
     RETRO_CHECK(expectForm(context, form, steps.slots));
     steps.plain = form.plain;
     steps.result = form.result;

@@ -16,7 +16,7 @@ bool quantisedFunction(Dequantiser& to, NodeId id)
 {
     const Node node = to.draft().node(id);
     const ops::QuantisedForm& form = *ops::quantisedForm(node.domain, node.op);
-    const std::vector<std::size_t> slots = form.slots(node.inputs.size());
+    const std::vector<std::size_t> slots = form.quantisedSlots(node.inputs.size());
     const bool areChannelsLast = intAttribute(node, "channels_last", 0) != 0;
     const auto& shape = slots.empty() ? std::nullopt : to.draft().value(node.inputs[slots[0]]).shape;
     if (slots.empty() || !operandOf(node, form.result).isValid()) {

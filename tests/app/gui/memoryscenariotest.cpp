@@ -87,7 +87,7 @@ private slots:
         QVERIFY(settles(window));
         QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
         const auto* before = &window.model().run();
-        const QString input = window.model().input().fileName;
+        const QString input = QStringLiteral(RETRO_SOURCE_DIR "/samples/clever-hans/jug-tagged.png");
         base::MemoryLimit::choose(static_cast<std::uint64_t>(base::MemoryAccount::tensors().live()) + 100);
         window.explainInput(input);
         QVERIFY(settles(window));
