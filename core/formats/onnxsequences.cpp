@@ -127,8 +127,8 @@ private:
         }
         std::string position = node.input(1);
         if (integerOf(maker, "keepdims", 1) != 0) {
-            position = unsqueezed(position, node.output(0) + "/position", node.output(0) + "/axis", nodes);
-            addList(node.output(0) + "/axis", 0, nodes);
+            position = unsqueezed(position, node.output(0) + "/position", node.output(0) + "/axis", 0, nodes);
+            addAxis(node.output(0) + "/axis", 0, nodes);
         }
         const std::int64_t axis = integerOf(maker, "axis", 0);
         node.set_op_type("Gather");
@@ -138,19 +138,27 @@ private:
         writeAttribute("axis", axis, *node.add_attribute());
     }
 
-    /// The value with one more axis, where a constant says.
-    std::string unsqueezed(const std::string& value, const std::string& name, const std::string& axis,
-                           Nodes& nodes) const
+    /// The value with one more axis: where the constant `axisName` says, which addAxis() makes, or an attribute.
+    std::string unsqueezed(const std::string& value, const std::string& name, const std::string& axisName,
+                           std::int64_t axis, Nodes& nodes) const
     {
         NodeProto& wide = *nodes.Add();
         wide.set_op_type("Unsqueeze");
         wide.add_input(value);
-        wide.add_input(axis);
         wide.add_output(name);
         if (m_opset < kAxesAreOperand) {
-            wide.set_resolved_opset(kAxesAreOperand);
+            writeAttribute("axes", std::vector<std::int64_t>{axis}, *wide.add_attribute());
+        } else {
+            wide.add_input(axisName);
         }
         return name;
+    }
+
+    void addAxis(const std::string& name, std::int64_t axis, Nodes& nodes) const
+    {
+        if (m_opset >= kAxesAreOperand) {
+            addList(name, axis, nodes);
+        }
     }
 
     static void addList(const std::string& name, std::int64_t number, Nodes& nodes)
@@ -188,10 +196,10 @@ private:
         const std::string axisName = node.output(0) + "/axis";
         for (int i = 0; i < maker.input_size(); ++i) {
             const std::string part = fmt::format("{}/part {}", node.output(0), i);
-            node.add_input(isNewAxis ? unsqueezed(maker.input(i), part, axisName, nodes) : maker.input(i));
+            node.add_input(isNewAxis ? unsqueezed(maker.input(i), part, axisName, axis, nodes) : maker.input(i));
         }
         if (isNewAxis) {
-            addList(axisName, axis, nodes);
+            addAxis(axisName, axis, nodes);
         }
     }
 

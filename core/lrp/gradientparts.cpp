@@ -32,6 +32,14 @@ Reads readsOfQuotient(std::span<const std::uint8_t> tracked)
     return divisorOnly ? Reads{Reads::bit(1), 0} : Reads{Reads::bit(0) | Reads::bit(1), 0};
 }
 
+// Other computed operands of a linear map are scales of whole numbers, which say how values are stored.
+Tensor ofLinearMap(const RuleContext& context, std::size_t slot)
+{
+    const auto& map = as<ops::LinearMap>(context.op.structure());
+    const ops::TensorType& type = context.operandTypes[slot];
+    return slot == map.operandSlot() ? map.pullback(context.relevance[0], {}) : Tensor::zeros(type.dtype, type.shape);
+}
+
 Tensor ofSum(const RuleContext& context, std::size_t slot)
 {
     const Tensor part = algebra::reduceTo(context.relevance[0], context.operandTypes[slot].shape);
@@ -149,7 +157,7 @@ Tensor gradientPart(const RuleContext& context, std::size_t slot)
     const Tensor& r = context.relevance[0];
     switch (structure.kind()) {
     case StructureKind::LinearMap:
-        return as<ops::LinearMap>(structure).pullback(r, {});
+        return ofLinearMap(context, slot);
     case StructureKind::Bilinear:
         return as<ops::Bilinear>(structure).pullback(r, context.operands[0], context.operands[1], slot);
     case StructureKind::SumOfOperands:

@@ -146,24 +146,24 @@ void writeNormalisation(Steps& steps, std::int64_t rank)
 struct Newer
 {
     std::string_view op;
+    std::int64_t sinceOpset; ///< of the standard; some files have it before
     void (*write)(Steps&, std::int64_t rank);
 };
 
-constexpr std::array kNewer{Newer{"Gelu", writeGelu}, Newer{"Swish", writeSwish},
-                            Newer{"LayerNormalization", writeNormalisation},
-                            Newer{"RMSNormalization", writeNormalisation}};
+constexpr std::array kNewer{Newer{"Gelu", 20, writeGelu}, Newer{"Swish", 24, writeSwish},
+                            Newer{"LayerNormalization", 17, writeNormalisation},
+                            Newer{"RMSNormalization", 23, writeNormalisation}};
 
 bool isGate(const Node& node) { return node.domain == "retrograde" && node.op == "Gate"; }
 
 /// How a node that the graph's operator set has not is written; null for others.
 const Newer* newerThan(const Node& node, std::int64_t opset)
 {
-    if (!node.domain.empty() || node.opset <= opset || node.outputs.size() != 1 ||
-        ops::find("", node.op, opset) != nullptr) {
+    if (!node.domain.empty() || node.opset <= opset || node.outputs.size() != 1) {
         return nullptr;
     }
     const auto at = std::ranges::find(kNewer, node.op, &Newer::op);
-    return at == kNewer.end() ? nullptr : &*at;
+    return at == kNewer.end() || opset >= at->sinceOpset ? nullptr : &*at;
 }
 
 class Standardiser

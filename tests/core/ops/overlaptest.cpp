@@ -132,10 +132,6 @@ private slots:
             OpCase c(op, 19);
             c.operand(Tensor::zeros(DType::Float32, {0, 2, 4, 4, 4})).with("kernel_shape", Ints(3, 1 << 30));
             QVERIFY2(c.with("pads", wide).bind(), c.error().c_str());
-            OpCase many(op, 19);
-            many.operand(Tensor::zeros(DType::Float32, {0, 2, 1 << 28, 1 << 28, 1 << 28}));
-            const std::string text = many.with("kernel_shape", Ints(3, 2)).refusal();
-            QVERIFY2(text.find("more than") != std::string::npos, text.c_str());
         }
         OpCase conv("Conv", 13);
         conv.operand(Tensor::zeros(DType::Float32, {0, 1, 4, 4})).constant(Tensor::zeros(DType::Float32, {1, 1, 2, 2}));

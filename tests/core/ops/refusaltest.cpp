@@ -115,14 +115,6 @@ std::vector<Refusal> refusals()
              .constant(zeros({3}))
              .operand(zeros({2})),
          "variance (operand 4) must have the shape [3]"},
-        {OpCase("BatchNormalization", 14)
-             .with("training_mode", one)
-             .operand(x)
-             .constant(zeros({3}))
-             .constant(zeros({3}))
-             .constant(zeros({3}))
-             .constant(zeros({3})),
-         "training mode"},
         {OpCase("Dropout").operand(x).constant(zeros({})).constant(Tensor::full(DType::Bool, {}, 1)), "training mode"},
         {OpCase("Clip").operand(x).operand(zeros({2})), "min must be one number"},
         {OpCase("Clip").operand(x).operand(ints({1})), "min is int64, but the operand is float32"},

@@ -117,13 +117,13 @@ OpCase treeClassifier(Draw& draw)
 OpCase joinedTree(Draw& draw)
 {
     OpCase c("TreeEnsemble", 5, kLearning);
-    c.operand(draw.tensor({3, 2}).to(DType::Float32)).with("tree_roots", Ints{0}).with("nodes_featureids", Ints{0});
+    c.operand(draw.tensor({3, 2})).with("tree_roots", Ints{0}).with("nodes_featureids", Ints{0});
     c.with("nodes_modes", Tensor::of<std::uint8_t>({1}, std::vector<std::uint8_t>{0}));
-    c.with("nodes_splits", Tensor::of<float>({1}, std::vector<float>{0.5F}));
+    c.with("nodes_splits", Tensor::of<double>({1}, Floats{0.5}));
     c.with("nodes_truenodeids", Ints{0}).with("nodes_falsenodeids", Ints{1});
     c.with("nodes_trueleafs", Ints{1}).with("nodes_falseleafs", Ints{1});
     c.with("leaf_targetids", Ints{0, 0});
-    return c.with("leaf_weights", Tensor::of<float>({2}, std::vector<float>{1, 2}));
+    return c.with("leaf_weights", Tensor::of<double>({2}, Floats{1, 2}));
 }
 
 OpCase supportVectors(const std::string& op, Draw& draw)
