@@ -91,7 +91,8 @@ Result<NodeProbe::Comparison> NodeProbe::closest(const Difference& shortest,
                                                  const std::vector<tape::Contribution<Bundle>>& parts) const
 {
     Comparison best = compared(shortest, parts);
-    for (double step = m_step * kLonger; isPoor(best) && step <= m_step * kLongest; step *= kLonger) {
+    const double longest = m_step * kLongest;
+    for (double step = m_step * kLonger; isPoor(best) && std::isfinite(longest) && step <= longest; step *= kLonger) {
         RETRO_TRY(const Difference longer, differenceOver(step));
         const Comparison other = longer.isSingular ? best : compared(longer, parts);
         best = !other.isKink && other.error < best.error ? other : best;

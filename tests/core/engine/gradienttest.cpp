@@ -198,7 +198,7 @@ private slots:
                 question.target.kind = engine::TargetRequest::Kind::Value;
                 question.target.value = model->graph()->value(node.outputs.front()).name;
                 const auto result = engine::verify(*model, question);
-                QVERIFY(!result.ok() && result.error().code == base::ErrorCode::Usage);
+                QVERIFY(!result.ok() && result.error().code == base::ErrorCode::Input);
                 return;
             }
         }
