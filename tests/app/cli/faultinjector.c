@@ -15,6 +15,7 @@
  *   RETRO_FAULT_OUTPUT     a folder that the program writes to; after each child its files are compared with those of
  *                          RETRO_FAULT_REFERENCE by size (.json: by their last byte) and removed. One that differs is
  *                          added to the log as "number half FILE"
+ *   RETRO_FAULT_ALONE      1 = no children: the program itself fails at RETRO_FAULT_FIRST; for programs of several threads
  *   RETRO_FAULT_SECONDS    tries end after so many seconds (unless told, ten minutes)
  * At the end the log gets a line "total N": how many places there were.
  */
@@ -46,6 +47,7 @@ static long number = 0;
 static long step = 1;
 static long first = 0;
 static int byStacks = 1;
+static int isAlone = 0;
 static time_t end = 0;
 static enum { kindNone, kindAllocation, kindWrite, kindShort } kind = kindNone;
 static char logFile[4096];
@@ -199,14 +201,16 @@ static int isNew(uint64_t hash)
     }
 }
 
-/* The pools of OpenMP end the process themselves when they get no memory: their own library is passed over. */
-static int isOfThreadPool(void)
+/* Libraries that end the process themselves, or read what they did not get, when there is no memory: the pools of OpenMP
+ * and oneDNN while it makes a primitive. They are passed over. */
+static int isOfSuchLibrary(void)
 {
-    void *frames[6];
-    const int count = backtrace(frames, 6);
+    void *frames[depth];
+    const int count = backtrace(frames, depth);
     for (int i = 2; i < count; ++i) {
         Dl_info where;
-        if (dladdr(frames[i], &where) && where.dli_fname && strstr(where.dli_fname, "libgomp")) {
+        if (dladdr(frames[i], &where) && where.dli_fname &&
+            (strstr(where.dli_fname, "libgomp") || strstr(where.dli_fname, "libdnnl"))) {
             return 1;
         }
     }
@@ -224,9 +228,12 @@ static int failsHere(int isWanted)
     int fails = 0;
     if (time(NULL) > end) {
         disarm();
-    } else if ((!byStacks || isNew(stackHash())) && !isOfThreadPool()) {
+    } else if ((!byStacks || isNew(stackHash())) && !isOfSuchLibrary()) {
         const long here = number++;
-        if (here >= first && (here - first) % step == 0) {
+        if (isAlone) {
+            isChild = here == first;
+            fails = isChild;
+        } else if (here >= first && (here - first) % step == 0) {
             const pid_t child = fork();
             if (child == 0) {
                 isChild = 1;
@@ -413,6 +420,7 @@ static int armedMain(int argc, char **argv, char **environment)
     step = numberOf("RETRO_FAULT_STEP", 1);
     first = numberOf("RETRO_FAULT_FIRST", 0);
     byStacks = (int)numberOf("RETRO_FAULT_STACKS", 1);
+    isAlone = (int)numberOf("RETRO_FAULT_ALONE", 0);
     end = time(NULL) + numberOf("RETRO_FAULT_SECONDS", 600);
     const char *log = getenv("RETRO_FAULT_LOG");
     const char *output = getenv("RETRO_FAULT_OUTPUT");
