@@ -135,7 +135,8 @@ private:
             isChosenBy = true;
             return kAnything;
         }
-        const bool handsOn = (isDrawnBy(kHandsOn, node.op) && use.slot == 0) || node.op == "Concat" || node.op == "Where";
+        const bool handsOn =
+            (isDrawnBy(kHandsOn, node.op) && use.slot == 0) || node.op == "Concat" || node.op == "Where";
         return handsOn ? handedOn(graph, node, steps) : kAnything;
     }
 

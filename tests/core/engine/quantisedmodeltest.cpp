@@ -17,7 +17,10 @@ using tensor::Tensor;
 namespace
 {
 
-Tensor levels(const tensor::Shape& shape, unsigned seed) { return randomTensor(shape, seed, -127, 127).to(DType::Int8); }
+Tensor levels(const tensor::Shape& shape, unsigned seed)
+{
+    return randomTensor(shape, seed, -127, 127).to(DType::Int8);
+}
 
 /// Conv and Gemm with weights of int8, each behind QuantizeLinear and DequantizeLinear.
 SharedGraph pairsGraph()
@@ -32,7 +35,8 @@ SharedGraph pairsGraph()
         return w.node("DequantizeLinear", name + "/back", {w.node("QuantizeLinear", name, {x, s, zero}), s, zero});
     };
     const auto weight = [&](const std::string& name, const tensor::Shape& shape, unsigned seed) {
-        return w.node("DequantizeLinear", name + "/back", {w.constant(name, levels(shape, seed)), number(name + "/scale", 0.01), zero});
+        return w.node("DequantizeLinear", name + "/back",
+                      {w.constant(name, levels(shape, seed)), number(name + "/scale", 0.01), zero});
     };
     const ValueId x = rounded("x8", w.input("x", {1, 2, 5, 5}), 0.01);
     const ValueId c = w.node("Conv", "conv", {x, weight("w1", {3, 2, 3, 3}, 1)});
@@ -54,9 +58,11 @@ SharedGraph integerGraph()
     const ValueId ys = number("ys", 0.1);
     const ValueId ws = number("ws", 0.01);
     const ValueId q = w.node("QuantizeLinear", "x8", {w.input("x", {1, 2, 5, 5}), xs, zero});
-    const ValueId c = w.node("QLinearConv", "conv", {q, xs, zero, w.constant("w1", levels({3, 2, 3, 3}, 1)), ws, zero, ys, zero});
+    const ValueId c =
+        w.node("QLinearConv", "conv", {q, xs, zero, w.constant("w1", levels({3, 2, 3, 3}, 1)), ws, zero, ys, zero});
     const ValueId flat = w.node("Flatten", "flat", {c});
-    const ValueId m = w.node("QLinearMatMul", "mm", {flat, ys, zero, w.constant("w2", levels({27, 4}, 2)), ws, zero, ys, zero});
+    const ValueId m =
+        w.node("QLinearMatMul", "mm", {flat, ys, zero, w.constant("w2", levels({27, 4}, 2)), ws, zero, ys, zero});
     w.output(w.node("DequantizeLinear", "y", {m, ys, zero}));
     return w.finish();
 }
