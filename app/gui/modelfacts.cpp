@@ -63,7 +63,7 @@ QString shapeHintOf(const graph::Graph& graph)
         QStringList extents;
         for (const graph::Dimension& dimension : value.shape.value_or(std::vector<graph::Dimension>())) {
             const bool isKnown = dimension.extent.value_or(0) != 0;
-            isFree = isFree || !isKnown;
+            isFree = isFree || (!isKnown && !extents.isEmpty()); // a free first axis is the batch, and nobody is asked
             const std::string symbol = graph::isPlaceholder(dimension.symbol) ? "?" : dimension.symbol;
             extents << QString::fromStdString(isKnown ? std::to_string(*dimension.extent) : symbol);
         }
