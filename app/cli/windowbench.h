@@ -11,7 +11,7 @@ namespace retro::app
 
 /// Runs the chosen benchmarks of the window on the offscreen platform, with the widgets that people use: opening graphs
 /// that are made up, steps, seeks, frames, stopping a job, and the cold start of the program beside this one. Each
-/// figure carries its goal (specification of the window, acceptance numbers). Errors: Input (a model cannot be made or
+/// figure carries its goal. Errors: Input (a model cannot be made or
 /// opened), Output (no temporary folder).
 [[nodiscard]] base::Result<std::vector<BenchmarkFigure>> runWindowBenchmarks(const BenchmarkRequest& request);
 

@@ -14,8 +14,8 @@ class EngineWorker;
 /// Adds run.oracle.
 void addOracleAction(views::ActionRegistry& actions);
 
-/// The oracle beside the run on screen (traversal spec 8.2): asks for it, and keeps what came out for as long as that
-/// run is on screen. GUI thread.
+/// The oracle beside the run on screen (docs/traversal.md, invariant I6): asks for it, and keeps what came out for as
+/// long as that run is on screen. GUI thread.
 class OracleController final : public QObject
 {
     Q_OBJECT

@@ -19,7 +19,7 @@ struct Bound
 };
 
 /// Memory, any order and any plan: the largest operator with what it reads, makes and needs while it runs
-/// (specification B1). Pinned values count where `countsPinned` says so.
+/// (docs/planning.md, "Bounds"). Pinned values count where `countsPinned` says so.
 [[nodiscard]] Bound largestOperator(const OpGraph& graph, bool countsPinned);
 /// Memory, any plan for a joint graph: as largestOperator without pinned values, with the gradients that must wait at
 /// that time in every order (B2): made by an ancestor of the operator, read by a descendant, and never made twice.

@@ -20,7 +20,7 @@ struct JointOptions
     double leastCost = 1;               ///< of a gradient operator: what scheduling it costs at least
 };
 
-/// The joint graph of specification section 2.2: the forward operators (ids in `order`), then per value its gradient
+/// The joint graph (docs/planning.md): the forward operators (ids in `order`), then per value its gradient
 /// ("d:NAME", relevance "r:NAME"), last value first. Ids are a topological order. Graph inputs become pinned values
 /// that nobody computes. A value whose readers all have no gradient, and that is no output, gets none. The gradient of
 /// u reads u itself when u is an output, then for each reader the gradients of its outputs and what it saved for the

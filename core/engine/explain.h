@@ -30,7 +30,7 @@ namespace retro::engine
 enum class EngineKind {
     Promise,  ///< the traversal with promises
     Compiled, ///< the program of such a traversal (docs/program.md)
-    Oracle    ///< the specification side: everything saved, plain reverse order
+    Oracle    ///< the plain loop to compare with: everything saved, reverse order
 };
 
 struct SearchRecord;

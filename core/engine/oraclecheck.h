@@ -10,7 +10,7 @@
 namespace retro::engine
 {
 
-/// How far relevance agrees with the oracle's (specs/lrp-traversal.md, invariant I6 and section 8.2).
+/// How far relevance agrees with the oracle's (docs/traversal.md, invariant I6 in section 2.6).
 struct OracleCheck
 {
     std::size_t values = 0;  ///< whose relevance both know

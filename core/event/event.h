@@ -16,7 +16,7 @@ using base::NodeId;
 using base::PromiseId;
 using base::VisitId;
 
-/// Traversal mode of a visit (specification of the traversal, section 2.1). `None`: runs that are not traversals.
+/// Traversal mode of a visit (docs/traversal.md, section 2.1). `None`: runs that are not traversals.
 enum class Mode : std::uint8_t { None, Normal, Search, Fulfilment };
 
 /// "NTM", "PTM", "PFM" or "-".

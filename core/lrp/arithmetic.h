@@ -14,7 +14,7 @@ namespace retro::lrp
 using base::HandleId;
 using base::NodeId;
 
-/// What a node can do for a search that arrives at it (specification of the traversal, section 1.5).
+/// What a node can do for a search that arrives at it (docs/traversal.md, section 1.5).
 enum class Role : std::uint8_t {
     Arg,         ///< can produce its own forward output from what it saved
     PassThrough, ///< one tracked operand; value and relevance can be carried through

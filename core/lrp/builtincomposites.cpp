@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The built-in composites (specification of the rules, section 1.6); docs/composites.md has the table.
+// The built-in composites; docs/composites.md has the table.
 #include "core/lrp/composite.h"
 #include "core/lrp/decomposedrule.h"
 #include "core/lrp/operandorigin.h"

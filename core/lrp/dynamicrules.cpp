@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of the composite "dynamic" that no other composite has (specification of the traversal, sections 1.4 and
-// 4).
+// The rules of the composite "dynamic" that no other composite has (docs/composites.md).
 #include "core/lrp/balance.h"
 #include "core/lrp/lineardistribution.h"
 #include "core/lrp/ruleregistry.h"

@@ -26,7 +26,7 @@ struct LinearTerm
     double sign = 1;
 };
 
-/// What a weight rule does with one linear map (specification of the rules, section 1.2).
+/// What a weight rule does with one linear map (docs/composites.md, "Linear maps").
 struct LinearDistribution
 {
     const ops::LinearMap& map;

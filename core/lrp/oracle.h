@@ -15,9 +15,9 @@ namespace retro::lrp
 /// Relevance of every (node, output): index by NodeId, then output. Invalid where nothing arrived.
 using RelevanceTable = std::vector<std::vector<Tensor>>;
 
-/// The specification side of the engine: nodes in decreasing post-order index, every value at hand (saved under policy
-/// All), parts summed in in-edge order (sumOf), one rule application per node; no stacks, no promises. `starts` per
-/// root, in the shape of its output. Errors: Cancelled.
+/// The plain loop that the engine is compared with (docs/traversal.md, section 3): nodes in decreasing post-order
+/// index, every value at hand (saved under policy All), parts summed in in-edge order (sumOf), one rule application per
+/// node; no stacks, no promises. `starts` per root, in the shape of its output. Errors: Cancelled.
 [[nodiscard]] base::Result<RelevanceTable> oracle(const execute::SavedValues& everything, const RuleAssignment& rules,
                                                   const TraversalGraph& graph, std::span<const Tensor> starts,
                                                   std::stop_token stop = {},

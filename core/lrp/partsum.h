@@ -19,8 +19,8 @@ struct PartSum
 };
 
 /// Adds one or more parts from left to right. A part whose mark in `joined` is set is first added to the part before
-/// it: uses of a value by one consumer arrive as one, as on the tape (its specification, I8). Parts beyond the marks
-/// have none. `countsLost` = say what rounding took.
+/// it: uses of a value by one consumer arrive as one, as on the tape (docs/tape.md, "The loops"). Parts beyond the
+/// marks have none. `countsLost` = say what rounding took.
 [[nodiscard]] PartSum sumOf(std::vector<Tensor> parts, const std::vector<std::uint8_t>& joined, bool countsLost);
 
 /// Per in-edge of output `output` of a node, in their order: 1 where its part is joined. Empty when none is.

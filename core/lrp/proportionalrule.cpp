@@ -18,7 +18,7 @@ namespace algebra = ops::algebra;
 namespace
 {
 
-/// A maximum of a window taken for a sum over it (specification of the rules, section 1.8).
+/// A maximum of a window taken for a sum over it (docs/composites.md).
 class ProportionalRule final : public Rule
 {
 public:

@@ -17,7 +17,7 @@ namespace retro::lrp
 using ops::algebra::Stabiliser;
 using ops::algebra::StabiliserKind;
 
-/// What happens to relevance that belongs to a bias (specification of the rules, section 1.2).
+/// What happens to relevance that belongs to a bias (docs/composites.md, "Numerical switches").
 enum class BiasPolicy : std::uint8_t {
     Absorb, ///< the bias is part of the denominator and takes its share away
     Zero,   ///< the bias is left out of the denominator

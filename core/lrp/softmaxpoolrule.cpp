@@ -13,7 +13,7 @@ namespace retro::lrp
 namespace
 {
 
-/// A maximum of a window taken for the soft maximum of it (specification of the rules, section 1.8).
+/// A maximum of a window taken for the soft maximum of it (docs/composites.md).
 class SoftmaxWeightedRule final : public Rule
 {
 public:

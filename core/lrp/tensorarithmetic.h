@@ -22,7 +22,7 @@ namespace retro::lrp
 /// Roles follow from what was saved: a node answers a search when its consumed outputs or all its operands were saved;
 /// it is crossed when it has one tracked operand, one output, and a rule that reads nothing that the node lacks;
 /// otherwise it raises a promise. A product with one tracked factor is crossed even when it could answer, and nodes
-/// that join operands (Concat) always raise (specification of the traversal, sections 2.3 and 4).
+/// that join operands (Concat) always raise (docs/traversal.md, sections 1.5 and 4).
 class TensorArithmetic final : public Arithmetic
 {
 public:

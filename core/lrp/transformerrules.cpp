@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules that AttnLRP and CP-LRP have beside the ones for the other networks (specification of the rules, section 1.4).
+// Rules that AttnLRP and CP-LRP have beside the ones for the other networks (docs/composites.md).
 #include "core/lrp/balance.h"
 #include "core/lrp/lineardistribution.h"
 #include "core/lrp/parametersink.h"

@@ -38,9 +38,9 @@ struct TraversalOptions
 
 struct TraversalView;
 
-/// The promise traversal (source document 000; specification of the traversal, sections 1 and 2) as a resumable state
-/// machine: step() makes one visit and sends its events to the sink. Uses work lists, never native recursion. Works on
-/// handles only. Invariants I1–I7 are asserted in debug builds.
+/// The promise traversal (docs/traversal.md, sections 1 and 2) as a resumable state machine: step() makes one visit and
+/// sends its events to the sink. Uses work lists, never native recursion. Works on handles only. Invariants I1–I3, I5
+/// and I7 (section 2.6 there) are checked in every build.
 class Traversal
 {
 public:

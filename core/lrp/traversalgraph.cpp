@@ -176,7 +176,8 @@ void TraversalGraph::number()
     collectInEdges(inEdgeCounts);
 }
 
-// In-edges are numbered when the walk crosses an edge, before it descends (section 1.1): promise parents depend on it.
+// In-edges are numbered when the walk crosses an edge, before it descends (docs/traversal.md, section 1.1): promise
+// parents depend on it.
 void TraversalGraph::walkFrom(NodeId root, std::vector<std::uint32_t>& inEdgeCounts)
 {
     std::vector<Step> stack{{root, 0}};
@@ -245,8 +246,8 @@ void TraversalGraph::orderAsTape()
     renumber();
 }
 
-/// Starts stay first, in the order of the roots (specification of the tape, section 1.5). Uses of one value by one
-/// consumer lie side by side then, but for uses of other outputs between them (I8).
+/// Starts stay first, in the order of the roots (docs/tape.md, "The loops"). Uses of one value by one
+/// consumer lie side by side then, but for uses of other outputs between them.
 void TraversalGraph::orderAsTape(NodeId node)
 {
     const std::span<InEdge> edges{m_inEdges.data() + firstInEdge(node), inEdges(node).size()};

@@ -64,7 +64,7 @@ struct Adjacency
     void addNode(std::span<const ChildSlot> children, std::uint32_t outputs);
 };
 
-/// The graph as the traversal sees it (specification of the traversal, section 1.1): nodes that the target depends on
+/// The graph as the traversal sees it (docs/traversal.md, section 1.1): nodes that the target depends on
 /// and that pass relevance, inputs as leaves, child slots with gaps for untracked operands, in-edges in the chosen
 /// order, post-order indices. Built with an explicit stack: depth is bounded by memory alone.
 class TraversalGraph

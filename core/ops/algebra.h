@@ -13,7 +13,7 @@ namespace retro::ops::algebra
 
 using tensor::Tensor;
 
-/// Kind of stabiliser of a denominator D (specification of the rules, section 1.1).
+/// Kind of stabiliser of a denominator D (docs/composites.md, "Numerical switches").
 enum class StabiliserKind : std::uint8_t {
     Add,      ///< D + e·sgn(D), sgn(0) = +1
     Clip,     ///< sgn(D)·max(|D|, e)

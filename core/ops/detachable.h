@@ -9,7 +9,7 @@ namespace retro::ops
 {
 
 /// What a self-normalisation y = (x − mean)/deviation · scale + bias offers beside its gradient, when it can be looked
-/// at with the deviation held constant: then y is linear in x (AttnLRP; specification of the rules, section 1.4).
+/// at with the deviation held constant: then y is linear in x (AttnLRP; detached-deviation in docs/composites.md).
 class Detachable
 {
 public:

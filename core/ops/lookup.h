@@ -8,7 +8,7 @@ namespace retro::ops
 
 /// A shape map that may be an embedding: whole slices of a constant table, picked by computed indices. Integers carry
 /// no relevance, but these stand for the slices that they picked: carryBack() of the slot kIndices gives each index the
-/// sum of what its slices got (specification of the rules, section 1.4).
+/// sum of what its slices got (docs/composites.md, "Tokens").
 class Lookup : public ShapeMap
 {
 public:

@@ -16,7 +16,7 @@ struct SoftmaxShare
     double masked = 0; ///< Σ (r − p ⊙ total) over the logits that are masked out
 };
 
-/// x ⊙ (r − p ⊙ total) in one walk: the softmax rule of AttnLRP (specification of the rules, section 1.4), with `total`
+/// x ⊙ (r − p ⊙ total) in one walk: the rule softmax-taylor (docs/composites.md), with `total`
 /// the sum of r over the softmax axis, broadcastable to r's shape. The others have one shape, all four one type, float
 /// or double. Probabilities that are not above 0, NaN among them, count as 0. `masked` is made when it is wanted.
 [[nodiscard]] SoftmaxShare softmaxShare(const Tensor& logits, const Tensor& probabilities, const Tensor& r,

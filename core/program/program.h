@@ -84,7 +84,7 @@ struct RelevanceResult
     BufferId buffer;
 };
 
-/// A finished first pass, flattened (specification of the traversal, section 3.2): ARGS, then REL, each in an order in
+/// A finished first pass, flattened (docs/program.md): ARGS, then REL, each in an order in
 /// which everything is made before it is read. Holds no tensor and no value: it fits every input whose first pass
 /// would take the same course, which `key` says. Immutable, shared.
 struct Program

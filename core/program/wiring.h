@@ -38,7 +38,7 @@ struct WiredEdge
 };
 
 /// The part of the graph that relevance went through, as the parts that landed tell it: slots, in-edges in their order,
-/// and the post-order of a depth-first walk from the roots (specification of the traversal, section 1.1).
+/// and the post-order of a depth-first walk from the roots (docs/traversal.md, section 1.1).
 class Wiring
 {
 public:

@@ -115,7 +115,7 @@ struct Rewritten
 /// node's output keeps the name of its last member's output, so relevance is stored under names that the
 /// model's author knows. Folding also drops nodes that no output depends on and constants that nobody reads. Computed
 /// constants are worked out in float64 and, with `keepDigits`, kept so whatever type they are declared with, so that a
-/// run in either precision rounds once (specification of the rules, section 1.5); moved ones (Reshape, Transpose, …)
+/// run in either precision rounds once (docs/rewrites.md); moved ones (Reshape, Transpose, …)
 /// keep their type. A graph in which
 /// nothing is to be done is handed back itself.
 /// Graphs inside control-flow nodes are rewritten as well. A requested stop ends it with Cancelled.

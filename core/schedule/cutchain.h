@@ -69,9 +69,9 @@ struct IntervalReplay
     std::vector<OpId> sequence;
     std::vector<Interval> tree; ///< in stages; children of a node with more than two are not in it
 };
-/// Interval replay (specification 1.7): a node runs forward to its last cut, holding what crosses its cuts, replays its
-/// children from right to left, and drops what crossed. A leaf runs the gradients of its stages, rebuilding what they
-/// read. None when something had to run twice that may not.
+/// Interval replay (docs/planning.md, `interval`): a node runs forward to its last cut, holding what crosses its cuts,
+/// replays its children from right to left, and drops what crossed. A leaf runs the gradients of its stages, rebuilding
+/// what they read. None when something had to run twice that may not.
 [[nodiscard]] std::optional<IntervalReplay> replayIntervals(const CutChain& chain, const Splitter& splitter,
                                                             int states);
 

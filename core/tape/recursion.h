@@ -7,7 +7,7 @@
 
 #include <functional>
 
-/// The specification side: the definitions that the tape and its loops are compared with. Written as definitions, not
+/// The definitions that the tape and its loops are compared with. Written as definitions, not
 /// to be fast: a contribution for every earlier id, one level of recursion per node.
 namespace retro::tape
 {

@@ -47,8 +47,8 @@ struct ForwardCall
     Tape<T>* tape = nullptr;  ///< filled when it is given
 };
 
-/// A step along the gradient that a backward pass takes itself, on the fused path of the CPU (policy Internal, section
-/// 1.6 of the specification of LUT layers): weight −= rate · rates · gradient, after all rows were scored. There is no
+/// A step along the gradient that a backward pass takes itself, on the fused path of the CPU (policy Internal,
+/// docs/lut.md, "Training"): weight −= rate · rates · gradient, after all rows were scored. There is no
 /// array of gradients then.
 template <class T>
 struct WeightStep

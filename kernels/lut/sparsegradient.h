@@ -8,8 +8,8 @@
 namespace retro::lut
 {
 
-/// Gradient of a layer's weights as those that are not zero (policy Sparse, section 1.6 of the specification of LUT
-/// layers): a batch visits few of the rows, the others have none.
+/// Gradient of a layer's weights as those that are not zero (policy Sparse; docs/lut.md,
+/// "Training"): a batch visits few of the rows, the others have none.
 template <class T>
 struct SparseGradient
 {

@@ -205,7 +205,7 @@ QStringList operandLines(const RunModel& model, const PromiseForest& forest, bas
 }
 
 /// What arrived at a fulfilled promise and what it handed to its operands: the same but for what its rule kept back
-/// (traversal spec, invariant I4). Empty when a tensor is not there.
+/// (docs/traversal.md, invariant I4). Empty when a tensor is not there.
 QString relevanceLine(const RunModel& model, base::PromiseId promise)
 {
     const trace::PromiseState& state = model.state().promises[promise.index()];

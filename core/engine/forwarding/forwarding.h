@@ -14,7 +14,7 @@
 namespace retro::engine
 {
 
-/// How a forward value gets to the reverse rules that read it (specification of autodiff, section 2.6).
+/// How a forward value gets to the reverse rules that read it (docs/tape.md, "Forwarding").
 enum class ForwardForm : std::uint8_t {
     Store,   ///< kept as it is
     Rebuild, ///< computed again from what is kept, whenever a rule asks

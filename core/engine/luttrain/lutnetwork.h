@@ -97,7 +97,7 @@ public:
 
     /// Scores of each class, [B, classes]. `input` is [B, inputs] or [B, S, inputs].
     [[nodiscard]] std::vector<float> scores(std::span<const float> input, int threads = 0) const;
-    /// Loss and the gradients of its mean that are wanted (specification of LUT layers, section 1.5): all rows are
+    /// Loss and the gradients of its mean that are wanted (docs/lut.md, "Training"): all rows are
     /// scored before anything is changed. A layer's rate factor, and the rates of its synapses, scale those of its
     /// weights and codes, and what it sends to the layers before it. Internal is for descend() alone.
     [[nodiscard]] LutBatchResult run(std::span<const float> input, std::span<const std::int64_t> labels,

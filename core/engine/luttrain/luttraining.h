@@ -10,7 +10,7 @@
 namespace retro::engine
 {
 
-/// What changes the numbers after a batch (specification of LUT layers, section 1.6).
+/// What changes the numbers after a batch (docs/lut.md, "Training").
 enum class LutUpdate : std::uint8_t {
     Sgd, ///< in place, without memory: W −= rate · gradient
     Adam ///< first and second moments (Kingma and Ba 2015), 0.9 and 0.999

@@ -15,7 +15,7 @@ namespace
 constexpr std::size_t kMostReported = 20;
 } // namespace
 
-/// Who waits for whom, for a traversal that cannot go on although the specification says that it always can.
+/// Who waits for whom, for a traversal that cannot go on although it always can (docs/traversal.md, section 2.6).
 base::Error Traversal::Implementation::stuckError() const
 {
     std::string text =

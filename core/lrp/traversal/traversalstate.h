@@ -49,8 +49,8 @@ struct NodeRun
     bool isKnown = false; ///< relevance of some output is known
 };
 
-/// One search of a promise (specification, section 1.3). A branch feeds at most one promise: where its search ends at a
-/// promise, the search goes on in that promise's own branches.
+/// One search of a promise (docs/traversal.md, section 1.3). A branch feeds at most one promise: where its search ends
+/// at a promise, the search goes on in that promise's own branches.
 struct Branch
 {
     PromiseId promise;
@@ -68,7 +68,7 @@ struct Branch
     bool endsAtArgNode = false; ///< the arg node itself answered; the in-relevance is its relevance
 };
 
-/// A promise (specification, section 1.3). Its branches lie next to each other.
+/// A promise (docs/traversal.md, section 1.3). Its branches lie next to each other.
 struct Promise
 {
     PromiseKind kind = PromiseKind::Operator;
@@ -112,7 +112,7 @@ struct Frame
     std::uint32_t branch = 0; ///< next branch of the cascade
 };
 
-/// State and steps of the traversal; one source file per step of the specification's section 2.
+/// State and steps of the traversal; one source file per step of section 2 of docs/traversal.md.
 class Traversal::Implementation
 {
 public:

@@ -8,7 +8,7 @@
 namespace retro::lrp
 {
 
-/// What a traversal holds at a moment, in the terms of the specification's section 1.2 and 1.3. Plain values; for tests
+/// What a traversal holds at a moment, in the terms of docs/traversal.md, sections 1.2 and 1.3. Plain values; for tests
 /// (what events say must come to the same) and for reports. Never needed to run.
 struct TraversalView
 {

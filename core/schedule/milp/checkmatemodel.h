@@ -17,8 +17,8 @@ inline constexpr std::size_t kMostCheckmateOps = 120;
 /// left out, so that the least cost of a solution bounds that of every plan in the order from below.
 enum class SizeRounding : std::uint8_t { Up, Down };
 
-/// The choice of what to compute again as a mixed integer programme (Jain et al., Checkmate, arXiv 1910.02653, in the
-/// tightened form of the specification of schedules, 2.5): operators stand in a fixed order; stage t ends with the
+/// The choice of what to compute again as a mixed integer programme (Jain et al., Checkmate, arXiv 1910.02653, in a
+/// tightened form; docs/planning.md, "The integer programme"): operators stand in a fixed order; stage t ends with the
 /// first run of operator t; in a stage every operator runs at most once. R says what runs, S what is in memory when a
 /// stage starts, F what is dropped right after an operator, U the bytes then. Gradients, and what may not run again,
 /// run in their own stage only.

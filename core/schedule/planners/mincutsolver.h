@@ -7,7 +7,7 @@ namespace retro::schedule
 {
 
 /// The cheapest set of forward values to save so that everything that gradient operators read can be rebuilt without
-/// running a banned operator again (specification 2.7): a minimum cut of the forward graph.
+/// running a banned operator again (docs/planning.md, `min_cut`): a minimum cut of the forward graph.
 struct MinCut
 {
     std::vector<OpValueId> saved; ///< ascending

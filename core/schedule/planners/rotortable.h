@@ -41,7 +41,7 @@ struct RotorStep
 /// "Fck3", "F04", "Fall8", "B2".
 [[nodiscard]] std::string nameOf(const RotorStep& step);
 
-/// Cheapest memory-persistent schedules of a chain at all budgets, by the dynamic programme of specification 2.3.
+/// Cheapest memory-persistent schedules of a chain at all budgets, by dynamic programming (docs/planning.md, `rotor`).
 /// Memory is counted in memorySlots of `budget / memorySlots` bytes, sizes rounded up (exact where the budget has no
 /// more bytes than memorySlots).
 class RotorTable

@@ -21,10 +21,10 @@ struct ShaveOptions
     std::uint64_t* work = nullptr;      ///< counts the positions that are looked at; borrowed, may be null
 };
 
-/// Takes the memory of a sequence of computations below a budget by rebuilding values (specification 2.8): at the first
-/// peak, a value that waits for a later reader is dropped and computed again right before that reader, with the
-/// operands that are not there; of all candidates the one with the most byte-steps over the budget removed for its cost
-/// is taken. True when the sequence fits; else it is the best that was reached.
+/// Takes the memory of a sequence of computations below a budget by rebuilding values (docs/planning.md, `shave`): at
+/// the first peak, a value that waits for a later reader is dropped and computed again right before that reader, with
+/// the operands that are not there; of all candidates the one with the most byte-steps over the budget removed for its
+/// cost is taken. True when the sequence fits; else it is the best that was reached.
 [[nodiscard]] bool shave(const OpGraph& graph, std::uint64_t budget, std::vector<OpId>& sequence,
                          const ShaveOptions& options = {});
 /// Deletes repeated computations whose results nobody reads, until there are none.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens to a promise (specification of the traversal, sections 1.3 and 2.4).
+// What happens to a promise (docs/traversal.md, sections 1.3 and 2.4).
 #include "core/trace/delta/deltas.h"
 
 namespace retro::trace::delta

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which rule lands on which layer of AlexNet, VGG11 with BatchNorm and ResNet-18, narrow but whole, after BatchNorm is
-// merged; as zennit's composites have it (specification of the rules, section 3).
+// merged; as zennit's composites have it (docs/rules.md).
 #include "core/lrp/composite.h"
 #include "tests/core/rewrite/graphs.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A gradient pass that is run like any other adds as the tape does: seed first, readers from the last to the first,
-// the uses of one value by one reader joined (specification of the tape, section 1.5). So it has the bits of the tape.
+// the uses of one value by one reader joined (docs/tape.md, "The loops"). So it has the bits of the tape.
 #include "core/engine/explain.h"
 #include "core/engine/gradient/gradient.h"
 #include "core/engine/gradient/writegradientgraph.h"

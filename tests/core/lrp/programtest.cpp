@@ -35,7 +35,7 @@ SpecNode node(std::string id, std::string op, std::vector<SpecOperand> operands)
     return made;
 }
 
-// t = (relu x)ᵀ, y = t + relu t: a residual whose trunk is crossed by the search (scenario s07 of the specification).
+// t = (relu x)ᵀ, y = t + relu t: a residual whose trunk is crossed by the search (docs/traversal.md, section 5.3).
 SpecGraph residual()
 {
     return SpecGraph({leaf("x", {2, 2}), node("q", "relu", {{0, 0}}), node("t", "t", {{1, 0}}),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers that captum checks itself with (specification of the rules, section 3), on the same small models, with
+// The numbers that captum checks itself with (docs/rules.md), on the same small models, with
 // the switches that make our rules captum's.
 #include "core/execute/forward.h"
 #include "core/graph/graphbuilder.h"

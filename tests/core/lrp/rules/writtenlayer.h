@@ -40,8 +40,8 @@ struct WrittenHalf
     double factor = 1;
 };
 
-/// R_i = Σ_halves factor · Σ_o term·r_o / stab(Σ terms + bias), bias policy and stabiliser as the specification of the
-/// rules has them (sections 1.1 and 1.2).
+/// R_i = Σ_halves factor · Σ_o term·r_o / stab(Σ terms + bias), bias policy and stabiliser as docs/composites.md
+/// has them ("Numerical switches").
 [[nodiscard]] std::vector<double> written(const WrittenLayer& layer, const std::vector<double>& r,
                                           const std::vector<WrittenHalf>& halves, const lrp::LinearOptions& options);
 
