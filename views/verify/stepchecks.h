@@ -10,7 +10,7 @@
 namespace retro::views
 {
 
-/// What must hold at every step of a reverse pass, relevance or gradient (docs/tape.md).
+/// What must hold at every step of a reverse pass, relevance or gradient (docs/tape.md, "Invariants").
 enum class Invariant : std::uint8_t {
     Earlier,      ///< a part goes to an earlier node only (I3, P4)
     Declared,     ///< and to one that its sender reads (I3)
