@@ -15,7 +15,7 @@ struct Criterion
     bool holds = false;
 };
 
-/// Whether a graph is height-compressible in the sense of source document 002, for one order: the widest frontier is at
+/// Whether a graph is height-compressible (docs/planning.md), for one order: the widest frontier is at
 /// most 0.35 of all bytes, 95 % of the frontiers are at most 1.05 of the widest (always true, shown for completeness),
 /// and no value has more than 16 readers. Small graphs fail by their size alone.
 struct Compressibility

@@ -18,7 +18,7 @@ struct FrontierProfile
     std::vector<std::uint64_t> transient;
     /// After it ran and what nobody reads any more was dropped.
     std::vector<std::uint64_t> live;
-    /// The same as source document 002 counts it: values without a reader stay, outputs go with their last reader.
+    /// The same as older tools count it: values without a reader stay, outputs go with their last reader.
     std::vector<std::uint64_t> legacy;
     /// Per value: position of its last reader; its own when nobody reads it; kForever for outputs of the graph.
     std::vector<std::uint32_t> death;

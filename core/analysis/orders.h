@@ -13,7 +13,7 @@ namespace retro::analysis
 /// How an order of the operators is chosen.
 enum class OrderHeuristic : std::uint8_t {
     FirstReady,    ///< Kahn: first come, first served
-    LeastLive,     ///< the ready operator after which the least is live (source document 002's greedy, made complete)
+    LeastLive,     ///< the ready operator after which the least is live (`greedy`)
     FitsUnderPeak, ///< one that fits under the peak so far and frees most; else the one that raises it least
     DepthFirst,    ///< towards the outputs, operands by falling (peak − result): Liu's rule, optimal on trees
     Beam,          ///< the best 32 partial orders side by side; equal sets of done operators are one

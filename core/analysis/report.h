@@ -31,7 +31,7 @@ struct Report
     FrontierProfile profile;         ///< of the best order
     FrontierSummary summary;
     Compressibility compressibility; ///< of the best order
-    Compressibility legacy;          ///< of the order FirstReady, as source document 002 judges
+    Compressibility legacy;          ///< of the order FirstReady, as older tools judge
     std::optional<ExactOrders> exact;
     Bound forwardBound; ///< memory of any order of the forward graph: its largest operator, inputs counted
     std::vector<CutSet> cuts;

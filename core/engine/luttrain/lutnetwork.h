@@ -31,7 +31,7 @@ struct LutLayerPlan
     std::uint32_t outputs = 0;  ///< 0: as many as there are classes
     bool isSequence = false;    ///< reads pairs of positions
     bool isResidual = false;    ///< x + layer(x); has as many outputs as inputs
-    float rateFactor = 1;       ///< 0 to 1, of all gradients that come from the layer (lr_meta, section 1.6)
+    float rateFactor = 1;       ///< 0 to 1, of all gradients that come from the layer (docs/lut.md, "Training")
     std::vector<LutSynapseGroup> groups = {}; ///< sparse, each row with outputs of its own; empty = fully connected
 };
 
