@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The documentation as a whole: links lead somewhere, every view has its page, every page its picture.
+// The documentation as a whole: links lead somewhere, every view has its page, every page its picture, lines are short.
 #include <QtTest>
 
 #include "app/gui/mainwindow.h"
@@ -123,6 +123,22 @@ private slots:
         QVERIFY(!faultOf(page, "docs/cli.md#nowhere").isEmpty());
         QVERIFY(faultOf(page, "docs/cli.md#export").isEmpty());
         QCOMPARE(linksOf("[a](b.md) `[c](d.md)` ![e](f.png)"), (QStringList{"b.md", "f.png"}));
+    }
+
+    // Rows of tables cannot be wrapped.
+    void linesHaveAtMost120Characters()
+    {
+        constexpr int kMost = 120;
+        QStringList faults;
+        for (const QString& page : pages()) {
+            const QStringList lines = textOf(page).split(QLatin1Char('\n'));
+            for (int i = 0; i < lines.size(); ++i) {
+                if (lines[i].size() > kMost && !lines[i].startsWith(QLatin1Char('|'))) {
+                    faults << QStringLiteral("%1, line %2").arg(page.mid(kRoot.size() + 1)).arg(i + 1);
+                }
+            }
+        }
+        QVERIFY2(faults.isEmpty(), qPrintable(faults.join(QLatin1Char('\n'))));
     }
 
     void everyViewHasAPageWithItsPicture()
