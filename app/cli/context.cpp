@@ -153,18 +153,23 @@ CLI::App* addVerb(CLI::App& program, Context& context, const std::string& name, 
                   std::function<Result<void>()> action)
 {
     CLI::App* verb = program.add_subcommand(name, description);
-    verb->add_flag("--json", context.json, "Machine-readable result on standard output, messages on standard error");
-    verb->add_flag("--quiet", context.quiet, "No messages and no progress");
-    verb->add_option("--threads", context.threads, "Threads to compute with (default: all)")
-        ->check(CLI::Range(1, 1024));
-    verb->add_option("--precision", context.precision,
-                     "auto (default): float64 where the model has float64 values, else float32, narrower types rounded "
-                     "to; float: float32, also for float64 values; double: float64, and nothing is rounded")
+    addCommonOptions(*verb, context, std::move(action));
+    return verb;
+}
+
+void addCommonOptions(CLI::App& verb, Context& context, std::function<Result<void>()> action)
+{
+    verb.add_flag("--json", context.json, "Machine-readable result on standard output, messages on standard error");
+    verb.add_flag("--quiet", context.quiet, "No messages and no progress");
+    verb.add_option("--threads", context.threads, "Threads to compute with (default: all)")->check(CLI::Range(1, 1024));
+    verb.add_option("--precision", context.precision,
+                    "auto (default): float64 where the model has float64 values, else float32, narrower types rounded "
+                    "to; float: float32, also for float64 values; double: float64, and nothing is rounded")
         ->check(CLI::IsMember({"auto", "float", "double"}));
-    verb->add_option("--memory", context.memory,
-                     "What tensors may take: bytes such as 8GB or 1.5GiB, or a share of the machine's memory such as "
-                     "50% (default 80%)");
-    verb->callback([&context, action = std::move(action)] {
+    verb.add_option("--memory", context.memory,
+                    "What tensors may take: bytes such as 8GB or 1.5GiB, or a share of the machine's memory such as "
+                    "50% (default 80%)");
+    verb.callback([&context, action = std::move(action)] {
         ops::setThreads(context.usedThreads());
         Result<void> done = base::caught([&]() -> Result<void> {
             RETRO_CHECK(chooseMemory(context.memory));
@@ -174,11 +179,10 @@ CLI::App* addVerb(CLI::App& program, Context& context, const std::string& name, 
             done = base::checkMappedFiles(); // what was only printed
         }
         if (!done) {
-            base::sayErrorLine("retrograde-cli: " + done.error().text());
+            base::sayErrorLine(context.program + ": " + done.error().text());
             context.exitCode = exitCodeOf(done.error().code);
         }
     });
-    return verb;
 }
 
 void ModelOptions::addModelTo(CLI::App& verb)

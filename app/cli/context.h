@@ -18,6 +18,7 @@ namespace retro::app
 /// Options that every verb has, and what the process will answer.
 struct Context
 {
+    std::string program = "retrograde-cli"; ///< what errors begin with
     bool json = false;
     bool quiet = false;
     int threads = 0; ///< 0 = as many as the machine has
@@ -53,6 +54,8 @@ void warn(const std::vector<std::string>& sentences);
 /// code.
 CLI::App* addVerb(CLI::App& program, Context& context, const std::string& name, const std::string& description,
                   std::function<base::Result<void>()> action);
+/// The common options and the action, for a program that does one thing.
+void addCommonOptions(CLI::App& verb, Context& context, std::function<base::Result<void>()> action);
 
 /// An option that takes a size as people write it (base::parseBytes), at least 1 byte, and hands it to `take`.
 CLI::Option* addBytesOption(CLI::App& verb, const std::string& name, std::function<void(std::uint64_t)> take,
@@ -95,6 +98,5 @@ void addLut(CLI::App& program, Context& context);
 void addAnalyze(CLI::App& program, Context& context);
 void addPlan(CLI::App& program, Context& context);
 void addSimulate(CLI::App& program, Context& context);
-void addBench(CLI::App& program, Context& context);
 
 } // namespace retro::app

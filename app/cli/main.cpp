@@ -57,7 +57,6 @@ void addVerbs(CLI::App& program, retro::app::Context& context)
     addAnalyze(program, context);
     addPlan(program, context);
     addSimulate(program, context);
-    addBench(program, context);
 }
 
 /// The exit code; memory may end at any place.

@@ -5,6 +5,7 @@
 #include "core/base/largeblock.h"
 
 #include "core/base/memorylimit.h"
+#include "core/base/memoryreserve.h"
 
 #include <cstdlib>
 #include <new>
@@ -23,12 +24,20 @@ bool isLargeBlockAllowed(std::size_t bytes)
 namespace
 {
 
-/// What the standard asks of operator new: the handler is called until there is memory or it throws.
+/// Held from the start of the program on.
+[[maybe_unused]] const bool hasReserve = (retro::base::MemoryReserve::open(), true);
+
+/// What the standard asks of operator new: the handler is called until there is memory or it throws. A small block gets
+/// the reserve first.
 void* blockOf(std::size_t bytes)
 {
+    using retro::base::MemoryReserve;
     while (true) {
         if (void* block = std::malloc(bytes == 0 ? 1 : bytes); block != nullptr) {
             return block;
+        }
+        if (bytes <= MemoryReserve::kLargestServed && MemoryReserve::release()) {
+            continue;
         }
         const std::new_handler handler = std::get_new_handler();
         if (handler == nullptr) {

@@ -4,6 +4,7 @@
 #include "core/base/bytesize.h"
 #include "core/base/failure.h"
 #include "core/base/memoryaccount.h"
+#include "core/base/memoryreserve.h"
 
 #include <fmt/format.h>
 
@@ -167,6 +168,9 @@ MemoryAllowance::~MemoryAllowance() { mostOnThread = m_before; }
 
 std::optional<Error> whyNoMemory(std::uint64_t bytes)
 {
+    if (MemoryReserve::hasEnded() && !MemoryReserve::renew()) [[unlikely]] {
+        return outOfMemory(bytes);
+    }
     const std::uint64_t live = liveBytes();
     const std::uint64_t most = MemoryLimit::bytes();
     const auto mostHere = static_cast<std::uint64_t>(std::max<std::int64_t>(mostOnThread, 0));

@@ -18,11 +18,11 @@ struct Answer
     QString err;
 };
 
-/// Runs the command line that was built.
-inline Answer cli(const QStringList& arguments)
+/// Runs a program that was built.
+inline Answer runProgram(const QString& name, const QStringList& arguments)
 {
     QProcess process;
-    process.start(QStringLiteral(RETRO_BINARY_DIR "/bin/retrograde-cli"), arguments);
+    process.start(QStringLiteral(RETRO_BINARY_DIR "/bin/") + name, arguments);
     Answer answer;
     if (process.waitForFinished(120'000)) {
         answer.code = process.exitCode();
@@ -32,7 +32,10 @@ inline Answer cli(const QStringList& arguments)
     return answer;
 }
 
-/// The program must end with this code and say all of these words on standard error.
+/// Runs the command line.
+inline Answer cli(const QStringList& arguments) { return runProgram(QStringLiteral("retrograde-cli"), arguments); }
+
+/// The command line must end with this code and say all of these words on standard error.
 inline void expectEnd(const QStringList& arguments, int code, const QStringList& words)
 {
     const Answer answer = cli(arguments);

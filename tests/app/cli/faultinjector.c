@@ -4,18 +4,20 @@
  * the program where that can happen. It forks there: the child goes on with the failure, the parent waits for it, looks
  * at how it ended, and goes on as if nothing had been. So one run of the program tries all of them.
  *
- * Nothing fails before main() begins or after it ends: what a loader or a static object does there is not the program's.
+ * Nothing fails before main() begins or after it ends: what a loader or a static object does is not the program's.
  *
  * Environment:
- *   RETRO_FAULT_KIND       "allocation", or "write" (no space), or "short" (half of a write, then no space)
- *   RETRO_FAULT_LOG        a file; each child adds a line "number status" (status as the shell says it: 134 = signal 6)
+ *   RETRO_FAULT_KIND       "allocation", or "end" (from one allocation on there is no more memory than what is given
+ *                          back), or "write" (no space), or "short" (half of a write, then no space)
+ *   RETRO_FAULT_LOG        a file; each child adds a line "number status" (status as a shell says it, 134 = signal 6);
+ *                          "number threads" where none was made because the program had other threads
  *   RETRO_FAULT_STACKS     1 = only the first time that a chain of callers is met; 0 = every time
  *   RETRO_FAULT_STEP       try only every n-th of those
  *   RETRO_FAULT_FIRST      the number of the first that is tried
  *   RETRO_FAULT_OUTPUT     a folder that the program writes to; after each child its files are compared with those of
  *                          RETRO_FAULT_REFERENCE by size (.json: by their last byte) and removed. One that differs is
  *                          added to the log as "number half FILE"
- *   RETRO_FAULT_ALONE      1 = no children: the program itself fails at RETRO_FAULT_FIRST; for programs of several threads
+ *   RETRO_FAULT_ALONE      1 = no children: the program itself fails at RETRO_FAULT_FIRST; for several threads
  *   RETRO_FAULT_SECONDS    tries end after so many seconds (unless told, ten minutes)
  * At the end the log gets a line "total N": how many places there were.
  */
@@ -25,6 +27,7 @@
 #include <errno.h>
 #include <execinfo.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -49,7 +52,8 @@ static long first = 0;
 static int byStacks = 1;
 static int isAlone = 0;
 static time_t end = 0;
-static enum { kindNone, kindAllocation, kindWrite, kindShort } kind = kindNone;
+static enum { kindNone, kindAllocation, kindEnd, kindWrite, kindShort } kind = kindNone;
+static long room = 0; /* kindEnd, once it has failed: bytes that were given back and not taken again */
 static char logFile[4096];
 static char outputFolder[2048];
 static char referenceFolder[2048];
@@ -217,6 +221,20 @@ static int isOfSuchLibrary(void)
     return 0;
 }
 
+/* True while the program has other threads: a child would have only the one that forked, and might wait for them. */
+static int hasThreads(void)
+{
+    DIR *entries = opendir("/proc/self/task");
+    int count = 0;
+    if (entries) {
+        while (readdir(entries)) {
+            ++count;
+        }
+        closedir(entries);
+    }
+    return count > 3; /* ".", ".." and this one */
+}
+
 /* 1 in a child that is to fail here. */
 static int failsHere(int isWanted)
 {
@@ -233,6 +251,8 @@ static int failsHere(int isWanted)
         if (isAlone) {
             isChild = here == first;
             fails = isChild;
+        } else if (here >= first && (here - first) % step == 0 && hasThreads()) {
+            note("%ld threads\n", here);
         } else if (here >= first && (here - first) % step == 0) {
             const pid_t child = fork();
             if (child == 0) {
@@ -266,24 +286,50 @@ static int failsHere(int isWanted)
     return fails;
 }
 
+/* 1 where a block of so many bytes is not given. */
+static int failsToAllocate(size_t size)
+{
+    if (kind == kindEnd && isChild && hasFailed) {
+        return room < (long)size;
+    }
+    return failsHere(kind == kindAllocation || kind == kindEnd);
+}
+
+/* Counts what is taken and given back once memory has ended. */
+static void *taken(void *memory)
+{
+    if (kind == kindEnd && hasFailed) {
+        room -= (long)malloc_usable_size(memory);
+    }
+    return memory;
+}
+
+static void *given(void *memory)
+{
+    if (kind == kindEnd && hasFailed) {
+        room += (long)malloc_usable_size(memory);
+    }
+    return memory;
+}
+
 void *malloc(size_t size)
 {
     resolve();
     if (!realMalloc) {
         return earlyMemory(size);
     }
-    if (failsHere(kind == kindAllocation)) {
+    if (failsToAllocate(size)) {
         errno = ENOMEM;
         return NULL;
     }
-    return realMalloc(size);
+    return taken(realMalloc(size));
 }
 
 void free(void *memory)
 {
     if (!isEarly(memory)) {
         resolve();
-        realFree(memory);
+        realFree(given(memory));
     }
 }
 
@@ -293,11 +339,11 @@ void *calloc(size_t count, size_t size)
     if (!realCalloc) {
         return earlyMemory(count * size);
     }
-    if (failsHere(kind == kindAllocation)) {
+    if (failsToAllocate(count * size)) {
         errno = ENOMEM;
         return NULL;
     }
-    return realCalloc(count, size);
+    return taken(realCalloc(count, size));
 }
 
 void *realloc(void *memory, size_t size)
@@ -311,27 +357,32 @@ void *realloc(void *memory, size_t size)
         }
         return moved;
     }
-    if (failsHere(kind == kindAllocation)) {
+    if (failsToAllocate(size)) {
         errno = ENOMEM;
         return NULL;
     }
-    return realRealloc(memory, size);
+    return taken(realRealloc(given(memory), size));
 }
 
 int posix_memalign(void **memory, size_t alignment, size_t size)
 {
     resolve();
-    return failsHere(kind == kindAllocation) ? ENOMEM : realPosixMemalign(memory, alignment, size);
+    if (failsToAllocate(size)) {
+        return ENOMEM;
+    }
+    const int status = realPosixMemalign(memory, alignment, size);
+    taken(status == 0 ? *memory : NULL);
+    return status;
 }
 
 void *aligned_alloc(size_t alignment, size_t size)
 {
     resolve();
-    if (failsHere(kind == kindAllocation)) {
+    if (failsToAllocate(size)) {
         errno = ENOMEM;
         return NULL;
     }
-    return realAlignedAlloc(alignment, size);
+    return taken(realAlignedAlloc(alignment, size));
 }
 
 /* A write to a file; terminals, pipes and standard output are left alone. */
@@ -415,6 +466,7 @@ static int armedMain(int argc, char **argv, char **environment)
     const char *text = getenv("RETRO_FAULT_KIND");
     kind = !text                       ? kindNone
            : !strcmp(text, "allocation") ? kindAllocation
+           : !strcmp(text, "end")        ? kindEnd
            : !strcmp(text, "write")      ? kindWrite
                                          : kindShort;
     step = numberOf("RETRO_FAULT_STEP", 1);

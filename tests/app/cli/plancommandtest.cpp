@@ -100,35 +100,6 @@ private slots:
         QCOMPARE(parsed(alone)["status"].get<std::string>(), std::string("infeasible_in_this_order"));
     }
 
-    /// `bench plans` takes graphs of one's own, and chooses by name.
-    void graphsOfAFolderAreBenchmarked()
-    {
-        const QTemporaryDir folder;
-        QFile graph(folder.filePath("own-chain.json"));
-        QVERIFY(graph.open(QIODevice::WriteOnly));
-        graph.write(R"({"format": "retrograde-graph/1", "name": "own", "opsets": {"ai.onnx": 17}, "inputs": ["x"],
-            "outputs": ["c"], "values": [{"name": "x", "bytes": 8}, {"name": "a", "bytes": 8},
-            {"name": "b", "bytes": 8}, {"name": "c", "bytes": 8}],
-            "nodes": [{"name": "na", "op": "Relu", "inputs": ["x"], "outputs": ["a"], "flops": 4},
-            {"name": "nb", "op": "Relu", "inputs": ["a"], "outputs": ["b"], "flops": 4},
-            {"name": "nc", "op": "Relu", "inputs": ["b"], "outputs": ["c"], "flops": 4}]})");
-        graph.close();
-        qputenv("RETROGRADE_PLAN_GRAPHS", folder.path().toUtf8());
-        const Answer made = cli({"bench", "plans/own-chain", "--runs", "1", "--json"});
-        QVERIFY2(made.code == 0, qPrintable(made.err));
-        const json seconds = parsed(made)["seconds"];
-        QCOMPARE(seconds.size(), std::size_t{5});
-        QVERIFY(seconds.contains("plans/own-chain/50"));
-        QFile broken(folder.filePath("own-broken.json"));
-        QVERIFY(broken.open(QIODevice::WriteOnly));
-        broken.write("{");
-        broken.close();
-        const Answer refused = cli({"bench", "plans/own", "--runs", "1", "--json"});
-        QCOMPARE(refused.code, 3);
-        QVERIFY2(refused.err.contains("own-broken.json"), qPrintable(refused.err));
-        qunsetenv("RETROGRADE_PLAN_GRAPHS");
-    }
-
     void aSearchIsRecordedAndSteppedThrough()
     {
         const QString run = m_folder.filePath("search.retro");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/cli/traversalbench.h"
+#include "app/bench/traversalbench.h"
 
 #include "app/common/benchmarkmodels.h"
 #include "core/engine/explain.h"

@@ -1,19 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/cli/benchmarks.h"
+#include "app/bench/benchmarks.h"
+#include "app/bench/lutbenchmarks.h"
+#include "app/bench/planbench.h"
+#include "app/bench/planrunbench.h"
+#include "app/bench/windowbench.h"
 #include "app/cli/context.h"
-#include "app/cli/lutbenchmarks.h"
-#include "app/cli/planbench.h"
-#include "app/cli/planrunbench.h"
-#include "app/cli/windowbench.h"
+#include "app/common/freedmemory.h"
+#include "app/common/passivewaiting.h"
 #include "core/base/file.h"
 #include "core/base/jsonout.h"
+#include "core/base/standardstreams.h"
 #include "kernels/lut/cuda.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <memory>
+#include <unistd.h>
+
+/// Before any library is loaded, see passivewaiting.h.
+[[gnu::section(".preinit_array"),
+  gnu::used]] static void (*beforeLibraries)(int, char**, char**) = &retro::app::PassiveWaiting::waitPassively;
 
 namespace retro::app
 {
@@ -55,7 +62,7 @@ Result<ordered_json> readFigures(const std::string& path)
     const bool isGood =
         json.is_object() && json.value("format", "") == "retrograde-bench/1" && json.contains("seconds");
     if (!isGood) {
-        return base::inputError("this is not a file that `bench --save` wrote", path);
+        return base::inputError("this is not a file that `retrograde-bench --save` wrote", path);
     }
     return json;
 }
@@ -162,7 +169,7 @@ Result<std::vector<BenchmarkFigure>> runChosen(const BenchmarkRequest& request, 
         return base::usageError(
             fmt::format("no benchmark has such a name; beside them there are plans, planrun and, of the window, {}",
                         fmt::join(windowBenchmarks(), ", ")),
-            "bench");
+            "NAME");
     }
     return figures;
 }
@@ -195,21 +202,43 @@ Result<void> runSuite(Context& context, const BenchOptions& options)
     return {};
 }
 
-} // namespace
-
-void addBench(CLI::App& program, Context& context)
+void addOptions(CLI::App& program, Context& context, BenchOptions& options)
 {
-    auto options = std::make_shared<BenchOptions>();
-    CLI::App* verb = addVerb(program, context, "bench", "The benchmark suite",
-                             [&context, options] { return runSuite(context, *options); });
-    verb->add_option("NAME", options->request.names, "Benchmarks to run, by name or the start of one (default: all)");
-    verb->add_option("--sample", options->request.sample, "Folder of the sample (default: samples/clever-hans)");
-    verb->add_option("--runs", options->request.runs, "Repetitions of each")->check(CLI::Range(1, 1000));
-    verb->add_option("--save", options->save, "Write the figures to this file");
-    verb->add_option("--compare", options->compare,
-                     "Print ratios to the figures in this file; exit 1 beyond the factor");
-    verb->add_option("--factor", options->factor, "How much slower is too slow (default 1.25)")
+    addCommonOptions(program, context, [&context, &options] { return runSuite(context, options); });
+    program.add_option("NAME", options.request.names, "Benchmarks to run, by name or the start of one (default: all)");
+    program.add_option("--sample", options.request.sample, "Folder of the sample (default: samples/clever-hans)");
+    program.add_option("--runs", options.request.runs, "Repetitions of each")->check(CLI::Range(1, 1000));
+    program.add_option("--save", options.save, "Write the figures to this file");
+    program.add_option("--compare", options.compare,
+                       "Print ratios to the figures in this file; exit 1 beyond the factor");
+    program.add_option("--factor", options.factor, "How much slower is too slow (default 1.25)")
         ->check(CLI::PositiveNumber);
 }
 
+} // namespace
+
 } // namespace retro::app
+
+int main(int argc, char** argv)
+{
+    using namespace retro;
+    app::PassiveWaiting::giveBack(environ);
+    app::keepFreedMemory();
+    base::prepareStreams();
+    app::Context context;
+    context.program = "retrograde-bench";
+    context.arguments.assign(argv, argv + argc);
+    app::BenchOptions options;
+    CLI::App program("The benchmarks of Retrograde.", context.program);
+    app::addOptions(program, context, options);
+    try {
+        program.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        return program.exit(error) == 0 ? 0 : 2;
+    }
+    if (const auto printed = base::finishOutput(); !printed && context.exitCode == 0) {
+        base::sayErrorLine(context.program + ": " + printed.error().text());
+        context.exitCode = app::exitCodeOf(printed.error().code);
+    }
+    return context.exitCode;
+}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/cli/programbench.h"
+#include "app/bench/programbench.h"
 
 #include "core/engine/binding.h"
 #include "core/engine/explain.h"

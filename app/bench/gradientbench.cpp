@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/cli/gradientbench.h"
+#include "app/bench/gradientbench.h"
 
 #include "app/common/benchmarkmodels.h"
 #include "core/engine/gradient/gradient.h"

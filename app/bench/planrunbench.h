@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "app/cli/benchmarks.h"
+#include "app/bench/benchmarks.h"
 #include "app/cli/context.h"
 
 namespace retro::app

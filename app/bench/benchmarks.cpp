@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/cli/benchmarks.h"
-#include "app/cli/gradientbench.h"
-#include "app/cli/lutbenchmarks.h"
+#include "app/bench/benchmarks.h"
+#include "app/bench/gradientbench.h"
+#include "app/bench/lutbenchmarks.h"
 
 #ifdef RETRO_HAVE_BENCHMARK
 
-#include "app/cli/programbench.h"
-#include "app/cli/relevancebench.h"
-#include "app/cli/traversalbench.h"
+#include "app/bench/programbench.h"
+#include "app/bench/relevancebench.h"
+#include "app/bench/traversalbench.h"
 #include "app/common/benchmarkmodels.h"
 #include "app/common/decodepicture.h"
 #include "app/common/syntheticgraph.h"
@@ -486,7 +486,7 @@ Result<std::vector<BenchmarkFigure>> runBenchmarks(const BenchmarkRequest& reque
     }
     setRelativeGoals(figures);
     if (figures.empty()) {
-        return base::usageError("no benchmark has such a name; `retrograde-cli bench --json` lists all", "bench");
+        return base::usageError("no benchmark has such a name; `retrograde-bench --json` lists all", "NAME");
     }
     return figures;
 }
@@ -502,7 +502,7 @@ base::Result<std::vector<BenchmarkFigure>> runBenchmarks(const BenchmarkRequest&
 {
     return base::usageError("this program was built without Google Benchmark; install libbenchmark-dev and build again "
                             "(./dev bench does both)",
-                            "bench");
+                            "retrograde-bench");
 }
 
 } // namespace retro::app

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/cli/windowbench.h"
+#include "app/bench/windowbench.h"
 
 #include "app/common/guiapplication.h"
 #include "app/common/syntheticgraph.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/cli/benchmarks.h"
+#include "app/bench/benchmarks.h"
 
 #include <algorithm>
 

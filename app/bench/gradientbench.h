@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "app/cli/traversalbench.h"
+#include "app/bench/traversalbench.h"
 
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/cli/lutbenchmarks.h"
+#include "app/bench/lutbenchmarks.h"
 
 #include "kernels/lut/cuda.h"
 #include "kernels/lut/run.h"
