@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/core/lrp/randombehaviour.h"
 #include "tests/core/lrp/randomgraph.h"
+#include "tests/parts.h"
 
 #include <QTest>
 
@@ -20,7 +21,8 @@ private slots:
 void TraversalManyTest::formulas_data()
 {
     QTest::addColumn<quint64>("firstSeed");
-    for (quint64 seed = 1'000'000; seed < 1'020'000; seed += 1'000) {
+    for (const int thousand : retro::tests::numbersOfThisPart(20)) {
+        const quint64 seed = 1'000'000 + 1'000 * static_cast<quint64>(thousand);
         QTest::addRow("from %llu", seed) << seed;
     }
 }

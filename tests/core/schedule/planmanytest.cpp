@@ -6,6 +6,7 @@
 #include "core/schedule/planners/shaver.h"
 #include "core/schedule/portfolio.h"
 #include "tests/core/analysis/opgraphs.h"
+#include "tests/parts.h"
 
 #include <QtTest>
 
@@ -115,6 +116,7 @@ private slots:
     /// The segment tree says what counting again says.
     void pruningIsByItsDefinition()
     {
+        RETRO_OF_PART(0);
         std::mt19937_64 random(77);
         int deleted = 0;
         for (int i = 0; i < 300; ++i) {
@@ -139,7 +141,7 @@ private slots:
     void fastPlannersOnRandomGraphs_data()
     {
         QTest::addColumn<int>("seed");
-        for (int seed = 0; seed < 20; ++seed) {
+        for (const int seed : retro::tests::numbersOfThisPart(20)) {
             QTest::addRow("500 graphs of seed %d", seed) << seed;
         }
     }
@@ -168,6 +170,7 @@ private slots:
 
     void claimsAgreeWithExactSearch()
     {
+        RETRO_OF_PART(1);
         std::mt19937_64 random(77);
         int feasible = 0;
         for (int i = 0; i < 300; ++i) {
@@ -205,6 +208,7 @@ private slots:
     /// neither finds anything where the other does not.
     void theIntegerProgrammeAgreesWithBruteForce()
     {
+        RETRO_OF_PART(2);
         if (milpBackend() == nullptr) {
             QSKIP("built without CBC");
         }
@@ -236,6 +240,7 @@ private slots:
     /// sizes, and the plan fits them.
     void roundedSizesProveTheSame()
     {
+        RETRO_OF_PART(3);
         if (milpBackend() == nullptr) {
             QSKIP("built without CBC");
         }
@@ -269,6 +274,7 @@ private slots:
 
     void moreBudgetNeverCostsMore()
     {
+        RETRO_OF_PART(0);
         std::mt19937_64 random(5);
         for (int i = 0; i < 40; ++i) {
             const JointGraph joint = jointOfGraph(randomGraph(random, 6));
