@@ -195,6 +195,13 @@ void claimMemory(std::uint64_t bytes)
     }
 }
 
+void requireRoom(std::size_t bytes)
+{
+    if (!MemoryReserve::hasRoom(bytes)) [[unlikely]] {
+        throw Failure(outOfMemory(bytes));
+    }
+}
+
 Error outOfMemory(std::optional<std::uint64_t> needed)
 {
     const std::string wanted = needed ? fmt::format("{} are needed, but ", bytesText(*needed)) : "no memory is left: ";

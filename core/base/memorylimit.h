@@ -59,7 +59,10 @@ private:
 
 /// Throws a Failure (Memory) when `bytes` more for tensors are beyond the limit or the thread's allowance.
 void claimMemory(std::uint64_t bytes);
-/// The same question without an exception: nothing, or the Memory error.
+/// Throws a Failure (Memory) where the system has less than `bytes` for a library that ends the process, or reads what
+/// it did not get, when it gets no memory.
+void requireRoom(std::size_t bytes);
+/// The same question as claimMemory without an exception: nothing, or the Memory error.
 [[nodiscard]] std::optional<Error> whyNoMemory(std::uint64_t bytes);
 
 /// The error (Memory) of an allocation that failed: `needed` bytes, or unknown.

@@ -61,4 +61,13 @@ bool MemoryReserve::renew() noexcept
     return true;
 }
 
+bool MemoryReserve::hasRoom(std::size_t bytes) noexcept
+{
+    void* block = std::malloc(bytes); // NOLINT(cppcoreguidelines-no-malloc)
+    // Else the compiler may leave out both calls.
+    asm volatile("" : "+r"(block)); // NOLINT(hicpp-no-assembler)
+    std::free(block);               // NOLINT(cppcoreguidelines-no-malloc)
+    return block != nullptr;
+}
+
 } // namespace retro::base

@@ -25,6 +25,9 @@ public:
     [[nodiscard]] static bool hasEnded() noexcept;
     /// Takes it again. True where it is held (again).
     static bool renew() noexcept;
+    /// True where the system would give a block of so many bytes now: asked before a library is called that does not
+    /// bear a failure.
+    [[nodiscard]] static bool hasRoom(std::size_t bytes) noexcept;
 };
 
 } // namespace retro::base

@@ -8,6 +8,7 @@ namespace retro::ops::onednn
 
 const dnnl::engine& engine()
 {
+    base::requireRoom(kRoom);
     static const dnnl::engine processor(dnnl::engine::kind::cpu, 0);
     return processor;
 }

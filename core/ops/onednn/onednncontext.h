@@ -14,9 +14,14 @@ namespace retro::ops::onednn
 
 inline constexpr auto kFloat = dnnl::memory::data_type::f32;
 
-/// The processor as oneDNN sees it; one for the whole program.
+/// What the library asks for beside tensors in one call, at most, in bytes: its code, its descriptions, copies of
+/// panels. It reads what it did not get.
+inline constexpr std::size_t kRoom = std::size_t{8} << 20U;
+
+/// The processor as oneDNN sees it; one for the whole program. Throws a base::Failure (Memory) where there is no room
+/// for a call of the library.
 [[nodiscard]] const dnnl::engine& engine();
-/// The calling thread's stream. Also hands OpenMP the number of threads in force.
+/// The calling thread's stream, under the same condition. Also hands OpenMP the number of threads in force.
 [[nodiscard]] dnnl::stream& stream();
 /// Whether the library computes with registers of 512 bits here; what it does well and badly differs without them.
 [[nodiscard]] bool hasWideRegisters();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/onednn/sgemm.h"
 
+#include "core/ops/onednn/onednncontext.h"
+
 #include <oneapi/dnnl/dnnl.h>
 
 namespace retro::ops::onednn
@@ -30,6 +32,7 @@ bool sgemm(const MatrixView<float>& a, const MatrixView<float>& b, float beta, f
 {
     const Layout left(a);
     const Layout right(b);
+    base::requireRoom(kRoom);
     return dnnl_sgemm(left.turn, right.turn, a.rows, b.columns, a.columns, 1, a.data, left.leading, b.data,
                       right.leading, beta, c, stride) == dnnl_success;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/trace/file/database.h"
 
+#include "core/base/memorylimit.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -74,8 +76,11 @@ Result<Database> Database::create(const fs::path& path)
     const int status = sqlite3_open_v2(path.c_str(), &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
     created.m_database.reset(database);
     if (status != SQLITE_OK) {
-        return base::outputError("the file cannot be written: " + created.reason() +
-                                 "; choose a folder that exists and that you may write to");
+        base::Error error = created.writeError("the file cannot be written: ");
+        if (error.code == base::ErrorCode::Output) {
+            error.message += "; choose a folder that exists and that you may write to";
+        }
+        return error;
     }
     RETRO_CHECK(created.execute("PRAGMA page_size = 4096; PRAGMA encoding = 'UTF-8'; PRAGMA journal_mode = OFF; "
                                 "PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE"));
@@ -100,7 +105,7 @@ Result<Database> Database::open(const fs::path& path)
 Result<void> Database::execute(const std::string& sql)
 {
     if (sqlite3_exec(m_database.get(), sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) {
-        return base::outputError("writing stopped: " + reason());
+        return writeError("writing stopped: ");
     }
     return {};
 }
@@ -119,6 +124,12 @@ StatementPointer Database::prepare(const std::string& sql)
     sqlite3_stmt* statement = nullptr;
     sqlite3_prepare_v2(m_database.get(), sql.c_str(), static_cast<int>(sql.size()), &statement, nullptr);
     return StatementPointer(statement);
+}
+
+base::Error Database::writeError(const std::string& what) const
+{
+    const bool isMemory = !m_database || sqlite3_errcode(m_database.get()) == SQLITE_NOMEM;
+    return isMemory ? base::outOfMemory() : base::outputError(what + reason());
 }
 
 std::string Database::reason() const { return sqlite3_errmsg(m_database.get()); }

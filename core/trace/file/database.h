@@ -45,6 +45,8 @@ public:
     /// Compiles a statement; null when that fails.
     [[nodiscard]] StatementPointer prepare(const std::string& sql);
 
+    /// The error of a write that failed: Memory where SQLite got none, else Output with its reason behind `what`.
+    [[nodiscard]] base::Error writeError(const std::string& what) const;
     /// What SQLite says about the last failure.
     [[nodiscard]] std::string reason() const;
     [[nodiscard]] const std::string& path() const { return m_path; }

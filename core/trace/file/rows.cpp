@@ -118,8 +118,7 @@ Result<void> RowWriter::endRow()
     m_ok = m_ok && sqlite3_bind_int64(m_statement.get(), m_column, checksum) == SQLITE_OK &&
            sqlite3_step(m_statement.get()) == SQLITE_DONE;
     if (!m_ok) {
-        return base::outputError(
-            fmt::format("writing stopped in table {}, row {}: {}", m_table, m_rows, m_database.reason()));
+        return m_database.writeError(fmt::format("writing stopped in table {}, row {}: ", m_table, m_rows));
     }
     sqlite3_reset(m_statement.get());
     ++m_rows;

@@ -10,7 +10,8 @@
  *   RETRO_FAULT_KIND       "allocation", or "end" (from one allocation on there is no more memory than what is given
  *                          back), or "write" (no space), or "short" (half of a write, then no space)
  *   RETRO_FAULT_LOG        a file; each child adds a line "number status" (status as a shell says it, 134 = signal 6);
- *                          "number threads" where none was made because the program had other threads
+ *                          "number alone" where a child would wait for ever: the program has other threads, or a
+ *                          mutex of SQLite, whose owner would be another one
  *   RETRO_FAULT_STACKS     1 = only the first time that a chain of callers is met; 0 = every time
  *   RETRO_FAULT_STEP       try only every n-th of those
  *   RETRO_FAULT_FIRST      the number of the first that is tried
@@ -205,21 +206,23 @@ static int isNew(uint64_t hash)
     }
 }
 
-/* Libraries that end the process themselves, or read what they did not get, when there is no memory: the pools of OpenMP
- * and oneDNN while it makes a primitive. They are passed over. */
-static int isOfSuchLibrary(void)
+/* 1 while a function of a library of such a name is being called. */
+static int isInLibrary(const char *name)
 {
     void *frames[depth];
     const int count = backtrace(frames, depth);
     for (int i = 2; i < count; ++i) {
         Dl_info where;
-        if (dladdr(frames[i], &where) && where.dli_fname &&
-            (strstr(where.dli_fname, "libgomp") || strstr(where.dli_fname, "libdnnl"))) {
+        if (dladdr(frames[i], &where) && where.dli_fname && strstr(where.dli_fname, name)) {
             return 1;
         }
     }
     return 0;
 }
+
+/* Libraries that end the process themselves, or read what they did not get, when there is no memory: the pools of OpenMP,
+ * and oneDNN. They are passed over; the engine asks for room before it calls oneDNN. */
+static int isOfSuchLibrary(void) { return isInLibrary("libgomp") || isInLibrary("libdnnl"); }
 
 /* True while the program has other threads: a child would have only the one that forked, and might wait for them. */
 static int hasThreads(void)
@@ -251,8 +254,8 @@ static int failsHere(int isWanted)
         if (isAlone) {
             isChild = here == first;
             fails = isChild;
-        } else if (here >= first && (here - first) % step == 0 && hasThreads()) {
-            note("%ld threads\n", here);
+        } else if (here >= first && (here - first) % step == 0 && (hasThreads() || isInLibrary("libsqlite3"))) {
+            note("%ld alone\n", here);
         } else if (here >= first && (here - first) % step == 0) {
             const pid_t child = fork();
             if (child == 0) {
