@@ -97,5 +97,10 @@ int main(int argc, char** argv)
         retro::base::sayErrorLine("retrograde-cli: " + printed.error().text());
         code = exitCodeOf(printed.error().code);
     }
+    if (code == exitCodeOf(retro::base::ErrorCode::Memory)) {
+        // A library that memory left in the middle of making its own objects may wait for them for ever as it ends.
+        std::fflush(nullptr);
+        std::_Exit(code);
+    }
     return code;
 }

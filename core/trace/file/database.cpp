@@ -122,13 +122,14 @@ Result<std::int64_t> Database::pragma(const std::string& name)
 StatementPointer Database::prepare(const std::string& sql)
 {
     sqlite3_stmt* statement = nullptr;
-    sqlite3_prepare_v2(m_database.get(), sql.c_str(), static_cast<int>(sql.size()), &statement, nullptr);
+    m_prepared = sqlite3_prepare_v2(m_database.get(), sql.c_str(), static_cast<int>(sql.size()), &statement, nullptr);
     return StatementPointer(statement);
 }
 
 base::Error Database::writeError(const std::string& what) const
 {
-    const bool isMemory = !m_database || sqlite3_errcode(m_database.get()) == SQLITE_NOMEM;
+    const bool isMemory =
+        !m_database || m_prepared == SQLITE_NOMEM || sqlite3_errcode(m_database.get()) == SQLITE_NOMEM;
     return isMemory ? base::outOfMemory() : base::outputError(what + reason());
 }
 

@@ -54,6 +54,7 @@ public:
 private:
     std::unique_ptr<sqlite3, CloseDatabase> m_database;
     std::string m_path;
+    int m_prepared = 0; ///< status of the last prepare()
 };
 
 /// One table of the file. The first column is the row number from 0, the last a checksum over the others.
