@@ -330,7 +330,7 @@ void addAnalyze(CLI::App& program, Context& context)
         addVerb(program, context, "analyze",
                 "Frontier profile, orders, bounds, height-compressibility, critical subgraph, cost per node",
                 [&context, options] { return analyzeGraph(context, *options); });
-    options->planning.addTo(*verb);
+    options->planning.addTo(*verb, context);
     verb->add_option("--flops-per-second", options->machine.flopsPerSecond, "Of the machine that costs are stated for")
         ->check(CLI::PositiveNumber);
     addBytesOption(

@@ -9,7 +9,7 @@
 #include "core/base/jsonout.h"
 #include "core/base/memorylimit.h"
 #include "core/base/standardstreams.h"
-#include "core/engine/question.h"
+#include "core/engine/resultkey.h"
 
 #include <fmt/format.h>
 
@@ -38,7 +38,7 @@ ordered_json completeSummary(const BatchPlan& plan, const engine::BatchItem& ite
     const fs::path path = plan.folder / item.stem / "summary.json";
     const Result<std::string> text = base::readTextFile(path, kMostSummaryBytes);
     ordered_json summary = text ? ordered_json::parse(*text, nullptr, false) : ordered_json();
-    const engine::Question asked{plan.question, engine::sourceStamps(item.sources, plan.graph)};
+    const engine::ResultKey asked{plan.question, engine::sourceStamps(item.sources, plan.graph)};
     return engine::answers(summary, asked) ? summary : ordered_json();
 }
 

@@ -2,14 +2,14 @@
 #include "app/cli/context.h"
 
 #include "app/common/decodepicture.h"
+#include "app/common/questionoptions.h"
 #include "core/base/bytesize.h"
 #include "core/base/failure.h"
 #include "core/base/jsonout.h"
 #include "core/base/mappedfile.h"
 #include "core/base/memorylimit.h"
 #include "core/base/standardstreams.h"
-#include "core/engine/inputs.h"
-#include "core/engine/precision.h"
+#include "core/engine/question/resolve.h"
 #include "core/ops/threads.h"
 
 #include <fmt/format.h>
@@ -45,14 +45,6 @@ void Context::answer(const nlohmann::ordered_json& result) const
     for (std::string line; std::getline(lines, line);) {
         base::sayLine(line);
     }
-}
-
-execute::Precision Context::runPrecision(const engine::LoadedModel& model) const
-{
-    if (precision == "auto") {
-        return engine::precisionOf(model);
-    }
-    return precision == "double" ? execute::Precision::Double : execute::Precision::Float;
 }
 
 void warn(const std::vector<std::string>& sentences)
@@ -185,52 +177,16 @@ void addCommonOptions(CLI::App& verb, Context& context, std::function<Result<voi
     });
 }
 
-void ModelOptions::addModelTo(CLI::App& verb)
+void ModelOptions::addTo(CLI::App& verb, engine::Verb which, const Context& context)
 {
     verb.add_option("MODEL", model, "Model file (.onnx, ONNX as text, or graph JSON .json)")->required();
-    verb.add_option(
-            "--shape", shapes,
-            "NAME=2x3x48x192: extents of an input whose axes are free (? leaves one as it is); NAME= may be left "
-            "out with one input")
-        ->allow_extra_args(false);
-    verb.add_flag("--no-weights", noWeights,
-                  "Leave weights in the file: for a graph that is only to be looked at or planned for");
-    verb.add_flag("--no-fold", noFold, "Do not fold constants");
-    verb.add_flag("--no-merge-batchnorm", noMerge, "Do not merge BatchNormalization into the layer before it");
-    verb.add_option("--no-rewrite", switchedOff, "Do not apply this rewrite (docs/rewrites.md); all for none at all")
-        ->allow_extra_args(false);
-    verb.add_option("--rewrite", switchedOn,
-                    "Apply this optional rewrite as well (docs/rewrites.md); all for every one")
-        ->allow_extra_args(false);
-    verb.add_flag(
-        "--pass-through", passThrough,
-        "Operators that are not implemented hand their first operand on, in values and in relevance: NOT what "
-        "the model means, and not conserved; each is named as a warning");
-}
-
-void ModelOptions::addTo(CLI::App& verb)
-{
-    addModelTo(verb);
-    verb.add_option(
-            "--input", inputs,
-            "NAME=FILE (.npy, .pb, .png, .jpg, .txt), zeros, or random:SEED; NAME= may be left out with one input")
-        ->allow_extra_args(false);
-    verb.add_option("--mean", mean, "Per channel, for pictures; replaces the card's")->delimiter(',');
-    verb.add_option("--std", deviation, "Per channel, for pictures; replaces the card's")->delimiter(',');
-    verb.add_option("--layout", layout, "NCHW or NHWC, for pictures")->check(CLI::IsMember({"NCHW", "NHWC"}));
+    addQuestion(verb, which, question);
+    verb.parse_complete_callback([this, &context] { question.precision = context.precision; });
 }
 
 Result<engine::LoadedModelPointer> ModelOptions::load() const
 {
-    rewrite::RewriteOptions rewrites;
-    RETRO_CHECK(rewrite::switchOn(rewrites, switchedOn));
-    RETRO_CHECK(rewrite::switchOff(rewrites, switchedOff));
-    rewrites.foldConstants = rewrites.foldConstants && !noFold;
-    rewrites.mergeBatchNorm = rewrites.mergeBatchNorm && !noMerge;
-    rewrites.passThrough = passThrough;
-    RETRO_TRY(engine::LoadedModelPointer loaded,
-              engine::loadModel(model, engine::LoadOptions{rewrites, {.withoutWeights = noWeights}, shapes}));
-    RETRO_TRY(loaded, engine::takeOptionalInputs(loaded, inputs, decodePicture));
+    RETRO_TRY(engine::LoadedModelPointer loaded, engine::loadModel(model, question, decodePicture));
     for (const rewrite::RewriteStep& step : loaded->rewritten.steps) {
         if (step.name == rewrite::kPassThrough) { // also with --quiet: the numbers are not the model's
             base::sayErrorLine("retrograde-cli: warning: " + step.text);
@@ -239,24 +195,9 @@ Result<engine::LoadedModelPointer> ModelOptions::load() const
     return loaded;
 }
 
-engine::PictureOptions ModelOptions::pictureOptions(const engine::LoadedModel& loaded) const
-{
-    engine::PictureOptions options = engine::pictureOptions(loaded.card ? &*loaded.card : nullptr);
-    if (!mean.empty()) {
-        options.mean = mean;
-    }
-    if (!deviation.empty()) {
-        options.deviation = deviation;
-    }
-    if (!layout.empty()) {
-        options.layout = layout;
-    }
-    return options;
-}
-
 Result<std::vector<tensor::Tensor>> ModelOptions::resolve(const engine::LoadedModel& loaded) const
 {
-    return engine::resolveInputs(inputs, loaded, pictureOptions(loaded), decodePicture);
+    return engine::readInputs(question, loaded, decodePicture);
 }
 
 } // namespace retro::app

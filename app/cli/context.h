@@ -3,7 +3,7 @@
 
 #include "core/base/result.h"
 #include "core/engine/explain.h"
-#include "core/engine/pictureinput.h"
+#include "core/engine/question/fields.h"
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -30,8 +30,6 @@ struct Context
     /// Threads that the process computes with.
     [[nodiscard]] int usedThreads() const;
 
-    /// What a model is computed in: as --precision says, else as its types say.
-    [[nodiscard]] execute::Precision runPrecision(const engine::LoadedModel& model) const;
     /// A line for people: standard output, or standard error when --json asked for a clean standard output; nothing
     /// with --quiet.
     void say(const std::string& line) const;
@@ -61,28 +59,19 @@ void addCommonOptions(CLI::App& verb, Context& context, std::function<base::Resu
 CLI::Option* addBytesOption(CLI::App& verb, const std::string& name, std::function<void(std::uint64_t)> take,
                             const std::string& description);
 
-/// Model and inputs, as several verbs take them.
+/// MODEL and what is asked of it, as verbs take it.
 struct ModelOptions
 {
     std::string model;
-    std::vector<std::string> inputs;
-    std::vector<std::string> shapes; ///< of inputs: NAME=2x3x48x192
-    bool noWeights = false;
-    std::vector<double> mean;
-    std::vector<double> deviation;
-    std::string layout;
-    bool noFold = false;
-    bool noMerge = false;
-    std::vector<std::string> switchedOff; ///< rewrites by name
-    std::vector<std::string> switchedOn;  ///< optional ones by name
-    bool passThrough = false;             ///< operators that are not implemented hand their operand on
+    engine::Question question;
 
-    void addTo(CLI::App& verb);
-    /// Only MODEL and the rewrite switches.
-    void addModelTo(CLI::App& verb);
+    /// MODEL, and the options of the fields that the verb takes. Must live as long as the verb.
+    void addTo(CLI::App& verb, engine::Verb which, const Context& context);
+    /// Reads the model as the question says (engine::loadModel); operators that are passed through are named as
+    /// warnings.
     [[nodiscard]] base::Result<engine::LoadedModelPointer> load() const;
+    /// The tensors of the question's inputs.
     [[nodiscard]] base::Result<std::vector<tensor::Tensor>> resolve(const engine::LoadedModel& model) const;
-    [[nodiscard]] engine::PictureOptions pictureOptions(const engine::LoadedModel& model) const;
 };
 
 void addOps(CLI::App& program, Context& context);

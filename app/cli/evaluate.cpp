@@ -10,7 +10,8 @@
 #include "core/base/jsonout.h"
 #include "core/base/standardstreams.h"
 #include "core/engine/batch.h"
-#include "core/engine/question.h"
+#include "core/engine/question/resolve.h"
+#include "core/engine/resultkey.h"
 #include "core/tensor/npy.h"
 
 #include <fmt/format.h>
@@ -36,9 +37,6 @@ constexpr std::uint64_t kMostResultBytes = 64ULL << 20U;
 struct EvaluateOptions
 {
     ModelOptions model;
-    std::string target = "argmax";
-    std::string start = "logit";
-    std::string composite;
     std::string replacement = "mean";
     std::string outputFolder;
     std::string plot = "svg";
@@ -47,21 +45,6 @@ struct EvaluateOptions
     std::optional<std::int64_t> mask;
     engine::EvaluationOptions evaluation;
 };
-
-Result<engine::ExplainRequest> questionOf(const Context& context, const EvaluateOptions& options,
-                                          const engine::LoadedModel& model)
-{
-    engine::ExplainRequest request;
-    const bool isOfCard = options.target == "argmax" && model.card && !model.card->target.empty();
-    const std::vector<std::string> labels = model.card ? model.card->labels : std::vector<std::string>();
-    RETRO_TRY(request.target, engine::parseTarget(isOfCard ? model.card->target : options.target, labels));
-    RETRO_TRY(request.start, engine::parseStart(options.start));
-    const std::string fallback = model.card && !model.card->composite.empty() ? model.card->composite : "auto";
-    request.composite = options.composite.empty() ? fallback : options.composite;
-    request.precision = context.runPrecision(model);
-    request.preparation = options.model.pictureOptions(model);
-    return request;
-}
 
 engine::ChannelAxis axisNamed(const std::string& name)
 {
@@ -76,11 +59,12 @@ engine::ChannelAxis channelsOf(const EvaluateOptions& options, const engine::Loa
     if (!options.channelAxis.empty()) {
         return axisNamed(options.channelAxis);
     }
-    if (options.model.layout == "NCHW") {
+    if (options.model.question.layout == "NCHW") {
         return First;
     }
     // A card that says nothing has the layout NCHW: that one is no statement.
-    const std::string layout = options.model.layout.empty() && model.card ? model.card->layout : options.model.layout;
+    const std::string layout =
+        options.model.question.layout.empty() && model.card ? model.card->layout : options.model.question.layout;
     return layout == "NHWC" || layout == "NTC" ? Last : Unknown;
 }
 
@@ -102,19 +86,19 @@ Result<engine::EvaluationOptions> measuresOf(const EvaluateOptions& options, con
     return result;
 }
 
-/// The question that a result answers, its inputs as they are before they are read.
-Result<engine::Question> askedOf(const Context& context, const EvaluateOptions& options,
-                                 const engine::LoadedModel& model, const std::vector<std::string>& inputs)
+/// Which question a result answers, its inputs as they are before they are read.
+Result<engine::ResultKey> keyOf(const EvaluateOptions& options, const engine::LoadedModel& model,
+                                const std::vector<std::string>& inputs)
 {
-    RETRO_TRY(const engine::ExplainRequest request, questionOf(context, options, model));
     RETRO_TRY(const engine::EvaluationOptions measures, measuresOf(options, model));
-    const std::string hash = engine::questionOf(model, request, measures);
-    return engine::Question{engine::questionWith(hash, std::span(&options.plot, 1)),
-                            engine::sourceStamps(inputs, *model.graph())};
+    const std::string hash =
+        engine::hashWith(engine::resultHash(model, options.model.question, engine::kEvaluate), measures);
+    return engine::ResultKey{engine::hashWith(hash, std::span(&options.plot, 1)),
+                             engine::sourceStamps(inputs, *model.graph())};
 }
 
 /// The result of an input that was evaluated before; null when there is none for this question.
-ordered_json earlier(const fs::path& folder, const engine::Question& asked)
+ordered_json earlier(const fs::path& folder, const engine::ResultKey& asked)
 {
     const Result<std::string> text = base::readTextFile(folder / "evaluation.json", kMostResultBytes);
     ordered_json json = text ? ordered_json::parse(*text, nullptr, false) : ordered_json();
@@ -167,13 +151,13 @@ Result<ordered_json> evaluateInto(const Context& context, const EvaluateOptions&
                                   const engine::LoadedModelPointer& model, const ModelOptions& inputs,
                                   const fs::path& folder)
 {
-    RETRO_TRY(const engine::Question asked, askedOf(context, options, *model, inputs.inputs));
-    RETRO_TRY(engine::ExplainRequest request, questionOf(context, options, *model));
+    RETRO_TRY(const engine::ResultKey asked, keyOf(options, *model, inputs.question.inputs));
+    RETRO_TRY(engine::ExplainRequest request, engine::resolve(inputs.question, *model));
     RETRO_TRY(request.inputs, inputs.resolve(*model));
     RETRO_TRY(const engine::EvaluationOptions measures, measuresOf(options, *model));
     RETRO_TRY(const engine::Evaluation evaluation, engine::evaluate(model, request, measures, {}, context.progress()));
     ordered_json json;
-    engine::addQuestion(asked, json);
+    engine::addKey(asked, json);
     json.update(engine::toJson(evaluation));
     RETRO_CHECK(writeEvaluation(folder, options.plot, evaluation, json));
     if (!context.json) {
@@ -223,12 +207,12 @@ Result<void> evaluateMany(const Context& context, const EvaluateOptions& options
     std::size_t skipped = 0;
     for (std::size_t i = 0; i < items.size(); ++i) {
         const engine::BatchItem& item = items[i];
-        RETRO_TRY(const engine::Question asked, askedOf(context, options, *model, item.sources));
+        RETRO_TRY(const engine::ResultKey asked, keyOf(options, *model, item.sources));
         ordered_json json = earlier(folder / item.stem, asked);
         skipped += json.is_null() ? 0 : 1;
         if (json.is_null()) {
             ModelOptions inputs = options.model;
-            inputs.inputs = item.sources;
+            inputs.question.inputs = item.sources;
             Result<ordered_json> done =
                 base::caught([&] { return evaluateInto(context, options, model, inputs, folder / item.stem); });
             if (!done) {
@@ -256,7 +240,7 @@ Result<void> evaluateModel(const Context& context, const EvaluateOptions& option
 {
     RETRO_TRY(const engine::LoadedModelPointer model, options.model.load());
     RETRO_TRY(const std::optional<std::vector<engine::BatchItem>> batch,
-              engine::findBatch(options.model.inputs, *model->graph()));
+              engine::findBatch(options.model.question.inputs, *model->graph()));
     if (batch) {
         return evaluateMany(context, options, model, *batch);
     }
@@ -319,10 +303,7 @@ void addEvaluate(CLI::App& program, Context& context)
     CLI::App* verb = addVerb(program, context, "evaluate",
                              "Flipping curves and other measures of LRP and of what it is compared with",
                              [&context, options] { return evaluateModel(context, *options); });
-    options->model.addTo(*verb);
-    verb->add_option("--target", options->target, "argmax (default), a class index, or VALUE[:i,j,…]");
-    verb->add_option("--start", options->start, "Of lrp: logit (default), one, all, contrastive, or a .npy file");
-    verb->add_option("--composite", options->composite, "Of lrp, as for explain");
+    options->model.addTo(*verb, engine::kEvaluate, context);
     verb->add_option("--output-dir", options->outputFolder, "Folder for the results; made when it is missing")
         ->required();
     verb->add_option("--plot", options->plot, "Format of the curves' picture: svg (default), png or pdf")

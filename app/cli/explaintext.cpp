@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/explaintext.h"
 
-#include "app/cli/forwardingoptions.h"
+#include "app/cli/forwardingtext.h"
 #include "app/cli/planningoptions.h"
 #include "core/engine/lutdecisions.h"
 #include "core/engine/runfacts.h"

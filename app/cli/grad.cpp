@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/cli/forwardingoptions.h"
+#include "app/cli/forwardingtext.h"
 #include "app/cli/gradientrules.h"
 #include "app/cli/gradientverbs.h"
 #include "app/cli/outputfolder.h"
-#include "app/cli/planwishoptions.h"
+#include "app/cli/planruntext.h"
 #include "app/cli/rewritetext.h"
 #include "core/base/file.h"
 #include "core/engine/forwarding/forwardingjson.h"
@@ -13,6 +13,8 @@
 #include "core/engine/gradient/parameters.h"
 #include "core/engine/gradient/writegradientgraph.h"
 #include "core/engine/plan/plannedgradient.h"
+#include "core/engine/question/combinations.h"
+#include "core/engine/question/resolve.h"
 #include "core/engine/results.h"
 #include "core/runtime/profile.h"
 #include "core/tensor/npy.h"
@@ -36,24 +38,23 @@ using nlohmann::ordered_json;
 struct GradOptions
 {
     ModelOptions model;
-    PlanWishOptions plan;
-    ForwardingOptions forwarding;
-    std::string target = "argmax";
     std::string outputFolder;
-    std::string runFile;
-    std::string graphFile;
-    std::vector<std::string> from; ///< inputs that get gradients; none: every one
     bool isJoined = false;
     bool isDiff = false;
-    bool parameters = false;
     bool listsRules = false;
+
+    [[nodiscard]] const engine::Question& question() const { return model.question; }
+    [[nodiscard]] bool isPlanned() const { return engine::asksFor(question(), "planned"); }
+    [[nodiscard]] bool isForwarded() const { return engine::asksFor(question(), "forwarded"); }
+    /// Rows of the table of operators or of forward values.
+    [[nodiscard]] std::size_t rows() const { return engine::rowsOf("profile-rows", question()); }
 
     /// Folding is on for models anyhow; for a gradient graph, whose forward half would keep the weights that it reads
     /// beside those that were folded, it is named.
     [[nodiscard]] bool asksToFold() const
     {
         const auto isNamed = [](const std::string& name) { return name == "fold-constants" || name == "all"; };
-        return std::ranges::any_of(model.switchedOn, isNamed) && std::ranges::none_of(model.switchedOff, isNamed);
+        return std::ranges::any_of(question().rewrite, isNamed) && std::ranges::none_of(question().noRewrite, isNamed);
     }
 
     /// Operators of many steps are written out unless somebody says otherwise, here or in the card.
@@ -61,8 +62,8 @@ struct GradOptions
     {
         const auto isNamed = [](const std::string& name) { return name == "expand-functions" || name == "all"; };
         const bool isOffInCard = loaded.card && std::ranges::any_of(loaded.card->noRewrite, isNamed);
-        return std::ranges::any_of(model.switchedOff, isNamed) ||
-               (isOffInCard && std::ranges::none_of(model.switchedOn, isNamed));
+        return std::ranges::any_of(question().noRewrite, isNamed) ||
+               (isOffInCard && std::ranges::none_of(question().rewrite, isNamed));
     }
 };
 
@@ -75,13 +76,6 @@ struct Gradients
     ordered_json facts;                   ///< of the pass, for --json
     std::vector<base::ValueId> from = {}; ///< the inputs that were asked for
 };
-
-Result<engine::TargetRequest> targetOf(const engine::LoadedModel& model, const std::string& text)
-{
-    const bool isOfCard = text == "argmax" && model.card && !model.card->target.empty();
-    return engine::parseTarget(isOfCard ? model.card->target : text,
-                               model.card ? model.card->labels : std::vector<std::string>());
-}
 
 Result<Gradients> fromTape(const Context& context, const engine::LoadedModel& model,
                            const engine::GradientRequest& request)
@@ -105,54 +99,54 @@ Result<Gradients> fromTape(const Context& context, const engine::LoadedModel& mo
 Result<Gradients> forwarded(const Context& context, const engine::LoadedModel& model,
                             const engine::GradientRequest& request, const GradOptions& options)
 {
-    RETRO_TRY(const engine::ForwardingWish wish, options.forwarding.wish());
+    RETRO_TRY(const engine::ForwardingWish wish, engine::forwardingWish(options.question()));
     RETRO_TRY(engine::ForwardedGradient made, engine::forwardedGradient(model, request, wish));
-    sayForwarding(context, options.forwarding, made);
-    ordered_json facts = forwardingJson(options.forwarding, made);
+    const bool isProfiled = options.question().profile;
+    sayForwarding(context, made, isProfiled, options.rows());
+    ordered_json facts = forwardingJson(made, isProfiled);
     return Gradients{made.gradient.model, std::move(made.gradient.target), std::move(made.gradient.gradients),
                      std::move(facts)};
 }
 
 /// The gradient as a composite.
-engine::ExplainRequest questionOf(const engine::LoadedModel& model, const engine::GradientRequest& request,
-                                  const GradOptions& options)
+Result<engine::ExplainRequest> recordedRequest(const engine::LoadedModel& model, const engine::GradientRequest& request,
+                                               const GradOptions& options)
 {
-    engine::ExplainRequest question;
-    question.inputs = request.inputs;
-    question.target = request.target;
-    question.start.kind = engine::StartKind::One;
+    engine::Question question = options.question();
+    question.start = "one";
     question.composite = "gradient";
-    question.precision = request.precision;
-    question.record = true;
-    question.keepValues = true;
-    question.sources = options.model.inputs;
-    question.preparation = options.model.pictureOptions(model);
-    return question;
+    RETRO_TRY(engine::ExplainRequest recorded, engine::resolve(question, model));
+    recorded.inputs = request.inputs;
+    recorded.parameters = false; // they are inputs of the model by now
+    recorded.save = execute::SavePolicy::Autograd;
+    recorded.keptByPlan = nullptr; // the plan carries the pass out
+    return recorded;
 }
 
 /// A gradient pass by a plan, predicted against measured.
 Result<Gradients> planned(const Context& context, const engine::LoadedModel& model,
                           const engine::GradientRequest& request, const GradOptions& options)
 {
-    RETRO_TRY(const engine::PlanWish wish, options.plan.checked());
-    RETRO_TRY(engine::PlannedGradient made,
-              options.runFile.empty()
-                  ? engine::plannedGradient(model, request, wish)
-                  : engine::recordedPlannedGradient(model, questionOf(model, request, options), wish));
+    RETRO_TRY(const engine::PlanWish wish, engine::planWish(options.question()));
+    RETRO_TRY(engine::ExplainRequest recording, recordedRequest(model, request, options));
+    const std::string& runFile = options.question().run;
+    const std::size_t rows = engine::rowsOf("plan-rows", options.question());
+    RETRO_TRY(engine::PlannedGradient made, runFile.empty() ? engine::plannedGradient(model, request, wish)
+                                                            : engine::recordedPlannedGradient(model, recording, wish));
     runtime::fitSeconds(made.run);
     if (made.recorded) {
-        RETRO_CHECK(trace::writeRun(options.runFile, *made.recorded));
+        RETRO_CHECK(trace::writeRun(runFile, *made.recorded));
     }
     if (!context.json) {
-        sayPlanRun(context, *made.program, made.chosen, made.run, options.plan.rows);
+        sayPlanRun(context, *made.program, made.chosen, made.run, rows);
     }
     return Gradients{
         made.gradient.model,
         std::move(made.gradient.target),
         std::move(made.gradient.gradients),
-        {{"plan", planRunJson(*made.program, made.chosen, made.run, options.plan.rows)},
+        {{"plan", planRunJson(*made.program, made.chosen, made.run, rows)},
          {"visited", made.gradient.visited},
-         {"run", made.recorded ? ordered_json(options.runFile) : ordered_json()},
+         {"run", made.recorded ? ordered_json(runFile) : ordered_json()},
          {"seconds", {{"load", model.seconds}, {"bind", made.gradient.secondsBind}, {"run", made.run.seconds}}},
          {"peak_bytes", made.gradient.peakBytes}}};
 }
@@ -161,24 +155,21 @@ Result<Gradients> planned(const Context& context, const engine::LoadedModel& mod
 Result<Gradients> recorded(const Context& context, const engine::LoadedModel& model,
                            const engine::GradientRequest& request, const GradOptions& options)
 {
-    engine::ExplainRequest question = questionOf(model, request, options);
-    if (options.forwarding.isAsked()) {
-        RETRO_TRY(question.forwarding, options.forwarding.wish());
-    }
-    RETRO_TRY(engine::ExplainResult result, engine::explain(model, question, {}, context.progress()));
+    RETRO_TRY(const engine::ExplainRequest recording, recordedRequest(model, request, options));
+    RETRO_TRY(engine::ExplainResult result, engine::explain(model, recording, {}, context.progress()));
     warn(result.warnings);
-    RETRO_CHECK(trace::writeRun(options.runFile, *result.run));
+    RETRO_CHECK(trace::writeRun(options.question().run, *result.run));
     Gradients made{result.model,
                    std::move(result.target),
                    {},
                    {{"visited", result.counts.visits},
                     {"events", result.counts.events},
-                    {"run", options.runFile},
+                    {"run", options.question().run},
                     {"peak_bytes", result.peakBytes}}};
     const graph::Graph& graph = result.model->graph();
     if (result.forwarding) {
         made.facts["forwarding"] = engine::forwardingJson(*result.forwarding, graph);
-        sayForwarding(context, *result.forwarding, graph, options.forwarding.rows);
+        sayForwarding(context, *result.forwarding, graph, options.rows());
     }
     for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
         const ops::TensorType& type = result.model->typeOf(graph.inputs()[i]);
@@ -196,13 +187,14 @@ Result<Gradients> recorded(const Context& context, const engine::LoadedModel& mo
 Result<Gradients> computeAll(const Context& context, const engine::LoadedModel& model,
                              const engine::GradientRequest& request, const GradOptions& options)
 {
-    if (options.plan.isAsked()) {
+    const bool isRecorded = !options.question().run.empty();
+    if (options.isPlanned()) {
         return planned(context, model, request, options);
     }
-    if (options.forwarding.isAsked() && options.runFile.empty()) {
+    if (options.isForwarded() && !isRecorded) {
         return forwarded(context, model, request, options);
     }
-    return options.runFile.empty() ? fromTape(context, model, request) : recorded(context, model, request, options);
+    return isRecorded ? recorded(context, model, request, options) : fromTape(context, model, request);
 }
 
 /// Those of the inputs that were asked for.
@@ -220,38 +212,13 @@ Result<Gradients> compute(const Context& context, const engine::LoadedModel& mod
     return made;
 }
 
-/// What is of --graph-out, and what does not go with it.
-Result<void> checkGraphOptions(const GradOptions& options)
-{
-    if (options.graphFile.empty()) {
-        return options.isJoined || options.isDiff
-                   ? base::usageError("--joint and --diff are about a gradient graph; name its file by --graph-out, or "
-                                      "leave them out")
-                   : Result<void>();
-    }
-    if (!options.runFile.empty()) {
-        return base::usageError("--graph-out runs nothing that could be recorded; leave one of --graph-out and --run "
-                                "out");
-    }
-    return {};
-}
-
-/// What cannot be asked for together.
 Result<void> checkOptions(const GradOptions& options)
 {
-    RETRO_CHECK(checkGraphOptions(options));
-    if (options.plan.isAsked() && !options.graphFile.empty()) {
-        return base::usageError("--graph-out runs nothing; leave --plan, --budget and --strategy out");
+    if (options.question().graphOut.empty() && (options.isJoined || options.isDiff)) {
+        return base::usageError("--joint and --diff are about a gradient graph; name its file by --graph-out, or leave "
+                                "them out");
     }
-    if (options.forwarding.isAsked() && (options.plan.isAsked() || !options.graphFile.empty())) {
-        return base::usageError("--forward and --profile are of a pass without a plan; leave --plan, --budget, "
-                                "--strategy and --graph-out out");
-    }
-    if (options.forwarding.isProfiled && !options.runFile.empty()) {
-        return base::usageError(
-            "--profile takes the time of a pass that nobody watches; leave --run out, or --profile");
-    }
-    return {};
+    return engine::checkTogether(engine::asksOf(options.question()));
 }
 
 Result<ordered_json> write(const Context& context, const GradOptions& options, const Gradients& gradients)
@@ -321,13 +288,13 @@ Result<void> writeGraph(const Context& context, const GradOptions& options, cons
                         const engine::GradientRequest& request)
 {
     RETRO_TRY(const engine::WrittenGradientGraph written,
-              engine::writeGradientGraph(options.graphFile, model, request,
+              engine::writeGradientGraph(options.question().graphOut, model, request,
                                          {options.isJoined, options.asksToFold(), options.keepsFunctions(*model)}));
     const tape::GradientGraph& made = written.gradient;
     const graph::Graph& read = *model->rewritten.before;
     if (context.json) {
         const graph::Graph& inSteps = written.stages.empty() ? read : *written.stages.back().graph;
-        context.answer({{"file", options.graphFile},
+        context.answer({{"file", options.question().graphOut},
                         {"nodes", made.graph->nodeCount()},
                         {"nodes_before_passes", written.passes.before->nodeCount()},
                         {"nodes_of_model", read.nodeCount()},
@@ -339,7 +306,7 @@ Result<void> writeGraph(const Context& context, const GradOptions& options, cons
         return {};
     }
     context.say(fmt::format("{}  {} nodes; input {} takes the gradient at the target, {} forward values are inputs",
-                            options.graphFile, made.graph->nodeCount(), made.seed, made.forwarded.size()));
+                            options.question().graphOut, made.graph->nodeCount(), made.seed, made.forwarded.size()));
     sayPasses(context, options, written, read);
     for (const std::string& gradient : made.gradients) {
         context.say("output " + gradient);
@@ -368,31 +335,24 @@ void sayLeftOut(const Context& context, const engine::CriticalNodes& found)
     }
 }
 
-/// As `plan` takes it.
-Result<engine::LoadedModelPointer> loadFor(const GradOptions& options)
-{
-    RETRO_TRY(const engine::LoadedModelPointer model, options.model.load());
-    return options.plan.isAsked() ? engine::asPlanned(model) : Result<engine::LoadedModelPointer>(model);
-}
-
 Result<void> gradModel(const Context& context, const GradOptions& options)
 {
     RETRO_CHECK(checkOptions(options));
-    RETRO_TRY(engine::LoadedModelPointer model, loadFor(options));
+    RETRO_TRY(engine::LoadedModelPointer model, options.model.load());
     RETRO_TRY(std::vector<tensor::Tensor> inputs, options.model.resolve(*model));
-    const execute::Precision precision = context.runPrecision(*model);
-    if (options.parameters) {
+    const execute::Precision precision = engine::precisionOf(options.question(), *model);
+    if (options.question().parameters) {
         RETRO_TRY(engine::OpenedParameters opened, engine::openParameters(model, std::move(inputs)));
         model = std::move(opened.model);
         inputs = std::move(opened.inputs);
     }
-    RETRO_TRY(const engine::TargetRequest target, targetOf(*model, options.target));
-    RETRO_CHECK(engine::chosenInputs(*model->graph(), options.from));
-    const engine::GradientRequest request{std::move(inputs), target, precision, options.from};
+    RETRO_TRY(const engine::TargetRequest target, engine::targetOf(options.question(), *model));
+    RETRO_CHECK(engine::chosenInputs(*model->graph(), options.question().from));
+    const engine::GradientRequest request{std::move(inputs), target, precision, options.question().from};
     if (options.listsRules) {
         return listGradientRules(context, *model, request);
     }
-    if (!options.graphFile.empty()) {
+    if (!options.question().graphOut.empty()) {
         return writeGraph(context, options, model, request);
     }
     if (options.outputFolder.empty()) {
@@ -407,7 +367,7 @@ Result<void> gradModel(const Context& context, const GradOptions& options)
     RETRO_TRY(const ordered_json files, write(context, options, gradients));
     const engine::CriticalNodes found = engine::criticalNodes(*gradients.model, gradients.target.value, gradients.from);
     context.say(fmt::format("visited {} of {} operators", found.critical, found.critical + found.leftOut.size()));
-    if (!options.from.empty()) {
+    if (!options.question().from.empty()) {
         sayLeftOut(context, found);
     }
     if (context.json) {
@@ -432,20 +392,8 @@ void addGrad(CLI::App& program, Context& context)
     CLI::App* verb =
         addVerb(program, context, "grad", "Gradient of the target; writes DIR/<input name>.npy for each floating input",
                 [&context, options] { return gradModel(context, *options); });
-    options->model.addTo(*verb);
-    verb->add_option("--target", options->target, "argmax (default), a class index, or VALUE[:i,j,…]");
-    verb->add_option("--from", options->from,
-                     "Floating input that gets a gradient, again for more (default: every one)")
-        ->allow_extra_args(false);
-    verb->add_flag("--parameters", options->parameters,
-                   "Also the gradients of all floating initializers; the model runs without rewrites then");
-    verb->add_option("--run", options->runFile,
-                     "Record the gradient pass into this .retro file; the gradients are then those of that run");
+    options->model.addTo(*verb, engine::kGrad, context);
     verb->add_option("--output-dir", options->outputFolder, "Folder for the gradients; made when it is missing");
-    options->plan.addTo(*verb);
-    options->forwarding.addTo(*verb);
-    verb->add_option("--graph-out", options->graphFile,
-                     "Write the gradient as a graph of standard operators instead: .onnx, .json or .dot");
     verb->add_flag(
         "--rules", options->listsRules,
         "List the reverse rules of every node, by type and by name, and why one cannot be applied; runs nothing");

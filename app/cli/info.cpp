@@ -250,7 +250,7 @@ void addInfo(CLI::App& program, Context& context)
     CLI::App* verb = addVerb(program, context, "info",
                              "Inputs, outputs, opset, operator counts, parameters, what is unsupported and where",
                              [&context, options] { return showInfo(context, *options); });
-    options->model.addModelTo(*verb);
+    options->model.addTo(*verb, engine::kInfo, context);
     verb->add_flag("--shapes", options->shapes, "Also work out the shape of every value, with the inputs' symbols");
     verb->add_flag("--diff", options->diff, "Also the nodes before and after each rewrite");
     verb->add_option("--graph-out", options->graphOut, "Also write the graph as read, as graph JSON (.json) or .onnx");

@@ -377,7 +377,7 @@ void addPlan(CLI::App& program, Context& context)
     auto options = std::make_shared<PlanOptions>();
     CLI::App* verb = addVerb(program, context, "plan", "Make a plan of what to keep and what to compute again",
                              [&context, options] { return runPlan(context, *options); });
-    options->planning.addTo(*verb);
+    options->planning.addTo(*verb, context);
     verb->get_option("MODEL")->required(false);
     verb->add_option("--strategy", options->strategy, "fast (default), best, or a planner; list names them");
     verb->add_option("--budget", options->budget,
@@ -410,7 +410,7 @@ void addSimulate(CLI::App& program, Context& context)
     auto options = std::make_shared<SimulateOptions>();
     CLI::App* verb = addVerb(program, context, "simulate", "Judge a plan: peak, cost, first error with its step",
                              [&context, options] { return judgePlan(context, *options); });
-    options->planning.addTo(*verb);
+    options->planning.addTo(*verb, context);
     verb->add_option("PLAN", options->plan, "Plan file (docs/formats/plan.md)")->required();
     verb->add_option("--budget", options->budget,
                      "Bytes (4096, 8GB, 1.5GiB), or P% of the store-all peak (default: the plan's own)");

@@ -10,9 +10,9 @@ namespace retro::app
 
 using base::Result;
 
-void PlanningOptions::addTo(CLI::App& verb)
+void PlanningOptions::addTo(CLI::App& verb, const Context& context)
 {
-    model.addModelTo(verb);
+    model.addTo(verb, engine::kPlanning, context);
     verb.add_option("--size", sizes, "NAME=N: size of a symbol in the shapes of the inputs")->allow_extra_args(false);
     verb.add_option("--target", target,
                     "What the second half starts at: argmax, a class or VALUE (default: every output)");

@@ -18,7 +18,7 @@ struct PlanningOptions
     bool isRelevance = false;
     bool hasParameters = false;
 
-    void addTo(CLI::App& verb);
+    void addTo(CLI::App& verb, const Context& context);
     /// Errors: Usage (a size that is no NAME=N, no such target), as engine::planningGraphOf.
     [[nodiscard]] base::Result<analysis::PlanningGraph> load() const;
     /// The two steps of it: the model, and its planning graph.

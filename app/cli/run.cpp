@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/context.h"
 #include "app/cli/outputfolder.h"
+#include "core/engine/question/resolve.h"
 #include "core/engine/results.h"
 #include "core/engine/runforward.h"
 #include "core/tensor/npy.h"
@@ -25,9 +26,10 @@ base::Result<void> runModel(const Context& context, const RunOptions& options)
 {
     RETRO_TRY(const engine::LoadedModelPointer model, options.model.load());
     RETRO_TRY(const std::vector<tensor::Tensor> inputs, options.model.resolve(*model));
+    const execute::Precision precision = engine::precisionOf(options.model.question, *model);
     RETRO_TRY(const HeldFolder lock, holdFolder(options.outputFolder));
     RETRO_TRY(const engine::ForwardOutputs result,
-              engine::runForward(*model, inputs, context.runPrecision(*model), {}, context.progress()));
+              engine::runForward(*model, inputs, precision, {}, context.progress()));
     warn(result.leftOut);
     warn(result.warnings);
     const graph::Graph& graph = *model->graph();
@@ -49,7 +51,7 @@ base::Result<void> runModel(const Context& context, const RunOptions& options)
     if (context.json) {
         context.answer({{"outputs", files},
                         {"left_out", result.leftOut},
-                        {"precision", tensor::nameOf(execute::dtypeOf(context.runPrecision(*model)))},
+                        {"precision", tensor::nameOf(execute::dtypeOf(precision))},
                         {"warnings", result.warnings},
                         {"seconds", {{"load", model->seconds}, {"forward", result.seconds}}},
                         {"peak_bytes", result.peakBytes}});
@@ -65,7 +67,7 @@ void addRun(CLI::App& program, Context& context)
     CLI::App* verb =
         addVerb(program, context, "run", "Forward pass; writes DIR/<output name>.npy for each graph output",
                 [&context, options] { return runModel(context, *options); });
-    options->model.addTo(*verb);
+    options->model.addTo(*verb, engine::kRun, context);
     verb->add_option("--output-dir", options->outputFolder, "Folder for the outputs; made when it is missing")
         ->required();
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/verify/verify.h"
 #include "app/cli/gradientverbs.h"
+#include "core/engine/question/resolve.h"
 
 #include <fmt/format.h>
 
@@ -21,23 +22,19 @@ using nlohmann::ordered_json;
 struct VerifyOptions
 {
     ModelOptions model;
-    std::string target = "argmax";
-    std::string composite = "auto";
     std::string shadow = "double";
     std::uint64_t seed = 1;
     std::size_t worst = 5;
 };
 
-Result<engine::VerifyRequest> requestOf(const Context& context, const VerifyOptions& options,
-                                        const engine::LoadedModel& model)
+Result<engine::VerifyRequest> requestOf(const VerifyOptions& options, const engine::LoadedModel& model)
 {
     engine::VerifyRequest request;
     RETRO_TRY(request.inputs, options.model.resolve(model));
-    const bool isOfCard = options.target == "argmax" && model.card && !model.card->target.empty();
-    RETRO_TRY(request.target, engine::parseTarget(isOfCard ? model.card->target : options.target,
-                                                  model.card ? model.card->labels : std::vector<std::string>()));
-    request.composite = options.composite;
-    request.precision = context.runPrecision(model);
+    const engine::Question& asked = options.model.question;
+    RETRO_TRY(request.target, engine::targetOf(asked, model));
+    request.composite = asked.composite.empty() ? request.composite : asked.composite;
+    request.precision = engine::precisionOf(asked, model);
     request.hasShadow = options.shadow == "double";
     request.seed = options.seed;
     return request;
@@ -135,7 +132,7 @@ void sayUlps(const Context& context, const engine::VerifyResult& result, std::si
 Result<void> verifyModel(Context& context, const VerifyOptions& options)
 {
     RETRO_TRY(const engine::LoadedModelPointer model, options.model.load());
-    RETRO_TRY(const engine::VerifyRequest request, requestOf(context, options, *model));
+    RETRO_TRY(const engine::VerifyRequest request, requestOf(options, *model));
     RETRO_TRY(const engine::VerifyResult result, engine::verify(*model, request, {}, context.progress()));
     if (context.json) {
         context.answer(toJson(result));
@@ -162,9 +159,7 @@ void addVerify(CLI::App& program, Context& context)
     CLI::App* verb = addVerb(program, context, "verify",
                              "Properties of the tape, gradients against differences, engines against each other",
                              [&context, options] { return verifyModel(context, *options); });
-    options->model.addTo(*verb);
-    verb->add_option("--target", options->target, "argmax (default), a class index, or VALUE[:i,j,…]");
-    verb->add_option("--composite", options->composite, "Of the relevance passes that are compared (default: auto)");
+    options->model.addTo(*verb, engine::kVerify, context);
     verb->add_option("--shadow", options->shadow,
                      "double (default): how far every float value is from a run in double; none: do not ask")
         ->check(CLI::IsMember({"double", "none"}));

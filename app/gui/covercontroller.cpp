@@ -90,7 +90,7 @@ void CoverController::takeResult(const ExplainDone& result)
 {
     const bool isPicture =
         result.model && result.hasRelevance && result.input.isPicture && result.job.tensors.size() == 1;
-    const bool isSame = isPicture && m_last && m_last->inputs == result.job.inputs &&
+    const bool isSame = isPicture && m_last && m_last->question.inputs == result.job.question.inputs &&
                         m_last->model->rewritten.before == result.model->rewritten.before;
     m_isRecorded = !result.model;
     m_tagBox = isPicture ? result.input.tagBox : std::nullopt;
@@ -127,7 +127,7 @@ void CoverController::setFollowing(bool isFollowing)
 std::shared_ptr<const engine::Cover> CoverController::coverFor(const std::vector<std::string>& inputs) const
 {
     const views::CoverSheet& sheet = m_view.cover();
-    if (!m_last || m_last->inputs != inputs || sheet.count() == 0) {
+    if (!m_last || m_last->question.inputs != inputs || sheet.count() == 0) {
         return nullptr;
     }
     return std::make_shared<const engine::Cover>(
@@ -157,7 +157,7 @@ void CoverController::ask()
         return;
     }
     ExplainJob job = *m_last;
-    job.cover = coverFor(job.inputs);
+    job.cover = coverFor(job.question.inputs);
     job.isLive = true;
     emit jobWanted(job);
 }

@@ -15,9 +15,8 @@
 #include "core/base/failure.h"
 #include "core/base/leftovers.h"
 #include "core/engine/compare.h"
-#include "core/engine/inputs.h"
 #include "core/engine/oraclecheck.h"
-#include "core/engine/precision.h"
+#include "core/engine/question/resolve.h"
 #include "core/formats/cardwriter.h"
 #include "core/formats/scores.h"
 #include "core/lrp/ruleoverride.h"
@@ -138,20 +137,11 @@ Result<std::optional<ControlResult>> explainControl(const ExplainJob& job, engin
                                        predicted, probabilityOf(*control, scores, predicted), objectBox(job)});
 }
 
-/// What a job asks of its model.
-Result<engine::ExplainRequest> requestOf(ExplainJob& job)
+/// The same with the data of its inputs.
+Result<engine::ExplainRequest> requestWithInputs(ExplainJob& job)
 {
-    engine::ExplainRequest request;
+    RETRO_TRY(engine::ExplainRequest request, requestOf(job));
     RETRO_TRY(request.inputs, readInputs(job));
-    RETRO_TRY(request.target, engine::parseTarget(job.target));
-    RETRO_TRY(request.start, engine::parseStart(job.start));
-    request.composite = job.compositeOrUsual();
-    request.precision = engine::precisionOf(*job.model);
-    request.checkpoints = job.checkpoints;
-    request.stopAtCheckpoints = job.stopsAtCheckpoints && !job.checkpoints.empty();
-    request.goesOnWhenNotFinite = true; // the window shows where it began: that is what it is for
-    request.sources = job.inputs;
-    request.preparation = job.options();
     return request;
 }
 
@@ -186,20 +176,14 @@ void describe(ExplainDone& done)
 QString saveChoices(const ExplainJob& job, const engine::LoadedModel& model)
 {
     formats::ModelCard card = model.card.value_or(formats::ModelCard());
-    const engine::PictureOptions options = job.options();
-    const bool isPicture = job.inputs.size() == 1 && engine::isPictureFile(job.inputs.front());
+    const std::vector<std::string>& inputs = job.question.inputs;
+    const bool isPicture = inputs.size() == 1 && engine::isPictureFile(inputs.front());
     card.inputKind = isPicture || (model.card && card.inputKind == "image") ? "image" : "array";
-    card.layout = options.layout;
-    card.channels = options.channels;
-    card.scale = {options.low, options.high};
-    card.mean = options.mean;
-    card.deviation = options.deviation;
-    card.composite = job.composite;
-    card.target = job.target;
-    card.noRewrite = rewrite::switchedOff(model.rewritten.options);
-    card.rewrite = rewrite::switchedOn(model.rewritten.options);
-    card.checkpoints = job.checkpoints;
-    card.stopsAtCheckpoints = job.stopsAtCheckpoints;
+    engine::Question kept = engine::completed(job.question, job.card());
+    engine::setPreparation(job.options(), kept);
+    kept.noRewrite = rewrite::switchedOff(model.rewritten.options);
+    kept.rewrite = rewrite::switchedOn(model.rewritten.options);
+    engine::keepQuestion(kept, card);
     const Result<bool> saved = formats::saveCardChoices(model.path, card);
     return saved ? EngineWorker::tr("Your choices are kept beside the model.")
                  : EngineWorker::tr("Your choices are not kept: %1").arg(QString::fromStdString(saved.error().text()));
@@ -245,7 +229,7 @@ std::function<void(const base::Error&)> EngineWorker::finishing(std::uint64_t ge
     return [this, generation](const base::Error& error) { finish(generation, error); };
 }
 
-void EngineWorker::windUp()
+void EngineWorker::stopJobs()
 {
     ++m_newestCheck;
     stop();
@@ -256,7 +240,7 @@ void EngineWorker::windUp()
 
 void EngineWorker::shutDown()
 {
-    windUp();
+    stopJobs();
     // Queued like the tasks, so that files which were asked for are written first.
     QMetaObject::invokeMethod(
         &m_home, [this] { m_thread.quit(); }, Qt::QueuedConnection);
@@ -293,7 +277,7 @@ std::uint64_t EngineWorker::checkOracle(ExplainJob job, std::shared_ptr<const tr
 void EngineWorker::askOracle(ExplainJob& job, const trace::Run& run, const std::stop_token& token)
 {
     const auto ask = [&]() -> Result<engine::OracleCheck> {
-        RETRO_TRY(const engine::ExplainRequest request, requestOf(job));
+        RETRO_TRY(const engine::ExplainRequest request, requestWithInputs(job));
         return engine::checkAgainstOracle(*job.model, request, engine::finalRelevance(run), token,
                                           progressOf(job.generation));
     };
@@ -318,7 +302,7 @@ std::uint64_t EngineWorker::verify(ExplainJob job, std::shared_ptr<const trace::
 Result<void> EngineWorker::runVerification(ExplainJob& job, const trace::Run& run, const std::stop_token& token)
 {
     RETRO_CHECK(base::checkStop(token));
-    RETRO_TRY(engine::ExplainRequest asked, requestOf(job));
+    RETRO_TRY(engine::ExplainRequest asked, requestWithInputs(job));
     engine::VerifyRequest request;
     request.inputs = std::move(asked.inputs);
     request.target = asked.target;
@@ -474,15 +458,13 @@ Result<void> EngineWorker::explainModel(ExplainJob& job, std::stop_token token)
 {
     if (!job.model) {
         emit progress(job.generation, tr("Reading the model"), -1);
-        engine::LoadOptions options{{}, {job.withoutWeights}, job.shapes.value_or(std::vector<std::string>())};
-        options.rewrites.passThrough = job.passThrough;
+        RETRO_TRY(const engine::LoadOptions options, engine::loadOptions(job.question));
         RETRO_TRY(job.model, isEmbeddedPath(job.path) ? loadEmbedded(job.path)
                                                       : engine::loadModel(job.path.toStdString(), options, token));
-        job.target = job.targetOrUsual();
-        if (job.model->card) {
-            job.checkpoints = job.model->card->checkpoints;
-            job.stopsAtCheckpoints = job.model->card->stopsAtCheckpoints;
-        }
+        const engine::Question opened = job.card() != nullptr ? engine::openedWith(*job.card()) : engine::Question();
+        job.question.targets = {engine::usualTarget(job.card())};
+        job.question.checkpoints = opened.checkpoints;
+        job.question.stopAtCheckpoints = opened.stopAtCheckpoints;
         RETRO_CHECK(base::checkStop(token));
         auto graph = std::make_shared<ExplainDone>();
         graph->generation = job.generation;
@@ -494,13 +476,13 @@ Result<void> EngineWorker::explainModel(ExplainJob& job, std::stop_token token)
     }
     const engine::LoadedModelPointer asked = job.model;
     RETRO_TRY(job.model, modelOf(job, token));
-    if (job.inputs.empty()) {
-        job.inputs = defaultInputs(*job.model);
+    if (job.question.inputs.empty()) {
+        job.question.inputs = defaultInputs(*job.model);
     }
-    if (job.inputs.empty()) {
+    if (job.question.inputs.empty()) {
         return {};
     }
-    RETRO_TRY(engine::ExplainRequest request, requestOf(job));
+    RETRO_TRY(engine::ExplainRequest request, requestWithInputs(job));
     if (job.plan) {
         emit progress(job.generation, tr("Running the plan"), -1);
         RETRO_TRY(const std::shared_ptr<ExplainDone> done, passByPlan(job, std::move(request), token));
@@ -521,13 +503,14 @@ Result<void> EngineWorker::explainModel(ExplainJob& job, std::stop_token token)
     auto done = std::make_shared<ExplainDone>();
     done->generation = job.generation;
     done->model = job.model;
-    done->composite = job.composite = request.composite;
+    done->composite = job.question.composite = request.composite;
+    job.question.rules.clear(); // they are part of it
     done->bound = result.model;
     done->assigned = result.assigned;
     done->warnings = result.warnings;
     done->rulesApplied = result.rulesApplied;
     done->rulesReused = result.rulesReused;
-    done->inputs = job.inputs;
+    done->inputs = job.question.inputs;
     done->job = job;
     done->hasRelevance = true;
     done->predicted = predictedOf(result.outputs.front());

@@ -5,7 +5,7 @@
 #include "core/base/result.h"
 #include "views/common/verification.h"
 #include "views/plan/plansubject.h"
-#include "views/run/question.h"
+#include "views/run/runfacts.h"
 
 #include <QObject>
 #include <QThread>
@@ -51,8 +51,9 @@ public:
     /// Stops whatever runs.
     void stop();
     /// The window goes: stops the running job and drops questions to look at. Files are still written.
-    void windUp();
-    /// windUp(), then waits for the thread: an operator that is computing is finished first. Nothing is said after it.
+    void stopJobs();
+    /// stopJobs(), then waits for the thread: an operator that is computing is finished first. Nothing is said after
+    /// it.
     void shutDown();
     /// Nothing runs and nothing waits to run. Any thread.
     [[nodiscard]] bool isIdle() const { return m_pending == 0; }

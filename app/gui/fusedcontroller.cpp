@@ -78,7 +78,7 @@ void FusedController::setSelectedOpen(bool isOpen)
 
 void FusedController::setOpen(base::NodeId node, bool isOpen)
 {
-    if (!m_model.hasRun() || views::findFused(m_fused, node) == nullptr || m_last.inputs.empty()) {
+    if (!m_model.hasRun() || views::findFused(m_fused, node) == nullptr || m_last.question.inputs.empty()) {
         emit said(tr("Run the model first: relevance is carried through the members of a node in a run."));
         return;
     }

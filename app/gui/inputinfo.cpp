@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/gui/inputinfo.h"
 
-#include "app/gui/stringlist.h"
+#include "views/common/stringlist.h"
 
 #include <QFileInfo>
 
@@ -22,8 +22,8 @@ std::optional<QRect> rectOf(const std::optional<std::array<int, 4>>& box)
 /// File of the job's one input, without folder; empty for several.
 QString fileOf(const ExplainJob& job)
 {
-    return job.inputs.size() == 1
-               ? QFileInfo(QString::fromStdString(job.inputs.front()).section(QLatin1Char('='), -1)).fileName()
+    return job.question.inputs.size() == 1
+               ? QFileInfo(QString::fromStdString(job.question.inputs.front()).section(QLatin1Char('='), -1)).fileName()
                : QString();
 }
 
@@ -43,7 +43,7 @@ void readFacts(views::InputInfo& info, const trace::InputFacts& facts)
     info.scaleHigh = facts.scale[1];
     info.mean = facts.mean;
     info.deviation = facts.deviation;
-    info.words = stringList(facts.words);
+    info.words = views::stringList(facts.words);
     info.trueClass = QString::fromStdString(facts.trueClass);
     info.tagBox = rectOf(facts.tag);
     info.tagName = info.tagBox ? QObject::tr("tag") : QString();
@@ -54,7 +54,7 @@ void readFacts(views::InputInfo& info, const trace::InputFacts& facts)
 views::InputInfo inputInfo(const trace::Run& run)
 {
     views::InputInfo info;
-    info.labels = stringList(run.facts.labels);
+    info.labels = views::stringList(run.facts.labels);
     info.scores = QString::fromStdString(run.facts.scores);
     const auto inputs = run.graph->inputs();
     if (run.facts.input) {

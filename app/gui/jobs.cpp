@@ -2,7 +2,7 @@
 #include "app/gui/jobs.h"
 
 #include "app/common/decodepicture.h"
-#include "core/engine/inputs.h"
+#include "core/engine/question/resolve.h"
 #include "core/tensor/npy.h"
 
 #include <QFile>
@@ -32,66 +32,52 @@ Result<tensor::Tensor> builtInArray(const std::string& path)
 Result<std::vector<tensor::Tensor>> inputsOf(const ExplainJob& job, const engine::PictureOptions& options)
 {
     const auto isBuiltInArray = [](const std::string& s) { return s.starts_with(":/") && s.ends_with(".npy"); };
-    if (job.inputs.size() == 1 && isBuiltInArray(job.inputs.front())) {
-        RETRO_TRY(tensor::Tensor array, builtInArray(job.inputs.front()));
+    if (job.question.inputs.size() == 1 && isBuiltInArray(job.question.inputs.front())) {
+        RETRO_TRY(tensor::Tensor array, builtInArray(job.question.inputs.front()));
         return std::vector{std::move(array)};
     }
-    return engine::resolveInputs(job.inputs, *job.model, options, decodePicture);
+    return engine::resolveInputs(job.question.inputs, *job.model, options, decodePicture);
 }
 
 } // namespace
 
 engine::PictureOptions ExplainJob::options() const
 {
-    return preparation ? *preparation : engine::pictureOptions(model && model->card ? &*model->card : nullptr);
+    const auto options = engine::pictureOptions(question, card());
+    return options ? *options : engine::pictureOptions(card());
 }
 
 ExplainJob ExplainJob::gradientBy(engine::ForwardingWish wish) const
 {
     ExplainJob job = *this;
-    job.composite = "gradient";
-    job.start = "one";
-    job.checkpoints.clear();
+    job.question.composite = "gradient";
+    job.question.rules.clear();
+    job.question.start = "one";
+    job.question.checkpoints.clear();
     job.plan.reset();
     job.forwarding = std::move(wish);
     job.isLive = job.isChoice = false;
     return job;
 }
 
-std::string ExplainJob::compositeOrUsual() const
+Result<engine::ExplainRequest> requestOf(const ExplainJob& job)
 {
-    if (!composite.empty()) {
-        return composite;
-    }
-    return model && model->card && !model->card->composite.empty() ? model->card->composite : "auto";
-}
-
-std::string ExplainJob::targetOrUsual() const
-{
-    if (target != "argmax" || !model || !model->card || model->card->target.empty()) {
-        return target;
-    }
-    const auto asked = engine::parseTarget(model->card->target, model->card->labels);
-    return asked && asked->kind == engine::TargetRequest::Kind::Class ? std::to_string(asked->classIndex)
-                                                                      : model->card->target;
+    engine::Question asked = job.question;
+    asked.goOn = true; // the window shows where it began: that is what it is for
+    asked.stopAtCheckpoints = asked.stopAtCheckpoints && !asked.checkpoints.empty();
+    return engine::resolve(asked, *job.model);
 }
 
 Result<engine::LoadedModelPointer> modelOf(const ExplainJob& job, const std::stop_token& stop)
 {
-    RETRO_TRY(engine::LoadedModelPointer model,
-              job.shapes ? engine::withInputShapes(job.model, *job.shapes, stop) : job.model);
-    RETRO_TRY(model, engine::takeOptionalInputs(model, job.inputs, decodePicture, stop));
-    if (!job.noRewrite) {
+    RETRO_TRY(engine::LoadedModelPointer model, engine::withInputShapes(job.model, job.question.shapes, stop));
+    RETRO_TRY(model, engine::takeOptionalInputs(model, job.question.inputs, decodePicture, stop));
+    if (!job.setsRewrites) {
         return model;
     }
-    rewrite::RewriteOptions options;
-    options.passThrough = job.model->rewritten.options.passThrough;
-    for (const std::string& name : *job.noRewrite) { // as views::Question has them
-        const bool isOn = name.starts_with('+');
-        const std::array<std::string, 1> one{isOn ? name.substr(1) : name};
-        RETRO_CHECK(isOn ? rewrite::switchOn(options, one) : rewrite::switchOff(options, one));
-    }
-    return engine::withRewrites(model, options, stop);
+    RETRO_TRY(engine::LoadOptions options, engine::loadOptions(job.question));
+    options.rewrites.passThrough = job.model->rewritten.options.passThrough;
+    return engine::withRewrites(model, options.rewrites, stop);
 }
 
 Result<std::vector<tensor::Tensor>> readInputs(ExplainJob& job)

@@ -4,13 +4,14 @@
 #include "core/engine/cover.h"
 #include "core/engine/explain.h"
 #include "core/engine/pictureinput.h"
+#include "core/engine/question/question.h"
 #include "core/schedule/plan.h"
 #include "core/trace/notes.h"
 #include "views/common/fusednode.h"
 #include "views/common/verification.h"
 #include "views/common/viewcontext.h"
 #include "views/problems/problemlist.h"
-#include "views/run/question.h"
+#include "views/run/runfacts.h"
 
 #include <QMetaType>
 #include <QRect>
@@ -33,28 +34,14 @@ struct ExplainJob
     QString path;
     /// Already loaded model (then `path` is not read again).
     engine::LoadedModelPointer model;
-    /// As --input; empty = the card's first picture, or none (then only the graph is shown).
-    std::vector<std::string> inputs;
-    std::string composite; ///< empty = the card's, else auto
-    std::string target = "argmax";
-    std::string start = "logit";
-    /// The inputs as read, before anything is covered; empty = read `inputs`.
+    /// What is asked. Without inputs: the card's first picture, or none (then only the graph is shown).
+    engine::Question question;
+    /// Its rewrites are those of the model; else the model stays as it was loaded.
+    bool setsRewrites = false;
+    /// The inputs as read, before anything is covered; empty = read those of the question.
     std::vector<tensor::Tensor> tensors;
     /// Pixels of the one input that the model shall not see; null = it sees all.
     std::shared_ptr<const engine::Cover> cover;
-    /// How pixels become numbers; none = as the card says.
-    std::optional<engine::PictureOptions> preparation;
-    /// Rewrites of the graph that are to be off; none = as the model was loaded.
-    std::optional<std::vector<std::string>> noRewrite;
-    /// Shapes of inputs, as --shape says them; none = as the model is.
-    std::optional<std::vector<std::string>> shapes;
-    /// Of a model that is read: its weights stay in the file.
-    bool withoutWeights = false;
-    /// Of a model that is read: operators that are not implemented hand their operand on.
-    bool passThrough = false;
-    /// Values at which LRP checkpoints are taken, by name; `stopsAtCheckpoints`: the run ends when all are.
-    std::vector<std::string> checkpoints;
-    bool stopsAtCheckpoints = false;
     /// Fused nodes whose members get relevance, by name.
     std::vector<std::string> opened;
     /// A plan by which the gradient of the target is to be computed; null = relevance as asked.
@@ -66,14 +53,16 @@ struct ExplainJob
     /// The person chose something else and pressed Run: it is written into the card beside the model.
     bool isChoice = false;
 
+    /// How pixels become numbers.
     [[nodiscard]] engine::PictureOptions options() const;
     /// The same input and target, but the gradient from one, forward values as `wish` says.
     [[nodiscard]] ExplainJob gradientBy(engine::ForwardingWish wish) const;
-    /// The composite; without one the card's, else "auto".
-    [[nodiscard]] std::string compositeOrUsual() const;
-    /// The target of a model that was just opened: what was asked, else the card's, a label as its number.
-    [[nodiscard]] std::string targetOrUsual() const;
+    /// The card of its model; null = none.
+    [[nodiscard]] const formats::ModelCard* card() const { return model && model->card ? &*model->card : nullptr; }
 };
+
+/// What the question of a job asks of its model, but for the data of its inputs. Errors: Usage.
+[[nodiscard]] base::Result<engine::ExplainRequest> requestOf(const ExplainJob& job);
 
 /// The model of a job with the shapes, the data of optional inputs and the rewrites that it asks for. A requested stop
 /// ends it with Cancelled. Errors: Usage.

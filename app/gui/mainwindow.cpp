@@ -28,6 +28,7 @@
 #include "app/gui/verificationcontroller.h"
 #include "app/gui/workspaces.h"
 #include "core/engine/lutpath.h"
+#include "core/engine/question/resolve.h"
 #include "core/trace/runfile.h"
 #include "views/classes/classesview.h"
 #include "views/common/background.h"
@@ -347,7 +348,7 @@ void MainWindow::openPassingThrough()
     if (m_loaded) {
         ExplainJob job;
         job.path = QString::fromStdString(m_loaded->path.string());
-        job.passThrough = true;
+        job.question.passThrough = true;
         post(std::move(job));
     }
 }
@@ -356,8 +357,8 @@ void MainWindow::explainInput(const QString& source)
 {
     if (m_loaded) {
         views::RunPanel& panel = m_explain->runPanel();
-        views::Question question = panel.question();
-        question.input = source;
+        engine::Question question = panel.question();
+        question.inputs = {source.toStdString()};
         panel.setQuestion(question);
         post(m_run->job());
     }
@@ -421,23 +422,18 @@ void MainWindow::showRecorded(const ExplainDone& result)
 void MainWindow::showQuestion(const ExplainDone& result)
 {
     views::RunPanel& panel = m_explain->runPanel();
-    const QString input = result.inputs.empty() ? QString() : QString::fromStdString(result.inputs.front());
-    views::Question asked{input,
-                          QString::fromStdString(result.job.target),
-                          QString::fromStdString(m_job.start),
-                          {},
-                          preparationOf(result.job.options()),
-                          panel.question().noRewrites,
-                          panel.question().checkpoints,
-                          panel.question().stopsAtCheckpoints};
-    asked.shapes = panel.question().shapes;
+    engine::Question asked = panel.question(); // what only concerns the next run stays
+    asked.inputs = result.inputs;
+    asked.targets = result.job.question.targets;
+    asked.start = m_job.question.start;
+    engine::setPreparation(result.job.options(), asked);
     putComposite(result.composite, asked);
     panel.setQuestion(asked);
     m_run->setModel(result.model);
     if (!m_job.model) {
         m_run->takeOpened();
     }
-    panel.setThumbnails(m_thumbnails, asked.composite);
+    panel.setThumbnails(m_thumbnails, QString::fromStdString(asked.composite));
 }
 
 void MainWindow::takeResult(const ExplainDone& result)
@@ -505,7 +501,8 @@ void MainWindow::takeComparison(const ComparisonDone& comparison)
     for (const CompositeSample& sample : comparison.samples) {
         m_thumbnails.push_back({sample.composite, sample.relevance});
     }
-    m_explain->runPanel().setThumbnails(m_thumbnails, m_explain->runPanel().question().composite);
+    m_explain->runPanel().setThumbnails(m_thumbnails,
+                                        QString::fromStdString(m_explain->runPanel().question().composite));
 }
 
 void MainWindow::takeFailure(const QString& what, const QString& remedy)
@@ -588,7 +585,7 @@ void MainWindow::closeModel()
 void MainWindow::closeEvent(QCloseEvent* event)
 {
     m_shell->saveLayouts();
-    m_engine.windUp();
+    m_engine.stopJobs();
     // Also what the window no longer waits for, such as the job of a model that was closed, must end first.
     event->setAccepted(m_closing->mayClose(!m_engine.isIdle()));
 }

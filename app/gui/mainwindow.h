@@ -6,7 +6,7 @@
 #include "views/common/breakpointlist.h"
 #include "views/common/viewcontext.h"
 #include "views/plan/planmodel.h"
-#include "views/run/question.h"
+#include "views/run/runfacts.h"
 
 #include <QMainWindow>
 
@@ -123,7 +123,7 @@ private:
     void connectOracle();
     void connectVerification();
     /// A job of another kind than to explain is the newest from now on.
-    void takeAsked(quint64 generation);
+    void awaitJob(quint64 generation);
     void connectPanel();
     void connectRules();
     void post(ExplainJob job);

@@ -5,12 +5,13 @@
 
 #include "app/gui/embeddedsample.h"
 #include "app/gui/questioncheck.h"
-#include "app/gui/stringlist.h"
+#include "core/engine/question/resolve.h"
 #include "core/engine/runnablepart.h"
 #include "core/graph/placeholder.h"
 #include "core/ops/registry.h"
 #include "core/trace/targetplace.h"
 #include "views/common/numbertext.h"
+#include "views/common/stringlist.h"
 
 #include <QDir>
 #include <QFileInfo>
@@ -166,9 +167,9 @@ QString modelOf(const QString& name, const QString& runFile, const QStringList& 
 void takeCard(const engine::LoadedModel& model, views::ModelFacts& facts)
 {
     const formats::ModelCard& card = *model.card;
-    facts.checkpoints = stringList(card.checkpoints);
+    facts.checkpoints = views::stringList(card.checkpoints);
     facts.stopsAtCheckpoints = card.stopsAtCheckpoints;
-    facts.labels = stringList(card.labels);
+    facts.labels = views::stringList(card.labels);
     for (const formats::CardPicture& picture : card.pictures) {
         facts.inputs.push_back(
             {QString::fromStdString(picture.file), QString::fromStdString(picturePath(model, picture.file))});
@@ -177,13 +178,10 @@ void takeCard(const engine::LoadedModel& model, views::ModelFacts& facts)
 
 } // namespace
 
-views::Question recordedQuestion(const trace::Run& run)
+engine::Question recordedQuestion(const trace::Run& run)
 {
-    const auto& index = run.facts.targetIndex;
-    views::Question question;
-    question.target = index.empty() ? QStringLiteral("argmax") : QString::fromStdString(trace::targetCode(run));
-    question.start = QString::fromStdString(run.facts.start);
-    putComposite(run.facts.composite, question);
+    engine::Question question = engine::recordedQuestion(run);
+    putComposite(question.composite, question);
     return question;
 }
 
@@ -194,7 +192,7 @@ views::ModelFacts recordedFacts(const trace::Run& run, const QString& file, cons
     facts.name = QFileInfo(QString::fromStdString(run.facts.modelName)).fileName();
     facts.reopen = modelOf(facts.name, file, known);
     facts.summary = QString::fromStdString(run.facts.title);
-    facts.labels = stringList(run.facts.labels);
+    facts.labels = views::stringList(run.facts.labels);
     return facts;
 }
 

@@ -3,7 +3,7 @@
 
 #include "core/engine/loadmodel.h"
 #include "core/trace/run.h"
-#include "views/run/question.h"
+#include "views/run/runfacts.h"
 
 namespace retro::app
 {
@@ -15,6 +15,6 @@ namespace retro::app
 /// files that were opened before: its model is looked for beside the run first, then among them, by its name.
 [[nodiscard]] views::ModelFacts recordedFacts(const trace::Run& run, const QString& file, const QStringList& known);
 /// The question that a recorded run answers, as far as the run panel knows such questions.
-[[nodiscard]] views::Question recordedQuestion(const trace::Run& run);
+[[nodiscard]] engine::Question recordedQuestion(const trace::Run& run);
 
 } // namespace retro::app

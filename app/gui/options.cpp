@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/gui/options.h"
 
+#include "app/common/questionoptions.h"
 #include "app/gui/mainwindow.h"
-#include "app/gui/stringlist.h"
 #include "core/base/bytesize.h"
 #include "core/base/memorylimit.h"
+#include "views/common/stringlist.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -56,9 +57,7 @@ bool parseStep(const std::string& text, std::optional<std::uint64_t>& step)
 struct RawOptions
 {
     std::string model;
-    std::vector<std::string> inputs;
-    std::vector<std::string> shapes;
-    std::string composite;
+    engine::Question question;
     std::string workspace = "explain";
     std::string theme = "system";
     std::string size;
@@ -82,12 +81,7 @@ void addOptions(CLI::App& program, RawOptions& raw, WindowOptions& options)
     program.add_option("MODEL", raw.model,
                        "Model (.onnx) or recorded run (.retro); without it the welcome page comes, and in pictures the "
                        "built-in sample");
-    program.add_option("--input", raw.inputs, "NAME=FILE (.npy, .pb, .png, .jpg, .txt), zeros, or random:SEED")
-        ->allow_extra_args(false);
-    program.add_option("--shape", raw.shapes, "NAME=2x3x48x192: extents of an input whose axes are free")
-        ->allow_extra_args(false);
-    program.add_flag("--no-weights", options.isGraphOnly, "Leave weights in the file: only the graph is looked at");
-    program.add_option("--composite", raw.composite, "Rules: a built-in composite or a .json file");
+    addQuestion(program, engine::kWindow, raw.question);
     program.add_option("--workspace", raw.workspace, "explain (default), engine, kernels, or welcome")
         ->check(CLI::IsMember(spaces));
     program.add_option("--theme", raw.theme, "light, dark, or system (default)")
@@ -113,16 +107,17 @@ void addOptions(CLI::App& program, RawOptions& raw, WindowOptions& options)
 void take(const RawOptions& raw, WindowOptions& options)
 {
     options.model = QString::fromStdString(raw.model);
-    options.inputs = stringList(raw.inputs);
-    options.shapes = stringList(raw.shapes);
-    options.composite = QString::fromStdString(raw.composite);
+    options.inputs = views::stringList(raw.question.inputs);
+    options.shapes = views::stringList(raw.question.shapes);
+    options.isGraphOnly = raw.question.noWeights;
+    options.composite = QString::fromStdString(raw.question.composite);
     options.workspace = QString::fromStdString(raw.workspace);
     options.screenshot = QString::fromStdString(raw.screenshot);
     options.selectNode = QString::fromStdString(raw.select);
     options.note = QString::fromStdString(raw.note);
     options.view = QString::fromStdString(raw.view);
-    options.actions = stringList(raw.actions);
-    options.watches = stringList(raw.watches);
+    options.actions = views::stringList(raw.actions);
+    options.watches = views::stringList(raw.watches);
     options.theme = raw.theme == "light"  ? views::ThemeChoice::Light
                     : raw.theme == "dark" ? views::ThemeChoice::Dark
                                           : views::ThemeChoice::System;

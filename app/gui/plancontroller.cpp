@@ -6,7 +6,7 @@
 #include "core/analysis/report.h"
 #include "core/engine/plan/plannedgradient.h"
 #include "core/engine/planning.h"
-#include "core/engine/precision.h"
+#include "core/engine/question/resolve.h"
 #include "views/common/numbertext.h"
 
 #include <algorithm>
@@ -99,14 +99,14 @@ Result<engine::JointPlanning> jointForInputs(ExplainJob& job, const engine::Targ
     engine::ExplainRequest question;
     RETRO_TRY(question.inputs, readInputs(job));
     question.target = target;
-    question.precision = engine::precisionOf(*job.model);
+    question.precision = engine::precisionOf(job.question, *job.model);
     return engine::plannedJoint(*job.model, question, stop);
 }
 
 Result<engine::JointPlanning> jointForJob(ExplainJob& job, const std::stop_token& stop)
 {
-    RETRO_TRY(const engine::TargetRequest target, engine::parseTarget(job.target));
-    const bool isOfRun = !job.inputs.empty() && !engine::statesFacts(*job.model->rewritten.before);
+    RETRO_TRY(const engine::TargetRequest target, engine::targetOf(job.question, *job.model));
+    const bool isOfRun = !job.question.inputs.empty() && !engine::statesFacts(*job.model->rewritten.before);
     if (!isOfRun) {
         return engine::jointPlanningOf(job.model, target, stop);
     }
@@ -190,13 +190,13 @@ void PlanController::setModel(engine::LoadedModelPointer model, const QString& a
     m_model = std::move(model);
     m_job = {};
     m_job.model = m_model;
-    m_job.target = m_job.targetOrUsual();
+    m_job.question.targets = {engine::usualTarget(m_job.card())};
     m_plan.reset(absence);
 }
 
 void PlanController::setQuestion(const ExplainJob& job)
 {
-    const bool isKnown = job.target == m_job.target && job.inputs == m_job.inputs;
+    const bool isKnown = job.question.targets == m_job.question.targets && job.question.inputs == m_job.question.inputs;
     if (!m_model || job.model != m_model || isKnown) {
         return;
     }

@@ -15,8 +15,9 @@ Result<std::shared_ptr<ExplainDone>> passByPlan(ExplainJob& job, engine::Explain
                                                 const std::stop_token& token)
 {
     // The question changes with it: what is on screen, and what the oracle is asked, is the gradient from one.
-    request.composite = job.composite = "gradient";
-    job.start = "one";
+    request.composite = job.question.composite = "gradient";
+    job.question.rules.clear();
+    job.question.start = "one";
     request.start = {};
     request.start.kind = engine::StartKind::One;
     request.checkpoints.clear();
@@ -31,7 +32,7 @@ Result<std::shared_ptr<ExplainDone>> passByPlan(ExplainJob& job, engine::Explain
     done->model = job.model;
     done->composite = request.composite;
     done->bound = made.gradient.model;
-    done->inputs = job.inputs;
+    done->inputs = job.question.inputs;
     done->job = job;
     done->hasRelevance = true;
     done->input = inputInfo(*made.recorded);

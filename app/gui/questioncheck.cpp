@@ -2,7 +2,6 @@
 #include "app/gui/questioncheck.h"
 
 #include "app/gui/engineworker.h"
-#include "core/engine/precision.h"
 #include "core/engine/runnablepart.h"
 #include "core/ops/registry.h"
 #include "views/common/heatmapimage.h"
@@ -94,15 +93,15 @@ views::QuestionCheck checkQuestion(ExplainJob job, const std::stop_token& stop)
     if (!job.tensors.empty()) {
         check.preview = previewOf(job, options);
     }
-    engine::ExplainRequest request;
-    request.inputs = job.tensors;
-    request.composite = job.compositeOrUsual();
-    request.precision = engine::precisionOf(*job.model);
-    const auto target = engine::parseTarget(job.target);
-    const auto value = target ? engine::targetValue(*target, *job.model->graph()) : target.error();
-    request.target = target ? *target : engine::TargetRequest();
+    base::Result<engine::ExplainRequest> request = requestOf(job);
+    if (!request) {
+        check.problem = QString::fromStdString(request.error().text());
+        return check;
+    }
+    request->inputs = job.tensors;
+    const auto value = engine::targetValue(request->target, *job.model->graph());
     lrp::Composite composite;
-    const auto rules = engine::listRules(*job.model, request, &composite, stop);
+    const auto rules = engine::listRules(*job.model, *request, &composite, stop);
     if (!value) {
         check.problem = QString::fromStdString(value.error().text());
     } else if (!rules) {
@@ -152,16 +151,6 @@ QString unsupportedText(const engine::LoadedModel& model)
     const QString head = engine::runsInPart(model) ? EngineWorker::tr("What depends on this cannot be run:")
                                                    : EngineWorker::tr("This model cannot be run:");
     return head + QLatin1Char('\n') + lines.join(QLatin1Char('\n'));
-}
-
-engine::PictureOptions optionsOf(const views::Preparation& preparation)
-{
-    return {preparation.layout.toStdString(),
-            preparation.channels.toStdString(),
-            preparation.low,
-            preparation.high,
-            preparation.mean,
-            preparation.deviation};
 }
 
 views::Preparation preparationOf(const engine::PictureOptions& options)

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "app/gui/jobs.h"
-#include "views/run/question.h"
+#include "views/run/runfacts.h"
 
 #include <QString>
 
@@ -18,8 +18,7 @@ namespace retro::app
 /// not there; empty = nothing.
 [[nodiscard]] QString unsupportedText(const engine::LoadedModel& model);
 
-/// The options of a preparation, and the other way round.
-[[nodiscard]] engine::PictureOptions optionsOf(const views::Preparation& preparation);
+/// Options as the run panel has them.
 [[nodiscard]] views::Preparation preparationOf(const engine::PictureOptions& options);
 
 } // namespace retro::app

@@ -2,10 +2,12 @@
 #include "app/gui/rulecontroller.h"
 
 #include "core/base/file.h"
+#include "core/engine/question/resolve.h"
 #include "core/engine/rulechoices.h"
 #include "core/lrp/parametertext.h"
 #include "core/lrp/ruleformulas.h"
 #include "core/lrp/ruleoverride.h"
+#include "views/common/stringlist.h"
 #include "views/run/ruledialog.h"
 #include "views/run/runpanel.h"
 
@@ -208,7 +210,7 @@ void RuleController::change(base::NodeId node)
 
 void RuleController::put(const QString& text)
 {
-    QStringList overrides = m_panel.question().overrides;
+    QStringList overrides = views::stringList(m_panel.question().rules);
     const std::string matcher = matcherOf(text.toStdString());
     overrides.removeIf([&](const QString& one) { return matcherOf(one.toStdString()) == matcher; });
     overrides.prepend(text);
@@ -219,7 +221,7 @@ void RuleController::put(const QString& text)
 
 void RuleController::reset()
 {
-    if (m_panel.question().overrides.isEmpty()) {
+    if (m_panel.question().rules.empty()) {
         emit said(tr("No rule was changed."));
         return;
     }
@@ -233,7 +235,8 @@ base::Result<void> RuleController::saveComposite(const QString& path) const
     if (!m_bound) {
         return base::usageError("rules are those of a model and an input; open a model and run it first");
     }
-    RETRO_TRY(const lrp::Composite composite, engine::resolveComposite(compositeOf(m_panel.question()), *m_bound));
+    const engine::Question asked = engine::completed(m_panel.question(), nullptr);
+    RETRO_TRY(const lrp::Composite composite, engine::resolveComposite(asked.composite, *m_bound));
     return base::writeFile(path.toStdString(), lrp::toJson(composite));
 }
 
@@ -251,23 +254,11 @@ void RuleController::chooseFile()
     }
 }
 
-void putComposite(const std::string& specification, views::Question& question)
+void putComposite(const std::string& specification, engine::Question& question)
 {
-    const lrp::Specification parted = lrp::splitSpecification(specification);
-    question.composite = QString::fromStdString(parted.base);
-    question.overrides.clear();
-    for (const std::string& one : parted.overrides) {
-        question.overrides << QString::fromStdString(one);
-    }
-}
-
-std::string compositeOf(const views::Question& question)
-{
-    lrp::Specification specification{question.composite.toStdString(), {}};
-    for (const QString& one : question.overrides) {
-        specification.overrides.push_back(one.toStdString());
-    }
-    return lrp::joinSpecification(specification);
+    lrp::Specification parted = lrp::splitSpecification(specification);
+    question.composite = std::move(parted.base);
+    question.rules = std::move(parted.overrides);
 }
 
 } // namespace retro::app

@@ -61,8 +61,7 @@ private:
     std::shared_ptr<const lrp::RuleAssignment> m_assigned; // rules of its nodes; null where none are known
 };
 
-/// The base of a composite and the rules put before it, into a question; and back into one text.
-void putComposite(const std::string& specification, views::Question& question);
-[[nodiscard]] std::string compositeOf(const views::Question& question);
+/// The base of a composite and the rules put before it, into a question.
+void putComposite(const std::string& specification, engine::Question& question);
 
 } // namespace retro::app

@@ -3,10 +3,11 @@
 
 #include "app/gui/covercontroller.h"
 #include "app/gui/engineworker.h"
-#include "app/gui/questioncheck.h"
-#include "app/gui/rulecontroller.h"
+#include "core/engine/question/resolve.h"
 #include "core/engine/target.h"
 #include "views/run/runpanel.h"
+
+#include <fmt/format.h>
 
 namespace retro::app
 {
@@ -14,36 +15,16 @@ namespace retro::app
 namespace
 {
 
-/// Whether what the card keeps of two questions is the same: an input or start is of one run only.
-bool keepsTheSame(const views::Question& a, const views::Question& b)
-{
-    return a.target == b.target && a.composite == b.composite && a.overrides == b.overrides &&
-           a.preparation == b.preparation && a.noRewrites == b.noRewrites && a.checkpoints == b.checkpoints &&
-           a.stopsAtCheckpoints == b.stopsAtCheckpoints;
-}
-
-std::vector<std::string> namesOf(const QStringList& list)
-{
-    std::vector<std::string> names;
-    for (const QString& name : list) {
-        names.push_back(name.toStdString());
-    }
-    return names;
-}
-
 bool isSameFile(const engine::LoadedModelPointer& a, const engine::LoadedModelPointer& b)
 {
     return a && b && a->read == b->read;
 }
 
 /// Class `index` of what `target` explains: of the model's output, or of sample 0 of a value that is named.
-QString targetOfClass(const QString& target, std::int64_t index)
+std::string targetOfClass(const std::string& target, std::int64_t index)
 {
-    const auto asked = engine::parseTarget(target.toStdString());
-    if (!asked || !asked->namesValue()) {
-        return QString::number(index);
-    }
-    return QStringLiteral("%1:0,%2").arg(QString::fromStdString(asked->value)).arg(index);
+    const auto asked = engine::parseTarget(target);
+    return asked && asked->namesValue() ? fmt::format("{}:0,{}", asked->value, index) : std::to_string(index);
 }
 
 } // namespace
@@ -83,20 +64,12 @@ void RunController::setModel(engine::LoadedModelPointer model)
 
 ExplainJob RunController::job() const
 {
-    const views::Question question = m_panel.question();
     ExplainJob job;
     job.model = m_model;
-    job.preparation = optionsOf(question.preparation);
-    if (!question.input.isEmpty()) {
-        job.inputs = {question.input.toStdString()};
-        job.cover = m_cover.coverFor(job.inputs);
+    job.question = m_panel.question();
+    if (!job.question.inputs.empty()) {
+        job.cover = m_cover.coverFor(job.question.inputs);
     }
-    job.shapes = namesOf(question.shapes.split(QLatin1Char(' '), Qt::SkipEmptyParts));
-    job.target = question.target.toStdString();
-    job.start = question.start.toStdString();
-    job.composite = compositeOf(question);
-    job.checkpoints = namesOf(question.checkpoints);
-    job.stopsAtCheckpoints = question.stopsAtCheckpoints;
     return job;
 }
 
@@ -104,10 +77,10 @@ void RunController::takeOpened() { m_opened = m_panel.question(); }
 
 ExplainJob RunController::jobOfRun()
 {
-    m_hasChosen = m_hasChosen || !keepsTheSame(m_panel.question(), m_opened);
+    m_hasChosen = m_hasChosen || !engine::keepsTheSame(m_panel.question(), m_opened);
     ExplainJob asked = job();
     asked.isChoice = m_hasChosen;
-    asked.noRewrite = namesOf(m_panel.question().noRewrites);
+    asked.setsRewrites = true;
     return asked;
 }
 
@@ -117,8 +90,8 @@ void RunController::askClass(std::int64_t index)
         emit said(tr("A recorded run answers one question. Open its model to explain another class."));
         return;
     }
-    views::Question question = m_panel.question();
-    question.target = targetOfClass(question.target, index);
+    engine::Question question = m_panel.question();
+    question.targets = {targetOfClass(question.targets.front(), index)};
     m_panel.setQuestion(question);
     emit jobWanted(job());
 }
@@ -129,8 +102,8 @@ void RunController::chooseValue(const QString& value)
         emit said(tr("A recorded run answers one question. Open its model to explain another value."));
         return;
     }
-    views::Question question = m_panel.question();
-    question.target = value;
+    engine::Question question = m_panel.question();
+    question.targets = {value.toStdString()};
     m_panel.setQuestion(question);
     look();
     emit said(tr("The next run explains %1. Press Run.").arg(value));
@@ -152,9 +125,9 @@ void RunController::look()
     if (m_model) {
         emit asked(job());
     }
-    if (m_model && !m_panel.question().input.isEmpty()) {
+    if (m_model && !m_panel.question().inputs.empty()) {
         ExplainJob looked = job();
-        looked.noRewrite = namesOf(m_panel.question().noRewrites);
+        looked.setsRewrites = true;
         m_engine.check(looked);
     }
 }

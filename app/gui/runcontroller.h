@@ -2,7 +2,7 @@
 #pragma once
 
 #include "app/gui/jobs.h"
-#include "views/run/question.h"
+#include "views/run/runfacts.h"
 
 #include <QObject>
 #include <QString>
@@ -57,7 +57,7 @@ private:
     EngineWorker& m_engine;
     CoverController& m_cover;
     engine::LoadedModelPointer m_model;
-    views::Question m_opened;
+    engine::Question m_opened;
     bool m_hasChosen = false; ///< since the model was opened Run has asked something else
 };
 

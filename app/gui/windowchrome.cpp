@@ -84,7 +84,7 @@ void MainWindow::connectOracle()
 {
     m_oracle = new OracleController(m_actions, m_engine, this);
     connect(m_oracle, &OracleController::said, this, &MainWindow::say);
-    connect(m_oracle, &OracleController::asked, this, &MainWindow::takeAsked);
+    connect(m_oracle, &OracleController::asked, this, &MainWindow::awaitJob);
     connect(m_oracle, &OracleController::answered, this, [this](const QString& sentence, bool holds) {
         showStatus();
         if (!holds) {
@@ -98,7 +98,7 @@ void MainWindow::connectOracle()
     });
 }
 
-void MainWindow::takeAsked(quint64 generation)
+void MainWindow::awaitJob(quint64 generation)
 {
     m_generation = generation;
     m_lastError.clear();
@@ -109,7 +109,7 @@ void MainWindow::connectVerification()
 {
     m_verification =
         new VerificationController(m_actions, m_engine, m_engineSpace->verification(), m_engineSpace->graph(), this);
-    connect(m_verification, &VerificationController::asked, this, &MainWindow::takeAsked);
+    connect(m_verification, &VerificationController::asked, this, &MainWindow::awaitJob);
     connect(m_verification, &VerificationController::gradientWanted, this, &MainWindow::post);
     connect(m_verification, &VerificationController::viewWanted, this, [this] {
         showWorkspace(QStringLiteral("engine"));

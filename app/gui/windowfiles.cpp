@@ -7,6 +7,7 @@
 #include "app/gui/shell/problemscontroller.h"
 #include "app/gui/shell/shell.h"
 #include "app/gui/workspaces.h"
+#include "views/common/stringlist.h"
 #include "views/heatmap/heatmapview.h"
 #include "views/notebook/notebookview.h"
 
@@ -58,17 +59,10 @@ void MainWindow::open(const QString& path, const QStringList& inputs, const QStr
     }
     ExplainJob job;
     job.path = path;
-    for (const QString& input : inputs) {
-        job.inputs.push_back(input.toStdString());
-    }
-    if (!options.shapes.isEmpty()) {
-        job.shapes.emplace();
-        for (const QString& shape : options.shapes) {
-            job.shapes->push_back(shape.toStdString());
-        }
-    }
-    job.withoutWeights = options.isGraphOnly;
-    job.composite = composite.toStdString();
+    job.question.inputs = views::textsOf(inputs);
+    job.question.shapes = views::textsOf(options.shapes);
+    job.question.noWeights = options.isGraphOnly;
+    job.question.composite = composite.toStdString();
     post(std::move(job));
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/requestcheck.h"
 
+#include "core/engine/question/combinations.h"
 #include "core/lrp/rules.h"
 
 #include <fmt/format.h>
@@ -15,36 +16,26 @@ using base::Result;
 namespace
 {
 
-Result<void> checkForwarding(const ExplainRequest& request)
+/// What a request asks for, as combinations.h names it.
+std::vector<Asked> asksOf(const ExplainRequest& request)
 {
-    if (!request.forwarding) {
-        return {};
-    }
-    if (request.engine != EngineKind::Promise) {
-        return base::usageError("forward values come in chosen forms to the engine promise alone; leave --engine out",
-                                "--forward");
-    }
-    if (request.save != execute::SavePolicy::Autograd || request.keptByPlan) {
-        return base::usageError("how forward values get to the rules that read them says what is saved; leave --save, "
-                                "--plan, --budget and --strategy out",
-                                "--forward");
-    }
-    if (request.inputsOnly) {
-        return base::usageError("with the relevance of the inputs alone, forward values are let go on the way as it "
-                                "is; leave --inputs-only out",
-                                "--forward");
-    }
-    return {};
-}
-
-Result<void> checkParameters(const ExplainRequest& request)
-{
-    if (request.parameters && (request.inputsOnly || request.stopAtCheckpoints)) {
-        return base::usageError("what parameters carried follows from a whole pass; leave --inputs-only and "
-                                "--stop-at-checkpoints out",
-                                "--parameters");
-    }
-    return {};
+    std::vector<Asked> asks;
+    const auto add = [&asks](bool isAsked, const char* what, const char* option) {
+        if (isAsked) {
+            asks.push_back({what, option});
+        }
+    };
+    add(request.engine == EngineKind::Oracle, "engine=oracle", "--engine oracle");
+    add(request.engine == EngineKind::Compiled, "engine=compiled", "--engine compiled");
+    add(request.save == execute::SavePolicy::All, "save=all", "--save all");
+    add(request.save == execute::SavePolicy::Plan, "planned", "--plan, --budget or --strategy");
+    add(request.forwarding.has_value(), "forwarded", "--forward");
+    add(request.inputsOnly, "inputs-only", "--inputs-only");
+    add(request.parameters, "parameters", "--parameters");
+    add(request.record, "run", "--run");
+    add(!request.checkpoints.empty(), "checkpoint", "--checkpoint");
+    add(request.stopAtCheckpoints, "stop-at-checkpoints", "--stop-at-checkpoints");
+    return asks;
 }
 
 Result<void> checkSaving(const ExplainRequest& request)
@@ -65,19 +56,8 @@ Result<void> checkSaving(const ExplainRequest& request)
 
 Result<void> checkRequest(const ExplainRequest& request)
 {
-    RETRO_CHECK(checkForwarding(request));
-    RETRO_CHECK(checkParameters(request));
-    if (request.record && request.engine != EngineKind::Promise) {
-        const char* engine = request.engine == EngineKind::Oracle ? "the oracle" : "a compiled program";
-        return base::usageError(
-            fmt::format("{} makes no events, so there is nothing to record; use --engine promise with --run", engine));
-    }
-    RETRO_CHECK(checkSaving(request));
-    if (request.stopAtCheckpoints && request.engine == EngineKind::Oracle) {
-        return base::usageError("the oracle makes no visits and cannot stop at checkpoints; use --engine promise",
-                                "--stop-at-checkpoints");
-    }
-    return {};
+    RETRO_CHECK(checkTogether(asksOf(request)));
+    return checkSaving(request);
 }
 
 Result<void> checkTimesInput(const lrp::Composite& composite, std::span<const trace::NodeRule> rules,

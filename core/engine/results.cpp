@@ -240,21 +240,17 @@ void addAskedFor(const ExplainRequest& request, const ExplainResult& result, ord
     }
 }
 
-/// The question that was asked; without one, that of the request at present.
-Question orOf(const LoadedModel& model, const ExplainRequest& request, const Question& asked)
-{
-    return asked.hash.empty() ? Question{questionOf(model, request), asked.sources} : asked;
-}
-
 } // namespace
 
 ordered_json summaryJson(const LoadedModel& model, const ExplainRequest& request, const ExplainResult& result,
-                         const Question& asked)
+                         const ResultKey& asked)
 {
     ordered_json summary;
     summary["format"] = "retrograde-summary/1";
     summary["model"] = model.name;
-    addQuestion(orOf(model, request, asked), summary);
+    if (!asked.hash.empty()) {
+        addKey(asked, summary);
+    }
     summary["target"] = targetJson(model, result);
     summary["start"] = nameOf(request.start);
     summary["composite"] = result.composite.name;
@@ -308,7 +304,7 @@ ordered_json summaryJson(const LoadedModel& model, const ExplainRequest& request
 
 base::Result<void> writeExplanation(const std::filesystem::path& folder, const LoadedModel& model,
                                     const ExplainRequest& request, const ExplainResult& result,
-                                    const std::vector<OpenedFused>& opened, const Question& asked)
+                                    const std::vector<OpenedFused>& opened, const ResultKey& asked)
 {
     const std::filesystem::path relevance = folder / "relevance";
     RETRO_CHECK(base::makeFolder(relevance));

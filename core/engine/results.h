@@ -3,7 +3,7 @@
 
 #include "core/engine/explain.h"
 #include "core/engine/openfused.h"
-#include "core/engine/question.h"
+#include "core/engine/resultkey.h"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -18,10 +18,9 @@ namespace retro::engine
 /// gets "~2" (or the next number that no other has), in value order. By ValueId, without extension.
 [[nodiscard]] std::vector<std::string> fileNames(const graph::Graph& graph);
 
-/// summary.json of a relevance pass (docs/cli.md). Its `question` is what was asked before the pass; without one, that
-/// of the request at present.
+/// summary.json of a relevance pass (docs/cli.md), with the key of the question that was asked, if there is one.
 [[nodiscard]] nlohmann::ordered_json summaryJson(const LoadedModel& model, const ExplainRequest& request,
-                                                 const ExplainResult& result, const Question& asked = {});
+                                                 const ExplainResult& result, const ResultKey& asked = {});
 
 /// Writes `folder`/relevance/<value>.npy for every value that relevance reached, and for the
 /// parameters that got some where they were asked for, `folder`/opened/<node>/<value>.npy for
@@ -30,6 +29,6 @@ namespace retro::engine
 [[nodiscard]] base::Result<void> writeExplanation(const std::filesystem::path& folder, const LoadedModel& model,
                                                   const ExplainRequest& request, const ExplainResult& result,
                                                   const std::vector<OpenedFused>& opened = {},
-                                                  const Question& asked = {});
+                                                  const ResultKey& asked = {});
 
 } // namespace retro::engine

@@ -3,6 +3,7 @@
 
 #include "core/engine/inputfacts.h"
 #include "core/engine/plan/planevents.h"
+#include "core/engine/question/fields.h"
 #include "core/trace/gradientrun.h"
 
 namespace retro::engine
@@ -67,11 +68,12 @@ void fillFacts(trace::RunFacts& facts, const FactSources& from)
     const auto& [model, request, result, save] = from;
     facts.kind = "explain";
     facts.modelName = model.name;
-    facts.composite = result.composite.name;
-    facts.engine = "promise";
+    Question question;
+    question.composite = result.composite.name;
+    question.start = nameOf(request.start);
+    keepQuestion(question, facts);
     facts.save = save;
     facts.precision = std::string(tensor::nameOf(execute::dtypeOf(request.precision)));
-    facts.start = nameOf(request.start);
     facts.targetValue = result.target.value;
     facts.targetIndex = result.target.index;
     facts.targetLogit = result.target.logit;

@@ -45,6 +45,8 @@ const std::map<std::string, Names> kMayUse{
     {"views/common", {"core/trace", "core/layout", "core/formats"}},
     // Types of results, beside views/common.
     {"views/plan", {"core/schedule"}},
+    // The question that a person asks, and the table of its fields; see onlyAppCallsTheEngine.
+    {"views/run", {"core/engine"}},
 };
 
 /// Every view folder may use views/common and nothing else of views.
@@ -198,7 +200,10 @@ private slots:
     {
         for (const fs::path& path : sourcesUnder(m_root / "views")) {
             for (const Include& include : includesOf(path)) {
-                QVERIFY2(!include.text.starts_with("core/engine"),
+                const bool isQuestion = (include.text == "core/engine/question/question.h" ||
+                                         include.text == "core/engine/question/fields.h") &&
+                                        path.string().find("/views/run/") != std::string::npos;
+                QVERIFY2(isQuestion || !include.text.starts_with("core/engine"),
                          (path.string() + " includes " + include.text).c_str());
             }
         }

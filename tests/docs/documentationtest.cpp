@@ -4,12 +4,17 @@
 
 #include "app/gui/mainwindow.h"
 #include "app/gui/workspace.h"
+#include "core/engine/question/combinations.h"
+#include "core/engine/question/fields.h"
 
 #include <QDir>
 #include <QDirIterator>
 #include <QDockWidget>
 #include <QImage>
 #include <QRegularExpression>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 using namespace retro;
 
@@ -139,6 +144,36 @@ private slots:
             }
         }
         QVERIFY2(faults.isEmpty(), qPrintable(faults.join(QLatin1Char('\n'))));
+    }
+
+    void theListOfOptionsIsThatOfTheTable()
+    {
+        QString wanted;
+        for (const engine::QuestionField& field : engine::questionFields()) {
+            std::vector<std::string_view> verbs;
+            for (const engine::VerbName& one : engine::verbNames()) {
+                if ((field.verbs & one.verb) != 0) {
+                    verbs.push_back(one.name);
+                }
+            }
+            if (!verbs.empty()) {
+                wanted += QString::fromStdString(
+                    fmt::format("- `--{}` ({}): {}\n", field.name, fmt::join(verbs, ", "), field.help));
+            }
+        }
+        const QString page = textOf(kRoot + QStringLiteral("/docs/cli.md"));
+        QVERIFY2(page.simplified().contains(wanted.simplified()), qPrintable(wanted));
+    }
+
+    void whatExcludesWhatIsThatOfTheTable()
+    {
+        QString wanted;
+        for (const engine::Exclusion& pair : engine::exclusions()) {
+            wanted += QString::fromStdString(
+                fmt::format("- {} with {}: {}\n", engine::wordsOf(pair.one), engine::wordsOf(pair.other), pair.reason));
+        }
+        const QString page = textOf(kRoot + QStringLiteral("/docs/cli.md"));
+        QVERIFY2(page.simplified().contains(wanted.simplified()), qPrintable(wanted));
     }
 
     void everyViewHasAPageWithItsPicture()

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/run/preparation.h"
 
+#include "core/engine/question/fields.h"
+
 #include <QLocale>
 #include <QRegularExpression>
 
@@ -32,6 +34,35 @@ bool isAll(const std::vector<double>& numbers, double value)
 }
 
 } // namespace
+
+void setPreparation(const Preparation& preparation, engine::Question& question)
+{
+    question.layout = preparation.layout.toStdString();
+    question.channels = preparation.channels.toStdString();
+    question.scale = engine::writtenNumbers(std::array{preparation.low, preparation.high});
+    question.mean = engine::writtenNumbers(preparation.mean);
+    question.deviation = engine::writtenNumbers(preparation.deviation);
+}
+
+Preparation preparationOf(const engine::Question& question, Preparation usual)
+{
+    const auto take = [](const std::string& text, QString& to) {
+        to = text.empty() ? to : QString::fromStdString(text);
+    };
+    const auto takeNumbers = [](const std::vector<std::string>& texts, std::vector<double>& to) {
+        const auto numbers = engine::readNumbers(texts);
+        to = texts.empty() || !numbers ? to : *numbers;
+    };
+    take(question.layout, usual.layout);
+    take(question.channels, usual.channels);
+    std::vector<double> scale{usual.low, usual.high};
+    takeNumbers(question.scale, scale);
+    usual.low = scale.front();
+    usual.high = scale.back();
+    takeNumbers(question.mean, usual.mean);
+    takeNumbers(question.deviation, usual.deviation);
+    return usual;
+}
 
 Normalisation normalisationOf(const Preparation& preparation)
 {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/engine/question/question.h"
+
 #include <QString>
 #include <QStringList>
 
@@ -21,6 +23,11 @@ struct Preparation
     std::vector<double> deviation; ///< none, one, or one per channel; above 0
     bool operator==(const Preparation&) const = default;
 };
+
+/// Writes a preparation into the fields of a question.
+void setPreparation(const Preparation& preparation, engine::Question& question);
+/// The preparation of a question that says all of it; what it does not say is as in `usual`.
+[[nodiscard]] Preparation preparationOf(const engine::Question& question, Preparation usual);
 
 /// Presets of mean and deviation.
 enum class Normalisation {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "views/run/question.h"
+#include "views/run/runfacts.h"
 
 #include <QWidget>
 

@@ -7,6 +7,7 @@
 #include "views/common/style.h"
 #include "views/common/theme.h"
 #include "views/run/checkpointfields.h"
+#include "views/run/fieldcontrol.h"
 #include "views/run/overridefields.h"
 #include "views/run/preparationfields.h"
 #include "views/run/rewritefields.h"
@@ -149,7 +150,7 @@ void RunPanel::addQuestion(QGridLayout& grid)
     m_input = new QComboBox(this);
     m_openInput = makeOpenButton(tr("Choose a picture, an .npy or a .txt file"));
     m_fields.push_back({m_openInput, m_openInput->toolTip()});
-    m_inputName = addField(grid, tr("Data"), *m_input, tr("What the model is given"), m_openInput);
+    m_inputName = addField(grid, engine::questionField("input"), *m_input, m_openInput);
     connect(m_openInput, &QToolButton::clicked, this, &RunPanel::openInputRequested);
     connect(m_input, &QComboBox::activated, this, &RunPanel::questionChanged);
     addShape(grid);
@@ -158,7 +159,7 @@ void RunPanel::addQuestion(QGridLayout& grid)
     connect(m_preparation, &PreparationFields::changed, this, &RunPanel::takePreparation);
     addSection(grid, tr("Question"));
     m_target = new QComboBox(this);
-    addField(grid, tr("Target"), *m_target, tr("The class whose score is explained, or any value of the model"));
+    addField(grid, engine::questionField("target"), *m_target);
     m_value = new QLineEdit(this);
     m_value->setObjectName(QStringLiteral("value"));
     m_value->setAccessibleName(tr("Value to explain"));
@@ -168,23 +169,32 @@ void RunPanel::addQuestion(QGridLayout& grid)
     grid.addWidget(m_value, grid.rowCount(), 1, 1, 2);
     connect(m_target, &QComboBox::activated, this, &RunPanel::takeTarget);
     connect(m_value, &QLineEdit::editingFinished, this, &RunPanel::questionChanged);
-    m_start = new QComboBox(this);
-    m_start->addItem(tr("class score (logit)"), QStringLiteral("logit"));
-    m_start->addItem(tr("one"), QStringLiteral("one"));
-    m_start->addItem(tr("against the others"), QStringLiteral("contrastive"));
-    m_start->addItem(tr("the whole output"), QStringLiteral("all"));
-    addField(grid, tr("Start"), *m_start, tr("The relevance that the target starts with"));
+    addTableFields(grid);
+}
+
+void RunPanel::addTableFields(QGridLayout& grid)
+{
+    // These have controls of their own, which know the model.
+    static const QStringList kOwn{QStringLiteral("input"), QStringLiteral("shape"), QStringLiteral("target"),
+                                  QStringLiteral("composite")};
+    for (const engine::QuestionField& field : engine::questionFields()) {
+        if (!field.title.empty() && !kOwn.contains(text(field.name))) {
+            QWidget* widget = makeControl(field, *this, [this] { emit questionChanged(); });
+            addField(grid, field, *widget);
+            m_tableFields.push_back({&field, widget});
+        }
+    }
 }
 
 void RunPanel::addShape(QGridLayout& grid)
 {
-    m_shapeName = new ElidedLabel(tr("Shape"), Role::Text2, fonts::label(), this);
+    const engine::QuestionField& asked = engine::questionField("shape");
+    m_shapeName = new ElidedLabel(translated(asked.title), Role::Text2, fonts::label(), this);
     m_shapeName->setMinimumWidth(m_shapeName->sizeHint().width());
     m_shape = new QLineEdit(this);
     m_shape->setObjectName(QStringLiteral("shape"));
     m_shape->setAccessibleName(tr("Shape of the input"));
-    m_shape->setToolTip(tr("Extents of axes that the model leaves free: 1x3x48x192; of several inputs NAME=1x3x48x192 "
-                           "each. ? leaves an axis as it is"));
+    m_shape->setToolTip(translated(asked.tip));
     m_shapeName->setBuddy(m_shape);
     const int row = grid.rowCount();
     grid.addWidget(m_shapeName, row, 0);
@@ -199,7 +209,7 @@ void RunPanel::addRules(QGridLayout& grid)
     for (const QString& composite : composites()) {
         m_composite->addItem(compositeTitle(composite), composite);
     }
-    prepare(*m_composite, tr("Rules"), tr("Which rule each layer follows"));
+    prepare(*m_composite, engine::questionField("composite"));
     grid.addWidget(m_composite, grid.rowCount(), 0, 1, 3);
     connect(m_composite, &QComboBox::currentIndexChanged, this, [this] {
         if (m_rules != nullptr) {
@@ -269,12 +279,12 @@ void RunPanel::addSection(QGridLayout& grid, const QString& title)
     grid.addWidget(label, grid.rowCount(), 0, 1, 3);
 }
 
-QLabel* RunPanel::addField(QGridLayout& grid, const QString& name, QComboBox& field, const QString& tip, QWidget* extra)
+QLabel* RunPanel::addField(QGridLayout& grid, const engine::QuestionField& asked, QWidget& field, QWidget* extra)
 {
-    auto* label = new ElidedLabel(name, Role::Text2, fonts::label(), this);
+    auto* label = new ElidedLabel(translated(asked.title), Role::Text2, fonts::label(), this);
     label->setMinimumWidth(label->sizeHint().width());
     label->setBuddy(&field);
-    prepare(field, name, tip);
+    prepare(field, asked);
     const int row = grid.rowCount();
     grid.addWidget(label, row, 0);
     grid.addWidget(&field, row, 1, 1, extra == nullptr ? 2 : 1);
@@ -284,13 +294,15 @@ QLabel* RunPanel::addField(QGridLayout& grid, const QString& name, QComboBox& fi
     return label;
 }
 
-void RunPanel::prepare(QComboBox& box, const QString& name, const QString& tip)
+void RunPanel::prepare(QWidget& field, const engine::QuestionField& asked)
 {
-    box.setAccessibleName(name);
-    // Its texts may be longer than the panel is wide.
-    box.setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-    box.setMinimumContentsLength(kLeastCharacters);
-    m_fields.push_back({&box, tip});
+    field.setAccessibleName(translated(asked.title));
+    if (auto* box = qobject_cast<QComboBox*>(&field)) {
+        // Its texts may be longer than the panel is wide.
+        box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+        box->setMinimumContentsLength(kLeastCharacters);
+    }
+    m_fields.push_back({&field, translated(asked.tip)});
 }
 
 QToolButton* RunPanel::makeOpenButton(const QString& tip)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "views/run/question.h"
+#include "core/engine/question/fields.h"
+#include "views/run/runfacts.h"
 
 #include <QWidget>
 
@@ -39,8 +40,8 @@ public:
     /// Another model: fills the choices and keeps what still fits.
     void setModel(const ModelFacts& facts);
     /// What the run on screen was asked with.
-    void setQuestion(const Question& question);
-    [[nodiscard]] Question question() const;
+    void setQuestion(const engine::Question& question);
+    [[nodiscard]] engine::Question question() const;
     /// The next run takes the relevance of that value when it is final, or no longer. Says checkpointsChanged().
     void setCheckpoint(const QString& value, bool isOn);
     /// Rules that stand before the composite's, without saying overridesChanged().
@@ -100,19 +101,26 @@ private:
         QWidget* widget;
         QString tip;
     };
+    /// A control that is made from the table of the question alone.
+    struct TableField
+    {
+        const engine::QuestionField* field;
+        QWidget* widget;
+    };
 
     void addModel(QGridLayout& grid);
     void addQuestion(QGridLayout& grid);
     void addRules(QGridLayout& grid);
     void addSection(QGridLayout& grid, const QString& title);
-    QLabel* addField(QGridLayout& grid, const QString& name, QComboBox& field, const QString& tip,
-                     QWidget* extra = nullptr);
-    void prepare(QComboBox& box, const QString& name, const QString& tip);
+    /// Title and tip are those of the question's field.
+    QLabel* addField(QGridLayout& grid, const engine::QuestionField& asked, QWidget& field, QWidget* extra = nullptr);
+    void addTableFields(QGridLayout& grid);
+    void prepare(QWidget& field, const engine::QuestionField& asked);
     [[nodiscard]] QToolButton* makeOpenButton(const QString& tip);
     [[nodiscard]] QLayout* makeThumbnails();
     [[nodiscard]] QLayout* makeFoot();
     void showModel(const ModelFacts& facts);
-    void takeCheckpoints(const ModelFacts& facts, const Question& before);
+    void takeCheckpoints(const ModelFacts& facts, const engine::Question& before);
     void setValueNames(const QStringList& names);
     void chooseTarget(const QString& target);
     void takeTarget();
@@ -134,7 +142,6 @@ private:
     QLabel* m_inputName = nullptr;
     QComboBox* m_input = nullptr;
     QComboBox* m_target = nullptr;
-    QComboBox* m_start = nullptr;
     QComboBox* m_composite = nullptr;
     QToolButton* m_changeModel = nullptr;
     QToolButton* m_openInput = nullptr;
@@ -142,6 +149,7 @@ private:
     QPushButton* m_run = nullptr;
     std::vector<ThumbnailButton*> m_thumbnails;
     std::vector<Field> m_fields;
+    std::vector<TableField> m_tableFields;
     PreparationFields* m_preparation = nullptr;
     RuleFields* m_rules = nullptr;
     OverrideFields* m_overrides = nullptr;

@@ -4,8 +4,10 @@
 
 #include "views/common/fonts.h"
 #include "views/common/heatmapimage.h"
+#include "views/common/stringlist.h"
 #include "views/common/theme.h"
 #include "views/run/checkpointfields.h"
+#include "views/run/fieldcontrol.h"
 #include "views/run/overridefields.h"
 #include "views/run/preparationfields.h"
 #include "views/run/rewritefields.h"
@@ -65,6 +67,26 @@ QString summaryOf(const ModelFacts& facts)
     return facts.summary.isEmpty() ? recorded : facts.summary + QLatin1Char('\n') + recorded;
 }
 
+QString first(const std::vector<std::string>& texts) { return texts.empty() ? QString() : text(texts.front()); }
+
+/// Rewrites as RewriteFields has them: an optional one that is on stands behind a +.
+QStringList rewritesOf(const engine::Question& question)
+{
+    QStringList names = stringList(question.noRewrite);
+    for (const QString& name : stringList(question.rewrite)) {
+        names << QLatin1Char('+') + name;
+    }
+    return names;
+}
+
+void setRewrites(const QStringList& names, engine::Question& question)
+{
+    for (const QString& name : names) {
+        const bool isOn = name.startsWith(QLatin1Char('+'));
+        (isOn ? question.rewrite : question.noRewrite).push_back(name.mid(isOn ? 1 : 0).toStdString());
+    }
+}
+
 /// The value that a target names: what stands before its last colon.
 QString valueOf(const QString& target) { return target.section(QLatin1Char(':'), 0, 0); }
 
@@ -96,7 +118,8 @@ void RunPanel::showModel(const ModelFacts& facts)
 
 void RunPanel::setModel(const ModelFacts& facts)
 {
-    const Question before = question();
+    const engine::Question before = question();
+    const QString beforeTarget = first(before.targets);
     const bool isOpen = !facts.name.isEmpty() && !facts.isRecorded;
     showModel(facts);
     const QString inputName = facts.takesPictures ? tr("Picture") : tr("Data");
@@ -119,10 +142,10 @@ void RunPanel::setModel(const ModelFacts& facts)
     m_follow->setVisible(facts.takesPictures); // only pictures are painted on
     m_preparation->setEnabled(isOpen);
     m_rewrites->setRewrites(facts.rewrites);
-    choose(*m_input, before.input);
+    choose(*m_input, first(before.inputs));
     takeShapes(facts);
-    const bool isKept = m_target->findData(before.target) >= 0 || facts.values.contains(valueOf(before.target));
-    chooseTarget(isKept ? before.target : QStringLiteral("argmax"));
+    const bool isKept = m_target->findData(beforeTarget) >= 0 || facts.values.contains(valueOf(beforeTarget));
+    chooseTarget(isKept ? beforeTarget : QStringLiteral("argmax"));
     for (const Field& field : m_fields) {
         field.widget->setEnabled(m_modelRefusal.isEmpty());
         field.widget->setToolTip(m_modelRefusal.isEmpty() ? field.tip : m_modelRefusal);
@@ -142,14 +165,14 @@ void RunPanel::takeShapes(const ModelFacts& facts)
     m_shape->setVisible(!facts.shapeHint.isEmpty());
 }
 
-void RunPanel::takeCheckpoints(const ModelFacts& facts, const Question& before)
+void RunPanel::takeCheckpoints(const ModelFacts& facts, const engine::Question& before)
 {
     const bool isSame = facts.name == m_modelName;
     m_modelName = facts.name;
-    m_overrides->setOverrides(isSame ? before.overrides : QStringList());
-    QStringList values = isSame ? before.checkpoints : facts.checkpoints;
+    m_overrides->setOverrides(isSame ? stringList(before.rules) : QStringList());
+    QStringList values = isSame ? stringList(before.checkpoints) : facts.checkpoints;
     values.removeIf([&](const QString& value) { return !facts.values.contains(value); });
-    m_checkpoints->setCheckpoints(values, isSame ? before.stopsAtCheckpoints : facts.stopsAtCheckpoints);
+    m_checkpoints->setCheckpoints(values, isSame ? before.stopAtCheckpoints : facts.stopsAtCheckpoints);
     emit checkpointsChanged(values);
 }
 
@@ -269,41 +292,57 @@ void RunPanel::showRunButton()
     m_run->setToolTip(m_isRunning ? tr("Stop this run (Esc)") : ready);
 }
 
-void RunPanel::setQuestion(const Question& question)
+void RunPanel::setQuestion(const engine::Question& question)
 {
-    if (m_input->findData(question.input) < 0 && !question.input.isEmpty()) {
-        m_input->addItem(question.input.section(QLatin1Char('/'), -1), question.input);
+    const QString input = first(question.inputs);
+    if (m_input->findData(input) < 0 && !input.isEmpty()) {
+        m_input->addItem(input.section(QLatin1Char('/'), -1), input);
     }
-    choose(*m_input, question.input);
-    chooseTarget(question.target);
-    choose(*m_start, question.start);
-    const QString base = baseOf(question.composite);
+    choose(*m_input, input);
+    chooseTarget(first(question.targets));
+    for (const TableField& one : m_tableFields) {
+        showTexts(engine::textsOf(*one.field, question), *one.widget);
+    }
+    const QString composite = text(question.composite);
+    const QString base = baseOf(composite);
     if (m_composite->findData(base) < 0 && !base.isEmpty()) {
         m_composite->addItem(base, base);
     }
     choose(*m_composite, base);
-    m_rules->setSpecification(question.composite);
-    setOverrides(question.overrides);
-    m_rewrites->setOff(question.noRewrites);
-    m_shape->setText(question.shapes);
-    if (question.checkpoints != m_checkpoints->checkpoints() ||
-        question.stopsAtCheckpoints != m_checkpoints->stopsThere()) {
-        m_checkpoints->setCheckpoints(question.checkpoints, question.stopsAtCheckpoints);
-        emit checkpointsChanged(question.checkpoints);
+    m_rules->setSpecification(composite);
+    setOverrides(stringList(question.rules));
+    m_rewrites->setOff(rewritesOf(question));
+    m_shape->setText(stringList(question.shapes).join(QLatin1Char(' ')));
+    const QStringList checkpoints = stringList(question.checkpoints);
+    if (checkpoints != m_checkpoints->checkpoints() || question.stopAtCheckpoints != m_checkpoints->stopsThere()) {
+        m_checkpoints->setCheckpoints(checkpoints, question.stopAtCheckpoints);
+        emit checkpointsChanged(checkpoints);
     }
-    if (question.preparation != m_preparation->preparation()) {
-        m_preparation->setPreparation(question.preparation);
+    const Preparation preparation = preparationOf(question, m_preparation->preparation());
+    if (preparation != m_preparation->preparation()) {
+        m_preparation->setPreparation(preparation);
     }
 }
 
-Question RunPanel::question() const
+engine::Question RunPanel::question() const
 {
+    engine::Question question;
+    if (const QString input = m_input->currentData().toString(); !input.isEmpty()) {
+        question.inputs = {input.toStdString()};
+    }
     const QString target = m_target->currentData().toString();
-    return {m_input->currentData().toString(), target == kAnyValue ? m_value->text().trimmed() : target,
-            m_start->currentData().toString(), m_rules->specification(),
-            m_preparation->preparation(),      m_rewrites->off(),
-            m_checkpoints->checkpoints(),      m_checkpoints->stopsThere(),
-            m_overrides->overrides(),          m_shape->text().simplified()};
+    question.targets = {(target == kAnyValue ? m_value->text().trimmed() : target).toStdString()};
+    for (const TableField& one : m_tableFields) {
+        engine::setTexts(*one.field, textsIn(*one.widget), question);
+    }
+    question.composite = m_rules->specification().toStdString();
+    question.rules = textsOf(m_overrides->overrides());
+    setPreparation(m_preparation->preparation(), question);
+    setRewrites(m_rewrites->off(), question);
+    question.checkpoints = textsOf(m_checkpoints->checkpoints());
+    question.stopAtCheckpoints = m_checkpoints->stopsThere();
+    question.shapes = textsOf(m_shape->text().split(QLatin1Char(' '), Qt::SkipEmptyParts));
+    return question;
 }
 
 void RunPanel::setThumbnails(const std::vector<CompositeThumbnail>& thumbnails, const QString& current)

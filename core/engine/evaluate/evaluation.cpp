@@ -3,7 +3,6 @@
 
 #include "core/base/csvfield.h"
 #include "core/base/hash.h"
-#include "core/engine/question.h"
 #include "core/engine/stopwatch.h"
 
 #include <fmt/format.h>
@@ -187,10 +186,10 @@ Result<Evaluation> evaluate(const LoadedModelPointer& model, const ExplainReques
     return evaluation;
 }
 
-std::string questionOf(const LoadedModel& model, const ExplainRequest& question, const EvaluationOptions& options)
+std::string hashWith(const std::string& result, const EvaluationOptions& options)
 {
     base::Hasher hash;
-    hash.text(questionOf(model, question));
+    hash.text(result);
     hash.number(options.methods.size());
     for (const std::string& method : options.methods) {
         hash.text(method);

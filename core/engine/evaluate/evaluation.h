@@ -65,9 +65,8 @@ using NamedProgress = std::function<void(const std::string&, std::size_t, std::s
                                                 const EvaluationOptions& options, std::stop_token stop = {},
                                                 const NamedProgress& progress = {});
 
-/// Hash of what is asked, but for the data of its inputs: evaluation.json has it as `question`.
-[[nodiscard]] std::string questionOf(const LoadedModel& model, const ExplainRequest& question,
-                                     const EvaluationOptions& options);
+/// The hash of a question (resultHash()) together with what is measured: evaluation.json has it as `question`.
+[[nodiscard]] std::string hashWith(const std::string& result, const EvaluationOptions& options);
 /// evaluation.json (docs/cli.md).
 [[nodiscard]] nlohmann::ordered_json toJson(const Evaluation& evaluation);
 /// One row per point of every curve: method, curve, removed, score.

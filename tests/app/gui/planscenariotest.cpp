@@ -272,7 +272,7 @@ private slots:
                    window.plan().measured().size() == window.plan().plan()->plan().steps.size();
         };
         auto& panel = *window.findChild<views::RunPanel*>();
-        QVERIFY2(runs(qPrintable(panel.question().target)), qPrintable(window.lastError()));
+        QVERIFY2(runs(panel.question().targets.front().c_str()), qPrintable(window.lastError()));
         press(window, "run.oracle");
         QVERIFY(settles(window));
         QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
@@ -280,8 +280,8 @@ private slots:
                                  kPatience);
 
         const views::PlanSubjectPointer before = window.plan().subject();
-        views::Question question = panel.question();
-        question.target = QStringLiteral("scores:0,2,12,8");
+        engine::Question question = panel.question();
+        question.targets = {"scores:0,2,12,8"};
         panel.setQuestion(question);
         emit panel.questionChanged();
         QTRY_VERIFY_WITH_TIMEOUT(window.plan().subject() && window.plan().subject() != before, kPatience);
@@ -291,7 +291,7 @@ private slots:
         // Another element of the same value has the same plan: nothing changes on screen.
         const views::ShownPlanPointer shown = window.plan().plan();
         question = panel.question();
-        question.target = QStringLiteral("scores:0,1,3,4");
+        question.targets = {"scores:0,1,3,4"};
         panel.setQuestion(question);
         emit panel.questionChanged();
         QVERIFY(settles(window));

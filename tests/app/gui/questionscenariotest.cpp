@@ -143,7 +143,7 @@ private slots:
         QVERIFY(settles(window));
         window.flush();
         QCOMPARE(window.model().run().facts.targetIndex.front(), second.index);
-        QCOMPARE(panelOf(window).question().target, QString::number(second.index));
+        QCOMPARE(panelOf(window).question().targets.front(), std::to_string(second.index));
         const auto boxes = panelOf(window).findChildren<QComboBox*>();
         const QString predicted = QStringLiteral("predicted: ") + pane->answer().best[0].name;
         QVERIFY(std::any_of(boxes.begin(), boxes.end(),
@@ -256,7 +256,7 @@ private slots:
         QVERIFY(settles(window));
         QVERIFY(says(window, {"Recorded run"}));
         QVERIFY(says(window, {"clever-hans.onnx", "Open the model to ask again"}));
-        QCOMPARE(panelOf(window).question().composite, QStringLiteral("epsilon_plus"));
+        QCOMPARE(panelOf(window).question().composite, std::string("epsilon_plus"));
         QVERIFY(!says(window, {"No model is open"}));
         QVERIFY(!runButton(window).isEnabled());
         QVERIFY(runButton(window).toolTip().contains("recorded run"));
@@ -366,7 +366,7 @@ private slots:
         app::ExplainJob job;
         job.path = path;
         job.model = *model;
-        job.inputs = {"zeros"};
+        job.question.inputs = {"zeros"};
         app::EngineWorker worker;
         const QSignalSpy checked(&worker, &app::EngineWorker::checked);
         const QSignalSpy finished(&worker, &app::EngineWorker::finished);
@@ -395,8 +395,8 @@ private slots:
         QVERIFY(settles(window));
         choose(window, "Data", "zeros");
         QTRY_VERIFY_WITH_TIMEOUT(runButton(window).isEnabled(), 30'000);
-        views::Question question = panelOf(window).question();
-        question.composite = rules;
+        engine::Question question = panelOf(window).question();
+        question.composite = rules.toStdString();
         panelOf(window).setQuestion(question);
         choose(window, "Rules", rules);
         QTRY_VERIFY_WITH_TIMEOUT(!runButton(window).isEnabled(), 30'000);

@@ -178,7 +178,7 @@ private slots:
         stage.window.open(stage.folder.filePath("layers.onnx"), {stage.folder.filePath("x.npy")});
         QVERIFY(stage.settles()); // opened again, it is as it was chosen
         QVERIFY(stage.node("fc1_bias"));
-        QCOMPARE(stage.panel().question().noRewrites, QStringList{"fuse-linear"});
+        QCOMPARE(stage.panel().question().noRewrite, std::vector<std::string>{"fuse-linear"});
         stage.line("Fuse linear layers").setCheckState(0, Qt::Checked);
         stage.window.actions().at("run.start").trigger();
         QVERIFY(stage.settles());
@@ -194,7 +194,7 @@ private slots:
         emit stage.panel().askRequested(); // a small heatmap
         QVERIFY(stage.settles());
         QVERIFY(!stage.node("fc1_bias"));
-        QCOMPARE(stage.panel().question().noRewrites, QStringList{"fuse-linear"});
+        QCOMPARE(stage.panel().question().noRewrite, std::vector<std::string>{"fuse-linear"});
     }
 
     void aFusedNodeIsOpenedAndClosed()

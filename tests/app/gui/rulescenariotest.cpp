@@ -292,7 +292,7 @@ private slots:
         stage.window.actions().at(QStringLiteral("run.resetrules")).trigger();
         QVERIFY(stage.settles());
         QVERIFY(stage.ruleOf(node).startsWith(QLatin1String("z-plus")));
-        QVERIFY(stage.panel().question().overrides.isEmpty());
+        QVERIFY(stage.panel().question().rules.empty());
     }
 
     // Relevance that another tool left by value name is compared with the run on screen, and again with the next one.

@@ -197,7 +197,7 @@ private slots:
         QVERIFY(opens(window, "file.sample.segment"));
         QCOMPARE(window.model().run().facts.targetIndex.front(), std::int64_t{2});
         QCOMPARE(window.model().className(2), QStringLiteral("house"));
-        QCOMPARE(window.findChild<views::RunPanel*>()->question().target, QStringLiteral("2"));
+        QCOMPARE(window.findChild<views::RunPanel*>()->question().targets.front(), std::string("2"));
         QVERIFY(heatmapOf(window).content().isPicture);
     }
 

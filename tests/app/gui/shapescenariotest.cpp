@@ -77,8 +77,8 @@ private slots:
         auto* field = panel.findChild<QLineEdit*>(QStringLiteral("shape"));
         QVERIFY(field != nullptr && field->isVisible());
         QCOMPARE(field->placeholderText(), QStringLiteral("N×3×?×?"));
-        views::Question question = panel.question();
-        question.input = QStringLiteral("random:1");
+        engine::Question question = panel.question();
+        question.inputs = {"random:1"};
         panel.setQuestion(question);
 
         const auto runsWith = [&](const char* shape) {

@@ -62,6 +62,7 @@ QString errorOf(const engine::LoadedModel& model, const engine::ExplainRequest& 
     }
     engine::ExplainRequest alone = request; // says the same, though it has let go what the words are made of
     alone.inputsOnly = true;
+    alone.engine = engine::EngineKind::Promise;
     const auto again = engine::explain(model, alone);
     const bool isSame = !again.ok() && again.error().text() == result.error().text();
     return isSame ? QString::fromStdString(result.error().text()) : QStringLiteral("another error");

@@ -22,6 +22,18 @@ inline views::ModelFacts makeFacts()
     return facts;
 }
 
+/// A question as the panel asks it of that model.
+inline engine::Question asked(const char* input, const char* target, const char* start, const char* composite)
+{
+    engine::Question question;
+    question.inputs = {input};
+    question.targets = {target};
+    question.start = start;
+    question.composite = composite;
+    views::setPreparation(views::Preparation(), question);
+    return question;
+}
+
 /// 24 × 24, positive in one corner only.
 inline tensor::Tensor makeRelevance()
 {
@@ -44,8 +56,7 @@ inline std::unique_ptr<views::RunPanel> makeReadyPanel()
 {
     auto panel = std::make_unique<views::RunPanel>();
     panel->setModel(makeFacts());
-    panel->setQuestion({QStringLiteral("samples/jug-tagged.png"), QStringLiteral("argmax"), QStringLiteral("logit"),
-                        QStringLiteral("epsilon_plus")});
+    panel->setQuestion(asked("samples/jug-tagged.png", "argmax", "logit", "epsilon_plus"));
     panel->setThumbnails(makeThumbnails(), QStringLiteral("epsilon_plus"));
     return panel;
 }

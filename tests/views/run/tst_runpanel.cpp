@@ -24,6 +24,7 @@
 
 using namespace retro;
 using namespace retro::views;
+using retro::tests::asked;
 using retro::tests::makeFacts;
 using retro::tests::makeReadyPanel;
 using retro::tests::makeRelevance;
@@ -31,6 +32,8 @@ using retro::tests::makeThumbnails;
 
 namespace
 {
+
+using Texts = std::vector<std::string>;
 
 QComboBox* field(const QWidget& panel, const char* name)
 {
@@ -105,7 +108,7 @@ private slots:
         QCOMPARE(target->itemText(0), QStringLiteral("predicted class"));
         panel->setPredicted(QStringLiteral("mug"));
         QCOMPARE(target->itemText(0), QStringLiteral("predicted: mug"));
-        QCOMPARE(panel->question().target, QStringLiteral("argmax"));
+        QCOMPARE(panel->question().targets, Texts{"argmax"});
         panel->setModel(makeFacts()); // another model has answered nothing yet
         QCOMPARE(target->itemText(0), QStringLiteral("predicted class"));
     }
@@ -118,13 +121,13 @@ private slots:
         facts.checkpoints = {QStringLiteral("h"), QStringLiteral("gone")};
         facts.stopsAtCheckpoints = true;
         panel.setModel(facts);
-        QCOMPARE(panel.question().checkpoints, QStringList{"h"}); // what the card keeps and the model has
-        QVERIFY(panel.question().stopsAtCheckpoints);
+        QCOMPARE(panel.question().checkpoints, Texts{"h"}); // what the card keeps and the model has
+        QVERIFY(panel.question().stopAtCheckpoints);
         QSignalSpy changed(&panel, &RunPanel::checkpointsChanged);
         panel.setCheckpoint(QStringLiteral("y"), true);
         panel.setCheckpoint(QStringLiteral("y"), true);
         QCOMPARE(changed.count(), 1);
-        QCOMPARE(panel.question().checkpoints, (QStringList{"h", "y"}));
+        QCOMPARE(panel.question().checkpoints, (Texts{"h", "y"}));
         auto* fields = panel.findChild<CheckpointFields*>();
         QVERIFY(!fields->isHidden());
         (void)tests::grab(panel, QSize(320, 900), ThemeKind::Light, QStringLiteral("run-checkpoints"));
@@ -132,15 +135,15 @@ private slots:
         auto* list = fields->findChild<QListWidget*>();
         list->setCurrentRow(0);
         fields->findChild<QToolButton*>()->click();
-        QCOMPARE(panel.question().checkpoints, QStringList{"y"});
+        QCOMPARE(panel.question().checkpoints, Texts{"y"});
         panel.setModel(facts); // the same model again, with another rewrite
-        QCOMPARE(panel.question().checkpoints, QStringList{"y"});
+        QCOMPARE(panel.question().checkpoints, Texts{"y"});
         panel.setCheckpoint(QStringLiteral("y"), false);
         QVERIFY(fields->isHidden());
-        QVERIFY(!panel.question().stopsAtCheckpoints);
+        QVERIFY(!panel.question().stopAtCheckpoints);
         facts.name = QStringLiteral("other.onnx");
         panel.setModel(facts);
-        QCOMPARE(panel.question().checkpoints, QStringList{"h"});
+        QCOMPARE(panel.question().checkpoints, Texts{"h"});
     }
 
     void rewritesAreSwitchedBeforeTheNextRun()
@@ -165,24 +168,25 @@ private slots:
         QVERIFY(list->isVisible());
         QCOMPARE(list->topLevelItemCount(), 2);
         QCOMPARE(list->topLevelItem(0)->text(1), QStringLiteral("1")); // what was left alone does not count
-        QCOMPARE(panel.question().noRewrites, QStringList{"merge-batchnorm"});
+        QCOMPARE(panel.question().noRewrite, Texts{"merge-batchnorm"});
         QSignalSpy changed(&panel, &RunPanel::questionChanged);
         QSignalSpy run(&panel, &RunPanel::runRequested);
         list->topLevelItem(0)->setCheckState(0, Qt::Unchecked);
         QCOMPARE(changed.count(), 1);
         QCOMPARE(run.count(), 0);
-        QCOMPARE(panel.question().noRewrites, (QStringList{"fuse-linear", "merge-batchnorm"}));
+        QCOMPARE(panel.question().noRewrite, (Texts{"fuse-linear", "merge-batchnorm"}));
         QVERIFY(wordsOf(panel).contains("2 off, from the next run on"));
-        Question question = panel.question();
-        question.noRewrites = QStringList{"merge-batchnorm"};
+        engine::Question question = panel.question();
+        question.noRewrite = {"merge-batchnorm"};
         panel.setQuestion(question);
         QCOMPARE(changed.count(), 1); // said by nobody who chose
         QVERIFY(wordsOf(panel).contains("1 off"));
         facts.rewrites.push_back({QStringLiteral("merge-common"), QStringLiteral("Merge common"), {}, false, {}, true});
         panel.setModel(facts);
-        QCOMPARE(panel.question().noRewrites, QStringList{"merge-batchnorm"}); // off is how an optional one is
+        QCOMPARE(panel.question().noRewrite, Texts{"merge-batchnorm"}); // off is how an optional one is
         list->topLevelItem(2)->setCheckState(0, Qt::Checked);
-        QCOMPARE(panel.question().noRewrites, (QStringList{"merge-batchnorm", "+merge-common"}));
+        QCOMPARE(panel.question().noRewrite, Texts{"merge-batchnorm"});
+        QCOMPARE(panel.question().rewrite, Texts{"merge-common"});
         QVERIFY(wordsOf(panel).contains("1 off, 1 more on, from the next run on"));
         question = panel.question();
         list->topLevelItem(2)->setCheckState(0, Qt::Unchecked);
@@ -247,8 +251,7 @@ private slots:
         QVERIFY(button(panel, "Open another model (Ctrl+O)")->isVisibleTo(&panel));
         QCOMPARE(field(panel, "Picture")->count(), 2);
         QCOMPARE(field(panel, "Target")->count(), 5); // predicted, three classes, another value
-        QCOMPARE(panel.question(), (Question{QStringLiteral("samples/jug-tagged.png"), QStringLiteral("argmax"),
-                                             QStringLiteral("logit"), QStringLiteral("epsilon")}));
+        QCOMPARE(panel.question(), asked("samples/jug-tagged.png", "argmax", "logit", "epsilon"));
         const auto* follow = panel.findChild<QCheckBox*>();
         QVERIFY(follow->isVisibleTo(&panel));
         ModelFacts numbers = makeFacts();
@@ -282,13 +285,13 @@ private slots:
         panel.setModel(facts);
         QVERIFY(shape->isVisibleTo(&panel));
         QCOMPARE(shape->placeholderText(), facts.shapeHint);
-        QCOMPARE(panel.question().shapes, facts.shapes);
+        QCOMPARE(panel.question().shapes, Texts{"1x3x24x24"});
         QSignalSpy asked(&panel, &RunPanel::questionChanged);
         shape->clear();
         QTest::keyClicks(shape, QStringLiteral("  2x3x48x192 "));
         QTest::keyClick(shape, Qt::Key_Return);
         QVERIFY(!asked.isEmpty());
-        QCOMPARE(panel.question().shapes, QStringLiteral("2x3x48x192"));
+        QCOMPARE(panel.question().shapes, Texts{"2x3x48x192"});
     }
 
     void aPartThatCannotRunRefusesNothingElse()
@@ -339,8 +342,7 @@ private slots:
         QCOMPARE(run.count(), 0); // choosing asks nothing yet
         button(*panel, "Run")->click();
         QCOMPARE(run.count(), 1);
-        QCOMPARE(panel->question(), (Question{QStringLiteral("zeros"), QStringLiteral("2"),
-                                              QStringLiteral("contrastive"), QStringLiteral("epsilon_gamma_box")}));
+        QCOMPARE(panel->question(), asked("zeros", "2", "contrastive", "epsilon_gamma_box"));
     }
 
     void everyRuleAndStartIsOffered()
@@ -367,22 +369,20 @@ private slots:
         ModelFacts other = makeFacts();
         other.inputs.erase(other.inputs.begin());
         panel->setModel(other);
-        QCOMPARE(panel->question().target, QStringLiteral("2"));
-        QCOMPARE(panel->question().input, QStringLiteral("zeros"));
+        QCOMPARE(panel->question().targets, Texts{"2"});
+        QCOMPARE(panel->question().inputs, Texts{"zeros"});
         other.labels = {QStringLiteral("yes"), QStringLiteral("no")};
         panel->setModel(other);
-        QCOMPARE(panel->question().target, QStringLiteral("argmax"));
+        QCOMPARE(panel->question().targets, Texts{"argmax"});
     }
 
     void aForeignFileAndForeignRulesAreAdded()
     {
         const auto panel = makeReadyPanel();
-        panel->setQuestion({QStringLiteral("/home/me/cup.png"), QStringLiteral("1"), QStringLiteral("one"),
-                            QStringLiteral("my-rules.json")});
+        panel->setQuestion(asked("/home/me/cup.png", "1", "one", "my-rules.json"));
         QCOMPARE(field(*panel, "Picture")->currentText(), QStringLiteral("cup.png"));
         QCOMPARE(field(*panel, "Rules")->currentText(), QStringLiteral("my-rules.json"));
-        QCOMPARE(panel->question(), (Question{QStringLiteral("/home/me/cup.png"), QStringLiteral("1"),
-                                              QStringLiteral("one"), QStringLiteral("my-rules.json")}));
+        QCOMPARE(panel->question(), asked("/home/me/cup.png", "1", "one", "my-rules.json"));
     }
 
     void aThumbnailAsksWithItsRules()
@@ -393,7 +393,7 @@ private slots:
         QAbstractButton* gamma = button(*panel, "Gamma, box");
         QTest::mouseClick(gamma, Qt::LeftButton);
         QCOMPARE(run.count(), 1);
-        QCOMPARE(panel->question().composite, QStringLiteral("epsilon_gamma_box"));
+        QCOMPARE(panel->question().composite, std::string("epsilon_gamma_box"));
         // The frame stays with what is on screen until the answer comes.
         QVERIFY(!gamma->isChecked());
         QVERIFY(button(*panel, "Epsilon + z-plus")->isChecked());
@@ -426,8 +426,8 @@ private slots:
         QSignalSpy changed(&panel, &RunPanel::questionChanged);
         auto* line = panel.findChild<QLineEdit*>(QStringLiteral("value"));
         QVERIFY(!line->isVisibleTo(&panel));
-        Question question = panel.question();
-        question.target = QStringLiteral("/block1/add:0,3");
+        engine::Question question = panel.question();
+        question.targets = {"/block1/add:0,3"};
         panel.setQuestion(question);
         QVERIFY(line->isVisibleTo(&panel));
         QCOMPARE(line->text(), QStringLiteral("/block1/add:0,3"));
@@ -436,7 +436,7 @@ private slots:
         QTest::keyClicks(line, QStringLiteral("/fc"));
         QTest::keyClick(line, Qt::Key_Return);
         QCOMPARE(changed.count(), 1);
-        QCOMPARE(panel.question().target, QStringLiteral("/fc"));
+        QCOMPARE(panel.question().targets, Texts{"/fc"});
     }
 
     void whatIsRefusedIsSaidBeforeItRuns()
@@ -458,8 +458,8 @@ private slots:
         QSignalSpy turned(panel.get(), &RunPanel::rulesTurned);
         panel->findChild<QSlider*>()->setValue(0);
         QCOMPARE(turned.count(), 1);
-        QCOMPARE(panel->question().composite, QStringLiteral("epsilon_plus:epsilon=1e-12"));
-        panel->setThumbnails(makeThumbnails(), panel->question().composite);
+        QCOMPARE(panel->question().composite, std::string("epsilon_plus:epsilon=1e-12"));
+        panel->setThumbnails(makeThumbnails(), QString::fromStdString(panel->question().composite));
         QVERIFY(static_cast<QAbstractButton*>(button(*panel, "Explain with Epsilon + z-plus"))->isChecked());
     }
 
@@ -507,8 +507,7 @@ private slots:
         QTest::keyClick(QApplication::focusWidget(), Qt::Key_Tab);
         QTest::keyClick(QApplication::focusWidget(), Qt::Key_Space); // the first small heatmap
         QCOMPARE(run.count(), 1);
-        QCOMPARE(panel->question(), (Question{QStringLiteral("samples/jug-tagged.png"), QStringLiteral("0"),
-                                              QStringLiteral("one"), QStringLiteral("epsilon")}));
+        QCOMPARE(panel->question(), asked("samples/jug-tagged.png", "0", "one", "epsilon"));
     }
 
     void focusIsSeenOnAThumbnail()

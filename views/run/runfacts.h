@@ -13,25 +13,6 @@
 namespace retro::views
 {
 
-/// What a person asks in the run panel. Plain text as on the command line.
-struct Question
-{
-    QString input;     ///< file, "zeros", "random:1"; empty = none chosen
-    QString target;    ///< "argmax", a class index, or a value by name
-    QString start;     ///< "logit", "one", …
-    QString composite; ///< built-in name, with numbers if turned: "epsilon_plus:epsilon=0.1"
-    Preparation preparation = {};
-    /// Rewrites of the graph that are not as usual, by name: one that is off; behind a +, an optional one that is on.
-    QStringList noRewrites = {};
-    QStringList checkpoints = {}; ///< values at which LRP checkpoints are taken, by name
-    bool stopsAtCheckpoints = false;
-    QStringList overrides = {}; ///< rules put before the composite's: "op:Conv=gamma:gamma=0.1"
-    /// Extents of inputs whose axes are free: "1x3x48x192", or "NAME=1x3x48x192" for each of several, with blanks
-    /// between; empty = as the model says.
-    QString shapes = {};
-    bool operator==(const Question&) const = default;
-};
-
 /// An input that can be chosen by name.
 struct InputChoice
 {

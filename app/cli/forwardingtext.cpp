@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/cli/forwardingoptions.h"
+#include "app/cli/forwardingtext.h"
 
 #include "app/cli/planningoptions.h"
 #include "core/engine/forwarding/forwardingjson.h"
@@ -12,24 +12,13 @@
 namespace retro::app
 {
 
-using base::Result;
 using engine::ForwardDecision;
 using engine::ForwardForm;
-using engine::ForwardStrategy;
 using engine::OperatorCost;
 using nlohmann::ordered_json;
 
 namespace
 {
-
-const std::map<std::string, ForwardStrategy>& strategies()
-{
-    static const std::map<std::string, ForwardStrategy> all{{"store", ForwardStrategy::Store},
-                                                            {"rebuild", ForwardStrategy::Rebuild},
-                                                            {"compress", ForwardStrategy::Compress},
-                                                            {"optimal", ForwardStrategy::Optimal}};
-    return all;
-}
 
 std::string bytesOf(std::int64_t bytes)
 {
@@ -47,13 +36,13 @@ std::vector<OperatorCost> byTime(const engine::ForwardedGradient& made)
     return costs;
 }
 
-void sayProfile(const Context& context, const ForwardingOptions& options, const engine::ForwardedGradient& made)
+void sayProfile(const Context& context, const engine::ForwardedGradient& made, std::size_t most)
 {
     context.say(fmt::format("{:<32} {:<18} {:>10} {:>10} {:>10} {:>12} {:>11} {:>11} {:>11}", "operator", "",
                             "forward ms", "reverse ms", "rebuild ms", "results", "MFLOP", "reverse", "rebuild"));
     const graph::Graph& graph = made.gradient.model->graph();
     const std::vector<OperatorCost> costs = byTime(made);
-    for (std::size_t i = 0; i < std::min(options.rows, costs.size()); ++i) {
+    for (std::size_t i = 0; i < std::min(most, costs.size()); ++i) {
         const OperatorCost& one = costs[i];
         const graph::Node& node = graph.node(one.node);
         context.say(fmt::format("{:<32} {:<18} {:>10.3f} {:>10.3f} {:>10.3f} {:>12} {:>11.3f} {:>11.3f} {:>11.3f}",
@@ -61,8 +50,8 @@ void sayProfile(const Context& context, const ForwardingOptions& options, const 
                                 one.rebuildSeconds * 1e3, bytesOf(one.bytes), one.flops / 1e6, one.reverseFlops / 1e6,
                                 one.rebuildFlops / 1e6));
     }
-    if (options.rows < costs.size()) {
-        context.say(fmt::format("… and {} more", costs.size() - options.rows));
+    if (most < costs.size()) {
+        context.say(fmt::format("… and {} more", costs.size() - most));
     }
 }
 
@@ -84,68 +73,6 @@ ordered_json profileJson(const engine::ForwardedGradient& made)
     }
     return list;
 }
-
-} // namespace
-
-void ForwardingOptions::addChoicesTo(CLI::App& verb)
-{
-    std::vector<std::string> names;
-    for (const auto& [name, known] : strategies()) {
-        names.push_back(name);
-    }
-    verb.add_option(
-            "--forward", strategy,
-            "How forward values get to the rules that read them: store, rebuild, compress (signs and winners where "
-            "readers need no more), optimal (cheapest within --forward-budget)")
-        ->check(CLI::IsMember(names));
-    addBytesOption(
-        verb, "--forward-budget", [this](std::uint64_t bytes) { budget = bytes; },
-        "Bytes of the modelled peak, such as 500MB, for --forward optimal");
-    verb.add_option("--forward-value", choices, "NAME=store, NAME=rebuild or NAME=compress, before the strategy")
-        ->allow_extra_args(false);
-    verb.add_option("--checkpoint-every", checkpointEvery,
-                    "Loop and Scan keep what they carry every so many iterations and are computed again from there; "
-                    "0: chosen, short loops are kept whole")
-        ->check(CLI::NonNegativeNumber);
-}
-
-void ForwardingOptions::addTo(CLI::App& verb)
-{
-    addChoicesTo(verb);
-    verb.add_flag("--profile", isProfiled, "Time, bytes and operations of every operator of the pass");
-    verb.add_option("--profile-rows", rows, "Operators to print, the most expensive first (default 12; --json has all)")
-        ->check(CLI::NonNegativeNumber);
-}
-
-Result<engine::ForwardingWish> ForwardingOptions::wish() const
-{
-    if (budget > 0 && strategy != "optimal") {
-        return base::usageError("only --forward optimal keeps within a budget; add it, or leave the budget out",
-                                "--forward-budget");
-    }
-    engine::ForwardingWish wish;
-    wish.strategy = strategy.empty() ? ForwardStrategy::Store : strategies().at(strategy);
-    if (budget > 0) {
-        wish.budget = static_cast<std::int64_t>(budget);
-    }
-    wish.checkpointEvery = checkpointEvery;
-    const std::map<std::string, ForwardForm> forms{
-        {"store", ForwardForm::Store}, {"rebuild", ForwardForm::Rebuild}, {"compress", ForwardForm::Compress}};
-    for (const std::string& choice : choices) {
-        const std::size_t at = choice.rfind('=');
-        const auto form = at == std::string::npos ? forms.end() : forms.find(choice.substr(at + 1));
-        if (form == forms.end()) {
-            return base::usageError(
-                fmt::format("\"{}\" is no choice; write NAME=store, NAME=rebuild or NAME=compress", choice),
-                "--forward-value");
-        }
-        wish.choices[choice.substr(0, at)] = form->second;
-    }
-    return wish;
-}
-
-namespace
-{
 
 void sayForms(const Context& context, const engine::ForwardingDone& done)
 {
@@ -201,15 +128,15 @@ void sayForwarding(const Context& context, const engine::ForwardingDone& done, c
     sayFallbacks(context, done, graph, most);
 }
 
-void sayForwarding(const Context& context, const ForwardingOptions& options, const engine::ForwardedGradient& made)
+void sayForwarding(const Context& context, const engine::ForwardedGradient& made, bool isProfiled, std::size_t most)
 {
-    sayForwarding(context, made.forwarding(), made.gradient.model->graph(), options.rows);
-    if (options.isProfiled) {
-        sayProfile(context, options, made);
+    sayForwarding(context, made.forwarding(), made.gradient.model->graph(), most);
+    if (isProfiled) {
+        sayProfile(context, made, most);
     }
 }
 
-ordered_json forwardingJson(const ForwardingOptions& options, const engine::ForwardedGradient& made)
+ordered_json forwardingJson(const engine::ForwardedGradient& made, bool isProfiled)
 {
     ordered_json json{{"forwarding", engine::forwardingJson(made.forwarding(), made.gradient.model->graph())},
                       {"visited", made.gradient.visited},
@@ -218,7 +145,7 @@ ordered_json forwardingJson(const ForwardingOptions& options, const engine::Forw
                         {"forward", made.gradient.secondsForward},
                         {"reverse", made.gradient.secondsReverse}}},
                       {"peak_bytes", made.gradient.peakBytes}};
-    if (options.isProfiled) {
+    if (isProfiled) {
         json["profile"] = profileJson(made);
     }
     return json;

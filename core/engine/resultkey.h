@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/engine/explain.h"
+#include "core/engine/loadmodel.h"
+#include "core/engine/question/fields.h"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -23,28 +24,28 @@ struct SourceStamp
     bool operator==(const SourceStamp&) const = default;
 };
 
-/// What a result answers: a result that lies in a folder stands for a question that is equal to its own.
-struct Question
+/// Which question a result answers: one that lies in a folder is good for a question whose key is equal.
+struct ResultKey
 {
     std::string hash; ///< of everything but the data of the inputs
     std::vector<SourceStamp> sources;
-    bool operator==(const Question&) const = default;
+    bool operator==(const ResultKey&) const = default;
 };
 
-/// Hash of what is asked of a model, but for the data of its inputs: the model with its weights and names, rewrites,
-/// what its card says about inputs and labels, target, start (the bytes of its file), composite (the text of its file),
-/// engine, what is saved and forwarded, precision, how pictures become inputs. The same in every run.
-[[nodiscard]] std::string questionOf(const LoadedModel& model, const ExplainRequest& request);
-/// Such a hash together with further words, for what is asked beside the relevance (pictures, a recorded run).
-[[nodiscard]] std::string questionWith(const std::string& question, std::span<const std::string> words);
+/// Hash of what is asked of a model by a verb, but for the data of its inputs: the model with its weights and names,
+/// rewrites, what its card says about inputs and labels, and every field of the completed question as its KeyPart says.
+/// The same in every run.
+[[nodiscard]] std::string resultHash(const LoadedModel& model, const Question& question, Verb verb);
+/// Such a hash together with further words, for what is no field of a question.
+[[nodiscard]] std::string hashWith(const std::string& result, std::span<const std::string> words);
 
 /// The present state of the sources that --input names. Taken before they are read, so that a later change shows.
 [[nodiscard]] std::vector<SourceStamp> sourceStamps(const std::vector<std::string>& texts, const graph::Graph& graph);
 
 /// Puts `question` and `sources` into a result.
-void addQuestion(const Question& question, nlohmann::ordered_json& result);
+void addKey(const ResultKey& key, nlohmann::ordered_json& result);
 /// True when a result was made for this question, from these states of its sources.
-[[nodiscard]] bool answers(const nlohmann::ordered_json& result, const Question& question);
+[[nodiscard]] bool answers(const nlohmann::ordered_json& result, const ResultKey& key);
 
 /// Removes the file that says a folder is complete, before what lies beside it changes. Errors: Output.
 [[nodiscard]] base::Result<void> withdraw(const std::filesystem::path& file);

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/cli/planwishoptions.h"
+#include "app/cli/planruntext.h"
 
 #include "app/cli/planningoptions.h"
-#include "core/base/file.h"
 #include "core/runtime/profile.h"
-#include "core/schedule/budget.h"
-#include "core/schedule/planjson.h"
 
 #include <fmt/format.h>
 
@@ -51,67 +48,6 @@ double percentOf(std::uint64_t part, std::uint64_t whole)
 }
 
 } // namespace
-
-void PlanWishOptions::addTo(CLI::App& verb)
-{
-    verb.add_option("--plan", file, "Run by this plan (docs/formats/plan.md) of the target's joint graph");
-    verb.add_option("--budget", wish.budget,
-                    "Run within so many bytes (4096, 8GB, 1.5GiB), or P% of the store-all peak: results of operators, "
-                    "inputs and initializers left out");
-    m_strategy = verb.add_option("--strategy", wish.strategy,
-                                 "How the plan is made: fast (default), best, or a planner (`plan --strategy list`)");
-    verb.add_option("--plan-order", wish.order, "Order of the forward operators in the plan (default kahn)");
-    verb.add_option("--plan-seconds", wish.seconds, "Time limit for making the plan (default 10)")
-        ->check(CLI::Range(0.01, 86400.0));
-    verb.add_option("--tier", m_tier,
-                    "NAME=BYTES: a plan that is made may move values to this place (memory, compressed, disk), with so "
-                    "many bytes per second both ways, such as disk=500MB");
-    verb.add_option(
-            "--seconds-per-cost", m_secondsPerCost,
-            "With --tier: seconds of one unit of cost (a floating-point operation; a millisecond where the graph "
-            "states them)")
-        ->check(CLI::PositiveNumber);
-    verb.add_option("--plan-rows", rows, "Steps of the plan to print, predicted against measured (default none)")
-        ->check(CLI::NonNegativeNumber);
-}
-
-std::vector<std::string> PlanWishOptions::words() const
-{
-    const base::Result<std::string> plan =
-        file.empty() ? base::Result<std::string>(std::string()) : base::readTextFile(file, schedule::kMaxPlanBytes);
-    return {"plan",
-            file,
-            plan.ok() ? *plan : std::string(), // the pass says what is wrong with the file
-            wish.budget,
-            wish.strategy,
-            wish.order,
-            std::to_string(wish.seconds),
-            m_tier,
-            fmt::format("{}", m_secondsPerCost)};
-}
-
-base::Result<engine::PlanWish> PlanWishOptions::checked() const
-{
-    if (!file.empty() && m_strategy->count() > 0) {
-        return base::usageError("a plan that is there needs no strategy; leave one of the two out", "--strategy");
-    }
-    engine::PlanWish checked = wish;
-    checked.file = file;
-    if (m_tier.empty()) {
-        return checked;
-    }
-    if (!file.empty()) {
-        return base::usageError("a plan that is there says itself what it moves; leave one of the two out", "--tier");
-    }
-    if (m_secondsPerCost <= 0) {
-        return base::usageError("say with --seconds-per-cost how long one unit of cost takes (1e-10 where ten thousand "
-                                "million operations take a second), or no copy can be set beside them",
-                                "--tier " + m_tier);
-    }
-    RETRO_TRY(checked.tier, schedule::parseTier(m_tier));
-    checked.secondsPerCost = m_secondsPerCost;
-    return checked;
-}
 
 ordered_json planRunJson(const runtime::JointProgram& program, const engine::ChosenPlan& chosen,
                          const runtime::PlanRun& run, std::size_t rows)

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/question.h"
+#include "core/engine/resultkey.h"
 
 #include "core/base/file.h"
 #include "core/base/hash.h"
 #include "core/base/visibletext.h"
 #include "core/engine/inputs.h"
-#include "core/engine/prepare.h"
+#include "core/engine/question/resolve.h"
 #include "core/graph/graphbuilder.h"
 #include "core/lrp/ruleoverride.h"
 
 #include <nlohmann/json.hpp>
 
-#include <bit>
 #include <chrono>
 #include <mutex>
 
@@ -26,8 +25,8 @@ namespace
 using base::Hasher;
 using nlohmann::ordered_json;
 
-/// Largest start file that is read.
-constexpr std::uint64_t kMostStartBytes = 16ULL << 30U;
+/// Largest file named by a question that is read for its key.
+constexpr std::uint64_t kMostFileBytes = 16ULL << 30U;
 
 /// The content hash of the graph that was asked for last: a batch asks once per input, and large models take long.
 std::uint64_t contentOf(const std::shared_ptr<const graph::Graph>& graph)
@@ -48,14 +47,6 @@ void add(Hasher& hash, const std::vector<std::string>& texts)
     hash.number(texts.size());
     for (const std::string& text : texts) {
         hash.text(text);
-    }
-}
-
-void add(Hasher& hash, const std::vector<double>& numbers)
-{
-    hash.number(numbers.size());
-    for (const double number : numbers) {
-        hash.number(std::bit_cast<std::uint64_t>(number));
     }
 }
 
@@ -92,66 +83,30 @@ void addModel(Hasher& hash, const LoadedModel& model)
     }
 }
 
-void addTarget(Hasher& hash, const TargetRequest& target)
+/// The content of the file that a text names; one that cannot be read is told apart from every other one: the pass says
+/// what is wrong with it.
+void addContent(Hasher& hash, const std::string& file)
 {
-    hash.number(static_cast<std::uint64_t>(target.kind));
-    hash.number(static_cast<std::uint64_t>(target.classIndex));
-    hash.text(target.value);
-    hash.number(target.index.size());
-    for (const std::int64_t index : target.index) {
-        hash.number(static_cast<std::uint64_t>(index));
-    }
-    for (const TargetRequest::Coordinate& coordinate : target.place) {
-        hash.text(coordinate.axis);
-        hash.number(static_cast<std::uint64_t>(coordinate.index));
-    }
+    const base::Result<std::vector<std::byte>> data = base::readFile(file, kMostFileBytes);
+    hash.number(data.ok() ? data->size() + 1 : 0);
+    hash.bytes(data.ok() ? std::span<const std::byte>(*data) : std::span<const std::byte>());
 }
 
-/// A file that cannot be read is told apart from every other one; the pass says what is wrong with it.
-void addStart(Hasher& hash, const StartRequest& start)
+/// A field that says nothing adds nothing: a question is the same before and after there is such a field.
+void addField(Hasher& hash, const QuestionField& field, const Question& question)
 {
-    hash.text(nameOf(start));
-    if (start.kind == StartKind::Given) {
-        const base::Result<std::vector<std::byte>> data = base::readFile(start.file, kMostStartBytes);
-        hash.number(data.ok() ? data->size() + 1 : 0);
-        hash.bytes(data.ok() ? std::span<const std::byte>(*data) : std::span<const std::byte>());
-    }
-}
-
-void addComposite(Hasher& hash, const std::string& composite)
-{
-    hash.text(composite);
-    const lrp::Specification named = lrp::splitSpecification(composite);
-    if (named.base.ends_with(".json")) {
-        const base::Result<std::string> text = base::readTextFile(named.base, kMaxCompositeFileBytes);
-        hash.number(text.ok() ? 1 : 0);
-        hash.text(text.ok() ? *text : std::string());
-    }
-}
-
-void addForwarding(Hasher& hash, const std::optional<ForwardingWish>& wish)
-{
-    hash.number(wish ? 1 : 0);
-    if (!wish) {
+    const std::vector<std::string> texts = textsOf(field, question);
+    if (texts.empty() || field.key == KeyPart::None) {
         return;
     }
-    hash.number(static_cast<std::uint64_t>(wish->strategy));
-    hash.number(static_cast<std::uint64_t>(wish->budget.value_or(-1)));
-    hash.number(wish->choices.size());
-    for (const auto& [value, form] : wish->choices) {
-        hash.text(value);
-        hash.number(static_cast<std::uint64_t>(form));
+    hash.text(field.name);
+    hash.number(texts.size());
+    for (const std::string& text : texts) {
+        hash.text(field.key == KeyPart::FileName ? fs::path(text).filename().string() : text);
+        if (field.key == KeyPart::Content) {
+            addContent(hash, lrp::splitSpecification(text).base);
+        }
     }
-    hash.number(wish->checkpointEvery ? *wish->checkpointEvery + 1 : 0);
-}
-
-void addPreparation(Hasher& hash, const PictureOptions& options)
-{
-    hash.text(options.layout);
-    hash.text(options.channels);
-    add(hash, std::vector<double>{options.low, options.high});
-    add(hash, options.mean);
-    add(hash, options.deviation);
 }
 
 SourceStamp stampOf(const std::string& source)
@@ -180,33 +135,24 @@ ordered_json sourcesJson(const std::vector<SourceStamp>& stamps)
 
 } // namespace
 
-std::string questionOf(const LoadedModel& model, const ExplainRequest& request)
+std::string resultHash(const LoadedModel& model, const Question& question, Verb verb)
 {
     Hasher hash;
     addModel(hash, model);
-    addTarget(hash, request.target);
-    hash.number(request.alsoTargets.size());
-    for (const TargetRequest& target : request.alsoTargets) {
-        addTarget(hash, target);
+    const Question asked = completed(question, model.card ? &*model.card : nullptr);
+    for (const QuestionField& field : questionFields()) {
+        if ((field.verbs & verb) != 0 || field.verbs == 0) {
+            addField(hash, field, asked);
+        }
     }
-    add(hash, request.checkpoints);
-    hash.number(request.stopAtCheckpoints ? 1 : 0);
-    addStart(hash, request.start);
-    addComposite(hash, request.composite);
-    hash.number(static_cast<std::uint64_t>(request.engine));
-    hash.number(static_cast<std::uint64_t>(request.save));
-    addForwarding(hash, request.forwarding);
-    hash.number(static_cast<std::uint64_t>(request.precision));
-    hash.number(request.inputsOnly ? 1 : 0);
-    hash.number(request.goesOnWhenNotFinite ? 1 : 0);
-    addPreparation(hash, request.preparation.value_or(pictureOptions(model.card ? &*model.card : nullptr)));
+    hash.number(static_cast<std::uint64_t>(precisionOf(asked, model)));
     return base::hex(hash.digest());
 }
 
-std::string questionWith(const std::string& question, std::span<const std::string> words)
+std::string hashWith(const std::string& result, std::span<const std::string> words)
 {
     Hasher hash;
-    hash.text(question);
+    hash.text(result);
     hash.number(words.size());
     for (const std::string& word : words) {
         hash.text(word);
@@ -225,18 +171,18 @@ std::vector<SourceStamp> sourceStamps(const std::vector<std::string>& texts, con
     return stamps;
 }
 
-void addQuestion(const Question& question, ordered_json& result)
+void addKey(const ResultKey& key, ordered_json& result)
 {
-    result["question"] = question.hash;
-    if (!question.sources.empty()) {
-        result["sources"] = sourcesJson(question.sources);
+    result["question"] = key.hash;
+    if (!key.sources.empty()) {
+        result["sources"] = sourcesJson(key.sources);
     }
 }
 
-bool answers(const ordered_json& result, const Question& question)
+bool answers(const ordered_json& result, const ResultKey& key)
 {
-    return result.is_object() && result.value("question", "") == question.hash &&
-           result.value("sources", ordered_json::array()) == sourcesJson(question.sources);
+    return result.is_object() && result.value("question", "") == key.hash &&
+           result.value("sources", ordered_json::array()) == sourcesJson(key.sources);
 }
 
 base::Result<void> withdraw(const fs::path& file)

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace retro::app
+namespace retro::views
 {
 
 /// UTF-8 texts as Qt has them.
@@ -19,4 +19,14 @@ namespace retro::app
     return list;
 }
 
-} // namespace retro::app
+/// The same the other way round.
+[[nodiscard]] inline std::vector<std::string> textsOf(const QStringList& list)
+{
+    std::vector<std::string> texts;
+    for (const QString& text : list) {
+        texts.push_back(text.toStdString());
+    }
+    return texts;
+}
+
+} // namespace retro::views

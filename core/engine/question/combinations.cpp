@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/question/combinations.h"
+
+#include "core/engine/question/fields.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace retro::engine
+{
+
+namespace
+{
+
+/// What is asked for in no field of its own.
+constexpr std::string_view kOracleByPlan = "oracle-by-plan";
+constexpr std::string_view kBatch = "batch";
+
+constexpr std::string_view kInputsAlone = "nothing but the relevance of the inputs is kept";
+constexpr std::string_view kWholePass = "what parameters carried follows from a whole pass";
+constexpr std::string_view kNoEvents = "there are no events to record: the engine promise alone makes them";
+constexpr std::string_view kNoVisits = "the oracle makes no visits and cannot stop at checkpoints";
+constexpr std::string_view kPlanKeeps = "a plan says what --engine promise keeps, or carries out the whole pass of "
+                                        "--engine oracle";
+constexpr std::string_view kByPlan = "the oracle by a plan is of one input and keeps no more than the relevance";
+constexpr std::string_view kFormsOfPromise = "forward values come in chosen forms to the engine promise alone";
+constexpr std::string_view kFormsSave = "how forward values get to the rules that read them says what is saved";
+constexpr std::string_view kNothingRuns = "a gradient graph is written and nothing runs";
+
+constexpr std::array kExclusions{
+    Exclusion{"inputs-only", "engine=oracle", kInputsAlone},
+    Exclusion{"inputs-only", "engine=compiled", kInputsAlone},
+    Exclusion{"inputs-only", "planned", kInputsAlone},
+    Exclusion{"inputs-only", "run", kInputsAlone},
+    Exclusion{"inputs-only", "open", kInputsAlone},
+    Exclusion{"inputs-only", "checkpoint", kInputsAlone},
+    Exclusion{"inputs-only", "stop-at-checkpoints", kInputsAlone},
+    Exclusion{"inputs-only", "check-oracle", kInputsAlone},
+    Exclusion{"inputs-only", "forwarded", kInputsAlone},
+    Exclusion{"parameters", "inputs-only", kWholePass},
+    Exclusion{"parameters", "stop-at-checkpoints", kWholePass},
+    Exclusion{"planned", "engine=compiled", kPlanKeeps},
+    Exclusion{"planned", "save=all", kPlanKeeps},
+    Exclusion{"plan", "strategy", "a plan that is there needs no strategy"},
+    Exclusion{"plan", "tier", "a plan that is there says itself what it moves"},
+    Exclusion{kOracleByPlan, kBatch, kByPlan},
+    Exclusion{kOracleByPlan, "check-oracle", kByPlan},
+    Exclusion{kOracleByPlan, "parameters", kByPlan},
+    Exclusion{kOracleByPlan, "open", kByPlan},
+    Exclusion{kOracleByPlan, "stop-at-checkpoints", kNoVisits},
+    Exclusion{"engine=oracle", "run", kNoEvents},
+    Exclusion{"engine=compiled", "run", kNoEvents},
+    Exclusion{"engine=oracle", "stop-at-checkpoints", kNoVisits},
+    Exclusion{"forwarded", "engine=oracle", kFormsOfPromise},
+    Exclusion{"forwarded", "engine=compiled", kFormsOfPromise},
+    Exclusion{"forwarded", "save=all", kFormsSave},
+    Exclusion{"forwarded", "planned", kFormsSave},
+    Exclusion{"check-oracle", kBatch, "the oracle looks at one input"},
+    Exclusion{"graph-out", "run", kNothingRuns},
+    Exclusion{"graph-out", "planned", kNothingRuns},
+    Exclusion{"graph-out", "forwarded", kNothingRuns},
+    Exclusion{"profile", "run", "the time is taken of a pass that nobody watches"},
+};
+
+bool holds(std::span<const Asked> asks, std::string_view what)
+{
+    return std::ranges::any_of(asks, [&](const Asked& one) { return one.what == what; });
+}
+
+void add(std::vector<Asked>& asks, std::string what, std::string option)
+{
+    if (!holds(asks, what)) {
+        asks.push_back({std::move(what), std::move(option)});
+    }
+}
+
+} // namespace
+
+std::vector<Asked> asksOf(const Question& question, bool isBatch)
+{
+    std::vector<Asked> asks;
+    for (const QuestionField& field : questionFields()) {
+        const std::vector<std::string> texts = textsOf(field, question);
+        if (texts.empty()) {
+            continue;
+        }
+        const std::string option = fmt::format("--{}", field.name);
+        add(asks, std::string(field.name), option);
+        if (!field.choices.empty()) {
+            add(asks, fmt::format("{}={}", field.name, texts.front()), fmt::format("{} {}", option, texts.front()));
+        }
+        if (!field.group.empty()) {
+            add(asks, std::string(field.group), option);
+        }
+    }
+    if (holds(asks, "planned") && holds(asks, "engine=oracle")) { // a way of its own
+        std::erase_if(asks, [](const Asked& one) { return one.what == "engine=oracle"; });
+        add(asks, std::string(kOracleByPlan), "--engine oracle by a plan");
+    }
+    if (isBatch) {
+        add(asks, std::string(kBatch), "a folder or @list.txt of inputs");
+    }
+    return asks;
+}
+
+std::string wordsOf(std::string_view what)
+{
+    static constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kWords{
+        std::pair{"planned", "a plan (`--plan`, `--budget`, `--strategy`)"},
+        std::pair{"forwarded", "`--forward` and its like (`--checkpoint-every`, `--profile`)"},
+        std::pair{kOracleByPlan, "`--engine oracle` by a plan"},
+        std::pair{kBatch, "a folder or `@list.txt` of inputs"}};
+    const auto* known = std::ranges::find(kWords, what, [](const auto& one) { return one.first; });
+    if (known != kWords.end()) {
+        return std::string(known->second);
+    }
+    std::string option(what);
+    std::ranges::replace(option, '=', ' ');
+    return fmt::format("`--{}`", option);
+}
+
+bool asksFor(const Question& question, std::string_view what) { return holds(asksOf(question), what); }
+
+std::span<const Exclusion> exclusions() { return kExclusions; }
+
+base::Result<void> checkTogether(std::span<const Asked> asks)
+{
+    const auto optionOf = [&](std::string_view what) -> const std::string& {
+        return std::ranges::find(asks, what, &Asked::what)->option;
+    };
+    for (const Exclusion& pair : kExclusions) {
+        if (holds(asks, pair.one) && holds(asks, pair.other)) {
+            return base::usageError(fmt::format("{}; leave one of the two out", pair.reason),
+                                    fmt::format("{} and {}", optionOf(pair.one), optionOf(pair.other)));
+        }
+    }
+    return {};
+}
+
+} // namespace retro::engine

@@ -1,0 +1,587 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/question/fields.h"
+
+#include "core/base/bytesize.h"
+#include "core/trace/targetplace.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+namespace retro::engine
+{
+
+using base::Result;
+using formats::ModelCard;
+
+namespace
+{
+
+constexpr std::string_view kNoNumbers = "none";
+constexpr std::uint32_t kModelVerbs = kInfo | kRun | kGrad | kVerify | kExplain | kEvaluate | kPlanning;
+constexpr std::uint32_t kInputVerbs = kRun | kGrad | kVerify | kExplain | kEvaluate;
+constexpr std::uint32_t kPassVerbs = kGrad | kExplain;
+
+// Checks of single texts.
+
+template <auto Least, auto Most>
+Result<void> checkNumber(const std::string& text)
+{
+    RETRO_TRY(const double number, readNumber(text));
+    const bool isWithin = number >= static_cast<double>(Least) && number <= static_cast<double>(Most);
+    return isWithin ? Result<void>() : base::usageError(fmt::format("write a number from {} to {}", Least, Most));
+}
+
+Result<void> checkAnyNumber(const std::string& text)
+{
+    RETRO_CHECK(readNumbers(std::span(&text, 1)));
+    return {};
+}
+
+Result<void> checkPositive(const std::string& text)
+{
+    RETRO_TRY(const double number, readNumber(text));
+    return number > 0 ? Result<void>() : base::usageError("write a number above 0");
+}
+
+Result<void> checkCount(const std::string& text)
+{
+    std::uint64_t count = 0;
+    const char* const end = text.data() + text.size();
+    const auto read = std::from_chars(text.data(), end, count);
+    return read.ec == std::errc() && read.ptr == end ? Result<void>()
+                                                     : base::usageError("write a whole number, 0 or more");
+}
+
+Result<void> checkBytes(const std::string& text)
+{
+    RETRO_TRY(const std::uint64_t bytes, base::parseBytes(text));
+    return bytes > 0 ? Result<void>() : base::usageError("write at least one byte");
+}
+
+// Where a card keeps a field.
+
+template <auto Entry>
+CardEntry cardText(bool fillsIn = true)
+{
+    return {[](const ModelCard& card) {
+                return (card.*Entry).empty() ? std::vector<std::string>() : std::vector<std::string>{card.*Entry};
+            },
+            [](std::span<const std::string> texts, ModelCard& card) {
+                card.*Entry = texts.empty() ? std::string() : texts.front();
+            },
+            fillsIn};
+}
+
+template <auto Entry>
+CardEntry cardList(bool fillsIn)
+{
+    return {
+        [](const ModelCard& card) { return card.*Entry; },
+        [](std::span<const std::string> texts, ModelCard& card) { (card.*Entry).assign(texts.begin(), texts.end()); },
+        fillsIn};
+}
+
+template <auto Entry>
+CardEntry cardSwitch(bool fillsIn)
+{
+    return {
+        [](const ModelCard& card) { return card.*Entry ? std::vector<std::string>{"on"} : std::vector<std::string>(); },
+        [](std::span<const std::string> texts, ModelCard& card) { card.*Entry = !texts.empty(); }, fillsIn};
+}
+
+template <auto Entry>
+CardEntry cardNumbers()
+{
+    return {[](const ModelCard& card) { return writtenNumbers(card.*Entry); },
+            [](std::span<const std::string> texts, ModelCard& card) {
+                if (const auto numbers = readNumbers(texts)) {
+                    card.*Entry = *numbers;
+                }
+            }};
+}
+
+CardEntry cardScale()
+{
+    return {[](const ModelCard& card) { return writtenNumbers(card.scale); },
+            [](std::span<const std::string> texts, ModelCard& card) {
+                if (const auto numbers = readNumbers(texts); numbers && numbers->size() == 2) {
+                    card.scale = {numbers->front(), numbers->back()};
+                }
+            }};
+}
+
+const std::vector<QuestionField>& table()
+{
+    using Q = Question;
+    static const std::vector<QuestionField> fields{
+        // The model, as it is read.
+        {.name = "shape",
+         .member = &Q::shapes,
+         .verbs = kModelVerbs | kWindow,
+         .help = "NAME=2x3x48x192: extents of an input whose axes are free (? leaves one as it is); NAME= may be left "
+                 "out with one input",
+         .title = "Shape",
+         .tip = "Extents of axes that the model leaves free: 1x3x48x192; of several inputs NAME=1x3x48x192 each. ? "
+                "leaves an axis as it is",
+         .key = KeyPart::None},
+        {.name = "no-weights",
+         .member = &Q::noWeights,
+         .verbs = kModelVerbs | kWindow,
+         .help = "Leave weights in the file: for a graph that is only to be looked at or planned for",
+         .key = KeyPart::None},
+        {.name = "no-fold",
+         .member = &Q::noFold,
+         .verbs = kModelVerbs,
+         .help = "Do not fold constants",
+         .key = KeyPart::None},
+        {.name = "no-merge-batchnorm",
+         .member = &Q::noMergeBatchNorm,
+         .verbs = kModelVerbs,
+         .help = "Do not merge BatchNormalization into the layer before it",
+         .key = KeyPart::None},
+        {.name = "no-rewrite",
+         .member = &Q::noRewrite,
+         .verbs = kModelVerbs,
+         .help = "Do not apply this rewrite (docs/rewrites.md); all for none at all",
+         .card = cardList<&ModelCard::noRewrite>(false),
+         .key = KeyPart::None},
+        {.name = "rewrite",
+         .member = &Q::rewrite,
+         .verbs = kModelVerbs,
+         .help = "Apply this optional rewrite as well (docs/rewrites.md); all for every one",
+         .card = cardList<&ModelCard::rewrite>(false),
+         .key = KeyPart::None},
+        {.name = "pass-through",
+         .member = &Q::passThrough,
+         .verbs = kModelVerbs,
+         .help = "Operators that are not implemented hand their first operand on, in values and in relevance: NOT "
+                 "what the model means, and not conserved; each is named as a warning",
+         .key = KeyPart::None},
+        {.name = "lut-path",
+         .member = &Q::lutPath,
+         .verbs = kExplain,
+         .help = "fused or documented: how LUT layers run (default: as the model says); documented: every stage as a "
+                 "kernel, every array as a buffer",
+         .choices = {{"fused"}, {"documented"}}},
+        // Its inputs.
+        {.name = "input",
+         .member = &Q::inputs,
+         .verbs = kInputVerbs | kWindow,
+         .help = "NAME=FILE (.npy, .pb, .png, .jpg, .txt), zeros, or random:SEED; NAME= may be left out with one input",
+         .title = "Data",
+         .tip = "What the model is given",
+         .key = KeyPart::None},
+        {.name = "mean",
+         .member = &Q::mean,
+         .verbs = kInputVerbs,
+         .help = "Per channel, for pictures; replaces the card's",
+         .check = checkAnyNumber,
+         .takesSeveral = true,
+         .separator = ',',
+         .card = cardNumbers<&ModelCard::mean>()},
+        {.name = "std",
+         .member = &Q::deviation,
+         .verbs = kInputVerbs,
+         .help = "Per channel, for pictures; replaces the card's",
+         .check = checkAnyNumber,
+         .takesSeveral = true,
+         .separator = ',',
+         .card = cardNumbers<&ModelCard::deviation>()},
+        {.name = "layout",
+         .member = &Q::layout,
+         .verbs = kInputVerbs,
+         .help = "NCHW or NHWC, for pictures",
+         .choices = {{"NCHW"}, {"NHWC"}},
+         .card = cardText<&ModelCard::layout>()},
+        {.name = "channels",
+         .member = &Q::channels,
+         .verbs = 0,
+         .help = "RGB, BGR or GRAY, for pictures",
+         .choices = {{"RGB"}, {"BGR"}, {"GRAY"}},
+         .card = cardText<&ModelCard::channels>()},
+        {.name = "scale",
+         .member = &Q::scale,
+         .verbs = 0,
+         .help = "Numbers that pixel values 0 and 255 become",
+         .check = checkAnyNumber,
+         .takesSeveral = true,
+         .separator = ',',
+         .card = cardScale()},
+        // What is explained.
+        {.name = "target",
+         .member = &Q::targets,
+         .verbs = kExplain,
+         .help = "argmax, a class index, or VALUE[:i,j,…] (default: the card's, else argmax); several: relevance "
+                 "starts at each",
+         .usual = "argmax",
+         .title = "Target",
+         .tip = "The class whose score is explained, or any value of the model",
+         .card = cardText<&ModelCard::target>()},
+        {.name = "target",
+         .member = &Q::targets,
+         .verbs = kGrad | kVerify | kEvaluate,
+         .help = "argmax, a class index, or VALUE[:i,j,…] (default: the card's, else argmax)",
+         .usual = "argmax",
+         .card = cardText<&ModelCard::target>()},
+        {.name = "start",
+         .member = &Q::start,
+         .verbs = kExplain | kEvaluate,
+         .help = "logit (default), one, all, contrastive, or a .npy file of the target's shape",
+         .choices = {{"logit", "class score (logit)"},
+                     {"one", "one"},
+                     {"contrastive", "against the others"},
+                     {"all", "the whole output"}},
+         .isOpen = true,
+         .usual = "logit",
+         .title = "Start",
+         .tip = "The relevance that the target starts with",
+         .fact = &trace::RunFacts::start,
+         .key = KeyPart::Content},
+        {.name = "composite",
+         .member = &Q::composite,
+         .verbs = kExplain | kVerify | kEvaluate | kWindow,
+         .help = "Built-in name[:key=value,…], a .json file, or auto (default: the card's, else auto)",
+         .usual = "auto",
+         .title = "Rules",
+         .tip = "Which rule each layer follows",
+         .card = cardText<&ModelCard::composite>(),
+         .fact = &trace::RunFacts::composite,
+         .key = KeyPart::Content},
+        {.name = "rule",
+         .member = &Q::rules,
+         .verbs = kExplain,
+         .help = "MATCHER=RULE[:key=value,…] put before the composite: op:Conv=gamma:gamma=0.1, name:/head/*=stop, "
+                 "scope:features=z-plus (docs/composites.md)"},
+        {.name = "checkpoint",
+         .member = &Q::checkpoints,
+         .verbs = kExplain,
+         .help = "Values whose relevance is also written to DIR/checkpoints/<value name>.npy when it is final",
+         .takesSeveral = true,
+         .card = cardList<&ModelCard::checkpoints>(false)},
+        {.name = "stop-at-checkpoints",
+         .member = &Q::stopAtCheckpoints,
+         .verbs = kExplain,
+         .help = "End when all checkpoints have been taken",
+         .card = cardSwitch<&ModelCard::stopsAtCheckpoints>(false)},
+        {.name = "from",
+         .member = &Q::from,
+         .verbs = kGrad,
+         .help = "Floating input that gets a gradient, again for more (default: every one)"},
+        // How.
+        {.name = "precision",
+         .member = &Q::precision,
+         .verbs = 0, // every verb has it
+         .help = "auto, float or double",
+         .key = KeyPart::None}, // as what it becomes
+        {.name = "engine",
+         .member = &Q::engine,
+         .verbs = kExplain,
+         .help = "promise (default), compiled (its program, docs/program.md) or oracle",
+         .choices = {{"promise"}, {"compiled"}, {"oracle"}},
+         .usual = "promise",
+         .fact = &trace::RunFacts::engine},
+        {.name = "save",
+         .member = &Q::save,
+         .verbs = kExplain,
+         .help = "inputs (default: what each gradient reads) or all",
+         .choices = {{"inputs"}, {"all"}},
+         .usual = "inputs"},
+        {.name = "plan",
+         .member = &Q::plan,
+         .verbs = kPassVerbs,
+         .help = "Run by this plan (docs/formats/plan.md) of the target's joint graph",
+         .group = "planned",
+         .key = KeyPart::Content},
+        {.name = "budget",
+         .member = &Q::budget,
+         .verbs = kPassVerbs,
+         .help = "Run within so many bytes (4096, 8GB, 1.5GiB), or P% of the store-all peak: results of operators, "
+                 "inputs and initializers left out",
+         .group = "planned"},
+        {.name = "strategy",
+         .member = &Q::strategy,
+         .verbs = kPassVerbs,
+         .help = "How the plan is made: fast (default), best, or a planner (`plan --strategy list`)",
+         .group = "planned"},
+        {.name = "plan-order",
+         .member = &Q::planOrder,
+         .verbs = kPassVerbs,
+         .help = "Order of the forward operators in the plan (default kahn)",
+         .usual = "kahn"},
+        {.name = "plan-seconds",
+         .member = &Q::planSeconds,
+         .verbs = kPassVerbs,
+         .help = "Time limit for making the plan (default 10)",
+         .check = checkNumber<0.01, 86400>,
+         .usual = "10"},
+        {.name = "tier",
+         .member = &Q::tier,
+         .verbs = kPassVerbs,
+         .help = "NAME=BYTES: a plan that is made may move values to this place (memory, compressed, disk), with so "
+                 "many bytes per second both ways, such as disk=500MB"},
+        {.name = "seconds-per-cost",
+         .member = &Q::secondsPerCost,
+         .verbs = kPassVerbs,
+         .help = "With --tier: seconds of one unit of cost (a floating-point operation; a millisecond where the graph "
+                 "states them)",
+         .check = checkPositive},
+        {.name = "plan-rows",
+         .member = &Q::planRows,
+         .verbs = kPassVerbs,
+         .help = "Steps of the plan to print, predicted against measured (default none)",
+         .check = checkCount,
+         .usual = "0",
+         .key = KeyPart::None},
+        {.name = "forward",
+         .member = &Q::forward,
+         .verbs = kPassVerbs,
+         .help = "How forward values get to the rules that read them: store, rebuild, compress (signs and winners "
+                 "where readers need no more), optimal (cheapest within --forward-budget)",
+         .choices = {{"compress"}, {"optimal"}, {"rebuild"}, {"store"}},
+         .group = "forwarded"},
+        {.name = "forward-budget",
+         .member = &Q::forwardBudget,
+         .verbs = kPassVerbs,
+         .help = "Bytes of the modelled peak, such as 500MB, for --forward optimal",
+         .check = checkBytes,
+         .group = "forwarded"},
+        {.name = "forward-value",
+         .member = &Q::forwardValues,
+         .verbs = kPassVerbs,
+         .help = "NAME=store, NAME=rebuild or NAME=compress, before the strategy",
+         .group = "forwarded"},
+        {.name = "checkpoint-every",
+         .member = &Q::checkpointEvery,
+         .verbs = kPassVerbs,
+         .help = "Loop and Scan keep what they carry every so many iterations and are computed again from there; 0: "
+                 "chosen, short loops are kept whole",
+         .check = checkCount,
+         .group = "forwarded"},
+        {.name = "go-on",
+         .member = &Q::goOn,
+         .verbs = kExplain,
+         .help = "Do not stop at relevance that is NaN or infinite (docs/cli.md); the default names where it began"},
+        {.name = "inputs-only",
+         .member = &Q::inputsOnly,
+         .verbs = kExplain,
+         .help = "Only the relevance of the inputs, in less memory: everything else is let go on the way"},
+        {.name = "parameters",
+         .member = &Q::parameters,
+         .verbs = kExplain,
+         .help = "Also the relevance of weights, biases and other constants: DIR/relevance/<initializer>.npy"},
+        {.name = "parameters",
+         .member = &Q::parameters,
+         .verbs = kGrad,
+         .help = "Also the gradients of all floating initializers; the model runs without rewrites then"},
+        // What else is to come out.
+        {.name = "run",
+         .member = &Q::run,
+         .verbs = kExplain,
+         .help = "Also record the run into this .retro file",
+         .key = KeyPart::FileName},
+        {.name = "run",
+         .member = &Q::run,
+         .verbs = kGrad,
+         .help = "Record the gradient pass into this .retro file; the gradients are then those of that run",
+         .key = KeyPart::FileName},
+        {.name = "image",
+         .member = &Q::image,
+         .verbs = kExplain,
+         .help = "Also draw the heatmap: .png, .svg or .pdf",
+         .key = KeyPart::FileName},
+        {.name = "bits",
+         .member = &Q::bits,
+         .verbs = kExplain,
+         .help = "Depth of the PNG: 8 (default, colours) or 16 (grey levels that stand for the numbers)",
+         .choices = {{"8"}, {"16"}},
+         .usual = "8"},
+        {.name = "colormap",
+         .member = &Q::colormap,
+         .verbs = kExplain,
+         .help = "relevance (default), gray, hot, bwr, coldnhot, seismic, …, or hex stops",
+         .usual = "relevance"},
+        {.name = "overlay",
+         .member = &Q::overlay,
+         .verbs = kExplain,
+         .help = "Draw the heatmap over the input picture"},
+        {.name = "open",
+         .member = &Q::open,
+         .verbs = kExplain,
+         .help = "Also carry relevance through the members of this fused node (docs/rewrites.md); all for every one"},
+        {.name = "check-oracle",
+         .member = &Q::checkOracle,
+         .verbs = kExplain,
+         .help = "Also run the oracle, which saves every value, and compare all relevance bit for bit",
+         .key = KeyPart::None},
+        {.name = "graph-out",
+         .member = &Q::graphOut,
+         .verbs = kGrad,
+         .help = "Write the gradient as a graph of standard operators instead: .onnx, .json or .dot",
+         .key = KeyPart::None},
+        {.name = "profile",
+         .member = &Q::profile,
+         .verbs = kGrad,
+         .help = "Time, bytes and operations of every operator of the pass",
+         .group = "forwarded",
+         .key = KeyPart::None},
+        {.name = "profile-rows",
+         .member = &Q::profileRows,
+         .verbs = kGrad,
+         .help = "Operators to print, the most expensive first (default 12; --json has all)",
+         .check = checkCount,
+         .usual = "12",
+         .key = KeyPart::None},
+    };
+    return fields;
+}
+
+} // namespace
+
+std::span<const VerbName> verbNames()
+{
+    static constexpr std::array kNames{VerbName{kInfo, "info"},         VerbName{kRun, "run"},
+                                       VerbName{kGrad, "grad"},         VerbName{kVerify, "verify"},
+                                       VerbName{kExplain, "explain"},   VerbName{kEvaluate, "evaluate"},
+                                       VerbName{kPlanning, "planning"}, VerbName{kWindow, "window"}};
+    return kNames;
+}
+
+std::span<const QuestionField> questionFields() { return table(); }
+
+const QuestionField& questionField(std::string_view name, std::uint32_t verbs)
+{
+    const auto found = std::ranges::find_if(table(), [&](const QuestionField& field) {
+        return field.name == name && (verbs == 0 || (field.verbs & verbs) != 0);
+    });
+    return found == table().end() ? table().front() : *found;
+}
+
+std::vector<std::string> textsOf(const QuestionField& field, const Question& question)
+{
+    return std::visit(
+        [&](auto member) -> std::vector<std::string> {
+            const auto& value = question.*member;
+            if constexpr (std::is_same_v<decltype(member), std::vector<std::string> Question::*>) {
+                return value;
+            } else if constexpr (std::is_same_v<decltype(member), bool Question::*>) {
+                return value ? std::vector<std::string>{"on"} : std::vector<std::string>();
+            } else {
+                return value.empty() ? std::vector<std::string>() : std::vector<std::string>{value};
+            }
+        },
+        field.member);
+}
+
+Result<void> checkText(const QuestionField& field, const std::string& text)
+{
+    const auto isText = [&](const FieldChoice& choice) { return choice.text == text; };
+    if (!field.choices.empty() && !field.isOpen && std::ranges::none_of(field.choices, isText)) {
+        std::vector<std::string_view> known;
+        std::ranges::transform(field.choices, std::back_inserter(known), &FieldChoice::text);
+        return base::usageError(fmt::format("\"{}\" is none of {}", text, fmt::join(known, ", ")));
+    }
+    return field.check != nullptr ? field.check(text) : Result<void>();
+}
+
+void setTexts(const QuestionField& field, std::span<const std::string> texts, Question& question)
+{
+    std::visit(
+        [&](auto member) {
+            if constexpr (std::is_same_v<decltype(member), std::vector<std::string> Question::*>) {
+                (question.*member).assign(texts.begin(), texts.end());
+            } else if constexpr (std::is_same_v<decltype(member), bool Question::*>) {
+                question.*member = !texts.empty();
+            } else {
+                question.*member = texts.empty() ? std::string() : texts.front();
+            }
+        },
+        field.member);
+}
+
+std::vector<std::string> writtenNumbers(std::span<const double> numbers)
+{
+    std::vector<std::string> texts;
+    std::ranges::transform(numbers, std::back_inserter(texts), [](double number) { return fmt::format("{}", number); });
+    return texts.empty() ? std::vector<std::string>{std::string(kNoNumbers)} : texts;
+}
+
+Result<double> readNumber(const std::string& text)
+{
+    double number = 0;
+    const char* const end = text.data() + text.size();
+    const auto read = std::from_chars(text.data(), end, number);
+    if (read.ec != std::errc() || read.ptr != end || !std::isfinite(number)) {
+        return base::usageError(fmt::format("\"{}\" is no number", text));
+    }
+    return number;
+}
+
+Result<std::vector<double>> readNumbers(std::span<const std::string> texts)
+{
+    std::vector<double> numbers;
+    if (texts.size() == 1 && texts.front() == kNoNumbers) {
+        return numbers;
+    }
+    for (const std::string& text : texts) {
+        RETRO_TRY(numbers.emplace_back(), readNumber(text));
+    }
+    return numbers;
+}
+
+Question recordedQuestion(const trace::Run& run)
+{
+    Question question;
+    for (const QuestionField& field : table()) {
+        if (field.fact != nullptr && !(run.facts.*field.fact).empty()) {
+            setTexts(field, std::span(&(run.facts.*field.fact), 1), question);
+        }
+    }
+    question.targets = {run.facts.targetIndex.empty() ? "argmax" : trace::targetCode(run)};
+    return question;
+}
+
+void keepQuestion(const Question& question, trace::RunFacts& facts)
+{
+    for (const QuestionField& field : table()) {
+        if (field.fact != nullptr) {
+            const std::vector<std::string> texts = textsOf(field, question);
+            facts.*field.fact = texts.empty() ? std::string(field.usual) : texts.front();
+        }
+    }
+}
+
+Question openedWith(const ModelCard& card)
+{
+    Question question;
+    for (const QuestionField& field : table()) {
+        if (field.card) {
+            setTexts(field, field.card->read(card), question);
+        }
+    }
+    return question;
+}
+
+void keepQuestion(const Question& question, ModelCard& card)
+{
+    for (const QuestionField& field : table()) {
+        if (field.card) {
+            field.card->write(textsOf(field, question), card);
+        }
+    }
+}
+
+bool keepsTheSame(const Question& a, const Question& b)
+{
+    return std::ranges::all_of(table(), [&](const QuestionField& field) {
+        const bool isKept = field.card || field.name == "rule"; // rules are part of the composite that is kept
+        return !isKept || textsOf(field, a) == textsOf(field, b);
+    });
+}
+
+} // namespace retro::engine

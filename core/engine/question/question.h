@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace retro::engine
+{
+
+/// What a person asks of a model, as typed: on the command line or in the run panel. A text or list that is empty was
+/// not said; then the model's card decides, else the usual value. fields.h is the table of these members.
+struct Question
+{
+    // The model, as it is read.
+    std::vector<std::string> shapes; ///< of inputs: NAME=2x3x48x192
+    bool noWeights = false;          ///< weights stay in the file
+    bool noFold = false;
+    bool noMergeBatchNorm = false;
+    std::vector<std::string> noRewrite; ///< rewrites that are off, by name
+    std::vector<std::string> rewrite;   ///< optional ones that are on, by name
+    bool passThrough = false;           ///< operators that are not implemented hand their operand on
+    std::string lutPath;                ///< of LUT layers; not said = the model's
+
+    // Its inputs, and how pixels become numbers.
+    std::vector<std::string> inputs;    ///< NAME=FILE, zeros, random:SEED
+    std::vector<std::string> mean;      ///< numbers, or "none"
+    std::vector<std::string> deviation; ///< numbers, or "none"
+    std::string layout;
+    std::string channels;
+    std::vector<std::string> scale; ///< two numbers
+
+    // What is explained.
+    std::vector<std::string> targets;
+    std::string start;
+    std::string composite;
+    std::vector<std::string> rules; ///< put before the composite
+    std::vector<std::string> checkpoints;
+    bool stopAtCheckpoints = false;
+    std::vector<std::string> from; ///< inputs that get gradients
+
+    // How.
+    std::string precision;
+    std::string engine;
+    std::string save;
+    std::string plan; ///< file
+    std::string budget;
+    std::string strategy;
+    std::string planOrder;
+    std::string planSeconds;
+    std::string tier;
+    std::string secondsPerCost;
+    std::string planRows;
+    std::string forward;
+    std::string forwardBudget;
+    std::vector<std::string> forwardValues; ///< NAME=FORM
+    std::string checkpointEvery;
+    bool goOn = false; ///< past numbers that are not finite
+    bool inputsOnly = false;
+    bool parameters = false;
+
+    // What else is to come out.
+    std::string run; ///< file
+    std::string image;
+    std::string bits;
+    std::string colormap;
+    bool overlay = false;
+    std::vector<std::string> open; ///< fused nodes
+    bool checkOracle = false;
+    std::string graphOut;
+    bool profile = false;
+    std::string profileRows;
+
+    bool operator==(const Question&) const = default;
+};
+
+} // namespace retro::engine

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/question/resolve.h"
+
+#include "core/base/bytesize.h"
+#include "core/engine/lutpath.h"
+#include "core/engine/plan/plannedsaving.h"
+#include "core/engine/planning.h"
+#include "core/engine/precision.h"
+#include "core/engine/question/combinations.h"
+#include "core/lrp/ruleoverride.h"
+#include "core/schedule/budget.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <map>
+
+namespace retro::engine
+{
+
+using base::Result;
+using formats::ModelCard;
+
+namespace
+{
+
+std::uint64_t countOf(const std::string& text)
+{
+    std::uint64_t count = 0;
+    std::from_chars(text.data(), text.data() + text.size(), count);
+    return count;
+}
+
+std::vector<std::string> labelsOf(const ModelCard* card) { return card ? card->labels : std::vector<std::string>(); }
+
+const ModelCard* cardOf(const LoadedModel& model) { return model.card ? &*model.card : nullptr; }
+
+EngineKind engineOf(const std::string& name)
+{
+    using enum EngineKind;
+    return name == "oracle" ? Oracle : (name == "compiled" ? Compiled : Promise);
+}
+
+/// The question is complete.
+Result<void> takeTargets(const Question& asked, const LoadedModel& model, ExplainRequest& request)
+{
+    for (std::size_t i = 0; i < asked.targets.size(); ++i) {
+        RETRO_TRY((i == 0 ? request.target : request.alsoTargets.emplace_back()),
+                  parseTarget(asked.targets[i], labelsOf(cardOf(model))));
+    }
+    return {};
+}
+
+/// How forward values get to the rules.
+Result<void> takeSaving(const Question& question, ExplainRequest& request)
+{
+    request.save = question.save == "all" ? execute::SavePolicy::All : execute::SavePolicy::Autograd;
+    if (asksFor(question, "planned") && request.engine == EngineKind::Promise) {
+        RETRO_TRY(PlanWish wish, planWish(question));
+        request.save = execute::SavePolicy::Plan;
+        request.keptByPlan = keptBy(std::move(wish));
+    }
+    if (asksFor(question, "forwarded")) {
+        RETRO_TRY(request.forwarding, forwardingWish(question));
+    }
+    return {};
+}
+
+} // namespace
+
+Question completed(Question question, const ModelCard* card)
+{
+    for (const QuestionField& field : questionFields()) {
+        const bool isOfCard = card != nullptr && field.card && field.card->fillsIn;
+        if (isOfCard && textsOf(field, question).empty()) {
+            setTexts(field, field.card->read(*card), question);
+        }
+        if (!field.usual.empty() && textsOf(field, question).empty()) {
+            const std::string usual(field.usual);
+            setTexts(field, std::span(&usual, 1), question);
+        }
+    }
+    lrp::Specification named = lrp::splitSpecification(question.composite);
+    named.overrides.insert(named.overrides.begin(), question.rules.begin(), question.rules.end());
+    question.composite = lrp::joinSpecification(named);
+    question.rules.clear();
+    return question;
+}
+
+Result<ExplainRequest> resolve(const Question& question, const LoadedModel& model)
+{
+    RETRO_CHECK(checkTogether(asksOf(question)));
+    const Question asked = completed(question, cardOf(model));
+    ExplainRequest request;
+    RETRO_CHECK(takeTargets(asked, model, request));
+    RETRO_TRY(request.start, parseStart(asked.start));
+    request.composite = asked.composite;
+    request.engine = engineOf(asked.engine);
+    RETRO_CHECK(takeSaving(question, request));
+    request.precision = precisionOf(asked, model);
+    request.checkpoints = asked.checkpoints;
+    request.stopAtCheckpoints = asked.stopAtCheckpoints;
+    request.goesOnWhenNotFinite = asked.goOn;
+    request.record = !asked.run.empty();
+    request.keepValues = request.record;
+    request.inputsOnly = asked.inputsOnly;
+    request.parameters = asked.parameters;
+    request.sources = asked.inputs;
+    RETRO_TRY(request.preparation, pictureOptions(question, cardOf(model)));
+    return request;
+}
+
+Result<TargetRequest> targetOf(const Question& question, const LoadedModel& model)
+{
+    ExplainRequest request;
+    RETRO_CHECK(takeTargets(completed(question, cardOf(model)), model, request));
+    return request.target;
+}
+
+Result<PictureOptions> pictureOptions(const Question& question, const ModelCard* card)
+{
+    PictureOptions options = pictureOptions(card);
+    if (!question.mean.empty()) {
+        RETRO_TRY(options.mean, readNumbers(question.mean));
+    }
+    if (!question.deviation.empty()) {
+        RETRO_TRY(options.deviation, readNumbers(question.deviation));
+    }
+    if (!question.scale.empty()) {
+        RETRO_TRY(const std::vector<double> scale, readNumbers(question.scale));
+        if (scale.size() != 2) {
+            return base::usageError("write two numbers: what pixel values 0 and 255 become", "--scale");
+        }
+        options.low = scale.front();
+        options.high = scale.back();
+    }
+    options.layout = question.layout.empty() ? options.layout : question.layout;
+    options.channels = question.channels.empty() ? options.channels : question.channels;
+    return options;
+}
+
+void setPreparation(const PictureOptions& options, Question& question)
+{
+    question.layout = options.layout;
+    question.channels = options.channels;
+    question.scale = writtenNumbers(std::array{options.low, options.high});
+    question.mean = writtenNumbers(options.mean);
+    question.deviation = writtenNumbers(options.deviation);
+}
+
+Result<PlanWish> planWish(const Question& question)
+{
+    PlanWish wish;
+    wish.file = question.plan;
+    wish.budget = question.budget;
+    wish.strategy = question.strategy.empty() ? wish.strategy : question.strategy;
+    wish.order = question.planOrder.empty() ? wish.order : question.planOrder;
+    if (!question.planSeconds.empty()) {
+        RETRO_TRY(wish.seconds, readNumber(question.planSeconds));
+    }
+    wish.isRecorded = !question.run.empty();
+    if (question.tier.empty()) {
+        return wish;
+    }
+    if (question.secondsPerCost.empty()) {
+        return base::usageError("say with --seconds-per-cost how long one unit of cost takes (1e-10 where ten thousand "
+                                "million operations take a second), or no copy can be set beside them",
+                                "--tier " + question.tier);
+    }
+    RETRO_TRY(wish.tier, schedule::parseTier(question.tier));
+    RETRO_TRY(wish.secondsPerCost, readNumber(question.secondsPerCost));
+    return wish;
+}
+
+Result<ForwardingWish> forwardingWish(const Question& question)
+{
+    static const std::map<std::string, ForwardStrategy> kStrategies{{"store", ForwardStrategy::Store},
+                                                                    {"rebuild", ForwardStrategy::Rebuild},
+                                                                    {"compress", ForwardStrategy::Compress},
+                                                                    {"optimal", ForwardStrategy::Optimal}};
+    static const std::map<std::string, ForwardForm> kForms{
+        {"store", ForwardForm::Store}, {"rebuild", ForwardForm::Rebuild}, {"compress", ForwardForm::Compress}};
+    if (!question.forwardBudget.empty() && question.forward != "optimal") {
+        return base::usageError("only --forward optimal keeps within a budget; add it, or leave the budget out",
+                                "--forward-budget");
+    }
+    ForwardingWish wish;
+    if (const auto named = kStrategies.find(question.forward); named != kStrategies.end()) {
+        wish.strategy = named->second;
+    }
+    if (!question.forwardBudget.empty()) {
+        RETRO_TRY(const std::uint64_t bytes, base::parseBytes(question.forwardBudget));
+        wish.budget = static_cast<std::int64_t>(bytes);
+    }
+    if (!question.checkpointEvery.empty()) {
+        wish.checkpointEvery = countOf(question.checkpointEvery);
+    }
+    for (const std::string& choice : question.forwardValues) {
+        const std::size_t at = choice.rfind('=');
+        const auto form = at == std::string::npos ? kForms.end() : kForms.find(choice.substr(at + 1));
+        if (form == kForms.end()) {
+            return base::usageError(
+                fmt::format("\"{}\" is no choice; write NAME=store, NAME=rebuild or NAME=compress", choice),
+                "--forward-value");
+        }
+        wish.choices[choice.substr(0, at)] = form->second;
+    }
+    return wish;
+}
+
+execute::Precision precisionOf(const Question& question, const LoadedModel& model)
+{
+    if (question.precision.empty() || question.precision == "auto") {
+        return precisionOf(model);
+    }
+    return question.precision == "double" ? execute::Precision::Double : execute::Precision::Float;
+}
+
+std::size_t rowsOf(std::string_view field, const Question& question)
+{
+    const QuestionField& rows = questionField(field);
+    const std::vector<std::string> texts = textsOf(rows, question);
+    return countOf(texts.empty() ? std::string(rows.usual) : texts.front());
+}
+
+std::string usualTarget(const ModelCard* card)
+{
+    if (card == nullptr || card->target.empty()) {
+        return "argmax";
+    }
+    const auto asked = parseTarget(card->target, card->labels);
+    return asked && asked->kind == TargetRequest::Kind::Class ? std::to_string(asked->classIndex) : card->target;
+}
+
+Result<LoadOptions> loadOptions(const Question& question)
+{
+    LoadOptions options;
+    RETRO_CHECK(rewrite::switchOn(options.rewrites, question.rewrite));
+    RETRO_CHECK(rewrite::switchOff(options.rewrites, question.noRewrite));
+    options.rewrites.foldConstants = options.rewrites.foldConstants && !question.noFold;
+    options.rewrites.mergeBatchNorm = options.rewrites.mergeBatchNorm && !question.noMergeBatchNorm;
+    options.rewrites.passThrough = question.passThrough;
+    options.read.withoutWeights = question.noWeights;
+    options.shapes = question.shapes;
+    return options;
+}
+
+Result<LoadedModelPointer> loadModel(const std::filesystem::path& path, const Question& question,
+                                     const PictureDecoder& decode)
+{
+    RETRO_TRY(const LoadOptions options, loadOptions(question));
+    RETRO_TRY(LoadedModelPointer loaded, loadModel(path, options));
+    RETRO_TRY(loaded, takeOptionalInputs(loaded, question.inputs, decode));
+    if (asksFor(question, "planned")) {
+        RETRO_TRY(loaded, asPlanned(loaded)); // what `plan` plans is what runs
+    }
+    return question.lutPath.empty()
+               ? loaded
+               : withLutPath(loaded, question.lutPath == "fused" ? lut::Path::Fused : lut::Path::Documented);
+}
+
+Result<std::vector<tensor::Tensor>> readInputs(const Question& question, const LoadedModel& model,
+                                               const PictureDecoder& decode)
+{
+    RETRO_TRY(const PictureOptions options, pictureOptions(question, cardOf(model)));
+    return resolveInputs(question.inputs, model, options, decode);
+}
+
+} // namespace retro::engine
