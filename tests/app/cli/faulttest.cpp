@@ -239,7 +239,7 @@ private slots:
         }
         const bool isAll = qEnvironmentVariableIsSet("RETRO_FAULT_ALL");
         for (const char* kind : {"allocation", "end"}) {
-            const QStringList wrong = wrongAllocations(arguments, kind, isAll ? 1 : 400, isAll ? 100 : 4);
+            const QStringList wrong = wrongAllocations(arguments, kind, isAll ? 1 : 2000, isAll ? 100 : 2);
             QVERIFY2(wrong.isEmpty(), qPrintable(wrong.join('\n')));
         }
     }
