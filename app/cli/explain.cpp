@@ -9,6 +9,7 @@
 #include "app/common/heatmapfile.h"
 #include "core/base/file.h"
 #include "core/base/standardstreams.h"
+#include "core/engine/diagnose.h"
 #include "core/engine/lutdecisions.h"
 #include "core/engine/lutpath.h"
 #include "core/engine/oraclecheck.h"
@@ -65,8 +66,9 @@ struct ExplainOptions
     bool checksOracle = false;
     bool inputsOnly = false;
     bool parameters = false;
-    bool isBatch = false; ///< one input of many
-    bool isFirst = false; ///< the first of them
+    std::shared_ptr<diagnosis::ModelFacts> weights; ///< of a batch: what checks know of the model
+    bool isBatch = false;                           ///< one input of many
+    bool isFirst = false;                           ///< the first of them
     PlanWishOptions plan;
     ForwardingOptions forwarding;
 };
@@ -121,6 +123,7 @@ Result<engine::ExplainRequest> questionOf(const Context& context, const ExplainO
     request.keepValues = request.record;
     request.inputsOnly = options.inputsOnly;
     request.parameters = options.parameters;
+    request.keepsForward = !options.inputsOnly && !options.plan.isAsked() && !options.forwarding.isAsked();
     request.sources = options.model.inputs;
     request.preparation = options.model.pictureOptions(model);
     return request;
@@ -225,16 +228,42 @@ Result<void> writeImage(const ExplainOptions& options, const engine::LoadedModel
     return writeHeatmap(options.image, job);
 }
 
+/// The worst finding, where it is one that everybody should know.
+void saySevere(const engine::ExplainResult& result)
+{
+    const diagnosis::Finding* severe = result.diagnosis ? result.diagnosis->severe() : nullptr;
+    if (severe != nullptr) {
+        warn({severe->line() + " (diagnose says more)"});
+    }
+}
+
+/// Why there is no result, where a check knows; the error itself is said by whoever gets it.
+void sayCause(const engine::LoadedModel& model, const engine::ExplainRequest& request, const base::Error& error)
+{
+    if (const std::optional<diagnosis::Finding> cause = engine::causeOf(model, request, error)) {
+        warn({cause->line() + ": " + cause->meaning()});
+    }
+}
+
 /// Explains one input and writes all that was asked for; the summary comes last and says that all is there.
 Result<engine::ExplainResult> explainInto(const Context& context, const ExplainOptions& options,
                                           const engine::LoadedModel& model, const engine::ExplainRequest& request,
                                           const engine::Question& asked,
                                           const std::function<Result<engine::ExplainResult>()>& explain)
 {
-    RETRO_TRY(engine::ExplainResult result, explain());
+    Result<engine::ExplainResult> explained = explain();
+    if (!explained) {
+        sayCause(model, request, explained.error());
+        return explained.error();
+    }
+    engine::ExplainResult result = std::move(explained).value();
+    if (!(options.plan.isAsked() && options.engine == "oracle")) { // whose relevance is in its files by now
+        RETRO_CHECK(engine::addDiagnosis(model, request, result, options.weights));
+    }
     if (!options.isBatch || options.isFirst) {
         warn(result.warnings);
     }
+    saySevere(result);
     RETRO_TRY(const std::vector<engine::OpenedFused> opened, engine::openFused(model, request, result, options.open));
     const std::filesystem::path folder = options.outputFolder;
     RETRO_CHECK(base::makeFolder(folder));
@@ -281,10 +310,12 @@ Result<void> explainMany(const Context& context, const ExplainOptions& options, 
     RETRO_TRY(const engine::Question question, askedOf(context, options, *model));
     plan.question = question.hash;
     engine::Explainer explainer(model);
+    const auto weights = std::make_shared<diagnosis::ModelFacts>(model->read ? model->read : model->rewritten.before);
     bool isFirst = true;
     return explainBatch(context, plan, [&](const engine::BatchItem& item) -> Result<void> {
         ExplainOptions own = optionsFor(options, item);
         own.isFirst = std::exchange(isFirst, false);
+        own.weights = weights;
         RETRO_TRY(const engine::Question asked, askedOf(context, own, *model));
         RETRO_TRY(const engine::ExplainRequest request, requestOf(context, own, *model));
         RETRO_CHECK(explainInto(context, own, *model, request, asked,

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <sstream>
 
 namespace retro::diagnosis
 {
@@ -14,11 +15,45 @@ namespace retro::diagnosis
 namespace
 {
 
-constexpr std::size_t kIndent = 9; // below the name of a place
+constexpr std::size_t kIndent = 9;     // below the name of a place
+constexpr std::size_t kMostLine = 110; // section 1; the first line of a finding may be longer, as names may be
+
+std::size_t characters(const std::string& utf8)
+{
+    return static_cast<std::size_t>(
+        std::ranges::count_if(utf8, [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U; }));
+}
 
 std::string counted(std::size_t number, std::string_view one)
 {
     return fmt::format("{} {}{}", number, one, number == 1 ? "" : "s");
+}
+
+/// Words below a finding, in lines of at most kMostLine characters; an option stays whole.
+void addWrapped(const std::string& text, std::vector<std::string>& lines)
+{
+    const std::string indent(kIndent, ' ');
+    const std::size_t option = text.find(": --");
+    std::string line;
+    std::size_t width = 0;
+    const auto add = [&](const std::string& word) {
+        const std::size_t size = characters(word);
+        if (!line.empty() && kIndent + width + 1 + size > kMostLine) {
+            lines.push_back(indent + line);
+            line.clear();
+            width = 0;
+        }
+        width += size + (line.empty() ? 0 : 1);
+        line += (line.empty() ? "" : " ") + word;
+    };
+    std::istringstream words(option == std::string::npos ? text : text.substr(0, option + 1));
+    for (std::string word; words >> word;) {
+        add(word);
+    }
+    if (option != std::string::npos) {
+        add(text.substr(option + 2));
+    }
+    lines.push_back(indent + line);
 }
 
 void addFinding(const Finding& finding, bool isWhole, std::vector<std::string>& lines)
@@ -27,7 +62,7 @@ void addFinding(const Finding& finding, bool isWhole, std::vector<std::string>& 
                                 std::max(kIndent, nameOf(finding.level).size() + 2), finding.place.name, finding.what,
                                 finding.id));
     if (const std::string meaning = finding.meaning(); !meaning.empty()) {
-        lines.push_back(std::string(kIndent, ' ') + meaning);
+        addWrapped(meaning, lines);
     }
     std::vector<std::string> also;
     for (const Finding& one : finding.also) {

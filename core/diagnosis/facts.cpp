@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/diagnosis/facts.h"
 
+#include "core/diagnosis/compared.h"
 #include "core/ops/algebra.h"
 
 #include <algorithm>
@@ -22,7 +23,7 @@ void Facts::findPass() const
     }
     base::Result<Pass> made = m_sources.makePass();
     if (!made) {
-        m_failure = made.error();
+        m_failure = m_failure ? m_failure : std::optional(made.error());
         return;
     }
     m_pass = std::move(made).value();
@@ -203,6 +204,16 @@ const ops::BoundOperator* Facts::op(NodeId node) const
                                                                                     : nullptr;
 }
 
+bool Facts::isKind(NodeId node, ops::StructureKind kind) const
+{
+    if (const ops::BoundOperator* op = this->op(node)) {
+        return op->structure().kind() == kind;
+    }
+    const Pass* pass = this->pass();
+    return pass != nullptr && node.index() < pass->rules.size() &&
+           pass->rules[node.index()].structure == ops::nameOf(kind);
+}
+
 tensor::Shape Facts::shape(ValueId value) const
 {
     return pass() != nullptr && value.index() < m_pass->shapes.size() ? m_pass->shapes[value.index()] : tensor::Shape();
@@ -215,7 +226,23 @@ std::string Facts::ruleName(NodeId node) const
         return {};
     }
     const std::string& text = pass->rules[node.index()].rule;
-    return text.substr(0, text.find(' '));
+    return text.substr(0, text.find_first_of(" ,"));
+}
+
+const Compared* Facts::compared() const
+{
+    if (!m_compared && m_reference) {
+        m_compared = compareModels(*this, *m_reference);
+    }
+    return m_compared.get();
+}
+
+const ComparedPasses* Facts::comparedPasses() const
+{
+    if (!m_comparedPasses && m_reference) {
+        m_comparedPasses = comparePasses(*this, *m_reference);
+    }
+    return m_comparedPasses.get();
 }
 
 NodeId Facts::nodeOfPass(const std::string& name) const

@@ -9,6 +9,7 @@
 #include "core/rewrite/rewrite.h"
 #include "core/trace/ledgersummary.h"
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -18,6 +19,9 @@
 
 namespace retro::diagnosis
 {
+
+struct Compared;
+struct ComparedPasses;
 
 /// Another explanation of the same model: what is not given stays.
 struct Variation
@@ -40,11 +44,13 @@ struct Sources
     std::vector<rewrite::RewriteStep> steps; ///< that made the graph of the pass of it
     std::vector<rewrite::FusedNode> fused;   ///< nodes of the pass that stand for several
     std::optional<formats::ModelCard> card;
-    std::vector<Tensor> inputs;   ///< per graph input, as given; empty: none
-    std::string composite;        ///< as asked for: a specification
-    bool hasOwnTarget = false;    ///< somebody chose the target
-    PassMaker makePass;           ///< asked once; empty: there is no pass
-    VariedPassMaker explainAgain; ///< empty: no further passes can be made
+    std::vector<Tensor> inputs;             ///< per graph input, as given; empty: none
+    std::string composite;                  ///< as asked for: a specification
+    bool makesPasses = true;                ///< further passes may be made where a finding asks for them
+    std::optional<std::int64_t> classAsked; ///< the class that somebody asked for
+    bool hasOwnTarget = false;              ///< somebody chose the target
+    PassMaker makePass;                     ///< asked once; empty: there is no pass
+    VariedPassMaker explainAgain;           ///< empty: no further passes can be made
     std::stop_token stop;
 };
 
@@ -92,6 +98,8 @@ public:
     [[nodiscard]] const std::vector<bool>& leadsToTarget() const;
     /// The bound operator of a node; null where the model is not bound.
     [[nodiscard]] const ops::BoundOperator* op(NodeId node) const;
+    /// True when the operator of a node is of that kind; known of run files too.
+    [[nodiscard]] bool isKind(NodeId node, ops::StructureKind kind) const;
     /// Shape of a value in the pass; empty where nobody knows.
     [[nodiscard]] tensor::Shape shape(ValueId value) const;
     /// Name of a rule without its parameters: "z-plus". Empty where the node has none.
@@ -109,6 +117,10 @@ public:
     /// Facts of a model, run or input that is known to be good; null when none is given.
     [[nodiscard]] const Facts* reference() const { return m_reference.get(); }
     void setReference(std::shared_ptr<const Facts> reference) { m_reference = std::move(reference); }
+    /// This model and that of the reference, matched (compared.h); null where one has no graph.
+    [[nodiscard]] const Compared* compared() const;
+    /// The passes of both, matched; null where one has none.
+    [[nodiscard]] const ComparedPasses* comparedPasses() const;
 
 private:
     void findPass() const;
@@ -118,6 +130,8 @@ private:
 
     Sources m_sources;
     std::shared_ptr<const Facts> m_reference;
+    mutable std::shared_ptr<const Compared> m_compared;
+    mutable std::shared_ptr<const ComparedPasses> m_comparedPasses;
     mutable bool m_isAsked = false;
     mutable std::optional<Pass> m_pass;
     mutable std::optional<base::Error> m_failure;

@@ -37,6 +37,8 @@ double Finding::number(std::string_view name) const
     return at == numbers.end() ? 0 : at->second;
 }
 
+std::string Finding::line() const { return place.name + " " + what + " [" + id + "]"; }
+
 std::string Finding::meaning() const
 {
     std::string text = means;

@@ -76,6 +76,8 @@ struct Finding
     [[nodiscard]] double number(std::string_view name) const;
     /// `means`, then `remedy` with the option behind it.
     [[nodiscard]] std::string meaning() const;
+    /// Place, sentence and id in one line: "/dw/Conv 97 % of Σ|R| … [flow.zero-denominator]".
+    [[nodiscard]] std::string line() const;
 };
 
 /// The part of an id before its dot.

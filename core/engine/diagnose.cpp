@@ -73,26 +73,35 @@ Result<Pass> passWithoutRelevance(const LoadedModel& model, const ExplainRequest
     return pass;
 }
 
-diagnosis::Sources sourcesOf(const LoadedModelPointer& model, const std::stop_token& stop)
+diagnosis::Sources sourcesOf(const LoadedModel& model, const std::stop_token& stop)
 {
     diagnosis::Sources sources;
-    sources.modelName = model->name;
-    sources.model = std::make_shared<diagnosis::ModelFacts>(model->read ? model->read : model->rewritten.before);
-    sources.steps = model->rewritten.steps;
-    sources.fused = model->rewritten.fused;
-    sources.card = model->card;
+    sources.modelName = model.name;
+    sources.model = std::make_shared<diagnosis::ModelFacts>(model.read ? model.read : model.rewritten.before);
+    sources.steps = model.rewritten.steps;
+    sources.fused = model.rewritten.fused;
+    sources.card = model.card;
     sources.stop = stop;
     return sources;
 }
 
-diagnosis::Sources sourcesOf(const LoadedModelPointer& model, const ExplainRequest& request,
-                             const std::stop_token& stop)
+diagnosis::Sources sourcesOf(const LoadedModel& model, const ExplainRequest& request, const std::stop_token& stop)
 {
     diagnosis::Sources sources = sourcesOf(model, stop);
     sources.inputs = request.inputs;
     sources.composite = request.composite;
+    if (request.target.kind == TargetRequest::Kind::Class) {
+        sources.classAsked = request.target.classIndex;
+    }
     sources.hasOwnTarget = request.target.kind != TargetRequest::Kind::Argmax;
-    sources.explainAgain = [model, request, stop](const diagnosis::Variation& variation) -> Result<Pass> {
+    return sources;
+}
+
+/// Further passes of the same model.
+diagnosis::VariedPassMaker variations(const LoadedModelPointer& model, const ExplainRequest& request,
+                                      const std::stop_token& stop)
+{
+    return [model, request, stop](const diagnosis::Variation& variation) -> Result<Pass> {
         ExplainRequest again = request;
         again.record = again.keepValues = false;
         again.keepsForward = true;
@@ -105,7 +114,6 @@ diagnosis::Sources sourcesOf(const LoadedModelPointer& model, const ExplainReque
         RETRO_TRY(const ExplainResult result, explain(*model, again, stop));
         return passOf(result);
     };
-    return sources;
 }
 
 } // namespace
@@ -117,7 +125,7 @@ Pass passOf(const ExplainResult& result)
     if (result.forward) {
         takeForward(result.forward, pass);
     }
-    pass.hasRelevance = true;
+    pass.hasRelevance = !result.stoppedEarly; // at checkpoints: what lies behind them is not known
     pass.relevance = result.relevance;
     pass.ledger = result.ledger;
     pass.rules = result.rules;
@@ -127,6 +135,7 @@ Pass passOf(const ExplainResult& result)
     pass.targetScore = result.target.logit;
     pass.composite = result.composite.name;
     pass.compositeReason = result.composite.reason;
+    pass.unused = result.unusedRules;
     pass.isGradient = carriesGradient(result);
     return pass;
 }
@@ -184,7 +193,8 @@ Pass passOf(const std::shared_ptr<const trace::Run>& run, const LoadedModel* mod
 std::shared_ptr<Facts> factsOf(const LoadedModelPointer& model, const ExplainRequest& request,
                                const std::stop_token& stop)
 {
-    diagnosis::Sources sources = sourcesOf(model, request, stop);
+    diagnosis::Sources sources = sourcesOf(*model, request, stop);
+    sources.explainAgain = variations(model, request, stop);
     const auto facts = std::make_shared<std::weak_ptr<Facts>>();
     sources.makePass = [model, request, stop, facts]() -> Result<Pass> {
         ExplainRequest wanted = request;
@@ -210,10 +220,11 @@ std::shared_ptr<Facts> factsOf(const LoadedModelPointer& model, const ExplainReq
     return made;
 }
 
-std::shared_ptr<Facts> factsOf(const LoadedModelPointer& model, const ExplainRequest& request,
-                               const ExplainResult& result, const std::stop_token& stop)
+std::shared_ptr<Facts> factsOf(const LoadedModel& model, const ExplainRequest& request, const ExplainResult& result,
+                               const std::stop_token& stop)
 {
     diagnosis::Sources sources = sourcesOf(model, request, stop);
+    sources.makesPasses = false; // an explanation is made once
     sources.makePass = [pass = passOf(result)]() -> Result<Pass> { return pass; };
     return std::make_shared<Facts>(std::move(sources));
 }
@@ -223,7 +234,7 @@ std::shared_ptr<Facts> factsOf(const std::shared_ptr<const trace::Run>& run, con
 {
     diagnosis::Sources sources;
     if (model) {
-        sources = sourcesOf(model, stop);
+        sources = sourcesOf(*model, stop);
     }
     sources.modelName = run->facts.modelName;
     sources.runName = name;
@@ -256,6 +267,52 @@ LoadedModelPointer modelOfRun(const trace::Run& run, const std::filesystem::path
     const bool fits = execute::hasControlFlow(*(*model)->graph()) ||
                       graph::structuralHash(*(*model)->graph()) == graph::structuralHash(*run.graph);
     return fits ? *model : nullptr;
+}
+
+namespace
+{
+
+/// The checks that go along with every explanation.
+Result<diagnosis::Diagnosis> cheapDiagnosis(const Facts& facts)
+{
+    diagnosis::Options options;
+    options.isCheapAlone = true;
+    return diagnosis::diagnose(facts, options);
+}
+
+} // namespace
+
+Result<void> addDiagnosis(const LoadedModel& model, const ExplainRequest& request, ExplainResult& result,
+                          const std::shared_ptr<diagnosis::ModelFacts>& weights, const std::stop_token& stop)
+{
+    diagnosis::Sources sources = sourcesOf(model, request, stop);
+    sources.makesPasses = false;
+    sources.makePass = [&result]() -> Result<Pass> { return passOf(result); };
+    if (weights) {
+        sources.model = weights;
+    }
+    RETRO_TRY(diagnosis::Diagnosis made, cheapDiagnosis(Facts(std::move(sources))));
+    result.diagnosis = std::make_shared<const diagnosis::Diagnosis>(std::move(made));
+    result.forward.reset();
+    return {};
+}
+
+std::optional<diagnosis::Finding> causeOf(const LoadedModel& model, const ExplainRequest& request,
+                                          const base::Error& error, const std::stop_token& stop)
+{
+    const bool isOurs = error.code == base::ErrorCode::Input || error.code == base::ErrorCode::Engine ||
+                        error.code == base::ErrorCode::Usage;
+    if (!isOurs) {
+        return std::nullopt;
+    }
+    diagnosis::Sources sources = sourcesOf(model, request, stop);
+    sources.makesPasses = false;
+    sources.makePass = [&model, &request, &stop] { return passWithoutRelevance(model, request, stop); };
+    Facts facts(std::move(sources));
+    facts.fail(error);
+    const auto made = cheapDiagnosis(facts);
+    const diagnosis::Finding* first = made.ok() ? made->severe() : nullptr;
+    return first != nullptr ? std::optional(*first) : std::nullopt;
 }
 
 } // namespace retro::engine

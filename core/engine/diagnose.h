@@ -8,6 +8,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <stop_token>
 
 namespace retro::engine
@@ -23,8 +24,8 @@ namespace retro::engine
 /// without it is. `request.record` and the like do not matter.
 [[nodiscard]] std::shared_ptr<diagnosis::Facts> factsOf(const LoadedModelPointer& model, const ExplainRequest& request,
                                                         const std::stop_token& stop = {});
-/// Facts of an explanation that was made of them.
-[[nodiscard]] std::shared_ptr<diagnosis::Facts> factsOf(const LoadedModelPointer& model, const ExplainRequest& request,
+/// Facts of an explanation that was made; no check makes another pass of them.
+[[nodiscard]] std::shared_ptr<diagnosis::Facts> factsOf(const LoadedModel& model, const ExplainRequest& request,
                                                         const ExplainResult& result, const std::stop_token& stop = {});
 /// Facts of a recorded run and, where it is there and fits, its model.
 [[nodiscard]] std::shared_ptr<diagnosis::Facts> factsOf(const std::shared_ptr<const trace::Run>& run,
@@ -34,5 +35,17 @@ namespace retro::engine
 /// The model of a run file, when it lies beside it and its rewritten graph is that of the run; null else.
 [[nodiscard]] LoadedModelPointer modelOfRun(const trace::Run& run, const std::filesystem::path& runFile,
                                             const std::stop_token& stop = {});
+
+/// Runs the checks that go along with every explanation, and lets the forward values go. What was found stands in
+/// `result.diagnosis`. `weights` (may be null) are kept from one explanation of the model to the next. Errors:
+/// Cancelled.
+[[nodiscard]] base::Result<void> addDiagnosis(const LoadedModel& model, const ExplainRequest& request,
+                                              ExplainResult& result,
+                                              const std::shared_ptr<diagnosis::ModelFacts>& weights = nullptr,
+                                              const std::stop_token& stop = {});
+
+/// Why an explanation ended with an error, by the checks that need none; nothing where they do not know.
+[[nodiscard]] std::optional<diagnosis::Finding> causeOf(const LoadedModel& model, const ExplainRequest& request,
+                                                        const base::Error& error, const std::stop_token& stop = {});
 
 } // namespace retro::engine

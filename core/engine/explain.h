@@ -24,6 +24,11 @@
 #include <string>
 #include <vector>
 
+namespace retro::diagnosis
+{
+struct Diagnosis;
+}
+
 namespace retro::engine
 {
 
@@ -134,6 +139,7 @@ struct ExplainResult
     std::vector<trace::NodeRule> rules;                  ///< by NodeId
     std::shared_ptr<const lrp::RuleAssignment> assigned; ///< the same, to be asked
     std::vector<std::string> warnings;          ///< for people: rules that change nothing, a target behind a softmax
+    std::vector<std::string> unusedRules;       ///< of those: rules that change nothing
     std::vector<tensor::Tensor> relevance;      ///< by ValueId; invalid where nothing arrived, or was not asked for
     std::vector<ParameterRelevance> parameters; ///< where they were asked for, by ValueId
     std::vector<TakenCheckpoint> checkpoints;
@@ -150,7 +156,8 @@ struct ExplainResult
     double secondsForward = 0;
     double secondsRelevance = 0;
     std::int64_t peakBytes = 0;
-    std::shared_ptr<const trace::Run> run; ///< when recorded
+    std::shared_ptr<const trace::Run> run;                 ///< when recorded
+    std::shared_ptr<const diagnosis::Diagnosis> diagnosis; ///< where it was made (diagnose.h)
     std::shared_ptr<const execute::ForwardResult> forward; ///< when it was asked for; null where none was kept
     /// When the relevance comes from a program; `counts` are then those of the pass that it was made from.
     std::shared_ptr<const program::Program> program;

@@ -8,7 +8,38 @@
     X(modelTraining)                                                                                                   \
     X(modelWeightNonfinite)                                                                                            \
     X(modelChannelOutlier)                                                                                             \
-    X(flowUnread)
+    X(modelBnOutlier)                                                                                                  \
+    X(modelZeroWeights)                                                                                                \
+    X(modelStride)                                                                                                     \
+    X(modelCheckerboard)                                                                                               \
+    X(modelSlope)                                                                                                      \
+    X(inputLayout)                                                                                                     \
+    X(inputShape)                                                                                                      \
+    X(inputRange)                                                                                                      \
+    X(inputDrift)                                                                                                      \
+    X(inputPadding)                                                                                                    \
+    X(inputConcentrated)                                                                                               \
+    X(targetSquashed)                                                                                                  \
+    X(targetRange)                                                                                                     \
+    X(targetRank)                                                                                                      \
+    X(targetOutput)                                                                                                    \
+    X(flowUnread)                                                                                                      \
+    X(ruleInvalid)                                                                                                     \
+    X(ruleBox)                                                                                                         \
+    X(ruleStop)                                                                                                        \
+    X(ruleShared)                                                                                                      \
+    X(ruleUnmergedBn)                                                                                                  \
+    X(ruleOdd)                                                                                                         \
+    X(ruleUnused)                                                                                                      \
+    X(diffNode)                                                                                                        \
+    X(diffAttribute)                                                                                                   \
+    X(diffWeight)                                                                                                      \
+    X(diffRewired)                                                                                                     \
+    X(diffInput)                                                                                                       \
+    X(diffRule)                                                                                                        \
+    X(diffTarget)                                                                                                      \
+    X(diffStart)                                                                                                       \
+    X(diffForward)
 
 namespace retro::diagnosis
 {

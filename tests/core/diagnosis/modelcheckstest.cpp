@@ -50,6 +50,62 @@ SharedGraph dropout(bool isTraining, float ratio)
     return writer.finish();
 }
 
+/// x → Conv of a kernel and stride → Relu.
+SharedGraph strided(std::int64_t kernel, std::int64_t stride, const std::string& before = {})
+{
+    Writer writer;
+    ValueId x = writer.input("x", {1, 2, 9, 9});
+    x = before.empty() ? x : writer.node(before, "before", {x});
+    const ValueId w = writer.constant("w", randomTensor({3, 2, kernel, kernel}, 1));
+    writer.output(writer.node("Conv", "conv", {x, w}, {{"strides", Whole{stride, stride}}}));
+    return writer.finish();
+}
+
+SharedGraph normalisationOf(const std::vector<float>& variance)
+{
+    Writer writer;
+    const auto channels = static_cast<std::int64_t>(variance.size());
+    const ValueId x = writer.input("x", {1, channels, 2, 2});
+    const Tensor ones = floats({channels}, std::vector<float>(variance.size(), 1));
+    const Tensor zeros = floats({channels}, std::vector<float>(variance.size(), 0));
+    writer.output(
+        writer.node("BatchNormalization", "bn",
+                    {x, writer.constant("scale", ones), writer.constant("shift", zeros), writer.constant("mean", zeros),
+                     writer.constant("variance", floats({channels}, variance))}));
+    return writer.finish();
+}
+
+/// Two branches, joined by a Concat, whose second half a Gemm has no weights for.
+SharedGraph joined(float second)
+{
+    Writer writer;
+    const ValueId a = writer.node("Relu", "left", {writer.input("a", {1, 4})});
+    const ValueId b = writer.node("Relu", "right", {writer.input("b", {1, 4})});
+    const ValueId both = writer.node("Concat", "concat", {a, b}, {{"axis", std::int64_t{1}}});
+    std::vector<float> weight(24, 0.5F);
+    std::fill(weight.begin() + 12, weight.end(), second);
+    writer.output(writer.node("Gemm", "fc", {both, writer.constant("fc.weight", floats({8, 3}, weight))}));
+    return writer.finish();
+}
+
+SharedGraph transposed(std::int64_t kernel)
+{
+    Writer writer;
+    const ValueId x = writer.input("x", {1, 1, 4, 4});
+    const ValueId w = writer.constant("w", randomTensor({1, 2, kernel, kernel}, 3, 0.1, 1));
+    const ValueId up = writer.node("ConvTranspose", "up", {x, w}, {{"strides", Whole{2, 2}}});
+    const ValueId mean = writer.node("GlobalAveragePool", "mean", {up});
+    writer.output(writer.node("Flatten", "flat", {mean}));
+    return writer.finish();
+}
+
+SharedGraph leaky(double slope)
+{
+    Writer writer;
+    writer.output(writer.node("LeakyRelu", "act", {writer.input("x", {1, 4})}, {{"alpha", slope}}));
+    return writer.finish();
+}
+
 } // namespace
 
 class ModelChecksTest : public QObject
@@ -99,6 +155,79 @@ private slots:
         QVERIFY(hasAll(firstText(found), {"warning conv the weights of output channel 2 of 4", "conv.weight"}));
         QVERIFY(found.findings.front().number("ratio_to_median") > 500);
         QCOMPARE(only(found).largestAt, std::string("conv"));
+    }
+
+    void groupedTransposedConvolutionsHaveAllTheirChannels()
+    {
+        // Two groups of two channels in, two out: the last channel is a thousand times as large.
+        Tensor weight = randomTensor({4, 2, 1, 1}, 5, 0.5, 1);
+        for (const std::size_t i : {5U, 7U}) {
+            weight = withElement(weight, i, 1000);
+        }
+        Writer writer;
+        const ValueId x = writer.input("x", {1, 4, 3, 3});
+        writer.output(
+            writer.node("ConvTranspose", "up", {x, writer.constant("w", weight)}, {{"group", std::int64_t{2}}}));
+        const Diagnosis found = diagnosed(writer.finish(), kNoInput, "model.channel-outlier");
+        QVERIFY(hasAll(firstText(found), {"warning up the weights of output channel 3 of 4"}));
+    }
+
+    void normalisationThatBlowsAChannelUpIsNamed()
+    {
+        const Diagnosis found = diagnosed(normalisationOf({1, 1, 1e-8F, 1}), kNoInput, "model.bn-outlier");
+        QVERIFY(hasAll(firstText(found), {"warning bn multiplies channel 2 of 4", "variance 1e-08"}));
+        QVERIFY(isSilent(diagnosed(normalisationOf({1, 2, 0.5F, 1}), kNoInput, "model.bn-outlier")));
+    }
+
+    void channelsWithoutWeightsAreNamedWithTheirOperand()
+    {
+        const Diagnosis found = diagnosed(joined(0), kNoInput, "model.zero-weights");
+        QVERIFY(hasAll(firstText(found), {"warning fc its weights for 4 of 8 input channels are all exactly 0",
+                                          "operand 1 of concat, right_out"}));
+        QVERIFY(isSilent(diagnosed(joined(0.1F), kNoInput, "model.zero-weights")));
+    }
+
+    void strideBeyondTheKernelIsNamed()
+    {
+        const Diagnosis found = diagnosed(strided(2, 3), kNoInput, "model.stride");
+        QVERIFY(hasAll(firstText(found), {"warning conv kernel 2×2, stride 3×3: 56 % of x is never read"}));
+        QVERIFY(isSilent(diagnosed(strided(3, 3), kNoInput, "model.stride")));
+        QVERIFY(isSilent(diagnosed(strided(1, 1), kNoInput, "model.stride")));
+    }
+
+    void shortcutOfAPointKernelIsANoteWithinTheModel()
+    {
+        const Diagnosis found = diagnosed(strided(1, 2, "Relu"), kNoInput, "model.stride");
+        QCOMPARE(found.findings.front().level, Level::Note);
+        const Diagnosis ofInput = diagnosed(strided(1, 2), kNoInput, "model.stride");
+        QCOMPARE(ofInput.findings.front().level, Level::Warning);
+    }
+
+    void anotherReaderOfEverythingMakesTheStrideHarmless()
+    {
+        Writer writer;
+        const ValueId x = writer.input("x", {1, 2, 9, 9});
+        const ValueId point = writer.constant("p", randomTensor({3, 2, 1, 1}, 1));
+        const ValueId wide = writer.constant("w", randomTensor({3, 2, 3, 3}, 2));
+        writer.output(writer.node("Conv", "shortcut", {x, point}, {{"strides", Whole{2, 2}}}));
+        writer.output(writer.node("Conv", "branch", {x, wide}, {{"strides", Whole{2, 2}}}));
+        QVERIFY(isSilent(diagnosed(writer.finish(), kNoInput, "model.stride")));
+    }
+
+    void unevenOverlapIsANote()
+    {
+        const Asked asked{{floats({1, 1, 4, 4}, std::vector<float>(16, 1))}};
+        const Diagnosis found = diagnosed(transposed(3), asked, "model.checkerboard");
+        QVERIFY(hasAll(firstText(found), {"note up kernel 3×3, stride 2×2", "unevenly"}));
+        QVERIFY(found.findings.front().number("spread_over_phases") > 0.1);
+        QVERIFY(isSilent(diagnosed(transposed(4), asked, "model.checkerboard")));
+    }
+
+    void steepLeakyReluIsANote()
+    {
+        QVERIFY(hasAll(firstText(diagnosed(leaky(0.8), kNoInput, "model.slope")), {"note act slope 0.8"}));
+        QVERIFY(hasAll(firstText(diagnosed(leaky(-0.1), kNoInput, "model.slope")), {"rises where its input falls"}));
+        QVERIFY(isSilent(diagnosed(leaky(0.1), kNoInput, "model.slope")));
     }
 };
 
