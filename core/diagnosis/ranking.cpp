@@ -63,9 +63,11 @@ public:
 
     std::vector<Finding> run()
     {
+        raiseEvaluation();
         std::ranges::stable_sort(m_findings, precedes);
         takeCuts();
         takeEffects();
+        takeTies();
         dropTaken();
         std::ranges::stable_sort(m_findings, precedes);
         takeSamePlace();
@@ -82,6 +84,20 @@ private:
         m_findings[cause].also.push_back(std::move(moved));
         std::ranges::move(below, std::back_inserter(m_findings[cause].also));
         m_isTaken[effect] = true;
+    }
+
+    /// A heatmap that points elsewhere than the model looks confirms a fault of its flow (section 4.9).
+    void raiseEvaluation()
+    {
+        const bool hasFlow = std::ranges::any_of(m_findings, [](const Finding& finding) {
+            return finding.level >= Level::Warning && finding.family() == "flow";
+        });
+        for (Finding& finding : m_findings) {
+            if (hasFlow && finding.id == "eval.below-random") {
+                finding.level = Level::Warning;
+                finding.base = 2;
+            }
+        }
     }
 
     /// An input that nothing reaches is the shadow of what takes all relevance on the way to it.
@@ -123,6 +139,25 @@ private:
             for (std::size_t k = 0; k < m_findings.size(); ++k) {
                 const NodeId at = m_findings[k].place.node;
                 if (k != i && !m_isTaken[k] && isEffect(m_findings[k]) && at.isValid() && isBehind[at.index()]) {
+                    take(i, k);
+                }
+            }
+        }
+    }
+
+    /// What is cut off at a bound is equal afterwards, and windows behind it have ties.
+    void takeTies()
+    {
+        static constexpr std::array<std::string_view, 3> kCuts{"quant.", "forward.clipped", "forward.saturated"};
+        for (std::size_t i = 0; i < m_findings.size(); ++i) {
+            const Finding& cut = m_findings[i];
+            if (m_isTaken[i] || !isOneOf(cut.id, kCuts) || !cut.place.node.isValid()) {
+                continue;
+            }
+            const std::vector<bool> isBehind = descendantsOf(m_facts.graph(), cut.place.node);
+            for (std::size_t k = 0; k < m_findings.size(); ++k) {
+                const NodeId at = m_findings[k].place.node;
+                if (!m_isTaken[k] && m_findings[k].id == "forward.ties" && isBehind[at.index()]) {
                     take(i, k);
                 }
             }

@@ -23,7 +23,26 @@
     X(targetRange)                                                                                                     \
     X(targetRank)                                                                                                      \
     X(targetOutput)                                                                                                    \
+    X(forwardNonfinite)                                                                                                \
+    X(forwardDead)                                                                                                     \
+    X(forwardSaturated)                                                                                                \
+    X(forwardClipped)                                                                                                  \
+    X(forwardTies)                                                                                                     \
+    X(forwardHalf)                                                                                                     \
+    X(forwardEpsilon)                                                                                                  \
+    X(recurrentGate)                                                                                                   \
+    X(quantSaturated)                                                                                                  \
+    X(quantCoarse)                                                                                                     \
+    X(attentionLeak)                                                                                                   \
+    X(flowCut)                                                                                                         \
+    X(flowUnconnected)                                                                                                 \
+    X(flowGrowth)                                                                                                      \
+    X(flowExplodes)                                                                                                    \
+    X(flowBias)                                                                                                        \
+    X(flowZeroDenominator)                                                                                             \
     X(flowUnread)                                                                                                      \
+    X(flowClippedSign)                                                                                                 \
+    X(flowConstant)                                                                                                    \
     X(ruleInvalid)                                                                                                     \
     X(ruleBox)                                                                                                         \
     X(ruleStop)                                                                                                        \
@@ -39,7 +58,9 @@
     X(diffRule)                                                                                                        \
     X(diffTarget)                                                                                                      \
     X(diffStart)                                                                                                       \
-    X(diffForward)
+    X(diffForward)                                                                                                     \
+    X(evalClassBlind)                                                                                                  \
+    X(evalBelowRandom)
 
 namespace retro::diagnosis
 {
