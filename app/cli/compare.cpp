@@ -258,22 +258,37 @@ Result<diagnosis::Diagnosis> differencesOf(const engine::ComparedSide& a, const 
     return diagnosis::diagnose(*facts, checks);
 }
 
-/// Where the forward pass parts comes last: it says where, and the others why.
+/// Where the forward pass parts, which follows from what differs; null when it does not.
+const diagnosis::Finding* forwardParting(const std::vector<diagnosis::Finding>& findings)
+{
+    for (const diagnosis::Finding& finding : findings) {
+        const diagnosis::Finding* below = forwardParting(finding.also);
+        if (finding.id == "diff.forward" || below != nullptr) {
+            return finding.id == "diff.forward" ? &finding : below;
+        }
+    }
+    return nullptr;
+}
+
+/// What differs comes first: it says why. Where the forward pass parts comes last.
 void sayDifferences(const Context& context, const diagnosis::Diagnosis& differences)
 {
     constexpr std::size_t kMostDifferences = 3;
+    const auto say = [&context](const diagnosis::Finding& finding) {
+        context.say("B " + finding.line());
+        context.say("  " + finding.meaning());
+    };
     std::size_t said = 0;
-    for (const bool isForward : {false, true}) {
-        for (const diagnosis::Finding& finding : differences.findings) {
-            if ((finding.id == "diff.forward") != isForward || (!isForward && said++ >= kMostDifferences)) {
-                continue;
-            }
-            context.say("B " + finding.line());
-            context.say("  " + finding.meaning());
+    for (const diagnosis::Finding& finding : differences.findings) {
+        if (finding.id != "diff.forward" && said++ < kMostDifferences) {
+            say(finding);
         }
     }
     if (said > kMostDifferences) {
         context.say(fmt::format("  … and {} more; diagnose --against and --json give all", said - kMostDifferences));
+    }
+    if (const diagnosis::Finding* forward = forwardParting(differences.findings)) {
+        say(*forward);
     }
 }
 

@@ -40,7 +40,8 @@ std::string signatureOf(const ModelFacts& model, const Node& node)
     std::string text = node.domain + ":" + node.op;
     for (std::size_t slot = 0; slot < node.inputs.size(); ++slot) {
         const Tensor constant = model.constantOperand(node, slot);
-        text += constant.isValid() ? "/" + tensor::toText(constant.shape()) : "/";
+        text += '/';
+        text += constant.isValid() ? tensor::toText(constant.shape()) : std::string();
     }
     return text;
 }

@@ -14,7 +14,8 @@ namespace retro::diagnosis
 std::string numberText(double number)
 {
     const double size = std::abs(number);
-    return size >= 1000 && size < 1e6 ? fmt::format("{:.0f}", number) : fmt::format("{:.3g}", number);
+    constexpr double kFourDigits = 999.5; // which three digits would round to 1e+03
+    return size >= kFourDigits && size < 1e6 ? fmt::format("{:.0f}", number) : fmt::format("{:.3g}", number);
 }
 
 std::string percentText(double share)

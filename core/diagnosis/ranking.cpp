@@ -68,6 +68,7 @@ public:
         takeCuts();
         takeEffects();
         takeTies();
+        takeForwardDifference();
         dropTaken();
         std::ranges::stable_sort(m_findings, precedes);
         takeSamePlace();
@@ -160,6 +161,20 @@ private:
                 if (!m_isTaken[k] && m_findings[k].id == "forward.ties" && isBehind[at.index()]) {
                     take(i, k);
                 }
+            }
+        }
+    }
+
+    /// Where forward values part follows from what differs in the models or inputs.
+    void takeForwardDifference()
+    {
+        static constexpr std::array<std::string_view, 5> kCauses{"diff.node", "diff.attribute", "diff.weight",
+                                                                 "diff.rewired", "diff.input"};
+        const auto isCause = [](const Finding& finding) { return isOneOf(finding.id, kCauses); };
+        const auto cause = std::ranges::find_if(m_findings, isCause);
+        for (std::size_t i = 0; i < m_findings.size(); ++i) {
+            if (cause != m_findings.end() && m_findings[i].id == "diff.forward" && !m_isTaken[i]) {
+                take(static_cast<std::size_t>(cause - m_findings.begin()), i);
             }
         }
     }

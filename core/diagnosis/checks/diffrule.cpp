@@ -2,6 +2,7 @@
 #include "core/diagnosis/box.h"
 #include "core/diagnosis/checks/checks.h"
 #include "core/diagnosis/compared.h"
+#include "core/diagnosis/numbertext.h"
 #include "core/lrp/ruleformulas.h"
 
 #include <fmt/format.h>
@@ -24,11 +25,26 @@ std::string formulaText(const trace::NodeRule& rule)
     return formula.empty() ? "" : fmt::format("{}: {}", shortRule(rule.rule), formula);
 }
 
+/// Of a box, what it has to hold.
+std::string readText(const Facts& facts, const trace::NodeRule& rule, NodeId node)
+{
+    const bool isBox = boxOf(rule.rule).has_value() && !facts.graph().node(node).inputs.empty();
+    const Statistics of = isBox ? facts.statistics(facts.graph().node(node).inputs.front()) : Statistics();
+    return of.count == 0
+               ? std::string()
+               : fmt::format(" (what it reads lies in {} … {})", numberText(of.least), numberText(of.largest));
+}
+
 void findRules(const Facts& facts, Probe& probe)
 {
     const ComparedPasses* compared = facts.comparedPasses();
     if (compared == nullptr || !facts.reference()->pass()->hasRelevance) {
         return probe.notRun("the reference has no relevance");
+    }
+    const Compared* models = facts.compared();
+    const bool isSameModel = models == nullptr || models->isSameModel();
+    if (!isSameModel && facts.pass()->composite == facts.reference()->pass()->composite) {
+        return probe.notRun("one composite was asked for, and the models differ: so may the rules that it gives");
     }
     const std::vector<trace::NodeRule>& own = facts.pass()->rules;
     const std::vector<trace::NodeRule>& other = facts.reference()->pass()->rules;
@@ -46,8 +62,11 @@ void findRules(const Facts& facts, Probe& probe)
         finding.what =
             fmt::format("has rule {}; the reference has {}", isShortEnough ? shortRule(own[i].rule) : own[i].rule,
                         isShortEnough ? shortRule(theirs.rule) : theirs.rule);
-        const std::string formulas = formulaText(own[i]) + "; " + formulaText(theirs);
-        finding.means = formulas.size() > 2 ? formulas + "." : "Relevance is handed on in another way.";
+        finding.what += readText(facts, own[i], NodeId(i));
+        const std::string formula = lrp::formulaOf(own[i].rule, own[i].structure);
+        const bool isOtherFormula = formula != lrp::formulaOf(theirs.rule, theirs.structure);
+        finding.means = !formula.empty() && isOtherFormula ? formulaText(own[i]) + "; " + formulaText(theirs) + "."
+                                                           : "It is the same rule with other parameters.";
         finding.remedy = "Give it the rule of the reference, if that is meant";
         finding.numbers = {{"nodes", 1}};
         finding.action = {"change rule", {{"node", facts.graph().labelOf(NodeId(i))}, {"rule", theirs.rule}}, {}};

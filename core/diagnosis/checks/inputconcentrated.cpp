@@ -186,7 +186,7 @@ CoverTest coverTest(const Facts& facts, ValueId input, const ImageAxes& axes, co
             return 0.0;
         }
         if (isTheOne) {
-            test.isOtherClass = std::ranges::max_element(after) - after.begin() != before.chosen;
+            test.isOtherClass = std::ranges::max_element(after) - after.begin() != before.best();
         }
         const auto chosen = static_cast<std::size_t>(before.chosen);
         return before.scores[chosen] - after[chosen];

@@ -16,27 +16,9 @@ namespace
 constexpr double kLargestDrift = 10;
 constexpr double kDriftEffect = 0.7;
 
-std::vector<double> meansAlongChannels(const Tensor& x)
-{
-    if (!x.isValid() || x.rank() < 2) {
-        return {};
-    }
-    const auto channels = static_cast<std::size_t>(x.shape()[1]);
-    std::vector<double> sums(channels);
-    const std::int64_t inner = x.size() / std::max<std::int64_t>(1, x.shape()[0] * x.shape()[1]);
-    const std::vector<double> numbers = numbersIn(x);
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
-        sums[static_cast<std::size_t>(static_cast<std::int64_t>(i) / inner) % channels] += numbers[i];
-    }
-    for (double& sum : sums) {
-        sum /= static_cast<double>(x.shape()[0] * inner);
-    }
-    return sums;
-}
-
 double driftAt(const Facts& facts, const graph::Node& node)
 {
-    const std::vector<double> read = meansAlongChannels(facts.value(node.inputs[0]));
+    const std::vector<double> read = meansAlong(facts.value(node.inputs[0]), 1);
     const std::vector<double> mean = numbersIn(facts.value(node.inputs[3]));
     const std::vector<double> variance = numbersIn(facts.value(node.inputs[4]));
     if (read.size() != mean.size() || mean.size() != variance.size()) {

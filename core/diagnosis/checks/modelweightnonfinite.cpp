@@ -37,7 +37,7 @@ void findNonfiniteWeights(const Facts& facts, Probe& probe)
                 continue;
             }
             const Tensor& weight = graph.value(id).constant;
-            const Statistics& statistics = model.statistics(id);
+            const Statistics statistics = isAllFinite(weight) ? Statistics() : model.statistics(id);
             const std::int64_t wrong = statistics.nan + statistics.plusInfinity; // −infinity: a mask
             probe.measured(node.name, static_cast<double>(wrong));
             if (wrong == 0) {

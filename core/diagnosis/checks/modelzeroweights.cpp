@@ -55,18 +55,6 @@ std::optional<ConcatPart> partOf(const Facts& facts, ValueId value, std::int64_t
     return std::nullopt;
 }
 
-std::vector<std::int64_t> zeroChannels(const LinearWeight& linear)
-{
-    const std::vector<std::int64_t> counts = nonZerosAlong(linear.weight, linear.inputAxis);
-    std::vector<std::int64_t> zeros;
-    for (std::size_t i = 0; i < counts.size(); ++i) {
-        if (counts[i] == 0) {
-            zeros.push_back(static_cast<std::int64_t>(i));
-        }
-    }
-    return zeros;
-}
-
 void findZeroWeights(const Facts& facts, Probe& probe)
 {
     const ModelFacts& model = *facts.model();
@@ -79,7 +67,7 @@ void findZeroWeights(const Facts& facts, Probe& probe)
         if (channels < kLeastInputChannels) {
             continue;
         }
-        const std::vector<std::int64_t> zeros = zeroChannels(*linear);
+        const std::vector<std::int64_t> zeros = zerosAlong(linear->weight, linear->inputAxis);
         const double share = static_cast<double>(zeros.size()) / static_cast<double>(channels);
         probe.measured(node.name, share);
         if (!(share >= kMostZeroChannels)) {

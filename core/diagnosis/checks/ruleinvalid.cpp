@@ -26,7 +26,8 @@ constexpr std::uint64_t kMostCompositeBytes = 16ULL << 20;
 lrp::RuleParameters parametersOf(const nlohmann::json& rule)
 {
     lrp::RuleParameters parameters;
-    for (const auto& [key, value] : rule.value("params", nlohmann::json::object()).items()) {
+    const nlohmann::json params = rule.value("params", nlohmann::json::object());
+    for (const auto& [key, value] : params.items()) {
         if (value.is_boolean()) {
             parameters[key] = value.get<bool>();
         } else if (value.is_number()) {

@@ -23,6 +23,9 @@ void findRank(const Facts& facts, Probe& probe)
     if (!target.isValid()) {
         return;
     }
+    if (facts.shape(target).size() > 2) { // of every token or pixel: nobody asks for the best one everywhere
+        return probe.notRun("the target has more than one row of classes");
+    }
     const TargetScores scores = scoresOf(facts, facts.value(target));
     const std::size_t rank = scores.rank();
     if (rank == 0 || scores.scores.size() < 2) {

@@ -5,6 +5,7 @@
 #include "core/engine/diagnose.h"
 #include "tests/core/rewrite/graphs.h"
 
+#include <QFile>
 #include <QtTest>
 
 #include <algorithm>
@@ -118,6 +119,35 @@ inline bool hasAll(const std::string& text, const std::vector<std::string>& part
         }
         return isThere;
     });
+}
+
+/// The first finding as `diagnose` says it.
+inline std::string exampleOf(const Diagnosis& diagnosis)
+{
+    Diagnosis one;
+    one.hasReference = true;
+    one.findings = {diagnosis.findings.front()};
+    std::string text;
+    const std::vector<std::string> lines = diagnosis::textOf(one, 1);
+    for (std::size_t i = 0; i + 1 < lines.size(); ++i) { // without the counts
+        text += lines[i] + "\n";
+    }
+    return text;
+}
+
+/// True when the entry of the check in docs/diagnosis.md shows the first finding as its example.
+inline bool isDocumented(const Diagnosis& diagnosis)
+{
+    QFile page(QStringLiteral(RETRO_SOURCE_DIR "/docs/diagnosis.md"));
+    const std::string text = page.open(QIODevice::ReadOnly) ? page.readAll().toStdString() : std::string();
+    const std::string example = exampleOf(diagnosis);
+    const std::size_t entry = text.find("\n### `" + diagnosis.findings.front().id + "`\n");
+    const std::size_t at = entry == std::string::npos ? entry : text.find("```\n" + example, entry);
+    const bool isThere = at != std::string::npos && text.find("\n### ", entry + 1) > at;
+    if (!isThere) {
+        qWarning("docs/diagnosis.md, \"%s\", lacks:\n%s", diagnosis.findings.front().id.c_str(), example.c_str());
+    }
+    return isThere;
 }
 
 /// What the check measured.

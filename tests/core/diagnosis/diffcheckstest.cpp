@@ -111,6 +111,7 @@ private slots:
     {
         const Diagnosis found = compared(network({.addsTwice = true}), network({}), "diff.node");
         QVERIFY(hasAll(firstText(found), {"difference add2 adds relu1_out a second time"}));
+        QVERIFY(isDocumented(found));
     }
 
     void missingMaskIsNamedAtItsReader()
@@ -131,6 +132,7 @@ private slots:
     {
         const Diagnosis found = compared(network({.pad = 2}), network({}), "diff.attribute");
         QVERIFY(hasAll(firstText(found), {"difference fc its attribute alpha is 2, in the reference 1"}));
+        QVERIFY(isDocumented(found));
     }
 
     void channelAndFactorOfAWeightAreNamed()
@@ -139,6 +141,7 @@ private slots:
         QVERIFY(hasAll(firstText(found), {"difference conv2 its weight (w2) differs in 36 of 144 elements: all in "
                                           "channel 1, factor 1000",
                                           "2 other constants are the same"}));
+        QVERIFY(isDocumented(found));
     }
 
     void singleElementIsNamedWithBothNumbers()
@@ -151,12 +154,14 @@ private slots:
     {
         const Diagnosis found = compared(network({.isRewired = true}), network({}), "diff.rewired");
         QVERIFY(hasAll(firstText(found), {"difference conv2 reads conv1_out", "it reads relu1_out"}));
+        QVERIFY(isDocumented(found));
     }
 
     void reversedChannelsAreNamed()
     {
         const Tensor reversed = reordered(image(), [](std::int64_t c, std::int64_t i) { return (2 - c) * 36 + i; });
         QVERIFY(hasAll(firstText(againstInput(reversed)), {"difference image", "[2, 1, 0]", "BGR"}));
+        QVERIFY(isDocumented(againstInput(reversed)));
     }
 
     void mirrorIsNamed()
@@ -191,6 +196,7 @@ private slots:
         const Diagnosis found = compared(network({}), network({}), "diff.rule",
                                          {{image()}, "epsilon_plus | name:conv2=gamma:gamma=0.05"}, {{image()}});
         QVERIFY(hasAll(firstText(found), {"difference conv2 has rule gamma 0.05; the reference has z-plus"}));
+        QVERIFY(isDocumented(found));
         QCOMPARE(found.findings.size(), std::size_t{1});
     }
 
@@ -199,17 +205,20 @@ private slots:
         const Diagnosis target = compared(network({}), network({}), "diff.target", {{image()}, "epsilon_plus", "0"},
                                           {{image()}, "epsilon_plus", "1"});
         QVERIFY(hasAll(firstText(target), {"difference fc_out relevance starts at 0; in the reference at 1"}));
+        QVERIFY(isDocumented(target));
         const auto facts = factsFor(network({}), {{image()}});
         engine::ExplainRequest one = Asked{{image()}}.request();
         one.start.kind = engine::StartKind::One;
         facts->setReference(engine::factsOf(loaded(network({})), one));
         QVERIFY(hasAll(firstText(diagnosed(*facts, "diff.start")), {"in the reference with 1"}));
+        QVERIFY(isDocumented(diagnosed(*facts, "diff.start")));
     }
 
     void firstForwardValueThatDiffersIsNamed()
     {
         const Diagnosis found = compared(network({.factor = 3}), network({}), "diff.forward");
         QVERIFY(hasAll(firstText(found), {"difference conv2 is the first node whose forward value differs"}));
+        QVERIFY(isDocumented(found));
     }
 
     void differentModelsAreOneFinding()

@@ -126,6 +126,7 @@ private slots:
     {
         const Diagnosis found = diagnosed(padded(4), kPicture, "flow.unread");
         QVERIFY(hasAll(firstText(found), {"warning pad", "unread", "pads with 4"}));
+        QVERIFY(isDocumented(found));
         // 32 padded elements of 4 beside 10 in all: 128 of 138.
         QVERIFY(std::abs(found.findings.front().number("lost_of_sum_abs_R") - 128.0 / 138) < 1e-4);
         QVERIFY(isSilent(diagnosed(padded(0), kPicture, "flow.unread")));

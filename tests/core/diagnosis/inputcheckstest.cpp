@@ -107,8 +107,8 @@ SharedGraph cornerReader(bool isCorner)
     std::vector<float> weight(200, 0);
     for (std::size_t i = 0; i < 100; ++i) {
         const bool isIn = i % 10 < 2 && i / 10 < 2;
-        weight[2 * i] = isCorner ? (isIn ? 1.0F : 0.0F) : 0.04F;
-        weight[2 * i + 1] = 0.01F;
+        weight[2 * i] = isCorner ? (isIn ? 1.0F : 0.0F) : 0.08F;
+        weight[2 * i + 1] = 0.05F;
     }
     const ValueId flat = writer.node("Flatten", "flat", {x});
     writer.output(writer.node("Gemm", "fc", {flat, writer.constant("w", floats({100, 2}, weight))}));
@@ -138,6 +138,7 @@ private slots:
         const Diagnosis found = diagnosed(*facts, "input.layout");
         QVERIFY(hasAll(firstText(found), {"error image has the shape 1×6×6×2, the model wants 1×2×6×6", "(0, 3, 1, 2)",
                                           "NHWC", "numpy.transpose"}));
+        QVERIFY(isDocumented(found));
         QVERIFY(facts->failure().has_value() || facts->pass() == nullptr);
         QVERIFY(isSilent(diagnosed(classifier(), picture(-1, 1), "input.layout")));
         QVERIFY(isSilent(diagnosed(*factsFor(classifier(), channelsLast), "input.shape")));
@@ -147,6 +148,7 @@ private slots:
     {
         const Diagnosis found = diagnosed(classifier(), {{randomTensor({2, 6, 6}, 1)}}, "input.shape");
         QVERIFY(hasAll(firstText(found), {"error image has the shape 2×6×6", "numpy.expand_dims"}));
+        QVERIFY(isDocumented(found));
         QVERIFY(isSilent(diagnosed(classifier(), {{randomTensor({2, 6, 6}, 1)}}, "input.layout")));
         QVERIFY(isSilent(diagnosed(classifier(), picture(-1, 1), "input.shape")));
     }
@@ -155,6 +157,7 @@ private slots:
     {
         const Diagnosis found = diagnosed(*withCard(classifier(), picture(0, 255), pictureCard()), "input.range");
         QVERIFY(hasAll(firstText(found), {"error image lies in ", "the card maps pixels to -2 … 2"}));
+        QVERIFY(isDocumented(found));
         QVERIFY(found.findings.front().number("beyond_range_in_range_widths") > 50);
         QVERIFY(isSilent(diagnosed(*withCard(classifier(), picture(-2, 2), pictureCard()), "input.range")));
     }
@@ -176,6 +179,7 @@ private slots:
         const SharedGraph graph = writer.finish();
         const Diagnosis found = diagnosed(graph, {{randomTensor({1, 4, 3, 3}, 2, 99, 101)}}, "input.drift");
         QVERIFY(hasAll(firstText(found), {"warning bn reads means that lie"}));
+        QVERIFY(isDocumented(found));
         QVERIFY(isSilent(diagnosed(graph, {{randomTensor({1, 4, 3, 3}, 2)}}, "input.drift")));
     }
 
@@ -183,6 +187,7 @@ private slots:
     {
         const Diagnosis found = diagnosed(*withCard(text(), tokens({1, 2, 0, 0, 0, 0}), textCard()), "input.padding");
         QVERIFY(hasAll(firstText(found), {"warning tokens 4 of 6 tokens are padding"}));
+        QVERIFY(isDocumented(found));
         QVERIFY(isSilent(diagnosed(*withCard(text(), tokens({1, 2, 3, 4, 5, 6}), textCard()), "input.padding")));
     }
 
@@ -198,6 +203,7 @@ private slots:
         const Diagnosis found = diagnosed(cornerReader(true), brightCorner(), "input.concentrated");
         QVERIFY(hasAll(firstText(found), {"warning image 100 % of positive relevance lies in 4 % of its area",
                                           "rows 0 … 1, columns 0 … 1", "covered, the class is another"}));
+        QVERIFY(isDocumented(found));
         QVERIFY(isSilent(diagnosed(cornerReader(false), brightCorner(), "input.concentrated")));
     }
 
@@ -215,6 +221,7 @@ private slots:
     {
         const Diagnosis flat = diagnosed(squashed("Softmax", 20), kThree, "target.squashed");
         QVERIFY(hasAll(firstText(flat), {"warning last the target is the result of a softmax", "--target fc_out:2"}));
+        QVERIFY(isDocumented(flat));
         const Diagnosis mild = diagnosed(squashed("Softmax", 0.1F), kThree, "target.squashed");
         QCOMPARE(mild.findings.front().level, Level::Note);
         QVERIFY(!diagnosed(squashed("Sigmoid", 1), kThree, "target.squashed").findings.empty());
@@ -226,6 +233,7 @@ private slots:
     {
         const Diagnosis found = diagnosed(classifier(), picture(-1, 1, "4"), "target.range");
         QVERIFY(hasAll(firstText(found), {"error fc_out has 4 classes, 0 … 3; class 4 was asked for", "--target "}));
+        QVERIFY(isDocumented(found));
         QVERIFY(isSilent(diagnosed(classifier(), picture(-1, 1, "3"), "target.range")));
     }
 
@@ -237,6 +245,7 @@ private slots:
         const Diagnosis found = diagnosed(*withCard(graph, asked, pictureCard()), "target.rank");
         QVERIFY(hasAll(firstText(found), {"warning last_out target 0 (dot) is not the best class: rank 3 of 3",
                                           "the best is 2 (ring), 3", "--target 2"}));
+        QVERIFY(isDocumented(found));
         asked.target = "1";
         QCOMPARE(diagnosed(graph, asked, "target.rank").findings.front().level, Level::Note);
         QVERIFY(isSilent(diagnosed(graph, kThree, "target.rank")));
@@ -246,6 +255,7 @@ private slots:
     {
         const Diagnosis found = diagnosed(sideOutput(true), kThree, "target.output");
         QVERIFY(hasAll(firstText(found), {"warning side_out is one of 2 outputs, behind 1 layers", "--target c_out"}));
+        QVERIFY(isDocumented(found));
         QVERIFY(diagnosed(sideOutput(false), kThree, "target.output").findings.empty());
     }
 };

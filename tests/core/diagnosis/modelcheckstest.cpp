@@ -13,6 +13,7 @@ namespace
 {
 
 const Asked kNoInput{};
+const Asked kTwoInputs{{floats({1, 4}, {1, 1, 1, 1}), floats({1, 4}, {1, 1, 1, 1})}};
 
 /// x → Conv → output; the weight is given.
 SharedGraph convolution(Tensor weight, Attributes attributes = {})
@@ -117,6 +118,7 @@ private slots:
     {
         const Diagnosis found = diagnosed(normalisation(1), kNoInput, "model.training");
         QVERIFY(hasAll(firstText(found), {"error bn is in training mode", "the batch"}));
+        QVERIFY(isDocumented(found));
         QVERIFY(isSilent(diagnosed(normalisation(0), kNoInput, "model.training")));
         QCOMPARE(only(diagnosed(normalisation(0), kNoInput, "model.training")).sites, std::size_t{1});
     }
@@ -135,6 +137,7 @@ private slots:
         const Tensor bad = withElement(good, 12, std::numeric_limits<float>::quiet_NaN());
         const Diagnosis found = diagnosed(convolution(bad), kNoInput, "model.weight-nonfinite");
         QVERIFY(hasAll(firstText(found), {"error conv its weight (conv.weight) is NaN in 1 of 48", "[1, 0, 0, 0]"}));
+        QVERIFY(isDocumented(found));
         QVERIFY(isSilent(diagnosed(convolution(good), kNoInput, "model.weight-nonfinite")));
     }
 
@@ -153,6 +156,7 @@ private slots:
         }
         const Diagnosis found = diagnosed(convolution(weight), kNoInput, "model.channel-outlier");
         QVERIFY(hasAll(firstText(found), {"warning conv the weights of output channel 2 of 4", "conv.weight"}));
+        QVERIFY(isDocumented(found));
         QVERIFY(found.findings.front().number("ratio_to_median") > 500);
         QCOMPARE(only(found).largestAt, std::string("conv"));
     }
@@ -176,14 +180,16 @@ private slots:
     {
         const Diagnosis found = diagnosed(normalisationOf({1, 1, 1e-8F, 1}), kNoInput, "model.bn-outlier");
         QVERIFY(hasAll(firstText(found), {"warning bn multiplies channel 2 of 4", "variance 1e-08"}));
+        QVERIFY(isDocumented(found));
         QVERIFY(isSilent(diagnosed(normalisationOf({1, 2, 0.5F, 1}), kNoInput, "model.bn-outlier")));
     }
 
     void channelsWithoutWeightsAreNamedWithTheirOperand()
     {
-        const Diagnosis found = diagnosed(joined(0), kNoInput, "model.zero-weights");
+        const Diagnosis found = diagnosed(joined(0), kTwoInputs, "model.zero-weights");
         QVERIFY(hasAll(firstText(found), {"warning fc its weights for 4 of 8 input channels are all exactly 0",
                                           "operand 1 of concat, right_out"}));
+        QVERIFY(isDocumented(found));
         QVERIFY(isSilent(diagnosed(joined(0.1F), kNoInput, "model.zero-weights")));
     }
 
@@ -191,6 +197,7 @@ private slots:
     {
         const Diagnosis found = diagnosed(strided(2, 3), kNoInput, "model.stride");
         QVERIFY(hasAll(firstText(found), {"warning conv kernel 2×2, stride 3×3: 56 % of x is never read"}));
+        QVERIFY(isDocumented(found));
         QVERIFY(isSilent(diagnosed(strided(3, 3), kNoInput, "model.stride")));
         QVERIFY(isSilent(diagnosed(strided(1, 1), kNoInput, "model.stride")));
     }
@@ -219,6 +226,7 @@ private slots:
         const Asked asked{{floats({1, 1, 4, 4}, std::vector<float>(16, 1))}};
         const Diagnosis found = diagnosed(transposed(3), asked, "model.checkerboard");
         QVERIFY(hasAll(firstText(found), {"note up kernel 3×3, stride 2×2", "unevenly"}));
+        QVERIFY(isDocumented(found));
         QVERIFY(found.findings.front().number("spread_over_phases") > 0.1);
         QVERIFY(isSilent(diagnosed(transposed(4), asked, "model.checkerboard")));
     }
@@ -226,6 +234,7 @@ private slots:
     void steepLeakyReluIsANote()
     {
         QVERIFY(hasAll(firstText(diagnosed(leaky(0.8), kNoInput, "model.slope")), {"note act slope 0.8"}));
+        QVERIFY(isDocumented(diagnosed(leaky(0.8), kNoInput, "model.slope")));
         QVERIFY(hasAll(firstText(diagnosed(leaky(-0.1), kNoInput, "model.slope")), {"rises where its input falls"}));
         QVERIFY(isSilent(diagnosed(leaky(0.1), kNoInput, "model.slope")));
     }

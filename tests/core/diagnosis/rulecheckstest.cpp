@@ -83,6 +83,7 @@ private slots:
                                                           "params": {"alpha": 2, "beta": 0}}})");
         const Diagnosis found = diagnosed(layers(), ones(bad), "rule.invalid");
         QVERIFY(hasAll(firstText(found), {"error fc2 entry 0 of rules.json: alpha − beta is 2"}));
+        QVERIFY(isDocumented(found));
         const std::string good = compositeFile(folder, R"({"match": {"name": "fc2"}, "rule": {"name": "alpha-beta",
                                                            "params": {"alpha": 2, "beta": 1}}})");
         QVERIFY(isSilent(diagnosed(layers(), ones(good), "rule.invalid")));
@@ -102,6 +103,7 @@ private slots:
         QVERIFY(hasAll(firstText(outside), {"warning fc1 z-box: 100 %", "bounds 2 … 3", "--rule name:fc1=z-box"}));
         const Diagnosis wide = diagnosed(layers(), ones("epsilon_plus | name:fc1=z-box:low=0,high=255"), "rule.box");
         QVERIFY(hasAll(firstText(wide), {"bounds 0 … 255"}));
+        QVERIFY(isDocumented(wide));
         Asked spread{{floats({1, 4}, {-1, 0, 0.5F, 1})}, "epsilon_plus | name:fc1=z-box:low=-1,high=1"};
         QVERIFY(isSilent(diagnosed(layers(), spread, "rule.box")));
     }
@@ -110,6 +112,7 @@ private slots:
     {
         const Diagnosis found = diagnosed(layers(), ones("epsilon_plus | name:fc2=stop"), "rule.stop");
         QVERIFY(hasAll(firstText(found), {"warning fc2 its rule \"stop\"", "stops 100 % of Σ|R|"}));
+        QVERIFY(isDocumented(found));
         QVERIFY(isSilent(diagnosed(layers(), ones(), "rule.stop")));
     }
 
@@ -117,6 +120,7 @@ private slots:
     {
         const Diagnosis found = diagnosed(layers(true), ones("epsilon_plus | name:fc2=gamma"), "rule.shared");
         QVERIFY(hasAll(firstText(found), {"warning fc2 shares its weight (shared) with fc3", "gamma 0.25"}));
+        QVERIFY(isDocumented(found));
         QVERIFY(isSilent(diagnosed(layers(true), ones(), "rule.shared")));
     }
 
@@ -124,6 +128,7 @@ private slots:
     {
         const Diagnosis found = diagnosed(beforeConvolution(8, 1), positive(), "rule.unmerged-bn");
         QVERIFY(hasAll(firstText(found), {"warning bn is not merged (before the padded conv)"}));
+        QVERIFY(isDocumented(found));
         QVERIFY(found.findings.front().number("shift_share_of_magnitude") > 0.7);
         QVERIFY(isSilent(diagnosed(beforeConvolution(0.01F, 1), positive(), "rule.unmerged-bn")));
     }
@@ -132,6 +137,7 @@ private slots:
     {
         const Diagnosis found = diagnosed(layers(), ones("epsilon_plus | name:fc3=gamma:gamma=0.05"), "rule.odd");
         QVERIFY(hasAll(firstText(found), {"note fc3 has rule gamma 0.05; 3 of the 4 Gemm nodes have"}));
+        QVERIFY(isDocumented(found));
         QVERIFY(isSilent(diagnosed(layers(), ones(), "rule.odd")));
         QVERIFY(isSilent(diagnosed(layers(), ones("epsilon_plus | name:fc1=gamma"), "rule.odd")));
     }
@@ -140,6 +146,7 @@ private slots:
     {
         const Diagnosis found = diagnosed(layers(), ones("epsilon_plus | name:fc9=gamma"), "rule.unused");
         QVERIFY(hasAll(firstText(found), {"warning", "fc9", "matches no node"}));
+        QVERIFY(isDocumented(found));
         QVERIFY(isSilent(diagnosed(layers(), ones(), "rule.unused")));
     }
 };
