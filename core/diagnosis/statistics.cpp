@@ -167,10 +167,11 @@ struct Sums
     }
 };
 
+/// In the order of the memory: no sum depends on that but by rounding.
 template <class T>
 void addBlocks(const Tensor& tensor, Statistics& all, Sums& sums)
 {
-    const std::span<const T> numbers = tensor.span<T>();
+    const std::span<const T> numbers{tensor.data<T>(), static_cast<std::size_t>(tensor.size())};
     const auto count = static_cast<std::int64_t>(numbers.size());
     for (std::int64_t begin = 0; begin < count; begin += kBlock) {
         const std::int64_t size = std::min(kBlock, count - begin);
@@ -192,12 +193,21 @@ Statistics statisticsOf(const Tensor& tensor)
 {
     Statistics all;
     Sums sums;
-    if (tensor.isValid() && tensor.dtype() == tensor::DType::Float32) {
-        addBlocks<float>(tensor.contiguous(), all, sums);
-    } else if (tensor.isValid() && tensor.dtype() == tensor::DType::Float64) {
-        addBlocks<double>(tensor.contiguous(), all, sums);
+    const bool isDense = tensor.isValid() && tensor.isDense() && tensor.size() > 0;
+    if (isDense && tensor.dtype() == tensor::DType::Float32) {
+        addBlocks<float>(tensor, all, sums);
+    } else if (isDense && tensor.dtype() == tensor::DType::Float64) {
+        addBlocks<double>(tensor, all, sums);
     } else {
         forEachElement(tensor, [&](double x) { sums.add(all, x); });
+    }
+    if (all.firstNotFinite >= 0 && isDense && !tensor.isContiguous()) {
+        std::int64_t position = 0;
+        all.firstNotFinite = -1;
+        forEachElement(tensor, [&](double x) {
+            all.firstNotFinite = all.firstNotFinite < 0 && !std::isfinite(x) ? position : all.firstNotFinite;
+            ++position;
+        });
     }
     if (const auto finite = static_cast<double>(all.finite()); finite > 0) {
         all.least = sums.least;
@@ -326,9 +336,61 @@ std::vector<std::int64_t> zerosAlong(const Tensor& tensor, std::size_t axis)
     return zeros;
 }
 
+std::optional<MemoryRuns> runsAlong(const Tensor& tensor, std::size_t axis)
+{
+    if (!tensor.isValid() || axis >= tensor.rank() || tensor.size() == 0) {
+        return std::nullopt;
+    }
+    const std::int64_t extent = tensor.shape()[axis];
+    if (tensor.isContiguous()) {
+        const std::int64_t inner = axisSizes(tensor.shape(), axis).inner;
+        return MemoryRuns{tensor.size() / (extent * inner), extent, inner};
+    }
+    const bool isInnermost = tensor.isDense() && tensor.strides()[axis] == 1;
+    return isInnermost ? std::optional(MemoryRuns{tensor.size() / extent, extent, 1}) : std::nullopt;
+}
+
+namespace
+{
+
+/// Σx per index along the axis of the runs.
+std::vector<double> sumsInRuns(const float* at, const MemoryRuns& runs)
+{
+    std::vector<double> sums(static_cast<std::size_t>(runs.extent));
+    for (std::int64_t o = 0; o < runs.outer; ++o) {
+        if (runs.inner == 1) {
+            for (std::size_t i = 0; i < sums.size(); ++i) {
+                sums[i] += static_cast<double>(at[i]);
+            }
+            at += runs.extent;
+            continue;
+        }
+        for (double& sum : sums) {
+            std::array<double, kLanes> lanes{};
+            std::int64_t i = 0;
+            for (; i + static_cast<std::int64_t>(kLanes) <= runs.inner; i += kLanes) {
+                for (std::size_t lane = 0; lane < kLanes; ++lane) {
+                    lanes[lane] += static_cast<double>(at[i + static_cast<std::int64_t>(lane)]);
+                }
+            }
+            for (; i < runs.inner; ++i) {
+                sum += static_cast<double>(at[i]);
+            }
+            sum = std::accumulate(lanes.begin(), lanes.end(), sum);
+            at += runs.inner;
+        }
+    }
+    return sums;
+}
+
+} // namespace
+
 std::vector<double> meansAlong(const Tensor& tensor, std::size_t axis)
 {
-    std::vector<double> means = sumsAlong<double>(tensor, axis, [](double x) { return x; });
+    const auto runs =
+        tensor.isValid() && tensor.dtype() == tensor::DType::Float32 ? runsAlong(tensor, axis) : std::nullopt;
+    std::vector<double> means =
+        runs ? sumsInRuns(tensor.data<float>(), *runs) : sumsAlong<double>(tensor, axis, [](double x) { return x; });
     const double each = means.empty() ? 1 : static_cast<double>(tensor.size()) / static_cast<double>(means.size());
     std::ranges::for_each(means, [each](double& mean) { mean /= each; });
     return means;

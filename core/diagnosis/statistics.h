@@ -4,6 +4,7 @@
 #include "core/tensor/tensor.h"
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace retro::diagnosis
@@ -49,6 +50,17 @@ struct Statistics
 
 /// Indices along `axis` at which every element is exactly 0. Reads little of a tensor that has few zeros.
 [[nodiscard]] std::vector<std::int64_t> zerosAlong(const Tensor& tensor, std::size_t axis);
+
+/// How the elements of a tensor lie in memory, seen along one axis: outer × extent × inner, the last one fastest.
+struct MemoryRuns
+{
+    std::int64_t outer = 1;
+    std::int64_t extent = 0; ///< of the axis
+    std::int64_t inner = 1;
+};
+
+/// Of a tensor that is row-major, or dense with this axis innermost (channels last); nothing for others.
+[[nodiscard]] std::optional<MemoryRuns> runsAlong(const Tensor& tensor, std::size_t axis);
 
 /// Per index along `axis`: the mean of the elements there.
 [[nodiscard]] std::vector<double> meansAlong(const Tensor& tensor, std::size_t axis);

@@ -83,7 +83,7 @@ void findZeroWeights(const Facts& facts, Probe& probe)
         finding.what =
             fmt::format("its weights for {} of {} input channels are all exactly 0{}", zeros.size(), channels, which);
         finding.means = "What these channels hold never reaches the prediction.";
-        finding.remedy = fmt::format("Look at {}: was a part of it never loaded, or cut away",
+        finding.remedy = fmt::format("Look whether a part of {} was never loaded, or cut away",
                                      model.constantName(node, linear->slot));
         finding.numbers = {{"share_of_input_channels", share}};
         finding.threshold = kMostZeroChannels;

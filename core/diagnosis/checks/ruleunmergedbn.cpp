@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <numeric>
 
 namespace retro::diagnosis
 {
@@ -18,27 +20,86 @@ namespace
 constexpr double kMostShift = 0.58;
 constexpr double kShiftEffect = 0.7;
 
-/// m = Σ|R|·|shift|/(|shift| + |x·scale|) / Σ|R| (section 2).
-double shiftShare(const Tensor& x, const Tensor& relevance, const ops::Normalisation& normalisation)
+/// Sums of m = Σ|R|·|shift|/(|shift| + |x·scale|) / Σ|R| (section 2).
+struct ShiftSums
 {
-    const std::vector<double> numbers = numbersIn(x);
-    const std::vector<double> arrived = numbersIn(relevance);
-    const std::vector<double> scale = numbersIn(normalisation.scale());
-    const std::vector<double> shift = numbersIn(normalisation.shift());
-    if (x.rank() < 2 || arrived.size() != numbers.size() || scale.size() != shift.size() || scale.empty()) {
-        return 0;
-    }
-    const std::int64_t inner = x.size() / std::max<std::int64_t>(1, x.shape()[0] * x.shape()[1]);
     double of = 0;
     double all = 0;
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
-        const std::size_t channel = static_cast<std::size_t>(static_cast<std::int64_t>(i) / inner) % scale.size();
-        const double part = std::abs(shift[channel]);
-        const double whole = part + std::abs(numbers[i] * scale[channel]);
-        of += whole > 0 ? std::abs(arrived[i]) * part / whole : 0;
-        all += std::abs(arrived[i]);
+
+    void add(const float* x, const float* r, std::int64_t count, float scale, float shift)
+    {
+        constexpr std::size_t kWidth = 8; // which compilers keep in registers
+        std::array<double, kWidth> parts{};
+        std::array<double, kWidth> wholes{};
+        for (std::int64_t i = 0; i + static_cast<std::int64_t>(kWidth) <= count; i += kWidth) {
+            for (std::size_t lane = 0; lane < kWidth; ++lane) {
+                const auto k = i + static_cast<std::int64_t>(lane);
+                addOne(x[k], r[k], scale, shift, parts[lane], wholes[lane]);
+            }
+        }
+        for (std::int64_t i = count - count % static_cast<std::int64_t>(kWidth); i < count; ++i) {
+            addOne(x[i], r[i], scale, shift, of, all);
+        }
+        of = std::accumulate(parts.begin(), parts.end(), of);
+        all = std::accumulate(wholes.begin(), wholes.end(), all);
     }
-    return all > 0 ? of / all : 0;
+
+    static void addOne(float x, float r, float scale, float shift, double& part, double& whole)
+    {
+        const float size = std::abs(shift);
+        const float sum = size + std::abs(x * scale);
+        const float arrived = std::abs(r);
+        part += static_cast<double>(sum > 0 ? arrived * (size / sum) : 0.0F);
+        whole += static_cast<double>(arrived);
+    }
+};
+
+/// Channels last: one number per channel in turn.
+void addRows(ShiftSums& sums, const float* x, const float* r, const MemoryRuns& runs, const float* scale,
+             const float* shift)
+{
+    const auto channels = static_cast<std::size_t>(runs.extent);
+    std::vector<double> parts(channels);
+    std::vector<double> wholes(channels);
+    for (std::int64_t row = 0; row < runs.outer; ++row) {
+        for (std::size_t c = 0; c < channels; ++c) {
+            ShiftSums::addOne(x[c], r[c], scale[c], shift[c], parts[c], wholes[c]);
+        }
+        x += channels;
+        r += channels;
+    }
+    sums.of = std::accumulate(parts.begin(), parts.end(), sums.of);
+    sums.all = std::accumulate(wholes.begin(), wholes.end(), sums.all);
+}
+
+double shiftShare(const Tensor& input, const Tensor& arrived, const ops::Normalisation& normalisation)
+{
+    const Tensor scale = normalisation.scale().to(tensor::DType::Float32).contiguous();
+    const Tensor shift = normalisation.shift().to(tensor::DType::Float32).contiguous();
+    if (!input.isValid() || !arrived.isValid() || input.rank() < 2 || input.shape() != arrived.shape() ||
+        scale.size() != input.shape()[1] || shift.size() != scale.size() || input.size() == 0) {
+        return 0;
+    }
+    const bool isAlike = input.strides() == arrived.strides() && runsAlong(input, 1).has_value();
+    const Tensor x = isAlike ? input.to(tensor::DType::Float32) : input.to(tensor::DType::Float32).contiguous();
+    const Tensor r = isAlike ? arrived.to(tensor::DType::Float32) : arrived.to(tensor::DType::Float32).contiguous();
+    const auto runs = runsAlong(x, 1);
+    if (!runs || x.strides() != r.strides()) {
+        return 0;
+    }
+    ShiftSums sums;
+    const float* of = x.data<float>();
+    const float* at = r.data<float>();
+    if (runs->inner == 1) {
+        addRows(sums, of, at, *runs, scale.data<float>(), shift.data<float>());
+    } else {
+        for (std::int64_t run = 0; run < runs->outer * runs->extent; ++run) {
+            const std::int64_t channel = run % runs->extent;
+            sums.add(of + run * runs->inner, at + run * runs->inner, runs->inner, scale.data<float>()[channel],
+                     shift.data<float>()[channel]);
+        }
+    }
+    return sums.all > 0 ? sums.of / sums.all : 0;
 }
 
 /// A convolution with padding that reads the value directly; empty where there is none.

@@ -5,6 +5,7 @@
 #include "core/engine/diagnose.h"
 #include "tests/core/rewrite/graphs.h"
 
+#include <QDebug>
 #include <QFile>
 #include <QtTest>
 
@@ -135,17 +136,18 @@ inline std::string exampleOf(const Diagnosis& diagnosis)
     return text;
 }
 
-/// True when the entry of the check in docs/diagnosis.md shows the first finding as its example.
+/// True when the entry of the check in docs/diagnosis.md shows the first finding as its example, in lines of any
+/// length.
 inline bool isDocumented(const Diagnosis& diagnosis)
 {
-    QFile page(QStringLiteral(RETRO_SOURCE_DIR "/docs/diagnosis.md"));
-    const std::string text = page.open(QIODevice::ReadOnly) ? page.readAll().toStdString() : std::string();
-    const std::string example = exampleOf(diagnosis);
-    const std::size_t entry = text.find("\n### `" + diagnosis.findings.front().id + "`\n");
-    const std::size_t at = entry == std::string::npos ? entry : text.find("```\n" + example, entry);
-    const bool isThere = at != std::string::npos && text.find("\n### ", entry + 1) > at;
+    QFile file(QStringLiteral(RETRO_SOURCE_DIR "/docs/diagnosis.md"));
+    const QString page = file.open(QIODevice::ReadOnly) ? QString::fromUtf8(file.readAll()) : QString();
+    const QString id = QString::fromStdString(diagnosis.findings.front().id);
+    const QString example = QString::fromStdString(exampleOf(diagnosis));
+    const QString entry = page.section("\n### `" + id + "`\n", 1, 1).section("\n### ", 0, 0).section("```", 1, 1);
+    const bool isThere = entry.simplified() == example.simplified();
     if (!isThere) {
-        qWarning("docs/diagnosis.md, \"%s\", lacks:\n%s", diagnosis.findings.front().id.c_str(), example.c_str());
+        qWarning().noquote() << QStringLiteral("docs/diagnosis.md, \"%1\", lacks:\n%2").arg(id, example);
     }
     return isThere;
 }
