@@ -219,7 +219,9 @@ void findConcentrated(const Facts& facts, Probe& probe)
         if (!(window.share > kMostInWindow)) {
             continue;
         }
-        const bool canTest = facts.sources().makesPasses && facts.pass()->model && facts.value(input).isValid();
+        const bool isOneRow = facts.shape(facts.pass()->target).size() <= 2; // of every pixel there is no one class
+        const bool canTest =
+            isOneRow && facts.sources().makesPasses && facts.pass()->model && facts.value(input).isValid();
         const CoverTest test = canTest ? coverTest(facts, input, *axes, window, sums.elsewhere(window)) : CoverTest();
         const bool isDecisive = test.isOtherClass && test.ratio > kLeastFallRatio;
         const double effect = kConcentratedEffect * window.share;

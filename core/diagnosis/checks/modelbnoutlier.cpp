@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/diagnosis/checks/checks.h"
 #include "core/diagnosis/numbertext.h"
+#include "core/diagnosis/outlier.h"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 
 namespace retro::diagnosis
@@ -16,7 +16,6 @@ namespace
 /// |scale|/√(variance + ε) of a channel beside the median (section 4.1, model.bn-outlier: > 50), and e.
 constexpr double kLargestFactorRatio = 50;
 constexpr double kFactorEffect = 0.8;
-constexpr std::size_t kLeastFactors = 3;    // a median needs so many (as model.channel-outlier)
 constexpr double kUsualBatchEpsilon = 1e-5; // of ONNX
 
 /// What each channel is multiplied by; empty where the constants are not there.
@@ -43,23 +42,22 @@ void findFactorOutliers(const Facts& facts, Probe& probe)
             continue;
         }
         const std::vector<double> factors = factorsOf(model, node);
-        const double middle = median(factors);
-        if (factors.size() < kLeastFactors || !(middle > 0)) {
+        const auto outlier = outlierOf(factors);
+        if (!outlier) {
             continue;
         }
-        const auto largest = std::ranges::max_element(factors);
-        const double ratio = *largest / middle;
-        probe.measured(node.name, ratio);
-        if (!(ratio > kLargestFactorRatio)) {
+        probe.measured(node.name, outlier->statistic);
+        if (!(outlier->statistic > kLargestFactorRatio)) {
             continue;
         }
-        const auto channel = largest - factors.begin();
+        const double ratio = outlier->ratio;
+        const auto channel = static_cast<std::int64_t>(outlier->at);
         const double scale = model.constantOperand(node, 1).at(channel);
         const double variance = model.constantOperand(node, 4).at(channel);
         Finding& finding = probe.warning(2, kFactorEffect, {PlaceKind::Node, node.name, facts.nodeOfPass(node.name)});
         finding.what = fmt::format("multiplies channel {} of {} by {}, {} times the median (scale {}, variance {})",
-                                   channel, factors.size(), numberText(*largest), numberText(ratio), numberText(scale),
-                                   numberText(variance));
+                                   channel, factors.size(), numberText(factors[outlier->at]), numberText(ratio),
+                                   numberText(scale), numberText(variance));
         finding.means = "A variance near 0 lets one channel decide what is seen behind it.";
         finding.remedy = fmt::format("Look at channel {} of its scale and variance", channel);
         finding.numbers = {{"ratio_to_median", ratio}, {"channel", static_cast<double>(channel)}};

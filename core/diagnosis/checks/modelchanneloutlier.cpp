@@ -2,10 +2,10 @@
 #include "core/diagnosis/checks/checks.h"
 #include "core/diagnosis/linearweight.h"
 #include "core/diagnosis/numbertext.h"
+#include "core/diagnosis/outlier.h"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 
 namespace retro::diagnosis
@@ -16,8 +16,6 @@ namespace
 
 /// Largest norm of an output channel beside the median (section 4.1, model.channel-outlier: > 50).
 constexpr double kLargestChannelRatio = 50;
-/// Fewer channels have no median worth its name (section 4.1).
-constexpr std::size_t kLeastChannels = 3;
 
 /// e = .8 + .05·log10(x/50) (section 4.1).
 double channelEffect(double ratio) { return 0.8 + 0.05 * std::log10(ratio / kLargestChannelRatio); }
@@ -31,17 +29,16 @@ void findChannelOutliers(const Facts& facts, Probe& probe)
             continue;
         }
         const std::vector<double> norms = linear->outputNorms();
-        const double middle = median(norms);
-        if (norms.size() < kLeastChannels || !(middle > 0)) {
+        const auto outlier = outlierOf(norms);
+        if (!outlier) {
             continue;
         }
-        const auto largest = std::ranges::max_element(norms);
-        const double ratio = *largest / middle;
-        probe.measured(node.name, ratio);
-        if (!(ratio > kLargestChannelRatio)) {
+        probe.measured(node.name, outlier->statistic);
+        if (!(outlier->statistic > kLargestChannelRatio)) {
             continue;
         }
-        const auto channel = largest - norms.begin();
+        const double ratio = outlier->ratio;
+        const auto channel = static_cast<std::int64_t>(outlier->at);
         Finding& finding =
             probe.warning(2, channelEffect(ratio), {PlaceKind::Node, node.name, facts.nodeOfPass(node.name)});
         finding.what = fmt::format("the weights of output channel {} of {} are {} times as large as the median channel",

@@ -176,6 +176,17 @@ private slots:
         QVERIFY(hasAll(firstText(found), {"warning up the weights of output channel 3 of 4"}));
     }
 
+    void livingChannelsBesideDeadOnesAreNoOutliers()
+    {
+        Tensor weight = randomTensor({8, 3, 1, 1}, 1, 0.5, 1);
+        for (std::size_t i = 0; i < 15; ++i) {
+            weight = withElement(weight, i, 0.001F);
+        }
+        const Diagnosis found = diagnosed(convolution(weight), kNoInput, "model.channel-outlier");
+        QVERIFY(isSilent(found));
+        QVERIFY(only(found).largest < 2);
+    }
+
     void normalisationThatBlowsAChannelUpIsNamed()
     {
         const Diagnosis found = diagnosed(normalisationOf({1, 1, 1e-8F, 1}), kNoInput, "model.bn-outlier");
