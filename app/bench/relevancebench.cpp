@@ -3,6 +3,7 @@
 
 #include "app/common/benchmarkmodels.h"
 #include "app/common/freedmemory.h"
+#include "core/engine/diagnose.h"
 #include "core/engine/explain.h"
 #include "core/rewrite/rewrite.h"
 
@@ -32,6 +33,18 @@ void dropUnmerged(rewrite::Rewritten& rewritten)
     });
 }
 
+Result<engine::LoadedModelPointer> loadedNetwork(const BenchmarkModel& network)
+{
+    RETRO_TRY(graph::Graph built, network.make());
+    auto model = std::make_shared<engine::LoadedModel>();
+    model->name = std::string(network.name);
+    rewrite::RewriteOptions options;
+    options.keepDigits = false; // as a loaded model is rewritten
+    RETRO_TRY(model->rewritten, rewrite::rewrite(std::make_shared<const graph::Graph>(std::move(built)), options));
+    dropUnmerged(model->rewritten);
+    return engine::LoadedModelPointer(std::move(model));
+}
+
 /// The network that is being timed.
 class Stage
 {
@@ -48,7 +61,7 @@ public:
             giveBackFreedMemory();
             m_explainer.reset(); // before the next one takes memory
             m_name = network.name;
-            RETRO_TRY(engine::LoadedModelPointer model, loaded(network));
+            RETRO_TRY(engine::LoadedModelPointer model, loadedNetwork(network));
             m_explainer.emplace(std::move(model));
         }
         tensor::Shape shape = network.input;
@@ -68,21 +81,40 @@ public:
     [[nodiscard]] bool run() { return m_explainer && m_explainer->explain(m_request).ok(); }
 
 private:
-    static Result<engine::LoadedModelPointer> loaded(const BenchmarkModel& network)
-    {
-        RETRO_TRY(graph::Graph built, network.make());
-        auto model = std::make_shared<engine::LoadedModel>();
-        model->name = std::string(network.name);
-        rewrite::RewriteOptions options;
-        options.keepDigits = false; // as a loaded model is rewritten
-        RETRO_TRY(model->rewritten, rewrite::rewrite(std::make_shared<const graph::Graph>(std::move(built)), options));
-        dropUnmerged(model->rewritten);
-        return engine::LoadedModelPointer(std::move(model));
-    }
-
     std::string m_name;
     std::string m_asked; ///< what is prepared
     std::optional<engine::Explainer> m_explainer;
+    engine::ExplainRequest m_request;
+};
+
+/// The network whose explanations are timed with and without checks: each is the first one of its model, as of a verb.
+class CheckedStage
+{
+public:
+    Result<void> prepare(const BenchmarkModel& network, const std::string& composite)
+    {
+        if (m_model && m_model->name == network.name) {
+            return {};
+        }
+        m_model.reset();
+        RETRO_TRY(m_model, loadedNetwork(network));
+        m_weights = std::make_shared<diagnosis::ModelFacts>(m_model->graph());
+        m_request = {};
+        m_request.inputs = {tensor::Tensor::full(tensor::DType::Float32, network.input, 0.5)};
+        m_request.composite = composite;
+        m_request.keepsForward = true;
+        return {};
+    }
+
+    [[nodiscard]] bool run(bool isChecked)
+    {
+        Result<engine::ExplainResult> result = engine::explain(*m_model, m_request);
+        return result.ok() && (!isChecked || engine::addDiagnosis(*m_model, m_request, *result, m_weights).ok());
+    }
+
+private:
+    engine::LoadedModelPointer m_model;
+    std::shared_ptr<diagnosis::ModelFacts> m_weights;
     engine::ExplainRequest m_request;
 };
 
@@ -121,6 +153,17 @@ std::vector<PreparedBody> relevanceBenchmarks()
     for (const std::int64_t batch : {1, 8}) {
         add("gpt2", "attnlrp", batch);
         add("gpt2", "attnlrp:form=gradient_x_input", batch);
+    }
+    const auto checked = std::make_shared<CheckedStage>();
+    const auto addChecked = [&](const BenchmarkModel& network, const std::string& composite) {
+        for (const bool isChecked : {false, true}) {
+            bodies.push_back({fmt::format("diagnose/{}/{}", network.name, isChecked ? "checked" : "explained"),
+                              [checked, network, composite] { return told(checked->prepare(network, composite)); },
+                              [checked, isChecked] { return checked->run(isChecked); }});
+        }
+    };
+    for (const BenchmarkModel& network : benchmarkModels()) {
+        addChecked(network, "auto");
     }
     return bodies;
 }

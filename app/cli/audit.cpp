@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/context.h"
+#include "core/diagnosis/diagnosis.h"
+#include "core/diagnosis/numbertext.h"
+#include "core/engine/diagnose.h"
 #include "core/ops/structure.h"
 #include "core/trace/gradientrun.h"
 #include "core/trace/ledgersummary.h"
@@ -39,56 +42,76 @@ ordered_json causesJson(const trace::CauseAmounts& causes)
     return json;
 }
 
-/// Where the most is lost (or gained), and why.
-struct Verdict
-{
-    base::NodeId node;
-    event::Cause cause = event::Cause::Bias;
-    double amount = 0; ///< lost; negative = gained
-    double share = 0;  ///< of what started; 0 when nothing did
-};
-
-std::optional<Verdict> verdictOf(const trace::LedgerSummary& summary)
-{
-    if (summary.nodes.empty()) {
-        return std::nullopt;
-    }
-    const trace::NodeBalance& worst = summary.nodes.front();
-    const std::optional<event::Cause> cause = worst.largestCause();
-    if (!cause) {
-        return std::nullopt;
-    }
-    const double amount = worst.causes[static_cast<std::size_t>(*cause)];
-    return Verdict{worst.node, *cause, amount, summary.start != 0 ? amount / summary.start : 0};
-}
-
 const std::string& ruleOf(const trace::Run& run, base::NodeId node)
 {
     static const std::string kNone;
     return node.index() < run.rules.size() ? run.rules[node.index()].rule : kNone;
 }
 
-std::string verdictText(const trace::Run& run, const Verdict& verdict)
+/// The cause that takes most of what started, where that is nothing unusual.
+struct LargestCause
 {
-    const std::string how = verdict.share != 0 ? fmt::format("{:.1f} % of what started", 100 * std::abs(verdict.share))
-                                               : fmt::format("{:.4g}", std::abs(verdict.amount));
-    // Of a negative start, a negative amount is lost.
-    const bool isGain = verdict.share != 0 ? verdict.share < 0 : verdict.amount < 0;
-    return fmt::format("{} is {} at {} ({}, {}): {}", how, isGain ? "gained" : "lost", run.graph->labelOf(verdict.node),
-                       run.graph->opOf(verdict.node), ruleOf(run, verdict.node), event::nameOf(verdict.cause));
+    event::Cause cause = event::Cause::Bias;
+    double amount = 0; ///< lost; negative = gained
+    double share = 0;  ///< of what started; 0 when nothing did
+    std::size_t nodes = 0;
+    base::NodeId most; ///< node that has the largest part of it
+    double ofMost = 0;
+};
+
+std::optional<LargestCause> largestCauseOf(const trace::LedgerSummary& summary)
+{
+    LargestCause found;
+    for (std::size_t i = 0; i < summary.causes.size(); ++i) {
+        if (std::abs(summary.causes[i]) > std::abs(found.amount)) {
+            found.cause = static_cast<event::Cause>(i);
+            found.amount = summary.causes[i];
+        }
+    }
+    for (const trace::NodeBalance& node : summary.nodes) {
+        const double amount = node.causes[static_cast<std::size_t>(found.cause)];
+        found.nodes += amount != 0 ? 1 : 0;
+        if (std::abs(amount) > std::abs(found.ofMost)) {
+            found.most = node.node;
+            found.ofMost = amount;
+        }
+    }
+    found.share = summary.start != 0 ? found.amount / summary.start : 0;
+    return found.amount != 0 ? std::optional(found) : std::nullopt;
 }
 
-ordered_json verdictJson(const trace::Run& run, const std::optional<Verdict>& verdict)
+/// What the ledger shows at first: the worst finding about flow or rules, else that there is none.
+std::string headlineText(const trace::Run& run, const trace::LedgerSummary& summary, const diagnosis::Finding* worst)
 {
-    if (!verdict) {
+    if (worst != nullptr) {
+        return worst->line();
+    }
+    const std::optional<LargestCause> largest = largestCauseOf(summary);
+    if (!largest) {
+        return "Nothing unusual: nothing is lost or gained.";
+    }
+    const double start = summary.start;
+    const auto text = [start](double amount) {
+        return start != 0 ? fmt::format("{:.1f} %", 100 * std::abs(amount / start)) : fmt::format("{:.4g}", amount);
+    };
+    const bool isGain = start != 0 ? largest->share < 0 : largest->amount < 0; // of a negative start, negative is lost
+    return fmt::format("Nothing unusual: {} {} {} of what started, over {} node{} (most: {}, {}).",
+                       event::nameOf(largest->cause), isGain ? "adds" : "takes", text(largest->amount), largest->nodes,
+                       largest->nodes == 1 ? "" : "s", run.graph->labelOf(largest->most), text(largest->ofMost));
+}
+
+ordered_json largestCauseJson(const trace::Run& run, const trace::LedgerSummary& summary)
+{
+    const std::optional<LargestCause> largest = largestCauseOf(summary);
+    if (!largest) {
         return nullptr;
     }
-    return {{"node", run.graph->labelOf(verdict->node)},
-            {"operator", run.graph->opOf(verdict->node)},
-            {"rule", ruleOf(run, verdict->node)},
-            {"cause", event::nameOf(verdict->cause)},
-            {"amount", verdict->amount},
-            {"share", verdict->share}};
+    return {{"node", run.graph->labelOf(largest->most)},
+            {"operator", run.graph->opOf(largest->most)},
+            {"rule", ruleOf(run, largest->most)},
+            {"cause", event::nameOf(largest->cause)},
+            {"amount", largest->ofMost},
+            {"share", summary.start != 0 ? largest->ofMost / summary.start : 0.0}};
 }
 
 /// Rules that divide by a sum of terms with signs.
@@ -148,7 +171,8 @@ ordered_json growthJson(const trace::Run& run, const std::vector<trace::NodeBala
     return nodes;
 }
 
-ordered_json auditJson(const trace::Run& run, const trace::LedgerSummary& summary)
+ordered_json auditJson(const trace::Run& run, const trace::LedgerSummary& summary,
+                       const diagnosis::Diagnosis& diagnosis)
 {
     ordered_json nodes = ordered_json::array();
     for (const trace::NodeBalance& node : summary.nodes) {
@@ -156,11 +180,13 @@ ordered_json auditJson(const trace::Run& run, const trace::LedgerSummary& summar
                          {"operator", run.graph->opOf(node.node)},
                          {"arrived", node.arrived},
                          {"handed_on", node.handedOn},
+                         {"magnitude", node.magnitude},
                          {"causes", causesJson(node.causes)},
                          {"unexplained", node.unexplained}});
     }
     return {{"conserved", !trace::carriesGradient(run)},
-            {"worst", verdictJson(run, verdictOf(summary))},
+            {"worst", largestCauseJson(run, summary)},
+            {"diagnosis", diagnosis::findingsJson(diagnosis.findings)},
             {"start", summary.start},
             {"leaves", summary.leaves},
             {"causes", causesJson(summary.causes)},
@@ -187,16 +213,23 @@ void sayGradient(const Context& context, const trace::Run& run, const trace::Led
     }
 }
 
-void sayAudit(const Context& context, const trace::Run& run, const trace::LedgerSummary& summary, std::size_t most)
+/// "bias 0.2134, 13 %": a sum near 0 has no shares, so the magnitude measures.
+std::string causeText(event::Cause cause, double amount, double magnitude)
+{
+    const std::string share =
+        magnitude > 0 ? fmt::format(", {}", diagnosis::percentText(std::abs(amount) / magnitude)) : std::string();
+    return fmt::format("{} {:.4g}{}", event::nameOf(cause), amount, share);
+}
+
+void sayAudit(const Context& context, const trace::Run& run, const trace::LedgerSummary& summary, std::size_t most,
+              const diagnosis::Finding* worst)
 {
     const auto share = [&](double amount) { return summary.start != 0 ? 100 * amount / summary.start : 0.0; };
     const auto line = [&](const std::string& name, double amount) {
         context.say(fmt::format("{:<22} {:>16.9g} {:>10.4f} %", name, amount + 0.0, share(amount) + 0.0));
     };
-    if (const std::optional<Verdict> verdict = verdictOf(summary)) {
-        context.say(verdictText(run, *verdict));
-        context.say("");
-    }
+    context.say(headlineText(run, summary, worst));
+    context.say("");
     line("started", summary.start);
     for (std::size_t i = 0; i < summary.causes.size(); ++i) {
         if (summary.causes[i] != 0) {
@@ -207,29 +240,46 @@ void sayAudit(const Context& context, const trace::Run& run, const trace::Ledger
     line("reached the inputs", summary.leaves);
     line("rest", summary.rest);
     context.say("");
-    context.say(fmt::format("{:<36} {:<20} {:>13} {:>13} {:>13}  {}", "node, worst first", "operator", "arrived",
-                            "handed on", "unexplained", "largest cause"));
+    context.say(fmt::format("{:<36} {:<20} {:>13} {:>13} {:>13} {:>13}  {}", "node, worst first", "operator", "arrived",
+                            "handed on", "Σ|R| arrived", "unexplained", "largest cause, of Σ|R|"));
     for (std::size_t i = 0; i < std::min(most, summary.nodes.size()); ++i) {
         const trace::NodeBalance& node = summary.nodes[i];
         const auto cause = node.largestCause();
         const std::string words =
-            cause ? fmt::format("{} {:.4g}", event::nameOf(*cause), node.causes[static_cast<std::size_t>(*cause)])
-                  : "–";
-        context.say(fmt::format("{:<36} {:<20} {:>13.6g} {:>13.6g} {:>13.3g}  {}", run.graph->labelOf(node.node),
-                                run.graph->opOf(node.node), node.arrived, node.handedOn, node.unexplained, words));
+            cause ? causeText(*cause, node.causes[static_cast<std::size_t>(*cause)], node.magnitude) : "–";
+        context.say(fmt::format("{:<36} {:<20} {:>13.6g} {:>13.6g} {:>13.6g} {:>13.3g}  {}",
+                                run.graph->labelOf(node.node), run.graph->opOf(node.node), node.arrived, node.handedOn,
+                                node.magnitude, node.unexplained, words));
     }
+}
+
+/// What the checks say of flow and rules.
+Result<diagnosis::Diagnosis> ledgerDiagnosis(const std::shared_ptr<const trace::Run>& run, const std::string& file)
+{
+    const auto facts = engine::factsOf(run, engine::modelOfRun(*run, file), file);
+    diagnosis::Options options;
+    options.families = {"flow", "rule"};
+    return diagnosis::diagnose(*facts, options);
+}
+
+/// The first one beyond a note; null when there is none.
+const diagnosis::Finding* worstOf(const diagnosis::Diagnosis& diagnosis)
+{
+    const bool isAny = !diagnosis.findings.empty() && diagnosis.findings.front().level != diagnosis::Level::Note;
+    return isAny ? &diagnosis.findings.front() : nullptr;
 }
 
 Result<void> audit(const Context& context, const AuditOptions& options)
 {
     RETRO_TRY(const std::shared_ptr<const trace::Run> run, trace::readRun(options.file));
     const trace::LedgerSummary summary = trace::summarise(*run);
+    RETRO_TRY(const diagnosis::Diagnosis found, ledgerDiagnosis(run, options.file));
     if (context.json) {
-        context.answer(auditJson(*run, summary));
+        context.answer(auditJson(*run, summary, found));
     } else if (trace::carriesGradient(*run)) {
         sayGradient(context, *run, summary, options.most);
     } else {
-        sayAudit(context, *run, summary, options.most);
+        sayAudit(context, *run, summary, options.most, worstOf(found));
         sayGrowth(context, *run, trace::largestGrowth(summary.nodes), options.most);
     }
     return {};

@@ -4,6 +4,8 @@
 #include "app/cli/context.h"
 #include "core/base/csvfield.h"
 #include "core/base/file.h"
+#include "core/diagnosis/diagnosis.h"
+#include "core/engine/diagnose.h"
 #include "core/engine/runrules.h"
 
 #include <fmt/format.h>
@@ -81,7 +83,7 @@ ordered_json partingJson(const engine::Parting& parting)
             {"nodes", nodes}};
 }
 
-ordered_json toJson(const Comparison& comparison)
+ordered_json toJson(const Comparison& comparison, const diagnosis::Diagnosis& differences)
 {
     ordered_json values = ordered_json::array();
     for (const ValueDifference& value : comparison.values) {
@@ -91,6 +93,7 @@ ordered_json toJson(const Comparison& comparison)
             {"tolerance", comparison.tolerance},
             {"same_structure", comparison.sameStructure},
             {"different", comparison.differentFacts},
+            {"diagnosis", diagnosis::findingsJson(differences.findings)},
             {"parting", comparison.parting ? partingJson(*comparison.parting) : ordered_json()},
             {"values", values},
             {"only_a", comparison.onlyA},
@@ -241,6 +244,54 @@ Result<void> giveRules(const engine::ComparedSide& a, engine::ComparedSide& b, c
     return {};
 }
 
+/// What differs in model, input, rules and target of B, with A as the reference; nothing where one is no run.
+Result<diagnosis::Diagnosis> differencesOf(const engine::ComparedSide& a, const engine::ComparedSide& b,
+                                           const CompareOptions& options)
+{
+    if (!a.run || !b.run) {
+        return diagnosis::Diagnosis();
+    }
+    const auto facts = engine::factsOf(b.run, engine::modelOfRun(*b.run, options.b), b.name);
+    facts->setReference(engine::factsOf(a.run, engine::modelOfRun(*a.run, options.a), a.name));
+    diagnosis::Options checks;
+    checks.families = {"diff"};
+    return diagnosis::diagnose(*facts, checks);
+}
+
+/// Where the forward pass parts, which follows from what differs; null when it does not.
+const diagnosis::Finding* forwardParting(const std::vector<diagnosis::Finding>& findings)
+{
+    for (const diagnosis::Finding& finding : findings) {
+        const diagnosis::Finding* below = forwardParting(finding.also);
+        if (finding.id == "diff.forward" || below != nullptr) {
+            return finding.id == "diff.forward" ? &finding : below;
+        }
+    }
+    return nullptr;
+}
+
+/// What differs comes first: it says why. Where the forward pass parts comes last.
+void sayDifferences(const Context& context, const diagnosis::Diagnosis& differences)
+{
+    constexpr std::size_t kMostDifferences = 3;
+    const auto say = [&context](const diagnosis::Finding& finding) {
+        context.say("B " + finding.line());
+        context.say("  " + finding.meaning());
+    };
+    std::size_t said = 0;
+    for (const diagnosis::Finding& finding : differences.findings) {
+        if (finding.id != "diff.forward" && said++ < kMostDifferences) {
+            say(finding);
+        }
+    }
+    if (said > kMostDifferences) {
+        context.say(fmt::format("  … and {} more; diagnose --against and --json give all", said - kMostDifferences));
+    }
+    if (const diagnosis::Finding* forward = forwardParting(differences.findings)) {
+        say(*forward);
+    }
+}
+
 Result<void> compareFiles(const Context& context, const CompareOptions& options)
 {
     const auto isArrays = [](const std::string& file) { return std::filesystem::path(file).extension() == ".npz"; };
@@ -254,14 +305,16 @@ Result<void> compareFiles(const Context& context, const CompareOptions& options)
     const engine::ComparedSide& a = isRunSecond ? second : first;
     RETRO_CHECK(giveRules(a, b, options.rulesB));
     RETRO_TRY(const Comparison comparison, engine::compare(a, b, options.tolerance));
+    RETRO_TRY(const diagnosis::Diagnosis differences, differencesOf(a, b, options));
     if (!options.csv.empty()) {
         RETRO_CHECK(base::writeFile(options.csv, toCsv(comparison)));
     }
     if (context.json) {
-        context.answer(toJson(comparison));
+        context.answer(toJson(comparison, differences));
         return {};
     }
     context.say(fmt::format("A {}   B {}", a.name, b.name));
+    sayDifferences(context, differences);
     for (const std::string& fact : comparison.differentFacts) {
         context.say("  " + fact);
     }

@@ -81,6 +81,7 @@ void addExplain(CLI::App& program, Context& context);
 void addTrace(CLI::App& program, Context& context);
 void addAudit(CLI::App& program, Context& context);
 void addCompare(CLI::App& program, Context& context);
+void addDiagnose(CLI::App& program, Context& context);
 void addEvaluate(CLI::App& program, Context& context);
 void addExport(CLI::App& program, Context& context);
 void addLut(CLI::App& program, Context& context);

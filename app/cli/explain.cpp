@@ -7,6 +7,7 @@
 #include "app/common/heatmapfile.h"
 #include "core/base/file.h"
 #include "core/base/standardstreams.h"
+#include "core/engine/diagnose.h"
 #include "core/engine/lutdecisions.h"
 #include "core/engine/oraclecheck.h"
 #include "core/engine/plan/plannedrelevance.h"
@@ -43,8 +44,9 @@ struct ExplainOptions
     std::string shard;
     int jobs = 1;
     bool rules = false;
-    bool isBatch = false; ///< one input of many
-    bool isFirst = false; ///< the first of them
+    std::shared_ptr<diagnosis::ModelFacts> weights; ///< of a batch: what checks know of the model
+    bool isBatch = false;                           ///< one input of many
+    bool isFirst = false;                           ///< the first of them
 
     [[nodiscard]] const engine::Question& question() const { return model.question; }
 };
@@ -60,6 +62,7 @@ Result<engine::ExplainRequest> requestOf(const ExplainOptions& options, const en
 {
     RETRO_TRY(engine::ExplainRequest request, engine::resolve(options.question(), model));
     RETRO_TRY(request.inputs, options.model.resolve(model));
+    request.keepsForward = !request.inputsOnly && !engine::asksFor(options.question(), "planned") && !request.forwarding;
     if (request.engine == engine::EngineKind::Promise && !request.inputsOnly && engine::hasLutLayer(*model.graph())) {
         request.record = request.keepValues = true; // what decided in its tables follows from the run
     }
@@ -128,16 +131,43 @@ Result<void> writeImage(const ExplainOptions& options, const engine::LoadedModel
     return writeHeatmap(asked.image, job);
 }
 
+/// The worst finding, where it is one that everybody should know.
+void saySevere(const engine::ExplainResult& result)
+{
+    const diagnosis::Finding* severe = result.diagnosis ? result.diagnosis->severe() : nullptr;
+    if (severe != nullptr) {
+        warn({severe->line() + " (diagnose says more)"});
+    }
+}
+
+/// Why there is no result, where a check knows; the error itself is said by whoever gets it.
+void sayCause(const engine::LoadedModel& model, const engine::ExplainRequest& request, const base::Error& error)
+{
+    if (const std::optional<diagnosis::Finding> cause = engine::causeOf(model, request, error)) {
+        warn({cause->line() + ": " + cause->meaning()});
+    }
+}
+
 /// Explains one input and writes all that was asked for; the summary comes last and says that all is there.
 Result<engine::ExplainResult> explainInto(const Context& context, const ExplainOptions& options,
                                           const engine::LoadedModel& model, const engine::ExplainRequest& request,
                                           const engine::ResultKey& asked,
                                           const std::function<Result<engine::ExplainResult>()>& explain)
 {
-    RETRO_TRY(engine::ExplainResult result, explain());
+    Result<engine::ExplainResult> explained = explain();
+    if (!explained) {
+        sayCause(model, request, explained.error());
+        return explained.error();
+    }
+    engine::ExplainResult result = std::move(explained).value();
+    if (!engine::asksFor(options.question(), "oracle-by-plan")) {
+        // Else its relevance is in its files by now.
+        RETRO_CHECK(engine::addDiagnosis(model, request, result, options.weights));
+    }
     if (!options.isBatch || options.isFirst) {
         warn(result.warnings);
     }
+    saySevere(result);
     RETRO_TRY(const std::vector<engine::OpenedFused> opened,
               engine::openFused(model, request, result, options.question().open));
     const std::filesystem::path folder = options.outputFolder;
@@ -184,10 +214,12 @@ Result<void> explainMany(const Context& context, const ExplainOptions& options, 
     }
     plan.question = keyOf(options, *model).hash;
     engine::Explainer explainer(model);
+    const auto weights = std::make_shared<diagnosis::ModelFacts>(model->read ? model->read : model->rewritten.before);
     bool isFirst = true;
     return explainBatch(context, plan, [&](const engine::BatchItem& item) -> Result<void> {
         ExplainOptions own = optionsFor(options, item);
         own.isFirst = std::exchange(isFirst, false);
+        own.weights = weights;
         const engine::ResultKey asked = keyOf(own, *model);
         RETRO_TRY(const engine::ExplainRequest request, requestOf(own, *model));
         RETRO_CHECK(explainInto(context, own, *model, request, asked,

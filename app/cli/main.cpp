@@ -51,6 +51,7 @@ void addVerbs(CLI::App& program, retro::app::Context& context)
     addTrace(program, context);
     addAudit(program, context);
     addCompare(program, context);
+    addDiagnose(program, context);
     addEvaluate(program, context);
     addExport(program, context);
     addLut(program, context);

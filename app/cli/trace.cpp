@@ -2,6 +2,9 @@
 #include "app/cli/context.h"
 #include "app/cli/programtext.h"
 #include "app/cli/statetext.h"
+#include "core/diagnosis/diagnosis.h"
+#include "core/diagnosis/modelfacts.h"
+#include "core/engine/diagnose.h"
 #include "core/trace/describe.h"
 #include "core/trace/runfile.h"
 #include "core/trace/timeline.h"
@@ -9,6 +12,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <optional>
 
@@ -92,11 +97,49 @@ Result<base::NodeId> nodeOf(const trace::Run& run, const std::string& name)
     return base::usageError("the run's graph has no node or value of this name", "--why " + name);
 }
 
-Result<void> explainWait(const Context& context, trace::Timeline& timeline, const TraceOptions& options)
+/// Where the way to a node that no relevance reaches is cut, in words; empty where some does, or nobody knows.
+Result<std::vector<std::string>> cutLines(const std::shared_ptr<const trace::Run>& run, const std::string& file,
+                                          base::NodeId node)
+{
+    const auto facts = engine::factsOf(run, engine::modelOfRun(*run, file), file);
+    double arrived = facts->balance(node).magnitude;
+    for (const base::ValueId output : run->graph->outputsOf(node)) {
+        arrived += output.isValid() ? facts->magnitude(output) : 0;
+    }
+    std::vector<std::string> lines;
+    if (arrived > 0 || !facts->pass()->hasRelevance) {
+        return lines;
+    }
+    diagnosis::Options options;
+    options.families = {"flow"};
+    RETRO_TRY(const diagnosis::Diagnosis found, diagnosis::diagnose(*facts, options));
+    const std::vector<bool> isBehind = diagnosis::descendantsOf(*run->graph, node);
+    const auto add = [&](const diagnosis::Finding& finding) {
+        const base::NodeId at = finding.place.node;
+        const bool isCut = finding.id == "flow.cut" || finding.id == "flow.unconnected";
+        if (isCut && at.isValid() &&
+            (isBehind[at.index()] || diagnosis::descendantsOf(*run->graph, at)[node.index()])) {
+            lines.push_back("no relevance reaches it: " + finding.line());
+            lines.push_back("  " + finding.meaning());
+        }
+    };
+    for (const diagnosis::Finding& finding : found.findings) {
+        add(finding);
+        std::ranges::for_each(finding.also, add);
+    }
+    return lines;
+}
+
+Result<void> explainWait(const Context& context, trace::Timeline& timeline, const TraceOptions& options,
+                         const std::shared_ptr<const trace::Run>& run)
 {
     RETRO_TRY(const base::NodeId node, nodeOf(timeline.run(), options.why));
     timeline.seek(options.at.value_or(beforeFirstVisit(timeline.run(), node)));
-    const trace::Why why = trace::whyNotVisited(timeline, node);
+    trace::Why why = trace::whyNotVisited(timeline, node);
+    if (!options.at) {
+        RETRO_TRY(std::vector<std::string> cut, cutLines(run, options.file, node));
+        std::ranges::move(cut, std::back_inserter(why.lines));
+    }
     if (context.json) {
         ordered_json missing = ordered_json::array();
         for (const trace::MissingEdge& edge : why.missing) {
@@ -181,7 +224,7 @@ Result<void> showTrace(const Context& context, const TraceOptions& options)
     }
     RETRO_TRY(trace::Timeline timeline, trace::Timeline::open(run));
     if (!options.why.empty()) {
-        return explainWait(context, timeline, options);
+        return explainWait(context, timeline, options, run);
     }
     timeline.seek(*options.at);
     if (context.json) {

@@ -112,6 +112,9 @@ private:
         m_result.secondsRelevance = watch.seconds() - m_result.secondsProgram;
         m_result.peakBytes = base::MemoryAccount::tensors().peak();
         finishRun();
+        if (m_request.keepsForward && !m_inputPass && m_forward) {
+            m_result.forward = std::make_shared<const execute::ForwardResult>(*m_forward);
+        }
         return std::move(m_result);
     }
 

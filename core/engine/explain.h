@@ -8,6 +8,7 @@
 #include "core/engine/parameterrelevance.h"
 #include "core/engine/pictureinput.h"
 #include "core/engine/target.h"
+#include "core/execute/forward.h"
 #include "core/execute/savedvalues.h"
 #include "core/lrp/composite.h"
 #include "core/lrp/oracle.h"
@@ -22,6 +23,11 @@
 #include <stop_token>
 #include <string>
 #include <vector>
+
+namespace retro::diagnosis
+{
+struct Diagnosis;
+}
 
 namespace retro::engine
 {
@@ -110,6 +116,8 @@ struct ExplainRequest
     bool parameters = false;
     /// Relevance that is no finite number does not end the pass with an error (Engine) that names where it began.
     bool goesOnWhenNotFinite = false;
+    /// Hand out the forward pass, as far as it was kept (ExplainResult::forward). Not with inputsOnly.
+    bool keepsForward = false;
     /// Where the inputs came from, as --input says it, for the recorded run.
     std::vector<std::string> sources;
     /// How pixels became the inputs, for the recorded run; none = as the card says.
@@ -131,6 +139,7 @@ struct ExplainResult
     std::vector<trace::NodeRule> rules;                  ///< by NodeId
     std::shared_ptr<const lrp::RuleAssignment> assigned; ///< the same, to be asked
     std::vector<std::string> warnings;          ///< for people: rules that change nothing, a target behind a softmax
+    std::vector<std::string> unusedRules;       ///< of those: rules that change nothing
     std::vector<tensor::Tensor> relevance;      ///< by ValueId; invalid where nothing arrived, or was not asked for
     std::vector<ParameterRelevance> parameters; ///< where they were asked for, by ValueId
     std::vector<TakenCheckpoint> checkpoints;
@@ -147,7 +156,9 @@ struct ExplainResult
     double secondsForward = 0;
     double secondsRelevance = 0;
     std::int64_t peakBytes = 0;
-    std::shared_ptr<const trace::Run> run; ///< when recorded
+    std::shared_ptr<const trace::Run> run;                 ///< when recorded
+    std::shared_ptr<const diagnosis::Diagnosis> diagnosis; ///< where it was made (diagnose.h)
+    std::shared_ptr<const execute::ForwardResult> forward; ///< when it was asked for; null where none was kept
     /// When the relevance comes from a program; `counts` are then those of the pass that it was made from.
     std::shared_ptr<const program::Program> program;
     bool programReused = false;               ///< it was made for an earlier input

@@ -102,6 +102,7 @@ Result<void> takeRules(const Prepared& prepared, ExplainResult& result)
     result.assigned = prepared.rules;
     result.warnings = prepared.leftOut;
     result.warnings.insert(result.warnings.end(), prepared.unused.begin(), prepared.unused.end());
+    result.unusedRules = prepared.unused;
     result.writtenOut = prepared.writtenOut;
     return checkTimesInput(result.composite, result.rules, *result.model);
 }

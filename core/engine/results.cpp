@@ -4,6 +4,7 @@
 #include "core/base/file.h"
 #include "core/base/hash.h"
 #include "core/base/jsonout.h"
+#include "core/diagnosis/diagnosis.h"
 #include "core/engine/forwarding/forwardedpass.h"
 #include "core/engine/forwarding/forwardingjson.h"
 #include "core/engine/lutdecisions.h"
@@ -291,6 +292,9 @@ ordered_json summaryJson(const LoadedModel& model, const ExplainRequest& request
         summary["lut"] = lutDecisionsJson(lutDecisions(*result.run));
     }
     addAskedFor(request, result, summary);
+    if (result.diagnosis) {
+        summary["diagnosis"] = diagnosis::findingsJson(result.diagnosis->findings);
+    }
     summary["seconds"] = {{"load", model.seconds},
                           {"bind", result.secondsBind},
                           {"forward", result.secondsForward},

@@ -103,6 +103,16 @@ std::vector<NodeBalance> largestGrowth(const std::vector<NodeBalance>& nodes, do
     return grown;
 }
 
+void addRows(std::vector<NodeBalance>& balances, std::span<const LedgerEntry> rows)
+{
+    for (const LedgerEntry& entry : rows) {
+        if (entry.node < balances.size()) {
+            balances[entry.node].node = NodeId(entry.node);
+            add(balances[entry.node], entry);
+        }
+    }
+}
+
 std::vector<NodeBalance> balancesOf(const Run& run, std::uint32_t first, std::uint32_t last)
 {
     std::vector<NodeBalance> balances(run.graph->runNodeCount());

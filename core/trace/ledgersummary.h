@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,9 @@ struct LedgerSummary
     std::vector<NodeBalance> nodes;      ///< worst first: not finite, then by turnover; equals in node order
     std::vector<RunningBalance> running; ///< one per row of the ledger
 };
+
+/// Adds rows of a ledger to the balances of their nodes, by NodeId; rows of nodes that do not exist are left out.
+void addRows(std::vector<NodeBalance>& balances, std::span<const event::LedgerEntry> rows);
 
 /// Sums up the ledger of a run. Start and leaves come from the run's own events (what landed from outside; the
 /// relevance of inputs), so a stopped run has its rest too. Rows of nodes that do not exist are left out.

@@ -38,10 +38,11 @@ const std::map<std::string, Names> kMayUse{
     {"core/runtime", {"core/schedule", "core/tape"}},
     {"core/lrp", {"core/execute", "core/program", "core/rewrite"}},
     {"core/trace", {"core/event", "core/execute", "core/program"}},
+    {"core/diagnosis", {"core/lrp", "core/trace", "core/formats"}},
     {"core/layout", {"core/graph"}},
     {"core/engine",
-     {"core/lrp", "core/trace", "core/layout", "core/formats", "core/runtime", "core/analysis", "core/schedule",
-      "core/tape"}},
+     {"core/lrp", "core/trace", "core/diagnosis", "core/layout", "core/formats", "core/runtime", "core/analysis",
+      "core/schedule", "core/tape"}},
     {"views/common", {"core/trace", "core/layout", "core/formats"}},
     // Types of results, beside views/common.
     {"views/plan", {"core/schedule"}},

@@ -23,8 +23,8 @@ namespace
 {
 
 constexpr std::string_view kNoNumbers = "none";
-constexpr std::uint32_t kModelVerbs = kInfo | kRun | kGrad | kVerify | kExplain | kEvaluate | kPlanning;
-constexpr std::uint32_t kInputVerbs = kRun | kGrad | kVerify | kExplain | kEvaluate;
+constexpr std::uint32_t kModelVerbs = kInfo | kRun | kGrad | kVerify | kExplain | kEvaluate | kPlanning | kDiagnose;
+constexpr std::uint32_t kInputVerbs = kRun | kGrad | kVerify | kExplain | kEvaluate | kDiagnose;
 constexpr std::uint32_t kPassVerbs = kGrad | kExplain;
 
 // Checks of single texts.
@@ -225,13 +225,13 @@ const std::vector<QuestionField>& table()
          .card = cardText<&ModelCard::target>()},
         {.name = "target",
          .member = &Q::targets,
-         .verbs = kGrad | kVerify | kEvaluate,
+         .verbs = kGrad | kVerify | kEvaluate | kDiagnose,
          .help = "argmax, a class index, or VALUE[:i,j,…] (default: the card's, else argmax)",
          .usual = "argmax",
          .card = cardText<&ModelCard::target>()},
         {.name = "start",
          .member = &Q::start,
-         .verbs = kExplain | kEvaluate,
+         .verbs = kExplain | kEvaluate | kDiagnose,
          .help = "logit (default), one, all, contrastive, or a .npy file of the target's shape",
          .choices = {{"logit", "class score (logit)"},
                      {"one", "one"},
@@ -245,7 +245,7 @@ const std::vector<QuestionField>& table()
          .key = KeyPart::Content},
         {.name = "composite",
          .member = &Q::composite,
-         .verbs = kExplain | kVerify | kEvaluate | kWindow,
+         .verbs = kExplain | kVerify | kEvaluate | kWindow | kDiagnose,
          .help = "Built-in name[:key=value,…], a .json file, or auto (default: the card's, else auto)",
          .usual = "auto",
          .title = "Rules",
@@ -255,7 +255,7 @@ const std::vector<QuestionField>& table()
          .key = KeyPart::Content},
         {.name = "rule",
          .member = &Q::rules,
-         .verbs = kExplain,
+         .verbs = kExplain | kDiagnose,
          .help = "MATCHER=RULE[:key=value,…] put before the composite: op:Conv=gamma:gamma=0.1, name:/head/*=stop, "
                  "scope:features=z-plus (docs/composites.md)"},
         {.name = "checkpoint",
@@ -448,7 +448,8 @@ std::span<const VerbName> verbNames()
     static constexpr std::array kNames{VerbName{kInfo, "info"},         VerbName{kRun, "run"},
                                        VerbName{kGrad, "grad"},         VerbName{kVerify, "verify"},
                                        VerbName{kExplain, "explain"},   VerbName{kEvaluate, "evaluate"},
-                                       VerbName{kPlanning, "planning"}, VerbName{kWindow, "window"}};
+                                       VerbName{kPlanning, "planning"}, VerbName{kWindow, "window"},
+                                       VerbName{kDiagnose, "diagnose"}};
     return kNames;
 }
 

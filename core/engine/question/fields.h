@@ -26,7 +26,8 @@ enum Verb : std::uint32_t {
     kExplain = 1U << 4U,
     kEvaluate = 1U << 5U,
     kPlanning = 1U << 6U, ///< analyze, plan, simulate
-    kWindow = 1U << 7U    ///< the command line of `retrograde`
+    kWindow = 1U << 7U,   ///< the command line of `retrograde`
+    kDiagnose = 1U << 8U
 };
 
 /// The name of each verb, for lists.

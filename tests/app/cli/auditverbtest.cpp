@@ -39,8 +39,9 @@ private slots:
         QVERIFY2(explained.code == 0, qPrintable(explained.err));
         const Answer audit = cli({"audit", path("leak.retro")});
         const QString first = QString(audit.out).section('\n', 0, 0);
-        QCOMPARE(first, QStringLiteral("21.8 % of what started is lost at /grp/Conv (Conv, z-plus, epsilon 1e-06, bias "
-                                       "zero): zero denominator"));
+        QVERIFY2(first.startsWith("Nothing unusual: zero denominator takes 21.8 % of what started") &&
+                     first.contains("/grp/Conv"),
+                 qPrintable(first));
         const Answer json = cli({"audit", path("leak.retro"), "--json"});
         const auto worst = nlohmann::json::parse(QString(json.out).toStdString())["worst"];
         QCOMPARE(worst["cause"].get<std::string>(), std::string("zero denominator"));

@@ -44,6 +44,10 @@ public:
     {
         return m_builder.addInput(name, DType::Float32, shape);
     }
+    ValueId integers(const std::string& name, const Shape& shape)
+    {
+        return m_builder.addInput(name, DType::Int64, shape);
+    }
     ValueId constant(const std::string& name, Tensor data) { return m_builder.addConstant(name, std::move(data)); }
     ValueId node(const std::string& op, const std::string& name, std::vector<ValueId> inputs,
                  Attributes attributes = {}, std::int64_t opset = 17)

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/diagnosis/check.h"
+
+/// Every check, in the order of docs/diagnosis.md: one line each. Each stands in a file of its own beside this one.
+#define RETRO_DIAGNOSIS_CHECKS(X)                                                                                      \
+    X(modelTraining)                                                                                                   \
+    X(modelWeightNonfinite)                                                                                            \
+    X(modelChannelOutlier)                                                                                             \
+    X(modelBnOutlier)                                                                                                  \
+    X(modelZeroWeights)                                                                                                \
+    X(modelStride)                                                                                                     \
+    X(modelCheckerboard)                                                                                               \
+    X(modelSlope)                                                                                                      \
+    X(inputLayout)                                                                                                     \
+    X(inputShape)                                                                                                      \
+    X(inputRange)                                                                                                      \
+    X(inputDrift)                                                                                                      \
+    X(inputPadding)                                                                                                    \
+    X(inputConcentrated)                                                                                               \
+    X(targetSquashed)                                                                                                  \
+    X(targetRange)                                                                                                     \
+    X(targetRank)                                                                                                      \
+    X(targetOutput)                                                                                                    \
+    X(forwardNonfinite)                                                                                                \
+    X(forwardDead)                                                                                                     \
+    X(forwardSaturated)                                                                                                \
+    X(forwardClipped)                                                                                                  \
+    X(forwardTies)                                                                                                     \
+    X(forwardHalf)                                                                                                     \
+    X(forwardEpsilon)                                                                                                  \
+    X(recurrentGate)                                                                                                   \
+    X(quantSaturated)                                                                                                  \
+    X(quantCoarse)                                                                                                     \
+    X(attentionLeak)                                                                                                   \
+    X(flowCut)                                                                                                         \
+    X(flowUnconnected)                                                                                                 \
+    X(flowGrowth)                                                                                                      \
+    X(flowExplodes)                                                                                                    \
+    X(flowBias)                                                                                                        \
+    X(flowZeroDenominator)                                                                                             \
+    X(flowUnread)                                                                                                      \
+    X(flowClippedSign)                                                                                                 \
+    X(flowConstant)                                                                                                    \
+    X(ruleInvalid)                                                                                                     \
+    X(ruleBox)                                                                                                         \
+    X(ruleStop)                                                                                                        \
+    X(ruleShared)                                                                                                      \
+    X(ruleUnmergedBn)                                                                                                  \
+    X(ruleOdd)                                                                                                         \
+    X(ruleUnused)                                                                                                      \
+    X(diffNode)                                                                                                        \
+    X(diffAttribute)                                                                                                   \
+    X(diffWeight)                                                                                                      \
+    X(diffRewired)                                                                                                     \
+    X(diffInput)                                                                                                       \
+    X(diffRule)                                                                                                        \
+    X(diffTarget)                                                                                                      \
+    X(diffStart)                                                                                                       \
+    X(diffForward)                                                                                                     \
+    X(evalClassBlind)                                                                                                  \
+    X(evalBelowRandom)
+
+namespace retro::diagnosis
+{
+
+#define RETRO_DECLARE_CHECK(name) extern const Check name;
+RETRO_DIAGNOSIS_CHECKS(RETRO_DECLARE_CHECK)
+#undef RETRO_DECLARE_CHECK
+
+} // namespace retro::diagnosis

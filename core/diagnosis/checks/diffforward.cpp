@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/diagnosis/checks/checks.h"
+#include "core/diagnosis/compared.h"
+#include "core/diagnosis/numbertext.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace retro::diagnosis
+{
+
+namespace
+{
+
+/// Relative difference of a forward value (section 4.8, diff.forward: 1e-5 of its largest); base and e.
+constexpr double kForwardTolerance = 1e-5;
+constexpr double kForwardBase = 2.4;
+constexpr double kForwardEffect = 0.3;
+
+struct ForwardGap
+{
+    double relative = 0;
+    std::int64_t position = 0;
+};
+
+ForwardGap forwardGap(const Tensor& own, const Tensor& other)
+{
+    const std::vector<double> a = numbersIn(own);
+    const std::vector<double> b = numbersIn(other);
+    double largest = 0;
+    double gap = 0;
+    ForwardGap found;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        const bool isSame = a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]));
+        const double distance = isSame ? 0 : std::abs(a[i] - b[i]);
+        const double size = std::isfinite(distance) ? distance : std::numeric_limits<double>::infinity();
+        largest =
+            std::max({largest, std::isfinite(a[i]) ? std::abs(a[i]) : 0, std::isfinite(b[i]) ? std::abs(b[i]) : 0});
+        if (size > gap) {
+            gap = size;
+            found.position = static_cast<std::int64_t>(i);
+        }
+    }
+    found.relative = gap == 0 ? 0 : gap / (largest > 0 ? largest : 1);
+    return found;
+}
+
+void findForward(const Facts& facts, Probe& probe)
+{
+    const ComparedPasses* compared = facts.comparedPasses();
+    if (compared == nullptr || !facts.reference()->pass()->hasForward) {
+        return probe.notRun("the reference has no forward values");
+    }
+    const graph::Graph& graph = facts.graph();
+    for (std::size_t i = 0; i < graph.nodeCount() && !facts.stop().stop_requested(); ++i) {
+        for (const ValueId value : graph.node(NodeId(i)).outputs) {
+            const ValueId partner = value.isValid() ? compared->match.valueToOther[value.index()] : ValueId();
+            const Tensor own = partner.isValid() ? facts.value(value) : Tensor();
+            const Tensor other = partner.isValid() ? facts.reference()->value(partner) : Tensor();
+            if (!own.isValid() || !other.isValid() || own.shape() != other.shape()) {
+                continue;
+            }
+            const ForwardGap gap = forwardGap(own, other);
+            probe.measured(graph.labelOf(NodeId(i)), gap.relative);
+            if (!(gap.relative > kForwardTolerance)) {
+                continue;
+            }
+            Finding& finding = probe.difference(kForwardBase, kForwardEffect, facts.place(NodeId(i)));
+            const auto index = indexAt(gap.position, own.shape());
+            finding.what =
+                fmt::format("is the first node whose forward value differs: {} at {}, in the reference {}",
+                            numberText(own.at(gap.position)), indexText(index), numberText(other.at(gap.position)));
+            finding.means = "Here the two part; why stands in what differs before it.";
+            finding.numbers = {{"relative_difference", gap.relative}};
+            finding.threshold = kForwardTolerance;
+            finding.action = {"go to node", {{"node", graph.labelOf(NodeId(i))}}, {}};
+            finding.evidence = {{graph.value(value).name, index}};
+            return;
+        }
+    }
+}
+
+} // namespace
+
+const Check diffForward{"diff.forward",
+                        "relative difference of the first forward value that is not that of the reference",
+                        kForwardTolerance,
+                        "0",
+                        Need::Reference | Need::Forward,
+                        true,
+                        findForward};
+
+} // namespace retro::diagnosis

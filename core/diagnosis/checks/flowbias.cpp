@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/diagnosis/checks/checks.h"
+#include "core/diagnosis/magnitudeshare.h"
+#include "core/diagnosis/numbertext.h"
+#include "core/diagnosis/siblings.h"
+#include "core/diagnosis/ways.h"
+#include "core/ops/algebra.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace retro::diagnosis
+{
+
+namespace
+{
+
+/// Section 4.6, flow.bias: magnitude share of the bias > 0.6, log10 odds above the median of the siblings > 1.2, and at
+/// least 5 % of S arrives; a warning where it takes more than 25 % of Σ|R|, and not at the last linear map.
+constexpr double kMostBias = 0.6;
+constexpr double kMostOdds = 1.2;
+constexpr double kLeastOfStartForBias = 0.05;
+constexpr double kLeastTakenToWarn = 0.25;
+constexpr double kBiasBase = 2.1;
+/// What takes less of Σ|R| is no suspect, and of suspects those that take most are looked at (section 7).
+constexpr double kLeastTaken = 0.05;
+constexpr std::size_t kMostSuspects = 8;
+
+struct Suspect
+{
+    NodeId node;
+    double taken = 0; ///< of Σ|R| that arrives
+};
+
+const ops::LinearMap& mapOf(const Facts& facts, NodeId node)
+{
+    return static_cast<const ops::LinearMap&>(facts.op(node)->structure());
+}
+
+bool hasBias(const Facts& facts, NodeId node) { return isLinearMap(facts, node) && mapOf(facts, node).hasBias(); }
+
+/// Magnitude share of the bias of a node: where an upper bound by |z − b| is below `exactFrom`, that bound.
+double biasShare(const Facts& facts, NodeId node, double exactFrom)
+{
+    const ops::LinearMap& map = mapOf(facts, node);
+    const ValueId result = facts.graph().node(node).outputs.front();
+    const Tensor relevance = facts.relevance(result);
+    const Tensor z = facts.value(result);
+    const Tensor bias = map.bias({});
+    if (!z.isValid() || !relevance.isValid() || !bias.isValid()) {
+        return 0;
+    }
+    const Tensor own = ops::algebra::absolute(ops::algebra::addBroadcast(z, ops::algebra::scale(bias, -1)));
+    const double bound = magnitudeShare(relevance, bias, own);
+    const Tensor x = bound > exactFrom ? facts.value(facts.graph().node(node).inputs[map.operandSlot()]) : Tensor();
+    return x.isValid() ? magnitudeShare(relevance, bias, termMagnitudes(map, x)) : bound;
+}
+
+/// Linear maps with a bias that take much of what arrives, most first.
+std::vector<Suspect> suspectsOf(const Facts& facts)
+{
+    std::vector<Suspect> suspects;
+    for (std::size_t i = 0; i < facts.graph().nodeCount(); ++i) {
+        const NodeId node(i);
+        const double taken = facts.share(node, event::Cause::Bias);
+        const bool arrives = facts.balance(node).magnitude >= kLeastOfStartForBias * facts.start();
+        if (taken >= kLeastTaken && arrives && hasBias(facts, node)) {
+            suspects.push_back({node, taken});
+        }
+    }
+    std::ranges::stable_sort(suspects, [](const Suspect& a, const Suspect& b) { return a.taken > b.taken; });
+    suspects.resize(std::min(suspects.size(), kMostSuspects));
+    return suspects;
+}
+
+/// Median share of the siblings that have a bias and are reached; nothing where there is none.
+std::optional<double> shareOfSiblings(const Facts& facts, NodeId node)
+{
+    std::vector<double> shares;
+    for (const NodeId sibling : siblingsOf(facts, node)) {
+        if (hasBias(facts, sibling) && facts.balance(sibling).magnitude > 0 && !facts.stop().stop_requested()) {
+            shares.push_back(biasShare(facts, sibling, 0));
+        }
+    }
+    return shares.empty() ? std::nullopt : std::optional(median(shares));
+}
+
+void reportBias(const Facts& facts, const Suspect& suspect, double share, double siblings, bool isLast, Probe& probe)
+{
+    const std::string& name = facts.graph().labelOf(suspect.node);
+    const double effect = 0.3 + 0.5 * suspect.taken;
+    const bool warns = suspect.taken > kLeastTakenToWarn && !isLast;
+    Finding& finding = warns ? probe.warning(kBiasBase, effect, facts.place(suspect.node))
+                             : probe.note(effect, facts.place(suspect.node));
+    finding.what = fmt::format("its bias is {} of the magnitude that its sums are made of ({} at its siblings) and "
+                               "takes {} of Σ|R| that arrives here",
+                               percentText(share), percentText(siblings), percentText(suspect.taken));
+    finding.means = "Little of it is about the input.";
+    finding.remedy = "See what remains";
+    finding.numbers = {{"bias_share_of_magnitude", share},
+                       {"bias_share_of_siblings", siblings},
+                       {"odds_above_siblings", logOdds(share) - logOdds(siblings)},
+                       {"taken_by_bias_of_sum_abs_R", suspect.taken}};
+    finding.threshold = kMostBias;
+    const std::string rule = facts.ruleName(suspect.node);
+    const std::string kept = rule == "epsilon" || rule == "gamma" || rule == "z-plus" ? rule : "z-plus";
+    finding.action = {"change rule",
+                      {{"node", name}, {"rule", kept}, {"bias", "zero"}},
+                      ruleOption(name, kept, {{"bias", std::string("zero")}})};
+}
+
+void findBias(const Facts& facts, Probe& probe)
+{
+    if (!facts.pass()->model) {
+        return probe.notRun("the model is not beside the run");
+    }
+    const std::vector<bool> hasLinearBehind = linearBehind(facts);
+    for (const Suspect& suspect : suspectsOf(facts)) {
+        if (facts.stop().stop_requested()) {
+            return;
+        }
+        const double share = biasShare(facts, suspect.node, kSuspiciousShare);
+        probe.measured(facts.graph().labelOf(suspect.node), share);
+        if (!(share > kMostBias)) {
+            continue;
+        }
+        const std::optional<double> siblings = shareOfSiblings(facts, suspect.node);
+        if (siblings && logOdds(share) - logOdds(*siblings) > kMostOdds) {
+            reportBias(facts, suspect, share, *siblings, !hasLinearBehind[suspect.node.index()], probe);
+        }
+    }
+}
+
+} // namespace
+
+const Check flowBias{"flow.bias",
+                     "magnitude share of the bias of a linear map that takes 5 % of Σ|R| and more",
+                     kMostBias,
+                     "up to 0.43 (trained); random weights reach odds of 1.73: narrow",
+                     Need::Conserved | Need::Forward,
+                     true,
+                     findBias};
+
+} // namespace retro::diagnosis

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/diagnosis/checks/checks.h"
+#include "core/diagnosis/magnitudeshare.h"
+#include "core/diagnosis/numbertext.h"
+#include "core/ops/algebra.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace retro::diagnosis
+{
+
+namespace
+{
+
+/// Section 4.6, flow.constant: Add of a constant that differs by position: magnitude share > 0.7, and it takes more
+/// than 0.75 of S; base, e = .3 + .6x.
+constexpr double kMostConstant = 0.7;
+constexpr double kConstantOfStart = 0.75;
+constexpr double kConstantBase = 2.2;
+
+/// More than a bias, which differs along one axis alone.
+bool differsByPosition(const tensor::Shape& shape)
+{
+    return std::ranges::count_if(shape, [](std::int64_t extent) { return extent > 1; }) > 1;
+}
+
+/// The operand of a sum that takes no relevance; invalid where there is none, or several.
+ValueId constantOf(const Facts& facts, const graph::Node& node)
+{
+    const execute::BoundModel& model = *facts.pass()->model;
+    ValueId constant;
+    for (const ValueId input : node.inputs) {
+        if (input.isValid() && !model.isTracked(input)) {
+            if (constant.isValid()) {
+                return {};
+            }
+            constant = input;
+        }
+    }
+    return constant;
+}
+
+/// Σ|t| of the operands beside the constant.
+Tensor othersOf(const Facts& facts, const graph::Node& node, ValueId constant)
+{
+    const Tensor result = facts.value(node.outputs.front());
+    Tensor sum = result.isValid() ? ops::algebra::filledLike(result, 0) : Tensor();
+    for (const ValueId input : node.inputs) {
+        const Tensor value = input.isValid() && input != constant ? facts.value(input) : Tensor();
+        if (value.isValid() && sum.isValid()) {
+            sum = ops::algebra::addBroadcast(sum, ops::algebra::absolute(value));
+        }
+    }
+    return sum;
+}
+
+/// The name of the data: through nodes that move or choose it, as positions are looked up.
+std::string dataName(const Facts& facts, ValueId value)
+{
+    const graph::Graph& graph = facts.graph();
+    for (std::size_t i = 0; i < graph.nodeCount(); ++i) {
+        const NodeId producer = graph.value(value).producer;
+        if (!producer.isValid() || graph.node(producer).inputs.empty() || !graph.node(producer).inputs[0].isValid()) {
+            break;
+        }
+        value = graph.node(producer).inputs[0];
+    }
+    return graph.value(value).name;
+}
+
+void findConstants(const Facts& facts, Probe& probe)
+{
+    if (!facts.pass()->model) {
+        return probe.notRun("the model is not beside the run");
+    }
+    const graph::Graph& graph = facts.graph();
+    for (std::size_t i = 0; i < graph.nodeCount(); ++i) {
+        const NodeId id(i);
+        const graph::Node& node = graph.node(id);
+        if (!facts.isKind(id, ops::StructureKind::SumOfOperands) || !(facts.balance(id).magnitude > 0)) {
+            continue;
+        }
+        const ValueId constant = constantOf(facts, node);
+        if (!constant.isValid() || !differsByPosition(facts.shape(constant))) {
+            continue;
+        }
+        const double amount = facts.balance(id).causes[static_cast<std::size_t>(event::Cause::Constant)];
+        const double taken = facts.start() > 0 ? std::abs(amount) / facts.start() : 0;
+        if (!(taken > kConstantOfStart)) {
+            probe.measured(node.name, 0);
+            continue;
+        }
+        const double share = magnitudeShare(facts.relevance(node.outputs.front()), facts.value(constant),
+                                            othersOf(facts, node, constant));
+        probe.measured(node.name, share);
+        if (!(share > kMostConstant)) {
+            continue;
+        }
+        const std::string name = dataName(facts, constant);
+        Finding& finding = probe.warning(kConstantBase, 0.3 + 0.6 * share, facts.place(id));
+        finding.what = fmt::format("its constant {} is {} of the magnitude of its sums and takes {} of what started",
+                                   name, percentText(share), percentText(taken));
+        finding.means = "Most of the score is about the position, not about what stands there.";
+        finding.remedy = "Compare the scale of the constant with that of what it is added to";
+        finding.numbers = {{"constant_share_of_magnitude", share}, {"taken_by_constant_of_start", taken}};
+        finding.threshold = kMostConstant;
+        finding.action = {"go to weights", {{"node", node.name}, {"value", name}}, {}};
+    }
+}
+
+} // namespace
+
+const Check flowConstant{"flow.constant",
+                         "magnitude share of a constant that differs by position, where it takes 0.75 of S and more",
+                         kMostConstant,
+                         "0.50 (trained), 0.99 where it takes less than 0.75 of S (random weights)",
+                         Need::Conserved | Need::Forward,
+                         true,
+                         findConstants};
+
+} // namespace retro::diagnosis

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/diagnosis/checks/checks.h"
+#include "core/diagnosis/growthalong.h"
+#include "core/diagnosis/numbertext.h"
+
+#include <fmt/format.h>
+
+namespace retro::diagnosis
+{
+
+namespace
+{
+
+/// Section 4.6, flow.explodes: D, decades from the last fifth of the values to the largest: > 2; base, e = D/10.
+constexpr double kMostDecades = 2;
+constexpr double kExplodesBase = 2.5;
+constexpr double kDecadesOfEffect = 10;
+/// From which factor on flow.growth is said of a node (section 4.6).
+constexpr double kGrowthOfOne = 1000;
+
+void findExplosion(const Facts& facts, Probe& probe)
+{
+    const GrowthAlong growth = growthAlong(facts);
+    if (!growth.largestAt.isValid()) {
+        return;
+    }
+    // Where one node alone makes it, it is what flow.growth says there (section 3: one finding per node and family).
+    const NodeId place = growth.steepest > kGrowthOfOne ? growth.steepestAt : growth.largestAt;
+    const std::string& largest = facts.graph().labelOf(growth.largestAt);
+    probe.measured(largest, growth.decades);
+    if (!(growth.decades > kMostDecades)) {
+        return;
+    }
+    Finding& finding = probe.warning(kExplodesBase, growth.decades / kDecadesOfEffect, facts.place(place));
+    finding.what = fmt::format("Σ|R| grows by {:.1f} decades on the way from the target: {} near it, {} at {}",
+                               growth.decades, numberText(growth.nearTarget), numberText(growth.largest), largest);
+    finding.means = fmt::format("What multiplies it most is {} ({} times).", facts.graph().labelOf(growth.steepestAt),
+                                numberText(growth.steepest));
+    finding.remedy =
+        "Parallel branches that are added want magnitudes: --rule 'structure:\"sum of operands\"=abs-ratio'"
+        "; convolutions beside attention want --rule op:Conv=z-plus";
+    finding.numbers = {{"decades", growth.decades}, {"largest", growth.largest}, {"near_target", growth.nearTarget}};
+    finding.threshold = kMostDecades;
+    finding.action = {"switch composite", {{"node", largest}}, {}};
+}
+
+} // namespace
+
+const Check flowExplodes{
+    "flow.explodes", "log10 of the largest Σ|R| / the largest in the last fifth of the values towards the target",
+    kMostDecades,    "up to 0.77 (trained), 0.99 (random weights)",
+    Need::Conserved, true,
+    findExplosion};
+
+} // namespace retro::diagnosis

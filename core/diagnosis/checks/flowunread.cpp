@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/diagnosis/checks/checks.h"
+#include "core/diagnosis/modelfacts.h"
+#include "core/diagnosis/numbertext.h"
+
+#include <fmt/format.h>
+
+namespace retro::diagnosis
+{
+
+namespace
+{
+
+/// Share of Σ|R| of a node, and of what started (section 4.6, flow.unread: > 0.3 and > 0.2 of S).
+constexpr double kMostUnread = 0.3;
+constexpr double kMostUnreadOfStart = 0.2;
+/// Base of the score and e = .4 + .5x (section 4.6).
+constexpr double kUnreadBase = 2.2;
+
+/// What a Pad fills with, in words; empty for other nodes and for zeros.
+std::string fillOf(const Facts& facts, NodeId node)
+{
+    const graph::Node& pad = facts.graph().node(node);
+    if (pad.op != "Pad") {
+        return {};
+    }
+    double fill = numberAttribute(pad, "value", 0);
+    if (pad.inputs.size() > 2 && pad.inputs[2].isValid()) {
+        const Tensor constant = facts.value(pad.inputs[2]);
+        fill = constant.isValid() && constant.size() == 1 ? constant.at(0) : fill;
+    }
+    return fill == 0 ? std::string() : fmt::format(" (it pads with {})", numberText(fill));
+}
+
+void findUnread(const Facts& facts, Probe& probe)
+{
+    const double start = facts.start();
+    for (std::size_t i = 0; i < facts.graph().nodeCount(); ++i) {
+        const NodeId node(i);
+        const trace::NodeBalance& balance = facts.balance(node);
+        if (balance.rows == 0 || !(balance.magnitude > 0)) {
+            continue;
+        }
+        const double share = facts.share(node, event::Cause::Unread);
+        probe.measured(facts.graph().labelOf(node), share);
+        if (!(share > kMostUnread && share * balance.magnitude > kMostUnreadOfStart * start)) {
+            continue;
+        }
+        Finding& finding = probe.warning(kUnreadBase, 0.4 + 0.5 * share, facts.place(node));
+        finding.what = fmt::format("{} of Σ|R| that arrives here falls on elements that come from nowhere: unread{}",
+                                   percentText(share), fillOf(facts, node));
+        finding.means = "Padding takes part in the prediction, so that much of it is not about the input.";
+        finding.remedy = "Pad with 0, or with what the model was trained with";
+        finding.numbers = {{"lost_of_sum_abs_R", share}};
+        finding.threshold = kMostUnread;
+        finding.action = {"go to node", {{"node", facts.graph().labelOf(node)}}, {}};
+    }
+}
+
+} // namespace
+
+const Check flowUnread{
+    "flow.unread", "share of Σ|R| of a node that falls on padding", kMostUnread, "0", Need::Conserved, true,
+    findUnread};
+
+} // namespace retro::diagnosis

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/diagnosis/checks/checks.h"
+#include "core/diagnosis/magnitudeshare.h"
+#include "core/diagnosis/numbertext.h"
+#include "core/ops/algebra.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace retro::diagnosis
+{
+
+namespace
+{
+
+/// Section 4.6, flow.zero-denominator: share of Σ|R| of a node: > 0.6, and > 0.2 of S; base, e = .4 + .5x.
+constexpr double kMostZeroDenominator = 0.6;
+constexpr double kZeroDenominatorOfStart = 0.2;
+constexpr double kZeroDenominatorBase = 2.2;
+
+/// How many output channels of a linear map have no positive weight: "15 of 16 channels"; empty where none has none.
+std::string withoutPositive(const Facts& facts, NodeId node)
+{
+    if (!isLinearMap(facts, node)) {
+        return {};
+    }
+    const auto& map = static_cast<const ops::LinearMap&>(facts.op(node)->structure());
+    const Tensor x = facts.value(facts.graph().node(node).inputs[map.operandSlot()]);
+    if (!x.isValid()) {
+        return {};
+    }
+    const Tensor sums = map.apply(ops::algebra::filledLike(x, 1), {ops::WeightPart::Positive, 0});
+    const bool isConvolution = facts.graph().node(node).op.starts_with("Conv");
+    const std::vector<std::int64_t> positive = nonZerosAlong(sums, isConvolution ? 1 : sums.rank() - 1);
+    const auto none = std::ranges::count(positive, 0);
+    return none == 0 ? std::string() : fmt::format("{} of {} channels", none, positive.size());
+}
+
+void findZeroDenominators(const Facts& facts, Probe& probe)
+{
+    const double start = facts.start();
+    for (std::size_t i = 0; i < facts.graph().nodeCount(); ++i) {
+        const NodeId node(i);
+        const trace::NodeBalance& balance = facts.balance(node);
+        if (balance.rows == 0 || !(balance.magnitude > 0)) {
+            continue;
+        }
+        const std::string& name = facts.graph().labelOf(node);
+        const double share = facts.share(node, event::Cause::ZeroDenominator);
+        probe.measured(name, share);
+        if (!(share > kMostZeroDenominator && share * balance.magnitude > kZeroDenominatorOfStart * start)) {
+            continue;
+        }
+        const std::string rule = facts.ruleName(node);
+        const std::string channels = rule == "epsilon" ? std::string() : withoutPositive(facts, node);
+        Finding& finding = probe.warning(kZeroDenominatorBase, 0.4 + 0.5 * share, facts.place(node));
+        finding.what = fmt::format("{} of Σ|R| that arrives here is lost to zero denominators", percentText(share));
+        finding.means = channels.empty()
+                            ? "The sums that rule {} divides by are 0 there, so there is nothing to hand on to."
+                            : channels + " have no positive weight, so {} has nothing to hand on to.";
+        finding.means.replace(finding.means.find("{}"), 2, rule);
+        finding.numbers = {{"lost_of_sum_abs_R", share}, {"lost_of_start", share * balance.magnitude / start}};
+        finding.threshold = kMostZeroDenominator;
+        finding.action = {"go to node", {{"node", name}}, {}};
+        if (rule != "epsilon" && isLinearMap(facts, node)) {
+            finding.remedy = "Use epsilon here";
+            finding.action = {"change rule", {{"node", name}, {"rule", "epsilon"}}, ruleOption(name, "epsilon")};
+        } else {
+            finding.remedy = "Look at what it reads: it is 0 there";
+        }
+    }
+}
+
+} // namespace
+
+const Check flowZeroDenominator{"flow.zero-denominator",
+                                "share of Σ|R| of a node that is lost to zero denominators",
+                                kMostZeroDenominator,
+                                "up to 0.28 (trained), 0.14 (random weights)",
+                                Need::Conserved | Need::Forward,
+                                true,
+                                findZeroDenominators};
+
+} // namespace retro::diagnosis

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/diagnosis/checks/checks.h"
+#include "core/diagnosis/numbertext.h"
+#include "core/diagnosis/ways.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <span>
+
+namespace retro::diagnosis
+{
+
+namespace
+{
+
+/// Section 4.4, forward.clipped: share at the upper bound: > 0.5; > 0.95: base 2.6; e = .9x.
+constexpr double kMostClipped = 0.5;
+constexpr double kFullyClipped = 0.95;
+constexpr double kFullyClippedBase = 2.6;
+constexpr double kClippedEffect = 0.9;
+
+std::optional<double> numberOf(const Tensor& constant)
+{
+    return constant.isValid() && constant.size() == 1 ? std::optional(constant.at(0)) : std::nullopt;
+}
+
+/// The upper bound of a Clip, or of a Min with a constant; nothing where there is none.
+std::optional<double> upperBound(const Facts& facts, const graph::Node& node)
+{
+    if (node.op == "Clip") {
+        if (const auto attribute = node.attributes.find("max"); attribute != node.attributes.end()) {
+            return numberAttribute(node, "max", std::numeric_limits<double>::max());
+        }
+        return node.inputs.size() > 2 && node.inputs[2].isValid() ? numberOf(facts.value(node.inputs[2]))
+                                                                  : std::nullopt;
+    }
+    if (node.op == "Min" && node.inputs.size() == 2) {
+        const auto constant =
+            std::ranges::find_if(node.inputs, [&](ValueId input) { return !facts.graph().nodeOf(input).isValid(); });
+        return constant != node.inputs.end() ? numberOf(facts.value(*constant)) : std::nullopt;
+    }
+    return std::nullopt;
+}
+
+double shareAt(double bound, std::span<const double> numbers)
+{
+    const auto at = static_cast<float>(bound); // as a run in float32 has it
+    const auto cut = std::ranges::count_if(numbers, [at](double y) { return static_cast<float>(y) >= at; });
+    return numbers.empty() ? 0 : static_cast<double>(cut) / static_cast<double>(numbers.size());
+}
+
+void findClipped(const Facts& facts, Probe& probe)
+{
+    const graph::Graph& graph = facts.graph();
+    const std::vector<bool> isInside = linearBehind(facts);
+    for (std::size_t i = 0; i < graph.nodeCount(); ++i) {
+        const NodeId id(i);
+        const graph::Node& node = graph.node(id);
+        const std::optional<double> bound = isInside[i] ? upperBound(facts, node) : std::nullopt;
+        const Tensor value = bound ? facts.value(node.outputs.front()) : Tensor();
+        if (!value.isValid() || value.size() == 0 || !tensor::isFloating(value.dtype())) {
+            continue;
+        }
+        const double share = shareAt(*bound, numbersIn(value));
+        probe.measured(node.name, share);
+        if (!(share > kMostClipped)) {
+            continue;
+        }
+        const BatchWords batch = batchWords(
+            facts, value, [bound](std::span<const double> sample) { return shareAt(*bound, sample) > kMostClipped; });
+        const Statistics& operand = facts.statistics(node.inputs.front());
+        Finding& finding =
+            probe.warning(share > kFullyClipped ? kFullyClippedBase : 2, kClippedEffect * share, facts.place(id));
+        finding.raised = batch.raised;
+        finding.what = fmt::format("cuts {} of its {} outputs off at its upper bound {} {} (its input is {} … {})",
+                                   percentText(share), value.size(), numberText(*bound), batch.text,
+                                   numberText(operand.least), numberText(operand.largest));
+        finding.means = "What lies above the bound looks all the same to what follows; gradients are 0 there.";
+        finding.remedy = "Look at the scale of the weights before it, or at the scale of the input";
+        finding.numbers = {{"share_at_bound", share}, {"bound", *bound}};
+        finding.threshold = kMostClipped;
+        finding.action = {"go to node", {{"node", node.name}}, {}};
+    }
+}
+
+} // namespace
+
+const Check forwardClipped{"forward.clipped", "share of a Clip at its upper bound, inside of a model",
+                           kMostClipped,      "up to 0.02 (trained), 0 (random weights)",
+                           Need::Forward,     true,
+                           findClipped};
+
+} // namespace retro::diagnosis

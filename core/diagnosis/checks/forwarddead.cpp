@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/diagnosis/checks/checks.h"
+#include "core/diagnosis/numbertext.h"
+#include "core/diagnosis/ways.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace retro::diagnosis
+{
+
+namespace
+{
+
+/// Section 4.4, forward.dead: every output is 0, of at least 8 channels (by chance 2⁻ᶜ for C channels); base and e.
+constexpr double kAllZero = 1;
+constexpr std::int64_t kLeastDeadChannels = 8;
+constexpr double kDeadBase = 2.9;
+constexpr double kDeadEffect = 0.9;
+
+/// Rectifiers: 0 wherever their operand lies below a bound.
+bool isRectifier(const Facts& facts, const graph::Node& node)
+{
+    static constexpr std::array<std::string_view, 4> kNames{"Relu", "ThresholdedRelu", "HardSwish", "HardSigmoid"};
+    if (node.op == "Clip" && node.domain.empty()) { // Relu6
+        const bool hasLower = node.inputs.size() > 1 && node.inputs[1].isValid();
+        const Tensor lower = hasLower ? facts.value(node.inputs[1]) : Tensor();
+        return hasLower ? lower.isValid() && lower.size() == 1 && lower.at(0) == 0
+                        : numberAttribute(node, "min", -1) == 0;
+    }
+    return std::ranges::find(kNames, std::string_view(node.op)) != kNames.end();
+}
+
+/// Along axis 1 of a picture; of a series either of the two last axes.
+std::int64_t channelsOf(const tensor::Shape& shape)
+{
+    if (shape.empty()) {
+        return 0;
+    }
+    return shape.size() == 3 ? std::max(shape[1], shape[2]) : shape[std::min<std::size_t>(1, shape.size() - 1)];
+}
+
+void findDead(const Facts& facts, Probe& probe)
+{
+    const graph::Graph& graph = facts.graph();
+    for (std::size_t i = 0; i < graph.nodeCount(); ++i) {
+        const NodeId id(i);
+        const graph::Node& node = graph.node(id);
+        if (!isRectifier(facts, node) || !reachesTarget(facts, id)) {
+            continue;
+        }
+        const Statistics& result = facts.statistics(node.outputs.front());
+        if (result.count == 0) {
+            continue;
+        }
+        const double share = static_cast<double>(result.zeros) / static_cast<double>(result.count);
+        const Tensor value = facts.value(node.outputs.front());
+        probe.measured(node.name, share);
+        if (share < kAllZero || channelsOf(value.shape()) < kLeastDeadChannels) {
+            continue;
+        }
+        const Statistics& operand = facts.statistics(node.inputs.front());
+        Finding& finding = probe.warning(kDeadBase, kDeadEffect, facts.place(id));
+        const BatchWords batch = batchWords(facts, value, [](std::span<const double>) { return true; });
+        finding.raised = batch.raised;
+        finding.what = fmt::format("is dead: all {} outputs are 0 {} (its input is at most {})", result.count,
+                                   batch.text, numberText(operand.largest));
+        finding.means = "The branch before it hands nothing on; relevance goes along other paths.";
+        finding.remedy = "Look at the bias of the layer before it";
+        finding.numbers = {{"share_of_zeros", share}, {"largest_of_input", operand.largest}};
+        finding.threshold = kAllZero;
+        finding.action = {"go to node", {{"node", node.name}}, {}};
+    }
+}
+
+} // namespace
+
+const Check forwardDead{
+    "forward.dead", "share of the outputs of a rectifier (Relu, Clip from 0, …) that are 0, eight channels and more",
+    kAllZero,       "up to 0.96 (trained), 0.71 (random weights)",
+    Need::Forward,  true,
+    findDead};
+
+} // namespace retro::diagnosis

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/diagnosis/checks/checks.h"
+#include "core/diagnosis/numbertext.h"
+#include "core/diagnosis/ways.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace retro::diagnosis
+{
+
+namespace
+{
+
+/// Section 4.4, forward.epsilon: median over rows of ε/(variance + ε): > 0.5; e = .8x.
+constexpr double kMostEpsilon = 0.5;
+constexpr double kEpsilonEffect = 0.8;
+/// What the operator takes where the file says nothing.
+constexpr double kUsualEpsilon = 1e-5;
+
+bool isCentring(const graph::Node& node) { return node.op == "LayerNormalization"; }
+
+bool isRowNormalisation(const graph::Node& node)
+{
+    return isCentring(node) || node.op == "RMSNormalization" || node.op == "SimplifiedLayerNormalization";
+}
+
+/// Variances of the rows, or means of their squares.
+std::vector<double> variancesOf(const Tensor& x, std::int64_t axis, bool isCentred)
+{
+    const auto rank = static_cast<std::int64_t>(x.rank());
+    const std::int64_t from = axis < 0 ? axis + rank : axis;
+    std::int64_t length = 1;
+    for (std::int64_t i = std::max<std::int64_t>(0, from); i < rank; ++i) {
+        length *= x.shape()[static_cast<std::size_t>(i)];
+    }
+    const std::vector<double> numbers = numbersIn(x);
+    std::vector<double> variances;
+    const auto step = static_cast<std::size_t>(std::max<std::int64_t>(1, length));
+    for (std::size_t at = 0; at + step <= numbers.size(); at += step) {
+        double mean = 0;
+        for (std::size_t i = at; isCentred && i < at + step; ++i) {
+            mean += numbers[i] / static_cast<double>(step);
+        }
+        double squares = 0;
+        for (std::size_t i = at; i < at + step; ++i) {
+            squares += (numbers[i] - mean) * (numbers[i] - mean);
+        }
+        variances.push_back(squares / static_cast<double>(step));
+    }
+    return variances;
+}
+
+void findEpsilon(const Facts& facts, Probe& probe)
+{
+    const graph::Graph& graph = facts.graph();
+    for (std::size_t i = 0; i < graph.nodeCount(); ++i) {
+        const NodeId id(i);
+        const graph::Node& node = graph.node(id);
+        const double epsilon = numberAttribute(node, "epsilon", kUsualEpsilon);
+        if (!isRowNormalisation(node) || !reachesTarget(facts, id) || !(epsilon > 0)) {
+            continue;
+        }
+        const Tensor x = facts.value(node.inputs.front());
+        std::vector<double> shares =
+            x.isValid() ? variancesOf(x, wholeAttribute(node, "axis", -1), isCentring(node)) : std::vector<double>();
+        const double variance = median(shares);
+        std::ranges::for_each(shares, [epsilon](double& v) { v = epsilon / (v + epsilon); });
+        const double share = median(shares);
+        probe.measured(node.name, share);
+        if (!(share > kMostEpsilon)) {
+            continue;
+        }
+        Finding& finding = probe.warning(2, kEpsilonEffect * share, facts.place(id));
+        finding.what = fmt::format("its epsilon {} is {} of what it divides by (the variance of its rows is {})",
+                                   numberText(epsilon), percentText(share), numberText(variance));
+        finding.means = "It hardly normalises: what it reads is small beside its epsilon.";
+        finding.remedy = "Compare the epsilon with that of the training, and the scale of what is before it";
+        finding.numbers = {{"share_of_epsilon", share}, {"epsilon", epsilon}, {"median_variance", variance}};
+        finding.threshold = kMostEpsilon;
+        finding.action = {"go to node", {{"node", node.name}}, {}};
+    }
+}
+
+} // namespace
+
+const Check forwardEpsilon{
+    "forward.epsilon", "median over the rows of a LayerNormalization of epsilon/(variance + epsilon)",
+    kMostEpsilon,      "up to 1e-5 (trained), 0.03 (random weights)",
+    Need::Forward,     true,
+    findEpsilon};
+
+} // namespace retro::diagnosis

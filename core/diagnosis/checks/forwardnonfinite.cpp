@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/diagnosis/checks/checks.h"
+#include "core/diagnosis/numbertext.h"
+#include "core/ops/algebra.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace retro::diagnosis
+{
+
+namespace
+{
+
+/// e of forward.nonfinite (section 4.4): the first node whose result is not finite while what it reads is.
+constexpr double kNonfiniteEffect = 0.98;
+
+/// NaN and +inf; −inf alone is what a mask or the logarithm of 0 gives.
+std::int64_t faultyIn(const Statistics& statistics) { return statistics.nan + statistics.plusInfinity; }
+
+/// A graph output or the target is not finite: anything else was masked out again.
+bool hasFaultyResult(const Facts& facts)
+{
+    const graph::Graph& graph = facts.graph();
+    const ValueId target = facts.pass()->target;
+    return (target.isValid() && faultyIn(facts.statistics(target)) > 0) ||
+           std::ranges::any_of(graph.outputs(), [&](ValueId output) {
+               return tensor::isFloating(graph.value(output).dtype) && faultyIn(facts.statistics(output)) > 0;
+           });
+}
+
+/// How often something happens at the operands of the elements that are faulty.
+template <class F>
+std::int64_t countFaulty(const Tensor& a, const Tensor& b, const tensor::Shape& shape, F&& holds)
+{
+    const std::vector<double> left = numbersIn(ops::algebra::broadcastTo(a, shape));
+    const std::vector<double> right = b.isValid() ? numbersIn(ops::algebra::broadcastTo(b, shape)) : left;
+    std::int64_t count = 0;
+    for (std::size_t i = 0; i < left.size() && i < right.size(); ++i) {
+        count += holds(left[i], right[i]) ? 1 : 0;
+    }
+    return count;
+}
+
+std::string divisionText(const Facts& facts, const graph::Node& node)
+{
+    const Tensor a = facts.value(node.inputs[0]);
+    const Tensor b = facts.value(node.inputs[1]);
+    const tensor::Shape shape = facts.value(node.outputs[0]).shape();
+    const auto none = countFaulty(a, b, shape, [](double x, double y) { return x == 0 && y == 0; });
+    const auto all = countFaulty(a, b, shape, [](double, double y) { return y == 0; });
+    if (all == 0) {
+        return "its quotients are larger than the largest number of their type";
+    }
+    return fmt::format("{} in {} of {} elements: the divisor {} is 0 there", none > 0 ? "0/0" : "a division by 0",
+                       none > 0 ? none : all, tensor::elementCount(shape), facts.graph().value(node.inputs[1]).name);
+}
+
+/// Why the result of a node is not finite; `faulty` of `count` elements are.
+std::string reasonOf(const Facts& facts, const graph::Node& node, std::int64_t faulty, std::int64_t count)
+{
+    const std::string share = fmt::format("in {} of {} elements", faulty, count);
+    const auto reads = [&](std::size_t slot) {
+        return slot < node.inputs.size() && node.inputs[slot].isValid() ? facts.statistics(node.inputs[slot])
+                                                                        : Statistics();
+    };
+    if (node.op == "Div" && node.inputs.size() == 2) {
+        return divisionText(facts, node);
+    }
+    if (node.op == "Sqrt" && reads(0).least < 0) {
+        return fmt::format("the root of a negative number {} (the least is {})", share, numberText(reads(0).least));
+    }
+    if (node.op == "Log" && reads(0).least < 0) {
+        return fmt::format("the logarithm of a negative number {} (the least is {})", share,
+                           numberText(reads(0).least));
+    }
+    if (node.op == "Reciprocal") {
+        return fmt::format("1/0 {}: {} is 0 there", share, facts.graph().value(node.inputs[0]).name);
+    }
+    if (node.op == "Pow" && reads(0).least < 0) {
+        return fmt::format("a power of a negative number {} (the least is {})", share, numberText(reads(0).least));
+    }
+    if (node.op == "Cast") {
+        return fmt::format("overflow {}: numbers up to {} do not fit the type that is cast to", share,
+                           numberText(std::max(std::abs(reads(0).largest), std::abs(reads(0).least))));
+    }
+    if (node.op == "Exp") {
+        return fmt::format("overflow {}: the exponential of {}", share, numberText(reads(0).largest));
+    }
+    if (reads(0).minusInfinity > 0) {
+        return fmt::format("not finite {}: it reads −inf, {} of {}", share, reads(0).minusInfinity, reads(0).count);
+    }
+    return fmt::format("not finite {}, though what it reads is", share);
+}
+
+/// A constant of the pass that is not finite; the file's may be, where a merge made it.
+ValueId faultyConstant(const Facts& facts, const graph::Node& node)
+{
+    for (const ValueId input : node.inputs) {
+        const bool isConstant = input.isValid() && facts.graph().nodeOf(input) == NodeId();
+        if (isConstant && faultyIn(facts.statistics(input)) > 0) {
+            return input;
+        }
+    }
+    return {};
+}
+
+bool readsFaulty(const Facts& facts, const graph::Node& node)
+{
+    return std::ranges::any_of(node.inputs, [&](ValueId input) {
+        return input.isValid() && facts.graph().nodeOf(input).isValid() && faultyIn(facts.statistics(input)) > 0;
+    });
+}
+
+/// Constants of the file are finite, those of the graph that ran are not: what was merged into a node.
+std::string mergedText(const Facts& facts, const std::string& node)
+{
+    for (const rewrite::RewriteStep& step : facts.sources().steps) {
+        if (!step.isNote && std::ranges::find(step.added, node) != step.added.end()) {
+            return fmt::format(" ({}: {})", step.rewrite, step.text);
+        }
+    }
+    return {};
+}
+
+bool isFileFaulty(const Facts& facts)
+{
+    const ModelFacts* model = facts.model();
+    if (model == nullptr) {
+        return true;
+    }
+    const std::span<const graph::Value> values = model->graph().values();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        if (values[i].constant.isValid() && faultyIn(model->statistics(ValueId(i))) > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void fillNonfinite(Finding& finding, const Statistics& statistics, const tensor::Shape& shape)
+{
+    finding.numbers = {{"not_finite", static_cast<double>(faultyIn(statistics))},
+                       {"elements", static_cast<double>(statistics.count)}};
+    finding.action = {"go to node", {{"node", finding.place.name}}, {}};
+    if (statistics.firstNotFinite >= 0 && !shape.empty()) {
+        finding.evidence = {{finding.place.name, indexAt(statistics.firstNotFinite, shape)}};
+        finding.action.arguments["element"] = indexText(finding.evidence.front().index);
+    }
+}
+
+void reportInput(const Facts& facts, ValueId input, Probe& probe)
+{
+    const Statistics& statistics = facts.statistics(input);
+    Finding& finding = probe.error(kNonfiniteEffect, facts.place(input));
+    finding.what = fmt::format("holds NaN or infinity in {} of {} elements", faultyIn(statistics), statistics.count);
+    finding.means = "Everything that is computed from it is not finite either.";
+    finding.remedy = "Give an input of finite numbers";
+    fillNonfinite(finding, statistics, facts.value(input).shape());
+}
+
+/// True when the node is where it begins.
+bool reportNode(const Facts& facts, NodeId id, Probe& probe)
+{
+    const graph::Node& node = facts.graph().node(id);
+    for (const ValueId output : node.outputs) {
+        const Statistics& statistics = facts.statistics(output);
+        if (!output.isValid() || faultyIn(statistics) == 0 || readsFaulty(facts, node)) {
+            continue;
+        }
+        const ValueId constant = faultyConstant(facts, node);
+        if (constant.isValid() && isFileFaulty(facts)) {
+            return true; // model.weight-nonfinite says so
+        }
+        Finding& finding = probe.error(kNonfiniteEffect, facts.place(id));
+        finding.what = constant.isValid() ? fmt::format("its weights hold NaN or infinity after they were merged{}",
+                                                        mergedText(facts, node.name))
+                                          : reasonOf(facts, node, faultyIn(statistics), statistics.count);
+        finding.means = "NaN and infinity go on to everything behind it, and no relevance can be computed.";
+        finding.remedy = constant.isValid() ? "Look for a variance below 0 in what was merged"
+                                            : "Keep the operand away from there, as an epsilon does";
+        fillNonfinite(finding, statistics, facts.value(output).shape());
+        return true;
+    }
+    return false;
+}
+
+void findNonfinite(const Facts& facts, Probe& probe)
+{
+    const graph::Graph& graph = facts.graph();
+    const bool isFaulty = hasFaultyResult(facts);
+    probe.measured("outputs", isFaulty ? 1 : 0);
+    if (!isFaulty) {
+        return;
+    }
+    for (const ValueId input : graph.inputs()) {
+        if (tensor::isFloating(graph.value(input).dtype) && faultyIn(facts.statistics(input)) > 0) {
+            return reportInput(facts, input, probe);
+        }
+    }
+    for (std::size_t i = 0; i < graph.nodeCount(); ++i) {
+        if (facts.stop().stop_requested() || reportNode(facts, NodeId(i), probe)) {
+            return;
+        }
+    }
+}
+
+} // namespace
+
+const Check forwardNonfinite{"forward.nonfinite",
+                             "an output or the target is not finite (1: it is); where that begins",
+                             0,
+                             "0",
+                             Need::Forward,
+                             true,
+                             findNonfinite};
+
+} // namespace retro::diagnosis

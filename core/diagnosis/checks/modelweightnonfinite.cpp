@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/diagnosis/checks/checks.h"
+#include "core/diagnosis/numbertext.h"
+
+#include <fmt/format.h>
+
+namespace retro::diagnosis
+{
+
+namespace
+{
+
+/// e of model.weight-nonfinite (section 4.1).
+constexpr double kNonfiniteEffect = 0.95;
+/// Constants of a smaller rank may hold infinities on purpose: bounds, starts of a maximum (section 4.1).
+constexpr std::size_t kLeastWeightRank = 2;
+
+std::string wrongKinds(const Statistics& statistics)
+{
+    if (statistics.nan > 0 && statistics.plusInfinity > 0) {
+        return "NaN or infinite";
+    }
+    return statistics.nan > 0 ? "NaN" : "infinite";
+}
+
+void findNonfiniteWeights(const Facts& facts, Probe& probe)
+{
+    const ModelFacts& model = *facts.model();
+    const graph::Graph& graph = model.graph();
+    for (const graph::Node& node : graph.nodes()) {
+        for (std::size_t slot = 0; slot < node.inputs.size() && !facts.stop().stop_requested(); ++slot) {
+            const ValueId id = node.inputs[slot];
+            const bool isWeight = id.isValid() && graph.value(id).constant.isValid() &&
+                                  tensor::isFloating(graph.value(id).constant.dtype()) &&
+                                  graph.value(id).constant.rank() >= kLeastWeightRank;
+            if (!isWeight) {
+                continue;
+            }
+            const Tensor& weight = graph.value(id).constant;
+            const Statistics statistics = isAllFinite(weight) ? Statistics() : model.statistics(id);
+            const std::int64_t wrong = statistics.nan + statistics.plusInfinity; // −infinity: a mask
+            probe.measured(node.name, static_cast<double>(wrong));
+            if (wrong == 0) {
+                continue;
+            }
+            const auto index = indexAt(statistics.firstNotFinite, weight.shape());
+            Finding& finding = probe.error(kNonfiniteEffect, {PlaceKind::Node, node.name, facts.nodeOfPass(node.name)});
+            finding.what =
+                fmt::format("its {} ({}) is {} in {} of {} elements, first at {}", roleOf(node, slot),
+                            graph.value(id).name, wrongKinds(statistics), wrong, weight.size(), indexText(index));
+            finding.means = "Everything that is computed from it is no number.";
+            finding.remedy = "Export the model again from a checkpoint without it";
+            finding.numbers = {{"not_finite", static_cast<double>(wrong)},
+                               {"elements", static_cast<double>(weight.size())}};
+            finding.action = {"go to weights", {{"node", node.name}, {"value", graph.value(id).name}}, {}};
+            finding.evidence = {{node.name, index}};
+        }
+    }
+}
+
+} // namespace
+
+const Check modelWeightNonfinite{"model.weight-nonfinite",
+                                 "elements of a weight of two axes and more that are NaN or +infinity",
+                                 0,
+                                 "0",
+                                 Need::Model,
+                                 true,
+                                 findNonfiniteWeights};
+
+} // namespace retro::diagnosis

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/diagnosis/checks/checks.h"
+#include "core/diagnosis/numbertext.h"
+#include "core/diagnosis/openedforward.h"
+#include "core/diagnosis/ways.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <map>
+#include <string_view>
+
+namespace retro::diagnosis
+{
+
+namespace
+{
+
+/// Section 4.4, recurrent.gate: share of a gate below 0.001, or of forget and update gates above 0.999, over steps and
+/// units: > 0.9; bases and e.
+constexpr double kMostShut = 0.9;
+constexpr double kShutBelow = 0.001;
+constexpr double kOpenAbove = 0.999;
+constexpr double kShutBase = 2.9;
+constexpr double kGateEffect = 0.9;
+
+/// One gate of one direction, over all steps.
+struct GateCount
+{
+    double count = 0;
+    double shut = 0;
+    double open = 0;
+    std::string firstShut; ///< name of the first step that is shut in more than kMostShut of its units
+};
+
+using GateCounts = std::map<std::string, GateCount>; // "forward, forget gate"
+
+void addGate(const std::string& step, const std::string& gate, const Tensor& value, GateCounts& counts)
+{
+    const std::string direction = step.substr(0, step.find('/'));
+    GateCount& count = counts[direction + ", " + gate];
+    double shut = 0;
+    const std::vector<double> numbers = numbersIn(value);
+    for (const double y : numbers) {
+        shut += y < kShutBelow ? 1 : 0;
+        count.open += y > kOpenAbove ? 1 : 0;
+    }
+    count.count += static_cast<double>(numbers.size());
+    count.shut += shut;
+    if (count.firstShut.empty() && shut > kMostShut * static_cast<double>(numbers.size())) {
+        count.firstShut = step;
+    }
+}
+
+/// Gates of an LSTM or GRU that was taken apart: its steps are named "forward/3/forget gate".
+GateCounts gatesOf(const OpenedForward& opened)
+{
+    static constexpr std::array<std::string_view, 3> kOfLstm{"input gate", "output gate", "forget gate"};
+    GateCounts counts;
+    for (const graph::Node& node : opened.graph().nodes()) {
+        const std::size_t end = node.name.rfind('/');
+        const std::string what = end == std::string::npos ? std::string() : node.name.substr(end + 1);
+        const std::string step = node.name.substr(0, end);
+        for (const std::string_view name : kOfLstm) {
+            if (what == name) {
+                addGate(step, what, opened.value(node.outputs.front()), counts);
+            }
+        }
+        if (what == "gate" && node.outputs.size() == 2) { // of a GRU
+            addGate(step, "update gate", opened.value(node.outputs[0]), counts);
+            addGate(step, "reset gate", opened.value(node.outputs[1]), counts);
+        }
+    }
+    return counts;
+}
+
+void reportGate(const Facts& facts, NodeId id, const std::string& gate, const GateCount& count, Probe& probe)
+{
+    const double shut = count.shut / count.count;
+    const double open = count.open / count.count;
+    const bool isShut = shut > kMostShut;
+    Finding& finding = probe.warning(isShut ? kShutBase : 2, kGateEffect, facts.place(id));
+    finding.what =
+        fmt::format("{} is {} in {} of its steps and units ({}) for this input", gate, isShut ? "shut" : "open",
+                    percentText(isShut ? shut : open), isShut ? "below 0.001" : "above 0.999");
+    finding.means = isShut ? "What it gates never gets on, so that nothing behind depends on it."
+                           : "What was there first stays: later steps hardly count.";
+    finding.remedy = fmt::format("Look at the bias of this gate in {}", facts.graph().node(id).name);
+    finding.numbers = {{"share_shut", shut}, {"share_open", open}};
+    finding.threshold = kMostShut;
+    finding.action = {"go to step", {{"node", finding.place.name}, {"gate", gate}, {"step", count.firstShut}}, {}};
+}
+
+void findGates(const Facts& facts, Probe& probe)
+{
+    const graph::Graph& graph = facts.graph();
+    for (std::size_t i = 0; i < graph.nodeCount(); ++i) {
+        const NodeId id(i);
+        const graph::Node& node = graph.node(id);
+        if ((node.op != "LSTM" && node.op != "GRU") || !reachesTarget(facts, id)) {
+            continue;
+        }
+        const auto opened = openedForward(facts, id);
+        for (const auto& [gate, count] : opened ? gatesOf(*opened) : GateCounts()) {
+            const bool keeps = gate.ends_with("forget gate") || gate.ends_with("update gate");
+            const double share = std::max(count.shut, keeps ? count.open : 0) / std::max(1.0, count.count);
+            probe.measured(node.name, share);
+            if (share > kMostShut) {
+                reportGate(facts, id, gate, count, probe);
+            }
+        }
+    }
+}
+
+} // namespace
+
+const Check recurrentGate{
+    "recurrent.gate", "share of a gate of an LSTM or GRU below 0.001, of forget and update gates also above 0.999",
+    kMostShut,        "0",
+    Need::Forward,    true,
+    findGates};
+
+} // namespace retro::diagnosis

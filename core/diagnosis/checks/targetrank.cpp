@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/diagnosis/checks/checks.h"
+#include "core/diagnosis/targetscores.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace retro::diagnosis
+{
+
+namespace
+{
+
+/// From which rank on the class asked for is a warning: beyond 2 and beyond the half of all (section 4.3,
+/// target.rank), with e = ½·rank/N.
+constexpr std::size_t kLastUsualRank = 2;
+constexpr double kRankEffect = 0.5;
+
+void findRank(const Facts& facts, Probe& probe)
+{
+    const ValueId target = facts.pass()->target;
+    if (!target.isValid()) {
+        return;
+    }
+    if (facts.shape(target).size() > 2) { // of every token or pixel: nobody asks for the best one everywhere
+        return probe.notRun("the target has more than one row of classes");
+    }
+    const TargetScores scores = scoresOf(facts, facts.value(target));
+    const std::size_t rank = scores.rank();
+    if (rank == 0 || scores.scores.size() < 2) {
+        return;
+    }
+    const std::string& name = facts.graph().value(target).name;
+    probe.measured(name, static_cast<double>(rank));
+    if (rank == 1) {
+        return;
+    }
+    const double effect = kRankEffect * static_cast<double>(rank) / static_cast<double>(scores.scores.size());
+    const bool isLow = rank > std::max(kLastUsualRank, scores.scores.size() / 2);
+    Finding& finding = isLow ? probe.warning(2, effect, facts.place(target)) : probe.note(effect, facts.place(target));
+    const std::int64_t best = scores.best();
+    finding.what = fmt::format("target {} is not the best class: rank {} of {}, score {:.4g}; the best is {}, {:.4g}",
+                               classText(facts, scores.chosen), rank, scores.scores.size(),
+                               scores.scores[static_cast<std::size_t>(scores.chosen)], classText(facts, best),
+                               scores.scores[static_cast<std::size_t>(best)]);
+    finding.means = "Classes count from 0.";
+    finding.remedy = "Explain the best";
+    finding.numbers = {{"rank", static_cast<double>(rank)}, {"classes", static_cast<double>(scores.scores.size())}};
+    finding.threshold = static_cast<double>(std::max(kLastUsualRank, scores.scores.size() / 2));
+    finding.action = {"choose target", {{"target", std::to_string(best)}}, "--target " + std::to_string(best)};
+}
+
+} // namespace
+
+const Check targetRank{"target.rank",
+                       "rank of the explained class among the scores of its row",
+                       kLastUsualRank,
+                       "1, where nobody chose another",
+                       Need::Relevance | Need::Forward,
+                       true,
+                       findRank};
+
+} // namespace retro::diagnosis

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/diagnosis/diagnosis.h"
+
+#include "core/diagnosis/numbertext.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <sstream>
+
+namespace retro::diagnosis
+{
+
+namespace
+{
+
+constexpr std::size_t kIndent = 9;     // below the name of a place
+constexpr std::size_t kMostLine = 110; // section 1; the first line of a finding may be longer, as names may be
+
+std::size_t characters(const std::string& utf8)
+{
+    return static_cast<std::size_t>(
+        std::ranges::count_if(utf8, [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U; }));
+}
+
+std::string counted(std::size_t number, std::string_view one)
+{
+    return fmt::format("{} {}{}", number, one, number == 1 ? "" : "s");
+}
+
+/// Words below a finding, in lines of at most kMostLine characters; an option stays whole.
+void addWrapped(const std::string& text, std::vector<std::string>& lines)
+{
+    const std::string indent(kIndent, ' ');
+    const std::size_t option = text.find(": --");
+    std::string line;
+    std::size_t width = 0;
+    const auto add = [&](const std::string& word) {
+        const std::size_t size = characters(word);
+        if (!line.empty() && kIndent + width + 1 + size > kMostLine) {
+            lines.push_back(indent + line);
+            line.clear();
+            width = 0;
+        }
+        width += size + (line.empty() ? 0 : 1);
+        line += (line.empty() ? "" : " ") + word;
+    };
+    std::istringstream words(option == std::string::npos ? text : text.substr(0, option + 1));
+    for (std::string word; words >> word;) {
+        add(word);
+    }
+    if (option != std::string::npos) {
+        add(text.substr(option + 2));
+    }
+    lines.push_back(indent + line);
+}
+
+void addFinding(const Finding& finding, bool isWhole, std::vector<std::string>& lines)
+{
+    lines.push_back(fmt::format("{:<{}}{}  {}  [{}]", nameOf(finding.level),
+                                std::max(kIndent, nameOf(finding.level).size() + 2), finding.place.name, finding.what,
+                                finding.id));
+    if (const std::string meaning = finding.meaning(); !meaning.empty()) {
+        addWrapped(meaning, lines);
+    }
+    std::vector<std::string> also;
+    for (const Finding& one : finding.also) {
+        also.push_back(isWhole ? fmt::format("{} {} [{}]", one.place.name, one.what, one.id)
+                               : fmt::format("{} [{}]", one.place.name, one.id));
+    }
+    if (!also.empty() && !isWhole) {
+        constexpr std::size_t kMostAlso = 3;
+        const std::size_t more = also.size() > kMostAlso ? also.size() - kMostAlso : 0;
+        also.resize(also.size() - more);
+        lines.push_back(fmt::format("{:{}}also: {}{}", "", kIndent, fmt::join(also, ", "),
+                                    more > 0 ? fmt::format(" and {} more", more) : ""));
+    }
+    if (isWhole) {
+        for (const std::string& one : also) {
+            lines.push_back(fmt::format("{:{}}also: {}", "", kIndent, one));
+        }
+    }
+}
+
+/// "41 checks, 38 run, 3 not run".
+std::string checksText(const Diagnosis& diagnosis)
+{
+    return fmt::format("{}, {} run, {} not run", counted(diagnosis.checks.size(), "check"), diagnosis.checksRun(),
+                       diagnosis.checks.size() - diagnosis.checksRun());
+}
+
+std::string countsLine(const Diagnosis& diagnosis, bool isAll)
+{
+    std::vector<std::string> levels;
+    for (const Level level : {Level::Error, Level::Difference, Level::Warning, Level::Note}) {
+        if (const std::size_t number = diagnosis.count(level); number > 0) {
+            levels.push_back(counted(number, nameOf(level)));
+        }
+    }
+    return fmt::format("{} ({}); {}{}", counted(diagnosis.findings.size(), "finding"), fmt::join(levels, ", "),
+                       checksText(diagnosis), isAll ? "" : " (--all lists them)");
+}
+
+} // namespace
+
+std::vector<std::string> textOf(const Diagnosis& diagnosis, std::size_t most)
+{
+    std::vector<std::string> lines;
+    const bool isAll = most == 0;
+    const std::size_t run = diagnosis.checksRun();
+    const bool hasFault =
+        std::ranges::any_of(diagnosis.findings, [](const Finding& finding) { return finding.level != Level::Note; });
+    if (diagnosis.failure && !hasFault) {
+        lines.push_back(fmt::format("error    {}  does not run: {}", diagnosis.model, diagnosis.failure->text()));
+    } else if (diagnosis.findings.empty()) {
+        lines.push_back(fmt::format("Nothing unusual by {} ({} run).", counted(diagnosis.checks.size(), "check"), run));
+    } else if (!hasFault) {
+        lines.push_back(fmt::format("Nothing wrong by {} ({} run).", counted(diagnosis.checks.size(), "check"), run));
+    }
+    const std::size_t shown = isAll ? diagnosis.findings.size() : std::min(most, diagnosis.findings.size());
+    for (std::size_t i = 0; i < shown; ++i) {
+        addFinding(diagnosis.findings[i], isAll, lines);
+    }
+    if (!diagnosis.findings.empty()) {
+        lines.push_back(countsLine(diagnosis, isAll));
+    }
+    if (isAll) {
+        for (const CheckRecord& record : diagnosis.checks) {
+            if (!record.isRun) {
+                lines.push_back(fmt::format("not run  {}  {}", record.check->id, record.why));
+            }
+        }
+    }
+    if (!diagnosis.hasReference && !hasFault) {
+        lines.push_back("A wrong weight or a permuted input shows only beside something good: --against MODEL, RUN or "
+                        "INPUT");
+    }
+    return lines;
+}
+
+std::vector<std::string> explanationOf(const Check& check)
+{
+    std::vector<std::string> lines{std::string(check.id)};
+    lines.push_back(fmt::format("  measures   {}", check.statistic));
+    if (check.threshold != 0) {
+        lines.push_back(fmt::format("  threshold  {}", numberText(check.threshold)));
+    }
+    lines.push_back(fmt::format("  healthy    {}", check.healthy));
+    return lines;
+}
+
+} // namespace retro::diagnosis

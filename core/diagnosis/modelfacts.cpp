@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/diagnosis/modelfacts.h"
+
+#include "core/ops/schema/schema.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <sstream>
+#include <utility>
+
+namespace retro::diagnosis
+{
+
+using graph::Graph;
+using graph::Node;
+
+const Statistics& ModelFacts::statistics(ValueId constant) const
+{
+    const auto at = m_statistics.find(constant);
+    return at != m_statistics.end()
+               ? at->second
+               : m_statistics.emplace(constant, statisticsOf(m_graph->value(constant).constant)).first->second;
+}
+
+namespace
+{
+
+const Tensor* tensorAttribute(const Node& node)
+{
+    const auto at = node.attributes.find("value");
+    return node.op == "Constant" && at != node.attributes.end() ? std::get_if<Tensor>(&at->second) : nullptr;
+}
+
+/// The value whose data an operand has: an initializer, or the result of a Constant node; invalid for others.
+ValueId heldBy(const Graph& graph, ValueId operand)
+{
+    constexpr std::size_t kMostSteps = 8; // of Identity behind each other
+    for (std::size_t i = 0; i < kMostSteps && operand.isValid(); ++i) {
+        const graph::Value& value = graph.value(operand);
+        if (value.kind != graph::ValueKind::Result) {
+            return value.kind == graph::ValueKind::Constant ? operand : ValueId();
+        }
+        const Node& producer = graph.node(value.producer);
+        if (tensorAttribute(producer) != nullptr) {
+            return operand;
+        }
+        if (producer.op != "Identity" || producer.inputs.empty()) {
+            return {};
+        }
+        operand = producer.inputs.front();
+    }
+    return {};
+}
+
+ValueId operandOf(const Node& node, std::size_t slot)
+{
+    return slot < node.inputs.size() ? node.inputs[slot] : ValueId();
+}
+
+} // namespace
+
+Tensor ModelFacts::constantOperand(const Node& node, std::size_t slot) const
+{
+    const ValueId held = heldBy(*m_graph, operandOf(node, slot));
+    if (!held.isValid()) {
+        return {};
+    }
+    const graph::Value& value = m_graph->value(held);
+    return value.kind == graph::ValueKind::Constant ? value.constant : *tensorAttribute(m_graph->node(value.producer));
+}
+
+std::string ModelFacts::constantName(const Node& node, std::size_t slot) const
+{
+    const ValueId held = heldBy(*m_graph, operandOf(node, slot));
+    return held.isValid() ? m_graph->value(held).name : std::string();
+}
+
+std::string roleOf(const Node& node, std::size_t slot)
+{
+    const ops::OperatorSchema* schema = ops::schemaOf(node.domain, node.op, node.opset);
+    std::string name;
+    if (schema != nullptr) {
+        std::istringstream words{std::string(schema->operands)};
+        for (std::size_t i = 0; i <= slot && words >> name; ++i) {
+        }
+        name = words ? name : "";
+        while (!name.empty() && std::string_view("?+*").find(name.back()) != std::string_view::npos) {
+            name.pop_back();
+        }
+    }
+    const bool isLinear = node.op == "Conv" || node.op == "ConvTranspose" || node.op == "Gemm";
+    if ((isLinear || node.op == "MatMul") && slot == 1) {
+        return "weight";
+    }
+    if (isLinear && slot == 2) {
+        return "bias";
+    }
+    using Words = std::pair<std::string_view, std::string_view>;
+    static constexpr std::array kWords{Words{"input_mean", "mean"},
+                                       Words{"input_var", "variance"},
+                                       Words{"mean", "mean"},
+                                       Words{"var", "variance"},
+                                       Words{"B", "bias"},
+                                       Words{"W", "weight"},
+                                       Words{"R", "recurrent weight"},
+                                       Words{"y_scale", "scale"},
+                                       Words{"x_scale", "scale"},
+                                       Words{"y_zero_point", "zero point"},
+                                       Words{"x_zero_point", "zero point"}};
+    const auto word = std::ranges::find(kWords, std::string_view(name), &Words::first);
+    if (word != kWords.end()) {
+        return std::string(word->second);
+    }
+    return name.empty() || name.size() == 1 ? fmt::format("operand {}", slot) : name;
+}
+
+bool readsShapeAlone(const Node& node) { return node.domain.empty() && (node.op == "Shape" || node.op == "Size"); }
+
+std::vector<bool> ancestorsOf(const Graph& graph, ValueId value)
+{
+    std::vector<bool> isAncestor(graph.runNodeCount(), false);
+    std::vector<NodeId> open;
+    const auto take = [&](ValueId operand) {
+        const NodeId node = operand.isValid() ? graph.nodeOf(operand) : NodeId();
+        if (node.isValid() && !isAncestor[node.index()]) {
+            isAncestor[node.index()] = true;
+            open.push_back(node);
+        }
+    };
+    take(value);
+    while (!open.empty()) {
+        const NodeId node = open.back();
+        open.pop_back();
+        if (!graph.isInput(node) && !readsShapeAlone(graph.node(node))) {
+            std::ranges::for_each(graph.node(node).inputs, take);
+        }
+    }
+    return isAncestor;
+}
+
+std::vector<bool> descendantsOf(const Graph& graph, NodeId node)
+{
+    std::vector<bool> isDescendant(graph.runNodeCount(), false);
+    std::vector<NodeId> open{node};
+    isDescendant[node.index()] = true;
+    while (!open.empty()) {
+        const NodeId at = open.back();
+        open.pop_back();
+        for (const ValueId output : graph.outputsOf(at)) {
+            for (const graph::Use& use : output.isValid() ? graph.uses(output) : std::span<const graph::Use>()) {
+                if (!isDescendant[use.node.index()] && !readsShapeAlone(graph.node(use.node))) {
+                    isDescendant[use.node.index()] = true;
+                    open.push_back(use.node);
+                }
+            }
+        }
+    }
+    return isDescendant;
+}
+
+namespace
+{
+
+template <class T>
+const T* attributeOf(const Node& node, std::string_view name)
+{
+    const auto at = node.attributes.find(name);
+    return at == node.attributes.end() ? nullptr : std::get_if<T>(&at->second);
+}
+
+} // namespace
+
+std::int64_t wholeAttribute(const Node& node, std::string_view name, std::int64_t fallback)
+{
+    const auto* number = attributeOf<std::int64_t>(node, name);
+    return number != nullptr ? *number : fallback;
+}
+
+std::vector<std::int64_t> wholesAttribute(const Node& node, std::string_view name)
+{
+    const auto* numbers = attributeOf<std::vector<std::int64_t>>(node, name);
+    return numbers != nullptr ? *numbers : std::vector<std::int64_t>();
+}
+
+double numberAttribute(const Node& node, std::string_view name, double fallback)
+{
+    const auto* number = attributeOf<double>(node, name);
+    return number != nullptr ? *number : fallback;
+}
+
+std::string textAttribute(const Node& node, std::string_view name)
+{
+    const auto* text = attributeOf<std::string>(node, name);
+    return text != nullptr ? *text : std::string();
+}
+
+} // namespace retro::diagnosis

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/diagnosis/statistics.h"
+#include "core/graph/graph.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace retro::diagnosis
+{
+
+using base::NodeId;
+using base::ValueId;
+
+/// What is known of a graph as its file has it, without a run: how nodes hang together, and numbers of its weights.
+/// Worked out when it is asked for, and kept. Used by one thread at a time.
+class ModelFacts
+{
+public:
+    /// `graph` must not be null.
+    explicit ModelFacts(std::shared_ptr<const graph::Graph> graph) : m_graph(std::move(graph)) {}
+
+    [[nodiscard]] const graph::Graph& graph() const { return *m_graph; }
+    [[nodiscard]] const std::shared_ptr<const graph::Graph>& sharedGraph() const { return m_graph; }
+
+    /// Numbers of a constant; all zero where it has no data.
+    [[nodiscard]] const Statistics& statistics(ValueId constant) const;
+    /// The constant that operand `slot` of a node is: an initializer, or the result of a Constant node or of moving one
+    /// (Identity, Transpose, DequantizeLinear keep their own name). Invalid: the operand is computed or missing.
+    [[nodiscard]] Tensor constantOperand(const graph::Node& node, std::size_t slot) const;
+    /// Of those the name of the value that holds the data; empty when it is none.
+    [[nodiscard]] std::string constantName(const graph::Node& node, std::size_t slot) const;
+
+private:
+    std::shared_ptr<const graph::Graph> m_graph;
+    mutable std::map<ValueId, Statistics> m_statistics;
+};
+
+/// What an operand is to its operator, in words of its field: "weight", "bias", "scale", "mean", "variance", else the
+/// name that the operator's definition gives it; "operand 2" where that has none.
+[[nodiscard]] std::string roleOf(const graph::Node& node, std::size_t slot);
+
+/// True for nodes that read nothing of a value but its shape.
+[[nodiscard]] bool readsShapeAlone(const graph::Node& node);
+
+/// By NodeId (inputs too): what `value` is computed from. Ways that carry only a shape are none.
+[[nodiscard]] std::vector<bool> ancestorsOf(const graph::Graph& graph, ValueId value);
+/// By NodeId: what is computed from the results of `node` (itself included). Ways as above.
+[[nodiscard]] std::vector<bool> descendantsOf(const graph::Graph& graph, NodeId node);
+
+/// An attribute of a node as whole number, list of such, number or text; `fallback` when it is missing.
+[[nodiscard]] std::int64_t wholeAttribute(const graph::Node& node, std::string_view name, std::int64_t fallback);
+[[nodiscard]] std::vector<std::int64_t> wholesAttribute(const graph::Node& node, std::string_view name);
+[[nodiscard]] double numberAttribute(const graph::Node& node, std::string_view name, double fallback);
+[[nodiscard]] std::string textAttribute(const graph::Node& node, std::string_view name);
+
+} // namespace retro::diagnosis

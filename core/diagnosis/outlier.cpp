@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/diagnosis/outlier.h"
+
+#include "core/diagnosis/statistics.h"
+
+#include <algorithm>
+
+namespace retro::diagnosis
+{
+
+std::optional<Outlier> outlierOf(const std::vector<double>& sizes)
+{
+    constexpr std::size_t kLeastSizes = 3;    // a median needs so many (section 4.1, model.channel-outlier)
+    constexpr double kLeastBesideOthers = 10; // times the upper quartile of the others: alone
+    const double middle = median(sizes);
+    if (sizes.size() < kLeastSizes || !(middle > 0)) {
+        return std::nullopt;
+    }
+    const auto largest = std::ranges::max_element(sizes);
+    std::vector<double> others = sizes;
+    others.erase(others.begin() + (largest - sizes.begin()));
+    const auto quartile = others.begin() + static_cast<std::ptrdiff_t>(3 * (others.size() - 1) / 4);
+    std::nth_element(others.begin(), quartile, others.end());
+    Outlier outlier;
+    outlier.at = static_cast<std::size_t>(largest - sizes.begin());
+    outlier.ratio = *largest / middle;
+    outlier.statistic = *largest > kLeastBesideOthers * *quartile ? outlier.ratio : *largest / *quartile;
+    return outlier;
+}
+
+} // namespace retro::diagnosis

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/diagnosis/ranking.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+
+namespace retro::diagnosis
+{
+
+namespace
+{
+
+/// What a cause that has flow.cut behind it adds to its score (section 3, *total loss before its shadow*).
+constexpr double kRaiseOfTotalLoss = 0.5;
+
+bool isOneOf(std::string_view id, std::span<const std::string_view> names)
+{
+    return std::ranges::any_of(
+        names, [id](std::string_view name) { return name.ends_with('.') ? id.starts_with(name) : id == name; });
+}
+
+/// True for a warning that may take all relevance of what lies behind it (section 3).
+bool mayTakeAll(const Finding& finding)
+{
+    static constexpr std::array<std::string_view, 11> kIds{
+        "forward.dead",   "forward.saturated",     "forward.half",   "quant.",
+        "recurrent.gate", "model.zero-weights",    "model.stride",   "rule.stop",
+        "flow.unread",    "flow.zero-denominator", "forward.clipped"};
+    return finding.level >= Level::Warning && isOneOf(finding.id, kIds);
+}
+
+/// True for a fault of the file that explains what is seen behind it (section 3, *the file before its effect*).
+bool isFault(const Finding& finding)
+{
+    static constexpr std::array<std::string_view, 2> kIds{"model.channel-outlier", "model.bn-outlier"};
+    return isOneOf(finding.id, kIds);
+}
+
+bool isEffect(const Finding& finding)
+{
+    static constexpr std::array<std::string_view, 2> kFamilies{"forward.", "flow."};
+    return finding.level != Level::Error && isOneOf(finding.id, kFamilies);
+}
+
+bool precedes(const Finding& a, const Finding& b)
+{
+    if (a.score() != b.score()) {
+        return a.score() > b.score();
+    }
+    return a.place.node < b.place.node;
+}
+
+/// Moves the findings that `follows(cause, effect)` says to their cause, which comes before them in the list.
+class Grouping
+{
+public:
+    Grouping(const Facts& facts, std::vector<Finding> findings) : m_facts(facts), m_findings(std::move(findings))
+    {
+        m_isTaken.resize(m_findings.size(), false);
+    }
+
+    std::vector<Finding> run()
+    {
+        raiseEvaluation();
+        std::ranges::stable_sort(m_findings, precedes);
+        takeCuts();
+        takeEffects();
+        takeTies();
+        takeForwardDifference();
+        dropTaken();
+        std::ranges::stable_sort(m_findings, precedes);
+        takeSamePlace();
+        dropTaken();
+        return std::move(m_findings);
+    }
+
+private:
+    void take(std::size_t cause, std::size_t effect)
+    {
+        Finding moved = std::move(m_findings[effect]);
+        std::vector<Finding> below = std::move(moved.also);
+        moved.also.clear();
+        m_findings[cause].also.push_back(std::move(moved));
+        std::ranges::move(below, std::back_inserter(m_findings[cause].also));
+        m_isTaken[effect] = true;
+    }
+
+    /// A heatmap that points elsewhere than the model looks confirms a fault of its flow (section 4.9).
+    void raiseEvaluation()
+    {
+        const bool hasFlow = std::ranges::any_of(m_findings, [](const Finding& finding) {
+            return finding.level >= Level::Warning && finding.family() == "flow";
+        });
+        for (Finding& finding : m_findings) {
+            if (hasFlow && finding.id == "eval.below-random") {
+                finding.level = Level::Warning;
+                finding.base = 2;
+            }
+        }
+    }
+
+    /// An input that nothing reaches is the shadow of what takes all relevance on the way to it.
+    void takeCuts()
+    {
+        for (std::size_t i = 0; i < m_findings.size(); ++i) {
+            if (m_findings[i].id != "flow.cut") {
+                continue;
+            }
+            for (std::size_t k = 0; k < m_findings.size(); ++k) {
+                if (k != i && !m_isTaken[k] && mayTakeAll(m_findings[k]) && isOnTheWay(m_findings[k], m_findings[i])) {
+                    m_findings[k].raised += kRaiseOfTotalLoss;
+                    take(k, i);
+                    break;
+                }
+            }
+        }
+    }
+
+    /// The input that a cut is about stands in its action.
+    [[nodiscard]] bool isOnTheWay(const Finding& cause, const Finding& cut) const
+    {
+        const auto input = cut.action.arguments.find("input");
+        if (input == cut.action.arguments.end() || !cause.place.node.isValid() || m_facts.pass() == nullptr) {
+            return false;
+        }
+        const std::optional<ValueId> value = m_facts.graph().findValue(input->second);
+        const NodeId node = value ? m_facts.graph().nodeOf(*value) : NodeId();
+        return node.isValid() && descendantsOf(m_facts.graph(), node)[cause.place.node.index()];
+    }
+
+    void takeEffects()
+    {
+        for (std::size_t i = 0; i < m_findings.size(); ++i) {
+            if (m_isTaken[i] || !isFault(m_findings[i]) || !m_findings[i].place.node.isValid()) {
+                continue;
+            }
+            const std::vector<bool> isBehind = descendantsOf(m_facts.graph(), m_findings[i].place.node);
+            for (std::size_t k = 0; k < m_findings.size(); ++k) {
+                const NodeId at = m_findings[k].place.node;
+                if (k != i && !m_isTaken[k] && isEffect(m_findings[k]) && at.isValid() && isBehind[at.index()]) {
+                    take(i, k);
+                }
+            }
+        }
+    }
+
+    /// What is cut off at a bound is equal afterwards, and windows behind it have ties.
+    void takeTies()
+    {
+        static constexpr std::array<std::string_view, 3> kCuts{"quant.", "forward.clipped", "forward.saturated"};
+        for (std::size_t i = 0; i < m_findings.size(); ++i) {
+            const Finding& cut = m_findings[i];
+            if (m_isTaken[i] || !isOneOf(cut.id, kCuts) || !cut.place.node.isValid()) {
+                continue;
+            }
+            const std::vector<bool> isBehind = descendantsOf(m_facts.graph(), cut.place.node);
+            for (std::size_t k = 0; k < m_findings.size(); ++k) {
+                const NodeId at = m_findings[k].place.node;
+                if (!m_isTaken[k] && m_findings[k].id == "forward.ties" && isBehind[at.index()]) {
+                    take(i, k);
+                }
+            }
+        }
+    }
+
+    /// Where forward values part follows from what differs in the models or inputs.
+    void takeForwardDifference()
+    {
+        static constexpr std::array<std::string_view, 5> kCauses{"diff.node", "diff.attribute", "diff.weight",
+                                                                 "diff.rewired", "diff.input"};
+        const auto isCause = [](const Finding& finding) { return isOneOf(finding.id, kCauses); };
+        const auto cause = std::ranges::find_if(m_findings, isCause);
+        for (std::size_t i = 0; i < m_findings.size(); ++i) {
+            if (cause != m_findings.end() && m_findings[i].id == "diff.forward" && !m_isTaken[i]) {
+                take(static_cast<std::size_t>(cause - m_findings.begin()), i);
+            }
+        }
+    }
+
+    /// One finding per place and family.
+    void takeSamePlace()
+    {
+        m_isTaken.assign(m_findings.size(), false);
+        for (std::size_t i = 0; i < m_findings.size(); ++i) {
+            for (std::size_t k = 0; k < i && !m_isTaken[i]; ++k) {
+                const bool isSame = !m_isTaken[k] && m_findings[k].place.name == m_findings[i].place.name &&
+                                    m_findings[k].family() == m_findings[i].family();
+                if (isSame) {
+                    take(k, i);
+                }
+            }
+        }
+    }
+
+    void dropTaken()
+    {
+        std::vector<Finding> left;
+        for (std::size_t i = 0; i < m_findings.size(); ++i) {
+            if (!m_isTaken[i]) {
+                left.push_back(std::move(m_findings[i]));
+            }
+        }
+        m_findings = std::move(left);
+        m_isTaken.assign(m_findings.size(), false);
+    }
+
+    const Facts& m_facts;
+    std::vector<Finding> m_findings;
+    std::vector<bool> m_isTaken;
+};
+
+} // namespace
+
+std::vector<Finding> ranked(const Facts& facts, std::vector<Finding> findings)
+{
+    return Grouping(facts, std::move(findings)).run();
+}
+
+} // namespace retro::diagnosis

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// The verb diagnose, and what explain, audit and compare say of findings.
+#include "tests/app/cli/cliprogram.h"
+
+#include <QtTest>
+
+#include "core/base/file.h"
+#include "core/formats/onnx.h"
+#include "core/graph/graphbuilder.h"
+#include "core/tensor/npy.h"
+
+#include <nlohmann/json.hpp>
+
+#include <QTemporaryDir>
+
+#include <cmath>
+
+using namespace retro;
+using base::ValueId;
+using nlohmann::json;
+using tensor::Tensor;
+using tests::Answer;
+using tests::cli;
+
+namespace
+{
+
+/// x (1×1×2×2) → Pad with a constant by two on each side → Conv → Flatten.
+graph::Graph padded(float fill, float factor = 1)
+{
+    graph::GraphBuilder builder("padded");
+    builder.setOpset("", 17);
+    const auto node = [&builder](const char* op, const char* name, std::vector<ValueId> inputs) {
+        const ValueId result = builder.addResult(std::string(name) + "_out");
+        builder.addNode({op, "", name, "", 17, std::move(inputs), {result}, {}});
+        return result;
+    };
+    const ValueId x = builder.addInput("x", tensor::DType::Float32, tensor::Shape{1, 1, 2, 2});
+    const std::vector<std::int64_t> pads{0, 0, 2, 2, 0, 0, 2, 2};
+    const ValueId amounts = builder.addConstant("pads", Tensor::of<std::int64_t>({8}, pads));
+    const ValueId value = builder.addConstant("fill", Tensor::scalar<float>(fill));
+    std::vector<float> weight(4608, 0.5F); // more than a run file keeps
+    for (std::size_t i = 36; i < 72; ++i) {
+        weight[i] *= factor;
+    }
+    const ValueId w = builder.addConstant("w", Tensor::of<float>({128, 1, 6, 6}, weight));
+    const ValueId map = node("Conv", "conv", {node("Pad", "pad", {x, amounts, value}), w});
+    builder.addOutput(node("Flatten", "flat", {map}));
+    return std::move(builder).build().value();
+}
+
+json parsed(const Answer& answer) { return json::parse(answer.out.toStdString()); }
+
+} // namespace
+
+class DiagnoseVerbTest : public QObject
+{
+    Q_OBJECT
+    QTemporaryDir m_folder;
+
+    QString path(const QString& name) const { return m_folder.filePath(name); }
+
+    void write(const QString& name, const graph::Graph& graph) const
+    {
+        const auto bytes = formats::toOnnx(graph);
+        QVERIFY(bytes.ok() && base::writeFile(path(name).toStdString(), *bytes).ok());
+    }
+
+    Answer explain(const QString& model, const QString& run) const
+    {
+        return cli({"explain", path(model), "--input", path("x.npy"), "--composite", "epsilon_plus", "--output-dir",
+                    path(run + ".d"), "--run", path(run)});
+    }
+
+private slots:
+    void initTestCase()
+    {
+        write("bad.onnx", padded(4));
+        write("good.onnx", padded(0));
+        write("scaled.onnx", padded(0, 1000));
+        const std::vector<float> numbers{1, 2, 3, 4};
+        QVERIFY(tensor::writeNpy(path("x.npy").toStdString(), Tensor::of<float>({1, 1, 2, 2}, numbers)).ok());
+    }
+
+    void firstLineNamesNodeAndCause()
+    {
+        const Answer answer = cli({"diagnose", path("bad.onnx"), "--input", path("x.npy")});
+        QCOMPARE(answer.code, 0);
+        const QString first = answer.out.section('\n', 0, 0);
+        QVERIFY2(first.startsWith("warning  pad  93 % of Σ|R|") && first.endsWith("[flow.unread]"), qPrintable(first));
+        QVERIFY(answer.out.section('\n', 1, 1).startsWith("         "));
+    }
+
+    void healthyModelHasOneLine()
+    {
+        const Answer answer = cli({"diagnose", path("good.onnx"), "--input", path("x.npy")});
+        QCOMPARE(answer.code, 0);
+        QVERIFY2(answer.out.startsWith("Nothing unusual by "), qPrintable(answer.out));
+    }
+
+    void runFileHasTheSameFindings()
+    {
+        QCOMPARE(explain("bad.onnx", "bad.retro").code, 0);
+        const json model = parsed(
+            cli({"diagnose", path("bad.onnx"), "--input", path("x.npy"), "--composite", "epsilon_plus", "--json"}));
+        const json run = parsed(cli({"diagnose", path("bad.retro"), "--json"}));
+        QCOMPARE(model["format"].get<std::string>(), std::string("retrograde-diagnosis/1"));
+        QCOMPARE(model["findings"].size(), run["findings"].size());
+        for (std::size_t i = 0; i < run["findings"].size(); ++i) {
+            QCOMPARE(model["findings"][i]["id"], run["findings"][i]["id"]);
+            QCOMPARE(model["findings"][i]["text"], run["findings"][i]["text"]);
+        }
+    }
+
+    void runFileWithoutItsModelSaysWhatIsNotRun()
+    {
+        QCOMPARE(explain("bad.onnx", "moved.retro").code, 0);
+        QTemporaryDir elsewhere;
+        const QString moved = elsewhere.filePath("moved.retro");
+        QVERIFY(QFile::rename(path("moved.retro"), moved));
+        const Answer answer = cli({"diagnose", moved, "--all"});
+        QVERIFY2(answer.out.contains("[flow.unread]"), qPrintable(answer.out));
+        QVERIFY2(answer.out.contains("not run  model.training  the model is not beside the run"),
+                 qPrintable(answer.out));
+    }
+
+    void referenceModelIsMatched()
+    {
+        const Answer answer =
+            cli({"diagnose", path("scaled.onnx"), "--input", path("x.npy"), "--against", path("good.onnx")});
+        QVERIFY2(
+            answer.out.startsWith("difference  conv  its weight (w) differs in 36 of 4608 elements: all in channel 1, "
+                                  "factor 1000"),
+            qPrintable(answer.out));
+    }
+
+    void failOnMakesAnExitCode()
+    {
+        const QStringList bad{"diagnose", path("bad.onnx"), "--input", path("x.npy"), "--fail-on"};
+        QCOMPARE(cli(bad + QStringList{"warning"}).code, 1);
+        QCOMPARE(cli(bad + QStringList{"error"}).code, 0);
+    }
+
+    void familiesAndChecksAreChosen()
+    {
+        const json chosen =
+            parsed(cli({"diagnose", path("bad.onnx"), "--input", path("x.npy"), "--only", "model", "--json"}));
+        for (const json& check : chosen["checks"]) {
+            QVERIFY(check["id"].get<std::string>().starts_with("model."));
+        }
+        QCOMPARE(cli({"diagnose", path("bad.onnx"), "--input", path("x.npy"), "--check", "flow.unreaad"}).code, 2);
+        const Answer explained = cli({"diagnose", "--explain", "flow.unread"});
+        QVERIFY2(explained.out.contains("threshold  0.3"), qPrintable(explained.out));
+    }
+
+    void modelThatCannotRunSaysWhy()
+    {
+        const Tensor turned = Tensor::zeros(tensor::DType::Float32, {1, 2, 2, 1});
+        QVERIFY(tensor::writeNpy(path("turned.npy").toStdString(), turned).ok());
+        const Answer answer = cli({"diagnose", path("good.onnx"), "--input", path("turned.npy")});
+        QCOMPARE(answer.code, 0);
+        QVERIFY2(answer.out.startsWith("error    x  has the shape 1×2×2×1"), qPrintable(answer.out));
+        const Answer refused =
+            cli({"explain", path("good.onnx"), "--input", path("turned.npy"), "--output-dir", path("o")});
+        QCOMPARE(refused.code, 3);
+        QVERIFY2(refused.err.contains("(0, 3, 1, 2)"), qPrintable(refused.err));
+        QCOMPARE(cli({"diagnose", path("nothing.onnx"), "--input", path("x.npy")}).code, 3);
+    }
+
+    void explainSaysASevereFindingAndKeepsAll()
+    {
+        const Answer bad = explain("bad.onnx", "said.retro");
+        QFile summary(path("said.retro.d/summary.json"));
+        QVERIFY(summary.open(QIODevice::ReadOnly));
+        const json diagnosis = json::parse(summary.readAll().toStdString())["diagnosis"];
+        QCOMPARE(diagnosis[0]["id"].get<std::string>(), std::string("flow.unread"));
+        QVERIFY2(bad.err.contains("warning: pad 93 %") && bad.err.contains("(diagnose says more)"),
+                 qPrintable(bad.err));
+        QVERIFY(!explain("good.onnx", "quiet.retro").err.contains("diagnose"));
+    }
+
+    void auditBeginsWithTheWorstFinding()
+    {
+        QCOMPARE(explain("bad.onnx", "audited.retro").code, 0);
+        QVERIFY(cli({"audit", path("audited.retro")}).out.startsWith("pad 93 % of Σ|R|"));
+        QCOMPARE(explain("good.onnx", "healthy.retro").code, 0);
+        QVERIFY(cli({"audit", path("healthy.retro")}).out.startsWith("Nothing unusual: "));
+    }
+
+    void compareBeginsWithWhatDiffersInTheModels()
+    {
+        QCOMPARE(explain("good.onnx", "a.retro").code, 0);
+        QCOMPARE(explain("scaled.onnx", "b.retro").code, 0);
+        const QString out = cli({"compare", path("a.retro"), path("b.retro")}).out;
+        const auto differs = out.indexOf("B conv its weight (w) differs in 36 of 4608");
+        const auto forward = out.indexOf("conv is the first node whose forward value differs");
+        const auto parting = out.indexOf("They part at");
+        QVERIFY2(differs > 0 && differs < forward && forward < parting, qPrintable(out));
+        QVERIFY(!cli({"compare", path("a.retro"), path("a.retro")}).out.contains("[diff."));
+    }
+};
+
+QTEST_GUILESS_MAIN(DiagnoseVerbTest)
+#include "diagnoseverbtest.moc"

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/diagnosis/diagnosis.h"
+#include "core/engine/diagnose.h"
+#include "tests/core/rewrite/graphs.h"
+
+#include <QDebug>
+#include <QFile>
+#include <QtTest>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace retro::tests
+{
+
+using diagnosis::Diagnosis;
+using diagnosis::Finding;
+using diagnosis::Level;
+using rewrite::testing::Attributes;
+using rewrite::testing::DType;
+using rewrite::testing::randomTensor;
+using rewrite::testing::Shape;
+using rewrite::testing::SharedGraph;
+using rewrite::testing::Tensor;
+using rewrite::testing::ValueId;
+using rewrite::testing::Writer;
+
+using Whole = std::vector<std::int64_t>; ///< an attribute
+
+inline Tensor floats(const Shape& shape, const std::vector<float>& numbers)
+{
+    return Tensor::of<float>(shape, numbers);
+}
+
+/// A model as if it had been read from a file, with the usual rewrites.
+inline engine::LoadedModelPointer loaded(const SharedGraph& graph, const rewrite::RewriteOptions& options = {})
+{
+    auto rewritten = rewrite::rewrite(graph, options);
+    if (graph == nullptr || !rewritten) {
+        qFatal("the graph of the test is wrong");
+    }
+    auto model = std::make_shared<engine::LoadedModel>();
+    model->path = model->name = "model.onnx";
+    model->rewritten = std::move(rewritten).value();
+    model->read = graph;
+    return model;
+}
+
+/// What is asked of a model.
+struct Asked
+{
+    std::vector<Tensor> inputs;
+    std::string composite = "epsilon_plus";
+    std::string target = "argmax";
+
+    [[nodiscard]] engine::ExplainRequest request() const
+    {
+        engine::ExplainRequest request;
+        request.inputs = inputs;
+        request.composite = composite;
+        request.target = engine::parseTarget(target).value();
+        return request;
+    }
+};
+
+/// Facts of a model in memory.
+inline std::shared_ptr<diagnosis::Facts> factsFor(const SharedGraph& graph, const Asked& asked)
+{
+    return engine::factsOf(loaded(graph), asked.request());
+}
+
+/// What one check finds, or all checks where none is named.
+inline Diagnosis diagnosed(const diagnosis::Facts& facts, const std::string& check = {}, bool isDeep = false)
+{
+    diagnosis::Options options;
+    options.isDeep = isDeep;
+    if (!check.empty()) {
+        options.checks = {check};
+    }
+    auto found = diagnosis::diagnose(facts, options);
+    if (!found) {
+        qFatal("%s", found.error().text().c_str());
+    }
+    return std::move(found).value();
+}
+
+inline Diagnosis diagnosed(const SharedGraph& graph, const Asked& asked, const std::string& check = {})
+{
+    return diagnosed(*factsFor(graph, asked), check);
+}
+
+/// True when the check ran and found nothing.
+inline bool isSilent(const Diagnosis& diagnosis)
+{
+    return diagnosis.checks.size() == 1 && diagnosis.checks.front().isRun && diagnosis.findings.empty();
+}
+
+/// Level, place and sentences of the first finding, for comparison: "warning /conv its bias …".
+inline std::string firstText(const Diagnosis& diagnosis)
+{
+    if (diagnosis.findings.empty()) {
+        return {};
+    }
+    const Finding& first = diagnosis.findings.front();
+    return std::string(diagnosis::nameOf(first.level)) + " " + first.place.name + " " + first.what + " / " +
+           first.meaning();
+}
+
+/// True when every part stands in the text.
+inline bool hasAll(const std::string& text, const std::vector<std::string>& parts)
+{
+    return std::ranges::all_of(parts, [&text](const std::string& part) {
+        const bool isThere = text.find(part) != std::string::npos;
+        if (!isThere) {
+            qWarning("\"%s\" lacks \"%s\"", text.c_str(), part.c_str());
+        }
+        return isThere;
+    });
+}
+
+/// The first finding as `diagnose` says it.
+inline std::string exampleOf(const Diagnosis& diagnosis)
+{
+    Diagnosis one;
+    one.hasReference = true;
+    one.findings = {diagnosis.findings.front()};
+    std::string text;
+    const std::vector<std::string> lines = diagnosis::textOf(one, 1);
+    for (std::size_t i = 0; i + 1 < lines.size(); ++i) { // without the counts
+        text += lines[i] + "\n";
+    }
+    return text;
+}
+
+/// True when the entry of the check in docs/diagnosis.md shows the first finding as its example, in lines of any
+/// length.
+inline bool isDocumented(const Diagnosis& diagnosis)
+{
+    QFile file(QStringLiteral(RETRO_SOURCE_DIR "/docs/diagnosis.md"));
+    const QString page = file.open(QIODevice::ReadOnly) ? QString::fromUtf8(file.readAll()) : QString();
+    const QString id = QString::fromStdString(diagnosis.findings.front().id);
+    const QString example = QString::fromStdString(exampleOf(diagnosis));
+    const QString entry = page.section("\n### `" + id + "`\n", 1, 1).section("\n### ", 0, 0).section("```", 1, 1);
+    const bool isThere = entry.simplified() == example.simplified();
+    if (!isThere) {
+        qWarning().noquote() << QStringLiteral("docs/diagnosis.md, \"%1\", lacks:\n%2").arg(id, example);
+    }
+    return isThere;
+}
+
+/// What the check measured.
+inline const diagnosis::CheckRecord& only(const Diagnosis& diagnosis) { return diagnosis.checks.front(); }
+
+} // namespace retro::tests

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checks that read a model's file alone: each fires on its fault and is silent without it.
+#include <QtTest>
+
+#include "tests/core/diagnosis/diagnosed.h"
+
+#include <limits>
+
+using namespace retro;
+using namespace retro::tests;
+
+namespace
+{
+
+const Asked kNoInput{};
+const Asked kTwoInputs{{floats({1, 4}, {1, 1, 1, 1}), floats({1, 4}, {1, 1, 1, 1})}};
+
+/// x → Conv → output; the weight is given.
+SharedGraph convolution(Tensor weight, Attributes attributes = {})
+{
+    Writer writer;
+    const ValueId x = writer.input("x", {1, weight.shape()[1], 6, 6});
+    const ValueId w = writer.constant("conv.weight", std::move(weight));
+    writer.output(writer.node("Conv", "conv", {x, w}, std::move(attributes)));
+    return writer.finish();
+}
+
+Tensor withElement(const Tensor& tensor, std::size_t position, float number)
+{
+    const std::span<const float> old = tensor.span<float>();
+    std::vector<float> numbers(old.begin(), old.end());
+    numbers[position] = number;
+    return floats(tensor.shape(), numbers);
+}
+
+SharedGraph normalisation(std::int64_t trainingMode)
+{
+    Writer writer;
+    const ValueId x = writer.input("x", {2, 4, 3, 3});
+    writer.output(writer.batchNorm("bn", x, 4, {{"training_mode", trainingMode}}));
+    return writer.finish();
+}
+
+SharedGraph dropout(bool isTraining, float ratio)
+{
+    Writer writer;
+    const ValueId x = writer.input("x", {1, 4});
+    const ValueId r = writer.constant("ratio", Tensor::scalar<float>(ratio));
+    const ValueId t = writer.constant("training", Tensor::full(DType::Bool, {}, isTraining ? 1 : 0));
+    writer.output(writer.node("Dropout", "drop", {x, r, t}));
+    return writer.finish();
+}
+
+/// x → Conv of a kernel and stride → Relu.
+SharedGraph strided(std::int64_t kernel, std::int64_t stride, const std::string& before = {})
+{
+    Writer writer;
+    ValueId x = writer.input("x", {1, 2, 9, 9});
+    x = before.empty() ? x : writer.node(before, "before", {x});
+    const ValueId w = writer.constant("w", randomTensor({3, 2, kernel, kernel}, 1));
+    writer.output(writer.node("Conv", "conv", {x, w}, {{"strides", Whole{stride, stride}}}));
+    return writer.finish();
+}
+
+SharedGraph normalisationOf(const std::vector<float>& variance)
+{
+    Writer writer;
+    const auto channels = static_cast<std::int64_t>(variance.size());
+    const ValueId x = writer.input("x", {1, channels, 2, 2});
+    const Tensor ones = floats({channels}, std::vector<float>(variance.size(), 1));
+    const Tensor zeros = floats({channels}, std::vector<float>(variance.size(), 0));
+    writer.output(
+        writer.node("BatchNormalization", "bn",
+                    {x, writer.constant("scale", ones), writer.constant("shift", zeros), writer.constant("mean", zeros),
+                     writer.constant("variance", floats({channels}, variance))}));
+    return writer.finish();
+}
+
+/// Two branches, joined by a Concat, whose second half a Gemm has no weights for.
+SharedGraph joined(float second)
+{
+    Writer writer;
+    const ValueId a = writer.node("Relu", "left", {writer.input("a", {1, 4})});
+    const ValueId b = writer.node("Relu", "right", {writer.input("b", {1, 4})});
+    const ValueId both = writer.node("Concat", "concat", {a, b}, {{"axis", std::int64_t{1}}});
+    std::vector<float> weight(24, 0.5F);
+    std::fill(weight.begin() + 12, weight.end(), second);
+    writer.output(writer.node("Gemm", "fc", {both, writer.constant("fc.weight", floats({8, 3}, weight))}));
+    return writer.finish();
+}
+
+SharedGraph transposed(std::int64_t kernel)
+{
+    Writer writer;
+    const ValueId x = writer.input("x", {1, 1, 4, 4});
+    const ValueId w = writer.constant("w", randomTensor({1, 2, kernel, kernel}, 3, 0.1, 1));
+    const ValueId up = writer.node("ConvTranspose", "up", {x, w}, {{"strides", Whole{2, 2}}});
+    const ValueId mean = writer.node("GlobalAveragePool", "mean", {up});
+    writer.output(writer.node("Flatten", "flat", {mean}));
+    return writer.finish();
+}
+
+SharedGraph leaky(double slope)
+{
+    Writer writer;
+    writer.output(writer.node("LeakyRelu", "act", {writer.input("x", {1, 4})}, {{"alpha", slope}}));
+    return writer.finish();
+}
+
+} // namespace
+
+class ModelChecksTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void trainingModeIsNamed()
+    {
+        const Diagnosis found = diagnosed(normalisation(1), kNoInput, "model.training");
+        QVERIFY(hasAll(firstText(found), {"error bn is in training mode", "the batch"}));
+        QVERIFY(isDocumented(found));
+        QVERIFY(isSilent(diagnosed(normalisation(0), kNoInput, "model.training")));
+        QCOMPARE(only(diagnosed(normalisation(0), kNoInput, "model.training")).sites, std::size_t{1});
+    }
+
+    void dropoutThatDropsIsNamed()
+    {
+        const Diagnosis found = diagnosed(dropout(true, 0.5F), kNoInput, "model.training");
+        QVERIFY(hasAll(firstText(found), {"error drop is in training mode", "ratio 0.5"}));
+        QVERIFY(isSilent(diagnosed(dropout(true, 0.0F), kNoInput, "model.training")));
+        QVERIFY(isSilent(diagnosed(dropout(false, 0.5F), kNoInput, "model.training")));
+    }
+
+    void weightThatIsNoNumberIsNamed()
+    {
+        const Tensor good = randomTensor({4, 3, 2, 2}, 1);
+        const Tensor bad = withElement(good, 12, std::numeric_limits<float>::quiet_NaN());
+        const Diagnosis found = diagnosed(convolution(bad), kNoInput, "model.weight-nonfinite");
+        QVERIFY(hasAll(firstText(found), {"error conv its weight (conv.weight) is NaN in 1 of 48", "[1, 0, 0, 0]"}));
+        QVERIFY(isDocumented(found));
+        QVERIFY(isSilent(diagnosed(convolution(good), kNoInput, "model.weight-nonfinite")));
+    }
+
+    void minusInfinityIsAMask()
+    {
+        const Tensor masked = withElement(randomTensor({4, 3, 2, 2}, 1), 0, -std::numeric_limits<float>::infinity());
+        QVERIFY(isSilent(diagnosed(convolution(masked), kNoInput, "model.weight-nonfinite")));
+    }
+
+    void channelThatIsTooLargeIsNamed()
+    {
+        Tensor weight = randomTensor({4, 3, 2, 2}, 1);
+        QVERIFY(isSilent(diagnosed(convolution(weight), kNoInput, "model.channel-outlier")));
+        for (std::size_t i = 24; i < 36; ++i) {
+            weight = withElement(weight, i, weight.span<float>()[i] * 1000);
+        }
+        const Diagnosis found = diagnosed(convolution(weight), kNoInput, "model.channel-outlier");
+        QVERIFY(hasAll(firstText(found), {"warning conv the weights of output channel 2 of 4", "conv.weight"}));
+        QVERIFY(isDocumented(found));
+        QVERIFY(found.findings.front().number("ratio_to_median") > 500);
+        QCOMPARE(only(found).largestAt, std::string("conv"));
+    }
+
+    void groupedTransposedConvolutionsHaveAllTheirChannels()
+    {
+        // Two groups of two channels in, two out: the last channel is a thousand times as large.
+        Tensor weight = randomTensor({4, 2, 1, 1}, 5, 0.5, 1);
+        for (const std::size_t i : {5U, 7U}) {
+            weight = withElement(weight, i, 1000);
+        }
+        Writer writer;
+        const ValueId x = writer.input("x", {1, 4, 3, 3});
+        writer.output(
+            writer.node("ConvTranspose", "up", {x, writer.constant("w", weight)}, {{"group", std::int64_t{2}}}));
+        const Diagnosis found = diagnosed(writer.finish(), kNoInput, "model.channel-outlier");
+        QVERIFY(hasAll(firstText(found), {"warning up the weights of output channel 3 of 4"}));
+    }
+
+    void livingChannelsBesideDeadOnesAreNoOutliers()
+    {
+        Tensor weight = randomTensor({8, 3, 1, 1}, 1, 0.5, 1);
+        for (std::size_t i = 0; i < 15; ++i) {
+            weight = withElement(weight, i, 0.001F);
+        }
+        const Diagnosis found = diagnosed(convolution(weight), kNoInput, "model.channel-outlier");
+        QVERIFY(isSilent(found));
+        QVERIFY(only(found).largest < 2);
+    }
+
+    void normalisationThatBlowsAChannelUpIsNamed()
+    {
+        const Diagnosis found = diagnosed(normalisationOf({1, 1, 1e-8F, 1}), kNoInput, "model.bn-outlier");
+        QVERIFY(hasAll(firstText(found), {"warning bn multiplies channel 2 of 4", "variance 1e-08"}));
+        QVERIFY(isDocumented(found));
+        QVERIFY(isSilent(diagnosed(normalisationOf({1, 2, 0.5F, 1}), kNoInput, "model.bn-outlier")));
+    }
+
+    void channelsWithoutWeightsAreNamedWithTheirOperand()
+    {
+        const Diagnosis found = diagnosed(joined(0), kTwoInputs, "model.zero-weights");
+        QVERIFY(hasAll(firstText(found), {"warning fc its weights for 4 of 8 input channels are all exactly 0",
+                                          "operand 1 of concat, right_out"}));
+        QVERIFY(isDocumented(found));
+        QVERIFY(isSilent(diagnosed(joined(0.1F), kNoInput, "model.zero-weights")));
+    }
+
+    void strideBeyondTheKernelIsNamed()
+    {
+        const Diagnosis found = diagnosed(strided(2, 3), kNoInput, "model.stride");
+        QVERIFY(hasAll(firstText(found), {"warning conv kernel 2×2, stride 3×3: 56 % of x is never read"}));
+        QVERIFY(isDocumented(found));
+        QVERIFY(isSilent(diagnosed(strided(3, 3), kNoInput, "model.stride")));
+        QVERIFY(isSilent(diagnosed(strided(1, 1), kNoInput, "model.stride")));
+    }
+
+    void shortcutOfAPointKernelIsANoteWithinTheModel()
+    {
+        const Diagnosis found = diagnosed(strided(1, 2, "Relu"), kNoInput, "model.stride");
+        QCOMPARE(found.findings.front().level, Level::Note);
+        const Diagnosis ofInput = diagnosed(strided(1, 2), kNoInput, "model.stride");
+        QCOMPARE(ofInput.findings.front().level, Level::Warning);
+    }
+
+    void anotherReaderOfEverythingMakesTheStrideHarmless()
+    {
+        Writer writer;
+        const ValueId x = writer.input("x", {1, 2, 9, 9});
+        const ValueId point = writer.constant("p", randomTensor({3, 2, 1, 1}, 1));
+        const ValueId wide = writer.constant("w", randomTensor({3, 2, 3, 3}, 2));
+        writer.output(writer.node("Conv", "shortcut", {x, point}, {{"strides", Whole{2, 2}}}));
+        writer.output(writer.node("Conv", "branch", {x, wide}, {{"strides", Whole{2, 2}}}));
+        QVERIFY(isSilent(diagnosed(writer.finish(), kNoInput, "model.stride")));
+    }
+
+    void unevenOverlapIsANote()
+    {
+        const Asked asked{{floats({1, 1, 4, 4}, std::vector<float>(16, 1))}};
+        const Diagnosis found = diagnosed(transposed(3), asked, "model.checkerboard");
+        QVERIFY(hasAll(firstText(found), {"note up kernel 3×3, stride 2×2", "unevenly"}));
+        QVERIFY(isDocumented(found));
+        QVERIFY(found.findings.front().number("spread_over_phases") > 0.1);
+        QVERIFY(isSilent(diagnosed(transposed(4), asked, "model.checkerboard")));
+    }
+
+    void steepLeakyReluIsANote()
+    {
+        QVERIFY(hasAll(firstText(diagnosed(leaky(0.8), kNoInput, "model.slope")), {"note act slope 0.8"}));
+        QVERIFY(isDocumented(diagnosed(leaky(0.8), kNoInput, "model.slope")));
+        QVERIFY(hasAll(firstText(diagnosed(leaky(-0.1), kNoInput, "model.slope")), {"rises where its input falls"}));
+        QVERIFY(isSilent(diagnosed(leaky(0.1), kNoInput, "model.slope")));
+    }
+};
+
+QTEST_APPLESS_MAIN(ModelChecksTest)
+#include "modelcheckstest.moc"
