@@ -68,6 +68,7 @@ public:
         takeCuts();
         takeEffects();
         takeTies();
+        takeBetter();
         takeForwardDifference();
         dropTaken();
         std::ranges::stable_sort(m_findings, precedes);
@@ -161,6 +162,21 @@ private:
                 if (!m_isTaken[k] && m_findings[k].id == "forward.ties" && isBehind[at.index()]) {
                     take(i, k);
                 }
+            }
+        }
+    }
+
+    /// Other rules that were tried because relevance explodes are what to do about that.
+    void takeBetter()
+    {
+        const auto explodes = std::ranges::find(m_findings, "flow.explodes", &Finding::id);
+        for (std::size_t i = 0; explodes != m_findings.end() && i < m_findings.size(); ++i) {
+            const auto at = static_cast<std::size_t>(explodes - m_findings.begin());
+            if (m_findings[i].id == "rule.better" && !m_isTaken[i] && !m_isTaken[at]) {
+                explodes->remedy = m_findings[i].what;
+                explodes->remedy.front() = 'W'; // "With other rules …"
+                explodes->action = m_findings[i].action;
+                take(at, i);
             }
         }
     }
