@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 #include <string_view>
 
@@ -14,6 +15,9 @@ namespace
 
 /// What a cause that has flow.cut behind it adds to its score (section 3, *total loss before its shadow*).
 constexpr double kRaiseOfTotalLoss = 0.5;
+
+/// Growth of fewer decades is none (section 4.6, flow.explodes: > 2).
+constexpr double kDecadesOfMany = 2;
 
 bool isOneOf(std::string_view id, std::span<const std::string_view> names)
 {
@@ -69,6 +73,7 @@ public:
         takeEffects();
         takeTies();
         takeBetter();
+        takeExplosion();
         takeForwardDifference();
         dropTaken();
         std::ranges::stable_sort(m_findings, precedes);
@@ -177,6 +182,21 @@ private:
                 explodes->remedy.front() = 'W'; // "With other rules …"
                 explodes->action = m_findings[i].action;
                 take(at, i);
+            }
+        }
+    }
+
+    /// An explosion that one node accounts for follows from the growth there.
+    void takeExplosion()
+    {
+        const auto explodes = std::ranges::find(m_findings, "flow.explodes", &Finding::id);
+        for (std::size_t i = 0; explodes != m_findings.end() && i < m_findings.size(); ++i) {
+            const auto at = static_cast<std::size_t>(explodes - m_findings.begin());
+            const bool isGrowth = m_findings[i].id == "flow.growth" && !m_isTaken[i] && !m_isTaken[at];
+            const double rest = isGrowth ? m_findings[at].number("decades") - std::log10(m_findings[i].number("factor"))
+                                         : kDecadesOfMany + 1;
+            if (rest <= kDecadesOfMany) {
+                take(i, at);
             }
         }
     }
