@@ -90,6 +90,16 @@ std::string reasonOf(const Facts& facts, const graph::Node& node, std::int64_t f
     if (node.op == "Exp") {
         return fmt::format("overflow {}: the exponential of {}", share, numberText(reads(0).largest));
     }
+    if (node.op == "Softmax" && reads(0).minusInfinity > 0) {
+        return fmt::format("NaN {}: a row of it reads −inf alone, all of it is masked", share);
+    }
+    if (node.op.ends_with("Normalization") && reads(0).variance == 0) {
+        return fmt::format("0/0 {}: what it normalises has variance 0, and its epsilon is {}", share,
+                           numberText(numberAttribute(node, "epsilon", 0)));
+    }
+    if (node.op.ends_with("Normalization") && numberAttribute(node, "epsilon", 0) == 0) {
+        return fmt::format("0/0 {}: what it normalises has variance 0 there, and its epsilon is 0", share);
+    }
     if (reads(0).minusInfinity > 0) {
         return fmt::format("not finite {}: it reads −inf, {} of {}", share, reads(0).minusInfinity, reads(0).count);
     }
