@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/context.h"
 #include "core/diagnosis/diagnosis.h"
+#include "core/diagnosis/growthalong.h"
 #include "core/diagnosis/numbertext.h"
 #include "core/engine/diagnose.h"
 #include "core/ops/structure.h"
@@ -156,6 +157,24 @@ void sayGrowth(const Context& context, const trace::Run& run, const std::vector<
     }
 }
 
+/// Growth that compounds over many nodes: from so many decades on, nodes that multiply a little are listed as well.
+constexpr double kManyDecades = 2;
+constexpr double kSomeGrowth = 1.5;
+
+double leastGrowth(const diagnosis::GrowthAlong& along)
+{
+    return along.decades > kManyDecades ? kSomeGrowth : trace::kLargeGrowth;
+}
+
+/// How the magnitude grows from the last fifth of the values towards the target to where it is largest.
+void sayDecades(const Context& context, const trace::Run& run, const diagnosis::GrowthAlong& along)
+{
+    if (along.decades > kManyDecades && along.largestAt.isValid()) {
+        context.say(fmt::format("Σ|R| grows by {:.1f} decades on the way: {:.4g} near the target, {:.4g} at {}",
+                                along.decades, along.nearTarget, along.largest, run.graph->labelOf(along.largestAt)));
+    }
+}
+
 ordered_json growthJson(const trace::Run& run, const std::vector<trace::NodeBalance>& grown)
 {
     ordered_json nodes = ordered_json::array();
@@ -172,7 +191,7 @@ ordered_json growthJson(const trace::Run& run, const std::vector<trace::NodeBala
 }
 
 ordered_json auditJson(const trace::Run& run, const trace::LedgerSummary& summary,
-                       const diagnosis::Diagnosis& diagnosis)
+                       const diagnosis::Diagnosis& diagnosis, const diagnosis::GrowthAlong& along)
 {
     ordered_json nodes = ordered_json::array();
     for (const trace::NodeBalance& node : summary.nodes) {
@@ -193,8 +212,10 @@ ordered_json auditJson(const trace::Run& run, const trace::LedgerSummary& summar
             {"unexplained", summary.unexplained},
             {"rest", summary.rest},
             {"nodes", nodes},
-            {"growth", trace::carriesGradient(run) ? ordered_json::array()
-                                                   : growthJson(run, trace::largestGrowth(summary.nodes))}};
+            {"growth", trace::carriesGradient(run)
+                           ? ordered_json::array()
+                           : growthJson(run, trace::largestGrowth(summary.nodes, leastGrowth(along)))},
+            {"growth_decades", along.decades}};
 }
 
 /// Nothing of a gradient is conserved: no shares, no causes, but how large it is at each node.
@@ -254,12 +275,11 @@ void sayAudit(const Context& context, const trace::Run& run, const trace::Ledger
 }
 
 /// What the checks say of flow and rules.
-Result<diagnosis::Diagnosis> ledgerDiagnosis(const std::shared_ptr<const trace::Run>& run, const std::string& file)
+Result<diagnosis::Diagnosis> ledgerDiagnosis(const diagnosis::Facts& facts)
 {
-    const auto facts = engine::factsOf(run, engine::modelOfRun(*run, file), file);
     diagnosis::Options options;
     options.families = {"flow", "rule"};
-    return diagnosis::diagnose(*facts, options);
+    return diagnosis::diagnose(facts, options);
 }
 
 /// The first one beyond a note; null when there is none.
@@ -273,14 +293,18 @@ Result<void> audit(const Context& context, const AuditOptions& options)
 {
     RETRO_TRY(const std::shared_ptr<const trace::Run> run, trace::readRun(options.file));
     const trace::LedgerSummary summary = trace::summarise(*run);
-    RETRO_TRY(const diagnosis::Diagnosis found, ledgerDiagnosis(run, options.file));
+    const auto facts = engine::factsOf(run, engine::modelOfRun(*run, options.file), options.file);
+    RETRO_TRY(const diagnosis::Diagnosis found, ledgerDiagnosis(*facts));
+    const diagnosis::GrowthAlong along = diagnosis::growthAlong(*facts);
+    const auto grown = trace::largestGrowth(summary.nodes, leastGrowth(along));
     if (context.json) {
-        context.answer(auditJson(*run, summary, found));
+        context.answer(auditJson(*run, summary, found, along));
     } else if (trace::carriesGradient(*run)) {
         sayGradient(context, *run, summary, options.most);
     } else {
         sayAudit(context, *run, summary, options.most, worstOf(found));
-        sayGrowth(context, *run, trace::largestGrowth(summary.nodes), options.most);
+        sayGrowth(context, *run, grown, options.most);
+        sayDecades(context, *run, along);
     }
     return {};
 }

@@ -97,7 +97,7 @@ Result<void> explainCheck(const Context& context, const std::string& id)
     if (check == nullptr) {
         std::string known;
         for (const diagnosis::Check* one : diagnosis::checks()) {
-            known += (known.empty() ? "" : ", ") + std::string(one->id);
+            known += fmt::format("{}{}", known.empty() ? "" : ", ", one->id);
         }
         return base::usageError(fmt::format("there is no such check; known are {}", known), "--explain " + id);
     }

@@ -58,7 +58,7 @@ struct Diagnosis
 /// For people: findings worst first, at most `most` (0: all), with the line of counts; with 0 also the checks that were
 /// not run. docs/cli.md.
 [[nodiscard]] std::vector<std::string> textOf(const Diagnosis& diagnosis, std::size_t most = 3);
-/// `retrograde-diagnosis/1` (docs/formats/diagnosis.md).
+/// `retrograde-diagnosis/1` (docs/cli.md).
 [[nodiscard]] nlohmann::ordered_json jsonOf(const Diagnosis& diagnosis);
 /// Findings alone, as in jsonOf().
 [[nodiscard]] nlohmann::ordered_json findingsJson(const std::vector<Finding>& findings);

@@ -6,9 +6,6 @@
 namespace retro::diagnosis
 {
 
-/// Where an upper bound of a magnitude share is larger, the share itself is worked out (section 2).
-inline constexpr double kSuspiciousShare = 0.3;
-
 /// The magnitude share of a part p of sums z = p + Σt, m = Σ_j |R_j|·|p_j| / (|p_j| + Σ_i|t_ij|) / Σ_j|R_j|: 0 … 1,
 /// whatever the signs are. `part` is broadcastable to `others`, which holds Σ_i|t_ij| in the shape of `relevance`. With
 /// |z − p| in its place the result is an upper bound. 0 where no relevance arrived.

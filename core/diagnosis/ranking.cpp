@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 #include <string_view>
 
@@ -15,6 +16,9 @@ namespace
 /// What a cause that has flow.cut behind it adds to its score (section 3, *total loss before its shadow*).
 constexpr double kRaiseOfTotalLoss = 0.5;
 
+/// Growth of fewer decades is none (section 4.6, flow.explodes: > 2).
+constexpr double kDecadesOfMany = 2;
+
 bool isOneOf(std::string_view id, std::span<const std::string_view> names)
 {
     return std::ranges::any_of(
@@ -24,10 +28,9 @@ bool isOneOf(std::string_view id, std::span<const std::string_view> names)
 /// True for a warning that may take all relevance of what lies behind it (section 3).
 bool mayTakeAll(const Finding& finding)
 {
-    static constexpr std::array<std::string_view, 11> kIds{
-        "forward.dead",   "forward.saturated",     "forward.half",   "quant.",
-        "recurrent.gate", "model.zero-weights",    "model.stride",   "rule.stop",
-        "flow.unread",    "flow.zero-denominator", "forward.clipped"};
+    static constexpr std::array<std::string_view, 10> kIds{
+        "forward.dead",       "forward.saturated", "forward.half", "quant.",      "recurrent.gate",
+        "model.zero-weights", "model.stride",      "rule.stop",    "flow.unread", "flow.zero-denominator"};
     return finding.level >= Level::Warning && isOneOf(finding.id, kIds);
 }
 
@@ -68,6 +71,8 @@ public:
         takeCuts();
         takeEffects();
         takeTies();
+        takeBetter();
+        takeExplosion();
         takeForwardDifference();
         dropTaken();
         std::ranges::stable_sort(m_findings, precedes);
@@ -161,6 +166,36 @@ private:
                 if (!m_isTaken[k] && m_findings[k].id == "forward.ties" && isBehind[at.index()]) {
                     take(i, k);
                 }
+            }
+        }
+    }
+
+    /// Other rules that were tried because relevance explodes are what to do about that.
+    void takeBetter()
+    {
+        const auto explodes = std::ranges::find(m_findings, "flow.explodes", &Finding::id);
+        for (std::size_t i = 0; explodes != m_findings.end() && i < m_findings.size(); ++i) {
+            const auto at = static_cast<std::size_t>(explodes - m_findings.begin());
+            if (m_findings[i].id == "rule.better" && !m_isTaken[i] && !m_isTaken[at]) {
+                explodes->remedy = m_findings[i].what;
+                explodes->remedy.front() = 'W'; // "With other rules …"
+                explodes->action = m_findings[i].action;
+                take(at, i);
+            }
+        }
+    }
+
+    /// An explosion that one node accounts for follows from the growth there.
+    void takeExplosion()
+    {
+        const auto explodes = std::ranges::find(m_findings, "flow.explodes", &Finding::id);
+        for (std::size_t i = 0; explodes != m_findings.end() && i < m_findings.size(); ++i) {
+            const auto at = static_cast<std::size_t>(explodes - m_findings.begin());
+            const bool isGrowth = m_findings[i].id == "flow.growth" && !m_isTaken[i] && !m_isTaken[at];
+            const double rest = isGrowth ? m_findings[at].number("decades") - std::log10(m_findings[i].number("factor"))
+                                         : kDecadesOfMany + 1;
+            if (rest <= kDecadesOfMany) {
+                take(i, at);
             }
         }
     }

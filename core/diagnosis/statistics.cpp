@@ -316,6 +316,11 @@ std::vector<double> normsAlong(const Tensor& tensor, std::size_t axis)
     return norms;
 }
 
+std::vector<std::int64_t> nonZerosAlong(const Tensor& tensor, std::size_t axis)
+{
+    return sumsAlong<std::int64_t>(tensor, axis, [](double x) { return std::int64_t{x != 0}; });
+}
+
 std::vector<std::int64_t> zerosAlong(const Tensor& tensor, std::size_t axis)
 {
     const AxisSizes sizes = tensor.isValid() ? axisSizes(tensor.shape(), axis) : AxisSizes();

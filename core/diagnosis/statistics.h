@@ -48,6 +48,9 @@ struct Statistics
 /// Per index along `axis`: the root of Σx² of the elements there. Errors: none; empty where there is no such axis.
 [[nodiscard]] std::vector<double> normsAlong(const Tensor& tensor, std::size_t axis);
 
+/// Per index along `axis`: how many elements are not exactly 0.
+[[nodiscard]] std::vector<std::int64_t> nonZerosAlong(const Tensor& tensor, std::size_t axis);
+
 /// Indices along `axis` at which every element is exactly 0. Reads little of a tensor that has few zeros.
 [[nodiscard]] std::vector<std::int64_t> zerosAlong(const Tensor& tensor, std::size_t axis);
 

@@ -50,6 +50,7 @@
     X(ruleUnmergedBn)                                                                                                  \
     X(ruleOdd)                                                                                                         \
     X(ruleUnused)                                                                                                      \
+    X(ruleBetter)                                                                                                      \
     X(diffNode)                                                                                                        \
     X(diffAttribute)                                                                                                   \
     X(diffWeight)                                                                                                      \

@@ -24,8 +24,8 @@ constexpr double kMostOdds = 1.2;
 constexpr double kLeastOfStartForBias = 0.05;
 constexpr double kLeastTakenToWarn = 0.25;
 constexpr double kBiasBase = 2.1;
-/// What takes less of Σ|R| is no suspect, and of suspects those that take most are looked at (section 7).
-constexpr double kLeastTaken = 0.05;
+/// Of suspects those that take most are looked at (section 7). Beside an explanation that is wanted for its own sake
+/// only what could be a warning is one.
 constexpr std::size_t kMostSuspects = 8;
 
 struct Suspect
@@ -58,16 +58,23 @@ double biasShare(const Facts& facts, NodeId node, double exactFrom)
     return x.isValid() ? magnitudeShare(relevance, bias, termMagnitudes(map, x)) : bound;
 }
 
-/// Linear maps with a bias that take much of what arrives, most first.
-std::vector<Suspect> suspectsOf(const Facts& facts)
+/// Linear maps whose bias may be more than kMostBias of their sums, those that take most first.
+std::vector<Suspect> suspectsOf(const Facts& facts, Probe& probe)
 {
+    const double leastTaken = facts.sources().makesPasses ? 0 : kLeastTakenToWarn;
     std::vector<Suspect> suspects;
-    for (std::size_t i = 0; i < facts.graph().nodeCount(); ++i) {
+    for (std::size_t i = 0; i < facts.graph().nodeCount() && !facts.stop().stop_requested(); ++i) {
         const NodeId node(i);
         const double taken = facts.share(node, event::Cause::Bias);
         const bool arrives = facts.balance(node).magnitude >= kLeastOfStartForBias * facts.start();
-        if (taken >= kLeastTaken && arrives && hasBias(facts, node)) {
+        if (!(taken > leastTaken) || !arrives || !hasBias(facts, node)) {
+            continue;
+        }
+        const double bound = biasShare(facts, node, 1);
+        if (bound > kMostBias) {
             suspects.push_back({node, taken});
+        } else {
+            probe.measured(facts.graph().labelOf(node), bound);
         }
     }
     std::ranges::stable_sort(suspects, [](const Suspect& a, const Suspect& b) { return a.taken > b.taken; });
@@ -117,11 +124,11 @@ void findBias(const Facts& facts, Probe& probe)
         return probe.notRun("the model is not beside the run");
     }
     const std::vector<bool> hasLinearBehind = linearBehind(facts);
-    for (const Suspect& suspect : suspectsOf(facts)) {
+    for (const Suspect& suspect : suspectsOf(facts, probe)) {
         if (facts.stop().stop_requested()) {
             return;
         }
-        const double share = biasShare(facts, suspect.node, kSuspiciousShare);
+        const double share = biasShare(facts, suspect.node, 0);
         probe.measured(facts.graph().labelOf(suspect.node), share);
         if (!(share > kMostBias)) {
             continue;
@@ -136,7 +143,7 @@ void findBias(const Facts& facts, Probe& probe)
 } // namespace
 
 const Check flowBias{"flow.bias",
-                     "magnitude share of the bias of a linear map that takes 5 % of Σ|R| and more",
+                     "magnitude share of the bias of a linear map (where it is small, an upper bound)",
                      kMostBias,
                      "up to 0.43 (trained); random weights reach odds of 1.73: narrow",
                      Need::Conserved | Need::Forward,

@@ -18,6 +18,9 @@ namespace
 constexpr double kMostZeroDenominator = 0.6;
 constexpr double kZeroDenominatorOfStart = 0.2;
 constexpr double kZeroDenominatorBase = 2.2;
+/// Less of it is worth a note from this part of S on, where it is more than rounding of what passes.
+constexpr double kNotedOfStart = 0.05;
+constexpr double kNotedShare = 0.01;
 
 /// How many output channels of a linear map have no positive weight: "15 of 16 channels"; empty where none has none.
 std::string withoutPositive(const Facts& facts, NodeId node)
@@ -37,6 +40,19 @@ std::string withoutPositive(const Facts& facts, NodeId node)
     return none == 0 ? std::string() : fmt::format("{} of {} channels", none, positive.size());
 }
 
+/// What might take it instead.
+std::string biasText(const Facts& facts, NodeId node)
+{
+    const auto& map = static_cast<const ops::LinearMap&>(facts.op(node)->structure());
+    const std::int64_t group = wholeAttribute(facts.graph().node(node), "group", 1);
+    const std::string groups = group > 1 ? fmt::format(" Each filter sees one of {} groups of channels", group) : "";
+    const std::string bias = map.hasBias() ? std::string() : "there is no bias to take it";
+    if (groups.empty()) {
+        return bias.empty() ? bias : " And " + bias + ".";
+    }
+    return bias.empty() ? groups + "." : groups + ", and " + bias + ".";
+}
+
 void findZeroDenominators(const Facts& facts, Probe& probe)
 {
     const double start = facts.start();
@@ -49,18 +65,26 @@ void findZeroDenominators(const Facts& facts, Probe& probe)
         const std::string& name = facts.graph().labelOf(node);
         const double share = facts.share(node, event::Cause::ZeroDenominator);
         probe.measured(name, share);
-        if (!(share > kMostZeroDenominator && share * balance.magnitude > kZeroDenominatorOfStart * start)) {
+        const double ofStart = start > 0 ? share * balance.magnitude / start : 0;
+        const bool warns = share > kMostZeroDenominator && ofStart > kZeroDenominatorOfStart;
+        if (!warns && !(share > kNotedShare && ofStart > kNotedOfStart)) {
             continue;
         }
         const std::string rule = facts.ruleName(node);
         const std::string channels = rule == "epsilon" ? std::string() : withoutPositive(facts, node);
-        Finding& finding = probe.warning(kZeroDenominatorBase, 0.4 + 0.5 * share, facts.place(node));
+        const double effect = 0.4 + 0.5 * share;
+        Finding& finding = warns ? probe.warning(kZeroDenominatorBase, effect, facts.place(node))
+                                 : probe.note(effect, facts.place(node));
         finding.what = fmt::format("{} of Σ|R| that arrives here is lost to zero denominators", percentText(share));
+        if (!warns) {
+            finding.what += fmt::format(": {} of what started", percentText(ofStart));
+        }
         finding.means = channels.empty()
                             ? "The sums that rule {} divides by are 0 there, so there is nothing to hand on to."
                             : channels + " have no positive weight, so {} has nothing to hand on to.";
         finding.means.replace(finding.means.find("{}"), 2, rule);
-        finding.numbers = {{"lost_of_sum_abs_R", share}, {"lost_of_start", share * balance.magnitude / start}};
+        finding.means += isLinearMap(facts, node) ? biasText(facts, node) : std::string();
+        finding.numbers = {{"lost_of_sum_abs_R", share}, {"lost_of_start", ofStart}};
         finding.threshold = kMostZeroDenominator;
         finding.action = {"go to node", {{"node", name}}, {}};
         if (rule != "epsilon" && isLinearMap(facts, node)) {

@@ -15,7 +15,8 @@ namespace retro::diagnosis
 namespace
 {
 
-/// Section 4.4, forward.dead: every output is 0, of at least 8 channels (by chance 2⁻ᶜ for C channels); base and e.
+/// Section 4.4, forward.dead: every output is 0, of at least 8 channels (by chance 2⁻ᶜ for C channels:
+/// with fewer a note); base and e.
 constexpr double kAllZero = 1;
 constexpr std::int64_t kLeastDeadChannels = 8;
 constexpr double kDeadBase = 2.9;
@@ -59,11 +60,13 @@ void findDead(const Facts& facts, Probe& probe)
         const double share = static_cast<double>(result.zeros) / static_cast<double>(result.count);
         const Tensor value = facts.value(node.outputs.front());
         probe.measured(node.name, share);
-        if (share < kAllZero || channelsOf(value.shape()) < kLeastDeadChannels) {
+        if (share < kAllZero) {
             continue;
         }
         const Statistics& operand = facts.statistics(node.inputs.front());
-        Finding& finding = probe.warning(kDeadBase, kDeadEffect, facts.place(id));
+        const bool isChance = channelsOf(value.shape()) < kLeastDeadChannels;
+        Finding& finding = isChance ? probe.note(kDeadEffect, facts.place(id))
+                                    : probe.warning(kDeadBase, kDeadEffect, facts.place(id));
         const BatchWords batch = batchWords(facts, value, [](std::span<const double>) { return true; });
         finding.raised = batch.raised;
         finding.what = fmt::format("is dead: all {} outputs are 0 {} (its input is at most {})", result.count,
@@ -78,10 +81,9 @@ void findDead(const Facts& facts, Probe& probe)
 
 } // namespace
 
-const Check forwardDead{
-    "forward.dead", "share of the outputs of a rectifier (Relu, Clip from 0, …) that are 0, eight channels and more",
-    kAllZero,       "up to 0.96 (trained), 0.71 (random weights)",
-    Need::Forward,  true,
-    findDead};
+const Check forwardDead{"forward.dead", "share of the outputs of a rectifier (Relu, Clip from 0, …) that are 0",
+                        kAllZero,       "up to 0.96 (trained), 0.71 (random weights)",
+                        Need::Forward,  true,
+                        findDead};
 
 } // namespace retro::diagnosis

@@ -16,7 +16,7 @@ namespace
 {
 
 /// e of forward.nonfinite (section 4.4): the first node whose result is not finite while what it reads is.
-constexpr double kNonfiniteEffect = 0.98;
+constexpr double kFaultyResultEffect = 0.98;
 
 /// NaN and +inf; −inf alone is what a mask or the logarithm of 0 gives.
 std::int64_t faultyIn(const Statistics& statistics) { return statistics.nan + statistics.plusInfinity; }
@@ -90,6 +90,16 @@ std::string reasonOf(const Facts& facts, const graph::Node& node, std::int64_t f
     if (node.op == "Exp") {
         return fmt::format("overflow {}: the exponential of {}", share, numberText(reads(0).largest));
     }
+    if (node.op == "Softmax" && reads(0).minusInfinity > 0) {
+        return fmt::format("NaN {}: a row of it reads −inf alone, all of it is masked", share);
+    }
+    if (node.op.ends_with("Normalization") && reads(0).variance == 0) {
+        return fmt::format("0/0 {}: what it normalises has variance 0, and its epsilon is {}", share,
+                           numberText(numberAttribute(node, "epsilon", 0)));
+    }
+    if (node.op.ends_with("Normalization") && numberAttribute(node, "epsilon", 0) == 0) {
+        return fmt::format("0/0 {}: what it normalises has variance 0 there, and its epsilon is 0", share);
+    }
     if (reads(0).minusInfinity > 0) {
         return fmt::format("not finite {}: it reads −inf, {} of {}", share, reads(0).minusInfinity, reads(0).count);
     }
@@ -155,7 +165,7 @@ void fillNonfinite(Finding& finding, const Statistics& statistics, const tensor:
 void reportInput(const Facts& facts, ValueId input, Probe& probe)
 {
     const Statistics& statistics = facts.statistics(input);
-    Finding& finding = probe.error(kNonfiniteEffect, facts.place(input));
+    Finding& finding = probe.error(kFaultyResultEffect, facts.place(input));
     finding.what = fmt::format("holds NaN or infinity in {} of {} elements", faultyIn(statistics), statistics.count);
     finding.means = "Everything that is computed from it is not finite either.";
     finding.remedy = "Give an input of finite numbers";
@@ -175,7 +185,7 @@ bool reportNode(const Facts& facts, NodeId id, Probe& probe)
         if (constant.isValid() && isFileFaulty(facts)) {
             return true; // model.weight-nonfinite says so
         }
-        Finding& finding = probe.error(kNonfiniteEffect, facts.place(id));
+        Finding& finding = probe.error(kFaultyResultEffect, facts.place(id));
         finding.what = constant.isValid() ? fmt::format("its weights hold NaN or infinity after they were merged{}",
                                                         mergedText(facts, node.name))
                                           : reasonOf(facts, node, faultyIn(statistics), statistics.count);

@@ -26,7 +26,7 @@ std::string cardOption(const formats::ModelCard& card)
     const auto list = [](const std::vector<double>& numbers) {
         std::string text;
         for (const double number : numbers) {
-            text += (text.empty() ? "" : ",") + fmt::format("{:g}", number);
+            text += fmt::format("{}{:g}", text.empty() ? "" : ",", number);
         }
         return text;
     };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/diagnosis/checks/checks.h"
 
+#include <fmt/format.h>
+
 namespace retro::diagnosis
 {
 
@@ -9,6 +11,26 @@ namespace
 
 /// e of rule.unused (section 4.7).
 constexpr double kUnusedEffect = 0.3;
+
+/// Where the node that a matcher names is now, if a rewrite took it into another: "; /bn is in /conv now".
+std::string placeNow(const Facts& facts, const std::string& sentence)
+{
+    const std::size_t begin = sentence.find("(name ");
+    const std::size_t end = begin == std::string::npos ? begin : sentence.find_first_of(",)", begin);
+    if (end == std::string::npos || facts.model() == nullptr) {
+        return {};
+    }
+    const std::string glob = sentence.substr(begin + 6, end - begin - 6);
+    const std::string stem = glob.substr(0, glob.find_first_of("*?"));
+    for (const graph::Node& node : facts.model()->graph().nodes()) {
+        const bool isMeant = stem == glob ? node.name == glob : node.name.starts_with(stem);
+        const NodeId now = isMeant ? facts.nodeOfPass(node.name) : NodeId();
+        if (now.isValid() && facts.graph().labelOf(now) != node.name) {
+            return fmt::format("; {} is in {} now", node.name, facts.graph().labelOf(now));
+        }
+    }
+    return {};
+}
 
 void findUnused(const Facts& facts, Probe& probe)
 {
@@ -19,6 +41,7 @@ void findUnused(const Facts& facts, Probe& probe)
         end = end == std::string::npos ? sentence.find(" changes") : end;
         Finding& finding = probe.warning(2, kUnusedEffect, {PlaceKind::Entry, sentence.substr(0, end), {}, {}});
         finding.what = end == std::string::npos ? sentence : sentence.substr(end + 1);
+        finding.what += placeNow(facts, sentence);
         finding.means = "The explanation is the same without it.";
         finding.remedy = "Look at the name in it: explain --rules lists every node with its rule";
         finding.numbers = {{"entries", 1}};

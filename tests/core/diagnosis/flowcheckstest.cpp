@@ -136,6 +136,7 @@ private slots:
     {
         const Diagnosis found = diagnosed(twoInputs(4), kTwo, "flow.cut");
         QVERIFY(hasAll(firstText(found), {"warning part", "leaves out what comes from b"}));
+        QVERIFY(isDocumented(found));
         QCOMPARE(found.findings.front().action.arguments.at("input"), std::string("b"));
         QVERIFY(isSilent(diagnosed(twoInputs(8), kTwo, "flow.cut")));
     }
@@ -165,6 +166,7 @@ private slots:
         const SharedGraph graph = writer.finish();
         const Diagnosis found = diagnosed(graph, kTwo, "flow.unconnected");
         QVERIFY(hasAll(firstText(found), {"warning b is not connected with the target head_out"}));
+        QVERIFY(isDocumented(found));
         QVERIFY(isSilent(diagnosed(factored(1), kTwo, "flow.unconnected")));
     }
 
@@ -174,6 +176,7 @@ private slots:
         epsilon.composite = "epsilon:epsilon=1e-9";
         const Diagnosis found = diagnosed(cancelling(-0.9999F), epsilon, "flow.growth");
         QVERIFY(hasAll(firstText(found), {"warning sum", "its operands cancel", "--rule name:sum=abs-ratio"}));
+        QVERIFY(isDocumented(found));
         QVERIFY(found.findings.front().number("factor") > 15000);
         QVERIFY(isSilent(diagnosed(cancelling(0.5F), epsilon, "flow.growth")));
     }
@@ -184,6 +187,7 @@ private slots:
         epsilon.composite = "epsilon:epsilon=1e-9";
         const Diagnosis found = diagnosed(cancelling(-0.9999F), epsilon, "flow.explodes");
         QVERIFY(hasAll(firstText(found), {"warning", "Σ|R| grows by 4", "decades", "most is sum ("}));
+        QVERIFY(isDocumented(found));
         QVERIFY(isSilent(diagnosed(cancelling(0.5F), epsilon, "flow.explodes")));
     }
 
@@ -192,6 +196,7 @@ private slots:
         const Diagnosis found = diagnosed(biased(9), kRow, "flow.bias");
         QVERIFY(hasAll(firstText(found), {"warning dense1", "its bias is 90 % of the magnitude", "at its siblings",
                                           "takes 90 % of Σ|R|", "--rule name:dense1=epsilon:bias=zero"}));
+        QVERIFY(isDocumented(found));
         QVERIFY(isSilent(diagnosed(biased(0.01F), kRow, "flow.bias")));
     }
 
@@ -227,6 +232,7 @@ private slots:
         const Diagnosis found = diagnosed(depthwise(-1), picture, "flow.zero-denominator");
         QVERIFY(hasAll(firstText(found), {"warning depthwise", "is lost to zero denominators", "3 of 4 channels",
                                           "--rule name:depthwise=epsilon"}));
+        QVERIFY(isDocumented(found));
         QVERIFY(isSilent(diagnosed(depthwise(1), picture, "flow.zero-denominator")));
     }
 
@@ -235,6 +241,7 @@ private slots:
         const Asked rows{{same({1, 3, 4}, 1)}};
         const Diagnosis found = diagnosed(positioned(10), rows, "flow.constant");
         QVERIFY(hasAll(firstText(found), {"warning add its constant pos is 9", "of what started"}));
+        QVERIFY(isDocumented(found));
         QVERIFY(isSilent(diagnosed(positioned(0.1F), rows, "flow.constant")));
     }
 
@@ -247,6 +254,7 @@ private slots:
         const auto facts = factsFor(writer.finish(), kRow);
         QVERIFY(hasAll(firstText(diagnosed(*facts, "eval.class-blind", true)),
                        {"warning head_out", "have the same explanation: cosine 1.0000"}));
+        QVERIFY(isDocumented(diagnosed(*facts, "eval.class-blind", true)));
         Writer other;
         const ValueId y = other.input("a", {1, 4});
         other.output(other.node("Gemm", "head", {y, other.constant("v", floats({4, 2}, {1, 0, 1, 0, 0, 1, 0, 1}))}));
@@ -267,6 +275,7 @@ private slots:
         blind.composite = "epsilon_plus | name:head=w-square";
         const Diagnosis found = diagnosed(*factsFor(graph, blind), "eval.below-random", true);
         QVERIFY(hasAll(firstText(found), {"note a the score falls slower"}));
+        QVERIFY(isDocumented(found));
         Asked signs = asked;
         signs.composite = "epsilon";
         QVERIFY(isSilent(diagnosed(*factsFor(graph, signs), "eval.below-random", true)));

@@ -165,6 +165,7 @@ private slots:
         const Asked bad{{floats({2, 4}, {0, 0, 1, 1, 1, 1, 1, 1}), floats({2, 4}, {0, 0, 1, 1, 1, 1, 1, 1})}};
         const Diagnosis found = diagnosed(divided(), bad, "forward.nonfinite");
         QVERIFY(hasAll(firstText(found), {"error share", "0/0 in 2 of 8 elements", "divisor y is 0"}));
+        QVERIFY(isDocumented(found));
         const Asked good{{filled({2, 4}, 1), filled({2, 4}, 2)}};
         QVERIFY(isSilent(diagnosed(divided(), good, "forward.nonfinite")));
     }
@@ -182,6 +183,7 @@ private slots:
         const Diagnosis found = diagnosed(between("Relu", 0.1F, -60), kRow, "forward.dead");
         QVERIFY(
             hasAll(firstText(found), {"warning f is dead", "all 16 outputs are 0", "for this input", "at most -5"}));
+        QVERIFY(isDocumented(found));
         QVERIFY(isSilent(diagnosed(between("Relu", 0.1F, 0), kRow, "forward.dead")));
     }
 
@@ -189,6 +191,7 @@ private slots:
     {
         const Diagnosis tanh = diagnosed(between("Tanh", 10, 0), kRow, "forward.saturated");
         QVERIFY(hasAll(firstText(tanh), {"warning f is saturated", "100 %", "±0.999"}));
+        QVERIFY(isDocumented(tanh));
         QCOMPARE(tanh.findings.front().number("share_saturated"), 1.0);
         const Diagnosis closed = diagnosed(between("Sigmoid", 0.1F, -60), kRow, "forward.saturated");
         QVERIFY(hasAll(firstText(closed), {"warning f is closed"}));
@@ -222,6 +225,7 @@ private slots:
     {
         const Diagnosis found = diagnosed(clipped(10), kRow, "forward.clipped");
         QVERIFY(hasAll(firstText(found), {"warning clip", "100 % of its 16 outputs", "upper bound 6"}));
+        QVERIFY(isDocumented(found));
         QVERIFY(isSilent(diagnosed(clipped(0.1F), kRow, "forward.clipped")));
     }
 
@@ -229,6 +233,7 @@ private slots:
     {
         const Diagnosis found = diagnosed(pooled(), {{filled({1, 1, 4, 4}, 1)}}, "forward.ties");
         QVERIFY(hasAll(firstText(found), {"warning pool", "100 % of Σ|R|", "several equal maxima"}));
+        QVERIFY(isDocumented(found));
         const Asked different{{randomTensor({1, 1, 4, 4}, 5, 0.1, 1)}};
         QVERIFY(isSilent(diagnosed(pooled(), different, "forward.ties")));
     }
@@ -237,6 +242,7 @@ private slots:
     {
         const Diagnosis small = diagnosed(halved(1e-9F), kRow, "forward.half");
         QVERIFY(hasAll(firstText(small), {"error half", "100 % of 16 values", "become 0 in float16"}));
+        QVERIFY(isDocumented(small));
         const Diagnosis large = diagnosed(halved(1e6F), kRow, "forward.half");
         QVERIFY(hasAll(firstText(large), {"error half", "become infinite in float16"}));
         QVERIFY(isSilent(diagnosed(halved(1), kRow, "forward.half")));
@@ -247,6 +253,7 @@ private slots:
         const Asked rows{{randomTensor({1, 4, 16}, 1)}};
         const Diagnosis found = diagnosed(normalised(10), rows, "forward.epsilon");
         QVERIFY(hasAll(firstText(found), {"warning norm its epsilon 10 is 9"}));
+        QVERIFY(isDocumented(found));
         QVERIFY(isSilent(diagnosed(normalised(1e-5), rows, "forward.epsilon")));
     }
 
@@ -255,6 +262,7 @@ private slots:
         const Asked series{{randomTensor({3, 1, 2}, 1)}};
         const Diagnosis found = diagnosed(recurrent(-30), series, "recurrent.gate");
         QVERIFY(hasAll(firstText(found), {"warning lstm", "input gate is shut in 100 %"}));
+        QVERIFY(isDocumented(found));
         QVERIFY(isSilent(diagnosed(recurrent(0), series, "recurrent.gate")));
     }
 
@@ -263,9 +271,11 @@ private slots:
         const Asked row{{randomTensor({1, 32}, 1, 0.1, 2)}};
         const Diagnosis narrow = diagnosed(quantised(0.001F), row, "quant.saturated");
         QVERIFY(hasAll(firstText(narrow), {"warning quantise", "0 … 255", "scale 0.001 is too small"}));
+        QVERIFY(isDocumented(narrow));
         QVERIFY(isSilent(diagnosed(quantised(2 / 255.0F), row, "quant.saturated")));
         const Diagnosis coarse = diagnosed(quantised(1), row, "quant.coarse");
         QVERIFY(hasAll(firstText(coarse), {"warning quantise", "32 values use only 3 levels"}));
+        QVERIFY(isDocumented(coarse));
         QVERIFY(isSilent(diagnosed(quantised(2 / 255.0F), row, "quant.coarse")));
     }
 
@@ -274,6 +284,7 @@ private slots:
         const Asked rows{{randomTensor({1, 4, 4}, 1)}};
         const Diagnosis found = diagnosed(attending(true, false), rows, "attention.leak");
         QVERIFY(hasAll(firstText(found), {"warning block1/softmax attends to later positions", "1 of 2 like it"}));
+        QVERIFY(isDocumented(found));
         QVERIFY(isSilent(diagnosed(attending(true, true), rows, "attention.leak")));
         QVERIFY(isSilent(diagnosed(attending(false, false), rows, "attention.leak")));
     }

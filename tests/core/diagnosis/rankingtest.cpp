@@ -100,6 +100,39 @@ private slots:
         QCOMPARE(idsOf(order.back().also), std::vector<std::string>{"flow.growth"});
     }
 
+    void explosionOfOneNodeFollowsFromItsGrowth()
+    {
+        const auto facts = factsFor(chain(), kOnes);
+        Finding growth = finding(*facts, "flow.growth", Level::Warning, 2.5, "b");
+        growth.numbers = {{"factor", 1e4}};
+        Finding explodes = finding(*facts, "flow.explodes", Level::Warning, 2.9, "a");
+        explodes.numbers = {{"decades", 4.2}};
+        QCOMPARE(idsOf(diagnosis::ranked(*facts, {growth, explodes})), std::vector<std::string>{"flow.growth"});
+        explodes.numbers = {{"decades", 9}};
+        QCOMPARE(diagnosis::ranked(*facts, {growth, explodes}).size(), std::size_t{2});
+    }
+
+    void otherRulesAreWhatToDoAboutAnExplosion()
+    {
+        const auto facts = factsFor(chain(), kOnes);
+        Finding better = finding(*facts, "rule.better", Level::Note, 1, "a");
+        better.what = "with other rules it grows less";
+        better.action.option = "--rule op:Conv=z-plus";
+        const auto order =
+            diagnosis::ranked(*facts, {finding(*facts, "flow.explodes", Level::Warning, 2.5, "b"), better});
+        QCOMPARE(idsOf(order), std::vector<std::string>{"flow.explodes"});
+        QVERIFY(hasAll(order.front().meaning(), {"With other rules", "--rule op:Conv=z-plus"}));
+    }
+
+    void whereForwardValuesPartFollowsFromTheDifference()
+    {
+        const auto facts = factsFor(chain(), kOnes);
+        const auto order = diagnosis::ranked(*facts, {finding(*facts, "diff.forward", Level::Difference, 2.4, "c"),
+                                                      finding(*facts, "diff.weight", Level::Difference, 2.7, "b")});
+        QCOMPARE(idsOf(order), std::vector<std::string>{"diff.weight"});
+        QCOMPARE(idsOf(order.front().also), std::vector<std::string>{"diff.forward"});
+    }
+
     void everyCheckSaysWhatItMeasures()
     {
         std::set<std::string_view> ids;

@@ -142,6 +142,18 @@ private slots:
         QVERIFY(isSilent(diagnosed(layers(), ones("epsilon_plus | name:fc1=gamma"), "rule.odd")));
     }
 
+    void nodeThatARewriteTookInIsNamedWithWhereItIs()
+    {
+        Writer writer;
+        const ValueId x = writer.input("x", {1, 2, 4, 4});
+        const ValueId conv =
+            writer.node("Conv", "conv", {x, writer.constant("w", randomTensor({2, 2, 1, 1}, 3, 0.1, 1))});
+        const ValueId bn = writer.batchNorm("bn", conv, 2);
+        writer.output(writer.node("Flatten", "flat", {writer.node("GlobalAveragePool", "mean", {bn})}));
+        const Asked asked{{randomTensor({1, 2, 4, 4}, 5, 0.5, 1)}, "epsilon_plus | name:bn=stop"};
+        QVERIFY(hasAll(firstText(diagnosed(writer.finish(), asked, "rule.unused")), {"bn is in conv now"}));
+    }
+
     void optionThatChangesNothingIsNamed()
     {
         const Diagnosis found = diagnosed(layers(), ones("epsilon_plus | name:fc9=gamma"), "rule.unused");

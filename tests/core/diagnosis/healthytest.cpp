@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// The samples with their own inputs: what is sound has nothing beyond a note, and no statistic near its threshold; what
+// a sample is there to show is found.
+#include "app/common/decodepicture.h"
+#include "core/engine/inputs.h"
+#include "tests/core/diagnosis/diagnosed.h"
+
+#include <QtTest>
+
+#include <array>
+#include <cmath>
+#include <set>
+
+using namespace retro;
+using namespace retro::tests;
+
+namespace
+{
+
+/// How far below its threshold a healthy statistic has to stay.
+constexpr double kMargin = 1.5;
+/// Checks whose gap to healthy models is known to be narrow, or whose number is a count of small numbers.
+const std::set<std::string_view> kNarrow{"rule.unmerged-bn", "flow.bias", "target.rank", "target.output"};
+
+/// Facts of a sample and one of its inputs.
+std::shared_ptr<diagnosis::Facts> factsOfSample(const std::string& model, const std::string& input)
+{
+    const std::filesystem::path samples = std::filesystem::path(RETRO_SOURCE_DIR) / "samples";
+    const auto read = engine::loadModel(samples / (model + ".onnx"));
+    if (!read) {
+        qFatal("%s", read.error().text().c_str());
+    }
+    const engine::PictureOptions options = engine::pictureOptions((*read)->card ? &*(*read)->card : nullptr);
+    const auto inputs = engine::resolveInputs({(samples / input).string()}, **read, options, app::decodePicture);
+    if (!inputs) {
+        qFatal("%s", inputs.error().text().c_str());
+    }
+    engine::ExplainRequest request;
+    request.inputs = *inputs;
+    const auto& card = (*read)->card;
+    request.composite = card && !card->composite.empty() ? card->composite : "auto";
+    const std::vector<std::string> labels = card ? card->labels : std::vector<std::string>();
+    request.target = engine::parseTarget(card && !card->target.empty() ? card->target : "argmax", labels).value();
+    return engine::factsOf(*read, request);
+}
+
+} // namespace
+
+class HealthyTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void soundSamplesHaveNothingBeyondANote_data()
+    {
+        QTest::addColumn<QString>("model");
+        QTest::addColumn<QString>("input");
+        const std::array<std::array<const char*, 2>, 12> kSound{{
+            {"clever-hans/clever-hans", "clever-hans/jug.png"},
+            {"clever-hans/control", "clever-hans/lamp-tagged.png"},
+            {"clever-hans/control", "clever-hans/boat.png"},
+            {"silent-groups/silent-groups", "silent-groups/stripes.png"},
+            {"silent-groups/one-group", "silent-groups/stripes.png"},
+            {"marked-step/marked-step", "marked-step/middle.npy"},
+            {"planted-word/planted-word", "planted-word/good.npy"},
+            {"planted-word/control", "planted-word/bad.npy"},
+            {"lut-digits/lut-digits", "lut-digits/5.png"},
+            {"lut-marked-byte/lut-marked-byte", "lut-marked-byte/a.npy"},
+            {"one-segment/one-segment", "one-segment/scene-1.png"},
+            {"one-segment/one-segment", "one-segment/scene-2.png"},
+        }};
+        for (const auto& [model, input] : kSound) {
+            QTest::newRow(input) << model << input;
+        }
+    }
+
+    void soundSamplesHaveNothingBeyondANote()
+    {
+        QFETCH(const QString, model);
+        QFETCH(const QString, input);
+        const Diagnosis found = diagnosed(*factsOfSample(model.toStdString(), input.toStdString()));
+        QVERIFY(!found.failure);
+        for (const Finding& finding : found.findings) {
+            QVERIFY2(finding.level == Level::Note, finding.line().c_str());
+        }
+        for (const diagnosis::CheckRecord& record : found.checks) {
+            const bool isJudged = record.isRun && record.check->threshold > 0 && !kNarrow.contains(record.check->id);
+            const bool isNoted = std::ranges::any_of(
+                found.findings, [&record](const Finding& finding) { return finding.id == record.check->id; });
+            const std::string text =
+                std::string(record.check->id) + " at " + record.largestAt + ": " + std::to_string(record.largest);
+            QVERIFY2(!isJudged || isNoted || record.largest * kMargin <= record.check->threshold, text.c_str());
+        }
+    }
+
+    void cleverHansLooksAtTheTag()
+    {
+        for (const char* picture : {"lamp-tagged", "mug-tagged", "jug-tagged"}) {
+            const std::string input = std::string("clever-hans/") + picture + ".png";
+            const Diagnosis found = diagnosed(*factsOfSample("clever-hans/clever-hans", input));
+            QVERIFY(hasAll(firstText(found), {"warning image 9", "of positive relevance lies in 3.92 % of its area"}));
+        }
+    }
+
+    void silentGroupsNameTheConvolutionAndItsBias()
+    {
+        const Diagnosis found = diagnosed(*factsOfSample("silent-groups/silent-groups", "silent-groups/stripes.png"));
+        QVERIFY(hasAll(firstText(found), {"note /leaky/conv/Conv", "zero denominators", "bias"}));
+    }
+};
+
+QTEST_GUILESS_MAIN(HealthyTest)
+#include "healthytest.moc"
