@@ -48,6 +48,7 @@ const std::map<std::string, Names> kMayUse{
     {"views/plan", {"core/schedule"}},
     // The question that a person asks, and the table of its fields; see onlyAppCallsTheEngine.
     {"views/run", {"core/engine"}},
+    {"views/diagnose", {"core/diagnosis"}},
 };
 
 /// Every view folder may use views/common and nothing else of views.
