@@ -39,7 +39,9 @@ void findClippedSigns(const Facts& facts, Probe& probe)
         finding.remedy = "Use a rule that keeps both signs";
         finding.numbers = {{"lost_of_sum_abs_R", share}, {"lost_of_start", share * balance.magnitude / start}};
         finding.threshold = kMostClippedSign;
-        finding.action = {"change rule", {{"node", name}, {"rule", "epsilon"}}, ruleOption(name, "epsilon")};
+        const bool isActivation = facts.isKind(node, ops::StructureKind::ElementWise);
+        const std::string other = isActivation ? "pass" : "epsilon";
+        finding.action = {"change rule", {{"node", name}, {"rule", other}}, ruleOption(name, other)};
     }
 }
 

@@ -3,6 +3,7 @@
 #include "core/base/jsontext.h"
 #include "core/diagnosis/checks/checks.h"
 #include "core/diagnosis/numbertext.h"
+#include "core/lrp/parametertext.h"
 #include "core/lrp/ruleoverride.h"
 #include "core/lrp/rules.h"
 
@@ -133,11 +134,33 @@ void judgeFile(const Facts& facts, const std::string& path, Probe& probe)
     }
 }
 
+/// A rule that was put before the composite and is refused. "name:/conv2/Conv=alpha-beta:alpha=2,beta=0".
+void judgeOverride(const Facts& facts, const std::string& text, Probe& probe)
+{
+    if (lrp::parseOverride(text).ok()) {
+        return; // what it gives a node is looked at there
+    }
+    const std::size_t middle = text.find('=', text.rfind('"') == std::string::npos ? 0 : text.rfind('"'));
+    const std::string rule = middle == std::string::npos ? std::string() : text.substr(middle + 1);
+    const std::size_t colon = std::min(rule.find(':'), rule.size());
+    const auto parameters =
+        lrp::parseParameters(colon < rule.size() ? rule.substr(colon + 1) : std::string(), "--rule " + text);
+    if (middle == std::string::npos || !parameters) {
+        return;
+    }
+    std::string node = text.starts_with("name:") ? text.substr(5, middle - 5) : std::string();
+    std::erase(node, '"');
+    judge(facts, {"--rule " + text, node, rule.substr(0, colon), *parameters}, probe);
+}
+
 void findInvalid(const Facts& facts, Probe& probe)
 {
     const lrp::Specification named = lrp::splitSpecification(facts.sources().composite);
     if (named.base.ends_with(".json")) {
         judgeFile(facts, named.base, probe);
+    }
+    for (const std::string& text : named.overrides) {
+        judgeOverride(facts, text, probe);
     }
     if (facts.pass() == nullptr || !facts.pass()->assigned) {
         return;

@@ -236,6 +236,23 @@ private slots:
         QVERIFY(isSilent(diagnosed(depthwise(1), picture, "flow.zero-denominator")));
     }
 
+    void signsThatARuleCutsOffAreNamed()
+    {
+        // 1 and −0.6 arrive at the Relu; deconvnet lets what is above 0 through.
+        Writer writer;
+        const ValueId x = writer.input("a", {1, 2});
+        const ValueId relu = writer.node(
+            "Relu", "relu", {writer.node("Gemm", "first", {x, writer.constant("w", floats({2, 2}, {1, 0, 0, 1}))})});
+        writer.output(writer.node("Gemm", "head", {relu, writer.constant("v", floats({2, 1}, {1, -0.6F}))}));
+        const SharedGraph graph = writer.finish();
+        const Asked cut{{floats({1, 2}, {1, 1})}, "epsilon | op:Relu=deconvnet"};
+        const Diagnosis found = diagnosed(graph, cut, "flow.clipped-sign");
+        QVERIFY(hasAll(firstText(found), {"warning relu 38 % of Σ|R|", "the sign that rule deconvnet cuts off",
+                                          "--rule name:relu=pass"}));
+        QVERIFY(isDocumented(found));
+        QVERIFY(isSilent(diagnosed(graph, {{floats({1, 2}, {1, 1})}, "epsilon"}, "flow.clipped-sign")));
+    }
+
     void positionsThatTakeAllAreNamed()
     {
         const Asked rows{{same({1, 3, 4}, 1)}};

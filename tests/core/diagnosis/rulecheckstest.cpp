@@ -89,6 +89,15 @@ private slots:
         QVERIFY(isSilent(diagnosed(layers(), ones(good), "rule.invalid")));
     }
 
+    void ruleOnTheCommandLineIsLookedAt()
+    {
+        const Asked bad = ones("epsilon_plus | name:fc2=alpha-beta:alpha=2,beta=0");
+        QVERIFY(hasAll(firstText(diagnosed(layers(), bad, "rule.invalid")),
+                       {"error fc2 --rule name:fc2=alpha-beta:alpha=2,beta=0: alpha − beta is 2"}));
+        QVERIFY(
+            isSilent(diagnosed(layers(), ones("epsilon_plus | name:fc2=alpha-beta:alpha=2,beta=1"), "rule.invalid")));
+    }
+
     void parameterOutsideOfItsDomainIsNamed()
     {
         QTemporaryDir folder;
