@@ -33,12 +33,12 @@ struct GateCount
     std::string firstShut; ///< name of the first step that is shut in more than kMostShut of its units
 };
 
-using GateCounts = std::map<std::string, GateCount>; // "forward, forget gate"
+using GateCounts = std::map<std::string, GateCount>; // "forget gate, forward"
 
 void addGate(const std::string& step, const std::string& gate, const Tensor& value, GateCounts& counts)
 {
-    const std::string direction = step.substr(0, step.find('/'));
-    GateCount& count = counts[direction + ", " + gate];
+    const std::string before = step.substr(0, step.rfind('/'));
+    GateCount& count = counts[gate + ", " + before.substr(before.rfind('/') + 1)];
     double shut = 0;
     const std::vector<double> numbers = numbersIn(value);
     for (const double y : numbers) {
@@ -52,7 +52,7 @@ void addGate(const std::string& step, const std::string& gate, const Tensor& val
     }
 }
 
-/// Gates of an LSTM or GRU that was taken apart: its steps are named "forward/3/forget gate".
+/// Gates of an LSTM or GRU that was taken apart: its steps are named "lstm/forward/3/forget gate".
 GateCounts gatesOf(const OpenedForward& opened)
 {
     static constexpr std::array<std::string_view, 3> kOfLstm{"input gate", "output gate", "forget gate"};
@@ -81,7 +81,7 @@ void reportGate(const Facts& facts, NodeId id, const std::string& gate, const Ga
     const bool isShut = shut > kMostShut;
     Finding& finding = probe.warning(isShut ? kShutBase : 2, kGateEffect, facts.place(id));
     finding.what =
-        fmt::format("{} is {} in {} of its steps and units ({}) for this input", gate, isShut ? "shut" : "open",
+        fmt::format("its {}, is {} in {} of its steps and units ({}) for this input", gate, isShut ? "shut" : "open",
                     percentText(isShut ? shut : open), isShut ? "below 0.001" : "above 0.999");
     finding.means = isShut ? "What it gates never gets on, so that nothing behind depends on it."
                            : "What was there first stays: later steps hardly count.";
@@ -102,7 +102,7 @@ void findGates(const Facts& facts, Probe& probe)
         }
         const auto opened = openedForward(facts, id);
         for (const auto& [gate, count] : opened ? gatesOf(*opened) : GateCounts()) {
-            const bool keeps = gate.ends_with("forget gate") || gate.ends_with("update gate");
+            const bool keeps = gate.starts_with("forget gate") || gate.starts_with("update gate");
             const double share = std::max(count.shut, keeps ? count.open : 0) / std::max(1.0, count.count);
             probe.measured(node.name, share);
             if (share > kMostShut) {

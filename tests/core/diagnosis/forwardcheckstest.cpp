@@ -261,7 +261,7 @@ private slots:
     {
         const Asked series{{randomTensor({3, 1, 2}, 1)}};
         const Diagnosis found = diagnosed(recurrent(-30), series, "recurrent.gate");
-        QVERIFY(hasAll(firstText(found), {"warning lstm", "input gate is shut in 100 %"}));
+        QVERIFY(hasAll(firstText(found), {"warning lstm its input gate, forward, is shut in 100 %"}));
         QVERIFY(isDocumented(found));
         QVERIFY(isSilent(diagnosed(recurrent(0), series, "recurrent.gate")));
     }
