@@ -10,14 +10,6 @@ namespace retro::engine
 using base::ValueId;
 using tensor::Tensor;
 
-bool goesForInputsAlone(const ExplainRequest& request, bool hasCheckpoints)
-{
-    const bool keepsMore = request.record || request.keepsPass || request.stopAtCheckpoints || hasCheckpoints ||
-                           !request.checkpoints.empty();
-    return request.inputsOnly && !keepsMore && request.engine == EngineKind::Promise &&
-           request.save != execute::SavePolicy::Plan;
-}
-
 base::Result<execute::ForwardResult> InputPass::forward(const std::shared_ptr<const execute::BoundModel>& model,
                                                         std::span<const Tensor> inputs,
                                                         std::span<const ValueId> targets, const std::stop_token& stop,

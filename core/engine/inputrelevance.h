@@ -14,9 +14,6 @@
 namespace retro::engine
 {
 
-/// True when a pass may let go what is not the relevance of an input (ExplainRequest::inputsOnly).
-[[nodiscard]] bool goesForInputsAlone(const ExplainRequest& request, bool hasCheckpoints);
-
 /// A forward pass and the relevance pass of a program over it, in which every value lives until its last reader.
 class InputPass
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/lineardistribution.h"
-#include "core/lrp/ruleregistry.h"
+#include "core/lrp/ruledeclaration.h"
 #include "core/ops/algebraover.h"
 
 #include <fmt/format.h>
@@ -147,10 +147,20 @@ RulePointer zPlusRule(const LinearOptions& options, PlusForm form)
     return form == PlusForm::Split ? alphaBetaRule(1, 0, options) : std::make_shared<const RawPlusRule>(options);
 }
 
+namespace
+{
+
 RulePointer readZPlus(ParameterReader& reader)
 {
     const LinearOptions options = reader.linearOptions(1e-6);
     return zPlusRule(options, static_cast<PlusForm>(reader.choice("form", kPlusForms, 0)));
+}
+
+std::string zPlusFormula(const FormulaWords& words)
+{
+    return words.text.starts_with("z-plus raw")
+               ? weightFormula(words, "xW⁺", "b", "x·(s·W⁺ᵀ)", "xW⁺")
+               : weightFormula(words, "x⁺W⁺ + x⁻W⁻", "b⁺", "x⁺·(s·W⁺ᵀ) + x⁻·(s·W⁻ᵀ)", "(x⁺W⁺ + x⁻W⁻)");
 }
 
 RulePointer readAlphaBeta(ParameterReader& reader)
@@ -163,5 +173,25 @@ RulePointer readAlphaBeta(ParameterReader& reader)
     const LinearOptions options = reader.linearOptions(1e-6);
     return alphaBetaRule(alpha, beta, options, static_cast<BiasParts>(reader.choice("bias_parts", kBiasParts, 0)));
 }
+
+std::string alphaBetaFormula(const FormulaWords& words)
+{
+    const bool isWhole = words.has(", whole bias in each part");
+    const std::string spread =
+        words.has(", bias spread")
+            ? fmt::format("; of what each part k keeps back, R − s_k·(D_k without its bias),{} goes to its N inputs "
+                          "alike",
+                          words.after(", bias spread").empty() ? std::string(" all")
+                                                               : std::string(words.after(", bias spread")))
+            : std::string();
+    return fmt::format("D₁ = x⁺W⁺ + x⁻W⁻{}, D₂ = x⁺W⁻ + x⁻W⁺{}; R_in = α·(x⁺·(s₁·W⁺ᵀ) + x⁻·(s₁·W⁻ᵀ)) − "
+                       "β·(x⁺·(s₂·W⁻ᵀ) + x⁻·(s₂·W⁺ᵀ)), s_k = R/stab(D_k){}",
+                       words.bias(isWhole ? "b" : "b⁺"), words.bias(isWhole ? "b" : "b⁻"), spread);
+}
+
+} // namespace
+
+extern const RuleDeclaration kZPlusRule{"z-plus", readZPlus, zPlusFormula};
+extern const RuleDeclaration kAlphaBetaRule{"alpha-beta", readAlphaBeta, alphaBetaFormula};
 
 } // namespace retro::lrp

@@ -4,7 +4,7 @@
 #include "core/lrp/decomposedrule.h"
 #include "core/lrp/operandorigin.h"
 #include "core/lrp/parametertext.h"
-#include "core/lrp/ruleregistry.h"
+#include "core/lrp/ruledeclaration.h"
 #include "core/lrp/rules.h"
 
 #include <fmt/format.h>
@@ -330,8 +330,8 @@ Composite attnLrpAsGradient()
 
 Composite attnLrp(ParameterReader& reader)
 {
-    static constexpr std::array<std::string_view, 2> kForms{"relevance", "gradient_x_input"};
-    if (reader.choice("form", kForms, 0) == 1) {
+    static constexpr std::array<std::string_view, 2> kAttnForms{"relevance", "gradient_x_input"};
+    if (reader.choice("form", kAttnForms, 0) == 1) {
         return attnLrpAsGradient();
     }
     const LinearOptions epsilon = readEpsilonOptions(reader);

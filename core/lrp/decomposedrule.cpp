@@ -6,7 +6,7 @@
 #include "core/execute/forward.h"
 #include "core/lrp/balance.h"
 #include "core/lrp/oracle.h"
-#include "core/lrp/ruleregistry.h"
+#include "core/lrp/ruledeclaration.h"
 #include "core/lrp/traversalgraph.h"
 
 #include <fmt/format.h>
@@ -230,6 +230,15 @@ base::Result<RulePointer> bindDecomposed(const Composite& composite, const Bound
 
 RulePointer decomposedRule() { return std::make_shared<const DecomposedRule>(); }
 
+namespace
+{
+
 RulePointer readDecomposed(ParameterReader&) { return decomposedRule(); }
+
+std::string decomposedFormula(const FormulaWords&) { return "the rules of its parts"; }
+
+} // namespace
+
+extern const RuleDeclaration kDecomposedRule{"decomposed", readDecomposed, decomposedFormula};
 
 } // namespace retro::lrp

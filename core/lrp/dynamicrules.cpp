@@ -2,7 +2,7 @@
 // The rules of the composite "dynamic" that no other composite has (docs/composites.md).
 #include "core/lrp/balance.h"
 #include "core/lrp/lineardistribution.h"
-#include "core/lrp/ruleregistry.h"
+#include "core/lrp/ruledeclaration.h"
 #include "core/ops/softmaxshare.h"
 
 #include <fmt/format.h>
@@ -226,12 +226,35 @@ RulePointer softmaxTaylorRule(bool causal, const Stabiliser& stabiliser)
     return std::make_shared<const SoftmaxTaylorRule>(causal, stabiliser);
 }
 
+namespace
+{
+
 RulePointer readAbsRatio(ParameterReader& reader) { return absRatioRule(reader.number("epsilon", 1e-11)); }
+
+std::string absRatioFormula(const FormulaWords& words)
+{
+    if (words.is(StructureKind::Reduction)) {
+        return "R_i = R·|x_i|/(Σ|x| + ε)";
+    }
+    const std::string_view weight = words.is(StructureKind::Quotient) ? ", |1/b| for a divisor b" : "";
+    return fmt::format("R_k = R·|x_k|/(Σ|x| + ε){} over the operands that carry relevance; R for the only one", weight);
+}
 
 RulePointer readSoftmaxTaylor(ParameterReader& reader)
 {
     const bool isCausal = reader.flag("causal", false);
     return softmaxTaylorRule(isCausal, reader.stabiliser({}));
 }
+
+std::string softmaxTaylorFormula(const FormulaWords& words)
+{
+    return fmt::format("R_in = x·(g − p·Σg), g = R; g = R/stab(y) of a logarithm y = ln p{}",
+                       words.has(", lower triangle") ? "; 0 above the diagonal" : "");
+}
+
+} // namespace
+
+extern const RuleDeclaration kAbsRatioRule{"abs-ratio", readAbsRatio, absRatioFormula};
+extern const RuleDeclaration kSoftmaxTaylorRule{"softmax-taylor", readSoftmaxTaylor, softmaxTaylorFormula};
 
 } // namespace retro::lrp

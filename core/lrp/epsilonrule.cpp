@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/lineardistribution.h"
-#include "core/lrp/ruleregistry.h"
+#include "core/lrp/ruledeclaration.h"
 #include "core/ops/algebraover.h"
 #include "core/ops/stabiliseddivision.h"
 
@@ -156,15 +156,38 @@ RulePointer epsilonRule(const LinearOptions& options, BilinearShare share)
     return std::make_shared<const EpsilonRule>(options, share);
 }
 
+namespace
+{
+
+RulePointer readLrpZero(ParameterReader& reader)
+{
+    return epsilonRule({{StabiliserKind::Add, 0, true}, BiasPolicy::Absorb}, readShare(reader));
+}
+
+std::string linearFormula(const FormulaWords& words) { return weightFormula(words, "xW", "b", "x·(s·Wᵀ)", "xW"); }
+
+std::string epsilonFormula(const FormulaWords& words)
+{
+    if (words.is(StructureKind::Bilinear)) {
+        const std::string_view half = words.has(", full share") ? "" : "½·";
+        return fmt::format("z = ab; R_a = {0}a·(s·bᵀ), R_b = {0}b·(aᵀ·s), s = R/stab(z){1}", half,
+                           half.empty() ? "" : "; whole where only one of the two carries relevance");
+    }
+    if (words.is(StructureKind::Normalisation)) {
+        return weightFormula(words, "x·scale", "shift", "x·scale·s", "x·scale");
+    }
+    return linearFormula(words);
+}
+
 RulePointer readEpsilon(ParameterReader& reader)
 {
     const LinearOptions options = reader.linearOptions(1e-6);
     return epsilonRule(options, readShare(reader));
 }
 
-RulePointer readLrpZero(ParameterReader& reader)
-{
-    return epsilonRule({{StabiliserKind::Add, 0, true}, BiasPolicy::Absorb}, readShare(reader));
-}
+} // namespace
+
+extern const RuleDeclaration kLrpZeroRule{"lrp-0", readLrpZero, epsilonFormula};
+extern const RuleDeclaration kEpsilonRule{"epsilon", readEpsilon, epsilonFormula};
 
 } // namespace retro::lrp

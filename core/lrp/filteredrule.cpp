@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/balance.h"
-#include "core/lrp/ruleregistry.h"
+#include "core/lrp/ruledeclaration.h"
 #include "core/ops/keeplargest.h"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/lineardistribution.h"
-#include "core/lrp/ruleregistry.h"
+#include "core/lrp/ruledeclaration.h"
 
 #include <fmt/format.h>
 
@@ -86,8 +86,20 @@ RulePointer flatRule(const Stabiliser& stabiliser) { return std::make_shared<con
 
 RulePointer wSquareRule(const LinearOptions& options) { return std::make_shared<const WSquareRule>(options); }
 
+namespace
+{
+
 RulePointer readFlat(ParameterReader& reader) { return flatRule(reader.stabiliser({})); }
 
+std::string flatFormula(const FormulaWords&) { return "D = number of inputs; R_in = s·1ᵀ, s = R/stab(D)"; }
+
 RulePointer readWSquare(ParameterReader& reader) { return wSquareRule(reader.linearOptions(1e-6)); }
+
+std::string wSquareFormula(const FormulaWords& words) { return weightFormula(words, "ΣW²", "b²", "s·(W²)ᵀ", "ΣW²"); }
+
+} // namespace
+
+extern const RuleDeclaration kFlatRule{"flat", readFlat, flatFormula};
+extern const RuleDeclaration kWSquareRule{"w-square", readWSquare, wSquareFormula};
 
 } // namespace retro::lrp

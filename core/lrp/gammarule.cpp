@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/lineardistribution.h"
 #include "core/lrp/parametersink.h"
-#include "core/lrp/ruleregistry.h"
+#include "core/lrp/ruledeclaration.h"
 #include "core/ops/algebraover.h"
 #include "core/ops/gammadivision.h"
 #include "core/ops/signsupport.h"
@@ -169,6 +169,9 @@ RulePointer gammaRule(double gamma, const GammaOptions& options)
     return std::make_shared<const GammaRule>(gamma, options);
 }
 
+namespace
+{
+
 RulePointer readGamma(ParameterReader& reader)
 {
     const double gamma = reader.number("gamma", 0.25);
@@ -178,5 +181,23 @@ RulePointer readGamma(ParameterReader& reader)
     options.scalesBias = reader.flag("scale_bias", true);
     return gammaRule(gamma, options);
 }
+
+std::string gammaFormula(const FormulaWords& words)
+{
+    const bool isScaled = !words.has(", bias as it is");
+    const std::string_view bias = isScaled ? "(b + γb⁺)" : "b";
+    if (words.text.substr(0, words.text.find(',')).ends_with(" original")) {
+        return weightFormula(words, "x(W + γW⁺)", bias, "x·(s·(W + γW⁺)ᵀ)", "x(W + γW⁺)");
+    }
+    const bool changes = isScaled && !words.has(", bias zero");
+    return fmt::format("{} where z > 0; W⁺ and W⁻{} change places where z < 0",
+                       weightFormula(words, "x⁺(W + γW⁺) + x⁻(W + γW⁻)", bias, "x⁺·(s·(W + γW⁺)ᵀ) + x⁻·(s·(W + γW⁻)ᵀ)",
+                                     "(D without its bias)"),
+                       changes ? ", b⁺ and b⁻" : "");
+}
+
+} // namespace
+
+extern const RuleDeclaration kGammaRule{"gamma", readGamma, gammaFormula};
 
 } // namespace retro::lrp

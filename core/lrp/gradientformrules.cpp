@@ -4,7 +4,7 @@
 #include "core/lrp/balance.h"
 #include "core/lrp/gradientparts.h"
 #include "core/lrp/lineardistribution.h"
-#include "core/lrp/ruleregistry.h"
+#include "core/lrp/ruledeclaration.h"
 #include "core/ops/detachable.h"
 
 namespace retro::lrp
@@ -123,8 +123,27 @@ RulePointer secantRule() { return std::make_shared<const SecantRule>(); }
 
 RulePointer detachedGradientRule() { return std::make_shared<const DetachedGradientRule>(); }
 
+namespace
+{
+
 RulePointer readSecant(ParameterReader&) { return secantRule(); }
 
+std::string secantFormula(const FormulaWords& words)
+{
+    return words.is(StructureKind::Quotient) ? "R_a = R/b, R_b = 0; R_b = R·(a/b)/b where a carries no relevance"
+                                             : "R_in = R·f(x)/x";
+}
+
 RulePointer readDetachedGradient(ParameterReader&) { return detachedGradientRule(); }
+
+std::string detachedGradientFormula(const FormulaWords&)
+{
+    return "g = R·w/σ; R_in = g − mean(g), without the mean where none is subtracted";
+}
+
+} // namespace
+
+extern const RuleDeclaration kSecantRule{"secant", readSecant, secantFormula};
+extern const RuleDeclaration kDetachedGradientRule{"detached-gradient", readDetachedGradient, detachedGradientFormula};
 
 } // namespace retro::lrp

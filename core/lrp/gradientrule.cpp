@@ -3,7 +3,7 @@
 #include "core/lrp/gradientparts.h"
 #include "core/lrp/lineardistribution.h"
 #include "core/lrp/parametersink.h"
-#include "core/lrp/ruleregistry.h"
+#include "core/lrp/ruledeclaration.h"
 #include "core/ops/lookup.h"
 
 #include <fmt/format.h>
@@ -142,6 +142,9 @@ private:
 
 RulePointer gradientRule(const GradientOptions& options) { return std::make_shared<const GradientRule>(options); }
 
+namespace
+{
+
 RulePointer readGradient(ParameterReader& reader)
 {
     GradientOptions options;
@@ -149,5 +152,34 @@ RulePointer readGradient(ParameterReader& reader)
     options.timesEmbedding = reader.flag("times_embedding", false);
     return gradientRule(options);
 }
+
+// Which part of its gradient an operand gets.
+std::string_view gradientShare(const FormulaWords& words)
+{
+    const std::string_view share = words.after(", share ");
+    if (words.is(StructureKind::Differentiable)) {
+        return share == "equal" ? ", times the operand's share" : "";
+    }
+    const bool isProduct =
+        words.is(StructureKind::Bilinear) || words.is(StructureKind::Product) || words.structure.empty();
+    if (!isProduct || share.empty()) {
+        return "";
+    }
+    if (share == "equal") {
+        return ", divided by the number of operands that carry relevance";
+    }
+    return share == "first" ? " for the first operand of a product, 0 for the other"
+                            : " for the second operand of a product, 0 for the other";
+}
+
+std::string gradientFormula(const FormulaWords& words)
+{
+    return fmt::format("R_in = Jᵀ·R{}{}", words.has(kTimesEmbedding) ? ", of tokens Σ e·R over their embedding e" : "",
+                       gradientShare(words));
+}
+
+} // namespace
+
+extern const RuleDeclaration kGradientRule{"gradient", readGradient, gradientFormula};
 
 } // namespace retro::lrp

@@ -2,7 +2,7 @@
 #include "core/lrp/balance.h"
 #include "core/lrp/gradientparts.h"
 #include "core/lrp/lineardistribution.h"
-#include "core/lrp/ruleregistry.h"
+#include "core/lrp/ruledeclaration.h"
 #include "core/ops/tablelookup.h"
 
 #include <fmt/format.h>
@@ -147,10 +147,26 @@ RulePointer lutRule(const Stabiliser& stabiliser, TableShare share)
     return std::make_shared<const LutRule>(stabiliser, share);
 }
 
+namespace
+{
+
 RulePointer readLut(ParameterReader& reader)
 {
     const Stabiliser stabiliser = reader.stabiliser({});
     return lutRule(stabiliser, static_cast<TableShare>(reader.choice("share", kTableShareNames, 0)));
 }
+
+std::string lutFormula(const FormulaWords& words)
+{
+    const std::string_view share = words.text.substr(std::min<std::size_t>(words.text.size(), 4)); // behind "lut "
+    const std::string_view name = share.substr(0, share.find(','));
+    return fmt::format(
+        "s = R/stab(y); c_t = Σ s·row_t, shared among the comparisons of table t{}{}, half to each anchor",
+        name.empty() ? "" : " by ", name);
+}
+
+} // namespace
+
+extern const RuleDeclaration kLutRule{"lut", readLut, lutFormula};
 
 } // namespace retro::lrp

@@ -2,7 +2,7 @@
 #include "core/lrp/balance.h"
 #include "core/lrp/gradientparts.h"
 #include "core/lrp/lineardistribution.h"
-#include "core/lrp/ruleregistry.h"
+#include "core/lrp/ruledeclaration.h"
 #include "core/ops/algebraover.h"
 #include "core/ops/stabiliseddivision.h"
 
@@ -173,6 +173,27 @@ private:
 
 RulePointer normRule(const Stabiliser& stabiliser) { return std::make_shared<const NormRule>(stabiliser); }
 
+namespace
+{
+
 RulePointer readNorm(ParameterReader& reader) { return normRule(reader.stabiliser({})); }
+
+std::string normFormula(const FormulaWords& words)
+{
+    if (words.is(StructureKind::SumOfOperands)) {
+        return "z = Σ±x_k; R_k = ±x_k·R/stab(z)";
+    }
+    if (words.is(StructureKind::Differentiable)) {
+        return "z = f(x); R_k = share of operand k · x_k·Jᵀ(R/stab(z))";
+    }
+    if (words.is(StructureKind::ElementWise)) {
+        return "z = f(x); R_in = x·f'(x)·R/stab(z)";
+    }
+    return "z = f(x); R_in = x·Jᵀ(R/stab(z))";
+}
+
+} // namespace
+
+extern const RuleDeclaration kNormRule{"norm", readNorm, normFormula};
 
 } // namespace retro::lrp

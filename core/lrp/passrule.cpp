@@ -2,7 +2,7 @@
 #include "core/lrp/balance.h"
 #include "core/lrp/gradientparts.h"
 #include "core/lrp/lineardistribution.h"
-#include "core/lrp/ruleregistry.h"
+#include "core/lrp/ruledeclaration.h"
 #include "core/ops/lookup.h"
 #include "core/ops/masking.h"
 #include "core/ops/quantise/straightthrough.h"
@@ -216,8 +216,32 @@ RulePointer passRule() { return std::make_shared<const PassRule>(); }
 
 RulePointer stopRule() { return std::make_shared<const StopRule>(); }
 
+namespace
+{
+
 RulePointer readPass(ParameterReader&) { return passRule(); }
 
+std::string passFormula(const FormulaWords& words)
+{
+    if (words.is(StructureKind::ShapeMap)) {
+        return "R_in = R, each element where it came from";
+    }
+    if (words.is(StructureKind::SumOfOperands) || words.is(StructureKind::Product)) {
+        return "R_in = R for the one operand that is computed";
+    }
+    if (words.is(StructureKind::Differentiable)) {
+        return "R_in = Wᵀ·R, W the weights of the resampling";
+    }
+    return words.is(StructureKind::Quotient) ? "R_a = R, R_b = 0; R_b = R where a carries no relevance" : "R_in = R";
+}
+
 RulePointer readStop(ParameterReader&) { return stopRule(); }
+
+std::string stopFormula(const FormulaWords&) { return "R_in = 0"; }
+
+} // namespace
+
+extern const RuleDeclaration kPassRule{"pass", readPass, passFormula};
+extern const RuleDeclaration kStopRule{"stop", readStop, stopFormula};
 
 } // namespace retro::lrp

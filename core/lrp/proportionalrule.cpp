@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/balance.h"
 #include "core/lrp/lineardistribution.h"
-#include "core/lrp/ruleregistry.h"
+#include "core/lrp/ruledeclaration.h"
 #include "core/ops/algebraover.h"
 #include "core/ops/stabiliseddivision.h"
 #include "core/ops/windowsums.h"
@@ -71,6 +71,15 @@ RulePointer proportionalRule(const Stabiliser& stabiliser)
     return std::make_shared<const ProportionalRule>(stabiliser);
 }
 
+namespace
+{
+
 RulePointer readProportional(ParameterReader& reader) { return proportionalRule(reader.stabiliser({})); }
+
+std::string proportionalFormula(const FormulaWords&) { return "R_in = x·ΣR/stab(Σx) over windows"; }
+
+} // namespace
+
+extern const RuleDeclaration kProportionalRule{"proportional", readProportional, proportionalFormula};
 
 } // namespace retro::lrp

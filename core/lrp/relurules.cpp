@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/balance.h"
 #include "core/lrp/lineardistribution.h"
-#include "core/lrp/ruleregistry.h"
+#include "core/lrp/ruledeclaration.h"
 
 #include <fmt/format.h>
 
@@ -96,10 +96,25 @@ RulePointer guidedBackpropRule() { return std::make_shared<const GuidedBackpropR
 
 RulePointer betaSmoothRule(double beta) { return std::make_shared<const BetaSmoothRule>(beta); }
 
+namespace
+{
+
 RulePointer readDeconvNet(ParameterReader&) { return deconvNetRule(); }
+
+std::string deconvNetFormula(const FormulaWords&) { return "R_in = R⁺"; }
 
 RulePointer readGuidedBackprop(ParameterReader&) { return guidedBackpropRule(); }
 
+std::string guidedBackpropFormula(const FormulaWords&) { return "R_in = R⁺ where x > 0"; }
+
 RulePointer readBetaSmooth(ParameterReader& reader) { return betaSmoothRule(reader.number("beta", 10)); }
+
+std::string betaSmoothFormula(const FormulaWords&) { return "R_in = R·sigmoid(βx)"; }
+
+} // namespace
+
+extern const RuleDeclaration kDeconvNetRule{"deconvnet", readDeconvNet, deconvNetFormula};
+extern const RuleDeclaration kGuidedBackpropRule{"guided-backprop", readGuidedBackprop, guidedBackpropFormula};
+extern const RuleDeclaration kBetaSmoothRule{"beta-smooth", readBetaSmooth, betaSmoothFormula};
 
 } // namespace retro::lrp

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/balance.h"
-#include "core/lrp/ruleregistry.h"
+#include "core/lrp/ruledeclaration.h"
 #include "core/ops/windowsums.h"
 
 #include <fmt/format.h>
@@ -49,9 +49,21 @@ private:
 
 } // namespace
 
+namespace
+{
+
 RulePointer readSoftmaxWeighted(ParameterReader& reader)
 {
     return std::make_shared<const SoftmaxWeightedRule>(reader.number("beta", 1));
 }
+
+std::string softmaxWeightedFormula(const FormulaWords&)
+{
+    return "R_in = ΣR·softmax(βx) over windows, −β where the smallest wins";
+}
+
+} // namespace
+
+extern const RuleDeclaration kSoftmaxWeightedRule{"softmax-weighted", readSoftmaxWeighted, softmaxWeightedFormula};
 
 } // namespace retro::lrp

@@ -3,7 +3,7 @@
 #include "core/lrp/balance.h"
 #include "core/lrp/lineardistribution.h"
 #include "core/lrp/parametersink.h"
-#include "core/lrp/ruleregistry.h"
+#include "core/lrp/ruledeclaration.h"
 #include "core/ops/algebraover.h"
 #include "core/ops/detachable.h"
 #include "core/ops/stabiliseddivision.h"
@@ -161,7 +161,15 @@ RulePointer signalTakesAllRule(std::size_t signal, const Stabiliser& stabiliser)
     return std::make_shared<const SignalTakesAllRule>(signal, stabiliser);
 }
 
+namespace
+{
+
 RulePointer readDetachedDeviation(ParameterReader& reader) { return detachedDeviationRule(reader.stabiliser({})); }
+
+std::string detachedDeviationFormula(const FormulaWords&)
+{
+    return "g = R/stab(y)·w/σ; R_in = x·(g − mean(g)), R where no mean is subtracted";
+}
 
 RulePointer readSignalTakesAll(ParameterReader& reader)
 {
@@ -171,5 +179,21 @@ RulePointer readSignalTakesAll(ParameterReader& reader)
     }
     return signalTakesAllRule(signal == 1 ? 1 : 0, reader.stabiliser({}));
 }
+
+std::string signalFormula(const FormulaWords& words)
+{
+    const bool isSecond = words.after(", operand ") == "1";
+    if (words.is(StructureKind::Bilinear)) {
+        return fmt::format("z = ab; {}, s = R/stab(z)",
+                           isSecond ? "R_b = b·(aᵀ·s), R_a = 0" : "R_a = a·(s·bᵀ), R_b = 0");
+    }
+    return "R_in = R for the signal, 0 for its gate";
+}
+
+} // namespace
+
+extern const RuleDeclaration kDetachedDeviationRule{"detached-deviation", readDetachedDeviation,
+                                                    detachedDeviationFormula};
+extern const RuleDeclaration kSignalTakesAllRule{"signal-take-all", readSignalTakesAll, signalFormula};
 
 } // namespace retro::lrp

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/balance.h"
 #include "core/lrp/lineardistribution.h"
-#include "core/lrp/ruleregistry.h"
+#include "core/lrp/ruledeclaration.h"
 
 #include <algorithm>
 
@@ -80,6 +80,15 @@ public:
 
 RulePointer uniformRule() { return std::make_shared<const UniformRule>(); }
 
+namespace
+{
+
 RulePointer readUniform(ParameterReader&) { return uniformRule(); }
+
+std::string uniformFormula(const FormulaWords&) { return "R_in = R in equal parts"; }
+
+} // namespace
+
+extern const RuleDeclaration kUniformRule{"uniform", readUniform, uniformFormula};
 
 } // namespace retro::lrp

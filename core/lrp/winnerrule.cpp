@@ -2,7 +2,7 @@
 #include "core/lrp/balance.h"
 #include "core/lrp/gradientparts.h"
 #include "core/lrp/lineardistribution.h"
-#include "core/lrp/ruleregistry.h"
+#include "core/lrp/ruledeclaration.h"
 #include "core/ops/windowsums.h"
 
 namespace retro::lrp
@@ -41,6 +41,20 @@ public:
 
 RulePointer winnerRule() { return std::make_shared<const WinnerRule>(); }
 
+namespace
+{
+
 RulePointer readWinner(ParameterReader&) { return winnerRule(); }
+
+// TopK maps elements; it has no first maximum but all that it gives.
+std::string winnerFormula(const FormulaWords& words)
+{
+    return words.is(StructureKind::ShapeMap) ? "R_in = R, each element where it came from"
+                                             : "R_in = R at the first maximum";
+}
+
+} // namespace
+
+extern const RuleDeclaration kWinnerRule{"winner-take-all", readWinner, winnerFormula};
 
 } // namespace retro::lrp

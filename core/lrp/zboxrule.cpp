@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/lineardistribution.h"
-#include "core/lrp/ruleregistry.h"
+#include "core/lrp/ruledeclaration.h"
 #include "core/ops/algebraover.h"
 #include "core/ops/samplewisemap.h"
 
@@ -164,10 +164,22 @@ std::pair<std::vector<double>, std::vector<double>> readBox(ParameterReader& rea
     return {std::move(low), std::move(high)};
 }
 
+namespace
+{
+
 RulePointer readZBox(ParameterReader& reader)
 {
     auto [low, high] = readBox(reader);
     return zBoxRule(std::move(low), std::move(high), reader.stabiliser({}));
 }
+
+std::string zBoxFormula(const FormulaWords&)
+{
+    return "D = xW − low·W⁺ − high·W⁻; R_in = x·(s·Wᵀ) − low·(s·W⁺ᵀ) − high·(s·W⁻ᵀ), s = R/stab(D)";
+}
+
+} // namespace
+
+extern const RuleDeclaration kZBoxRule{"z-box", readZBox, zBoxFormula};
 
 } // namespace retro::lrp

@@ -26,7 +26,7 @@ private slots:
     {
         lrp::RuleParameters parameters{{"epsilon", 0.0}};
         lrp::ParameterReader reader(parameters);
-        const lrp::RulePointer rule = lrp::readSquareShare(reader);
+        const lrp::RulePointer rule = lrp::kSquareShareRule.read(reader);
         QVERIFY(reader.finish().ok());
         QCOMPARE(QString::fromStdString(rule->text()), QStringLiteral("square-share 0"));
         OneNode node("Sub", {
@@ -40,6 +40,9 @@ private slots:
         static_cast<void>(shifted.apply(rule, {doubles({1}, {10})}));
         QVERIFY(std::abs(shifted.lost(event::Cause::Constant) - 1) < 1e-12);
         QVERIFY(!rule->accepts(OneNode("Relu", {{doubles({1}, {1})}}).op().structure()));
+        QCOMPARE(lrp::kSquareShareRule.name, rule->name());
+        QCOMPARE(lrp::kSquareShareRule.formula({rule->text(), "sum of operands"}),
+                 std::string("R_k = R·x_k²/stab(Σx²)"));
     }
 };
 

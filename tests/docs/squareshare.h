@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/lrp/balance.h"
-#include "core/lrp/ruleparameters.h"
+#include "core/lrp/ruledeclaration.h"
 #include "core/ops/structure.h"
 
 #include <fmt/format.h>
@@ -69,5 +69,10 @@ inline RulePointer readSquareShare(ParameterReader& reader)
 {
     return std::make_shared<const SquareShareRule>(reader.number("epsilon", 1e-6));
 }
+
+/// What it does at a node, in one line for people.
+inline std::string squareShareFormula(const FormulaWords&) { return "R_k = R·x_k²/stab(Σx²)"; }
+
+inline const RuleDeclaration kSquareShareRule{"square-share", readSquareShare, squareShareFormula};
 
 } // namespace retro::lrp

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/evaluate/channelaxis.h"
 
+#include "core/ops/operatoraxes.h"
+
 #include <algorithm>
-#include <array>
 #include <numeric>
 #include <optional>
 #include <set>
-#include <string_view>
 #include <vector>
 
 namespace retro::engine
@@ -23,75 +23,6 @@ using graph::Node;
 using Axes = std::vector<std::int64_t>;
 constexpr std::int64_t kAdded = -1;
 constexpr std::int64_t kMixed = -2; ///< features that a layer made of the input's channels
-
-template <std::size_t N>
-bool isOneOf(const std::array<std::string_view, N>& names, const std::string& op)
-{
-    return std::ranges::find(names, op) != names.end();
-}
-
-constexpr std::array<std::string_view, 17> kChannelsAt1{"Conv",
-                                                        "ConvTranspose",
-                                                        "ConvInteger",
-                                                        "QLinearConv",
-                                                        "DeformConv",
-                                                        "FusedConv",
-                                                        "MaxPool",
-                                                        "AveragePool",
-                                                        "LpPool",
-                                                        "GlobalMaxPool",
-                                                        "GlobalAveragePool",
-                                                        "GlobalLpPool",
-                                                        "BatchNormalization",
-                                                        "InstanceNormalization",
-                                                        "GroupNormalization",
-                                                        "LRN",
-                                                        "MaxRoiPool"};
-
-constexpr std::array<std::string_view, 12> kChannelsLast{"RNN",
-                                                         "LSTM",
-                                                         "GRU",
-                                                         "LayerNormalization",
-                                                         "SimplifiedLayerNormalization",
-                                                         "SkipLayerNormalization",
-                                                         "RMSNormalization",
-                                                         "Attention",
-                                                         "MultiHeadAttention",
-                                                         "FusedMatMul",
-                                                         "MatMulInteger",
-                                                         "MatMulNBits"};
-
-/// Operators whose result has the axes of their operands.
-constexpr std::array<std::string_view, 30> kKeepsAxes{"Identity",
-                                                      "Cast",
-                                                      "Dropout",
-                                                      "Relu",
-                                                      "LeakyRelu",
-                                                      "PRelu",
-                                                      "Sigmoid",
-                                                      "Tanh",
-                                                      "Clip",
-                                                      "Neg",
-                                                      "Abs",
-                                                      "Sqrt",
-                                                      "Exp",
-                                                      "Log",
-                                                      "Pow",
-                                                      "Add",
-                                                      "Sub",
-                                                      "Mul",
-                                                      "Div",
-                                                      "Pad",
-                                                      "Slice",
-                                                      "Elu",
-                                                      "Selu",
-                                                      "Gelu",
-                                                      "HardSwish",
-                                                      "Resize",
-                                                      "Concat",
-                                                      "QuantizeLinear",
-                                                      "DequantizeLinear",
-                                                      "Checkpoint"};
 
 /// What Squeeze and Unsqueeze name, from operand or attribute; nothing when it is computed.
 std::optional<Axes> namedAxes(const Graph& graph, const Node& node)
@@ -178,7 +109,7 @@ std::optional<Axes> axesBehind(const Graph& graph, const Node& node, const Axes&
     if (node.op == "Squeeze") {
         return squeezed(graph, node, axes);
     }
-    return isOneOf(kKeepsAxes, node.op) ? std::optional(axes) : std::nullopt;
+    return ops::operatorAxes(node.op).keepsAll ? std::optional(axes) : std::nullopt;
 }
 
 /// The position of the channels in the operand `slot` of a node that gives axes a meaning.
@@ -196,19 +127,19 @@ std::optional<std::size_t> channelsOf(const Graph& graph, const graph::Use& use,
     if (use.slot != 0) {
         return std::nullopt;
     }
-    if (isOneOf(kChannelsAt1, node.op)) {
+    using enum ops::OperatorAxes::Channels;
+    const ops::OperatorAxes::Channels channels = ops::operatorAxes(node.op).channels;
+    if (channels == First) {
         return 1;
     }
-    return isOneOf(kChannelsLast, node.op) ? std::optional(rank - 1) : std::nullopt;
+    return channels == Last ? std::optional(rank - 1) : std::nullopt;
 }
-
-constexpr std::array<std::string_view, 3> kRecurrent{"RNN", "LSTM", "GRU"};
 
 /// The position of the samples in what a recurrent layer reads; nothing of other nodes.
 std::optional<std::size_t> samplesOf(const Graph& graph, const graph::Use& use)
 {
     const Node& node = graph.node(use.node);
-    if (!isOneOf(kRecurrent, node.op) || use.slot != 0) {
+    if (!ops::operatorAxes(node.op).hasTimeAndSample || use.slot != 0) {
         return std::nullopt;
     }
     const auto layout = node.attributes.find("layout");
@@ -219,8 +150,7 @@ std::optional<std::size_t> samplesOf(const Graph& graph, const graph::Use& use)
 /// True where time and samples are in the result what they are in the first operand: a dense layer, a normalisation.
 bool keepsAllButLast(const graph::Use& use, const Node& node)
 {
-    return use.slot == 0 && (node.op == "MatMul" || node.op == "LayerNormalization" ||
-                             node.op == "SimplifiedLayerNormalization" || node.op == "RMSNormalization");
+    return use.slot == 0 && ops::operatorAxes(node.op).keepsAllButLast;
 }
 
 ChannelAxis nameOf(std::int64_t axis, std::size_t rank)

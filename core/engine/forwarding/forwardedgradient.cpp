@@ -4,16 +4,15 @@
 #include "core/base/cancel.h"
 #include "core/base/memoryaccount.h"
 #include "core/engine/binding.h"
-#include "core/engine/forwarding/forwardedvalues.h"
+#include "core/engine/forwarding/forwardedpass.h"
 #include "core/engine/forwarding/gradientneeds.h"
 #include "core/engine/forwarding/reverseflops.h"
 #include "core/engine/gradient/modelrules.h"
 #include "core/engine/stopwatch.h"
 #include "core/execute/forward.h"
-#include "core/execute/runnode.h"
-#include "core/ops/algebra.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace retro::engine
 {
@@ -26,158 +25,82 @@ using tensor::Tensor;
 namespace
 {
 
-class Pass
+/// Hands the results of a forward pass on, and books time, bytes and operations of every node.
+class BookedStore final : public execute::ValueStore
 {
 public:
-    Pass(const GradientNeeds& needs, const GradientRequest& request, const std::stop_token& stop,
-         GradientObserver* observer, ForwardedGradient& made)
-        : m_needs(needs), m_model(needs.model()), m_graph(m_model.graph()), m_request(request), m_stop(stop),
-          m_observer(observer), m_made(made), m_values(needs, made.plan), m_rule(gradientRule(needs.sharedModel()))
-    {
-        m_made.costs.resize(m_graph.nodeCount());
-        for (std::size_t i = 0; i < m_made.costs.size(); ++i) {
-            m_made.costs[i].node = NodeId(i);
-            m_made.costs[i].flops = m_model.op(NodeId(i)).flops();
-        }
-    }
+    BookedStore(ForwardedStore& to, GradientObserver* observer, std::vector<OperatorCost>& costs)
+        : m_to(to), m_observer(observer), m_costs(costs)
+    {}
 
-    Result<void> run(std::span<const Tensor> inputs)
+    void put(ValueId value, Tensor tensor) override
     {
-        const Stopwatch forward;
-        RETRO_CHECK(runForward(inputs));
-        m_made.gradient.secondsForward = forward.seconds();
-        takeOutputs();
-        RETRO_TRY(m_made.gradient.target, resolveTarget(m_request.target, {StartKind::One, {}}, m_needs.target(),
-                                                        m_live[m_needs.target().index()]));
-        m_live.clear();
-        const Stopwatch reverse;
-        RETRO_CHECK(runReverse());
-        m_made.gradient.secondsReverse = reverse.seconds();
-        takeGradients(inputs);
-        for (const auto& [node, times] : m_values.rebuilds()) {
-            m_made.costs[node.index()].rebuilds = times;
-            m_made.rebuilds += times;
+        const NodeId node = m_to.needs().model().graph().value(value).producer;
+        if (node.isValid()) {
+            finishBefore(node.index());
+            m_costs[node.index()].forwardSeconds += m_watch.seconds();
+            m_costs[node.index()].bytes += tensor.bytes();
         }
-        takePlan();
-        return {};
+        m_to.put(value, std::move(tensor));
+        m_watch = Stopwatch();
+    }
+    [[nodiscard]] Tensor get(ValueId value) const override { return m_to.get(value); }
+    [[nodiscard]] Tensor kept(ValueId value) const override { return m_to.kept(value); }
+
+    /// All nodes before this one have ended.
+    void finishBefore(std::size_t node)
+    {
+        for (; m_next < node; ++m_next) {
+            if (m_observer != nullptr) {
+                m_observer->onForward(m_costs[m_next]);
+            }
+        }
     }
 
 private:
-    Result<void> runForward(std::span<const Tensor> inputs)
-    {
-        m_live.resize(m_graph.valueCount());
-        std::vector<std::size_t> readers(m_graph.valueCount());
-        for (std::size_t i = 0; i < readers.size(); ++i) {
-            readers[i] = m_graph.uses(ValueId(i)).size();
-        }
-        ++readers[m_needs.target().index()];
-        for (const ValueId output : m_graph.outputs()) {
-            ++readers[output.index()];
-        }
-        for (std::size_t i = 0; i < inputs.size(); ++i) {
-            m_live[m_graph.inputs()[i].index()] = inputs[i];
-            m_values.putInput(m_graph.inputs()[i], inputs[i]);
-        }
-        for (std::size_t i = 0; i < m_graph.nodeCount(); ++i) {
-            RETRO_CHECK(base::checkStop(m_stop));
-            RETRO_CHECK(forwardOne(NodeId(i), readers));
-        }
-        return {};
-    }
+    ForwardedStore& m_to;
+    GradientObserver* m_observer;
+    std::vector<OperatorCost>& m_costs;
+    std::size_t m_next = 0; ///< the first node that is not known to have ended
+    Stopwatch m_watch;
+};
 
-    Result<void> forwardOne(NodeId id, std::vector<std::size_t>& readers)
-    {
-        const Stopwatch watch;
-        RETRO_TRY(const std::vector<Tensor> results,
-                  execute::runNode(m_model, id, [this](ValueId value) { return m_live[value.index()]; }));
-        OperatorCost& cost = m_made.costs[id.index()];
-        cost.forwardSeconds = watch.seconds();
-        const std::vector<ValueId>& outputs = m_graph.node(id).outputs;
-        for (std::size_t k = 0; k < std::min(results.size(), outputs.size()); ++k) {
-            if (outputs[k].isValid()) {
-                cost.bytes += results[k].bytes();
-                take(outputs[k], results[k], readers[outputs[k].index()] > 0);
-            }
-        }
-        finishReading(id, readers);
-        if (m_observer != nullptr) {
-            m_observer->onForward(cost);
-        }
-        return {};
-    }
+/// The rules of a gradient pass as the loop of the tape calls them: each fetches what it reads.
+class BookedRules
+{
+public:
+    BookedRules(const GradientNeeds& needs, ForwardedStore& values, GradientObserver* observer, ForwardedGradient& made)
+        : m_needs(needs), m_model(needs.model()), m_values(values), m_observer(observer), m_made(made),
+          m_rule(gradientRule(needs.sharedModel())), m_next(m_model.graph().nodeCount())
+    {}
 
-    void take(ValueId value, const Tensor& result, bool isRead)
+    Result<std::vector<Tensor>> operator()(const tape::ModelSite& site)
     {
-        m_values.put(value, result);
-        if (isRead) {
-            m_live[value.index()] = result;
-        }
-    }
-
-    void finishReading(NodeId id, std::vector<std::size_t>& readers)
-    {
-        for (const ValueId input : m_graph.node(id).inputs) {
-            if (input.isValid() && --readers[input.index()] == 0) {
-                m_live[input.index()] = {};
-            }
-        }
-    }
-
-    void takeOutputs()
-    {
-        for (const ValueId output : m_graph.outputs()) {
-            m_made.gradient.outputs.push_back(m_model.isConstant(output) ? m_model.constant(output)
-                                                                         : m_live[output.index()]);
-        }
-    }
-
-    /// Slots hold what started there, then the parts of their readers, last reader first, as on the tape.
-    Result<void> runReverse()
-    {
-        m_slots.resize(m_graph.valueCount());
-        m_slots[m_needs.target().index()] = m_made.gradient.target.start;
-        for (std::size_t i = m_graph.nodeCount(); i-- > 0;) {
-            RETRO_CHECK(base::checkStop(m_stop));
-            if (m_needs.runs(NodeId(i))) {
-                RETRO_CHECK(reverseOne(NodeId(i)));
-            }
-            forgetAfter(NodeId(i));
-        }
-        return {};
-    }
-
-    Result<void> reverseOne(NodeId id)
-    {
-        const graph::Node& node = m_graph.node(id);
-        const std::size_t count = m_model.op(id).outputTypes().size();
-        std::vector<Tensor> upstream(count);
-        for (std::size_t k = 0; k < std::min(count, node.outputs.size()); ++k) {
-            upstream[k] = node.outputs[k].isValid() ? m_slots[node.outputs[k].index()] : Tensor();
-        }
-        if (std::ranges::none_of(upstream, [](const Tensor& one) { return one.isValid(); })) {
-            return {};
+        const graph::Node& node = m_model.graph().node(site.node);
+        forgetBehind(site.node);
+        if (!m_needs.runs(site.node)) {
+            return std::vector<Tensor>();
         }
         const Stopwatch fetching;
         const double flopsBefore = m_values.rebuildFlops();
-        const std::vector<Tensor> operands = read(id, node.inputs, false);
-        std::vector<Tensor> outputs = read(id, node.outputs, true);
-        outputs.resize(count);
-        OperatorCost& cost = m_made.costs[id.index()];
+        const std::vector<Tensor> operands = read(site.node, node.inputs, false);
+        std::vector<Tensor> outputs = read(site.node, node.outputs, true);
+        outputs.resize(site.upstream.size());
+        OperatorCost& cost = m_made.costs[site.node.index()];
         cost.rebuildSeconds = fetching.seconds();
         cost.rebuildFlops = m_values.rebuildFlops() - flopsBefore;
         const Stopwatch watch;
-        const std::vector<std::uint8_t> wanted = m_needs.wanted(id);
-        RETRO_TRY(std::vector<Tensor> parts, m_rule({id, operands, outputs, upstream, wanted}));
-        land(node, wanted, parts);
+        RETRO_TRY(std::vector<Tensor> parts, m_rule({site.node, operands, outputs, site.upstream, site.wanted}));
         cost.reverseSeconds = watch.seconds();
-        cost.reverseFlops = reverseFlops(m_model, id, wanted);
+        cost.reverseFlops = reverseFlops(m_model, site.node, m_needs.wanted(site.node));
         ++m_made.gradient.visited;
         if (m_observer != nullptr) {
             m_observer->onReverse(cost);
         }
-        return {};
+        return parts;
     }
 
+private:
     /// What the rule of a node reads of its operands or results; constants are always at hand.
     std::vector<Tensor> read(NodeId id, const std::vector<ValueId>& values, bool isOutput)
     {
@@ -198,79 +121,94 @@ private:
         return read;
     }
 
-    /// The part of a slot and those of later slots of the same operand, which are taken away.
-    static Tensor joined(const graph::Node& node, std::vector<Tensor>& parts, std::size_t slot)
+    /// No rule to come reads the results of nodes behind this one.
+    void forgetBehind(NodeId node)
     {
-        Tensor part = std::move(parts[slot]);
-        for (std::size_t other = slot + 1; other < parts.size(); ++other) {
-            if (node.inputs[other] == node.inputs[slot] && parts[other].isValid()) {
-                part = ops::algebra::add(part, parts[other]);
-                parts[other] = Tensor();
-            }
-        }
-        return part;
-    }
-
-    /// Parts for an operand that occurs twice are added first, in operand order.
-    void land(const graph::Node& node, const std::vector<std::uint8_t>& wanted, std::vector<Tensor>& parts)
-    {
-        for (std::size_t slot = 0; slot < parts.size(); ++slot) {
-            if (wanted[slot] == 0 || !parts[slot].isValid()) {
-                continue;
-            }
-            Tensor part = joined(node, parts, slot);
-            Tensor& sum = m_slots[node.inputs[slot].index()];
-            sum = sum.isValid() ? ops::algebra::add(sum, part) : std::move(part);
-        }
-    }
-
-    /// Nobody before this node reads its results' gradients, nor its results.
-    void forgetAfter(NodeId id)
-    {
-        const graph::Node& node = m_graph.node(id);
-        for (const ValueId output : node.outputs) {
-            if (output.isValid()) {
-                m_slots[output.index()] = {};
-                m_values.forget(output);
-            }
-        }
-    }
-
-    void takeGradients(std::span<const Tensor> inputs)
-    {
-        for (std::size_t i = 0; i < inputs.size(); ++i) {
-            Tensor gradient = m_slots[m_graph.inputs()[i].index()];
-            if (!gradient.isValid() && tensor::isFloating(inputs[i].dtype())) {
-                gradient = Tensor::zeros(inputs[i].dtype(), inputs[i].shape());
-            }
-            m_made.gradient.gradients.push_back(std::move(gradient));
-        }
-    }
-
-    void takePlan()
-    {
-        m_made.plan = m_values.takePlan();
-        for (const ForwardDecision& decision : m_made.plan.decisions) {
-            m_made.storedBytes += decision.bytes;
-            m_made.keptBytes += decision.kept;
-            if (m_observer != nullptr) {
-                m_observer->onForwarded(decision);
+        while (m_next > node.index() + 1) {
+            for (const ValueId output : m_model.graph().node(NodeId(--m_next)).outputs) {
+                if (output.isValid()) {
+                    m_values.forget(output);
+                }
             }
         }
     }
 
     const GradientNeeds& m_needs;
     const execute::BoundModel& m_model;
-    const graph::Graph& m_graph;
-    const GradientRequest& m_request;
-    const std::stop_token& m_stop;
+    ForwardedStore& m_values;
     GradientObserver* m_observer;
     ForwardedGradient& m_made;
-    ForwardedValues m_values;
     tape::ModelRule m_rule;
-    std::vector<Tensor> m_live;  ///< forward values that somebody still reads, by value
-    std::vector<Tensor> m_slots; ///< gradients, by value
+    std::size_t m_next; ///< results of nodes from here on are forgotten
 };
+
+Result<void> forwardPass(const std::shared_ptr<ForwardedStore>& values, const GradientNeeds& needs,
+                         std::span<const Tensor> inputs, const std::stop_token& stop, GradientObserver* observer,
+                         const GradientRequest& request, ForwardedGradient& made)
+{
+    const std::shared_ptr<const execute::BoundModel>& model = needs.sharedModel();
+    made.costs.resize(model->graph().nodeCount());
+    for (std::size_t i = 0; i < made.costs.size(); ++i) {
+        made.costs[i].node = NodeId(i);
+        made.costs[i].flops = model->op(NodeId(i)).flops();
+    }
+    const Stopwatch watch;
+    const auto store = std::make_shared<BookedStore>(*values, observer, made.costs);
+    RETRO_TRY(const execute::ForwardResult forward, forwardInForms(store, model, inputs, stop, {}));
+    store->finishBefore(made.costs.size());
+    made.gradient.secondsForward = watch.seconds();
+    made.gradient.outputs = forward.outputs;
+    RETRO_TRY(made.gradient.target,
+              resolveTarget(request.target, {StartKind::One, {}}, needs.target(), forward.value(needs.target())));
+    return {};
+}
+
+/// The loop of the tape over cells without values.
+Result<void> reversePass(ForwardedStore& values, const GradientNeeds& needs, const std::stop_token& stop,
+                         GradientObserver* observer, ForwardedGradient& made)
+{
+    using tape::Bundle;
+    const Stopwatch watch;
+    BookedRules rules(needs, values, observer, made);
+    const tape::ModelTape outline = tape::outlineModel(needs.sharedModel(), std::ref(rules), stop);
+    tape::Slots<Bundle> seed(outline.tape.size());
+    seed[outline.idOf[needs.target().index()]] = Bundle(made.gradient.target.start);
+    tape::Kept kept(outline.tape.size(), 0);
+    const std::span<const ValueId> inputs = needs.model().graph().inputs();
+    std::fill_n(kept.begin(), inputs.size(), std::uint8_t{1});
+    auto arrived = tape::skippingLoop<Bundle>(outline.tape, std::move(seed), nullptr, kept);
+    RETRO_CHECK(base::checkStop(stop));
+    if (!arrived.ok()) {
+        return arrived.error().asError();
+    }
+    made.gradient.secondsReverse = watch.seconds();
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        const ops::TensorType& type = needs.model().typeOf(inputs[i]);
+        Tensor gradient = (*arrived)[i] ? (*arrived)[i]->only() : Tensor();
+        if (!gradient.isValid() && tensor::isFloating(type.dtype)) {
+            gradient = Tensor::zeros(type.dtype, type.shape);
+        }
+        made.gradient.gradients.push_back(std::move(gradient));
+    }
+    return {};
+}
+
+void takePlan(const ForwardedStore& values, GradientObserver* observer, ForwardedGradient& made)
+{
+    for (const auto& [node, times] : values.rebuilds()) {
+        made.costs[node.index()].rebuilds = times;
+        made.rebuilds += times;
+    }
+    ForwardingDone done = forwardingDone(values);
+    made.plan = std::move(done.plan);
+    made.storedBytes = done.storedBytes;
+    made.keptBytes = done.keptBytes;
+    for (const ForwardDecision& decision : made.plan.decisions) {
+        if (observer != nullptr) {
+            observer->onForwarded(decision);
+        }
+    }
+}
 
 } // namespace
 
@@ -293,18 +231,19 @@ Result<ForwardedGradient> forwardedGradient(std::shared_ptr<const execute::Bound
     made.gradient.model = std::move(model);
     const execute::BoundModel& bound = *made.gradient.model;
     RETRO_TRY(const ValueId target, targetValue(request.target, bound));
-    const GradientNeeds needs(made.gradient.model, target);
-    if (!needs.isTracked(target)) {
+    const auto needs = std::make_shared<const GradientNeeds>(made.gradient.model, target);
+    if (!needs->isTracked(target)) {
         return base::usageError("the target does not depend on a floating input by operators that pass a gradient; "
                                 "choose another target, or ask for --parameters",
                                 bound.graph().value(target).name);
     }
-    RETRO_TRY(made.plan, chooseForwarding(needs, wish));
+    RETRO_TRY(const ForwardingPlan plan, chooseForwarding(*needs, wish));
     const std::vector<Tensor> inputs = inPrecision(bound.graph(), request.inputs, request.precision);
-    RETRO_CHECK(execute::checkInputs(bound, inputs));
     base::MemoryAccount::tensors().resetPeak();
-    Pass pass(needs, request, stop, observer, made);
-    RETRO_CHECK(pass.run(inputs));
+    const auto values = std::make_shared<ForwardedStore>(needs, plan, std::span(&target, 1));
+    RETRO_CHECK(forwardPass(values, *needs, inputs, stop, observer, request, made));
+    RETRO_CHECK(reversePass(*values, *needs, stop, observer, made));
+    takePlan(*values, observer, made);
     made.gradient.cells = bound.graph().nodeCount();
     made.gradient.peakBytes = base::MemoryAccount::tensors().peak();
     return made;

@@ -20,14 +20,14 @@ Result<std::shared_ptr<ForwardedStore>> forwardedStore(const LoadedModel& model,
     return std::make_shared<ForwardedStore>(needs, plan, alsoKept);
 }
 
-Result<execute::ForwardResult> forwardInForms(const std::shared_ptr<ForwardedStore>& store,
+Result<execute::ForwardResult> forwardInForms(std::shared_ptr<execute::ValueStore> store,
+                                              const std::shared_ptr<const execute::BoundModel>& model,
                                               std::span<const tensor::Tensor> inputs, const std::stop_token& stop,
                                               const execute::Progress& progress)
 {
-    const std::shared_ptr<const execute::BoundModel>& model = store->needs().sharedModel();
     // Every node may read everything, so that nothing is searched for by promises; what is read is what rules ask for.
     auto everything = std::make_shared<const execute::SavePlan>(*model, execute::SavePolicy::All);
-    return execute::forwardInto(store, model, inputs, std::move(everything), stop, progress);
+    return execute::forwardInto(std::move(store), model, inputs, std::move(everything), stop, progress);
 }
 
 std::size_t ForwardingDone::rebuilds() const

@@ -25,11 +25,10 @@ forwardedStore(const LoadedModel& model, const Prepared& prepared, const lrp::Tr
                const ForwardingWish& wish, const std::vector<base::ValueId>& targets,
                std::span<const base::ValueId> alsoKept);
 
-/// The forward pass into such a store. Errors: as execute::forward().
-[[nodiscard]] base::Result<execute::ForwardResult> forwardInForms(const std::shared_ptr<ForwardedStore>& store,
-                                                                  std::span<const tensor::Tensor> inputs,
-                                                                  const std::stop_token& stop,
-                                                                  const execute::Progress& progress);
+/// The forward pass into such a store, or one that hands all on to it. Errors: as execute::forward().
+[[nodiscard]] base::Result<execute::ForwardResult>
+forwardInForms(std::shared_ptr<execute::ValueStore> store, const std::shared_ptr<const execute::BoundModel>& model,
+               std::span<const tensor::Tensor> inputs, const std::stop_token& stop, const execute::Progress& progress);
 
 /// What became of the values, after the pass.
 [[nodiscard]] ForwardingDone forwardingDone(const ForwardedStore& store);

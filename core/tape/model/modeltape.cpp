@@ -127,18 +127,10 @@ public:
 
     Result<ModelTape> compile(std::span<const Tensor> inputs)
     {
-        std::vector<Bundle> leaves;
-        for (std::size_t i = 0; i < inputs.size(); ++i) {
-            addLeaf(graph().inputs()[i]);
-            leaves.emplace_back(inputs[i]);
-        }
-        for (const ValueId constant : readConstants()) {
-            addLeaf(constant);
-            leaves.emplace_back(m_made.model->storedConstant(constant));
-        }
-        m_nodes.reserve(graph().nodeCount());
-        for (std::size_t i = 0; i < graph().nodeCount(); ++i) {
-            addNode(NodeId(i));
+        addCells();
+        std::vector<Bundle> leaves(inputs.begin(), inputs.end());
+        for (std::size_t id = inputs.size(); id < m_leafCount; ++id) {
+            leaves.emplace_back(m_made.model->storedConstant(m_made.valueOf[id]));
         }
         auto tape = tape::compile(std::move(m_nodes), std::move(leaves));
         RETRO_CHECK(base::checkStop(m_stop));
@@ -146,6 +138,56 @@ public:
             return tape.error().asError();
         }
         m_made.tape = std::move(tape).value();
+        return finished();
+    }
+
+    ModelTape outline()
+    {
+        addCells();
+        std::vector<Cell<Bundle>> cells;
+        for (std::size_t id = 0; id < m_made.valueOf.size(); ++id) {
+            const ValueId value = m_made.valueOf[id];
+            std::vector<ops::TensorType> types;
+            if (value.isValid()) {
+                types.push_back(m_made.model->typeOf(value));
+            } else {
+                const auto all = m_made.model->op(m_made.nodeOf[id]).outputTypes();
+                types.assign(all.begin(), all.end());
+            }
+            Bundle shapes;
+            std::ranges::transform(types, std::back_inserter(shapes.tensors), shapeAlone);
+            Node<Bundle> node = id < m_leafCount ? Node<Bundle>() : std::move(m_nodes[id - m_leafCount]);
+            cells.push_back({std::move(node), std::move(shapes)});
+        }
+        m_made.tape = Tape<Bundle>(std::move(cells), m_leafCount, {});
+        return finished();
+    }
+
+private:
+    /// One element, seen everywhere.
+    static Tensor shapeAlone(const ops::TensorType& type)
+    {
+        return {type.dtype, type.shape, tensor::Shape(type.shape.size(), 0), 0,
+                Tensor::zeros(type.dtype, {1}).storage()};
+    }
+
+    void addCells()
+    {
+        for (const ValueId input : graph().inputs()) {
+            addLeaf(input);
+        }
+        for (const ValueId constant : readConstants()) {
+            addLeaf(constant);
+        }
+        m_leafCount = m_made.valueOf.size();
+        m_nodes.reserve(graph().nodeCount());
+        for (std::size_t i = 0; i < graph().nodeCount(); ++i) {
+            addNode(NodeId(i));
+        }
+    }
+
+    ModelTape finished()
+    {
         for (Id id = 0; id < m_made.tape.leafCount(); ++id) {
             m_made.tape.setName(id, m_made.nameOf(id));
         }
@@ -153,7 +195,6 @@ public:
         return std::move(m_made);
     }
 
-private:
     [[nodiscard]] const graph::Graph& graph() const { return m_made.model->graph(); }
 
     [[nodiscard]] std::vector<ValueId> readConstants() const
@@ -226,6 +267,7 @@ private:
 
     ModelTape m_made;
     NodeList<Bundle> m_nodes;
+    std::size_t m_leafCount = 0;
     std::shared_ptr<const Shared> m_shared;
     std::stop_token m_stop;
 };
@@ -250,6 +292,11 @@ Result<ModelTape> compileModel(std::shared_ptr<const BoundModel> model, std::spa
                                const std::stop_token& stop)
 {
     return Compiler(std::move(model), std::move(rule), stop).compile(inputs);
+}
+
+ModelTape outlineModel(std::shared_ptr<const BoundModel> model, ModelRule rule, const std::stop_token& stop)
+{
+    return Compiler(std::move(model), std::move(rule), stop).outline();
 }
 
 } // namespace retro::tape

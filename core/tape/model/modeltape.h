@@ -57,4 +57,9 @@ struct ModelTape
                                                    std::span<const tensor::Tensor> inputs, ModelRule rule,
                                                    const std::stop_token& stop = {});
 
+/// A tape of the model without its values, for rules that fetch themselves what they read: cells have the types and
+/// shapes of their values, and elements that mean nothing. Runs nothing.
+[[nodiscard]] ModelTape outlineModel(std::shared_ptr<const BoundModel> model, ModelRule rule,
+                                     const std::stop_token& stop = {});
+
 } // namespace retro::tape

@@ -25,8 +25,8 @@ struct RecordedCourse
     std::vector<base::ValueId> values;      ///< forward values that handles are: a forward pass must keep them
 };
 
-/// The course of a recorded pass; null when it cannot be told again: tensors were dropped to save memory, or there are
-/// more than a million events.
+/// The course of a recorded pass; null when no run can be made from it: tensors were dropped to save memory, or there
+/// are more than a million events.
 [[nodiscard]] std::shared_ptr<const RecordedCourse> recordedCourse(const trace::Run& run,
                                                                    std::vector<lrp::HandleOrigin> origins);
 
@@ -41,6 +41,6 @@ struct ProgramTensors
 
 /// The run that a traversal of this input would have recorded: events, visits, handles, tensors, ledger. None when a
 /// tensor is missing.
-[[nodiscard]] std::optional<trace::Run> retell(const RecordedCourse& course, const ProgramTensors& tensors);
+[[nodiscard]] std::optional<trace::Run> runOf(const RecordedCourse& course, const ProgramTensors& tensors);
 
 } // namespace retro::engine

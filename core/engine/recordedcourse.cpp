@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/retold.h"
+#include "core/engine/recordedcourse.h"
 
 #include "core/trace/recorder.h"
 
@@ -41,7 +41,7 @@ Tensor tensorOf(const HandleOrigin& origin, const ProgramTensors& tensors)
 }
 
 /// The rows of the rules in the order and with the visits of the traversal; those of inputs stay behind them.
-bool retellLedger(const RecordedCourse& course, std::span<const event::LedgerEntry> ledger, event::Sink& sink)
+bool sendLedger(const RecordedCourse& course, std::span<const event::LedgerEntry> ledger, event::Sink& sink)
 {
     std::unordered_map<std::uint32_t, const event::LedgerEntry*> rowOf; // by node: the first is that of its rule
     for (const event::LedgerEntry& row : ledger) {
@@ -92,7 +92,7 @@ std::shared_ptr<const RecordedCourse> recordedCourse(const trace::Run& run, std:
     return course;
 }
 
-std::optional<trace::Run> retell(const RecordedCourse& course, const ProgramTensors& tensors)
+std::optional<trace::Run> runOf(const RecordedCourse& course, const ProgramTensors& tensors)
 {
     trace::Recorder recorder;
     for (std::uint32_t handle = 0; handle < course.origins.size(); ++handle) {
@@ -102,7 +102,7 @@ std::optional<trace::Run> retell(const RecordedCourse& course, const ProgramTens
         }
         recorder.onTensor(base::HandleId(handle), tensor);
     }
-    if (!retellLedger(course, tensors.ledger, recorder)) {
+    if (!sendLedger(course, tensors.ledger, recorder)) {
         return std::nullopt;
     }
     trace::Run run = std::move(recorder).take();

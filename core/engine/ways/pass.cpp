@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/ways/pass.h"
+
+#include "core/base/leftovers.h"
+#include "core/base/memoryaccount.h"
+#include "core/engine/binding.h"
+#include "core/engine/inputrelevance.h"
+#include "core/engine/precision.h"
+#include "core/engine/prepare.h"
+#include "core/engine/requestcheck.h"
+#include "core/engine/runfacts.h"
+#include "core/lrp/gradientorder.h"
+#include "core/ops/algebra.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace retro::engine
+{
+
+using base::Result;
+
+Pass::~Pass()
+{
+    if (stop.stop_requested()) {
+        base::Leftovers::leave(std::move(result));
+        base::Leftovers::add(std::move(prepared));
+        base::Leftovers::leave(std::move(forward));
+        base::Leftovers::add(std::move(recorded));
+    }
+}
+
+void Pass::report(const char* stage, std::size_t done, std::size_t total) const
+{
+    if (progress) {
+        progress(stage, done, total);
+    }
+}
+
+execute::Progress Pass::progressOf(const char* stage) const
+{
+    return [this, stage](std::size_t done, std::size_t total) { report(stage, done, total); };
+}
+
+Result<void> Pass::bind()
+{
+    const Stopwatch watch;
+    report("bind", 0, 1);
+    RETRO_TRY(prepared, prepare(model, request, cache, stop));
+    RETRO_CHECK(takeRules(*prepared, result));
+    result.secondsBind = watch.seconds();
+    sinceBound.emplace();
+    for (const TargetRequest& target : targetsOf(request)) {
+        std::string note;
+        RETRO_TRY(const base::ValueId value, targetValue(target, *result.model, &note));
+        if (!note.empty()) {
+            result.warnings.push_back(std::move(note));
+        }
+        values.push_back(value);
+        if (std::ranges::find(targets, value) == targets.end()) {
+            targets.push_back(value);
+        }
+    }
+    starts.resize(targets.size());
+    inputs = inPrecision(result.model->graph(), request.inputs, request.precision);
+    return {};
+}
+
+Result<lrp::TraversalGraph> Pass::graph()
+{
+    RETRO_TRY(lrp::TraversalGraph made,
+              lrp::TraversalGraph::build(*result.model, targets, lrp::edgeOrder(*prepared->rules)));
+    result.nodes = made.postOrder().size();
+    RETRO_TRY(checkpoints, checkpointValues(request.checkpoints, *result.model, made));
+    if (request.stopAtCheckpoints && checkpoints.empty()) {
+        return base::usageError("there is no checkpoint to stop at; name one with --checkpoint VALUE",
+                                "--stop-at-checkpoints");
+    }
+    return made;
+}
+
+// Each value is a root once: what several targets start there is added.
+void Pass::addStart(const ResolvedTarget& target)
+{
+    result.relevanceStart += ops::algebra::sum(target.start);
+    const auto at = std::ranges::find(targets, target.value) - targets.begin();
+    tensor::Tensor& start = starts[static_cast<std::size_t>(at)];
+    start = start.isValid() ? ops::algebra::add(start, target.start) : target.start;
+}
+
+Result<void> Pass::start()
+{
+    const graph::Graph& graph = result.model->graph();
+    if (std::string warning = overflowWarning(graph, forward->overflow); !warning.empty()) {
+        result.warnings.push_back(std::move(warning));
+    }
+    result.outputs = forward->outputs;
+    result.secondsForward = sinceBound->seconds();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        const tensor::Tensor known = forward->value(values[i]);
+        RETRO_TRY(ResolvedTarget target,
+                  resolveTargetOf(again(), targetsOf(request)[i], request.start, values[i], known));
+        addStart(target);
+        std::ranges::move(targetHints(*result.model, target), std::back_inserter(result.warnings));
+        (i == 0 ? result.target : result.alsoTargets.emplace_back()) = std::move(target);
+    }
+    // Of a gradient that is multiplied by its value to be a relevance, the start is what makes it the start relevance.
+    for (std::size_t i = 0; result.composite.dividesStart && i < targets.size(); ++i) {
+        RETRO_TRY(starts[i], dividedStart(starts[i], forward->value(targets[i]), graph.value(targets[i]).name));
+    }
+    return {};
+}
+
+Result<void> Pass::takeParameters(const execute::SavedValues* saved)
+{
+    if (!request.parameters) {
+        return {};
+    }
+    RETRO_TRY(result.parameters,
+              parameterRelevance({result.model, *prepared->rules, targets, result.relevance, inputs, saved,
+                                  result.composite.timesInput, request.goesOnWhenNotFinite, stop}));
+    return {};
+}
+
+void Pass::finishRun(std::string_view save)
+{
+    if (!recorded) {
+        return;
+    }
+    recorded->rules = result.rules;
+    fillValues(*recorded, {*result.model, request.keepValues ? &forward->saved : nullptr, inputs, result.outputs});
+    fillFacts(recorded->facts, {model, request, result, std::string(save)});
+    result.run = std::move(recorded);
+}
+
+Result<void> Pass::finish(std::string_view save, const execute::SavedValues* saved)
+{
+    RETRO_CHECK(takeParameters(saved));
+    result.checkpoints = takenCheckpoints(checkpoints, snapshots, result.relevance, result.model->graph());
+    if (result.composite.timesInput) {
+        multiplyByInputs(request, result);
+        if (!request.goesOnWhenNotFinite) {
+            RETRO_CHECK(checkProducts(again(), result.relevance));
+        }
+    }
+    dropUnwanted(request, result);
+    result.relevanceInputs = relevanceOfInputs(result);
+    result.secondsRelevance = sinceBound->seconds() - result.secondsForward - result.secondsProgram;
+    result.peakBytes = base::MemoryAccount::tensors().peak();
+    finishRun(save);
+    return {};
+}
+
+} // namespace retro::engine

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/ways/program.h"
+
+#include "core/engine/inputrelevance.h"
+
+#include <algorithm>
+
+namespace retro::engine
+{
+
+using base::Result;
+
+Result<KnownCourse> knownCourse(Pass& pass, bool isForInputs)
+{
+    const ExplainRequest& request = pass.request;
+    if (!request.checkpoints.empty() || request.stopAtCheckpoints || pass.prepared->hasCheckpoints) {
+        RETRO_CHECK(pass.graph()); // the key names the checkpoints
+    }
+    KnownCourse known;
+    known.key =
+        keyOf({pass.prepared, request.save, pass.targets, pass.checkpoints, request.stopAtCheckpoints}, *pass.cache);
+    known.course = pass.cache->course(known.key);
+    if (isForInputs && !known.course) {
+        RETRO_TRY(const lrp::TraversalGraph graph, pass.graph());
+        RETRO_TRY(known.course, courseAhead(*pass.prepared, request.save, graph, pass.targets, known.key, pass.stop));
+        pass.cache->keep(known.key, known.course);
+    } else if (known.course && !known.course->isChecked && !isForInputs) {
+        known.course = nullptr;
+    }
+    const bool hasProgram = known.course && known.course->program;
+    if (hasProgram && (!request.record || known.course->recorded)) {
+        known.runner = pass.cache->runner(pass.prepared, *known.course, request.save);
+    }
+    return known;
+}
+
+void takeProgram(const Course& course, Pass& pass)
+{
+    pass.result.program = course.program;
+    pass.result.programReused = true;
+    pass.result.counts = course.counts;
+    pass.result.nodes = course.program->nodes;
+    pass.result.stoppedEarly = course.stoppedEarly;
+    pass.snapshots = course.snapshots;
+}
+
+ForwardNeed ProgramWay::needs(const Pass& pass) const
+{
+    ForwardNeed need = PromiseWay::needs(pass);
+    const auto keep = [&need](const std::vector<base::ValueId>& values) {
+        need.alsoKept.insert(need.alsoKept.end(), values.begin(), values.end());
+    };
+    if (m_known.runner) {
+        keep(m_known.runner->alsoKept());
+    }
+    if (m_known.runner && pass.request.record) {
+        keep(m_known.course->recorded->values);
+    }
+    return need;
+}
+
+Result<void> ProgramWay::run(Pass& pass)
+{
+    if (m_known.runner) {
+        RETRO_TRY(const bool isAll, runProgram(pass));
+        if (isAll) {
+            return {};
+        }
+        pass.snapshots.clear();
+        pass.result.ledger.clear(); // the run cannot be made from it: a first pass
+        pass.result.program.reset();
+        pass.result.programReused = false;
+    }
+    RETRO_TRY(const lrp::TraversalGraph graph, pass.graph());
+    if (!m_known.course) {
+        RETRO_CHECK(firstPass(pass, graph));
+    } else {
+        RETRO_CHECK(carry(pass, graph));
+        keepRecording(pass);
+    }
+    if (pass.request.engine == EngineKind::Compiled && !m_known.course->program) {
+        return base::Error{base::ErrorCode::Bug,
+                           m_known.course->fault + "; use --engine promise, and please report this with the model",
+                           "compiled program"};
+    }
+    return {};
+}
+
+Result<bool> ProgramWay::runProgram(Pass& pass)
+{
+    const bool isRecorded = pass.request.record;
+    lrp::MadeTensors made;
+    RETRO_TRY(const lrp::RelevanceTable table,
+              m_known.runner->run(pass.forward->saved, pass.starts, pass.stop, &pass.result.ledger,
+                                  pass.progressOf("relevance"), isRecorded ? &made : nullptr));
+    takeTable(table, pass.result);
+    takeProgram(*m_known.course, pass);
+    if (!isRecorded) {
+        return true;
+    }
+    std::optional<trace::Run> run =
+        runOf(*m_known.course->recorded, {made, pass.starts, pass.forward->saved, pass.result.ledger});
+    if (run) {
+        pass.recorded = std::make_shared<trace::Run>(std::move(*run));
+        pass.result.ledger = pass.recorded->ledger;
+    }
+    return run.has_value();
+}
+
+/// Its relevance is the result; its program is checked against it bit for bit.
+Result<void> ProgramWay::firstPass(Pass& pass, const lrp::TraversalGraph& graph)
+{
+    const Stopwatch watch;
+    CourseSink sink(pass.result.model->graph());
+    if (pass.request.record) {
+        RETRO_CHECK(carry(pass, graph));
+        std::ranges::for_each(pass.recorded->events, [&sink](const event::Event& event) { sink.onEvent(event); });
+    } else {
+        RETRO_CHECK(carryTo(pass, graph, sink));
+        pass.result.ledger = std::move(sink.rows);
+        pass.snapshots = std::move(sink.snapshots);
+    }
+    const double secondsPass = watch.seconds();
+    auto course = std::make_shared<Course>();
+    course->counts = pass.result.counts;
+    course->stoppedEarly = pass.result.stoppedEarly;
+    course->snapshots = pass.snapshots;
+    RETRO_TRY(const double secondsRun, makeProgram({sink, *pass.prepared, pass.request.save, pass.forward->saved,
+                                                    pass.targets, pass.starts, pass.result.relevance, m_known.key},
+                                                   *course, pass.stop));
+    pass.cache->keep(m_known.key, course);
+    pass.result.program = course->program;
+    m_known.course = std::move(course);
+    keepRecording(pass);
+    // The relevance is that of the pass and of the program alike; the time stated is that of the engine asked for.
+    pass.result.secondsProgram =
+        watch.seconds() - (pass.request.engine == EngineKind::Compiled ? secondsRun : secondsPass);
+    return {};
+}
+
+/// The events of this pass are those of every input that takes the same course.
+void ProgramWay::keepRecording(const Pass& pass)
+{
+    if (pass.recorded && m_known.course->program && !m_known.course->recorded) {
+        auto course = std::make_shared<Course>(*m_known.course);
+        course->recorded = recordedCourse(*pass.recorded, std::move(m_origins));
+        pass.cache->keep(m_known.key, std::move(course));
+    }
+}
+
+} // namespace retro::engine

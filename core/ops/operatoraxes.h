@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+/// What operators do to the axes of their first operand, by name. Where nothing is said of an operator, its axes are
+/// taken to lose their meaning behind it.
+namespace retro::ops
+{
+
+/// What an operator makes of axes.
+struct OperatorAxes
+{
+    enum class Channels {
+        None,  ///< it gives no axis a meaning
+        First, ///< channels are axis 1
+        Last   ///< channels are the last axis
+    };
+    Channels channels = Channels::None;
+    bool keepsAll = false;         ///< its result has the axes of its operand
+    bool keepsAllButLast = false;  ///< of its result the last axis alone is another: a dense layer, a normalisation
+    bool hasTimeAndSample = false; ///< recurrent: time and samples are its first two axes, as its `layout` says
+};
+
+/// Of an operator of that name.
+[[nodiscard]] OperatorAxes operatorAxes(std::string_view op);
+
+} // namespace retro::ops
