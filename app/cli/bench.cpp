@@ -2,6 +2,7 @@
 #include "app/cli/benchmarks.h"
 #include "app/cli/context.h"
 #include "app/cli/lutbenchmarks.h"
+#include "app/cli/modelbench.h"
 #include "app/cli/planbench.h"
 #include "app/cli/planrunbench.h"
 #include "app/cli/windowbench.h"
@@ -30,6 +31,7 @@ constexpr std::uint64_t kMaxFigures = 16ULL << 20;
 struct BenchOptions
 {
     BenchmarkRequest request;
+    ModelOptions model; ///< its file is empty where no file is timed
     std::string save;
     std::string compare;
     double factor = 1.25;
@@ -178,7 +180,12 @@ void sayFigures(const Context& context, const std::vector<BenchmarkFigure>& figu
 
 Result<void> runSuite(Context& context, const BenchOptions& options)
 {
-    RETRO_TRY(const std::vector<BenchmarkFigure> figures, runChosen(options.request, context));
+    std::vector<BenchmarkFigure> figures;
+    if (options.model.model.empty()) {
+        RETRO_TRY(figures, runChosen(options.request, context));
+    } else {
+        RETRO_TRY(figures, runModelBenchmarks({options.model, options.request.names, options.request.runs}, context));
+    }
     const ordered_json json = toJson(figures, context.threads);
     if (context.json) {
         context.answer(json);
@@ -203,6 +210,12 @@ void addBench(CLI::App& program, Context& context)
     CLI::App* verb = addVerb(program, context, "bench", "The benchmark suite",
                              [&context, options] { return runSuite(context, *options); });
     verb->add_option("NAME", options->request.names, "Benchmarks to run, by name or the start of one (default: all)");
+    verb->add_option("--model", options->model.model,
+                     "Time this model file in place of the suite: NAME is forward (default) or relevance/COMPOSITE");
+    verb->add_option("--input", options->model.inputs, "Of the model file, as for run (default: random:1 for each)")
+        ->allow_extra_args(false);
+    verb->add_option("--shape", options->model.shapes, "Of the model file's inputs, as for run")
+        ->allow_extra_args(false);
     verb->add_option("--sample", options->request.sample, "Folder of the sample (default: samples/clever-hans)");
     verb->add_option("--runs", options->request.runs, "Repetitions of each")->check(CLI::Range(1, 1000));
     verb->add_option("--save", options->save, "Write the figures to this file");
