@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/bench/benchmarks.h"
 #include "app/bench/lutbenchmarks.h"
+#include "app/bench/modelbench.h"
 #include "app/bench/planbench.h"
 #include "app/bench/planrunbench.h"
 #include "app/bench/windowbench.h"
@@ -37,6 +38,7 @@ constexpr std::uint64_t kMaxFigures = 16ULL << 20;
 struct BenchOptions
 {
     BenchmarkRequest request;
+    ModelOptions model; ///< its file is empty where no file is timed
     std::string save;
     std::string compare;
     double factor = 1.25;
@@ -185,7 +187,12 @@ void sayFigures(const Context& context, const std::vector<BenchmarkFigure>& figu
 
 Result<void> runSuite(Context& context, const BenchOptions& options)
 {
-    RETRO_TRY(const std::vector<BenchmarkFigure> figures, runChosen(options.request, context));
+    std::vector<BenchmarkFigure> figures;
+    if (options.model.model.empty()) {
+        RETRO_TRY(figures, runChosen(options.request, context));
+    } else {
+        RETRO_TRY(figures, runModelBenchmarks({options.model, options.request.names, options.request.runs}, context));
+    }
     const ordered_json json = toJson(figures, context.threads);
     if (context.json) {
         context.answer(json);
@@ -206,6 +213,14 @@ void addOptions(CLI::App& program, Context& context, BenchOptions& options)
 {
     addCommonOptions(program, context, [&context, &options] { return runSuite(context, options); });
     program.add_option("NAME", options.request.names, "Benchmarks to run, by name or the start of one (default: all)");
+    program.add_option("--model", options.model.model,
+                       "Time this model file in place of the suite: NAME is forward (default) or relevance/COMPOSITE");
+    program
+        .add_option("--input", options.model.question.inputs,
+                    "Of the model file, as for run (default: random:1 for each)")
+        ->allow_extra_args(false);
+    program.add_option("--shape", options.model.question.shapes, "Of the model file's inputs, as for run")
+        ->allow_extra_args(false);
     program.add_option("--sample", options.request.sample, "Folder of the sample (default: samples/clever-hans)");
     program.add_option("--runs", options.request.runs, "Repetitions of each")->check(CLI::Range(1, 1000));
     program.add_option("--save", options.save, "Write the figures to this file");

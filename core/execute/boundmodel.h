@@ -4,9 +4,11 @@
 #include "core/base/result.h"
 #include "core/graph/graph.h"
 #include "core/ops/boundoperator.h"
+#include "core/tensor/storagepool.h"
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <stop_token>
 #include <vector>
@@ -35,6 +37,13 @@ enum class Precision : std::uint8_t {
 /// Inputs (per graph input, in order) as a run has them: floating ones in the precision's type, rounded to the type
 /// that the graph declares.
 [[nodiscard]] std::vector<Tensor> inRun(const graph::Graph& graph, std::span<const Tensor> inputs, Precision precision);
+
+/// Memory that a forward pass leaves to the next one.
+struct IdleMemory
+{
+    std::mutex mutex; ///< held by the pass that uses it
+    tensor::StoragePool pool;
+};
 
 /// A graph whose shapes are known: one BoundOperator per node, a type per value, constants in the run's precision
 /// (float16 and bfloat16 weights stay as they are stored and are widened for each reader). Built once per (graph, input
@@ -77,6 +86,8 @@ public:
     /// True when the value carries relevance: a floating graph input or the tokens of an embedding, or a floating
     /// result of an operator that passes relevance and has an operand that carries it.
     [[nodiscard]] bool isTracked(ValueId value) const { return m_tracked[value.index()]; }
+    /// For forward passes alone, which keep nothing: memory costs more to get than most operators take.
+    [[nodiscard]] IdleMemory& idleMemory() const { return *m_idleMemory; }
     /// Data of the graph inputs that shapes depend on, per input; invalid for the others. A run must have the same.
     [[nodiscard]] std::span<const Tensor> boundInputs() const { return m_boundInputs; }
 
@@ -96,6 +107,7 @@ private:
     std::vector<Tensor> m_constants;
     std::vector<bool> m_tracked;
     std::vector<Tensor> m_boundInputs;
+    std::unique_ptr<IdleMemory> m_idleMemory = std::make_unique<IdleMemory>();
 };
 
 } // namespace retro::execute

@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <mutex>
+#include <optional>
 
 namespace retro::execute
 {
@@ -72,6 +74,14 @@ public:
         return isLast ? std::move(m_values[value.index()]) : get(value);
     }
 
+    /// The only node that reads this value, where nobody else wants it; else nothing.
+    [[nodiscard]] std::optional<NodeId> onlyReader(ValueId value) const
+    {
+        const bool isWantedOnce = value.isValid() && m_readers[value.index()] == 1 && !m_keeps[value.index()];
+        const auto uses = isWantedOnce ? m_model.graph().uses(value) : std::span<const graph::Use>();
+        return uses.size() == 1 ? std::optional(uses.front().node) : std::nullopt;
+    }
+
     void finishReading(ValueId value)
     {
         if (--m_readers[value.index()] == 0) {
@@ -87,19 +97,66 @@ private:
     std::vector<std::size_t> m_readers; // per value: reads that are still to come
 };
 
-/// Runs a node; `overflow` is written to by the first one whose result its type could not hold.
-base::Result<void> runOne(const BoundModel& model, const Overwriting& overwriting, NodeId id, LiveValues& values,
-                          std::optional<OverflowedValue>& overflow)
+void finishOperands(const graph::Node& node, LiveValues& values)
 {
+    for (const ValueId input : node.inputs) {
+        if (input.isValid()) {
+            values.finishReading(input);
+        }
+    }
+}
+
+/// Runs a node together with the only reader of its result, a function of its elements: what is in a cache need not be
+/// fetched again. Gives the reader; nothing where the two do not go together, and then nothing was done.
+std::optional<NodeId> runWithReader(const BoundModel& model, NodeId id, std::vector<Tensor>& operands,
+                                    LiveValues& values)
+{
+    const graph::Node& node = model.graph().node(id);
+    if (node.outputs.size() != 1) {
+        return std::nullopt;
+    }
+    const std::optional<NodeId> next = values.onlyReader(node.outputs[0]);
+    if (!next) {
+        return std::nullopt;
+    }
+    const graph::Node& reader = model.graph().node(*next);
+    if (reader.outputs.size() != 1 || reader.inputs.front() != node.outputs[0]) {
+        return std::nullopt;
+    }
+    const Tensor result = model.op(id).runThrough(operands, model.op(*next));
+    if (!result.isValid()) {
+        return std::nullopt;
+    }
+    operands.clear();
+    if (reader.outputs[0].isValid()) {
+        values.put(reader.outputs[0], result);
+    }
+    finishOperands(node, values);
+    finishOperands(reader, values);
+    return next;
+}
+
+/// Runs a node; `overflow` is written to by the first one whose result its type could not hold. What ran together with
+/// an earlier node is marked in `isDone`.
+base::Result<void> runOne(const BoundModel& model, const Overwriting& overwriting, NodeId id, LiveValues& values,
+                          std::optional<OverflowedValue>& overflow, std::vector<bool>& isDone)
+{
+    if (isDone[id.index()]) {
+        return {};
+    }
     const graph::Node& node = model.graph().node(id);
     RETRO_TRY(std::vector<Tensor> operands,
               operandsOf(model, id, [&values](ValueId value) { return values.take(value); }));
+    if (const std::optional<NodeId> reader = runWithReader(model, id, operands, values)) {
+        isDone[reader->index()] = true;
+        return {};
+    }
     std::vector<Tensor> results;
     if (std::optional<Tensor> written = overwriting.run(id, operands)) {
         results.push_back(std::move(*written));
     } else {
         ops::Overflow beyond;
-        results = model.op(id).run(operands, &beyond);
+        results = model.op(id).runOver(operands, &beyond);
         overflow = overflow ? overflow : overflowOf(model, id, beyond);
     }
     operands.clear();
@@ -108,13 +165,25 @@ base::Result<void> runOne(const BoundModel& model, const Overwriting& overwritin
             values.put(node.outputs[k], results[k]);
         }
     }
-    for (const ValueId input : node.inputs) {
-        if (input.isValid()) {
-            values.finishReading(input);
-        }
-    }
+    finishOperands(node, values);
     return {};
 }
+
+/// Has the model's idle memory for the calling thread, unless that has a pool, or another pass has it.
+class IdleMemoryUse
+{
+public:
+    explicit IdleMemoryUse(IdleMemory& memory) : m_lock(memory.mutex, std::try_to_lock)
+    {
+        if (m_lock.owns_lock() && tensor::StoragePool::current() == nullptr) {
+            m_use.emplace(memory.pool);
+        }
+    }
+
+private:
+    std::unique_lock<std::mutex> m_lock;
+    std::optional<tensor::StoragePool::Use> m_use;
+};
 
 std::shared_ptr<ValueStore> storeFor(const std::shared_ptr<const BoundModel>& model, SavePolicy policy)
 {
@@ -178,6 +247,10 @@ base::Result<ForwardResult> run(const std::shared_ptr<const BoundModel>& model, 
 {
     RETRO_CHECK(checkInputs(*model, inputs));
     const graph::Graph& graph = model->graph();
+    std::optional<IdleMemoryUse> memory;
+    if (plan->policy() == SavePolicy::Nothing) {
+        memory.emplace(model->idleMemory());
+    }
     const Overwriting overwriting(*model);
     LiveValues values(*model, *plan, *store, alsoKept);
     for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -185,13 +258,14 @@ base::Result<ForwardResult> run(const std::shared_ptr<const BoundModel>& model, 
     }
     const std::size_t total = graph.nodeCount();
     std::optional<OverflowedValue> overflow;
+    std::vector<bool> isDone(total, false);
     for (std::size_t i = 0; i < total; ++i) {
         if (stop.stop_requested()) {
             return base::Error{base::ErrorCode::Cancelled, "stopped during the forward pass",
                                fmt::format("node {} of {}", i, total)};
         }
         RETRO_CHECK(base::caughtAt([&] { return ops::placeOf(graph.node(NodeId(i))); },
-                                   [&] { return runOne(*model, overwriting, NodeId(i), values, overflow); }));
+                                   [&] { return runOne(*model, overwriting, NodeId(i), values, overflow, isDone); }));
         report(progress, i + 1, total);
     }
     std::vector<Tensor> outputs;

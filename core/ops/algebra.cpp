@@ -21,7 +21,7 @@ Tensor unary(const Tensor& a, const F& f)
 {
     return visitFloat(a.dtype(), [&](auto zero) {
         using T = decltype(zero);
-        return mapElements<T>(a, [&](T x) { return static_cast<T>(f(x)); });
+        return mapElements<T>(a, Vectorised{[f](T x) { return static_cast<T>(f(x)); }});
     });
 }
 
@@ -31,7 +31,7 @@ Tensor binary(const Tensor& a, const Tensor& b, const F& f)
     base::guard(a.dtype() == b.dtype(), "two tensors of one type are combined");
     return visitFloat(a.dtype(), [&](auto zero) {
         using T = decltype(zero);
-        return mapElements<T>(a, b, a.shape(), [&](T x, T y) { return static_cast<T>(f(x, y)); });
+        return mapElements<T>(a, b, a.shape(), Vectorised{[f](T x, T y) { return static_cast<T>(f(x, y)); }});
     });
 }
 

@@ -13,7 +13,7 @@ Tensor addOver(Tensor a, const Tensor& b)
 {
     return visitFloat(a.dtype(), [&](auto zero) {
         using T = decltype(zero);
-        return mapOver<T>(std::move(a), b, [](T x, T y) { return static_cast<T>(x + y); });
+        return mapOver<T>(std::move(a), b, Vectorised{[](T x, T y) { return static_cast<T>(x + y); }});
     });
 }
 
@@ -22,7 +22,7 @@ Tensor scaleOver(Tensor a, double factor)
     return visitFloat(a.dtype(), [&](auto zero) {
         using T = decltype(zero);
         const T f = static_cast<T>(factor);
-        return mapOver<T>(std::move(a), [f](T x) { return static_cast<T>(x * f); });
+        return mapOver<T>(std::move(a), Vectorised{[f](T x) { return static_cast<T>(x * f); }});
     });
 }
 
@@ -30,7 +30,7 @@ Tensor multiplyOver(Tensor a, const Tensor& b)
 {
     return visitFloat(a.dtype(), [&](auto zero) {
         using T = decltype(zero);
-        return mapOver<T>(std::move(a), b, [](T x, T y) { return static_cast<T>(x * y); });
+        return mapOver<T>(std::move(a), b, Vectorised{[](T x, T y) { return static_cast<T>(x * y); }});
     });
 }
 
@@ -42,7 +42,8 @@ Tensor multiplyScaledOver(Tensor a, const Tensor& b, double factor)
     return visitFloat(a.dtype(), [&](auto zero) {
         using T = decltype(zero);
         const T f = static_cast<T>(factor);
-        return mapOver<T>(std::move(a), b, [f](T x, T y) { return static_cast<T>(static_cast<T>(x * y) * f); });
+        return mapOver<T>(std::move(a), b,
+                          Vectorised{[f](T x, T y) { return static_cast<T>(static_cast<T>(x * y) * f); }});
     });
 }
 
@@ -51,7 +52,7 @@ Tensor addScaledOver(Tensor a, const Tensor& b, double factor)
     return visitFloat(a.dtype(), [&](auto zero) {
         using T = decltype(zero);
         const T f = static_cast<T>(factor);
-        return mapOver<T>(std::move(a), b, [f](T x, T y) { return static_cast<T>(x + f * y); });
+        return mapOver<T>(std::move(a), b, Vectorised{[f](T x, T y) { return static_cast<T>(x + f * y); }});
     });
 }
 

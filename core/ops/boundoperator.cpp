@@ -99,19 +99,45 @@ base::Result<std::vector<std::int64_t>> BindContext::constantInts(std::size_t sl
     return std::vector<std::int64_t>(values.begin(), values.end());
 }
 
-std::vector<Tensor> BoundOperator::run(std::span<const Tensor> operands, Overflow* overflow) const
+namespace
 {
-    std::vector<Tensor> results = forward(operands);
-    for (std::size_t k = 0; k < std::min(results.size(), m_rounded.size()); ++k) {
-        if (!m_rounded[k] || !results[k].isValid()) {
+
+void roundToNumbers(std::vector<Tensor>& results, std::span<const std::optional<tensor::DType>> types,
+                    Overflow* overflow)
+{
+    for (std::size_t k = 0; k < std::min(results.size(), types.size()); ++k) {
+        if (!types[k] || !results[k].isValid()) {
             continue;
         }
-        const std::int64_t beyond = roundNumbers(results[k], *m_rounded[k]);
+        const std::int64_t beyond = roundNumbers(results[k], *types[k]);
         if (overflow != nullptr && beyond > 0 && overflow->count == 0) {
             *overflow = {k, beyond};
         }
     }
+}
+
+} // namespace
+
+std::vector<Tensor> BoundOperator::run(std::span<const Tensor> operands, Overflow* overflow) const
+{
+    std::vector<Tensor> results = forward(operands);
+    roundToNumbers(results, m_rounded, overflow);
     return results;
+}
+
+std::vector<Tensor> BoundOperator::runOver(std::span<Tensor> operands, Overflow* overflow) const
+{
+    std::vector<Tensor> results = forwardOver(operands);
+    roundToNumbers(results, m_rounded, overflow);
+    return results;
+}
+
+Tensor BoundOperator::runThrough(std::span<Tensor> operands, const BoundOperator& next) const
+{
+    const RowsOver* rows = next.rowsOver();
+    const bool fits = rows != nullptr && m_rounded.empty() && next.m_rounded.empty() && m_outputTypes.size() == 1 &&
+                      m_outputTypes == next.m_outputTypes && m_outputTypes[0].dtype == tensor::DType::Float32;
+    return fits ? forwardThrough(operands, *rows) : Tensor();
 }
 
 } // namespace retro::ops

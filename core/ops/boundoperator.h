@@ -3,6 +3,7 @@
 
 #include "core/base/result.h"
 #include "core/graph/graph.h"
+#include "core/ops/kernel/rowsover.h"
 #include "core/ops/structure.h"
 
 #include <cstdint>
@@ -110,6 +111,13 @@ public:
     /// What a run computes: forward(), each floating result rounded to the numbers of the type that it has in the
     /// model. `overflow` (may be null) is written to where finite numbers became infinite by that.
     [[nodiscard]] std::vector<Tensor> run(std::span<const Tensor> operands, Overflow* overflow = nullptr) const;
+    /// As run(), for a caller who needs the operands no more: results may lie in the memory of those that nobody else
+    /// holds. Same bits.
+    [[nodiscard]] std::vector<Tensor> runOver(std::span<Tensor> operands, Overflow* overflow = nullptr) const;
+    /// The only result of `next`, which reads the only result of this one and nothing else: both in one walk, with the
+    /// bits that they have one after the other. `operands` as for runOver(). Invalid, and the operands untouched, where
+    /// the two cannot go together.
+    [[nodiscard]] Tensor runThrough(std::span<Tensor> operands, const BoundOperator& next) const;
     /// The type whose numbers output `k` is rounded to; nothing where it keeps all digits of the run.
     [[nodiscard]] std::optional<tensor::DType> roundedTo(std::size_t k) const
     {
@@ -121,6 +129,21 @@ public:
     /// Forward in all digits of the run: what run() rounds. `operands` by slot (constants included; absent optional
     /// ones invalid). Returns one tensor per output.
     [[nodiscard]] virtual std::vector<Tensor> forward(std::span<const Tensor> operands) const = 0;
+    /// As forward(), but an operand that nobody else holds may be written over.
+    [[nodiscard]] virtual std::vector<Tensor> forwardOver(std::span<Tensor> operands) const
+    {
+        return forward(operands);
+    }
+    /// forwardOver() with `rows` over its result, float32, as soon as parts of it are known; invalid, and the operands
+    /// untouched, where this operator does not do that.
+    [[nodiscard]] virtual Tensor forwardThrough(std::span<Tensor> operands, const RowsOver& rows) const
+    {
+        (void)operands;
+        (void)rows;
+        return {};
+    }
+    /// How this operator, a function of the elements of its only operand, is computed in place; null for all others.
+    [[nodiscard]] virtual const RowsOver* rowsOver() const { return nullptr; }
     /// Refuses data that an operator cannot work with (an index outside its axis); called before forward() in a run.
     /// Without it, forward() is safe, but its results mean nothing then. Errors: Input, without a place.
     [[nodiscard]] virtual base::Result<void> check(std::span<const Tensor> operands) const

@@ -48,12 +48,4 @@ void applyThreads()
     giveSignalStacks(threads());
 }
 
-void applyThreadsFor(std::int64_t multiplications)
-{
-    constexpr std::int64_t kWorthTwo = 1 << 20; // some 20 µs on one thread, about what a wake-up takes
-    const int count = multiplications < kWorthTwo ? 1 : threads();
-    omp_set_num_threads(count);
-    giveSignalStacks(count);
-}
-
 } // namespace retro::ops

@@ -17,9 +17,6 @@ void setThreads(int count);
 [[nodiscard]] int threads();
 /// Tells OpenMP on the calling thread; done before every oneDNN primitive, because OpenMP keeps the number per thread.
 void applyThreads();
-/// The same before a matrix product of so many multiplications: a small one takes one thread, because waking others
-/// costs more than they save. Depends on the size alone, so the same product always takes the same way.
-void applyThreadsFor(std::int64_t multiplications);
 
 /// Calls f(begin, end) for ranges that cover 0 … count − 1, on up to threads() threads; at least `grain` items per
 /// range. Ranges must be independent of each other. What f throws, the first of it, leaves when all have ended, as it

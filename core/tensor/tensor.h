@@ -36,6 +36,8 @@ public:
     }
     [[nodiscard]] const std::byte* data() const { return m_data; }
     [[nodiscard]] std::size_t size() const { return m_bytes; }
+    /// False for borrowed bytes.
+    [[nodiscard]] bool isOwn() const { return !m_owner; }
 
 private:
     std::byte* m_data = nullptr;

@@ -1,9 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares forward passes with PyTorch: paired runs, each side in a process of its own, same shapes and threads.
+"""Compares forward passes with PyTorch and onnxruntime: paired runs, each side in a process of its own, same shapes and
+threads.
 
-    tests/bench/forward.py [--cli build/release/bin/retrograde-cli] [--threads 2] [--runs 9] [--rounds 3]
-        [--onnxruntime PYTHON] [NAME …]
+    tests/bench/forward.py [--bench build/release/bin/retrograde-bench] [--threads 2] [--runs 9] [--rounds 3]
+        [--onnxruntime PYTHON] [NAME | FILE.onnx …]
+
+A file is run by both programs as it is, bound and warmed before, with random numbers in [0, 1) for its inputs (free
+axes have one element; `--shape NAME=2x3x48x192` gives another extent), and needs --onnxruntime; there is no PyTorch
+column then. Rounds take turns, so that a slow minute of the machine falls on both sides.
 
 Prints per network: median and least seconds of both sides, the ratio of the medians, and the peak resident set of both
 processes in MiB. PyTorch is Debian's python3-torch. `--onnxruntime PYTHON` names an interpreter that has onnxruntime
@@ -24,6 +29,9 @@ import tempfile
 import time
 
 NAMES = ("resnet50", "vgg16", "gpt2")
+WARMING = 3  # passes before the first that counts
+ELEMENTS = {"tensor(float)": "float32", "tensor(double)": "float64", "tensor(float16)": "float16",
+            "tensor(int64)": "int64", "tensor(int32)": "int32", "tensor(uint8)": "uint8", "tensor(bool)": "bool"}
 
 
 def vgg16(torch):
@@ -117,7 +125,7 @@ def export(name, path):
     torch.onnx.export(model.eval(), torch.randn(shape), path, opset_version=17, input_names=["x"])
 
 
-def run_onnxruntime(path, threads, runs):
+def run_onnxruntime(path, threads, runs, shapes):
     """Child process, on an interpreter of its own: prints the seconds of each run of an ONNX file."""
     import numpy
     import onnxruntime
@@ -125,10 +133,19 @@ def run_onnxruntime(path, threads, runs):
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    shape = session.get_inputs()[0].shape
-    feed = {"x": numpy.random.default_rng(1).standard_normal(shape, dtype=numpy.float32)}
+    random = numpy.random.default_rng(1)
+    given = {}
+    for text in shapes:
+        name, _, extents = text.rpartition("=")
+        given[name or session.get_inputs()[0].name] = [int(extent) for extent in extents.split("x")]
+    feed = {}
+    for one in session.get_inputs():
+        shape = given.get(one.name, [extent if isinstance(extent, int) else 1 for extent in one.shape])
+        kind = numpy.dtype(ELEMENTS[one.type])
+        feed[one.name] = random.random(shape, dtype=numpy.float32).astype(kind)
     seconds = []
-    session.run(None, feed)
+    for _ in range(WARMING):
+        session.run(None, feed)
     for _ in range(runs):
         start = time.perf_counter()
         session.run(None, feed)
@@ -178,13 +195,13 @@ def of_peer(printed):
 
 
 def take_round(group, script, name, options, ours, peer):
-    """One round of `retrograde-cli bench group/name` against `script --peer name`, one after the other."""
+    """One round of `retrograde-bench group/name` against `script --peer name`, one after the other."""
 
     def of_ours(printed):
         figure = printed["seconds"][f"{group}/{name}"]
         return figure["median"], figure["min"]
 
-    add_round(ours, [options.cli, "bench", f"{group}/{name}", "--json"], options, of_ours)
+    add_round(ours, [options.bench, f"{group}/{name}", "--json"], options, of_ours)
     add_round(peer, [sys.executable, script, "--peer", name], options, of_peer)
 
 
@@ -197,7 +214,7 @@ def parser_of(text, names):
     """The options that every comparison with PyTorch has."""
     parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(names)} (default: all)")
-    parser.add_argument("--cli", default="build/release/bin/retrograde-cli")
+    parser.add_argument("--bench", default="build/release/bin/retrograde-bench")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--runs", type=int, default=9)
     parser.add_argument("--rounds", type=int, default=3)
@@ -205,11 +222,28 @@ def parser_of(text, names):
     return parser
 
 
-def chosen(parser, options, names):
+def chosen(parser, options, names, takes_files=False):
     for name in options.names:
-        if name not in names:
+        if name not in names and not (takes_files and os.path.isfile(name)):
             parser.error(f"there is no network {name}; there are {', '.join(names)}")
     return options.names or names
+
+
+def compare_file(path, options):
+    """A model file in our program against onnxruntime."""
+    ours, runtime = Side(), Side()
+    shapes = [argument for text in options.shape for argument in ("--shape", text)]
+
+    def of_ours(printed):
+        figure = printed["seconds"]["forward"]
+        return figure["median"], figure["min"]
+
+    for _ in range(options.rounds):
+        add_round(ours, [options.bench, "--model", path, "--json", *shapes], options, of_ours)
+        add_round(runtime, [options.onnxruntime, __file__, "--peer-file", path, *shapes], options, of_peer)
+    name = os.path.splitext(os.path.basename(path))[0]
+    print(f"{name:18} retrograde {ours.least() * 1e3:8.2f} ms  onnxruntime {runtime.least() * 1e3:8.2f} ms  "
+          f"{ratio_text(ours, runtime)}  peak {ours.peak:6.0f} / {runtime.peak:6.0f} MiB", flush=True)
 
 
 def compare(name, options):
@@ -232,18 +266,24 @@ def compare(name, options):
 def main():
     parser = parser_of(__doc__, NAMES)
     parser.add_argument("--onnxruntime", metavar="PYTHON", help="interpreter that has onnxruntime; a second column")
+    parser.add_argument("--shape", action="append", default=[], metavar="NAME=AxBxC", help="of an input of a file")
     parser.add_argument("--peer-file", help=argparse.SUPPRESS)
     parser.add_argument("--export", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.peer:
         run_peer(options.peer, options.threads, options.runs)
     elif options.peer_file:
-        run_onnxruntime(options.peer_file, options.threads, options.runs)
+        run_onnxruntime(options.peer_file, options.threads, options.runs, options.shape)
     elif options.export:
         export(*options.export)
     else:
-        for name in chosen(parser, options, NAMES):
-            compare(name, options)
+        for name in chosen(parser, options, NAMES, takes_files=True):
+            if name in NAMES:
+                compare(name, options)
+            elif options.onnxruntime:
+                compare_file(name, options)
+            else:
+                parser.error("a file is compared with onnxruntime: name its interpreter (--onnxruntime)")
 
 
 if __name__ == "__main__":

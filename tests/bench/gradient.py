@@ -3,7 +3,7 @@
 """Compares gradient passes (forward and back, with respect to the input) with PyTorch: paired runs, each side in a
 process of its own, same shapes and threads.
 
-    tests/bench/gradient.py [--cli build/release/bin/retrograde-cli] [--threads 2] [--runs 9] [--rounds 3] [NAME …]
+    tests/bench/gradient.py [--bench build/release/bin/retrograde-bench] [--threads 2] [--runs 9] [--rounds 3] [NAME …]
 
 Prints as forward.py does; what is said there about BLAS holds here, too. PyTorch's parameters require no gradient, as
 `retrograde-cli grad` computes none without --parameters.

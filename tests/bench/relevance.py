@@ -3,9 +3,11 @@
 """Compares explanations with zennit (and, for gpt2, with a gradient pass of PyTorch): paired runs, each side in a process
 of its own, same shapes and threads, forward pass and relevance together.
 
-    tests/bench/relevance.py [--cli build/release/bin/retrograde-cli] [--threads 1] [--runs 3] [--rounds 3] [NAME …]
+    tests/bench/relevance.py [--bench build/release/bin/retrograde-bench] [--threads 1] [--runs 3] [--rounds 3] [NAME …]
 
-NAME is NETWORK/COMPOSITE/BATCH as `retrograde-cli bench relevance` has it, or the start of one. Prints median and least
+NAME is NETWORK/COMPOSITE/BATCH as `retrograde-bench relevance` has it, or the start of one. mobilenet_v2/auto/1,
+efficientnet_b0/auto/1, convnext_tiny/auto/1 and densenet121/auto/1 are networks of torchvision, which --python has to
+have then: with random weights, exported to ONNX for our side (`bench --model`); the peer's composite is EpsilonPlus. Prints median and least
 seconds of both sides, how many times faster we are (median of the paired ratios, with their spread), and the peak
 resident set of both processes in MiB.
 
@@ -18,11 +20,13 @@ left empty. Without zennit the script says "peer missing" and prints our figures
 composite and merges BatchNorm each time, as its users do. See forward.py about the BLAS that PyTorch finds.
 """
 import argparse
+import inspect
 import json
 import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 import types
 
@@ -33,7 +37,9 @@ NETWORKS = ("vgg16", "resnet18", "resnet50")
 NAMES = [f"{network}/{composite}/{batch}" for network in NETWORKS for batch in (1, 8)
          for composite in ("epsilon_plus_flat", "epsilon_gamma_box")] + [f"gpt2/{composite}/{batch}"
          for batch in (1, 8) for composite in ("attnlrp", "attnlrp:form=gradient_x_input")]
-GOALS = {"epsilon_plus_flat": 2.5, "epsilon_gamma_box": 4, "attnlrp": 1, "attnlrp:form=gradient_x_input": 1}
+VISION = ("mobilenet_v2", "efficientnet_b0", "convnext_tiny", "densenet121")
+NAMES += [f"{network}/auto/1" for network in VISION]
+GOALS = {"auto": 1, "epsilon_plus_flat": 2.5, "epsilon_gamma_box": 4, "attnlrp": 1, "attnlrp:form=gradient_x_input": 1}
 MISSING = 3
 
 
@@ -104,20 +110,46 @@ def enliven(torch, model):
                 module.running_mean.uniform_(-0.1, 0.1)
 
 
+def vision_model(torch, network):
+    """A network of torchvision with random weights, the same each time."""
+    import torchvision
+
+    torch.manual_seed(1)
+    model = getattr(torchvision.models, network)(weights=None)
+    model.eval()
+    enliven(torch, model)
+    return model
+
+
+def export(name, path):
+    """Child process: writes a network of torchvision as ONNX."""
+    import torch
+
+    older = {"dynamo": False} if "dynamo" in inspect.signature(torch.onnx.export).parameters else {}
+    torch.onnx.export(vision_model(torch, name.split("/")[0]), torch.full((1, 3, 224, 224), 0.5), path,
+                      opset_version=17, input_names=["x"], **older)
+
+
 def zennit_pass(torch, zennit, network, composite, batch):
     """A function that explains once."""
-    if network == "vgg16":
+    if network in VISION:
+        model = vision_model(torch, network)
+    elif network == "vgg16":
         model, _ = forward.vgg16(torch)
     else:
         is_bottleneck = network == "resnet50"
         model = resnet(torch, zennit.layer.Sum, (3, 4, 6, 3) if is_bottleneck else (2, 2, 2, 2), is_bottleneck)
-    model.eval()
-    enliven(torch, model)
+    if network not in VISION:
+        model.eval()
+        enliven(torch, model)
     x = torch.full((batch, 3, 224, 224), 0.5)
-    canonizers = [zennit.canonizers.SequentialMergeBatchNorm()]
+    # The peer merges a BatchNorm into the layer before it in its list, which in a DenseNet is none of its own.
+    canonizers = [] if network == "densenet121" else [zennit.canonizers.SequentialMergeBatchNorm()]
 
     def explain():
-        if composite == "epsilon_plus_flat":
+        if composite == "auto":
+            chosen = zennit.composites.EpsilonPlus(canonizers=canonizers)
+        elif composite == "epsilon_plus_flat":
             chosen = zennit.composites.EpsilonPlusFlat(canonizers=canonizers)
         else:
             chosen = zennit.composites.EpsilonGammaBox(low=-3.0, high=3.0, canonizers=canonizers)
@@ -172,15 +204,28 @@ def run_peer(name, threads, runs):
     print(json.dumps({"seconds": seconds}))
 
 
+def exported(name, options):
+    """The ONNX file of a network of torchvision, written when it is asked for first."""
+    path = os.path.join(options.folder, name.split("/")[0] + ".onnx")
+    if not os.path.exists(path):
+        subprocess.run([options.python, __file__, "--export", name, path], check=True, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL)
+    return path
+
+
 def is_missing(name, options):
     return subprocess.run([options.python, __file__, "--peer", name, "--threads", "1", "--runs", "0"],
                           stdout=subprocess.DEVNULL, check=False).returncode == MISSING
 
 
 def our_seconds(name, options):
-    figures, peak = forward.measured([options.cli, "bench", f"relevance/{name}", "--runs", str(options.runs), "--threads",
+    network, composite, _ = name.split("/")
+    what = [f"relevance/{name}"]
+    if network in VISION:
+        what = [f"relevance/{composite}", "--model", exported(name, options)]
+    figures, peak = forward.measured([options.bench, *what, "--runs", str(options.runs), "--threads",
                                       str(options.threads), "--json"], options.threads)
-    figure = figures["seconds"][f"relevance/{name}"]
+    figure = figures["seconds"][what[0]]
     return figure["median"], figure["min"], peak
 
 
@@ -208,21 +253,26 @@ def compare(name, options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NAMES)} (default: all)")
-    parser.add_argument("--cli", default="build/release/bin/retrograde-cli")
+    parser.add_argument("--bench", default="build/release/bin/retrograde-bench")
     parser.add_argument("--python", default=sys.executable, help="interpreter of the peer")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--peer", choices=NAMES, help=argparse.SUPPRESS)
+    parser.add_argument("--export", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.peer:
         run_peer(options.peer, options.threads, options.runs)
         return
+    if options.export:
+        export(*options.export)
+        return
     chosen = [name for name in NAMES if not options.names or any(name.startswith(start) for start in options.names)]
     if not chosen:
         parser.error(f"there is no such benchmark; there are {', '.join(NAMES)}")
-    for name in chosen:
-        compare(name, options)
+    with tempfile.TemporaryDirectory() as options.folder:
+        for name in chosen:
+            compare(name, options)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ struct ReadsOutput
 {
     static constexpr bool kReadsOutput = true;
     static constexpr bool kIsRelu = false;
+    static constexpr bool kIsVectorised = true;
 };
 
 /// max(x, 0); NaN stays NaN. The derivative at 0 is 0.
@@ -26,6 +27,7 @@ struct Relu
 {
     static constexpr bool kReadsOutput = true;
     static constexpr bool kIsRelu = true;
+    static constexpr bool kIsVectorised = true;
 
     template <class T>
     [[nodiscard]] T value(T x) const
@@ -101,6 +103,8 @@ struct Elu : ReadsOperand
 
 struct LeakyRelu : ReadsOperand
 {
+    static constexpr bool kIsVectorised = true;
+
     double alpha = 0.01;
 
     template <class T>
@@ -118,6 +122,8 @@ struct LeakyRelu : ReadsOperand
 /// max(0, min(1, alpha·x + beta)).
 struct HardSigmoid : ReadsOperand
 {
+    static constexpr bool kIsVectorised = true;
+
     double alpha = 0.2;
     double beta = 0.5;
 

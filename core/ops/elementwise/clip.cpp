@@ -23,6 +23,7 @@ struct Clip
 {
     static constexpr bool kReadsOutput = false;
     static constexpr bool kIsRelu = false;
+    static constexpr bool kIsVectorised = true;
 
     double low = -std::numeric_limits<double>::infinity();
     double high = std::numeric_limits<double>::infinity();

@@ -3,7 +3,7 @@
 #include "core/ops/bind/bindcheck.h"
 #include "core/ops/bind/operatorbase.h"
 #include "core/ops/families.h"
-#include "core/ops/kernel/elementloop.h"
+#include "core/ops/kernel/mapover.h"
 #include "core/ops/kernel/visitnumber.h"
 #include "core/ops/normalise/batchstatistics.h"
 
@@ -30,7 +30,15 @@ public:
 
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
     {
-        return {algebra::addBroadcast(algebra::multiplyBroadcast(operands[0], m_scale), m_shift)};
+        return {normalised(operands[0], nullptr)};
+    }
+    [[nodiscard]] std::vector<Tensor> forwardOver(std::span<Tensor> operands) const override
+    {
+        return {normalised(std::move(operands[0]), nullptr)};
+    }
+    [[nodiscard]] Tensor forwardThrough(std::span<Tensor> operands, const RowsOver& rows) const override
+    {
+        return normalised(std::move(operands[0]), &rows);
     }
     [[nodiscard]] Reads savedForGradient() const override { return Reads::firstOperand(); }
     [[nodiscard]] double flops() const override
@@ -41,6 +49,76 @@ public:
     [[nodiscard]] Tensor shift() const override { return m_shift; }
 
 private:
+    /// In x's memory when nobody else holds it. `rows`, of float32 alone, may be null.
+    [[nodiscard]] Tensor normalised(Tensor x, const RowsOver* rows) const
+    {
+        return visitFloat(x.dtype(), [&](auto zero) {
+            using T = decltype(zero);
+            const tensor::Shape strides = resultStrides(x.shape(), {&x});
+            const ElementLoop loop{
+                x.shape(),
+                {strides, x.strides(), broadcastStrides(m_scale, x.shape()), broadcastStrides(m_shift, x.shape())}};
+            const T* const in = x.data<T>();
+            const auto fill = [&](T* out) {
+                loop.run<4>([&](const std::array<std::int64_t, 4>& offsets, std::int64_t count) {
+                    T* const row = out + offsets[0];
+                    normaliseRow<T>({row, in + offsets[1], loop.innerStride(1), m_scale.data<T>() + offsets[2],
+                                     m_shift.data<T>() + offsets[3], loop.innerStride(2), count});
+                    if constexpr (std::is_same_v<T, float>) {
+                        if (rows != nullptr) {
+                            rows->over(row, count);
+                        }
+                    }
+                });
+            };
+            if (T* const out = writable<T>(x)) {
+                fill(out);
+                return x;
+            }
+            tensor::TensorBuffer buffer(x.dtype(), x.shape(), strides);
+            fill(buffer.data<T>());
+            return std::move(buffer).freeze();
+        });
+    }
+
+    template <class T>
+    struct Row
+    {
+        T* out; ///< without gaps
+        const T* x;
+        std::int64_t xStride;
+        const T* scale;
+        const T* shift;
+        std::int64_t stride; ///< of scale and shift: 1, or 0 where the row is of one channel
+        std::int64_t count;
+    };
+
+    template <class T>
+    static void normaliseRow(const Row<T>& row)
+    {
+        if (row.xStride == 1 && row.stride == 1) {
+            onWidestRegisters([row] {
+#pragma GCC ivdep
+                for (std::int64_t i = 0; i < row.count; ++i) {
+                    row.out[i] = row.x[i] * row.scale[i] + row.shift[i];
+                }
+            });
+            return;
+        }
+        if (row.xStride == 1 && row.stride == 0) {
+            onWidestRegisters([row, scale = *row.scale, shift = *row.shift] {
+#pragma GCC ivdep
+                for (std::int64_t i = 0; i < row.count; ++i) {
+                    row.out[i] = row.x[i] * scale + shift;
+                }
+            });
+            return;
+        }
+        for (std::int64_t i = 0; i < row.count; ++i) {
+            row.out[i] = row.x[i * row.xStride] * row.scale[i * row.stride] + row.shift[i * row.stride];
+        }
+    }
+
     Tensor m_scale;
     Tensor m_shift;
 };

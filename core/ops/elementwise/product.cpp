@@ -3,7 +3,7 @@
 #include "core/ops/bind/oldbroadcast.h"
 #include "core/ops/bind/operatorbase.h"
 #include "core/ops/families.h"
-#include "core/ops/kernel/elementloop.h"
+#include "core/ops/kernel/mapover.h"
 #include "core/ops/kernel/rowloop.h"
 #include "core/ops/kernel/visitnumber.h"
 
@@ -36,6 +36,29 @@ struct IntegerProduct
     }
 };
 
+// Closures and their like are inlined into a loop; a function's name would be called per element.
+struct Times
+{
+    static constexpr bool kIsVectorised = true;
+
+    template <class T>
+    T operator()(T x, T y) const
+    {
+        return x * y;
+    }
+};
+
+struct DividedBy
+{
+    static constexpr bool kIsVectorised = true;
+
+    template <class T>
+    T operator()(T x, T y) const
+    {
+        return x / y;
+    }
+};
+
 class Mul final : public Operator<Product>
 {
 public:
@@ -49,9 +72,23 @@ public:
         }
         return visitFloat(type.dtype, [&](auto zero) -> std::vector<Tensor> {
             using T = decltype(zero);
-            // A closure is inlined into the loop; a function's name would be called per element.
-            return {mapElements<T>(operands[0], operands[1], type.shape, [](T x, T y) { return x * y; })};
+            return {mapElements<T>(operands[0], operands[1], type.shape, Times{})};
         });
+    }
+    [[nodiscard]] std::vector<Tensor> forwardOver(std::span<Tensor> operands) const override
+    {
+        const TensorType& type = m_outputTypes[0];
+        if (!tensor::isFloating(type.dtype)) {
+            return forward(operands);
+        }
+        return {visitFloat(type.dtype, [&](auto zero) {
+            return mapOverEither<decltype(zero)>(std::move(operands[0]), std::move(operands[1]), type.shape, Times{});
+        })};
+    }
+    [[nodiscard]] Tensor forwardThrough(std::span<Tensor> operands, const RowsOver& rows) const override
+    {
+        return mapOverEither<float>(std::move(operands[0]), std::move(operands[1]), m_outputTypes[0].shape, Times{},
+                                    &rows);
     }
     [[nodiscard]] Reads savedForGradient() const override { return m_reads; }
 
@@ -88,8 +125,19 @@ public:
         }
         return visitFloat(type.dtype, [&](auto zero) -> std::vector<Tensor> {
             using T = decltype(zero);
-            return {mapElements<T>(operands[0], operands[1], type.shape, [](T x, T y) { return x / y; })};
+            return {mapElements<T>(operands[0], operands[1], type.shape, DividedBy{})};
         });
+    }
+    [[nodiscard]] std::vector<Tensor> forwardOver(std::span<Tensor> operands) const override
+    {
+        const TensorType& type = m_outputTypes[0];
+        if (!tensor::isFloating(type.dtype)) {
+            return forward(operands);
+        }
+        return {visitFloat(type.dtype, [&](auto zero) {
+            return mapOverEither<decltype(zero)>(std::move(operands[0]), std::move(operands[1]), type.shape,
+                                                 DividedBy{});
+        })};
     }
     [[nodiscard]] Reads savedForGradient() const override { return m_reads; }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/elementwise/rowactivation.h"
 
+#include "core/ops/kernel/mapover.h"
+
 namespace retro::ops
 {
 
@@ -8,6 +10,24 @@ std::vector<Tensor> RowActivation::forward(std::span<const Tensor> operands) con
 {
     const TensorType& type = m_outputTypes[0];
     return {mapNumbers(m_functions.value, type.dtype, type.shape, operands.first(1), m_parameters)};
+}
+
+void RowActivation::over(float* row, std::int64_t count) const
+{
+    const void* const in = row;
+    m_functions.value.f32(&in, row, count, m_parameters);
+}
+
+std::vector<Tensor> RowActivation::forwardOver(std::span<Tensor> operands) const
+{
+    constexpr std::int64_t kPiece = 32768;
+    float* const out = m_outputTypes[0].dtype == tensor::DType::Float32 ? writable<float>(operands[0]) : nullptr;
+    if (out == nullptr) {
+        return forward(operands);
+    }
+    parallelFor(operands[0].size(), kPiece,
+                [&](std::int64_t begin, std::int64_t end) { over(out + begin, end - begin); });
+    return {std::move(operands[0])};
 }
 
 Tensor RowActivation::derivative(const Tensor& x, const Tensor& y) const

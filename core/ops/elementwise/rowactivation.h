@@ -23,9 +23,11 @@ struct RowAttribute
 ///   template <class T> static T slope(T v, RowParameters)   f′(x), where v is y when kKeepsResult, else x
 ///   kAttributes                                             at most two; they become the parameters a and b
 ///   kTakesIntegers                                          value() is defined for int64 and uint64 as well
+///   kIsVectorised                                           rowloop.h: compiled for every width of registers
 struct KeepsOperand
 {
     static constexpr bool kKeepsResult = false;
+    static constexpr bool kIsVectorised = false;
     static constexpr bool kTakesIntegers = false;
     static constexpr std::array<RowAttribute, 0> kAttributes{};
 };
@@ -38,6 +40,8 @@ struct KeepsResult : KeepsOperand
 template <class F>
 struct SlopeOf
 {
+    static constexpr bool kIsVectorised = F::kIsVectorised;
+
     template <class T>
     static T value(T v, RowParameters parameters)
     {
@@ -61,7 +65,7 @@ constexpr RowFunctions rowFunctionsOf()
 }
 
 /// y = f(x) by row functions.
-class RowActivation final : public Operator<ElementWise>
+class RowActivation final : public Operator<ElementWise>, public RowsOver
 {
 public:
     RowActivation(TensorType output, RowFunctions functions, RowParameters parameters = {})
@@ -69,6 +73,9 @@ public:
     {}
 
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override;
+    [[nodiscard]] std::vector<Tensor> forwardOver(std::span<Tensor> operands) const override;
+    [[nodiscard]] const RowsOver* rowsOver() const override { return this; }
+    void over(float* row, std::int64_t count) const override;
     [[nodiscard]] Reads savedForGradient() const override
     {
         return m_functions.keepsResult ? Reads::firstOutput() : Reads::firstOperand();

@@ -4,7 +4,7 @@
 #include "core/ops/bind/oldbroadcast.h"
 #include "core/ops/bind/operatorbase.h"
 #include "core/ops/families.h"
-#include "core/ops/kernel/elementloop.h"
+#include "core/ops/kernel/mapover.h"
 #include "core/ops/kernel/rowloop.h"
 #include "core/ops/kernel/visitnumber.h"
 
@@ -36,6 +36,29 @@ struct IntegerDifference
     }
 };
 
+// Closures and their like are inlined into a loop; a function's name would be called per element.
+struct Plus
+{
+    static constexpr bool kIsVectorised = true;
+
+    template <class T>
+    T operator()(T x, T y) const
+    {
+        return x + y;
+    }
+};
+
+struct Minus
+{
+    static constexpr bool kIsVectorised = true;
+
+    template <class T>
+    T operator()(T x, T y) const
+    {
+        return x - y;
+    }
+};
+
 /// Add, Sub and Sum: operands added from the first to the last. Mean: the sum divided by their number.
 class SignedSum final : public Operator<SumOfOperands>
 {
@@ -56,6 +79,21 @@ public:
         }
         return {m_isMean ? algebra::scale(total, m_signs[0]) : total};
     }
+    [[nodiscard]] std::vector<Tensor> forwardOver(std::span<Tensor> operands) const override
+    {
+        Tensor total = std::move(operands[0]);
+        for (std::size_t i = 1; i < m_signs.size(); ++i) {
+            total = addedOver(std::move(total), std::move(operands[i]), m_signs[i] < 0);
+        }
+        return {m_isMean ? algebra::scale(total, m_signs[0]) : total};
+    }
+    [[nodiscard]] Tensor forwardThrough(std::span<Tensor> operands, const RowsOver& rows) const override
+    {
+        if (m_signs.size() != 2 || m_isMean) {
+            return {};
+        }
+        return addedOver(std::move(operands[0]), std::move(operands[1]), m_signs[1] < 0, &rows);
+    }
     [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
     [[nodiscard]] std::span<const double> signs() const override { return m_signs; }
 
@@ -69,9 +107,20 @@ private:
         }
         return visitFloat(type.dtype, [&](auto zero) {
             using T = decltype(zero);
-            // Closures are inlined into the loop; a function's name would be called per element.
-            return subtracts ? mapElements<T>(x, y, type.shape, [](T a, T b) { return a - b; })
-                             : mapElements<T>(x, y, type.shape, [](T a, T b) { return a + b; });
+            return subtracts ? mapElements<T>(x, y, type.shape, Minus{}) : mapElements<T>(x, y, type.shape, Plus{});
+        });
+    }
+    /// In the memory of either, where nobody else holds it. `rows`, of float32 alone, may be null.
+    [[nodiscard]] Tensor addedOver(Tensor x, Tensor y, bool subtracts, const RowsOver* rows = nullptr) const
+    {
+        const TensorType& type = m_outputTypes[0];
+        if (!tensor::isFloating(type.dtype)) {
+            return added(x, y, subtracts);
+        }
+        return visitFloat(type.dtype, [&](auto zero) {
+            using T = decltype(zero);
+            return subtracts ? mapOverEither<T>(std::move(x), std::move(y), type.shape, Minus{}, rows)
+                             : mapOverEither<T>(std::move(x), std::move(y), type.shape, Plus{}, rows);
         });
     }
 

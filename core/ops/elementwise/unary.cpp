@@ -4,7 +4,6 @@
 #include "core/ops/elementwise/rowactivation.h"
 #include "core/ops/families.h"
 #include "core/ops/kernel/logistic.h"
-#include "core/ops/kernel/wideregisters.h"
 
 #include <array>
 #include <cmath>
@@ -24,6 +23,8 @@ constexpr T as(double value)
 
 struct Reciprocal : KeepsResult
 {
+    static constexpr bool kIsVectorised = true;
+
     template <class T>
     static T value(T x, RowParameters)
     {
@@ -38,6 +39,8 @@ struct Reciprocal : KeepsResult
 
 struct Sqrt : KeepsResult
 {
+    static constexpr bool kIsVectorised = true;
+
     template <class T>
     static T value(T x, RowParameters)
     {
@@ -67,6 +70,8 @@ struct Log : KeepsOperand
 /// 2/√π · ∫₀ˣ e^(−t²) dt.
 struct Erf : KeepsOperand
 {
+    static constexpr bool kIsVectorised = true;
+
     template <class T>
     static T value(T x, RowParameters)
     {
@@ -259,6 +264,8 @@ struct Abs : KeepsOperand
 /// x / (1 + |x|).
 struct Softsign : KeepsOperand
 {
+    static constexpr bool kIsVectorised = true;
+
     template <class T>
     static T value(T x, RowParameters)
     {
@@ -275,6 +282,8 @@ struct Softsign : KeepsOperand
 /// x · max(0, min(1, x/6 + 1/2)).
 struct HardSwish : KeepsOperand
 {
+    static constexpr bool kIsVectorised = true;
+
     template <class T>
     static T value(T x, RowParameters)
     {
@@ -291,11 +300,13 @@ struct HardSwish : KeepsOperand
 /// x · tanh(ln(1 + eˣ)).
 struct Mish : KeepsOperand
 {
+    static constexpr bool kIsVectorised = true;
+
     /// The tangent, by e = e^(−|x|), which never overflows: (1 + 2e) / (1 + 2e + 2e²), or (e² + 2e) / (e² + 2e + 2).
     template <class T>
     static T gate(T x)
     {
-        const T e = fastExp(-std::abs(x));
+        const T e = fastExpBelowZero(-std::abs(x));
         const T above = T{1} + e + e;
         const T below = e * (e + T{2});
         return x >= T{0} ? above / (above + T{2} * e * e) : below / (below + T{2});
@@ -316,6 +327,8 @@ struct Mish : KeepsOperand
 /// x · Φ(x), with the normal distribution Φ (Hendrycks and Gimpel 2016).
 struct Gelu : KeepsOperand
 {
+    static constexpr bool kIsVectorised = true;
+
     template <class T>
     static T share(T x)
     {
@@ -336,6 +349,8 @@ struct Gelu : KeepsOperand
 /// x/2 · (1 + tanh(√(2/π)·(x + 0.044715·x³))).
 struct GeluByTanh : KeepsOperand
 {
+    static constexpr bool kIsVectorised = true;
+
     template <class T>
     static T gate(T x)
     {
@@ -355,26 +370,10 @@ struct GeluByTanh : KeepsOperand
     }
 };
 
-/// Rows of the activation that GPT-like networks compute most of.
-RETRO_WIDE_REGISTERS void geluByTanhRow(const float* x, float* z, std::int64_t count)
-{
-    for (std::int64_t i = 0; i < count; ++i) {
-        z[i] = GeluByTanh::value(x[i], {});
-    }
-}
-
-RowFunctions geluByTanh()
-{
-    RowFunctions functions = rowFunctionsOf<GeluByTanh>();
-    functions.value.f32 = [](const void* const* in, void* out, std::int64_t count, RowParameters) {
-        geluByTanhRow(static_cast<const float*>(in[0]), static_cast<float*>(out), count);
-    };
-    return functions;
-}
-
 /// x · σ(α·x).
 struct Swish : KeepsOperand
 {
+    static constexpr bool kIsVectorised = true;
     static constexpr std::array kAttributes{RowAttribute{"alpha", 1}};
 
     template <class T>
@@ -459,7 +458,7 @@ BoundResult bindGelu(const BindContext& context)
         return bound<RowActivation>(firstType(context), rowFunctionsOf<Gelu>());
     }
     if (form == "tanh") {
-        return bound<RowActivation>(firstType(context), geluByTanh());
+        return bound<RowActivation>(firstType(context), rowFunctionsOf<GeluByTanh>());
     }
     return context.error("approximate is '" + form + "'; only 'none' and 'tanh' are known");
 }

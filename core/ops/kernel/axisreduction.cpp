@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/kernel/axisreduction.h"
 
+#include "core/ops/kernel/registers.h"
 #include "core/ops/kernel/visitnumber.h"
 #include "core/ops/reference/sum.h"
 #include "core/ops/threads.h"
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <optional>
 
 namespace retro::ops
 {
@@ -44,8 +47,8 @@ std::int64_t extentOf(const Shape& shape, const std::vector<std::size_t>& axes)
 namespace
 {
 
-constexpr std::int64_t kColumns = 256;   // that are summed together
-constexpr std::int64_t kFewColumns = 64; // that are better brought together by a copy
+constexpr std::int64_t kColumns = 256;  // that are summed together
+constexpr std::int64_t kFewColumns = 8; // that are better brought together by a copy
 
 /// reference::pairwiseSum of each of `columns` (at most kColumns) columns of `n` rows `stride` elements apart, bit for
 /// bit: the same sums in the same order.
@@ -65,55 +68,86 @@ void sumColumns(const T* v, std::int64_t stride, std::int64_t n, std::int64_t co
         return;
     }
     std::array<std::array<A, kColumns>, kLanes> lanes{};
-    for (std::int64_t row = 0; row < n; ++row) {
-        A* const lane = lanes[static_cast<std::size_t>(row % kLanes)].data();
-        const T* const from = v + row * stride;
-        for (std::int64_t i = 0; i < columns; ++i) {
-            lane[i] += static_cast<A>(from[i]);
+    auto* const places = &lanes;
+    onWidestRegisters([v, stride, n, columns, out, places] {
+        for (std::int64_t row = 0; row < n; ++row) {
+            A* const lane = (*places)[static_cast<std::size_t>(row % kLanes)].data();
+            const T* const from = v + row * stride;
+            for (std::int64_t i = 0; i < columns; ++i) {
+                lane[i] += static_cast<A>(from[i]);
+            }
         }
-    }
-    for (std::size_t i = 0; i < static_cast<std::size_t>(columns); ++i) {
-        out[i] = ((lanes[0][i] + lanes[1][i]) + (lanes[2][i] + lanes[3][i])) +
-                 ((lanes[4][i] + lanes[5][i]) + (lanes[6][i] + lanes[7][i]));
-    }
+        for (std::size_t i = 0; i < static_cast<std::size_t>(columns); ++i) {
+            const auto sum = [places, i](std::size_t k) { return (*places)[k][i] + (*places)[k + 1][i]; };
+            out[i] = (sum(0) + sum(2)) + (sum(4) + sum(6));
+        }
+    });
 }
 
-/// How many elements a column has when `axes` are the first of a row-major tensor, but for axes of extent 1: such a sum
-/// needs no transposed copy. 0 when they are not.
-std::int64_t rowsInFront(const Tensor& t, const std::vector<std::size_t>& axes)
+/// A sum over some axes as sums of the columns of matrices: `outer` matrices behind each other, each of `rows` rows.
+struct Columns
 {
-    if (!t.isContiguous()) {
-        return 0;
+    std::int64_t outer = 1;
+    std::int64_t rows = 1;
+    std::int64_t columns = 1;
+};
+
+/// The axes of more than one element, the largest stride first; none where the tensor has gaps.
+std::optional<std::vector<std::size_t>> denseOrder(const Tensor& t)
+{
+    if (!t.isDense()) {
+        return std::nullopt;
     }
-    std::vector<bool> isSummed(t.rank(), false);
-    for (const std::size_t axis : axes) {
-        isSummed[axis] = true;
-    }
-    bool isBehind = false;
+    std::vector<std::size_t> order;
     for (std::size_t axis = 0; axis < t.rank(); ++axis) {
-        if (isSummed[axis] && isBehind && t.shape()[axis] > 1) {
-            return 0;
+        if (t.shape()[axis] > 1) {
+            order.push_back(axis);
         }
-        isBehind = isBehind || (!isSummed[axis] && t.shape()[axis] > 1);
     }
-    return extentOf(t.shape(), axes);
+    std::ranges::stable_sort(order, std::greater(), [&t](std::size_t axis) { return t.strides()[axis]; });
+    return order;
 }
 
-Tensor sumOfRows(const Tensor& t, std::int64_t rows, Shape shape)
+/// How `axes` are summed without bringing them together by a copy: they lie beside each other in memory with others
+/// behind them, as those of channels-last images do, and both kinds lie there in ascending order.
+std::optional<Columns> asColumns(const Tensor& t, const std::vector<std::size_t>& axes)
 {
-    const std::int64_t columns = tensor::elementCount(shape);
+    const auto order = denseOrder(t);
+    if (!order) {
+        return std::nullopt;
+    }
+    Columns result;
+    std::optional<std::size_t> lastSummed;
+    std::optional<std::size_t> lastOther;
+    for (const std::size_t axis : *order) {
+        const bool isSummed = std::ranges::find(axes, axis) != axes.end();
+        std::optional<std::size_t>& last = isSummed ? lastSummed : lastOther;
+        if ((last && *last > axis) || (isSummed && result.columns > 1)) {
+            return std::nullopt;
+        }
+        last = axis;
+        (isSummed ? result.rows : lastSummed ? result.columns : result.outer) *= t.shape()[axis];
+    }
+    return result;
+}
+
+Tensor sumOfColumns(const Tensor& t, const Columns& form, Shape shape)
+{
     tensor::TensorBuffer buffer(t.dtype(), std::move(shape));
     visitNumber(t.dtype(), [&](auto zero) {
         using T = decltype(zero);
         const T* in = t.data<T>();
         T* out = buffer.data<T>();
-        const std::int64_t blocks = (columns + kColumns - 1) / kColumns;
-        parallelFor(blocks, std::max<std::int64_t>(128 / rows, 1), [&](std::int64_t begin, std::int64_t end) {
+        const std::int64_t blocks = (form.columns + kColumns - 1) / kColumns;
+        const std::int64_t grain = std::max<std::int64_t>(128 / form.rows, 1);
+        parallelFor(form.outer * blocks, grain, [&](std::int64_t begin, std::int64_t end) {
             std::array<Accumulator<T>, kColumns> sums;
-            for (std::int64_t at = begin * kColumns; at < std::min(end * kColumns, columns); at += kColumns) {
-                const std::int64_t count = std::min(kColumns, columns - at);
-                sumColumns(in + at, columns, rows, count, sums.data());
-                std::transform(sums.begin(), sums.begin() + count, out + at,
+            for (std::int64_t task = begin; task < end; ++task) {
+                const std::int64_t matrix = task / blocks;
+                const std::int64_t at = task % blocks * kColumns;
+                const std::int64_t count = std::min(kColumns, form.columns - at);
+                sumColumns(in + matrix * form.rows * form.columns + at, form.columns, form.rows, count, sums.data());
+                std::transform(sums.begin(), sums.begin() + count, out + matrix * form.columns + at,
                                [](auto sum) { return static_cast<T>(sum); });
             }
         });
@@ -130,8 +164,8 @@ Tensor sumOverAxes(const Tensor& t, const std::vector<std::size_t>& axes)
     for (const std::size_t axis : axes) {
         shape[axis] = 1;
     }
-    if (const std::int64_t rows = rowsInFront(t, axes); rows > 0 && tensor::elementCount(shape) >= kFewColumns) {
-        return sumOfRows(t, rows, std::move(shape));
+    if (const auto form = asColumns(t, axes); form && form->rows > 0 && form->columns >= kFewColumns) {
+        return sumOfColumns(t, *form, std::move(shape));
     }
     const Tensor rows = movedToEnd(t, axes).contiguous();
     tensor::TensorBuffer buffer(t.dtype(), shape);

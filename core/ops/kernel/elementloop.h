@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/ops/kernel/registers.h"
 #include "core/ops/threads.h"
 #include "core/tensor/tensor.h"
 
 #include <array>
+#include <utility>
 #include <vector>
 
 namespace retro::ops
@@ -47,6 +49,9 @@ public:
         const std::int64_t pieces = (length + kPiece - 1) / kPiece;
         const std::int64_t grain = std::max<std::int64_t>(4 * kPiece / std::max<std::int64_t>(length, 1), 4);
         parallelFor(m_rows * pieces, grain, [&](std::int64_t begin, std::int64_t end) {
+            if (pieces == 1) {
+                return runRows<N>(begin, end, f);
+            }
             for (std::int64_t task = begin; task < end; ++task) {
                 const std::int64_t first = task % pieces * kPiece;
                 f(offsetsOf<N>(task / pieces, first), std::min(kPiece, length - first));
@@ -55,6 +60,32 @@ public:
     }
 
 private:
+    /// f for whole rows, which may be short: from row to row, offsets move on by strides.
+    template <std::size_t N, class F>
+    void runRows(std::int64_t begin, std::int64_t end, const F& f) const
+    {
+        const std::size_t outer = m_extents.size() - 1;
+        std::vector<std::int64_t> index(outer);
+        std::int64_t rest = begin;
+        for (std::size_t axis = outer; axis-- > 0; rest /= m_extents[axis]) {
+            index[axis] = rest % m_extents[axis];
+        }
+        std::array<std::int64_t, N> offsets = offsetsOf<N>(begin, 0);
+        for (std::int64_t row = begin; row < end; ++row) {
+            f(offsets, m_extents.back());
+            for (std::size_t axis = outer; axis-- > 0;) {
+                const bool goesOn = ++index[axis] < m_extents[axis];
+                for (std::size_t p = 0; p < N; ++p) {
+                    offsets[p] += (goesOn ? 1 : 1 - m_extents[axis]) * m_strides[p][axis];
+                }
+                if (goesOn) {
+                    break;
+                }
+                index[axis] = 0;
+            }
+        }
+    }
+
     template <std::size_t N>
     [[nodiscard]] std::array<std::int64_t, N> offsetsOf(std::int64_t row, std::int64_t first) const
     {
@@ -80,6 +111,73 @@ private:
     std::int64_t m_rows = 1;
 };
 
+/// Marks a function of elements whose loops are compiled for every width of registers: it calls no function of a
+/// library and has no branches.
+template <class F>
+struct Vectorised : F
+{
+    static constexpr bool kIsVectorised = true;
+};
+template <class F>
+Vectorised(F) -> Vectorised<F>;
+
+/// The loop, compiled for every width of registers where F asks for it.
+template <class F, class Loop>
+void runLoop(const Loop& loop)
+{
+    if constexpr (requires { F::kIsVectorised; }) {
+        onWidestRegisters(loop);
+    } else {
+        loop();
+    }
+}
+
+/// o[i·so] = f(x[i·sx]) for `count` elements; o and x may be the same.
+template <class Out, class T, class F>
+void mapRow(Out* o, std::int64_t so, const T* x, std::int64_t sx, std::int64_t count, const F& f)
+{
+    if (so == 1 && sx == 1) {
+        runLoop<F>([o, x, count, f] {
+#pragma GCC ivdep
+            for (std::int64_t i = 0; i < count; ++i) {
+                o[i] = f(x[i]);
+            }
+        });
+        return;
+    }
+    for (std::int64_t i = 0; i < count; ++i) {
+        o[i * so] = f(x[i * sx]);
+    }
+}
+
+/// o[i·so] = f(x[i·sx], y[i·sy]) for `count` elements; o may be x or y.
+template <class Out, class T, class F>
+void mapRow(Out* o, std::int64_t so, const T* x, std::int64_t sx, const T* y, std::int64_t sy, std::int64_t count,
+            const F& f)
+{
+    if (so == 1 && sx == 1 && sy == 1) {
+        runLoop<F>([o, x, y, count, f] {
+#pragma GCC ivdep
+            for (std::int64_t i = 0; i < count; ++i) {
+                o[i] = f(x[i], y[i]);
+            }
+        });
+        return;
+    }
+    if (so == 1 && sx == 1 && sy == 0) {
+        runLoop<F>([o, x, value = *y, count, f] {
+#pragma GCC ivdep
+            for (std::int64_t i = 0; i < count; ++i) {
+                o[i] = f(x[i], value);
+            }
+        });
+        return;
+    }
+    for (std::int64_t i = 0; i < count; ++i) {
+        o[i * so] = f(x[i * sx], y[i * sy]);
+    }
+}
+
 /// f(element) for every element of `a`; the result has a's shape, and its strides when dense.
 template <class T, class Out = T, class F>
 [[nodiscard]] tensor::Tensor mapElements(const tensor::Tensor& a, const F& f)
@@ -92,17 +190,7 @@ template <class T, class Out = T, class F>
     const std::int64_t so = loop.innerStride(0);
     const std::int64_t sa = loop.innerStride(1);
     loop.run<2>([&](const std::array<std::int64_t, 2>& offsets, std::int64_t count) {
-        Out* o = out + offsets[0];
-        const T* x = in + offsets[1];
-        if (so == 1 && sa == 1) {
-            for (std::int64_t i = 0; i < count; ++i) {
-                o[i] = f(x[i]);
-            }
-            return;
-        }
-        for (std::int64_t i = 0; i < count; ++i) {
-            o[i * so] = f(x[i * sa]);
-        }
+        mapRow(out + offsets[0], so, in + offsets[1], sa, count, f);
     });
     return std::move(buffer).freeze();
 }
@@ -122,18 +210,7 @@ template <class T, class F>
     const std::int64_t sa = loop.innerStride(1);
     const std::int64_t sb = loop.innerStride(2);
     loop.run<3>([&](const std::array<std::int64_t, 3>& offsets, std::int64_t count) {
-        T* o = out + offsets[0];
-        const T* x = inA + offsets[1];
-        const T* y = inB + offsets[2];
-        if (so == 1 && sa == 1 && sb == 1) {
-            for (std::int64_t i = 0; i < count; ++i) {
-                o[i] = f(x[i], y[i]);
-            }
-            return;
-        }
-        for (std::int64_t i = 0; i < count; ++i) {
-            o[i * so] = f(x[i * sa], y[i * sb]);
-        }
+        mapRow(out + offsets[0], so, inA + offsets[1], sa, inB + offsets[2], sb, count, f);
     });
     return std::move(buffer).freeze();
 }

@@ -12,7 +12,7 @@ namespace retro::ops
 template <class T>
 [[nodiscard]] T logistic(T x)
 {
-    const T decay = fastExp(-std::abs(x));
+    const T decay = fastExpBelowZero(-std::abs(x));
     return (x >= T{0} ? T{1} : decay) / (T{1} + decay);
 }
 

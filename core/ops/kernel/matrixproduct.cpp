@@ -3,8 +3,8 @@
 
 #include "core/base/failure.h"
 #include "core/ops/algebra.h"
+#include "core/ops/kernel/floatproduct.h"
 #include "core/ops/kernel/visitnumber.h"
-#include "core/ops/onednn/onednnmatrix.h"
 
 #include <numeric>
 
@@ -69,28 +69,28 @@ struct Operand
     }
 };
 
+void multiplyOne(const MatrixView<float>& a, const MatrixView<float>& b, float* c)
+{
+    multiplyFloats(a, b, c, b.columns);
+}
+
+void multiplyOne(const MatrixView<double>& a, const MatrixView<double>& b, double* c)
+{
+    reference::multiply(a, b, c, b.columns);
+}
+
 template <class T>
-void multiplyByReference(std::int64_t count, const Operand& a, const Operand& b, T* c)
+void multiplyInto(std::int64_t count, const Operand& a, const Operand& b, T* c)
 {
-    const std::int64_t rows = a.tensor.shape()[a.tensor.rank() - 2];
-    const std::int64_t columns = b.tensor.shape().back();
-    parallelFor(count, 1, [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t i = begin; i < end; ++i) {
-            reference::multiply(a.view<T>(i), b.view<T>(i), c + i * rows * columns, columns);
-        }
-    });
-}
-
-void multiplyInto(std::int64_t count, const Operand& a, const Operand& b, float* c)
-{
-    if (a.tensor.size() == 0 || !onednn::multiply(count, {a.view<float>(), a.stride}, {b.view<float>(), b.stride}, c)) {
-        multiplyByReference<float>(count, a, b, c);
-    }
-}
-
-void multiplyInto(std::int64_t count, const Operand& a, const Operand& b, double* c)
-{
-    multiplyByReference<double>(count, a, b, c);
+    const MatrixView<T> first = a.view<T>();
+    const std::int64_t columns = b.view<T>().columns;
+    const std::int64_t work = std::max<std::int64_t>(first.rows * first.columns * columns, 1);
+    parallelFor(count, std::max<std::int64_t>(kMultiplicationsPerThread / work, 1),
+                [&](std::int64_t begin, std::int64_t end) {
+                    for (std::int64_t i = begin; i < end; ++i) {
+                        multiplyOne(a.view<T>(i), b.view<T>(i), c + i * first.rows * columns);
+                    }
+                });
 }
 
 } // namespace

@@ -3,11 +3,13 @@
 // function for each row of neighbours.
 #pragma once
 
+#include "core/ops/kernel/registers.h"
 #include "core/tensor/tensor.h"
 
 #include <cstdint>
 #include <initializer_list>
 #include <span>
+#include <type_traits>
 
 namespace retro::ops
 {
@@ -19,7 +21,8 @@ struct RowParameters
     double b = 0;
 };
 
-/// Computes `count` results from as many elements of each operand; all lie without gaps.
+/// Computes `count` results from as many elements of each operand; all lie without gaps. Results may take the place of
+/// the elements of one operand.
 using RowFunction = void (*)(const void* const* in, void* out, std::int64_t count, RowParameters parameters);
 
 /// Most operands of a row function.
@@ -55,14 +58,30 @@ struct NumberRows
 [[nodiscard]] tensor::Tensor mapNumbers(const NumberRows& f, tensor::DType out, const tensor::Shape& shape,
                                         std::initializer_list<tensor::Tensor> operands, RowParameters parameters = {});
 
+/// Whether rows of F in T are compiled for every width of registers: `static constexpr bool kIsVectorised = true` in F,
+/// whose value() calls no function of a library and has no branches.
+template <class F, class T>
+inline constexpr bool isVectorised = false;
+template <class F>
+requires requires { F::kIsVectorised; }
+inline constexpr bool isVectorised<F, float> = F::kIsVectorised;
+
 /// Rows of F, a struct with `template <class T> static Out value(T x [, T y [, T z]], RowParameters)`.
 template <class F, class T, class Out = T>
 void unaryRow(const void* const* in, void* out, std::int64_t count, RowParameters parameters)
 {
     const auto* x = static_cast<const T*>(in[0]);
     auto* z = static_cast<Out*>(out);
-    for (std::int64_t i = 0; i < count; ++i) {
-        z[i] = static_cast<Out>(F::value(x[i], parameters));
+    const auto row = [x, z, count, parameters] {
+#pragma GCC ivdep
+        for (std::int64_t i = 0; i < count; ++i) {
+            z[i] = static_cast<Out>(F::value(x[i], parameters));
+        }
+    };
+    if constexpr (isVectorised<F, T>) {
+        onWidestRegisters(row);
+    } else {
+        row();
     }
 }
 template <class F, class T, class Out = T>

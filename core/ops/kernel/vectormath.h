@@ -32,21 +32,44 @@ template <std::size_t n>
     return std::bit_cast<float>((static_cast<std::uint32_t>(n) + 127U) << 23U);
 }
 
-/// eˣ = 2ⁿ·e^r with |r| ≤ ln 2 / 2; e^r by its series. Infinite above 88.73, 0 below −104.
-[[nodiscard]] inline float exponential(float x)
+/// x = n·ln 2 + r with whole n and |r| ≤ ln 2 / 2, for −105 ≤ x ≤ 90 or NaN.
+struct Reduced
 {
-    constexpr float kShift = 12582912.0F;   // 1.5 · 2²³: adding it rounds to a whole number
+    float power = 0;           ///< e^r, by its series
+    std::uint32_t shifted = 0; ///< n + kShiftedZero
+};
+
+inline constexpr float kShift = 12582912.0F; // 1.5 · 2²³: adding it rounds to a whole number
+inline constexpr auto kShiftedZero = std::bit_cast<std::uint32_t>(kShift);
+
+[[nodiscard]] inline Reduced reduced(float x)
+{
     constexpr float kLn2High = 0x1.62ep-1F; // few digits, so that n times it is exact
     constexpr float kLn2Low = 3.194618495e-5F;
     constexpr float kSeries[]{1.0F, 1.0F, 1.0F / 2, 1.0F / 6, 1.0F / 24, 1.0F / 120, 1.0F / 720, 1.0F / 5040};
-    const float low = x < -105.0F ? -105.0F : x;
-    const float bounded = low > 90.0F ? 90.0F : low;
-    const float shifted = bounded * 1.4426950409F + kShift;
+    const float shifted = x * 1.4426950409F + kShift;
     const float whole = shifted - kShift;
-    const float r = (bounded - whole * kLn2High) - whole * kLn2Low;
-    const std::int32_t n = std::bit_cast<std::int32_t>(shifted) - std::bit_cast<std::int32_t>(kShift);
+    const float r = (x - whole * kLn2High) - whole * kLn2Low;
+    return {polynomial(r, kSeries), std::bit_cast<std::uint32_t>(shifted)};
+}
+
+/// eˣ = 2ⁿ·e^r. Infinite above 88.73, 0 below −104.
+[[nodiscard]] inline float exponential(float x)
+{
+    const float low = x < -105.0F ? -105.0F : x;
+    const Reduced of = reduced(low > 90.0F ? 90.0F : low);
+    const auto n = static_cast<std::int32_t>(of.shifted - kShiftedZero);
     const std::int32_t half = n >> 1; // in two steps, so that results beside the normal numbers come out right
-    return polynomial(r, kSeries) * powerOfTwo(half) * powerOfTwo(n - half);
+    return of.power * powerOfTwo(half) * powerOfTwo(n - half);
+}
+
+/// The same bits for x ≤ 0, or NaN.
+[[nodiscard]] inline float exponentialBelowZero(float x)
+{
+    const Reduced of = reduced(x < -105.0F ? -105.0F : x);
+    // 2ⁿ·2⁶⁴, which is a normal number, and 2⁻⁶⁴ behind it; what is beside n is shifted out.
+    constexpr std::uint32_t kRaised = (127U + 64U) << 23U;
+    return of.power * std::bit_cast<float>((of.shifted << 23U) + kRaised) * 0x1p-64F;
 }
 
 /// Near 0 by a continued fraction, else by the exponential.
@@ -71,7 +94,7 @@ template <std::size_t n>
     const float magnitude = std::abs(x);
     const float square = magnitude * magnitude;
     const float u = square < 1.0F ? square : 1.0F;
-    const float far = 1.0F - exponential(-square) * polynomial(1.0F / (1.0F + 0.4F * magnitude), kFar);
+    const float far = 1.0F - exponentialBelowZero(-square) * polynomial(1.0F / (1.0F + 0.4F * magnitude), kFar);
     const float result = magnitude < 1.0F ? magnitude * polynomial(u, kNear) : far;
     return std::copysign(result, x);
 }
@@ -84,6 +107,17 @@ template <class T>
 {
     if constexpr (std::is_same_v<T, float>) {
         return vectorised::exponential(x);
+    } else {
+        return std::exp(x);
+    }
+}
+
+/// eˣ for x ≤ 0, or NaN.
+template <class T>
+[[nodiscard]] T fastExpBelowZero(T x)
+{
+    if constexpr (std::is_same_v<T, float>) {
+        return vectorised::exponentialBelowZero(x);
     } else {
         return std::exp(x);
     }

@@ -3,7 +3,7 @@
 
 #include "core/ops/algebra.h"
 #include "core/ops/algebraover.h"
-#include "core/ops/kernel/elementloop.h"
+#include "core/ops/kernel/mapover.h"
 #include "core/ops/kernel/sparsetransposed.h"
 #include "core/ops/kernel/visitnumber.h"
 #include "core/ops/reference/boxsums.h"
@@ -54,12 +54,21 @@ namespace
 /// at most a twentieth from four times as many on.
 constexpr std::int64_t kManyWindows = 196;
 
+/// Bytes of weights up to which packed ones are kept from the second pass on, though windows are many: packing those of
+/// 14 × 14 windows takes a fifth of the time of one use.
+constexpr std::int64_t kSmallWeights = 4 << 20;
+
 /// Samples from which on a pass holds so much more than the weights that their packed copies count for little.
 constexpr std::int64_t kManySamples = 4;
 
 } // namespace
 
-ConvolutionMap::PackKeeping ConvolutionMap::packKeeping() const
+ConvolutionMap::PackKeeping ConvolutionMap::packKeeping(WeightVariant variant, Direction direction) const
+{
+    return packKeeping(variant.part == WeightPart::All && direction == m_direction);
+}
+
+ConvolutionMap::PackKeeping ConvolutionMap::packKeeping(bool isOwn) const
 {
     if (!m_weight.isKept()) {
         return PackKeeping::Never;
@@ -67,7 +76,8 @@ ConvolutionMap::PackKeeping ConvolutionMap::packKeeping() const
     if (m_shape.batch * m_shape.windowCount() < kManyWindows) {
         return PackKeeping::Always;
     }
-    return m_shape.batch >= kManySamples ? PackKeeping::FromSecondUse : PackKeeping::Never;
+    const bool isSmall = isOwn && tensor::elementCount(m_weight.shape()) * 4 <= kSmallWeights;
+    return isSmall || m_shape.batch >= kManySamples ? PackKeeping::FromSecondUse : PackKeeping::Never;
 }
 
 const onednn::PackedConvolution& ConvolutionMap::way(const WayKey& key) const
@@ -83,9 +93,10 @@ Tensor ConvolutionMap::pack(WeightVariant variant, const onednn::PackedConvoluti
 }
 
 template <class Key, class Make>
-Tensor ConvolutionMap::kept(const PreparedCache<Key, Tensor>& cache, const Key& key, const Make& make) const
+Tensor ConvolutionMap::kept(PackKeeping keeping, const PreparedCache<Key, Tensor>& cache, const Key& key,
+                            const Make& make) const
 {
-    switch (packKeeping()) {
+    switch (keeping) {
     case PackKeeping::Always:
         return cache.get(key, make);
     case PackKeeping::FromSecondUse:
@@ -99,7 +110,8 @@ Tensor ConvolutionMap::kept(const PreparedCache<Key, Tensor>& cache, const Key& 
 Tensor ConvolutionMap::packedWeights(WeightVariant variant, const WayKey& key,
                                      const onednn::PackedConvolution& way) const
 {
-    return kept(m_packs, PackKey{WeightVariants::canonical(variant), key}, [&] { return pack(variant, way); });
+    return kept(packKeeping(variant, key.direction), m_packs, PackKey{WeightVariants::canonical(variant), key},
+                [&] { return pack(variant, way); });
 }
 
 Tensor ConvolutionMap::transposedSparse(const Tensor& t, WeightVariant variant) const
@@ -113,7 +125,7 @@ Tensor ConvolutionMap::transposedSparse(const Tensor& t, WeightVariant variant) 
     if (!sparse.isWorthIt(in.data<float>())) {
         return {};
     }
-    const Tensor weights = kept(m_sparsePacks, WeightVariants::canonical(variant),
+    const Tensor weights = kept(packKeeping(false), m_sparsePacks, WeightVariants::canonical(variant),
                                 [&] { return variantOf(sparse.pack(m_weight.make({}).data<float>()), variant); });
     const Shape image = shapeAfter(Direction::Transposed, t.shape()[0]);
     tensor::TensorBuffer buffer(t.dtype(), image, tensor::channelsLastStrides(image));
@@ -121,9 +133,49 @@ Tensor ConvolutionMap::transposedSparse(const Tensor& t, WeightVariant variant) 
     return std::move(buffer).freeze();
 }
 
-Tensor ConvolutionMap::packed(const Tensor& t, WeightVariant variant, Direction direction, const float* bias) const
+namespace
 {
-    const WayKey key{direction, t.shape()[0], threads(), bias != nullptr};
+
+/// rows over what was just computed.
+void finish(const RowsOver* rows, float* out, std::int64_t count)
+{
+    constexpr std::int64_t kPiece = 32768;
+    if (rows != nullptr) {
+        parallelFor(count, kPiece, [&](std::int64_t begin, std::int64_t end) { rows->over(out + begin, end - begin); });
+    }
+}
+
+} // namespace
+
+Tensor ConvolutionMap::pointwise(const PointwiseConvolution& way, const Tensor& t, WeightVariant variant,
+                                 Direction direction, const AfterProduct& after) const
+{
+    const Shape shape = shapeAfter(direction, t.shape()[0]);
+    tensor::TensorBuffer buffer(t.dtype(), shape, tensor::channelsLastStrides(shape));
+    const Tensor in = channelsLast(t);
+    const PackKeeping keeping = packKeeping(variant, direction);
+    if (keeping == PackKeeping::Never) {
+        const Tensor weight = m_weight.make(variant);
+        way.run(in.data<float>(), weight.data<float>(), buffer.data<float>(), after);
+    } else {
+        const PackKey key{WeightVariants::canonical(variant), {direction, 0, 0, false}};
+        const Tensor weights =
+            kept(keeping, m_packs, key, [&] { return variantOf(way.pack(m_weight.make({}).data<float>()), variant); });
+        way.runPacked(in.data<float>(), weights, buffer.data<float>(), after);
+    }
+    return std::move(buffer).freeze();
+}
+
+Tensor ConvolutionMap::packed(const Tensor& t, WeightVariant variant, Direction direction,
+                              const AfterProduct& after) const
+{
+    const reference::ConvolutionShape geometry = shapeOf(t.shape()[0]);
+    const auto product = direction == Direction::Forward ? PointwiseConvolution::forward(geometry)
+                                                         : PointwiseConvolution::transposed(geometry);
+    if (product) {
+        return pointwise(*product, t, variant, direction, after);
+    }
+    const WayKey key{direction, t.shape()[0], threads(), after.perColumn != nullptr};
     const onednn::PackedConvolution& walk = way(key);
     if (!walk.isValid()) {
         return {};
@@ -132,7 +184,8 @@ Tensor ConvolutionMap::packed(const Tensor& t, WeightVariant variant, Direction 
     const Shape shape = shapeAfter(direction, key.samples);
     tensor::TensorBuffer buffer(t.dtype(), shape, tensor::channelsLastStrides(shape));
     const Tensor in = channelsLast(t);
-    walk.run(in.data<float>(), weights, buffer.data<float>(), bias);
+    walk.run(in.data<float>(), weights, buffer.data<float>(), after.perColumn);
+    finish(after.rows, buffer.data<float>(), tensor::elementCount(shape));
     return std::move(buffer).freeze();
 }
 
@@ -287,23 +340,40 @@ Tensor ConvolutionMap::pullback(const Tensor& s, WeightVariant variant) const
     return walk(s, variant, m_direction == Direction::Forward ? Direction::Transposed : Direction::Forward);
 }
 
-Tensor ConvolutionMap::forwardWithBias(const Tensor& x) const
+Tensor ConvolutionMap::forwardWithBias(const Tensor& x, const RowsOver* rows) const
 {
     const bool isForOne = m_direction == Direction::Forward && hasBias() && x.dtype() == tensor::DType::Float32 &&
                           x.size() > 0 && tensor::elementCount(m_outputTypes[0].shape) > 0 &&
                           tensor::elementCount(m_weight.shape()) > 0 && !reference::readsMostlyPadding(m_shape);
     const Tensor bias = isForOne ? m_bias.get({}).contiguous() : Tensor();
-    return isForOne && bias.size() == m_shape.groups * m_shape.filters ? packed(x, {}, m_direction, bias.data<float>())
-                                                                       : Tensor();
+    return isForOne && bias.size() == m_shape.groups * m_shape.filters
+               ? packed(x, {}, m_direction, {bias.data<float>(), rows})
+               : Tensor();
 }
 
 std::vector<Tensor> ConvolutionMap::forward(std::span<const Tensor> operands) const
 {
-    if (Tensor whole = forwardWithBias(operands[0]); whole.isValid()) {
+    if (Tensor whole = forwardWithBias(operands[0], nullptr); whole.isValid()) {
         return {std::move(whole)};
     }
     Tensor z = apply(operands[0], {});
     return {hasBias() ? algebra::addOver(std::move(z), m_bias.get({})) : z};
+}
+
+Tensor ConvolutionMap::forwardThrough(std::span<Tensor> operands, const RowsOver& rows) const
+{
+    if (Tensor whole = forwardWithBias(operands[0], &rows); whole.isValid()) {
+        return whole;
+    }
+    std::vector<Tensor> results = forward(operands);
+    Tensor z = std::move(results.front());
+    results.clear();
+    float* const out = writable<float>(z);
+    if (out == nullptr) {
+        return {};
+    }
+    finish(&rows, out, z.size());
+    return z;
 }
 
 } // namespace retro::ops

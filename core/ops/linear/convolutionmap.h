@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/ops/bind/operatorbase.h"
+#include "core/ops/kernel/pointwiseconvolution.h"
 #include "core/ops/kernel/weightvariants.h"
 #include "core/ops/onednn/onednnconvolution.h"
 #include "core/ops/samplewisemap.h"
@@ -25,6 +26,7 @@ public:
                    Tensor bias);
 
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override;
+    [[nodiscard]] Tensor forwardThrough(std::span<Tensor> operands, const RowsOver& rows) const override;
     [[nodiscard]] Reads savedForGradient() const override { return {Reads::bit(0) | Reads::bit(1), 0}; }
     [[nodiscard]] double flops() const override;
 
@@ -66,16 +68,19 @@ private:
     [[nodiscard]] const onednn::PackedConvolution& way(const WayKey& key) const;
     enum class PackKeeping : std::uint8_t {
         Never, ///< because the variants are not, or a use takes so much longer that a copy is not worth its memory
-        FromSecondUse, ///< by passes that are run again, where the activations of many samples take far more memory
+        FromSecondUse, ///< by passes that are run again: small ones, and where activations take far more memory
         Always
     };
-    [[nodiscard]] PackKeeping packKeeping() const;
+    /// `isOwn`: of the weights as they are, for the operator's own direction.
+    [[nodiscard]] PackKeeping packKeeping(bool isOwn) const;
     [[nodiscard]] Tensor packedWeights(WeightVariant variant, const WayKey& key,
                                        const onednn::PackedConvolution& way) const;
     [[nodiscard]] Tensor pack(WeightVariant variant, const onednn::PackedConvolution& way) const;
     /// The object for `key`: from the cache, or made each time.
     template <class Key, class Make>
-    [[nodiscard]] Tensor kept(const PreparedCache<Key, Tensor>& cache, const Key& key, const Make& make) const;
+    [[nodiscard]] Tensor kept(PackKeeping keeping, const PreparedCache<Key, Tensor>& cache, const Key& key,
+                              const Make& make) const;
+    [[nodiscard]] PackKeeping packKeeping(WeightVariant variant, onednn::Direction direction) const;
     /// The map and its transpose with weights of 1: sums over boxes.
     [[nodiscard]] Tensor walkOnes(const Tensor& t, onednn::Direction direction) const;
     /// Weights of all variants side by side along the channels.
@@ -86,14 +91,16 @@ private:
     };
     [[nodiscard]] Stack packSideBySide(std::span<const WeightVariant> variants) const;
     [[nodiscard]] std::vector<Tensor> pulledBackApart(const Tensor& s, const Stack& stack, std::size_t count) const;
-    /// Through oneDNN; invalid when it has no implementation for this geometry. `bias`: of Forward alone, one number
-    /// per channel of the result that is added to it; null: none.
+    /// As a matrix product, else through oneDNN; invalid when it has no implementation for this geometry. `after`: a
+    /// bias is of Forward alone.
     [[nodiscard]] Tensor packed(const Tensor& t, WeightVariant variant, onednn::Direction direction,
-                                const float* bias = nullptr) const;
+                                const AfterProduct& after = {}) const;
+    [[nodiscard]] Tensor pointwise(const PointwiseConvolution& way, const Tensor& t, WeightVariant variant,
+                                   onednn::Direction direction, const AfterProduct& after) const;
     /// The transposed map of what is 0 almost everywhere; invalid where it is not, or where that is no gain.
     [[nodiscard]] Tensor transposedSparse(const Tensor& t, WeightVariant variant) const;
-    /// The operator in one call of the library; invalid where that does not exist.
-    [[nodiscard]] Tensor forwardWithBias(const Tensor& x) const;
+    /// The operator in one call; invalid where that does not exist. `rows` may be null.
+    [[nodiscard]] Tensor forwardWithBias(const Tensor& x, const RowsOver* rows) const;
 
     reference::ConvolutionShape m_shape;
     onednn::Direction m_direction;

@@ -4,6 +4,7 @@
 #include "core/ops/algebra.h"
 #include "core/ops/algebraover.h"
 #include "core/ops/kernel/fewrows.h"
+#include "core/ops/kernel/floatproduct.h"
 #include "core/ops/kernel/matrixproduct.h"
 #include "core/ops/kernel/weightedrows.h"
 
@@ -68,10 +69,44 @@ Tensor MatrixMap::pullback(const Tensor& s, WeightVariant variant) const
     return m_plan.isTransposed ? swapped(r).contiguous() : r.reshaped(m_plan.xOuter);
 }
 
+Tensor MatrixMap::inOneWalk(const Tensor& x, const RowsOver* rows) const
+{
+    const Shape& weight = m_weight.shape();
+    const bool fits = m_plan.isWeightOnRight && weight.size() == 2 && x.dtype() == tensor::DType::Float32 &&
+                      tensor::elementCount(m_plan.zInner) > 0 && m_plan.zInner.back() == weight[1];
+    const Tensor bias = fits && hasBias() ? m_bias.get({}).contiguous() : Tensor();
+    const bool isPerColumn = bias.isValid() && bias.size() == weight[1] && bias.shape().back() == weight[1];
+    if (!fits || (hasBias() && !isPerColumn)) {
+        return {};
+    }
+    const Tensor in = inner(x).contiguous();
+    const Tensor matrix = m_weight.get({});
+    const std::int64_t count = in.size() / std::max<std::int64_t>(weight[0], 1);
+    if (weight[0] == 0 || count * weight[1] != tensor::elementCount(m_plan.zInner)) {
+        return {};
+    }
+    const bool isRowMajor = matrix.isContiguous();
+    const Tensor lying = isRowMajor || swapped(matrix).isContiguous() ? matrix : matrix.contiguous();
+    tensor::TensorBuffer buffer(x.dtype(), m_plan.zInner);
+    multiplyFloats({in.data<float>(), count, weight[0], weight[0], 1},
+                   {lying.data<float>(), weight[0], weight[1], lying.isContiguous() ? weight[1] : 1,
+                    lying.isContiguous() ? 1 : weight[0]},
+                   buffer.data<float>(), weight[1], {isPerColumn ? bias.data<float>() : nullptr, rows});
+    return std::move(buffer).freeze().reshaped(m_outputTypes[0].shape);
+}
+
 std::vector<Tensor> MatrixMap::forward(std::span<const Tensor> operands) const
 {
+    if (Tensor z = inOneWalk(operands[m_plan.slot], nullptr); z.isValid()) {
+        return {std::move(z)};
+    }
     Tensor z = apply(operands[m_plan.slot], {});
     return {hasBias() ? algebra::addOver(std::move(z), m_bias.get({})) : z};
+}
+
+Tensor MatrixMap::forwardThrough(std::span<Tensor> operands, const RowsOver& rows) const
+{
+    return inOneWalk(operands[m_plan.slot], &rows);
 }
 
 } // namespace retro::ops

@@ -28,6 +28,7 @@ public:
     MatrixMap(TensorType output, MatrixMapPlan plan);
 
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override;
+    [[nodiscard]] Tensor forwardThrough(std::span<Tensor> operands, const RowsOver& rows) const override;
     [[nodiscard]] Reads savedForGradient() const override;
     [[nodiscard]] double flops() const override;
 
@@ -38,6 +39,8 @@ public:
     [[nodiscard]] Tensor pullback(const Tensor& s, WeightVariant variant) const override;
 
 private:
+    /// Product and bias per column, and `rows` (may be null) over it, in one walk; invalid where that does not exist.
+    [[nodiscard]] Tensor inOneWalk(const Tensor& x, const RowsOver* rows) const;
     /// Product of an inner operand with the weights, or with their transpose.
     [[nodiscard]] Tensor product(const Tensor& x, WeightVariant variant, bool isBackward) const;
     /// What a cotangent of the inner result gives for the inner operand. Rows that are all 0 are not multiplied.

@@ -70,9 +70,11 @@ void standardise(const Standardisation& form, const T* x, T* y)
         T* out = y + row * form.length;
         const RowStatistics of = statisticsOf(form, in);
         const double factor = 1 / of.divisor;
-        for (std::int64_t i = 0; i < form.length; ++i) {
-            out[i] = static_cast<T>((static_cast<double>(in[i]) - of.mean) * factor);
-        }
+        onWidestRegisters([in, out, mean = of.mean, factor, length = form.length] {
+            for (std::int64_t i = 0; i < length; ++i) {
+                out[i] = static_cast<T>((static_cast<double>(in[i]) - mean) * factor);
+            }
+        });
     });
 }
 
@@ -86,10 +88,12 @@ void standardise(const Standardisation& form, const T* x, const T* scale, const 
         const RowStatistics of = statisticsOf(form, in);
         const T factor = static_cast<T>(1 / of.divisor);
         const T mean = static_cast<T>(of.mean);
-        for (std::int64_t i = 0; i < form.length; ++i) {
-            const T standard = (in[i] - mean) * factor;
-            out[i] = (scale == nullptr ? standard : standard * scale[i]) + (bias == nullptr ? T{0} : bias[i]);
-        }
+        onWidestRegisters([in, out, scale, bias, factor, mean, length = form.length] {
+            for (std::int64_t i = 0; i < length; ++i) {
+                const T standard = (in[i] - mean) * factor;
+                out[i] = (scale == nullptr ? standard : standard * scale[i]) + (bias == nullptr ? T{0} : bias[i]);
+            }
+        });
     });
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/ops/kernel/registers.h"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -11,16 +13,11 @@ namespace retro::ops::reference
 inline constexpr std::int64_t kPairwiseBlock = 128; ///< elements that are summed in lanes
 inline constexpr std::int64_t kPairwiseLanes = 8;
 
-/// Σ f(v[i]) in A, pairwise over blocks: the order depends on n alone, the error grows with log n.
+/// Of a block of pairwiseSum().
 template <class A, class T, class F>
-A pairwiseSum(const T* v, std::int64_t n, const F& f)
+inline A laneSum(const T* v, std::int64_t n, const F& f)
 {
-    constexpr std::int64_t kBlock = kPairwiseBlock;
     constexpr std::int64_t kLanes = kPairwiseLanes;
-    if (n > kBlock) {
-        const std::int64_t half = (n / 2 + kBlock - 1) / kBlock * kBlock;
-        return pairwiseSum<A>(v, half, f) + pairwiseSum<A>(v + half, n - half, f);
-    }
     std::array<A, kLanes> lanes{};
     std::int64_t i = 0;
     for (; i + kLanes <= n; i += kLanes) {
@@ -32,6 +29,23 @@ A pairwiseSum(const T* v, std::int64_t n, const F& f)
         lanes[static_cast<std::size_t>(lane)] += f(v[i]);
     }
     return ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
+}
+
+/// Σ f(v[i]) in A, pairwise over blocks: the order depends on n alone, the error grows with log n.
+template <class A, class T, class F>
+A pairwiseSum(const T* v, std::int64_t n, const F& f)
+{
+    constexpr std::int64_t kBlock = kPairwiseBlock;
+    if (n > kBlock) {
+        const std::int64_t half = (n / 2 + kBlock - 1) / kBlock * kBlock;
+        return pairwiseSum<A>(v, half, f) + pairwiseSum<A>(v + half, n - half, f);
+    }
+    if (n < kPairwiseLanes) {
+        return laneSum<A>(v, n, f);
+    }
+    A sum{};
+    onWidestRegisters([v, n, f, place = &sum] { *place = laneSum<A>(v, n, f); });
+    return sum;
 }
 
 template <class A, class T>

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <random>
 
@@ -28,6 +29,76 @@ namespace
 Tensor vectorOf(std::vector<double> values, tensor::Shape shape)
 {
     return Tensor::of<double>(std::move(shape), values);
+}
+
+/// Operators before functions of elements, in two memory orders: what a forward pass does in one walk, or in the memory
+/// of an operand. Every second function also has another reader, which forbids it.
+std::shared_ptr<const graph::Graph> manyFunctions()
+{
+    std::mt19937 generator(7);
+    std::normal_distribution<double> normal;
+    const auto random = [&](tensor::Shape shape) {
+        std::vector<double> values(static_cast<std::size_t>(tensor::elementCount(shape)));
+        std::ranges::generate(values, [&] { return normal(generator); });
+        return vectorOf(std::move(values), std::move(shape)).to(DType::Float32);
+    };
+    graph::GraphBuilder builder("functions");
+    builder.setOpset("", 24);
+    const std::vector<graph::Dimension> image{{2, ""}, {8, ""}, {5, ""}, {7, ""}};
+    const ValueId x = builder.addInput("x", DType::Float32, image);
+    const ValueId point = builder.addConstant("point", random({8, 8, 1, 1}));
+    const ValueId window = builder.addConstant("window", random({8, 8, 3, 3}));
+    const ValueId depthwise = builder.addConstant("depthwise", random({8, 1, 3, 3}));
+    const ValueId bias = builder.addConstant("bias", random({8}));
+    const ValueId variance =
+        builder.addConstant("variance", vectorOf(std::vector<double>(8, 2.0), {8}).to(DType::Float32));
+    const ValueId matrix = builder.addConstant("matrix", random({7, 7}));
+    const ValueId row = builder.addConstant("row", random({7}));
+    const ValueId column = builder.addConstant("column", random({8, 1, 1}));
+    const ValueId low = builder.addConstant("low", Tensor::scalar(-0.5F));
+    const ValueId high = builder.addConstant("high", Tensor::scalar(0.75F));
+    int count = 0;
+    const auto node = [&](const std::string& op, std::vector<ValueId> inputs, graph::Attributes attributes = {},
+                          const std::string& domain = {}) {
+        const std::string name = fmt::format("{}{}", op, count++);
+        const ValueId result = builder.addResult(name);
+        builder.addNode(
+            {op, domain, name, "", domain.empty() ? 24 : 1, std::move(inputs), {result}, std::move(attributes)});
+        return result;
+    };
+    const std::vector<std::int64_t> pads{1, 1, 1, 1};
+    std::vector<ValueId> ends;
+    for (const std::string function : {"Relu", "Sigmoid", "Swish", "Gelu", "HardSwish", "Tanh", "Clip"}) {
+        const auto through = [&](ValueId value) {
+            const std::vector<ValueId> inputs =
+                function == "Clip" ? std::vector<ValueId>{value, low, high} : std::vector<ValueId>{value};
+            const ValueId result = node(function, inputs);
+            if (count % 4 < 2) {
+                ends.push_back(node("Neg", {value}));
+            }
+            ends.push_back(result);
+            return result;
+        };
+        ValueId z = through(node("Conv", {x, point, bias}));
+        z = through(node("Conv", {z, window, bias}, {{"pads", pads}}));
+        z = through(node("Conv", {z, depthwise}, {{"pads", pads}, {"group", std::int64_t{8}}}));
+        z = through(node("BatchNormalization", {z, bias, bias, bias, variance}));
+        z = through(node("Add", {z, x}));
+        z = through(node("Mul", {z, column}));
+        z = through(node("Mul", {column, z}));
+        z = through(node("Sub", {z, z}));
+        z = through(node("Add", {x, z}));
+        z = through(node("MatMul", {z, matrix}));
+        z = through(node("MatMul", {z, matrix, row}, {}, "retrograde"));
+        z = through(node("Div", {z, column}));
+        through(node("Transpose", {z}, {{"perm", std::vector<std::int64_t>{0, 2, 3, 1}}}));
+    }
+    for (const ValueId end : ends) {
+        builder.addOutput(node("ReduceSum", {end}, {{"keepdims", std::int64_t{0}}}));
+        builder.addOutput(node("Abs", {end}));
+    }
+    auto built = std::move(builder).build();
+    return std::make_shared<const graph::Graph>(std::move(built).value());
 }
 
 // y = relu(x · w) + x with a constant w and a free batch size.
@@ -231,6 +302,41 @@ private slots:
         }
         QCOMPARE(textOf(saved.anyValue(valueNamed(*model, "z"))), QStringLiteral("5 0 -5 -5"));
         QVERIFY(!saved.hasOperand(nodeNamed(*model, "act"), 1));
+    }
+
+    void whatRunsTogetherOrInPlaceHasTheSameBits_data()
+    {
+        QTest::addColumn<int>("precision");
+        QTest::newRow("float") << static_cast<int>(Precision::Float);
+        QTest::newRow("double") << static_cast<int>(Precision::Double);
+    }
+    void whatRunsTogetherOrInPlaceHasTheSameBits()
+    {
+        QFETCH(const int, precision);
+        const DType type = precision == static_cast<int>(Precision::Float) ? DType::Float32 : DType::Float64;
+        const auto graph = manyFunctions();
+        const std::vector<ops::TensorType> types{{type, {2, 8, 5, 7}}};
+        const auto model = BoundModel::bind(graph, types, static_cast<Precision>(precision));
+        QVERIFY2(model.ok(), model.ok() ? "" : model.error().text().c_str());
+        std::mt19937 generator(3);
+        std::normal_distribution<double> normal;
+        std::vector<double> values(2 * 8 * 5 * 7);
+        std::ranges::generate(values, [&] { return normal(generator); });
+        values[5] = std::numeric_limits<double>::quiet_NaN();
+        values[6] = -0.0;
+        const std::vector<Tensor> inputs{vectorOf(values, {2, 8, 5, 7}).to(type)};
+        const auto apart = execute::forward(*model, inputs, SavePolicy::All); // every value is kept
+        const auto together = execute::forward(*model, inputs, SavePolicy::Nothing);
+        const auto again = execute::forward(*model, inputs, SavePolicy::Nothing); // in the memory of the pass before
+        const auto some = execute::forward(*model, inputs, SavePolicy::Autograd);
+        QVERIFY(apart.ok() && together.ok() && again.ok() && some.ok());
+        QVERIFY(inputs[0].bitEqual(vectorOf(values, {2, 8, 5, 7}).to(type)));
+        for (std::size_t i = 0; i < apart.value().outputs.size(); ++i) {
+            const std::string& name = graph->value(graph->outputs()[i]).name;
+            QVERIFY2(together.value().outputs[i].bitEqual(apart.value().outputs[i]), name.c_str());
+            QVERIFY2(again.value().outputs[i].bitEqual(apart.value().outputs[i]), name.c_str());
+            QVERIFY2(some.value().outputs[i].bitEqual(apart.value().outputs[i]), name.c_str());
+        }
     }
 
     void releasesWhatNobodyNeeds()

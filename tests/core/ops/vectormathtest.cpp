@@ -33,6 +33,19 @@ class VectorMathTest : public QObject
 {
     Q_OBJECT
 private slots:
+    void theExponentialOfWhatIsNotPositiveHasTheSameBits()
+    {
+        const auto bitsOf = [](float x) { return std::bit_cast<std::uint32_t>(x); };
+        for (std::uint32_t bits = bitsOf(-0.0F); bits <= bitsOf(-1000.0F); bits += 1009) {
+            const auto x = std::bit_cast<float>(bits);
+            QCOMPARE(bitsOf(ops::fastExpBelowZero(x)), bitsOf(ops::fastExp(x)));
+        }
+        QCOMPARE(ops::fastExpBelowZero(-std::numeric_limits<float>::infinity()), 0.0F);
+        QCOMPARE(ops::fastExpBelowZero(0.0F), 1.0F);
+        QVERIFY(std::isnan(ops::fastExpBelowZero(std::nanf(""))));
+        QCOMPARE(ops::fastExpBelowZero(-1.0), std::exp(-1.0));
+    }
+
     void exponential()
     {
         const auto exact = [](double x) { return std::exp(x); };

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/ops/kernel/floatproduct.h"
+
+#include "core/ops/kernel/producttile.h"
+#include "core/ops/threads.h"
+
+#include <algorithm>
+#include <memory>
+
+namespace retro::ops
+{
+
+namespace
+{
+
+using reference::MatrixView;
+
+constexpr std::int64_t kMostDepth = 384;    // of a block of the inner extent: a few rows of it fit the nearest cache
+constexpr std::int64_t kStripColumns = 384; // of b that are packed together: with that depth, 590 kB
+
+constexpr std::int64_t kPanelsApart = 16; // that are worth a thread when they are packed
+
+/// The inner extent in blocks.
+class Depths
+{
+public:
+    explicit Depths(std::int64_t whole)
+        : m_whole(whole), m_block(whole > kMostDepth && whole < 2 * kMostDepth ? (whole + 1) / 2 : kMostDepth)
+    {}
+
+    [[nodiscard]] std::int64_t blocks() const { return std::max<std::int64_t>((m_whole + m_block - 1) / m_block, 1); }
+    [[nodiscard]] std::int64_t begin(std::int64_t block) const { return std::min(block * m_block, m_whole); }
+    [[nodiscard]] std::int64_t length(std::int64_t block) const { return begin(block + 1) - begin(block); }
+    /// Of all blocks but the last.
+    [[nodiscard]] std::int64_t block() const { return m_block; }
+    /// Of the longest block.
+    [[nodiscard]] std::int64_t most() const { return std::min(m_block, m_whole); }
+
+private:
+    std::int64_t m_whole;
+    std::int64_t m_block;
+};
+
+/// Numbers beside each other along the first axis of b, `depth` steps, as a panel.
+void packPanel(const ProductTiles& tiles, const MatrixView<float>& b, std::int64_t begin, std::int64_t depth,
+               std::int64_t column, std::int64_t count, float* to)
+{
+    const float* from = b.data + begin * b.rowStride + column * b.columnStride;
+    if (b.rowStride == 1 && b.columnStride != 1) {
+        tiles.turn(from, b.columnStride, count, depth, to);
+        return;
+    }
+    for (std::int64_t k = 0; k < depth; ++k, from += b.rowStride, to += tiles.columns) {
+        if (b.columnStride == 1) {
+            std::copy_n(from, count, to);
+        } else {
+            for (std::int64_t j = 0; j < count; ++j) {
+                to[j] = from[j * b.columnStride];
+            }
+        }
+        std::fill(to + count, to + tiles.columns, 0.0F);
+    }
+}
+
+/// These rows and columns of c.
+struct Part
+{
+    std::int64_t firstRow = 0;
+    std::int64_t lastRow = 0;
+    std::int64_t firstColumn = 0;
+    std::int64_t lastColumn = 0;
+};
+
+class FloatProduct
+{
+public:
+    /// `packed`: what packFloats() gave for b, whose data is then not read; null: b is packed on the way.
+    FloatProduct(const MatrixView<float>& a, const MatrixView<float>& b, const float* packed, float* c,
+                 std::int64_t stride, const AfterProduct& after)
+        : m_a(a), m_b(b), m_c(c), m_stride(stride), m_after(after), m_depths(a.columns), m_tiles(productTiles()),
+          m_packed(packed), m_copiesRows(a.columnStride != 1 || (a.rowStride % kBadStride == 0 &&
+                                                                 std::min(a.rows, m_tiles.rows) > kMostOnOneLine)),
+          m_readsInPlace(packed == nullptr && b.columnStride == 1 && a.rows <= m_tiles.rows)
+    {}
+
+    /// On the threads at hand.
+    void run() const
+    {
+        const std::int64_t panels = (m_b.columns + m_tiles.columns - 1) / m_tiles.columns;
+        const std::int64_t bands = (m_a.rows + m_tiles.rows - 1) / m_tiles.rows;
+        if (m_packed == nullptr && m_a.rows <= m_tiles.turnedRows && m_b.rowStride == 1 && m_b.rows > 1 &&
+            m_a.columnStride == 1) {
+            parallelFor(panels, grainOf(m_a.rows * m_tiles.columns), [&](std::int64_t begin, std::int64_t end) {
+                turned(begin * m_tiles.columns, std::min(end * m_tiles.columns, m_b.columns));
+            });
+            return;
+        }
+        // Columns apart pack no number of b twice; rows apart do, which counts for little where they are many.
+        if (panels >= 2 * threads() || bands < kManyBands * threads()) {
+            parallelFor(panels, grainOf(m_a.rows * m_tiles.columns), [&](std::int64_t begin, std::int64_t end) {
+                run({0, m_a.rows, begin * m_tiles.columns, std::min(end * m_tiles.columns, m_b.columns)});
+            });
+        } else {
+            parallelFor(bands, grainOf(m_b.columns * m_tiles.rows), [&](std::int64_t begin, std::int64_t end) {
+                run({begin * m_tiles.rows, std::min(end * m_tiles.rows, m_a.rows), 0, m_b.columns});
+            });
+        }
+    }
+
+private:
+    static constexpr std::int64_t kManyBands = 16;
+    static constexpr std::int64_t kLine = 16;         // floats in a line of a cache
+    static constexpr std::int64_t kBadStride = 1024;  // floats in 4 KiB: rows so far apart fall on the same lines
+    static constexpr std::int64_t kMostOnOneLine = 6; // of so many a cache keeps all
+
+    using Numbers = std::unique_ptr<float[]>;
+    struct Room
+    {
+        Numbers panels; ///< of b
+        Numbers rows;   ///< of a
+    };
+
+    /// Panels (bands) with `each` elements of c that are worth a thread.
+    [[nodiscard]] std::int64_t grainOf(std::int64_t each) const
+    {
+        const std::int64_t work = std::max<std::int64_t>(each * m_a.columns, 1);
+        return (kMultiplicationsPerThread + work - 1) / work;
+    }
+
+    static Numbers numbers(std::int64_t count)
+    {
+        return std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(count));
+    }
+
+    [[nodiscard]] bool packs() const { return m_packed == nullptr && !m_readsInPlace; }
+
+    void run(const Part& part) const
+    {
+        Room room;
+        if (packs() || (m_readsInPlace && m_b.columns % m_tiles.columns != 0)) {
+            const std::int64_t width = packs() ? std::min(part.lastColumn - part.firstColumn, kStripColumns) : 1;
+            room.panels = numbers((width + m_tiles.columns - 1) / m_tiles.columns * panelStep(m_depths.most()));
+        }
+        if (m_copiesRows) {
+            room.rows = numbers(m_depths.most() * m_tiles.rows);
+        }
+        for (std::int64_t column = part.firstColumn; column < part.lastColumn; column += kStripColumns) {
+            const std::int64_t last = std::min(column + kStripColumns, part.lastColumn);
+            for (std::int64_t block = 0; block < m_depths.blocks(); ++block) {
+                strip({part.firstRow, part.lastRow, column, last}, block, room);
+            }
+        }
+    }
+
+    /// Columns [first, last), b as it lies.
+    void turned(std::int64_t first, std::int64_t last) const
+    {
+        TurnedProduct product{m_a.data,         m_a.rowStride, m_b.data + first * m_b.columnStride,
+                              m_b.columnStride, m_a.columns,   m_depths.block(),
+                              m_c + first,      m_stride,      m_a.rows,
+                              last - first};
+        product.perColumn = m_after.perColumn == nullptr ? nullptr : m_after.perColumn + first;
+        m_tiles.multiplyTurned(product);
+        if (m_after.rows != nullptr) {
+            finish({0, m_a.rows, first, last});
+        }
+    }
+
+    /// From panel to panel in a strip; not a power of two, which would put all of them on the same lines of a cache.
+    [[nodiscard]] std::int64_t panelStep(std::int64_t depth) const { return (depth * m_tiles.columns) + kLine; }
+
+    void packStrip(const Part& part, std::int64_t block, float* to) const
+    {
+        const std::int64_t depth = m_depths.length(block);
+        const std::int64_t begin = m_depths.begin(block);
+        const std::int64_t whole = m_b.columnStride == 1 ? (part.lastColumn - part.firstColumn) / m_tiles.columns : 0;
+        m_tiles.pack(m_b.data + begin * m_b.rowStride + part.firstColumn, m_b.rowStride, depth, whole, panelStep(depth),
+                     to);
+        to += whole * panelStep(depth);
+        for (std::int64_t j = part.firstColumn + whole * m_tiles.columns; j < part.lastColumn; j += m_tiles.columns) {
+            packPanel(m_tiles, m_b, begin, depth, j, std::min(m_tiles.columns, part.lastColumn - j), to);
+            to += panelStep(depth);
+        }
+    }
+
+    void strip(const Part& part, std::int64_t block, const Room& room) const
+    {
+        if (packs()) {
+            packStrip(part, block, room.panels.get());
+        }
+        const std::int64_t rows = part.lastRow - part.firstRow;
+        const std::int64_t bands = (rows + m_tiles.rows - 1) / m_tiles.rows;
+        for (std::int64_t i = 0; i < bands; ++i) {
+            const Part tiles{part.firstRow + rows * i / bands, part.firstRow + rows * (i + 1) / bands, part.firstColumn,
+                             part.lastColumn};
+            band(tiles, block, room);
+            if (block + 1 == m_depths.blocks() && m_after.rows != nullptr) {
+                finish(tiles);
+            }
+        }
+    }
+
+    void finish(const Part& part) const
+    {
+        const std::int64_t columns = part.lastColumn - part.firstColumn;
+        if (columns == m_stride) {
+            m_after.rows->over(m_c + part.firstRow * m_stride, (part.lastRow - part.firstRow) * m_stride);
+            return;
+        }
+        for (std::int64_t i = part.firstRow; i < part.lastRow; ++i) {
+            m_after.rows->over(m_c + i * m_stride + part.firstColumn, columns);
+        }
+    }
+
+    /// Rows of one tile, and all columns of a strip.
+    void band(const Part& part, std::int64_t block, const Room& room) const
+    {
+        const std::int64_t begin = m_depths.begin(block);
+        ProductTile tile;
+        tile.depth = m_depths.length(block);
+        tile.rows = part.lastRow - part.firstRow;
+        tile.a = m_a.data + part.firstRow * m_a.rowStride + begin * m_a.columnStride;
+        tile.aRow = m_a.rowStride;
+        tile.cRow = m_stride;
+        tile.adds = block > 0;
+        if (m_copiesRows) {
+            copyRows(tile, room.rows.get());
+        }
+        const bool isLast = block + 1 == m_depths.blocks();
+        for (std::int64_t j = part.firstColumn; j < part.lastColumn; j += tile.columns) {
+            const bool isFlat = m_readsInPlace && m_a.rows == 1 && part.lastColumn - j >= m_tiles.flat;
+            tile.columns = isFlat ? m_tiles.flat : std::min(m_tiles.columns, part.lastColumn - j);
+            tile.c = m_c + part.firstRow * m_stride + j;
+            tile.perColumn = isLast && m_after.perColumn != nullptr ? m_after.perColumn + j : nullptr;
+            placePanel(tile, block, j, j - part.firstColumn, room);
+            m_tiles.multiply(tile);
+        }
+    }
+
+    /// Says where the tile reads b: at column j, which is `inStrip` columns behind the first of its strip.
+    void placePanel(ProductTile& tile, std::int64_t block, std::int64_t j, std::int64_t inStrip, const Room& room) const
+    {
+        const auto inPlace = [&] { return m_b.data + m_depths.begin(block) * m_b.rowStride + j; };
+        tile.b = m_packed;
+        tile.bStep = m_tiles.columns;
+        if (m_packed != nullptr) {
+            const std::int64_t panels = (m_b.columns + m_tiles.columns - 1) / m_tiles.columns;
+            tile.b = m_packed + m_depths.begin(block) * panels * m_tiles.columns + j * tile.depth;
+        } else if (!m_readsInPlace) {
+            tile.b = room.panels.get() + inStrip / m_tiles.columns * panelStep(tile.depth);
+        } else if (tile.columns >= m_tiles.columns) {
+            tile.b = inPlace();
+            tile.bStep = m_b.rowStride;
+        } else {
+            packPanel(m_tiles, m_b, m_depths.begin(block), tile.depth, j, tile.columns, room.panels.get());
+            tile.b = room.panels.get();
+        }
+    }
+
+    /// The tile's rows of a where they are near each other.
+    void copyRows(ProductTile& tile, float* to) const
+    {
+        const float* from = tile.a;
+        if (m_a.columnStride == 1) {
+            for (std::int64_t i = 0; i < tile.rows; ++i) {
+                std::copy_n(from + i * m_a.rowStride, tile.depth, to + i * tile.depth);
+            }
+            tile.aRow = tile.depth;
+        } else {
+            for (std::int64_t k = 0; k < tile.depth; ++k) {
+                for (std::int64_t i = 0; i < tile.rows; ++i) {
+                    to[k * tile.rows + i] = from[i * m_a.rowStride + k * m_a.columnStride];
+                }
+            }
+            tile.aRow = 1;
+            tile.aStep = tile.rows;
+        }
+        tile.a = to;
+    }
+
+    MatrixView<float> m_a;
+    MatrixView<float> m_b;
+    float* m_c;
+    std::int64_t m_stride;
+    AfterProduct m_after;
+    Depths m_depths;
+    const ProductTiles& m_tiles;
+    const float* m_packed;
+    bool m_copiesRows;
+    bool m_readsInPlace; ///< b, of which each number is needed once
+};
+
+} // namespace
+
+void multiplyFloats(const MatrixView<float>& a, const MatrixView<float>& b, float* c, std::int64_t stride,
+                    const AfterProduct& after)
+{
+    FloatProduct(a, b, nullptr, c, stride, after).run();
+}
+
+tensor::Tensor packFloats(const MatrixView<float>& b)
+{
+    const ProductTiles& tiles = productTiles();
+    const Depths depths(b.rows);
+    const std::int64_t panels = (b.columns + tiles.columns - 1) / tiles.columns;
+    tensor::TensorBuffer buffer(tensor::DType::Float32, {b.rows * panels * tiles.columns});
+    float* const to = buffer.data<float>();
+    parallelFor(panels, kPanelsApart, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t block = 0; block < depths.blocks(); ++block) {
+            const std::int64_t depth = depths.length(block);
+            float* const panel = to + depths.begin(block) * panels * tiles.columns;
+            for (std::int64_t i = begin; i < end; ++i) {
+                const std::int64_t column = i * tiles.columns;
+                packPanel(tiles, b, depths.begin(block), depth, column, std::min(tiles.columns, b.columns - column),
+                          panel + column * depth);
+            }
+        }
+    });
+    return std::move(buffer).freeze();
+}
+
+void multiplyPacked(const MatrixView<float>& a, const tensor::Tensor& packed, std::int64_t columns, float* c,
+                    std::int64_t stride, const AfterProduct& after)
+{
+    const MatrixView<float> b{nullptr, a.columns, columns, columns, 1};
+    const std::int64_t width = productTiles().columns;
+    base::guard(packed.size() == a.columns * ((columns + width - 1) / width) * width, "a packed matrix has its size");
+    FloatProduct(a, b, packed.data<float>(), c, stride, after).run();
+}
+
+} // namespace retro::ops

@@ -1,0 +1,476 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiled with products contracted into their sums, and for three widths of
+// registers.
+#include "core/ops/kernel/producttile.h"
+
+#include "core/ops/kernel/registers.h"
+
+#include <array>
+#include <cstddef>
+#include <cstring>
+
+namespace retro::ops
+{
+
+namespace
+{
+
+/// Numbers of one register, wherever they lie.
+using Four = float __attribute__((vector_size(16), aligned(4), may_alias));
+using Eight = float __attribute__((vector_size(32), aligned(4), may_alias));
+using Sixteen = float __attribute__((vector_size(64), aligned(4), may_alias));
+
+template <class Vector>
+inline constexpr std::int64_t kLanes = sizeof(Vector) / sizeof(float);
+
+template <class Vector, std::size_t rows, std::size_t vectors>
+struct Sums
+{
+    Vector at[rows][vectors];
+};
+
+/// Without this the compiler reads a number of a again for each product with
+/// it, and reading becomes what takes longest.
+template <std::size_t uses, class Vector>
+[[gnu::always_inline]] inline void keepInRegister([[maybe_unused]] Vector& value)
+{
+#if defined(__x86_64__)
+    if constexpr (uses > 1) {
+        if constexpr (sizeof(Vector) == sizeof(Sixteen)) {
+            asm("" : "+v"(value));
+        } else {
+            asm("" : "+x"(value));
+        }
+    }
+#endif
+}
+
+/// sums += a · b, one step of the inner extent after the other.
+template <class Vector, std::size_t rows, std::size_t vectors>
+[[gnu::always_inline]] inline void addSteps(const ProductTile& tile, Sums<Vector, rows, vectors>& sums)
+{
+    // Rows of a in threes: an address is a base and at most twice the distance of
+    // rows.
+    constexpr std::size_t kBases = (rows + 2) / 3;
+    std::array<const float*, kBases> a;
+#pragma GCC unroll 16
+    for (std::size_t base = 0; base < kBases; ++base) {
+        a[base] = tile.a + static_cast<std::int64_t>(3 * base) * tile.aRow;
+    }
+    const std::int64_t row = tile.aRow;
+    const std::int64_t step = tile.aStep;
+    const float* b = tile.b;
+    for (std::int64_t k = 0; k < tile.depth; ++k) {
+        Vector right[vectors];
+#pragma GCC unroll 16
+        for (std::size_t j = 0; j < vectors; ++j) {
+            right[j] = reinterpret_cast<const Vector*>(b)[j];
+        }
+        b += tile.bStep;
+#pragma GCC unroll 16
+        for (std::size_t i = 0; i < rows; ++i) {
+            Vector left = a[i / 3][static_cast<std::int64_t>(i % 3) * row] - Vector{};
+            keepInRegister<vectors>(left);
+#pragma GCC unroll 16
+            for (std::size_t j = 0; j < vectors; ++j) {
+                sums.at[i][j] += left * right[j];
+            }
+        }
+#pragma GCC unroll 16
+        for (std::size_t base = 0; base < kBases; ++base) {
+            a[base] += step;
+        }
+    }
+}
+
+/// Rows of whole registers.
+template <class Vector, std::size_t rows, std::size_t vectors>
+[[gnu::always_inline]] inline void storeWhole(const ProductTile& tile, const Sums<Vector, rows, vectors>& sums)
+{
+#pragma GCC unroll 16
+    for (std::size_t i = 0; i < rows; ++i) {
+        auto* const c = reinterpret_cast<Vector*>(tile.c + static_cast<std::int64_t>(i) * tile.cRow);
+#pragma GCC unroll 16
+        for (std::size_t j = 0; j < vectors; ++j) {
+            Vector value = sums.at[i][j];
+            if (tile.adds) {
+                value = c[j] + value;
+            }
+            if (tile.perColumn != nullptr) {
+                value = value + reinterpret_cast<const Vector*>(tile.perColumn)[j];
+            }
+            c[j] = value;
+        }
+    }
+}
+
+/// What goes to c for the sums at `j`.
+template <class Vector>
+[[gnu::always_inline]] inline void finishSums(const ProductTile& tile, const float* c, std::int64_t j, Vector& value)
+{
+    if (tile.adds) {
+        value = *reinterpret_cast<const Vector*>(c + j) + value;
+    }
+    if (tile.perColumn != nullptr) {
+        value = value + *reinterpret_cast<const Vector*>(tile.perColumn + j);
+    }
+}
+
+/// `count` sums of a row, at least as many as a register has: the last ones in
+/// a register that overlaps those before.
+template <class Vector>
+[[gnu::always_inline]] inline void storeOverlapping(const ProductTile& tile, const float* sums, std::int64_t count,
+                                                    float* c)
+{
+    const std::int64_t last = count - kLanes<Vector>;
+    Vector first = *reinterpret_cast<const Vector*>(sums);
+    Vector second = *reinterpret_cast<const Vector*>(sums + last);
+    finishSums(tile, c, 0, first);
+    finishSums(tile, c, last, second);
+    *reinterpret_cast<Vector*>(c) = first;
+    *reinterpret_cast<Vector*>(c + last) = second;
+}
+
+template <class Vector, std::size_t rows, std::size_t vectors>
+[[gnu::always_inline]] inline void storePart(const ProductTile& tile, const Sums<Vector, rows, vectors>& sums)
+{
+    constexpr std::size_t kWidth = vectors * kLanes<Vector>;
+    alignas(64) std::array<float, rows * kWidth> room;
+#pragma GCC unroll 16
+    for (std::size_t i = 0; i < rows; ++i) {
+#pragma GCC unroll 16
+        for (std::size_t j = 0; j < vectors; ++j) {
+            reinterpret_cast<Vector*>(&room[i * kWidth])[j] = sums.at[i][j];
+        }
+    }
+    for (std::size_t i = 0; i < rows; ++i) {
+        const float* const row = &room[i * kWidth];
+        float* const c = tile.c + static_cast<std::int64_t>(i) * tile.cRow;
+        if (vectors == 2 && tile.columns >= kLanes<Vector>) {
+            storeOverlapping<Vector>(tile, row, tile.columns, c);
+        } else if (kLanes<Vector> >= 16 && tile.columns >= 8) {
+            storeOverlapping<Eight>(tile, row, tile.columns, c);
+        } else if (kLanes<Vector> >= 8 && tile.columns >= 4) {
+            storeOverlapping<Four>(tile, row, tile.columns, c);
+        } else {
+            for (std::int64_t j = 0; j < tile.columns; ++j) {
+                float value = row[j];
+                finishSums(tile, c, j, value);
+                c[j] = value;
+            }
+        }
+    }
+}
+
+template <class Vector, std::size_t rows, std::size_t vectors>
+[[gnu::always_inline]] inline void multiplyRows(const ProductTile& tile)
+{
+    Sums<Vector, rows, vectors> sums{};
+    addSteps<Vector, rows, vectors>(tile, sums);
+    if (tile.columns == static_cast<std::int64_t>(vectors) * kLanes<Vector>) {
+        storeWhole<Vector, rows, vectors>(tile, sums);
+    } else {
+        storePart<Vector, rows, vectors>(tile, sums);
+    }
+}
+
+/// A case for every number of rows.
+template <class Vector, std::size_t vectors, std::size_t rows, std::size_t... others>
+[[gnu::always_inline]] inline void multiplySome(const ProductTile& tile)
+{
+    if (tile.rows == static_cast<std::int64_t>(rows)) {
+        multiplyRows<Vector, rows, vectors>(tile);
+        return;
+    }
+    if constexpr (sizeof...(others) > 0) {
+        multiplySome<Vector, vectors, others...>(tile);
+    }
+}
+
+/// Registers of a tile of one row.
+constexpr std::size_t kFlat = 8;
+
+/// Tiles of few columns take one register per row.
+template <class Vector, std::size_t... rows>
+[[gnu::always_inline]] inline void multiplyTile(const ProductTile& tile)
+{
+    if (tile.columns == kFlat * kLanes<Vector>) {
+        multiplyRows<Vector, 1, kFlat>(tile);
+    } else if (tile.columns <= kLanes<Vector>) {
+        multiplySome<Vector, 1, rows...>(tile);
+    } else {
+        multiplySome<Vector, 2, rows...>(tile);
+    }
+}
+
+/// Which numbers of two lines the first (or second) of them gets when they
+/// exchange blocks of `size`; those of the second line count on from those of
+/// the first.
+template <std::int64_t size, bool isSecond, class Places>
+[[gnu::always_inline]] inline void placeExchange(Places& places)
+{
+    constexpr std::int64_t kCount = sizeof(Places) / sizeof(std::int32_t);
+    for (std::int64_t i = 0; i < kCount; ++i) {
+        const bool isUpper = (i & size) != 0;
+        const std::int64_t stays = isSecond ? i + kCount : i;
+        const std::int64_t comes = isSecond ? i + size : i - size + kCount;
+        places[i] = static_cast<std::int32_t>(isUpper == isSecond ? stays : comes);
+    }
+}
+
+/// As many lines as a register has numbers, turned: number k of line j becomes
+/// number j of line k.
+template <std::int64_t size, class Vector>
+[[gnu::always_inline]] inline void turnLines(Vector (&lines)[kLanes<Vector>])
+{
+#pragma GCC unroll 16
+    for (std::int64_t i = 0; i < kLanes<Vector>; ++i) {
+        if ((i & size) == 0) {
+            const Vector first = lines[i];
+            const Vector second = lines[i + size];
+            decltype(first < second) ofFirst{};
+            decltype(first < second) ofSecond{};
+            placeExchange<size, false>(ofFirst);
+            placeExchange<size, true>(ofSecond);
+            lines[i] = __builtin_shuffle(first, second, ofFirst);
+            lines[i + size] = __builtin_shuffle(first, second, ofSecond);
+        }
+    }
+    if constexpr (size > 1) {
+        turnLines<size / 2>(lines);
+    }
+}
+
+template <class Vector>
+[[gnu::always_inline]] inline void loadTurned(const float* (&from)[kLanes<Vector>], std::int64_t k,
+                                              Vector (&lines)[kLanes<Vector>])
+{
+#pragma GCC unroll 16
+    for (std::int64_t j = 0; j < kLanes<Vector>; ++j) {
+        lines[j] = *reinterpret_cast<const Vector*>(from[j] + k);
+    }
+    turnLines<kLanes<Vector> / 2>(lines);
+}
+
+/// The numbers at k of all lines.
+template <class Vector>
+[[gnu::always_inline]] inline void loadColumn(const float* (&from)[kLanes<Vector>], std::int64_t k, Vector& numbers)
+{
+    for (std::int64_t j = 0; j < kLanes<Vector>; ++j) {
+        numbers[j] = from[j][k];
+    }
+}
+
+/// Where lines begin; those behind the last are the last.
+template <std::int64_t lanes>
+[[gnu::always_inline]] inline void placeLines(const float* b, std::int64_t line, std::int64_t count,
+                                              const float* (&from)[lanes])
+{
+    for (std::int64_t j = 0; j < lanes; ++j) {
+        from[j] = b + (j < count ? j : count - 1) * line;
+    }
+}
+
+template <class Vector>
+[[gnu::always_inline]] inline void turnPanel(const float* b, std::int64_t line, std::int64_t count, std::int64_t depth,
+                                             float* to)
+{
+    constexpr std::int64_t kWidth = 2 * kLanes<Vector>;
+    for (std::int64_t j = 0; j < kWidth; j += kLanes<Vector>) {
+        if (j >= count) {
+            for (std::int64_t k = 0; k < depth; ++k) {
+                *reinterpret_cast<Vector*>(to + k * kWidth + j) = Vector{};
+            }
+            continue;
+        }
+        const float* from[kLanes<Vector>];
+        placeLines<kLanes<Vector>>(b + j * line, line, count - j, from);
+        std::int64_t k = 0;
+        for (; k + kLanes<Vector> <= depth; k += kLanes<Vector>) {
+            Vector lines[kLanes<Vector>];
+            loadTurned<Vector>(from, k, lines);
+#pragma GCC unroll 16
+            for (std::int64_t i = 0; i < kLanes<Vector>; ++i) {
+                *reinterpret_cast<Vector*>(to + (k + i) * kWidth + j) = lines[i];
+            }
+        }
+        for (; k < depth; ++k) {
+            loadColumn<Vector>(from, k, *reinterpret_cast<Vector*>(to + k * kWidth + j));
+        }
+        for (std::int64_t i = count - j; i < kLanes<Vector>; ++i) {
+            for (std::int64_t step = 0; step < depth; ++step) {
+                to[step * kWidth + j + i] = 0;
+            }
+        }
+    }
+}
+
+/// Rows of b that are packed together: so many streams are fetched ahead.
+constexpr std::int64_t kRowsTogether = 4;
+
+template <class Vector>
+[[gnu::always_inline]] inline void packPanels(const float* from, std::int64_t row, std::int64_t depth,
+                                              std::int64_t panels, std::int64_t panel, float* to)
+{
+    constexpr std::int64_t kWidth = 2 * kLanes<Vector>;
+    for (std::int64_t k = 0; k < depth; k += kRowsTogether) {
+        const std::int64_t rows = depth - k < kRowsTogether ? depth - k : kRowsTogether;
+        for (std::int64_t p = 0; p < panels; ++p) {
+            for (std::int64_t i = 0; i < rows; ++i) {
+                const float* const source = from + (k + i) * row + p * kWidth;
+                float* const target = to + p * panel + (k + i) * kWidth;
+                const Vector first = reinterpret_cast<const Vector*>(source)[0];
+                const Vector second = reinterpret_cast<const Vector*>(source)[1];
+                reinterpret_cast<Vector*>(target)[0] = first;
+                reinterpret_cast<Vector*>(target)[1] = second;
+                __builtin_prefetch(source + kRowsTogether * row);
+                if constexpr (sizeof(Vector) == 64) {
+                    __builtin_prefetch(source + kRowsTogether * row + kLanes<Vector>);
+                }
+            }
+        }
+    }
+}
+
+/// As many columns of a product as a register has numbers, or fewer.
+template <class Vector, std::size_t rows>
+[[gnu::always_inline]] inline void multiplyLines(const TurnedProduct& product, std::int64_t first)
+{
+    const std::int64_t count = product.columns - first < kLanes<Vector> ? product.columns - first : kLanes<Vector>;
+    const float* from[kLanes<Vector>];
+    placeLines<kLanes<Vector>>(product.b + first * product.bColumn, product.bColumn, count, from);
+    Vector sums[rows]{};
+    for (std::int64_t begin = 0; begin < product.depth; begin += product.block) {
+        const std::int64_t end = begin + product.block < product.depth ? begin + product.block : product.depth;
+        Vector own[rows]{};
+        std::int64_t k = begin;
+        for (; k + kLanes<Vector> <= end; k += kLanes<Vector>) {
+            Vector lines[kLanes<Vector>];
+            loadTurned<Vector>(from, k, lines);
+#pragma GCC unroll 16
+            for (std::int64_t i = 0; i < kLanes<Vector>; ++i) {
+                for (std::size_t row = 0; row < rows; ++row) {
+                    own[row] += product.a[static_cast<std::int64_t>(row) * product.aRow + k + i] * lines[i];
+                }
+            }
+        }
+        for (; k < end; ++k) {
+            Vector right{};
+            loadColumn<Vector>(from, k, right);
+            for (std::size_t row = 0; row < rows; ++row) {
+                own[row] += product.a[static_cast<std::int64_t>(row) * product.aRow + k] * right;
+            }
+        }
+        for (std::size_t row = 0; row < rows; ++row) {
+            sums[row] = begin == 0 ? own[row] : sums[row] + own[row];
+        }
+    }
+    for (std::size_t row = 0; row < rows; ++row) {
+        float* const c = product.c + static_cast<std::int64_t>(row) * product.cRow + first;
+        for (std::int64_t j = 0; j < count; ++j) {
+            c[j] = product.perColumn == nullptr ? sums[row][j] : sums[row][j] + product.perColumn[first + j];
+        }
+    }
+}
+
+template <class Vector>
+[[gnu::always_inline]] inline void multiplyAllLines(const TurnedProduct& product)
+{
+    for (std::int64_t first = 0; first < product.columns; first += kLanes<Vector>) {
+        if (product.rows == 1) {
+            multiplyLines<Vector, 1>(product, first);
+        } else {
+            multiplyLines<Vector, 2>(product, first);
+        }
+    }
+}
+
+constexpr std::int64_t kTurnedRows = 2;
+
+#if defined(__x86_64__)
+constexpr std::int64_t kWideRows = 14;
+constexpr std::int64_t kMiddleRows = 6;
+
+[[gnu::target("arch=x86-64-v4")]] void multiplyWide(const ProductTile& tile)
+{
+    multiplyTile<Sixteen, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1>(tile);
+}
+[[gnu::target("arch=x86-64-v4")]] void multiplyTurnedWide(const TurnedProduct& product)
+{
+    multiplyAllLines<Sixteen>(product);
+}
+[[gnu::target("arch=x86-64-v4")]] void packWide(const float* from, std::int64_t row, std::int64_t depth,
+                                                std::int64_t panels, std::int64_t panel, float* to)
+{
+    packPanels<Sixteen>(from, row, depth, panels, panel, to);
+}
+[[gnu::target("arch=x86-64-v4")]] void turnWide(const float* from, std::int64_t line, std::int64_t count,
+                                                std::int64_t depth, float* to)
+{
+    turnPanel<Sixteen>(from, line, count, depth, to);
+}
+
+[[gnu::target("arch=x86-64-v3")]] void multiplyMiddle(const ProductTile& tile)
+{
+    multiplyTile<Eight, 6, 5, 4, 3, 2, 1>(tile);
+}
+[[gnu::target("arch=x86-64-v3")]] void multiplyTurnedMiddle(const TurnedProduct& product)
+{
+    multiplyAllLines<Eight>(product);
+}
+[[gnu::target("arch=x86-64-v3")]] void packMiddle(const float* from, std::int64_t row, std::int64_t depth,
+                                                  std::int64_t panels, std::int64_t panel, float* to)
+{
+    packPanels<Eight>(from, row, depth, panels, panel, to);
+}
+[[gnu::target("arch=x86-64-v3")]] void turnMiddle(const float* from, std::int64_t line, std::int64_t count,
+                                                  std::int64_t depth, float* to)
+{
+    turnPanel<Eight>(from, line, count, depth, to);
+}
+#endif
+
+constexpr std::int64_t kNarrowRows = 4;
+
+void multiplyNarrow(const ProductTile& tile) { multiplyTile<Four, 4, 3, 2, 1>(tile); }
+void multiplyTurnedNarrow(const TurnedProduct& product) { multiplyAllLines<Four>(product); }
+void packNarrow(const float* from, std::int64_t row, std::int64_t depth, std::int64_t panels, std::int64_t panel,
+                float* to)
+{
+    packPanels<Four>(from, row, depth, panels, panel, to);
+}
+void turnNarrow(const float* from, std::int64_t line, std::int64_t count, std::int64_t depth, float* to)
+{
+    turnPanel<Four>(from, line, count, depth, to);
+}
+
+template <class Vector>
+constexpr ProductTiles tilesOf(std::int64_t rows, decltype(ProductTiles::multiply) multiply,
+                               decltype(ProductTiles::multiplyTurned) multiplyTurned, decltype(ProductTiles::pack) pack,
+                               decltype(ProductTiles::turn) turn)
+{
+    return {rows, 2 * kLanes<Vector>, kFlat * kLanes<Vector>, multiply, kTurnedRows, multiplyTurned, pack, turn};
+}
+
+ProductTiles fastestTiles()
+{
+#if defined(__x86_64__)
+    if (registersAtHand() == Registers::Wide) {
+        return tilesOf<Sixteen>(kWideRows, multiplyWide, multiplyTurnedWide, packWide, turnWide);
+    }
+    if (registersAtHand() == Registers::Middle) {
+        return tilesOf<Eight>(kMiddleRows, multiplyMiddle, multiplyTurnedMiddle, packMiddle, turnMiddle);
+    }
+#endif
+    return tilesOf<Four>(kNarrowRows, multiplyNarrow, multiplyTurnedNarrow, packNarrow, turnNarrow);
+}
+
+} // namespace
+
+const ProductTiles& productTiles()
+{
+    static const ProductTiles tiles = fastestTiles();
+    return tiles;
+}
+
+} // namespace retro::ops

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace retro::ops
+{
+
+/// A block of a product that stays in registers: rows × columns of c, from rows of a and a panel of b.
+struct ProductTile
+{
+    const float* a = nullptr;
+    std::int64_t aRow = 0;    ///< from row to row of a
+    std::int64_t aStep = 1;   ///< along the inner extent
+    const float* b = nullptr; ///< `width()` numbers side by side per step
+    std::int64_t bStep = 0;
+    std::int64_t depth = 0; ///< of the inner extent
+    float* c = nullptr;
+    std::int64_t cRow = 0;
+    std::int64_t rows = 0;            ///< 1 … ProductTiles::rows
+    std::int64_t columns = 0;         ///< 1 … ProductTiles::columns
+    bool adds = false;                ///< to what c holds
+    const float* perColumn = nullptr; ///< added last; null: nothing
+};
+
+/// Some columns of a product of few rows with a matrix whose numbers lie beside each other along the inner extent. Each
+/// is read once, as it lies.
+struct TurnedProduct
+{
+    const float* a = nullptr; ///< rows × depth
+    std::int64_t aRow = 0;    ///< from row to row of a
+    const float* b = nullptr; ///< columns × depth
+    std::int64_t bColumn = 0; ///< from column to column of b
+    std::int64_t depth = 0;
+    std::int64_t block = 1; ///< sums of so many steps are added one after the other
+    float* c = nullptr;
+    std::int64_t cRow = 0;
+    std::int64_t rows = 0;            ///< 1 … ProductTiles::turnedRows
+    std::int64_t columns = 0;         ///< any number
+    const float* perColumn = nullptr; ///< added last; null: nothing
+};
+
+/// How the processor at hand computes tiles.
+struct ProductTiles
+{
+    std::int64_t rows;    ///< most rows of a tile
+    std::int64_t columns; ///< most columns: a panel of b has so many side by side, filled up with zeros
+    std::int64_t flat;    ///< a tile of one row may have so many columns as well, all of which it has
+    /// Computes one tile. Reads all `columns` numbers of each step of b.
+    void (*multiply)(const ProductTile& tile);
+    std::int64_t turnedRows; ///< most rows of a TurnedProduct
+    void (*multiplyTurned)(const TurnedProduct& product);
+    /// `panels` panels out of b whose numbers lie beside each other from column to column, `panel` numbers apart.
+    void (*pack)(const float* from, std::int64_t row, std::int64_t depth, std::int64_t panels, std::int64_t panel,
+                 float* to);
+    /// to[k · columns + j] = from[j · line + k] for j < count, k < depth; 0 for the other j: lines of neighbours along
+    /// the inner extent become a panel.
+    void (*turn)(const float* from, std::int64_t line, std::int64_t count, std::int64_t depth, float* to);
+};
+
+/// One for the whole program. What oneDNN is told to leave unused (ONEDNN_MAX_CPU_ISA) is not used here either.
+[[nodiscard]] const ProductTiles& productTiles();
+
+} // namespace retro::ops
