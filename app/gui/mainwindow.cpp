@@ -3,6 +3,7 @@
 
 #include "app/gui/breakcontroller.h"
 #include "app/gui/covercontroller.h"
+#include "app/gui/diagnosecontroller.h"
 #include "app/gui/embeddedsample.h"
 #include "app/gui/exportcontroller.h"
 #include "app/gui/fusedcontroller.h"
@@ -92,6 +93,7 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_model(m_cursor)
     addOtherRunActions(m_actions);
     addOracleAction(m_actions);
     addVerificationAction(m_actions);
+    addDiagnoseActions(m_actions);
     addRuleActions(m_actions);
     addRunDifferenceAction(m_actions);
     addPlanActions(m_actions);
@@ -169,6 +171,7 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_model(m_cursor)
     connectEngine();
     connectOracle();
     connectVerification();
+    connectDiagnosis();
     connectPanel();
     m_otherRuns = new OtherRunReader(m_actions, *this);
     connect(m_otherRuns, &OtherRunReader::failed, this, &MainWindow::showProblem);
@@ -339,6 +342,7 @@ void MainWindow::post(ExplainJob job)
         m_model.setLoading(tr("Opening"), -1);
     }
     setBusy(true);
+    m_diagnosis->setRunning(true);
     m_generation = m_engine.post(std::move(job));
 }
 
@@ -395,6 +399,7 @@ void MainWindow::takeGraph(const ExplainDone& graph)
     m_explain->runPanel().setThumbnails({}, {});
     m_run->setModel(graph.model);
     m_model.setRun(graph.run, {}, false);
+    m_diagnosis->takeModel(graph.model);
     m_fused->take(graph, true);
     m_shell->recent().add(m_job.path);
     setWindowTitle(tr("%1 – Retrograde").arg(QString::fromStdString(graph.model->name)));
@@ -470,6 +475,7 @@ void MainWindow::takeResult(const ExplainDone& result)
         panel.setPredicted(result.predicted < 0 ? QString() : m_model.className(result.predicted));
     }
     showStatus();
+    m_diagnosis->take(result, m_job.path);
     m_cover->takeResult(result);
 }
 
@@ -517,6 +523,7 @@ void MainWindow::takeFailure(const QString& what, const QString& remedy)
     }
     m_shell->problems().addError(views::ProblemOrigin::Job, what, remedy);
     statusBar()->showMessage(what, kWindowMessageMilliseconds);
+    m_diagnosis->takeFailure(m_job, m_loaded);
     setBusy(false);
 }
 
@@ -528,6 +535,7 @@ void MainWindow::setBusy(bool isBusy)
     }
     m_explain->runPanel().setRunning(isBusy && !m_job.isLive);
     if (!isBusy) {
+        m_diagnosis->setRunning(false);
         m_cover->takeEnd(m_generation);
         m_explain->compare().setAwaited(false);
         emit settled();
@@ -577,6 +585,7 @@ void MainWindow::closeModel()
     m_shell->problems().clear();
     m_fused->clear();
     m_verification->clear();
+    m_diagnosis->clear();
     for (views::HeatmapView* heatmap : findChildren<views::HeatmapView*>()) {
         heatmap->clearOther();
     }

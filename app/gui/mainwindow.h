@@ -14,11 +14,17 @@ class QActionGroup;
 class QLabel;
 class QStackedWidget;
 
+namespace retro::diagnosis
+{
+struct Finding;
+}
+
 namespace retro::app
 {
 
 class CloseGuard;
 class CoverController;
+class DiagnoseController;
 class EngineWorkspace;
 class ExplainWorkspace;
 class KernelsWorkspace;
@@ -103,6 +109,7 @@ public:
     [[nodiscard]] ExportController& exports() const { return *m_exports; }
     [[nodiscard]] OtherRunReader& otherRuns() const { return *m_otherRuns; }
     [[nodiscard]] RuleController& rules() const { return *m_rules; }
+    [[nodiscard]] DiagnoseController& diagnosis() const { return *m_diagnosis; }
 
 signals:
     /// The last job ended, well or not; every view has what it will get.
@@ -122,6 +129,13 @@ private:
     void connectEngine();
     void connectOracle();
     void connectVerification();
+    void connectDiagnosis();
+    void connectDiagnosisPanes();
+    void connectMending();
+    void showDiagnosis();
+    /// Brings the pane of the workspace to the front that shows what a finding says.
+    void showEvidence(const diagnosis::Finding& finding);
+    void askWith(const views::Question& question);
     /// A job of another kind than to explain is the newest from now on.
     void takeAsked(quint64 generation);
     void connectPanel();
@@ -179,6 +193,7 @@ private:
     OtherRunReader* m_otherRuns = nullptr;
     OracleController* m_oracle = nullptr;
     VerificationController* m_verification = nullptr;
+    DiagnoseController* m_diagnosis = nullptr;
     PlanController* m_planner = nullptr;
     PlanLink* m_planLink = nullptr;
     QActionGroup* m_workspaceGroup = nullptr;

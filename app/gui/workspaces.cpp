@@ -8,6 +8,7 @@
 #include "views/common/rangechip.h"
 #include "views/common/timerange.h"
 #include "views/compare/compareview.h"
+#include "views/diagnose/diagnoseview.h"
 #include "views/graph/graphview.h"
 #include "views/heatmap/heatmapview.h"
 #include "views/input/inputview.h"
@@ -83,12 +84,16 @@ ExplainWorkspace::ExplainWorkspace(const WorkspaceContext& context, QWidget* par
     m_classesDock = addView(m_classes);
     m_layersDock = addView(new views::LayersView(model, cursor, selection, this));
     m_ledgerDock = addView(new views::LedgerView(model, cursor, selection, this));
+    m_diagnosis = new views::DiagnoseView(model, cursor, selection, this);
+    m_diagnosisDock = addView(m_diagnosis);
     splitDockWidget(m_runDock, m_inputDock, Qt::Horizontal);
     splitDockWidget(m_inputDock, m_layersDock, Qt::Vertical);
     splitDockWidget(m_inputDock, m_heatmapDock, Qt::Horizontal);
     splitDockWidget(m_heatmapDock, m_compareDock, Qt::Horizontal);
     splitDockWidget(m_inputDock, m_classesDock, Qt::Vertical);
     splitDockWidget(m_layersDock, m_ledgerDock, Qt::Horizontal);
+    tabifyDockWidget(m_compareDock, m_diagnosisDock);
+    m_compareDock->raise();
     rememberLayout();
 }
 
@@ -162,6 +167,8 @@ EngineWorkspace::EngineWorkspace(const WorkspaceContext& context, QWidget* paren
     m_notebookDock = addView(m_notebook);
     m_verification = new views::VerificationView(model, cursor, selection, this);
     m_verificationDock = addView(m_verification);
+    m_diagnosis = new views::DiagnoseView(model, cursor, selection, this);
+    m_diagnosisDock = addView(m_diagnosis);
     splitDockWidget(m_promisesDock, m_timelineDock, Qt::Vertical);
     splitDockWidget(m_promisesDock, m_graphDock, Qt::Horizontal);
     splitDockWidget(m_promisesDock, m_whyDock, Qt::Vertical);
@@ -178,6 +185,8 @@ EngineWorkspace::EngineWorkspace(const WorkspaceContext& context, QWidget* paren
     tabifyDockWidget(programDock, m_notebookDock);
     tabifyDockWidget(m_notebookDock, m_verificationDock);
     m_logDock->raise();
+    tabifyDockWidget(m_promisesDock, m_diagnosisDock);
+    m_promisesDock->raise();
     rememberLayout();
 }
 

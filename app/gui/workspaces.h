@@ -10,6 +10,7 @@ class BreakpointList;
 class BreakpointsView;
 class ClassesView;
 class CompareView;
+class DiagnoseView;
 class GraphView;
 class HeatmapView;
 class InputView;
@@ -45,6 +46,7 @@ public:
     [[nodiscard]] views::HeatmapView& heatmap() const { return *m_heatmap; }
     [[nodiscard]] views::InputView& input() const { return *m_input; }
     [[nodiscard]] views::ClassesView& classes() const { return *m_classes; }
+    [[nodiscard]] views::DiagnoseView& diagnosis() const { return *m_diagnosis; }
 
 protected:
     void applySizes() override;
@@ -55,6 +57,7 @@ private:
     views::HeatmapView* m_heatmap = nullptr;
     views::InputView* m_input = nullptr;
     views::ClassesView* m_classes = nullptr;
+    views::DiagnoseView* m_diagnosis = nullptr;
     QDockWidget* m_runDock = nullptr;
     QDockWidget* m_inputDock = nullptr;
     QDockWidget* m_classesDock = nullptr;
@@ -62,6 +65,7 @@ private:
     QDockWidget* m_compareDock = nullptr;
     QDockWidget* m_layersDock = nullptr;
     QDockWidget* m_ledgerDock = nullptr;
+    QDockWidget* m_diagnosisDock = nullptr;
 };
 
 /// The machinery: promises and why they wait, graph, inspector, timeline, ledger.
@@ -76,6 +80,7 @@ public:
     [[nodiscard]] views::TimelineView& timeline() const { return *m_timeline; }
     [[nodiscard]] views::NotebookView& notebook() const { return *m_notebook; }
     [[nodiscard]] views::VerificationView& verification() const { return *m_verification; }
+    [[nodiscard]] views::DiagnoseView& diagnosis() const { return *m_diagnosis; }
     /// Brings the notebook to the front.
     void showNotebook();
     /// Brings what was verified to the front.
@@ -94,6 +99,7 @@ private:
     views::TimelineView* m_timeline = nullptr;
     views::NotebookView* m_notebook = nullptr;
     views::VerificationView* m_verification = nullptr;
+    views::DiagnoseView* m_diagnosis = nullptr;
     QDockWidget* m_promisesDock = nullptr;
     QDockWidget* m_whyDock = nullptr;
     QDockWidget* m_breakpointsDock = nullptr;
@@ -107,6 +113,7 @@ private:
     QDockWidget* m_ledgerDock = nullptr;
     QDockWidget* m_notebookDock = nullptr;
     QDockWidget* m_verificationDock = nullptr;
+    QDockWidget* m_diagnosisDock = nullptr;
 };
 
 } // namespace retro::app

@@ -81,4 +81,20 @@ Result<bool> saveCardChoices(const fs::path& model, const ModelCard& card)
     return true;
 }
 
+Result<void> saveNotAProblem(const fs::path& model, const std::vector<std::string>& findings)
+{
+    const fs::path path = fs::path(model).replace_extension("card.json");
+    RETRO_TRY(ordered_json root, present(path));
+    const ordered_json before = root;
+    put(root, "not_a_problem", findings, findings.empty());
+    if (root == before) {
+        return {};
+    }
+    put(root, "format", "retrograde-card/1", false);
+    if (!root.contains("model")) {
+        root["model"] = model.filename().string();
+    }
+    return base::writeFile(path, base::jsonOut(root, 2) + "\n");
+}
+
 } // namespace retro::formats

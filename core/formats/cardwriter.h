@@ -4,6 +4,8 @@
 #include "core/formats/modelcard.h"
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
 namespace retro::formats
 {
@@ -13,5 +15,11 @@ namespace retro::formats
 /// that is there already, known to us or not, stays with its value and its place. Returns false when the file already
 /// says all that. Errors: Input (the file there is no card that we can read), Output (the folder cannot be written).
 [[nodiscard]] base::Result<bool> saveCardChoices(const std::filesystem::path& model, const ModelCard& card);
+
+/// Writes which findings of a diagnosis are no problem (ModelCard::notAProblem) into the card beside `model`, which is
+/// made where there is none, and leaves every other field as it is. Errors: Input (the file there is no card that we
+/// can read), Output (the folder cannot be written).
+[[nodiscard]] base::Result<void> saveNotAProblem(const std::filesystem::path& model,
+                                                 const std::vector<std::string>& findings);
 
 } // namespace retro::formats

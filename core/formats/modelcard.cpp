@@ -172,8 +172,10 @@ Result<ModelCard> cardFrom(const json& parsed)
     RETRO_CHECK(fields.texts("checkpoints", card.checkpoints));
     RETRO_CHECK(fields.flag("stop_at_checkpoints", card.stopsAtCheckpoints));
     RETRO_CHECK(fields.relativePath("control", card.control));
+    RETRO_CHECK(fields.texts("not_a_problem", card.notAProblem));
     RETRO_CHECK(readPictures(fields, card));
     RETRO_TRY(const json* input, fields.object("input"));
+    card.describesInput = input != nullptr;
     if (input != nullptr) {
         RETRO_CHECK(readInput(*input, card));
     }

@@ -48,6 +48,9 @@ struct ModelCard
     std::string control;                  ///< another model to compare with, relative to the card; may be empty
     std::vector<CardPicture> pictures;
     std::map<std::string, double> figures;
+    /// Findings of a diagnosis that somebody said are none here: "flow.bias /conv2/Conv", a check and a place.
+    std::vector<std::string> notAProblem;
+    bool describesInput = true; ///< it has the field `input`; without it nothing is known of pixels
 };
 
 /// Reads a card. Errors (Input) name file and field: not JSON, wrong version, wrong type. Unknown fields are ignored.

@@ -23,6 +23,8 @@ constexpr std::size_t kKink = 4;
 constexpr std::size_t kOverflow = 4;
 constexpr std::size_t kSingular = 5;
 constexpr std::size_t kNot = 7;
+// By finding: error, difference, warning, note are classes 0 to 3, levels 3 to 0.
+constexpr std::size_t kErrorClass = 3;
 // By reach: class 0 is in the gradient, then the reasons in their order.
 constexpr std::size_t kReasons = 1;
 
@@ -117,12 +119,53 @@ void reach(const GraphScene& scene, const GradientReach* reach, Colouring& out)
     }
 }
 
+/// A group has the class of its worst member.
+void findings(const GraphScene& scene, const std::vector<FoundNode>* found, Colouring& out)
+{
+    const std::size_t boxes = scene.visible.nodes.size();
+    std::vector<std::size_t> worst(boxes, kNot);
+    for (std::size_t i = 0; found != nullptr && i < found->size(); ++i) {
+        const FoundNode& one = (*found)[i];
+        const bool isThere = one.node.index() < scene.visible.visibleOf.size();
+        const Index box = isThere ? scene.visible.visibleOf[one.node.index()] : layout::kNone;
+        if (box != layout::kNone) {
+            std::size_t& which = worst[static_cast<std::size_t>(box)];
+            which = std::min(which, kErrorClass - std::min<std::size_t>(one.level, kErrorClass));
+        }
+    }
+    out.boxes.assign(boxes, ClassCounts{});
+    for (std::size_t box = 0; box < boxes; ++box) {
+        out.boxes[box][worst[box]] = scene.visible.nodes[box].memberCount;
+    }
+}
+
 } // namespace
 
-bool isOfChecks(ColourBy by) { return by == ColourBy::Check || by == ColourBy::Ulp || by == ColourBy::Reach; }
+bool isOfChecks(ColourBy by)
+{
+    return by == ColourBy::Check || by == ColourBy::Ulp || by == ColourBy::Reach || by == ColourBy::Finding;
+}
+
+QString findingSign(std::size_t which)
+{
+    constexpr std::array kSigns{"✕", "◆", "▲", "●"};
+    return which < kSigns.size() ? QString::fromUtf8(kSigns[which]) : QString();
+}
 
 void colourByChecks(const GraphScene& scene, const GraphChecks& checks, Colouring& out)
 {
+    if (out.by == ColourBy::Finding) {
+        out.names = {graphText("error"),
+                     graphText("difference"),
+                     graphText("warning"),
+                     graphText("note"),
+                     {},
+                     {},
+                     {},
+                     checks.found ? graphText("nothing found") : graphText("run the model first")};
+        findings(scene, checks.found.get(), out);
+        return;
+    }
     if (out.by == ColourBy::Reach) {
         out.names = {graphText("a gradient passes"),
                      wordOf(WhyLeftOut::Stops),
@@ -157,6 +200,10 @@ void colourByChecks(const GraphScene& scene, const GraphChecks& checks, Colourin
 
 QColor checkColor(ColourBy by, std::size_t which, const Theme& theme)
 {
+    if (by == ColourBy::Finding) {
+        constexpr std::array kRoles{Role::AlarmLine, Role::FulfilLine, Role::SearchLine, Role::Strong};
+        return theme[which < kRoles.size() ? kRoles[which] : Role::Base];
+    }
     constexpr std::array kShares{0.0, 0.35, 0.65, 1.0};
     if (which < kShares.size()) {
         return blended(theme[Role::AlarmLine], theme[Role::Grid], kShares[which]);
@@ -171,6 +218,9 @@ QColor checkColor(ColourBy by, std::size_t which, const Theme& theme)
 QString checkText(const Colouring& colouring, Index box)
 {
     const std::size_t which = mainClass(colouring.boxes[static_cast<std::size_t>(box)]);
+    if (colouring.by == ColourBy::Finding) {
+        return which == kNot ? QString() : colouring.names[which];
+    }
     if (colouring.by == ColourBy::Reach) {
         return which == 0 || which == kNot ? QString() : colouring.names[which];
     }
@@ -213,12 +263,22 @@ QString distanceTip(const CheckedNode& node)
                      : QString();
 }
 
+QString foundTip(const std::vector<FoundNode>* found, base::NodeId node)
+{
+    if (found == nullptr) {
+        return {};
+    }
+    const auto at = std::ranges::find(*found, node, &FoundNode::node);
+    return at == found->end() ? QString() : QLatin1Char('\n') + at->text;
+}
+
 } // namespace
 
 QString checkTip(const GraphChecks& checks, base::NodeId node)
 {
     const CheckedNode* found = checks.verification ? checks.verification->find(node) : nullptr;
-    const QString text = found != nullptr ? ruleTip(*found) + distanceTip(*found) : QString();
+    const QString text =
+        (found != nullptr ? ruleTip(*found) + distanceTip(*found) : QString()) + foundTip(checks.found.get(), node);
     const LeftOutFact* leftOut = checks.reach ? checks.reach->find(node) : nullptr;
     return leftOut == nullptr ? text
                               : text + QLatin1Char('\n') + graphText("no gradient: %1").arg(wordOf(leftOut->why));

@@ -9,11 +9,13 @@ namespace retro::views
 /// True for the colourings that tell what verifying found: their colours grow with what they measure.
 [[nodiscard]] bool isOfChecks(ColourBy by);
 
-/// Classes of the boxes by ColourBy::Check, Ulp or Reach; a group has the class of its worst member. Without facts
-/// every box has the class "not checked".
+/// Classes of the boxes by ColourBy::Check, Ulp, Reach or Finding; a group has the class of its worst member. Without
+/// facts every box has the class "not checked".
 void colourByChecks(const GraphScene& scene, const GraphChecks& checks, Colouring& out);
 
-/// Colour of a class by Check or Ulp.
+/// The mark of a class by Finding: ✕ error, ▲ warning, …; empty for nodes where nothing was found.
+[[nodiscard]] QString findingSign(std::size_t which);
+/// Colour of a class by Check, Ulp or Finding.
 [[nodiscard]] QColor checkColor(ColourBy by, std::size_t which, const Theme& theme);
 /// What stands at the right end of a box: the error, the distance in ulp, the reason.
 [[nodiscard]] QString checkText(const Colouring& colouring, layout::Index box);

@@ -185,7 +185,8 @@ QString wordOf(ColourBy by)
                                 QT_TRANSLATE_NOOP("retro::views::GraphView", "matcher"),
                                 QT_TRANSLATE_NOOP("retro::views::GraphView", "gradient check"),
                                 QT_TRANSLATE_NOOP("retro::views::GraphView", "float error"),
-                                QT_TRANSLATE_NOOP("retro::views::GraphView", "gradient path")};
+                                QT_TRANSLATE_NOOP("retro::views::GraphView", "gradient path"),
+                                QT_TRANSLATE_NOOP("retro::views::GraphView", "findings")};
     return graphText(kWords[static_cast<std::size_t>(by)]);
 }
 
@@ -207,7 +208,7 @@ QColor classColor(const Colouring* colouring, std::size_t which, const Theme& th
         return which < kShares.size() ? blended(theme[Role::AlarmLine], theme[Role::Grid], kShares[which])
                                       : theme[Role::Base];
     }
-    if (colouring->by == ColourBy::Check || colouring->by == ColourBy::Ulp) {
+    if (colouring->by == ColourBy::Check || colouring->by == ColourBy::Ulp || colouring->by == ColourBy::Finding) {
         return checkColor(colouring->by, which, theme);
     }
     constexpr std::array kRoles{Role::FulfilLine, Role::SearchLine, Role::Accent, Role::Ink, Role::Keep, Role::Ghost};
@@ -222,6 +223,9 @@ QColor classTint(const Colouring* colouring, std::size_t which, const Theme& the
 
 QString classSign(ColourBy by, std::size_t which)
 {
+    if (by == ColourBy::Finding) {
+        return findingSign(which);
+    }
     const bool hasFigure = by == ColourBy::Ledger || by == ColourBy::Check || by == ColourBy::Ulp;
     const bool hasSign = !hasFigure && which < kNamed;
     return hasSign ? QString::number(which + 1) : QString();

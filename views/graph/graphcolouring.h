@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "views/common/findingmarks.h"
 #include "views/common/gradientreach.h"
 #include "views/common/theme.h"
 #include "views/common/verification.h"
@@ -17,15 +18,17 @@ namespace retro::views
 {
 
 /// What the colours of the boxes mean.
-enum class ColourBy : std::uint8_t { Mode, Rule, Ledger, Operator, Matcher, Check, Ulp, Reach };
-inline constexpr std::array kColourings{ColourBy::Mode,    ColourBy::Rule,  ColourBy::Ledger, ColourBy::Operator,
-                                        ColourBy::Matcher, ColourBy::Check, ColourBy::Ulp,    ColourBy::Reach};
+enum class ColourBy : std::uint8_t { Mode, Rule, Ledger, Operator, Matcher, Check, Ulp, Reach, Finding };
+inline constexpr std::array kColourings{ColourBy::Mode,     ColourBy::Rule,    ColourBy::Ledger,
+                                        ColourBy::Operator, ColourBy::Matcher, ColourBy::Check,
+                                        ColourBy::Ulp,      ColourBy::Reach,   ColourBy::Finding};
 
-/// What was found out about nodes aside from the run; either may be null.
+/// What was found out about nodes aside from the run; each may be null.
 struct GraphChecks
 {
     VerificationPointer verification;
     GradientReachPointer reach;
+    FoundNodes found = nullptr; ///< by a diagnosis
 };
 
 /// Boxes in the colours of something else than their modes. Immutable, made anew when the drawing changes, and (by
@@ -42,7 +45,8 @@ struct Colouring
 };
 
 /// "mode", "rule", "ledger", "operator", "matcher" (what chose the rule), "gradient check" (reverse rules against
-/// differences), "float error" (in ulp, against double), "gradient path" (what a gradient has to visit).
+/// differences), "float error" (in ulp, against double), "gradient path" (what a gradient has to visit), "findings" (of
+/// a diagnosis).
 [[nodiscard]] QString wordOf(ColourBy by);
 /// `share` of one colour, the rest of another.
 [[nodiscard]] QColor blended(const QColor& over, const QColor& under, double share);

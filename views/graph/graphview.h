@@ -69,6 +69,8 @@ public:
     /// What verifying and the analysis of gradients found: colours by gradient check, float error and gradient path,
     /// and a line in the tool tips.
     void setChecks(GraphChecks checks);
+    /// What a diagnosis found: colours by finding, and lines in the tool tips.
+    void setFound(FoundNodes found);
     /// Values at which the next run takes LRP checkpoints, by name; their nodes get a pennant.
     void setCheckpoints(const QStringList& values);
     /// Nodes whose results are in memory at the step of a plan; they get a bar below.

@@ -185,8 +185,17 @@ void GraphView::applyColouring()
 
 void GraphView::setChecks(GraphChecks checks)
 {
+    checks.found = m_checks.found;
     m_checks = std::move(checks);
     if (isOfChecks(m_colourBy)) {
+        applyColouring();
+    }
+}
+
+void GraphView::setFound(FoundNodes found)
+{
+    m_checks.found = std::move(found);
+    if (m_colourBy == ColourBy::Finding) {
         applyColouring();
     }
 }

@@ -2,7 +2,7 @@
 #include "views/inspector/slicepicker.h"
 
 #include "views/common/fonts.h"
-#include "views/inspector/flowlayout.h"
+#include "views/common/flowlayout.h"
 
 #include <QComboBox>
 #include <QHBoxLayout>

@@ -6,7 +6,7 @@
 #include "views/common/elidedlabel.h"
 #include "views/common/fonts.h"
 #include "views/common/jobrunner.h"
-#include "views/inspector/flowlayout.h"
+#include "views/common/flowlayout.h"
 #include "views/inspector/slicepicker.h"
 #include "views/inspector/valuesmodel.h"
 

@@ -16,7 +16,7 @@ namespace retro::views
 enum class Severity : std::uint8_t { Warning, Error };
 
 /// Where a problem comes from; problems of one origin are replaced together.
-enum class ProblemOrigin : std::uint8_t { Job, File, Model, Run, Layout };
+enum class ProblemOrigin : std::uint8_t { Job, File, Model, Run, Layout, Diagnosis };
 
 /// What went wrong, or may mislead. Plain value.
 struct Problem

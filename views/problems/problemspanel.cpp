@@ -76,11 +76,16 @@ const Problem* ProblemsPanel::chosen() const
     return m_model.rowCount() > 0 ? &m_model.problemAt(0) : nullptr;
 }
 
+bool ProblemsPanel::leadsSomewhere(const Problem& problem) const
+{
+    return problem.origin == ProblemOrigin::Diagnosis || !placeOf(problem, m_run).isEmpty();
+}
+
 void ProblemsPanel::showState()
 {
     m_stack->setCurrentIndex(m_model.rowCount() > 0 ? 1 : 0);
     const Problem* problem = chosen();
-    m_show->setEnabled(problem != nullptr && !placeOf(*problem, m_run).isEmpty());
+    m_show->setEnabled(problem != nullptr && leadsSomewhere(*problem));
     m_show->setToolTip(m_show->isEnabled() ? tr("Select the layer that the problem is about")
                                            : tr("This problem is about no single layer"));
 }
@@ -94,10 +99,16 @@ QString ProblemsPanel::report() const
 void ProblemsPanel::jump()
 {
     const Problem* problem = chosen();
-    if (problem == nullptr || placeOf(*problem, m_run).isEmpty()) {
+    if (problem == nullptr || !leadsSomewhere(*problem)) {
         return;
     }
     const Problem kept = *problem;
+    if (kept.origin == ProblemOrigin::Diagnosis) {
+        emit diagnosisWanted(kept.what);
+    }
+    if (placeOf(kept, m_run).isEmpty()) {
+        return;
+    }
     if (kept.position) {
         m_cursor.moveTo(*kept.position);
     }

@@ -27,10 +27,16 @@ public:
     /// Selects the node of the chosen problem and goes to its step, as far as it has them.
     void jump();
 
+signals:
+    /// A finding of the diagnosis was jumped to: it is to be seen with what can be done about it.
+    void diagnosisWanted(const QString& what);
+
 private:
     [[nodiscard]] QWidget* makeBody();
     [[nodiscard]] const Problem* chosen() const;
     void showState();
+    /// To a node, or to a finding.
+    [[nodiscard]] bool leadsSomewhere(const Problem& problem) const;
 
     RunModel& m_run;
     Cursor& m_cursor;

@@ -148,8 +148,8 @@ void ProblemsController::addError(ProblemOrigin origin, const QString& what, con
 
 void ProblemsController::clear()
 {
-    for (const auto origin :
-         {ProblemOrigin::Job, ProblemOrigin::File, ProblemOrigin::Model, ProblemOrigin::Run, ProblemOrigin::Layout}) {
+    for (const auto origin : {ProblemOrigin::Job, ProblemOrigin::File, ProblemOrigin::Model, ProblemOrigin::Run,
+                              ProblemOrigin::Layout, ProblemOrigin::Diagnosis}) {
         m_list.clear(origin);
     }
 }
@@ -158,6 +158,7 @@ void ProblemsController::takeModel(std::vector<Problem> problems)
 {
     m_list.clear(ProblemOrigin::Run);
     m_list.clear(ProblemOrigin::Layout);
+    m_list.clear(ProblemOrigin::Diagnosis);
     m_list.replace(ProblemOrigin::Model, std::move(problems));
 }
 

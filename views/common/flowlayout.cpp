@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "views/inspector/flowlayout.h"
+#include "views/common/flowlayout.h"
 
 #include <algorithm>
 
