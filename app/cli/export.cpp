@@ -3,6 +3,7 @@
 #include "app/common/exportrun.h"
 #include "app/common/exportview.h"
 #include "app/common/report.h"
+#include "core/engine/diagnose.h"
 #include "core/trace/runfile.h"
 #include "core/trace/timeline.h"
 #include "views/common/runindex.h"
@@ -177,7 +178,14 @@ base::Result<void> exportReport(const trace::RecordedRun& recorded, const Export
 {
     RETRO_TRY(trace::Timeline timeline, trace::Timeline::open(recorded.run));
     const views::RunHandle handle{recorded.run, std::make_shared<trace::Timeline>(std::move(timeline))};
-    return writeReport(options.out, handle, recorded.notes, options.request);
+    const engine::LoadedModelPointer model = engine::modelOfRun(*recorded.run, options.file);
+    const std::string name = std::filesystem::path(options.file).filename().string();
+    RETRO_TRY(diagnosis::Diagnosis found, diagnosis::diagnose(*engine::factsOf(recorded.run, model, name)));
+    ReportedDiagnosis reported{std::make_shared<const diagnosis::Diagnosis>(std::move(found))};
+    if (model && model->card) {
+        reported.notAProblem.insert(model->card->notAProblem.begin(), model->card->notAProblem.end());
+    }
+    return writeReport(options.out, handle, recorded.notes, options.request, reported);
 }
 
 base::Result<void> exportRun(const Context& context, const ExportOptions& options)

@@ -44,8 +44,9 @@ struct Reader
 class Report
 {
 public:
-    Report(const views::RunHandle& handle, std::span<const trace::Note> notes, const ExportRequest& picture)
-        : m_handle(handle), m_run(*handle.run), m_notes(notes), m_picture(picture),
+    Report(const views::RunHandle& handle, std::span<const trace::Note> notes, const ExportRequest& picture,
+           const ReportedDiagnosis& diagnosis)
+        : m_handle(handle), m_run(*handle.run), m_notes(notes), m_picture(picture), m_diagnosis(diagnosis),
           m_position(std::min(picture.position.value_or(m_run.eventCount()), m_run.eventCount())), m_page(title())
     {
         m_reader.model.setRun(handle);
@@ -59,6 +60,7 @@ public:
         }
         addFacts();
         addClasses();
+        addDiagnosis(m_page, m_diagnosis);
         RETRO_CHECK(addHeatmap());
         if (m_run.eventCount() > 0) {
             drawViews();
@@ -190,6 +192,9 @@ private:
         const std::filesystem::path path = pathOf(QStringLiteral("heatmap.png"));
         const auto picture = bytesOf(exportHeatmap(m_run, path, m_picture), path);
         if (picture.ok()) {
+            if (const QString warning = warningForHeatmap(m_diagnosis); !warning.isEmpty()) {
+                m_page.addParagraph(warning);
+            }
             m_page.addPicture(translated("Relevance of the input"), QStringLiteral("image/png"), *picture);
             return {};
         }
@@ -314,6 +319,7 @@ private:
     const trace::Run& m_run;
     std::span<const trace::Note> m_notes;
     const ExportRequest& m_picture;
+    const ReportedDiagnosis& m_diagnosis;
     std::uint64_t m_position;
     ReportPage m_page;
     Reader m_reader;
@@ -351,19 +357,20 @@ QString htmlText(const QString& text)
 }
 
 Result<QString> reportHtml(const views::RunHandle& run, std::span<const trace::Note> notes,
-                           const ExportRequest& picture)
+                           const ExportRequest& picture, const ReportedDiagnosis& diagnosis)
 {
     ensureGuiApplication();
-    return Report(run, notes, picture).make();
+    return Report(run, notes, picture, diagnosis).make();
 }
 
 Result<void> writeReport(const std::filesystem::path& path, const views::RunHandle& run,
-                         std::span<const trace::Note> notes, const ExportRequest& picture)
+                         std::span<const trace::Note> notes, const ExportRequest& picture,
+                         const ReportedDiagnosis& diagnosis)
 {
     if (path.extension() != ".html" && path.extension() != ".htm") {
         return base::usageError("a report is written as .html", path.string());
     }
-    RETRO_TRY(const QString html, reportHtml(run, notes, picture));
+    RETRO_TRY(const QString html, reportHtml(run, notes, picture, diagnosis));
     return base::writeFile(path, html.toStdString());
 }
 

@@ -197,6 +197,7 @@ void DiagnoseController::clear()
 void DiagnoseController::forget(const QString& refusal)
 {
     m_jobs->cancel();
+    m_due.reset();
     m_request.reset();
     m_change.reset();
     m_before.reset();
@@ -209,10 +210,14 @@ void DiagnoseController::forget(const QString& refusal)
 
 void DiagnoseController::setRunning(bool isRunning)
 {
-    m_state.isStale = m_state.diagnosis && (isRunning || isChecking());
     if (isRunning) {
         m_jobs->cancel(); // its run is about to go
         m_state.stage.clear();
+        m_state.isStale = m_state.diagnosis != nullptr;
+    } else if (m_request && m_due && !isChecking()) { // the job was stopped: what was on screen stays there
+        begin(*m_due);
+    } else {
+        m_state.isStale = m_state.isStale && isChecking();
     }
     show();
 }
@@ -254,6 +259,7 @@ void DiagnoseController::chooseReference()
 
 void DiagnoseController::begin(DiagnoseScope scope)
 {
+    m_due = scope;
     DiagnoseRequest request = *m_request;
     request.scope = scope;
     request.weighed = m_weighed;
@@ -270,6 +276,7 @@ void DiagnoseController::begin(DiagnoseScope scope)
 void DiagnoseController::deliver(const std::shared_ptr<const base::Result<diagnosis::Diagnosis>>& found,
                                  DiagnoseScope scope)
 {
+    m_due.reset();
     m_state.stage.clear();
     m_state.isStale = false;
     if (!found->ok()) {
@@ -310,6 +317,12 @@ void DiagnoseController::publish()
     show();
     emit problemsFound(problemsIn(m_state, m_model));
     emit nodesFound(nodesOf(m_state));
+}
+
+ReportedDiagnosis DiagnoseController::reported() const
+{
+    const bool isOfRun = m_model.hasRun() && m_state.graph == m_model.run().graph && !m_state.isStale;
+    return isOfRun ? ReportedDiagnosis{m_state.diagnosis, m_state.setAside} : ReportedDiagnosis();
 }
 
 const formats::ModelCard* DiagnoseController::card() const
@@ -442,7 +455,9 @@ void DiagnoseController::setAside(const Finding& finding, bool isSetAside)
 
 void DiagnoseController::saveAside()
 {
-    if (!m_loaded || !QFileInfo::exists(QString::fromStdString(m_loaded->path.string()))) {
+    const bool isFile =
+        m_loaded && !isEmbedded(*m_loaded) && QFileInfo::exists(QString::fromStdString(m_loaded->path.string()));
+    if (!isFile) {
         emit said(tr("Kept until the window closes: there is no model file that a card could lie beside."));
         return;
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "app/common/reportdiagnosis.h"
 #include "app/gui/diagnosefacts.h"
 #include "app/gui/mending.h"
 #include "views/common/actions.h"
@@ -58,6 +59,8 @@ public:
     void compareWith(const QString& path);
     [[nodiscard]] bool isChecking() const;
     [[nodiscard]] const views::DiagnosisState& state() const { return m_state; }
+    /// What is known of the run on screen; nothing while that is being checked.
+    [[nodiscard]] ReportedDiagnosis reported() const;
 
     /// Carries out the action of a finding.
     void mend(const diagnosis::Finding& finding);
@@ -122,6 +125,7 @@ private:
     std::optional<views::Question> m_before;      ///< of the last change, to be taken back
     bool m_isPicture = false;
     bool m_isTakingBack = false;
+    std::optional<DiagnoseScope> m_due;      ///< what is on screen is still to be checked, so far
     std::unique_ptr<QTemporaryDir> m_folder; ///< of inputs that were made here
 };
 

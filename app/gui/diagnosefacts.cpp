@@ -110,7 +110,7 @@ Result<FactsPointer> referenceOf(const DiagnoseRequest& request, const std::stop
     }
     ExplainJob job = request.job;
     if (isModel(file)) {
-        RETRO_TRY(job.model, engine::loadModel(file, {}, stop));
+        RETRO_TRY(job.model, engine::loadModel(file, engine::LoadOptions(), stop));
     } else {
         job.inputs = {file.string()};
         job.tensors.clear();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files of the main window: dialogs, dropping, saving and exporting.
 #include "app/common/report.h"
+#include "app/gui/diagnosecontroller.h"
 #include "app/gui/mainwindow.h"
 #include "app/gui/otherrunreader.h"
 #include "app/gui/shell/bookmarks.h"
@@ -113,7 +114,8 @@ base::Result<void> MainWindow::exportReport(const QString& path)
         return base::usageError("there is no run to report on; open a model and run it first", path.toStdString());
     }
     // A timeline of its own: that of the window stays where it is.
-    return writeReport(path.toStdString(), m_model.handleOfItsOwn(), m_engineSpace->notebook().items().notes());
+    return writeReport(path.toStdString(), m_model.handleOfItsOwn(), m_engineSpace->notebook().items().notes(), {},
+                       m_diagnosis->reported());
 }
 
 void MainWindow::chooseReport()

@@ -46,6 +46,7 @@ const std::map<std::string, Names> kMayUse{
     {"views/common", {"core/trace", "core/layout", "core/formats"}},
     // Types of results, beside views/common.
     {"views/plan", {"core/schedule"}},
+    {"views/diagnose", {"core/diagnosis"}},
 };
 
 /// Every view folder may use views/common and nothing else of views.
