@@ -5,7 +5,6 @@
 #include "core/base/jsonout.h"
 #include "views/common/elidedlabel.h"
 #include "views/common/emptystate.h"
-#include "views/common/flowlayout.h"
 #include "views/common/fonts.h"
 #include "views/common/listtable.h"
 #include "views/common/numbertext.h"
@@ -77,14 +76,17 @@ QWidget* DiagnoseView::makeHeader()
     auto* column = new QVBoxLayout(box);
     column->setContentsMargins(fonts::px(12), fonts::px(6), fonts::px(12), fonts::px(6));
     column->setSpacing(fonts::px(5));
-    auto* tools = new QWidget(box);
-    auto* flow = new FlowLayout(fonts::px(8), fonts::px(6), tools);
-    flow->addWidget(makeSegments(tools));
-    flow->addWidget(makeCheckButton(tools));
-    column->addWidget(tools);
+    auto* first = new QHBoxLayout;
+    first->addWidget(makeSegments(box));
+    first->addStretch(1);
+    column->addLayout(first);
+    auto* second = new QHBoxLayout;
+    second->setSpacing(fonts::px(8));
     m_summary = new ElidedLabel({}, Role::Text2, fonts::label(), box);
     m_summary->setAccessibleName(tr("What was found"));
-    column->addWidget(m_summary);
+    second->addWidget(m_summary, 1);
+    second->addWidget(makeCheckButton(box));
+    column->addLayout(second);
     return box;
 }
 
@@ -126,10 +128,10 @@ QToolButton* DiagnoseView::makeCheckButton(QWidget* parent)
 {
     m_check = new QToolButton(parent);
     m_check->setObjectName(QStringLiteral("check"));
-    m_check->setText(tr("Check again"));
-    m_check->setToolTip(tr("Run every check that makes no further passes"));
+    m_check->setText(tr("Check ▾"));
+    m_check->setAccessibleName(tr("Check"));
     m_check->setFont(fonts::label());
-    m_check->setPopupMode(QToolButton::MenuButtonPopup);
+    m_check->setPopupMode(QToolButton::InstantPopup);
     m_check->setFocusPolicy(Qt::StrongFocus);
     auto* menu = new QMenu(m_check);
     menu->setToolTipsVisible(true);
@@ -149,7 +151,6 @@ QToolButton* DiagnoseView::makeCheckButton(QWidget* parent)
     m_forget =
         add(tr("Compare with nothing"), tr("Check this run by itself again"), [this] { emit referenceDropped(); });
     m_check->setMenu(menu);
-    connect(m_check, &QToolButton::clicked, this, [this] { emit checkRequested(false); });
     return m_check;
 }
 
@@ -218,8 +219,11 @@ QWidget* DiagnoseView::makeFoot()
     auto* row = new QHBoxLayout(m_foot);
     row->setContentsMargins(fonts::px(12), fonts::px(6), fonts::px(12), fonts::px(6));
     row->setSpacing(fonts::px(8));
-    m_quiet = new ElidedLabel({}, Role::Text2, fonts::label(), m_foot);
+    m_quiet = new QLabel(m_foot);
     m_quiet->setObjectName(QStringLiteral("quiet"));
+    m_quiet->setTextFormat(Qt::PlainText);
+    m_quiet->setFont(fonts::label());
+    m_quiet->setWordWrap(true);
     row->addWidget(m_quiet, 1);
     m_showNumbers = new QToolButton(m_foot);
     m_showNumbers->setObjectName(QStringLiteral("shownumbers"));
@@ -230,12 +234,7 @@ QWidget* DiagnoseView::makeFoot()
     return m_foot;
 }
 
-QString DiagnoseView::subject() const { return m_state.isStale ? QString() : countsText(m_state); }
-
-QString DiagnoseView::hint() const
-{
-    return tr("What may be wrong with this explanation or its model, each with the number that shows it.");
-}
+QString DiagnoseView::hint() const { return tr("What may be wrong here, and the number that shows it."); }
 
 bool DiagnoseView::canShow(const SelectedThing& thing) const { return std::holds_alternative<base::NodeId>(thing); }
 
@@ -275,7 +274,7 @@ void DiagnoseView::applyState()
     m_summary->setText(summary);
     m_forget->setEnabled(!m_state.reference.isEmpty());
     m_check->setEnabled(m_state.refusal.isEmpty() && !m_state.isStale);
-    m_check->setToolTip(m_state.refusal.isEmpty() ? tr("Run every check that makes no further passes")
+    m_check->setToolTip(m_state.refusal.isEmpty() ? tr("Check again, check deeply, compare with something good")
                                                   : m_state.refusal);
     m_change->setVisible(!m_state.change.isEmpty());
     m_changeText->setText(breakable(m_state.change));
@@ -287,11 +286,8 @@ void DiagnoseView::applyState()
     }
     m_foot->setVisible(m_state.diagnosis != nullptr);
     if (m_state.diagnosis) {
-        const std::size_t left = m_state.diagnosis->checks.size() - m_state.diagnosis->checksRun();
-        const QString quiet = quietText(m_state);
-        const bool isQuiet = m_state.diagnosis->findings.empty();
-        m_quiet->setRole(m_state.isStale ? Role::Text3 : isQuiet ? Role::Text : Role::Text2);
-        m_quiet->setText(QStringLiteral("✓ ") + (left == 0 ? quiet : tr("%1, %2 not run").arg(quiet).arg(left)));
+        m_quiet->setEnabled(!m_state.isStale);
+        m_quiet->setText(restText(m_state));
     }
     showPage();
 }
@@ -317,9 +313,8 @@ void DiagnoseView::showPage()
     } else if (m_state.diagnosis->failure) {
         m_empty->showError(QString::fromStdString(m_state.diagnosis->failure->text()), {});
     } else {
-        m_empty->showEmpty(tr("%1.\nA wrong weight or a permuted input shows only beside something good: Check again ▸ "
-                              "Compare with…")
-                               .arg(quietText(m_state)));
+        m_empty->showEmpty(tr("Nothing suspicious.\nA wrong weight or a permuted input shows only beside something "
+                              "good: Check ▾, Compare with…"));
     }
     m_stack->setCurrentWidget(m_empty);
 }
@@ -370,7 +365,10 @@ FindingRow* DiagnoseView::addRow(const diagnosis::Finding& finding, bool isSetAs
     m_rows.push_back(row);
     connect(row, &FindingRow::entered, this, [this, row] { makeCurrent(row); });
     connect(row, &FindingRow::goToRequested, this, &DiagnoseView::goTo);
-    connect(row, &FindingRow::showRequested, this, &DiagnoseView::showRequested);
+    connect(row, &FindingRow::showRequested, this, [this](const diagnosis::Finding& finding) {
+        goTo(finding);
+        emit showRequested(finding);
+    });
     connect(row, &FindingRow::mendRequested, this, &DiagnoseView::mendRequested);
     connect(row, &FindingRow::setAsideRequested, this, &DiagnoseView::setAsideRequested);
     return row;

@@ -34,7 +34,6 @@ public:
     DiagnoseView(RunModel& model, Cursor& cursor, Selection& selection, QWidget* parent = nullptr);
 
     [[nodiscard]] QString title() const override { return tr("Diagnose"); }
-    [[nodiscard]] QString subject() const override;
     [[nodiscard]] QString hint() const override;
     [[nodiscard]] bool canShow(const SelectedThing& thing) const override;
     [[nodiscard]] QStringList exportFormats() const override { return {QStringLiteral("json"), QStringLiteral("csv")}; }
@@ -119,7 +118,7 @@ private:
     QTableView* m_table = nullptr;
     StatisticsModel* m_numbers = nullptr;
     QWidget* m_foot = nullptr;
-    ElidedLabel* m_quiet = nullptr;
+    QLabel* m_quiet = nullptr;
     QToolButton* m_showNumbers = nullptr;
 };
 

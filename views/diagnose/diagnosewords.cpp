@@ -168,6 +168,14 @@ QString countsText(const DiagnosisState& state)
 
 QString quietText(const DiagnosisState& state)
 {
+    return state.diagnosis ? counted(state.diagnosis->checksRun(),
+                                     QT_TRANSLATE_NOOP("retro::views::DiagnoseView", "✓ Nothing suspicious, %1 check"),
+                                     QT_TRANSLATE_NOOP("retro::views::DiagnoseView", "✓ Nothing suspicious, %1 checks"))
+                           : QString();
+}
+
+QString restText(const DiagnosisState& state)
+{
     if (!state.diagnosis) {
         return {};
     }
@@ -179,13 +187,16 @@ QString quietText(const DiagnosisState& state)
         }
     }
     const std::size_t run = state.diagnosis->checksRun();
-    if (speaking.empty()) {
-        return counted(run, QT_TRANSLATE_NOOP("retro::views::DiagnoseView", "Nothing suspicious, %1 check"),
-                       QT_TRANSLATE_NOOP("retro::views::DiagnoseView", "Nothing suspicious, %1 checks"));
+    QStringList parts;
+    if (!speaking.empty()) {
+        parts << counted(run - std::min(run, speaking.size()),
+                         QT_TRANSLATE_NOOP("retro::views::DiagnoseView", "✓ %1 other check silent"),
+                         QT_TRANSLATE_NOOP("retro::views::DiagnoseView", "✓ %1 other checks silent"));
     }
-    return counted(run - std::min(run, speaking.size()),
-                   QT_TRANSLATE_NOOP("retro::views::DiagnoseView", "%1 other check found nothing"),
-                   QT_TRANSLATE_NOOP("retro::views::DiagnoseView", "%1 other checks found nothing"));
+    if (const std::size_t left = state.diagnosis->checks.size() - run; left > 0) {
+        parts << paneText(QT_TRANSLATE_NOOP("retro::views::DiagnoseView", "%1 not run")).arg(left);
+    }
+    return parts.join(QStringLiteral(", "));
 }
 
 QString summaryOf(const DiagnosisState& state)

@@ -39,8 +39,10 @@ struct NumberScale
 
 /// "2 errors, 1 warning, 2 notes": without those that are no problem here; empty when there are none.
 [[nodiscard]] QString countsText(const DiagnosisState& state);
-/// The line for what found nothing: "Nothing suspicious: 38 checks". With findings "35 checks found nothing".
+/// What the pane says when nothing was found: "✓ Nothing suspicious, 38 checks".
 [[nodiscard]] QString quietText(const DiagnosisState& state);
+/// What became of all other checks: "✓ 35 other checks silent, 3 not run".
+[[nodiscard]] QString restText(const DiagnosisState& state);
 /// What the pane says above the list.
 [[nodiscard]] QString summaryOf(const DiagnosisState& state);
 /// A text that may be broken behind the signs inside names.

@@ -97,7 +97,10 @@ struct Stage
         window.flush();
         return isDone;
     }
-    [[nodiscard]] views::DiagnoseView& pane() { return *window.findChild<views::DiagnoseView*>(); }
+    [[nodiscard]] views::DiagnoseView& pane()
+    {
+        return *window.findChild<app::Workspace*>("explain")->findChild<views::DiagnoseView*>();
+    }
     [[nodiscard]] const diagnosis::Finding* found(const char* id)
     {
         const auto& state = window.diagnosis().state();
@@ -158,6 +161,9 @@ private slots:
         QVERIFY(!stage.window.lastError().isEmpty());
         QVERIFY(stage.found("input.layout") != nullptr);
         QCOMPARE(stage.pane().currentRow()->finding().id, std::string("input.layout"));
+        stage.window.actions().at(QStringLiteral("run.diagnose")).trigger();
+        QTRY_VERIFY(stage.pane().isVisible());
+        QVERIFY(stage.window.grab().save(RETRO_BINARY_DIR "/grabs/diagnose-failed.png"));
         QVERIFY(stage.press("input.layout", "mend"));
         QVERIFY(stage.settles());
         QVERIFY2(stage.window.lastError().isEmpty(), qPrintable(stage.window.lastError()));
@@ -223,7 +229,7 @@ private slots:
         }
         panel.jump();
         QCOMPARE(wanted.size(), 1);
-        QVERIFY(stage.pane().isVisible());
+        QTRY_VERIFY(stage.pane().isVisible());
         QCOMPARE(stage.pane().currentRow()->finding().id, finding->id);
         // The graph in the colours of findings.
         auto* graph = stage.window.findChild<views::GraphView*>();
@@ -285,7 +291,7 @@ private slots:
         QVERIFY(stage.settles());
         stage.window.cursor().moveTo(0);
         stage.window.actions().at(QStringLiteral("run.diagnose")).trigger();
-        QVERIFY(stage.pane().isVisible());
+        QTRY_VERIFY(stage.pane().isVisible());
         QVERIFY(stage.press("model.channel-outlier", "show"));
         const base::NodeId node = stage.found("model.channel-outlier")->place.node;
         QCOMPARE(stage.window.selection().node(), std::optional(node));

@@ -120,15 +120,15 @@ private slots:
         const FindingRow& first = *stage.view.rows().front();
         QVERIFY(first.isCurrent()); // the worst is open from the start
         QCOMPARE(Stage::plain(*first.findChild<QLabel*>("what")), QStringLiteral("runs in training mode"));
-        QVERIFY(first.accessibleName().startsWith("error: conv1 runs in training mode"));
+        QVERIFY(first.accessibleName().startsWith("error: stem/conv1 runs in training mode"));
         stage.view.step(1);
         const FindingRow& second = *stage.view.rows()[1];
         QVERIFY(second.isCurrent() && !first.isCurrent());
         QVERIFY(second.findChild<QLabel*>("meaning")->isVisible() && !first.findChild<QLabel*>("meaning")->isVisible());
         QCOMPARE(Stage::plain(*second.findChild<QLabel*>("meaning")),
                  QStringLiteral("Fifteen of 16 channels have nothing to hand on to. Use epsilon here."));
-        QCOMPARE(second.findChild<QLabel*>("place")->toolTip(), QStringLiteral("conv2"));
-        QCOMPARE(second.findChild<NumberBar*>()->figures(), QStringLiteral("97.5 %, limit 60 %"));
+        QCOMPARE(second.findChild<QLabel*>("place")->toolTip(), QStringLiteral("block1/conv2"));
+        QCOMPARE(second.findChild<NumberBar*>()->figures(), QStringLiteral("98 %, limit 60 %"));
         QVERIFY(second.findChild<NumberBar*>()->toolTip().contains("lost_of_sum_abs_R"));
         QVERIFY(first.findChild<NumberBar*>() == nullptr); // a fact has no limit
     }
@@ -226,7 +226,7 @@ private slots:
             isAside = is;
         });
         stage.button(0, "aside").click();
-        QCOMPARE(asked, QStringLiteral("model.training conv1"));
+        QCOMPARE(asked, QStringLiteral("model.training stem/conv1"));
         QVERIFY(isAside);
         stage.state.setAside = {asked.toStdString()};
         stage.show();
@@ -268,9 +268,9 @@ private slots:
         stage.state.diagnosis = std::make_shared<const diagnosis::Diagnosis>(quiet);
         stage.show();
         QVERIFY(stage.view.rows().empty());
-        QCOMPARE(stage.view.summary(), QStringLiteral("Nothing suspicious, 4 checks"));
+        QCOMPARE(stage.view.summary(), QStringLiteral("✓ Nothing suspicious, 4 checks"));
         const auto* line = stage.view.findChild<QLabel*>("quiet");
-        QCOMPARE(line->text(), QStringLiteral("✓ Nothing suspicious, 4 checks, 1 not run"));
+        QCOMPARE(line->text(), QStringLiteral("1 not run"));
         auto* numbers = stage.view.findChild<QTableView*>("numbers");
         QVERIFY(!numbers->isVisible());
         stage.view.findChild<QToolButton*>("shownumbers")->click();
@@ -304,11 +304,12 @@ private slots:
         diagnosis::Diagnosis after = *stage.state.diagnosis;
         const std::string key = stage.keyAt(1);
         after.findings[1].numbers.front().second = 0.12;
-        QCOMPARE(changeText(*stage.state.diagnosis, after, key), QStringLiteral("conv2 (flow.unread): 97.5 % → 12 %"));
+        QCOMPARE(changeText(*stage.state.diagnosis, after, key),
+                 QStringLiteral("block1/conv2 (flow.unread): 98 % → 12 %"));
         after.findings.erase(after.findings.begin(), after.findings.begin() + 2);
         after.findings.front().place.name = "pool";
         QCOMPARE(changeText(*stage.state.diagnosis, after, key),
-                 QStringLiteral("conv2 (flow.unread) is gone; 2 others are gone; new: pool (target.rank)"));
+                 QStringLiteral("block1/conv2 (flow.unread) is gone; 2 others are gone; new: pool (target.rank)"));
         bool isTakenBack = false;
         connect(&stage.view, &DiagnoseView::takeBackRequested, this, [&] { isTakenBack = true; });
         stage.state.change = "conv2 (flow.unread) is gone";
