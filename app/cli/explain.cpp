@@ -62,7 +62,8 @@ Result<engine::ExplainRequest> requestOf(const ExplainOptions& options, const en
 {
     RETRO_TRY(engine::ExplainRequest request, engine::resolve(options.question(), model));
     RETRO_TRY(request.inputs, options.model.resolve(model));
-    request.keepsForward = !request.inputsOnly && !engine::asksFor(options.question(), "planned") && !request.forwarding;
+    request.keepsForward =
+        !request.inputsOnly && !engine::asksFor(options.question(), "planned") && !request.forwarding;
     if (request.engine == engine::EngineKind::Promise && !request.inputsOnly && engine::hasLutLayer(*model.graph())) {
         request.record = request.keepValues = true; // what decided in its tables follows from the run
     }

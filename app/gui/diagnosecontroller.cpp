@@ -2,6 +2,7 @@
 #include "app/gui/diagnosecontroller.h"
 
 #include "app/gui/embeddedsample.h"
+#include "core/engine/question/resolve.h"
 #include "core/formats/cardwriter.h"
 #include "core/tensor/npy.h"
 #include "views/common/background.h"
@@ -166,10 +167,10 @@ void DiagnoseController::takeFailure(ExplainJob job, const engine::LoadedModelPo
     }
     if (!job.model) {
         job.model = model;
-        job.target = job.targetOrUsual();
+        job.question = engine::completed(job.question, job.card());
     }
-    if (job.inputs.empty()) {
-        job.inputs = defaultInputs(*job.model);
+    if (job.question.inputs.empty()) {
+        job.question.inputs = defaultInputs(*job.model);
     }
     takeCard(job.model);
     m_change.reset();
@@ -375,7 +376,7 @@ void DiagnoseController::mend(const Finding& finding)
     }
 }
 
-void DiagnoseController::askFor(const Finding& finding, const views::Question& question)
+void DiagnoseController::askFor(const Finding& finding, const engine::Question& question)
 {
     m_change = Change{views::keyOf(finding), m_state.diagnosis, m_panel.question(), m_scope};
     m_isTakingBack = false;
@@ -399,7 +400,7 @@ void DiagnoseController::askWithInput(const Finding& finding, const Mend& mend)
         if (!m_folder) {
             m_folder = std::make_unique<QTemporaryDir>();
         }
-        const QString name = QFileInfo(QString::fromStdString(job.inputs.front())).completeBaseName() +
+        const QString name = QFileInfo(QString::fromStdString(job.question.inputs.front())).completeBaseName() +
                              (mend.by == MendBy::Transpose ? tr("-transposed") : tr("-by-card")) +
                              QStringLiteral(".npy");
         RETRO_CHECK(tensor::writeNpy(m_folder->filePath(name).toStdString(), changed));
@@ -410,8 +411,8 @@ void DiagnoseController::askWithInput(const Finding& finding, const Mend& mend)
         emit said(QString::fromStdString(file.error().text()));
         return;
     }
-    views::Question question = m_panel.question();
-    question.input = *file;
+    engine::Question question = m_panel.question();
+    question.inputs = {file->toStdString()};
     askFor(finding, question);
 }
 
@@ -420,7 +421,7 @@ void DiagnoseController::takeBack()
     if (!m_before) {
         return;
     }
-    const views::Question question = *m_before;
+    const engine::Question question = *m_before;
     m_before.reset();
     m_state.change.clear();
     m_state.canTakeBack = false;

@@ -79,7 +79,7 @@ signals:
     /// The run on screen is to be held, for the next one to be compared with.
     void holdWanted();
     /// This is to be asked, rewrites of the graph as it says.
-    void questionWanted(const retro::views::Question& question);
+    void questionWanted(const retro::engine::Question& question);
     /// The rule of a node is to be changed by hand.
     void ruleWanted(retro::base::NodeId node);
     void coverWanted(const QRect& box);
@@ -93,7 +93,7 @@ private:
     {
         std::string key; ///< of the finding
         views::DiagnosisPointer before;
-        views::Question question; ///< before
+        engine::Question question; ///< before
         DiagnoseScope scope = DiagnoseScope::Cheap;
     };
 
@@ -103,7 +103,7 @@ private:
     void forget(const QString& refusal);
     void show();
     void publish();
-    void askFor(const diagnosis::Finding& finding, const views::Question& question);
+    void askFor(const diagnosis::Finding& finding, const engine::Question& question);
     void askWithInput(const diagnosis::Finding& finding, const Mend& mend);
     void takeCard(const engine::LoadedModelPointer& model);
     void saveAside();
@@ -122,7 +122,7 @@ private:
     std::shared_ptr<WeighedModel> m_weighed = std::make_shared<WeighedModel>();
     DiagnoseScope m_scope = DiagnoseScope::Cheap; ///< of what is shown
     std::optional<Change> m_change;               ///< its findings after it are still to come
-    std::optional<views::Question> m_before;      ///< of the last change, to be taken back
+    std::optional<engine::Question> m_before;      ///< of the last change, to be taken back
     bool m_isPicture = false;
     bool m_isTakingBack = false;
     std::optional<DiagnoseScope> m_due;      ///< what is on screen is still to be checked, so far

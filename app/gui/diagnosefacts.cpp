@@ -22,14 +22,8 @@ using FactsPointer = std::shared_ptr<diagnosis::Facts>;
 
 Result<engine::ExplainRequest> askedOf(ExplainJob& job)
 {
-    engine::ExplainRequest request;
+    RETRO_TRY(engine::ExplainRequest request, requestOf(job));
     RETRO_TRY(request.inputs, readInputs(job));
-    RETRO_TRY(request.target, engine::parseTarget(job.target));
-    RETRO_TRY(request.start, engine::parseStart(job.start));
-    request.composite = job.compositeOrUsual();
-    request.precision = engine::precisionOf(*job.model);
-    request.sources = job.inputs;
-    request.preparation = job.options();
     return request;
 }
 
@@ -112,7 +106,7 @@ Result<FactsPointer> referenceOf(const DiagnoseRequest& request, const std::stop
     if (isModel(file)) {
         RETRO_TRY(job.model, engine::loadModel(file, engine::LoadOptions(), stop));
     } else {
-        job.inputs = {file.string()};
+        job.question.inputs = {file.string()};
         job.tensors.clear();
         job.cover.reset();
     }

@@ -135,7 +135,7 @@ private:
     void showDiagnosis();
     /// Brings the pane of the workspace to the front that shows what a finding says.
     void showEvidence(const diagnosis::Finding& finding);
-    void askWith(const views::Question& question);
+    void askWith(const engine::Question& question);
     /// A job of another kind than to explain is the newest from now on.
     void awaitJob(quint64 generation);
     void connectPanel();

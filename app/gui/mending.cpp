@@ -45,31 +45,27 @@ std::string matcherOfRule(const std::string& rule)
 }
 
 /// One for the same nodes goes.
-void putRule(views::Question& question, const QString& rule)
+void putRule(engine::Question& question, const QString& rule)
 {
     const std::string matcher = matcherOfRule(rule.toStdString());
-    question.overrides.removeIf([&](const QString& one) { return matcherOfRule(one.toStdString()) == matcher; });
-    question.overrides.prepend(rule);
+    std::erase_if(question.rules, [&](const std::string& one) { return matcherOfRule(one) == matcher; });
+    question.rules.insert(question.rules.begin(), rule.toStdString());
 }
 
 /// False when it is none of those that were put before the composite.
-bool dropRule(views::Question& question, const QString& matcher)
+bool dropRule(engine::Question& question, const QString& matcher)
 {
-    return question.overrides.removeIf([&](const QString& one) {
-        return QString::fromStdString(matcherOfRule(one.toStdString())) == matcher + QLatin1Char('=') ||
-               one == matcher || one.startsWith(matcher + QLatin1Char('='));
-    }) > 0;
+    const std::string start = matcher.toStdString() + "=";
+    return std::erase_if(question.rules, [&](const std::string& one) {
+               return matcherOfRule(one) == start || one + "=" == start || one.starts_with(start);
+           }) > 0;
 }
 
-void setComposite(views::Question& question, const QString& composite)
+void setComposite(engine::Question& question, const QString& composite)
 {
     const lrp::Specification parted = lrp::splitSpecification(composite.toStdString());
-    question.composite = QString::fromStdString(parted.base);
-    QStringList rules;
-    for (const std::string& rule : parted.overrides) {
-        rules << QString::fromStdString(rule);
-    }
-    question.overrides = rules;
+    question.composite = parted.base;
+    question.rules = parted.overrides;
 }
 
 base::NodeId nodeNamed(const MendStage& stage, const QString& name)
@@ -78,7 +74,7 @@ base::NodeId nodeNamed(const MendStage& stage, const QString& name)
     return node.value_or(base::NodeId());
 }
 
-Mend ask(const QString& text, const QString& tip, views::Question question)
+Mend ask(const QString& text, const QString& tip, engine::Question question)
 {
     Mend mend{MendBy::Question, text, tip};
     mend.question = std::move(question);
@@ -104,7 +100,7 @@ Mend changeRule(const Finding& finding, const MendStage& stage)
     if (!entry) {
         return chooseRule(nodeNamed(stage, argumentOf(finding, "node")));
     }
-    views::Question question = stage.question;
+    engine::Question question = stage.question;
     putRule(question, rule);
     return ask(
         mendText(QT_TRANSLATE_NOOP("retro::app::mending", "Use %1 here"))
@@ -115,7 +111,7 @@ Mend changeRule(const Finding& finding, const MendStage& stage)
 
 Mend removeRule(const Finding& finding, const MendStage& stage)
 {
-    views::Question question = stage.question;
+    engine::Question question = stage.question;
     const QString entry = argumentOf(finding, "entry");
     if (!entry.isEmpty() && dropRule(question, entry)) {
         return ask(mendText(QT_TRANSLATE_NOOP("retro::app::mending", "Remove rule")),
@@ -132,7 +128,7 @@ Mend switchComposite(const Finding& finding, const MendStage& stage)
     if (composite.isEmpty()) {
         return {};
     }
-    views::Question question = stage.question;
+    engine::Question question = stage.question;
     setComposite(question, composite);
     return ask(mendText(QT_TRANSLATE_NOOP("retro::app::mending", "Use these rules")),
                mendText(QT_TRANSLATE_NOOP("retro::app::mending", "Run again with --composite %1")).arg(composite),
@@ -146,8 +142,8 @@ Mend chooseTarget(const Finding& finding, const MendStage& stage)
     if (target.isEmpty() || !engine::parseTarget(target.toStdString())) {
         return {};
     }
-    views::Question question = stage.question;
-    question.target = target;
+    engine::Question question = stage.question;
+    question.targets = {target.toStdString()};
     bool isClass = false;
     const auto at = static_cast<std::size_t>(target.toUInt(&isClass));
     const bool hasName = isClass && stage.card != nullptr && at < stage.card->labels.size();
@@ -162,20 +158,17 @@ Mend chooseTarget(const Finding& finding, const MendStage& stage)
 /// A picture gets its preparation from the card again; an array gets the numbers.
 Mend applyCard(const MendStage& stage)
 {
-    const QString& input = stage.question.input;
-    if (stage.card == nullptr || input.isEmpty()) {
+    if (stage.card == nullptr || stage.question.inputs.empty()) {
         return {};
     }
     const QString text = mendText(QT_TRANSLATE_NOOP("retro::app::mending", "Apply the card"));
-    if (engine::isPictureFile(input.toStdString())) {
-        views::Question question = stage.question;
-        const formats::ModelCard& card = *stage.card;
-        question.preparation = {QString::fromStdString(card.layout),
-                                QString::fromStdString(card.channels),
-                                card.scale[0],
-                                card.scale[1],
-                                card.mean,
-                                card.deviation};
+    if (engine::isPictureFile(stage.question.inputs.front())) {
+        engine::Question question = stage.question; // what is not said is taken from the card
+        question.mean.clear();
+        question.deviation.clear();
+        question.scale.clear();
+        question.layout.clear();
+        question.channels.clear();
         return ask(text,
                    mendText(QT_TRANSLATE_NOOP("retro::app::mending", "Run again with scale, mean and std of the card")),
                    std::move(question));
@@ -241,9 +234,11 @@ Mend selectBoth(const Finding& finding, const MendStage& stage)
 
 Mend mergeNorm(const MendStage& stage)
 {
-    static const QString kMerge = QStringLiteral("merge-batchnorm");
-    views::Question question = stage.question;
-    if (question.noRewrites.removeAll(kMerge) == 0) {
+    static const std::string kMerge = "merge-batchnorm";
+    engine::Question question = stage.question;
+    const bool wasOff = std::erase(question.noRewrite, kMerge) > 0 || question.noMergeBatchNorm;
+    question.noMergeBatchNorm = false;
+    if (!wasOff) {
         return {}; // it is on: this one cannot be merged
     }
     return ask(
@@ -261,8 +256,8 @@ Mend undoInput(const MendStage& stage)
     if (!isInput) {
         return {};
     }
-    views::Question question = stage.question;
-    question.input = stage.reference;
+    engine::Question question = stage.question;
+    question.inputs = {stage.reference.toStdString()};
     return ask(mendText(QT_TRANSLATE_NOOP("retro::app::mending", "Use that input")),
                mendText(QT_TRANSLATE_NOOP("retro::app::mending", "Run again with %1")).arg(stage.reference),
                std::move(question));

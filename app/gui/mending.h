@@ -3,10 +3,10 @@
 
 #include "core/base/result.h"
 #include "core/diagnosis/finding.h"
+#include "core/engine/question/question.h"
 #include "core/formats/modelcard.h"
 #include "core/graph/graph.h"
 #include "core/tensor/tensor.h"
-#include "views/run/question.h"
 
 #include <QRect>
 #include <QString>
@@ -33,7 +33,7 @@ enum class MendBy : std::uint8_t {
 /// What is on screen, as far as an action has to do with it.
 struct MendStage
 {
-    views::Question question;
+    engine::Question question;
     const graph::Graph* graph = nullptr;      ///< of the run; null = none
     const formats::ModelCard* card = nullptr; ///< null = none
     QString reference = {};                   ///< file that is compared with; empty = none
@@ -47,7 +47,7 @@ struct Mend
     MendBy by = MendBy::Nothing;
     QString text = {}; ///< of its button
     QString tip = {};
-    views::Question question = {};        ///< MendBy::Question
+    engine::Question question = {};       ///< MendBy::Question
     base::NodeId node = {};               ///< that it is about
     base::NodeId other = {};              ///< MendBy::SelectBoth
     base::ValueId value = {};             ///< MendBy::Weights

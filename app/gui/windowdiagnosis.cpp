@@ -140,19 +140,18 @@ void MainWindow::showEvidence(const diagnosis::Finding& finding)
 }
 
 /// As the run panel would ask it, with the rewrites that it names.
-void MainWindow::askWith(const views::Question& question)
+void MainWindow::askWith(const engine::Question& question)
 {
     if (!m_loaded) {
         return;
     }
-    const bool hasOtherRewrites = m_explain->runPanel().question().noRewrites != question.noRewrites;
+    const engine::Question before = m_explain->runPanel().question();
     m_explain->runPanel().setQuestion(question);
     ExplainJob job = m_run->job();
-    if (hasOtherRewrites) {
-        job.noRewrite.emplace();
-        for (const QString& name : question.noRewrites) {
-            job.noRewrite->push_back(name.toStdString());
-        }
+    if (before.noRewrite != question.noRewrite || before.noMergeBatchNorm != question.noMergeBatchNorm) {
+        job.question.noRewrite = question.noRewrite;
+        job.question.noMergeBatchNorm = question.noMergeBatchNorm;
+        job.setsRewrites = true;
     }
     post(std::move(job));
 }

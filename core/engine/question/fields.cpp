@@ -445,11 +445,10 @@ const std::vector<QuestionField>& table()
 
 std::span<const VerbName> verbNames()
 {
-    static constexpr std::array kNames{VerbName{kInfo, "info"},         VerbName{kRun, "run"},
-                                       VerbName{kGrad, "grad"},         VerbName{kVerify, "verify"},
-                                       VerbName{kExplain, "explain"},   VerbName{kEvaluate, "evaluate"},
-                                       VerbName{kPlanning, "planning"}, VerbName{kWindow, "window"},
-                                       VerbName{kDiagnose, "diagnose"}};
+    static constexpr std::array kNames{
+        VerbName{kInfo, "info"},         VerbName{kRun, "run"},         VerbName{kGrad, "grad"},
+        VerbName{kVerify, "verify"},     VerbName{kExplain, "explain"}, VerbName{kEvaluate, "evaluate"},
+        VerbName{kPlanning, "planning"}, VerbName{kWindow, "window"},   VerbName{kDiagnose, "diagnose"}};
     return kNames;
 }
 
