@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <numeric>
 #include <optional>
 
 namespace retro::ops
@@ -116,19 +117,20 @@ std::optional<Columns> asColumns(const Tensor& t, const std::vector<std::size_t>
     if (!order) {
         return std::nullopt;
     }
-    Columns result;
-    std::optional<std::size_t> lastSummed;
-    std::optional<std::size_t> lastOther;
-    for (const std::size_t axis : *order) {
-        const bool isSummed = std::ranges::find(axes, axis) != axes.end();
-        std::optional<std::size_t>& last = isSummed ? lastSummed : lastOther;
-        if ((last && *last > axis) || (isSummed && result.columns > 1)) {
-            return std::nullopt;
-        }
-        last = axis;
-        (isSummed ? result.rows : lastSummed ? result.columns : result.outer) *= t.shape()[axis];
+    const auto isSummed = [&axes](std::size_t axis) { return std::ranges::find(axes, axis) != axes.end(); };
+    const auto first = std::ranges::find_if(*order, isSummed);
+    const auto behind = std::find_if_not(first, order->end(), isSummed);
+    std::vector<std::size_t> others(order->begin(), first);
+    others.insert(others.end(), behind, order->end());
+    if (!std::is_sorted(first, behind) || !std::ranges::is_sorted(others) ||
+        std::any_of(behind, order->end(), isSummed)) {
+        return std::nullopt;
     }
-    return result;
+    const auto extent = [&t](auto from, auto to) {
+        return std::accumulate(from, to, std::int64_t{1},
+                               [&t](std::int64_t product, std::size_t axis) { return product * t.shape()[axis]; });
+    };
+    return Columns{extent(order->begin(), first), extent(first, behind), extent(behind, order->end())};
 }
 
 Tensor sumOfColumns(const Tensor& t, const Columns& form, Shape shape)

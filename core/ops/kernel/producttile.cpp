@@ -45,6 +45,28 @@ template <std::size_t uses, class Vector>
 #endif
 }
 
+/// Moves on by so many numbers.
+template <std::size_t count>
+[[gnu::always_inline]] inline void moveOn(const float* (&places)[count], std::int64_t step)
+{
+#pragma GCC unroll 16
+    for (std::size_t i = 0; i < count; ++i) {
+        places[i] += step;
+    }
+}
+
+/// sums += left · right for one row.
+template <class Vector, std::size_t vectors>
+[[gnu::always_inline]] inline void addRow(float number, const Vector (&right)[vectors], Vector (&sums)[vectors])
+{
+    Vector left = number - Vector{};
+    keepInRegister<vectors>(left);
+#pragma GCC unroll 16
+    for (std::size_t j = 0; j < vectors; ++j) {
+        sums[j] += left * right[j];
+    }
+}
+
 /// sums += a · b, one step of the inner extent after the other.
 template <class Vector, std::size_t rows, std::size_t vectors>
 [[gnu::always_inline]] inline void addSteps(const ProductTile& tile, Sums<Vector, rows, vectors>& sums)
@@ -52,7 +74,7 @@ template <class Vector, std::size_t rows, std::size_t vectors>
     // Rows of a in threes: an address is a base and at most twice the distance of
     // rows.
     constexpr std::size_t kBases = (rows + 2) / 3;
-    std::array<const float*, kBases> a;
+    const float* a[kBases];
 #pragma GCC unroll 16
     for (std::size_t base = 0; base < kBases; ++base) {
         a[base] = tile.a + static_cast<std::int64_t>(3 * base) * tile.aRow;
@@ -60,26 +82,17 @@ template <class Vector, std::size_t rows, std::size_t vectors>
     const std::int64_t row = tile.aRow;
     const std::int64_t step = tile.aStep;
     const float* b = tile.b;
-    for (std::int64_t k = 0; k < tile.depth; ++k) {
+    for (std::int64_t k = 0; k < tile.depth; ++k, b += tile.bStep) {
         Vector right[vectors];
 #pragma GCC unroll 16
         for (std::size_t j = 0; j < vectors; ++j) {
             right[j] = reinterpret_cast<const Vector*>(b)[j];
         }
-        b += tile.bStep;
 #pragma GCC unroll 16
         for (std::size_t i = 0; i < rows; ++i) {
-            Vector left = a[i / 3][static_cast<std::int64_t>(i % 3) * row] - Vector{};
-            keepInRegister<vectors>(left);
-#pragma GCC unroll 16
-            for (std::size_t j = 0; j < vectors; ++j) {
-                sums.at[i][j] += left * right[j];
-            }
+            addRow(a[i / 3][static_cast<std::int64_t>(i % 3) * row], right, sums.at[i]);
         }
-#pragma GCC unroll 16
-        for (std::size_t base = 0; base < kBases; ++base) {
-            a[base] += step;
-        }
+        moveOn(a, step);
     }
 }
 
@@ -131,6 +144,26 @@ template <class Vector>
     *reinterpret_cast<Vector*>(c + last) = second;
 }
 
+/// The first tile.columns of the sums of one row.
+template <class Vector>
+[[gnu::always_inline]] inline void storeFirst(const ProductTile& tile, const float* sums, float* c)
+{
+    if (tile.columns >= kLanes<Vector>) {
+        return storeOverlapping<Vector>(tile, sums, tile.columns, c);
+    }
+    if (kLanes < Vector >> 8 && tile.columns >= 8) {
+        return storeOverlapping<Eight>(tile, sums, tile.columns, c);
+    }
+    if (kLanes < Vector >> 4 && tile.columns >= 4) {
+        return storeOverlapping<Four>(tile, sums, tile.columns, c);
+    }
+    for (std::int64_t j = 0; j < tile.columns; ++j) {
+        float value = sums[j];
+        finishSums(tile, c, j, value);
+        c[j] = value;
+    }
+}
+
 template <class Vector, std::size_t rows, std::size_t vectors>
 [[gnu::always_inline]] inline void storePart(const ProductTile& tile, const Sums<Vector, rows, vectors>& sums)
 {
@@ -144,21 +177,7 @@ template <class Vector, std::size_t rows, std::size_t vectors>
         }
     }
     for (std::size_t i = 0; i < rows; ++i) {
-        const float* const row = &room[i * kWidth];
-        float* const c = tile.c + static_cast<std::int64_t>(i) * tile.cRow;
-        if (vectors == 2 && tile.columns >= kLanes<Vector>) {
-            storeOverlapping<Vector>(tile, row, tile.columns, c);
-        } else if (kLanes<Vector> >= 16 && tile.columns >= 8) {
-            storeOverlapping<Eight>(tile, row, tile.columns, c);
-        } else if (kLanes<Vector> >= 8 && tile.columns >= 4) {
-            storeOverlapping<Four>(tile, row, tile.columns, c);
-        } else {
-            for (std::int64_t j = 0; j < tile.columns; ++j) {
-                float value = row[j];
-                finishSums(tile, c, j, value);
-                c[j] = value;
-            }
-        }
+        storeFirst<Vector>(tile, &room[i * kWidth], tile.c + static_cast<std::int64_t>(i) * tile.cRow);
     }
 }
 
@@ -271,42 +290,64 @@ template <std::int64_t lanes>
     }
 }
 
+/// `count` lines, turned, beside each other from `to` on, `width` numbers from
+/// step to step; 0 for the lines behind them.
+template <class Vector>
+[[gnu::always_inline]] inline void turnSome(const float* b, std::int64_t line, std::int64_t count, std::int64_t depth,
+                                            std::int64_t width, float* to)
+{
+    const float* from[kLanes<Vector>];
+    placeLines<kLanes<Vector>>(b, line, count, from);
+    std::int64_t k = 0;
+    for (; k + kLanes<Vector> <= depth; k += kLanes<Vector>) {
+        Vector lines[kLanes<Vector>];
+        loadTurned<Vector>(from, k, lines);
+#pragma GCC unroll 16
+        for (std::int64_t i = 0; i < kLanes<Vector>; ++i) {
+            *reinterpret_cast<Vector*>(to + (k + i) * width) = lines[i];
+        }
+    }
+    for (; k < depth; ++k) {
+        loadColumn<Vector>(from, k, *reinterpret_cast<Vector*>(to + k * width));
+    }
+    for (std::int64_t i = count; i < kLanes<Vector>; ++i) {
+        for (std::int64_t step = 0; step < depth; ++step) {
+            to[step * width + i] = 0;
+        }
+    }
+}
+
 template <class Vector>
 [[gnu::always_inline]] inline void turnPanel(const float* b, std::int64_t line, std::int64_t count, std::int64_t depth,
                                              float* to)
 {
     constexpr std::int64_t kWidth = 2 * kLanes<Vector>;
-    for (std::int64_t j = 0; j < kWidth; j += kLanes<Vector>) {
-        if (j >= count) {
-            for (std::int64_t k = 0; k < depth; ++k) {
-                *reinterpret_cast<Vector*>(to + k * kWidth + j) = Vector{};
-            }
-            continue;
-        }
-        const float* from[kLanes<Vector>];
-        placeLines<kLanes<Vector>>(b + j * line, line, count - j, from);
-        std::int64_t k = 0;
-        for (; k + kLanes<Vector> <= depth; k += kLanes<Vector>) {
-            Vector lines[kLanes<Vector>];
-            loadTurned<Vector>(from, k, lines);
-#pragma GCC unroll 16
-            for (std::int64_t i = 0; i < kLanes<Vector>; ++i) {
-                *reinterpret_cast<Vector*>(to + (k + i) * kWidth + j) = lines[i];
-            }
-        }
-        for (; k < depth; ++k) {
-            loadColumn<Vector>(from, k, *reinterpret_cast<Vector*>(to + k * kWidth + j));
-        }
-        for (std::int64_t i = count - j; i < kLanes<Vector>; ++i) {
-            for (std::int64_t step = 0; step < depth; ++step) {
-                to[step * kWidth + j + i] = 0;
-            }
-        }
+    turnSome<Vector>(b, line, count < kLanes<Vector> ? count : kLanes<Vector>, depth, kWidth, to);
+    if (count > kLanes<Vector>) {
+        turnSome<Vector>(b + kLanes<Vector> * line, line, count - kLanes<Vector>, depth, kWidth, to + kLanes<Vector>);
+        return;
+    }
+    for (std::int64_t k = 0; k < depth; ++k) {
+        *reinterpret_cast<Vector*>(to + k * kWidth + kLanes<Vector>) = Vector{};
     }
 }
 
 /// Rows of b that are packed together: so many streams are fetched ahead.
 constexpr std::int64_t kRowsTogether = 4;
+
+/// One step of a panel, and asks for what lies `ahead` numbers behind it.
+template <class Vector>
+[[gnu::always_inline]] inline void copyStep(const float* from, std::int64_t ahead, float* to)
+{
+    const Vector first = reinterpret_cast<const Vector*>(from)[0];
+    const Vector second = reinterpret_cast<const Vector*>(from)[1];
+    reinterpret_cast<Vector*>(to)[0] = first;
+    reinterpret_cast<Vector*>(to)[1] = second;
+    __builtin_prefetch(from + ahead);
+    if constexpr (sizeof(Vector) == sizeof(Sixteen)) {
+        __builtin_prefetch(from + ahead + kLanes<Vector>);
+    }
+}
 
 template <class Vector>
 [[gnu::always_inline]] inline void packPanels(const float* from, std::int64_t row, std::int64_t depth,
@@ -316,19 +357,51 @@ template <class Vector>
     for (std::int64_t k = 0; k < depth; k += kRowsTogether) {
         const std::int64_t rows = depth - k < kRowsTogether ? depth - k : kRowsTogether;
         for (std::int64_t p = 0; p < panels; ++p) {
-            for (std::int64_t i = 0; i < rows; ++i) {
-                const float* const source = from + (k + i) * row + p * kWidth;
-                float* const target = to + p * panel + (k + i) * kWidth;
-                const Vector first = reinterpret_cast<const Vector*>(source)[0];
-                const Vector second = reinterpret_cast<const Vector*>(source)[1];
-                reinterpret_cast<Vector*>(target)[0] = first;
-                reinterpret_cast<Vector*>(target)[1] = second;
-                __builtin_prefetch(source + kRowsTogether * row);
-                if constexpr (sizeof(Vector) == 64) {
-                    __builtin_prefetch(source + kRowsTogether * row + kLanes<Vector>);
-                }
+            for (std::int64_t i = k; i < k + rows; ++i) {
+                copyStep<Vector>(from + i * row + p * kWidth, kRowsTogether * row, to + p * panel + i * kWidth);
             }
         }
+    }
+}
+
+/// own += the steps from k on of some columns, each in `lines`.
+template <class Vector, std::size_t rows, std::size_t steps>
+[[gnu::always_inline]] inline void addLines(const TurnedProduct& product, std::int64_t k, const Vector (&lines)[steps],
+                                            Vector (&own)[rows])
+{
+#pragma GCC unroll 16
+    for (std::size_t i = 0; i < steps; ++i) {
+        for (std::size_t row = 0; row < rows; ++row) {
+            const std::int64_t at = static_cast<std::int64_t>(row) * product.aRow + k + static_cast<std::int64_t>(i);
+            own[row] += product.a[at] * lines[i];
+        }
+    }
+}
+
+/// The sums of the steps from `begin` to `end`.
+template <class Vector, std::size_t rows>
+[[gnu::always_inline]] inline void multiplyBlock(const TurnedProduct& product, const float* (&from)[kLanes<Vector>],
+                                                 std::int64_t begin, std::int64_t end, Vector (&own)[rows])
+{
+    std::int64_t k = begin;
+    for (; k + kLanes<Vector> <= end; k += kLanes<Vector>) {
+        Vector lines[kLanes<Vector>];
+        loadTurned<Vector>(from, k, lines);
+        addLines(product, k, lines, own);
+    }
+    for (; k < end; ++k) {
+        Vector right[1]{};
+        loadColumn<Vector>(from, k, right[0]);
+        addLines(product, k, right, own);
+    }
+}
+
+template <class Vector>
+[[gnu::always_inline]] inline void storeLines(const TurnedProduct& product, const Vector& sums, std::int64_t first,
+                                              std::int64_t count, float* c)
+{
+    for (std::int64_t j = 0; j < count; ++j) {
+        c[j] = product.perColumn == nullptr ? sums[j] : sums[j] + product.perColumn[first + j];
     }
 }
 
@@ -343,33 +416,13 @@ template <class Vector, std::size_t rows>
     for (std::int64_t begin = 0; begin < product.depth; begin += product.block) {
         const std::int64_t end = begin + product.block < product.depth ? begin + product.block : product.depth;
         Vector own[rows]{};
-        std::int64_t k = begin;
-        for (; k + kLanes<Vector> <= end; k += kLanes<Vector>) {
-            Vector lines[kLanes<Vector>];
-            loadTurned<Vector>(from, k, lines);
-#pragma GCC unroll 16
-            for (std::int64_t i = 0; i < kLanes<Vector>; ++i) {
-                for (std::size_t row = 0; row < rows; ++row) {
-                    own[row] += product.a[static_cast<std::int64_t>(row) * product.aRow + k + i] * lines[i];
-                }
-            }
-        }
-        for (; k < end; ++k) {
-            Vector right{};
-            loadColumn<Vector>(from, k, right);
-            for (std::size_t row = 0; row < rows; ++row) {
-                own[row] += product.a[static_cast<std::int64_t>(row) * product.aRow + k] * right;
-            }
-        }
+        multiplyBlock<Vector, rows>(product, from, begin, end, own);
         for (std::size_t row = 0; row < rows; ++row) {
             sums[row] = begin == 0 ? own[row] : sums[row] + own[row];
         }
     }
     for (std::size_t row = 0; row < rows; ++row) {
-        float* const c = product.c + static_cast<std::int64_t>(row) * product.cRow + first;
-        for (std::int64_t j = 0; j < count; ++j) {
-            c[j] = product.perColumn == nullptr ? sums[row][j] : sums[row][j] + product.perColumn[first + j];
-        }
+        storeLines(product, sums[row], first, count, product.c + static_cast<std::int64_t>(row) * product.cRow + first);
     }
 }
 

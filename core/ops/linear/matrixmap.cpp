@@ -69,29 +69,32 @@ Tensor MatrixMap::pullback(const Tensor& s, WeightVariant variant) const
     return m_plan.isTransposed ? swapped(r).contiguous() : r.reshaped(m_plan.xOuter);
 }
 
-Tensor MatrixMap::inOneWalk(const Tensor& x, const RowsOver* rows) const
+bool MatrixMap::isOneProduct(const Tensor& x) const
 {
     const Shape& weight = m_weight.shape();
-    const bool fits = m_plan.isWeightOnRight && weight.size() == 2 && x.dtype() == tensor::DType::Float32 &&
-                      tensor::elementCount(m_plan.zInner) > 0 && m_plan.zInner.back() == weight[1];
-    const Tensor bias = fits && hasBias() ? m_bias.get({}).contiguous() : Tensor();
-    const bool isPerColumn = bias.isValid() && bias.size() == weight[1] && bias.shape().back() == weight[1];
-    if (!fits || (hasBias() && !isPerColumn)) {
+    const bool isPlain = m_plan.isWeightOnRight && weight.size() == 2 && x.dtype() == tensor::DType::Float32;
+    return isPlain && weight[0] > 0 && tensor::elementCount(m_plan.zInner) > 0 && m_plan.zInner.back() == weight[1] &&
+           tensor::elementCount(m_plan.xInner) / weight[0] == tensor::elementCount(m_plan.zInner) / weight[1];
+}
+
+Tensor MatrixMap::inOneWalk(const Tensor& x, const RowsOver* rows) const
+{
+    if (!isOneProduct(x)) {
+        return {};
+    }
+    const Shape& weight = m_weight.shape();
+    const Tensor bias = hasBias() ? m_bias.get({}).contiguous() : Tensor();
+    if (bias.isValid() && (bias.size() != weight[1] || bias.shape().empty() || bias.shape().back() != weight[1])) {
         return {};
     }
     const Tensor in = inner(x).contiguous();
-    const Tensor matrix = m_weight.get({});
-    const std::int64_t count = in.size() / std::max<std::int64_t>(weight[0], 1);
-    if (weight[0] == 0 || count * weight[1] != tensor::elementCount(m_plan.zInner)) {
-        return {};
-    }
-    const bool isRowMajor = matrix.isContiguous();
-    const Tensor lying = isRowMajor || swapped(matrix).isContiguous() ? matrix : matrix.contiguous();
+    Tensor matrix = m_weight.get({});
+    const bool isTurned = swapped(matrix).isContiguous();
+    matrix = isTurned ? matrix : matrix.contiguous();
     tensor::TensorBuffer buffer(x.dtype(), m_plan.zInner);
-    multiplyFloats({in.data<float>(), count, weight[0], weight[0], 1},
-                   {lying.data<float>(), weight[0], weight[1], lying.isContiguous() ? weight[1] : 1,
-                    lying.isContiguous() ? 1 : weight[0]},
-                   buffer.data<float>(), weight[1], {isPerColumn ? bias.data<float>() : nullptr, rows});
+    multiplyFloats({in.data<float>(), in.size() / weight[0], weight[0], weight[0], 1},
+                   {matrix.data<float>(), weight[0], weight[1], isTurned ? 1 : weight[1], isTurned ? weight[0] : 1},
+                   buffer.data<float>(), weight[1], {bias.isValid() ? bias.data<float>() : nullptr, rows});
     return std::move(buffer).freeze().reshaped(m_outputTypes[0].shape);
 }
 

@@ -39,6 +39,8 @@ public:
     [[nodiscard]] Tensor pullback(const Tensor& s, WeightVariant variant) const override;
 
 private:
+    /// Whether all of x is one matrix that is multiplied by the weights, in float32.
+    [[nodiscard]] bool isOneProduct(const Tensor& x) const;
     /// Product and bias per column, and `rows` (may be null) over it, in one walk; invalid where that does not exist.
     [[nodiscard]] Tensor inOneWalk(const Tensor& x, const RowsOver* rows) const;
     /// Product of an inner operand with the weights, or with their transpose.
