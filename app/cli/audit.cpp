@@ -303,8 +303,8 @@ Result<void> audit(const Context& context, const AuditOptions& options)
         sayGradient(context, *run, summary, options.most);
     } else {
         sayAudit(context, *run, summary, options.most, worstOf(found));
-        sayGrowth(context, *run, grown, options.most);
         sayDecades(context, *run, along);
+        sayGrowth(context, *run, grown, options.most);
     }
     return {};
 }

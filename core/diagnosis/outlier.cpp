@@ -19,7 +19,7 @@ std::optional<Outlier> outlierOf(const std::vector<double>& sizes)
     const auto largest = std::ranges::max_element(sizes);
     std::vector<double> others = sizes;
     others.erase(others.begin() + (largest - sizes.begin()));
-    const auto quartile = others.begin() + static_cast<std::ptrdiff_t>(3 * (others.size() - 1) / 4);
+    const auto quartile = others.begin() + static_cast<std::ptrdiff_t>((3 * (others.size() - 1) + 3) / 4);
     std::nth_element(others.begin(), quartile, others.end());
     Outlier outlier;
     outlier.at = static_cast<std::size_t>(largest - sizes.begin());

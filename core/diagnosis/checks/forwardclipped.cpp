@@ -52,6 +52,18 @@ double shareAt(double bound, std::span<const double> numbers)
     return numbers.empty() ? 0 : static_cast<double>(cut) / static_cast<double>(numbers.size());
 }
 
+/// The same of a whole value, without a copy where it is of float32.
+double shareAt(double bound, const Tensor& value)
+{
+    if (value.dtype() != tensor::DType::Float32 || !value.isDense()) {
+        return shareAt(bound, numbersIn(value));
+    }
+    const std::span<const float> numbers{value.data<float>(), static_cast<std::size_t>(value.size())};
+    const auto at = static_cast<float>(bound);
+    return static_cast<double>(std::ranges::count_if(numbers, [at](float y) { return y >= at; })) /
+           static_cast<double>(numbers.size());
+}
+
 void findClipped(const Facts& facts, Probe& probe)
 {
     const graph::Graph& graph = facts.graph();
@@ -64,7 +76,7 @@ void findClipped(const Facts& facts, Probe& probe)
         if (!value.isValid() || value.size() == 0 || !tensor::isFloating(value.dtype())) {
             continue;
         }
-        const double share = shareAt(*bound, numbersIn(value));
+        const double share = shareAt(*bound, value);
         probe.measured(node.name, share);
         if (!(share > kMostClipped)) {
             continue;

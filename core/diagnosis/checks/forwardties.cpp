@@ -67,6 +67,21 @@ struct PoolWindows
     }
 };
 
+/// True when several elements of a window of a picture equal `most`.
+bool hasSecondMaximum(const PoolWindows& windows, const double* plane, const Extents& in, std::int64_t row,
+                      std::int64_t column, double most)
+{
+    int count = 0;
+    for (std::int64_t i = 0; i < windows.kernel[0]; ++i) {
+        const std::int64_t y = row * windows.strides[0] - windows.begin[0] + i * windows.dilations[0];
+        for (std::int64_t k = 0; y >= 0 && y < in[0] && k < windows.kernel[1]; ++k) {
+            const std::int64_t x = column * windows.strides[1] - windows.begin[1] + k * windows.dilations[1];
+            count += x >= 0 && x < in[1] && plane[y * in[1] + x] == most ? 1 : 0;
+        }
+    }
+    return count > 1;
+}
+
 /// Share of Σ|R| in windows with ties.
 double tiedShare(const graph::Node& node, const Tensor& x, const Tensor& y, const Tensor& relevance)
 {
@@ -90,9 +105,13 @@ double tiedShare(const graph::Node& node, const Tensor& x, const Tensor& y, cons
         if (arrived[i] == 0 || most[i] == 0) {
             continue;
         }
-        const Extents at = indexAt(static_cast<std::int64_t>(i % windowCount), results);
         const double* plane = in.data() + i / windowCount * planeSize;
-        tied += windows.countOf(plane, extents, at, most[i]) > 1 ? std::abs(arrived[i]) : 0;
+        const auto window = static_cast<std::int64_t>(i % windowCount);
+        const bool isTied =
+            results.size() == 2
+                ? hasSecondMaximum(windows, plane, extents, window / results[1], window % results[1], most[i])
+                : windows.countOf(plane, extents, indexAt(window, results), most[i]) > 1;
+        tied += isTied ? std::abs(arrived[i]) : 0;
     }
     return all > 0 ? tied / all : 0;
 }

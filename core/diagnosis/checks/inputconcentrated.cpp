@@ -209,7 +209,9 @@ void findConcentrated(const Facts& facts, Probe& probe)
     for (const ValueId input : facts.graph().inputs()) {
         const Tensor relevance = facts.relevance(input);
         const auto axes = relevance.isValid() ? imageAxesOf(relevance.shape(), facts.card()) : std::nullopt;
-        if (!axes || relevance.size() == 0) {
+        const bool isLargeEnough = axes && relevance.size() > 0 && relevance.shape()[axes->row] >= kWindowPart &&
+                                   relevance.shape()[axes->column] >= kWindowPart;
+        if (!isLargeEnough) {
             continue;
         }
         const PixelSums sums(relevance, *axes);

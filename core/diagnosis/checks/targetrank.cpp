@@ -17,6 +17,20 @@ namespace
 constexpr std::size_t kLastUsualRank = 2;
 constexpr double kRankEffect = 0.5;
 
+/// True for the class that the card of the model wants explained, by its number or label.
+bool isOfCard(const Facts& facts, std::int64_t chosen)
+{
+    const formats::ModelCard* card = facts.card();
+    if (card == nullptr || card->target.empty() || chosen < 0) {
+        return false;
+    }
+    const auto at = static_cast<std::size_t>(chosen);
+    const std::string number = std::to_string(chosen);
+    const std::string& of = card->target;
+    return of == number || of.ends_with("class=" + number) || of.ends_with("," + number) ||
+           of.ends_with(":" + number) || (at < card->labels.size() && of.ends_with(card->labels[at]));
+}
+
 void findRank(const Facts& facts, Probe& probe)
 {
     const ValueId target = facts.pass()->target;
@@ -30,6 +44,9 @@ void findRank(const Facts& facts, Probe& probe)
     const std::size_t rank = scores.rank();
     if (rank == 0 || scores.scores.size() < 2) {
         return;
+    }
+    if (isOfCard(facts, scores.chosen)) {
+        return probe.notRun("the model's card names this target");
     }
     const std::string& name = facts.graph().value(target).name;
     probe.measured(name, static_cast<double>(rank));

@@ -191,6 +191,17 @@ private slots:
         QVERIFY(isSilent(diagnosed(cancelling(0.5F), epsilon, "flow.explodes")));
     }
 
+    void otherRulesAreTriedWhereRelevanceExplodes()
+    {
+        Asked epsilon = kRow;
+        epsilon.composite = "epsilon:epsilon=1e-9";
+        const Diagnosis found = diagnosed(cancelling(-0.9999F), epsilon, "rule.better");
+        QVERIFY(
+            hasAll(firstText(found), {"with other rules Σ|R| grows by", "structure:\"sum of operands\"=abs-ratio"}));
+        QVERIFY(isDocumented(found));
+        QVERIFY(isSilent(diagnosed(cancelling(0.5F), epsilon, "rule.better")));
+    }
+
     void aLargeBiasIsNamed()
     {
         const Diagnosis found = diagnosed(biased(9), kRow, "flow.bias");

@@ -136,11 +136,16 @@ private slots:
     void everyCheckSaysWhatItMeasures()
     {
         std::set<std::string_view> ids;
+        QFile file(QStringLiteral(RETRO_SOURCE_DIR "/docs/diagnosis.md"));
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        const QString page = QString::fromUtf8(file.readAll());
         for (const diagnosis::Check* check : diagnosis::checks()) {
             QVERIFY2(ids.insert(check->id).second, std::string(check->id).c_str());
             QVERIFY(check->id.find('.') != std::string_view::npos);
             QVERIFY(!check->statistic.empty() && !check->healthy.empty() && check->run != nullptr);
             QCOMPARE(diagnosis::findCheck(check->id), check);
+            const QString heading = QStringLiteral("\n### `%1`\n").arg(QString::fromStdString(std::string(check->id)));
+            QVERIFY2(page.contains(heading), qPrintable("docs/diagnosis.md lacks" + heading));
         }
     }
 
