@@ -130,8 +130,9 @@ inline std::string exampleOf(const Diagnosis& diagnosis)
     one.findings = {diagnosis.findings.front()};
     std::string text;
     const std::vector<std::string> lines = diagnosis::textOf(one, 1);
-    for (std::size_t i = 0; i + 1 < lines.size(); ++i) { // without the counts
-        text += lines[i] + "\n";
+    // Without the counts, and what is said first where all are notes.
+    for (std::size_t i = 0; i + 1 < lines.size(); ++i) {
+        text += lines[i].starts_with("Nothing wrong") ? "" : lines[i] + "\n";
     }
     return text;
 }

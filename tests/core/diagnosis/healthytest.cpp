@@ -20,9 +20,10 @@ namespace
 /// How far below its threshold a healthy statistic has to stay.
 constexpr double kMargin = 1.5;
 /// Checks whose gap to healthy models is known to be narrow, or whose number is a small count or a setting: all outputs
-/// of a Relu but a few are often 0, and a slope of 0.4 is one of a sample.
-const std::set<std::string_view> kNarrow{"rule.unmerged-bn", "flow.bias",    "target.rank",
-                                         "target.output",    "forward.dead", "model.slope"};
+/// of a Relu but a few are often 0, a slope of 0.4 is one of a
+/// sample, and covering decides about a patch, not its share alone.
+const std::set<std::string_view> kNarrow{"rule.unmerged-bn", "flow.bias",   "target.rank",       "target.output",
+                                         "forward.dead",     "model.slope", "input.concentrated"};
 
 /// Facts of a sample and one of its inputs.
 std::shared_ptr<diagnosis::Facts> factsOfSample(const std::string& model, const std::string& input)
