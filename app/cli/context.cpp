@@ -10,6 +10,7 @@
 #include "core/base/memorylimit.h"
 #include "core/base/standardstreams.h"
 #include "core/engine/question/resolve.h"
+#include "core/formats/modelfile.h"
 #include "core/ops/threads.h"
 
 #include <fmt/format.h>
@@ -179,7 +180,7 @@ void addCommonOptions(CLI::App& verb, Context& context, std::function<Result<voi
 
 void ModelOptions::addTo(CLI::App& verb, engine::Verb which, const Context& context)
 {
-    verb.add_option("MODEL", model, "Model file (.onnx, ONNX as text, or graph JSON .json)")->required();
+    verb.add_option("MODEL", model, "Model file: " + formats::modelFormatsText())->required();
     addQuestion(verb, which, question);
     verb.parse_complete_callback([this, &context] { question.precision = context.precision; });
 }

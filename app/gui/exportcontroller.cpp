@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/gui/exportcontroller.h"
 
+#include "app/common/exports.h"
+#include "app/gui/filefilters.h"
 #include "app/gui/shell/dockactions.h"
 #include "app/gui/workspace.h"
 #include "views/classes/classesview.h"
@@ -16,6 +18,7 @@
 #include "views/promises/promisesview.h"
 #include "views/timeline/timelineview.h"
 
+#include <QCoreApplication>
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QStackedWidget>
@@ -153,33 +156,6 @@ QStringList formatsOf(const NamedView* named, const views::View& view)
     return isOwn ? QString::fromLatin1(named->formats).split(QLatin1Char(' ')) : view.exportFormats();
 }
 
-struct FormatName
-{
-    const char* ending;
-    const char* name;
-};
-
-constexpr std::array kFormats{
-    FormatName{"png", QT_TRANSLATE_NOOP("retro::app::ExportController", "PNG picture")},
-    FormatName{"svg", QT_TRANSLATE_NOOP("retro::app::ExportController", "SVG drawing")},
-    FormatName{"pdf", QT_TRANSLATE_NOOP("retro::app::ExportController", "PDF page")},
-    FormatName{"csv", QT_TRANSLATE_NOOP("retro::app::ExportController", "CSV table")},
-    FormatName{"npy", QT_TRANSLATE_NOOP("retro::app::ExportController", "NumPy array")},
-    FormatName{"dot", QT_TRANSLATE_NOOP("retro::app::ExportController", "Graphviz text")},
-    FormatName{"json", QT_TRANSLATE_NOOP("retro::app::ExportController", "JSON")},
-    FormatName{"md", QT_TRANSLATE_NOOP("retro::app::ExportController", "Markdown text")},
-};
-
-QString nameOf(const QString& ending)
-{
-    for (const FormatName& format : kFormats) {
-        if (ending == QLatin1String(format.ending)) {
-            return ExportController::tr(format.name);
-        }
-    }
-    return ending.toUpper();
-}
-
 } // namespace
 
 void addExportActions(views::ActionRegistry& actions) { actions.addAll(kExportActions); }
@@ -241,9 +217,10 @@ base::Result<void> ExportController::write(const QString& id, const QString& pat
 
 QString ExportController::filtersOf(const QStringList& formats)
 {
-    QStringList filters{tr("All of these (%1)").arg(QStringLiteral("*.") + formats.join(QStringLiteral(" *.")))};
+    QStringList filters{filterOf(tr("All of these"), formats)};
     for (const QString& format : formats) {
-        filters << QStringLiteral("%1 (*.%2)").arg(nameOf(format), format);
+        const std::string title = titleOfKind(format.toStdString());
+        filters << filterOf(QCoreApplication::translate("retro::app::ExportController", title.c_str()), {format});
     }
     return filters.join(QStringLiteral(";;"));
 }

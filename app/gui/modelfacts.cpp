@@ -7,6 +7,7 @@
 #include "app/gui/questioncheck.h"
 #include "core/engine/question/resolve.h"
 #include "core/engine/runnablepart.h"
+#include "core/formats/modelfile.h"
 #include "core/graph/placeholder.h"
 #include "core/ops/registry.h"
 #include "core/trace/targetplace.h"
@@ -139,14 +140,6 @@ std::vector<views::RewriteFacts> rewritesOf(const rewrite::Rewritten& rewritten)
     return all;
 }
 
-/// Endings of files that hold models.
-const QStringList& modelEndings()
-{
-    static const QStringList endings{QStringLiteral("onnx"),      QStringLiteral("json"),  QStringLiteral("onnxtxt"),
-                                     QStringLiteral("textproto"), QStringLiteral("pbtxt"), QStringLiteral("prototxt")};
-    return endings;
-}
-
 /// Where a model of that name lies: beside the run, or among the files that are known; empty = nowhere.
 QString modelOf(const QString& name, const QString& runFile, const QStringList& known)
 {
@@ -157,8 +150,7 @@ QString modelOf(const QString& name, const QString& runFile, const QStringList& 
         }
     }
     const auto found = std::find_if(places.begin(), places.end(), [](const QString& path) {
-        const QString ending = QFileInfo(path).suffix().toLower();
-        return modelEndings().contains(ending) && QFileInfo(path).isFile();
+        return formats::hasModelEnding(path.toStdString()) && QFileInfo(path).isFile();
     });
     return found == places.end() ? QString() : *found;
 }

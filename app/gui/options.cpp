@@ -5,6 +5,7 @@
 #include "app/gui/mainwindow.h"
 #include "core/base/bytesize.h"
 #include "core/base/memorylimit.h"
+#include "core/formats/modelfile.h"
 #include "views/common/stringlist.h"
 
 #include <CLI/CLI.hpp>
@@ -79,8 +80,9 @@ void addOptions(CLI::App& program, RawOptions& raw, WindowOptions& options)
     }
     spaces.emplace_back(kWelcome);
     program.add_option("MODEL", raw.model,
-                       "Model (.onnx) or recorded run (.retro); without it the welcome page comes, and in pictures the "
-                       "built-in sample");
+                       fmt::format("{}, or recorded run (.retro); without it the welcome page comes, and in pictures "
+                                   "the built-in sample",
+                                   formats::modelFormatsText()));
     addQuestion(program, engine::kWindow, raw.question);
     program.add_option("--workspace", raw.workspace, "explain (default), engine, kernels, or welcome")
         ->check(CLI::IsMember(spaces));

@@ -2,6 +2,7 @@
 // Files of the main window: dialogs, dropping, saving and exporting.
 #include "app/common/report.h"
 #include "app/gui/diagnosecontroller.h"
+#include "app/gui/filefilters.h"
 #include "app/gui/mainwindow.h"
 #include "app/gui/otherrunreader.h"
 #include "app/gui/shell/bookmarks.h"
@@ -23,12 +24,6 @@ namespace retro::app
 namespace
 {
 
-bool isModelFile(const QString& path)
-{
-    const QString ending = QFileInfo(path).suffix().toLower();
-    return ending == QLatin1String("onnx") || ending == QLatin1String("json") || ending == QLatin1String("retro");
-}
-
 /// Arrays by value name: no model, but what a run is compared with.
 bool isArrays(const QString& path) { return QFileInfo(path).suffix().toLower() == QLatin1String("npz"); }
 
@@ -43,9 +38,7 @@ QString fileOf(const QMimeData& data)
 
 void MainWindow::chooseModel()
 {
-    const QString path = QFileDialog::getOpenFileName(
-        this, tr("Open a model or a run"), {},
-        tr("Models and runs (*.onnx *.onnxtxt *.textproto *.pbtxt *.json *.retro);;All files (*)"));
+    const QString path = QFileDialog::getOpenFileName(this, tr("Open a model or a run"), {}, openFilters());
     if (!path.isEmpty()) {
         open(path);
     }
@@ -140,7 +133,7 @@ void MainWindow::dragEnterEvent(QDragEnterEvent* event)
 void MainWindow::dropEvent(QDropEvent* event)
 {
     const QString path = fileOf(*event->mimeData());
-    if (isModelFile(path) || isArrays(path)) {
+    if (isModelOrRun(path) || isArrays(path)) {
         open(path);
     } else if (m_loaded) {
         explainInput(path);

@@ -7,7 +7,11 @@
 #include "core/formats/onnxdiagnosis.h"
 #include "core/formats/onnxtextforms.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <cctype>
 #include <fstream>
 #include <system_error>
 
@@ -37,16 +41,68 @@ std::vector<std::byte> beginningOf(const std::filesystem::path& path)
 }
 
 /// Ours, or JSON that is no ONNX: what is wrong with that is said where the ending is ours.
-bool isGraphJson(const std::filesystem::path& path)
+bool isGraphJson(const std::filesystem::path& path, std::span<const std::byte> beginning)
 {
-    const std::vector<std::byte> beginning = beginningOf(path);
     const TextForm form = textFormOf(beginning);
     const bool isBinary = form == TextForm::None && !beginning.empty() && !beginsAsText(beginning);
     const bool isCalledSo = path.extension() == ".json" && !isBinary;
     return form == TextForm::GraphJson || (isCalledSo && form <= TextForm::OtherJson);
 }
 
+std::string endingOf(const std::filesystem::path& path)
+{
+    std::string ending = path.extension().string();
+    ending.erase(0, ending.empty() ? 0 : 1);
+    std::ranges::transform(ending, ending.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return ending;
+}
+
+bool isCalled(const ModelFormat& format, const std::filesystem::path& path)
+{
+    return std::ranges::find(format.endings, endingOf(path)) != format.endings.end();
+}
+
+std::vector<ModelFormat>& table()
+{
+    using Path = std::filesystem::path;
+    static std::vector<ModelFormat> formats{
+        {.title = "graph JSON",
+         .endings = {"json"},
+         .isOne = isGraphJson,
+         .read = [](const Path& path, const std::stop_token&, FileNotes*,
+                    const ReadOptions&) { return readGraphJson(path); },
+         .write = [](const graph::Graph& graph) -> Result<std::vector<std::byte>> {
+             const std::string text = toGraphJson(graph);
+             const auto bytes = std::as_bytes(std::span(text));
+             return std::vector<std::byte>(bytes.begin(), bytes.end());
+         }},
+        {.title = "ONNX model",
+         .endings = {"onnx", "onnxtxt", "textproto", "pbtxt", "prototxt"},
+         .read = readOnnx,
+         .write = [](const graph::Graph& graph) { return toOnnx(graph); }},
+    };
+    return formats;
+}
+
 } // namespace
+
+std::span<const ModelFormat> modelFormats() { return table(); }
+
+void addModelFormat(ModelFormat format) { table().insert(table().begin(), std::move(format)); }
+
+std::string modelFormatsText()
+{
+    std::vector<std::string> texts;
+    for (const ModelFormat& format : table()) {
+        texts.push_back(fmt::format("{} (.{})", format.title, fmt::join(format.endings, " .")));
+    }
+    return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+bool hasModelEnding(const std::filesystem::path& path)
+{
+    return std::ranges::any_of(table(), [&](const ModelFormat& format) { return isCalled(format, path); });
+}
 
 Result<std::shared_ptr<const graph::Graph>> readModelFile(const std::filesystem::path& path,
                                                           const std::stop_token& stop, FileNotes* notes,
@@ -58,19 +114,29 @@ Result<std::shared_ptr<const graph::Graph>> readModelFile(const std::filesystem:
             "GRAPH.dot > GRAPH.json",
             path.string());
     }
-    return isGraphJson(path) ? readGraphJson(path) : readOnnx(path, stop, notes, options);
+    const std::vector<std::byte> beginning = beginningOf(path);
+    const auto isOne = [&](const ModelFormat& format) {
+        return format.isOne != nullptr ? format.isOne(path, beginning) : isCalled(format, path);
+    };
+    const auto found = std::ranges::find_if(table(), isOne);
+    return (found == table().end() ? table().back() : *found).read(path, stop, notes, options);
 }
 
 Result<void> writeModelFile(const std::filesystem::path& path, const graph::Graph& graph)
 {
-    if (path.extension() == ".json") {
-        return base::writeFile(path, toGraphJson(graph));
+    std::vector<std::string> written;
+    for (const ModelFormat& format : table()) {
+        if (format.write == nullptr) {
+            continue;
+        }
+        written.push_back(fmt::format(".{}", format.endings.front()));
+        if (path.extension() == written.back()) {
+            RETRO_TRY(const std::vector<std::byte> bytes, format.write(graph));
+            return base::writeFile(path, bytes);
+        }
     }
-    if (path.extension() != ".onnx") {
-        return base::usageError("a graph is written as .json or .onnx; end the name so", path.string());
-    }
-    RETRO_TRY(const std::vector<std::byte> bytes, toOnnx(graph));
-    return base::writeFile(path, bytes);
+    return base::usageError(fmt::format("a graph is written as {}; end the name so", fmt::join(written, " or ")),
+                            path.string());
 }
 
 } // namespace retro::formats

@@ -2,10 +2,12 @@
 // The documentation as a whole: links lead somewhere, every view has its page, every page its picture, lines are short.
 #include <QtTest>
 
+#include "app/common/exports.h"
 #include "app/gui/mainwindow.h"
 #include "app/gui/workspace.h"
 #include "core/engine/question/combinations.h"
 #include "core/engine/question/fields.h"
+#include "core/formats/modelfile.h"
 
 #include <QDir>
 #include <QDirIterator>
@@ -174,6 +176,22 @@ private slots:
         }
         const QString page = textOf(kRoot + QStringLiteral("/docs/cli.md"));
         QVERIFY2(page.simplified().contains(wanted.simplified()), qPrintable(wanted));
+    }
+
+    void whatIsReadAndWrittenIsThatOfTheTables()
+    {
+        QString models;
+        for (const formats::ModelFormat& format : formats::modelFormats()) {
+            models += QString::fromStdString(fmt::format("- {}: .{}\n", format.title, fmt::join(format.endings, " .")));
+        }
+        QString parts;
+        for (const app::RunPart& part : app::runParts()) {
+            parts += QString::fromStdString(
+                fmt::format("- `{}` as {}{}{}\n", part.name, part.endings, part.takes.empty() ? "" : "; ", part.takes));
+        }
+        const QString page = textOf(kRoot + QStringLiteral("/docs/cli.md"));
+        QVERIFY2(page.contains(models), qPrintable(models));
+        QVERIFY2(page.contains(parts), qPrintable(parts));
     }
 
     void everyViewHasAPageWithItsPicture()

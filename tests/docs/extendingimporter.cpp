@@ -2,11 +2,17 @@
 // The example of docs/extending/importer.md: compiled, run, and compared with the page letter by letter.
 #include <QtTest>
 
+#include "app/gui/filefilters.h"
+#include "core/base/file.h"
+#include "core/engine/loadmodel.h"
 #include "core/execute/forward.h"
+#include "core/formats/modelfile.h"
 #include "core/graph/graphbuilder.h"
 #include "tests/docs/snippet.h"
 
 #include <fmt/format.h>
+
+#include <QTemporaryDir>
 
 #include <algorithm>
 #include <array>
@@ -126,6 +132,20 @@ private:
     int m_line = 1;
     graph::GraphBuilder m_builder;
 };
+
+/// Largest file that is read, in bytes.
+constexpr std::uint64_t kMostBytes = 64ULL << 20U;
+
+base::Result<std::shared_ptr<const graph::Graph>> readText(const std::filesystem::path& path, const std::stop_token&,
+                                                           formats::FileNotes*, const formats::ReadOptions&)
+{
+    RETRO_TRY(const std::string text, base::readTextFile(path, kMostBytes));
+    RETRO_TRY(graph::Graph graph, TextImporter(path.string()).read(text));
+    return std::make_shared<const graph::Graph>(std::move(graph));
+}
+
+/// The line of the table of formats.
+const formats::ModelFormat kTextFormat{.title = "toy text", .endings = {"toy"}, .read = readText};
 // [end]
 
 base::Result<graph::Graph> read(const std::string& text) { return TextImporter("toy.mlir").read(text); }
@@ -162,6 +182,29 @@ private slots:
             numbers.push_back(result->outputs[0].at(i));
         }
         QVERIFY((numbers == std::vector<double>{1, 0, 3, 2, 0, 4}));
+    }
+
+    // Added, it is seen everywhere with no further line.
+    void everybodySeesTheFormat()
+    {
+        QVERIFY(!app::isModelOrRun(QStringLiteral("scores.toy")));
+        formats::addModelFormat(kTextFormat);
+        QVERIFY(app::isModelOrRun(QStringLiteral("scores.toy"))); // may be dropped on the window
+        const QString filters = app::openFilters();
+        QVERIFY2(filters.startsWith("Models and runs (*.toy *.json *.onnx "), qPrintable(filters));
+        QVERIFY2(filters.contains("Toy text (*.toy);;"), qPrintable(filters));
+        QVERIFY(formats::modelFormatsText().starts_with("toy text (.toy), graph JSON (.json)")); // as --help has it
+        const QTemporaryDir folder;
+        const std::string path = folder.filePath(QStringLiteral("scores.toy")).toStdString();
+        const QString text = tests::between(tests::sourceText("docs/extending/importer.md"), "```mlir", "```");
+        QVERIFY(base::writeFile(path, text.toStdString()).ok());
+        const auto model = engine::loadModel(path);
+        QVERIFY2(model.ok(), model.ok() ? "" : model.error().text().c_str());
+        QCOMPARE((*model)->graph()->nodeCount(), std::size_t{2});
+        QCOMPARE(formats::writeModelFile(folder.filePath(QStringLiteral("b.toy")).toStdString(), *(*model)->graph())
+                     .error()
+                     .message,
+                 std::string("a graph is written as .json or .onnx; end the name so")); // it is only read
     }
 
     void errorsNameTheLine()
