@@ -29,12 +29,41 @@ QString argumentOf(const Finding& finding, const char* name)
     return at == finding.action.arguments.end() ? QString() : QString::fromStdString(at->second);
 }
 
-/// What stands behind `name` in the option: "--rule name:/a=epsilon" has "name:/a=epsilon".
-QString optionOf(const Finding& finding, const QString& name)
+/// The words of a command line; a blank inside '…' divides nothing.
+QStringList wordsOf(const QString& text)
 {
-    const QString option = QString::fromStdString(finding.action.option);
-    return option.startsWith(name + QLatin1Char(' ')) ? option.mid(name.size() + 1).trimmed() : QString();
+    QStringList words;
+    QString word;
+    bool isQuoted = false;
+    for (const QChar c : text) {
+        if (c == QLatin1Char('\'')) {
+            isQuoted = !isQuoted;
+        } else if (c.isSpace() && !isQuoted) {
+            words << word;
+            word.clear();
+        } else {
+            word += c;
+        }
+    }
+    words << word;
+    words.removeAll(QString());
+    return words;
 }
+
+/// What stands behind every `name` of the option: "--rule name:/a=epsilon" has "name:/a=epsilon".
+QStringList optionsOf(const Finding& finding, const QString& name)
+{
+    const QStringList words = wordsOf(QString::fromStdString(finding.action.option));
+    QStringList values;
+    for (qsizetype i = 0; i + 1 < words.size(); ++i) {
+        if (words[i] == name) {
+            values << words[i + 1];
+        }
+    }
+    return values;
+}
+
+QString optionOf(const Finding& finding, const QString& name) { return optionsOf(finding, name).value(0); }
 
 // The question: how each of its parts is changed stands here and nowhere else.
 
@@ -121,17 +150,25 @@ Mend removeRule(const Finding& finding, const MendStage& stage)
     return chooseRule(nodeNamed(stage, argumentOf(finding, "node"))); // it stands in the composite itself
 }
 
+/// Another composite, or rules before the one that there is.
 Mend switchComposite(const Finding& finding, const MendStage& stage)
 {
-    QString composite = optionOf(finding, QStringLiteral("--composite"));
-    composite = composite.isEmpty() ? argumentOf(finding, "composite") : composite;
-    if (composite.isEmpty()) {
+    const QString composite = optionOf(finding, QStringLiteral("--composite"));
+    QStringList rules = optionsOf(finding, QStringLiteral("--rule"));
+    if (composite.isEmpty() && rules.isEmpty()) {
         return {};
     }
     engine::Question question = stage.question;
-    setComposite(question, composite);
+    if (!composite.isEmpty()) {
+        setComposite(question, composite);
+    }
+    std::ranges::reverse(rules); // the first is to stand first
+    for (const QString& rule : rules) {
+        putRule(question, rule);
+    }
     return ask(mendText(QT_TRANSLATE_NOOP("retro::app::mending", "Use these rules")),
-               mendText(QT_TRANSLATE_NOOP("retro::app::mending", "Run again with --composite %1")).arg(composite),
+               mendText(QT_TRANSLATE_NOOP("retro::app::mending", "Run again with %1"))
+                   .arg(QString::fromStdString(finding.action.option)),
                std::move(question));
 }
 

@@ -58,6 +58,7 @@ DiagnoseView::DiagnoseView(RunModel& model, Cursor& cursor, Selection& selection
     m_stack->addWidget(m_empty);
     m_stack->addWidget(makeList());
     m_stack->addWidget(makeTable());
+    m_stack->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Ignored); // a low window stays low
     column->addWidget(m_stack, 1);
     column->addWidget(makeFoot());
     setBody(body);
@@ -313,8 +314,8 @@ void DiagnoseView::showPage()
     } else if (m_state.diagnosis->failure) {
         m_empty->showError(QString::fromStdString(m_state.diagnosis->failure->text()), {});
     } else {
-        m_empty->showEmpty(tr("Nothing suspicious.\nA wrong weight or a permuted input shows only beside something "
-                              "good: Check ▾, Compare with…"));
+        m_empty->showEmpty(tr("A wrong weight or a permuted input shows only beside something good: Check ▾, Compare "
+                              "with…"));
     }
     m_stack->setCurrentWidget(m_empty);
 }

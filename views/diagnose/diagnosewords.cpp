@@ -188,8 +188,8 @@ QString restText(const DiagnosisState& state)
     }
     const std::size_t run = state.diagnosis->checksRun();
     QStringList parts;
-    if (!speaking.empty()) {
-        parts << counted(run - std::min(run, speaking.size()),
+    if (!speaking.empty() && run > speaking.size()) {
+        parts << counted(run - speaking.size(),
                          QT_TRANSLATE_NOOP("retro::views::DiagnoseView", "✓ %1 other check silent"),
                          QT_TRANSLATE_NOOP("retro::views::DiagnoseView", "✓ %1 other checks silent"));
     }

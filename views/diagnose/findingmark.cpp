@@ -24,6 +24,8 @@ constexpr double kBarHeight = 9;
 constexpr double kBarGap = 8;
 constexpr double kLeastBar = 48;
 constexpr double kMostBar = 260;
+constexpr double kFigures = 48; // of the number, so that the bars of rows stand below each other
+constexpr double kLimit = 68;   // of the limit
 
 QString figureOf(double number, bool isShare)
 {
@@ -108,7 +110,8 @@ QSize NumberBar::sizeHint() const
 QSize NumberBar::minimumSizeHint() const
 {
     const double texts =
-        fonts::widthOf(fonts::numbers(QFont::DemiBold), m_number) + fonts::widthOf(fonts::small(), m_limit);
+        std::max<double>(fonts::px(kFigures), fonts::widthOf(fonts::numbers(QFont::DemiBold), m_number)) +
+        std::max<double>(fonts::px(kLimit), fonts::widthOf(fonts::small(), m_limit));
     return {static_cast<int>(std::ceil(texts)) + fonts::px(kLeastBar) + 2 * fonts::px(kBarGap),
             std::max(QFontMetrics(fonts::numbers()).height(), fonts::px(kMarkSide))};
 }
@@ -118,8 +121,10 @@ void NumberBar::paintEvent(QPaintEvent* /*event*/)
     QPainter painter(this);
     const Theme& colors = theme(this);
     const QFont bold = fonts::numbers(QFont::DemiBold);
-    const double left = std::ceil(fonts::widthOf(bold, m_number)) + fonts::px(kBarGap);
-    const double right = std::ceil(fonts::widthOf(fonts::small(), m_limit)) + fonts::px(kBarGap);
+    const double left =
+        std::max<double>(fonts::px(kFigures), std::ceil(fonts::widthOf(bold, m_number))) + fonts::px(kBarGap);
+    const double right =
+        std::max<double>(fonts::px(kLimit), std::ceil(fonts::widthOf(fonts::small(), m_limit))) + fonts::px(kBarGap);
     const double width = std::min<double>(this->width() - left - right, fonts::px(kMostBar));
     painter.setFont(bold);
     painter.setPen(colors[Role::Text]);

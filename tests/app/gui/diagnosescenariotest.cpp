@@ -296,7 +296,7 @@ private slots:
         const base::NodeId node = stage.found("model.channel-outlier")->place.node;
         QCOMPARE(stage.window.selection().node(), std::optional(node));
         QCOMPARE(stage.window.cursor().position(), *stage.window.model().relevanceStep(node));
-        QVERIFY(stage.window.findChild<views::HeatmapView*>()->isVisible());
+        QVERIFY(stage.window.findChild<app::Workspace*>("explain")->findChild<views::HeatmapView*>()->isVisible());
         QVERIFY(stage.pane().isVisible()); // the evidence does not hide the finding
     }
 

@@ -104,6 +104,11 @@ private slots:
         const Mend mend = stage.of("switch composite", {}, "--composite epsilon");
         QCOMPARE(mend.question.composite, QStringLiteral("epsilon"));
         QVERIFY(mend.question.overrides.isEmpty());
+        const Mend rules = stage.of("switch composite", {{"composite", "epsilon_plus"}},
+                                    "--rule 'structure:\"sum of operands\"=abs-ratio' --rule 'op:Conv=z-plus'");
+        QCOMPARE(rules.question.composite, QStringLiteral("epsilon_plus"));
+        QCOMPARE(rules.question.overrides, QStringList({"structure:\"sum of operands\"=abs-ratio", "op:Conv=z-plus"}));
+        QCOMPARE(stage.of("switch composite", {{"node", "conv"}}).by, MendBy::Nothing);
     }
 
     void aClassIsCalledByItsName()
