@@ -4,9 +4,9 @@
 #include "core/base/file.h"
 #include "core/tensor/npy.h"
 #include "views/common/elidedlabel.h"
+#include "views/common/flowlayout.h"
 #include "views/common/fonts.h"
 #include "views/common/jobrunner.h"
-#include "views/common/flowlayout.h"
 #include "views/inspector/slicepicker.h"
 #include "views/inspector/valuesmodel.h"
 
