@@ -40,7 +40,7 @@ view input light --view input --size 420x480 --action cover.brush
 view classes light --view classes --size 420x330
 view heatmap "light dark" --view heatmap --size 640x600
 shoot "$out/views/diagnose-light.png" 64 samples/clever-hans/clever-hans.onnx \
-    --input samples/clever-hans/jug-tagged.png --composite epsilon --theme light --view diagnose --size 340x560
+    --input samples/clever-hans/jug-tagged.png --theme light --view diagnose --size 340x560
 view compare light --view compare --size 320x640
 view layers light --view layers --size 860x225
 view ledger light --view ledger --size 480x235

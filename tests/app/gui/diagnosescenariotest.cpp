@@ -127,7 +127,7 @@ struct Stage
     {
         auto& panel = *window.findChild<views::RunPanel*>();
         auto question = panel.question();
-        question.target = target;
+        question.targets = {target.toStdString()};
         emit window.diagnosis().questionWanted(question);
     }
     /// Rank of a class among the scores of the run, the best is 0; and the class of a rank.

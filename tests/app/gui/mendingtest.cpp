@@ -15,6 +15,8 @@ using tensor::Tensor;
 namespace
 {
 
+using Texts = std::vector<std::string>;
+
 Tensor floats(const tensor::Shape& shape, const std::vector<float>& numbers)
 {
     return Tensor::of<float>(shape, numbers);
@@ -47,7 +49,7 @@ struct Stage
         card.labels = {"cup", "bowl", "lamp"};
         card.mean = {0.5, 0.25, 0};
         card.deviation = {0.25, 0.5, 1};
-        is.question.input = "array.npy";
+        is.question.inputs = {"array.npy"};
         is.question.composite = "epsilon_plus";
         is.graph = graph.get();
         is.card = &card;
@@ -69,11 +71,11 @@ private slots:
     void aRuleIsPutBeforeTheComposite()
     {
         Stage stage;
-        stage.is.question.overrides = {"name:conv=gamma", "op:Relu=pass"};
+        stage.is.question.rules = {"name:conv=gamma", "op:Relu=pass"};
         const Mend mend = stage.of("change rule", {{"node", "conv"}}, "--rule name:conv=epsilon");
         QCOMPARE(mend.by, MendBy::Question);
         QCOMPARE(mend.text, QStringLiteral("Use epsilon here"));
-        QCOMPARE(mend.question.overrides, QStringList({"name:conv=epsilon", "op:Relu=pass"}));
+        QCOMPARE(mend.question.rules, Texts({"name:conv=epsilon", "op:Relu=pass"}));
         QVERIFY(mend.tip.contains("--rule name:conv=epsilon"));
     }
 
@@ -90,11 +92,11 @@ private slots:
     void aRuleIsRemovedWhereItWasPut()
     {
         Stage stage;
-        stage.is.question.overrides = {"name:conv=stop", "op:Relu=pass"};
+        stage.is.question.rules = {"name:conv=stop", "op:Relu=pass"};
         const Mend mend = stage.of("remove rule", {{"node", "conv"}, {"entry", "name:conv"}});
         QCOMPARE(mend.by, MendBy::Question);
-        QCOMPARE(mend.question.overrides, QStringList({"op:Relu=pass"}));
-        stage.is.question.overrides.clear(); // it stands in the composite
+        QCOMPARE(mend.question.rules, Texts({"op:Relu=pass"}));
+        stage.is.question.rules.clear(); // it stands in the composite
         QCOMPARE(stage.of("remove rule", {{"node", "conv"}, {"entry", "name:conv"}}).by, MendBy::Dialog);
     }
 
@@ -102,12 +104,12 @@ private slots:
     {
         const Stage stage;
         const Mend mend = stage.of("switch composite", {}, "--composite epsilon");
-        QCOMPARE(mend.question.composite, QStringLiteral("epsilon"));
-        QVERIFY(mend.question.overrides.isEmpty());
+        QCOMPARE(mend.question.composite, std::string("epsilon"));
+        QVERIFY(mend.question.rules.empty());
         const Mend rules = stage.of("switch composite", {{"composite", "epsilon_plus"}},
                                     "--rule 'structure:\"sum of operands\"=abs-ratio' --rule 'op:Conv=z-plus'");
-        QCOMPARE(rules.question.composite, QStringLiteral("epsilon_plus"));
-        QCOMPARE(rules.question.overrides, QStringList({"structure:\"sum of operands\"=abs-ratio", "op:Conv=z-plus"}));
+        QCOMPARE(rules.question.composite, std::string("epsilon_plus"));
+        QCOMPARE(rules.question.rules, Texts({"structure:\"sum of operands\"=abs-ratio", "op:Conv=z-plus"}));
         QCOMPARE(stage.of("switch composite", {{"node", "conv"}}).by, MendBy::Nothing);
     }
 
@@ -116,7 +118,7 @@ private slots:
         Stage stage;
         const Mend mend = stage.of("choose target", {{"target", "2"}}, "--target 2");
         QCOMPARE(mend.text, QStringLiteral("Explain lamp"));
-        QCOMPARE(mend.question.target, QStringLiteral("2"));
+        QCOMPARE(mend.question.targets, Texts({"2"}));
         stage.is.card = nullptr;
         QCOMPARE(stage.of("choose target", {}, "--target 2").text, QStringLiteral("Explain class 2"));
         QCOMPARE(stage.of("choose target").by, MendBy::Nothing);
@@ -126,10 +128,11 @@ private slots:
     {
         Stage stage;
         QCOMPARE(stage.of("apply the card").by, MendBy::Rescale);
-        stage.is.question.input = "picture.png";
+        stage.is.question.inputs = {"picture.png"};
+        stage.is.question.mean = {"0.5"};
         const Mend mend = stage.of("apply the card");
         QCOMPARE(mend.by, MendBy::Question);
-        QCOMPARE(mend.question.preparation.mean, stage.card.mean);
+        QVERIFY(mend.question.mean.empty()); // the card's, then
         stage.is.card = nullptr;
         QCOMPARE(stage.of("apply the card").by, MendBy::Nothing);
     }
@@ -155,9 +158,9 @@ private slots:
         Finding finding = withAction("change rule", {{"node", "conv"}}, "--rule name:conv=epsilon");
         finding.id = "rule.unmerged-bn";
         QCOMPARE(app::mendOf(finding, stage.is).text, QStringLiteral("Use epsilon here"));
-        stage.is.question.noRewrites = {"merge-batchnorm", "fuse-linear"};
+        stage.is.question.noRewrite = {"merge-batchnorm", "fuse-linear"};
         const Mend mend = app::mendOf(finding, stage.is);
-        QCOMPARE(mend.question.noRewrites, QStringList({"fuse-linear"}));
+        QCOMPARE(mend.question.noRewrite, Texts({"fuse-linear"}));
     }
 
     void aRecordedRunCanOnlyBeLookedAt()
@@ -174,7 +177,7 @@ private slots:
         Stage stage;
         QCOMPARE(stage.of("undo it").by, MendBy::Nothing);
         stage.is.reference = "/data/good.npy";
-        QCOMPARE(stage.of("undo it").question.input, QStringLiteral("/data/good.npy"));
+        QCOMPARE(stage.of("undo it").question.inputs, Texts({"/data/good.npy"}));
         stage.is.reference = "/data/good.onnx";
         QCOMPARE(stage.of("undo it").by, MendBy::Nothing);
     }
