@@ -21,6 +21,9 @@ import numpy
 
 ENDS = {2: "wrong usage", 3: "bad or unsupported input", 4: "the engine could not finish",
         5: "an output could not be written", 1: "a bug in Retrograde"}
+# Options of `explain` that `diagnose` has, too.
+DIAGNOSED = {"start", "rule", "mean", "std", "layout", "shape", "no_rewrite", "rewrite", "no_fold", "no_merge_batchnorm",
+             "pass_through", "precision"}
 
 
 class RetrogradeError(Exception):
@@ -109,8 +112,9 @@ class Explanation:
     names of the model's inputs that have relevance; `summary`: docs/cli.md; `run`: the recorded run, a file that lives
     as long as this object unless it was named (None of the oracle, which makes no steps)."""
 
-    def __init__(self, folder, model, run):
+    def __init__(self, folder, model, run, question=()):
         self.run = str(run) if run else None
+        self.question = [str(model), *map(str, question)]
         self.summary = json.loads((folder / "summary.json").read_text())
         names = call("info", model)["inputs"]
         files = {path.stem: path for path in sorted((folder / "relevance").glob("*.npy"))}
@@ -126,6 +130,17 @@ class Explanation:
         if key not in self.relevance:
             raise KeyError(f"no relevance reached '{name}'; it did reach {', '.join(self.relevance)}")
         return self.relevance[key]
+
+    def diagnose(self, against=None, **options):
+        """What may be wrong, worst first: the records of `diagnose --json` (docs/cli.md). The same question is asked once
+        more, with its forward values. against: a model, a run or an input that is known to be good. Other options go
+        to `diagnose` as they are, such as deep=True. Raises RetrogradeError."""
+        arguments = list(self.question)
+        if against is not None:
+            arguments += ["--against", against.run if isinstance(against, Explanation) else against]
+        for name, value in options.items():
+            arguments += option_of(name, value)
+        return call("diagnose", *arguments)["findings"]
 
 
 def explain(model, x, composite="auto", target=None, run=None, **options):
@@ -148,20 +163,18 @@ def explain(model, x, composite="auto", target=None, run=None, **options):
 def explained(folder, model, x, composite, target, run, options):
     """What `explain` does, in a folder that exists."""
     path = model_file(model, x, folder)
-    arguments = [path, *input_options(x, folder), "--output-dir", folder]
+    question = input_options(x, folder)
+    question += composite.options(folder) if isinstance(composite, Composite) else ["--composite", composite]
+    if target is not None:
+        question += ["--target", target]
+    arguments = ["--output-dir", folder]
     if options.get("engine") != "oracle":
         run = pathlib.Path(run) if run else folder / "run.retro"
         arguments += ["--run", run]
-    if isinstance(composite, Composite):
-        arguments += composite.options(folder)
-    else:
-        arguments += ["--composite", composite]
-    if target is not None:
-        arguments += ["--target", target]
     for name, value in options.items():
-        arguments += option_of(name, value)
-    call("explain", *arguments)
-    return Explanation(folder, path, run)
+        (question if name in DIAGNOSED else arguments).extend(option_of(name, value))
+    call("explain", path, *question, *arguments)
+    return Explanation(folder, path, run, question)
 
 
 def option_of(name, value):

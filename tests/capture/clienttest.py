@@ -51,6 +51,16 @@ class Explain(capturing.Case):
         numpy.testing.assert_allclose(answer["x"], numpy.full((1, 3), 5 / 3), rtol=1e-5)
         self.assertEqual(answer.summary["composite"], "mine")
 
+    def test_what_may_be_wrong(self):
+        answer = retrograde.explain(small_graph(), numpy.array([[1, 2, 3]], numpy.float32), "epsilon", target=1)
+        findings = answer.diagnose()
+        self.assertIn("target.rank", [one["id"] for one in findings])
+        self.assertTrue(all(one["level"] in ("note", "warning", "error") and one["text"] for one in findings))
+        other = retrograde.explain(small_graph(), numpy.array([[3, 2, 1]], numpy.float32), "epsilon", target=1)
+        self.assertTrue(any(one["id"].startswith("diff.") for one in answer.diagnose(against=other)))
+        with self.refused(retrograde.RetrogradeError, "no check", "flow.nothing"):
+            answer.diagnose(check="flow.nothing")
+
     def test_refusals_are_those_of_the_program(self):
         with self.refused(retrograde.RetrogradeError, "nowhere.onnx", "no such file"):
             retrograde.explain("nowhere.onnx", numpy.zeros(3))
