@@ -95,6 +95,8 @@ void EmptyState::applyColors()
 void EmptyState::setKind(Kind kind)
 {
     m_kind = kind;
+    // Without a button the sentence is what the keyboard, and who reads the screen aloud, comes to.
+    setFocusPolicy(m_button->text().isEmpty() || kind == Kind::Error ? Qt::TabFocus : Qt::NoFocus);
     m_first->setFont(kind == Kind::Error ? fonts::content(QFont::DemiBold) : fonts::content());
     m_second->setVisible(kind == Kind::Error);
     m_bar->setVisible(kind == Kind::Loading);
@@ -138,6 +140,10 @@ void EmptyState::paintEvent(QPaintEvent* /*event*/)
 {
     const Theme& colors = theme(this);
     QPainter painter(this);
+    if (hasFocus()) {
+        painter.setPen(colors[Role::Text2]);
+        painter.drawRect(rect().adjusted(1, 1, -2, -2));
+    }
     painter.fillRect(rect(), colors[Role::Base]);
     if (m_kind == Kind::Error) {
         paintCross(painter, QPointF(rect().center().x(), m_first->y() - fonts::px(14)), fonts::px(6),

@@ -96,7 +96,9 @@ Result<Database> Database::open(const fs::path& path)
     const int status = sqlite3_open_v2(uriOf(path).c_str(), &database, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nullptr);
     opened.m_database.reset(database);
     if (status != SQLITE_OK) {
-        return base::inputError("the file cannot be opened: " + opened.reason(), path.string());
+        return opened.isOutOfMemory()
+                   ? base::outOfMemory()
+                   : base::inputError("the file cannot be opened: " + opened.reason(), path.string());
     }
     distrust(database);
     return opened;
@@ -114,7 +116,9 @@ Result<std::int64_t> Database::pragma(const std::string& name)
 {
     const StatementPointer statement = prepare("PRAGMA " + name);
     if (!statement || sqlite3_step(statement.get()) != SQLITE_ROW) {
-        return base::inputError("this is not a run file (" + reason() + "); record one with --run", m_path);
+        return isOutOfMemory()
+                   ? base::outOfMemory()
+                   : base::inputError("this is not a run file (" + reason() + "); record one with --run", m_path);
     }
     return sqlite3_column_int64(statement.get(), 0);
 }
@@ -126,11 +130,14 @@ StatementPointer Database::prepare(const std::string& sql)
     return StatementPointer(statement);
 }
 
+bool Database::isOutOfMemory() const
+{
+    return !m_database || m_prepared == SQLITE_NOMEM || sqlite3_errcode(m_database.get()) == SQLITE_NOMEM;
+}
+
 base::Error Database::writeError(const std::string& what) const
 {
-    const bool isMemory =
-        !m_database || m_prepared == SQLITE_NOMEM || sqlite3_errcode(m_database.get()) == SQLITE_NOMEM;
-    return isMemory ? base::outOfMemory() : base::outputError(what + reason());
+    return isOutOfMemory() ? base::outOfMemory() : base::outputError(what + reason());
 }
 
 std::string Database::reason() const { return sqlite3_errmsg(m_database.get()); }

@@ -47,6 +47,8 @@ public:
 
     /// The error of a write that failed: Memory where SQLite got none, else Output with its reason behind `what`.
     [[nodiscard]] base::Error writeError(const std::string& what) const;
+    /// True where SQLite failed because it got no memory.
+    [[nodiscard]] bool isOutOfMemory() const;
     /// What SQLite says about the last failure.
     [[nodiscard]] std::string reason() const;
     [[nodiscard]] const std::string& path() const { return m_path; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows with a number and a checksum.
 #include "core/base/hash.h"
+#include "core/base/memorylimit.h"
 #include "core/trace/file/database.h"
 
 #include <fmt/format.h>
@@ -224,6 +225,9 @@ Result<void> RowReader::check(bool isGood, const char* what) const
 
 base::Error RowReader::damaged(const std::string& what) const
 {
+    if (m_database.isOutOfMemory()) {
+        return base::outOfMemory();
+    }
     return base::inputError("the file is damaged: " + what + "; record the run again",
                             fmt::format("{}: table {}, row {}", m_database.path(), m_table, m_row));
 }

@@ -3,8 +3,7 @@
 // write or one allocation fail, at every place of a small run of each verb. The program must end with its exit code for
 // that and never by a signal, and no half-written file may stand under its final name.
 //
-// Writes fail always. Of allocations some fail, with RETRO_FAULT_ALL each chain of callers once, which takes long:
-// alone
+// Writes fail always. With RETRO_FAULT_ALL allocations fail, too, each chain of callers once, which takes long: alone
 // ("allocation"), or as the first of all that follow ("end"), so that the program must tidy up with what it gives back.
 #include <QtTest>
 
@@ -237,9 +236,11 @@ private slots:
             const QString wrong = wrongWrites(arguments, kind);
             QVERIFY2(wrong.isEmpty(), qPrintable(wrong));
         }
-        const bool isAll = qEnvironmentVariableIsSet("RETRO_FAULT_ALL");
+        if (!qEnvironmentVariableIsSet("RETRO_FAULT_ALL")) {
+            return;
+        }
         for (const char* kind : {"allocation", "end"}) {
-            const QStringList wrong = wrongAllocations(arguments, kind, isAll ? 1 : 2000, isAll ? 100 : 2);
+            const QStringList wrong = wrongAllocations(arguments, kind, 1, 100);
             QVERIFY2(wrong.isEmpty(), qPrintable(wrong.join('\n')));
         }
     }

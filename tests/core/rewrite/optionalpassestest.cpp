@@ -143,7 +143,7 @@ private slots:
         }
     }
 
-    void writingOverTakesLessMemory()
+    void writingOverTakesTheMemoryOfOneValue()
     {
         Writer w;
         ValueId x = w.input("x", {1000, 1000});
@@ -163,7 +163,8 @@ private slots:
         };
         const double plain = peakOf(graph);
         const double over = peakOf(result.graph);
-        QVERIFY2(plain >= 7.9e6 && over < 5e6, qPrintable(QStringLiteral("%1, %2 bytes").arg(plain).arg(over)));
+        // A forward pass lets operators write over what nobody reads after them, without the rewrite as well.
+        QVERIFY2(plain < 5e6 && over < 5e6, qPrintable(QStringLiteral("%1, %2 bytes").arg(plain).arg(over)));
     }
 
     void aDecidedBranchIsPutInPlace()
