@@ -366,9 +366,9 @@ FindingRow* DiagnoseView::addRow(const diagnosis::Finding& finding, bool isSetAs
     m_rows.push_back(row);
     connect(row, &FindingRow::entered, this, [this, row] { makeCurrent(row); });
     connect(row, &FindingRow::goToRequested, this, &DiagnoseView::goTo);
-    connect(row, &FindingRow::showRequested, this, [this](const diagnosis::Finding& finding) {
-        goTo(finding);
-        emit showRequested(finding);
+    connect(row, &FindingRow::showRequested, this, [this](const diagnosis::Finding& shown) {
+        goTo(shown);
+        emit showRequested(shown);
     });
     connect(row, &FindingRow::mendRequested, this, &DiagnoseView::mendRequested);
     connect(row, &FindingRow::setAsideRequested, this, &DiagnoseView::setAsideRequested);
