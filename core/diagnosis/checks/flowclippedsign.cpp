@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/diagnosis/checks/checks.h"
+#include "core/diagnosis/lostshare.h"
 #include "core/diagnosis/numbertext.h"
 
 #include <fmt/format.h>
@@ -18,31 +19,24 @@ constexpr double kClippedSignBase = 2.2;
 
 void findClippedSigns(const Facts& facts, Probe& probe)
 {
-    const double start = facts.start();
-    for (std::size_t i = 0; i < facts.graph().nodeCount(); ++i) {
-        const NodeId node(i);
-        const trace::NodeBalance& balance = facts.balance(node);
-        if (balance.rows == 0 || !(balance.magnitude > 0)) {
-            continue;
+    forLostShares(facts, probe, event::Cause::ClippedSign, [&](const LostShare& lost) {
+        if (!(lost.share > kMostClippedSign && lost.ofStart > kClippedSignOfStart)) {
+            return;
         }
+        const NodeId node = lost.node;
         const std::string& name = facts.graph().labelOf(node);
-        const double share = facts.share(node, event::Cause::ClippedSign);
-        probe.measured(name, share);
-        if (!(share > kMostClippedSign && share * balance.magnitude > kClippedSignOfStart * start)) {
-            continue;
-        }
         const std::string rule = facts.ruleName(node);
-        Finding& finding = probe.warning(kClippedSignBase, 0.4 + 0.5 * share, facts.place(node));
-        finding.what =
-            fmt::format("{} of Σ|R| that arrives here has the sign that rule {} cuts off", percentText(share), rule);
+        Finding& finding = probe.warning(kClippedSignBase, 0.4 + 0.5 * lost.share, facts.place(node));
+        finding.what = fmt::format("{} of Σ|R| that arrives here has the sign that rule {} cuts off",
+                                   percentText(lost.share), rule);
         finding.means = "What speaks against the target is missing behind it.";
         finding.remedy = "Use a rule that keeps both signs";
-        finding.numbers = {{"lost_of_sum_abs_R", share}, {"lost_of_start", share * balance.magnitude / start}};
+        finding.numbers = {{"lost_of_sum_abs_R", lost.share}, {"lost_of_start", lost.ofStart}};
         finding.threshold = kMostClippedSign;
         const bool isActivation = facts.isKind(node, ops::StructureKind::ElementWise);
         const std::string other = isActivation ? "pass" : "epsilon";
         finding.action = {"change rule", {{"node", name}, {"rule", other}}, ruleOption(name, other)};
-    }
+    });
 }
 
 } // namespace

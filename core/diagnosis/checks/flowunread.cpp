@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/diagnosis/checks/checks.h"
+#include "core/diagnosis/lostshare.h"
 #include "core/diagnosis/modelfacts.h"
 #include "core/diagnosis/numbertext.h"
 
@@ -34,27 +35,19 @@ std::string fillOf(const Facts& facts, NodeId node)
 
 void findUnread(const Facts& facts, Probe& probe)
 {
-    const double start = facts.start();
-    for (std::size_t i = 0; i < facts.graph().nodeCount(); ++i) {
-        const NodeId node(i);
-        const trace::NodeBalance& balance = facts.balance(node);
-        if (balance.rows == 0 || !(balance.magnitude > 0)) {
-            continue;
+    forLostShares(facts, probe, event::Cause::Unread, [&](const LostShare& lost) {
+        if (!(lost.share > kMostUnread && lost.ofStart > kMostUnreadOfStart)) {
+            return;
         }
-        const double share = facts.share(node, event::Cause::Unread);
-        probe.measured(facts.graph().labelOf(node), share);
-        if (!(share > kMostUnread && share * balance.magnitude > kMostUnreadOfStart * start)) {
-            continue;
-        }
-        Finding& finding = probe.warning(kUnreadBase, 0.4 + 0.5 * share, facts.place(node));
+        Finding& finding = probe.warning(kUnreadBase, 0.4 + 0.5 * lost.share, facts.place(lost.node));
         finding.what = fmt::format("{} of Σ|R| that arrives here falls on elements that come from nowhere: unread{}",
-                                   percentText(share), fillOf(facts, node));
+                                   percentText(lost.share), fillOf(facts, lost.node));
         finding.means = "Padding takes part in the prediction, so that much of it is not about the input.";
         finding.remedy = "Pad with 0, or with what the model was trained with";
-        finding.numbers = {{"lost_of_sum_abs_R", share}};
+        finding.numbers = {{"lost_of_sum_abs_R", lost.share}};
         finding.threshold = kMostUnread;
-        finding.action = {"go to node", {{"node", facts.graph().labelOf(node)}}, {}};
-    }
+        finding.action = {"go to node", {{"node", facts.graph().labelOf(lost.node)}}, {}};
+    });
 }
 
 } // namespace

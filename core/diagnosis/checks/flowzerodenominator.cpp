@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/diagnosis/checks/checks.h"
+#include "core/diagnosis/lostshare.h"
 #include "core/diagnosis/magnitudeshare.h"
 #include "core/diagnosis/numbertext.h"
 #include "core/ops/algebra.h"
@@ -55,37 +56,34 @@ std::string biasText(const Facts& facts, NodeId node)
 
 void findZeroDenominators(const Facts& facts, Probe& probe)
 {
-    const double start = facts.start();
-    for (std::size_t i = 0; i < facts.graph().nodeCount(); ++i) {
-        const NodeId node(i);
-        const trace::NodeBalance& balance = facts.balance(node);
-        if (balance.rows == 0 || !(balance.magnitude > 0)) {
-            continue;
+    forLostShares(facts, probe, event::Cause::ZeroDenominator, [&](const LostShare& lost) {
+        const bool warns = lost.share > kMostZeroDenominator && lost.ofStart > kZeroDenominatorOfStart;
+        if (!warns && !(lost.share > kNotedShare && lost.ofStart > kNotedOfStart)) {
+            return;
         }
+        const NodeId node = lost.node;
         const std::string& name = facts.graph().labelOf(node);
-        const double share = facts.share(node, event::Cause::ZeroDenominator);
-        probe.measured(name, share);
-        const double ofStart = start > 0 ? share * balance.magnitude / start : 0;
-        const bool warns = share > kMostZeroDenominator && ofStart > kZeroDenominatorOfStart;
-        if (!warns && !(share > kNotedShare && ofStart > kNotedOfStart)) {
-            continue;
-        }
         const std::string rule = facts.ruleName(node);
         const std::string channels = rule == "epsilon" ? std::string() : withoutPositive(facts, node);
-        const double effect = 0.4 + 0.5 * share;
+        const double effect = 0.4 + 0.5 * lost.share;
         Finding& finding = warns ? probe.warning(kZeroDenominatorBase, effect, facts.place(node))
                                  : probe.note(effect, facts.place(node));
-        finding.what = fmt::format("{} of Σ|R| that arrives here is lost to zero denominators", percentText(share));
+        finding.what =
+            fmt::format("{} of Σ|R| that arrives here is lost to zero denominators", percentText(lost.share));
         if (!warns) {
-            finding.what += fmt::format(": {} of what started", percentText(ofStart));
+            finding.what += fmt::format(": {} of what started", percentText(lost.ofStart));
         }
         finding.means = channels.empty()
                             ? "The sums that rule {} divides by are 0 there, so there is nothing to hand on to."
                             : channels + " have no positive weight, so {} has nothing to hand on to.";
         finding.means.replace(finding.means.find("{}"), 2, rule);
         finding.means += isLinearMap(facts, node) ? biasText(facts, node) : std::string();
-        finding.numbers = {{"lost_of_sum_abs_R", share}, {"lost_of_start", ofStart}};
+        finding.numbers = {{"lost_of_sum_abs_R", lost.share}, {"lost_of_start", lost.ofStart}};
         finding.threshold = kMostZeroDenominator;
+        if (!warns) { // it is here for its part of what started: the number that stands beside its limit
+            std::ranges::reverse(finding.numbers);
+            finding.threshold = kNotedOfStart;
+        }
         finding.action = {"go to node", {{"node", name}}, {}};
         if (rule != "epsilon" && isLinearMap(facts, node)) {
             finding.remedy = "Use epsilon here";
@@ -93,7 +91,7 @@ void findZeroDenominators(const Facts& facts, Probe& probe)
         } else {
             finding.remedy = "Look at what it reads: it is 0 there";
         }
-    }
+    });
 }
 
 } // namespace
