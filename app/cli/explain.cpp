@@ -3,6 +3,7 @@
 #include "app/cli/explaintext.h"
 #include "app/cli/outputfolder.h"
 #include "app/cli/planruntext.h"
+#include "app/cli/relevancegraph.h"
 #include "app/common/decodepicture.h"
 #include "app/common/heatmapfile.h"
 #include "core/base/file.h"
@@ -42,6 +43,7 @@ struct ExplainOptions
     std::string outputFolder;
     std::string compositeFile;
     std::string shard;
+    RelevanceGraphOptions graph;
     int jobs = 1;
     bool rules = false;
     std::shared_ptr<diagnosis::ModelFacts> weights; ///< of a batch: what checks know of the model
@@ -328,6 +330,10 @@ Result<void> explainOne(Context& context, const ExplainOptions& options, const e
 Result<void> explainModel(Context& context, const ExplainOptions& options)
 {
     RETRO_TRY(const engine::LoadedModelPointer model, options.model.load());
+    if (!options.question().graphOut.empty()) {
+        return writeExplainer(context, options.model, options.graph, model);
+    }
+    RETRO_CHECK(checkWithoutGraph(options.graph));
     RETRO_TRY(std::optional<std::vector<engine::BatchItem>> batch,
               engine::findBatch(options.question().inputs, *model->graph()));
     if (options.rules || !options.compositeFile.empty()) {
@@ -361,6 +367,7 @@ void addExplain(CLI::App& program, Context& context)
     verb->add_option("--jobs", options->jobs, "Processes that share the inputs of a folder or @list.txt")
         ->check(CLI::Range(1, 1024));
     verb->add_option("--shard", options->shard, "i/n: only the i-th of n parts of those inputs");
+    addRelevanceGraphOptions(*verb, options->graph);
     verb->add_flag("--rules", options->rules,
                    "Print node by node which rule it gets and which matcher chose it; runs nothing");
 }

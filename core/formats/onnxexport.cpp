@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/formats/onnxexport.h"
 #include "core/formats/onnx.h"
 #include "core/formats/onnxattributes.h"
 #include "core/formats/onnxnames.h"
@@ -233,12 +234,19 @@ base::Error tooLarge()
 
 } // namespace
 
-Result<std::vector<std::byte>> toOnnx(const Graph& graph)
+Result<std::vector<std::byte>> toOnnx(const Graph& graph) { return toOnnx(graph, {}); }
+
+Result<std::vector<std::byte>> toOnnx(const Graph& graph, const std::map<std::string, std::string>& metadata)
 {
     if (constantBytes(graph) >= kMaxOnnxBytes) {
         return tooLarge();
     }
-    RETRO_TRY(const ModelProto model, modelOf(graph));
+    RETRO_TRY(ModelProto model, modelOf(graph));
+    for (const auto& [key, value] : metadata) {
+        auto& entry = *model.add_metadata_props();
+        entry.set_key(key);
+        entry.set_value(value);
+    }
     const std::size_t size = model.ByteSizeLong();
     if (size >= kMaxOnnxBytes) {
         return tooLarge();

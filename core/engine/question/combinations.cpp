@@ -27,7 +27,7 @@ constexpr std::string_view kPlanKeeps = "a plan says what --engine promise keeps
 constexpr std::string_view kByPlan = "the oracle by a plan is of one input and keeps no more than the relevance";
 constexpr std::string_view kFormsOfPromise = "forward values come in chosen forms to the engine promise alone";
 constexpr std::string_view kFormsSave = "how forward values get to the rules that read them says what is saved";
-constexpr std::string_view kNothingRuns = "a gradient graph is written and nothing runs";
+constexpr std::string_view kNothingRuns = "a graph is written and nothing runs";
 
 constexpr std::array kExclusions{
     Exclusion{"inputs-only", "engine=oracle", kInputsAlone},

@@ -421,8 +421,9 @@ const std::vector<QuestionField>& table()
          .key = KeyPart::None},
         {.name = "graph-out",
          .member = &Q::graphOut,
-         .verbs = kGrad,
-         .help = "Write the gradient as a graph of standard operators instead: .onnx, .json or .dot",
+         .verbs = kGrad | kExplain,
+         .help = "Write the gradient (grad: .onnx, .json or .dot) or the forward and relevance pass (explain: .onnx) as "
+                 "one graph of standard operators instead; nothing runs",
          .key = KeyPart::None},
         {.name = "profile",
          .member = &Q::profile,

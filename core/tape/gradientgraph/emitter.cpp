@@ -15,7 +15,7 @@ std::string Emitter::nextName()
 {
     std::string name;
     do {
-        name = fmt::format("gradient/{}", m_count++);
+        name = fmt::format("{}{}", m_prefix, m_count++);
     } while (m_builder.find(name));
     return name;
 }

@@ -13,13 +13,14 @@ namespace retro::tape
 
 using graph::ValueId;
 
-/// Adds nodes of the ONNX standard to a graph that is being built, and the constants that they read. Names are made up.
+/// Adds nodes of the ONNX standard to a graph that is being built, and the constants that they read. Names are made up
+/// of a prefix and a number.
 class Emitter
 {
 public:
     /// `opset` of ai.onnx; `floatType` of every constant that scalar() makes.
-    Emitter(graph::GraphBuilder& builder, std::int64_t opset, tensor::DType floatType)
-        : m_builder(builder), m_opset(opset), m_floatType(floatType)
+    Emitter(graph::GraphBuilder& builder, std::int64_t opset, tensor::DType floatType, std::string prefix = "gradient/")
+        : m_builder(builder), m_opset(opset), m_floatType(floatType), m_prefix(std::move(prefix))
     {}
 
     [[nodiscard]] std::int64_t opset() const { return m_opset; }
@@ -65,6 +66,7 @@ private:
     graph::GraphBuilder& m_builder;
     std::int64_t m_opset;
     tensor::DType m_floatType;
+    std::string m_prefix;
     std::size_t m_count = 0;
 };
 

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/cli/relevancegraph.h"
+
+#include "core/engine/explainer/relevancegraphcheck.h"
+#include "core/engine/question/combinations.h"
+#include "core/engine/question/resolve.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace retro::app
+{
+
+using base::Result;
+using nlohmann::ordered_json;
+
+namespace
+{
+
+constexpr std::string_view kStartByInput = "input";
+
+/// Who chooses the start: an input, unless the target or the start itself is typed.
+Result<engine::GraphStart> startOf(const engine::Question& question, bool isByInput)
+{
+    if (isByInput) {
+        return engine::GraphStart::Given;
+    }
+    return question.targets.empty() && question.start != "all" ? engine::GraphStart::ByInput
+                                                               : engine::GraphStart::Fixed;
+}
+
+ordered_json jsonOf(const std::string& file, const engine::RelevanceGraph& made,
+                    const std::vector<engine::RelevanceGraphDifference>& differences)
+{
+    ordered_json answer{{"file", file},
+                        {"nodes", made.graph->nodeCount()},
+                        {"chooser", made.chooser},
+                        {"outputs", made.relevance},
+                        {"composite", made.metadata.at("retrograde.composite")}};
+    for (const engine::RelevanceGraphDifference& one : differences) {
+        answer["difference"][one.output] = one.largest;
+    }
+    return answer;
+}
+
+} // namespace
+
+void addRelevanceGraphOptions(CLI::App& verb, RelevanceGraphOptions& options)
+{
+    verb.add_option("--graph-values", options.values, "With --graph-out: values whose relevance is an output as well");
+    verb.add_option("--max-pool", options.maxPool,
+                    "With --graph-out: scatter (default), or taps for runtimes without a scatter that adds")
+        ->check(CLI::IsMember({"scatter", "taps"}));
+    verb.add_flag("--check", options.check,
+                  "With --graph-out: also run the graph and say how far it is from the engine (inputs by --input, else "
+                  "random ones)");
+}
+
+Result<void> checkWithoutGraph(const RelevanceGraphOptions& options)
+{
+    if (options.values.empty() && options.maxPool.empty() && !options.check) {
+        return {};
+    }
+    return base::usageError("--graph-values, --max-pool and --check are about a graph; name its file by --graph-out");
+}
+
+Result<void> writeExplainer(Context& context, const ModelOptions& model, const RelevanceGraphOptions& options,
+                            const engine::LoadedModelPointer& loaded)
+{
+    engine::Question question = model.question;
+    const bool isByInput = question.start == kStartByInput;
+    if (isByInput) {
+        question.start.clear();
+    }
+    RETRO_CHECK(engine::checkTogether(engine::asksOf(question)));
+    RETRO_TRY(engine::ExplainRequest request, engine::resolve(question, *loaded));
+    engine::RelevanceGraphForm form;
+    RETRO_TRY(form.start, startOf(question, isByInput));
+    form.values = options.values;
+    form.usesTaps = options.maxPool == "taps";
+    form.version = RETRO_VERSION;
+    RETRO_TRY(const engine::RelevanceGraph made, engine::writeRelevanceGraph(question.graphOut, loaded, request, form));
+    std::vector<engine::RelevanceGraphDifference> differences;
+    if (options.check) {
+        ModelOptions own = model;
+        if (question.inputs.empty()) {
+            own.question.inputs = {"random:1"};
+        }
+        RETRO_TRY(request.inputs, own.resolve(*loaded));
+        RETRO_TRY(differences, engine::checkRelevanceGraph(question.graphOut, loaded, request, made));
+    }
+    if (context.json) {
+        context.answer(jsonOf(question.graphOut, made, differences));
+        return {};
+    }
+    context.say(fmt::format(
+        "{}  {} nodes, composite {}{}", question.graphOut, made.graph->nodeCount(),
+        made.metadata.at("retrograde.composite"),
+        made.chooser.empty() ? std::string() : fmt::format("; input {} says where relevance starts", made.chooser)));
+    for (const std::string& output : made.relevance) {
+        context.say("output       " + output);
+    }
+    for (const std::string& warning : made.warnings) {
+        context.say("note         " + warning);
+    }
+    for (const engine::RelevanceGraphDifference& one : differences) {
+        context.say(
+            fmt::format("check        {} differs by {:.2g} of its largest value at most", one.output, one.largest));
+    }
+    return {};
+}
+
+} // namespace retro::app

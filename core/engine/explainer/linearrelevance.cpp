@@ -1,0 +1,539 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules of linear maps and of products of two computed matrices, as nodes of the standard.
+#include "core/engine/explainer/relevancewindows.h"
+#include "core/lrp/lineardistribution.h"
+#include "core/rewrite/attributes.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <optional>
+
+namespace retro::engine
+{
+
+using lrp::BiasPolicy;
+using lrp::LinearOptions;
+using ops::WeightPart;
+using ops::WeightVariant;
+
+namespace
+{
+
+using Extents = std::vector<std::int64_t>;
+
+constexpr WeightVariant kPositive{WeightPart::Positive, 0};
+constexpr WeightVariant kNegative{WeightPart::Negative, 0};
+constexpr WeightVariant kOnes{WeightPart::Ones, 0};
+constexpr WeightVariant kSquare{WeightPart::Square, 0};
+
+bool isPlainMatMul(const graph::Node& node)
+{
+    return node.op == "MatMul" && (node.domain.empty() || node.domain == "retrograde");
+}
+
+bool isConvolution(const graph::Node& node) { return node.domain.empty() && node.op == "Conv"; }
+bool isTransposed(const graph::Node& node) { return node.domain.empty() && node.op == "ConvTranspose"; }
+bool isGemm(const graph::Node& node) { return node.domain.empty() && node.op == "Gemm"; }
+
+/// The map x·W with changed weights, and its transposed map.
+class LinearSteps
+{
+public:
+    [[nodiscard]] static base::Result<LinearSteps> of(RelevanceSite& site)
+    {
+        LinearSteps made(site);
+        const graph::Node& node = site.node;
+        if (!isConvolution(node) && !isTransposed(node) && !isGemm(node) && !isPlainMatMul(node)) {
+            return notWritten(site, "this layer is no Conv, ConvTranspose, Gemm or MatMul of floats; export the float "
+                                    "model");
+        }
+        if (isPlainMatMul(node) && (site.shape(0).size() < 2 || site.shape(1).size() < 2)) {
+            return notWritten(site, "an operand is a vector; give it two axes");
+        }
+        if (isConvolution(node)) {
+            RETRO_TRY(made.m_windows, RelevanceWindows::of(site, made.kernel(), node.inputs[0], node.outputs[0]));
+        } else if (isTransposed(node)) {
+            if (node.attributes.contains("output_shape") ||
+                rewrite::attributeOr<std::string>(node, "auto_pad", "NOTSET").starts_with("SAME")) {
+                return notWritten(site, "it states its output shape or pads automatically; export the model with pads");
+            }
+            RETRO_TRY(made.m_windows, RelevanceWindows::of(site, made.kernel(), node.outputs[0], node.inputs[0]));
+        }
+        return made;
+    }
+
+    [[nodiscard]] std::size_t slot() const { return m_map->operandSlot(); }
+    [[nodiscard]] ValueId x() const { return m_site->operands[slot()]; }
+    [[nodiscard]] bool hasBias() const { return m_map->hasBias(); }
+    /// Broadcastable to the result.
+    ValueId bias(WeightVariant variant) { return m_site->steps.constant(m_map->bias(variant)); }
+
+    ValueId apply(ValueId x, WeightVariant variant)
+    {
+        const graph::Node& node = m_site->node;
+        const ValueId w = weight(variant);
+        RelevanceSteps& steps = m_site->steps;
+        if (isGemm(node)) {
+            graph::Attributes attributes{{"transA", rewrite::intAttribute(node, "transA", 0)},
+                                         {"transB", rewrite::intAttribute(node, "transB", 0)}};
+            return slot() == 0 ? steps.op("Gemm", {x, w}, std::move(attributes))
+                               : steps.op("Gemm", {w, x}, std::move(attributes));
+        }
+        if (isPlainMatMul(node)) {
+            return slot() == 0 ? steps.op("MatMul", {x, w}) : steps.op("MatMul", {w, x});
+        }
+        return steps.op(node.op, {x, w}, node.attributes);
+    }
+
+    ValueId pullback(ValueId s, WeightVariant variant)
+    {
+        const graph::Node& node = m_site->node;
+        const ValueId w = weight(variant);
+        RelevanceSteps& steps = m_site->steps;
+        if (isConvolution(node)) {
+            return m_windows.spreadBack(steps, s, w, group(), x());
+        }
+        if (isTransposed(node)) {
+            const ValueId whole = steps.op("Conv", {s, w}, m_windows.attributes(group()));
+            return cutToOperand(whole);
+        }
+        if (isGemm(node)) {
+            return throughGemm(s, w);
+        }
+        return throughMatMul(s, w);
+    }
+
+private:
+    explicit LinearSteps(RelevanceSite& site) : m_site(&site), m_map(&lrp::as<ops::LinearMap>(site.structure())) {}
+
+    [[nodiscard]] std::int64_t group() const { return rewrite::intAttribute(m_site->node, "group", 1); }
+    [[nodiscard]] Extents kernel() const
+    {
+        const tensor::Shape& weight = m_site->shape(1);
+        return {weight.begin() + 2, weight.end()};
+    }
+    [[nodiscard]] std::size_t weightSlot() const { return 1 - slot(); }
+
+    /// W as the product has it: a factor of Gemm is part of it.
+    ValueId plainWeight()
+    {
+        const double alpha = isGemm(m_site->node) ? rewrite::floatAttribute(m_site->node, "alpha", 1) : 1;
+        return m_site->steps.scaled(m_site->operands[weightSlot()], alpha);
+    }
+
+    ValueId weight(WeightVariant variant)
+    {
+        const auto [at, isNew] = m_weights.try_emplace(variant);
+        if (!isNew) {
+            return at->second;
+        }
+        RelevanceSteps& steps = m_site->steps;
+        const ValueId w = plainWeight();
+        ValueId made = w;
+        switch (variant.part) {
+        case WeightPart::All:
+            break;
+        case WeightPart::Positive:
+            made = steps.positivePart(w);
+            break;
+        case WeightPart::Negative:
+            made = steps.negativePart(w);
+            break;
+        case WeightPart::GammaPositive:
+            made = steps.add(w, steps.scaled(steps.positivePart(w), variant.gamma));
+            break;
+        case WeightPart::GammaNegative:
+            made = steps.add(w, steps.scaled(steps.negativePart(w), variant.gamma));
+            break;
+        case WeightPart::Square:
+            made = steps.multiply(w, w);
+            break;
+        case WeightPart::Ones:
+            made = steps.filled(steps.ints(m_site->shape(weightSlot())), 1);
+            break;
+        }
+        m_weights[variant] = made;
+        return made;
+    }
+
+    /// What output_padding adds may hold one more window.
+    ValueId cutToOperand(ValueId whole)
+    {
+        RelevanceSteps& steps = m_site->steps;
+        const std::size_t axes = m_windows.axes();
+        const bool isExact = std::ranges::all_of(m_windows.missing, [](std::int64_t more) { return more == 0; });
+        if (isExact && !m_windows.hasFreeExtents) {
+            return whole;
+        }
+        Extents spatial(axes);
+        std::iota(spatial.begin(), spatial.end(), 2);
+        const ValueId ends = steps.emitter().slice(steps.shapeOf(x()), {2}, {static_cast<std::int64_t>(axes) + 2}, {0});
+        return steps.op("Slice", {whole, steps.ints(Extents(axes, 0)), ends, steps.ints(spatial)});
+    }
+
+    ValueId throughGemm(ValueId s, ValueId w)
+    {
+        const bool a = rewrite::intAttribute(m_site->node, "transA", 0) != 0;
+        const bool b = rewrite::intAttribute(m_site->node, "transB", 0) != 0;
+        const auto product = [&](ValueId left, ValueId right, bool turnsLeft, bool turnsRight) {
+            return m_site->steps.op("Gemm", {left, right},
+                                    {{"transA", std::int64_t{turnsLeft}}, {"transB", std::int64_t{turnsRight}}});
+        };
+        if (slot() == 0) {
+            return a ? product(w, s, b, true) : product(s, w, false, !b);
+        }
+        return b ? product(s, w, true, a) : product(w, s, !a, false);
+    }
+
+    ValueId throughMatMul(ValueId s, ValueId w)
+    {
+        RelevanceSteps& steps = m_site->steps;
+        const ValueId turned = steps.swapLast(w, m_site->shape(weightSlot()).size());
+        tensor::Shape made = m_site->outputShape();
+        if (slot() == 0) {
+            made.back() = m_site->shape(0).back();
+            return steps.sumTo(steps.op("MatMul", {s, turned}), made, m_site->shape(0));
+        }
+        made[made.size() - 2] = m_site->shape(1)[m_site->shape(1).size() - 2];
+        return steps.sumTo(steps.op("MatMul", {turned, s}), made, m_site->shape(1));
+    }
+
+    RelevanceSite* m_site;
+    const ops::LinearMap* m_map;
+    RelevanceWindows m_windows;
+    std::map<WeightVariant, ValueId> m_weights;
+};
+
+/// One term sign · x_k · W_k of a denominator.
+struct Term
+{
+    ValueId input;
+    WeightVariant weight;
+};
+
+/// What lrp::LinearDistribution is, in values of the graph that is built.
+struct Distribution
+{
+    std::vector<Term> terms;
+    std::optional<WeightVariant> bias;
+    LinearOptions options;
+    ValueId result{}; ///< the denominator with its bias, where the forward pass has it
+    ValueId own{};    ///< the same without its bias
+    ValueId shift{};  ///< added to `own`
+    bool isNotNegative = false;
+};
+
+ValueId sumOfTerms(RelevanceSteps& steps, LinearSteps& map, const Distribution& d)
+{
+    ValueId sum;
+    for (const Term& term : d.terms) {
+        const ValueId product = map.apply(term.input, term.weight);
+        sum = sum.isValid() ? steps.add(sum, product) : product;
+    }
+    return sum;
+}
+
+ValueId backThroughTerms(RelevanceSteps& steps, LinearSteps& map, const Distribution& d, ValueId s)
+{
+    ValueId sum;
+    for (const Term& term : d.terms) {
+        const ValueId share = map.pullback(s, term.weight);
+        const ValueId part = term.input.isValid() ? steps.multiply(share, term.input) : share;
+        sum = sum.isValid() ? steps.add(sum, part) : part;
+    }
+    return sum;
+}
+
+/// R − s·own of each unit in equal parts to its inputs.
+ValueId spread(RelevanceSite& site, LinearSteps& map, const Distribution& d, ValueId relevance, ValueId s, ValueId own)
+{
+    RelevanceSteps& steps = site.steps;
+    const ValueId rest = steps.subtract(relevance, steps.multiply(s, own));
+    const ValueId count = map.apply(steps.filledLike(map.x(), 1), kOnes);
+    const ValueId isOwed =
+        steps.op("And", {steps.isPositive(count), steps.op("Not", {steps.op("Equal", {s, steps.scalar(0)})})});
+    const ValueId kept = steps.where(isOwed, rest, steps.scalar(0));
+    const ValueId each = steps.guardedQuotient(kept, count);
+    return map.pullback(steps.scaled(each, d.options.biasFactor), kOnes);
+}
+
+ValueId distribute(RelevanceSite& site, LinearSteps& map, const Distribution& d, ValueId relevance)
+{
+    RelevanceSteps& steps = site.steps;
+    const std::size_t rank = site.outputShape().size();
+    const bool withBias = d.bias && map.hasBias();
+    if (d.options.bias == BiasPolicy::Spread) {
+        const ValueId own = d.own.isValid() ? d.own : sumOfTerms(steps, map, d);
+        const ValueId denominator = withBias ? steps.add(own, map.bias(*d.bias)) : own;
+        const ValueId s = steps.quotient(relevance, denominator, d.options.stabiliser, rank);
+        return steps.add(backThroughTerms(steps, map, d, s), spread(site, map, d, relevance, s, own));
+    }
+    ValueId denominator = d.result;
+    if (!denominator.isValid()) {
+        denominator = d.own.isValid() ? d.own : sumOfTerms(steps, map, d);
+        if (d.shift.isValid()) {
+            denominator = steps.add(denominator, d.shift);
+        } else if (withBias && d.options.bias != BiasPolicy::Zero) {
+            denominator = steps.add(denominator, map.bias(*d.bias));
+        }
+    }
+    const ValueId s = steps.quotient(relevance, denominator, d.options.stabiliser, rank, d.isNotNegative);
+    return backThroughTerms(steps, map, d, s);
+}
+
+std::vector<Term> signSplit(RelevanceSite& site, const LinearSteps& map, WeightVariant onPositive,
+                            WeightVariant onNegative)
+{
+    if (isNowhereNegative(site.model, site.node.inputs[map.slot()])) {
+        return {{map.x(), onPositive}};
+    }
+    return {{site.steps.positivePart(map.x()), onPositive}, {site.steps.negativePart(map.x()), onNegative}};
+}
+
+LinearOptions optionsOf(const RelevanceSite& site) { return lrp::ParameterReader(site.parameters).linearOptions(1e-6); }
+
+ValueId byEpsilon(RelevanceSite& site, LinearSteps& map, LinearOptions options)
+{
+    Distribution d{{{map.x(), {}}}, WeightVariant{}, options};
+    if (options.bias == BiasPolicy::Absorb) {
+        d.result = site.outputs[0];
+    }
+    return distribute(site, map, d, site.relevance[0]);
+}
+
+ValueId byAlphaBeta(RelevanceSite& site, LinearSteps& map, double alpha, double beta)
+{
+    const LinearOptions options = optionsOf(site);
+    const bool isWhole = site.text("bias_parts") == "both";
+    const auto bias = [&](WeightVariant own) { return isWhole ? WeightVariant{} : own; };
+    Distribution activating{signSplit(site, map, kPositive, kNegative), bias(kPositive), options};
+    activating.isNotNegative = !isWhole; // x⁺W⁺ + x⁻W⁻ + b⁺
+    RelevanceSteps& steps = site.steps;
+    const ValueId up = steps.scaled(distribute(site, map, activating, site.relevance[0]), alpha);
+    if (beta == 0) {
+        return up;
+    }
+    const Distribution inhibiting{signSplit(site, map, kNegative, kPositive), bias(kNegative), options};
+    return steps.subtract(up, steps.scaled(distribute(site, map, inhibiting, site.relevance[0]), beta));
+}
+
+ValueId byZPlus(RelevanceSite& site, LinearSteps& map)
+{
+    if (site.text("form") != "raw") {
+        return byAlphaBeta(site, map, 1, 0);
+    }
+    return distribute(site, map, {{{map.x(), kPositive}}, WeightVariant{}, optionsOf(site)}, site.relevance[0]);
+}
+
+/// True where relevance at the value is 0 wherever the value is 0: each reader's rule multiplies by it.
+bool vanishesAtZero(const RelevanceSite& site, graph::ValueId value, int depth = 0)
+{
+    constexpr int kDeepest = 32;
+    const graph::Graph& graph = site.model.graph();
+    const auto multiplies = [&](const graph::Use& use) {
+        const graph::Node& reader = graph.node(use.node);
+        const lrp::RulePointer& rule = site.rules[use.node.index()].rule;
+        if (!rule) {
+            return !site.model.isTracked(reader.outputs.front());
+        }
+        const std::string_view name = rule->name();
+        if (name == "epsilon" || name == "lrp-0" || name == "z-plus" || name == "alpha-beta" || name == "gamma") {
+            return site.model.op(use.node).structure().kind() == ops::StructureKind::LinearMap &&
+                   std::get<std::string>(rule->parameters().contains("bias")
+                                             ? rule->parameters().at("bias")
+                                             : lrp::RuleParameter(std::string("absorb"))) != "spread";
+        }
+        if (name == "norm") {
+            return true;
+        }
+        const bool isMove = name == "pass" && (reader.op == "Flatten" || reader.op == "Reshape" ||
+                                               reader.op == "Transpose" || reader.op == "Relu");
+        return (isMove || (name == "winner-take-all" && reader.op == "MaxPool")) && depth < kDeepest &&
+               vanishesAtZero(site, reader.outputs.front(), depth + 1);
+    };
+    return !graph.uses(value).empty() && std::ranges::find(graph.outputs(), value) == graph.outputs().end() &&
+           std::ranges::all_of(graph.uses(value), multiplies);
+}
+
+/// True when relevance arrives only where the result is above 0: a ReLU alone reads it.
+bool arrivesOnPositiveAlone(const RelevanceSite& site)
+{
+    const graph::Graph& graph = site.model.graph();
+    const graph::ValueId z = site.node.outputs[0];
+    const auto uses = graph.uses(z);
+    return uses.size() == 1 && graph.node(uses.front().node).op == "Relu" &&
+           std::ranges::find(graph.outputs(), z) == graph.outputs().end() &&
+           site.rules[uses.front().node.index()].rule && site.rules[uses.front().node.index()].rule->name() == "pass" &&
+           vanishesAtZero(site, graph.node(uses.front().node).outputs[0]);
+}
+
+ValueId byGamma(RelevanceSite& site, LinearSteps& map)
+{
+    const LinearOptions options = optionsOf(site);
+    const double gamma = site.number("gamma", 0.25);
+    const WeightVariant up{WeightPart::GammaPositive, gamma};
+    const WeightVariant down{WeightPart::GammaNegative, gamma};
+    const auto bias = [&](WeightVariant own) { return site.flag("scale_bias") ? own : WeightVariant{}; };
+    if (site.text("form") == "original") {
+        return distribute(site, map, {{{map.x(), up}}, bias(up), options}, site.relevance[0]);
+    }
+    RelevanceSteps& steps = site.steps;
+    const ValueId r = site.relevance[0];
+    const ValueId z = site.outputs[0];
+    const ValueId onPositive = steps.where(steps.isPositive(z), r, steps.scalar(0));
+    const ValueId part = distribute(site, map, {signSplit(site, map, up, down), bias(up), options}, onPositive);
+    if (arrivesOnPositiveAlone(site)) {
+        return part;
+    }
+    const ValueId onNegative = steps.where(steps.isNegative(z), r, steps.scalar(0));
+    return steps.add(part, distribute(site, map, {signSplit(site, map, down, up), bias(down), options}, onNegative));
+}
+
+/// One number, or one per channel.
+ValueId boundOf(RelevanceSite& site, const LinearSteps& map, std::string_view name)
+{
+    const lrp::RuleParameter& given = site.parameters.find(name)->second;
+    const auto* list = std::get_if<std::vector<double>>(&given);
+    const std::vector<double> bounds = list != nullptr ? *list : std::vector<double>{std::get<double>(given)};
+    tensor::Shape shape(site.shape(map.slot()).size(), 1);
+    if (bounds.size() > 1) {
+        shape[1] = static_cast<std::int64_t>(bounds.size());
+    }
+    return site.steps.constant(tensor::Tensor::of<double>(shape, bounds));
+}
+
+ValueId byZBox(RelevanceSite& site, LinearSteps& map)
+{
+    RelevanceSteps& steps = site.steps;
+    const bool isConvolving = isConvolution(site.node) || isTransposed(site.node);
+    const ValueId like = isConvolving ? steps.firstSample(map.x()) : map.x(); // the same for every sample
+    const ValueId low = boundOf(site, map, "low");
+    const ValueId high = boundOf(site, map, "high");
+    ValueId shift = steps.add(map.apply(steps.expandLike(low, like), kPositive),
+                              map.apply(steps.expandLike(high, like), kNegative));
+    if (map.hasBias()) {
+        shift = steps.add(shift, map.bias({}));
+    }
+    const Distribution d{{{steps.subtract(map.x(), low), kPositive}, {steps.subtract(map.x(), high), kNegative}},
+                         std::nullopt,
+                         {site.stabiliser(), BiasPolicy::Zero},
+                         {},
+                         site.outputs[0],
+                         steps.op("Neg", {shift})};
+    return distribute(site, map, d, site.relevance[0]);
+}
+
+/// Flat and w-square look at the weights alone, as if each input were 1.
+ValueId withoutInput(RelevanceSite& site, LinearSteps& map, WeightVariant weight, const LinearOptions& options)
+{
+    const ValueId ones = site.steps.filledLike(map.x(), 1);
+    Distribution d{{{ones, weight}}, weight, options};
+    d.own = map.apply(ones, weight);
+    d.terms.front().input = {}; // times 1
+    d.isNotNegative = true;
+    return distribute(site, map, d, site.relevance[0]);
+}
+
+RelevanceParts unknownRule(const RelevanceSite& site)
+{
+    return notWritten(site, "this rule has no form in standard operators yet for its kind of node; choose another one "
+                            "by --rule");
+}
+
+} // namespace
+
+RelevanceParts relevanceOfLinearMap(RelevanceSite& site)
+{
+    const std::string_view name = site.rule.name();
+    if (name == "pass") {
+        return site.only(lrp::as<ops::LinearMap>(site.structure()).operandSlot(), site.relevance[0]);
+    }
+    RETRO_TRY(LinearSteps map, LinearSteps::of(site));
+    const auto give = [&](ValueId part) { return site.only(map.slot(), part); };
+    if (name == "lrp-0") {
+        return give(byEpsilon(site, map, {{lrp::StabiliserKind::Add, 0, true}, BiasPolicy::Absorb}));
+    }
+    if (name == "epsilon") {
+        lrp::RuleParameters own = site.parameters;
+        return give(byEpsilon(site, map, optionsOf(site)));
+    }
+    if (name == "z-plus") {
+        return give(byZPlus(site, map));
+    }
+    if (name == "alpha-beta") {
+        return give(byAlphaBeta(site, map, site.number("alpha", 2), site.number("beta", 1)));
+    }
+    if (name == "gamma") {
+        return give(byGamma(site, map));
+    }
+    if (name == "z-box") {
+        return give(byZBox(site, map));
+    }
+    if (name == "flat") {
+        return give(withoutInput(site, map, kOnes, {site.stabiliser(), BiasPolicy::Zero}));
+    }
+    if (name == "w-square") {
+        return give(withoutInput(site, map, kSquare, optionsOf(site)));
+    }
+    if (name == "gradient") {
+        return give(map.pullback(site.relevance[0], {}));
+    }
+    return unknownRule(site);
+}
+
+RelevanceParts relevanceOfBilinear(RelevanceSite& site)
+{
+    if (!isPlainMatMul(site.node) || site.shape(0).size() < 2 || site.shape(1).size() < 2) {
+        return notWritten(site, "only a MatMul of two computed matrices is written; use MatMul in place of it");
+    }
+    RelevanceSteps& steps = site.steps;
+    const std::string_view name = site.rule.name();
+    const ValueId a = site.operands[0];
+    const ValueId b = site.operands[1];
+    const auto back = [&](ValueId s, std::size_t slot) {
+        tensor::Shape made = site.outputShape();
+        if (slot == 0) {
+            made.back() = site.shape(0).back();
+            return steps.sumTo(steps.op("MatMul", {s, steps.swapLast(b, site.shape(1).size())}), made, site.shape(0));
+        }
+        made[made.size() - 2] = site.shape(1)[site.shape(1).size() - 2];
+        return steps.sumTo(steps.op("MatMul", {steps.swapLast(a, site.shape(0).size()), s}), made, site.shape(1));
+    };
+    std::vector<ValueId> parts(site.tracked.size());
+    if (name == "gradient") {
+        const std::string share = site.text("share");
+        const bool isOne = share == "first" || share == "second";
+        const std::size_t wanted = share == "first" ? 0 : 1;
+        const std::size_t taker = site.isTracked(wanted) ? wanted : 1 - wanted;
+        for (std::size_t slot = 0; slot < 2; ++slot) {
+            if (site.isTracked(slot)) {
+                const double factor = share == "equal" ? 1 / static_cast<double>(site.trackedCount()) : 1;
+                parts[slot] =
+                    isOne && slot != taker ? site.zeros(slot) : steps.scaled(back(site.relevance[0], slot), factor);
+            }
+        }
+        return parts;
+    }
+    const bool isEpsilon = name == "epsilon" || name == "lrp-0";
+    if (!isEpsilon && name != "signal-take-all") {
+        return unknownRule(site);
+    }
+    const ops::algebra::Stabiliser stabiliser =
+        name == "lrp-0" ? ops::algebra::Stabiliser{lrp::StabiliserKind::Add, 0, true} : site.stabiliser();
+    const ValueId s = steps.quotient(site.relevance[0], site.outputs[0], stabiliser, site.outputShape().size());
+    if (!isEpsilon) {
+        const std::size_t wanted = site.number("signal", 0) == 1 ? 1 : 0;
+        const std::size_t taker = site.isTracked(wanted) ? wanted : 1 - wanted;
+        return site.only(taker, steps.multiply(back(s, taker), site.operands[taker]));
+    }
+    const double share = site.text("bilinear") == "full" ? 1 : 1 / static_cast<double>(site.trackedCount());
+    for (std::size_t slot = 0; slot < 2; ++slot) {
+        if (site.isTracked(slot)) {
+            parts[slot] = steps.scaled(steps.multiply(back(s, slot), site.operands[slot]), share);
+        }
+    }
+    return parts;
+}
+
+} // namespace retro::engine

@@ -1,0 +1,597 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/explainer/relevancegraph.h"
+
+#include "core/base/cancel.h"
+#include "core/base/file.h"
+#include "core/engine/explainer/relevancesite.h"
+#include "core/engine/explainer/standardforward.h"
+#include "core/engine/gradient/standardnodes.h"
+#include "core/engine/prepare.h"
+#include "core/engine/requestcheck.h"
+#include "core/engine/symbolicshapes.h"
+#include "core/formats/onnxexport.h"
+#include "core/lrp/gradientorder.h"
+#include "core/lrp/ruleapplication.h"
+#include "core/lrp/traversalgraph.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <numeric>
+#include <ranges>
+#include <set>
+
+namespace retro::engine
+{
+
+using base::Result;
+
+namespace
+{
+
+/// The operator set that relevance is written in, at least.
+constexpr std::int64_t kLeastOpset = 17;
+/// What a free axis is bound to: samples, and others so that strides divide them.
+constexpr std::int64_t kFreeSamples = 2;
+constexpr std::int64_t kFreeExtent = 64;
+/// The largest input that is made to bind the model with.
+constexpr std::int64_t kMostElements = std::int64_t{1} << 28;
+
+bool hasFreeInput(const graph::Graph& graph)
+{
+    return std::ranges::any_of(graph.inputs(), [&](graph::ValueId id) {
+        const auto& shape = graph.value(id).shape;
+        return shape && std::ranges::any_of(*shape, [](const graph::Dimension& one) { return !one.extent; });
+    });
+}
+
+Result<std::vector<tensor::Tensor>> zerosFor(const graph::Graph& graph)
+{
+    std::vector<tensor::Tensor> inputs;
+    for (const graph::ValueId id : graph.inputs()) {
+        const graph::Value& value = graph.value(id);
+        if (!value.shape) {
+            return base::inputError("the model does not say its shape; give one by --shape NAME=1x3x224x224",
+                                    fmt::format("input '{}'", value.name));
+        }
+        tensor::Shape shape;
+        std::int64_t count = 1;
+        for (std::size_t axis = 0; axis < value.shape->size(); ++axis) {
+            const auto& extent = (*value.shape)[axis].extent;
+            shape.push_back(extent ? *extent : axis == 0 ? kFreeSamples : kFreeExtent);
+            count = shape.back() > 0 && count <= kMostElements / std::max<std::int64_t>(shape.back(), 1)
+                        ? count * shape.back()
+                    : shape.back() == 0 ? 0
+                                        : kMostElements + 1;
+        }
+        if (count > kMostElements) {
+            return base::inputError("it is too large to be made; give a smaller shape by --shape",
+                                    fmt::format("input '{}'", value.name));
+        }
+        inputs.push_back(tensor::Tensor::zeros(value.dtype, shape));
+    }
+    return inputs;
+}
+
+/// The graph with each constant in the type of its value: what was computed may hold more digits than other runtimes
+/// take.
+Result<std::shared_ptr<const graph::Graph>> withTypedConstants(const graph::Graph& graph, const std::stop_token& stop)
+{
+    graph::GraphBuilder builder(graph.name());
+    for (const auto& [domain, version] : graph.opsets()) {
+        builder.setOpset(domain, version);
+    }
+    std::vector<ValueId> copy(graph.valueCount());
+    for (const graph::ValueId input : graph.inputs()) {
+        const graph::Value& value = graph.value(input);
+        copy[input.index()] = builder.addInput(value.name, value.dtype, value.shape);
+    }
+    for (std::size_t i = 0; i < graph.valueCount(); ++i) {
+        const graph::Value& value = graph.value(graph::ValueId(i));
+        if (value.kind == graph::ValueKind::Constant) {
+            const bool isFloat = tensor::isFloating(value.constant.dtype());
+            copy[i] = builder.addConstant(value.name, isFloat ? value.constant.to(value.dtype) : value.constant);
+        } else if (value.kind == graph::ValueKind::Result) {
+            copy[i] = builder.addResult(value.name);
+            builder.declare(copy[i], value.dtype, value.shape);
+        }
+    }
+    const auto take = [&](std::vector<ValueId>& values) {
+        std::ranges::transform(values, values.begin(),
+                               [&](ValueId value) { return value.isValid() ? copy[value.index()] : value; });
+    };
+    for (graph::Node node : graph.nodes()) {
+        take(node.inputs);
+        take(node.outputs);
+        builder.addNode(std::move(node));
+    }
+    for (const graph::ValueId output : graph.outputs()) {
+        builder.addOutput(copy[output.index()]);
+    }
+    RETRO_TRY(graph::Graph built, std::move(builder).build(stop));
+    return std::make_shared<const graph::Graph>(std::move(built));
+}
+
+/// The model with attention in its steps: rules are given to each of them.
+Result<LoadedModelPointer> inSteps(const LoadedModelPointer& model, const std::stop_token& stop)
+{
+    rewrite::RewriteOptions options = model->rewritten.options;
+    options.fuseAttention = false;
+    options.fuseElementwise = false;
+    options.dropOverwritten = false;
+    options.expandFunctions = true;
+    return withRewrites(model, options, stop);
+}
+
+class Writer
+{
+public:
+    Writer(const Prepared& prepared, const ExplainRequest& request, const RelevanceGraphForm& form,
+           const LoadedModel& loaded, std::vector<SymbolicShape> shapes, const std::stop_token& stop)
+        : m_prepared(prepared), m_model(*prepared.model), m_graph(m_model.graph()), m_request(request), m_form(form),
+          m_loaded(loaded), m_shapes(std::move(shapes)), m_stop(stop), m_builder(m_graph.name() + "-relevance"),
+          m_copy(m_graph.valueCount())
+    {}
+
+    Result<RelevanceGraph> write()
+    {
+        RETRO_TRY(const graph::ValueId target, targetValue(m_request.target, m_model, &m_note));
+        if (!m_note.empty()) {
+            m_made.warnings.push_back(m_note);
+        }
+        RETRO_CHECK(checkTarget(target));
+        RETRO_TRY(m_type, floatType());
+        takeFreeAxes();
+        const auto known = m_graph.opsets().find("");
+        const std::int64_t opset = std::max(kLeastOpset, known == m_graph.opsets().end() ? 0 : known->second);
+        m_builder.setOpset("", opset);
+        RelevanceSteps steps(m_builder, opset, m_type);
+        RETRO_CHECK(copyForward(steps));
+        const std::array targets{target};
+        RETRO_TRY(const lrp::TraversalGraph order,
+                  lrp::TraversalGraph::build(m_model, targets, lrp::edgeOrder(*m_prepared.rules)));
+        RETRO_CHECK(checkValues(order));
+        RETRO_TRY(const ValueId start, startOf(steps, target));
+        RETRO_CHECK(reverse(steps, order, start));
+        addOutputs(steps, order);
+        RETRO_TRY(graph::Graph built, std::move(m_builder).build(m_stop));
+        RETRO_TRY(const auto inSteps, withStandardNodes(std::make_shared<const graph::Graph>(std::move(built))));
+        RETRO_TRY(const auto standard, withTypedConstants(*inSteps, m_stop));
+        rewrite::RewriteOptions passes = rewrite::noRewrites();
+        passes.keepDigits = false;
+        passes.mergeCommon = true;
+        passes.removeUnused = true;
+        RETRO_TRY(const rewrite::Rewritten small, rewrite::rewrite(standard, passes, m_stop));
+        m_made.graph = small.graph;
+        describe(target);
+        return std::move(m_made);
+    }
+
+private:
+    Result<void> checkTarget(graph::ValueId target) const
+    {
+        const std::string where = fmt::format("value \"{}\"", m_graph.value(target).name);
+        if (!m_request.alsoTargets.empty()) {
+            return base::usageError("one target can be written into a graph; the batch axis takes several: leave "
+                                    "--target out and give the classes to the input `target`");
+        }
+        if (m_request.start.kind == StartKind::Given) {
+            return base::usageError("a file has one shape; --start input makes the start an input of the graph");
+        }
+        const tensor::Shape& shape = m_model.typeOf(target).shape;
+        const bool isWhole = m_request.start.kind == StartKind::All || m_form.start == GraphStart::Given;
+        if (shape.size() < 2 && !isWhole) {
+            return base::inputError("it has no axis of classes behind that of the samples; use --start all", where);
+        }
+        const auto kind = m_request.target.kind;
+        const bool isNamed = kind == TargetRequest::Kind::Value && m_request.target.index.empty();
+        if (m_form.start == GraphStart::Fixed && kind != TargetRequest::Kind::Argmax && !isWhole && !isNamed &&
+            !(kind == TargetRequest::Kind::Class && shape.size() == 2)) {
+            return base::usageError("a class or argmax can be written into a graph; leave --target out and give the "
+                                    "flat index of the element to the input `target`",
+                                    "--target");
+        }
+        if (kind == TargetRequest::Kind::Class && shape.size() == 2 && shape[1] <= m_request.target.classIndex) {
+            return base::usageError(fmt::format("there are {} classes", shape[1]), "--target");
+        }
+        return {};
+    }
+
+    /// The one type that the model computes in.
+    Result<tensor::DType> floatType() const
+    {
+        if (m_request.precision == execute::Precision::Double) {
+            return tensor::DType::Float64;
+        }
+        std::optional<tensor::DType> type;
+        for (std::size_t i = 0; i < m_graph.valueCount(); ++i) {
+            const graph::ValueId id(i);
+            if (m_graph.value(id).kind == graph::ValueKind::Constant || !tensor::isFloating(m_model.typeOf(id).dtype)) {
+                continue;
+            }
+            const tensor::DType own = m_model.numbersOf(id);
+            if (tensor::isNarrowFloat(own) || (type && *type != own)) {
+                return base::inputError(
+                    fmt::format("it is {}{}; relevance is written for models that compute in float32 or in float64 "
+                                "throughout: export the model in float32",
+                                tensor::nameOf(own),
+                                type ? fmt::format(" and others are {}", tensor::nameOf(*type)) : ""),
+                    fmt::format("value \"{}\"", m_graph.value(id).name));
+            }
+            type = own;
+        }
+        return type.value_or(tensor::DType::Float32);
+    }
+
+    void takeFreeAxes()
+    {
+        std::vector<std::vector<bool>> free(m_graph.valueCount());
+        for (std::size_t i = 0; i < m_shapes.size(); ++i) {
+            for (const std::string& extent : m_shapes[i].extents) {
+                free[i].push_back(!std::ranges::all_of(extent, [](char c) { return c >= '0' && c <= '9'; }));
+            }
+        }
+        m_free = FreeAxes(std::move(free));
+    }
+
+    [[nodiscard]] std::vector<graph::Dimension> dimensionsOf(graph::ValueId id) const
+    {
+        std::vector<graph::Dimension> dimensions;
+        const tensor::Shape& shape = m_model.typeOf(id).shape;
+        for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+            if (m_free.isFree(id, axis)) {
+                dimensions.push_back({std::nullopt, m_shapes[id.index()].extents[axis]});
+            } else {
+                dimensions.push_back({shape[axis], {}});
+            }
+        }
+        return dimensions;
+    }
+
+    std::string unused(std::string name) const
+    {
+        while (m_builder.find(name) || m_graph.findValue(name)) {
+            name += "~";
+        }
+        return name;
+    }
+
+    Result<void> copyForward(RelevanceSteps& steps)
+    {
+        for (const graph::ValueId input : m_graph.inputs()) {
+            const graph::Value& value = m_graph.value(input);
+            const ValueId given = m_builder.addInput(value.name, value.dtype, value.shape);
+            const bool isOther = tensor::isFloating(value.dtype) && value.dtype != m_type;
+            m_copy[input.index()] = isOther ? steps.asFloat(given) : given;
+        }
+        for (std::size_t i = 0; i < m_graph.valueCount(); ++i) {
+            const graph::Value& value = m_graph.value(graph::ValueId(i));
+            if (value.kind == graph::ValueKind::Constant) {
+                const bool isFloat = tensor::isFloating(value.constant.dtype());
+                m_copy[i] = m_builder.addConstant(value.name, isFloat ? value.constant.to(m_type) : value.constant);
+            } else if (value.kind == graph::ValueKind::Result) {
+                m_copy[i] = m_builder.addResult(value.name);
+                const tensor::DType type = m_model.typeOf(graph::ValueId(i)).dtype;
+                m_builder.declare(m_copy[i], tensor::isFloating(type) ? m_type : type, std::nullopt);
+            }
+        }
+        for (const graph::Node& node : m_graph.nodes()) {
+            RETRO_CHECK(addStandardNode(m_builder, steps, m_model, node,
+                                        [this](graph::ValueId value) { return m_copy[value.index()]; }));
+        }
+        for (const graph::ValueId output : m_graph.outputs()) {
+            if (m_graph.value(output).kind == graph::ValueKind::Result) {
+                const tensor::DType dtype = m_model.typeOf(output).dtype;
+                m_builder.declare(m_copy[output.index()], tensor::isFloating(dtype) ? m_type : dtype,
+                                  dimensionsOf(output));
+            }
+            m_builder.addOutput(m_copy[output.index()]);
+        }
+        return {};
+    }
+
+    Result<void> checkValues(const lrp::TraversalGraph& order) const
+    {
+        for (const std::string& name : m_form.values) {
+            const auto value = m_graph.findValue(name);
+            if (!value || m_graph.value(*value).kind == graph::ValueKind::Constant) {
+                return base::usageError(fmt::format("the model as it runs has no value \"{}\"; `retrograde-cli info "
+                                                    "--nodes` lists them",
+                                                    name),
+                                        "--graph-values");
+            }
+            const base::NodeId node = m_graph.nodeOf(*value);
+            if (!node.isValid() || !order.contains(node)) {
+                return base::usageError(fmt::format("no relevance reaches the value \"{}\" from this target", name),
+                                        "--graph-values");
+            }
+        }
+        return {};
+    }
+
+    /// The flat index per sample, [N, 1].
+    ValueId indexOf(RelevanceSteps& steps, ValueId flat)
+    {
+        const ValueId largest = steps.op("ArgMax", {flat}, {{"axis", std::int64_t{1}}, {"keepdims", std::int64_t{1}}});
+        if (m_form.start == GraphStart::Fixed) {
+            if (m_request.target.kind != TargetRequest::Kind::Class) {
+                return largest;
+            }
+            return steps.op("Reshape", {steps.ints({m_request.target.classIndex}), steps.ints({1, 1})});
+        }
+        m_made.chooser = unused("target");
+        const graph::Dimension samples = dimensionsOf(m_target).front();
+        const ValueId given =
+            m_builder.addInput(m_made.chooser, tensor::DType::Int64, std::vector<graph::Dimension>{samples});
+        const ValueId column = steps.op("Unsqueeze", {given, steps.ints({1})});
+        const ValueId isOpen = steps.op("Less", {column, steps.ints({0})});
+        return steps.where(isOpen, largest, column);
+    }
+
+    Result<ValueId> startOf(RelevanceSteps& steps, graph::ValueId target)
+    {
+        m_target = target;
+        const ValueId scores = m_copy[target.index()];
+        ValueId start = scores;
+        if (m_form.start == GraphStart::Given) {
+            m_made.chooser = unused("start");
+            start = m_builder.addInput(m_made.chooser, m_type, dimensionsOf(target));
+        } else if (m_request.start.kind != StartKind::All) {
+            start = steps.reshapeLike(startOfClass(steps, scores), scores);
+        }
+        m_started = start;
+        return m_prepared.composite.dividesStart ? steps.guardedQuotient(start, scores) : start;
+    }
+
+    ValueId startOfClass(RelevanceSteps& steps, ValueId scores)
+    {
+        const ValueId flat = steps.op("Reshape", {scores, steps.ints({0, -1})});
+        const ValueId index = indexOf(steps, flat);
+        const ValueId shape = steps.shapeOf(flat);
+        const ValueId zero = steps.integer(0);
+        const ValueId one = steps.integer(1);
+        const ValueId count = steps.op("Gather", {shape, one});
+        const ValueId range = steps.op("Range", {zero, count, one});
+        const ValueId isChosen = steps.op("Equal", {index, range});
+        switch (m_request.start.kind) {
+        case StartKind::One:
+            return steps.asFloat(isChosen);
+        case StartKind::Contrastive: {
+            const ValueId other = steps.op("Div", {steps.scalar(-1), steps.asFloat(count)});
+            return steps.where(isChosen, steps.scalar(1), other);
+        }
+        default:
+            return steps.where(isChosen, flat, steps.scalar(0));
+        }
+    }
+
+    Result<void> reverse(RelevanceSteps& steps, const lrp::TraversalGraph& order, ValueId start)
+    {
+        m_relevance.resize(m_graph.valueCount());
+        std::vector<ValueId> parts(order.inEdgeCount());
+        const lrp::Root& root = order.roots().front();
+        parts[order.firstInEdge(root.node) + root.inEdge] = start;
+        for (const base::NodeId node : std::views::reverse(order.postOrder())) {
+            RETRO_CHECK(base::checkStop(m_stop));
+            std::vector<ValueId> arrived = arrivedAt(steps, order, node, parts);
+            const std::span<const graph::ValueId> outputs = m_graph.outputsOf(node);
+            for (std::size_t k = 0; k < outputs.size() && k < arrived.size(); ++k) {
+                if (outputs[k].isValid()) {
+                    m_relevance[outputs[k].index()] = arrived[k];
+                }
+            }
+            if (m_graph.isInput(node) || std::ranges::none_of(arrived, &ValueId::isValid)) {
+                continue;
+            }
+            RETRO_TRY(const std::vector<ValueId> shares, sharesOf(steps, order, node, std::move(arrived)));
+            const auto children = order.children(node);
+            for (std::size_t slot = 0; slot < children.size(); ++slot) {
+                if (children[slot].child.isValid()) {
+                    parts[order.firstInEdge(children[slot].child) + children[slot].inEdge] = shares[slot];
+                }
+            }
+        }
+        return {};
+    }
+
+    /// As the engine adds: the parts of one reader first, then one after the other.
+    static std::vector<ValueId> arrivedAt(RelevanceSteps& steps, const lrp::TraversalGraph& order, base::NodeId node,
+                                          const std::vector<ValueId>& parts)
+    {
+        const auto inEdges = order.inEdges(node);
+        std::vector<std::vector<ValueId>> gathered(order.outputCount(node));
+        for (std::size_t i = 0; i < inEdges.size(); ++i) {
+            const ValueId part = parts[order.firstInEdge(node) + i];
+            if (!part.isValid()) {
+                continue;
+            }
+            std::vector<ValueId>& list = gathered[inEdges[i].output];
+            if (inEdges[i].isJoined && !list.empty()) {
+                list.back() = steps.add(list.back(), part);
+            } else {
+                list.push_back(part);
+            }
+        }
+        std::vector<ValueId> arrived;
+        for (const std::vector<ValueId>& list : gathered) {
+            ValueId sum;
+            for (const ValueId part : list) {
+                sum = sum.isValid() ? steps.add(sum, part) : part;
+            }
+            arrived.push_back(sum);
+        }
+        return arrived;
+    }
+
+    RelevanceParts sharesOf(RelevanceSteps& steps, const lrp::TraversalGraph& order, base::NodeId id,
+                            std::vector<ValueId> arrived)
+    {
+        const graph::Node& node = m_graph.node(id);
+        const lrp::RulePointer& rule = (*m_prepared.rules)[id.index()].rule;
+        RelevanceSite site{steps,
+                           m_model,
+                           id,
+                           node,
+                           *rule,
+                           m_free,
+                           *m_prepared.rules,
+                           m_form.usesTaps,
+                           copies(node.inputs),
+                           copies(node.outputs),
+                           std::move(arrived),
+                           lrp::trackedSlots(order, id)};
+        return relevanceParts(site);
+    }
+
+    [[nodiscard]] std::vector<ValueId> copies(const std::vector<graph::ValueId>& values) const
+    {
+        std::vector<ValueId> list;
+        for (const graph::ValueId value : values) {
+            list.push_back(value.isValid() ? m_copy[value.index()] : value);
+        }
+        return list;
+    }
+
+    /// Relevance of a value; zeros where nothing arrived.
+    ValueId relevanceOf(RelevanceSteps& steps, graph::ValueId value)
+    {
+        const ValueId known = m_relevance[value.index()];
+        return known.isValid() ? known : steps.filledLike(m_copy[value.index()], 0);
+    }
+
+    void addOutput(RelevanceSteps& steps, graph::ValueId value, ValueId relevance)
+    {
+        const std::string name = "relevance/" + m_graph.value(value).name;
+        if (m_builder.find(name)) {
+            return; // asked for twice
+        }
+        const ValueId output = m_builder.addResult(name);
+        m_builder.declare(output, m_type, dimensionsOf(value));
+        steps.emitter().named("Identity", {relevance}, output);
+        m_builder.addOutput(output);
+        m_made.relevance.push_back(name);
+    }
+
+    void addSum(RelevanceSteps& steps, const std::string& name, const std::vector<ValueId>& of)
+    {
+        ValueId sum;
+        for (const ValueId one : of) {
+            const ValueId all = steps.op("ReduceSum", {one}, {{"keepdims", std::int64_t{0}}});
+            sum = sum.isValid() ? steps.add(sum, all) : all;
+        }
+        const ValueId output = m_builder.addResult(unused(name));
+        m_builder.declare(output, m_type, std::vector<graph::Dimension>{});
+        steps.emitter().named("Identity", {sum.isValid() ? sum : steps.scalar(0)}, output);
+        m_builder.addOutput(output);
+    }
+
+    void addOutputs(RelevanceSteps& steps, const lrp::TraversalGraph& order)
+    {
+        std::vector<ValueId> reached;
+        for (const graph::ValueId input : m_graph.inputs()) {
+            if (!m_model.isTracked(input) || !order.contains(m_graph.inputNode(input))) {
+                if (tensor::isFloating(m_model.typeOf(input).dtype)) {
+                    addOutput(steps, input, steps.filledLike(m_copy[input.index()], 0));
+                }
+                continue;
+            }
+            ValueId relevance = relevanceOf(steps, input);
+            if (m_prepared.composite.timesInput && tensor::isFloating(m_model.typeOf(input).dtype)) {
+                relevance = steps.multiply(relevance, m_copy[input.index()]);
+            }
+            reached.push_back(relevance);
+            addOutput(steps, input, relevance);
+        }
+        for (const std::string& name : m_form.values) {
+            const graph::ValueId value = *m_graph.findValue(name);
+            addOutput(steps, value, relevanceOf(steps, value));
+        }
+        addSum(steps, "rg.started", {m_started});
+        addSum(steps, "rg.reached", reached);
+    }
+
+    void describe(graph::ValueId target)
+    {
+        nlohmann::ordered_json rules = nlohmann::ordered_json::object();
+        for (std::size_t i = 0; i < m_graph.nodeCount(); ++i) {
+            if (const lrp::RulePointer& rule = (*m_prepared.rules)[i].rule) {
+                rules[m_graph.node(base::NodeId(i)).name] = rule->text();
+            }
+        }
+        nlohmann::ordered_json rewrites = nlohmann::ordered_json::array();
+        for (const rewrite::RewriteStep& step : m_loaded.rewritten.steps) {
+            if (!step.isNote) {
+                rewrites.push_back(step.rewrite + ": " + step.text);
+            }
+        }
+        const bool isFixed = m_form.start == GraphStart::Fixed;
+        const bool isClass = m_request.target.kind == TargetRequest::Kind::Class;
+        m_made.metadata = {
+            {"retrograde.composite", m_prepared.composite.name},
+            {"retrograde.target",
+             m_graph.value(target).name +
+                 (isFixed ? isClass ? fmt::format(":{}", m_request.target.classIndex) : ":argmax" : "")},
+            {"retrograde.start", m_form.start == GraphStart::Given ? "input" : nameOf(m_request.start)},
+            {"retrograde.version", m_form.version},
+            {"retrograde.model_hash", fmt::format("{:016x}", graph::contentHash(*m_loaded.rewritten.before))},
+            {"retrograde.rewrites", rewrites.dump()},
+            {"retrograde.rules", rules.dump()}};
+    }
+
+    const Prepared& m_prepared;
+    const execute::BoundModel& m_model;
+    const graph::Graph& m_graph;
+    const ExplainRequest& m_request;
+    const RelevanceGraphForm& m_form;
+    const LoadedModel& m_loaded;
+    std::vector<SymbolicShape> m_shapes; ///< by value; none where no axis is free
+    const std::stop_token& m_stop;
+    graph::GraphBuilder m_builder;
+    std::vector<ValueId> m_copy;      ///< by value of the model
+    std::vector<ValueId> m_relevance; ///< by value of the model
+    FreeAxes m_free;
+    tensor::DType m_type = tensor::DType::Float32;
+    graph::ValueId m_target;
+    ValueId m_started;
+    std::string m_note;
+    RelevanceGraph m_made;
+};
+
+} // namespace
+
+Result<RelevanceGraph> relevanceGraph(const LoadedModelPointer& model, const ExplainRequest& request,
+                                      const RelevanceGraphForm& form, const std::stop_token& stop)
+{
+    RETRO_TRY(const LoadedModelPointer plain, inSteps(model, stop));
+    std::vector<SymbolicShape> shapes;
+    if (hasFreeInput(*plain->graph())) {
+        RETRO_TRY(shapes, inferSymbolicShapes(plain->graph()));
+    }
+    ExplainRequest bound = request;
+    RETRO_TRY(bound.inputs, zerosFor(*plain->graph()));
+    RETRO_TRY(const auto prepared, prepare(*plain, bound, nullptr, stop));
+    if (!prepared->writtenOut.empty()) {
+        return base::inputError("a graph for one run of If, Loop or Scan is no model; leave the branch out of the "
+                                "model, or use --rewrite inline-branches",
+                                prepared->writtenOut.front());
+    }
+    ExplainResult words;
+    RETRO_CHECK(takeRules(*prepared, words));
+    return Writer(*prepared, bound, form, *plain, std::move(shapes), stop).write();
+}
+
+Result<RelevanceGraph> writeRelevanceGraph(const std::filesystem::path& file, const LoadedModelPointer& model,
+                                           const ExplainRequest& request, const RelevanceGraphForm& form,
+                                           const std::stop_token& stop)
+{
+    if (file.extension() != ".onnx") {
+        return base::usageError("a relevance graph is written as .onnx; end the name so", file.string());
+    }
+    RETRO_TRY(RelevanceGraph made, relevanceGraph(model, request, form, stop));
+    RETRO_TRY(const std::vector<std::byte> bytes, formats::toOnnx(*made.graph, made.metadata));
+    RETRO_CHECK(base::writeFile(file, bytes));
+    return made;
+}
+
+} // namespace retro::engine

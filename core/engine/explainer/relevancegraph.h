@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/engine/explain.h"
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+namespace retro::engine
+{
+
+/// Who chooses the start of relevance in a relevance graph.
+enum class GraphStart : std::uint8_t {
+    ByInput, ///< an input `target` (int64, a flat index per sample; below 0: the largest score)
+    Fixed,   ///< the target of the request: a class, or the largest score
+    Given    ///< an input `start` of the shape of the scores
+};
+
+/// How a relevance graph is written.
+struct RelevanceGraphForm
+{
+    GraphStart start = GraphStart::ByInput;
+    std::vector<std::string> values; ///< further values whose relevance comes out, by name
+    bool usesTaps = false;           ///< of max pooling: without a scatter, for runtimes that lack one
+    std::string version{};           ///< of the program, for the metadata
+};
+
+/// The forward pass and the relevance pass of a model under a composite as one graph of operators of the ONNX standard.
+/// Inputs: those of the model, with their free axes, and `target` or `start`. Outputs: those of the model,
+/// `relevance/<value>` for each input that carries relevance (tokens: one number each) and each value that is asked
+/// for, and the sums `rg.started` and `rg.reached`.
+struct RelevanceGraph
+{
+    std::shared_ptr<const graph::Graph> graph;
+    std::vector<std::string> relevance;          ///< names of the outputs that hold relevance
+    std::string chooser;                         ///< the input that says where relevance starts; empty: none
+    std::map<std::string, std::string> metadata; ///< what the file says of itself: composite, target, rules
+    std::vector<std::string> warnings;
+};
+
+/// Makes the graph, of float32 numbers (float64 in Precision::Double: inputs are then cast); nothing runs.
+/// `request.inputs` are not looked at: shapes are those that the model declares. Errors (Input): a node whose rule
+/// cannot be written, by node and rule, with what to do; as explain(); Cancelled.
+[[nodiscard]] base::Result<RelevanceGraph> relevanceGraph(const LoadedModelPointer& model,
+                                                          const ExplainRequest& request, const RelevanceGraphForm& form,
+                                                          const std::stop_token& stop = {});
+
+/// Writes it as ONNX, with its metadata, as a whole or not at all. Errors: as relevanceGraph(), Usage (another ending),
+/// Output.
+[[nodiscard]] base::Result<RelevanceGraph>
+writeRelevanceGraph(const std::filesystem::path& file, const LoadedModelPointer& model, const ExplainRequest& request,
+                    const RelevanceGraphForm& form, const std::stop_token& stop = {});
+
+} // namespace retro::engine

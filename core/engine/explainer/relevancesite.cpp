@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/explainer/relevancesite.h"
+
+#include "core/rewrite/attributes.h"
+#include "core/tape/gradientgraph/emitrule.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace retro::engine
+{
+
+using ops::StructureKind;
+
+bool FreeAxes::hasFree(ValueId value, std::size_t first) const
+{
+    if (!value.isValid() || value.index() >= m_free.size()) {
+        return false;
+    }
+    const std::vector<bool>& axes = m_free[value.index()];
+    for (std::size_t axis = first; axis < axes.size(); ++axis) {
+        if (axes[axis]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+std::size_t RelevanceSite::trackedCount() const
+{
+    return static_cast<std::size_t>(std::ranges::count_if(tracked, [](std::uint8_t one) { return one != 0; }));
+}
+
+bool RelevanceSite::hasFreeAxis(std::size_t first) const
+{
+    const auto has = [&](ValueId value) { return freeAxes.hasFree(value, first); };
+    return std::ranges::any_of(node.inputs, has) || std::ranges::any_of(node.outputs, has);
+}
+
+std::vector<std::int64_t> RelevanceSite::known(std::size_t slot) const
+{
+    if (!has(slot) || !model.isConstant(node.inputs[slot])) {
+        return {};
+    }
+    const tensor::Tensor data = model.constant(node.inputs[slot]).contiguous();
+    std::vector<std::int64_t> values;
+    for (std::int64_t i = 0; i < data.size(); ++i) {
+        values.push_back(static_cast<std::int64_t>(data.at(i)));
+    }
+    return values;
+}
+
+ops::algebra::Stabiliser RelevanceSite::stabiliser() const { return lrp::ParameterReader(parameters).stabiliser({}); }
+
+std::string RelevanceSite::text(std::string_view parameter) const
+{
+    const auto at = parameters.find(parameter);
+    const auto* given = at == parameters.end() ? nullptr : std::get_if<std::string>(&at->second);
+    return given == nullptr ? std::string() : *given;
+}
+
+double RelevanceSite::number(std::string_view parameter, double fallback) const
+{
+    const auto at = parameters.find(parameter);
+    const auto* given = at == parameters.end() ? nullptr : std::get_if<double>(&at->second);
+    return given == nullptr ? fallback : *given;
+}
+
+bool RelevanceSite::flag(std::string_view parameter) const
+{
+    const auto at = parameters.find(parameter);
+    const auto* given = at == parameters.end() ? nullptr : std::get_if<bool>(&at->second);
+    return given != nullptr && *given;
+}
+
+std::vector<ValueId> RelevanceSite::only(std::size_t slot, ValueId part)
+{
+    std::vector<ValueId> parts(tracked.size());
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        if (isTracked(i)) {
+            parts[i] = i == slot ? part : zeros(i);
+        }
+    }
+    return parts;
+}
+
+base::Error notWritten(const RelevanceSite& site, std::string_view reason)
+{
+    return base::inputError(fmt::format("the rule {} cannot be written as a graph here: {}", site.rule.text(), reason),
+                            fmt::format("node '{}' ({})", site.node.name, site.node.op));
+}
+
+base::Error needsExtents(const RelevanceSite& site)
+{
+    return notWritten(site, "it needs extents that the model leaves free; give the inputs a shape by --shape "
+                            "NAME=1x3x224x224");
+}
+
+namespace
+{
+
+/// Operators whose results are nowhere negative, and those whose results are where their operands are.
+constexpr std::array<std::string_view, 7> kNotNegative{"Relu",     "Sigmoid", "Softmax", "HardSigmoid",
+                                                       "Softplus", "Exp",     "Abs"};
+constexpr std::array<std::string_view, 14> kKeepSign{
+    "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "Add",      "Concat",     "Flatten",
+    "Reshape", "Squeeze",     "Unsqueeze",         "Transpose",     "Identity", "ReduceMean", "ReduceSum"};
+
+bool isClippedAtZero(const execute::BoundModel& model, const graph::Node& node)
+{
+    if (node.op != "Clip") {
+        return false;
+    }
+    if (node.inputs.size() < 2) {
+        return rewrite::floatAttribute(node, "min", -1) >= 0;
+    }
+    const ValueId low = node.inputs[1];
+    return low.isValid() && model.isConstant(low) && model.constant(low).size() == 1 && model.constant(low).at(0) >= 0;
+}
+
+/// Values that the operator computes with; not shapes or axes.
+std::size_t dataOperands(const graph::Node& node)
+{
+    return node.op == "Add" || node.op == "Concat" ? node.inputs.size() : 1;
+}
+
+} // namespace
+
+bool isNowhereNegative(const execute::BoundModel& model, ValueId value)
+{
+    constexpr std::size_t kMost = 64; // a longer way back is not worth it
+    std::vector<ValueId> open{value};
+    for (std::size_t at = 0; at < open.size(); ++at) {
+        if (at == kMost) {
+            return false;
+        }
+        if (model.isConstant(open[at])) {
+            const tensor::Tensor data = model.constant(open[at]);
+            if (!tensor::isFloating(data.dtype()) || ops::algebra::anyNegative(data)) {
+                return false;
+            }
+            continue;
+        }
+        const graph::NodeId id = model.graph().nodeOf(open[at]);
+        if (!id.isValid() || model.graph().isInput(id)) {
+            return false;
+        }
+        const graph::Node& node = model.graph().node(id);
+        if (!node.domain.empty()) {
+            return false;
+        }
+        if (std::ranges::find(kNotNegative, node.op) != kNotNegative.end() || isClippedAtZero(model, node)) {
+            continue;
+        }
+        if (std::ranges::find(kKeepSign, node.op) == kKeepSign.end()) {
+            return false;
+        }
+        for (std::size_t slot = 0; slot < dataOperands(node); ++slot) {
+            if (std::ranges::find(open, node.inputs[slot]) == open.end()) {
+                open.push_back(node.inputs[slot]);
+            }
+        }
+    }
+    return true;
+}
+
+RelevanceParts pulledBackByElement(RelevanceSite& site, std::vector<ValueId> upstream)
+{
+    const tape::EmitRule* rule = site.node.domain.empty() ? tape::findEmitRule(site.node.op) : nullptr;
+    if (rule == nullptr) {
+        return notWritten(site, "its reverse rule is not made of standard operators; choose another rule");
+    }
+    tape::EmitValues values;
+    values.operands = site.operands;
+    values.outputs = site.outputs;
+    values.upstream = std::move(upstream);
+    values.wanted = site.tracked;
+    for (const ValueId operand : site.node.inputs) {
+        values.types.push_back(operand.isValid() ? site.steps.emitter().floatType() : tensor::DType::Float32);
+    }
+    for (std::size_t slot = rule->firstWithout; slot < values.wanted.size(); ++slot) {
+        values.wanted[slot] = 0;
+    }
+    RETRO_TRY(tape::EmitSite at, tape::EmitSite::make(site.steps.emitter(), site.model, site.id, std::move(values)));
+    if (const std::string refusal = rule->refusal(at); !refusal.empty()) {
+        return notWritten(site, refusal);
+    }
+    std::vector<ValueId> parts(site.tracked.size());
+    RETRO_TRY(const tape::EmitResult made, tape::resultOf(at, rule->emit(at)));
+    for (const auto& [slot, part] : made.wrote) {
+        parts[slot] = part;
+    }
+    for (std::size_t slot = 0; slot < parts.size(); ++slot) {
+        if (site.isTracked(slot) && !parts[slot].isValid()) {
+            parts[slot] = site.zeros(slot);
+        }
+    }
+    return parts;
+}
+
+RelevanceParts pulledBack(RelevanceSite& site, std::vector<ValueId> upstream)
+{
+    if (site.hasFreeAxis()) {
+        return needsExtents(site);
+    }
+    return pulledBackByElement(site, std::move(upstream));
+}
+
+namespace
+{
+
+RelevanceParts byStructure(RelevanceSite& site)
+{
+    switch (site.structure().kind()) {
+    case StructureKind::LinearMap:
+        return relevanceOfLinearMap(site);
+    case StructureKind::Bilinear:
+        return relevanceOfBilinear(site);
+    case StructureKind::SumOfOperands:
+        return relevanceOfSum(site);
+    case StructureKind::Product:
+        return relevanceOfProduct(site);
+    case StructureKind::Quotient:
+        return relevanceOfQuotient(site);
+    case StructureKind::ElementWise:
+        return relevanceOfElements(site);
+    case StructureKind::Normalisation:
+        return relevanceOfNormalisation(site);
+    case StructureKind::SelfNormalisation:
+        return relevanceOfSelfNormalisation(site);
+    case StructureKind::Softmax:
+        return relevanceOfSoftmax(site);
+    case StructureKind::Differentiable:
+        return relevanceOfFunction(site);
+    case StructureKind::Reduction:
+        return relevanceOfReduction(site);
+    case StructureKind::AveragePool:
+        return relevanceOfAveragePool(site);
+    case StructureKind::MaxPool:
+        return relevanceOfMaxPool(site);
+    case StructureKind::ShapeMap:
+        return relevanceOfShapeMap(site);
+    case StructureKind::TableLookup:
+        return notWritten(site, "a table of comparisons is no operator of the standard");
+    case StructureKind::Composed:
+        return notWritten(site, "the operator does many steps in one; give the inputs shapes by --shape so that it is "
+                                "written out");
+    default:
+        return notWritten(site, "no relevance passes here");
+    }
+}
+
+/// The largest numbers of each sample in signed order, at least one; of equal ones the first.
+base::Result<ValueId> filtered(RelevanceSite& site, std::size_t k, double fraction)
+{
+    const tensor::Shape& shape = site.outputShape(k);
+    if (shape.size() < 2 || site.freeAxes.hasFree(site.node.outputs[k], 1)) {
+        return needsExtents(site);
+    }
+    std::int64_t count = 1;
+    for (std::size_t axis = 1; axis < shape.size(); ++axis) {
+        count *= shape[axis];
+    }
+    const auto kept =
+        std::max<std::int64_t>(1, static_cast<std::int64_t>(std::floor(fraction * static_cast<double>(count))));
+    RelevanceSteps& steps = site.steps;
+    const ValueId flat = steps.op("Reshape", {site.relevance[k], steps.ints({0, -1})});
+    const std::vector<ValueId> top =
+        steps.emitter().node("TopK", {flat, steps.ints({kept})}, {{"axis", std::int64_t{1}}}, 2);
+    const ValueId only = steps.emitter().scatter(steps.filledLike(flat, 0), top[1], top[0], 1);
+    return steps.reshapeLike(only, site.relevance[k]);
+}
+
+} // namespace
+
+RelevanceParts relevanceParts(RelevanceSite& site)
+{
+    site.parameters = site.rule.parameters();
+    const double fraction = site.number("filter", 1);
+    for (std::size_t k = 0; fraction != 1 && k < site.relevance.size(); ++k) {
+        if (site.relevance[k].isValid()) {
+            RETRO_TRY(site.relevance[k], filtered(site, k, fraction));
+        }
+    }
+    site.parameters.erase("filter");
+    if (site.rule.name() == "stop") {
+        return site.only(site.tracked.size(), {});
+    }
+    return byStructure(site);
+}
+
+} // namespace retro::engine

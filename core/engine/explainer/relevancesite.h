@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/base/result.h"
+#include "core/engine/explainer/relevancesteps.h"
+#include "core/execute/boundmodel.h"
+#include "core/lrp/composite.h"
+#include "core/lrp/ruleparameters.h"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace retro::engine
+{
+
+/// Which axes of values have an extent that is known only when the graph runs.
+class FreeAxes
+{
+public:
+    FreeAxes() = default;
+    /// Per value, per axis.
+    explicit FreeAxes(std::vector<std::vector<bool>> free) : m_free(std::move(free)) {}
+
+    [[nodiscard]] bool isFree(ValueId value, std::size_t axis) const
+    {
+        return value.index() < m_free.size() && axis < m_free[value.index()].size() && m_free[value.index()][axis];
+    }
+    /// From axis `first` on.
+    [[nodiscard]] bool hasFree(ValueId value, std::size_t first = 0) const;
+
+private:
+    std::vector<std::vector<bool>> m_free;
+};
+
+/// One node at which relevance is written as nodes of the standard. Values of the model are named by their ids there
+/// (`node`), those of the graph that is built by the lists beside it.
+struct RelevanceSite
+{
+    RelevanceSteps& steps;
+    const execute::BoundModel& model;
+    base::NodeId id;
+    const graph::Node& node;
+    const lrp::Rule& rule;
+    const FreeAxes& freeAxes;
+    const lrp::RuleAssignment& rules;
+    bool usesTaps = false; ///< the winner of a window is found by taps, without a scatter
+
+    std::vector<ValueId> operands;     ///< per slot; invalid where there is none
+    std::vector<ValueId> outputs;      ///< per output
+    std::vector<ValueId> relevance;    ///< per output; invalid where nothing arrives
+    std::vector<std::uint8_t> tracked; ///< per slot
+
+    lrp::RuleParameters parameters{}; ///< of the rule
+
+    [[nodiscard]] const ops::Structure& structure() const { return model.op(id).structure(); }
+    [[nodiscard]] const tensor::Shape& shape(std::size_t slot) const { return model.typeOf(node.inputs[slot]).shape; }
+    [[nodiscard]] const tensor::Shape& outputShape(std::size_t k = 0) const
+    {
+        return model.typeOf(node.outputs[k]).shape;
+    }
+    [[nodiscard]] bool isTracked(std::size_t slot) const { return slot < tracked.size() && tracked[slot] != 0; }
+    [[nodiscard]] std::size_t trackedCount() const;
+    /// True when an operand or result has a free axis, from axis `first` on.
+    [[nodiscard]] bool hasFreeAxis(std::size_t first = 0) const;
+    [[nodiscard]] bool has(std::size_t slot) const { return slot < node.inputs.size() && node.inputs[slot].isValid(); }
+    /// Integers of a constant operand; empty where it is none.
+    [[nodiscard]] std::vector<std::int64_t> known(std::size_t slot) const;
+    /// "stabiliser", "epsilon", "signed" of the rule.
+    [[nodiscard]] ops::algebra::Stabiliser stabiliser() const;
+    [[nodiscard]] std::string text(std::string_view parameter) const;
+    [[nodiscard]] double number(std::string_view parameter, double fallback) const;
+    [[nodiscard]] bool flag(std::string_view parameter) const;
+    /// What a part is where nothing is handed on.
+    ValueId zeros(std::size_t slot) { return steps.filledLike(operands[slot], 0); }
+    /// The one part for `slot`, zeros for the other tracked slots.
+    std::vector<ValueId> only(std::size_t slot, ValueId part);
+};
+
+/// Per slot, valid for every tracked one.
+using RelevanceParts = base::Result<std::vector<ValueId>>;
+
+/// Why a rule cannot be written at a node, with what to do.
+[[nodiscard]] base::Error notWritten(const RelevanceSite& site, std::string_view reason);
+/// A free axis stands in the way.
+[[nodiscard]] base::Error needsExtents(const RelevanceSite& site);
+
+/// True for a value that is nowhere below 0, by what made it.
+[[nodiscard]] bool isNowhereNegative(const execute::BoundModel& model, ValueId value);
+
+/// J^T·s by the operator's reverse rule (tape::EmitRule): `upstream` per output. Needs extents that are known.
+[[nodiscard]] RelevanceParts pulledBack(RelevanceSite& site, std::vector<ValueId> upstream);
+/// The same where only elements meet elements, so that free axes do not matter.
+[[nodiscard]] RelevanceParts pulledBackByElement(RelevanceSite& site, std::vector<ValueId> upstream);
+
+/// The rules, by kind of structure. Each states the formula of docs/composites.md that the rule's own file computes;
+/// relevancegraphtest holds the two equal, node by node.
+[[nodiscard]] RelevanceParts relevanceOfLinearMap(RelevanceSite& site);
+[[nodiscard]] RelevanceParts relevanceOfBilinear(RelevanceSite& site);
+[[nodiscard]] RelevanceParts relevanceOfSum(RelevanceSite& site);
+[[nodiscard]] RelevanceParts relevanceOfProduct(RelevanceSite& site);
+[[nodiscard]] RelevanceParts relevanceOfQuotient(RelevanceSite& site);
+[[nodiscard]] RelevanceParts relevanceOfElements(RelevanceSite& site);
+[[nodiscard]] RelevanceParts relevanceOfNormalisation(RelevanceSite& site);
+[[nodiscard]] RelevanceParts relevanceOfSelfNormalisation(RelevanceSite& site);
+[[nodiscard]] RelevanceParts relevanceOfSoftmax(RelevanceSite& site);
+[[nodiscard]] RelevanceParts relevanceOfFunction(RelevanceSite& site);
+[[nodiscard]] RelevanceParts relevanceOfReduction(RelevanceSite& site);
+[[nodiscard]] RelevanceParts relevanceOfAveragePool(RelevanceSite& site);
+[[nodiscard]] RelevanceParts relevanceOfMaxPool(RelevanceSite& site);
+[[nodiscard]] RelevanceParts relevanceOfShapeMap(RelevanceSite& site);
+
+/// The parts of a node by its rule, its filter included. Errors (Input): what cannot be written, by node and rule.
+[[nodiscard]] RelevanceParts relevanceParts(RelevanceSite& site);
+
+} // namespace retro::engine

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/explainer/relevancesteps.h"
+
+#include <numeric>
+
+namespace retro::engine
+{
+
+namespace
+{
+
+/// Element type of a Cast, by its number in ONNX.
+constexpr std::int64_t kOnnxFloat = 1;
+constexpr std::int64_t kOnnxDouble = 11;
+
+} // namespace
+
+ValueId RelevanceSteps::scaled(ValueId value, double factor)
+{
+    return factor == 1 ? value : multiply(value, scalar(factor));
+}
+
+ValueId RelevanceSteps::asFloat(ValueId value)
+{
+    const std::int64_t type = m_emit.floatType() == tensor::DType::Float64 ? kOnnxDouble : kOnnxFloat;
+    return op("Cast", {value}, {{"to", type}});
+}
+
+ValueId RelevanceSteps::filled(ValueId shape, double value)
+{
+    return op("ConstantOfShape", {shape}, {{"value", tensor::Tensor::full(m_emit.floatType(), {1}, value)}});
+}
+
+ValueId RelevanceSteps::filledLike(ValueId like, double value) { return filled(shapeOf(like), value); }
+
+ValueId RelevanceSteps::sumOver(ValueId value, const std::vector<std::int64_t>& axes, bool keepsAxes)
+{
+    return op("ReduceSum", {value, ints(axes)}, {{"keepdims", std::int64_t{keepsAxes ? 1 : 0}}});
+}
+
+ValueId RelevanceSteps::sumTo(ValueId value, const tensor::Shape& from, const tensor::Shape& to)
+{
+    const std::size_t more = from.size() - to.size();
+    std::vector<std::int64_t> summed;
+    std::vector<std::int64_t> leading(more);
+    std::iota(leading.begin(), leading.end(), 0);
+    for (std::size_t axis = 0; axis < from.size(); ++axis) {
+        if (axis < more || (to[axis - more] == 1 && from[axis] != 1)) {
+            summed.push_back(static_cast<std::int64_t>(axis));
+        }
+    }
+    if (summed.empty()) {
+        return value;
+    }
+    const ValueId sum = sumOver(value, summed);
+    return leading.empty() ? sum : op("Squeeze", {sum, ints(leading)});
+}
+
+ValueId RelevanceSteps::firstSample(ValueId value) { return m_emit.slice(value, {0}, {1}, {0}); }
+
+ValueId RelevanceSteps::guardedQuotient(ValueId a, ValueId b)
+{
+    const ValueId isZero = op("Equal", {b, scalar(0)});
+    return where(isZero, scalar(0), op("Div", {a, where(isZero, scalar(1), b)}));
+}
+
+ValueId RelevanceSteps::quotient(ValueId relevance, ValueId denominator, const ops::algebra::Stabiliser& stabiliser,
+                                 std::size_t rank, bool isNotNegative)
+{
+    using ops::algebra::StabiliserKind;
+    if (stabiliser.epsilon == 0) {
+        return guardedQuotient(relevance, denominator);
+    }
+    ValueId epsilon = scalar(stabiliser.epsilon);
+    if (stabiliser.kind == StabiliserKind::RmsScaled) {
+        std::vector<std::int64_t> axes(rank < 2 ? 0 : rank - 1);
+        std::iota(axes.begin(), axes.end(), 1);
+        ValueId size;
+        if (axes.empty()) { // of one element its size
+            size = op("Abs", {denominator});
+        } else {
+            size = op("Sqrt", {m_emit.reduce("ReduceMean", multiply(denominator, denominator), axes)});
+        }
+        epsilon = multiply(size, epsilon);
+    }
+    const bool hasSign = stabiliser.isSigned && !isNotNegative;
+    const ValueId isUp = hasSign ? op("GreaterOrEqual", {denominator, scalar(0)}) : ValueId();
+    if (stabiliser.kind == StabiliserKind::Clip) {
+        const ValueId up = op("Max", {denominator, epsilon});
+        const ValueId divisor = hasSign ? where(isUp, up, op("Min", {denominator, op("Neg", {epsilon})})) : up;
+        return op("Div", {relevance, divisor});
+    }
+    const ValueId shift = hasSign ? where(isUp, epsilon, op("Neg", {epsilon})) : epsilon;
+    const ValueId divisor = add(denominator, shift);
+    // A scale that follows the denominator may be 0 with it.
+    return stabiliser.kind == StabiliserKind::RmsScaled ? guardedQuotient(relevance, divisor)
+                                                        : op("Div", {relevance, divisor});
+}
+
+} // namespace retro::engine

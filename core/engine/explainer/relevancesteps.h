@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/graph/graphbuilder.h"
+#include "core/ops/algebra.h"
+#include "core/tape/gradientgraph/emitter.h"
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace retro::engine
+{
+
+using graph::ValueId;
+
+/// Nodes of the ONNX standard that relevance rules are made of. Shapes are taken from forward values while the graph
+/// runs, so that free axes stay free. Names that are made up begin with "rg.".
+class RelevanceSteps
+{
+public:
+    /// `floatType` is that of every number that is added.
+    RelevanceSteps(graph::GraphBuilder& builder, std::int64_t opset, tensor::DType floatType)
+        : m_emit(builder, opset, floatType, "rg.")
+    {}
+
+    [[nodiscard]] tape::Emitter& emitter() { return m_emit; }
+
+    ValueId op(std::string_view name, std::vector<ValueId> inputs, graph::Attributes attributes = {})
+    {
+        return m_emit.node(name, std::move(inputs), std::move(attributes));
+    }
+    ValueId scalar(double value) { return m_emit.scalar(value); }
+    ValueId ints(const std::vector<std::int64_t>& values) { return m_emit.ints(values); }
+    /// A whole number of rank 0.
+    ValueId integer(std::int64_t value)
+    {
+        return m_emit.constant(tensor::Tensor::full(tensor::DType::Int64, {}, static_cast<double>(value)));
+    }
+    ValueId constant(const tensor::Tensor& value) { return m_emit.constant(value.to(m_emit.floatType())); }
+
+    ValueId add(ValueId a, ValueId b) { return op("Add", {a, b}); }
+    ValueId subtract(ValueId a, ValueId b) { return op("Sub", {a, b}); }
+    ValueId multiply(ValueId a, ValueId b) { return op("Mul", {a, b}); }
+    /// `value` itself where the factor is 1.
+    ValueId scaled(ValueId value, double factor);
+    ValueId positivePart(ValueId value) { return op("Relu", {value}); }
+    ValueId negativePart(ValueId value) { return op("Min", {value, scalar(0)}); }
+    ValueId where(ValueId condition, ValueId yes, ValueId no) { return op("Where", {condition, yes, no}); }
+    ValueId isPositive(ValueId value) { return op("Greater", {value, scalar(0)}); }
+    ValueId isNegative(ValueId value) { return op("Less", {value, scalar(0)}); }
+    /// As float numbers.
+    ValueId asFloat(ValueId value);
+    ValueId shapeOf(ValueId value) { return op("Shape", {value}); }
+    /// The elements of `value` in the shape of another value.
+    ValueId reshapeLike(ValueId value, ValueId like) { return op("Reshape", {value, shapeOf(like)}); }
+    ValueId expandLike(ValueId value, ValueId like) { return op("Expand", {value, shapeOf(like)}); }
+    /// One number in the shape of another value.
+    ValueId filledLike(ValueId like, double value);
+    /// One number in a shape that a value holds.
+    ValueId filled(ValueId shape, double value);
+    ValueId sumOver(ValueId value, const std::vector<std::int64_t>& axes, bool keepsAxes = true);
+    /// Undoes a broadcast from `from`, the shape of `value`, to `to`; axes that are equal may be free.
+    ValueId sumTo(ValueId value, const tensor::Shape& from, const tensor::Shape& to);
+    ValueId swapLast(ValueId value, std::size_t rank) { return m_emit.swapLast(value, rank); }
+    /// The first sample alone.
+    ValueId firstSample(ValueId value);
+
+    /// a / b, 0 where b is 0.
+    ValueId guardedQuotient(ValueId a, ValueId b);
+    /// s = R / stab(D). `rank` of D; `isNotNegative`: D is known to be nowhere below 0.
+    ValueId quotient(ValueId relevance, ValueId denominator, const ops::algebra::Stabiliser& stabiliser,
+                     std::size_t rank, bool isNotNegative = false);
+
+private:
+    tape::Emitter m_emit;
+};
+
+} // namespace retro::engine

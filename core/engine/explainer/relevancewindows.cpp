@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/explainer/relevancewindows.h"
+
+#include "core/rewrite/attributes.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace retro::engine
+{
+
+using Extents = std::vector<std::int64_t>;
+
+base::Result<RelevanceWindows> RelevanceWindows::of(const RelevanceSite& site, Extents kernel, graph::ValueId image,
+                                                    graph::ValueId windows)
+{
+    RelevanceWindows made;
+    const std::size_t axes = kernel.size();
+    made.kernel = std::move(kernel);
+    made.strides = rewrite::attributeOr<Extents>(site.node, "strides", Extents(axes, 1));
+    made.dilations = rewrite::attributeOr<Extents>(site.node, "dilations", Extents(axes, 1));
+    made.pads = rewrite::attributeOr<Extents>(site.node, "pads", Extents(2 * axes, 0));
+    made.missing.resize(axes);
+    const std::string automatic = rewrite::attributeOr<std::string>(site.node, "auto_pad", "NOTSET");
+    const tensor::Shape& imageShape = site.model.typeOf(image).shape;
+    const tensor::Shape& windowShape = site.model.typeOf(windows).shape;
+    for (std::size_t i = 0; i < axes; ++i) {
+        const bool isFree = site.freeAxes.isFree(image, i + 2);
+        made.hasFreeExtents = made.hasFreeExtents || isFree;
+        const std::int64_t reach = (made.kernel[i] - 1) * made.dilations[i] + 1;
+        if (automatic == "VALID") {
+            made.pads[i] = made.pads[axes + i] = 0;
+        } else if (automatic != "NOTSET") {
+            if (isFree && made.strides[i] != 1) {
+                return notWritten(site, "its padding follows from an extent that the model leaves free; give the "
+                                        "inputs a shape by --shape NAME=1x3x224x224");
+            }
+            const std::int64_t total =
+                isFree
+                    ? reach - 1
+                    : std::max<std::int64_t>((windowShape[i + 2] - 1) * made.strides[i] + reach - imageShape[i + 2], 0);
+            const std::int64_t small = total / 2;
+            made.pads[i] = automatic == "SAME_UPPER" ? small : total - small;
+            made.pads[axes + i] = total - made.pads[i];
+        }
+        const std::int64_t covered =
+            (windowShape[i + 2] - 1) * made.strides[i] + reach - made.pads[i] - made.pads[axes + i];
+        made.missing[i] = imageShape[i + 2] - covered;
+        if (made.missing[i] < 0) {
+            return notWritten(site,
+                              "its last window reaches beyond the padding (ceil_mode or output_shape); export the "
+                              "model with whole windows");
+        }
+    }
+    return made;
+}
+
+graph::Attributes RelevanceWindows::attributes(std::int64_t group) const
+{
+    return {{"kernel_shape", kernel}, {"strides", strides}, {"dilations", dilations}, {"pads", pads}, {"group", group}};
+}
+
+ValueId RelevanceWindows::spreadBack(RelevanceSteps& steps, ValueId value, ValueId weight, std::int64_t group,
+                                     ValueId like) const
+{
+    graph::Attributes attributes = this->attributes(group);
+    bool fits = !hasFreeExtents;
+    for (std::size_t i = 0; i < axes(); ++i) {
+        fits = fits && missing[i] < strides[i]; // what output_padding can be
+    }
+    if (fits) {
+        attributes["output_padding"] = missing;
+        return steps.op("ConvTranspose", {value, weight}, std::move(attributes));
+    }
+    // Zeros behind the last window, then as much as there is.
+    Extents begins = pads;
+    std::fill(begins.begin() + static_cast<std::ptrdiff_t>(axes()), begins.end(), 0);
+    attributes["pads"] = begins;
+    const ValueId whole = steps.op("ConvTranspose", {value, weight}, std::move(attributes));
+    Extents after(axes() + 2, 0);
+    for (std::size_t i = 0; i < axes(); ++i) {
+        after[i + 2] = hasFreeExtents ? strides[i] - 1 : std::max<std::int64_t>(missing[i], 0);
+    }
+    const ValueId padded = steps.emitter().pad(whole, Extents(axes() + 2, 0), after);
+    Extents spatial(axes());
+    std::iota(spatial.begin(), spatial.end(), 2);
+    const ValueId ends = steps.emitter().slice(steps.shapeOf(like), {2}, {static_cast<std::int64_t>(axes()) + 2}, {0});
+    return steps.op("Slice", {padded, steps.ints(Extents(axes(), 0)), ends, steps.ints(spatial)});
+}
+
+bool RelevanceWindows::areApart() const
+{
+    for (std::size_t i = 0; i < axes(); ++i) {
+        if ((kernel[i] - 1) * dilations[i] + 1 > strides[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+} // namespace retro::engine

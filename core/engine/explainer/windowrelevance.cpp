@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules of sums over axes and of pooling, as nodes of the standard.
+#include "core/engine/explainer/relevancewindows.h"
+#include "core/lrp/lineardistribution.h"
+#include "core/rewrite/attributes.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+namespace retro::engine
+{
+
+namespace
+{
+
+using Extents = std::vector<std::int64_t>;
+
+base::Error noPoolForm(const RelevanceSite& site)
+{
+    return notWritten(site, "this rule has no form in standard operators yet for its kind of node; choose another one "
+                            "by --rule");
+}
+
+/// The axes that a node sums over, counted from the start; ascending.
+Extents summedAxes(const RelevanceSite& site)
+{
+    const auto rank = static_cast<std::int64_t>(site.shape(0).size());
+    Extents axes = site.known(1);
+    if (axes.empty()) {
+        axes = rewrite::attributeOr<Extents>(site.node, "axes", {});
+    }
+    if (site.node.op.starts_with("Global")) {
+        axes.resize(static_cast<std::size_t>(rank - 2));
+        std::iota(axes.begin(), axes.end(), 2);
+    } else if (axes.empty() && rewrite::intAttribute(site.node, "noop_with_empty_axes", 0) == 0) {
+        axes.resize(static_cast<std::size_t>(rank));
+        std::iota(axes.begin(), axes.end(), 0);
+    }
+    for (std::int64_t& axis : axes) {
+        axis += axis < 0 ? rank : 0;
+    }
+    std::ranges::sort(axes);
+    return axes;
+}
+
+bool keepsAxes(const RelevanceSite& site)
+{
+    return site.node.op.starts_with("Global") || rewrite::intAttribute(site.node, "keepdims", 1) != 0;
+}
+
+/// The result with the axes that it lost.
+ValueId withAxes(RelevanceSite& site, ValueId value, const Extents& axes)
+{
+    return keepsAxes(site) || axes.empty() ? value : site.steps.op("Unsqueeze", {value, site.steps.ints(axes)});
+}
+
+/// How many elements are added, as a number.
+ValueId summedCount(RelevanceSite& site, const Extents& axes)
+{
+    RelevanceSteps& steps = site.steps;
+    double known = 1;
+    Extents free;
+    for (const std::int64_t axis : axes) {
+        const auto at = static_cast<std::size_t>(axis);
+        if (site.freeAxes.isFree(site.node.inputs[0], at)) {
+            free.push_back(axis);
+        } else {
+            known *= static_cast<double>(site.shape(0)[at]);
+        }
+    }
+    if (free.empty()) {
+        return steps.scalar(known);
+    }
+    const ValueId extents = steps.op("Gather", {steps.shapeOf(site.operands[0]), steps.ints(free)});
+    graph::Attributes whole{{"keepdims", std::int64_t{0}}};
+    return steps.scaled(steps.op("ReduceProd", {steps.asFloat(extents)}, std::move(whole)), known);
+}
+
+} // namespace
+
+RelevanceParts relevanceOfReduction(RelevanceSite& site)
+{
+    RelevanceSteps& steps = site.steps;
+    const std::string_view name = site.rule.name();
+    const bool isMean = site.node.op != "ReduceSum";
+    const Extents axes = summedAxes(site);
+    const ValueId x = site.operands[0];
+    const auto spread = [&](ValueId value) { return steps.expandLike(withAxes(site, value, axes), x); };
+    const auto perElement = [&](ValueId value) { return steps.op("Div", {value, summedCount(site, axes)}); };
+    const ValueId r = site.relevance[0];
+    if (name == "norm") {
+        const ValueId s = steps.quotient(r, site.outputs[0], site.stabiliser(), site.outputShape().size(),
+                                         isNowhereNegative(site.model, site.node.outputs[0]));
+        return site.only(0, steps.multiply(x, spread(isMean ? perElement(s) : s)));
+    }
+    if (name == "uniform") {
+        return site.only(0, spread(perElement(r)));
+    }
+    if (name == "gradient") {
+        return site.only(0, spread(isMean ? perElement(r) : r));
+    }
+    if (name == "abs-ratio") {
+        const ValueId weights = steps.op("Abs", {x});
+        const ValueId total = axes.empty() ? weights : steps.sumOver(weights, axes, keepsAxes(site));
+        const ops::algebra::Stabiliser stabiliser{lrp::StabiliserKind::Add, site.number("epsilon", 1e-11), false};
+        const ValueId s = steps.quotient(r, total, stabiliser, site.outputShape().size(), true);
+        return site.only(0, steps.multiply(weights, spread(s)));
+    }
+    return noPoolForm(site);
+}
+
+namespace
+{
+
+/// One window of ones per channel.
+ValueId onesPerChannel(RelevanceSite& site, const RelevanceWindows& windows)
+{
+    Extents shape{site.shape(0)[1], 1};
+    shape.insert(shape.end(), windows.kernel.begin(), windows.kernel.end());
+    return site.steps.filled(site.steps.ints(shape), 1);
+}
+
+base::Result<RelevanceWindows> poolWindows(const RelevanceSite& site)
+{
+    if (site.freeAxes.isFree(site.node.inputs[0], 1)) {
+        return needsExtents(site);
+    }
+    return RelevanceWindows::of(site, rewrite::attributeOr<Extents>(site.node, "kernel_shape", {}), site.node.inputs[0],
+                                site.node.outputs[0]);
+}
+
+/// Per window how many elements its average divides by.
+ValueId elementsPerWindow(RelevanceSite& site, const RelevanceWindows& windows)
+{
+    RelevanceSteps& steps = site.steps;
+    const std::int64_t whole =
+        std::accumulate(windows.kernel.begin(), windows.kernel.end(), std::int64_t{1}, std::multiplies<>());
+    const bool hasPads = std::ranges::any_of(windows.pads, [](std::int64_t pad) { return pad != 0; });
+    if (!hasPads || rewrite::intAttribute(site.node, "count_include_pad", 0) != 0) {
+        return steps.scalar(static_cast<double>(whole));
+    }
+    const ValueId one = steps.emitter().slice(site.operands[0], {0, 0}, {1, 1}, {0, 1});
+    Extents shape{1, 1};
+    shape.insert(shape.end(), windows.kernel.begin(), windows.kernel.end());
+    const ValueId ones = steps.filled(steps.ints(shape), 1);
+    return steps.op("Conv", {steps.filledLike(one, 1), ones}, windows.attributes(1));
+}
+
+/// Of each sample and channel (or along one axis), the place of the largest element takes all.
+RelevanceParts toLargest(RelevanceSite& site)
+{
+    RelevanceSteps& steps = site.steps;
+    const ValueId x = site.operands[0];
+    const Extents axes = summedAxes(site);
+    const bool isSmallest = site.node.op == "ReduceMin";
+    const auto rank = static_cast<std::int64_t>(site.shape(0).size());
+    // Axes that are not the last ones, one behind the other, would be put in another order.
+    const bool areLast = !axes.empty() && axes.back() == rank - 1 &&
+                         axes.back() - axes.front() + 1 == static_cast<std::int64_t>(axes.size());
+    if (axes.size() != 1 && !areLast) {
+        return notWritten(site, "it is over several axes that are not the last ones; reduce them one by one");
+    }
+    ValueId flat = x;
+    ValueId arrived = withAxes(site, site.relevance[0], axes);
+    std::int64_t axis = axes.front();
+    if (axes.size() > 1) {
+        const Extents kept(static_cast<std::size_t>(axis), 0);
+        Extents folded = kept;
+        folded.push_back(-1);
+        Extents single = kept;
+        single.push_back(1);
+        flat = steps.op("Reshape", {x, steps.ints(folded)});
+        arrived = steps.op("Reshape", {arrived, steps.ints(single)});
+    }
+    const ValueId place =
+        steps.op(isSmallest ? "ArgMin" : "ArgMax", {flat}, {{"axis", axis}, {"keepdims", std::int64_t{1}}});
+    const ValueId routed = steps.emitter().scatter(steps.filledLike(flat, 0), place, arrived, axis);
+    return site.only(0, axes.size() > 1 ? steps.reshapeLike(routed, x) : routed);
+}
+
+/// By the indices that MaxPool gives.
+ValueId byScatter(RelevanceSite& site, const RelevanceWindows& windows)
+{
+    RelevanceSteps& steps = site.steps;
+    graph::Attributes attributes = windows.attributes(1);
+    attributes.erase("group");
+    const ValueId x = site.operands[0];
+    const std::vector<ValueId> pooled = steps.emitter().node("MaxPool", {x}, std::move(attributes), 2);
+    const ValueId line = steps.ints({-1});
+    const ValueId size = steps.op("Reshape", {steps.op("Size", {x}), line});
+    graph::Attributes scatter{{"axis", std::int64_t{0}}};
+    if (!windows.areApart()) {
+        scatter["reduction"] = std::string("add");
+    }
+    const ValueId flat = steps.op(
+        "ScatterElements",
+        {steps.filled(size, 0), steps.op("Reshape", {pooled[1], line}), steps.op("Reshape", {site.relevance[0], line})},
+        std::move(scatter));
+    return steps.reshapeLike(flat, x);
+}
+
+/// By one convolution that lays the elements of each window behind each other, and its transposed map.
+ValueId byTaps(RelevanceSite& site, const RelevanceWindows& windows)
+{
+    RelevanceSteps& steps = site.steps;
+    const ValueId x = site.operands[0];
+    const std::int64_t channels = site.shape(0)[1];
+    const std::int64_t taps =
+        std::accumulate(windows.kernel.begin(), windows.kernel.end(), std::int64_t{1}, std::multiplies<>());
+    // Kernel k has its one 1 at place k; the same for every channel.
+    tensor::Shape shape{taps, 1};
+    shape.insert(shape.end(), windows.kernel.begin(), windows.kernel.end());
+    std::vector<double> ones(static_cast<std::size_t>(taps * taps), 0);
+    for (std::int64_t k = 0; k < taps; ++k) {
+        ones[static_cast<std::size_t>(k * taps + k)] = 1;
+    }
+    const ValueId kernels = steps.constant(tensor::Tensor::of<double>(shape, ones));
+    Extents repeats(shape.size(), 1);
+    repeats[0] = channels;
+    const ValueId all = steps.op("Tile", {kernels, steps.ints(repeats)});
+    // What lies outside must win nowhere: zeros of the padding of a convolution could.
+    const std::size_t axes = windows.axes();
+    Extents pads(2 * axes + 4, 0);
+    for (std::size_t i = 0; i < axes; ++i) {
+        pads[i + 2] = windows.pads[i];
+        pads[axes + 4 + i] = windows.pads[axes + i];
+    }
+    const ValueId padded = steps.op("Pad", {x, steps.ints(pads), steps.scalar(std::numeric_limits<float>::lowest())});
+    RelevanceWindows bare = windows;
+    bare.pads.assign(2 * axes, 0);
+    const ValueId laid = steps.op("Conv", {padded, all}, bare.attributes(channels));
+    // [N, C·K, O…] → [N, C, K, -1]
+    const ValueId apart = steps.op("Reshape", {laid, steps.ints({0, channels, taps, -1})});
+    const ValueId place = steps.op("ArgMax", {apart}, {{"axis", std::int64_t{2}}, {"keepdims", std::int64_t{1}}});
+    Extents numbers(static_cast<std::size_t>(taps));
+    std::iota(numbers.begin(), numbers.end(), 0);
+    const ValueId column = steps.op("Reshape", {steps.ints(numbers), steps.ints({taps, 1})});
+    const ValueId isWinner = steps.asFloat(steps.op("Equal", {place, column}));
+    const ValueId r = steps.op("Reshape", {site.relevance[0], steps.ints({0, channels, 1, -1})});
+    const ValueId routed = steps.reshapeLike(steps.multiply(isWinner, r), laid);
+    return windows.spreadBack(steps, routed, all, channels, x);
+}
+
+RelevanceParts toWinner(RelevanceSite& site)
+{
+    if (site.node.op != "MaxPool") {
+        return toLargest(site);
+    }
+    RETRO_TRY(const RelevanceWindows windows, poolWindows(site));
+    return site.only(0, site.usesTaps ? byTaps(site, windows) : byScatter(site, windows));
+}
+
+} // namespace
+
+RelevanceParts relevanceOfAveragePool(RelevanceSite& site)
+{
+    if (site.node.op == "GlobalAveragePool") {
+        return relevanceOfReduction(site);
+    }
+    RETRO_TRY(const RelevanceWindows windows, poolWindows(site));
+    RelevanceSteps& steps = site.steps;
+    const std::string_view name = site.rule.name();
+    const ValueId x = site.operands[0];
+    const auto back = [&](ValueId value) {
+        const ValueId each = steps.op("Div", {value, elementsPerWindow(site, windows)});
+        return windows.spreadBack(steps, each, onesPerChannel(site, windows), site.shape(0)[1], x);
+    };
+    if (name == "norm") {
+        const ValueId s =
+            steps.quotient(site.relevance[0], site.outputs[0], site.stabiliser(), site.outputShape().size(),
+                           isNowhereNegative(site.model, site.node.outputs[0]));
+        return site.only(0, steps.multiply(x, back(s)));
+    }
+    if (name == "uniform" || name == "gradient") {
+        return site.only(0, back(site.relevance[0]));
+    }
+    return noPoolForm(site);
+}
+
+RelevanceParts relevanceOfMaxPool(RelevanceSite& site)
+{
+    const std::string_view name = site.rule.name();
+    if (site.node.outputs.size() > 1 && site.node.outputs[1].isValid() && site.relevance.size() > 1 &&
+        site.relevance[1].isValid()) {
+        return noPoolForm(site);
+    }
+    if (name == "winner-take-all" || name == "gradient") {
+        return toWinner(site);
+    }
+    if (name != "proportional" || site.node.op != "MaxPool") {
+        return noPoolForm(site);
+    }
+    RETRO_TRY(const RelevanceWindows windows, poolWindows(site));
+    RelevanceSteps& steps = site.steps;
+    const ValueId x = site.operands[0];
+    const std::int64_t channels = site.shape(0)[1];
+    const ValueId ones = onesPerChannel(site, windows);
+    const ValueId sums = steps.op("Conv", {x, ones}, windows.attributes(channels));
+    const ValueId s = steps.quotient(site.relevance[0], sums, site.stabiliser(), site.outputShape().size());
+    return site.only(0, steps.multiply(x, windows.spreadBack(steps, s, ones, channels, x)));
+}
+
+} // namespace retro::engine
