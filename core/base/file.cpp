@@ -285,7 +285,7 @@ void removeLeftovers(const fs::path& folder, int depth)
 void removeLeftoversOf(const fs::path& path)
 {
     std::error_code ec;
-    const std::string begin = "." + stemOf(path) + ".";
+    const std::string begin = fmt::format(".{}.", stemOf(path));
     const std::string end = std::string(kTemporaryMark) + path.extension().string();
     const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
     for (fs::directory_iterator at(folder, ec), last; !ec && at != last; at.increment(ec)) {

@@ -226,7 +226,7 @@ std::uint64_t constantBytes(const Graph& graph)
     return total;
 }
 
-base::Error tooLarge()
+base::Error tooLargeForOneFile()
 {
     return inputError(fmt::format("the model is too large for one ONNX file (at most {} bytes)", kMaxOnnxBytes - 1));
 }
@@ -236,12 +236,12 @@ base::Error tooLarge()
 Result<std::vector<std::byte>> toOnnx(const Graph& graph)
 {
     if (constantBytes(graph) >= kMaxOnnxBytes) {
-        return tooLarge();
+        return tooLargeForOneFile();
     }
     RETRO_TRY(const ModelProto model, modelOf(graph));
     const std::size_t size = model.ByteSizeLong();
     if (size >= kMaxOnnxBytes) {
-        return tooLarge();
+        return tooLargeForOneFile();
     }
     std::vector<std::byte> data(size);
     model.SerializeWithCachedSizesToArray(reinterpret_cast<std::uint8_t*>(data.data()));

@@ -267,7 +267,7 @@ private slots:
                                << "mine.json, line 1: this is not valid JSON";
         QTest::newRow("huge number") << replaced("0.1", "1e999") << "mine.json, line 11: a number here is out of range";
         QTest::newRow("list") << "[]"
-                              << "mine.json, line 1: an object { … } is needed here";
+                              << "mine.json, line 1: it must be an object in braces";
         QTest::newRow("format") << replaced("composite/1", "composite/2")
                                 << "mine.json, line 2, field format: the format is \"retrograde-composite/2\"";
         QTest::newRow("no format") << "{}"
