@@ -3,6 +3,7 @@
 
 #include "core/base/file.h"
 #include "core/base/jsonfields.h"
+#include "core/formats/cardwriter.h"
 #include "core/formats/insidefolder.h"
 
 #include <fmt/format.h>

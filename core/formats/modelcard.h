@@ -13,9 +13,6 @@
 namespace retro::formats
 {
 
-/// Largest card that is read.
-inline constexpr std::size_t kMaxCardBytes = 4U << 20U;
-
 /// A picture that a card names.
 struct CardPicture
 {
