@@ -10,6 +10,7 @@
 #include <QFileInfo>
 #include <QMap>
 #include <QRegularExpression>
+#include <QSet>
 #include <QTest>
 
 using namespace retro;
@@ -75,6 +76,47 @@ QStringList fieldsOf(const nlohmann::json& schema)
 QStringList knownIn(const QString& error)
 {
     QStringList list = error.section(QLatin1String("known are "), 1).split(QLatin1String(", "));
+    list.sort();
+    return list;
+}
+
+/// Parameters of a rule as its reader knows them, sorted; "filter", which every rule but one has, is left out.
+QStringList parametersOfRule(std::string_view rule)
+{
+    const auto made = lrp::makeRule(rule, {{"?", 1.0}});
+    QStringList list = made.ok() ? QStringList() : knownIn(QString::fromStdString(made.error().message));
+    list.removeAll(QStringLiteral("filter"));
+    list.removeAll(QStringLiteral("there is no such parameter; it has no parameters"));
+    return list;
+}
+
+/// The same as the tables of docs/composites.md have it: the last column of "Other structures" and the second of
+/// "Linear maps", with the groups "stabiliser" and "linear" written out.
+QStringList parametersOnPage(const QString& page, const QString& rule)
+{
+    static const QRegularExpression kName(QStringLiteral("`(\\w+)`"));
+    static const QRegularExpression kValues(QStringLiteral("\\([^)]*\\)"));
+    QSet<QString> names;
+    const QString rules = page.section(QStringLiteral("\n## Rules\n"), 1, 1);
+    for (const QString& line : rules.section(QStringLiteral("\n### Recurrent"), 0, 0).split(QLatin1Char('\n'))) {
+        const QStringList cells = line.split(QStringLiteral(" | "));
+        if (cells.size() != 3 || cells[0] != QStringLiteral("| `%1`").arg(rule)) {
+            continue;
+        }
+        const bool isLinear = rules.indexOf(line) < rules.indexOf(QStringLiteral("### Other structures"));
+        QString parameters = QString(cells[isLinear ? 1 : 2]).remove(kValues);
+        const bool isWide = parameters.contains(QStringLiteral("linear"));
+        if (isWide || parameters.contains(QStringLiteral("stabiliser"))) {
+            names += QSet<QString>{"epsilon", "stabiliser", "signed"};
+        }
+        if (isWide) {
+            names += QSet<QString>{"bias", "bias_factor"};
+        }
+        for (auto at = kName.globalMatch(parameters); at.hasNext();) {
+            names += at.next().captured(1);
+        }
+    }
+    QStringList list = names.values();
     list.sort();
     return list;
 }
@@ -168,6 +210,19 @@ private slots:
         }
         for (const std::string& name : lrp::builtinNames()) {
             QVERIFY2(page.contains("| `" + QString::fromStdString(name) + "` |"), name.c_str());
+        }
+    }
+
+    // A new rule is its file, its line in the registry, and its row here.
+    void theTablesHaveTheParametersOfEveryRule()
+    {
+        const QString page = pageOf("composites.md");
+        for (const std::string_view name : lrp::ruleNames()) {
+            const QString rule = QString::fromStdString(std::string(name));
+            const QStringList known = parametersOfRule(name);
+            const QStringList shown = parametersOnPage(page, rule);
+            QVERIFY2(shown == known, qPrintable(rule + ": the rule takes " + known.join(QStringLiteral(", ")) +
+                                                "; the page has " + shown.join(QStringLiteral(", "))));
         }
     }
 
