@@ -11,7 +11,6 @@
 
 #include <QAction>
 #include <QCompleter>
-#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLineEdit>
 #include <QMenu>

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QKeySequence>
+
 #include <functional>
 
 class QAbstractItemModel;
 class QAbstractItemView;
-class QKeySequence;
 class QString;
 class QTableView;
 

@@ -11,7 +11,6 @@
 #include "views/inspector/slicepicker.h"
 #include "views/inspector/valuesmodel.h"
 
-#include <QAction>
 #include <QApplication>
 #include <QButtonGroup>
 #include <QClipboard>

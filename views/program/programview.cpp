@@ -9,7 +9,6 @@
 #include "views/program/programdelegate.h"
 #include "views/program/programmodel.h"
 
-#include <QAction>
 #include <QApplication>
 #include <QClipboard>
 #include <QHeaderView>

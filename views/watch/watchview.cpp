@@ -9,12 +9,9 @@
 #include "views/common/listtable.h"
 #include "views/watch/watchmodel.h"
 
-#include <QAction>
-#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLineEdit>
 #include <QTableView>
-#include <QToolButton>
 #include <QVBoxLayout>
 
 namespace retro::views

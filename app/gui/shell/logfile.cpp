@@ -129,12 +129,15 @@ void LogFile::write(QtMsgType type, const QString& category, const QString& text
 
 void LogFile::handle(QtMsgType type, const QMessageLogContext& context, const QString& text)
 {
+    static thread_local bool isWriting = false; // what Qt says of the writing itself is not written
     LogFile* log = currentLog;
-    if (log == nullptr) {
+    if (log == nullptr || isWriting) {
         return;
     }
+    isWriting = true;
     const QString category = QString::fromUtf8(context.category == nullptr ? "default" : context.category);
     log->write(type, category, text);
+    isWriting = false;
     if (log->m_before != nullptr && !category.startsWith(QLatin1String("retrograde."))) {
         log->m_before(type, context, text);
     }

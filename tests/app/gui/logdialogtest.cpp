@@ -118,9 +118,9 @@ private slots:
         window.actions().at("help.log").trigger();
         auto* dialog = window.findChild<app::LogDialog*>();
         QVERIFY(dialog != nullptr && dialog->isVisible());
-        QVERIFY(dialog->text().endsWith("before"));
+        QVERIFY(dialog->text().contains("retrograde.window  before"));
         qCInfo(app::windowLog, "behind");
-        QTRY_VERIFY(dialog->text().endsWith("behind"));
+        QTRY_VERIFY(dialog->text().contains("retrograde.window  behind"));
         for (QPushButton* button : dialog->findChildren<QPushButton*>()) {
             if (button->text() == "Copy") {
                 button->click();
