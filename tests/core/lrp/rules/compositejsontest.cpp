@@ -86,7 +86,7 @@ QStringList parametersOfRule(std::string_view rule)
     const auto made = lrp::makeRule(rule, {{"?", 1.0}});
     QStringList list = made.ok() ? QStringList() : knownIn(QString::fromStdString(made.error().message));
     list.removeAll(QStringLiteral("filter"));
-    list.removeAll(QStringLiteral("there is no such parameter; it has no parameters"));
+    list.removeAll(QString()); // it has none
     return list;
 }
 
@@ -104,9 +104,10 @@ QStringList parametersOnPage(const QString& page, const QString& rule)
             continue;
         }
         const bool isLinear = rules.indexOf(line) < rules.indexOf(QStringLiteral("### Other structures"));
-        QString parameters = QString(cells[isLinear ? 1 : 2]).remove(kValues);
-        const bool isWide = parameters.contains(QStringLiteral("linear"));
-        if (isWide || parameters.contains(QStringLiteral("stabiliser"))) {
+        const QString parameters = QString(cells[isLinear ? 1 : 2]).remove(kValues);
+        const QString groups = QString(parameters).remove(kName);
+        const bool isWide = groups.contains(QStringLiteral("linear"));
+        if (isWide || groups.contains(QStringLiteral("stabiliser"))) {
             names += QSet<QString>{"epsilon", "stabiliser", "signed"};
         }
         if (isWide) {
