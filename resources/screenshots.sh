@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Pictures of the window for the README, and of every view for its page in docs/windows. Usage: screenshots.sh BIN_FOLDER
-# OUT_FOLDER; the views go to OUT_FOLDER/views. Each is reduced to few colours: a repository keeps pictures for ever, and no
-# difference is seen at this size.
+# Pictures of the window for the README, and of every view for its page in docs/windows.
+# Usage: screenshots.sh BIN_FOLDER OUT_FOLDER; the views go to OUT_FOLDER/views.
+# Each is reduced to few colours: a repository keeps pictures for ever, and no difference is seen at this size.
 set -euo pipefail
 bin=$1
 out=$2
@@ -30,8 +30,8 @@ view() {
 
 for theme in light dark; do
     shoot "$out/explain-$theme.png" 256 "$model" --input "$picture" --theme "$theme" --size 1600x1000
-    shoot "$out/engine-$theme.png" 256 "$model" --input "$picture" --theme "$theme" --size 1600x1000 --workspace engine \
-        --step 27
+    shoot "$out/engine-$theme.png" 256 "$model" --input "$picture" --theme "$theme" --size 1600x1000 \
+        --workspace engine --step 27
 done
 shoot "$out/plan-light.png" 256 samples/graphs/resnet50.json --workspace plan --theme light --size 1600x1000
 

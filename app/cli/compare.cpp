@@ -130,7 +130,7 @@ void sayNode(const Context& context, const engine::PartingNode& node)
 std::string placeText(const engine::Parting& parting)
 {
     if (parting.nodes.empty()) {
-        return "no node on the way to where relevance starts is known to hand on to it";
+        return "no node is known to have passed relevance on to it";
     }
     if (parting.isNarrowed) {
         return parting.nodes.size() == 1

@@ -362,7 +362,7 @@ void addExplain(CLI::App& program, Context& context)
                 [&context, options] { return explainModel(context, *options); });
     options->model.addTo(*verb, engine::kExplain, context);
     verb->add_option("--save-composite", options->compositeFile,
-                     "Also write the composite as a file, with the rules that were put before it");
+                     "Also write the composite, with the rules put before it, as a file");
     verb->add_option("--output-dir", options->outputFolder, "Folder for the results; made when it is missing");
     verb->add_option("--jobs", options->jobs, "Processes that share the inputs of a folder or @list.txt")
         ->check(CLI::Range(1, 1024));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/context.h"
-#include "app/common/exportrun.h"
-#include "app/common/exportview.h"
+#include "app/common/exports.h"
 #include "app/common/report.h"
 #include "core/engine/diagnose.h"
 #include "core/trace/runfile.h"
@@ -9,6 +8,7 @@
 #include "views/common/runindex.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -65,20 +65,12 @@ const std::string& partOf(const ExportOptions& options)
     return options.what != "animation" ? options.what : options.of.empty() ? graph : options.of;
 }
 
-base::Result<void> exportPainted(const std::shared_ptr<const trace::Run>& run, const ExportOptions& options)
-{
-    ViewRequest request;
-    request.view = partOf(options);
-    request.position = options.request.position;
-    request.isDark = options.theme == "dark";
-    RETRO_CHECK(readSize(options.size, request));
-    return exportView(run, options.out, request);
-}
-
 /// Options that mean nothing for a part are refused rather than overlooked.
 base::Result<void> checkOptions(const ExportOptions& options)
 {
-    if (options.request.bits != 8 && partOf(options) != "heatmap") {
+    const RunPart* part = findPart(partOf(options));
+    const auto takesNot = [&](std::string_view option) { return part == nullptr || !takes(*part, option); };
+    if (options.request.bits != 8 && takesNot("bits")) {
         return base::usageError("only a heatmap is written with 16 bits", "--bits 16");
     }
     if (!options.of.empty() && options.what != "animation") {
@@ -87,7 +79,7 @@ base::Result<void> checkOptions(const ExportOptions& options)
     if (!options.visits.empty() && options.what == "report") {
         return base::usageError("a report is one file; leave --steps away, or say --at", "--steps " + options.visits);
     }
-    if (!options.request.select.empty() && partOf(options) != "graph") {
+    if (!options.request.select.empty() && takesNot("select")) {
         return base::usageError("only a part of the graph can be selected", "--select");
     }
     return {};
@@ -95,11 +87,10 @@ base::Result<void> checkOptions(const ExportOptions& options)
 
 base::Result<void> exportPart(const std::shared_ptr<const trace::Run>& run, const ExportOptions& options)
 {
-    const std::string& part = partOf(options);
-    if (part == "graph") {
-        return exportGraph(run, options.out, options.request);
-    }
-    return part == "heatmap" ? exportHeatmap(*run, options.out, options.request) : exportPainted(run, options);
+    PartRequest asked{options.request, {}};
+    asked.view.isDark = options.theme == "dark";
+    RETRO_CHECK(readSize(options.size, asked.view));
+    return writePart(*findPart(partOf(options)), run, options.out, asked);
 }
 
 /// First and last of "3..12", counted from 1. Errors: Usage.
@@ -212,17 +203,23 @@ base::Result<void> exportRun(const Context& context, const ExportOptions& option
 void addExport(CLI::App& program, Context& context)
 {
     auto options = std::make_shared<ExportOptions>();
-    CLI::App* verb = addVerb(
-        program, context, "export",
-        "Write a part of a recorded run: heatmap (png svg pdf npy csv), graph (png svg pdf dot json), "
-        "timeline or ledger (svg png pdf csv), promises or log (csv json), animation (a picture per step), report "
-        "(html)",
-        [&context, options] { return exportRun(context, *options); });
-    verb->add_option("FILE", options->file, "Recorded run (.retro)")->required();
-    std::vector<std::string> parts = exportableViews();
-    parts.insert(parts.begin(), {"heatmap", "graph"});
-    const std::vector<std::string> pictures{"graph", "heatmap", "timeline", "ledger"};
+    std::vector<std::string> parts;
+    std::vector<std::string> pictures;
+    std::vector<std::string> words;
+    for (const RunPart& part : runParts()) {
+        parts.emplace_back(part.name);
+        words.push_back(fmt::format("{} ({})", part.name, part.endings));
+        if (part.isPicture) {
+            pictures.emplace_back(part.name);
+        }
+    }
     parts.insert(parts.end(), {"animation", "report"});
+    CLI::App* verb = addVerb(program, context, "export",
+                             fmt::format("Write a part of a recorded run: {}, animation (a picture per step), report "
+                                         "(html)",
+                                         fmt::join(words, ", ")),
+                             [&context, options] { return exportRun(context, *options); });
+    verb->add_option("FILE", options->file, "Recorded run (.retro)")->required();
     verb->add_option("WHAT", options->what, "Part of the run")->required()->check(CLI::IsMember(parts));
     verb->add_option("--out", options->out, "File to write; the ending says the format. Of an animation also a folder")
         ->required();
@@ -230,7 +227,8 @@ void addExport(CLI::App& program, Context& context)
     verb->add_option("--at", options->request.position, "State after this many events (default: the end)");
     verb->add_option("--steps,--visits", options->visits,
                      "FIRST..LAST: one file after each of these visits, numbered (animation: all of them)");
-    verb->add_option("--of", options->of, "Part that an animation shows: graph (default), heatmap, timeline or ledger")
+    verb->add_option("--of", options->of,
+                     fmt::format("Part that an animation shows, without it the graph: {}", fmt::join(pictures, ", ")))
         ->check(CLI::IsMember(pictures));
     verb->add_option("--colormap", options->request.colormap,
                      "Colour map of the heatmap, by name or as stops (00f,fff,f00)");

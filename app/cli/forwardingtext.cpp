@@ -110,7 +110,7 @@ void sayFallbacks(const Context& context, const engine::ForwardingDone& done, co
         }
     }
     if (count > most) {
-        context.say(fmt::format("  … and {} more that are not as wished for", count - most));
+        context.say(fmt::format("  … and {} more that are not as asked for", count - most));
     }
 }
 

@@ -194,7 +194,7 @@ void addLut(CLI::App& program, Context& context)
     verb->add_option("--path", options->path, "fused, or documented: every stage as a kernel, every array as a buffer")
         ->check(CLI::IsMember({"fused", "documented"}));
     verb->add_option("--scratch", options->scratch,
-                     "Dense scratch buffers that the documented path may have, such as 2GB; a number alone counts MiB "
+                     "Memory for dense scratch buffers of the documented path, such as 2GB; a number alone counts MiB "
                      "(default 1024)");
     verb->add_option("--run", options->runFile,
                      "Also record the forward and the backward pass, on the CPU, into this .retro file");

@@ -402,7 +402,7 @@ void addPlan(CLI::App& program, Context& context)
     verb->add_option("--theme", options->theme, "Colours of the picture: light (default) or dark")
         ->check(CLI::IsMember({"light", "dark"}));
     verb->add_flag("--explain", options->explains,
-                   "Say which order and blocks, what each planner reached, and what repeats");
+                   "Print the order, the blocks, what each planner reached, and which operators run again");
 }
 
 void addSimulate(CLI::App& program, Context& context)

@@ -279,7 +279,7 @@ std::vector<std::string> stateLines(const trace::Timeline& timeline)
                                                state["frontier_bytes"].get<std::int64_t>())};
     if (state.contains("plan")) {
         const ordered_json& plan = state["plan"];
-        lines.push_back(fmt::format("search        {} tries, best {}; {} cuts, {} let go, {} made again",
+        lines.push_back(fmt::format("search        {} tries, best {}; {} cuts, {} dropped, {} computed again",
                                     plan["tries"].get<std::uint32_t>(), orDash(plan["best"]),
                                     plan["cuts"].get<std::uint32_t>(), plan["drops"].get<std::uint32_t>(),
                                     plan["rebuilds"].get<std::uint32_t>()));

@@ -23,6 +23,23 @@ namespace retro::app
 namespace
 {
 
+/// A kind of event for people; `--json` and files have its name (docs/formats/retro.md).
+std::string_view wordOf(event::EventKind kind)
+{
+    switch (kind) {
+    case event::EventKind::ArgNode:
+        return "found";
+    case event::EventKind::Arg:
+        return "argument";
+    case event::EventKind::PromiseRelevance:
+        return "received";
+    case event::EventKind::BranchRelevance:
+        return "receives";
+    default:
+        return event::nameOf(kind);
+    }
+}
+
 using base::Result;
 using nlohmann::ordered_json;
 
@@ -66,7 +83,7 @@ Result<void> listEvents(const Context& context, const trace::Run& run, const Tra
         }
         const event::Event& event = run.events[step];
         context.say(fmt::format("{:>8} {:>6} {:<4} {:<9} {}", step, event.visit, event::shortName(event.mode),
-                                event::nameOf(event.kind), trace::describe(run, step)));
+                                wordOf(event.kind), trace::describe(run, step)));
     }
     if (context.json) {
         context.answer(all);
@@ -202,7 +219,7 @@ Result<void> showForwarding(const Context& context, const trace::Run& run, const
             continue;
         }
         context.say(fmt::format("{:<32} {:<9} {:>12} of {:>12} B  {}{}", name, trace::nameOf(one.form), one.kept,
-                                one.bytes, one.isFallback ? "not as wished for: " : "", one.reason));
+                                one.bytes, one.isFallback ? "not as asked for: " : "", one.reason));
     }
     if (context.json) {
         context.answer(all);
@@ -251,11 +268,12 @@ void addTrace(CLI::App& program, Context& context)
     verb->add_option("--at", options->at,
                      "Show the state after this many events: collections, promises, nodes, frontier");
     verb->add_option("--why", options->why,
-                     "Say why this node has not been visited (at --at, else just before its first visit)");
+                     "Print what this node waits for (at --at, else just before its first visit)");
     verb->add_flag("--program", options->program,
                    "Show the compiled program, derived from the run's events (docs/program.md)");
-    verb->add_flag("--forwarding", options->forwarding,
-                   "Show how each forward value got to the rules that read it: form, bytes, why it is not as wished");
+    verb->add_flag(
+        "--forwarding", options->forwarding,
+        "Show how each forward value got to the rules that read it: form, bytes, why it is not in the form asked for");
 }
 
 } // namespace retro::app

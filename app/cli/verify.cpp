@@ -163,7 +163,7 @@ void addVerify(CLI::App& program, Context& context)
     verb->add_option("--shadow", options->shadow,
                      "double (default): how far every float value is from a run in double; none: do not ask")
         ->check(CLI::IsMember({"double", "none"}));
-    verb->add_option("--seed", options->seed, "Of what is drawn by chance (default 1)")->check(CLI::NonNegativeNumber);
+    verb->add_option("--seed", options->seed, "Start of the random numbers (default 1)")->check(CLI::NonNegativeNumber);
     verb->add_option("--worst", options->worst, "How many nodes and values to print (default 5)")
         ->check(CLI::NonNegativeNumber);
 }

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/common/exports.h"
 
+#include "views/ledger/ledgerview.h"
+#include "views/log/logview.h"
+#include "views/promises/promisesview.h"
+#include "views/timeline/timelineview.h"
+
 #include <algorithm>
 #include <array>
 
@@ -19,37 +24,24 @@ constexpr std::array kKinds{
     FileKind{"json", "JSON"},       FileKind{"md", "Markdown text"}, FileKind{"html", "HTML page"},
 };
 
-Result<void> writeHeatmapPart(const RunPointer& run, const std::filesystem::path& path, const PartRequest& asked)
+Result<void> writeHeatmap(const RunPointer& run, const std::filesystem::path& path, const ExportRequest& request)
 {
-    return exportHeatmap(*run, path, asked.request);
+    return exportHeatmap(*run, path, request);
 }
 
-Result<void> writeGraphPart(const RunPointer& run, const std::filesystem::path& path, const PartRequest& asked)
+template <class SomeView>
+std::unique_ptr<views::View> make(ViewStage& stage)
 {
-    return exportGraph(run, path, asked.request);
+    return std::make_unique<SomeView>(stage.model, stage.cursor, stage.selection);
 }
-
-template <const char* Name>
-Result<void> writeView(const RunPointer& run, const std::filesystem::path& path, const PartRequest& asked)
-{
-    ViewRequest view = asked.view;
-    view.view = Name;
-    view.position = asked.request.position;
-    return exportView(run, path, view);
-}
-
-constexpr char kTimeline[] = "timeline";
-constexpr char kLedger[] = "ledger";
-constexpr char kPromises[] = "promises";
-constexpr char kLog[] = "log";
 
 constexpr std::array kParts{
-    RunPart{"heatmap", "png svg pdf npy csv", "value overlay plain bits colormap", true, writeHeatmapPart},
-    RunPart{"graph", "png svg pdf dot json", "select", true, writeGraphPart},
-    RunPart{kTimeline, "svg png pdf csv", "theme size", true, writeView<kTimeline>},
-    RunPart{kLedger, "svg png pdf csv", "theme size", true, writeView<kLedger>},
-    RunPart{kPromises, "csv json", "", false, writeView<kPromises>},
-    RunPart{kLog, "csv json", "", false, writeView<kLog>},
+    RunPart{"heatmap", "png svg pdf npy csv", "value overlay plain bits colormap", true, {}, writeHeatmap},
+    RunPart{"graph", "png svg pdf dot json", "select", true, {}, exportGraph},
+    RunPart{"timeline", "svg png pdf csv", "theme size", true, {make<views::TimelineView>, 1200, 340}},
+    RunPart{"ledger", "svg png pdf csv", "theme size", true, {make<views::LedgerView>, 480, 320}},
+    RunPart{"promises", "csv json", "", false, {make<views::PromisesView>, 640, 800}},
+    RunPart{"log", "csv json", "", false, {make<views::LogView>, 800, 600}},
 };
 
 } // namespace
@@ -68,6 +60,18 @@ const RunPart* findPart(std::string_view name)
 {
     const auto* found = std::ranges::find(kParts, name, &RunPart::name);
     return found == kParts.end() ? nullptr : found;
+}
+
+Result<void> writePart(const RunPart& part, const RunPointer& run, const std::filesystem::path& path,
+                       const PartRequest& asked)
+{
+    if (part.write != nullptr) {
+        return part.write(run, path, asked.request);
+    }
+    ViewRequest view = asked.view;
+    view.view = part.name;
+    view.position = asked.request.position;
+    return exportView(run, path, view);
 }
 
 bool takes(const RunPart& part, std::string_view option)

@@ -29,20 +29,24 @@ struct PartRequest
     ViewRequest view;      ///< of the parts that a view draws
 };
 
-/// A part of a recorded run that is written to a file.
+/// A part of a recorded run that is written to a file: drawn by a view, or written by a function of its own.
 struct RunPart
 {
     std::string_view name;
     std::string_view endings; ///< "png svg pdf": how it can be written, the usual one first
     std::string_view takes;   ///< options beside those of all parts, without dashes
     bool isPicture;           ///< an animation can be made of it
+    DrawnView view;           ///< without a maker where `write` writes it
     base::Result<void> (*write)(const std::shared_ptr<const trace::Run>& run, const std::filesystem::path& path,
-                                const PartRequest& request);
+                                const ExportRequest& request) = nullptr;
 };
 /// All parts; help, what an option is for, and the list in docs/cli.md follow from them.
 [[nodiscard]] std::span<const RunPart> runParts();
 /// One of them; null when there is none of that name.
 [[nodiscard]] const RunPart* findPart(std::string_view name);
+/// Writes a part of a run. Errors: those of exportHeatmap(), exportGraph() and exportView().
+[[nodiscard]] base::Result<void> writePart(const RunPart& part, const std::shared_ptr<const trace::Run>& run,
+                                           const std::filesystem::path& path, const PartRequest& asked);
 /// Whether a part takes an option.
 [[nodiscard]] bool takes(const RunPart& part, std::string_view option);
 

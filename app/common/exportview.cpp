@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/common/exportview.h"
 
+#include "app/common/exports.h"
 #include "app/common/guiapplication.h"
 #include "core/trace/timeline.h"
 #include "views/common/theme.h"
-#include "views/ledger/ledgerview.h"
-#include "views/log/logview.h"
-#include "views/promises/promisesview.h"
-#include "views/timeline/timelineview.h"
 
 #include <QCoreApplication>
 
@@ -23,46 +20,20 @@ namespace
 
 using base::Result;
 
-/// What a view hangs on, without a window.
-struct Stage
+Result<const DrawnView*> findView(const std::string& name)
 {
-    views::Cursor cursor;
-    views::Selection selection;
-    views::RunModel model{cursor};
-};
-
-template <class SomeView>
-std::unique_ptr<views::View> make(Stage& stage)
-{
-    return std::make_unique<SomeView>(stage.model, stage.cursor, stage.selection);
-}
-
-struct Exportable
-{
-    const char* name;
-    std::unique_ptr<views::View> (*make)(Stage&);
-    QSize size; ///< in pixels, where the request names none
-};
-
-const std::vector<Exportable>& exportables()
-{
-    static const std::vector<Exportable> all = {{"timeline", make<views::TimelineView>, {1200, 340}},
-                                                {"ledger", make<views::LedgerView>, {480, 320}},
-                                                {"promises", make<views::PromisesView>, {640, 800}},
-                                                {"log", make<views::LogView>, {800, 600}}};
-    return all;
-}
-
-Result<const Exportable*> findView(const std::string& name)
-{
-    const auto& all = exportables();
-    const auto found = std::find_if(all.begin(), all.end(), [&](const Exportable& one) { return name == one.name; });
-    if (found == all.end()) {
-        return base::usageError(
-            fmt::format("there is no view '{}'; choose one of: {}", name, fmt::join(exportableViews(), ", ")),
-            "export");
+    const RunPart* part = findPart(name);
+    if (part == nullptr || part->view.make == nullptr) {
+        std::vector<std::string_view> names;
+        for (const RunPart& one : runParts()) {
+            if (one.view.make != nullptr) {
+                names.push_back(one.name);
+            }
+        }
+        return base::usageError(fmt::format("there is no view '{}'; choose one of: {}", name, fmt::join(names, ", ")),
+                                "export");
     }
-    return &*found;
+    return &part->view;
 }
 
 Result<void> checkEnding(const views::View& view, const std::filesystem::path& path)
@@ -102,16 +73,16 @@ void deliverPosted(QWidget& widget)
     }
 }
 
-Result<void> write(Stage& stage, const ViewRequest& request, const std::filesystem::path& path)
+Result<void> write(ViewStage& stage, const ViewRequest& request, const std::filesystem::path& path)
 {
-    RETRO_TRY(const Exportable* chosen, findView(request.view));
+    RETRO_TRY(const DrawnView* chosen, findView(request.view));
     ThemeGuard::use(request.isDark);
     const std::uint64_t end = stage.model.run().eventCount();
     stage.cursor.moveTo(std::min(request.position.value_or(end), end));
     const std::unique_ptr<views::View> view = chosen->make(stage);
     RETRO_CHECK(checkEnding(*view, path));
-    view->resize(request.width > 0 ? request.width : chosen->size.width(),
-                 request.height > 0 ? request.height : chosen->size.height());
+    view->resize(request.width > 0 ? request.width : chosen->width,
+                 request.height > 0 ? request.height : chosen->height);
     view->setAttribute(Qt::WA_DontShowOnScreen);
     view->show();
     view->flush();
@@ -120,18 +91,6 @@ Result<void> write(Stage& stage, const ViewRequest& request, const std::filesyst
 }
 
 } // namespace
-
-const std::vector<std::string>& exportableViews()
-{
-    static const std::vector<std::string> names = [] {
-        std::vector<std::string> all;
-        for (const Exportable& one : exportables()) {
-            all.emplace_back(one.name);
-        }
-        return all;
-    }();
-    return names;
-}
 
 Result<void> exportView(const std::shared_ptr<const trace::Run>& run, const std::filesystem::path& path,
                         const ViewRequest& request)
@@ -147,7 +106,7 @@ std::vector<Result<void>> exportViews(const views::RunHandle& run, std::span<con
 {
     ensureGuiApplication();
     const ThemeGuard guard;
-    Stage stage;
+    ViewStage stage;
     stage.model.setRun(run);
     std::vector<Result<void>> results;
     for (const ViewFile& file : files) {

@@ -3,6 +3,9 @@
 
 #include "core/base/result.h"
 #include "core/trace/run.h"
+#include "views/common/cursor.h"
+#include "views/common/selection.h"
+#include "views/common/view.h"
 #include "views/common/viewcontext.h"
 
 #include <cstdint>
@@ -16,18 +19,31 @@
 namespace retro::app
 {
 
+/// What a view hangs on, without a window.
+struct ViewStage
+{
+    views::Cursor cursor;
+    views::Selection selection;
+    views::RunModel model{cursor};
+};
+
+/// How a view of a recorded run is made without a window; the table of exports.h has one for each that there is.
+struct DrawnView
+{
+    std::unique_ptr<views::View> (*make)(ViewStage& stage) = nullptr;
+    int width = 0; ///< in pixels, where the request names none
+    int height = 0;
+};
+
 /// How a view of a recorded run is written without a window.
 struct ViewRequest
 {
-    std::string view;                      ///< one of exportableViews()
+    std::string view;                      ///< the name of a part that a view draws (exports.h)
     std::optional<std::uint64_t> position; ///< events applied; none = the end
     bool isDark = false;
     int width = 0; ///< pixels; 0 = what suits the view
     int height = 0;
 };
-
-/// Names of the views that exportView() writes: "timeline", "ledger", "promises", "log".
-[[nodiscard]] const std::vector<std::string>& exportableViews();
 
 /// Writes what the view of that name shows of a run, with the view's own painter: .svg, .png, .pdf, .csv or
 /// .json, as far as the view knows the ending. Makes an offscreen application when the process has none. Errors: Usage

@@ -2,6 +2,7 @@
 #include "app/common/guiapplication.h"
 
 #include "core/base/failure.h"
+#include "core/base/log.h"
 #include "views/common/background.h"
 #include "views/common/fonts.h"
 
@@ -36,6 +37,7 @@ bool GuardedApplication::notify(QObject* receiver, QEvent* event)
 {
     const auto handled = base::caught([&]() -> base::Result<bool> { return QApplication::notify(receiver, event); });
     if (!handled) {
+        base::log(base::logcategory::kWindow, handled.error());
         views::BackgroundFailures::instance().report(handled.error());
     }
     return handled ? *handled : false;

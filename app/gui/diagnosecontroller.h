@@ -122,7 +122,7 @@ private:
     std::shared_ptr<WeighedModel> m_weighed = std::make_shared<WeighedModel>();
     DiagnoseScope m_scope = DiagnoseScope::Cheap; ///< of what is shown
     std::optional<Change> m_change;               ///< its findings after it are still to come
-    std::optional<engine::Question> m_before;      ///< of the last change, to be taken back
+    std::optional<engine::Question> m_before;     ///< of the last change, to be taken back
     bool m_isPicture = false;
     bool m_isTakingBack = false;
     std::optional<DiagnoseScope> m_due;      ///< what is on screen is still to be checked, so far

@@ -14,6 +14,7 @@
 #include "core/base/cancel.h"
 #include "core/base/failure.h"
 #include "core/base/leftovers.h"
+#include "core/base/log.h"
 #include "core/engine/compare.h"
 #include "core/engine/oraclecheck.h"
 #include "core/engine/question/resolve.h"
@@ -434,6 +435,7 @@ void EngineWorker::finish(std::uint64_t generation, const Result<void>& done)
     } else if (done.error().code == base::ErrorCode::Cancelled) {
         emit stopped(generation);
     } else {
+        base::log(base::logcategory::kWindow, done.error());
         emit failed(generation, QString::fromStdString(done.error().text()), views::remedyFor(done.error()));
     }
 }

@@ -24,6 +24,7 @@
 #include <QStackedWidget>
 
 #include <array>
+#include <span>
 
 namespace retro::app
 {
@@ -32,60 +33,6 @@ namespace
 {
 
 using views::ActionSpec;
-
-constexpr std::array kExportActions{
-    ActionSpec{"export.levels", QT_TRANSLATE_NOOP("retro::views::actions", "Export heatmap as 1&6-bit levels…"),
-               QT_TRANSLATE_NOOP("retro::views::actions",
-                                 "Save the relevance as a 16-bit grey PNG whose levels stand for the numbers"),
-               "export", ""},
-    ActionSpec{"export.graphsight", QT_TRANSLATE_NOOP("retro::views::actions", "Export graph in &sight…"),
-               QT_TRANSLATE_NOOP("retro::views::actions", "Save the part of the graph that is in sight"), "export", ""},
-    ActionSpec{
-        "export.graphselection", QT_TRANSLATE_NOOP("retro::views::actions", "Export graph se&lection…"),
-        QT_TRANSLATE_NOOP("retro::views::actions", "Save the selected nodes of the graph with what lies between them"),
-        "export", ""},
-    ActionSpec{"export.timeline", QT_TRANSLATE_NOOP("retro::views::actions", "Export &timeline…"),
-               QT_TRANSLATE_NOOP("retro::views::actions", "Save the timeline as SVG, PNG or PDF, or its counts as CSV"),
-               "export", ""},
-    ActionSpec{"export.ledger", QT_TRANSLATE_NOOP("retro::views::actions", "Export &ledger…"),
-               QT_TRANSLATE_NOOP("retro::views::actions", "Save where the relevance went, as CSV, PNG, SVG or PDF"),
-               "export", ""},
-    ActionSpec{"export.layers", QT_TRANSLATE_NOOP("retro::views::actions", "Export la&yers…"),
-               QT_TRANSLATE_NOOP("retro::views::actions", "Save the relevance of the layers as PNG, SVG, PDF or CSV"),
-               "export", ""},
-    ActionSpec{"export.classes", QT_TRANSLATE_NOOP("retro::views::actions", "Export &classes…"),
-               QT_TRANSLATE_NOOP("retro::views::actions", "Save the best classes as CSV, PNG, SVG or PDF"), "export",
-               ""},
-    ActionSpec{"export.promises", QT_TRANSLATE_NOOP("retro::views::actions", "Export &promises…"),
-               QT_TRANSLATE_NOOP("retro::views::actions", "Save the promises of the run as CSV or JSON"), "export", ""},
-    ActionSpec{
-        "export.log", QT_TRANSLATE_NOOP("retro::views::actions", "Export &event log…"),
-        QT_TRANSLATE_NOOP("retro::views::actions", "Save the event log, as its filter leaves it, as CSV or JSON"),
-        "export", ""},
-    ActionSpec{"export.notebook", QT_TRANSLATE_NOOP("retro::views::actions", "Export note&book…"),
-               QT_TRANSLATE_NOOP("retro::views::actions", "Save pinned places and the trail as Markdown"), "export",
-               ""},
-    ActionSpec{"export.plan", QT_TRANSLATE_NOOP("retro::views::actions", "Export pla&n…"),
-               QT_TRANSLATE_NOOP("retro::views::actions",
-                                 "Save the schedule as SVG, PNG or PDF, its steps as CSV, or the plan itself as JSON"),
-               "export", ""},
-    ActionSpec{"export.planners", QT_TRANSLATE_NOOP("retro::views::actions", "Export planne&rs…"),
-               QT_TRANSLATE_NOOP("retro::views::actions", "Save memory against work as SVG, PNG, PDF or CSV"), "export",
-               ""},
-    ActionSpec{"export.tensors", QT_TRANSLATE_NOOP("retro::views::actions", "Export tens&ors…"),
-               QT_TRANSLATE_NOOP("retro::views::actions", "Save what becomes of every tensor, with reasons, as CSV"),
-               "export", ""},
-    ActionSpec{"export.pane", QT_TRANSLATE_NOOP("retro::views::actions", "Export t&his pane…"),
-               QT_TRANSLATE_NOOP("retro::views::actions", "Save what the pane that has the keyboard shows"), "export",
-               ""},
-    ActionSpec{"export.all", QT_TRANSLATE_NOOP("retro::views::actions", "Export &all…"),
-               QT_TRANSLATE_NOOP("retro::views::actions", "Save every view in its best format into a folder"), "export",
-               "Ctrl+Shift+E"},
-    ActionSpec{"export.report", QT_TRANSLATE_NOOP("retro::views::actions", "&Report…"),
-               QT_TRANSLATE_NOOP("retro::views::actions",
-                                 "Save question, answer, heatmap, timeline, ledger and notes as one page of HTML"),
-               "export", ""},
-};
 
 const QString kPane = QStringLiteral("export.pane");
 
@@ -103,7 +50,7 @@ views::View* findIn(const Workspace& space)
 using PartWriter = base::Result<void> (*)(views::View&, const std::filesystem::path&);
 
 template <views::GraphView::Part part>
-base::Result<void> writePart(views::View& view, const std::filesystem::path& path)
+base::Result<void> writeGraphPart(views::View& view, const std::filesystem::path& path)
 {
     return static_cast<views::GraphView&>(view).exportPart(path, part);
 }
@@ -113,10 +60,10 @@ base::Result<void> writeLevels(views::View& view, const std::filesystem::path& p
     return static_cast<views::HeatmapView&>(view).exportLevels(path);
 }
 
-/// An entry that names a view.
-struct NamedView
+/// A view as a file: its entry in the menu, and who writes it. A new one is one line here.
+struct ViewExport
 {
-    const char* id;
+    ActionSpec action;
     const char* file; ///< offered as the name of the file
     views::View* (*find)(const Workspace&);
     PartWriter write = nullptr;    ///< null = View::exportTo
@@ -124,33 +71,102 @@ struct NamedView
 };
 
 constexpr std::array kViews{
-    NamedView{"export.heatmap", "heatmap", findIn<views::HeatmapView>},
-    NamedView{"export.levels", "levels", findIn<views::HeatmapView>, writeLevels, "png"},
-    NamedView{"export.graph", "graph", findIn<views::GraphView>},
-    NamedView{"export.graphsight", "graph", findIn<views::GraphView>, writePart<views::GraphView::Part::InSight>,
-              "svg png pdf"},
-    NamedView{"export.graphselection", "graph", findIn<views::GraphView>, writePart<views::GraphView::Part::Selected>,
-              "svg png pdf"},
-    NamedView{"export.timeline", "timeline", findIn<views::TimelineView>},
-    NamedView{"export.ledger", "ledger", findIn<views::LedgerView>},
-    NamedView{"export.layers", "layers", findIn<views::LayersView>},
-    NamedView{"export.classes", "classes", findIn<views::ClassesView>},
-    NamedView{"export.promises", "promises", findIn<views::PromisesView>},
-    NamedView{"export.log", "log", findIn<views::LogView>},
-    NamedView{"export.notebook", "notebook", findIn<views::NotebookView>},
-    NamedView{"export.plan", "plan", findIn<views::ScheduleView>},
-    NamedView{"export.planners", "planners", findIn<views::PlannersView>},
-    NamedView{"export.tensors", "tensors", findIn<views::TensorsView>},
+    ViewExport{ActionSpec{"export.heatmap", QT_TRANSLATE_NOOP("retro::views::actions", "Export &heatmap…"),
+                          QT_TRANSLATE_NOOP("retro::views::actions", "Save the heatmap as PNG, SVG, PDF, CSV or NPY"),
+                          "export", "Ctrl+E"},
+               "heatmap", findIn<views::HeatmapView>},
+    ViewExport{
+        ActionSpec{"export.levels", QT_TRANSLATE_NOOP("retro::views::actions", "Export heatmap as 1&6-bit levels…"),
+                   QT_TRANSLATE_NOOP("retro::views::actions",
+                                     "Save the relevance as a 16-bit grey PNG whose levels stand for the numbers"),
+                   "export", ""},
+        "levels", findIn<views::HeatmapView>, writeLevels, "png"},
+    ViewExport{ActionSpec{"export.graph", QT_TRANSLATE_NOOP("retro::views::actions", "Export &graph…"),
+                          QT_TRANSLATE_NOOP("retro::views::actions", "Save the graph as SVG, PNG, PDF, DOT or JSON"),
+                          "export", ""},
+               "graph", findIn<views::GraphView>},
+    ViewExport{ActionSpec{"export.graphsight", QT_TRANSLATE_NOOP("retro::views::actions", "Export graph in &sight…"),
+                          QT_TRANSLATE_NOOP("retro::views::actions", "Save the part of the graph that is in sight"),
+                          "export", ""},
+               "graph", findIn<views::GraphView>, writeGraphPart<views::GraphView::Part::InSight>, "svg png pdf"},
+    ViewExport{ActionSpec{"export.graphselection",
+                          QT_TRANSLATE_NOOP("retro::views::actions", "Export graph se&lection…"),
+                          QT_TRANSLATE_NOOP("retro::views::actions",
+                                            "Save the selected nodes of the graph with what lies between them"),
+                          "export", ""},
+               "graph", findIn<views::GraphView>, writeGraphPart<views::GraphView::Part::Selected>, "svg png pdf"},
+    ViewExport{ActionSpec{"export.timeline", QT_TRANSLATE_NOOP("retro::views::actions", "Export &timeline…"),
+                          QT_TRANSLATE_NOOP("retro::views::actions",
+                                            "Save the timeline as SVG, PNG or PDF, or its counts as CSV"),
+                          "export", ""},
+               "timeline", findIn<views::TimelineView>},
+    ViewExport{
+        ActionSpec{"export.ledger", QT_TRANSLATE_NOOP("retro::views::actions", "Export &ledger…"),
+                   QT_TRANSLATE_NOOP("retro::views::actions", "Save where the relevance went, as CSV, PNG, SVG or PDF"),
+                   "export", ""},
+        "ledger", findIn<views::LedgerView>},
+    ViewExport{ActionSpec{"export.layers", QT_TRANSLATE_NOOP("retro::views::actions", "Export la&yers…"),
+                          QT_TRANSLATE_NOOP("retro::views::actions",
+                                            "Save the relevance of the layers as PNG, SVG, PDF or CSV"),
+                          "export", ""},
+               "layers", findIn<views::LayersView>},
+    ViewExport{ActionSpec{"export.classes", QT_TRANSLATE_NOOP("retro::views::actions", "Export &classes…"),
+                          QT_TRANSLATE_NOOP("retro::views::actions", "Save the best classes as CSV, PNG, SVG or PDF"),
+                          "export", ""},
+               "classes", findIn<views::ClassesView>},
+    ViewExport{ActionSpec{"export.promises", QT_TRANSLATE_NOOP("retro::views::actions", "Export &promises…"),
+                          QT_TRANSLATE_NOOP("retro::views::actions", "Save the promises of the run as CSV or JSON"),
+                          "export", ""},
+               "promises", findIn<views::PromisesView>},
+    ViewExport{ActionSpec{"export.log", QT_TRANSLATE_NOOP("retro::views::actions", "Export &event log…"),
+                          QT_TRANSLATE_NOOP("retro::views::actions",
+                                            "Save the event log, as its filter leaves it, as CSV or JSON"),
+                          "export", ""},
+               "log", findIn<views::LogView>},
+    ViewExport{ActionSpec{"export.notebook", QT_TRANSLATE_NOOP("retro::views::actions", "Export note&book…"),
+                          QT_TRANSLATE_NOOP("retro::views::actions", "Save pinned places and the trail as Markdown"),
+                          "export", ""},
+               "notebook", findIn<views::NotebookView>},
+    ViewExport{ActionSpec{"export.plan", QT_TRANSLATE_NOOP("retro::views::actions", "Export pla&n…"),
+                          QT_TRANSLATE_NOOP(
+                              "retro::views::actions",
+                              "Save the schedule as SVG, PNG or PDF, its steps as CSV, or the plan itself as JSON"),
+                          "export", ""},
+               "plan", findIn<views::ScheduleView>},
+    ViewExport{
+        ActionSpec{"export.planners", QT_TRANSLATE_NOOP("retro::views::actions", "Export planne&rs…"),
+                   QT_TRANSLATE_NOOP("retro::views::actions", "Save memory against work as SVG, PNG, PDF or CSV"),
+                   "export", ""},
+        "planners", findIn<views::PlannersView>},
+    ViewExport{ActionSpec{"export.tensors", QT_TRANSLATE_NOOP("retro::views::actions", "Export tens&ors…"),
+                          QT_TRANSLATE_NOOP("retro::views::actions",
+                                            "Save what becomes of every tensor, with reasons, as CSV"),
+                          "export", ""},
+               "tensors", findIn<views::TensorsView>},
 };
 
-const NamedView* namedBy(const QString& id)
+/// What is written of several views, or of whichever has the keyboard.
+constexpr std::array kGeneralActions{
+    ActionSpec{"export.pane", QT_TRANSLATE_NOOP("retro::views::actions", "Export t&his pane…"),
+               QT_TRANSLATE_NOOP("retro::views::actions", "Save what the pane that has the keyboard shows"), "export",
+               ""},
+    ActionSpec{"export.all", QT_TRANSLATE_NOOP("retro::views::actions", "Export &all…"),
+               QT_TRANSLATE_NOOP("retro::views::actions", "Save every view in its best format into a folder"), "export",
+               "Ctrl+Shift+E"},
+    ActionSpec{"export.report", QT_TRANSLATE_NOOP("retro::views::actions", "&Report…"),
+               QT_TRANSLATE_NOOP("retro::views::actions",
+                                 "Save question, answer, heatmap, timeline, ledger and notes as one page of HTML"),
+               "export", ""},
+};
+
+const ViewExport* namedBy(const QString& id)
 {
-    const auto* found =
-        std::find_if(kViews.begin(), kViews.end(), [&](const NamedView& view) { return id == QLatin1String(view.id); });
+    const auto* found = std::find_if(kViews.begin(), kViews.end(),
+                                     [&](const ViewExport& view) { return id == QLatin1String(view.action.id); });
     return found == kViews.end() ? nullptr : found;
 }
 
-QStringList formatsOf(const NamedView* named, const views::View& view)
+QStringList formatsOf(const ViewExport* named, const views::View& view)
 {
     const bool isOwn = named != nullptr && named->formats != nullptr;
     return isOwn ? QString::fromLatin1(named->formats).split(QLatin1Char(' ')) : view.exportFormats();
@@ -158,7 +174,13 @@ QStringList formatsOf(const NamedView* named, const views::View& view)
 
 } // namespace
 
-void addExportActions(views::ActionRegistry& actions) { actions.addAll(kExportActions); }
+void addExportActions(views::ActionRegistry& actions)
+{
+    for (const ViewExport& view : kViews) {
+        actions.addAll(std::span(&view.action, 1));
+    }
+    actions.addAll(kGeneralActions);
+}
 
 ExportController::ExportController(views::ActionRegistry& actions, QStackedWidget& spaces, const DockActions& docks,
                                    QWidget& window)
@@ -172,8 +194,8 @@ ExportController::ExportController(views::ActionRegistry& actions, QStackedWidge
 QStringList ExportController::ids()
 {
     QStringList ids;
-    for (const NamedView& view : kViews) {
-        ids << QLatin1String(view.id);
+    for (const ViewExport& view : kViews) {
+        ids << QLatin1String(view.action.id);
     }
     return ids << kPane;
 }
@@ -190,7 +212,7 @@ views::View* ExportController::viewOf(const QString& id) const
     if (id == kPane) {
         return viewOfPane();
     }
-    const NamedView* named = namedBy(id);
+    const ViewExport* named = namedBy(id);
     const int shown = m_spaces.currentIndex();
     for (int i = 0; named != nullptr && i < m_spaces.count(); ++i) {
         const auto* space = qobject_cast<Workspace*>(m_spaces.widget((shown + i) % m_spaces.count()));
@@ -210,7 +232,7 @@ base::Result<void> ExportController::write(const QString& id, const QString& pat
                                 path.toStdString());
     }
     view->flush();
-    const NamedView* named = namedBy(id);
+    const ViewExport* named = namedBy(id);
     return named != nullptr && named->write != nullptr ? named->write(*view, path.toStdString())
                                                        : view->exportTo(path.toStdString());
 }
@@ -243,7 +265,7 @@ void ExportController::ask(const QString& id)
         emit failed(write(id, {}).error());
         return;
     }
-    const NamedView* named = namedBy(id);
+    const ViewExport* named = namedBy(id);
     const QStringList formats = formatsOf(named, *view);
     const QString name = named != nullptr ? QString::fromLatin1(named->file) : tr("pane");
     QString filter;

@@ -6,6 +6,7 @@
 #include "app/gui/options.h"
 #include "app/gui/runwindow.h"
 #include "app/gui/screenshot.h"
+#include "app/gui/shell/logfile.h"
 #include "app/gui/shell/settings.h"
 #include "app/gui/shell/shell.h"
 #include "core/base/memorylimit.h"
@@ -70,6 +71,11 @@ int main(int argc, char** argv)
     QApplication::setDesktopFileName(QStringLiteral("ai.retrograde.Retrograde"));
     QApplication::setApplicationVersion(QStringLiteral(RETRO_VERSION));
     const bool isPicture = !options.screenshot.isEmpty();
+    app::LogFile log(app::stateFolder());
+    if (!isPicture) {
+        log.takeMessages();
+        qCInfo(app::windowLog, "Retrograde %s begins, with Qt %s", RETRO_VERSION, qVersion());
+    }
     QSettings store(QSettings::IniFormat, QSettings::UserScope, QStringLiteral("retrograde"),
                     QStringLiteral("retrograde"));
     applySettings(application, options, store);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/file.h"
 
+#include "core/base/log.h"
 #include "core/base/mappedfile.h"
 
 #include <fmt/format.h>
@@ -235,7 +236,7 @@ Result<void> writeThrough(const fs::path& path, const std::function<Result<void>
 
 Result<void> writeFile(const fs::path& path, std::span<const std::byte> data)
 {
-    return writeThrough(path, [&](const fs::path& temporary) -> Result<void> {
+    Result<void> written = writeThrough(path, [&](const fs::path& temporary) -> Result<void> {
         OpenFile file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666));
         if (file.number() < 0) {
             return outputError("the file cannot be written: " + reason() +
@@ -246,6 +247,10 @@ Result<void> writeFile(const fs::path& path, std::span<const std::byte> data)
         }
         return {};
     });
+    if (!written) {
+        log(logcategory::kFiles, written.error());
+    }
+    return written;
 }
 
 Result<void> writeFile(const fs::path& path, std::string_view text)
@@ -285,7 +290,7 @@ void removeLeftovers(const fs::path& folder, int depth)
 void removeLeftoversOf(const fs::path& path)
 {
     std::error_code ec;
-    const std::string begin = "." + stemOf(path) + ".";
+    const std::string begin = fmt::format(".{}.", stemOf(path));
     const std::string end = std::string(kTemporaryMark) + path.extension().string();
     const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
     for (fs::directory_iterator at(folder, ec), last; !ec && at != last; at.increment(ec)) {

@@ -14,6 +14,7 @@ struct Box
     std::vector<double> low;
     std::vector<double> high;
 
+    /// The bounds of a channel.
     [[nodiscard]] double lowOf(std::size_t channel) const { return low[low.size() == 1 ? 0 : channel]; }
     [[nodiscard]] double highOf(std::size_t channel) const { return high[high.size() == 1 ? 0 : channel]; }
     [[nodiscard]] double least() const;

@@ -29,6 +29,7 @@ enum class Need : std::uint32_t {
 {
     return static_cast<Need>(static_cast<std::uint32_t>(a) | static_cast<std::uint32_t>(b));
 }
+/// Whether `one` is among `all`.
 [[nodiscard]] constexpr bool has(Need all, Need one)
 {
     return (static_cast<std::uint32_t>(all) & static_cast<std::uint32_t>(one)) != 0;
@@ -49,7 +50,9 @@ public:
     {
         return found(Level::Warning, base, effect, std::move(place));
     }
+    /// As found(), with the level and the base score that notes have.
     Finding& note(double effect, Place place) { return found(Level::Note, 1, effect, std::move(place)); }
+    /// As found(), of a difference from a reference.
     Finding& difference(double base, double effect, Place place)
     {
         return found(Level::Difference, base, effect, std::move(place));

@@ -20,6 +20,7 @@ struct GrowthAlong
     NodeId steepestAt;
 };
 
+/// The same of a run; zeros where no relevance is known.
 [[nodiscard]] GrowthAlong growthAlong(const Facts& facts);
 
 } // namespace retro::diagnosis

@@ -36,6 +36,7 @@ struct CardRange
 
     [[nodiscard]] double width() const { return largest - least; }
 };
+/// The range of numbers that a card makes of pixels; none when it describes no picture.
 [[nodiscard]] std::optional<CardRange> cardRangeOf(const formats::ModelCard& card);
 
 } // namespace retro::diagnosis

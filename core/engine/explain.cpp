@@ -2,12 +2,15 @@
 #include "core/engine/explain.h"
 
 #include "core/base/cancel.h"
+#include "core/base/log.h"
 #include "core/base/mappedfile.h"
 #include "core/base/memoryaccount.h"
 #include "core/engine/precision.h"
 #include "core/engine/programcache.h"
 #include "core/engine/requestcheck.h"
 #include "core/engine/ways/way.h"
+
+#include <fmt/format.h>
 
 #include <optional>
 
@@ -73,6 +76,20 @@ Result<ExplainResult> explained(const LoadedModel& model, const ExplainRequest& 
     return explained(model, whole, stop, progress, cache);
 }
 
+/// A result, with its line in the log.
+Result<ExplainResult> logged(const LoadedModel& model, Result<ExplainResult> result)
+{
+    if (!result) {
+        base::log(base::logcategory::kEngine, result.error());
+    } else {
+        base::log(base::logcategory::kEngine, base::LogLevel::Info,
+                  fmt::format("{} explained with {}: forward {:.2f} s, relevance {:.2f} s, {} steps, {} promises",
+                              model.name, result->composite.name, result->secondsForward, result->secondsRelevance,
+                              result->counts.visits, result->counts.promises));
+    }
+    return result;
+}
+
 } // namespace
 
 Result<ExplainResult> explain(const LoadedModel& model, const ExplainRequest& request, std::stop_token stop,
@@ -81,7 +98,7 @@ Result<ExplainResult> explain(const LoadedModel& model, const ExplainRequest& re
     RETRO_CHECK(checkRequest(request));
     ProgramCache cache;
     const bool usesProgram = request.engine == EngineKind::Compiled || request.inputsOnly;
-    return explained(model, request, stop, progress, usesProgram ? &cache : nullptr);
+    return logged(model, explained(model, request, stop, progress, usesProgram ? &cache : nullptr));
 }
 
 Explainer::Explainer(LoadedModelPointer model) : m_model(std::move(model)), m_cache(std::make_unique<ProgramCache>()) {}
@@ -96,7 +113,7 @@ Result<ExplainResult> Explainer::explain(const ExplainRequest& request, std::sto
                                          const StageProgress& progress)
 {
     RETRO_CHECK(checkRequest(request));
-    return explained(*m_model, request, stop, progress, m_cache.get());
+    return logged(*m_model, explained(*m_model, request, stop, progress, m_cache.get()));
 }
 
 } // namespace retro::engine

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/loadmodel.h"
 
+#include "core/base/log.h"
 #include "core/engine/changedgraph.h"
 #include "core/engine/givenshapes.h"
 #include "core/engine/stopwatch.h"
@@ -155,10 +156,8 @@ base::Result<LoadedModelPointer> finish(const ReadModel& read, const std::filesy
     return LoadedModelPointer(std::move(model));
 }
 
-} // namespace
-
-base::Result<LoadedModelPointer> loadModel(const std::filesystem::path& path, const LoadOptions& options,
-                                           const std::stop_token& stop)
+base::Result<LoadedModelPointer> loadFile(const std::filesystem::path& path, const LoadOptions& options,
+                                          const std::stop_token& stop)
 {
     const Stopwatch watch;
     ReadModel read;
@@ -166,6 +165,22 @@ base::Result<LoadedModelPointer> loadModel(const std::filesystem::path& path, co
     RETRO_TRY(std::optional<formats::ModelCard> card, formats::cardOf(path));
     read.shapes = options.shapes;
     return finish(read, path, std::move(card), options.rewrites, stop, watch);
+}
+
+} // namespace
+
+base::Result<LoadedModelPointer> loadModel(const std::filesystem::path& path, const LoadOptions& options,
+                                           const std::stop_token& stop)
+{
+    base::Result<LoadedModelPointer> model = loadFile(path, options, stop);
+    if (!model) {
+        base::log(base::logcategory::kModel, model.error());
+        return model;
+    }
+    base::log(base::logcategory::kModel, base::LogLevel::Info,
+              fmt::format("{}: read in {:.2f} s, {} nodes, {} rewrites", path.string(), (*model)->seconds,
+                          (*model)->graph()->nodeCount(), (*model)->rewritten.steps.size()));
+    return model;
 }
 
 base::Result<LoadedModelPointer> loadModel(const std::filesystem::path& path, const rewrite::RewriteOptions& rewrites,

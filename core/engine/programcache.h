@@ -49,7 +49,7 @@ struct Course
     bool stoppedEarly = false;
     bool isChecked = true; ///< it gave the bits of a pass; else it is a program for ExplainRequest::inputsOnly alone
     std::string fault;     ///< why there is no program
-    std::shared_ptr<const RecordedCourse> recorded; ///< of a recorded pass, from which runs are made; null when none was
+    std::shared_ptr<const RecordedCourse> recorded; ///< of a recorded pass, for making runs; null when none was
 };
 
 /// What a course follows from beside a preparation: a shorter way to its key.

@@ -2,10 +2,11 @@
 #include "core/engine/resultkey.h"
 
 #include "core/base/file.h"
-#include "core/base/hash.h"
+#include "core/base/hash128.h"
 #include "core/base/visibletext.h"
 #include "core/engine/inputs.h"
 #include "core/engine/question/resolve.h"
+#include "core/graph/contentdigest.h"
 #include "core/graph/graphbuilder.h"
 #include "core/lrp/ruleoverride.h"
 
@@ -22,27 +23,27 @@ namespace fs = std::filesystem;
 namespace
 {
 
-using base::Hasher;
+using base::Hasher128;
 using nlohmann::ordered_json;
 
 /// Largest file named by a question that is read for its key.
 constexpr std::uint64_t kMostFileBytes = 16ULL << 30U;
 
 /// The content hash of the graph that was asked for last: a batch asks once per input, and large models take long.
-std::uint64_t contentOf(const std::shared_ptr<const graph::Graph>& graph)
+std::string contentOf(const std::shared_ptr<const graph::Graph>& graph)
 {
     static std::mutex mutex;
     static std::weak_ptr<const graph::Graph> last;
-    static std::uint64_t hash = 0;
+    static std::string hash;
     const std::lock_guard lock(mutex);
     if (last.lock() != graph) {
-        hash = graph::contentHash(*graph);
+        hash = graph::contentDigest(*graph);
         last = graph;
     }
     return hash;
 }
 
-void add(Hasher& hash, const std::vector<std::string>& texts)
+void add(Hasher128& hash, const std::vector<std::string>& texts)
 {
     hash.number(texts.size());
     for (const std::string& text : texts) {
@@ -51,7 +52,7 @@ void add(Hasher& hash, const std::vector<std::string>& texts)
 }
 
 /// Rules are matched by names and scopes, and files are called after values.
-void addNames(Hasher& hash, const graph::Graph& graph)
+void addNames(Hasher128& hash, const graph::Graph& graph)
 {
     for (const graph::Value& value : graph.values()) {
         hash.text(value.name);
@@ -62,10 +63,10 @@ void addNames(Hasher& hash, const graph::Graph& graph)
     }
 }
 
-void addModel(Hasher& hash, const LoadedModel& model)
+void addModel(Hasher128& hash, const LoadedModel& model)
 {
     hash.text(model.name);
-    hash.number(contentOf(model.rewritten.before));
+    hash.text(contentOf(model.rewritten.before));
     hash.number(graph::structuralHash(*model.graph()));
     addNames(hash, *model.rewritten.before);
     addNames(hash, *model.graph());
@@ -85,7 +86,7 @@ void addModel(Hasher& hash, const LoadedModel& model)
 
 /// The content of the file that a text names; one that cannot be read is told apart from every other one: the pass says
 /// what is wrong with it.
-void addContent(Hasher& hash, const std::string& file)
+void addContent(Hasher128& hash, const std::string& file)
 {
     const base::Result<std::vector<std::byte>> data = base::readFile(file, kMostFileBytes);
     hash.number(data.ok() ? data->size() + 1 : 0);
@@ -93,7 +94,7 @@ void addContent(Hasher& hash, const std::string& file)
 }
 
 /// A field that says nothing adds nothing: a question is the same before and after there is such a field.
-void addField(Hasher& hash, const QuestionField& field, const Question& question)
+void addField(Hasher128& hash, const QuestionField& field, const Question& question)
 {
     const std::vector<std::string> texts = textsOf(field, question);
     if (texts.empty() || field.key == KeyPart::None) {
@@ -137,7 +138,7 @@ ordered_json sourcesJson(const std::vector<SourceStamp>& stamps)
 
 std::string resultHash(const LoadedModel& model, const Question& question, Verb verb)
 {
-    Hasher hash;
+    Hasher128 hash;
     addModel(hash, model);
     const Question asked = completed(question, model.card ? &*model.card : nullptr);
     for (const QuestionField& field : questionFields()) {
@@ -146,18 +147,18 @@ std::string resultHash(const LoadedModel& model, const Question& question, Verb 
         }
     }
     hash.number(static_cast<std::uint64_t>(precisionOf(asked, model)));
-    return base::hex(hash.digest());
+    return hash.digest();
 }
 
 std::string hashWith(const std::string& result, std::span<const std::string> words)
 {
-    Hasher hash;
+    Hasher128 hash;
     hash.text(result);
     hash.number(words.size());
     for (const std::string& word : words) {
         hash.text(word);
     }
-    return base::hex(hash.digest());
+    return hash.digest();
 }
 
 std::vector<SourceStamp> sourceStamps(const std::vector<std::string>& texts, const graph::Graph& graph)

@@ -3,7 +3,6 @@
 
 #include "core/base/file.h"
 #include "core/base/jsonout.h"
-#include "core/formats/cardfields.h"
 
 #include <nlohmann/json.hpp>
 

@@ -10,6 +10,9 @@
 namespace retro::formats
 {
 
+/// Largest card in bytes that is read, and written to again.
+inline constexpr std::size_t kMaxCardBytes = 4U << 20U;
+
 /// Writes what a person can choose (kind, layout, channels, scale, mean and std of the input, composite, target,
 /// rewrites that are off) of `card` into the card beside `model`, as a whole or not at all. Every other field of a card
 /// that is there already, known to us or not, stays with its value and its place. Returns false when the file already

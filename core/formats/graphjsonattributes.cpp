@@ -95,9 +95,8 @@ Result<Attribute> readTexts(const JsonFields& fields)
 
 Result<Attribute> readTensorAttribute(const JsonFields& fields)
 {
-    RETRO_TRY(const JsonFields object,
-              JsonFields::of(fields.source(), *fields.find("tensor"), fields.pathOf("tensor")));
-    RETRO_TRY(Tensor value, readTensor(object));
+    RETRO_TRY(const auto object, fields.object("tensor"));
+    RETRO_TRY(Tensor value, readTensor(*object));
     if (!value.isValid()) {
         return fields.error("tensor", "its data is missing; write the graph with its data");
     }
@@ -106,8 +105,8 @@ Result<Attribute> readTensorAttribute(const JsonFields& fields)
 
 Result<Attribute> readNested(const JsonFields& fields)
 {
-    RETRO_TRY(const JsonFields object, JsonFields::of(fields.source(), *fields.find("graph"), fields.pathOf("graph")));
-    RETRO_TRY(graph::Graph nested, readGraphObject(object));
+    RETRO_TRY(const auto object, fields.object("graph"));
+    RETRO_TRY(graph::Graph nested, readGraphObject(*object));
     RETRO_TRY(const auto captured, fields.whole("captured", 0, static_cast<std::int64_t>(nested.inputs().size())));
     return Attribute(graph::Subgraph{std::make_shared<const graph::Graph>(std::move(nested)),
                                      static_cast<std::size_t>(captured.value_or(0))});
@@ -221,14 +220,13 @@ Result<Tensor> readTensor(const JsonFields& fields)
 Result<graph::Attributes> readAttributes(const JsonFields& node)
 {
     graph::Attributes attributes;
-    const json* field = node.find("attributes");
-    if (field == nullptr) {
+    RETRO_TRY(const auto all, node.object("attributes"));
+    if (!all) {
         return attributes;
     }
-    RETRO_TRY(const JsonFields all, JsonFields::of(node.source(), *field, node.pathOf("attributes")));
-    for (const auto& [name, value] : field->items()) {
-        RETRO_TRY(const JsonFields one, JsonFields::of(node.source(), value, all.pathOf(name)));
-        RETRO_TRY(Attribute attribute, readAttribute(one, name, all));
+    for (const auto& [name, value] : all->members().items()) {
+        RETRO_TRY(const JsonFields one, JsonFields::of(node.source(), value, all->pathOf(name)));
+        RETRO_TRY(Attribute attribute, readAttribute(one, name, *all));
         attributes.emplace(name, std::move(attribute));
     }
     return attributes;
@@ -237,13 +235,12 @@ Result<graph::Attributes> readAttributes(const JsonFields& node)
 Result<std::map<std::string, std::string>> readMetadata(const JsonFields& node)
 {
     std::map<std::string, std::string> notes;
-    const json* field = node.find("metadata");
-    if (field == nullptr) {
+    RETRO_TRY(const auto all, node.object("metadata"));
+    if (!all) {
         return notes;
     }
-    RETRO_TRY(const JsonFields all, JsonFields::of(node.source(), *field, node.pathOf("metadata")));
-    for (const auto& [name, value] : field->items()) {
-        RETRO_TRY(notes[name], all.text(name.c_str()));
+    for (const auto& [name, value] : all->members().items()) {
+        RETRO_TRY(notes[name], all->text(name));
     }
     return notes;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/formats/jsonfields.h"
+#include "core/base/jsonfields.h"
 #include "core/graph/graph.h"
 
 #include <map>
@@ -12,6 +12,8 @@
 /// Parts of a graph object of graph JSON (docs/formats/graph.md). Errors (Input) name line and field.
 namespace retro::formats
 {
+
+using base::JsonFields;
 
 /// The element type of a value or tensor; float32 when it says none.
 [[nodiscard]] base::Result<tensor::DType> readDType(const JsonFields& fields);

@@ -50,13 +50,12 @@ public:
 private:
     Result<void> readOpsets()
     {
-        const json* field = m_fields.find("opsets");
-        if (field == nullptr) {
+        RETRO_TRY(const auto opsets, m_fields.object("opsets"));
+        if (!opsets) {
             return {};
         }
-        RETRO_TRY(const JsonFields opsets, JsonFields::of(m_fields.source(), *field, m_fields.pathOf("opsets")));
-        for (const auto& [domain, version] : field->items()) {
-            RETRO_TRY(const auto number, opsets.whole(domain.c_str(), 1, 1'000'000));
+        for (const auto& [domain, version] : opsets->members().items()) {
+            RETRO_TRY(const auto number, opsets->whole(domain, 1, 1'000'000));
             m_opsets[domain == "ai.onnx" ? "" : domain] = number.value_or(1);
             m_builder.setOpset(domain == "ai.onnx" ? "" : domain, number.value_or(1));
         }
@@ -68,8 +67,7 @@ private:
     {
         RETRO_TRY(const json* values, m_fields.list("values"));
         for (std::size_t i = 0; values != nullptr && i < values->size(); ++i) {
-            RETRO_TRY(JsonFields value,
-                      JsonFields::of(m_fields.source(), (*values)[i], m_fields.pathOf(fmt::format("values[{}]", i))));
+            RETRO_TRY(JsonFields value, m_fields.item("values", i));
             RETRO_TRY(std::string name, value.text("name"));
             if (name.empty()) {
                 return value.error("name", "a value must have a name");
@@ -91,7 +89,7 @@ private:
                 continue;
             }
             const JsonFields& value = m_values[at->second];
-            if (value.find("constant") != nullptr) {
+            if (value.has("constant")) {
                 return value.error("constant", "an input of the graph cannot be a constant");
             }
             RETRO_TRY(const tensor::DType dtype, readDType(value));
@@ -119,14 +117,13 @@ private:
     {
         RETRO_TRY(const tensor::DType dtype, readDType(value));
         RETRO_TRY(Shape shape, readShape(value));
-        const json* constant = value.find("constant");
-        if (constant == nullptr) {
+        RETRO_TRY(const auto constant, value.object("constant"));
+        if (!constant) {
             const ValueId id = m_builder.addResult(name);
             m_builder.declare(id, dtype, std::move(shape));
             return id;
         }
-        RETRO_TRY(const JsonFields fields, JsonFields::of(value.source(), *constant, value.pathOf("constant")));
-        RETRO_TRY(tensor::Tensor data, readTensor(fields));
+        RETRO_TRY(tensor::Tensor data, readTensor(*constant));
         const ValueId id = m_builder.addConstant(name, std::move(data));
         m_builder.declare(id, dtype, std::move(shape));
         return id;
@@ -145,8 +142,7 @@ private:
     {
         RETRO_TRY(const json* nodes, m_fields.list("nodes"));
         for (std::size_t i = 0; nodes != nullptr && i < nodes->size(); ++i) {
-            RETRO_TRY(const JsonFields fields,
-                      JsonFields::of(m_fields.source(), (*nodes)[i], m_fields.pathOf(fmt::format("nodes[{}]", i))));
+            RETRO_TRY(const JsonFields fields, m_fields.item("nodes", i));
             RETRO_TRY(graph::Node node, readNode(fields));
             m_builder.addNode(std::move(node));
         }

@@ -2,8 +2,8 @@
 #include "core/formats/lutcase.h"
 
 #include "core/base/file.h"
+#include "core/base/jsonfields.h"
 #include "core/base/jsonout.h"
-#include "core/base/jsontext.h"
 #include "core/tensor/tensor.h"
 
 #include <fmt/format.h>
@@ -16,6 +16,7 @@ namespace retro::formats
 namespace
 {
 
+using base::JsonFields;
 using base::JsonText;
 using base::Result;
 using nlohmann::json;
@@ -47,15 +48,11 @@ constexpr std::array kRowNames{RowName{"float32", lut::RowType::Real}, RowName{"
 class CaseReader
 {
 public:
-    explicit CaseReader(const JsonText& text) : m_text(text) {}
+    explicit CaseReader(JsonFields fields) : m_fields(std::move(fields)), m_text(m_fields.source()) {}
 
     Result<LutCase> read()
     {
         m_case.where = m_text.where();
-        if (!m_text.root().is_object()) {
-            return m_text.error("",
-                                "this is no LUT case: an object with mode, sizes, anchors, x and weights is needed");
-        }
         RETRO_CHECK(readMode());
         RETRO_CHECK(readRowType());
         RETRO_CHECK(readSizes());
@@ -65,21 +62,14 @@ public:
     }
 
 private:
-    const json* find(const char* name) const
-    {
-        const auto at = m_text.root().find(name);
-        return at == m_text.root().end() || at->is_null() ? nullptr : &*at;
-    }
-
     Result<void> readMode()
     {
-        const json* mode = find("mode");
+        const json* mode = m_fields.find("mode");
         for (const Mode& known : kModes) {
             if (mode != nullptr && *mode == known.name) {
                 m_case.isSparse = known.isSparse;
                 m_case.shape.isSequence = known.isSequence;
-                const json* name = find("name");
-                m_case.name = name != nullptr && name->is_string() ? name->get<std::string>() : m_text.where();
+                RETRO_TRY(m_case.name, m_fields.text("name", m_text.where()));
                 return {};
             }
         }
@@ -88,7 +78,7 @@ private:
 
     Result<void> readRowType()
     {
-        const json* rows = find("rows");
+        const json* rows = m_fields.find("rows");
         if (rows == nullptr) {
             return {};
         }
@@ -113,7 +103,7 @@ private:
 
     Result<void> size(const char* name, std::uint32_t& target) const
     {
-        const json* value = find(name);
+        const json* value = m_fields.find(name);
         if (value == nullptr) {
             return m_text.error("", fmt::format("the size {} is missing", name));
         }
@@ -154,7 +144,7 @@ private:
 
     Result<void> numbers(const char* name, bool isNeeded, std::vector<double>& target) const
     {
-        const json* value = find(name);
+        const json* value = m_fields.find(name);
         if (value != nullptr) {
             return flatten(*value, name, target);
         }
@@ -164,7 +154,7 @@ private:
     template <class N>
     Result<void> wholes(const char* name, std::vector<N>& target) const
     {
-        const json* value = find(name);
+        const json* value = m_fields.find(name);
         if (value == nullptr || !value->is_array()) {
             return m_text.error(value == nullptr ? "" : name, fmt::format("a list {} is needed", name));
         }
@@ -210,7 +200,7 @@ private:
             RETRO_CHECK(wholes("row_ptr", m_case.rowStarts));
             RETRO_CHECK(wholes("col", m_case.columns));
         }
-        if (const json* epsilon = find("lrp_eps")) {
+        if (const json* epsilon = m_fields.find("lrp_eps")) {
             if (!epsilon->is_number() || !(epsilon->get<double>() > 0)) {
                 return m_text.error("lrp_eps", "lrp_eps must be a number above 0");
             }
@@ -221,14 +211,11 @@ private:
 
     Result<void> readExpectedGroup(const char* group)
     {
-        const json* fields = find(group);
-        if (fields == nullptr) {
+        RETRO_TRY(const auto lists, m_fields.object(group));
+        if (!lists) {
             return {};
         }
-        if (!fields->is_object()) {
-            return m_text.error(group, fmt::format("{} must be an object of lists", group));
-        }
-        for (const auto& [name, value] : fields->items()) {
+        for (const auto& [name, value] : lists->members().items()) {
             const std::string field = fmt::format("{}.{}", group, name);
             RETRO_CHECK(flatten(value, field, m_case.expected[field]));
         }
@@ -241,13 +228,14 @@ private:
             RETRO_CHECK(readExpectedGroup(group));
         }
         for (const char* events : {"events_main", "events_alternative"}) {
-            if (const json* value = find(events)) {
+            if (const json* value = m_fields.find(events)) {
                 RETRO_CHECK(flatten(*value, events, m_case.expected[events]));
             }
         }
         return {};
     }
 
+    JsonFields m_fields;
     const JsonText& m_text;
     LutCase m_case;
 };
@@ -268,7 +256,11 @@ std::vector<std::uint16_t> narrowWeights(const LutCase& given)
 Result<LutCase> parseLutCase(std::string text, const std::string& where)
 {
     RETRO_TRY(const JsonText parsed, JsonText::parse(std::move(text), where, {kMaxBytes, kMaxDepth}));
-    return CaseReader(parsed).read();
+    if (!parsed.root().is_object()) {
+        return parsed.error("", "this is no LUT case: an object with mode, sizes, anchors, x and weights is needed");
+    }
+    RETRO_TRY(JsonFields fields, JsonFields::of(parsed, parsed.root(), ""));
+    return CaseReader(std::move(fields)).read();
 }
 
 Result<LutCase> readLutCase(const std::filesystem::path& path)

@@ -2,12 +2,14 @@
 #include "core/formats/modelcard.h"
 
 #include "core/base/file.h"
-#include "core/formats/cardfields.h"
+#include "core/base/jsonfields.h"
+#include "core/formats/cardwriter.h"
 #include "core/formats/insidefolder.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 namespace retro::formats
 {
@@ -15,6 +17,8 @@ namespace retro::formats
 namespace fs = std::filesystem;
 
 using base::inputError;
+using base::JsonFields;
+using base::JsonText;
 using base::Result;
 using nlohmann::json;
 
@@ -28,10 +32,56 @@ constexpr std::array<std::string_view, 4> kLayouts{"NCHW", "NHWC", "NTC", "NT"};
 constexpr std::array<std::string_view, 3> kScores{"logits", "probabilities", "numbers"};
 constexpr std::array<std::string_view, 3> kChannels{"RGB", "BGR", "GRAY"};
 
-Result<void> checkFormat(const CardFields& card)
+/// Deepest nesting in a card.
+constexpr std::size_t kMaxCardDepth = 16;
+constexpr int kMaxPixels = 65536;
+
+/// A path that does not leave the card's folder: not absolute, without "..".
+Result<std::string> readPath(const JsonFields& fields, std::string_view name)
 {
-    std::string format;
-    RETRO_CHECK(card.text("format", format));
+    RETRO_TRY(std::string path, fields.text(name));
+    if (fs::path(path).is_absolute()) {
+        return fields.error(name, fmt::format("'{}' is an absolute path; paths are relative to the card", path));
+    }
+    if (leavesFolder(path)) {
+        return fields.error(name, fmt::format("the path '{}' is not inside the card's folder; only files beside or "
+                                              "below the card are read",
+                                              path));
+    }
+    return path;
+}
+
+/// Exactly `target.size()` numbers.
+Result<void> readNumbers(const JsonFields& fields, std::string_view name, std::span<double> target)
+{
+    RETRO_TRY(const std::vector<double> read, fields.numbers(name, {target.begin(), target.end()}));
+    if (read.size() != target.size()) {
+        return fields.error(name, fmt::format("it must have {} numbers but has {}", target.size(), read.size()));
+    }
+    std::copy(read.begin(), read.end(), target.begin());
+    return {};
+}
+
+/// Exactly `target.size()` whole numbers from 0 to 65536.
+Result<void> readPixels(const JsonFields& fields, std::string_view name, std::span<int> target)
+{
+    std::vector<double> read(target.begin(), target.end());
+    RETRO_CHECK(readNumbers(fields, name, read));
+    for (std::size_t i = 0; i < read.size(); ++i) {
+        const bool isPixel = read[i] >= 0 && read[i] <= kMaxPixels;
+        const int whole = isPixel ? static_cast<int>(read[i]) : -1;
+        if (whole < 0 || static_cast<double>(whole) != read[i]) {
+            return fields.error(name,
+                                fmt::format("{} is not a whole number of pixels from 0 to {}", read[i], kMaxPixels));
+        }
+        target[i] = whole;
+    }
+    return {};
+}
+
+Result<void> checkFormat(const JsonFields& card)
+{
+    RETRO_TRY(const std::string format, card.text("format"));
     if (format == kFormat) {
         return {};
     }
@@ -44,7 +94,7 @@ Result<void> checkFormat(const CardFields& card)
 }
 
 /// Mean and deviation: none, one for all channels, or one per channel; deviations above zero.
-Result<void> checkNormalisation(const CardFields& input, const ModelCard& card)
+Result<void> checkNormalisation(const JsonFields& input, const ModelCard& card)
 {
     const std::size_t channels = card.channels == "GRAY" ? 1 : 3;
     const auto fits = [&](std::size_t count) { return card.inputKind == "array" || count <= 1 || count == channels; };
@@ -60,19 +110,18 @@ Result<void> checkNormalisation(const CardFields& input, const ModelCard& card)
     return {};
 }
 
-Result<void> readInput(const json& object, ModelCard& card)
+Result<void> readInput(const JsonFields& input, ModelCard& card)
 {
-    const CardFields input(object, "input");
-    RETRO_CHECK(input.text("name", card.inputName));
-    RETRO_CHECK(input.word("kind", kInputKinds, card.inputKind));
-    RETRO_CHECK(input.word("layout", kLayouts, card.layout));
-    RETRO_CHECK(input.word("channels", kChannels, card.channels));
-    RETRO_CHECK(input.numbers("scale", std::span<double>(card.scale)));
-    RETRO_CHECK(input.numbers("mean", card.mean));
-    RETRO_CHECK(input.numbers("std", card.deviation));
-    RETRO_CHECK(input.pixels("size", card.size));
-    RETRO_CHECK(input.texts("vocabulary", card.vocabulary));
-    RETRO_CHECK(input.text("unknown", card.unknown));
+    RETRO_TRY(card.inputName, input.text("name"));
+    RETRO_TRY(card.inputKind, input.word("kind", kInputKinds, card.inputKind));
+    RETRO_TRY(card.layout, input.word("layout", kLayouts, card.layout));
+    RETRO_TRY(card.channels, input.word("channels", kChannels, card.channels));
+    RETRO_CHECK(readNumbers(input, "scale", card.scale));
+    RETRO_TRY(card.mean, input.numbers("mean"));
+    RETRO_TRY(card.deviation, input.numbers("std"));
+    RETRO_CHECK(readPixels(input, "size", card.size));
+    RETRO_TRY(card.vocabulary, input.texts("vocabulary"));
+    RETRO_TRY(card.unknown, input.text("unknown"));
     const auto& words = card.vocabulary;
     if (!card.unknown.empty() && std::find(words.begin(), words.end(), card.unknown) == words.end()) {
         return input.error("unknown", fmt::format("'{}' is no word of the vocabulary", card.unknown));
@@ -81,23 +130,19 @@ Result<void> readInput(const json& object, ModelCard& card)
 }
 
 /// A box that may be missing: x, y, width, height.
-Result<void> readBox(const CardFields& fields, const char* name, std::optional<std::array<int, 4>>& box)
+Result<void> readBox(const JsonFields& fields, const char* name, std::optional<std::array<int, 4>>& box)
 {
     if (fields.has(name)) {
-        RETRO_CHECK(fields.pixels(name, box.emplace()));
+        RETRO_CHECK(readPixels(fields, name, box.emplace()));
     }
     return {};
 }
 
-Result<CardPicture> readPicture(const json& object, const std::string& path)
+Result<CardPicture> readPicture(const JsonFields& fields)
 {
-    if (!object.is_object()) {
-        return inputError("it must be an object in braces", "field '" + path + "'");
-    }
-    const CardFields fields(object, path);
     CardPicture picture;
-    RETRO_CHECK(fields.relativePath("file", picture.file));
-    RETRO_CHECK(fields.text("true_class", picture.trueClass));
+    RETRO_TRY(picture.file, readPath(fields, "file"));
+    RETRO_TRY(picture.trueClass, fields.text("true_class"));
     if (picture.file.empty()) {
         return fields.error("file", "the picture's file is not named");
     }
@@ -106,14 +151,12 @@ Result<CardPicture> readPicture(const json& object, const std::string& path)
     return picture;
 }
 
-Result<void> readPictures(const CardFields& fields, ModelCard& card)
+Result<void> readPictures(const JsonFields& fields, ModelCard& card)
 {
     RETRO_TRY(const json* pictures, fields.list("pictures"));
-    if (pictures == nullptr) {
-        return {};
-    }
-    for (std::size_t i = 0; i < pictures->size(); ++i) {
-        RETRO_TRY(CardPicture picture, readPicture((*pictures)[i], fmt::format("pictures[{}]", i)));
+    for (std::size_t i = 0; pictures != nullptr && i < pictures->size(); ++i) {
+        RETRO_TRY(const JsonFields item, fields.item("pictures", i));
+        RETRO_TRY(CardPicture picture, readPicture(item));
         card.pictures.push_back(std::move(picture));
     }
     return {};
@@ -142,7 +185,7 @@ Result<void> checkLinks(const ModelCard& card, const fs::path& path)
         return inputError(fmt::format("the file '{}' is a link to a place outside the card's folder; copy the file "
                                       "there instead",
                                       file),
-                          fmt::format("{}: field '{}'", path.string(), field));
+                          fmt::format("{}, field {}", path.string(), field));
     };
     RETRO_CHECK(check(card.control, "control"));
     for (std::size_t i = 0; i < card.pictures.size(); ++i) {
@@ -151,37 +194,37 @@ Result<void> checkLinks(const ModelCard& card, const fs::path& path)
     return {};
 }
 
-Result<ModelCard> cardFrom(const json& parsed)
+Result<ModelCard> cardFrom(const JsonText& text)
 {
-    if (!parsed.is_object()) {
-        return inputError("this is not a model card: a card is a JSON object in braces");
+    if (!text.root().is_object()) {
+        return text.error("", "this is not a model card: a card is a JSON object in braces");
     }
-    const CardFields fields(parsed, "");
+    RETRO_TRY(const JsonFields fields, JsonFields::of(text, text.root(), ""));
     RETRO_CHECK(checkFormat(fields));
     ModelCard card;
-    RETRO_CHECK(fields.relativePath("model", card.model));
-    RETRO_CHECK(fields.text("title", card.title));
-    RETRO_CHECK(fields.texts("labels", card.labels));
+    RETRO_TRY(card.model, readPath(fields, "model"));
+    RETRO_TRY(card.title, fields.text("title"));
+    RETRO_TRY(card.labels, fields.texts("labels"));
     if (fields.has("scores")) {
-        RETRO_CHECK(fields.word("scores", kScores, card.scores));
+        RETRO_TRY(card.scores, fields.word("scores", kScores, card.scores));
     }
-    RETRO_CHECK(fields.text("composite", card.composite));
-    RETRO_CHECK(fields.text("target", card.target));
-    RETRO_CHECK(fields.texts("no_rewrite", card.noRewrite));
-    RETRO_CHECK(fields.texts("rewrite", card.rewrite));
-    RETRO_CHECK(fields.texts("checkpoints", card.checkpoints));
-    RETRO_CHECK(fields.flag("stop_at_checkpoints", card.stopsAtCheckpoints));
-    RETRO_CHECK(fields.relativePath("control", card.control));
-    RETRO_CHECK(fields.texts("not_a_problem", card.notAProblem));
+    RETRO_TRY(card.composite, fields.text("composite"));
+    RETRO_TRY(card.target, fields.text("target"));
+    RETRO_TRY(card.noRewrite, fields.texts("no_rewrite"));
+    RETRO_TRY(card.rewrite, fields.texts("rewrite"));
+    RETRO_TRY(card.checkpoints, fields.texts("checkpoints"));
+    RETRO_TRY(card.stopsAtCheckpoints, fields.flag("stop_at_checkpoints", card.stopsAtCheckpoints));
+    RETRO_TRY(card.control, readPath(fields, "control"));
+    RETRO_TRY(card.notAProblem, fields.texts("not_a_problem"));
     RETRO_CHECK(readPictures(fields, card));
-    RETRO_TRY(const json* input, fields.object("input"));
-    card.describesInput = input != nullptr;
-    if (input != nullptr) {
+    RETRO_TRY(const auto input, fields.object("input"));
+    card.describesInput = input.has_value();
+    if (input) {
         RETRO_CHECK(readInput(*input, card));
     }
-    RETRO_TRY(const json* figures, fields.object("figures"));
-    if (figures != nullptr) {
-        addFigures(*figures, "", card.figures);
+    RETRO_TRY(const auto figures, fields.object("figures"));
+    if (figures) {
+        addFigures(figures->members(), "", card.figures);
     }
     return card;
 }
@@ -190,9 +233,8 @@ Result<ModelCard> cardFrom(const json& parsed)
 
 Result<ModelCard> parseCard(const std::string& text, const std::string& where)
 {
-    RETRO_TRY(const json parsed, parseCardJson(text, where));
-    Result<ModelCard> card = cardFrom(parsed);
-    return card.ok() ? std::move(card) : base::within(std::move(card).error(), where);
+    RETRO_TRY(const JsonText parsed, JsonText::parse(text, where, {kMaxCardBytes, kMaxCardDepth}));
+    return cardFrom(parsed);
 }
 
 Result<ModelCard> readCard(const fs::path& path)

@@ -55,6 +55,7 @@ private:
 class ExpansionBudget
 {
 public:
+    /// Adds what one call expands to.
     [[nodiscard]] base::Result<void> take(const Expansion& expansion);
 
 private:

@@ -227,7 +227,7 @@ std::uint64_t constantBytes(const Graph& graph)
     return total;
 }
 
-base::Error tooLarge()
+base::Error tooLargeForOneFile()
 {
     return inputError(fmt::format("the model is too large for one ONNX file (at most {} bytes)", kMaxOnnxBytes - 1));
 }
@@ -239,7 +239,7 @@ Result<std::vector<std::byte>> toOnnx(const Graph& graph) { return toOnnx(graph,
 Result<std::vector<std::byte>> toOnnx(const Graph& graph, const std::map<std::string, std::string>& metadata)
 {
     if (constantBytes(graph) >= kMaxOnnxBytes) {
-        return tooLarge();
+        return tooLargeForOneFile();
     }
     RETRO_TRY(ModelProto model, modelOf(graph));
     for (const auto& [key, value] : metadata) {
@@ -249,7 +249,7 @@ Result<std::vector<std::byte>> toOnnx(const Graph& graph, const std::map<std::st
     }
     const std::size_t size = model.ByteSizeLong();
     if (size >= kMaxOnnxBytes) {
-        return tooLarge();
+        return tooLargeForOneFile();
     }
     std::vector<std::byte> data(size);
     model.SerializeWithCachedSizesToArray(reinterpret_cast<std::uint8_t*>(data.data()));

@@ -34,6 +34,7 @@ struct TensorOutline
     tensor::Shape shape;
     std::uint64_t bytes = 0; ///< in the file
 };
+/// The outline of a message.
 [[nodiscard]] base::Result<TensorOutline> outlineOf(const onnxschema::TensorProto& proto);
 /// Fills type, shape and raw data.
 void toTensorProto(const tensor::Tensor& tensor, onnxschema::TensorProto& proto);

@@ -63,7 +63,5 @@ private:
 
 /// Hash of operators, attributes, adjacency and constant shapes; names and constant data do not count.
 [[nodiscard]] std::uint64_t structuralHash(const Graph& graph);
-/// As structuralHash, with the data of constants.
-[[nodiscard]] std::uint64_t contentHash(const Graph& graph);
 
 } // namespace retro::graph

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/hash.h"
+#include "core/base/hash128.h"
+#include "core/graph/contentdigest.h"
 #include "core/graph/graphbuilder.h"
 
 #include <bit>
@@ -11,8 +13,10 @@ namespace
 {
 
 using base::Hasher;
+using base::Hasher128;
 
-void addTensor(Hasher& hash, const tensor::Tensor& t)
+template <class H>
+void addTensor(H& hash, const tensor::Tensor& t)
 {
     hash.number(static_cast<std::uint64_t>(t.dtype()));
     hash.number(t.rank());
@@ -26,7 +30,8 @@ void addTensor(Hasher& hash, const tensor::Tensor& t)
 }
 
 /// A constant by its declared type and shape, which it has even where its data was left out (run files).
-void addConstant(Hasher& hash, const Value& value, bool withData)
+template <class H>
+void addConstant(H& hash, const Value& value, bool withData)
 {
     hash.number(static_cast<std::uint64_t>(value.dtype));
     for (const Dimension& dimension : value.shape.value_or(std::vector<Dimension>())) {
@@ -37,12 +42,22 @@ void addConstant(Hasher& hash, const Value& value, bool withData)
     }
 }
 
-std::uint64_t hashGraph(const Graph& graph, bool withData);
+template <class H>
+void addGraph(H& hash, const Graph& graph, bool withData);
 
+void addDigest(Hasher& hash, const Hasher& nested) { hash.number(nested.digest()); }
+void addDigest(Hasher128& hash, const Hasher128& nested) { hash.text(nested.digest()); }
+
+template <class H>
 struct AttributeHasher
 {
-    Hasher& hash;
-    void operator()(const Subgraph& v) const { hash.number(hashGraph(*v.graph, true)); }
+    H& hash;
+    void operator()(const Subgraph& v) const
+    {
+        H nested;
+        addGraph(nested, *v.graph, true);
+        addDigest(hash, nested);
+    }
     void operator()(std::int64_t v) const { hash.number(static_cast<std::uint64_t>(v)); }
     void operator()(double v) const { hash.number(std::bit_cast<std::uint64_t>(v)); }
     void operator()(const std::string& v) const { hash.text(v); }
@@ -57,7 +72,8 @@ struct AttributeHasher
     }
 };
 
-void addNode(Hasher& hash, const Node& node)
+template <class H>
+void addNode(H& hash, const Node& node)
 {
     hash.text(node.domain);
     hash.text(node.op);
@@ -71,13 +87,13 @@ void addNode(Hasher& hash, const Node& node)
     for (const auto& [name, attribute] : node.attributes) {
         hash.text(name);
         hash.number(attribute.index());
-        std::visit(AttributeHasher{hash}, attribute);
+        std::visit(AttributeHasher<H>{hash}, attribute);
     }
 }
 
-std::uint64_t hashGraph(const Graph& graph, bool withData)
+template <class H>
+void addGraph(H& hash, const Graph& graph, bool withData)
 {
-    Hasher hash;
     for (const ValueId input : graph.inputs()) {
         hash.number(input.value);
     }
@@ -93,13 +109,22 @@ std::uint64_t hashGraph(const Graph& graph, bool withData)
     for (const Node& node : graph.nodes()) {
         addNode(hash, node);
     }
-    return hash.digest();
 }
 
 } // namespace
 
-std::uint64_t structuralHash(const Graph& graph) { return hashGraph(graph, false); }
+std::uint64_t structuralHash(const Graph& graph)
+{
+    Hasher hash;
+    addGraph(hash, graph, false);
+    return hash.digest();
+}
 
-std::uint64_t contentHash(const Graph& graph) { return hashGraph(graph, true); }
+std::string contentDigest(const Graph& graph)
+{
+    Hasher128 hash;
+    addGraph(hash, graph, true);
+    return hash.digest();
+}
 
 } // namespace retro::graph

@@ -22,6 +22,7 @@ struct FormulaWords
     std::string_view text;      ///< "gamma 0.25 original, epsilon 1e-06, bias zero"
     std::string_view structure; ///< "linear map"
 
+    /// Whether the text has a word, and whether the structure is of a kind.
     [[nodiscard]] bool has(std::string_view word) const { return text.find(word) != std::string_view::npos; }
     [[nodiscard]] bool is(StructureKind kind) const { return structure == ops::nameOf(kind); }
     /// What follows `word` up to the next comma: the "1e-06" of ", epsilon 1e-06".

@@ -2,8 +2,8 @@
 #include "core/schedule/planjson.h"
 
 #include "core/base/hash.h"
+#include "core/base/jsonfields.h"
 #include "core/base/jsonout.h"
-#include "core/base/jsontext.h"
 
 #include <fmt/format.h>
 
@@ -21,6 +21,7 @@ namespace
 /// Of a plan's values; enough for some three million steps.
 constexpr std::size_t kMaxPlanMemory = std::size_t{768} << 20U;
 
+using base::JsonFields;
 using base::JsonText;
 using base::Result;
 using nlohmann::json;
@@ -78,7 +79,7 @@ json annotationsJson(const OpGraph& graph, const Annotations& notes)
 class Reader
 {
 public:
-    Reader(const OpGraph& graph, const JsonText& text) : m_graph(graph), m_text(text)
+    Reader(const OpGraph& graph, JsonFields root) : m_graph(graph), m_root(std::move(root)), m_text(m_root.source())
     {
         for (OpId id = 0; id < graph.size(); ++id) {
             if (graph.op(id).phase != analysis::Phase::Source) {
@@ -95,8 +96,8 @@ public:
         RETRO_CHECK(readHead());
         RETRO_CHECK(readTiers());
         RETRO_CHECK(readSteps());
-        const json& root = m_text.root();
-        if (const auto notes = root.find("annotations"); notes != root.end() && !notes->is_null()) {
+        RETRO_TRY(const auto notes, m_root.object("annotations"));
+        if (notes) {
             RETRO_CHECK(readAnnotations(*notes));
         }
         return std::move(m_plan);
@@ -106,10 +107,9 @@ private:
     Result<void> readHead()
     {
         RETRO_CHECK(checkFormat());
-        const json& root = m_text.root();
-        const std::string hash = textOf(root, "graph_hash");
+        RETRO_TRY(const std::string hash, m_root.text("graph_hash"));
         if (hash != base::hex(m_graph.hash())) {
-            return m_text.error(root.contains("graph_hash") ? "graph_hash" : "",
+            return m_root.error("graph_hash",
                                 fmt::format("the plan was made for graph {}, this one is {}: make a new plan for it",
                                             hash.empty() ? "?" : hash, base::hex(m_graph.hash())));
         }
@@ -119,57 +119,41 @@ private:
 
     Result<void> checkFormat() const
     {
-        const json& root = m_text.root();
-        const std::string format = root.is_object() ? textOf(root, "format") : std::string();
+        RETRO_TRY(const std::string format, m_root.text("format"));
         if (format == kFormat) {
             return {};
         }
         const bool isNewer = format.starts_with("retrograde-plan/");
-        return m_text.error(root.is_object() && root.contains("format") ? "format" : "",
+        return m_root.error("format",
                             isNewer ? fmt::format("{} is newer than this program, which reads {}", format, kFormat)
                                     : fmt::format("this is no plan: \"format\" must be \"{}\"", kFormat));
     }
 
     Result<void> readBudget()
     {
-        const auto budget = m_text.root().find("budget");
-        if (budget == m_text.root().end() || budget->is_null()) {
+        const json* budget = m_root.find("budget");
+        if (budget == nullptr) {
             return {};
         }
         if (!budget->is_number_unsigned()) {
-            return m_text.error("budget", "must be a whole number of bytes, or null");
+            return m_root.error("budget", "it must be a whole number of bytes, or null");
         }
         m_plan.budget = budget->get<std::uint64_t>();
         return {};
     }
 
-    static std::string textOf(const json& object, const char* name)
-    {
-        const auto at = object.find(name);
-        return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
-    }
-
-    /// A list of at most `most` items; null when missing.
-    Result<const json*> listOf(const json& object, const char* name, const std::string& path, std::size_t most) const
-    {
-        const auto at = object.find(name);
-        if (at == object.end() || at->is_null()) {
-            return static_cast<const json*>(nullptr);
-        }
-        if (!at->is_array() || at->size() > most) {
-            return m_text.error(path + name, fmt::format("must be a list of at most {} items", most));
-        }
-        return &*at;
-    }
-
     Result<void> readTiers()
     {
-        RETRO_TRY(const json* tiers, listOf(m_text.root(), "tiers", "", kMaxTiers));
+        RETRO_TRY(const json* tiers, m_root.list("tiers", kMaxTiers));
         for (std::size_t i = 0; tiers != nullptr && i < tiers->size(); ++i) {
-            Tier tier = tierOf((*tiers)[i]);
+            RETRO_TRY(const JsonFields fields, m_root.item("tiers", i));
+            Tier tier;
+            RETRO_TRY(tier.name, fields.text("name"));
+            RETRO_TRY(const std::optional<double> rate, fields.number("bytes_per_second"));
+            tier.bytesPerSecond = rate.value_or(0);
             const bool isNew = m_tiers.emplace(tier.name, static_cast<std::uint32_t>(i)).second;
             if (tier.name.empty() || !isNew || !(tier.bytesPerSecond > 0) || !std::isfinite(tier.bytesPerSecond)) {
-                return m_text.error(fmt::format("tiers[{}]", i),
+                return m_root.error(fmt::format("tiers[{}]", i),
                                     "needs a name of its own and bytes_per_second above 0");
             }
             m_plan.tiers.push_back(std::move(tier));
@@ -177,21 +161,9 @@ private:
         return {};
     }
 
-    /// What an item says; without name or bandwidth where it says none.
-    static Tier tierOf(const json& item)
-    {
-        Tier tier;
-        if (item.is_object()) {
-            tier.name = textOf(item, "name");
-            const auto rate = item.find("bytes_per_second");
-            tier.bytesPerSecond = rate != item.end() && rate->is_number() ? rate->get<double>() : 0;
-        }
-        return tier;
-    }
-
     Result<void> readSteps()
     {
-        RETRO_TRY(const json* steps, listOf(m_text.root(), "steps", "", kMaxPlanSteps));
+        RETRO_TRY(const json* steps, m_root.list("steps", kMaxPlanSteps));
         if (steps == nullptr) {
             return m_text.error("", "the plan has no \"steps\"");
         }
@@ -243,16 +215,13 @@ private:
         return at->second;
     }
 
-    Result<void> readAnnotations(const json& notes)
+    Result<void> readAnnotations(const JsonFields& notes)
     {
-        if (!notes.is_object()) {
-            return m_text.error("annotations", "must be an object");
-        }
-        m_plan.annotations.planner = textOf(notes, "planner");
-        m_plan.annotations.order = textOf(notes, "order");
+        RETRO_TRY(m_plan.annotations.planner, notes.text("planner"));
+        RETRO_TRY(m_plan.annotations.order, notes.text("order"));
         RETRO_CHECK(readBlocks(notes));
         RETRO_CHECK(readIntervals(notes));
-        RETRO_TRY(const json* checkpoints, listOf(notes, "checkpoints", "annotations.", m_graph.values().size()));
+        RETRO_TRY(const json* checkpoints, notes.list("checkpoints", m_graph.values().size()));
         for (std::size_t i = 0; checkpoints != nullptr && i < checkpoints->size(); ++i) {
             RETRO_TRY(const OpValueId id,
                       idOf(m_values, (*checkpoints)[i], fmt::format("annotations.checkpoints[{}]", i), "value"));
@@ -261,21 +230,13 @@ private:
         return readReasons(notes);
     }
 
-    Result<void> readReasons(const json& notes)
+    Result<void> readReasons(const JsonFields& notes)
     {
-        const auto reasons = notes.find("reasons");
-        if (reasons == notes.end() || reasons->is_null()) {
-            return {};
-        }
-        if (!reasons->is_object()) {
-            return m_text.error("annotations.reasons", "must be an object");
-        }
-        for (const auto& [name, text] : reasons->items()) {
-            RETRO_TRY(const OpValueId id, idOf(m_values, json(name), "annotations.reasons", "value"));
-            if (!text.is_string()) {
-                return m_text.error("annotations.reasons", "every reason must be text");
-            }
-            m_plan.annotations.reasons[id] = text.get<std::string>();
+        RETRO_TRY(const auto reasons, notes.object("reasons"));
+        const json none = json::object();
+        for (const auto& item : (reasons ? reasons->members() : none).items()) {
+            RETRO_TRY(const OpValueId id, idOf(m_values, json(item.key()), "annotations.reasons", "value"));
+            RETRO_TRY(m_plan.annotations.reasons[id], reasons->text(item.key()));
         }
         return {};
     }
@@ -288,9 +249,9 @@ private:
         return static_cast<std::uint32_t>(item.get<std::uint64_t>());
     }
 
-    Result<void> readBlocks(const json& notes)
+    Result<void> readBlocks(const JsonFields& notes)
     {
-        RETRO_TRY(const json* blocks, listOf(notes, "blocks", "annotations.", m_graph.size()));
+        RETRO_TRY(const json* blocks, notes.list("blocks", m_graph.size()));
         for (std::size_t i = 0; blocks != nullptr && i < blocks->size(); ++i) {
             RETRO_TRY(const std::uint32_t end,
                       positionOf((*blocks)[i], fmt::format("annotations.blocks[{}]", i), m_graph.size()));
@@ -299,9 +260,9 @@ private:
         return {};
     }
 
-    Result<void> readIntervals(const json& notes)
+    Result<void> readIntervals(const JsonFields& notes)
     {
-        RETRO_TRY(const json* intervals, listOf(notes, "intervals", "annotations.", 2 * m_graph.size() + 1));
+        RETRO_TRY(const json* intervals, notes.list("intervals", 2 * m_graph.size() + 1));
         for (std::size_t i = 0; intervals != nullptr && i < intervals->size(); ++i) {
             const std::string path = fmt::format("annotations.intervals[{}]", i);
             RETRO_TRY(const Interval one, readInterval((*intervals)[i], i, intervals->size(), path));
@@ -337,6 +298,7 @@ private:
     }
 
     const OpGraph& m_graph;
+    JsonFields m_root;
     const JsonText& m_text;
     Plan m_plan;
     std::unordered_map<std::string, std::uint32_t> m_ops;
@@ -366,7 +328,8 @@ std::string toPlanJson(const OpGraph& graph, const Plan& plan)
 Result<Plan> parsePlanJson(const OpGraph& graph, std::string text, const std::string& where)
 {
     RETRO_TRY(const JsonText parsed, JsonText::parse(std::move(text), where, {kMaxPlanBytes, 8, kMaxPlanMemory}));
-    return Reader(graph, parsed).run();
+    RETRO_TRY(JsonFields root, JsonFields::of(parsed, parsed.root(), ""));
+    return Reader(graph, std::move(root)).run();
 }
 
 } // namespace retro::schedule

@@ -232,7 +232,7 @@ std::string computeText(const Words& w) { return fmt::format("{} is computed{}",
 
 std::string recomputeText(const Words& w)
 {
-    return fmt::format("{} is computed again{}{}", valueText(w), w.event.extra == 1 ? ", to be let go after use" : "",
+    return fmt::format("{} is computed again{}{}", valueText(w), w.event.extra == 1 ? ", to be freed after use" : "",
                        w.tensor());
 }
 

@@ -159,7 +159,8 @@ private:
             return explainArguments(id, promise, who);
         }
         if (!promise.isOpen) {
-            m_lines.push_back(who + " has its arguments and is closed until all inputs of its node have landed");
+            m_lines.push_back(who +
+                              " has its arguments and waits until relevance has arrived at all inputs of its node");
             return {promise.start, PromiseId()};
         }
         return explainParents(promise, who);

@@ -3,6 +3,7 @@
 
 #include "views/breakpoints/breakpointmodel.h"
 #include "views/breakpoints/breakpointwords.h"
+#include "views/common/addrow.h"
 #include "views/common/elidedlabel.h"
 #include "views/common/fonts.h"
 #include "views/common/icons.h"
@@ -10,7 +11,6 @@
 
 #include <QAction>
 #include <QCompleter>
-#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLineEdit>
 #include <QMenu>
@@ -51,32 +51,23 @@ BreakpointsView::BreakpointsView(RunModel& model, Cursor& cursor, Selection& sel
 
 QWidget* BreakpointsView::makeAddRow()
 {
-    auto* box = new QWidget(this);
-    auto* row = new QHBoxLayout(box);
-    row->setContentsMargins(fonts::px(8), fonts::px(6), fonts::px(8), fonts::px(6));
-    row->setSpacing(fonts::px(4));
-    m_line = new QLineEdit(box);
-    m_line->setPlaceholderText(tr("node …, op …, violation, nan"));
-    m_line->setAccessibleName(tr("Condition of a new breakpoint"));
-    m_line->setToolTip(tr("Stop when: node NAME [in search], op TYPE, mode search, mode changes, promise opened [at "
-                          "NAME], promise fulfilled [at NAME], violation [0.0001], nan, layer"));
-    m_line->setClearButtonEnabled(true);
-    m_add = new QToolButton(box);
-    m_add->setText(tr("Add"));
-    m_add->setAccessibleName(tr("Add a breakpoint"));
-    m_add->setToolTip(tr("Add this condition; choose one when the line is empty"));
-    m_add->setToolButtonStyle(Qt::ToolButtonTextOnly);
-    row->addWidget(m_line, 1);
-    row->addWidget(m_add);
-    connect(m_line, &QLineEdit::returnPressed, this, &BreakpointsView::addTyped);
-    connect(m_add, &QToolButton::clicked, this, [this] {
+    auto* row = new AddRow(
+        {tr("node …, op …, violation, nan"), tr("Condition of a new breakpoint"),
+         tr("Stop when: node NAME [in search], op TYPE, mode search, mode changes, promise opened [at NAME], "
+            "promise fulfilled [at NAME], violation [0.0001], nan, layer"),
+         tr("Add a breakpoint"), tr("Add this condition; choose one when the line is empty")},
+        this);
+    m_line = &row->line();
+    m_add = &row->button();
+    connect(row, &AddRow::typed, this, &BreakpointsView::addTyped);
+    connect(row, &AddRow::pressed, this, [this] {
         if (m_line->text().trimmed().isEmpty()) {
             showAddMenu();
         } else {
             addTyped();
         }
     });
-    return box;
+    return row;
 }
 
 void BreakpointsView::makeTable(QWidget* parent)
@@ -92,11 +83,7 @@ void BreakpointsView::makeTable(QWidget* parent)
     header->setSectionResizeMode(BreakpointModel::ConditionColumn, QHeaderView::Stretch);
     header->setSectionResizeMode(BreakpointModel::HitsColumn, QHeaderView::Fixed);
     header->resizeSection(BreakpointModel::HitsColumn, fonts::px(56));
-    auto* removal = new QAction(tr("Remove"), m_table);
-    removal->setShortcut(QKeySequence::Delete);
-    removal->setShortcutContext(Qt::WidgetShortcut);
-    m_table->addAction(removal);
-    connect(removal, &QAction::triggered, this, &BreakpointsView::removeChosen);
+    addItemAction(*m_table, tr("Remove"), QKeySequence::Delete, [this] { removeChosen(); });
     connect(m_table, &QTableView::customContextMenuRequested, this, &BreakpointsView::showMenu);
 }
 

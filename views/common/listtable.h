@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QKeySequence>
+
+#include <functional>
+
 class QAbstractItemModel;
+class QAbstractItemView;
+class QString;
 class QTableView;
 
 namespace retro::views
@@ -10,5 +16,12 @@ namespace retro::views
 /// Makes a table a list of whole rows, `rowHeight` pixels each: no grid, no frame, no row numbers, no wrapped text, and
 /// Tab leaves it. The columns stay to be sized.
 void makeList(QTableView& table, QAbstractItemModel& model, int rowHeight);
+
+/// A click on the head of a column sorts by it, the largest first; a second click turns the order round. `sorted` is
+/// called behind it.
+void sortOnClick(QTableView& table, std::function<void()> sorted);
+
+/// An entry of a list or table, for its menu, with a key that holds while the list has the keyboard.
+void addItemAction(QAbstractItemView& items, const QString& words, const QKeySequence& key, std::function<void()> what);
 
 } // namespace retro::views

@@ -98,12 +98,6 @@ constexpr std::array kActions{
                QT_TRANSLATE_NOOP("retro::views::actions", "Find a node by name"), "search", "Ctrl+F"},
     ActionSpec{"view.resetlayout", QT_TRANSLATE_NOOP("retro::views::actions", "Reset &layout"),
                QT_TRANSLATE_NOOP("retro::views::actions", "Put every pane back where it was at first"), "layout", ""},
-    ActionSpec{"export.heatmap", QT_TRANSLATE_NOOP("retro::views::actions", "Export &heatmap…"),
-               QT_TRANSLATE_NOOP("retro::views::actions", "Save the heatmap as PNG, SVG, PDF, CSV or NPY"), "export",
-               "Ctrl+E"},
-    ActionSpec{"export.graph", QT_TRANSLATE_NOOP("retro::views::actions", "Export &graph…"),
-               QT_TRANSLATE_NOOP("retro::views::actions", "Save the graph as SVG, PNG, PDF, DOT or JSON"), "export",
-               ""},
 };
 
 } // namespace

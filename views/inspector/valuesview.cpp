@@ -7,10 +7,10 @@
 #include "views/common/flowlayout.h"
 #include "views/common/fonts.h"
 #include "views/common/jobrunner.h"
+#include "views/common/listtable.h"
 #include "views/inspector/slicepicker.h"
 #include "views/inspector/valuesmodel.h"
 
-#include <QAction>
 #include <QApplication>
 #include <QButtonGroup>
 #include <QClipboard>
@@ -105,17 +105,10 @@ void ValuesView::makeTable()
     m_table->verticalHeader()->setDefaultAlignment(Qt::AlignRight | Qt::AlignVCenter);
     m_table->horizontalHeader()->setDefaultSectionSize(
         static_cast<int>(fonts::widthOf(fonts::smallNumbers(), QStringLiteral("-0.000e-00"))) + fonts::px(12));
-    auto* copying = new QAction(tr("Copy as CSV"), m_table);
-    copying->setShortcut(QKeySequence::Copy);
-    copying->setShortcutContext(Qt::WidgetShortcut);
-    m_table->addAction(copying);
-    auto* numpy = new QAction(tr("Copy for NumPy"), m_table);
-    numpy->setShortcut(QKeySequence(QStringLiteral("Ctrl+Shift+C")));
-    numpy->setShortcutContext(Qt::WidgetShortcut);
-    m_table->addAction(numpy);
+    addItemAction(*m_table, tr("Copy as CSV"), QKeySequence::Copy, [this] { copy(sliceCsv); });
+    addItemAction(*m_table, tr("Copy for NumPy"), QKeySequence(QStringLiteral("Ctrl+Shift+C")),
+                  [this] { copy(sliceNumpy); });
     m_table->setContextMenuPolicy(Qt::ActionsContextMenu);
-    connect(copying, &QAction::triggered, this, [this] { copy(sliceCsv); });
-    connect(numpy, &QAction::triggered, this, [this] { copy(sliceNumpy); });
 }
 
 QString ValuesView::subject() const

@@ -53,7 +53,6 @@ void LedgerTable::makeTable()
     m_table->setTextElideMode(Qt::ElideMiddle);
     makeList(*m_table, *m_items, fonts::px(20));
     QHeaderView* header = m_table->horizontalHeader();
-    header->setSectionsClickable(true);
     header->setSectionResizeMode(LedgerTableModel::NameColumn, QHeaderView::Stretch);
     header->setMinimumSectionSize(fonts::px(48));
     header->resizeSection(LedgerTableModel::DetailColumn, fonts::px(84));
@@ -63,15 +62,7 @@ void LedgerTable::makeTable()
     }
     header->resizeSection(LedgerTableModel::UnexplainedColumn, fonts::px(100));
     header->resizeSection(LedgerTableModel::CauseColumn, fonts::px(92));
-    header->setSortIndicatorShown(false);
-    connect(header, &QHeaderView::sectionClicked, this, [this, header](int section) {
-        const bool isAgain = header->sortIndicatorSection() == section && header->isSortIndicatorShown();
-        const auto order =
-            isAgain && header->sortIndicatorOrder() == Qt::DescendingOrder ? Qt::AscendingOrder : Qt::DescendingOrder;
-        header->setSortIndicator(section, order);
-        header->setSortIndicatorShown(true);
-        m_items->sort(section, order);
-    });
+    sortOnClick(*m_table, [] {});
     connect(m_table, &QTableView::clicked, this, [this](const QModelIndex& index) {
         const base::NodeId node = m_items->rowAt(index.row()).node;
         if (node.isValid()) {

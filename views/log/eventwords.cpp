@@ -197,7 +197,7 @@ QString computeWords(const Words& w) { return logText("%1 is computed%2").arg(pl
 
 QString recomputeWords(const Words& w)
 {
-    return (w.e.extra == 1 ? logText("%1 is computed again, to be let go after use%2")
+    return (w.e.extra == 1 ? logText("%1 is computed again, to be freed after use%2")
                            : logText("%1 is computed again%2"))
         .arg(plannedWords(w), w.sum());
 }

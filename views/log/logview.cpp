@@ -110,11 +110,7 @@ void LogView::makeTable()
     header->resizeSection(LogModel::KindColumn, fonts::px(76));
     header->resizeSection(LogModel::NodeColumn, fonts::px(kUsualNode));
     m_table->viewport()->installEventFilter(this); // the table hears of its size before its viewport has it
-    auto* copying = new QAction(tr("Copy rows"), m_table);
-    copying->setShortcut(QKeySequence::Copy);
-    copying->setShortcutContext(Qt::WidgetShortcut);
-    m_table->addAction(copying);
-    connect(copying, &QAction::triggered, this, &LogView::copy);
+    addItemAction(*m_table, tr("Copy rows"), QKeySequence::Copy, [this] { copy(); });
     connect(m_table, &QTableView::activated, this, &LogView::goTo);
     connect(m_table, &QTableView::customContextMenuRequested, this, &LogView::showMenu);
     connect(m_table->selectionModel(), &QItemSelectionModel::currentChanged, this, &LogView::chooseRow);

@@ -90,15 +90,8 @@ void NotebookView::makeTable(QWidget* parent)
         m_table->horizontalHeader()->setSectionResizeMode(column, QHeaderView::Stretch); // they share the room
     }
     sizeColumns();
-    const auto give = [this](const QString& text, const QKeySequence& key, auto&& what) {
-        auto* action = new QAction(text, m_table);
-        action->setShortcut(key);
-        action->setShortcutContext(Qt::WidgetShortcut);
-        m_table->addAction(action);
-        connect(action, &QAction::triggered, this, what);
-    };
-    give(tr("Pin with a comment"), Qt::Key_Insert, [this] { comment(chosenRow()); });
-    give(tr("Remove"), QKeySequence::Delete, [this] { m_items->remove(chosenRow()); });
+    addItemAction(*m_table, tr("Pin with a comment"), Qt::Key_Insert, [this] { comment(chosenRow()); });
+    addItemAction(*m_table, tr("Remove"), QKeySequence::Delete, [this] { m_items->remove(chosenRow()); });
     connect(m_table, &QTableView::activated, this, [this](const QModelIndex& index) { goTo(index.row()); });
     connect(m_table, &QTableView::clicked, this, &NotebookView::chooseRow);
     connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &NotebookView::tellTools);

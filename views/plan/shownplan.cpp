@@ -139,7 +139,7 @@ QString wordOf(Decision decision)
     case Decision::Recompute:
         return shownText("recompute");
     case Decision::Pass:
-        return shownText("let go");
+        return shownText("dropped");
     }
     return {};
 }

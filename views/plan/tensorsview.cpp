@@ -87,20 +87,11 @@ void TensorsView::makeTable()
     m_table->installEventFilter(this);
     QHeaderView* header = m_table->horizontalHeader();
     header->setStretchLastSection(true);
-    header->setSectionsClickable(true);
     header->setMinimumSectionSize(px(40));
     for (std::size_t i = 0; i < kWidths.size(); ++i) {
         header->resizeSection(static_cast<int>(i), px(kWidths[i]));
     }
-    connect(header, &QHeaderView::sectionClicked, this, [this, header](int section) {
-        const bool isAgain = header->isSortIndicatorShown() && header->sortIndicatorSection() == section;
-        const auto order =
-            isAgain && header->sortIndicatorOrder() == Qt::DescendingOrder ? Qt::AscendingOrder : Qt::DescendingOrder;
-        header->setSortIndicator(section, order);
-        header->setSortIndicatorShown(true);
-        m_items->sort(section, order);
-        followSelection();
-    });
+    sortOnClick(*m_table, [this] { followSelection(); });
     connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &TensorsView::selectRow);
     connect(m_table, &QTableView::clicked, this, [this](const QModelIndex& index) {
         if (index.column() == TensorTableModel::DecisionColumn) {

@@ -9,7 +9,6 @@
 #include "views/program/programdelegate.h"
 #include "views/program/programmodel.h"
 
-#include <QAction>
 #include <QApplication>
 #include <QClipboard>
 #include <QHeaderView>
@@ -62,11 +61,7 @@ void ProgramView::makeTable()
     m_table->horizontalHeader()->setStretchLastSection(true);
     m_table->horizontalHeader()->setMinimumSectionSize(fonts::px(36));
     sizeColumns();
-    auto* copying = new QAction(tr("Copy rows"), m_table);
-    copying->setShortcut(QKeySequence::Copy);
-    copying->setShortcutContext(Qt::WidgetShortcut);
-    m_table->addAction(copying);
-    connect(copying, &QAction::triggered, this, &ProgramView::copy);
+    addItemAction(*m_table, tr("Copy rows"), QKeySequence::Copy, [this] { copy(); });
     connect(m_table, &QTableView::activated, this, &ProgramView::goTo);
     connect(m_table->selectionModel(), &QItemSelectionModel::currentChanged, this, &ProgramView::chooseRow);
 }

@@ -64,7 +64,7 @@ void MemoryPage::makeButtons()
     m_pack = new QCheckBox(tr("Pack"), m_buttons);
     m_pack->setToolTip(
         tr("When the gradient is run, pack what is stored to signs and winners where its readers look at "
-           "no more; where they do, the reason is told"));
+           "no more; where they do, the reason is given"));
     row->addWidget(m_pack);
     QToolButton* run = add(tr("Run the gradient"), tr("Run the gradient of the target with these marks; what became of "
                                                       "each tensor then stands beside its mark"));
@@ -125,7 +125,7 @@ void MemoryPage::showColumns()
     showDetail();
 }
 
-/// The row that is chosen; else the first that is not as wished for, or −1.
+/// The row that is chosen; else the first that is not as asked for, or −1.
 int MemoryPage::detailRow() const
 {
     if (m_table->currentIndex().isValid()) {
@@ -168,7 +168,7 @@ QString MemoryPage::runMessage() const
         fallbacks += one.what.isFallback ? 1 : 0;
     }
     const QString text = tr("This run kept %1 of %2").arg(bytesText(kept), bytesText(bytes));
-    return fallbacks == 0 ? text : tr("%1, %2 not as wished for").arg(text).arg(fallbacks);
+    return fallbacks == 0 ? text : tr("%1, %2 not as asked for").arg(text).arg(fallbacks);
 }
 
 QString MemoryPage::message() const { return !m_facts && !m_items->forwarded().empty() ? runMessage() : m_message; }

@@ -138,7 +138,7 @@ QString StorageModel::sentenceAt(int row) const
     }
     const QString reason = QString::fromStdString(run->what.reason);
     if (run->what.isFallback) {
-        return tr("%1 is not as wished for: %2").arg(nameAt(row), reason);
+        return tr("%1 is not as asked for: %2").arg(nameAt(row), reason);
     }
     return run->what.form == trace::ForwardedForm::Alias
                ? tr("%1 lies in the memory of %2").arg(nameAt(row), reason)
@@ -158,7 +158,7 @@ QString StorageModel::tipOf(int row) const
     return lines.join(QLatin1Char('\n'));
 }
 
-/// What is not as wished for stands out.
+/// What is not as asked for stands out.
 QVariant StorageModel::brushOf(const QModelIndex& index) const
 {
     const ForwardedTensor* run = forwardedAt(index.row());

@@ -2,18 +2,16 @@
 #include "views/watch/watchview.h"
 
 #include "core/base/file.h"
+#include "views/common/addrow.h"
 #include "views/common/csv.h"
 #include "views/common/elidedlabel.h"
 #include "views/common/fonts.h"
 #include "views/common/listtable.h"
 #include "views/watch/watchmodel.h"
 
-#include <QAction>
-#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLineEdit>
 #include <QTableView>
-#include <QToolButton>
 #include <QVBoxLayout>
 
 namespace retro::views
@@ -43,23 +41,16 @@ WatchView::WatchView(RunModel& model, Cursor& cursor, Selection& selection, QWid
 
 QWidget* WatchView::makeAddRow()
 {
-    auto* box = new QWidget(this);
-    auto* row = new QHBoxLayout(box);
-    row->setContentsMargins(fonts::px(8), fonts::px(4), fonts::px(8), fonts::px(4));
-    row->setSpacing(fonts::px(8));
-    m_line = new QLineEdit(box);
-    m_line->setPlaceholderText(tr("R(node), V(node).max, R(node)[0,3]"));
-    m_line->setAccessibleName(tr("Expression to watch"));
-    m_line->setToolTip(tr("R is relevance, V the value of a node. After a dot: sum, min, max, mean, norm or nan; in "
-                          "brackets the index of one element."));
-    auto* button = new QToolButton(box);
-    button->setText(tr("Add"));
-    button->setToolTip(tr("Watch this expression; empty: the relevance of what is selected"));
-    row->addWidget(m_line, 1);
-    row->addWidget(button);
-    connect(m_line, &QLineEdit::returnPressed, this, &WatchView::addTyped);
-    connect(button, &QToolButton::clicked, this, &WatchView::addTyped);
-    return box;
+    auto* row =
+        new AddRow({tr("R(node), V(node).max, R(node)[0,3]"), tr("Expression to watch"),
+                    tr("R is relevance, V the value of a node. After a dot: sum, min, max, mean, norm or nan; "
+                       "in brackets the index of one element."),
+                    tr("Add an expression"), tr("Watch this expression; empty: the relevance of what is selected")},
+                   this);
+    m_line = &row->line();
+    connect(row, &AddRow::typed, this, &WatchView::addTyped);
+    connect(row, &AddRow::pressed, this, &WatchView::addTyped);
+    return row;
 }
 
 void WatchView::makeTable()
@@ -76,17 +67,10 @@ void WatchView::makeTable()
     const auto number = static_cast<int>(fonts::widthOf(fonts::numbers(), QStringLiteral("▲ −1.234e-05")));
     header->resizeSection(WatchModel::NumberColumn, number + fonts::px(16));
     header->resizeSection(WatchModel::ChangeColumn, number + fonts::px(16));
-    const auto give = [this](const QString& text, const QKeySequence& key, auto&& what) {
-        auto* action = new QAction(text, m_table);
-        action->setShortcut(key);
-        action->setShortcutContext(Qt::WidgetShortcut);
-        m_table->addAction(action);
-        connect(action, &QAction::triggered, this, what);
-    };
-    give(tr("Go to where it is known"), {}, [this] { goTo(m_table->currentIndex()); });
-    give(tr("Change the expression"), {},
-         [this] { m_table->edit(m_table->currentIndex().siblingAtColumn(WatchModel::ExpressionColumn)); });
-    give(tr("Remove"), QKeySequence::Delete, [this] { removeChosen(); });
+    addItemAction(*m_table, tr("Go to where it is known"), {}, [this] { goTo(m_table->currentIndex()); });
+    addItemAction(*m_table, tr("Change the expression"), {},
+                  [this] { m_table->edit(m_table->currentIndex().siblingAtColumn(WatchModel::ExpressionColumn)); });
+    addItemAction(*m_table, tr("Remove"), QKeySequence::Delete, [this] { removeChosen(); });
     connect(m_table, &QTableView::activated, this, &WatchView::goTo);
     connect(m_table->selectionModel(), &QItemSelectionModel::currentChanged, this, &WatchView::chooseRow);
 }

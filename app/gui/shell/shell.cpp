@@ -8,6 +8,8 @@
 #include "app/gui/shell/helppages.h"
 #include "app/gui/shell/history.h"
 #include "app/gui/shell/keysheet.h"
+#include "app/gui/shell/logdialog.h"
+#include "app/gui/shell/logfile.h"
 #include "app/gui/shell/menucorner.h"
 #include "app/gui/shell/menus.h"
 #include "app/gui/shell/preferences.h"
@@ -191,6 +193,7 @@ void Shell::connectDialogs()
     };
     on("help.page", &Shell::showHelp);
     on("help.keys", &Shell::showKeys);
+    on("help.log", &Shell::showLog);
     on("help.about", &Shell::showAbout);
     on("edit.preferences", &Shell::showPreferences);
 }
@@ -219,6 +222,12 @@ void Shell::showKeys()
 {
     auto* sheet = new KeySheet(m_actions, *m_window.menuBar(), &m_window);
     sheet->show();
+}
+
+void Shell::showLog()
+{
+    auto* dialog = new LogDialog(LogFile::instance(), &m_window);
+    dialog->show();
 }
 
 void Shell::showAbout()

@@ -66,6 +66,7 @@ private:
     void showPreferences();
     void showHelp();
     void showKeys();
+    void showLog();
     void showAbout();
 
     QMainWindow& m_window;

@@ -141,6 +141,8 @@ constexpr std::array kShellActions{
                "F1"},
     ActionSpec{"help.keys", QT_TRANSLATE_NOOP("retro::views::actions", "&Keys"),
                QT_TRANSLATE_NOOP("retro::views::actions", "Show every key on one sheet"), "keyboard", "?"},
+    ActionSpec{"help.log", QT_TRANSLATE_NOOP("retro::views::actions", "&Log"),
+               QT_TRANSLATE_NOOP("retro::views::actions", "Show what the program noted of its own doings"), "node", ""},
     ActionSpec{"help.about", QT_TRANSLATE_NOOP("retro::views::actions", "&About Retrograde"),
                QT_TRANSLATE_NOOP("retro::views::actions", "Version and licence"), "help", ""},
 };

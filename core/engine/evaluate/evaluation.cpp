@@ -2,7 +2,7 @@
 #include "core/engine/evaluate/evaluation.h"
 
 #include "core/base/csvfield.h"
-#include "core/base/hash.h"
+#include "core/base/hash128.h"
 #include "core/engine/stopwatch.h"
 
 #include <fmt/format.h>
@@ -188,7 +188,7 @@ Result<Evaluation> evaluate(const LoadedModelPointer& model, const ExplainReques
 
 std::string hashWith(const std::string& result, const EvaluationOptions& options)
 {
-    base::Hasher hash;
+    base::Hasher128 hash;
     hash.text(result);
     hash.number(options.methods.size());
     for (const std::string& method : options.methods) {
@@ -203,7 +203,7 @@ std::string hashWith(const std::string& result, const EvaluationOptions& options
     hash.text(options.input);
     hash.text(u.mask ? std::to_string(*u.mask) : std::string());
     hash.text(options.other ? std::to_string(*options.other) : std::string());
-    return base::hex(hash.digest());
+    return hash.digest();
 }
 
 ordered_json toJson(const Evaluation& evaluation)

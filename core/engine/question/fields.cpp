@@ -370,7 +370,7 @@ const std::vector<QuestionField>& table()
         {.name = "inputs-only",
          .member = &Q::inputsOnly,
          .verbs = kExplain,
-         .help = "Only the relevance of the inputs, in less memory: everything else is let go on the way"},
+         .help = "Only the relevance of the inputs, in less memory: everything else is freed on the way"},
         {.name = "parameters",
          .member = &Q::parameters,
          .verbs = kExplain,

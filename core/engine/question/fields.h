@@ -36,6 +36,7 @@ struct VerbName
     Verb verb;
     std::string_view name;
 };
+/// The names of all verbs.
 [[nodiscard]] std::span<const VerbName> verbNames();
 
 /// One of the texts that a field takes.

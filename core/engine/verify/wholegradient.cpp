@@ -174,7 +174,7 @@ Result<PropertyResult> checkFrom(const ModelTape& made, Id target, const Tensor&
         RETRO_TRY(const double behind, probe.score(-step));
         addStep({ahead, here, behind, probe.size()}, step, along, slopes);
     }
-    const std::string text = fmt::format("slope {:.6g} along a direction drawn by chance", along);
+    const std::string text = fmt::format("slope {:.6g} along a random direction", along);
     const std::string compared = fmt::format("{}, relative error {:.3g}", text, slopes.error);
     if (const char* excuse = excuseOf(slopes)) {
         return PropertyResult{"gradient", kStatement, PropertyState::NotApplicable,

@@ -309,7 +309,7 @@ PropertyResults checkWiring(const ModelTape& made, Id target, std::uint64_t seed
         Property{"P7", "⟨tangents, seed⟩ = ⟨direction, gradients⟩", wrongAdjoint,
                  "exactly, over integers modulo 2⁶¹ − 1, on this graph's wiring"},
         Property{"P10", "another topological order permutes the result", wrongOrder,
-                 "exactly, over integers modulo 2⁶¹ − 1: latest node first, and two orders drawn by chance"},
+                 "exactly, over integers modulo 2⁶¹ − 1: latest node first, and two random orders"},
         Property{"P11", "rules that hand on what they received: Σ leaves = Σ seeds", wrongTotal,
                  "exactly, over integers modulo 2⁶¹ − 1, with shares drawn per node"},
         Property{"P12", "Σ leaves + Σ leaks = Σ seeds", wrongLeaks,

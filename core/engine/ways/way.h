@@ -43,6 +43,7 @@ public:
     virtual ~Way() = default;
 
     [[nodiscard]] virtual WayGives gives() const { return {true, true, true, true}; }
+    /// What it needs of the forward pass; by itself, what the request saves.
     [[nodiscard]] virtual ForwardNeed needs(const Pass& pass) const;
     /// The forward pass that it needs; by itself, what needs() says. Errors: as execute::forward().
     virtual base::Result<execute::ForwardResult> forward(Pass& pass);

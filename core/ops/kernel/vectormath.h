@@ -42,6 +42,7 @@ struct Reduced
 inline constexpr float kShift = 12582912.0F; // 1.5 · 2²³: adding it rounds to a whole number
 inline constexpr auto kShiftedZero = std::bit_cast<std::uint32_t>(kShift);
 
+/// x as n · ln 2 + r, with e^r by its series.
 [[nodiscard]] inline Reduced reduced(float x)
 {
     constexpr float kLn2High = 0x1.62ep-1F; // few digits, so that n times it is exact

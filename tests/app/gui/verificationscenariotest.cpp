@@ -171,7 +171,7 @@ private slots:
             QCOMPARE(isRebuilt, row == 0);
         }
         QVERIFY(memory.detail().startsWith("This run kept"));
-        // Packed where the rules look at signs and winners alone; elsewhere the reason is told.
+        // Packed where the rules look at signs and winners alone; elsewhere the reason is given.
         memory.findChild<QCheckBox*>()->setChecked(true);
         memory.findChild<QToolButton*>(QStringLiteral("run"))->click();
         QVERIFY(stage.settles());

@@ -2,6 +2,7 @@
 // Results, hashes, ids, the memory account.
 #include "core/base/csvfield.h"
 #include "core/base/hash.h"
+#include "core/base/hash128.h"
 #include "core/base/ids.h"
 #include "core/base/leftovers.h"
 #include "core/base/memoryaccount.h"
@@ -142,6 +143,30 @@ private slots:
         QVERIFY(NodeId(3U) < NodeId(4U));
         QVERIFY(NodeId(3U) == NodeId(std::size_t{3}));
         QVERIFY(StepId(std::uint64_t{1} << 40U).isValid());
+    }
+
+    void longHashesAreThoseOfXxhash()
+    {
+        // The vector of the library for no bytes.
+        QCOMPARE(Hasher128().digest(), std::string("99aa06d3014798d86001c324468d497f"));
+        Hasher128 whole;
+        Hasher128 parts;
+        std::array<std::byte, 512> data{};
+        for (std::size_t i = 0; i < data.size(); ++i) {
+            data[i] = static_cast<std::byte>(i * 7);
+        }
+        whole.bytes(data);
+        parts.bytes(std::span(data).first(3));
+        parts.bytes(std::span(data).subspan(3));
+        QCOMPARE(parts.digest(), whole.digest());
+        Hasher128 text;
+        text.text("ab");
+        text.text("c");
+        Hasher128 other;
+        other.text("a");
+        other.text("bc");
+        QVERIFY(text.digest() != other.digest());
+        QCOMPARE(text.digest().size(), std::size_t{32});
     }
 
     void hashesAreTheSameEverywhere()

@@ -101,7 +101,8 @@ private slots:
         row("row starts missing", "\"row_ptr\"", "\"starts\"", "a list row_ptr is needed");
         row("column negative", "\"col\": [1, 0]", "\"col\": [1, -1]",
             "col must be a whole number from 0 to 4294967295, not -1");
-        row("expected no object", "{\"output\": [[[0, 0], [0, 1.5]]]}", "[1]", "forward must be an object of lists");
+        row("expected no object", "{\"output\": [[[0, 0], [0, 1.5]]]}", "[1]",
+            "field forward: it must be an object in braces");
         row("epsilon", "1e-3", "0", "lrp_eps must be a number above 0");
         row("no object", kCase.constData(), "[1, 2]", "this is no LUT case");
         row("too deep", "[[[0, 1]]]", "[[[[[[[[[[0, 1]]]]]]]]]]", "nested");

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/tape/array/operators.h"
 #include "core/tape/loops.h"
 #include "core/tape/recursion.h"
-#include "core/tape/scalar/dual.h"
 #include "core/tape/scalar/machine.h"
 #include "core/tape/scalar/modular.h"
-#include "core/tape/scalar/rational.h"
+#include "tests/core/tape/arrayoperators.h"
+#include "tests/core/tape/dual.h"
 #include "tests/core/tape/golden.h"
+#include "tests/core/tape/rational.h"
 #include "tests/core/tape/symbol.h"
 
 #include <cmath>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/tape/array/operators.h"
 #include "core/tape/loops.h"
+#include "tests/core/tape/arrayoperators.h"
 
 #include <cstdint>
 #include <stdexcept>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/tape/scalar/dual.h"
 #include "core/tape/scalar/machine.h"
 #include "core/tape/scalar/modular.h"
-#include "core/tape/scalar/rational.h"
+#include "tests/core/tape/dual.h"
+#include "tests/core/tape/rational.h"
 
 #include <rapidcheck.h>
 

@@ -2,11 +2,11 @@
 #pragma once
 
 #include "core/tape/recursion.h"
-#include "core/tape/scalar/dual.h"
 #include "core/tape/scalar/machine.h"
 #include "core/tape/scalar/modular.h"
-#include "core/tape/scalar/rational.h"
+#include "tests/core/tape/dual.h"
 #include "tests/core/tape/randomtape.h"
+#include "tests/core/tape/rational.h"
 
 #include <rapidcheck.h>
 

@@ -111,11 +111,10 @@ private slots:
         QCOMPARE(why.inEdges, 2U);
         QCOMPARE(why.missing, (std::vector<MissingEdge>{{1, NodeId(script.node("m"))}}));
         QVERIFY(why.waitsFor == (BranchRef{PromiseId(1U), 0}));
-        QCOMPARE(joined(why.lines),
-                 std::string("MatMul h waits for P1.0\n"
-                             "P1 (pre at MatMul h) has its arguments and is closed until all inputs of its node have "
-                             "landed\n"
-                             "visit 4 picks MatMul h next\n"));
+        QCOMPARE(joined(why.lines), std::string("MatMul h waits for P1.0\n"
+                                                "P1 (pre at MatMul h) has its arguments and waits until relevance has "
+                                                "arrived at all inputs of its node\n"
+                                                "visit 4 picks MatMul h next\n"));
     }
 
     void aSearchThatIsNotOver()
@@ -137,15 +136,13 @@ private slots:
         const auto run = script.run();
         // After visit 8 c has fanned in; h waits for P2, whose parent P1 is closed because b has not sent anything.
         const Why why = whyNotVisited(at(run, run->endOfVisit(8)), NodeId(script.node("h")));
-        QCOMPARE(
-            joined(why.lines),
-            std::string("Relu h waits for P2.0\n"
-                        "P2 (pre at Transpose c) is ready and waits for the relevance of P1.0\n"
-                        "P1 (pre at Transpose e) has its arguments and is closed until all inputs of its node have "
-                        "landed\n"
-                        "Transpose e misses 1 of 2 in-edges: 2 from Relu b\n"
-                        "Relu b lies on top of the normal stack\n"
-                        "visit 11 picks Relu h next\n"));
+        QCOMPARE(joined(why.lines), std::string("Relu h waits for P2.0\n"
+                                                "P2 (pre at Transpose c) is ready and waits for the relevance of P1.0\n"
+                                                "P1 (pre at Transpose e) has its arguments and waits until relevance "
+                                                "has arrived at all inputs of its node\n"
+                                                "Transpose e misses 1 of 2 in-edges: 2 from Relu b\n"
+                                                "Relu b lies on top of the normal stack\n"
+                                                "visit 11 picks Relu h next\n"));
         Script nested = nestedAdd();
         const auto adds = nested.run();
         const Why waiting = whyNotVisited(at(adds, adds->endOfVisit(2)), NodeId(nested.node("a")));

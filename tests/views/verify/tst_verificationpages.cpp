@@ -306,13 +306,13 @@ private slots:
         const auto brush = [&](int row) {
             return items.index(row, StorageModel::ReasonColumn).data(Qt::ForegroundRole);
         };
-        QVERIFY(brush(1).isValid() && !brush(0).isValid()); // not as wished for
+        QVERIFY(brush(1).isValid() && !brush(0).isValid()); // not as asked for
         QVERIFY(items.index(0, 0).data(Qt::CheckStateRole).isValid());
         QVERIFY(!items.index(3, 0).data(Qt::CheckStateRole).isValid()); // only the run knows it
         QTRY_VERIFY_WITH_TIMEOUT(stage.view.message().contains("0 of 3 rebuilt"), kPatience);
         const QString kept =
-            QStringLiteral("This run kept %1 of %2, 1 not as wished for.").arg(bytesText(2624), bytesText(6656));
-        QCOMPARE(page.detail(), kept + QStringLiteral(" v1 is not as wished for: stored: the reverse rule of Mul "
+            QStringLiteral("This run kept %1 of %2, 1 not as asked for.").arg(bytesText(2624), bytesText(6656));
+        QCOMPARE(page.detail(), kept + QStringLiteral(" v1 is not as asked for: stored: the reverse rule of Mul "
                                                       "squared reads all of it."));
         page.findChild<QTableView*>()->setCurrentIndex(items.index(0, 0));
         QCOMPARE(page.detail(), kept + QStringLiteral(" v0 is packed: its readers look at signs and winners alone."));

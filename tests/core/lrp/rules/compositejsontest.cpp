@@ -10,6 +10,7 @@
 #include <QFileInfo>
 #include <QMap>
 #include <QRegularExpression>
+#include <QSet>
 #include <QTest>
 
 using namespace retro;
@@ -75,6 +76,48 @@ QStringList fieldsOf(const nlohmann::json& schema)
 QStringList knownIn(const QString& error)
 {
     QStringList list = error.section(QLatin1String("known are "), 1).split(QLatin1String(", "));
+    list.sort();
+    return list;
+}
+
+/// Parameters of a rule as its reader knows them, sorted; "filter", which every rule but one has, is left out.
+QStringList parametersOfRule(std::string_view rule)
+{
+    const auto made = lrp::makeRule(rule, {{"?", 1.0}});
+    QStringList list = made.ok() ? QStringList() : knownIn(QString::fromStdString(made.error().message));
+    list.removeAll(QStringLiteral("filter"));
+    list.removeAll(QString()); // it has none
+    return list;
+}
+
+/// The same as the tables of docs/composites.md have it: the last column of "Other structures" and the second of
+/// "Linear maps", with the groups "stabiliser" and "linear" written out.
+QStringList parametersOnPage(const QString& page, const QString& rule)
+{
+    static const QRegularExpression kName(QStringLiteral("`(\\w+)`"));
+    static const QRegularExpression kValues(QStringLiteral("\\([^)]*\\)"));
+    QSet<QString> names;
+    const QString rules = page.section(QStringLiteral("\n## Rules\n"), 1, 1);
+    for (const QString& line : rules.section(QStringLiteral("\n### Recurrent"), 0, 0).split(QLatin1Char('\n'))) {
+        const QStringList cells = line.split(QStringLiteral(" | "));
+        if (cells.size() != 3 || cells[0] != QStringLiteral("| `%1`").arg(rule)) {
+            continue;
+        }
+        const bool isLinear = rules.indexOf(line) < rules.indexOf(QStringLiteral("### Other structures"));
+        const QString parameters = QString(cells[isLinear ? 1 : 2]).remove(kValues);
+        const QString groups = QString(parameters).remove(kName);
+        const bool isWide = groups.contains(QStringLiteral("linear"));
+        if (isWide || groups.contains(QStringLiteral("stabiliser"))) {
+            names += QSet<QString>{"epsilon", "stabiliser", "signed"};
+        }
+        if (isWide) {
+            names += QSet<QString>{"bias", "bias_factor"};
+        }
+        for (auto at = kName.globalMatch(parameters); at.hasNext();) {
+            names += at.next().captured(1);
+        }
+    }
+    QStringList list = names.values();
     list.sort();
     return list;
 }
@@ -168,6 +211,19 @@ private slots:
         }
         for (const std::string& name : lrp::builtinNames()) {
             QVERIFY2(page.contains("| `" + QString::fromStdString(name) + "` |"), name.c_str());
+        }
+    }
+
+    // A new rule is its file, its line in the registry, and its row here.
+    void theTablesHaveTheParametersOfEveryRule()
+    {
+        const QString page = pageOf("composites.md");
+        for (const std::string_view name : lrp::ruleNames()) {
+            const QString rule = QString::fromStdString(std::string(name));
+            const QStringList known = parametersOfRule(name);
+            const QStringList shown = parametersOnPage(page, rule);
+            QVERIFY2(shown == known, qPrintable(rule + ": the rule takes " + known.join(QStringLiteral(", ")) +
+                                                "; the page has " + shown.join(QStringLiteral(", "))));
         }
     }
 
@@ -267,7 +323,7 @@ private slots:
                                << "mine.json, line 1: this is not valid JSON";
         QTest::newRow("huge number") << replaced("0.1", "1e999") << "mine.json, line 11: a number here is out of range";
         QTest::newRow("list") << "[]"
-                              << "mine.json, line 1: an object { … } is needed here";
+                              << "mine.json, line 1: it must be an object in braces";
         QTest::newRow("format") << replaced("composite/1", "composite/2")
                                 << "mine.json, line 2, field format: the format is \"retrograde-composite/2\"";
         QTest::newRow("no format") << "{}"

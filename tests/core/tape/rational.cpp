@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/tape/scalar/rational.h"
+#include "tests/core/tape/rational.h"
 
 #include <algorithm>
 #include <charconv>
