@@ -10,6 +10,7 @@
 #include "core/engine/requestcheck.h"
 #include "core/engine/symbolicshapes.h"
 #include "core/formats/onnxexport.h"
+#include "core/graph/contentdigest.h"
 #include "core/lrp/gradientorder.h"
 #include "core/lrp/ruleapplication.h"
 #include "core/lrp/traversalgraph.h"
@@ -527,16 +528,15 @@ private:
         }
         const bool isFixed = m_form.start == GraphStart::Fixed;
         const bool isClass = m_request.target.kind == TargetRequest::Kind::Class;
-        m_made.metadata = {
-            {"retrograde.composite", m_prepared.composite.name},
-            {"retrograde.target",
-             m_graph.value(target).name +
-                 (isFixed ? isClass ? fmt::format(":{}", m_request.target.classIndex) : ":argmax" : "")},
-            {"retrograde.start", m_form.start == GraphStart::Given ? "input" : nameOf(m_request.start)},
-            {"retrograde.version", m_form.version},
-            {"retrograde.model_hash", fmt::format("{:016x}", graph::contentHash(*m_loaded.rewritten.before))},
-            {"retrograde.rewrites", rewrites.dump()},
-            {"retrograde.rules", rules.dump()}};
+        m_made.metadata = {{"retrograde.composite", m_prepared.composite.name},
+                           {"retrograde.target",
+                            m_graph.value(target).name +
+                                (isFixed ? isClass ? fmt::format(":{}", m_request.target.classIndex) : ":argmax" : "")},
+                           {"retrograde.start", m_form.start == GraphStart::Given ? "input" : nameOf(m_request.start)},
+                           {"retrograde.version", m_form.version},
+                           {"retrograde.model_hash", graph::contentDigest(*m_loaded.rewritten.before)},
+                           {"retrograde.rewrites", rewrites.dump()},
+                           {"retrograde.rules", rules.dump()}};
     }
 
     const Prepared& m_prepared;
