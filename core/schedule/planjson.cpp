@@ -90,6 +90,9 @@ public:
         }
     }
 
+    /// True when the plan says that it was made for another graph; its steps may be of this one all the same.
+    [[nodiscard]] bool isOfAnother() const { return !m_madeFor.empty(); }
+
     Result<Plan> run()
     {
         RETRO_CHECK(readHead());
@@ -109,9 +112,7 @@ private:
         const json& root = m_text.root();
         const std::string hash = textOf(root, "graph_hash");
         if (hash != base::hex(m_graph.hash())) {
-            return m_text.error(root.contains("graph_hash") ? "graph_hash" : "",
-                                fmt::format("the plan was made for graph {}, this one is {}: make a new plan for it",
-                                            hash.empty() ? "?" : hash, base::hex(m_graph.hash())));
+            m_madeFor = hash.empty() ? "?" : hash;
         }
         m_plan.graphHash = m_graph.hash();
         return readBudget();
@@ -238,7 +239,11 @@ private:
     {
         const auto at = name.is_string() ? ids.find(name.template get_ref<const std::string&>()) : ids.end();
         if (at == ids.end()) {
-            return m_text.error(path, fmt::format("there is no {} {}", what, base::jsonOut(name)));
+            const std::string why =
+                isOfAnother() ? fmt::format("; the plan was made for graph {}, this one is {}: make a new plan for it",
+                                            m_madeFor, base::hex(m_graph.hash()))
+                              : std::string();
+            return m_text.error(path, fmt::format("there is no {} {}{}", what, base::jsonOut(name), why));
         }
         return at->second;
     }
@@ -339,6 +344,7 @@ private:
     const OpGraph& m_graph;
     const JsonText& m_text;
     Plan m_plan;
+    std::string m_madeFor; ///< the hash that it states, where that is another
     std::unordered_map<std::string, std::uint32_t> m_ops;
     std::unordered_map<std::string, std::uint32_t> m_values;
     std::unordered_map<std::string, std::uint32_t> m_tiers;
@@ -363,10 +369,15 @@ std::string toPlanJson(const OpGraph& graph, const Plan& plan)
     return text;
 }
 
-Result<Plan> parsePlanJson(const OpGraph& graph, std::string text, const std::string& where)
+Result<Plan> parsePlanJson(const OpGraph& graph, std::string text, const std::string& where, bool* isOfAnother)
 {
     RETRO_TRY(const JsonText parsed, JsonText::parse(std::move(text), where, {kMaxPlanBytes, 8, kMaxPlanMemory}));
-    return Reader(graph, parsed).run();
+    Reader reader(graph, parsed);
+    Result<Plan> plan = reader.run();
+    if (isOfAnother != nullptr) {
+        *isOfAnother = reader.isOfAnother();
+    }
+    return plan;
 }
 
 } // namespace retro::schedule

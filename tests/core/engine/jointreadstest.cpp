@@ -52,7 +52,7 @@ analysis::PlanningGraph planningOf(const SharedGraph& graph)
         types.push_back({tensor::DType::Float32, shape});
     }
     const auto bound = execute::BoundModel::bind(graph, types, execute::Precision::Float).value();
-    return engine::planningGraphOf(*bound, {}).value();
+    return engine::planningGraphOf(*bound).value();
 }
 
 OpGraph jointOf(const SharedGraph& graph, analysis::JointOptions options)
