@@ -28,25 +28,27 @@ struct AnalyzeOptions
     PlanningOptions planning;
     analysis::Machine machine;
     std::size_t rows = 12;
-    std::vector<std::string> from; ///< inputs that the critical subgraph starts at; none: every one
+
+    /// Inputs that the critical subgraph starts at; none: every one.
+    [[nodiscard]] const std::vector<std::string>& from() const { return planning.model.question.from; }
 };
 
 /// The inputs that the critical subgraph starts at.
 Result<std::vector<analysis::FlowName>> startsOf(const OpGraph& graph, const AnalyzeOptions& options)
 {
     std::vector<analysis::FlowName> all = analysis::differentiableInputs(graph);
-    if (options.from.empty()) {
+    if (options.from().empty()) {
         return all;
     }
     std::vector<std::string> known;
     std::vector<analysis::FlowName> chosen;
     for (const analysis::FlowName input : all) {
         known.push_back(graph.value(input).name);
-        if (std::ranges::find(options.from, known.back()) != options.from.end()) {
+        if (std::ranges::find(options.from(), known.back()) != options.from().end()) {
             chosen.push_back(input);
         }
     }
-    for (const std::string& name : options.from) {
+    for (const std::string& name : options.from()) {
         if (std::ranges::find(known, name) == known.end()) {
             return base::usageError(
                 fmt::format("the graph has no differentiable input of this name; it has {}",
@@ -71,12 +73,22 @@ ordered_json compressibilityJson(const analysis::Compressibility& facts)
 {
     ordered_json criteria = ordered_json::array();
     for (const analysis::Criterion& one : facts.criteria) {
-        criteria.push_back(
-            {{"name", one.name}, {"measured", one.measured}, {"limit", one.limit}, {"holds", one.holds}});
+        criteria.push_back({{"name", one.name},
+                            {"measured", one.measured},
+                            {"limit", one.limit},
+                            {"limit_is", one.isLeast ? "least" : "most"},
+                            {"holds", one.holds}});
     }
-    return {{"compressible", facts.isCompressible}, {"width", facts.width},     {"ratio", facts.ratio},
-            {"percentile_95", facts.percentile95},  {"average", facts.average}, {"depth", facts.depth},
-            {"fan_out", facts.mostReaders},         {"criteria", criteria}};
+    return {{"compressible", facts.isCompressible},
+            {"too_small", facts.isTooSmall},
+            {"depth_ratio", facts.depthRatio},
+            {"width", facts.width},
+            {"ratio", facts.ratio},
+            {"percentile_95", facts.percentile95},
+            {"average", facts.average},
+            {"depth", facts.depth},
+            {"fan_out", facts.mostReaders},
+            {"criteria", criteria}};
 }
 
 ordered_json profileJson(const OpGraph& graph, const Report& report)
@@ -201,7 +213,7 @@ ordered_json reportJson(const analysis::PlanningGraph& planning, const Report& r
                                             ? ordered_json()
                                             : ordered_json(graph.value(report.longestSkip.value).name)},
                               {"positions", report.longestSkip.positions}};
-    result["long_lived_share"] = report.longLivedShare;
+    result["long_lived_share"] = report.compressibility.longLivedShare;
     result["profile"] = profileJson(graph, report);
     result["nodes"] = nodesJson(graph, report);
     return result;
@@ -227,10 +239,13 @@ void sayCompressibility(const Context& context, const analysis::Compressibility&
 {
     context.say("");
     context.say(fmt::format("height-compressible: {} (depth {}, widest frontier {})",
-                            facts.isCompressible ? "yes" : "no", facts.depth, bytesText(facts.width)));
+                            facts.isTooSmall       ? "too small to say"
+                            : facts.isCompressible ? "yes"
+                                                   : "no",
+                            facts.depth, bytesText(facts.width)));
     for (const analysis::Criterion& one : facts.criteria) {
-        context.say(fmt::format("  {:<26} {:>8.3f}  at most {:<6g} {}", one.name, one.measured, one.limit,
-                                one.holds ? "holds" : "fails"));
+        context.say(fmt::format("  {:<26} {:>8.3f}  at {} {:<6g} {}", one.name, one.measured,
+                                one.isLeast ? "least" : "most", one.limit, one.holds ? "holds" : "fails"));
     }
 }
 
@@ -337,9 +352,6 @@ void addAnalyze(CLI::App& program, Context& context)
         *verb, "--bytes-per-second",
         [options](std::uint64_t bytes) { options->machine.bytesPerSecond = static_cast<double>(bytes); },
         "Of its memory, such as 100GB");
-    verb->add_option("--from", options->from,
-                     "Input that the critical subgraph starts at, again for more (default: every one)")
-        ->allow_extra_args(false);
     verb->add_option("--rows", options->rows, "Rows of the table of nodes (default 12)");
 }
 

@@ -7,6 +7,7 @@
 #include "core/engine/plan/plannedrun.h"
 #include "core/schedule/budget.h"
 #include "core/schedule/planjson.h"
+#include "core/schedule/planorders.h"
 #include "core/schedule/portfolio.h"
 #include "core/trace/runfile.h"
 
@@ -14,6 +15,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 
 namespace retro::app
@@ -33,7 +35,10 @@ struct PlanOptions
     PlanningOptions planning;
     std::string strategy = "fast";
     std::string budget;
-    std::string order = "kahn";
+    std::string order{schedule::kAutoOrder};
+    std::string blocks; ///< a number, or auto; so are the next two
+    std::string blockSize;
+    std::string blockBytes;
     std::string out;
     std::string picture;
     std::string runFile;
@@ -52,20 +57,42 @@ struct SimulateOptions
     PlanningOptions planning;
     std::string plan;
     std::string budget;
-    std::string order = "kahn";
+    std::string order{schedule::kAutoOrder};
     double secondsPerCost = 1;
     std::size_t rows = 0;
 };
 
-/// The joint graph, its forward operators in the order of that name.
-Result<JointGraph> jointIn(const PlanningOptions& options, const analysis::PlanningGraph& planning,
-                           const std::string& name)
+/// The joint graph, its forward operators first come, first served.
+Result<JointGraph> jointIn(const PlanningOptions& options, const analysis::PlanningGraph& planning)
 {
-    Result<std::vector<analysis::OpId>> order = analysis::orderNamed(planning.graph, name);
-    if (!order.ok()) {
-        return base::within(order.error(), "--order");
+    return analysis::jointOf(planning.graph, planning.graph.order(), options.joint(planning.unit));
+}
+
+/// How many blocks, or how large: a number, or auto.
+Result<void> readBlocks(const PlanOptions& options, schedule::BlockWish& blocks)
+{
+    const std::array<std::pair<const char*, const std::string*>, 3> texts{
+        std::pair{"--blocks", &options.blocks}, std::pair{"--block-size", &options.blockSize},
+        std::pair{"--block-bytes", &options.blockBytes}};
+    std::string given;
+    for (const auto& [name, text] : texts) {
+        if (text->empty() || *text == "auto") {
+            continue;
+        }
+        if (!given.empty()) {
+            return base::usageError("one of them says how large blocks are; leave the other out",
+                                    given + " and " + name);
+        }
+        given = name;
+        Result<std::uint64_t> number = base::parseBytes(*text);
+        if (!number.ok() || *number == 0) {
+            return base::usageError("write a number above 0, or auto", fmt::format("{} {}", name, *text));
+        }
+        (text == &options.blocks      ? blocks.count
+         : text == &options.blockSize ? blocks.operators
+                                      : blocks.bytes) = *number;
     }
-    return analysis::jointOf(planning.graph, *order, options.joint(planning.unit));
+    return {};
 }
 
 Result<std::vector<schedule::OpValueId>> valuesNamed(const OpGraph& joint, const std::vector<std::string>& names)
@@ -107,6 +134,7 @@ ordered_json resultJson(const PlanResult& result)
     ordered_json attempts = ordered_json::array();
     for (const schedule::Attempt& one : result.attempts) {
         attempts.push_back({{"planner", one.planner},
+                            {"order", one.order},
                             {"fits", one.fits},
                             {"peak", one.peak},
                             {"cost", one.cost},
@@ -116,6 +144,7 @@ ordered_json resultJson(const PlanResult& result)
     return {{"status", schedule::nameOf(result.status)},
             {"reason", result.reason},
             {"planner", result.planner},
+            {"order", result.order},
             {"budget", result.budget},
             {"peak", result.peak},
             {"base_peak", result.basePeak},
@@ -152,10 +181,10 @@ void sayResult(const Context& context, const PlanResult& result)
 
 void sayAttempts(const Context& context, const PlanResult& result)
 {
-    context.say(fmt::format("{:<28} {:>12} {:>9} {:>9}", "planner", "peak", "cost", "seconds"));
+    context.say(fmt::format("{:<28} {:<13} {:>12} {:>9} {:>9}", "planner", "order", "peak", "cost", "seconds"));
     for (const schedule::Attempt& one : result.attempts) {
         const std::string cost = one.fits ? fmt::format("+{:.2f} %", percentOver(one.cost, result.baseCost)) : "–";
-        context.say(fmt::format("{:<28} {:>12} {:>9} {:>9.3f}  {}", one.planner,
+        context.say(fmt::format("{:<28} {:<13} {:>12} {:>9} {:>9.3f}  {}", one.planner, one.order,
                                 one.peak == 0 ? "–" : bytesText(one.peak), cost, one.seconds,
                                 one.fits              ? ""
                                 : one.refusal.empty() ? "does not fit"
@@ -164,16 +193,14 @@ void sayAttempts(const Context& context, const PlanResult& result)
 }
 
 /// Which order and blocks, and what is computed again.
-void sayWhy(const Context& context, const OpGraph& joint, const PlanResult& result, const std::string& order)
+void sayWhy(const Context& context, const OpGraph& joint, const PlanResult& result)
 {
     sayAttempts(context, result);
     if (!result.plan) {
         return;
     }
     const schedule::Annotations& notes = result.plan->annotations;
-    context.say(fmt::format("order: {} ({})", order,
-                            notes.order.empty() ? "forward operators in it, gradients last value first"
-                                                : "joint operators reordered by " + notes.order));
+    context.say(fmt::format("order: {} (forward operators in it, the second half in reverse)", result.order));
     if (notes.blocks.empty()) {
         context.say("blocks: none; values are chosen one by one");
     } else {
@@ -210,13 +237,28 @@ Result<void> setTier(const PlanOptions& options, analysis::CostUnit unit, schedu
     return {};
 }
 
+/// The joint graph with its ids in the order of the plan, as it is drawn; the plan becomes one of it.
+Result<JointGraph> jointOf(const PlanningOptions& options, const analysis::PlanningGraph& planning,
+                           const JointGraph& joint, PlanResult& result)
+{
+    if (analysis::hasGradients(planning.graph)) {
+        return joint;
+    }
+    RETRO_TRY(const std::vector<analysis::OpId> order, analysis::orderNamed(planning.graph, result.order));
+    RETRO_TRY(JointGraph drawn, analysis::jointOf(planning.graph, order, options.joint(planning.unit)));
+    RETRO_TRY(result.plan,
+              schedule::parsePlanJson(drawn.graph, schedule::toPlanJson(joint.graph, *result.plan), "plan"));
+    return drawn;
+}
+
 /// The schedule as the window draws it.
 Result<void> drawPlan(const PlanOptions& options, const analysis::PlanningGraph& planning, const JointGraph& joint,
                       const schedule::PlanRequest& request, const PlanResult& result)
 {
     auto subject = std::make_shared<views::PlanSubject>();
     subject->model = QString::fromStdString(std::filesystem::path(options.planning.model.model).filename().string());
-    subject->joint = joint;
+    PlanResult drawn = result;
+    RETRO_TRY(subject->joint, jointOf(options.planning, planning, joint, drawn));
     subject->unit = planning.unit;
     subject->constantBytes = planning.constantBytes;
     subject->warnings = planning.warnings;
@@ -224,20 +266,20 @@ Result<void> drawPlan(const PlanOptions& options, const analysis::PlanningGraph&
     subject->baseCost = result.baseCost;
     const views::PlanQuestion question{options.strategy, request.budget, request.choices, request.seconds,
                                        request.tier};
-    return exportPlan(views::shownPlan(subject, question, result), options.picture, options.theme == "dark");
+    return exportPlan(views::shownPlan(subject, question, drawn), options.picture, options.theme == "dark");
 }
 
 /// The plan, and where it is asked the search for it as a run.
-Result<PlanResult> searched(const PlanOptions& options, const engine::LoadedModel& model, const OpGraph& joint,
-                            schedule::PlanRequest& request)
+Result<PlanResult> searched(const PlanOptions& options, const engine::LoadedModel& model, const OpGraph& forward,
+                            const JointGraph& joint, schedule::PlanRequest& request)
 {
-    const engine::PlanPlaces places(*model.graph(), joint);
+    const engine::PlanPlaces places(*model.graph(), joint.graph);
     engine::SearchRecorder recorder(places, places.nodeOf(0));
     request.listener = options.runFile.empty() ? nullptr : &recorder;
-    RETRO_TRY(PlanResult result, schedule::planWith(options.strategy, request));
+    RETRO_TRY(PlanResult result, schedule::planInOrders(options.strategy, options.order, forward, joint, request));
     if (!options.runFile.empty()) {
-        RETRO_CHECK(trace::writeRun(options.runFile,
-                                    *engine::plannedRun(model, joint, places, std::move(recorder).take(), result)));
+        RETRO_CHECK(trace::writeRun(
+            options.runFile, *engine::plannedRun(model, joint.graph, places, std::move(recorder).take(), result)));
     }
     return result;
 }
@@ -246,9 +288,10 @@ Result<void> makePlan(Context& context, const PlanOptions& options)
 {
     RETRO_TRY(const engine::LoadedModelPointer model, options.planning.open());
     RETRO_TRY(const analysis::PlanningGraph planning, options.planning.planningOf(*model));
-    RETRO_TRY(const JointGraph joint, jointIn(options.planning, planning, options.order));
+    RETRO_TRY(const JointGraph joint, jointIn(options.planning, planning));
     schedule::PlanRequest request;
     request.graph = &joint.graph;
+    RETRO_CHECK(readBlocks(options, request.blocks));
     request.seconds = options.seconds;
     request.seed = options.seed;
     RETRO_TRY(request.budget, options.budget.empty() ? Result<std::uint64_t>(analysis::storeAllPeak(joint.graph))
@@ -256,7 +299,7 @@ Result<void> makePlan(Context& context, const PlanOptions& options)
     RETRO_CHECK(setTier(options, planning.unit, request));
     RETRO_TRY(request.choices.keep, valuesNamed(joint.graph, options.keep));
     RETRO_TRY(request.choices.recompute, valuesNamed(joint.graph, options.recompute));
-    RETRO_TRY(const PlanResult result, searched(options, *model, joint.graph, request));
+    RETRO_TRY(const PlanResult result, searched(options, *model, planning.graph, joint, request));
     if (result.plan && !options.out.empty()) {
         RETRO_CHECK(base::writeFile(options.out, schedule::toPlanJson(joint.graph, *result.plan)));
     }
@@ -266,14 +309,13 @@ Result<void> makePlan(Context& context, const PlanOptions& options)
     if (context.json) {
         ordered_json json = resultJson(result);
         json["strategy"] = options.strategy;
-        json["order"] = options.order;
         json["cost_unit"] = analysis::nameOf(planning.unit);
         json["warnings"] = planning.warnings;
         context.answer(json);
     } else {
         sayResult(context, result);
         if (options.explains) {
-            sayWhy(context, joint.graph, result, options.order);
+            sayWhy(context, joint.graph, result);
         }
     }
     context.exitCode = result.plan ? 0 : exitCodeOf(base::ErrorCode::Engine);
@@ -348,9 +390,14 @@ ordered_json simulationJson(const OpGraph& joint, const schedule::Simulation& ru
 Result<void> judgePlan(Context& context, const SimulateOptions& options)
 {
     RETRO_TRY(const analysis::PlanningGraph planning, options.planning.load());
-    RETRO_TRY(const JointGraph joint, jointIn(options.planning, planning, options.order));
+    if (options.order != schedule::kAutoOrder && !analysis::hasGradients(planning.graph)) {
+        RETRO_CHECK(analysis::orderNamed(planning.graph, options.order)); // it is not needed, but has to be one
+    }
+    RETRO_TRY(const JointGraph joint, jointIn(options.planning, planning));
     RETRO_TRY(std::string text, base::readTextFile(options.plan, schedule::kMaxPlanBytes));
-    RETRO_TRY(const schedule::Plan plan, schedule::parsePlanJson(joint.graph, std::move(text), options.plan));
+    bool isOfAnother = false;
+    RETRO_TRY(const schedule::Plan plan,
+              schedule::parsePlanJson(joint.graph, std::move(text), options.plan, &isOfAnother));
     schedule::SimulationOptions simulation;
     simulation.secondsPerCost = options.secondsPerCost;
     if (!options.budget.empty()) {
@@ -358,8 +405,14 @@ Result<void> judgePlan(Context& context, const SimulateOptions& options)
     }
     const schedule::Simulation run = schedule::simulate(joint.graph, plan, simulation);
     if (context.json) {
-        context.answer(simulationJson(joint.graph, run, options, simulation.budget ? simulation.budget : plan.budget));
+        ordered_json json =
+            simulationJson(joint.graph, run, options, simulation.budget ? simulation.budget : plan.budget);
+        json["hash"] = isOfAnother ? "differs" : "same";
+        context.answer(json);
     } else {
+        if (isOfAnother) {
+            context.say("note: hash: differs; the plan says that it was made for another graph");
+        }
         context.say(run.ok() ? "the plan holds" : "the plan fails: " + run.error->text);
         context.say(fmt::format(
             "peak {} at step {}, cost {:g} (+{:.2f} %), {} computations repeated, {} moved, stalls {:g}",
@@ -382,7 +435,13 @@ void addPlan(CLI::App& program, Context& context)
     verb->add_option("--strategy", options->strategy, "fast (default), best, or a planner; list names them");
     verb->add_option("--budget", options->budget,
                      "Bytes (4096, 8GB, 1.5GiB), or P% of the store-all peak (default: that peak)");
-    verb->add_option("--order", options->order, "Order of the forward operators, as `analyze` names it (default kahn)");
+    verb->add_option("--order", options->order,
+                     "Order of the forward operators, as `analyze` names it (default auto: the best three and kahn)");
+    verb->add_option("--blocks", options->blocks,
+                     "How many blocks planners cut into (chen_sqrt, interval, knapsack, rotor, revolve); default auto");
+    verb->add_option("--block-size", options->blockSize, "Operators of a block, in place of --blocks; default auto");
+    verb->add_option("--block-bytes", options->blockBytes,
+                     "Bytes of the results of a block, in place of --blocks; default auto");
     verb->add_option("--keep", options->keep, "A value that stays (strategy user)")->allow_extra_args(false);
     verb->add_option("--recompute", options->recompute, "A value that is computed again (strategy user)")
         ->allow_extra_args(false);
@@ -414,7 +473,7 @@ void addSimulate(CLI::App& program, Context& context)
     verb->add_option("PLAN", options->plan, "Plan file (docs/formats/plan.md)")->required();
     verb->add_option("--budget", options->budget,
                      "Bytes (4096, 8GB, 1.5GiB), or P% of the store-all peak (default: the plan's own)");
-    verb->add_option("--order", options->order, "Order that the plan was made in (default kahn)");
+    verb->add_option("--order", options->order, "Order that the plan was made in; accepted, and not needed");
     verb->add_option("--seconds-per-cost", options->secondsPerCost,
                      "For the time of computations beside copies (default 1)")
         ->check(CLI::PositiveNumber);

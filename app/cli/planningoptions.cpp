@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/planningoptions.h"
 
+#include "core/engine/question/resolve.h"
+
 #include <fmt/format.h>
 
 #include <charconv>
@@ -32,6 +34,20 @@ Result<analysis::PlanningGraph> PlanningOptions::load() const
     return planningOf(*loaded);
 }
 
+Result<engine::HalfWish> PlanningOptions::halfFrom(const engine::LoadedModel& loaded,
+                                                   std::vector<base::ValueId> outputs) const
+{
+    if (!isRelevance && !model.question.composite.empty()) {
+        return base::usageError("rules are of relevance; add --relevance, or leave it out", "--composite");
+    }
+    engine::HalfWish half;
+    half.kind = isRelevance ? analysis::JointKind::Relevance : analysis::JointKind::Gradient;
+    half.outputs = std::move(outputs);
+    half.from = model.question.from;
+    half.composite = engine::completed(model.question, loaded.card ? &*loaded.card : nullptr).composite;
+    return half;
+}
+
 Result<analysis::PlanningGraph> PlanningOptions::planningOf(const engine::LoadedModel& loaded) const
 {
     engine::SymbolSizes symbols;
@@ -52,7 +68,8 @@ Result<analysis::PlanningGraph> PlanningOptions::planningOf(const engine::Loaded
         RETRO_TRY(const base::ValueId value, engine::targetValue(asked, *loaded.graph()));
         outputs = {value};
     }
-    RETRO_TRY(analysis::PlanningGraph planning, engine::planningGraphOf(loaded, symbols, outputs));
+    RETRO_TRY(const engine::HalfWish half, halfFrom(loaded, outputs));
+    RETRO_TRY(analysis::PlanningGraph planning, engine::planningGraphOf(loaded, symbols, half));
     if (!outputs.empty() && analysis::hasGradients(planning.graph)) {
         return base::usageError("a captured training step has its gradients already; leave the target out",
                                 "--target " + target);

@@ -25,6 +25,11 @@ struct PlanningOptions
     [[nodiscard]] base::Result<engine::LoadedModelPointer> open() const;
     [[nodiscard]] base::Result<analysis::PlanningGraph> planningOf(const engine::LoadedModel& loaded) const;
     [[nodiscard]] analysis::JointOptions joint(analysis::CostUnit unit) const;
+
+private:
+    /// Errors: Usage (rules without relevance).
+    [[nodiscard]] base::Result<engine::HalfWish> halfFrom(const engine::LoadedModel& loaded,
+                                                          std::vector<base::ValueId> outputs) const;
 };
 
 using base::bytesText;

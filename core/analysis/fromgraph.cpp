@@ -210,7 +210,7 @@ private:
         for (std::size_t i = 0; i < m_graph.nodeCount(); ++i) {
             const Node& node = m_graph.node(NodeId(i));
             isTimed = isTimed && node.facts && node.facts->milliseconds;
-            isCounted = isCounted || flopsOf(NodeId(i)) > 0 || (node.facts && node.facts->flops);
+            isCounted = isCounted || boundOf(NodeId(i)) != nullptr || (node.facts && node.facts->flops); // 0 is a count
         }
         m_unit = isTimed ? CostUnit::Milliseconds : isCounted ? CostUnit::Flops : CostUnit::Operators;
         if (m_unit == CostUnit::Operators) {
@@ -301,14 +301,34 @@ private:
         return ids;
     }
 
-    /// What gradients of operands read of it, where the graph does not state what is saved.
-    void takeOperandReads(NodeId id, const Node& node, Op& op) const
+    /// Planned values that a node reads, operands first.
+    [[nodiscard]] std::vector<OpValueId> idsOf(const Node& node, const ops::Reads& reads) const
     {
+        std::vector<OpValueId> ids = idsOf(node.inputs, [&](std::size_t i) { return reads.operand(i); });
+        const std::vector<OpValueId> results = idsOf(node.outputs, [&](std::size_t i) { return reads.output(i); });
+        ids.insert(ids.end(), results.begin(), results.end());
+        return ids;
+    }
+
+    /// Who gets a part from the node. What the graph states to be saved is what every part of a gradient reads.
+    void takeParts(NodeId id, const Node& node, Op& op) const
+    {
+        if (!m_facts.partsOf || boundOf(id) == nullptr) {
+            return;
+        }
         const bool states = node.facts && (node.facts->savedOperands || node.facts->savedOutputs);
-        if (!states && m_facts.gradientReadsOf && boundOf(id) != nullptr) {
-            const ops::Reads own = m_facts.gradientReadsOf(id);
-            op.operandReads = OperandReads{idsOf(node.inputs, [&](std::size_t i) { return own.operand(i); }),
-                                           idsOf(node.outputs, [&](std::size_t i) { return own.output(i); })};
+        const bool isStated = states && !m_facts.isOfRelevance;
+        std::vector<OpValueId> saved = op.savedInputs;
+        saved.insert(saved.end(), op.savedOutputs.begin(), op.savedOutputs.end());
+        op.parts.emplace();
+        for (const NodePart& part : m_facts.partsOf(id)) {
+            const OpValueId operand = m_id[rootOf(part.operand).index()];
+            if (operand != kNone) {
+                op.parts->push_back({operand, isStated ? saved : idsOf(node, part.reads)});
+            }
+        }
+        if (op.hasParameters && !isStated && m_facts.parameterReadsOf) {
+            op.parameterReads = idsOf(node, m_facts.parameterReadsOf(id));
         }
     }
 
@@ -330,7 +350,7 @@ private:
         op.savedOutputs = idsOf(node.outputs, [&](std::size_t i) {
             return states ? isStated(node.facts->savedOutputs, i) : reads.output(i);
         });
-        takeOperandReads(id, node, op);
+        takeParts(id, node, op);
     }
 
     [[nodiscard]] bool isProduct(NodeId id, const Node& node) const

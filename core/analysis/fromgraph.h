@@ -17,14 +17,25 @@ enum class CostUnit : std::uint8_t { Milliseconds, Flops, Operators };
 /// "ms", "FLOP", "operators".
 [[nodiscard]] std::string_view nameOf(CostUnit unit);
 
+/// A value that a node gives a part to in the second half, and what that part reads of the node.
+struct NodePart
+{
+    base::ValueId operand;
+    ops::Reads reads;
+};
+
 /// What a bound model knows beyond the graph; each may answer nothing.
 struct BoundFacts
 {
     std::function<std::optional<ops::TensorType>(base::ValueId)> typeOf;
     /// The operator of a node.
     std::function<const ops::BoundOperator*(base::NodeId)> operatorOf;
-    /// What gradients of the operands of a node read; without an answer what the operator saves for every gradient.
-    std::function<ops::Reads(base::NodeId)> gradientReadsOf;
+    /// Who gets a part from a node, each once; without an answer every operand does, and reads all that is saved.
+    std::function<std::vector<NodePart>(base::NodeId)> partsOf;
+    /// What gradients of the parameters of a node read; without an answer all that is saved.
+    std::function<ops::Reads(base::NodeId)> parameterReadsOf;
+    /// The parts are those of relevance: what a graph states to be saved is about gradients, and not asked.
+    bool isOfRelevance = false;
     /// True when a value carries a gradient; without an answer every floating value does.
     std::function<bool(base::ValueId)> carriesGradient;
     /// Bytes of the relevance of a value that is no floating one; 0 = it carries none.

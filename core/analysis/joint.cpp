@@ -35,7 +35,9 @@ class JointBuilder
 public:
     JointBuilder(const OpGraph& forward, const JointOptions& options)
         : m_forward(forward), m_options(options), m_gradient(forward.values().size(), kNone)
-    {}
+    {
+        findGivers();
+    }
 
     void addForward(std::span<const OpId> order)
     {
@@ -83,7 +85,14 @@ public:
 private:
     [[nodiscard]] std::string prefix() const { return m_options.kind == JointKind::Gradient ? "d:" : "r:"; }
 
-    /// What the second half reads of the readers of a value.
+    /// An operator that gives a value a part, and which of its parts; kNone where it says nothing of parts.
+    struct Giver
+    {
+        OpId op;
+        std::uint32_t part;
+    };
+
+    /// What the second half reads of those that give a value parts.
     struct Taken
     {
         Operands operands; ///< that it reads
@@ -95,33 +104,61 @@ private:
         }
     };
 
-    /// What the reverse rule of `reader` reads: gradients of its outputs, what it saved. False when it has none.
-    bool readFrom(OpId reader, Taken& taken, bool isForParameters) const
+    /// Adds the gradients of an operator's outputs. False when it has none: then it gives no parts.
+    bool addUpstream(OpId reader, Taken& taken) const
     {
-        const Op& op = m_forward.op(reader);
         bool hasGradient = false;
-        for (const OpValueId output : op.outputs) {
+        for (const OpValueId output : m_forward.op(reader).outputs) {
             if (m_gradient[output] != kNone) {
                 taken.add(m_gradient[output]);
                 hasGradient = true;
             }
         }
-        if (!hasGradient) {
-            return false;
-        }
-        const bool readsAll = m_options.kind == JointKind::Relevance;
-        const OperandReads saved =
-            readsAll ? OperandReads{op.inputs, op.outputs} : OperandReads{op.savedInputs, op.savedOutputs};
-        const OperandReads& read = readsAll || isForParameters || !op.operandReads ? saved : *op.operandReads;
-        addTo(taken.hashed, saved);
-        addTo(taken.operands, read);
-        return true;
+        return hasGradient;
     }
 
-    static void addTo(Operands& operands, const OperandReads& reads)
+    /// What every part would read if nothing were said of parts.
+    [[nodiscard]] std::vector<OpValueId> allReadsOf(const Op& op) const
     {
-        std::ranges::for_each(reads.inputs, [&](OpValueId id) { operands.add(id); });
-        std::ranges::for_each(reads.outputs, [&](OpValueId id) { operands.add(id); });
+        const bool isGradient = m_options.kind == JointKind::Gradient;
+        std::vector<OpValueId> all = isGradient ? op.savedInputs : op.inputs;
+        const std::vector<OpValueId>& outputs = isGradient ? op.savedOutputs : op.outputs;
+        all.insert(all.end(), outputs.begin(), outputs.end());
+        return all;
+    }
+
+    /// Who gives parts to which value.
+    void findGivers()
+    {
+        m_givers.resize(m_forward.values().size());
+        for (OpId id = 0; id < m_forward.size(); ++id) {
+            const Op& op = m_forward.op(id);
+            if (op.parts) {
+                for (std::size_t i = 0; i < op.parts->size(); ++i) {
+                    addGiver((*op.parts)[i].operand, id, static_cast<std::uint32_t>(i));
+                }
+                continue;
+            }
+            for (const OpValueId input : m_forward.reads(id)) {
+                addGiver(input, id, kNone);
+            }
+        }
+    }
+
+    void addGiver(OpValueId value, OpId op, std::uint32_t part) { m_givers[value].push_back({op, part}); }
+
+    /// What the part of `giver` reads. False when nothing arrives there.
+    bool readFrom(const Giver& giver, Taken& taken) const
+    {
+        const Op& op = m_forward.op(giver.op);
+        if (!addUpstream(giver.op, taken)) {
+            return false;
+        }
+        const std::vector<OpValueId> all = allReadsOf(op);
+        std::ranges::for_each(giver.part == kNone ? all : (*op.parts)[giver.part].reads,
+                              [&](OpValueId id) { taken.operands.add(id); });
+        std::ranges::for_each(all, [&](OpValueId id) { taken.hashed.add(id); });
+        return true;
     }
 
     void addGradientOf(OpValueId id, OpId producer)
@@ -134,13 +171,15 @@ private:
         Taken taken;
         double cost = 0;
         double flops = 0;
+        OpId last = kNone; // gives several parts where it reads several views of one value
         if (value.isOutput) {
             taken.add(id);
         }
-        for (const OpId reader : m_forward.readers(id)) {
-            const bool isRead = readFrom(reader, taken, false);
-            cost += isRead ? m_forward.op(reader).cost : 0;
-            flops += isRead ? m_forward.op(reader).flops : 0;
+        for (const Giver& giver : m_givers[id]) {
+            const bool gives = readFrom(giver, taken) && giver.op != last;
+            cost += gives ? m_forward.op(giver.op).cost : 0;
+            flops += gives ? m_forward.op(giver.op).flops : 0;
+            last = giver.op;
         }
         if (taken.operands.ids().empty()) {
             return;
@@ -153,8 +192,12 @@ private:
     void addParameterGradient(OpId id)
     {
         Taken taken;
-        if (readFrom(id, taken, true)) {
+        if (addUpstream(id, taken)) {
             const Op& op = m_forward.op(id);
+            const std::vector<OpValueId> all = allReadsOf(op);
+            std::ranges::for_each(op.parameterReads ? *op.parameterReads : all,
+                                  [&](OpValueId value) { taken.operands.add(value); });
+            std::ranges::for_each(all, [&](OpValueId value) { taken.hashed.add(value); });
             addOp("dw:" + op.name, taken, {}, std::max(op.cost, m_options.leastCost), id);
             m_ops.back().flops = op.flops;
         }
@@ -188,7 +231,8 @@ private:
     std::vector<Op> m_ops;
     std::vector<OpValue> m_values;
     std::vector<OpId> m_origin;
-    std::vector<OpValueId> m_gradient; ///< per forward value
+    std::vector<OpValueId> m_gradient;        ///< per forward value
+    std::vector<std::vector<Giver>> m_givers; ///< per forward value
     std::size_t m_forwardCount = 0;
 };
 

@@ -8,8 +8,8 @@ namespace retro::analysis
 
 /// What the second half of a joint graph computes.
 enum class JointKind : std::uint8_t {
-    Gradient, ///< reverse rules: read what the operators save for them
-    Relevance ///< relevance rules: read operands and outputs of every operator that the relevance passes
+    Gradient, ///< reverse rules; where an operator does not say what its parts read, they read what it saves for them
+    Relevance ///< relevance rules; where an operator does not say what its parts read, all its operands and outputs
 };
 
 /// How a joint graph is made.
@@ -22,10 +22,10 @@ struct JointOptions
 
 /// The joint graph (docs/planning.md): the forward operators (ids in `order`), then per value its gradient
 /// ("d:NAME", relevance "r:NAME"), last value first. Ids are a topological order. Graph inputs become pinned values
-/// that nobody computes. A value whose readers all have no gradient, and that is no output, gets none. The gradient of
-/// u reads u itself when u is an output, then for each reader the gradients of its outputs and what it saved for the
-/// gradients of its operands; those of parameters read all that it saved. It costs the sum of its readers' costs.
-/// Nothing is required at the end.
+/// that nobody computes. A value that is no output, and that no operator with a gradient gives a part to, gets none.
+/// The gradient of u reads u itself when u is an output, then for each operator that gives u a part, in the order of
+/// ids, the gradients of its outputs and what that part reads (Op::parts). It costs the sum of those operators' costs,
+/// at least JointOptions::leastCost. Gradients of parameters read Op::parameterReads. Nothing is required at the end.
 struct JointGraph
 {
     OpGraph graph;

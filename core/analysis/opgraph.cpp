@@ -36,10 +36,11 @@ Result<void> checkOp(const Op& op, std::size_t valueCount)
     RETRO_CHECK(checkIds(op, op.outputs, valueCount));
     RETRO_CHECK(checkIds(op, op.savedInputs, valueCount));
     RETRO_CHECK(checkIds(op, op.savedOutputs, valueCount));
-    if (op.operandReads) {
-        RETRO_CHECK(checkIds(op, op.operandReads->inputs, valueCount));
-        RETRO_CHECK(checkIds(op, op.operandReads->outputs, valueCount));
+    for (const OperandPart& part : op.parts.value_or(std::vector<OperandPart>())) {
+        RETRO_CHECK(checkIds(op, {&part.operand, 1}, valueCount));
+        RETRO_CHECK(checkIds(op, part.reads, valueCount));
     }
+    RETRO_CHECK(checkIds(op, op.parameterReads.value_or(std::vector<OpValueId>()), valueCount));
     return checkIds(op, op.hashedInputs, valueCount);
 }
 

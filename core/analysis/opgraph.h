@@ -44,11 +44,12 @@ struct OpValue
     std::uint64_t relevanceBytes = 0;
 };
 
-/// Subsets of an operator's operands and outputs.
-struct OperandReads
+/// A value that an operator gives a part to in the second half, and what that part reads of the operator's operands and
+/// outputs. The value is an operand, or the input that tokens are looked up from.
+struct OperandPart
 {
-    std::vector<OpValueId> inputs;
-    std::vector<OpValueId> outputs;
+    OpValueId operand = kNone;
+    std::vector<OpValueId> reads;
 };
 
 /// An operator as planning sees it: what it reads and makes, what it costs, what its gradient reads.
@@ -61,9 +62,11 @@ struct Op
     /// Operands and outputs that its reverse rule reads (specs: the save table); subsets of inputs and outputs.
     std::vector<OpValueId> savedInputs;
     std::vector<OpValueId> savedOutputs;
-    /// The part of them that gradients of its operands read: without gradients of parameters nothing else is needed.
-    /// Nothing = all.
-    std::optional<OperandReads> operandReads;
+    /// Who gets a part from it in the second half, and what the part reads. Nothing = every operand, and each part
+    /// reads all that is saved (gradient), all operands and outputs (relevance).
+    std::optional<std::vector<OperandPart>> parts;
+    /// What gradients of its parameters read. Nothing = all that is saved.
+    std::optional<std::vector<OpValueId>> parameterReads;
     /// What hash() takes for `inputs`; empty = those. A gradient's are what it would read beside gradients of
     /// parameters: plans of files stay plans of a graph whose gradients read less.
     std::vector<OpValueId> hashedInputs;

@@ -14,28 +14,6 @@ namespace
 
 using base::Result;
 
-double longLivedShare(const OpGraph& graph, const FrontierProfile& profile)
-{
-    std::vector<std::pair<std::size_t, double>> lives; // positions, byte-steps
-    double total = 0;
-    for (OpValueId id = 0; id < profile.birth.size(); ++id) {
-        if (profile.birth[id] == kForever) {
-            continue;
-        }
-        const std::size_t end = std::min<std::size_t>(profile.death[id], profile.order.size());
-        const std::size_t positions = end - profile.birth[id];
-        lives.emplace_back(positions, static_cast<double>(positions) * static_cast<double>(graph.value(id).bytes));
-        total += lives.back().second;
-    }
-    std::stable_sort(lives.begin(), lives.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-    const std::size_t count = (lives.size() + 19) / 20;
-    double held = 0;
-    for (std::size_t i = 0; i < std::min(count, lives.size()); ++i) {
-        held += lives[i].second;
-    }
-    return total > 0 ? held / total : 0;
-}
-
 JointReport reportOf(const OpGraph& joint)
 {
     JointReport report;
@@ -72,12 +50,11 @@ Result<Report> makeReport(const OpGraph& graph, const Machine& machine, const Jo
     report.profile = frontierProfile(graph, report.orders.front().order);
     report.summary = summarise(report.profile);
     report.compressibility = compressibility(graph, report.profile);
-    report.legacy = compressibility(graph, frontierProfile(graph, graph.order()));
+    report.legacy = legacyCompressibility(graph, frontierProfile(graph, graph.order()));
     report.exact = exactOrders(graph, stop);
     report.forwardBound = largestOperator(graph, true);
     report.cuts = cutSets(graph, report.profile);
     report.longestSkip = longestSkip(report.profile);
-    report.longLivedShare = longLivedShare(graph, report.profile);
     report.cost = graphCost(graph, machine);
     RETRO_CHECK(base::checkStop(stop));
     if (const Result<JointGraph> joint = jointOf(graph, graph.order(), options); joint.ok()) {

@@ -36,7 +36,6 @@ struct Report
     Bound forwardBound; ///< memory of any order of the forward graph: its largest operator, inputs counted
     std::vector<CutSet> cuts;
     LongestSkip longestSkip;
-    double longLivedShare = 0; ///< of the byte-steps: held by the 5 % of the values that live longest
     GraphCost cost;
     std::optional<JointReport> joint; ///< none when nothing is differentiable
 };

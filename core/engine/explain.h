@@ -48,10 +48,9 @@ struct KeptValues
     std::shared_ptr<const SearchRecord> search;
 };
 
-/// Which forward values of a bound model a plan keeps for the relevance of targets, each named once
-/// (engine/plan/plannedsaving.h).
-using KeptByPlan = std::function<base::Result<KeptValues>(const std::shared_ptr<const execute::BoundModel>&,
-                                                          std::span<const base::ValueId>)>;
+class PassSubject;
+/// Which forward values a plan keeps for a relevance pass (engine/plan/plannedsaving.h).
+using KeptByPlan = std::function<base::Result<KeptValues>(const PassSubject&)>;
 
 /// How a pass under the saving policy `plan` came by the forward values that its rules read.
 struct PlanSaving
@@ -114,6 +113,9 @@ struct ExplainRequest
     /// Also the relevance of weights, biases and other floating constants (parameterrelevance.h), once the pass is
     /// done. Not with inputsOnly or stopAtCheckpoints.
     bool parameters = false;
+    /// Traverse as the source document has it (docs/traversal.md, section 6): promise engine only, not with inputsOnly;
+    /// nothing is reused of earlier explanations, and relevance may differ in the last digits.
+    bool followsDocument = false;
     /// Relevance that is no finite number does not end the pass with an error (Engine) that names where it began.
     bool goesOnWhenNotFinite = false;
     /// Hand out the forward pass, as far as it was kept (ExplainResult::forward). Not with inputsOnly.

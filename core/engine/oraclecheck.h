@@ -18,8 +18,9 @@ struct OracleCheck
     std::size_t unknown = 0; ///< that the oracle has and the run has not: after an early stop, or no longer kept
     double largest = 0;      ///< largest |a − b| of a value over the largest |b| there
     std::string where;       ///< the value that differs most; empty = none does
+    double tolerance = 0;    ///< of `largest`; 0 = every bit counts
 
-    [[nodiscard]] bool holds() const { return values > 0 && equal == values; }
+    [[nodiscard]] bool holds() const { return values > 0 && (equal == values || largest <= tolerance); }
     /// "equals the oracle in every bit of 30 values", or where it differs and by how much.
     [[nodiscard]] std::string text() const;
 };

@@ -4,9 +4,10 @@
 #include "core/analysis/orders.h"
 #include "core/analysis/report.h"
 #include "core/base/cancel.h"
+#include "core/engine/explain.h"
+#include "core/engine/gradient/choseninputs.h"
 #include "core/engine/precision.h"
 #include "core/execute/boundmodel.h"
-#include "core/lrp/gradientparts.h"
 
 #include <fmt/format.h>
 
@@ -77,20 +78,53 @@ private:
     std::vector<std::string> m_warnings;
 };
 
-Result<PlanningGraph> boundGraph(const LoadedModel& model, const SymbolSizes& sizes,
-                                 const std::vector<base::ValueId>& outputs, const std::stop_token& stop)
+/// The subject of a half over a bound model: rules are those of the composite.
+Result<PassSubject> subjectOf(const std::shared_ptr<const BoundModel>& bound, const LoadedModel& model,
+                              const HalfWish& half, const std::stop_token& stop)
+{
+    const graph::Graph& graph = bound->graph();
+    std::vector<base::ValueId> targets = half.outputs;
+    if (targets.empty()) {
+        targets.assign(graph.outputs().begin(), graph.outputs().end());
+    }
+    if (half.kind == analysis::JointKind::Gradient) {
+        RETRO_TRY(const std::vector<base::ValueId> chosen, chosenInputs(graph, half.from));
+        return PassSubject::gradient(bound, std::move(targets),
+                                     half.from.empty() ? std::span<const base::ValueId>() : chosen);
+    }
+    if (!half.from.empty()) {
+        return base::usageError("relevance goes to every input; leave it out, or plan for the gradient", "--from");
+    }
+    if (half.outputs.empty()) { // outputs that no relevance can start at have none
+        std::erase_if(targets, [&](base::ValueId output) { return !bound->isTracked(output); });
+        std::set<base::ValueId> seen;
+        std::erase_if(targets, [&](base::ValueId output) { return !seen.insert(output).second; });
+    }
+    RETRO_TRY(const lrp::Composite composite, resolveComposite(half.composite, *bound));
+    RETRO_TRY(lrp::RuleAssignment rules, lrp::assignRules(composite, *bound, model.rewritten.fused, stop));
+    if (targets.empty()) {
+        return base::inputError("no output depends on a floating input by operators that pass relevance", graph.name());
+    }
+    return PassSubject::relevance(bound, std::move(targets),
+                                  std::make_shared<const lrp::RuleAssignment>(std::move(rules)));
+}
+
+Result<PlanningGraph> boundGraph(const LoadedModel& model, const SymbolSizes& sizes, const HalfWish& half,
+                                 const std::stop_token& stop)
 {
     InputTypes inputs(*model.graph(), sizes);
     RETRO_TRY(const std::vector<ops::TensorType> types, inputs.types());
     RETRO_TRY(const std::shared_ptr<const BoundModel> bound,
               BoundModel::bind(model.graph(), types, precisionOf(model), {}, stop));
-    RETRO_TRY(PlanningGraph result, planningGraphOf(*bound, outputs));
+    RETRO_TRY(const PassSubject subject, subjectOf(bound, model, half, stop));
+    RETRO_TRY(PlanningGraph result, planningGraphOf(subject));
     result.warnings.insert(result.warnings.begin(), inputs.warnings().begin(), inputs.warnings().end());
     return result;
 }
 
-/// First come, first served, and the gradients behind.
-Result<JointPlanning> joined(PlanningGraph planning, const std::string& name, const std::stop_token& stop)
+/// First come, first served, and the second half behind.
+Result<JointPlanning> joined(PlanningGraph planning, analysis::JointKind kind, const std::string& name,
+                             const std::stop_token& stop)
 {
     const auto order = analysis::orderBy(planning.graph, analysis::OrderHeuristic::FirstReady, stop);
     RETRO_CHECK(base::checkStop(stop));
@@ -98,6 +132,7 @@ Result<JointPlanning> joined(PlanningGraph planning, const std::string& name, co
         return base::inputError("its operators have no order", name);
     }
     analysis::JointOptions options;
+    options.kind = kind;
     options.leastCost = planning.unit == analysis::CostUnit::Milliseconds ? 0 : 1;
     RETRO_TRY(analysis::JointGraph joint, analysis::jointOf(planning.graph, order->order, options));
     return JointPlanning{std::move(planning), std::move(joint)};
@@ -105,41 +140,51 @@ Result<JointPlanning> joined(PlanningGraph planning, const std::string& name, co
 
 } // namespace
 
-Result<PlanningGraph> planningGraphOf(const BoundModel& model, std::vector<base::ValueId> outputs)
+Result<PlanningGraph> planningGraphOf(const PassSubject& subject)
 {
+    const BoundModel& model = subject.model();
     analysis::BoundFacts facts;
     facts.typeOf = [&](base::ValueId id) { return std::optional(model.typeOf(id)); };
     facts.operatorOf = [&](base::NodeId id) { return &model.op(id); };
-    facts.carriesGradient = [&](base::ValueId id) { return model.isTracked(id); };
-    facts.gradientReadsOf = [&](base::NodeId id) {
-        std::vector<std::uint8_t> tracked;
-        for (const base::ValueId operand : model.graph().node(id).inputs) {
-            tracked.push_back(operand.isValid() && model.isTracked(operand) ? 1 : 0);
+    facts.carriesGradient = [&](base::ValueId id) { return subject.carries(id); };
+    facts.partsOf = [&](base::NodeId id) {
+        std::vector<analysis::NodePart> parts;
+        for (const PassPart& part : subject.parts(id)) {
+            parts.push_back({part.operand, part.reads});
         }
-        return lrp::gradientReads(model.op(id), tracked);
+        return parts;
     };
+    facts.parameterReadsOf = [&](base::NodeId id) { return subject.parameterReads(id); };
+    facts.isOfRelevance = subject.kind() == analysis::JointKind::Relevance;
     facts.relevanceBytesOf = [&](base::ValueId id) -> std::uint64_t {
-        const bool isToken = model.isTracked(id) && !tensor::isFloating(model.typeOf(id).dtype);
+        const bool isToken = subject.carries(id) && !tensor::isFloating(model.typeOf(id).dtype);
         const tensor::DType dtype = execute::dtypeOf(model.precision());
         return isToken
                    ? static_cast<std::uint64_t>(tensor::elementCount(model.typeOf(id).shape)) * tensor::sizeOf(dtype)
                    : 0;
     };
-    facts.outputs = std::move(outputs);
+    facts.outputs = subject.targets();
     return analysis::planningGraph(model.graph(), facts);
 }
 
-Result<PlanningGraph> planningGraphOf(const LoadedModel& model, const SymbolSizes& sizes,
-                                      const std::vector<base::ValueId>& outputs, const std::stop_token& stop)
+Result<PlanningGraph> planningGraphOf(const BoundModel& model)
 {
-    Result<PlanningGraph> bound = boundGraph(model, sizes, outputs, stop);
+    const std::shared_ptr<const BoundModel> borrowed(std::shared_ptr<const void>(), &model);
+    return planningGraphOf(
+        PassSubject::gradient(borrowed, {model.graph().outputs().begin(), model.graph().outputs().end()}));
+}
+
+Result<PlanningGraph> planningGraphOf(const LoadedModel& model, const SymbolSizes& sizes, const HalfWish& half,
+                                      const std::stop_token& stop)
+{
+    Result<PlanningGraph> bound = boundGraph(model, sizes, half, stop);
     const bool isFinal =
         bound.ok() || bound.error().code == base::ErrorCode::Cancelled || bound.error().code == base::ErrorCode::Usage;
     if (isFinal) {
         return bound;
     }
     analysis::BoundFacts facts;
-    facts.outputs = outputs;
+    facts.outputs = half.outputs;
     Result<PlanningGraph> stated = analysis::planningGraph(*model.graph(), facts);
     if (stated.ok()) {
         stated->warnings.push_back("taken as the graph states it: " + bound.error().text());
@@ -185,17 +230,19 @@ Result<JointPlanning> jointPlanningOf(const LoadedModelPointer& model, const std
         RETRO_TRY(const base::ValueId value, targetValue(*target, *taken->graph()));
         outputs = {value};
     }
-    RETRO_TRY(PlanningGraph planning, planningGraphOf(*taken, {}, outputs, stop));
+    HalfWish half;
+    half.outputs = outputs;
+    RETRO_TRY(PlanningGraph planning, planningGraphOf(*taken, {}, half, stop));
     if (!outputs.empty() && analysis::hasGradients(planning.graph)) {
         RETRO_TRY(planning, planningGraphOf(*taken, {}, {}, stop)); // all that a captured step gives is wanted
     }
-    return joined(std::move(planning), model->path.string(), stop);
+    return joined(std::move(planning), half.kind, model->path.string(), stop);
 }
 
-Result<JointPlanning> jointPlanningOf(const BoundModel& model, base::ValueId target, const std::stop_token& stop)
+Result<JointPlanning> jointPlanningOf(const PassSubject& subject, const std::stop_token& stop)
 {
-    RETRO_TRY(PlanningGraph planning, planningGraphOf(model, {target}));
-    return joined(std::move(planning), model.graph().name(), stop);
+    RETRO_TRY(PlanningGraph planning, planningGraphOf(subject));
+    return joined(std::move(planning), subject.kind(), subject.model().graph().name(), stop);
 }
 
 } // namespace retro::engine

@@ -4,6 +4,7 @@
 #include "core/analysis/fromgraph.h"
 #include "core/analysis/joint.h"
 #include "core/engine/loadmodel.h"
+#include "core/engine/passsubject.h"
 #include "core/engine/target.h"
 #include "core/execute/boundmodel.h"
 
@@ -18,17 +19,27 @@ namespace retro::engine
 /// Sizes for the symbols that a graph's inputs declare: "N" → 8.
 using SymbolSizes = std::map<std::string, std::int64_t>;
 
+/// What the second half of a joint graph is.
+struct HalfWish
+{
+    analysis::JointKind kind = analysis::JointKind::Gradient;
+    std::vector<base::ValueId> outputs; ///< what it starts at; empty = the outputs of the graph
+    std::vector<std::string> from;      ///< gradients of these inputs alone; empty = of every floating one
+    std::string composite = "auto";     ///< of relevance: as resolveComposite()
+};
+
 /// The planning graph of a model. Where its operators are implemented and its shapes can be worked out, sizes,
-/// operations and what gradients read come from binding it in float32, the inputs' symbols at `sizes` (1 where none is
-/// given, which a warning says); else they come from what the graph states. The second half starts at `outputs`; empty
-/// = at the outputs of the graph. Errors (Input) carry the model's path: a symbol that no input has (Usage), a value
-/// whose size nobody knows, with what kept the graph from being bound.
+/// operations and what the second half reads come from binding it in float32, the inputs' symbols at `sizes` (1 where
+/// none is given, which a warning says); else they come from what the graph states. Errors (Input) carry the model's
+/// path: a symbol that no input has (Usage), a value whose size nobody knows, with what kept the graph from being
+/// bound.
 [[nodiscard]] base::Result<analysis::PlanningGraph> planningGraphOf(const LoadedModel& model, const SymbolSizes& sizes,
-                                                                    const std::vector<base::ValueId>& outputs = {},
+                                                                    const HalfWish& half = {},
                                                                     const std::stop_token& stop = {});
-/// The planning graph of a bound model. The second half starts at `outputs`; empty = at the outputs of the graph.
-[[nodiscard]] base::Result<analysis::PlanningGraph> planningGraphOf(const execute::BoundModel& model,
-                                                                    std::vector<base::ValueId> outputs = {});
+/// The planning graph of a pass over a bound model.
+[[nodiscard]] base::Result<analysis::PlanningGraph> planningGraphOf(const PassSubject& subject);
+/// The same of the gradient from all outputs of the graph on.
+[[nodiscard]] base::Result<analysis::PlanningGraph> planningGraphOf(const execute::BoundModel& model);
 
 /// True when the graph was captured or measured: it states times, sizes or operations, which rewrites would drop.
 [[nodiscard]] bool statesFacts(const graph::Graph& graph);
@@ -50,8 +61,7 @@ struct JointPlanning
 [[nodiscard]] base::Result<JointPlanning> jointPlanningOf(const LoadedModelPointer& model,
                                                           const std::optional<TargetRequest>& target = {},
                                                           const std::stop_token& stop = {});
-/// The same of a bound model and one of its values: what a gradient of it by a plan carries out.
-[[nodiscard]] base::Result<JointPlanning> jointPlanningOf(const execute::BoundModel& model, base::ValueId target,
-                                                          const std::stop_token& stop = {});
+/// The same of a pass over a bound model: what the pass by a plan carries out.
+[[nodiscard]] base::Result<JointPlanning> jointPlanningOf(const PassSubject& subject, const std::stop_token& stop = {});
 
 } // namespace retro::engine

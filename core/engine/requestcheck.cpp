@@ -27,6 +27,7 @@ std::vector<Asked> asksOf(const ExplainRequest& request)
     };
     add(request.engine == EngineKind::Oracle, "engine=oracle", "--engine oracle");
     add(request.engine == EngineKind::Compiled, "engine=compiled", "--engine compiled");
+    add(request.followsDocument, "traversal=document", "--traversal document");
     add(request.save == execute::SavePolicy::All, "save=all", "--save all");
     add(request.save == execute::SavePolicy::Plan, "planned", "--plan, --budget or --strategy");
     add(request.forwarding.has_value(), "forwarded", "--forward");

@@ -229,7 +229,23 @@ void addRewrites(const LoadedModel& model, const ExplainResult& result, ordered_
     }
 }
 
-/// Parameters and checkpoints.
+/// How a traversal by the document went: it ends at the checkpoints, and then leaves inputs without relevance.
+void addTraversal(const ExplainResult& result, ordered_json& summary)
+{
+    summary["traversal"] = "document";
+    summary["rescues"] = result.counts.rescues;
+    summary["ended"] = result.stoppedEarly ? "checkpoints" : "exhausted";
+    ordered_json notReached = ordered_json::array();
+    const graph::Graph& graph = result.model->graph();
+    for (const base::ValueId input : graph.inputs()) {
+        if (result.model->isTracked(input) && !result.relevance[input.index()].isValid()) {
+            notReached.push_back(graph.value(input).name);
+        }
+    }
+    summary["not_reached"] = notReached;
+}
+
+/// Parameters and checkpoints, the traversal by the document.
 void addAskedFor(const ExplainRequest& request, const ExplainResult& result, ordered_json& summary)
 {
     if (request.parameters) {
@@ -238,6 +254,9 @@ void addAskedFor(const ExplainRequest& request, const ExplainResult& result, ord
     if (!result.checkpoints.empty()) {
         summary["checkpoints"] = checkpointsJson(result);
         summary["stopped_early"] = result.stoppedEarly;
+    }
+    if (request.followsDocument) {
+        addTraversal(result, summary);
     }
 }
 

@@ -84,6 +84,10 @@ void fillFacts(trace::RunFacts& facts, const FactSources& from)
                      {"seconds_relevance", result.secondsRelevance},
                      {"peak_bytes", static_cast<double>(result.peakBytes)}};
     facts.numbers[trace::kGradientNumber] = carriesGradient(result) ? 1 : 0;
+    if (request.followsDocument) {
+        facts.numbers["traversal_document"] = 1;
+        facts.numbers["rescues"] = result.counts.rescues;
+    }
     if (result.composite.timesInput) {
         facts.numbers["times_input"] = 1; // relevance of an input is to be read as gradient × input
     }

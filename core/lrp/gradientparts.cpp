@@ -3,6 +3,7 @@
 
 #include "core/lrp/lineardistribution.h"
 #include "core/ops/algebra.h"
+#include "core/ops/readsbyslot.h"
 
 namespace retro::lrp
 {
@@ -24,6 +25,13 @@ Reads otherOperands(std::span<const std::uint8_t> tracked)
         }
     }
     return reads;
+}
+
+// Less than is saved where the operator says what each part reads.
+Reads readsOfFunction(const ops::BoundOperator& op, std::span<const std::uint8_t> tracked)
+{
+    const auto* bySlot = dynamic_cast<const ops::ReadsBySlot*>(&op);
+    return bySlot != nullptr ? bySlot->readsFor(tracked) : op.savedForGradient();
 }
 
 Reads readsOfQuotient(std::span<const std::uint8_t> tracked)
@@ -124,6 +132,31 @@ Tensor carriedBack(const RuleContext& context, std::size_t slot)
                            : map.carryBack(context.relevance, slot);
 }
 
+Reads parameterReads(const ops::BoundOperator& op, std::span<const std::uint8_t> constants)
+{
+    const ops::Structure& structure = op.structure();
+    switch (structure.kind()) {
+    case StructureKind::LinearMap: // W·x + b: dW reads x
+        return {Reads::bit(as<ops::LinearMap>(structure).operandSlot()), 0};
+    case StructureKind::Product:
+        return otherOperands(constants);
+    case StructureKind::Quotient: // of a/b with a constant b, in proportion to a
+        return constants[1] != 0 ? Reads::firstOperand() : Reads{Reads::bit(1), 0};
+    case StructureKind::ElementWise:
+    case StructureKind::Normalisation:
+        return Reads::firstOperand();
+    case StructureKind::ShapeMap:
+        return carryReads(op);
+    case StructureKind::Differentiable:
+    case StructureKind::SelfNormalisation:
+    case StructureKind::Composed:
+    case StructureKind::TableLookup:
+        return op.savedForGradient();
+    default:
+        return Reads::nothing();
+    }
+}
+
 Reads gradientReads(const ops::BoundOperator& op, std::span<const std::uint8_t> tracked)
 {
     const ops::Structure& structure = op.structure();
@@ -145,7 +178,7 @@ Reads gradientReads(const ops::BoundOperator& op, std::span<const std::uint8_t> 
     case StructureKind::SelfNormalisation:
     case StructureKind::Composed:
     case StructureKind::TableLookup:
-        return op.savedForGradient();
+        return readsOfFunction(op, tracked);
     default:
         return Reads::nothing();
     }

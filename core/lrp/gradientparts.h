@@ -9,8 +9,10 @@
 namespace retro::lrp
 {
 
-/// What gradientPart() reads for a node with this operator.
+/// What gradientPart() reads for a node with this operator, for the parts of these operand slots (1 = this one).
 [[nodiscard]] ops::Reads gradientReads(const ops::BoundOperator& op, std::span<const std::uint8_t> tracked);
+/// What the gradients of these operand slots read when they are constants, to which the operator is bound.
+[[nodiscard]] ops::Reads parameterReads(const ops::BoundOperator& op, std::span<const std::uint8_t> constants);
 
 /// What a shape map brings back to operand `slot` of the relevance that arrived, signs not applied.
 [[nodiscard]] Tensor carriedBack(const RuleContext& context, std::size_t slot);

@@ -64,7 +64,8 @@ void Traversal::Implementation::setCheckpoints(const TraversalOptions& options)
             ++m_openCheckpoints;
         }
     }
-    m_stopsAtCheckpoints = options.stopsAtCheckpoints && m_openCheckpoints > 0;
+    m_followsDocument = options.followsDocument;
+    m_stopsAtCheckpoints = (options.stopsAtCheckpoints || options.followsDocument) && m_openCheckpoints > 0;
 }
 
 // A run that was stopped early still holds parts, arguments and relevance of branches.
@@ -86,11 +87,15 @@ Traversal::Implementation::~Implementation()
     for (const HandleId handle : m_relevance) {
         releaseIfValid(handle);
     }
+    for (const auto& [id, parts] : m_bases) {
+        std::ranges::for_each(parts, [&](const Part& one) { releaseIfValid(one.tensor); });
+    }
 }
 
 namespace
 {
-constexpr std::uint32_t kMostVisits = 3; // of one node: search, fan-in, once more out of the queue
+constexpr std::uint32_t kMostVisits = 3;           // of one node: search, fan-in, once more out of the queue
+constexpr std::uint32_t kMostVisitsByDocument = 4; // and once more off the normal stack
 } // namespace
 
 base::Result<void> Traversal::Implementation::step()
@@ -101,9 +106,12 @@ base::Result<void> Traversal::Implementation::step()
     if (!m_started) {
         begin();
     }
-    const Pick picked = pick();
+    Pick picked = pick();
+    while (!picked.node.isValid() && m_followsDocument && rescue()) {
+        picked = pick();
+    }
     // I2: a node that is visited again and again would keep the run going for ever.
-    if (!picked.node.isValid() || m_counts.visitsMax > kMostVisits) {
+    if (!picked.node.isValid() || m_counts.visitsMax > (m_followsDocument ? kMostVisitsByDocument : kMostVisits)) {
         m_finished = true;
         return stuckError();
     }

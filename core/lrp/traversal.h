@@ -22,7 +22,8 @@ struct TraversalCounts
     std::uint32_t search = 0;
     std::uint32_t fulfilment = 0;
     std::uint32_t promises = 0;
-    std::uint32_t visitsMax = 0; ///< most visits of one node; never above 3
+    std::uint32_t visitsMax = 0; ///< most visits of one node; never above 3, 4 by the document
+    std::uint32_t rescues = 0;   ///< by the document: promises that were linked because nothing could be picked
     std::uint64_t events = 0;
 };
 
@@ -34,6 +35,9 @@ struct TraversalOptions
     std::vector<NodeOutput> checkpoints;
     /// End as soon as every checkpoint has been taken; without checkpoints it means nothing.
     bool stopsAtCheckpoints = false;
+    /// Take the steps as the source document has them (docs/traversal.md, section 6): other visits, the same relevance
+    /// but for the order in which parts are added. Ends at the checkpoints.
+    bool followsDocument = false;
 };
 
 struct TraversalView;

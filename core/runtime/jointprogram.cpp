@@ -39,6 +39,7 @@ Result<JointProgram> JointProgram::make(std::shared_ptr<const BoundModel> model,
     JointProgram program;
     program.m_model = std::move(model);
     RETRO_TRY(program.m_joint, analysis::jointGraph(planning.graph, order, options));
+    program.m_forward = planning.graph;
     program.m_forwardValues = planning.graph.values().size();
     program.m_ids.assign(program.m_model->graph().valueCount(), kNone);
     program.m_gradients = program.m_ids;

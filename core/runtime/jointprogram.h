@@ -34,6 +34,9 @@ public:
                                                          const analysis::JointOptions& options = {});
 
     [[nodiscard]] const analysis::OpGraph& graph() const { return m_joint.graph; }
+    [[nodiscard]] const analysis::JointGraph& joint() const { return m_joint; }
+    /// The forward graph that it was made of, with the inputs as sources.
+    [[nodiscard]] const analysis::OpGraph& forward() const { return m_forward; }
     [[nodiscard]] const BoundModel& model() const { return *m_model; }
     [[nodiscard]] const std::shared_ptr<const BoundModel>& sharedModel() const { return m_model; }
     /// Operators below are forward ones, the others gradients.
@@ -61,6 +64,7 @@ private:
 
     std::shared_ptr<const BoundModel> m_model;
     analysis::JointGraph m_joint;
+    analysis::OpGraph m_forward;
     std::size_t m_forwardValues = 0;
     std::vector<NodeId> m_nodes;        ///< per forward operator
     std::vector<ValueId> m_values;      ///< per value of the joint graph

@@ -105,6 +105,15 @@ Tensor JointWork::upstreamOf(OpId op, ValueId value, const Operands& operands) c
     return isRead(m_program.graph(), op, id) && m_isNothing[id] == 0 ? operands(id) : Tensor();
 }
 
+/// A gradient at which nothing arrives.
+Tensor JointWork::zerosFor(OpValueId gradient) const
+{
+    const ops::TensorType& type = m_program.model().typeOf(m_program.valueOf(gradient));
+    const tensor::DType dtype =
+        tensor::isFloating(type.dtype) ? type.dtype : execute::dtypeOf(m_program.model().precision());
+    return Tensor::zeros(dtype, type.shape);
+}
+
 Result<Tensor> JointWork::groupOf(OpId op, const std::vector<Part>& group, const Operands& operands,
                                   double& flops) const
 {
@@ -112,6 +121,9 @@ Result<Tensor> JointWork::groupOf(OpId op, const std::vector<Part>& group, const
     const NodeId reader = group.front().reader;
     const graph::Node& node = model.graph().node(reader);
     const std::size_t count = std::min(node.outputs.size(), model.op(reader).outputTypes().size());
+    if (m_half.givesZeros && m_half.givesZeros(reader)) {
+        return zerosFor(m_program.graph().op(op).outputs.front());
+    }
     std::vector<Tensor> upstream(model.op(reader).outputTypes().size());
     std::vector<Tensor> outputs(upstream.size());
     for (std::size_t k = 0; k < count; ++k) {
@@ -150,11 +162,8 @@ Result<JointWork::Outcome> JointWork::runGradient(OpId op, const Operands& opera
                                                     : groupOf(op, group, operands, outcome.flops));
         addTo(sum, part);
     }
-    const ops::TensorType& type = m_program.model().typeOf(value);
     m_isNothing[id] = sum.isValid() ? 0 : 1;
-    const tensor::DType dtype =
-        tensor::isFloating(type.dtype) ? type.dtype : execute::dtypeOf(m_program.model().precision());
-    outcome.outputs.push_back(sum.isValid() ? std::move(sum) : Tensor::zeros(dtype, type.shape));
+    outcome.outputs.push_back(sum.isValid() ? std::move(sum) : zerosFor(id));
     return outcome;
 }
 

@@ -42,6 +42,7 @@ private:
     [[nodiscard]] Tensor known(ValueId value) const;
     [[nodiscard]] Tensor forwardValue(OpId op, ValueId value, const Operands& operands) const;
     [[nodiscard]] Tensor upstreamOf(OpId op, ValueId value, const Operands& operands) const;
+    [[nodiscard]] Tensor zerosFor(OpValueId gradient) const;
     [[nodiscard]] base::Result<Outcome> runForward(OpId op, const Operands& operands) const;
     [[nodiscard]] base::Result<Outcome> runGradient(OpId op, const Operands& operands);
     /// What a reader gives the operands of a group, summed; invalid when nothing arrives at the reader.

@@ -29,6 +29,8 @@ struct ReverseHalf
     std::function<PartGroups(base::ValueId)> partsOf;
     /// Operand slots that the rule of a node is told to serve, where that changes its numbers; null = those of a group.
     std::function<std::vector<std::uint8_t>(base::NodeId)> wantedOf;
+    /// True for nodes whose rule gives zeros whatever arrives: nothing is planned for them. Null = there is none.
+    std::function<bool(base::NodeId)> givesZeros;
     /// What starts at an output whose forward value is known; in its shape and type.
     std::function<base::Result<tensor::Tensor>(base::ValueId, const tensor::Tensor&)> startAt;
 };

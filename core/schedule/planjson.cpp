@@ -91,6 +91,9 @@ public:
         }
     }
 
+    /// True when the plan says that it was made for another graph; its steps may be of this one all the same.
+    [[nodiscard]] bool isOfAnother() const { return !m_madeFor.empty(); }
+
     Result<Plan> run()
     {
         RETRO_CHECK(readHead());
@@ -109,9 +112,7 @@ private:
         RETRO_CHECK(checkFormat());
         RETRO_TRY(const std::string hash, m_root.text("graph_hash"));
         if (hash != base::hex(m_graph.hash())) {
-            return m_root.error("graph_hash",
-                                fmt::format("the plan was made for graph {}, this one is {}: make a new plan for it",
-                                            hash.empty() ? "?" : hash, base::hex(m_graph.hash())));
+            m_madeFor = hash.empty() ? "?" : hash;
         }
         m_plan.graphHash = m_graph.hash();
         return readBudget();
@@ -210,7 +211,11 @@ private:
     {
         const auto at = name.is_string() ? ids.find(name.template get_ref<const std::string&>()) : ids.end();
         if (at == ids.end()) {
-            return m_text.error(path, fmt::format("there is no {} {}", what, base::jsonOut(name)));
+            const std::string why =
+                isOfAnother() ? fmt::format("; the plan was made for graph {}, this one is {}: make a new plan for it",
+                                            m_madeFor, base::hex(m_graph.hash()))
+                              : std::string();
+            return m_text.error(path, fmt::format("there is no {} {}{}", what, base::jsonOut(name), why));
         }
         return at->second;
     }
@@ -301,6 +306,7 @@ private:
     JsonFields m_root;
     const JsonText& m_text;
     Plan m_plan;
+    std::string m_madeFor; ///< the hash that it states, where that is another
     std::unordered_map<std::string, std::uint32_t> m_ops;
     std::unordered_map<std::string, std::uint32_t> m_values;
     std::unordered_map<std::string, std::uint32_t> m_tiers;
@@ -325,11 +331,16 @@ std::string toPlanJson(const OpGraph& graph, const Plan& plan)
     return text;
 }
 
-Result<Plan> parsePlanJson(const OpGraph& graph, std::string text, const std::string& where)
+Result<Plan> parsePlanJson(const OpGraph& graph, std::string text, const std::string& where, bool* isOfAnother)
 {
     RETRO_TRY(const JsonText parsed, JsonText::parse(std::move(text), where, {kMaxPlanBytes, 8, kMaxPlanMemory}));
     RETRO_TRY(JsonFields root, JsonFields::of(parsed, parsed.root(), ""));
-    return Reader(graph, std::move(root)).run();
+    Reader reader(graph, std::move(root));
+    Result<Plan> plan = reader.run();
+    if (isOfAnother != nullptr) {
+        *isOfAnother = reader.isOfAnother();
+    }
+    return plan;
 }
 
 } // namespace retro::schedule

@@ -12,9 +12,11 @@ inline constexpr std::size_t kMaxPlanSteps = 8'000'000;
 
 /// A plan as JSON (docs/formats/plan.md): operators and values by their names in `graph`, one step a line.
 [[nodiscard]] std::string toPlanJson(const OpGraph& graph, const Plan& plan);
-/// Reads a plan for `graph`; `where` is used in messages. Errors (Input) name line and field: not JSON, another format
-/// or version, made for another graph, a name that the graph does not have, a step or annotation that is none, more
-/// than the limits. Whether the plan works is for simulate() to say.
-[[nodiscard]] base::Result<Plan> parsePlanJson(const OpGraph& graph, std::string text, const std::string& where);
+/// Reads a plan for `graph`; `where` is used in messages. A plan that says that it was made for another graph is read
+/// all the same when `graph` has the names in it; `isOfAnother` (may be null) says so. Errors (Input) name line and
+/// field: not JSON, another format or version, a name that the graph does not have, a step or annotation that is none,
+/// more than the limits. Whether the plan works is for simulate() to say.
+[[nodiscard]] base::Result<Plan> parsePlanJson(const OpGraph& graph, std::string text, const std::string& where,
+                                               bool* isOfAnother = nullptr);
 
 } // namespace retro::schedule

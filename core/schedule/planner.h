@@ -20,6 +20,17 @@ struct UserChoices
     std::vector<OpValueId> recompute; ///< are dropped after the forward sweep
 };
 
+/// How large the blocks of the forward operators shall be, for planners that cut into blocks. 0 = chosen by trying; at
+/// most one of them is given.
+struct BlockWish
+{
+    std::size_t count = 0;     ///< how many blocks
+    std::size_t operators = 0; ///< of one block
+    std::uint64_t bytes = 0;   ///< of the results of one block
+
+    [[nodiscard]] bool isAuto() const { return count == 0 && operators == 0 && bytes == 0; }
+};
+
 /// Reads the time.
 using ReadTime = std::function<std::chrono::steady_clock::time_point()>;
 
@@ -31,6 +42,7 @@ struct PlanRequest
     /// The order of the first computations, topological and complete; empty = by id.
     std::vector<OpId> order;
     UserChoices choices;
+    BlockWish blocks;
     std::optional<Tier> tier;  ///< where values may be moved to; none = nothing moves
     double secondsPerCost = 1; ///< of the graph's cost unit, for computations beside copies
     double seconds = 5;        ///< by the clock; a planner that runs out of it ends with what it has

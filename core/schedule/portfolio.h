@@ -22,6 +22,7 @@ enum class PlanStatus : std::uint8_t {
 struct Attempt
 {
     std::string planner;
+    std::string order; ///< of the forward operators that it was given; empty = by id
     bool fits = false;
     std::uint64_t peak = 0; ///< as the simulator says
     /// Of all computations; of a plan that moves values the time of it, stalls included, in the unit of costs.
@@ -37,6 +38,7 @@ struct PlanResult
     PlanStatus status = PlanStatus::InfeasibleInThisOrder;
     std::optional<Plan> plan; ///< within the budget
     std::string planner;      ///< that made it
+    std::string order;        ///< of the forward operators that it was given; empty = by id
     std::string reason;       ///< of the status: the proof, or what was tried
     std::uint64_t budget = 0;
     std::uint64_t peak = 0; ///< of the plan; without one, the least that was reached (0: none)

@@ -7,6 +7,7 @@
 #include "core/engine/forwarding/forwardedpass.h"
 #include "core/engine/forwarding/gradientneeds.h"
 #include "core/engine/forwarding/reverseflops.h"
+#include "core/engine/gradient/choseninputs.h"
 #include "core/engine/gradient/modelrules.h"
 #include "core/engine/stopwatch.h"
 #include "core/execute/forward.h"
@@ -90,9 +91,10 @@ public:
         cost.rebuildSeconds = fetching.seconds();
         cost.rebuildFlops = m_values.rebuildFlops() - flopsBefore;
         const Stopwatch watch;
-        RETRO_TRY(std::vector<Tensor> parts, m_rule({site.node, operands, outputs, site.upstream, site.wanted}));
+        const std::vector<std::uint8_t> wanted = m_needs.wanted(site.node);
+        RETRO_TRY(std::vector<Tensor> parts, m_rule({site.node, operands, outputs, site.upstream, wanted}));
         cost.reverseSeconds = watch.seconds();
-        cost.reverseFlops = reverseFlops(m_model, site.node, m_needs.wanted(site.node));
+        cost.reverseFlops = reverseFlops(m_model, site.node, wanted);
         ++m_made.gradient.visited;
         if (m_observer != nullptr) {
             m_observer->onReverse(cost);
@@ -231,7 +233,9 @@ Result<ForwardedGradient> forwardedGradient(std::shared_ptr<const execute::Bound
     made.gradient.model = std::move(model);
     const execute::BoundModel& bound = *made.gradient.model;
     RETRO_TRY(const ValueId target, targetValue(request.target, bound));
-    const auto needs = std::make_shared<const GradientNeeds>(made.gradient.model, target);
+    RETRO_TRY(const std::vector<ValueId> chosen, chosenInputs(bound.graph(), request.from));
+    const auto needs = std::make_shared<const GradientNeeds>(
+        made.gradient.model, target, request.from.empty() ? std::span<const ValueId>() : chosen);
     if (!needs->isTracked(target)) {
         return base::usageError("the target does not depend on a floating input by operators that pass a gradient; "
                                 "choose another target, or ask for --parameters",

@@ -13,7 +13,9 @@ Result<std::shared_ptr<ForwardedStore>> forwardedStore(const LoadedModel& model,
                                                        const std::vector<base::ValueId>& targets,
                                                        std::span<const base::ValueId> alsoKept)
 {
-    const auto needs = std::make_shared<const RelevanceNeeds>(prepared.model, *prepared.rules, graph, targets);
+    const std::shared_ptr<const lrp::TraversalGraph> borrowed(std::shared_ptr<const void>(), &graph);
+    const auto needs = std::make_shared<const RelevanceNeeds>(
+        PassSubject::relevance(prepared.model, targets, prepared.rules, borrowed));
     ForwardingWish whole = wish;
     whole.loops = loopsOf(*model.graph());
     RETRO_TRY(const ForwardingPlan plan, chooseForwarding(*needs, whole));

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/forwarding/gradientneeds.h"
 
-#include "core/lrp/gradientparts.h"
-
 #include <algorithm>
 
 namespace retro::engine
@@ -11,13 +9,15 @@ namespace retro::engine
 using base::NodeId;
 using base::ValueId;
 
-GradientNeeds::GradientNeeds(std::shared_ptr<const execute::BoundModel> bound, ValueId target)
-    : ForwardNeeds(std::move(bound), {target}), m_runs(model().graph().nodeCount(), false)
+GradientNeeds::GradientNeeds(std::shared_ptr<const execute::BoundModel> bound, ValueId target,
+                             std::span<const ValueId> inputs)
+    : ForwardNeeds(std::move(bound), {target}), m_subject(PassSubject::gradient(sharedModel(), {target}, inputs)),
+      m_runs(model().graph().nodeCount(), false)
 {
     findRuns();
     for (std::size_t i = 0; i < m_runs.size(); ++i) {
         if (m_runs[i]) {
-            addReads(NodeId(i), lrp::gradientReads(model().op(NodeId(i)), wanted(NodeId(i))), true);
+            addReads(NodeId(i), m_subject.reads(NodeId(i), wanted(NodeId(i))), true);
         }
     }
 }
@@ -38,20 +38,6 @@ void GradientNeeds::findRuns()
             }
         }
     }
-}
-
-bool GradientNeeds::isTracked(ValueId value) const
-{
-    return value.isValid() && model().isTracked(value) && tensor::isFloating(model().typeOf(value).dtype);
-}
-
-std::vector<std::uint8_t> GradientNeeds::wanted(NodeId node) const
-{
-    std::vector<std::uint8_t> list;
-    for (const ValueId operand : model().graph().node(node).inputs) {
-        list.push_back(isTracked(operand) ? 1 : 0);
-    }
-    return list;
 }
 
 } // namespace retro::engine

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/forwarding/relevanceneeds.h"
 
-#include "core/lrp/ruleapplication.h"
-
 #include <algorithm>
 #include <array>
 
@@ -23,15 +21,13 @@ bool looksAsGradient(const lrp::Rule& rule)
 
 } // namespace
 
-RelevanceNeeds::RelevanceNeeds(std::shared_ptr<const execute::BoundModel> bound, const lrp::RuleAssignment& rules,
-                               const lrp::TraversalGraph& graph, std::vector<base::ValueId> targets)
-    : ForwardNeeds(std::move(bound), std::move(targets))
+RelevanceNeeds::RelevanceNeeds(const PassSubject& subject) : ForwardNeeds(subject.sharedModel(), subject.targets())
 {
-    for (const NodeId node : graph.postOrder()) {
-        const bool isApplied = !model().graph().isInput(node) && !graph.children(node).empty();
-        if (isApplied && rules[node.index()].rule) {
-            const lrp::Rule& rule = *rules[node.index()].rule;
-            addReads(node, rule.reads(model().op(node), lrp::trackedSlots(graph, node)), looksAsGradient(rule));
+    for (const NodeId node : subject.graph()->postOrder()) {
+        const bool isApplied = !model().graph().isInput(node) && !subject.graph()->children(node).empty();
+        if (isApplied && (*subject.rules())[node.index()].rule) {
+            const lrp::Rule& rule = *(*subject.rules())[node.index()].rule;
+            addReads(node, subject.reads(node, subject.wantedSlots(node)), looksAsGradient(rule));
         }
     }
 }

@@ -2,8 +2,7 @@
 #pragma once
 
 #include "core/engine/forwarding/forwardneeds.h"
-#include "core/lrp/composite.h"
-#include "core/lrp/traversalgraph.h"
+#include "core/engine/passsubject.h"
 
 namespace retro::engine
 {
@@ -13,9 +12,8 @@ namespace retro::engine
 class RelevanceNeeds final : public ForwardNeeds
 {
 public:
-    /// `rules` by node; `graph` is that of the pass, of `model`.
-    RelevanceNeeds(std::shared_ptr<const execute::BoundModel> model, const lrp::RuleAssignment& rules,
-                   const lrp::TraversalGraph& graph, std::vector<base::ValueId> targets);
+    /// `subject` is a relevance pass.
+    explicit RelevanceNeeds(const PassSubject& subject);
 };
 
 } // namespace retro::engine

@@ -2,6 +2,7 @@
 #include "core/engine/plan/plannedgradient.h"
 
 #include "core/engine/binding.h"
+#include "core/engine/gradient/choseninputs.h"
 #include "core/engine/gradient/modelrules.h"
 #include "core/engine/plan/planrecorder.h"
 #include "core/engine/prepare.h"
@@ -89,8 +90,10 @@ Result<PlannedGradient> plannedGradient(std::shared_ptr<const execute::BoundMode
     GradientResult& result = made.gradient;
     result.model = std::move(model);
     RETRO_TRY(const base::ValueId target, startValue(*result.model, request.target));
-    RETRO_TRY(runtime::JointProgram program,
-              jointProgram(result.model, {&target, 1}, analysis::JointKind::Gradient, wish));
+    RETRO_TRY(const std::vector<base::ValueId> chosen, chosenInputs(result.model->graph(), request.from));
+    const PassSubject subject =
+        PassSubject::gradient(result.model, {target}, request.from.empty() ? std::span<const base::ValueId>() : chosen);
+    RETRO_TRY(runtime::JointProgram program, jointProgram(subject));
     made.program = std::make_shared<const runtime::JointProgram>(std::move(program));
     RETRO_TRY(made.chosen, choosePlan(*made.program, wish, options.stop));
     runtime::ReverseHalf half;
@@ -168,7 +171,7 @@ Result<JointPlanning> plannedJoint(const LoadedModel& model, const ExplainReques
     RETRO_TRY(const std::shared_ptr<const execute::BoundModel> bound,
               bindModel(model, question.inputs, question.precision, nullptr, stop, wishFor(question.target)));
     RETRO_TRY(const base::ValueId target, startValue(*bound, question.target));
-    return jointPlanningOf(*bound, target, stop);
+    return jointPlanningOf(PassSubject::gradient(bound, {target}), stop);
 }
 
 } // namespace retro::engine

@@ -10,7 +10,6 @@
 #include "core/engine/requestcheck.h"
 #include "core/engine/runfacts.h"
 #include "core/engine/stopwatch.h"
-#include "core/lrp/gradientorder.h"
 #include "core/ops/algebra.h"
 #include "core/trace/wrongnumber.h"
 
@@ -103,6 +102,18 @@ Result<void> checkNames(const ExplainRequest& request, const graph::Graph& graph
     return {};
 }
 
+/// Inputs to which every way leads through a rule that lets nothing pass: no operator of the plan gives them zeros.
+void fillInputs(const PassSubject& subject, ExplainResult& result)
+{
+    const execute::BoundModel& model = subject.model();
+    for (const base::ValueId input : model.graph().inputs()) {
+        Tensor& relevance = result.relevance[input.index()];
+        if (!relevance.isValid() && subject.carries(input)) {
+            relevance = Tensor::zeros(execute::dtypeOf(model.precision()), model.typeOf(input).shape);
+        }
+    }
+}
+
 /// The targets of a request, and what starts at each.
 class Starts
 {
@@ -174,11 +185,9 @@ Result<PlannedRelevance> plannedRelevance(const LoadedModel& model, const Explai
     ExplainResult& result = made.result;
     RETRO_CHECK(takeRules(*prepared, result));
     RETRO_TRY(Starts starts, Starts::find(request, result));
-    RETRO_TRY(const lrp::TraversalGraph graph,
-              lrp::TraversalGraph::build(*result.model, starts.targets(), lrp::edgeOrder(*prepared->rules)));
-    result.nodes = graph.postOrder().size();
-    RETRO_TRY(runtime::JointProgram program,
-              jointProgram(result.model, starts.targets(), analysis::JointKind::Relevance, wish));
+    RETRO_TRY(const PassSubject subject, PassSubject::relevance(result.model, starts.targets(), prepared->rules));
+    result.nodes = subject.graph()->postOrder().size();
+    RETRO_TRY(runtime::JointProgram program, jointProgram(subject));
     made.program = std::make_shared<const runtime::JointProgram>(std::move(program));
     RETRO_TRY(made.chosen, choosePlan(*made.program, wish, options.stop));
     result.secondsBind = bindWatch.seconds();
@@ -190,7 +199,7 @@ Result<PlannedRelevance> plannedRelevance(const LoadedModel& model, const Explai
         return result.composite.dividesStart ? dividedStart(start, forward, result.model->graph().value(target).name)
                                              : Result<Tensor>(start);
     };
-    const runtime::ReverseHalf half = relevanceHalf(result.model, prepared->rules, graph, startOf, &result.ledger);
+    const runtime::ReverseHalf half = relevanceHalf(subject, startOf, &result.ledger);
     std::stop_source stop;
     const std::stop_callback passOn(options.stop, [&stop] { stop.request_stop(); });
     Taker taker(result, request, onRelevance, stop);
@@ -216,6 +225,7 @@ Result<PlannedRelevance> plannedRelevance(const LoadedModel& model, const Explai
         return run.error();
     }
     made.run = std::move(run).value();
+    fillInputs(subject, result);
     starts.tell(result);
     if (result.composite.timesInput) {
         multiplyByInputs(request, result);

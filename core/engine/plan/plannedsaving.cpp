@@ -49,11 +49,8 @@ std::vector<base::ValueId> keptAtTurn(const runtime::JointProgram& program, cons
 
 KeptByPlan keptBy(PlanWish wish, std::function<void(const runtime::JointProgram&, const ChosenPlan&)> onChosen)
 {
-    return [wish = std::move(wish),
-            onChosen = std::move(onChosen)](const std::shared_ptr<const execute::BoundModel>& model,
-                                            std::span<const base::ValueId> targets) -> Result<KeptValues> {
-        RETRO_TRY(const runtime::JointProgram program,
-                  jointProgram(model, targets, analysis::JointKind::Relevance, wish));
+    return [wish = std::move(wish), onChosen = std::move(onChosen)](const PassSubject& subject) -> Result<KeptValues> {
+        RETRO_TRY(const runtime::JointProgram program, jointProgram(subject));
         RETRO_TRY(const ChosenPlan chosen, choosePlan(program, wish));
         const schedule::Simulation judged = schedule::simulate(program.graph(), chosen.plan);
         if (!judged.ok()) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/plan/planwish.h"
 
-#include "core/analysis/orders.h"
 #include "core/analysis/report.h"
 #include "core/base/file.h"
 #include "core/engine/planning.h"
 #include "core/schedule/budget.h"
 #include "core/schedule/planjson.h"
+#include "core/schedule/planorders.h"
 
 #include <fmt/format.h>
 
@@ -18,15 +18,27 @@ using base::Result;
 namespace
 {
 
+/// True when the steps of a plan that was made for another graph work here, within what it was made for.
+bool holdsHere(const analysis::OpGraph& joint, const schedule::Plan& plan)
+{
+    const schedule::Simulation run = schedule::simulate(joint, plan);
+    return run.ok() && (!plan.budget || run.peak <= *plan.budget);
+}
+
 Result<ChosenPlan> readPlan(const analysis::OpGraph& joint, const PlanWish& wish)
 {
     RETRO_TRY(std::string text, base::readTextFile(wish.file, schedule::kMaxPlanBytes));
     ChosenPlan chosen;
-    Result<schedule::Plan> plan = schedule::parsePlanJson(joint, std::move(text), wish.file.string());
+    bool isOfAnother = false;
+    Result<schedule::Plan> plan = schedule::parsePlanJson(joint, std::move(text), wish.file.string(), &isOfAnother);
+    if (plan.ok() && isOfAnother && !holdsHere(joint, *plan)) {
+        plan =
+            base::inputError("the plan was made for another graph, and does not work for this one", wish.file.string());
+    }
     if (!plan.ok()) {
         base::Error error = plan.error();
-        error.message += "; a plan is of one graph: the same sizes of the inputs, precision auto, the same order and "
-                         "target, a graph JSON without rewrites";
+        error.message += "; a plan is of one graph: the same sizes of the inputs, precision auto, the same target, a "
+                         "graph JSON without rewrites";
         return error;
     }
     chosen.plan = std::move(plan).value();
@@ -55,13 +67,11 @@ analysis::JointOptions jointOptions(analysis::JointKind kind, analysis::CostUnit
     return options;
 }
 
-Result<runtime::JointProgram> jointProgram(std::shared_ptr<const execute::BoundModel> model,
-                                           std::span<const base::ValueId> targets, analysis::JointKind kind,
-                                           const PlanWish& wish)
+Result<runtime::JointProgram> jointProgram(const PassSubject& subject)
 {
-    RETRO_TRY(const analysis::PlanningGraph planning, planningGraphOf(*model, {targets.begin(), targets.end()}));
-    RETRO_TRY(const std::vector<analysis::OpId> order, analysis::orderNamed(planning.graph, wish.order));
-    return runtime::JointProgram::make(std::move(model), planning, order, jointOptions(kind, planning.unit));
+    RETRO_TRY(const analysis::PlanningGraph planning, planningGraphOf(subject));
+    return runtime::JointProgram::make(subject.sharedModel(), planning, planning.graph.order(),
+                                       jointOptions(subject.kind(), planning.unit));
 }
 
 Result<ChosenPlan> choosePlan(const runtime::JointProgram& program, const PlanWish& wish, const std::stop_token& stop)
@@ -97,7 +107,8 @@ Result<ChosenPlan> choosePlan(const runtime::JointProgram& program, const PlanWi
     const PlanPlaces places(graph, joint);
     SearchRecorder recorder(places, program.nodeOf(0));
     request.listener = wish.isRecorded ? &recorder : nullptr;
-    RETRO_TRY(schedule::PlanResult result, schedule::planWith(wish.strategy, request));
+    RETRO_TRY(schedule::PlanResult result,
+              schedule::planInOrders(wish.strategy, wish.order, program.forward(), program.joint(), request));
     chosen.record = std::move(recorder).take();
     if (!result.plan) {
         return noPlan(result);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/analysis/fromgraph.h"
+#include "core/engine/passsubject.h"
 #include "core/engine/plan/planevents.h"
 #include "core/runtime/jointprogram.h"
 #include "core/schedule/portfolio.h"
@@ -22,7 +23,7 @@ struct PlanWish
     std::filesystem::path file;         ///< a plan (docs/formats/plan.md); empty = make one
     std::string budget;                 ///< bytes or "P%" of the store-all peak; empty = that peak
     std::string strategy = "fast";      ///< as schedule::planWith
-    std::string order = "kahn";         ///< of the forward operators, as analysis::orderNamed
+    std::string order = "auto";         ///< of the forward operators, as schedule::planInOrders
     double seconds = 10;                ///< for making a plan
     std::optional<schedule::Tier> tier; ///< where a plan that is made may move values to; none = nothing moves
     double secondsPerCost = 1;          ///< with a tier: of the joint graph's unit of cost
@@ -40,11 +41,9 @@ struct ChosenPlan
 
 /// How the second half of the joint graph of a real run is made.
 [[nodiscard]] analysis::JointOptions jointOptions(analysis::JointKind kind, analysis::CostUnit unit);
-/// The joint graph of a bound model from `targets` on, each once, its operators real. Errors: Usage (no such order), as
+/// The joint graph of a pass over a bound model, its operators real, forward ones first come, first served. Errors: as
 /// runtime::JointProgram::make.
-[[nodiscard]] base::Result<runtime::JointProgram> jointProgram(std::shared_ptr<const execute::BoundModel> model,
-                                                               std::span<const base::ValueId> targets,
-                                                               analysis::JointKind kind, const PlanWish& wish);
+[[nodiscard]] base::Result<runtime::JointProgram> jointProgram(const PassSubject& subject);
 /// The plan that is wished for. Errors: Usage (budget, strategy), Input (the file: unreadable, of another graph),
 /// Engine (no plan within the budget; says the floor and what was reached), Cancelled.
 [[nodiscard]] base::Result<ChosenPlan> choosePlan(const runtime::JointProgram& program, const PlanWish& wish,

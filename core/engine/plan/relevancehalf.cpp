@@ -68,18 +68,18 @@ runtime::PartGroups partsAt(const lrp::TraversalGraph& graph, const lrp::NodeOut
 
 } // namespace
 
-runtime::ReverseHalf relevanceHalf(const std::shared_ptr<const execute::BoundModel>& model,
-                                   std::shared_ptr<const lrp::RuleAssignment> rules, const lrp::TraversalGraph& graph,
-                                   StartOf startOf, std::vector<event::LedgerEntry>* ledger)
+runtime::ReverseHalf relevanceHalf(const PassSubject& subject, StartOf startOf, std::vector<event::LedgerEntry>* ledger)
 {
     runtime::ReverseHalf half;
-    const auto rule = std::make_shared<BookedRule>(model, std::move(rules), ledger);
+    const auto rule = std::make_shared<BookedRule>(subject.sharedModel(), subject.rules(), ledger);
     half.rule = [rule](const tape::ModelSite& site) { return (*rule)(site); };
-    half.partsOf = [model, &graph](base::ValueId value) {
-        const graph::Value& made = model->graph().value(value);
-        return partsAt(graph, {model->graph().nodeOf(value), made.producer.isValid() ? made.producerOutput : 0});
+    half.partsOf = [subject](base::ValueId value) {
+        const graph::Value& made = subject.model().graph().value(value);
+        return partsAt(*subject.graph(),
+                       {subject.model().graph().nodeOf(value), made.producer.isValid() ? made.producerOutput : 0});
     };
-    half.wantedOf = [&graph](base::NodeId node) { return lrp::trackedSlots(graph, node); };
+    half.wantedOf = [subject](base::NodeId node) { return subject.wantedSlots(node); };
+    half.givesZeros = [subject](base::NodeId node) { return subject.stopsAt(node); };
     half.startAt = std::move(startOf);
     return half;
 }

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/lrp/composite.h"
-#include "core/lrp/traversalgraph.h"
+#include "core/engine/passsubject.h"
 #include "core/runtime/reversehalf.h"
 
 #include <functional>
-#include <memory>
 #include <vector>
 
 namespace retro::engine
@@ -15,12 +13,10 @@ namespace retro::engine
 /// What starts at a target, given its forward value.
 using StartOf = std::function<base::Result<tensor::Tensor>(base::ValueId, const tensor::Tensor&)>;
 
-/// The second half of a joint graph as the oracle computes it: the rules of a composite, parts summed in the order of
-/// the in-edges of `graph`. So relevance has the oracle's bits. A rule that is applied once per operand is booked once
-/// in `ledger` (may be null). Everything but the rules is borrowed.
-[[nodiscard]] runtime::ReverseHalf relevanceHalf(const std::shared_ptr<const execute::BoundModel>& model,
-                                                 std::shared_ptr<const lrp::RuleAssignment> rules,
-                                                 const lrp::TraversalGraph& graph, StartOf startOf,
+/// The second half of a joint graph as the oracle computes it: the rules of a relevance pass, parts summed in the order
+/// of the in-edges of its graph. So relevance has the oracle's bits. A rule that is applied once per operand is booked
+/// once in `ledger` (may be null), which is borrowed.
+[[nodiscard]] runtime::ReverseHalf relevanceHalf(const PassSubject& subject, StartOf startOf,
                                                  std::vector<event::LedgerEntry>* ledger);
 
 } // namespace retro::engine

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/plan/savingsink.h"
 
+#include "core/engine/passsubject.h"
 #include "core/engine/plan/planevents.h"
 
 #include "core/execute/recomputingstore.h"
@@ -19,7 +20,9 @@ Result<std::shared_ptr<const execute::SavePlan>> savePlan(const ExplainRequest& 
         return std::make_shared<const execute::SavePlan>(*result.model, policy);
     }
     PlanSaving saving;
-    RETRO_TRY(KeptValues kept, request.keptByPlan(result.model, targets));
+    RETRO_TRY(const PassSubject subject,
+              PassSubject::relevance(result.model, {targets.begin(), targets.end()}, result.assigned));
+    RETRO_TRY(KeptValues kept, request.keptByPlan(subject));
     saving.kept = std::move(kept.values);
     saving.search = std::move(kept.search);
     for (const base::ValueId value : saving.kept) {

@@ -28,6 +28,7 @@ constexpr std::string_view kByPlan = "the oracle by a plan is of one input and k
 constexpr std::string_view kFormsOfPromise = "forward values come in chosen forms to the engine promise alone";
 constexpr std::string_view kFormsSave = "how forward values get to the rules that read them says what is saved";
 constexpr std::string_view kNothingRuns = "a graph is written and nothing runs";
+constexpr std::string_view kStepsOfPromise = "the engine promise alone takes the steps of the document";
 
 constexpr std::array kExclusions{
     Exclusion{"inputs-only", "engine=oracle", kInputsAlone},
@@ -53,6 +54,11 @@ constexpr std::array kExclusions{
     Exclusion{"engine=oracle", "run", kNoEvents},
     Exclusion{"engine=compiled", "run", kNoEvents},
     Exclusion{"engine=oracle", "stop-at-checkpoints", kNoVisits},
+    Exclusion{"traversal=document", "engine=oracle", kStepsOfPromise},
+    Exclusion{"traversal=document", "engine=compiled", kStepsOfPromise},
+    Exclusion{"traversal=document", kOracleByPlan, kStepsOfPromise},
+    Exclusion{"traversal=document", "inputs-only", kInputsAlone},
+    Exclusion{"traversal=document", "parameters", kWholePass},
     Exclusion{"forwarded", "engine=oracle", kFormsOfPromise},
     Exclusion{"forwarded", "engine=compiled", kFormsOfPromise},
     Exclusion{"forwarded", "save=all", kFormsSave},

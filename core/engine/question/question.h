@@ -41,6 +41,7 @@ struct Question
     // How.
     std::string precision;
     std::string engine;
+    std::string traversal; ///< "document": as the source document has it
     std::string save;
     std::string plan; ///< file
     std::string budget;

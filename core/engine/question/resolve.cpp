@@ -100,6 +100,7 @@ Result<ExplainRequest> resolve(const Question& question, const LoadedModel& mode
     request.precision = precisionOf(asked, model);
     request.checkpoints = asked.checkpoints;
     request.stopAtCheckpoints = asked.stopAtCheckpoints;
+    request.followsDocument = asked.traversal == "document";
     request.goesOnWhenNotFinite = asked.goOn;
     request.record = !asked.run.empty();
     request.keepValues = request.record;

@@ -49,7 +49,7 @@ void keepAll(const lrp::TraversalGraph& graph, const lrp::Traversal& traversal, 
 bool keepsPass(const Pass& pass)
 {
     return pass.request.keepsPass && pass.cache != nullptr && pass.request.engine == EngineKind::Promise &&
-           pass.request.save != execute::SavePolicy::Plan && !pass.request.forwarding;
+           pass.request.save != execute::SavePolicy::Plan && !pass.request.forwarding && !pass.request.followsDocument;
 }
 
 // The forward pass of the explanation before, when it is of the same inputs; else one is made.
@@ -121,7 +121,8 @@ Result<void> PromiseWay::carryTo(Pass& pass, const lrp::TraversalGraph& graph, e
         starts.push_back(arithmetic.adopt(start));
     }
     lrp::Traversal traversal(graph, arithmetic, sink, starts,
-                             {outputsOf(pass.checkpoints, pass.result.model->graph()), pass.request.stopAtCheckpoints});
+                             {outputsOf(pass.checkpoints, pass.result.model->graph()), pass.request.stopAtCheckpoints,
+                              pass.request.followsDocument});
     if (auto walked = walk(pass, traversal, graph.postOrder().size()); !walked) {
         base::Leftovers::add(held); // its tensors: most of what a stopped pass leaves
         return walked;

@@ -48,7 +48,7 @@ base::Result<std::unique_ptr<Way>> chooseWay(Pass& pass)
     if (request.save == execute::SavePolicy::Plan) {
         return Chosen(std::make_unique<PlannedWay>()); // a course is not known by what a plan keeps
     }
-    if (pass.cache == nullptr || keepsPass(pass)) {
+    if (pass.cache == nullptr || keepsPass(pass) || request.followsDocument) {
         return Chosen(std::make_unique<PromiseWay>());
     }
     const bool isForInputs = request.engine == EngineKind::Promise && InputsOnlyWay::kGives.cover(wantedOf(pass));

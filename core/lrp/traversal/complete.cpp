@@ -19,6 +19,10 @@ void Traversal::Implementation::complete(PromiseId id)
     }
     promise(id).isComplete = true;
     --m_incompletePromises;
+    ++m_completions;
+    for (BranchIndex b = completed.firstBranch; b < endBranch; ++b) {
+        m_branches[b].completed = m_completions;
+    }
     emit(promiseEvent(EventKind::Complete, id));
     releaseArguments(completed);
     for (BranchIndex b = completed.firstBranch; b < endBranch; ++b) {
@@ -34,7 +38,9 @@ void Traversal::Implementation::collectRelevance(PromiseId id)
     if (ready.firstParent == kNoBranch && !ready.sumsParts) {
         return;
     }
-    if (ready.sumsParts) {
+    if (ready.sumsParts && m_followsDocument) {
+        sumByArrival(ready.start, id);
+    } else if (ready.sumsParts) {
         sumParts(ready.start);
     } else {
         Branch& parent = m_branches[ready.firstParent];
@@ -95,7 +101,7 @@ void Traversal::Implementation::settle(BranchIndex b)
     if (branch.endsAtArgNode) {
         const NodeId node = branch.argNode;
         setRelevance(node, onlyOutput(node), std::exchange(branch.relevance, HandleId()));
-        if (run(node).waitsFor == b && isLeaf(node) && !run(node).prePromise.isValid()) {
+        if (run(node).waitsFor == b && isLeaf(node) && !run(node).prePromise.isValid() && !m_followsDocument) {
             stopWaiting(node);
         }
         markIfEligible(node);

@@ -16,12 +16,18 @@ void Traversal::Implementation::land(NodeId node)
     for (std::uint32_t slot = 0; slot < children.size(); ++slot) {
         if (sendsTo(children[slot], slot)) {
             landPart(node, slot);
+            if (m_followsDocument) {
+                examine(children[slot].child, slot);
+            }
         }
     }
     for (std::uint32_t slot = 0; slot < children.size(); ++slot) {
         if (!children[slot].child.isValid()) {
             answerUntracked(node, slot);
         }
+    }
+    if (m_followsDocument) {
+        return;
     }
     m_ready.clear();
     m_toSearch.clear();

@@ -2,6 +2,7 @@
 #include "core/base/failure.h"
 #include "core/lrp/traversal/traversalstate.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace retro::lrp
@@ -11,6 +12,7 @@ Merged Traversal::Implementation::merge(const Pick& picked)
 {
     switch (picked.mode) {
     case Mode::Fulfilment:
+        run(picked.node).isDone = true;
         stopWaiting(picked.node);
         return {Merged::What::Relevance, kNoBranch};
     case Mode::Search:
@@ -19,7 +21,16 @@ Merged Traversal::Implementation::merge(const Pick& picked)
     case Mode::None:
         break;
     }
-    return run(picked.node).prePromise.isValid() ? fanIn(picked.node) : mergeParts(picked.node);
+    if (m_followsDocument && isFulfilled(picked.node)) { // a tail off the normal stack
+        run(picked.node).isDone = true;
+        stopWaiting(picked.node);
+        return {Merged::What::Relevance, kNoBranch};
+    }
+    if (run(picked.node).prePromise.isValid()) {
+        return fanIn(picked.node);
+    }
+    run(picked.node).isDone = true;
+    return mergeParts(picked.node);
 }
 
 /// A search enters a node whose inputs have not all landed: a Pre-Promise goes on in their stead. Its parents do not
@@ -52,9 +63,16 @@ Merged Traversal::Implementation::fanIn(NodeId node)
         }
         return {};
     }
+    run(node).isDone = true;
+    if (m_followsDocument) {
+        pushTails(id);
+    }
     const BranchIndex waitsFor = run(node).waitsFor;
     if (waitsFor == kNoBranch || m_branches[waitsFor].promise != id) {
         return {}; // the search ended elsewhere: that node goes on
+    }
+    if (m_queue.contains(node)) { // it came off the normal stack
+        leaveQueue(node);
     }
     stopWaiting(node);
     return {Merged::What::Relevance, kNoBranch};
@@ -111,6 +129,9 @@ BranchIndex Traversal::Implementation::aggregate(NodeId node)
             addChild(b);
         }
     }
+    if (m_followsDocument) {
+        landBase(node, id);
+    }
     return promise(id).firstBranch;
 }
 
@@ -118,15 +139,18 @@ BranchIndex Traversal::Implementation::aggregate(NodeId node)
 /// arrival leaves no trace in the bits.
 void Traversal::Implementation::sumParts(NodeId node)
 {
-    const std::size_t outputs = m_graph.outputCount(node);
-    if (m_gathered.size() < outputs) {
-        m_gathered.resize(outputs);
-    }
+    m_gathered.resize(std::max(m_gathered.size(), m_graph.outputCount(node)));
     const std::size_t slots = m_graph.inEdges(node).size();
     for (std::uint32_t slot = 0; slot < slots; ++slot) {
         gatherPart(node, slot);
     }
-    for (std::uint32_t k = 0; k < outputs; ++k) {
+    sumGathered(node);
+}
+
+/// The sums of what was gathered per output are the node's relevance.
+void Traversal::Implementation::sumGathered(NodeId node)
+{
+    for (std::uint32_t k = 0; k < m_graph.outputCount(node); ++k) {
         if (m_gathered[k].empty()) {
             continue;
         }

@@ -10,6 +10,7 @@ namespace retro::lrp
 /// The queue goes first, then the search stack, then the normal stack.
 Pick Traversal::Implementation::pick()
 {
+    skipDone();
     Pick picked;
     if (picked.node = m_queue.firstEligible(); picked.node.isValid()) {
         picked.mode = isFulfilled(picked.node) ? Mode::Fulfilment : Mode::Normal;
@@ -40,6 +41,10 @@ Pick Traversal::Implementation::pick()
 /// True when no pick is left; search entries that nobody needs any more are discarded first.
 bool Traversal::Implementation::isExhausted()
 {
+    skipDone();
+    if (m_followsDocument && m_incompletePromises > 0) {
+        return false;
+    }
     if (!m_normal.empty() || !m_queue.isEmpty() || usableSearchDepth() > 0) {
         return false;
     }
@@ -100,7 +105,7 @@ void Traversal::Implementation::pushNormal(NodeId node)
 
 void Traversal::Implementation::pushSearch(NodeId node)
 {
-    base::guard(!run(node).onSearch, "a node waits once for a search");
+    base::guard(!run(node).onSearch || m_followsDocument, "a node waits once for a search");
     run(node).onSearch = true;
     m_search.push_back(node);
     event::Event event = nodeEvent(EventKind::Push, node);

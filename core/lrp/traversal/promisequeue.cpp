@@ -37,11 +37,20 @@ void PromiseQueue::markEligible(NodeId node)
 
 NodeId PromiseQueue::firstEligible() const { return m_eligible.empty() ? NodeId() : m_entries[m_eligible.top()].node; }
 
-std::uint32_t PromiseQueue::takeFirstEligible()
+std::uint32_t PromiseQueue::takeFirstEligible() { return takeOut(m_eligible.top()); }
+
+std::uint32_t PromiseQueue::remove(NodeId node)
 {
-    const std::uint32_t number = m_eligible.top();
-    m_eligible.pop();
+    base::guard(contains(node), "a node that leaves the queue of promises is in it");
+    return takeOut(m_numberOf[node.index()]);
+}
+
+std::uint32_t PromiseQueue::takeOut(std::uint32_t number)
+{
     m_numberOf[m_entries[number].node.index()] = kAbsent;
+    while (!m_eligible.empty() && m_numberOf[m_entries[m_eligible.top()].node.index()] != m_eligible.top()) {
+        m_eligible.pop(); // of nodes that are gone
+    }
     for (std::uint32_t i = number + 1; i < m_counts.size(); i += lowestBit(i)) {
         --m_counts[i];
     }

@@ -31,6 +31,8 @@ public:
     [[nodiscard]] NodeId firstEligible() const;
     /// Removes firstEligible(), which must be valid; returns its position in the queue, 0 = oldest.
     std::uint32_t takeFirstEligible();
+    /// Removes a node that is in the queue; returns its position, 0 = oldest.
+    std::uint32_t remove(NodeId node);
     /// All nodes in the queue, oldest first (a scan, for reports).
     [[nodiscard]] std::vector<NodeId> members() const;
 
@@ -38,6 +40,7 @@ private:
     static constexpr std::uint32_t kAbsent = 0xffffffffU;
 
     [[nodiscard]] std::uint32_t countBefore(std::uint32_t number) const;
+    std::uint32_t takeOut(std::uint32_t number);
 
     struct Entry
     {

@@ -21,7 +21,8 @@ bool Traversal::Implementation::propagateRelevance(NodeId node)
         // I7: one search at a time. It ends where an arg node raises a promise of its own (Softmax): the queue goes
         // first, so that node's search may be interrupted by others.
         m_argNodesRaise = m_argNodesRaise || m_arithmetic.role(node) == Role::Arg;
-        base::guard(m_unreadyPromises == 0 || m_argNodesRaise, "one search is under way at a time (I7)");
+        base::guard(m_unreadyPromises == 0 || m_argNodesRaise || m_followsDocument,
+                    "one search is under way at a time (I7)");
         const PromiseId id = newPromise(m_arithmetic.promiseKind(node), node, true, true);
         announceRelevance(id);
         sendBranches(id);
@@ -68,7 +69,7 @@ bool Traversal::Implementation::answer(NodeId node, BranchIndex b)
     event::Event event = branchEvent(EventKind::Wait, b);
     event.node = node.value;
     emit(event);
-    if (!isLeaf(node) || run(node).prePromise.isValid()) {
+    if (!isLeaf(node) || run(node).prePromise.isValid() || m_followsDocument) {
         enqueue(node);
     }
     return false;

@@ -6,6 +6,7 @@
 #include "core/lrp/traversal/view.h"
 
 #include <limits>
+#include <map>
 #include <vector>
 
 namespace retro::lrp
@@ -46,7 +47,9 @@ struct NodeRun
     bool onSearch = false;
     bool wasCrossed = false;
     bool ruleApplied = false;
-    bool isKnown = false; ///< relevance of some output is known
+    bool isKnown = false;    ///< relevance of some output is known
+    bool isSearched = false; ///< by the document: a branch has landed there
+    bool isDone = false;     ///< by the document: nothing is left to do there, unless it waits
 };
 
 /// One search of a promise (docs/traversal.md, section 1.3). A branch feeds at most one promise: where its search ends
@@ -65,7 +68,16 @@ struct Branch
     std::uint32_t feedsOutput = 0;      ///< output of the fed promise's start that this branch reads
     bool isLinked = false;              ///< the fed promise is a child: completion cascades into it
     bool hasArgument = false;
-    bool endsAtArgNode = false; ///< the arg node itself answered; the in-relevance is its relevance
+    bool endsAtArgNode = false;  ///< the arg node itself answered; the in-relevance is its relevance
+    std::uint32_t completed = 0; ///< number of its promise's completion among all
+};
+
+/// By the document: a branch that landed at a node with a Pre-Promise and is no parent of it yet.
+struct Unlinked
+{
+    BranchIndex branch = kNoBranch;
+    NodeId node;
+    std::uint32_t inEdge = 0;
 };
 
 /// A promise (docs/traversal.md, section 1.3). Its branches lie next to each other.
@@ -153,6 +165,15 @@ private:
     void popSearch(bool discarded);
     void enqueue(NodeId node);
 
+    // document.cpp: section 6
+    [[nodiscard]] bool rescue();
+    void skipDone();
+    void examine(NodeId child, std::uint32_t slot);
+    void landBase(NodeId node, PromiseId id);
+    void sumByArrival(NodeId node, PromiseId id);
+    void pushTails(PromiseId id);
+    void leaveQueue(NodeId node);
+
     // merge.cpp: section 2.2
     [[nodiscard]] Merged merge(const Pick& picked);
     [[nodiscard]] Merged mergeParts(NodeId node);
@@ -161,6 +182,7 @@ private:
     [[nodiscard]] BranchIndex beginSearch(NodeId node);
     void open(PromiseId id);
     void sumParts(NodeId node);
+    void sumGathered(NodeId node);
     void gatherPart(NodeId node, std::uint32_t slot);
     [[nodiscard]] Part take(NodeId node, std::uint32_t slot);
     void stopWaiting(NodeId node);
@@ -268,6 +290,11 @@ private:
     std::vector<std::uint8_t> m_checkpoints;  // by number of the output
     std::size_t m_openCheckpoints = 0;        // that have not been taken
     bool m_stopsAtCheckpoints = false;        // as soon as there are none
+    bool m_followsDocument = false;
+    std::vector<Unlinked> m_unlinked;                   // by the document, in the order of landing
+    std::map<std::uint32_t, std::vector<Part>> m_bases; // by promise: what an Aggregate began with, per output
+    std::size_t m_nextUnlinked = 0;
+    std::uint32_t m_completions = 0;
     std::vector<Promise> m_promises;
     std::vector<Branch> m_branches;
     std::vector<NodeId> m_normal; // bottom first

@@ -3,12 +3,13 @@
 
 #include "core/ops/bind/operatorbase.h"
 #include "core/ops/onednn/onednnconvolution.h"
+#include "core/ops/readsbyslot.h"
 
 namespace retro::ops
 {
 
 /// Conv and ConvTranspose whose weights (operand 1) or bias (operand 2) are computed: a function of all of them.
-class DynamicConvolution final : public Operator<Differentiable>
+class DynamicConvolution final : public Operator<Differentiable>, public ReadsBySlot
 {
 public:
     /// `direction` is that of the operator: Forward for Conv, Transposed for ConvTranspose.
@@ -17,6 +18,7 @@ public:
 
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override;
     [[nodiscard]] Reads savedForGradient() const override { return {Reads::bit(0) | Reads::bit(1), 0}; }
+    [[nodiscard]] Reads readsFor(std::span<const std::uint8_t> slots) const override { return readsOfProduct(slots); }
     [[nodiscard]] double flops() const override;
     /// By operand, weights or bias.
     [[nodiscard]] Tensor pullback(std::span<const Tensor> s, std::span<const Tensor> operands,

@@ -7,6 +7,7 @@
 #include "core/ops/linear/integerproduct.h"
 #include "core/ops/linear/matrixmap.h"
 #include "core/ops/linear/storedweight.h"
+#include "core/ops/readsbyslot.h"
 
 #include <fmt/format.h>
 
@@ -103,7 +104,7 @@ base::Result<Parameters> parametersOf(const BindContext& context)
 }
 
 /// alpha · op(A) · op(B) + beta · C, with whatever is computed.
-class GemmWithSum final : public Operator<Differentiable>
+class GemmWithSum final : public Operator<Differentiable>, public ReadsBySlot
 {
 public:
     GemmWithSum(TensorType output, std::array<bool, 2> swaps, std::array<double, 2> factors, Shape addend)
@@ -117,6 +118,7 @@ public:
         return {algebra::addBroadcast(scaledBy(m_alpha, product), scaledBy(m_beta, operands[2]))};
     }
     [[nodiscard]] Reads savedForGradient() const override { return {Reads::bit(0) | Reads::bit(1), 0}; }
+    [[nodiscard]] Reads readsFor(std::span<const std::uint8_t> slots) const override { return readsOfProduct(slots); }
     [[nodiscard]] Tensor pullback(std::span<const Tensor> s, std::span<const Tensor> operands, std::span<const Tensor>,
                                   std::size_t slot) const override
     {

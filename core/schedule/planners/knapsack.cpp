@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/schedule/cutchain.h"
+#include "core/schedule/planners/blockends.h"
 #include "core/schedule/planners/candidates.h"
 #include "core/schedule/planners/knapsacksolver.h"
 #include "core/schedule/planners/mincutsolver.h"
@@ -140,8 +141,10 @@ base::Result<Draft> draft(const PlanRequest& request)
     }
     const Deadline deadline(request);
     BestDraft best(request);
-    for (const std::size_t blocks : {std::size_t{1}, std::size_t{4}, std::size_t{12}}) {
-        const CutChain chain(graph, halves, narrowEnds(graph, halves.forward, blocks));
+    const std::vector<std::size_t> counts =
+        request.blocks.isAuto() ? std::vector<std::size_t>{1, 4, 12} : std::vector<std::size_t>{1};
+    for (const std::size_t blocks : counts) {
+        const CutChain chain(graph, halves, endsFor(request, halves.forward, blocks));
         for (const double share : kRooms) {
             if (best.hasAny() && deadline.isOver()) {
                 break;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/schedule/cutchain.h"
+#include "core/schedule/planners/blockends.h"
 #include "core/schedule/planners/candidates.h"
 #include "core/schedule/planners/plannerlist.h"
 #include "core/schedule/planners/revolvetable.h"
@@ -80,7 +81,7 @@ base::Result<Draft> draft(const PlanRequest& request)
     if (halves.forward.empty()) {
         return base::engineError("the graph has no forward operators: there is nothing to rebuild");
     }
-    const CutChain chain(*request.graph, halves, narrowEnds(*request.graph, halves.forward, kMostStages));
+    const CutChain chain(*request.graph, halves, endsFor(request, halves.forward, kMostStages));
     const auto length = static_cast<std::uint32_t>(chain.size());
     const std::uint32_t states = std::min(length, kMostStates);
     const RevolveTable table(length, states);

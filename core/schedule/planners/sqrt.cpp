@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/schedule/cutchain.h"
+#include "core/schedule/planners/blockends.h"
 #include "core/schedule/planners/plannerlist.h"
 
 #include <algorithm>
@@ -21,7 +22,10 @@ base::Result<Draft> draft(const PlanRequest& request)
     if (length == 0) {
         return base::engineError("the graph has no forward operators: there is nothing to rebuild");
     }
-    const CutChain chain(*request.graph, std::move(halves), regularEnds(length, size));
+    std::vector<std::uint32_t> ends = request.blocks.isAuto()
+                                          ? regularEnds(length, size)
+                                          : wishedEnds(request.blocks, *request.graph, halves.forward);
+    const CutChain chain(*request.graph, std::move(halves), std::move(ends));
     std::vector<bool> isKept(request.graph->values().size(), false);
     Draft result;
     for (std::size_t stage = 0; stage < chain.size(); ++stage) {

@@ -229,7 +229,8 @@ private slots:
         QVERIFY(!compressibility(two, frontierProfile(two, two.order())).isCompressible);
         const Compressibility ok = compressibility(ten, frontierProfile(ten, ten.order()));
         QVERIFY(ok.isCompressible);
-        QCOMPARE(ok.criteria.size(), std::size_t{3});
+        QCOMPARE(ok.criteria.size(), std::size_t{4});
+        QVERIFY(compressibility(two, frontierProfile(two, two.order())).isTooSmall);
         QCOMPARE(ok.depth, std::size_t{10});
     }
 };

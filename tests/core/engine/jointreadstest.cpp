@@ -2,6 +2,7 @@
 // What the gradient half of a planning graph reads: an input gradient of a linear map reads its weight alone, that of a
 // parameter reads the operand.
 #include "core/analysis/report.h"
+#include "core/engine/explain.h"
 #include "core/engine/planning.h"
 #include "core/schedule/simulator.h"
 #include "tests/core/rewrite/graphs.h"
@@ -41,7 +42,7 @@ SharedGraph chainOf(Kind kind)
     return writer.finish();
 }
 
-analysis::PlanningGraph planningOf(const SharedGraph& graph)
+std::shared_ptr<const execute::BoundModel> boundOf(const SharedGraph& graph)
 {
     std::vector<ops::TensorType> types;
     for (const ValueId input : graph->inputs()) {
@@ -51,8 +52,25 @@ analysis::PlanningGraph planningOf(const SharedGraph& graph)
         }
         types.push_back({tensor::DType::Float32, shape});
     }
-    const auto bound = execute::BoundModel::bind(graph, types, execute::Precision::Float).value();
-    return engine::planningGraphOf(*bound, {}).value();
+    return execute::BoundModel::bind(graph, types, execute::Precision::Float).value();
+}
+
+analysis::PlanningGraph planningOf(const SharedGraph& graph)
+{
+    return engine::planningGraphOf(*boundOf(graph)).value();
+}
+
+/// The joint graph of relevance from the output on, by a composite.
+OpGraph relevanceOf(const SharedGraph& graph, const std::string& composite)
+{
+    const auto bound = boundOf(graph);
+    const auto rules = lrp::assignRules(engine::resolveComposite(composite, *bound).value(), *bound).value();
+    const auto subject = engine::PassSubject::relevance(bound, {graph->outputs().front()},
+                                                        std::make_shared<const lrp::RuleAssignment>(rules));
+    const auto planning = engine::planningGraphOf(subject.value()).value();
+    analysis::JointOptions options;
+    options.kind = analysis::JointKind::Relevance;
+    return analysis::jointGraph(planning.graph, planning.graph.order(), options).value().graph;
 }
 
 OpGraph jointOf(const SharedGraph& graph, analysis::JointOptions options)
@@ -105,9 +123,44 @@ private slots:
         QCOMPARE(readsOf(both, "dw:l9"), (Names{"d:l9_out", "l8_out"}));
         QCOMPARE(analysis::storeAllPeak(both), (kLayers + 1) * kBytes);
 
-        options = {};
-        options.kind = analysis::JointKind::Relevance; // rules read operands and results
-        QCOMPARE(readsOf(jointOf(graph, options), "r:l8_out"), (Names{"l8_out", "l9_out", "r:l9_out"}));
+        QCOMPARE(readsOf(relevanceOf(graph, "epsilon"), "r:l8_out"), (Names{"l8_out", "l9_out", "r:l9_out"}));
+        QCOMPARE(readsOf(relevanceOf(graph, "gradient"), "r:x"), (Names{"r:l0_out"}));
+    }
+
+    // Nothing passes a node with the rule "stop": it reads nothing, and what is below it has no operator.
+    void whatIsStoppedIsNotPlanned()
+    {
+        Writer writer;
+        const ValueId x = writer.input("x", {4, 8});
+        const ValueId weight = writer.constant("w", randomTensor({8, 8}, 1));
+        const ValueId a = writer.node("MatMul", "a", {x, weight});
+        const ValueId b = writer.node("MatMul", "b", {a, weight});
+        writer.output(writer.node("Add", "c", {b, a}));
+        const OpGraph joint = relevanceOf(writer.finish(), "epsilon | name:b=stop");
+        const Names ofA = readsOf(joint, "r:a_out");
+        QVERIFY(std::ranges::find(ofA, "r:b_out") == ofA.end());
+        QVERIFY(std::ranges::find(ofA, "r:c_out") != ofA.end());
+    }
+
+    // With x alone the product's part reads the other factor alone; nobody reads x's own.
+    void theWantedInputsDecide()
+    {
+        Writer writer;
+        const ValueId x = writer.input("x", {4, 8});
+        const ValueId z = writer.input("z", {4, 8});
+        const ValueId a = writer.node("Tanh", "a", {x});
+        const ValueId b = writer.node("Tanh", "b", {z});
+        const ValueId c = writer.node("Mul", "c", {a, b});
+        writer.output(c);
+        const SharedGraph graph = writer.finish();
+        const auto bound = boundOf(graph);
+        const auto planning =
+            engine::planningGraphOf(engine::PassSubject::gradient(bound, {graph->outputs().front()}, {&x, 1}));
+        QVERIFY(planning.ok());
+        const OpGraph joint = analysis::jointGraph(planning->graph, planning->graph.order(), {}).value().graph;
+        QCOMPARE(readsOf(joint, "d:a_out"), (Names{"b_out", "d:c_out"}));
+        QCOMPARE(joint.findOp("d:b_out"), analysis::kNone);
+        QCOMPARE(joint.findOp("d:z"), analysis::kNone);
     }
 
     void othersReadWhatTheirRuleReads()

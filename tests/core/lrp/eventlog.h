@@ -38,11 +38,14 @@ struct RunText
     std::vector<std::string> trace;  ///< "3:PTM:h"
     std::vector<std::string> events; ///< "2 new P1 pre at h parents P0.0"
     std::vector<Completion> completions;
+    std::vector<Completion> beginnings; ///< of promises that sum parts and are no Pre-Promise: by output
 };
 
 using NodeName = std::function<std::string(NodeId)>;
 
 [[nodiscard]] RunText textOf(const std::vector<event::Event>& events, const NodeName& nameOf);
+/// The same of a traversal by the document, which also tells of tails, rescues and the end.
+[[nodiscard]] RunText documentTextOf(const std::vector<event::Event>& events, const NodeName& nameOf);
 
 /// Replays the deltas of a run and says what does not fit (a pop of what is not on top, a part taken from an empty
 /// slot, an overwritten value that differs from what the event says was there, …); empty when the run is consistent and

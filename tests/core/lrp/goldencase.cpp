@@ -79,9 +79,11 @@ std::string lineOf(const json& event)
     if (kind == "new") {
         line += fmt::format(" {} at {} parents{}", event.at("kind").get<std::string>(), placeOf(event),
                             listOf(event.at("parents")));
-    } else if (kind == "arg") {
+    } else if (kind == "end") {
+        line = fmt::format("{} end {}", event.at("step").get<int>(), event.at("reason").get<std::string>());
+    } else if (kind == "arg" || kind == "tail") {
         line += " at " + placeOf(event);
-    } else if (kind == "join") {
+    } else if (kind == "join" || kind == "rescue") {
         line += " parent " + event.at("parent").get<std::string>();
     } else if (kind == "open") {
         line += " parents" + listOf(event.at("parents"));
@@ -94,6 +96,9 @@ void readEvents(const json& events, GoldenCase& golden)
     golden.events.emplace();
     for (const json& event : events) {
         golden.events->push_back(lineOf(event));
+        if (event.contains("rout")) {
+            golden.beginnings.push_back(event.at("rout").get<std::vector<json>>());
+        }
         if (event.at("event") == "complete") {
             golden.completionRins.push_back(event.at("rins").get<std::vector<json>>());
         }
@@ -113,6 +118,8 @@ GoldenCase readCase(const json& entry)
     }
     golden.relevance = entry.at("relevance");
     golden.oracle = entry.at("oracle");
+    golden.byDocument = entry.value("mode", "") == "document";
+    golden.final = entry.value("final", json::array());
     return golden;
 }
 

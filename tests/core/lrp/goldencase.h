@@ -25,6 +25,9 @@ struct GoldenCase
     std::vector<std::vector<nlohmann::json>> completionRins; ///< per "complete" event, per branch
     nlohmann::json relevance;
     nlohmann::json oracle;
+    bool byDocument = false;                               ///< events are in the words of documentTextOf()
+    std::vector<std::vector<nlohmann::json>> beginnings{}; ///< per "new" event with "rout", per output
+    nlohmann::json final{};                                ///< names whose relevance must be that of the oracle
 };
 
 /// Folder of the golden files of a family: $RETROGRADE_GOLDEN/<family>, else the copies beside the tests.

@@ -271,12 +271,26 @@ std::vector<Tensor> TensorCase::starts() const
     return all;
 }
 
-base::Result<TensorRun> runTensors(const TensorCase& tensorCase, execute::SavePolicy policy)
+base::Result<TensorRun> runTensors(const TensorCase& tensorCase, execute::SavePolicy policy,
+                                   const lrp::TraversalOptions& options)
 {
-    return runTensors(tensorCase, std::make_shared<const execute::SavePlan>(*tensorCase.model, policy));
+    return runTensors(tensorCase, std::make_shared<const execute::SavePlan>(*tensorCase.model, policy), options);
 }
 
-base::Result<TensorRun> runTensors(const TensorCase& tensorCase, std::shared_ptr<const execute::SavePlan> plan)
+std::vector<lrp::NodeOutput> checkpointsOf(const TensorCase& tensorCase, const std::vector<SpecNode>& nodes)
+{
+    std::vector<lrp::NodeOutput> checkpoints;
+    for (const SpecNode& node : nodes) {
+        const auto found = tensorCase.model->graph().findNode(node.id);
+        if (node.op == "ckpt" && found && tensorCase.graph.contains(*found)) {
+            checkpoints.push_back({*found, 0});
+        }
+    }
+    return checkpoints;
+}
+
+base::Result<TensorRun> runTensors(const TensorCase& tensorCase, std::shared_ptr<const execute::SavePlan> plan,
+                                   const lrp::TraversalOptions& options)
 {
     RETRO_TRY(const execute::ForwardResult forward,
               execute::forward(tensorCase.model, tensorCase.inputs, std::move(plan)));
@@ -287,7 +301,7 @@ base::Result<TensorRun> runTensors(const TensorCase& tensorCase, std::shared_ptr
     for (const Tensor& start : tensorCase.starts()) {
         starts.push_back(arithmetic.adopt(start));
     }
-    lrp::Traversal traversal(tensorCase.graph, arithmetic, log, starts);
+    lrp::Traversal traversal(tensorCase.graph, arithmetic, log, starts, options);
     RETRO_CHECK(finish(traversal));
     run.counts = traversal.counts();
     run.relevance.resize(tensorCase.graph.size());

@@ -46,9 +46,14 @@ struct TensorRun
 [[nodiscard]] std::string faultInLedger(const TensorCase& tensorCase, const lrp::RelevanceTable& relevance,
                                         const std::vector<event::LedgerEntry>& ledger);
 
-[[nodiscard]] base::Result<TensorRun> runTensors(const TensorCase& tensorCase, execute::SavePolicy policy);
+[[nodiscard]] base::Result<TensorRun> runTensors(const TensorCase& tensorCase, execute::SavePolicy policy,
+                                                 const lrp::TraversalOptions& options = {});
 [[nodiscard]] base::Result<TensorRun> runTensors(const TensorCase& tensorCase,
-                                                 std::shared_ptr<const execute::SavePlan> plan);
+                                                 std::shared_ptr<const execute::SavePlan> plan,
+                                                 const lrp::TraversalOptions& options = {});
+/// The outputs of the operations `ckpt`, which take snapshots.
+[[nodiscard]] std::vector<lrp::NodeOutput> checkpointsOf(const TensorCase& tensorCase,
+                                                         const std::vector<SpecNode>& nodes);
 [[nodiscard]] base::Result<lrp::RelevanceTable> runOracle(const TensorCase& tensorCase);
 
 /// Name of the first (node, output) at which two tables differ in any bit; empty when there is none.

@@ -47,7 +47,7 @@ std::optional<Case> caseOf(std::uint64_t seed, std::size_t operations)
     made.request.precision = execute::Precision::Double;
     made.request.target = {engine::TargetRequest::Kind::Value, 0, graph.value(target).name, {}};
     auto byTape = engine::gradient(made.model.model, made.request);
-    auto program = engine::jointProgram(made.model.model, {&target, 1}, analysis::JointKind::Gradient, {});
+    auto program = engine::jointProgram(engine::PassSubject::gradient(made.model.model, {target}));
     if (!byTape.ok() || !program.ok()) {
         return std::nullopt;
     }

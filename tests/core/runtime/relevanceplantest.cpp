@@ -9,6 +9,7 @@
 #include "core/runtime/planrun.h"
 #include "tests/core/lrp/randomgraph.h"
 #include "tests/core/lrp/tensorrun.h"
+#include "tests/core/runtime/relevancerun.h"
 
 #include <random>
 
@@ -17,55 +18,6 @@ using tensor::Tensor;
 
 namespace
 {
-
-/// The values that relevance starts at.
-std::vector<base::ValueId> targetsOf(const lrptest::TensorCase& one)
-{
-    std::vector<base::ValueId> targets;
-    for (const lrp::Root& root : one.graph.roots()) {
-        targets.push_back(one.model->graph().outputsOf(root.node)[root.output]);
-    }
-    return targets;
-}
-
-/// First value whose relevance differs from the oracle's; empty when none does.
-QString faultOf(const lrptest::TensorCase& one, const runtime::JointProgram& program, const schedule::Plan& plan,
-                const lrp::RelevanceTable& expected)
-{
-    const graph::Graph& graph = one.model->graph();
-    QString fault;
-    std::size_t seen = 0;
-    runtime::PlanRunOptions options;
-    options.onMade = [&](const runtime::Made& made) {
-        const base::NodeId node = graph.nodeOf(made.value);
-        const std::size_t output = graph.isInput(node) ? 0 : graph.value(made.value).producerOutput;
-        if (!made.isGradient || !one.graph.contains(node)) {
-            return;
-        }
-        const Tensor& wanted = expected[node.index()][output];
-        const bool isSame = wanted.isValid()
-                                ? made.tensor.bitEqual(wanted)
-                                : made.tensor.bitEqual(Tensor::zeros(made.tensor.dtype(), made.tensor.shape()));
-        ++seen;
-        if (!isSame && fault.isEmpty()) {
-            fault = "relevance of " + QString::fromStdString(graph.value(made.value).name);
-        }
-    };
-    const auto rules = std::make_shared<const lrp::RuleAssignment>(one.rules);
-    const std::vector<base::ValueId> targets = targetsOf(one);
-    const auto start = [&](base::ValueId target, const Tensor&) -> base::Result<Tensor> {
-        return one.starts()[static_cast<std::size_t>(std::ranges::find(targets, target) - targets.begin())];
-    };
-    const runtime::ReverseHalf half = engine::relevanceHalf(one.model, rules, one.graph, start, nullptr);
-    const auto run = runtime::runPlan(program, plan, one.inputs, half, options);
-    if (!run.ok()) {
-        return QString::fromStdString(run.error().text());
-    }
-    if (run->peak != run->predicted.peak) {
-        return "peak";
-    }
-    return seen == 0 ? "nothing was made" : fault;
-}
 
 bool hasTokens(const lrptest::TensorCase& one)
 {
@@ -92,8 +44,8 @@ private slots:
                 continue;
             }
             const auto expected = lrptest::runOracle(*one);
-            const std::vector<base::ValueId> targets = targetsOf(*one);
-            const auto program = engine::jointProgram(one->model, targets, analysis::JointKind::Relevance, {});
+            const std::vector<base::ValueId> targets = runtimetest::relevanceTargets(*one);
+            const auto program = engine::jointProgram(runtimetest::relevanceSubject(*one));
             QVERIFY(expected.ok());
             QVERIFY2(program.ok(), program.ok() ? "" : program.error().text().c_str());
             ++cases;
@@ -106,7 +58,9 @@ private slots:
                 const auto draft = schedule::findPlanner(name)->draft(request);
                 if (draft.ok()) {
                     const auto plan = schedule::planOf(*request.graph, draft->sequence);
-                    QCOMPARE(QString("%1 %2: %3").arg(seed).arg(name, faultOf(*one, *program, plan, *expected)),
+                    QCOMPARE(QString("%1 %2: %3")
+                                 .arg(seed)
+                                 .arg(name, runtimetest::faultOfRelevance(*one, *program, plan, *expected)),
                              QString("%1 %2: ").arg(seed).arg(name));
                 }
             }

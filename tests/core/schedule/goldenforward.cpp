@@ -65,7 +65,7 @@ void checkForward(const json& item, Findings& findings)
     findings.equal("sound_lower_bound_alloc", analysis::largestOperator(graph, true).bytes,
                    expect.at("sound_lower_bound_alloc"));
     const json& hcp = expect.at("hcp_on_kahn");
-    const auto facts = analysis::compressibility(graph, profile);
+    const auto facts = analysis::legacyCompressibility(graph, profile);
     findings.equal("hcp", facts.isCompressible, hcp.at("hcp"));
     findings.equal("width", facts.width, hcp.at("width"));
     findings.equal("depth", facts.depth, hcp.at("depth"));

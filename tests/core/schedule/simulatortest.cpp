@@ -163,8 +163,26 @@ private slots:
                  unknown.c_str());
         QVERIFY(refused(R"(["c","n1"])", R"(["x","n1"])").find("must be") != std::string::npos);
         QVERIFY(refused("\"budget\": null", "\"budget\": -4").find("whole number") != std::string::npos);
-        const JointGraph other = jointOfGraph(unitChain(4));
+        const JointGraph other = jointOfGraph(unitChain(2));
         QVERIFY(errorOf(parsePlanJson(other.graph, good, "plan.json")).find("made for graph") != std::string::npos);
+    }
+
+    // What a plan says it was made for is a hint: its steps decide.
+    void aPlanOfAnotherGraphIsJudgedByItsSteps()
+    {
+        const JointGraph joint = jointOfGraph(unitChain(3));
+        const JointGraph longer = jointOfGraph(unitChain(4));
+        const std::string text = toPlanJson(joint.graph, planOf(joint.graph, storeAllSequence(joint.graph)));
+        bool isOfAnother = true;
+        QVERIFY(parsePlanJson(joint.graph, text, "p", &isOfAnother).ok() && !isOfAnother);
+        std::string renamed = text;
+        renamed.replace(renamed.find("graph_hash\": \"") + 14, 4, "0000");
+        const auto same = parsePlanJson(joint.graph, renamed, "p", &isOfAnother);
+        QVERIFY(same.ok() && isOfAnother);
+        QVERIFY(simulate(joint.graph, *same).ok());
+        const auto cut = parsePlanJson(longer.graph, text, "p", &isOfAnother);
+        QVERIFY(isOfAnother);
+        QVERIFY(!cut.ok() || !simulate(longer.graph, *cut).ok());
     }
 
     void brokenTextGivesAPlanOrAnError()

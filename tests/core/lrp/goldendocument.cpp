@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// golden_traversal_document: every case of the golden files of the traversal by the document, on real tensors in double
+// precision. Prints one line per failing case.
+#include "tests/core/lrp/eventlog.h"
+#include "tests/core/lrp/goldencheck.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+using namespace retro;
+using namespace retro::lrptest;
+
+namespace
+{
+
+base::Result<std::string> faultOf(const GoldenCase& golden)
+{
+    const SpecGraph spec(golden.nodes);
+    RETRO_TRY(const TensorCase made, tensorCaseOf(spec, flat(golden.seed)));
+    lrp::TraversalOptions options;
+    options.followsDocument = true;
+    options.checkpoints = checkpointsOf(made, golden.nodes);
+    RETRO_TRY(const TensorRun run, runTensors(made, execute::SavePolicy::Autograd, options));
+    std::string fault = checkTopo(golden, made);
+    fault = fault.empty() ? checkControlFlow(golden, made, run) : fault;
+    fault = fault.empty() ? checkRelevance("relevance", golden.relevance, golden.oracle, made, run.relevance) : fault;
+    nlohmann::json final = nlohmann::json::object();
+    for (const nlohmann::json& id : golden.final) {
+        final[id.get<std::string>()] = golden.oracle.at(id.get<std::string>());
+    }
+    fault = fault.empty() ? checkRelevance("final relevance", final, golden.oracle, made, run.relevance) : fault;
+    const bool isWhole = !run.events.empty() && run.events.back().flag == 0; // else things lie where they were
+    return fault.empty() && isWhole ? inconsistency(run.events) : fault;
+}
+
+} // namespace
+
+int main()
+{
+    const auto cases = readGoldenCases(goldenFolder("traversal_document"));
+    if (!cases) {
+        fmt::print(stderr, "{}\n", cases.error().text());
+        return 1;
+    }
+    std::size_t failed = 0;
+    for (const GoldenCase& golden : *cases) {
+        const auto fault = faultOf(golden);
+        const std::string text = fault.ok() ? *fault : fault.error().text();
+        if (!text.empty()) {
+            fmt::print("FAIL {}: {}\n", golden.name, text);
+            ++failed;
+        }
+    }
+    fmt::print("golden_traversal_document: {} cases, {} failed\n", cases->size(), failed);
+    return failed == 0 ? 0 : 1;
+}
