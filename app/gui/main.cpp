@@ -9,6 +9,7 @@
 #include "app/gui/shell/settings.h"
 #include "app/gui/shell/shell.h"
 #include "core/base/memorylimit.h"
+#include "core/base/standardstreams.h"
 #include "views/common/style.h"
 #include "views/common/theme.h"
 #include "views/graph/graphview.h"
@@ -65,6 +66,10 @@ int main(int argc, char** argv)
         return *code;
     }
     app::quietPlatform();
+    if (const std::string missing = app::missingDisplay(); !missing.empty()) {
+        base::sayErrorLine("retrograde: " + missing);
+        return app::kNoDisplay;
+    }
     app::GuardedApplication application(argc, argv);
     QApplication::setApplicationName(QStringLiteral("Retrograde"));
     QApplication::setDesktopFileName(QStringLiteral("ai.retrograde.Retrograde"));
