@@ -6,7 +6,6 @@
 #include "views/common/fonts.h"
 
 #include <cstdio>
-#include <cstdlib>
 
 namespace retro::app
 {
@@ -24,27 +23,8 @@ bool isRemark(const QString& message)
            message.startsWith(QLatin1String("This plugin does not support raise"));
 }
 
-constexpr const char* kWithoutDisplay = "start it on a desktop, or set QT_QPA_PLATFORM=offscreen for pictures";
-
-/// What Qt says when it cannot reach a display, before it aborts.
-bool isOfDisplay(const QString& message)
-{
-    return message.startsWith(QLatin1String("could not connect to display")) ||
-           message.startsWith(QLatin1String("Failed to create wl_display")) ||
-           message.startsWith(QLatin1String("Could not load the Qt platform plugin")) ||
-           message.startsWith(QLatin1String("From 6.5.0, xcb-cursor0"));
-}
-
 void showMessage(QtMsgType type, const QMessageLogContext& context, const QString& message)
 {
-    if (type == QtFatalMsg && message.contains(QLatin1String("Qt platform plugin"))) {
-        fprintf(stderr, "retrograde: the display cannot be reached, or this platform of Qt is not there; %s\n",
-                kWithoutDisplay);
-        std::_Exit(kNoDisplay);
-    }
-    if (isOfDisplay(message)) {
-        return; // the sentence above follows
-    }
     if (!isRemark(message)) {
         fprintf(stderr, "%s\n", qPrintable(qFormatLogMessage(type, context, message)));
     }
@@ -59,15 +39,6 @@ bool GuardedApplication::notify(QObject* receiver, QEvent* event)
         views::BackgroundFailures::instance().report(handled.error());
     }
     return handled ? *handled : false;
-}
-
-std::string missingDisplay()
-{
-    const bool isNamed = !qEnvironmentVariableIsEmpty("DISPLAY") || !qEnvironmentVariableIsEmpty("WAYLAND_DISPLAY") ||
-                         !qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM");
-    return isNamed
-               ? std::string()
-               : std::string("there is no display (neither DISPLAY nor WAYLAND_DISPLAY is set); ") + kWithoutDisplay;
 }
 
 void quietPlatform() { qInstallMessageHandler(showMessage); }

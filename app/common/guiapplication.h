@@ -3,8 +3,6 @@
 
 #include <QApplication>
 
-#include <string>
-
 namespace retro::app
 {
 
@@ -22,14 +20,8 @@ public:
 /// "offscreen") when the process has none; does nothing in the window.
 void ensureGuiApplication();
 
-/// Exit code without a display; that of an output that cannot be written.
-inline constexpr int kNoDisplay = 5;
-
-/// Why no window can be shown: no display is named, and no platform of Qt that needs none. Empty where one can be.
-[[nodiscard]] std::string missingDisplay();
-
 /// Keeps remarks of Qt's platforms about a missing XDG_RUNTIME_DIR and size hints off standard error; call before the
-/// application object is made. A display that cannot be reached ends the process with exit code 5 and one sentence.
+/// application object is made.
 void quietPlatform();
 
 } // namespace retro::app

@@ -2,6 +2,7 @@
 #include "app/common/freedmemory.h"
 #include "app/common/guiapplication.h"
 #include "app/common/passivewaiting.h"
+#include "app/gui/display.h"
 #include "app/gui/mainwindow.h"
 #include "app/gui/options.h"
 #include "app/gui/runwindow.h"
@@ -20,7 +21,9 @@
 #include <QStandardPaths>
 
 #include <filesystem>
+#include <optional>
 #include <unistd.h>
+#include <utility>
 
 namespace
 {
@@ -70,7 +73,9 @@ int main(int argc, char** argv)
         base::sayErrorLine("retrograde: " + missing);
         return app::kNoDisplay;
     }
+    std::optional<app::DisplayWatch> watch(std::in_place);
     app::GuardedApplication application(argc, argv);
+    watch.reset();
     QApplication::setApplicationName(QStringLiteral("Retrograde"));
     QApplication::setDesktopFileName(QStringLiteral("ai.retrograde.Retrograde"));
     QApplication::setApplicationVersion(QStringLiteral(RETRO_VERSION));

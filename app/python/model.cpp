@@ -3,7 +3,7 @@
 
 #include "app/python/errors.h"
 #include "app/python/listener.h"
-#include "core/engine/inputs.h"
+#include "core/engine/fittedinput.h"
 #include "core/engine/lutpath.h"
 #include "core/engine/planning.h"
 #include "core/engine/question/combinations.h"

@@ -4,6 +4,7 @@
 #include "core/base/bytesize.h"
 #include "core/base/memorylimit.h"
 #include "core/engine/drawnintegers.h"
+#include "core/engine/fittedinput.h"
 #include "core/engine/textinput.h"
 #include "core/formats/onnx.h"
 #include "core/tensor/checkedshape.h"

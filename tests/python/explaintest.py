@@ -64,7 +64,7 @@ class Numbers(Case):
         self.assertTrue(run.parameters)
         self.assertIn("rule", rg.options())
         self.assertIn("shape", rg.options(of_model=True))
-        mine = rg.Composite("mine").add("gamma", gamma=0.1, op="Conv").add("epsilon", structure="linear map").add("pass")
+        mine = rg.Composite("mine").add("gamma", gamma=0.1, op="Conv").add("epsilon", structure="linear map").add("gradient")
         self.assertEqual(self.model.explain(x, composite=mine).composite, "mine")
 
     def test_a_start_as_an_array(self):
