@@ -3,8 +3,8 @@
 
     python3 bundle.py --programs build/release/bin --out FOLDER [--module _native….so --module-out FOLDER]
 
-FOLDER gets bin, lib, plugins, fonts, xkb, share and licenses. Left to the system are the C and C++ run time and libexpat,
-which every desktop has. Libraries get a hash in their names, so that those of another program in the same process
+FOLDER gets bin, lib, plugins, fonts, xkb, share and licenses. Left to the system are the C and C++ run time and
+libexpat, which every desktop has. Libraries get a hash in their names, so that those of another program in the same process
 (PyTorch's OpenMP, protobuf) are never taken for ours; Qt and Graphviz keep theirs: they look for each other by them.
 Needs Debian's dpkg, patchelf (0.14 or later) and binutils.
 """
@@ -144,7 +144,8 @@ class Bundle:
             if not text:
                 sys.exit(f"bundle: the package {package} has no notice of its licence")
             (folder / f"{package.split(':')[0]}.txt").write_bytes(text)
-            rows.add(said("dpkg-query", "-W", "-f=${Package}\t${Version}\t${source:Package} ${source:Version}", package))
+            form = "-f=${Package}\t${Version}\t${source:Package} ${source:Version}"
+            rows.add(said("dpkg-query", "-W", form, package))
         text = "package\tversion\tsource\n" + "\n".join(sorted(rows)) + "\n"
         (folder / "SOURCES.tsv").write_text(text, encoding="utf-8")
 
@@ -186,7 +187,8 @@ def take_data(bundle: Bundle) -> None:
         bundle.copy(file, f"share/{file.name}", own=True)
 
 
-def make(programs: pathlib.Path, out: pathlib.Path, module: pathlib.Path | None, module_out: pathlib.Path | None) -> None:
+def make(programs: pathlib.Path, out: pathlib.Path, module: pathlib.Path | None = None,
+         module_out: pathlib.Path | None = None) -> None:
     """The whole folder."""
     bundle = Bundle(out)
     for name in PROGRAMS:

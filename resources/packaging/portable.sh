@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# portable.sh PROGRAMS OUT VERSION: packs the programs of a build into OUT/retrograde-VERSION-x86_64.tar.xz, a folder that
-# runs where it is unpacked, without root. `./install-desktop` in it adds desktop file, icon and file types for this user.
+# portable.sh PROGRAMS OUT VERSION: packs the programs of a build into OUT/retrograde-VERSION-x86_64.tar.xz, a folder
+# that runs where it is unpacked, without root. `./install-desktop` in it adds desktop file, icon and file types for
+# this user.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 programs=$1 out=$2 version=$3

@@ -18,10 +18,11 @@ esac
 
 work=$(mktemp -d)
 trap 'umount "$work/root/proc" 2>/dev/null; rm -rf --one-file-system "$work"' EXIT
-mmdebstrap --quiet --variant=minbase --include=python3,python3-venv,python3-pip,ca-certificates "$release" "$work/root" \
-    >"$work/log" 2>&1 || skip "mmdebstrap made no root of $release: $(tail -n 1 "$work/log")"
+mmdebstrap --quiet --variant=minbase --include=python3,python3-venv,python3-pip,ca-certificates \
+    "$release" "$work/root" >"$work/log" 2>&1 || skip "mmdebstrap made no root of $release: $(tail -n 1 "$work/log")"
 for library in libQt6Core.so.6 libprotobuf.so.32 libdnnl.so.2 libX11.so.6 libfontconfig.so.1 libgvc.so.6; do
-    [ -z "$(find "$work/root/usr/lib" -name "$library" -print -quit)" ] || { echo "the root is not clean: $library"; exit 1; }
+    found=$(find "$work/root/usr/lib" -name "$library" -print -quit)
+    [ -z "$found" ] || { echo "the root is not clean: $found"; exit 1; }
 done
 mkdir -p "$work/root/work"
 cp -r "$root/samples" "$root/tests/packaging/useinstalled.sh" "$wheel" "$work/root/work/"

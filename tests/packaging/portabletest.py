@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The archive of ./dev portable: unpacked, called through a link of another name, a picture drawn, desktop files added."""
+"""The archive of ./dev portable: unpacked, called through a link, a picture drawn, desktop files added."""
 import os
 import pathlib
 import subprocess
@@ -24,7 +24,8 @@ class Portable(unittest.TestCase):
             environment = {"HOME": folder, "PATH": "/usr/bin:/bin", "QT_QPA_PLATFORM": "offscreen", "LC_ALL": "C.UTF-8"}
 
             def run(*command):
-                return subprocess.run(list(map(str, command)), env=environment, capture_output=True, text=True, check=True)
+                command = list(map(str, command))
+                return subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
             self.assertEqual(run(place / "link", "--version").stdout.split(), ["retrograde-cli", dist.version()])
             run(place / "link", "explain", SAMPLE / "clever-hans.onnx", "--input", SAMPLE / "jug-tagged.png",
                 "--output-dir", place / "out", "--run", place / "run.retro")

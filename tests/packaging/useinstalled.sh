@@ -40,6 +40,6 @@ try:
 except rg.InputError as error:
     assert error.code == 3
 PYTHON
-printf 'digraph { a -> b }' | "$("$bin/python" -c 'import retrograde_programs as p; print(p.path("retrograde-layout"))')" \
-    | grep -q '^edge - '
+layout=$("$bin/python" -c 'import retrograde_programs as p; print(p.path("retrograde-layout"))')
+printf 'digraph { a -> b }' | "$layout" | grep -q '^edge - '
 echo "installed: all checks hold"

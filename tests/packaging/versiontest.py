@@ -48,8 +48,8 @@ class Programs(unittest.TestCase):
                 "p.HERE = p.INSIDE = p.pathlib.Path('/nowhere')\n"
                 "try: p.path('retrograde')\nexcept ValueError as e: print(e.code)")
         environment = {**os.environ, "PYTHONPATH": str(dist.ROOT / "app/python")}
-        said = subprocess.run(["python3", "-c", code], env=environment, capture_output=True, text=True, check=True).stdout
-        self.assertEqual(said.split(), [os.environ["RETROGRADE_CLI"], "2"])
+        done = subprocess.run(["python3", "-c", code], env=environment, capture_output=True, text=True, check=True)
+        self.assertEqual(done.stdout.split(), [os.environ["RETROGRADE_CLI"], "2"])
 
 
 if __name__ == "__main__":

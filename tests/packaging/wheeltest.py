@@ -78,8 +78,9 @@ class Installed(unittest.TestCase):
             if done.returncode != 0 and "numpy" in done.stderr:
                 self.skipTest("numpy cannot be had here")
             self.assertEqual(done.returncode, 0, done.stderr)
-            subprocess.run(["bash", dist.ROOT / "tests/packaging/useinstalled.sh", bin_, dist.ROOT / "samples", place / "out"],
-                           check=True, env={"PATH": f"{bin_}:/usr/bin:/bin", "HOME": folder, "LC_ALL": "C.UTF-8"})
+            use = dist.ROOT / "tests/packaging/useinstalled.sh"
+            subprocess.run(["bash", use, bin_, dist.ROOT / "samples", place / "out"], check=True,
+                           env={"PATH": f"{bin_}:/usr/bin:/bin", "HOME": folder, "LC_ALL": "C.UTF-8"})
             subprocess.run([bin_ / "pip", "uninstall", "-q", "-y", "retrograde", "numpy"], check=True)
             after = {path for path in (place / "env").rglob("*") if "__pycache__" not in path.parts}
             self.assertEqual({str(path) for path in after - before}, set())

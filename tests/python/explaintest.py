@@ -47,7 +47,8 @@ class Numbers(Case):
         both = self.model.explain(numpy.concatenate([x, x[:, :, ::-1].copy()]), composite="epsilon_plus")
         self.assertEqual(both["image"].shape, (2, 3, 96, 96))
         self.assertEqual(len(both.target[1]), 2)
-        numpy.testing.assert_allclose(both["image"][:1], self.model.explain(x, composite="epsilon_plus")["image"], atol=1e-6)
+        alone = self.model.explain(x, composite="epsilon_plus")["image"]
+        numpy.testing.assert_allclose(both["image"][:1], alone, atol=1e-6)
 
     def test_bytes_and_a_card_are_the_file(self):
         same = rg.load(SAMPLE.read_bytes(), card=SAMPLE.parent / "clever-hans.card.json"
@@ -58,13 +59,14 @@ class Numbers(Case):
 
     def test_options_are_those_of_the_command_line(self):
         x = self.picture()
-        run = self.model.explain(x, composite="epsilon", rule=["op:Conv=gamma:gamma=0.1"], checkpoint="/block1/Add_output_0",
-                                 parameters=True, target=[0, 2], start="one")
+        run = self.model.explain(x, composite="epsilon", rule=["op:Conv=gamma:gamma=0.1"], parameters=True,
+                                 checkpoint="/block1/Add_output_0", target=[0, 2], start="one")
         self.assertIn("/block1/Add_output_0", run.checkpoints)
         self.assertTrue(run.parameters)
         self.assertIn("rule", rg.options())
         self.assertIn("shape", rg.options(of_model=True))
-        mine = rg.Composite("mine").add("gamma", gamma=0.1, op="Conv").add("epsilon", structure="linear map").add("gradient")
+        mine = rg.Composite("mine").add("gamma", gamma=0.1, op="Conv").add("epsilon", structure="linear map")
+        mine.add("gradient")
         self.assertEqual(self.model.explain(x, composite=mine).composite, "mine")
 
     def test_a_start_as_an_array(self):
@@ -161,7 +163,8 @@ class Records(Case):
         a, b = (self.model.explain(PICTURE, composite=name) for name in ("epsilon_plus", "epsilon"))
         self.assertTrue(a.compare(a)["agree"])
         self.assertFalse(a.compare(b)["agree"])
-        self.assertEqual(a.compare(b)["parting"]["value"], a.compare(b.save(self.folder / "b.retro"))["parting"]["value"])
+        file = b.save(self.folder / "b.retro")
+        self.assertEqual(a.compare(b)["parting"]["value"], a.compare(file)["parting"]["value"])
 
     def test_without_a_record_there_is_none(self):
         run = self.model.explain(PICTURE, record=False)

@@ -8,8 +8,8 @@ from typing import Any
 class RetrogradeError(Exception):
     """What went wrong and what to do about it.
 
-    message: that sentence. where: file, node, operator or shape; may be empty. code: the exit code that the command line
-    would end with. answer: what it answered as JSON, where it was the command line and there was an answer.
+    message: that sentence. where: file, node, operator or shape; may be empty. code: the exit code that the command
+    line would end with. answer: what it answered as JSON, where it was the command line and there was an answer.
     """
 
     code = 1

@@ -191,7 +191,8 @@ class Model:
         precision: "auto", "float" or "double".
         record: keep the events, for audit(), compare(), save() and show(). Default: yes, unless an option excludes it.
             Costs memory: all forward values.
-        copy: False reads a fitting array in place; what is written into it later changes what the run says was explained.
+        copy: False reads a fitting array in place; what is written into it later changes what the run says was
+            explained.
         progress: True (tqdm where installed), or f(stage, done, total), called about every 40 ms in this thread.
         options: those of `retrograde-cli explain` with _ for - (rule=, checkpoint=, budget=, inputs_only=,
             parameters=, …); `retrograde.options()` lists them.
@@ -240,13 +241,13 @@ def exported(module: Any, example: Any) -> bytes:
         raise UsageError("a torch.nn.Module is exported for an example: rg.load(module, example)")
     example = example if isinstance(example, (list, tuple)) else (example,)
     example = tuple(one if isinstance(one, torch.Tensor) else torch.as_tensor(numpy.asarray(one)) for one in example)
-    code = torch.onnx.export.__code__
+    old_exporter = {"dynamo": False} if "dynamo" in torch.onnx.export.__code__.co_varnames else {}
     file = io.BytesIO()
     mode = module.training
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            torch.onnx.export(module.eval(), example, file, **({"dynamo": False} if "dynamo" in code.co_varnames else {}))
+            torch.onnx.export(module.eval(), example, file, **old_exporter)
         finally:
             module.train(mode)
     return file.getvalue()
@@ -285,8 +286,8 @@ def load(model: Any, example: Any = None, *, name: str = "model.onnx", card: str
 
 
 def explain(model: Any, x: Any, *, example: Any = None, **options: Any) -> Run:
-    """`load` and `Model.explain` in one. Options of both are taken; a torch.nn.Module is exported for x where no example
-    is given. Raises what both raise."""
+    """`load` and `Model.explain` in one. Options of both are taken; a torch.nn.Module is exported for x where no
+    example is given. Raises what both raise."""
     of_model = {key: options.pop(key) for key in [*options] if key in _model_options()}
     if hasattr(model, "state_dict") and example is None:
         example = tuple(x.values()) if isinstance(x, Mapping) else x

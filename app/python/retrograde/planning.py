@@ -30,8 +30,8 @@ def checkpoint(module: Any, budget: int | str | None = None, **options: Any) -> 
     """A module that computes what `module` does and whose backward pass keeps within a budget, by a plan.
 
     module: a torch.nn.Module; its parameters are used. The plan is made for the shapes of the first call. budget: as in
-    `plan`. Other options: those of retrograde.capture.torchcheckpoint.checkpointed. Raises RetrogradeError, at the first
-    call.
+    `plan`. Other options: those of retrograde.capture.torchcheckpoint.checkpointed. Raises RetrogradeError, at the
+    first call.
     """
     from .capture import torchcheckpoint
     return torchcheckpoint.checkpointed(module, budget, **options)

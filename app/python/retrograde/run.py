@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 class Relevance(Mapping):
-    """Relevance by value name, for the values that it reached: read-only arrays of the value's shape, float32 or float64,
-    that are views of the engine's memory (strides may be those of channels last) and keep it alive."""
+    """Relevance by value name, for the values that it reached: read-only arrays of the value's shape, float32 or
+    float64, that are views of the engine's memory (strides may be those of channels last) and keep it alive."""
 
     def __init__(self, made: Any) -> None:
         self._native, self._names = made, made.names()
@@ -111,15 +111,15 @@ class Run:
 
     def compare(self, other: Run | str | os.PathLike, *, tolerance: float = 1e-5) -> dict[str, Any]:
         """Where this run (A) and another one (B: a Run, a .retro or .npz file) part, from the target on: `agree`,
-        `parting` (value and nodes, or None), `values` with largest difference, scale, cosine. tolerance: relative to the
-        largest number of a value. Raises UsageError without a record, InputError."""
+        `parting` (value and nodes, or None), `values` with largest difference, scale, cosine. tolerance: relative to
+        the largest number of a value. Raises UsageError without a record, InputError."""
         if isinstance(other, Run):
             return json.loads(self._native.compare(other._native, tolerance))
         return json.loads(self._native.compare_file(os.fspath(other), tolerance))
 
     def save(self, path: str | os.PathLike) -> str:
-        """Writes the recorded run into a .retro file, whole or not at all; its path. Raises UsageError without a record,
-        OutputError."""
+        """Writes the recorded run into a .retro file, whole or not at all; its path. Raises UsageError without a
+        record, OutputError."""
         self._native.save(os.fspath(path))
         return os.fspath(path)
 

@@ -27,8 +27,8 @@ from ..errors import RetrogradeError, UsageError, error_of
 ENDS = {2: "wrong usage", 3: "bad or unsupported input", 4: "the engine could not finish",
         5: "an output could not be written", 1: "a bug in Retrograde"}
 # Options of `explain` that `diagnose` has, too.
-DIAGNOSED = {"start", "rule", "mean", "std", "layout", "shape", "no_rewrite", "rewrite", "no_fold", "no_merge_batchnorm",
-             "pass_through", "precision"}
+DIAGNOSED = {"start", "rule", "mean", "std", "layout", "shape", "no_rewrite", "rewrite", "no_fold",
+             "no_merge_batchnorm", "pass_through", "precision"}
 
 
 def program(name="retrograde-cli"):
