@@ -28,7 +28,9 @@ PLUGINS = ("platforms/libqxcb.so", "platforms/libqwayland-generic.so", "platform
            "platforminputcontexts/libcomposeplatforminputcontextplugin.so",
            "platforminputcontexts/libibusplatforminputcontextplugin.so")
 NEEDED_PLUGINS = {"platforms/libqxcb.so", "platforms/libqoffscreen.so", "imageformats/libqsvg.so"}
-GRAPHVIZ = ("libgvplugin_dot_layout.so.6", "libgvplugin_core.so.6", "config6a")
+GRAPHVIZ_FOLDER = pathlib.Path("/usr/lib/x86_64-linux-gnu/graphviz")
+GRAPHVIZ = ("libgvplugin_dot_layout.so.6", "libgvplugin_core.so.6")
+GRAPHVIZ_LIST = "config6a"  # its plugins and what each can do; Graphviz writes it when it is installed
 KEEPS_NAME = re.compile(r"^(libQt6|libgvc\.|libgvplugin|libcgraph\.|libcdt\.|libpathplan\.|libxdot\.)")
 # The plain ones, not what the alternatives of this machine point to.
 REFERENCE = {"libblas.so.3": "blas/libblas.so.3", "liblapack.so.3": "lapack/liblapack.so.3"}
@@ -201,9 +203,14 @@ def make(programs: pathlib.Path, out: pathlib.Path, module: pathlib.Path | None 
         elif plugin in NEEDED_PLUGINS:
             sys.exit(f"bundle: Qt's plugin {plugin} is missing; install qt6-base-dev and libqt6svg6")
     for name in GRAPHVIZ:
-        source = pathlib.Path("/usr/lib/x86_64-linux-gnu/graphviz") / name
+        source = GRAPHVIZ_FOLDER / name
         if source.exists():
-            bundle.copy(source, f"lib/graphviz/{name}", "$ORIGIN/.." if ".so" in name else None, own=".so" not in name)
+            bundle.copy(source, f"lib/graphviz/{name}", "$ORIGIN/..")
+    if (GRAPHVIZ_FOLDER / GRAPHVIZ_LIST).exists():
+        text = (GRAPHVIZ_FOLDER / GRAPHVIZ_LIST).read_text(encoding="utf-8")
+        kept = [found.group(0) for found in re.finditer(r"^(\S+) \S+ \{\n.*?^\}\n", text, re.M | re.S)
+                if found.group(1) in GRAPHVIZ]
+        (out / "lib/graphviz" / GRAPHVIZ_LIST).write_text("".join(kept), encoding="utf-8")
     if module and module_out:
         target = module_out / module.name
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -59,6 +59,21 @@ class Modules(Case):
         ours = run[next(iter(run.model.inputs))]
         numpy.testing.assert_allclose(ours, theirs.detach().numpy(), atol=1e-6)
 
+    def test_plans_of_a_module_and_a_step_by_one(self):
+        module, x = network().float(), torch.rand(1, 3, 16, 16)
+        answer, plan = rg.plan(module, "100%", example=(x,))
+        self.assertIn(answer["status"], ("optimal", "feasible"))
+        self.assertTrue(plan["steps"])
+        with self.refused(rg.EngineError, 4):
+            rg.plan(module, "1%", example=(x,))
+        module.train()
+        module(x).sum().backward()
+        expected = [one.grad.clone() for one in module.parameters()]
+        module.zero_grad()
+        rg.checkpoint(module, "100%")(x).sum().backward()
+        for one, gradient in zip(module.parameters(), expected):
+            torch.testing.assert_close(one.grad, gradient)
+
     def test_a_module_without_an_example_is_refused(self):
         with self.refused(rg.UsageError, 2, "example"):
             rg.load(network())
