@@ -2,6 +2,7 @@
 #include "app/common/freedmemory.h"
 #include "app/common/guiapplication.h"
 #include "app/common/passivewaiting.h"
+#include "app/gui/display.h"
 #include "app/gui/mainwindow.h"
 #include "app/gui/options.h"
 #include "app/gui/runwindow.h"
@@ -10,6 +11,7 @@
 #include "app/gui/shell/settings.h"
 #include "app/gui/shell/shell.h"
 #include "core/base/memorylimit.h"
+#include "core/base/standardstreams.h"
 #include "views/common/style.h"
 #include "views/common/theme.h"
 #include "views/graph/graphview.h"
@@ -20,7 +22,9 @@
 #include <QStandardPaths>
 
 #include <filesystem>
+#include <optional>
 #include <unistd.h>
+#include <utility>
 
 namespace
 {
@@ -66,7 +70,13 @@ int main(int argc, char** argv)
         return *code;
     }
     app::quietPlatform();
+    if (const std::string missing = app::missingDisplay(); !missing.empty()) {
+        base::sayErrorLine("retrograde: " + missing);
+        return app::kNoDisplay;
+    }
+    std::optional<app::DisplayWatch> watch(std::in_place);
     app::GuardedApplication application(argc, argv);
+    watch.reset();
     QApplication::setApplicationName(QStringLiteral("Retrograde"));
     QApplication::setDesktopFileName(QStringLiteral("ai.retrograde.Retrograde"));
     QApplication::setApplicationVersion(QStringLiteral(RETRO_VERSION));

@@ -58,7 +58,8 @@ private:
         fmt::format_to(std::back_inserter(m_out), format, std::forward<Values>(values)...);
     }
 
-    /// Every third control point lies on the line; with polylines the pieces between are straight.
+    /// An edge without an id is "-". Every third control point lies on the line; with polylines the pieces between are
+    /// straight.
     void printEdge(Agedge_t* edge)
     {
         static char name[] = "id";
@@ -67,7 +68,8 @@ private:
             return; // the reader names what is missing
         }
         const bezier& line = way->list[0];
-        add("edge {} {}", agget(edge, name), (line.size + 2) / 3);
+        const char* const id = agget(edge, name); // null where no edge of the graph has one
+        add("edge {} {}", id == nullptr || *id == '\0' ? "-" : id, (line.size + 2) / 3);
         for (std::size_t i = 0; i < static_cast<std::size_t>(line.size); i += 3) {
             add(" {:.3f} {:.3f}", line.list[i].x, m_top - line.list[i].y);
         }
@@ -78,7 +80,8 @@ private:
     void printGroups(Agraph_t* graph)
     {
         for (Agraph_t* inner = agfstsubg(graph); inner != nullptr; inner = agnxtsubg(inner)) {
-            const std::string_view name = agnameof(inner);
+            const char* const given = agnameof(inner);
+            const std::string_view name = given == nullptr ? "" : given;
             if (name.substr(0, kCluster.size()) == kCluster) {
                 const boxf& box = GD_bb(inner);
                 add("group {} {:.3f} {:.3f} {:.3f} {:.3f}\n", name.substr(kCluster.size()), box.LL.x, m_top - box.UR.y,

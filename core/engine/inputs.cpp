@@ -4,6 +4,7 @@
 #include "core/base/bytesize.h"
 #include "core/base/memorylimit.h"
 #include "core/engine/drawnintegers.h"
+#include "core/engine/fittedinput.h"
 #include "core/engine/textinput.h"
 #include "core/formats/onnx.h"
 #include "core/tensor/checkedshape.h"
@@ -212,9 +213,9 @@ Result<std::size_t> positionOf(const InputSource& source, const graph::Graph& gr
     return usageError("the model has no input of this name; it has " + namesOf(graph), "--input " + source.name);
 }
 
-/// Types must agree up to the floating type, which the run's precision replaces. One number is a scalar, whatever axes
-/// of length 1 its file gives it.
-Result<Tensor> fitted(Tensor data, const graph::Value& input)
+} // namespace
+
+Result<Tensor> fittedInput(Tensor data, const graph::Value& input)
 {
     if (input.shape && input.shape->empty() && data.size() == 1) {
         data = data.reshaped({});
@@ -234,7 +235,13 @@ Result<Tensor> fitted(Tensor data, const graph::Value& input)
     return data.to(input.dtype);
 }
 
-} // namespace
+Result<Tensor> readInput(const std::string& source, const graph::Graph& graph, base::ValueId id,
+                         const PictureOptions& options, const PictureDecoder& decode, const formats::ModelCard* card)
+{
+    RETRO_TRY(Tensor data, readSource(source, MadeFor{graph, id}, options, decode, card));
+    auto fit = fittedInput(std::move(data), graph.value(id));
+    return fit ? fit : base::within(std::move(fit).error(), source);
+}
 
 bool isPictureFile(const std::string& source)
 {
@@ -269,13 +276,7 @@ Result<std::vector<Tensor>> resolveInputs(const std::vector<std::string>& texts,
         if (inputs[position].isValid()) {
             return usageError("two sources are given for this input", "--input " + input.name);
         }
-        RETRO_TRY(Tensor data,
-                  readSource(source.source, MadeFor{graph, graph.inputs()[position]}, options, decode, card));
-        auto fit = fitted(std::move(data), input);
-        if (!fit) {
-            return base::within(std::move(fit).error(), source.source);
-        }
-        inputs[position] = std::move(fit).value();
+        RETRO_TRY(inputs[position], readInput(source.source, graph, graph.inputs()[position], options, decode, card));
     }
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         if (!inputs[i].isValid()) {
@@ -302,7 +303,7 @@ Result<LoadedModelPointer> takeOptionalInputs(const LoadedModelPointer& model, c
         }
         const std::string source = text.substr(name.size() + 1);
         RETRO_TRY(Tensor data, readSource(source, MadeFor{graph, *value}, {}, decode, nullptr));
-        auto fit = fitted(std::move(data), graph.value(*value));
+        auto fit = fittedInput(std::move(data), graph.value(*value));
         if (!fit) {
             return base::within(std::move(fit).error(), source);
         }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of resources/capture share: where the modules lie, and leaving with 77 when a package is missing."""
+"""What the tests of retrograde.capture share: where the modules lie, and leaving with 77 when a package is missing."""
 import importlib
 import pathlib
 import sys
@@ -8,7 +8,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SKIPPED = 77
-sys.path.insert(0, str(ROOT / "resources/capture"))
+sys.path.insert(0, str(ROOT / "app/python"))
 
 
 def need(*packages):

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""retrograde.py and graphjson.py: the command line driven from Python, with numpy alone."""
+"""client.py and graphjson.py: the command line driven from Python, with numpy alone."""
 import json
 
 import capturing
 
 numpy = capturing.need("numpy")
-import retrograde
-from graphjson import CaptureError, GraphWriter
+from retrograde.capture import client as retrograde
+from retrograde.capture.graphjson import CaptureError, GraphWriter
 
 SAMPLE = capturing.ROOT / "samples/clever-hans/clever-hans.onnx"
 PICTURE = capturing.ROOT / "samples/clever-hans/jug-tagged.png"

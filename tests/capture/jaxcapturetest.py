@@ -6,11 +6,11 @@ import capturing
 
 numpy, jax = capturing.need("numpy", "jax")
 import jax.numpy as jnp
-import jaxcapture
-import retrograde
-from graphjson import CaptureError
+from retrograde.capture import jaxcapture
+from retrograde.capture import client as retrograde
+from retrograde.capture.graphjson import CaptureError
 from jax import lax
-from jaxcheckpoint import checkpointed
+from retrograde.capture.jaxcheckpoint import checkpointed
 
 
 def normal(seed, *shape):

@@ -7,7 +7,7 @@ import os
 import capturing
 
 numpy, torch = capturing.need("numpy", "torch")
-import onnxgradient
+from retrograde.capture import onnxgradient
 from torch import nn
 
 CLI = os.environ.get("RETROGRADE_CLI", "retrograde-cli")

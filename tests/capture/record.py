@@ -13,7 +13,7 @@ import sys
 import capturing
 
 numpy = capturing.need("numpy")
-from graphjson import tensor_field
+from retrograde.capture.graphjson import tensor_field
 
 
 def write(path, made_by, graph, inputs, outputs):
@@ -25,7 +25,7 @@ def write(path, made_by, graph, inputs, outputs):
 
 def record_jax(folder):
     jax = capturing.need("jax")
-    import jaxcapture
+    from retrograde.capture import jaxcapture
     import jaxcapturetest as models
 
     made_by, x = f"jax {jax.__version__}", models.normal(3, 1, 8, 8, 3)
@@ -42,7 +42,7 @@ def record_jax(folder):
 
 def record_torch(folder):
     torch = capturing.need("torch")
-    import torchcapture
+    from retrograde.capture import torchcapture
     import torchcapturetest as models
 
     torch.manual_seed(0)

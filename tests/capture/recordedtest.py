@@ -7,7 +7,7 @@ import json
 import capturing
 
 numpy = capturing.need("numpy")
-import retrograde
+from retrograde.capture import client as retrograde
 
 FOLDER = capturing.ROOT / "tests/data/captures"
 

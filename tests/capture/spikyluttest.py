@@ -5,10 +5,10 @@ import json
 import capturing
 
 numpy, torch = capturing.need("numpy", "torch")
-import retrograde
-import spikylut
-import torchcapture
-from graphjson import CaptureError
+from retrograde.capture import client as retrograde
+from retrograde.capture import spikylut
+from retrograde.capture import torchcapture
+from retrograde.capture.graphjson import CaptureError
 from torch import nn
 
 CASES = sorted((capturing.ROOT / "tests/data/golden/lut").glob("*.json"))

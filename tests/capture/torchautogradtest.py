@@ -3,10 +3,10 @@
 import capturing
 
 numpy, torch = capturing.need("numpy", "torch")
-import retrograde
-import torchautograd
-import torchstate
-from graphjson import CaptureError
+from retrograde.capture import client as retrograde
+from retrograde.capture import torchautograd
+from retrograde.capture import torchstate
+from retrograde.capture.graphjson import CaptureError
 from torch import nn
 from torchcheckpointtest import Pictures
 

@@ -3,9 +3,9 @@
 import capturing
 
 numpy, torch = capturing.need("numpy", "torch")
-import retrograde
-import torchcapture
-from graphjson import CaptureError
+from retrograde.capture import client as retrograde
+from retrograde.capture import torchcapture
+from retrograde.capture.graphjson import CaptureError
 from torch import nn
 from torch.nn import functional
 

@@ -10,13 +10,13 @@ from collections import Counter
 import capturing
 
 numpy, torch = capturing.need("numpy", "torch")
-import retrograde
-import torchsegments
-import torchstate
-from graphjson import CaptureError
+from retrograde.capture import client as retrograde
+from retrograde.capture import torchsegments
+from retrograde.capture import torchstate
+from retrograde.capture.graphjson import CaptureError
 from torch import nn
 from torch.nn import functional
-from torchcheckpoint import checkpointed
+from retrograde.capture.torchcheckpoint import checkpointed
 
 
 class Residual(nn.Module):

@@ -17,7 +17,7 @@ except ImportError:  # zennit imports two of its classes, for models that are no
     stub.models = models
     sys.modules.update({"torchvision": stub, "torchvision.models": models, "torchvision.models.resnet": resnet})
 capturing.need("zennit")
-import retrograde
+from retrograde.capture import client as retrograde
 import zennit.canonizers
 import zennit.composites
 import zennit.core
@@ -25,7 +25,7 @@ import zennit.layer
 import zennit.rules
 import zennit.types
 from torch import nn
-from zennitcomposite import ZennitError
+from retrograde.capture.zennitcomposite import ZennitError
 
 
 class Network(nn.Module):

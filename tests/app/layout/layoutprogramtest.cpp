@@ -67,6 +67,15 @@ class LayoutProgramTest : public QObject
     Q_OBJECT
 
 private slots:
+    void anEdgeWithoutAnIdIsADash()
+    {
+        for (const char* question : {"digraph { a -> b }", "digraph { a -> b [id=7]; b -> c; }"}) {
+            const Outcome outcome = ask(question);
+            QVERIFY2(outcome.code == 0, outcome.errors.constData());
+            QVERIFY2(outcome.output.find("\nedge - ") != std::string::npos, outcome.output.c_str());
+        }
+    }
+
     void laysOutNodesEdgesAndGroups()
     {
         const LayoutInput input = blocks(6);

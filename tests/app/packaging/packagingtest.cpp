@@ -122,10 +122,38 @@ private slots:
 
     void theModulesForPythonAreThere()
     {
-        const QDir ours(QStringLiteral(RETRO_SOURCE_DIR "/resources/capture"));
+        const QDir ours(QStringLiteral(RETRO_SOURCE_DIR "/app/python/retrograde/capture"));
         const QStringList modules = ours.entryList({QStringLiteral("*.py")}, QDir::Files);
-        QVERIFY(modules.contains(QStringLiteral("retrograde.py")));
-        QCOMPARE(QDir(share(QStringLiteral("retrograde/capture"))).entryList(QDir::Files), modules);
+        QVERIFY(modules.contains(QStringLiteral("torchcapture.py")));
+        const QString python = share(QStringLiteral("retrograde/python/"));
+        QCOMPARE(QDir(python + QStringLiteral("retrograde/capture")).entryList(QDir::Files), modules);
+        QVERIFY(QFileInfo::exists(python + QStringLiteral("retrograde_programs/__init__.py")));
+    }
+
+    void withoutADisplayItSaysSoInOneSentence()
+    {
+        for (const bool isNamed : {false, true}) { // one that nobody serves
+            for (const bool isPicture : {false, true}) {
+                QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+                for (const char* name : {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"}) {
+                    environment.remove(QString::fromLatin1(name));
+                }
+                if (isNamed) {
+                    environment.insert(QStringLiteral("DISPLAY"), QStringLiteral(":4711"));
+                }
+                QProcess process;
+                process.setProcessEnvironment(environment);
+                process.start(at("bin/retrograde"),
+                              isPicture ? QStringList{QStringLiteral("--screenshot"), at("a.png")} : QStringList());
+                QVERIFY(process.waitForFinished(120'000));
+                QCOMPARE(process.exitStatus(), QProcess::NormalExit);
+                QCOMPARE(process.exitCode(), 5);
+                const QString said = QString::fromUtf8(process.readAllStandardError());
+                QVERIFY2(said.startsWith(QStringLiteral("retrograde: ")) && said.count(QLatin1Char('\n')) == 1,
+                         qPrintable(said));
+                QVERIFY2(said.contains(QStringLiteral("QT_QPA_PLATFORM=offscreen")), qPrintable(said));
+            }
+        }
     }
 
     void everyVerbHasALineInTheManual()

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/python/model.h"
+
+#include "app/python/errors.h"
+#include "app/python/listener.h"
+#include "core/engine/fittedinput.h"
+#include "core/engine/lutpath.h"
+#include "core/engine/planning.h"
+#include "core/engine/question/combinations.h"
+#include "core/engine/question/fields.h"
+#include "core/engine/question/resolve.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+namespace retro::python
+{
+
+namespace nb = nanobind;
+using engine::Question;
+using engine::QuestionField;
+
+namespace
+{
+
+/// What `explain` of the command line writes into files, or is given by other arguments here.
+constexpr std::array<std::string_view, 9> kOfFiles{"input",   "run",          "image", "bits",     "colormap",
+                                                   "overlay", "check-oracle", "open",  "plan-rows"};
+
+/// Options that say how a model is read.
+bool isOfModel(const QuestionField& field) { return (field.verbs & engine::kInfo) != 0 || field.name == "lut-path"; }
+
+bool isOption(const QuestionField& field)
+{
+    const bool isAsked = (field.verbs & engine::kExplain) != 0 || field.name == "precision";
+    return isAsked && std::ranges::find(kOfFiles, field.name) == kOfFiles.end();
+}
+
+bool isSwitch(const QuestionField& field) { return std::holds_alternative<bool Question::*>(field.member); }
+
+std::string python(std::string_view name)
+{
+    std::string text(name);
+    std::ranges::replace(text, '-', '_');
+    return text;
+}
+
+const QuestionField& fieldOf(const std::string& name, bool ofModel)
+{
+    std::vector<std::string> known;
+    for (const QuestionField& field : engine::questionFields()) {
+        if (!isOption(field) || isOfModel(field) != ofModel) {
+            continue;
+        }
+        if (field.name == name) {
+            return field;
+        }
+        known.push_back(python(field.name));
+    }
+    throw Refused(base::usageError(fmt::format("there is no such option here; known are {}", fmt::join(known, ", ")),
+                                   python(name)));
+}
+
+Question questionOf(const Options& options, bool ofModel)
+{
+    Question question;
+    for (const auto& [name, texts] : options) {
+        const QuestionField& field = fieldOf(name, ofModel);
+        for (const std::string& text : texts) {
+            if (const auto good = isSwitch(field) ? base::Result<void>() : engine::checkText(field, text); !good) {
+                throw Refused(base::within(good.error(), python(name)));
+            }
+        }
+        engine::setTexts(field, texts, question);
+    }
+    return question;
+}
+
+engine::LoadedModelPointer onLutPath(const engine::LoadedModelPointer& loaded, const Question& question)
+{
+    if (question.lutPath.empty()) {
+        return loaded;
+    }
+    const bool isFused = question.lutPath == "fused";
+    return valueOf(engine::withLutPath(loaded, isFused ? lut::Path::Fused : lut::Path::Documented));
+}
+
+/// Whether a question can be recorded, by the table of what excludes what.
+bool canBeRecorded(Question question)
+{
+    question.run = "run";
+    return engine::checkTogether(engine::asksOf(question)).ok();
+}
+
+} // namespace
+
+std::shared_ptr<Model> Model::load(const std::string& path, const Options& options)
+{
+    const nb::gil_scoped_release unlocked;
+    const Question question = questionOf(options, true);
+    const auto read = [&] { return engine::loadModel(path, question, readPng); };
+    return std::make_shared<Model>(valueOf(base::caught(read)));
+}
+
+std::shared_ptr<Model> Model::parse(const nb::bytes& data, const std::string& name, const std::string& card,
+                                    const Options& options)
+{
+    const std::span<const std::byte> bytes(static_cast<const std::byte*>(data.data()), data.size());
+    const nb::gil_scoped_release unlocked;
+    const Question question = questionOf(options, true);
+    const engine::LoadOptions how = valueOf(engine::loadOptions(question));
+    const auto read = [&]() -> base::Result<engine::LoadedModelPointer> {
+        RETRO_TRY(const engine::LoadedModelPointer loaded, engine::parseModel(bytes, name, card, how.rewrites));
+        return how.shapes.empty() ? loaded : engine::withInputShapes(loaded, how.shapes);
+    };
+    return std::make_shared<Model>(onLutPath(valueOf(base::caught(read)), question));
+}
+
+std::vector<std::string> Model::labels() const
+{
+    return m_loaded->card ? m_loaded->card->labels : std::vector<std::string>();
+}
+
+nb::list Model::inputs() const
+{
+    nb::list found;
+    for (const base::ValueId id : m_loaded->graph()->inputs()) {
+        const graph::Value& value = m_loaded->graph()->value(id);
+        nb::list shape;
+        for (const graph::Dimension& one : value.shape.value_or(std::vector<graph::Dimension>())) {
+            if (one.extent) {
+                shape.append(*one.extent);
+            } else if (!one.symbol.empty()) {
+                shape.append(one.symbol);
+            } else {
+                shape.append(nb::none());
+            }
+        }
+        const nb::object extents = value.shape ? nb::object(nb::tuple(shape)) : nb::object(nb::none());
+        found.append(nb::make_tuple(value.name, extents, std::string(tensor::nameOf(value.dtype))));
+    }
+    return found;
+}
+
+std::vector<std::string> Model::outputs() const
+{
+    std::vector<std::string> found;
+    for (const base::ValueId id : m_loaded->graph()->outputs()) {
+        found.push_back(m_loaded->graph()->value(id).name);
+    }
+    return found;
+}
+
+std::shared_ptr<Model> Model::without(const std::vector<std::string>& rewrites) const
+{
+    const nb::gil_scoped_release unlocked;
+    rewrite::RewriteOptions options = m_loaded->rewritten.options;
+    valueOf(rewrite::switchOff(options, rewrites));
+    return std::make_shared<Model>(valueOf(base::caught([&] { return engine::withRewrites(m_loaded, options); })));
+}
+
+nb::object Model::picture(const AnyArray& pixels) const
+{
+    const tensor::Tensor data = tensorOf(pixels, true);
+    if (data.dtype() != tensor::DType::UInt8 || data.rank() != 3 || data.shape()[2] != 3) {
+        throw Refused(base::inputError("pixels are an array of uint8 of the shape height × width × 3",
+                                       tensor::toText(data.shape())));
+    }
+    engine::PixelArray picture{static_cast<int>(data.shape()[1]), static_cast<int>(data.shape()[0]), {}};
+    picture.rgb.assign(data.data<std::uint8_t>(), data.data<std::uint8_t>() + data.size());
+    const graph::Graph& graph = *m_loaded->graph();
+    base::Error refused = base::inputError("the model has no inputs");
+    for (const base::ValueId id : graph.inputs()) {
+        const engine::PictureOptions options = engine::pictureOptions(m_loaded->card ? &*m_loaded->card : nullptr);
+        if (const auto made = engine::pictureToInput(picture, graph.value(id), options)) {
+            return arrayOf(*made);
+        } else {
+            refused = made.error();
+        }
+    }
+    throw Refused(std::move(refused));
+}
+
+std::vector<tensor::Tensor> Model::inputsOf(const nb::list& given, bool copies, const Question& question,
+                                            const engine::LoadedModel& model) const
+{
+    const graph::Graph& graph = *model.graph();
+    const formats::ModelCard* const card = model.card ? &*model.card : nullptr;
+    const engine::PictureOptions options = valueOf(engine::pictureOptions(question, card));
+    std::vector<tensor::Tensor> inputs;
+    for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
+        const graph::Value& input = graph.value(graph.inputs()[i]);
+        const nb::handle one = given[i];
+        if (nb::isinstance<nb::str>(one)) {
+            inputs.push_back(valueOf(
+                engine::readInput(nb::cast<std::string>(one), graph, graph.inputs()[i], options, readPng, card)));
+            continue;
+        }
+        AnyArray array;
+        if (!nb::try_cast(one, array)) {
+            throw Refused(base::usageError("give an array (numpy, or DLPack in the memory of the machine), or the name "
+                                           "of a file",
+                                           "input '" + input.name + "'"));
+        }
+        const tensor::Tensor data = tensorOf(array, copies);
+        inputs.push_back(valueOf(engine::fittedInput(data, input)));
+    }
+    return inputs;
+}
+
+engine::LoadedModelPointer Model::runnable(const Question& question)
+{
+    engine::LoadedModelPointer model =
+        engine::asksFor(question, "planned") ? valueOf(engine::asPlanned(m_loaded)) : m_loaded;
+    if (!m_explainer || m_explainer->model() != model) {
+        m_explainer.emplace(model);
+    }
+    return model;
+}
+
+std::shared_ptr<Run> Model::explain(const nb::list& given, const Options& options, std::optional<bool> records,
+                                    bool copies, const nb::object& told)
+{
+    Question question = questionOf(options, false);
+    if (engine::asksFor(question, "oracle-by-plan")) {
+        throw Refused(base::usageError("the oracle by a plan runs on the command line alone: retrograde-cli explain"));
+    }
+    if (records.value_or(canBeRecorded(question))) {
+        question.run = "run";
+    }
+    std::vector<tensor::Tensor> inputs = inputsOf(given, copies, question, *m_loaded);
+    Listener listener(told);
+    std::shared_ptr<Run> run;
+    std::optional<base::Error> refused;
+    {
+        const nb::gil_scoped_release unlocked;
+        const std::scoped_lock one(m_one);
+        const engine::LoadedModelPointer model = runnable(question);
+        engine::ExplainRequest request = valueOf(engine::resolve(question, *model));
+        request.inputs = std::move(inputs);
+        const auto pass = [&] { return m_explainer->explain(request, listener.token(), listener.progress()); };
+        if (base::Result<engine::ExplainResult> made = base::caught(pass); made) {
+            run = std::make_shared<Run>(model, std::move(request), std::move(made).value());
+        } else {
+            refused = made.error();
+        }
+    }
+    listener.finish();
+    if (refused) {
+        throw Refused(*refused);
+    }
+    return run;
+}
+
+nb::list describeOptions()
+{
+    nb::list found;
+    for (const QuestionField& field : engine::questionFields()) {
+        if (!isOption(field)) {
+            continue;
+        }
+        nb::list choices;
+        for (const engine::FieldChoice& choice : field.choices) {
+            choices.append(std::string(choice.text));
+        }
+        found.append(nb::make_tuple(python(field.name), std::string(field.help), choices, isOfModel(field),
+                                    isSwitch(field), std::string(field.usual)));
+    }
+    return found;
+}
+
+} // namespace retro::python

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Retrograde from Python: which parts of an input the answer of a network rests on, and where relevance went.
+
+    import retrograde as rg
+    model = rg.load("model.onnx")                    # path, bytes, onnx.ModelProto, torch.nn.Module + example
+    run = model.explain(x, composite="epsilon_plus", target=3)
+    run["input"]                                     # relevance of a value, a view
+    run.audit()["unexplained"], run.diagnose()["findings"]
+    run.save("x.retro"); run.show()                  # the window
+
+Computed in this process, without Qt and without files; the numbers are those of the command line, bit for bit. What is
+refused is raised as one of the family of RetrogradeError. `retrograde.capture` holds captures of PyTorch and JAX;
+`rg.plan` and `rg.checkpoint` plan for less memory. docs/python.md.
+"""
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from .errors import Cancelled, EngineError, InputError, OutOfMemory, OutputError, RetrogradeError, UsageError
+
+if TYPE_CHECKING:
+    from . import capture
+    from .capture.client import Composite, analyze
+    from .model import Model, explain, load, options, set_threads, threads
+    from .planning import checkpoint, plan
+    from .run import Run
+
+# Imported when they are asked for: what needs the compiled module or numpy does not slow the others down.
+_HOMES = {"load": "model", "explain": "model", "Model": "model", "options": "model", "set_threads": "model",
+          "threads": "model", "Run": "run", "plan": "planning", "checkpoint": "planning",
+          "Composite": "capture.client", "analyze": "capture.client"}
+__all__ = ["Cancelled", "Composite", "EngineError", "InputError", "Model", "OutOfMemory", "OutputError",
+           "RetrogradeError", "Run", "UsageError", "analyze", "capture", "checkpoint", "explain", "load", "options",
+           "plan", "set_threads", "threads"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from .native import native
+        return native().version
+    if name == "capture":
+        return importlib.import_module(".capture", __name__)
+    if name not in _HOMES:
+        raise AttributeError(f"module 'retrograde' has no attribute '{name}'")
+    value = getattr(importlib.import_module("." + _HOMES[name], __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, "__version__"})

@@ -1,0 +1,324 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Wraps an ONNX model and its gradient graph as a torch.autograd.Function, so that a model without PyTorch code takes
+part in a backward pass and can be trained.
+
+    from retrograde.capture.onnxgradient import OnnxModule
+    module = OnnxModule("model.onnx", example)          # a tensor, or {input name: tensor} for several inputs
+    module(x).sum().backward()                          # x.grad comes from the gradient graph
+    torch.optim.SGD(module.parameters(), 0.1).step()    # the floating initializers, with gradients of their own
+
+The gradient graph is what `retrograde-cli grad MODEL --graph-out FILE.onnx --joint` writes. It is written for the shapes
+of an input, with If, Loop and Scan as they run for it: for an input of other shapes, and in a model with control flow
+for every input that takes another branch or another number of rounds, it is written again. What the graph computes on
+its way forward is compared with what the model computes; a graph that is another function raises an error.
+
+Parameters are the floating initializers that have an axis, but for the statistics of BatchNormalization and for what
+LSTM, GRU and RNN read, whose weights have no gradient graph: a warning names those. `parameters=` takes the names of
+others, or an empty list. The module's own names for them have "_" in the place of ".".
+
+Both graphs are standard ONNX; they run in onnxruntime where that is installed, else in `retrograde-cli run`.
+The first output is the one that is differentiated. Run as a program, the script checks itself on a model: the gradients
+of the sum of the first output with respect to the input and every parameter against `retrograde-cli grad`.
+
+    onnxgradient.py MODEL INPUT.npy [--cli build/release/bin/retrograde-cli]
+"""
+import argparse
+import base64
+import hashlib
+import json
+import pathlib
+import subprocess
+import tempfile
+import warnings
+
+import numpy
+import torch
+
+#: Largest difference, over the largest value, between the model and the way forward through its gradient graph.
+MOST_APART = 1e-3
+#: Operands of BatchNormalization that are measured and not trained.
+STATISTICS = (3, 4)
+#: Operators whose weights must be constants in a gradient graph.
+RECURRENT = ("GRU", "LSTM", "RNN")
+
+
+def file_name(value):
+    return value.replace("/", "_").replace(":", "_")
+
+
+def inputs_of(arrays, folder):
+    """Writes arrays as files; the options that name them."""
+    options = []
+    for i, (name, array) in enumerate(arrays.items()):
+        path = pathlib.Path(folder) / f"input{i}.npy"
+        numpy.save(path, array)
+        options += ["--input", f"{name}={path}"]
+    return options
+
+
+class CliRuntime:
+    """Runs a graph through retrograde-cli."""
+
+    def __init__(self, path, cli):
+        self.path, self.cli = path, cli
+        about = json.loads(subprocess.check_output([cli, "info", path, "--json", "--quiet"]))
+        self.inputs = [value["name"] for value in about["inputs"]]
+        self.outputs = [value["name"] for value in about["outputs"]]
+
+    def run(self, arrays):
+        with tempfile.TemporaryDirectory() as folder:
+            answer = subprocess.check_output([self.cli, "run", self.path, *inputs_of(arrays, folder), "--output-dir",
+                                              folder + "/out", "--json"])
+            return {one["output"]: numpy.load(one["file"]) for one in json.loads(answer)["outputs"]}
+
+
+class OnnxRuntime:
+    """Runs a graph through onnxruntime."""
+
+    def __init__(self, path, _cli):
+        import onnxruntime
+
+        self.session = onnxruntime.InferenceSession(path)
+        self.inputs = [value.name for value in self.session.get_inputs()]
+        self.outputs = [value.name for value in self.session.get_outputs()]
+
+    def run(self, arrays):
+        return dict(zip(self.outputs, self.session.run(None, arrays)))
+
+
+def runtime(path, cli):
+    try:
+        return OnnxRuntime(path, cli)
+    except ImportError:
+        return CliRuntime(path, cli)
+
+
+def varint(data, at):
+    """A number of a protobuf message, and where the next thing stands."""
+    value, shift = 0, 0
+    while True:
+        byte = data[at]
+        value, shift, at = value | (byte & 0x7F) << shift, shift + 7, at + 1
+        if byte < 0x80:
+            return value, at
+
+
+def fields(data, wanted):
+    """Contents of the fields of one number, of a protobuf message."""
+    at, found = 0, []
+    while at < len(data):
+        key, at = varint(data, at)
+        number, wire = key >> 3, key & 7
+        if wire == 0:
+            _, at = varint(data, at)
+            continue
+        if wire == 2:
+            size, at = varint(data, at)
+        else:
+            size = {1: 8, 5: 4}[wire]
+        if number == wanted and wire == 2:
+            found.append(data[at:at + size])
+        at += size
+    return found
+
+
+def initializers_of(path):
+    """Names of the initializers of an ONNX file; of another file nothing is known."""
+    if pathlib.Path(path).suffix != ".onnx":
+        return None
+    graphs = fields(memoryview(pathlib.Path(path).read_bytes()), 7)  # ModelProto.graph
+    tensors = [tensor for graph in graphs for tensor in fields(graph, 5)]  # GraphProto.initializer
+    return {bytes(name).decode() for tensor in tensors for name in fields(tensor, 8)}  # TensorProto.name
+
+
+def fix_statistics(graph):
+    """Gives the statistics of BatchNormalization constants of their own: exporters let equal initializers share one.
+    Their names."""
+    made = set()
+    values = {value["name"]: value for value in graph["values"]}
+    sources = {node["outputs"][0]: node["inputs"][0] for node in graph["nodes"] if node["op"] == "Identity"}
+    for node in graph["nodes"]:
+        for slot in STATISTICS if node["op"] == "BatchNormalization" else ():
+            source = node["inputs"][slot]
+            while source in sources:
+                source = sources[source]
+            if "constant" in values.get(source, {}):
+                own = f"{node['outputs'][0]}/statistics/{slot}"
+                graph["values"].append({**values[source], "name": own})
+                node["inputs"][slot] = own
+                made.add(own)
+    return made
+
+
+def trained_by_default(graph, initializers, statistics):
+    """Names of the constants of a graph JSON that are taken for parameters; `initializers` are those of the file, or
+    None; `statistics` those of fix_statistics()."""
+    read = {name for node in graph["nodes"] for name in node["inputs"]}
+    names = [value["name"] for value in graph["values"]
+             if "constant" in value and value["constant"]["dtype"] in ("float16", "float32", "float64")
+             and value["constant"]["shape"] and value["name"] in read - statistics
+             and (initializers is None or value["name"] in initializers)]
+    whole = {name for node in graph["nodes"] if node["op"] in RECURRENT for name in node["inputs"]}
+    fixed = [name for name in names if name in whole]
+    if fixed:
+        warnings.warn(f"weights of {', '.join(RECURRENT)} stay as they are: {', '.join(fixed)}", stacklevel=4)
+    return [name for name in names if name not in whole]
+
+
+def with_inputs(graph, names):
+    """Makes inputs of constants of a graph JSON; their data by name."""
+    values, data = {value["name"]: value for value in graph["values"]}, {}
+    for name in names:
+        if "constant" not in values.get(name, {}):
+            raise ValueError(f"the model has no initializer {name!r} that could be a parameter")
+        constant = values[name].pop("constant")
+        array = numpy.frombuffer(base64.b64decode(constant["data"]), constant["dtype"]).reshape(constant["shape"])
+        values[name].update(dtype=constant["dtype"], shape=constant["shape"])
+        graph["inputs"].append(name)
+        data[name] = torch.from_numpy(array.copy())
+    return data
+
+
+class GradientGraph:
+    """A joint graph as it was written for one input."""
+
+    def __init__(self, path, about, cli):
+        self.runs = runtime(path, cli)
+        self.seed, self.gradients = about["seed"], about["gradients"]
+
+    def gradient_of(self, name):
+        """Name of the output that holds the gradient of an input; None for inputs that get none."""
+        return next((one for one in self.gradients if one.rstrip("~") == name + "_gradient"), None)
+
+
+class OnnxModule(torch.nn.Module):
+    def __init__(self, model, example, cli="retrograde-cli", parameters=None):
+        super().__init__()
+        self.cli, self.folder = cli, tempfile.TemporaryDirectory()
+        self.model = str(model)
+        data = self.open(parameters)
+        self.forward_graph = runtime(self.model, cli)
+        self.target = self.forward_graph.outputs[0]
+        self.names = self.forward_graph.inputs[:len(self.forward_graph.inputs) - len(data)]
+        self.initializers = list(data)
+        self.registered = []
+        for name, tensor in data.items():
+            own = name.replace(".", "_")
+            while hasattr(self, own):
+                own += "_"
+            self.register_parameter(own, torch.nn.Parameter(tensor))
+            self.registered.append(own)
+        self.written, self.last = {}, (None, None)
+        self.function = self.make_function()
+        example = example if isinstance(example, dict) else {self.names[0]: example}
+        self.graph_for({name: example[name].detach().numpy() for name in self.names} | self.arrays_of_parameters())
+
+    def open(self, names):
+        """Writes the model with its parameters as inputs; their data by name."""
+        read = f"{self.folder.name}/read.json"
+        subprocess.check_call([self.cli, "info", self.model, "--graph-out", read, "--quiet"], stdout=subprocess.DEVNULL)
+        graph = json.loads(pathlib.Path(read).read_text(encoding="utf-8"))
+        statistics = fix_statistics(graph)
+        if names is None:
+            names = trained_by_default(graph, initializers_of(self.model), statistics)
+        data = with_inputs(graph, names)
+        if data:
+            opened = f"{self.folder.name}/opened.json"
+            pathlib.Path(opened).write_text(json.dumps(graph), encoding="utf-8")
+            self.model = f"{self.folder.name}/opened.onnx"
+            subprocess.check_call([self.cli, "info", opened, "--graph-out", self.model, "--quiet"],
+                                  stdout=subprocess.DEVNULL)
+        return data
+
+    def arrays_of_parameters(self):
+        return {name: getattr(self, own).detach().numpy() for name, own in zip(self.initializers, self.registered)}
+
+    def write(self, arrays):
+        """Writes the joint graph for these inputs: its path, and what the command line says of it."""
+        path = f"{self.folder.name}/joint.onnx"
+        with tempfile.TemporaryDirectory() as folder:
+            told = subprocess.check_output([self.cli, "grad", self.model, *inputs_of(arrays, folder), "--target",
+                                            self.target, "--graph-out", path, "--joint", "--json"])
+        return path, json.loads(told)
+
+    def graph_for(self, arrays):
+        """The gradient graph that is the model's for these inputs: written for their shapes, and where the model has
+        control flow for the branches that they take and the rounds that they run."""
+        shapes = tuple((name, array.shape, str(array.dtype)) for name, array in arrays.items())
+        known = self.written.get(shapes)
+        if known:
+            return known
+        content = hashlib.sha256()
+        for array in arrays.values():
+            content.update(numpy.ascontiguousarray(array).tobytes())
+        asked = (shapes, content.digest())
+        if self.last[0] == asked:
+            return self.last[1]
+        path, about = self.write(arrays)
+        has_control_flow = any(one["name"] == "write-out" for one in about["passes"])
+        key = (shapes, hashlib.sha256(pathlib.Path(path).read_bytes()).digest()) if has_control_flow else shapes
+        if key not in self.written:
+            self.written[key] = GradientGraph(path, about, self.cli)
+        self.last = asked, self.written[key]
+        return self.written[key]
+
+    def check(self, forward, expected):
+        """Raises where the graph's way forward is another than the model's."""
+        scale = max(numpy.abs(expected).max(initial=0), 1e-30)
+        if forward.shape != expected.shape or not numpy.abs(forward - expected).max(initial=0) <= MOST_APART * scale:
+            raise RuntimeError("the gradient graph computes another result than the model for this input; it depends on "
+                               "more than the shapes of the inputs, so there is no gradient")
+
+    def make_function(module):
+        class Function(torch.autograd.Function):
+            @staticmethod
+            def forward(context, *tensors):
+                arrays = {name: tensor.numpy() for name, tensor in zip(module.forward_graph.inputs, tensors)}
+                result = torch.from_numpy(module.forward_graph.run(arrays)[module.target])
+                context.save_for_backward(result, *tensors)
+                return result
+
+            @staticmethod
+            def backward(context, upstream):
+                result, *tensors = context.saved_tensors
+                arrays = {name: tensor.detach().numpy() for name, tensor in zip(module.forward_graph.inputs, tensors)}
+                graph = module.graph_for(arrays)
+                outputs = graph.runs.run(arrays | {graph.seed: upstream.contiguous().numpy()})
+                module.check(outputs[module.target], result.detach().numpy())
+                names = [graph.gradient_of(name) for name in module.forward_graph.inputs]
+                return tuple(torch.from_numpy(outputs[name]).to(tensor.dtype) if name else None
+                             for name, tensor in zip(names, tensors))
+
+        return Function
+
+    def forward(self, *tensors):
+        return self.function.apply(*tensors, *(getattr(self, own) for own in self.registered))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model")
+    parser.add_argument("input", help="data of the model's one input, .npy")
+    parser.add_argument("--cli", default="retrograde-cli")
+    options = parser.parse_args()
+    x = torch.from_numpy(numpy.load(options.input)).requires_grad_()
+    module = OnnxModule(options.model, x, options.cli)
+    module(x).sum().backward()
+    found = {module.names[0]: x.grad} | {name: getattr(module, own).grad
+                                         for name, own in zip(module.initializers, module.registered)}
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.check_call([options.cli, "grad", options.model, "--input", options.input, "--target", module.target,
+                               "--parameters", "--no-rewrite", "all", "--output-dir", folder, "--quiet"])
+        wanted = {name: torch.from_numpy(numpy.load(f"{folder}/{file_name(name)}.npy")) for name in found}
+    # A parameter that the result does not depend on has no gradient here, and zeros there.
+    errors = {name: ((own - wanted[name]).abs().max() / wanted[name].abs().max().clamp_min(1e-30)).item()
+              for name, own in found.items() if own is not None}
+    worst = max(errors, key=errors.get)
+    print(f"largest difference from `grad`: {errors[worst]:.2e} of the largest gradient, at {worst}; "
+          f"{len(errors) - 1} parameters")
+    raise SystemExit(errors[worst] > 1e-4)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Models, and explaining with them."""
+from __future__ import annotations
+
+import os
+import pathlib
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy
+
+from .errors import UsageError
+from .native import native
+from .run import Run
+
+Progress = Callable[[str, int, int], object]
+
+
+def set_threads(count: int) -> None:
+    """Sets how many threads operators may use, at least 1, in this process."""
+    native().set_threads(count)
+
+
+def threads() -> int:
+    """How many threads operators use."""
+    return native().threads()
+
+
+def options(of_model: bool = False) -> dict[str, str]:
+    """What `explain` takes besides its own arguments (with of_model: what `load` takes): name and meaning. The table is
+    the one that the command line and the window have."""
+    own = {"target", "composite", "start", "engine", "precision"}
+    return {name: text for name, text, _, is_model, *_ in native().options()
+            if is_model == of_model and (of_model or name not in own)}
+
+
+def texts(value: Any) -> list[str]:
+    """A keyword as texts of an option; True switches on, False and None say nothing."""
+    if value is None or value is False:
+        return []
+    if value is True:
+        return ["on"]
+    if isinstance(value, (list, tuple)):
+        return [text for one in value for text in texts(one)]
+    return [str(value)]
+
+
+def written(given: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Keywords as options of the engine."""
+    found = {name.replace("_", "-"): texts(value) for name, value in given.items()}
+    return {name: said for name, said in found.items() if said}
+
+
+def in_memory(data: Any) -> Any:
+    """What the engine can read of an input: an array without steps backwards, in the memory of the machine; text as it
+    is."""
+    if isinstance(data, os.PathLike):
+        return os.fspath(data)
+    if isinstance(data, str):
+        return data
+    if hasattr(data, "detach"):
+        data = data.detach().cpu()
+        return data.resolve_neg() if hasattr(data, "resolve_neg") else data
+    if not hasattr(data, "__dlpack__") or isinstance(data, numpy.ndarray):
+        data = numpy.asarray(data)
+        if data.dtype == numpy.dtype(object) or data.dtype.kind in "USV":
+            raise UsageError(f"an input is an array of numbers, not of {data.dtype}")
+        if data.dtype.byteorder == ">" or any(step < 0 for step in data.strides) or not data.flags.aligned:
+            data = numpy.array(data, dtype=data.dtype.newbyteorder("="), order="C")
+    return data
+
+
+@contextmanager
+def as_files(composite: Any, start: Any) -> Iterator[dict[str, list[str]]]:
+    """Options for a composite and a start; those that are objects lie in files as long as the context is entered."""
+    given = {}
+    folder = None
+    if isinstance(composite, Mapping) or hasattr(composite, "document") or not isinstance(start, (str, type(None))):
+        folder = tempfile.TemporaryDirectory(prefix="retrograde-")
+    try:
+        if composite is not None:
+            given["composite"] = [composite_text(composite, folder.name if folder else "")]
+        if isinstance(start, str):
+            given["start"] = [start]
+        elif start is not None:
+            path = str(pathlib.Path(folder.name) / "start.npy")
+            numpy.save(path, numpy.asarray(in_memory(start)))
+            given["start"] = [path]
+        yield given
+    finally:
+        if folder is not None:
+            folder.cleanup()
+
+
+def composite_text(composite: Any, folder: str) -> str:
+    """A composite as the engine names it; an object is written into the folder."""
+    if isinstance(composite, (str, os.PathLike)):
+        return os.fspath(composite)
+    from .capture.client import Composite
+    if isinstance(composite, Mapping):
+        composite = Composite(composite.get("name", "composite"), composite.get("entries", ()))
+    if not hasattr(composite, "save"):
+        raise UsageError(f"a composite is a name, a file, or a Composite, not {type(composite).__name__}")
+    return composite.save(pathlib.Path(folder) / f"{composite.name}.json")
+
+
+def ours(composite: Any) -> Any:
+    """A composite of zennit as one of ours; any other as it is."""
+    if type(composite).__module__.split(".")[0] == "zennit" or hasattr(composite, "module_map"):
+        from .capture.client import Composite
+        return Composite.from_zennit(composite)
+    return composite
+
+
+def listener(progress: bool | Progress | None) -> Progress | None:
+    """The function that hears of progress; True is a bar of tqdm, or a line on standard error where that is missing."""
+    if progress is None or progress is False:
+        return None
+    if progress is not True:
+        return progress
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        return lambda stage, done, total: print(f"\r{stage} {done}/{total}", end="", file=sys.stderr, flush=True)
+    bar = tqdm(unit="node", leave=False)
+
+    def told(stage: str, done: int, total: int) -> None:
+        bar.set_description(stage, refresh=False)
+        bar.total, bar.n = total, done
+        bar.refresh()
+    return told
+
+
+class Model:
+    """A model that was read, with its rewrites; `load` makes it. Explains for one thread at a time, others wait. What a
+    first input of its kind made is used again for the next: a further call costs little more than the pass itself."""
+
+    def __init__(self, made: Any, path: str | None = None) -> None:
+        self._native, self.path = made, path
+        self._without: dict[tuple[str, ...], Any] = {}
+
+    @property
+    def name(self) -> str:
+        """File name without folder."""
+        return self._native.name
+
+    @property
+    def labels(self) -> list[str]:
+        """Names of the classes, from its card; empty without one."""
+        return self._native.labels
+
+    @property
+    def inputs(self) -> dict[str, tuple[int | str | None, ...] | None]:
+        """Declared shape by input name: numbers, symbols of free axes, None where nothing is said."""
+        return {name: shape for name, shape, _ in self._native.inputs}
+
+    @property
+    def outputs(self) -> list[str]:
+        """Names of the outputs."""
+        return self._native.outputs
+
+    def __repr__(self) -> str:
+        return f"<retrograde.Model {self.name}: {', '.join(f'{n} {s}' for n, s in self.inputs.items())}>"
+
+    def picture(self, pixels: Any) -> numpy.ndarray:
+        """The input for a picture, as the model's card says: resized to what the input wants, scaled, normalised.
+
+        pixels: uint8, height × width × 3, RGB, rows from the top. Returns float32, 1×C×H×W or 1×H×W×C. Raises
+        InputError.
+        """
+        return self._native.picture(numpy.ascontiguousarray(pixels))
+
+    def explain(self, x: Any, *, target: Any = None, composite: Any = None, start: Any = None,
+                engine: str | None = None, precision: str | None = None, record: bool | None = None,
+                copy: bool = True, progress: bool | Progress | None = None, **options: Any) -> Run:
+        """Relevance of every value for one input, or for a batch of them (first axis).
+
+        x: an array, a tensor (PyTorch, DLPack) or the name of a file (.npy, .pb, .png, .txt; also "zeros" and
+            "random:SEED"); for several inputs {name: …} or a list in their order. Shapes as the model declares them.
+            Floating types become that of the pass.
+        target: a class (number or label), "argmax", "VALUE:i,j", or a list of them. Default: the model card's, else
+            argmax.
+        composite: built-in name ("epsilon_plus", "gradient_x_input", "gamma:gamma=0.1"), a file, a retrograde.Composite
+            or one of zennit. Default: the card's, else "auto".
+        start: what relevance starts with: "logit" (the score itself; default, as on the command line), "one" (what a
+            plain gradient has: captum, torch.autograd), "all", "contrastive", or an array of the target's shape.
+        engine: "promise" (default), "compiled" or "oracle"; all give the same bits.
+        precision: "auto", "float" or "double".
+        record: keep the events, for audit(), compare(), save() and show(). Default: yes, unless an option excludes it.
+            Costs memory: all forward values.
+        copy: False reads a fitting array in place; what is written into it later changes what the run says was
+            explained.
+        progress: True (tqdm where installed), or f(stage, done, total), called about every 40 ms in this thread.
+        options: those of `retrograde-cli explain` with _ for - (rule=, checkpoint=, budget=, inputs_only=,
+            parameters=, …); `retrograde.options()` lists them.
+
+        Returns a Run. The lock of the interpreter is let go meanwhile; Ctrl+C ends the pass between two operators.
+        Raises InputError (shape, operator), UsageError (option, target, composite), EngineError (relevance that is not
+        finite, no plan), OutOfMemory, KeyboardInterrupt, and what `progress` raises.
+        """
+        composite = ours(composite)
+        made = self._native if not getattr(composite, "no_rewrite", ()) else self._variant(composite.no_rewrite)
+        with as_files(composite, start) as files:
+            given = written({**options, "target": target, "engine": engine, "precision": precision})
+            return Run(made.explain(self._ordered(x), {**given, **files}, record, copy, listener(progress)), self)
+
+    def _variant(self, rewrites: Sequence[str]) -> Any:
+        """The model without these rewrites."""
+        key = tuple(sorted(rewrites))
+        if key not in self._without:
+            self._without[key] = self._native.without(list(key))
+        return self._without[key]
+
+    def _ordered(self, x: Any) -> list[Any]:
+        """The inputs in the order of the model."""
+        names = list(self.inputs)
+        if isinstance(x, Mapping):
+            unknown = [str(name) for name in x if name not in names]
+            if unknown or len(x) != len(names):
+                missing = [name for name in names if name not in x]
+                said = f"has no input {', '.join(unknown)}" if unknown else f"also wants {', '.join(missing)}"
+                raise UsageError(f"the model {said}; its inputs are {', '.join(names)}", self.name)
+            x = [x[name] for name in names]
+        elif len(names) == 1 and not (isinstance(x, (list, tuple)) and len(x) == 1 and hasattr(x[0], "shape")):
+            x = [x]
+        if not isinstance(x, (list, tuple)) or len(x) != len(names):
+            raise UsageError(f"the model has {len(names)} inputs ({', '.join(names)}); give {{name: array}}", self.name)
+        return [in_memory(one) for one in x]
+
+
+def exported(module: Any, example: Any) -> bytes:
+    """A module of PyTorch as the bytes of an ONNX file, exported in memory for the shapes of the example."""
+    import io
+    import warnings
+
+    import torch
+    if example is None:
+        raise UsageError("a torch.nn.Module is exported for an example: rg.load(module, example)")
+    example = example if isinstance(example, (list, tuple)) else (example,)
+    example = tuple(one if isinstance(one, torch.Tensor) else torch.as_tensor(numpy.asarray(one)) for one in example)
+    old_exporter = {"dynamo": False} if "dynamo" in torch.onnx.export.__code__.co_varnames else {}
+    file = io.BytesIO()
+    mode = module.training
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            torch.onnx.export(module.eval(), example, file, **old_exporter)
+        finally:
+            module.train(mode)
+    return file.getvalue()
+
+
+def load(model: Any, example: Any = None, *, name: str = "model.onnx", card: str | os.PathLike | None = None,
+         **options: Any) -> Model:
+    """Reads a model.
+
+    model: path of an ONNX or graph JSON file (its card lies beside it), bytes of an ONNX file, onnx.ModelProto, a
+        torch.nn.Module with `example` (a tensor, or a tuple of them: torch.onnx.export in memory, in evaluation mode),
+        or a graph of retrograde.capture. A Model is given back as it is.
+    name: what a model without a file is called. card: text of its card, or a path (docs/formats/card.md).
+    options: those of the command line that say how a model is read (shape=, no_rewrite=, pass_through=, …);
+        `retrograde.options(of_model=True)` lists them.
+    Raises InputError (names file, node, operator), UsageError.
+    """
+    if isinstance(model, Model):
+        return model
+    given = written(options)
+    if isinstance(model, (str, os.PathLike)):
+        return Model(native().Model.load(os.fspath(model), given), os.fspath(model))
+    if hasattr(model, "document"):
+        with tempfile.TemporaryDirectory(prefix="retrograde-") as folder:
+            return Model(native().Model.load(model.write(pathlib.Path(folder) / "graph.json"), given))
+    text = "" if card is None else str(card)
+    if isinstance(card, os.PathLike) or (text and not text.lstrip().startswith("{")):
+        text = pathlib.Path(text).read_text(encoding="utf-8")
+    if hasattr(model, "state_dict") and hasattr(model, "forward"):
+        model = exported(model, example)
+    elif hasattr(model, "SerializeToString"):
+        model = model.SerializeToString()
+    if not isinstance(model, (bytes, bytearray, memoryview)):
+        raise UsageError(f"a model is a path, bytes, onnx.ModelProto or torch.nn.Module, not {type(model).__name__}")
+    return Model(native().Model.parse(bytes(model), name, text, given))
+
+
+def explain(model: Any, x: Any, *, example: Any = None, **options: Any) -> Run:
+    """`load` and `Model.explain` in one. Options of both are taken; a torch.nn.Module is exported for x where no
+    example is given. Raises what both raise."""
+    of_model = {key: options.pop(key) for key in [*options] if key in _model_options()}
+    if hasattr(model, "state_dict") and example is None:
+        example = tuple(x.values()) if isinstance(x, Mapping) else x
+    if hasattr(model, "state_dict") and not isinstance(model, Model) and isinstance(x, Mapping):
+        x = list(x.values())
+    return load(model, example, **of_model).explain(x, **options)
+
+
+def _model_options() -> set[str]:
+    """Names of the options of `load`."""
+    return {name for name, _, _, is_model, *_ in native().options() if is_model} | {"name", "card"}

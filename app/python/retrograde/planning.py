@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plans for less memory (docs/planning.md)."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .capture import client
+
+
+def plan(model: Any, budget: int | str | None = None, *, example: Sequence[Any] = (), strategy: str = "fast",
+         out: str | None = None, **options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What to keep and what to compute again of a pass, by the command line's `plan`.
+
+    model: a file, a captured graph (retrograde.capture), or a torch.nn.Module with `example`, its inputs, for whose
+    shapes it is captured. budget: bytes, "8GB", "50%" of the peak that keeping everything has, or None. strategy: a
+    planner (`retrograde-cli plan --strategy list`). out: a file for the plan. Other options are those of `plan`.
+    Returns (what `plan` says, with peak and status; the plan as a dictionary, docs/formats/plan.md). Raises
+    RetrogradeError; EngineError where no plan keeps within the budget.
+    """
+    if hasattr(model, "state_dict"):
+        from .capture import torchcapture
+        model = torchcapture.capture(model, *example, weights=False)
+    elif hasattr(model, "path") and not hasattr(model, "document"):
+        model = model.path
+    return client.plan(model, budget, strategy, out, **options)
+
+
+def checkpoint(module: Any, budget: int | str | None = None, **options: Any) -> Any:
+    """A module that computes what `module` does and whose backward pass keeps within a budget, by a plan.
+
+    module: a torch.nn.Module; its parameters are used. The plan is made for the shapes of the first call. budget: as in
+    `plan`. Other options: those of retrograde.capture.torchcheckpoint.checkpointed. Raises RetrogradeError, at the
+    first call.
+    """
+    from .capture import torchcheckpoint
+    return torchcheckpoint.checkpointed(module, budget, **options)

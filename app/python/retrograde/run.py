@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an explanation found."""
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import weakref
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+import retrograde_programs as programs
+
+from .errors import error_of
+
+if TYPE_CHECKING:
+    from .model import Model
+
+
+class Relevance(Mapping):
+    """Relevance by value name, for the values that it reached: read-only arrays of the value's shape, float32 or
+    float64, that are views of the engine's memory (strides may be those of channels last) and keep it alive."""
+
+    def __init__(self, made: Any) -> None:
+        self._native, self._names = made, made.names()
+
+    def __getitem__(self, name: str) -> numpy.ndarray:
+        found = self._native.relevance(name)
+        if found is None:
+            raise KeyError(f"no relevance reached '{name}'; it did reach {', '.join(self._names)}")
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __repr__(self) -> str:
+        return f"<relevance of {len(self)} values: {', '.join(self._names[:6])}{', …' if len(self) > 6 else ''}>"
+
+
+class Run:
+    """What `Model.explain` found. Immutable; independent of the model and of the input that was given (unless
+    copy=False)."""
+
+    def __init__(self, made: Any, model: Model) -> None:
+        self._native, self.model = made, model
+        #: Relevance by value name; run[name] is the same.
+        self.relevance = Relevance(made)
+
+    def __getitem__(self, name: str) -> numpy.ndarray:
+        return self.relevance[name]
+
+    @property
+    def inputs(self) -> dict[str, numpy.ndarray]:
+        """What was explained, by input name; read-only views."""
+        return self._native.inputs()
+
+    @property
+    def outputs(self) -> dict[str, numpy.ndarray]:
+        """What the model answered, by output name; read-only views."""
+        return self._native.outputs()
+
+    @property
+    def parameters(self) -> dict[str, numpy.ndarray]:
+        """Relevance of weights and other constants, by name; empty unless explained with parameters=True."""
+        return self._native.parameters()
+
+    @property
+    def checkpoints(self) -> dict[str, numpy.ndarray]:
+        """Snapshots of final relevance, by value name; of those named by checkpoint= and by the model."""
+        return self._native.checkpoints()
+
+    @property
+    def target(self) -> tuple[str, list[int], list[float]]:
+        """(value, index within each sample, score of each sample); index −1 = the whole value."""
+        return self._native.target()
+
+    @property
+    def composite(self) -> str:
+        """The composite, as it was chosen."""
+        return self._native.composite()
+
+    @property
+    def warnings(self) -> list[str]:
+        """For people: rules that change nothing, a target behind a softmax."""
+        return self._native.warnings()
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """What summary.json of the command line holds (docs/cli.md); seconds are in seconds, memory in bytes."""
+        return json.loads(self._native.summary())
+
+    def audit(self) -> dict[str, Any]:
+        """The conservation ledger: start = leaves + Σ causes + unexplained + rest; `nodes`, worst first, with arrived,
+        handed_on, magnitude (Σ|R| that arrived), causes, unexplained. Raises UsageError without a record."""
+        return json.loads(self._native.audit())
+
+    def diagnose(self, against: Run | None = None, *, only: str | list[str] = (), check: str | list[str] = (),
+                 deep: bool = False) -> dict[str, Any]:
+        """What may be wrong, worst first: what `diagnose --json` says (docs/diagnosis.md). The question is asked once
+        more, with its forward values. against: a run that is known to be good; what differs is found, too. only:
+        families of checks; check: single ones; deep: also those that make further passes. Raises UsageError."""
+        lists = [[one] if isinstance(one, str) else list(one) for one in (only, check)]
+        return json.loads(self._native.diagnose(against._native if against else None, *lists, deep))
+
+    def compare(self, other: Run | str | os.PathLike, *, tolerance: float = 1e-5) -> dict[str, Any]:
+        """Where this run (A) and another one (B: a Run, a .retro or .npz file) part, from the target on: `agree`,
+        `parting` (value and nodes, or None), `values` with largest difference, scale, cosine. tolerance: relative to
+        the largest number of a value. Raises UsageError without a record, InputError."""
+        if isinstance(other, Run):
+            return json.loads(self._native.compare(other._native, tolerance))
+        return json.loads(self._native.compare_file(os.fspath(other), tolerance))
+
+    def save(self, path: str | os.PathLike) -> str:
+        """Writes the recorded run into a .retro file, whole or not at all; its path. Raises UsageError without a
+        record, OutputError."""
+        self._native.save(os.fspath(path))
+        return os.fspath(path)
+
+    def show(self, screenshot: str | os.PathLike | None = None, **options: Any) -> subprocess.Popen | str:
+        """Opens the run in the window and returns at once; the started process. With `screenshot` it saves a picture of
+        the window there and returns when that is done; its path. Other options are those of `retrograde` (theme="dark",
+        step=12). Raises UsageError without a record; OutputError without a display."""
+        command = [programs.path("retrograde")]
+        for name, value in options.items():
+            if value is not None and value is not False:
+                command += ["--" + name.replace("_", "-"), *([] if value is True else [str(value)])]
+        folder = tempfile.TemporaryDirectory(prefix="retrograde-")
+        file = self.save(pathlib.Path(folder.name) / (pathlib.Path(self.model.name).stem + ".retro"))
+        own = programs.environment()
+        if screenshot is None:
+            started = subprocess.Popen([*command, file], env=own)
+            weakref.finalize(started, folder.cleanup)
+            return started
+        with folder:
+            own.setdefault("QT_QPA_PLATFORM", "offscreen")
+            done = subprocess.run([*command, file, "--screenshot", os.fspath(screenshot)], capture_output=True, env=own,
+                                  encoding="utf-8", errors="replace", check=False)
+        if done.returncode != 0:
+            raise error_of(done.stderr.strip(), done.returncode)
+        return os.fspath(screenshot)
+
+    def __repr__(self) -> str:
+        value, index, score = self.target
+        shown = ", ".join(f"{i} ({s:.4g})" for i, s in list(zip(index, score))[:4])
+        return f"<retrograde.Run of {self.model.name}: {self.composite}, target {value} {shown}>"
+
+    def _repr_png_(self) -> bytes | None:
+        """The heatmap of the first input that is a picture; None where there is none."""
+        from . import drawing
+        return drawing.png_of(self)
+
+    def _repr_html_(self) -> str:
+        """Heatmap, tokens or series of the inputs, with the ledger."""
+        from . import drawing
+        return drawing.html_of(self)
+

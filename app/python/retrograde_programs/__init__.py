@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The programs of Retrograde inside this package, and the commands that start them. Without numpy, so that a command
+costs what Python costs."""
+from __future__ import annotations
+
+import os
+import pathlib
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+
+HERE = pathlib.Path(__file__).resolve().parent
+INSIDE = HERE / "inside"  # programs, libraries and data of a wheel
+
+
+def path(name: str) -> str:
+    """Path of a program ("retrograde", "retrograde-cli", "retrograde-layout", "retrograde-lut-train").
+
+    RETROGRADE_CLI names the command line itself; the others are looked for beside it, too. Then comes the program of
+    this package, then the build folder of the tree that this file lies in, then PATH. Raises retrograde.UsageError.
+    """
+    chosen = os.environ.get("RETROGRADE_CLI")
+    if chosen and name == "retrograde-cli":
+        return chosen
+    near = [pathlib.Path(chosen).parent / name] if chosen else []
+    near += [INSIDE / "bin" / name, HERE.parents[2] / "build/release/bin" / name if len(HERE.parents) > 2 else HERE]
+    found = next((str(one) for one in near if one.is_file()), None) or shutil.which(name)
+    if not found:
+        from retrograde.errors import UsageError
+        raise UsageError(f"there is no {name} here and none in PATH; install Retrograde, or set RETROGRADE_CLI to the "
+                         "path of retrograde-cli")
+    return found
+
+
+def environment(given: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The variables that a program of this package starts with: those given (default: of this process), with its fonts
+    beside the system's, and its keyboards where the system has none."""
+    variables = dict(os.environ if given is None else given)
+    fonts = INSIDE / "fonts" / "fonts.conf"
+    if fonts.is_file():
+        variables.setdefault("FONTCONFIG_FILE", str(fonts))
+    if (INSIDE / "xkb").is_dir() and not pathlib.Path("/usr/share/X11/xkb").is_dir():
+        variables.setdefault("XKB_CONFIG_ROOT", str(INSIDE / "xkb"))
+    return variables
+
+
+def start(name: str, arguments: Sequence[str] | None = None) -> None:
+    """Becomes a program; does not return. arguments: those of this process where none are given."""
+    program = path(name)
+    own = environment() if program.startswith(str(INSIDE)) else dict(os.environ)
+    os.execve(program, [name, *(sys.argv[1:] if arguments is None else arguments)], own)
+
+
+def retrograde() -> None:
+    """The window."""
+    start("retrograde")
+
+
+def retrograde_cli() -> None:
+    """The command line."""
+    start("retrograde-cli")
+
+
+def retrograde_lut_train() -> None:
+    """Trains classifiers of LUT layers."""
+    start("retrograde-lut-train")

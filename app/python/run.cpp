@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/python/run.h"
+
+#include "app/python/arrays.h"
+#include "app/python/errors.h"
+#include "core/diagnosis/diagnosis.h"
+#include "core/engine/compare.h"
+#include "core/engine/diagnose.h"
+#include "core/engine/results.h"
+#include "core/engine/tokenwords.h"
+#include "core/trace/gradientrun.h"
+#include "core/trace/ledgersummary.h"
+#include "core/trace/runfile.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+#include <nlohmann/json.hpp>
+
+#include <utility>
+
+namespace retro::python
+{
+
+namespace nb = nanobind;
+using nlohmann::ordered_json;
+
+namespace
+{
+
+ordered_json causesJson(const trace::CauseAmounts& causes)
+{
+    ordered_json json = ordered_json::object();
+    for (std::size_t i = 0; i < causes.size(); ++i) {
+        if (causes[i] != 0) {
+            json[std::string(event::nameOf(static_cast<event::Cause>(i)))] = causes[i];
+        }
+    }
+    return json;
+}
+
+ordered_json balanceJson(const trace::Run& run, const trace::NodeBalance& node)
+{
+    return {{"node", run.graph->labelOf(node.node)},
+            {"operator", run.graph->opOf(node.node)},
+            {"arrived", node.arrived},
+            {"handed_on", node.handedOn},
+            {"magnitude", node.magnitude},
+            {"causes", causesJson(node.causes)},
+            {"unexplained", node.unexplained}};
+}
+
+ordered_json valueJson(const engine::ValueDifference& value)
+{
+    return {{"value", value.name},    {"sum_a", value.sumA},
+            {"sum_b", value.sumB},    {"largest", value.largest},
+            {"scale", value.scale},   {"relative", value.relative()},
+            {"cosine", value.cosine}, {"index", value.index},
+            {"a", value.a},           {"b", value.b},
+            {"fault", value.fault}};
+}
+
+ordered_json partingJson(const engine::Parting& parting)
+{
+    ordered_json nodes = ordered_json::array();
+    for (const engine::PartingNode& node : parting.nodes) {
+        nodes.push_back({{"node", node.name}, {"operator", node.op}, {"rule_a", node.ruleA}, {"rule_b", node.ruleB}});
+    }
+    return {{"at_start", parting.isStart},
+            {"value", valueJson(parting.value)},
+            {"agreeing", parting.agreeing},
+            {"nodes", nodes}};
+}
+
+std::string comparisonText(const engine::ComparedSide& a, const engine::ComparedSide& b, double tolerance)
+{
+    const engine::Comparison found = valueOf(engine::compare(a, b, tolerance));
+    ordered_json values = ordered_json::array();
+    for (const engine::ValueDifference& value : found.values) {
+        values.push_back(valueJson(value));
+    }
+    return ordered_json{{"agree", !found.parting},
+                        {"tolerance", found.tolerance},
+                        {"parting", found.parting ? partingJson(*found.parting) : ordered_json()},
+                        {"values", values},
+                        {"only_a", found.onlyA},
+                        {"only_b", found.onlyB},
+                        {"different", found.differentFacts}}
+        .dump();
+}
+
+/// Tensors by the names of graph values.
+nb::dict byName(const graph::Graph& graph, std::span<const base::ValueId> values,
+                std::span<const tensor::Tensor> tensors)
+{
+    nb::dict found;
+    for (std::size_t i = 0; i < values.size() && i < tensors.size(); ++i) {
+        if (tensors[i].isValid()) {
+            found[graph.value(values[i]).name.c_str()] = arrayOf(tensors[i]);
+        }
+    }
+    return found;
+}
+
+} // namespace
+
+Run::Run(engine::LoadedModelPointer model, engine::ExplainRequest request, engine::ExplainResult result)
+    : m_model(std::move(model)), m_request(std::move(request)), m_result(std::move(result))
+{}
+
+std::vector<std::string> Run::names() const
+{
+    std::vector<std::string> found;
+    const graph::Graph& graph = m_result.model->graph();
+    for (std::size_t i = 0; i < m_result.relevance.size(); ++i) {
+        if (m_result.relevance[i].isValid()) {
+            found.push_back(graph.value(base::ValueId(static_cast<std::uint32_t>(i))).name);
+        }
+    }
+    return found;
+}
+
+std::vector<std::string> Run::inputNames() const
+{
+    std::vector<std::string> found;
+    for (const base::ValueId id : m_result.model->graph().inputs()) {
+        found.push_back(m_result.model->graph().value(id).name);
+    }
+    return found;
+}
+
+std::vector<std::string> Run::outputNames() const
+{
+    std::vector<std::string> found;
+    for (const base::ValueId id : m_result.model->graph().outputs()) {
+        found.push_back(m_result.model->graph().value(id).name);
+    }
+    return found;
+}
+
+nb::object Run::relevance(const std::string& name) const
+{
+    const auto value = m_result.model->graph().findValue(name);
+    const bool isThere = value && value->index() < m_result.relevance.size();
+    return isThere && m_result.relevance[value->index()].isValid() ? arrayOf(m_result.relevance[value->index()])
+                                                                   : nb::none();
+}
+
+nb::dict Run::inputs() const
+{
+    const graph::Graph& graph = m_result.model->graph();
+    return byName(graph, graph.inputs(), m_request.inputs);
+}
+
+nb::dict Run::outputs() const
+{
+    const graph::Graph& graph = m_result.model->graph();
+    return byName(graph, graph.outputs(), m_result.outputs);
+}
+
+nb::dict Run::parameters() const
+{
+    nb::dict found;
+    for (const engine::ParameterRelevance& one : m_result.parameters) {
+        if (one.relevance.isValid()) {
+            found[m_result.model->graph().value(one.value).name.c_str()] = arrayOf(one.relevance);
+        }
+    }
+    return found;
+}
+
+nb::dict Run::checkpoints() const
+{
+    nb::dict found;
+    for (const engine::TakenCheckpoint& one : m_result.checkpoints) {
+        found[m_result.model->graph().value(one.value).name.c_str()] = arrayOf(one.relevance);
+    }
+    return found;
+}
+
+nb::tuple Run::target() const
+{
+    return nb::make_tuple(m_result.model->graph().value(m_result.target.value).name, m_result.target.index,
+                          m_result.target.logit);
+}
+
+nb::tuple Run::preparation() const
+{
+    const engine::PictureOptions options =
+        m_request.preparation.value_or(engine::pictureOptions(m_model->card ? &*m_model->card : nullptr));
+    return nb::make_tuple(m_model->card ? m_model->card->layout : options.layout, options.mean, options.deviation,
+                          options.low, options.high);
+}
+
+std::vector<std::string> Run::words(const std::string& input) const
+{
+    const graph::Graph& graph = m_result.model->graph();
+    for (std::size_t i = 0; m_model->card && i < graph.inputs().size(); ++i) {
+        if (graph.value(graph.inputs()[i]).name == input) {
+            return engine::tokenWords(*m_model->card, m_request.inputs[i]);
+        }
+    }
+    return {};
+}
+
+std::string Run::summary() const { return engine::summaryJson(*m_model, m_request, m_result).dump(); }
+
+const std::shared_ptr<const trace::Run>& Run::recorded() const
+{
+    if (!m_result.run) {
+        throw Refused(base::usageError("this explanation was not recorded; explain with record=True and the promise "
+                                       "engine"));
+    }
+    return m_result.run;
+}
+
+std::string Run::audit() const
+{
+    const trace::Run& run = *recorded();
+    const trace::LedgerSummary summary = trace::summarise(run);
+    ordered_json nodes = ordered_json::array();
+    for (const trace::NodeBalance& node : summary.nodes) {
+        nodes.push_back(balanceJson(run, node));
+    }
+    return ordered_json{{"conserved", !trace::carriesGradient(run)},
+                        {"start", summary.start},
+                        {"leaves", summary.leaves},
+                        {"causes", causesJson(summary.causes)},
+                        {"unexplained", summary.unexplained},
+                        {"rest", summary.rest},
+                        {"nodes", nodes}}
+        .dump();
+}
+
+std::string Run::diagnose(const Run* against, const std::vector<std::string>& families,
+                          const std::vector<std::string>& checks, bool isDeep) const
+{
+    const nb::gil_scoped_release unlocked;
+    const auto factsOf = [](const Run& run) {
+        engine::ExplainRequest request = run.m_request;
+        request.record = false;
+        request.keepValues = false;
+        return engine::factsOf(run.m_model, request);
+    };
+    const std::shared_ptr<diagnosis::Facts> facts = factsOf(*this);
+    if (against != nullptr) {
+        facts->setReference(factsOf(*against));
+    }
+    return diagnosis::jsonOf(valueOf(base::caught([&] {
+               return diagnosis::diagnose(*facts, {families, checks, isDeep, false});
+           })))
+        .dump();
+}
+
+std::string Run::compare(const Run& other, double tolerance) const
+{
+    const engine::ComparedSide a{m_model->name, recorded(), {}};
+    const engine::ComparedSide b{other.m_model->name, other.recorded(), {}};
+    const nb::gil_scoped_release unlocked;
+    return comparisonText(a, b, tolerance);
+}
+
+std::string Run::compareFile(const std::string& path, double tolerance) const
+{
+    const engine::ComparedSide a{m_model->name, recorded(), {}};
+    const nb::gil_scoped_release unlocked;
+    return comparisonText(a, valueOf(engine::readCompared(path, a.run.get())), tolerance);
+}
+
+void Run::save(const std::string& path) const
+{
+    const std::shared_ptr<const trace::Run> run = recorded();
+    const nb::gil_scoped_release unlocked;
+    valueOf(base::caught([&] { return trace::writeRun(path, *run); }));
+}
+
+} // namespace retro::python

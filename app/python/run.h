@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/engine/explain.h"
+
+#include <nanobind/nanobind.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace retro::python
+{
+
+/// What an explanation found. Immutable.
+class Run
+{
+public:
+    Run(engine::LoadedModelPointer model, engine::ExplainRequest request, engine::ExplainResult result);
+
+    /// Names of the values that relevance reached, in the order of the graph.
+    [[nodiscard]] std::vector<std::string> names() const;
+    /// Names of the inputs and of the outputs of the graph.
+    [[nodiscard]] std::vector<std::string> inputNames() const;
+    [[nodiscard]] std::vector<std::string> outputNames() const;
+    /// The relevance of a value as a read-only array; None where none arrived or there is no such value.
+    [[nodiscard]] nanobind::object relevance(const std::string& name) const;
+    /// What was explained, by the name of an input; what the model answered, by that of an output.
+    [[nodiscard]] nanobind::dict inputs() const;
+    [[nodiscard]] nanobind::dict outputs() const;
+    /// Relevance of constants, by name; empty where nobody asked.
+    [[nodiscard]] nanobind::dict parameters() const;
+    /// Snapshots of relevance, by name.
+    [[nodiscard]] nanobind::dict checkpoints() const;
+    /// (value, index per sample, score per sample).
+    [[nodiscard]] nanobind::tuple target() const;
+    [[nodiscard]] const std::string& composite() const { return m_result.composite.name; }
+    [[nodiscard]] const std::vector<std::string>& warnings() const { return m_result.warnings; }
+    [[nodiscard]] bool isRecorded() const { return m_result.run != nullptr; }
+    /// (layout, mean, deviation, low, high) of pictures; words of tokens of the input of that name.
+    [[nodiscard]] nanobind::tuple preparation() const;
+    [[nodiscard]] std::vector<std::string> words(const std::string& input) const;
+
+    // As JSON. Errors: Usage where a record is needed and there is none.
+    [[nodiscard]] std::string summary() const;
+    [[nodiscard]] std::string audit() const;
+    [[nodiscard]] std::string diagnose(const Run* against, const std::vector<std::string>& families,
+                                       const std::vector<std::string>& checks, bool isDeep) const;
+    [[nodiscard]] std::string compare(const Run& other, double tolerance) const;
+    [[nodiscard]] std::string compareFile(const std::string& path, double tolerance) const;
+    /// Writes the run file. Errors: Output, Usage.
+    void save(const std::string& path) const;
+
+private:
+    [[nodiscard]] const std::shared_ptr<const trace::Run>& recorded() const;
+
+    engine::LoadedModelPointer m_model;
+    engine::ExplainRequest m_request;
+    engine::ExplainResult m_result;
+};
+
+} // namespace retro::python

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# useinstalled.sh BIN SAMPLES OUT: uses an installed wheel as people do: commands, a picture of the window, the module.
+set -euo pipefail
+bin=$1 samples=$2 out=$3
+mkdir -p "$out"
+model="$samples/clever-hans/clever-hans.onnx" picture="$samples/clever-hans/jug-tagged.png"
+
+version=$("$bin/retrograde-cli" --version)
+[ "$("$bin/retrograde" --version)" = "retrograde ${version#* }" ]
+[ "$("$bin/python" -m retrograde --version)" = "retrograde ${version#* }" ]
+[ "$("$bin/python" -c 'import retrograde; print(retrograde.__version__)')" = "${version#* }" ]
+
+"$bin/retrograde-cli" explain "$model" --input "$picture" --composite epsilon_plus --output-dir "$out/cli" \
+    --run "$out/run.retro" --image "$out/heatmap.png" >/dev/null
+QT_QPA_PLATFORM=offscreen "$bin/retrograde" "$out/run.retro" --screenshot "$out/window.png"
+[ "$(wc -c <"$out/window.png")" -gt 20000 ]
+set +e
+env -u DISPLAY -u WAYLAND_DISPLAY -u QT_QPA_PLATFORM "$bin/retrograde" 2>"$out/refused"
+code=$?
+set -e
+[ $code -eq 5 ] && grep -q 'there is no display' "$out/refused"
+
+"$bin/python" - "$model" "$picture" "$out" <<'PYTHON'
+import sys
+
+import numpy
+
+import retrograde as rg
+
+model, picture, out = sys.argv[1:]
+run = rg.load(model).explain(picture, composite="epsilon_plus")
+written = numpy.load(f"{out}/cli/relevance/image.npy")
+assert written.tobytes() == numpy.ascontiguousarray(run["image"]).tobytes(), "other bits than the command line's"
+assert "libQt" not in open("/proc/self/maps").read(), "Qt came along"
+run.show(screenshot=f"{out}/shown.png")
+try:
+    rg.load("nowhere.onnx")
+    raise SystemExit("nothing was refused")
+except rg.InputError as error:
+    assert error.code == 3
+PYTHON
+layout=$("$bin/python" -c 'import retrograde_programs as p; print(p.path("retrograde-layout"))')
+printf 'digraph { a -> b }' | "$layout" | grep -q '^edge - '
+echo "installed: all checks hold"

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Modules of PyTorch in the process: gradients of autograd, tensors by DLPack, composites of zennit."""
+import sys
+import unittest
+
+from module import SKIPPED, Case, numpy, rg
+
+try:
+    import torch
+except ImportError as error:
+    print(f"skipped: {sys.executable} has no torch ({error})")
+    sys.exit(SKIPPED)
+
+
+def network():
+    """A small classifier of pictures."""
+    torch.manual_seed(3)
+    return torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3, padding=1), torch.nn.ReLU(), torch.nn.MaxPool2d(2),
+                               torch.nn.Flatten(), torch.nn.Linear(8 * 8 * 8, 5)).double().eval()
+
+
+class Modules(Case):
+    def test_gradient_times_input_is_that_of_autograd(self):
+        module, x = network(), torch.rand(1, 3, 16, 16, dtype=torch.float64, requires_grad=True)
+        module(x)[0, 3].backward()
+        run = rg.explain(module, x, target=3, composite="gradient_x_input", start="one", precision="double")
+        numpy.testing.assert_allclose(run[next(iter(run.model.inputs))], (x * x.grad).detach().numpy(), atol=1e-12)
+        self.assertTrue(torch.allclose(torch.tensor(run.outputs[run.model.outputs[0]]), module(x)))
+
+    def test_the_module_is_left_as_it_was(self):
+        module = network().train()
+        rg.load(module, torch.rand(1, 3, 16, 16, dtype=torch.float64))
+        self.assertTrue(module.training)
+
+    def test_a_tensor_is_lent_without_a_copy(self):
+        model, x = rg.load(network().float(), torch.rand(1, 3, 16, 16)), torch.rand(1, 3, 16, 16)
+        run = model.explain(x, copy=False)
+        self.assertTrue(numpy.shares_memory(next(iter(run.inputs.values())), x.numpy()))
+
+    def test_a_captured_graph_is_the_module(self):
+        from retrograde.capture import torchcapture
+        module, x = network().float(), torch.rand(1, 3, 16, 16)
+        a = rg.load(module, x).explain(x, composite="epsilon", target=2)
+        b = rg.load(torchcapture.capture(module, x)).explain(x, composite="epsilon", target=2)
+        first = [next(iter(run.relevance.values())) for run in (a, b)]
+        numpy.testing.assert_allclose(*first, atol=1e-6)
+
+    def test_a_composite_of_zennit_is_taken(self):
+        try:
+            import zennit.attribution
+            import zennit.composites
+        except ImportError as error:
+            self.skipTest(f"no zennit ({error})")
+        module, x = network(), torch.rand(1, 3, 16, 16, dtype=torch.float64)
+        composite = zennit.composites.EpsilonPlus(epsilon=1e-6)
+        with zennit.attribution.Gradient(model=module, composite=composite) as attributor:
+            _, theirs = attributor(x.clone().requires_grad_(), torch.eye(5, dtype=torch.float64)[[3]])
+        run = rg.explain(module, x, composite=composite, target=3, start="one", precision="double")
+        ours = run[next(iter(run.model.inputs))]
+        numpy.testing.assert_allclose(ours, theirs.detach().numpy(), atol=1e-6)
+
+    def test_plans_of_a_module_and_a_step_by_one(self):
+        module, x = network().float(), torch.rand(1, 3, 16, 16)
+        answer, plan = rg.plan(module, "100%", example=(x,))
+        self.assertIn(answer["status"], ("optimal", "feasible"))
+        self.assertTrue(plan["steps"])
+        with self.refused(rg.EngineError, 4):
+            rg.plan(module, "1%", example=(x,))
+        module.train()
+        module(x).sum().backward()
+        expected = [one.grad.clone() for one in module.parameters()]
+        module.zero_grad()
+        rg.checkpoint(module, "100%")(x).sum().backward()
+        for one, gradient in zip(module.parameters(), expected):
+            torch.testing.assert_close(one.grad, gradient)
+
+    def test_a_module_without_an_example_is_refused(self):
+        with self.refused(rg.UsageError, 2, "example"):
+            rg.load(network())
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)
