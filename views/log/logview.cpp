@@ -22,6 +22,7 @@
 #include <QHeaderView>
 #include <QLineEdit>
 #include <QMenu>
+#include <QScrollBar>
 #include <QTableView>
 #include <QTimer>
 #include <QVBoxLayout>
@@ -189,6 +190,10 @@ bool LogView::eventFilter(QObject* watched, QEvent* event)
 {
     if (watched == m_table->viewport() && event->type() == QEvent::Resize) {
         shareRoom();
+        // The row was brought into another table: one behind tabs, or before the window had its size.
+        if (m_table->verticalScrollBar()->value() == m_scrolledTo) {
+            showCursorRow();
+        }
     }
     return View::eventFilter(watched, event);
 }
@@ -196,11 +201,14 @@ bool LogView::eventFilter(QObject* watched, QEvent* event)
 void LogView::showCursorRow()
 {
     const QModelIndex index = m_items->index(m_items->cursorRow(), 0);
+    const QRect row = m_table->visualRect(index);
+    const QRect sight = m_table->viewport()->rect();
     if (!index.isValid()) {
         m_table->scrollToTop();
-    } else if (!m_table->viewport()->rect().contains(m_table->visualRect(index))) {
+    } else if (row.top() < sight.top() || row.bottom() > sight.bottom()) {
         m_table->scrollTo(index, QAbstractItemView::PositionAtCenter);
     }
+    m_scrolledTo = m_table->verticalScrollBar()->value();
 }
 
 void LogView::setFilter(const QString& text)
