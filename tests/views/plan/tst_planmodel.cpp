@@ -127,7 +127,7 @@ private slots:
         QCOMPARE(tensors.rowCount(), 0);
         plan.setSubject(tests::chainSubject(24));
         tensors.takePlan();
-        planners.setPlan(plan.plan());
+        planners.setPlan(plan.plan(), plan.attempts());
         QCOMPARE(tensors.rowCount(), 24);
         QVERIFY(planners.rowCount() > 5);
         QVERIFY(planners.at(0).fits);
@@ -142,7 +142,7 @@ private slots:
         QCOMPARE(QString::fromStdString(tensors.csv()).count('\n'), 25);
         plan.reset("gone");
         tensors.takePlan();
-        planners.setPlan(nullptr);
+        planners.setPlan(nullptr, {});
         QCOMPARE(tensors.rowCount() + planners.rowCount(), 0);
     }
 };
