@@ -321,7 +321,7 @@ private slots:
         QVERIFY(!covered->values[out].bitEqual(first->values[out])); // the model saw something else
         QCOMPARE(window.plan().plan(), plan);
         QCOMPARE(window.plan().measured().size(), plan->plan().steps.size());
-        press(window, "cover.undo");
+        press(window, "edit.undo");
         QVERIFY(settles(window));
         const auto back = window.model().sharedRun();
         QVERIFY(back != covered && back->values[out].bitEqual(first->values[out]));
