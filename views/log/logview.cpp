@@ -191,8 +191,10 @@ bool LogView::eventFilter(QObject* watched, QEvent* event)
     if (watched == m_table->viewport() && event->type() == QEvent::Resize) {
         shareRoom();
         // The row was brought into another table: one behind tabs, or before the window had its size.
-        if (m_table->verticalScrollBar()->value() == m_scrolledTo) {
-            showCursorRow();
+        constexpr int kDue = -1;
+        if (m_scrolledTo == kDue || m_table->verticalScrollBar()->value() == m_scrolledTo) {
+            m_scrolledTo = kDue;
+            QTimer::singleShot(0, this, &LogView::showCursorRow); // the table does not know its rows in sight yet
         }
     }
     return View::eventFilter(watched, event);
