@@ -21,10 +21,6 @@ constexpr std::array kCoverActions{
     ActionSpec{"cover.tag", QT_TRANSLATE_NOOP("retro::views::actions", "Cover the &tag"),
                QT_TRANSLATE_NOOP("retro::views::actions", "Cover the box that the model's card marks"), "tag",
                "Ctrl+Shift+K"},
-    ActionSpec{"cover.undo", QT_TRANSLATE_NOOP("retro::views::actions", "&Undo"),
-               QT_TRANSLATE_NOOP("retro::views::actions", "Take the last covering back"), "undo", "Ctrl+Z"},
-    ActionSpec{"cover.redo", QT_TRANSLATE_NOOP("retro::views::actions", "&Redo"),
-               QT_TRANSLATE_NOOP("retro::views::actions", "Cover again what was taken back"), "redo", "Ctrl+Shift+Z"},
     ActionSpec{"cover.reset", QT_TRANSLATE_NOOP("retro::views::actions", "Uncover &all"),
                QT_TRANSLATE_NOOP("retro::views::actions", "Show the model the whole picture again"), "close",
                "Ctrl+Backspace"},
@@ -49,14 +45,11 @@ void addCoverActions(views::ActionRegistry& actions) { actions.addAll(kCoverActi
 
 CoverController::CoverController(views::ActionRegistry& actions, views::InputView& view, QObject* parent)
     : QObject(parent), m_view(view), m_brush(actions.at(QStringLiteral("cover.brush"))),
-      m_tag(actions.at(QStringLiteral("cover.tag"))), m_undo(actions.at(QStringLiteral("cover.undo"))),
-      m_redo(actions.at(QStringLiteral("cover.redo"))), m_reset(actions.at(QStringLiteral("cover.reset")))
+      m_tag(actions.at(QStringLiteral("cover.tag"))), m_reset(actions.at(QStringLiteral("cover.reset")))
 {
-    view.addCoverButtons({&m_tag, &m_undo, &m_reset});
+    view.addCoverButtons({&m_tag, &actions.at(QStringLiteral("edit.undo")), &m_reset});
     connect(&m_brush, &QAction::toggled, this, [this](bool isOn) { m_view.setBrush(isOn); });
     connect(&m_tag, &QAction::triggered, this, &CoverController::coverTag);
-    connect(&m_undo, &QAction::triggered, this, [this] { m_view.undoCover(); });
-    connect(&m_redo, &QAction::triggered, this, [this] { m_view.redoCover(); });
     connect(&m_reset, &QAction::triggered, this, [this] { m_view.uncoverAll(); });
     connect(&view, &views::InputView::coverChanged, this, &CoverController::takeChange);
     connect(&view, &views::InputView::brushLeft, this, [this] { m_brush.setChecked(false); });
@@ -78,8 +71,6 @@ void CoverController::showActions()
     allow(m_brush, isPicture, refusal());
     allow(m_tag, isPicture && m_tagBox.has_value(),
           isPicture ? tr("The card of this model marks no tag in this picture") : refusal());
-    allow(m_undo, isPicture && sheet.canUndo(), tr("Nothing was covered yet"));
-    allow(m_redo, isPicture && sheet.canRedo(), tr("Nothing was taken back"));
     allow(m_reset, isPicture && sheet.count() > 0, tr("Nothing is covered"));
     if (!isPicture) {
         m_brush.setChecked(false);

@@ -53,8 +53,6 @@ private:
     views::InputView& m_view;
     QAction& m_brush;
     QAction& m_tag;
-    QAction& m_undo;
-    QAction& m_redo;
     QAction& m_reset;
     std::optional<ExplainJob> m_last; ///< what is on screen, with its inputs as read; none = nothing to cover
     std::optional<QRect> m_tagBox;
@@ -64,7 +62,8 @@ private:
     bool m_isFollowing = true;
 };
 
-/// Adds the actions of the brush to the registry: cover.brush, cover.tag, cover.undo, cover.redo, cover.reset.
+/// Adds the actions of the brush to the registry: cover.brush, cover.tag, cover.reset. edit.undo must be
+/// there.
 void addCoverActions(views::ActionRegistry& actions);
 
 } // namespace retro::app

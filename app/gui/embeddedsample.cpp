@@ -35,6 +35,12 @@ constexpr std::array kSamples{
     EmbeddedSample{"file.sample.segment", ":/samples/one-segment/one-segment.onnx",
                    QT_TRANSLATE_NOOP("retro::app::samples", "One segment"),
                    QT_TRANSLATE_NOOP("retro::app::samples", "Why these pixels are a house, in a drawn scene")},
+    EmbeddedSample{"file.sample.digits", ":/samples/lut-digits/lut-digits.onnx",
+                   QT_TRANSLATE_NOOP("retro::app::samples", "LUT digits"),
+                   QT_TRANSLATE_NOOP("retro::app::samples", "One layer of tables reads digits, without multiplying")},
+    EmbeddedSample{"file.sample.byte", ":/samples/lut-marked-byte/lut-marked-byte.onnx",
+                   QT_TRANSLATE_NOOP("retro::app::samples", "Marked byte"),
+                   QT_TRANSLATE_NOOP("retro::app::samples", "A layer of tables that looks back at one byte of 24")},
 };
 
 QString sampleText(const char* text) { return QCoreApplication::translate("retro::app::samples", text); }

@@ -2,6 +2,7 @@
 #include "app/gui/mainwindow.h"
 
 #include "app/gui/breakcontroller.h"
+#include "app/gui/choices.h"
 #include "app/gui/covercontroller.h"
 #include "app/gui/diagnosecontroller.h"
 #include "app/gui/embeddedsample.h"
@@ -10,8 +11,10 @@
 #include "app/gui/graphcontroller.h"
 #include "app/gui/kernelsworkspace.h"
 #include "app/gui/modelfacts.h"
+#include "app/gui/needsbar.h"
 #include "app/gui/oraclecontroller.h"
 #include "app/gui/otherrunreader.h"
+#include "app/gui/planbar.h"
 #include "app/gui/plancommands.h"
 #include "app/gui/plancontroller.h"
 #include "app/gui/planlink.h"
@@ -23,6 +26,7 @@
 #include "app/gui/shell/closeguard.h"
 #include "app/gui/shell/problemscontroller.h"
 #include "app/gui/shell/recentfiles.h"
+#include "app/gui/shell/session.h"
 #include "app/gui/shell/shell.h"
 #include "app/gui/tourhost.h"
 #include "app/gui/transportbar.h"
@@ -86,6 +90,7 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_model(m_cursor)
     setWindowTitle(tr("Retrograde"));
     setAcceptDrops(true);
     m_actions.addAll(views::standardActions());
+    addChoiceActions(m_actions);
     addCoverActions(m_actions);
     addTourAction(m_actions);
     addGraphActions(m_actions);
@@ -162,6 +167,10 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_model(m_cursor)
     addToolBar(Qt::TopToolBarArea, m_transport);
     makeStatusBar();
     makeShell(context);
+    m_planBar = new PlanBar(m_actions, m_plan, m_planSpace->schedule(), this);
+    addToolBar(Qt::TopToolBarArea, m_planBar);
+    m_planBar->hide();
+    connectNeeds();
     graph->reportTo(m_shell->problems().list());
     m_closing = new CloseGuard(*this, [this] { return m_engine.isWriting(); });
     connect(&m_engine, &EngineWorker::idle, m_closing, [this] {
@@ -174,6 +183,8 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_model(m_cursor)
     connectVerification();
     connectDiagnosis();
     connectPanel();
+    connectChoices();
+    connect(m_shell, &Shell::sessionWanted, this, &MainWindow::resume);
     m_otherRuns = new OtherRunReader(m_actions, *this);
     connect(m_otherRuns, &OtherRunReader::failed, this, &MainWindow::showProblem);
     connect(m_otherRuns, &OtherRunReader::said, this, &MainWindow::say);
@@ -262,6 +273,12 @@ void MainWindow::takeEnd(quint64 generation, const QString& message)
         return;
     }
     m_model.endLoading();
+    // A model was opened, and nobody has said what to explain: there is its graph, and no more.
+    if (m_loaded && !m_job.model && m_lastError.isEmpty() && m_model.hasRun() && m_model.run().eventCount() == 0) {
+        ExplainDone graph;
+        graph.model = m_loaded;
+        showWithoutRun(graph);
+    }
     setBusy(false);
     if (!message.isEmpty()) {
         statusBar()->showMessage(message, kWindowMessageMilliseconds);
@@ -293,8 +310,24 @@ void MainWindow::connectRules()
     connect(m_difference, &RunDifference::said, this, &MainWindow::say);
 }
 
+void MainWindow::connectChoices()
+{
+    m_choices = new Choices(
+        m_actions,
+        {m_explain->runPanel(), m_explain->input(), m_breakpoints, m_engineSpace->notebook().items(), m_plan}, this);
+    connect(m_run, &RunController::asked, m_choices, &Choices::noteQuestion);
+    connect(m_choices, &Choices::questionWanted, this, [this](const engine::Question& question, bool isAsked) {
+        m_run->putQuestion(question);
+        if (isAsked && m_loaded) {
+            post(m_job.isChoice ? m_run->jobOfRun() : m_run->job());
+        }
+    });
+}
+
 void MainWindow::connectPanel()
 {
+    connect(&m_kernels->dataFlow(), &views::DataFlowView::sampleWanted,
+            &m_actions.at(QStringLiteral("file.sample.digits")), &QAction::trigger);
     views::RunPanel& panel = m_explain->runPanel();
     connect(&panel, &views::RunPanel::openModelRequested, this, &MainWindow::chooseModel);
     connect(&panel, &views::RunPanel::passThroughRequested, this, &MainWindow::openPassingThrough);
@@ -336,6 +369,7 @@ void MainWindow::post(ExplainJob job)
 {
     if (job.model) { // the nodes of another model are closed
         job.opened = m_fused->opened();
+        m_choices->takeAsked();
     }
     m_job = job;
     m_lastError.clear();
@@ -402,9 +436,45 @@ void MainWindow::takeGraph(const ExplainDone& graph)
     m_model.setRun(graph.run, {}, false);
     m_diagnosis->takeModel(graph.model);
     m_fused->take(graph, true);
+    m_opened = QString::fromStdString(graph.model->path.string());
+    m_needs->setModel(nullptr, {});
+    m_shell->showToolBars();
+    m_choices->takeAnswer(true);
     m_shell->recent().add(m_job.path);
     setWindowTitle(tr("%1 – Retrograde").arg(QString::fromStdString(graph.model->name)));
     showStatus();
+}
+
+void MainWindow::connectNeeds()
+{
+    addToolBarBreak(Qt::TopToolBarArea);
+    m_needs = new NeedsBar(this);
+    addToolBar(Qt::TopToolBarArea, m_needs);
+    m_needs->hide();
+    connect(m_needs, &NeedsBar::inputWanted, this, &MainWindow::chooseInput);
+    connect(m_needs, &NeedsBar::sourceWanted, this, [this](const QString& source) {
+        showWorkspace(QStringLiteral("explain"));
+        explainInput(source);
+    });
+    connect(m_needs, &NeedsBar::choicesWanted, this, [this] { showWorkspace(QStringLiteral("explain")); });
+}
+
+void MainWindow::showWithoutRun(const ExplainDone& graph)
+{
+    const bool isFirst = m_stack->currentWidget() == m_explain && m_job.question.inputs.empty();
+    if (isForPlanning(*graph.model)) {
+        m_needs->setModel(nullptr, {});
+        if (isFirst) {
+            showWorkspace(QStringLiteral("plan"));
+        }
+        return;
+    }
+    const bool canRun = m_explain->runPanel().canRun();
+    m_needs->setModel(canRun ? graph.model : nullptr, m_explain->runPanel().question());
+    if (isFirst && canRun) {
+        showWorkspace(QStringLiteral("engine"));
+    }
+    m_shell->showToolBars();
 }
 
 void MainWindow::showRecorded(const ExplainDone& result)
@@ -413,6 +483,7 @@ void MainWindow::showRecorded(const ExplainDone& result)
     m_loaded.reset();
     m_planner->setModel(nullptr, tr("A recorded run holds no model to plan for. Open its model."));
     m_run->setModel(nullptr);
+    m_opened = m_job.path;
     m_shell->recent().add(m_job.path);
     const QString name = QString::fromStdString(result.run.run->facts.modelName);
     setWindowTitle(tr("Recorded run of %1 – Retrograde").arg(name));
@@ -445,6 +516,8 @@ void MainWindow::takeResult(const ExplainDone& result)
 {
     m_oracle->take(result);
     showRun(result);
+    m_needs->setModel(nullptr, {});
+    m_shell->showToolBars();
     m_verification->take(result);
     if (result.model) {
         m_fused->take(result, false);
@@ -473,13 +546,20 @@ void MainWindow::takeResult(const ExplainDone& result)
     showStatus();
     m_diagnosis->take(result, m_job.path);
     m_cover->takeResult(result);
+    m_choices->takeAnswer(!m_job.model);
+    m_shownInputs = result.inputs;
 }
 
 void MainWindow::showRun(const ExplainDone& result)
 {
     const std::uint64_t before = m_cursor.position();
-    const bool isSameCourse =
-        result.job.isLive && m_model.hasRun() && m_model.run().eventCount() == result.run.run->eventCount();
+    const bool isSameCourse = m_model.hasRun() && m_model.run().eventCount() == result.run.run->eventCount() &&
+                              (result.job.isLive || isSameQuestion(result));
+    const bool isInside = isSameQuestion(result) && before > 0 && before < m_cursor.end();
+    const std::string looked = isInside ? nodeAtCursor() : std::string();
+    const bool hasSameVisits = isInside && m_model.run().visitCount() == result.run.run->visitCount();
+    const std::uint32_t visit = hasSameVisits ? m_model.run().visitOf(before - 1) : 0;
+    const std::string selected = isSameQuestion(result) ? selectedNode() : std::string();
     if (m_model.hasRun() && m_model.run().graph != result.run.run->graph) {
         m_selection.clear(); // its nodes are those of another graph
     }
@@ -489,6 +569,43 @@ void MainWindow::showRun(const ExplainDone& result)
     }
     if (isSameCourse) {
         m_cursor.moveTo(before); // the layer that is looked at stays while the picture changes under it
+    } else if (hasSameVisits) {
+        m_cursor.moveTo(m_model.run().endOfVisit(visit));
+    } else if (!looked.empty()) {
+        goToNode(looked);
+    }
+    if (const auto node = selected.empty() ? std::nullopt : m_model.graph().findNode(selected)) {
+        m_selection.selectNode(*node);
+    }
+}
+
+/// The model and the input on screen were asked again, with other rules for instance: what is looked at stays.
+bool MainWindow::isSameQuestion(const ExplainDone& result) const
+{
+    return m_model.hasRun() && result.model && m_job.model && result.model == m_loaded &&
+           m_shownInputs == result.inputs;
+}
+
+std::string MainWindow::nodeAtCursor() const
+{
+    const base::NodeId node = m_model.state().current;
+    return node.isValid() && node.index() < m_model.graph().runNodeCount() ? m_model.graph().labelOf(node)
+                                                                           : std::string();
+}
+
+std::string MainWindow::selectedNode() const
+{
+    const base::NodeId node = m_model.nodeOf(m_selection.thing());
+    return node.isValid() && node.index() < m_model.graph().runNodeCount() ? m_model.graph().labelOf(node)
+                                                                           : std::string();
+}
+
+void MainWindow::goToNode(const std::string& name)
+{
+    const auto node = m_model.graph().findNode(name);
+    const auto step = node ? m_model.relevanceStep(*node) : std::nullopt;
+    if (step) {
+        m_cursor.moveTo(*step);
     }
 }
 
@@ -527,6 +644,7 @@ void MainWindow::takeFailure(const QString& what, const QString& remedy)
 void MainWindow::setBusy(bool isBusy)
 {
     m_isBusy = isBusy;
+    showStatus();
     if (!isBusy && m_lastError.isEmpty()) {
         statusBar()->clearMessage();
     }
@@ -550,6 +668,10 @@ bool MainWindow::showWorkspace(const QString& id)
         m_workspaceGroup->actions().at(at)->setChecked(true);
     }
     m_transport->setDetailed(at != 0);
+    const bool isPlan = m_stack->currentWidget() == m_planSpace;
+    m_transport->setProperty(kIsAway, isPlan);
+    m_planBar->setProperty(kIsAway, !isPlan);
+    m_shell->showToolBars();
     m_transport->navigator().setGranularity(at == 0 ? Granularity::Layer : Granularity::Visit);
     emit workspaceShown(id);
     return true;
@@ -574,6 +696,7 @@ void MainWindow::closeModel()
     m_planner->setModel(nullptr, tr("Open a model: its plan appears here."));
     m_recorded = {};
     m_run->setModel(nullptr);
+    m_opened.clear();
     m_thumbnails.clear();
     m_selection.clear();
     m_explain->compare().setControl(std::nullopt);
@@ -587,6 +710,9 @@ void MainWindow::closeModel()
         heatmap->clearOther();
     }
     m_model.clear();
+    m_choices->takeAnswer(true);
+    m_needs->setModel(nullptr, {});
+    m_shell->showToolBars();
     setWindowTitle(tr("Retrograde"));
     showStatus();
 }
@@ -594,6 +720,7 @@ void MainWindow::closeModel()
 void MainWindow::closeEvent(QCloseEvent* event)
 {
     m_shell->saveLayouts();
+    m_shell->saveSession(sessionNow());
     m_engine.stopJobs();
     // Also what the window no longer waits for, such as the job of a model that was closed, must end first.
     event->setAccepted(m_closing->mayClose(!m_engine.isIdle()));

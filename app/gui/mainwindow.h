@@ -22,16 +22,19 @@ struct Finding;
 namespace retro::app
 {
 
+class Choices;
 class CloseGuard;
 class CoverController;
 class DiagnoseController;
 class EngineWorkspace;
 class ExplainWorkspace;
 class KernelsWorkspace;
+class NeedsBar;
 class ExportController;
 class FusedController;
 class OracleController;
 class OtherRunReader;
+class PlanBar;
 class PlanController;
 class PlanLink;
 class PlanWorkspace;
@@ -43,6 +46,7 @@ class TourHost;
 class TransportBar;
 class VerificationController;
 class Workspace;
+struct Session;
 struct WorkspaceContext;
 
 /// The window: menus, transport, workspaces over one cursor and one selection. Posts jobs to the engine thread and
@@ -138,6 +142,7 @@ private:
     void askWith(const engine::Question& question);
     /// A job of another kind than to explain is the newest from now on.
     void awaitJob(quint64 generation);
+    void connectChoices();
     void connectPanel();
     void connectRules();
     void post(ExplainJob job);
@@ -156,6 +161,16 @@ private:
     void showRecorded(const ExplainDone& result);
     void showQuestion(const ExplainDone& result);
     void showRun(const ExplainDone& result);
+    [[nodiscard]] bool isSameQuestion(const ExplainDone& result) const;
+    [[nodiscard]] std::string nodeAtCursor() const;
+    [[nodiscard]] std::string selectedNode() const;
+    void goToNode(const std::string& name);
+    /// Of a model that cannot be explained yet: its graph, or its plan, and what it needs.
+    void showWithoutRun(const ExplainDone& graph);
+    void connectNeeds();
+    /// What is open, asked and looked at.
+    [[nodiscard]] Session sessionNow() const;
+    void resume(const Session& session);
     void takeComparison(const ComparisonDone& comparison);
     void takeFailure(const QString& what, const QString& remedy);
     void setBusy(bool isBusy);
@@ -173,6 +188,8 @@ private:
     engine::LoadedModelPointer m_loaded;
     views::ModelFacts m_recorded; ///< of the recorded run that is open; without a name = none
     ExplainJob m_job;
+    QString m_opened;                       ///< path of the model or run that is open
+    std::vector<std::string> m_shownInputs; ///< of the run on screen
     std::uint64_t m_generation = 0;
     std::vector<views::CompositeThumbnail> m_thumbnails;
     QStackedWidget* m_stack = nullptr;
@@ -184,6 +201,7 @@ private:
     Shell* m_shell = nullptr;
     CloseGuard* m_closing = nullptr;
     CoverController* m_cover = nullptr;
+    Choices* m_choices = nullptr;
     RunController* m_run = nullptr;
     RuleController* m_rules = nullptr;
     RunDifference* m_difference = nullptr;
@@ -196,6 +214,8 @@ private:
     DiagnoseController* m_diagnosis = nullptr;
     PlanController* m_planner = nullptr;
     PlanLink* m_planLink = nullptr;
+    PlanBar* m_planBar = nullptr;
+    NeedsBar* m_needs = nullptr;
     QActionGroup* m_workspaceGroup = nullptr;
     QLabel* m_statusLeft = nullptr;
     QLabel* m_statusRight = nullptr;

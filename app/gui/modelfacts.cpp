@@ -5,6 +5,7 @@
 
 #include "app/gui/embeddedsample.h"
 #include "app/gui/questioncheck.h"
+#include "core/engine/planning.h"
 #include "core/engine/question/resolve.h"
 #include "core/engine/runnablepart.h"
 #include "core/formats/modelfile.h"
@@ -39,7 +40,11 @@ std::int64_t parameterBytes(const graph::Graph& graph)
 QString summaryOf(const engine::LoadedModel& model)
 {
     const graph::Graph& graph = *model.rewritten.before;
-    QStringList parts{QObject::tr("%1 nodes").arg(views::countText(static_cast<std::int64_t>(graph.nodeCount())))};
+    // What the file holds differs from what runs: both are said, the second as every view counts it.
+    const auto inFile = static_cast<std::int64_t>(graph.nodeCount() + graph.inputs().size());
+    const auto running = static_cast<std::int64_t>(model.rewritten.graph->runNodeCount());
+    const QString all = inFile == 1 ? QObject::tr("1 node") : QObject::tr("%1 nodes").arg(views::countText(inFile));
+    QStringList parts{running == inFile ? all : QObject::tr("%1, %2 run").arg(all, views::countText(running))};
     if (model.card && !model.card->labels.empty()) {
         parts << QObject::tr("%1 classes").arg(model.card->labels.size());
     }
@@ -194,12 +199,17 @@ views::ModelFacts modelFacts(const engine::LoadedModel& model)
     facts.name = QString::fromStdString(model.name);
     facts.summary = summaryOf(model);
     facts.problem = unsupportedText(model);
+    if (isForPlanning(model)) {
+        facts.problem = QObject::tr("This graph states sizes and costs but no values: it can be planned for, not run. "
+                                    "See the workspace Plan.");
+    }
     facts.runsInPart = !facts.problem.isEmpty() && engine::runsInPart(model);
     for (const std::string& shape : model.shapes) {
         facts.shapes += (facts.shapes.isEmpty() ? "" : " ") + QString::fromStdString(shape);
     }
     facts.shapeHint = shapeHintOf(model.read ? *model.read : *model.rewritten.before);
-    facts.offersPassThrough = !ops::unsupported(*model.graph()).empty() && !model.rewritten.options.passThrough;
+    facts.offersPassThrough =
+        !ops::unsupported(*model.graph()).empty() && !model.rewritten.options.passThrough && !isForPlanning(model);
     facts.values = valueNames(*model.graph());
     facts.rewrites = rewritesOf(model.rewritten);
     facts.preparation = preparationOf(engine::pictureOptions(model.card ? &*model.card : nullptr));
@@ -212,6 +222,11 @@ views::ModelFacts modelFacts(const engine::LoadedModel& model)
         facts.inputs.push_back({QObject::tr("zeros"), QStringLiteral("zeros")});
     }
     return facts;
+}
+
+bool isForPlanning(const engine::LoadedModel& model)
+{
+    return engine::statesFacts(*model.rewritten.before) && !ops::unsupported(*model.graph()).empty();
 }
 
 } // namespace retro::app

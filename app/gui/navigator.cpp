@@ -142,10 +142,18 @@ void Navigator::runTo(RunTarget target, bool isForward)
     const Destination place = placeOf(target, isForward);
     if (place) {
         m_context.cursor.moveTo(*place);
+        if (const QString reason = target == RunTarget::Breakpoint ? stopReason(*place) : QString();
+            !reason.isEmpty()) {
+            emit said(tr("Stopped: %1").arg(reason));
+        }
         return;
     }
     if (target == RunTarget::Breakpoint || target == RunTarget::End) {
         m_context.cursor.moveTo(isForward ? m_context.cursor.end() : 0);
+        if (target == RunTarget::Breakpoint && !m_context.breakpoints.active().empty()) {
+            emit said(isForward ? tr("No breakpoint holds after this step: ran to the end.")
+                                : tr("No breakpoint holds before this step: ran back to the start."));
+        }
         return;
     }
     if (target == RunTarget::Selection && m_context.selection.isEmpty()) {
@@ -154,6 +162,22 @@ void Navigator::runTo(RunTarget target, bool isForward)
     }
     emit said(isForward ? tr("Run to %1: there is none after this step.").arg(nameOf(target))
                         : tr("Run to %1: there is none before this step.").arg(nameOf(target)));
+}
+
+/// The conditions that hold at a position, as they were typed.
+QString Navigator::stopReason(std::uint64_t position) const
+{
+    const trace::Run& run = m_context.model.run();
+    QStringList holding;
+    for (const views::BreakpointEntry& entry : m_context.breakpoints.entries()) {
+        // It holds where it is the next stop from right before.
+        const bool holds = entry.isEnabled && entry.found && position > 0 &&
+                           trace::nextStop(run, *entry.found, position - 1) == position;
+        if (holds) {
+            holding.append(entry.condition);
+        }
+    }
+    return holding.join(QStringLiteral(", "));
 }
 
 void Navigator::stepOut(bool isForward)
@@ -203,7 +227,11 @@ Destination Navigator::placeOfNumber(const QString& text) const
     }
     const bool isRelative = text.startsWith(QLatin1Char('+')) || text.startsWith(QLatin1Char('-'));
     const double count = static_cast<double>(m_stepper->count(m_granularity));
-    const double here = static_cast<double>(m_stepper->index(m_context.cursor.position(), m_granularity));
+    // Inside of a step, one more is its end and one less is its beginning, as with the buttons.
+    const std::uint64_t position = m_context.cursor.position();
+    const double here =
+        static_cast<double>(text.startsWith(QLatin1Char('+')) ? m_stepper->passed(position, m_granularity)
+                                                              : m_stepper->index(position, m_granularity));
     const double target = isPercent ? value / 100 * count : (isRelative ? here + value : value);
     return m_stepper->positionOf(static_cast<std::uint64_t>(std::clamp(target, 0.0, count)), m_granularity);
 }

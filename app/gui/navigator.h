@@ -76,6 +76,7 @@ private:
     [[nodiscard]] Destination placeOf(RunTarget target, bool isForward) const;
     [[nodiscard]] Destination placeOfNode(const QString& name) const;
     [[nodiscard]] Destination placeOfNumber(const QString& text) const;
+    [[nodiscard]] QString stopReason(std::uint64_t position) const;
     [[nodiscard]] bool canMove() const;
 
     NavigatorContext m_context;

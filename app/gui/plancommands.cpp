@@ -11,6 +11,7 @@
 #include "views/plan/tensorsview.h"
 
 #include <array>
+#include <limits>
 
 namespace retro::app
 {
@@ -21,6 +22,10 @@ namespace
 using views::ActionSpec;
 
 constexpr std::array kPlanActions{
+    ActionSpec{"plan.first", QT_TRANSLATE_NOOP("retro::views::actions", "To the f&irst plan step"),
+               QT_TRANSLATE_NOOP("retro::views::actions", "To the first step of the plan"), "first", "Ctrl+Alt+Home"},
+    ActionSpec{"plan.last", QT_TRANSLATE_NOOP("retro::views::actions", "To the &last plan step"),
+               QT_TRANSLATE_NOOP("retro::views::actions", "To the last step of the plan"), "last", "Ctrl+Alt+End"},
     ActionSpec{"plan.back", QT_TRANSLATE_NOOP("retro::views::actions", "Plan step &back"),
                QT_TRANSLATE_NOOP("retro::views::actions", "One step of the plan back"), "back", "Ctrl+Alt+Left"},
     ActionSpec{"plan.forward", QT_TRANSLATE_NOOP("retro::views::actions", "Plan step &forward"),
@@ -116,6 +121,8 @@ void PlanCommands::connectSteps()
     };
     on("plan.back", [this] { m_plan.setStep(std::int64_t{m_plan.step()} - 1); });
     on("plan.forward", [this] { m_plan.setStep(std::int64_t{m_plan.step()} + 1); });
+    on("plan.first", [this] { m_plan.setStep(0); });
+    on("plan.last", [this] { m_plan.setStep(std::numeric_limits<std::int64_t>::max()); });
     on("plan.play", [this] { m_space.schedule().play(!m_space.schedule().isPlaying()); });
     on("plan.fit", [this] { m_space.schedule().pane().fit(); });
 }

@@ -7,6 +7,8 @@
 #include "core/lrp/parametertext.h"
 #include "core/lrp/ruleformulas.h"
 #include "core/lrp/ruleoverride.h"
+#include "core/trace/ledgersummary.h"
+#include "views/common/numbertext.h"
 #include "views/common/stringlist.h"
 #include "views/run/ruledialog.h"
 #include "views/run/runpanel.h"
@@ -15,6 +17,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 namespace retro::app
 {
@@ -103,6 +106,8 @@ std::vector<views::RuleOption> optionsOf(const execute::BoundModel& model, base:
         views::RuleOption option{QString::fromStdString(choice.name), QString::fromStdString(choice.formula)};
         for (const auto& [key, value] : choice.parameters) {
             option.parameters.emplace_back(QString::fromStdString(key), valueText(key, value));
+            const auto words = choice.options.find(key);
+            option.options.push_back(words == choice.options.end() ? QStringList() : views::stringList(words->second));
         }
         options.push_back(std::move(option));
     }
@@ -119,6 +124,29 @@ QString formulaOfOverride(const QString& override, std::string_view structure)
 {
     const auto entry = lrp::parseOverride(override.toStdString());
     return entry ? QString::fromStdString(lrp::formulaOf(entry->rule->text(), structure)) : QString();
+}
+
+/// "Here: R_out = 6.200 arrived, R_in = 6.180 went on, 0.020 did not (bias 0.018, stabiliser 0.002)."
+QString balanceWords(const trace::Run& run, base::NodeId node)
+{
+    const auto balances = trace::balancesOf(run, 0, std::numeric_limits<std::uint32_t>::max());
+    const auto at = std::ranges::find(balances, node, &trace::NodeBalance::node);
+    if (at == balances.end()) {
+        return {};
+    }
+    QStringList causes;
+    for (std::size_t i = 0; i < at->causes.size(); ++i) {
+        if (at->causes[i] != 0) {
+            const std::string_view name = event::nameOf(static_cast<event::Cause>(i));
+            causes << QStringLiteral("%1 %2").arg(QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size())),
+                                                  views::valueText(at->causes[i]));
+        }
+    }
+    const QString went = RuleController::tr("At this node R = %1 arrived and %2 went on.")
+                             .arg(views::valueText(at->arrived), views::valueText(at->handedOn));
+    return causes.isEmpty()
+               ? went
+               : went + QLatin1Char(' ') + RuleController::tr("The rest: %1.").arg(causes.join(QStringLiteral(", ")));
 }
 
 std::string matcherOf(const std::string& override)
@@ -166,6 +194,7 @@ views::RuleQuestion RuleController::questionOf(base::NodeId node) const
                         .arg(QString::fromUtf8(graph.labelOf(node)), QString::fromUtf8(graph.opOf(node)),
                              QString::fromUtf8(rule.structure));
     question.now = tr("%1, chosen by %2").arg(QString::fromUtf8(rule.rule), QString::fromUtf8(rule.matcher));
+    question.numbers = balanceWords(m_model.run(), node);
     question.reaches = reachesOf(*m_bound, node);
     question.rules = optionsOf(*m_bound, node);
     for (const views::RuleOption& option : question.rules) {

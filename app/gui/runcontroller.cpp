@@ -109,6 +109,12 @@ void RunController::chooseValue(const QString& value)
     emit said(tr("The next run explains %1. Press Run.").arg(value));
 }
 
+void RunController::putQuestion(const engine::Question& question)
+{
+    m_panel.setQuestion(question);
+    look();
+}
+
 void RunController::setCheckpoint(const QString& value, bool isOn)
 {
     if (!m_model) {

@@ -39,6 +39,8 @@ public:
     void askClass(std::int64_t index);
     /// Chooses a value as what the next run explains. Without a model it says why not.
     void chooseValue(const QString& value);
+    /// Puts a question into the panel, as if it had been chosen there.
+    void putQuestion(const engine::Question& question);
     /// Takes a checkpoint at that value in the next run, or no longer. Without a model it says why not.
     void setCheckpoint(const QString& value, bool isOn);
 

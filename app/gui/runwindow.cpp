@@ -6,6 +6,7 @@
 #include "app/gui/options.h"
 #include "app/gui/shell/closeguard.h"
 #include "app/gui/shell/shell.h"
+#include "app/gui/tour.h"
 #include "app/gui/tourhost.h"
 #include "app/gui/transportbar.h"
 
@@ -28,7 +29,12 @@ void offerTips(MainWindow& window)
                                 QStringLiteral("retrograde"), &window);
     auto* tip =
         new KeysTip(window, *window.findChild<TransportBar*>(), window.actions(), window.shell().preferences(), *store);
-    const auto show = [tip](const QString& id) { id == QLatin1String("explain") ? tip->hide() : tip->offerOnce(); };
+    const auto show = [tip, &window](const QString& id) {
+        // Keys of the run are used in Engine and Kernels; one bubble at a time.
+        const bool isThere = id == QLatin1String("engine") || id == QLatin1String("kernels");
+        const Tour& tour = window.tours().tour();
+        isThere&& window.model().hasRun() && !tour.isRunning() ? tip->offerOnce() : tip->hide();
+    };
     // Queued: the panes of the workspace have their places then.
     QObject::connect(&window, &MainWindow::workspaceShown, tip, show, Qt::QueuedConnection);
 }

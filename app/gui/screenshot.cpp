@@ -104,6 +104,10 @@ public:
                 leave("there is no action '" + id.toStdString() + "'", kUsage);
                 return;
             }
+            if (!action->isEnabled()) {
+                leave("the action '" + id.toStdString() + "' is disabled: " + action->toolTip().toStdString(), kUsage);
+                return;
+            }
             action->trigger();
             m_window.shell().history().settle(); // a place for the notebook
             if (m_window.isBusy()) {

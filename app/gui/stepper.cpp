@@ -74,6 +74,16 @@ std::uint64_t Stepper::index(std::uint64_t position, Granularity granularity) co
     if (list == nullptr) {
         return std::min(position, m_end);
     }
+    const auto at = std::lower_bound(list->begin(), list->end(), position) - list->begin();
+    return std::min(static_cast<std::uint64_t>(at), count(granularity));
+}
+
+std::uint64_t Stepper::passed(std::uint64_t position, Granularity granularity) const
+{
+    const auto* list = stops(granularity);
+    if (list == nullptr) {
+        return std::min(position, m_end);
+    }
     const auto passed = std::upper_bound(list->begin(), list->end(), position) - list->begin();
     return passed == 0 ? 0 : static_cast<std::uint64_t>(passed - 1);
 }

@@ -23,8 +23,10 @@ public:
 
     [[nodiscard]] std::uint64_t next(std::uint64_t position, Granularity granularity) const;
     [[nodiscard]] std::uint64_t previous(std::uint64_t position, Granularity granularity) const;
-    /// Stops passed at a position, and how many there are without the start: "27 / 54".
+    /// The step that a position is in or ends, and how many there are without the start: "27 / 54". 0 = the start.
     [[nodiscard]] std::uint64_t index(std::uint64_t position, Granularity granularity) const;
+    /// Steps that are over at a position: one less than index() inside of a step.
+    [[nodiscard]] std::uint64_t passed(std::uint64_t position, Granularity granularity) const;
     [[nodiscard]] std::uint64_t count(Granularity granularity) const;
     /// Position of stop `index` (clamped).
     [[nodiscard]] std::uint64_t positionOf(std::uint64_t index, Granularity granularity) const;

@@ -67,7 +67,7 @@ Tour::Tour(const TourStops& stops, views::RunModel& model, views::ActionRegistry
             stop(); // the model was closed: there is nothing left to show
         } else if (isRunning()) {
             showWords();
-            place();
+            placeIfShown();
         }
     });
 }
@@ -234,24 +234,83 @@ void Tour::place()
         if (QDockWidget* dock = dockOf(target)) {
             shown = dock;
         }
-        around = around.united(QRect(shown->mapTo(&m_window, QPoint(0, 0)), shown->size()));
+        if (target->isVisible() && shown->window() == &m_window) {
+            around = around.united(QRect(shown->mapTo(&m_window, QPoint(0, 0)), shown->size()));
+        }
     }
-    if (isRunning()) {
+    m_ring->setVisible(isRunning() && !around.isEmpty());
+    if (m_ring->isVisible()) {
         m_ring->surround(around);
     }
-    m_callOut->pointAt(around);
+    // What is not in sight is not pointed at: the words stand in the middle.
+    m_callOut->pointAt(around.isEmpty() ? m_window.rect() : around);
+}
+
+void Tour::takeWorkspace(bool isExplain)
+{
+    if (!isRunning() && !m_isOffer) {
+        return;
+    }
+    if (isExplain) {
+        place();
+    } else {
+        m_callOut->hide(); // its panes are not on screen; it comes back with them
+        m_ring->hide();
+    }
 }
 
 void Tour::placeIfShown()
 {
-    if (isRunning() || m_isOffer) {
+    if ((isRunning() || m_isOffer) && !m_callOut->isHidden()) {
         place();
+    }
+}
+
+/// Keys turn its pages wherever the focus is, but for fields that are typed into, open menus and lists, and a button
+/// that has it: there Enter is its own. With the brush on, arrows move the brush.
+bool Tour::takesKey(const QKeyEvent& key) const
+{
+    const bool isPlain = (key.modifiers() & ~Qt::KeypadModifier) == Qt::NoModifier;
+    const QWidget* focus = QApplication::focusWidget();
+    const bool isTyped = focus != nullptr && (focus->inherits("QLineEdit") || focus->inherits("QComboBox") ||
+                                              focus->inherits("QAbstractSpinBox") || focus->inherits("QSlider"));
+    const bool isElsewhere = QApplication::activePopupWidget() != nullptr ||
+                             QApplication::activeModalWidget() != nullptr ||
+                             (focus != nullptr && focus->window() != &m_window);
+    if (!isPlain || isTyped || isElsewhere || m_callOut->isHidden()) {
+        return false;
+    }
+    const bool isEnter = key.key() == Qt::Key_Return || key.key() == Qt::Key_Enter;
+    const bool isOnButton = focus != nullptr && focus->inherits("QAbstractButton");
+    if (isEnter) {
+        return !isOnButton;
+    }
+    const bool isPage = key.key() == Qt::Key_PageDown || key.key() == Qt::Key_PageUp;
+    const bool isArrow = key.key() == Qt::Key_Right || key.key() == Qt::Key_Left;
+    return isRunning() && (isPage || (isArrow && !m_stops.input->hasBrush()));
+}
+
+void Tour::turnPage(int key)
+{
+    if (key == Qt::Key_Left || key == Qt::Key_PageUp) {
+        if (m_stop > 0) {
+            show(m_stop - 1);
+        }
+    } else if (m_isOffer || key == Qt::Key_Return || key == Qt::Key_Enter || m_stop + 1 < kStops) {
+        next(); // the last page ends with Enter, not with one more arrow
     }
 }
 
 bool Tour::eventFilter(QObject* watched, QEvent* event)
 {
     const bool isKey = event->type() == QEvent::ShortcutOverride || event->type() == QEvent::KeyPress;
+    if (isKey && takesKey(*static_cast<QKeyEvent*>(event))) {
+        event->accept();
+        if (event->type() == QEvent::KeyPress) {
+            turnPage(static_cast<QKeyEvent*>(event)->key());
+        }
+        return true;
+    }
     // A job under way is the first thing that Escape stops.
     if (isKey && static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape &&
         m_model.loadState() != views::LoadState::Loading) {

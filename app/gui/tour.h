@@ -9,6 +9,8 @@
 
 #include <vector>
 
+class QKeyEvent;
+
 namespace retro::views
 {
 class InputView;
@@ -46,6 +48,9 @@ public:
     void stop();
     /// A bubble that asks whether to take the tour; wanted() says yes.
     void offer();
+    /// Another workspace is on screen: outside of Explain nothing of the tour is shown.
+    void takeWorkspace(bool isExplain);
+    [[nodiscard]] bool isOffering() const { return m_isOffer; }
     /// Number of stops.
     static constexpr int kStops = 5;
     [[nodiscard]] bool isRunning() const { return m_stop >= 0; }
@@ -67,6 +72,8 @@ private:
     void next();
     void end(bool isDone);
     void showWords();
+    [[nodiscard]] bool takesKey(const QKeyEvent& key) const;
+    void turnPage(int key);
     void place();
     void placeIfShown();
     [[nodiscard]] std::vector<QWidget*> targets() const;

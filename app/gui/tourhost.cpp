@@ -40,6 +40,9 @@ TourHost::TourHost(MainWindow& window) : QObject(&window), m_window(window)
     connect(&window.actions().at(QStringLiteral("help.tour")), &QAction::triggered, this, &TourHost::begin);
     connect(m_tour, &Tour::wanted, this, &TourHost::begin);
     connect(m_tour, &Tour::ended, this, [] { rememberTourOffered(); });
+    connect(
+        &window, &MainWindow::workspaceShown, m_tour,
+        [this](const QString& id) { m_tour->takeWorkspace(id == QLatin1String("explain")); }, Qt::QueuedConnection);
 }
 
 template <class Step>
@@ -66,7 +69,12 @@ void TourHost::begin()
 void TourHost::offerOnce()
 {
     if (!wasTourOffered()) {
-        whenSettled([this] { m_tour->offer(); });
+        whenSettled([this] {
+            // Only where it points; elsewhere another bubble may be open, and there will be another start.
+            if (m_window.workspace().id() == QLatin1String("explain")) {
+                m_tour->offer();
+            }
+        });
     }
 }
 

@@ -24,6 +24,23 @@
 namespace retro::app
 {
 
+namespace
+{
+
+/// The one count of nodes that is shown of a graph that runs, as in the view Graph.
+QString nodesWords(const graph::Graph& graph)
+{
+    const auto count = static_cast<std::int64_t>(graph.runNodeCount());
+    return count == 1 ? QObject::tr("1 node") : QObject::tr("%1 nodes").arg(views::countText(count));
+}
+
+QString countWords(std::int64_t count, const QString& one, const QString& several)
+{
+    return count == 1 ? one : several.arg(views::countText(count));
+}
+
+} // namespace
+
 void MainWindow::makeShell(const WorkspaceContext& context)
 {
     m_shell = new Shell(*this, m_actions, context, *m_stack);
@@ -150,7 +167,7 @@ void MainWindow::makeStatusBar()
 void MainWindow::showStatus()
 {
     if (!m_model.hasRun()) {
-        m_statusLeft->setText(tr("Nothing is open. Open a model, or drop one here."));
+        m_statusLeft->setText(m_isBusy ? tr("Opening") : tr("Nothing is open. Open a model, or drop one here."));
         m_statusRight->clear();
         return;
     }
@@ -159,20 +176,20 @@ void MainWindow::showStatus()
         const auto at = run.facts.numbers.find(name);
         return at == run.facts.numbers.end() ? 0.0 : at->second;
     };
-    QStringList left{tr("Ready"), QString::fromStdString(run.facts.modelName)};
+    const QString doing = m_isBusy ? tr("Running") : m_lastError.isEmpty() ? tr("Ready") : tr("Failed: see Problems");
+    QStringList left{doing, QString::fromStdString(run.facts.modelName)};
     if (run.eventCount() > 0) {
         left << tr("CPU, %1").arg(QString::fromStdString(run.facts.precision))
              << tr("rules %1").arg(QString::fromStdString(run.facts.composite)) << m_oracle->note();
         left.removeAll(QString());
     }
     m_statusLeft->setText(left.join(QStringLiteral("    ")));
-    QStringList right{tr("%1 nodes").arg(views::countText(static_cast<std::int64_t>(run.graph->nodeCount())))};
+    QStringList right{nodesWords(*run.graph)};
     if (run.eventCount() > 0) {
         right.prepend(tr("relevance %1 ms").arg(views::fixedText(number("seconds_relevance") * 1000, 0)));
         right.prepend(tr("forward %1 ms").arg(views::fixedText(number("seconds_forward") * 1000, 0)));
-        right << tr("%1 visits, %2 events")
-                     .arg(views::countText(run.visitCount()),
-                          views::countText(static_cast<std::int64_t>(run.eventCount())));
+        right << countWords(run.visitCount(), tr("1 visit"), tr("%1 visits")) + QStringLiteral(", ") +
+                     countWords(static_cast<std::int64_t>(run.eventCount()), tr("1 event"), tr("%1 events"));
     }
     m_statusRight->setText(right.join(QStringLiteral("    ")));
 }

@@ -7,16 +7,20 @@
 #include "app/gui/otherrunreader.h"
 #include "app/gui/shell/bookmarks.h"
 #include "app/gui/shell/problemscontroller.h"
+#include "app/gui/shell/session.h"
 #include "app/gui/shell/shell.h"
 #include "app/gui/workspaces.h"
 #include "views/common/stringlist.h"
 #include "views/heatmap/heatmapview.h"
 #include "views/notebook/notebookview.h"
+#include "views/run/runpanel.h"
 
 #include <QDragEnterEvent>
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QMimeData>
+
+#include <algorithm>
 
 namespace retro::app
 {
@@ -141,6 +145,53 @@ void MainWindow::dropEvent(QDropEvent* event)
         showProblem(base::usageError("there is no model that could explain it; open one first", path.toStdString()));
     }
     event->acceptProposedAction();
+}
+
+Session MainWindow::sessionNow() const
+{
+    Session session;
+    if (!m_model.hasRun() || m_opened.isEmpty()) {
+        return session;
+    }
+    session.path = m_opened;
+    session.workspace = workspace().id();
+    session.position = m_cursor.position();
+    session.node = QString::fromStdString(selectedNode());
+    if (m_loaded) {
+        const engine::Question question = m_explain->runPanel().question();
+        session.inputs = views::stringList(question.inputs);
+        session.targets = views::stringList(question.targets);
+        session.start = QString::fromStdString(question.start);
+        session.composite = QString::fromStdString(question.composite);
+        session.rules = views::stringList(question.rules);
+    }
+    return session;
+}
+
+void MainWindow::resume(const Session& session)
+{
+    ExplainJob job;
+    job.path = session.path;
+    job.question.inputs = views::textsOf(session.inputs);
+    job.question.targets = views::textsOf(session.targets);
+    job.question.start = session.start.toStdString();
+    job.question.composite = session.composite.toStdString();
+    job.question.rules = views::textsOf(session.rules);
+    post(std::move(job));
+    connect(
+        this, &MainWindow::settled, this,
+        [this, session] {
+            if (!m_lastError.isEmpty() || !m_model.hasRun()) {
+                return;
+            }
+            showWorkspace(session.workspace);
+            m_cursor.moveTo(std::min<std::uint64_t>(session.position, m_cursor.end()));
+            if (const auto node = m_model.graph().findNode(session.node.toStdString());
+                node && !session.node.isEmpty()) {
+                m_selection.selectNode(*node);
+            }
+        },
+        Qt::ConnectionType(Qt::QueuedConnection | Qt::SingleShotConnection));
 }
 
 } // namespace retro::app

@@ -6,6 +6,7 @@
 
 #include <QDockWidget>
 #include <QMouseEvent>
+#include <QTimer>
 
 #include <cmath>
 #include <numeric>
@@ -124,16 +125,25 @@ void Workspace::resetLayout()
         dock->show();
     }
     restoreState(m_initial);
+    m_kept.clear();
     m_isArranged = false;
+    m_titles->flush(); // what lies above the contents takes room too
     applySizes();
 }
 
 void Workspace::setHintsShown(bool isShown) { m_titles->setHintsShown(isShown); }
 
-bool Workspace::takeLayout(const QByteArray& layout, int version)
+bool Workspace::takeLayout(const QByteArray& layout, int version, bool isArranged)
 {
-    m_isArranged = restoreState(layout, version);
-    return m_isArranged;
+    if (!restoreState(layout, version)) {
+        m_isArranged = false;
+        return false;
+    }
+    m_isArranged = isArranged;
+    // Before it is shown the workspace has a size of no meaning, into which Qt has pressed the sizes of the docks.
+    m_kept = m_wasShown ? QByteArray() : layout;
+    m_keptVersion = version;
+    return true;
 }
 
 void Workspace::flush()
@@ -159,13 +169,26 @@ void Workspace::showEvent(QShowEvent* event)
     QMainWindow::showEvent(event);
     if (!m_wasShown) {
         m_wasShown = true;
+        takeKept();
         keepShares();
+    }
+}
+
+/// Again with every size of the window until it stands: at a start the bars around the docks come and go.
+void Workspace::takeKept()
+{
+    if (!m_kept.isEmpty() && m_wasShown) {
+        const bool isArranged = m_isArranged;
+        restoreState(m_kept, m_keptVersion);
+        m_isArranged = isArranged;
+        QTimer::singleShot(0, this, [this] { m_kept.clear(); });
     }
 }
 
 void Workspace::resizeEvent(QResizeEvent* event)
 {
     QMainWindow::resizeEvent(event);
+    takeKept();
     keepShares();
 }
 

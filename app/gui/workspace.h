@@ -35,7 +35,10 @@ public:
     void setHintsShown(bool isShown);
     /// Starts with this arrangement, as saveState(version) gave it, in place of the first one; false when it is of
     /// another version or damaged. Before the workspace is shown.
-    bool takeLayout(const QByteArray& layout, int version);
+    /// `isArranged`: a person has chosen the sizes of the docks; else they follow the window.
+    bool takeLayout(const QByteArray& layout, int version, bool isArranged);
+    /// A person has moved docks or the lines between them.
+    [[nodiscard]] bool isArranged() const { return m_isArranged; }
     [[nodiscard]] bool wasShown() const { return m_wasShown; }
     /// The text has another size: docks take theirs anew.
     void takeTextSize() { keepShares(); }
@@ -63,6 +66,7 @@ protected:
 
 private:
     void keepShares();
+    void takeKept();
     void chainFocus();
     QDockWidget* makeDock(QWidget* content, const QString& title, const QString& tabName);
 
@@ -71,6 +75,8 @@ private:
     std::vector<views::View*> m_views;
     DockTitles* m_titles = nullptr;
     QByteArray m_initial;
+    QByteArray m_kept; ///< taken, and given to the docks once more when they have their room
+    int m_keptVersion = 0;
     bool m_wasShown = false;
     bool m_isArranged = false; ///< a person, or an arrangement that was kept, has moved docks or the lines between
 };

@@ -4,6 +4,7 @@
 #include "core/execute/boundmodel.h"
 #include "core/lrp/rule.h"
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,8 @@ struct RuleChoice
     std::string name;
     std::string formula;            ///< empty when none is written down
     lrp::RuleParameters parameters; ///< all, with their usual values
+    /// The words that a parameter can have, for those that are a choice: "bias" → absorb, zero, spread.
+    std::map<std::string, std::vector<std::string>> options = {};
 };
 
 /// The rules that are defined for a node of the model, in the order of the documentation; without parameters that do

@@ -80,13 +80,13 @@ QVariant BreakpointModel::conditionData(const BreakpointEntry& entry, int role) 
 {
     switch (role) {
     case Qt::DisplayRole:
-        return words(entry);
+        return entry.condition; // as it was typed
     case Qt::EditRole:
         return entry.condition;
     case Qt::CheckStateRole:
         return static_cast<int>(entry.isEnabled ? Qt::Checked : Qt::Unchecked);
     case Qt::ToolTipRole:
-        return entry.found ? entry.condition : entry.problem;
+        return entry.found ? words(entry) : entry.problem;
     default:
         return {};
     }

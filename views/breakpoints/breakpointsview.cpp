@@ -8,10 +8,12 @@
 #include "views/common/fonts.h"
 #include "views/common/icons.h"
 #include "views/common/listtable.h"
+#include "views/common/theme.h"
 
 #include <QAction>
 #include <QCompleter>
 #include <QHeaderView>
+#include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
 #include <QTableView>
@@ -35,7 +37,10 @@ BreakpointsView::BreakpointsView(RunModel& model, Cursor& cursor, Selection& sel
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
     column->addWidget(makeAddRow());
-    m_message = new ElidedLabel({}, Role::Text2, fonts::label(), body);
+    m_message = new QLabel(body); // a problem is read in full
+    m_message->setFont(fonts::label());
+    m_message->setTextFormat(Qt::PlainText);
+    m_message->setWordWrap(true);
     m_message->setContentsMargins(fonts::px(10), 0, fonts::px(10), fonts::px(6));
     column->addWidget(m_message);
     makeTable(body);
@@ -127,7 +132,9 @@ void BreakpointsView::updateCompletions()
 
 void BreakpointsView::say(const QString& problem)
 {
-    m_message->setRole(problem.isEmpty() ? Role::Text2 : Role::AlarmText);
+    QPalette colors = m_message->palette();
+    colors.setColor(QPalette::WindowText, theme(this)[problem.isEmpty() ? Role::Text2 : Role::AlarmText]);
+    m_message->setPalette(colors);
     m_message->setText(problem.isEmpty() && m_list.entries().empty()
                            ? tr("Press F9 on a selected node, or type a condition.")
                            : problem);

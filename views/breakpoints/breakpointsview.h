@@ -4,6 +4,7 @@
 #include "views/common/breakpointlist.h"
 #include "views/common/view.h"
 
+class QLabel;
 class QLineEdit;
 class QTableView;
 class QToolButton;
@@ -12,7 +13,6 @@ namespace retro::views
 {
 
 class BreakpointModel;
-class ElidedLabel;
 
 /// Where runs stop: a line to type a condition in, and the list with check marks, words and hits. F9 and the graph add
 /// to the same list.
@@ -52,7 +52,7 @@ private:
     QLineEdit* m_line = nullptr;
     QToolButton* m_add = nullptr;
     QTableView* m_table = nullptr;
-    ElidedLabel* m_message = nullptr;
+    QLabel* m_message = nullptr;
 };
 
 } // namespace retro::views

@@ -88,21 +88,6 @@ QString waitingText()
     return CompareView::tr("The answer of the control model appears here once something was explained.");
 }
 
-QString meaningOf(const EvidenceShare& share, const QString& boxName)
-{
-    if (!share.hasEvidence()) {
-        return CompareView::tr("Nothing speaks for the target: no pixel has positive relevance.");
-    }
-    if (boxName.isEmpty()) {
-        return CompareView::tr("%1 of its positive relevance sits on the object, the rest around it.")
-            .arg(percentText(share.onObject.value_or(0)));
-    }
-    const QString place = CompareView::tr("%1 of its positive relevance sits on the %2, which covers %3 of the pixels.")
-                              .arg(percentText(share.inBox), boxName, percentText(share.boxArea));
-    return share.inBox >= kReadsIt ? CompareView::tr("The model reads the %1, not the object: %2").arg(boxName, place)
-                                   : CompareView::tr("Most evidence lies off the %1: %2").arg(boxName, place);
-}
-
 /// Where the positive relevance of both lies, when there is a box to ask about.
 void addShares(CompareFigure& figure, const Plane& here, const Plane& control, const InputInfo& input,
                const std::optional<QRect>& object)
@@ -115,10 +100,32 @@ void addShares(CompareFigure& figure, const Plane& here, const Plane& control, c
     figure.boxName = input.tagBox ? input.tagName : QString();
     figure.here = evidenceShare(here, box, object);
     figure.control = evidenceShare(control, box, object);
-    figure.meaning = meaningOf(*figure.here, figure.boxName);
+    figure.meaning = compareMeaning(*figure.here, figure.boxName);
 }
 
 } // namespace
+
+QString compareMeaning(const EvidenceShare& share, const QString& boxName)
+{
+    if (!share.hasEvidence()) {
+        return CompareView::tr("Nothing speaks for the target: no pixel has positive relevance.");
+    }
+    if (boxName.isEmpty()) {
+        return CompareView::tr("%1 of its positive relevance sits on the object, the rest around it.")
+            .arg(percentText(share.onObject.value_or(0)));
+    }
+    const QString place = CompareView::tr("%1 of its positive relevance sits on the %2, which covers %3 of the pixels.")
+                              .arg(percentText(share.inBox), boxName, percentText(share.boxArea));
+    if (share.netInBox < 0 && share.boxArea > 0) {
+        return CompareView::tr("The %1 speaks against the target: more relevance is negative there than positive. %2")
+            .arg(boxName, place);
+    }
+    if (share.isAgainst()) {
+        return CompareView::tr("More speaks against the target than for it. %1").arg(place);
+    }
+    return share.inBox >= kReadsIt ? CompareView::tr("The model reads the %1, not the object: %2").arg(boxName, place)
+                                   : CompareView::tr("Most evidence lies off the %1: %2").arg(boxName, place);
+}
 
 CompareView::CompareView(RunModel& model, Cursor& cursor, Selection& selection, QWidget* parent)
     : View(model, cursor, selection, parent)

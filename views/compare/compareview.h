@@ -66,4 +66,7 @@ private:
     bool m_isAwaited = false;
 };
 
+/// What the shares say of this model in a sentence: on what it leans. `boxName`: "tag"; empty = there is no such box.
+[[nodiscard]] QString compareMeaning(const EvidenceShare& share, const QString& boxName);
+
 } // namespace retro::views

@@ -15,18 +15,20 @@ namespace
 /// A share as it is shown: one decimal of a percentage.
 double shownShare(double share) { return std::round(share * 1000) / 1000; }
 
-/// Sum of max(v, 0) over what of `area` lies in the plane.
-double positiveSum(const Plane& plane, const QRect& area)
+/// Sum of what is positive, or of what is negative, over what of `area` lies in the plane.
+double signedSum(const Plane& plane, const QRect& area, bool isPositive)
 {
     const QRect inside = area.intersected(QRect(0, 0, plane.width, plane.height));
     double sum = 0;
     for (int y = inside.top(); y <= inside.bottom(); ++y) {
         for (int x = inside.left(); x <= inside.right(); ++x) {
-            sum += std::max(0.0, plane.at(x, y));
+            sum += isPositive ? std::max(0.0, plane.at(x, y)) : std::min(0.0, plane.at(x, y));
         }
     }
     return sum;
 }
+
+double positiveSum(const Plane& plane, const QRect& area) { return signedSum(plane, area, true); }
 
 } // namespace
 
@@ -39,6 +41,9 @@ EvidenceShare evidenceShare(const Plane& plane, const QRect& box, const std::opt
     const QRect whole(0, 0, plane.width, plane.height);
     const QRect inside = box.intersected(whole);
     const double all = positiveSum(plane, whole);
+    share.speaksFor = all;
+    share.speaksAgainst = -signedSum(plane, whole, false);
+    share.netInBox = positiveSum(plane, inside) + signedSum(plane, inside, false);
     share.inBox = all > 0 ? positiveSum(plane, inside) / all : 0;
     share.outside = all > 0 ? 1 - share.inBox : 0;
     if (object) {

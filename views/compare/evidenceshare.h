@@ -17,9 +17,14 @@ struct EvidenceShare
     double inBox = 0;                 ///< share of the positive relevance inside the box, 0…1
     double outside = 0;               ///< the rest; both 0 when nothing is positive
     double boxArea = 0;               ///< share of the pixels that the box covers
+    double speaksFor = 0;             ///< sum of what is positive
+    double speaksAgainst = 0;         ///< size of the sum of what is negative
+    double netInBox = 0;              ///< sum of all that lies in the box
     std::optional<double> onObject{}; ///< part of `outside` that lies in the object's box; none = no such box
 
     [[nodiscard]] bool hasEvidence() const { return inBox + outside > 0; }
+    /// More speaks against the target than for it.
+    [[nodiscard]] bool isAgainst() const { return speaksAgainst > speaksFor; }
 };
 
 /// Sums max(v, 0) inside and outside `box`, and in what of `object` lies outside `box` (pixels of the plane; clipped to

@@ -21,6 +21,7 @@ void CoverSheet::start(const QSize& size)
         static_cast<std::size_t>(std::max(0, size.width())) * static_cast<std::size_t>(std::max(0, size.height())), 0);
     m_past.clear();
     m_future.clear();
+    m_changes = 0;
 }
 
 bool CoverSheet::covers(int x, int y) const
@@ -42,6 +43,7 @@ double CoverSheet::share() const
 void CoverSheet::beginChange()
 {
     m_past.push_back(m_pixels);
+    ++m_changes;
     if (m_past.size() > kHistory) {
         m_past.erase(m_past.begin());
     }
@@ -87,6 +89,7 @@ void CoverSheet::undo()
     if (canUndo()) {
         m_future.push_back(std::exchange(m_pixels, std::move(m_past.back())));
         m_past.pop_back();
+        --m_changes;
     }
 }
 
@@ -95,6 +98,7 @@ void CoverSheet::redo()
     if (canRedo()) {
         m_past.push_back(std::exchange(m_pixels, std::move(m_future.back())));
         m_future.pop_back();
+        ++m_changes;
     }
 }
 

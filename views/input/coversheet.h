@@ -41,12 +41,15 @@ public:
     [[nodiscard]] bool canRedo() const { return !m_future.empty(); }
     void undo();
     void redo();
+    /// How many changes made this sheet out of an empty one: less one after undo(), one more after redo().
+    [[nodiscard]] std::size_t changes() const { return m_changes; }
 
 private:
     QSize m_size;
     Pixels m_pixels;
     std::vector<Pixels> m_past;
     std::vector<Pixels> m_future;
+    std::size_t m_changes = 0;
 };
 
 } // namespace retro::views

@@ -141,6 +141,7 @@ void InputPane::setBrush(bool isOn)
 {
     m_hasBrush = isOn;
     m_strokeFrom.reset();
+    m_held.reset();
     m_brush.reset();
     setFocusPolicy(isOn ? Qt::StrongFocus : Qt::NoFocus);
     setCursor(isOn ? Qt::CrossCursor : Qt::ArrowCursor);
@@ -164,6 +165,9 @@ void InputPane::setBrushSize(int pixels)
 
 InputLayout InputPane::layoutNow() const
 {
+    if (m_held) {
+        return *m_held;
+    }
     const double margin = fonts::px(10);
     const QRectF area = QRectF(rect()).adjusted(margin, fonts::px(2), -margin, -fonts::px(6));
     const QRectF lines =
@@ -261,6 +265,7 @@ void InputPane::mousePressEvent(QMouseEvent* event)
     }
     m_brush = layout.pixelAt(event->position(), m_picture.size());
     m_strokeFrom = m_brush;
+    m_held = layout;
     coverHere();
 }
 
@@ -271,7 +276,12 @@ void InputPane::mouseMoveEvent(QMouseEvent* event)
     }
 }
 
-void InputPane::mouseReleaseEvent(QMouseEvent* /*event*/) { m_strokeFrom.reset(); }
+void InputPane::mouseReleaseEvent(QMouseEvent* /*event*/)
+{
+    m_strokeFrom.reset();
+    m_held.reset();
+    update();
+}
 
 void InputPane::leaveEvent(QEvent* /*event*/)
 {
@@ -312,6 +322,7 @@ void InputPane::focusOutEvent(QFocusEvent* event)
 {
     QWidget::focusOutEvent(event);
     m_strokeFrom.reset();
+    m_held.reset();
     update();
 }
 

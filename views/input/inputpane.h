@@ -87,6 +87,7 @@ private:
     QList<QLineF> m_outline;
     std::optional<QPoint> m_brush; ///< pixel under the brush
     std::optional<QPoint> m_strokeFrom;
+    std::optional<InputLayout> m_held; ///< while a stroke is painted, whatever comes or goes around the picture
     int m_brushSize = 1;
     bool m_hasBrush = false;
 };

@@ -98,6 +98,17 @@ bool InputView::canShow(const SelectedThing& thing) const
     return node.isValid() && model().graph().isInput(node);
 }
 
+bool InputView::isMostlyCovered(const QRect& box) const
+{
+    int covered = 0;
+    for (int y = box.top(); y <= box.bottom(); ++y) {
+        for (int x = box.left(); x <= box.right(); ++x) {
+            covered += cover().covers(x, y) ? 1 : 0;
+        }
+    }
+    return covered * 2 >= box.width() * box.height();
+}
+
 QString InputView::sentence() const
 {
     const InputInfo& info = model().input();
@@ -106,7 +117,9 @@ QString InputView::sentence() const
         parts.append(tr("True class %1.").arg(info.trueClass));
     }
     if (info.tagBox) {
-        parts.append(tr("The picture carries a %1.").arg(info.tagName.isEmpty() ? tr("mark") : info.tagName));
+        const QString tag = info.tagName.isEmpty() ? tr("mark") : info.tagName;
+        parts.append(isMostlyCovered(*info.tagBox) ? tr("Its %1 is covered.").arg(tag)
+                                                   : tr("The picture carries a %1.").arg(tag));
     }
     if (parts.isEmpty() && !info.fileName.isEmpty()) {
         parts.append(info.fileName);
@@ -210,6 +223,7 @@ void InputView::startCover()
     m_pane->takeSheet();
     showTools();
     emit captionChanged();
+    emit coverStarted();
 }
 
 void InputView::setAppliedCover(const CoverSheet::Pixels& pixels) { m_pane->setApplied(pixels); }

@@ -56,6 +56,8 @@ public:
 signals:
     /// Other pixels are covered now, or with another colour.
     void coverChanged();
+    /// Nothing is covered any more, and there is nothing to undo.
+    void coverStarted();
     /// The user put the brush away.
     void brushLeft();
 
@@ -65,6 +67,7 @@ protected:
 
 private:
     [[nodiscard]] const tensor::Tensor* input() const;
+    [[nodiscard]] bool isMostlyCovered(const QRect& box) const;
     void changeCover(const std::function<void(CoverSheet&)>& change);
     void takeCover();
     void showTools();

@@ -5,6 +5,7 @@
 #include "views/common/timerange.h"
 
 #include <QString>
+#include <QStringList>
 
 #include <cstdint>
 #include <optional>
@@ -39,5 +40,8 @@ struct LedgerRow
 /// order of the run.
 [[nodiscard]] std::vector<LedgerRow> ledgerRows(const trace::Run& run, LedgerGrouping grouping,
                                                 const std::optional<VisitRange>& range = std::nullopt);
+
+/// The last two parts of every path, and more of it where two would read the same.
+[[nodiscard]] QStringList shortNames(const QStringList& whole);
 
 } // namespace retro::views

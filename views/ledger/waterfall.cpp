@@ -261,7 +261,8 @@ static double rowHeightIn(double room, std::size_t rows)
 
 WaterfallLayout layoutWaterfall(const LedgerBooks& books, const QRectF& area)
 {
-    constexpr double kRuleRoom = 4; // around the line above the last row
+    constexpr double kRuleRoom = 4;    // around the line above the last row
+    constexpr double kLeastTrack = 48; // of the bars, beside scores
     WaterfallLayout layout;
     const std::vector<Span> spans = spansOf(books);
     layout.axis = axisOf(books, spans);
@@ -275,9 +276,13 @@ WaterfallLayout layoutWaterfall(const LedgerBooks& books, const QRectF& area)
     }
     const double gap = fonts::px(12);
     const double shareWidth = columnWidth(shares);
-    const double scoreWidth = columnWidth(scores);
-    nameWidth = std::min(std::ceil(nameWidth), area.width() * 0.4);
-    const double percentLeft = area.right() - scoreWidth - gap - shareWidth;
+    const double figures = columnWidth(scores);
+    // In a narrow pane names and shares stay whole and keep their bars; the scores give way.
+    const double least = std::ceil(nameWidth) + gap + fonts::px(kLeastTrack) + gap + shareWidth;
+    const bool hasScores = least + gap + figures <= area.width();
+    const double scoreWidth = hasScores ? figures : 0;
+    nameWidth = std::min(std::ceil(nameWidth), std::max(area.width() * 0.4, area.width() - (least - nameWidth)));
+    const double percentLeft = area.right() - scoreWidth - (hasScores ? gap : 0) - shareWidth;
     const double trackLeft = area.left() + nameWidth + gap;
     const double titleHeight = std::ceil(QFontMetricsF(fonts::smallNumbers()).height()) + 2;
     const bool isBounded = area.height() > 0;
@@ -320,7 +325,10 @@ void paintWaterfall(QPainter& painter, const LedgerBooks& books, const Waterfall
     painter.setPen(theme[Role::Text3]);
     painter.setFont(fonts::small());
     painter.drawText(layout.percentTitle, kRight, QStringLiteral("%"));
-    painter.drawText(layout.scoreTitle, kRight, ledgerText("score"));
+    const bool hasScores = layout.scoreTitle.width() > 0;
+    if (hasScores) {
+        painter.drawText(layout.scoreTitle, kRight, ledgerText("score"));
+    }
     for (std::size_t i = 0; i < books.lines.size(); ++i) {
         const LedgerLine& line = books.lines[i];
         const WaterfallRow& row = layout.rows[i];
@@ -332,9 +340,11 @@ void paintWaterfall(QPainter& painter, const LedgerBooks& books, const Waterfall
                          QFontMetricsF(font).elidedText(line.name, Qt::ElideMiddle, row.name.width()));
         painter.setFont(fonts::numbers(weight));
         painter.drawText(row.percent, kRight, shareText(line));
-        painter.setFont(fonts::numbers());
-        painter.setPen(theme[Role::Text2]);
-        painter.drawText(row.score, kRight, scoreText(books, line));
+        if (hasScores) {
+            painter.setFont(fonts::numbers());
+            painter.setPen(theme[Role::Text2]);
+            painter.drawText(row.score, kRight, scoreText(books, line));
+        }
         paintBar(painter, line, row.bar, theme);
     }
     paintHairline(painter, {layout.rows.front().row.left(), layout.ruleY},

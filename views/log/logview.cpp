@@ -22,6 +22,7 @@
 #include <QHeaderView>
 #include <QLineEdit>
 #include <QMenu>
+#include <QScrollBar>
 #include <QTableView>
 #include <QTimer>
 #include <QVBoxLayout>
@@ -185,6 +186,12 @@ bool LogView::eventFilter(QObject* watched, QEvent* event)
 {
     if (watched == m_table->viewport() && event->type() == QEvent::Resize) {
         shareRoom();
+        // The row was brought into another table: one behind tabs, or before the window had its size.
+        constexpr int kDue = -1;
+        if (m_scrolledTo == kDue || m_table->verticalScrollBar()->value() == m_scrolledTo) {
+            m_scrolledTo = kDue;
+            QTimer::singleShot(0, this, &LogView::showCursorRow); // the table does not know its rows in sight yet
+        }
     }
     return View::eventFilter(watched, event);
 }
@@ -192,11 +199,14 @@ bool LogView::eventFilter(QObject* watched, QEvent* event)
 void LogView::showCursorRow()
 {
     const QModelIndex index = m_items->index(m_items->cursorRow(), 0);
+    const QRect row = m_table->visualRect(index);
+    const QRect sight = m_table->viewport()->rect();
     if (!index.isValid()) {
         m_table->scrollToTop();
-    } else if (!m_table->viewport()->rect().contains(m_table->visualRect(index))) {
+    } else if (row.top() < sight.top() || row.bottom() > sight.bottom()) {
         m_table->scrollTo(index, QAbstractItemView::PositionAtCenter);
     }
+    m_scrolledTo = m_table->verticalScrollBar()->value();
 }
 
 void LogView::setFilter(const QString& text)

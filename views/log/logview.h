@@ -87,6 +87,7 @@ private:
     QStringList m_saved;
     ElidedLabel* m_message = nullptr;
     QTableView* m_table = nullptr;
+    int m_scrolledTo = 0; ///< where the row of the cursor was brought into sight
 };
 
 } // namespace retro::views

@@ -175,8 +175,7 @@ void DataFlowPane::lay()
 void DataFlowPane::setPosition(std::uint64_t position)
 {
     m_position = position;
-    const auto at = std::ranges::find(m_launches, position, &RunLaunch::position);
-    m_current = at == m_launches.end() ? std::nullopt : std::optional(*at);
+    m_current = latestLaunch(m_launches, position);
     setAccessibleDescription(sentence());
     update();
 }
@@ -212,7 +211,7 @@ DataFlowPane::State DataFlowPane::stateOf(const FlowBox& box) const
     if (!launch || launch->position > m_position) {
         return State::ToCome;
     }
-    return launch->position == m_position ? State::Now : State::Done;
+    return launch == m_current ? State::Now : State::Done;
 }
 
 bool DataFlowPane::touchesCurrent(const FlowBox& box) const
@@ -299,7 +298,7 @@ void DataFlowPane::paintKernel(QPainter& painter, const FlowBox& box, const Them
     painter.setPen(state == State::Now    ? colors[Role::OnAccent]
                    : state == State::Done ? colors[Role::Base]
                                           : colors[Role::Text2]);
-    painter.drawText(number, Qt::AlignCenter, QString::number(box.index + 1));
+    painter.drawText(number, Qt::AlignCenter, QString::number(m_picture.numberOf(box)));
     const QRectF text = r.adjusted(fonts::px(kNumberWidth + kPadding), fonts::px(4), -fonts::px(4), -fonts::px(4));
     painter.setPen(colors[Role::Text]);
     painter.drawText(text, Qt::AlignLeft | Qt::AlignTop, kernelName(launch));

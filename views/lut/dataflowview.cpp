@@ -3,6 +3,7 @@
 
 #include "kernels/lut/callchecks.h"
 #include "views/common/elidedlabel.h"
+#include "views/common/emptystate.h"
 #include "views/common/fonts.h"
 #include "views/common/paintfile.h"
 #include "views/common/theme.h"
@@ -17,6 +18,7 @@
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QSignalBlocker>
+#include <QStackedLayout>
 
 #include <algorithm>
 
@@ -59,7 +61,14 @@ DataFlowView::DataFlowView(RunModel& model, Cursor& cursor, Selection& selection
 {
     setAccessibleName(tr("Data flow of a LUT layer"));
     setEmptyText(tr("The kernels of a LUT layer appear here, once a model with one was explained."));
-    auto* body = new QWidget(this);
+    auto* pages = new QWidget(this);
+    m_pages = new QStackedLayout(pages);
+    auto* body = new QWidget(pages);
+    auto* none = new EmptyState(pages);
+    none->showEmpty(lutEmptyReason(choice), tr("Open a LUT sample"));
+    connect(none, &EmptyState::activated, this, &DataFlowView::sampleWanted);
+    m_pages->addWidget(body);
+    m_pages->addWidget(none);
     auto* column = new QVBoxLayout(body);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
@@ -72,7 +81,7 @@ DataFlowView::DataFlowView(RunModel& model, Cursor& cursor, Selection& selection
     m_scroll->setFocusPolicy(Qt::NoFocus);
     m_scroll->viewport()->installEventFilter(this);
     column->addWidget(m_scroll, 1);
-    setBody(body);
+    setBody(pages);
     connect(m_pane, &DataFlowPane::launchChosen, this,
             [this](std::uint64_t position) { this->cursor().moveTo(position); });
     connect(&choice, &LutChoice::layerChanged, this, [this] { schedule(Change::Run); });
@@ -133,7 +142,8 @@ bool DataFlowView::canShow(const SelectedThing& thing) const
            std::ranges::any_of(m_choice.layers(), [&](const LutLayer& one) { return one.node == *node; });
 }
 
-QString DataFlowView::emptyReason() const { return lutEmptyReason(m_choice); }
+/// That there is no layer is said on a page of its own, with the way to one.
+QString DataFlowView::emptyReason() const { return {}; }
 
 void DataFlowView::refresh(Changes changes)
 {
@@ -175,6 +185,7 @@ void DataFlowView::showPath()
 
 void DataFlowView::takeLayer()
 {
+    m_pages->setCurrentIndex(m_choice.layer() != nullptr ? 0 : 1);
     showLayers();
     showPath();
     const LutLayer* layer = m_choice.layer();

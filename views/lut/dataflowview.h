@@ -8,6 +8,7 @@
 class QComboBox;
 class QPushButton;
 class QScrollArea;
+class QStackedLayout;
 
 namespace retro::views
 {
@@ -39,6 +40,8 @@ public:
     [[nodiscard]] QPushButton& runPath() const { return *m_runPath; }
 
 signals:
+    /// A sample with a LUT layer shall be opened: this model has none.
+    void sampleWanted();
     /// The person wants the layers to take this path.
     void pathWanted(retro::lut::Path path);
 
@@ -56,6 +59,7 @@ private:
 
     LutChoice& m_choice;
     DataFlowPane* m_pane = nullptr;
+    QStackedLayout* m_pages = nullptr; ///< the picture, or the way to one
     QScrollArea* m_scroll = nullptr;
     QComboBox* m_layers = nullptr;
     QComboBox* m_paths = nullptr;

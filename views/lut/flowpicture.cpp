@@ -304,6 +304,15 @@ void putBeside(FlowPicture& picture, double room)
 
 } // namespace
 
+std::size_t launchNumber(const std::vector<lut::Schedule>& schedules, std::size_t pass, std::size_t launch)
+{
+    std::size_t before = 0;
+    for (std::size_t i = 0; i < pass; ++i) {
+        before += schedules[i].launches.size();
+    }
+    return before + launch + 1;
+}
+
 std::size_t FlowPicture::boxAt(const QPointF& point) const
 {
     const auto at = std::ranges::find_if(boxes, [&](const FlowBox& box) { return box.rect.contains(point); });

@@ -32,6 +32,10 @@ struct FlowEdge
     std::vector<QPointF> points;
 };
 
+/// The number of a launch, counted from 1 through all passes: the same in every view.
+[[nodiscard]] std::size_t launchNumber(const std::vector<lut::Schedule>& schedules, std::size_t pass,
+                                       std::size_t launch);
+
 /// The data flow of passes, drawn from their launch schedules: beside each other where there is room, else one below
 /// the other; each from its inputs down to its results. Buffers that always go together (rows with their weakest
 /// comparisons, sparse weights) are stacked. A buffer that a kernel both reads and writes has the arrow of the reading;
@@ -49,6 +53,11 @@ struct FlowPicture
     [[nodiscard]] std::size_t boxAt(const QPointF& point) const;
     /// The box of a launch; none: boxes.size().
     [[nodiscard]] std::size_t kernelBox(std::size_t pass, std::size_t launch) const;
+    /// The number of a kernel, counted from 1 through all passes.
+    [[nodiscard]] std::size_t numberOf(const FlowBox& box) const
+    {
+        return launchNumber(schedules, box.pass, box.index);
+    }
     [[nodiscard]] const lut::Launch& launch(const FlowBox& box) const
     {
         return schedules[box.pass].launches[box.index];

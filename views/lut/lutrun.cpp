@@ -110,6 +110,12 @@ bool isOfDocumentedPath(const event::Event& launch)
 
 } // namespace
 
+std::optional<RunLaunch> latestLaunch(const std::vector<RunLaunch>& launches, std::uint64_t position)
+{
+    const auto after = std::ranges::upper_bound(launches, position, {}, &RunLaunch::position);
+    return after == launches.begin() ? std::nullopt : std::optional(*(after - 1));
+}
+
 std::vector<lut::Pass> LutLayer::passes() const
 {
     std::vector<lut::Pass> result;

@@ -20,6 +20,10 @@ struct RunLaunch
     bool operator==(const RunLaunch&) const = default;
 };
 
+/// The launch that ran last at a position: the one that the kernels of a layer stand at; none before the first.
+/// `launches` is ordered by position.
+[[nodiscard]] std::optional<RunLaunch> latestLaunch(const std::vector<RunLaunch>& launches, std::uint64_t position);
+
 /// A LUT node of a run.
 struct LutLayer
 {

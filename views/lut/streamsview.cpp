@@ -7,6 +7,7 @@
 #include "views/common/theme.h"
 #include "views/lut/dataflowpane.h"
 #include "views/lut/dataflowview.h"
+#include "views/lut/flowpicture.h"
 #include "views/lut/lutchoice.h"
 
 #include <QHelpEvent>
@@ -48,13 +49,13 @@ struct BarRoles
     Role text = Role::Text;
 };
 
-BarRoles rolesOf(const std::optional<RunLaunch>& launch, std::uint64_t position)
+BarRoles rolesOf(const std::optional<RunLaunch>& launch, const std::optional<RunLaunch>& now, std::uint64_t position)
 {
     if (!launch || launch->position > position) {
         return {};
     }
-    return launch->position == position ? BarRoles{Role::Accent, Role::Accent, Role::OnAccent}
-                                        : BarRoles{Role::Ink, Role::Ink, Role::Base};
+    return launch == now ? BarRoles{Role::Accent, Role::Accent, Role::OnAccent}
+                         : BarRoles{Role::Ink, Role::Ink, Role::Base};
 }
 
 } // namespace
@@ -179,13 +180,13 @@ void StreamsPane::paintBar(QPainter& painter, const LaunchTime& time) const
 {
     const Theme& colors = theme(this);
     const std::optional<RunLaunch> launch = launchOf(time);
-    const BarRoles roles = rolesOf(launch, m_position);
+    const BarRoles roles = rolesOf(launch, latestLaunch(m_launches, m_position), m_position);
     const QRectF bar = barOf(time).adjusted(0.5, 0.5, -0.5, -0.5);
     painter.setPen(colors[roles.edge]);
     painter.setBrush(colors[roles.fill]);
     painter.drawRect(bar);
     const lut::Launch& one = m_schedules[time.pass].launches[time.launch];
-    const QString number = QString::number(time.launch + 1);
+    const QString number = QString::number(launchNumber(m_schedules, time.pass, time.launch));
     const QString name = number + QLatin1Char(' ') + textOf(lut::nameOf(one.kernel));
     painter.setFont(fonts::small());
     const double room = bar.width() - fonts::px(6);

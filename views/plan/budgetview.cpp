@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/plan/budgetview.h"
 
+#include "views/common/elidedlabel.h"
 #include "views/common/fonts.h"
 #include "views/common/theme.h"
 #include "views/plan/budgetslider.h"
@@ -78,12 +79,11 @@ void BudgetView::makeFigures(QWidget& parent)
     head->setVerticalSpacing(px(4));
     head->setColumnStretch(2, 1);
     int row = 0;
-    const auto addLine = [&](const QString& name, QLabel*& figure, QLabel*& note, bool isStrong) {
+    const auto addLine = [&](const QString& name, QLabel*& figure, ElidedLabel*& note, bool isStrong) {
         head->addWidget(makeLabel(name, fonts::label(isStrong ? QFont::DemiBold : QFont::Normal), &parent), row, 0);
         figure = makeLabel({}, fonts::numbers(isStrong ? QFont::DemiBold : QFont::Normal), &parent);
         head->addWidget(figure, row, 1, Qt::AlignRight);
-        note = makeLabel({}, fonts::label(), &parent);
-        note->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+        note = new ElidedLabel({}, Role::Text2, fonts::label(), &parent);
         head->addWidget(note, row++, 2);
     };
     addLine(tr("Budget"), m_budget, m_share, true);
@@ -185,7 +185,7 @@ void BudgetView::showQuestion()
         index = m_strategies->findData(strategy);
     }
     if (index < 0) {
-        m_strategies->addItem(tr("only %1").arg(strategy), strategy);
+        m_strategies->addItem(tr("only %1").arg(plannerTitle(question.strategy)), strategy);
         index = m_strategies->count() - 1;
     }
     m_strategies->setCurrentIndex(index);

@@ -14,6 +14,7 @@ namespace retro::views
 
 class BudgetSlider;
 class ElidedLabel;
+class ElidedLabel;
 
 /// How much memory a plan may take: a slider that plans anew while it is dragged, the strategy, and what the plan
 /// costs.
@@ -56,13 +57,13 @@ private:
     QComboBox* m_tiers = nullptr;
     QPushButton* m_clear = nullptr;
     QLabel* m_budget = nullptr;
-    QLabel* m_share = nullptr;
+    ElidedLabel* m_share = nullptr;
     QLabel* m_peak = nullptr;
-    QLabel* m_peakNote = nullptr;
+    ElidedLabel* m_peakNote = nullptr;
     QLabel* m_work = nullptr;
-    QLabel* m_workNote = nullptr;
+    ElidedLabel* m_workNote = nullptr;
     QLabel* m_time = nullptr;
-    QLabel* m_timeNote = nullptr;
+    ElidedLabel* m_timeNote = nullptr;
     QLabel* m_message = nullptr;
     bool m_isShowing = false; ///< what changes is our own doing
 };

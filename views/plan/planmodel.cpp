@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 #include <utility>
 
 namespace retro::views
@@ -40,6 +41,7 @@ void PlanModel::reset(const QString& absence)
     m_subject.reset();
     m_plan.reset();
     m_ghost.reset();
+    m_attempts.clear();
     m_question = {};
     m_refusal.clear();
     m_touched.clear();
@@ -120,6 +122,7 @@ void PlanModel::takePlan(ShownPlanPointer plan)
     m_refusal.clear();
     m_refusalRemedy.clear();
     m_measured.clear(); // of another plan
+    takeAttempts();
     // The step that is looked at stays at about the same part of the plan.
     const std::size_t columns = m_plan->matrix.columns().size();
     m_step = share == 0 ? m_plan->matrix.peakAt()
@@ -128,6 +131,24 @@ void PlanModel::takePlan(ShownPlanPointer plan)
     emit planChanged();
     emit stepChanged();
     emit measuredChanged();
+}
+
+/// A question to one planner, as when a tensor is chosen by hand, leaves what the others reached on the table.
+void PlanModel::takeAttempts()
+{
+    const std::vector<schedule::Attempt>& own = m_plan->result.attempts;
+    const std::string& strategy = m_plan->question.strategy;
+    if (m_attempts.empty() || strategy == kFastStrategy || strategy == kBestStrategy) {
+        m_attempts = own;
+        return;
+    }
+    for (schedule::Attempt& one : m_attempts) {
+        one.fits = one.refusal.empty() && one.peak > 0 && one.peak <= m_plan->question.budget;
+    }
+    for (const schedule::Attempt& one : own) {
+        std::erase_if(m_attempts, [&one](const schedule::Attempt& other) { return other.planner == one.planner; });
+        m_attempts.push_back(one);
+    }
 }
 
 void PlanModel::takeRefusal(const QString& what, const QString& remedy)
@@ -270,6 +291,24 @@ void PlanModel::clearChoices()
     m_question.strategy = wasOwn ? kFastStrategy : m_question.strategy;
     emit questionChanged();
     if (wasOwn) {
+        ask();
+    }
+}
+
+bool PlanChoices::operator==(const PlanChoices& other) const
+{
+    const auto parts = [](const PlanQuestion& q) {
+        return std::tie(q.strategy, q.budget, q.choices.keep, q.choices.recompute, q.seconds, q.tier);
+    };
+    return parts(question) == parts(other.question) && touched == other.touched;
+}
+
+void PlanModel::takeChoices(const PlanChoices& choices)
+{
+    if (m_subject && !(choices == this->choices())) {
+        m_question = choices.question;
+        m_touched = choices.touched;
+        emit questionChanged();
         ask();
     }
 }

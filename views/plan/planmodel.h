@@ -27,6 +27,14 @@ struct PlanPoint
     double cost = 0;        ///< in the subject's unit
 };
 
+/// What a person has chosen about the plan: the question, and the tensors that were touched by hand.
+struct PlanChoices
+{
+    PlanQuestion question;
+    std::set<analysis::OpValueId> touched;
+    bool operator==(const PlanChoices& other) const;
+};
+
 /// What the views of a plan share, and the way from them to who plans: the question, the plan that answers it, the one
 /// before it as a ghost, the step that is looked at, and the points of all planners. Views set questions; the window
 /// answers with take…(). GUI thread, one per window.
@@ -67,6 +75,9 @@ public:
     [[nodiscard]] bool isPlanning() const { return m_isPlanning; }
     /// The plan on screen; null before the first.
     [[nodiscard]] const ShownPlanPointer& plan() const { return m_plan; }
+    /// What planners have reached for the present subject: those of the last question that went to several, and of the
+    /// questions to one since. Whether they fit is about the budget of the plan on screen.
+    [[nodiscard]] const std::vector<schedule::Attempt>& attempts() const { return m_attempts; }
     /// The plan before it, for comparison; may be null.
     [[nodiscard]] const ShownPlanPointer& ghost() const { return m_ghost; }
     /// Why the last question has no plan; empty when it has one.
@@ -97,6 +108,10 @@ public:
     /// Both lists at once, as a file or a test has them.
     void setChoices(const schedule::UserChoices& choices);
     void clearChoices();
+    /// Everything that was chosen, for undoing.
+    [[nodiscard]] PlanChoices choices() const { return {m_question, m_touched}; }
+    /// Puts that back and asks. No effect without a subject.
+    void takeChoices(const PlanChoices& choices);
     /// What was chosen by hand; none where nothing was.
     [[nodiscard]] std::optional<Decision> choiceOf(analysis::OpValueId value) const;
     [[nodiscard]] bool hasChoices() const { return !m_touched.empty(); }
@@ -125,6 +140,7 @@ signals:
 
 private:
     void ask();
+    void takeAttempts();
     void startOwnChoices();
 
     PlanState m_state = PlanState::Absent;
@@ -134,6 +150,7 @@ private:
     PlanQuestion m_question;
     ShownPlanPointer m_plan;
     ShownPlanPointer m_ghost;
+    std::vector<schedule::Attempt> m_attempts;
     QString m_refusal;
     QString m_refusalRemedy;
     std::set<analysis::OpValueId> m_touched; ///< chosen by hand

@@ -58,6 +58,14 @@ void ParetoPane::mousePressEvent(QMouseEvent* event)
 {
     const schedule::Attempt* one = tryAt(m_figure, QSizeF(size()), event->position());
     if (one != nullptr && event->button() == Qt::LeftButton) {
+        emit plannerPointed(QString::fromStdString(one->planner));
+    }
+}
+
+void ParetoPane::mouseDoubleClickEvent(QMouseEvent* event)
+{
+    const schedule::Attempt* one = tryAt(m_figure, QSizeF(size()), event->position());
+    if (one != nullptr && event->button() == Qt::LeftButton) {
         emit plannerChosen(QString::fromStdString(one->planner));
     }
 }
@@ -74,8 +82,7 @@ bool ParetoPane::event(QEvent* event)
     } else {
         QToolTip::showText(help->globalPos(),
                            tr("%1: peak %2, extra work %3 %")
-                               .arg(QString::fromStdString(one->planner),
-                                    bytesText(static_cast<std::int64_t>(one->peak)),
+                               .arg(plannerTitle(one->planner), bytesText(static_cast<std::int64_t>(one->peak)),
                                     signedText(m_figure.extra(one->cost), 1)),
                            this);
     }
@@ -112,6 +119,13 @@ PlannersView::PlannersView(RunModel& model, Cursor& cursor, Selection& selection
     setBody(body);
     connect(m_button, &QPushButton::clicked, this, &PlannersView::toggleCurve);
     connect(m_pane, &ParetoPane::plannerChosen, this, &PlannersView::choose);
+    connect(m_pane, &ParetoPane::plannerPointed, this, [this](const QString& planner) {
+        for (int i = 0; i < m_items->rowCount(); ++i) {
+            if (QString::fromStdString(m_items->at(i).planner) == planner) {
+                m_table->selectRow(i);
+            }
+        }
+    });
     for (const auto change :
          {&PlanModel::stateChanged, &PlanModel::planChanged, &PlanModel::questionChanged, &PlanModel::pointsChanged}) {
         connect(&plan, change, this, [this] { schedule(Change::State); });
@@ -184,7 +198,7 @@ ParetoFigure PlannersView::figureNow() const
     ParetoFigure figure;
     figure.points = m_plan.points();
     const ShownPlan& plan = *m_plan.plan();
-    figure.tries = plan.result.attempts;
+    figure.tries = m_plan.attempts();
     figure.chosen = plan.result.planner;
     figure.plan = PlanPoint{plan.result.planner, plan.result.peak, plan.result.cost};
     figure.points.push_back(*figure.plan); // the line never runs behind what is on screen
@@ -205,7 +219,7 @@ void PlannersView::refresh(Changes /*changes*/)
     m_pane->setFigure(figureNow());
     if (m_shown != m_plan.plan()) {
         m_shown = m_plan.plan();
-        m_items->setPlan(m_shown);
+        m_items->setPlan(m_shown, m_plan.attempts());
         const int chosen = m_items->chosenRow();
         if (chosen >= 0) {
             m_table->selectRow(chosen);
@@ -228,8 +242,10 @@ void PlannersView::showCurve()
     m_button->setText(isAtWork ? tr("Stop") : tr("All points"));
     m_button->setToolTip(isAtWork ? tr("Ask no more planners")
                                   : tr("Ask every fast planner at many budgets, in the background"));
-    m_note->setText(isAtWork ? tr("Asking all planners")
-                             : tr("%1 plans").arg(countText(static_cast<std::int64_t>(m_plan.points().size()) + 1)));
+    const auto plans = static_cast<std::int64_t>(m_plan.points().size()) + 1;
+    m_note->setText(isAtWork     ? tr("Asking all planners")
+                    : plans == 1 ? tr("1 plan")
+                                 : tr("%1 plans").arg(countText(plans)));
 }
 
 void PlannersView::toggleCurve()

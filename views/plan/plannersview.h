@@ -14,7 +14,8 @@ namespace retro::views
 class ElidedLabel;
 class PlannerTableModel;
 
-/// The chart of memory against work. A click on a planner's symbol chooses it. Owned by its view.
+/// The chart of memory against work. A click on a planner's symbol shows it in the table, a double click plans with it.
+/// Owned by its view.
 class ParetoPane final : public QWidget
 {
     Q_OBJECT
@@ -27,11 +28,13 @@ public:
     [[nodiscard]] QSize minimumSizeHint() const override;
 
 signals:
+    void plannerPointed(const QString& planner);
     void plannerChosen(const QString& planner);
 
 protected:
     void paintEvent(QPaintEvent* event) override;
     void mousePressEvent(QMouseEvent* event) override;
+    void mouseDoubleClickEvent(QMouseEvent* event) override;
     bool event(QEvent* event) override;
 
 private:

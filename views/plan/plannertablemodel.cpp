@@ -40,14 +40,14 @@ QPixmap symbolPixmap(const schedule::Attempt& one, bool isChosen)
 
 } // namespace
 
-void PlannerTableModel::setPlan(ShownPlanPointer plan)
+void PlannerTableModel::setPlan(ShownPlanPointer plan, std::vector<schedule::Attempt> attempts)
 {
     beginResetModel();
     m_plan = std::move(plan);
     m_tries.clear();
     m_best = 0;
     if (m_plan) {
-        m_tries = m_plan->result.attempts;
+        m_tries = std::move(attempts);
         m_scale = ByteScale::of(m_plan->subject->storeAllPeak);
         std::ranges::stable_sort(m_tries, [](const schedule::Attempt& a, const schedule::Attempt& b) {
             return std::tuple(rankOf(a), rankOf(a) == 0 ? a.cost : 0.0, a.peak) <
@@ -81,7 +81,7 @@ QString PlannerTableModel::textOf(const schedule::Attempt& one, int column) cons
     const bool hasPlan = one.refusal.empty() && one.peak > 0;
     switch (column) {
     case NameColumn:
-        return QString::fromStdString(one.planner);
+        return plannerTitle(one.planner);
     case PeakColumn:
         return hasPlan ? m_scale.figure(one.peak) : kNothing;
     case WorkColumn:

@@ -20,7 +20,7 @@ public:
 
     using QAbstractTableModel::QAbstractTableModel;
 
-    void setPlan(ShownPlanPointer plan);
+    void setPlan(ShownPlanPointer plan, std::vector<schedule::Attempt> attempts);
     [[nodiscard]] const schedule::Attempt& at(int row) const { return m_tries[static_cast<std::size_t>(row)]; }
     /// Row of the plan on screen; −1 when it is not among them.
     [[nodiscard]] int chosenRow() const;

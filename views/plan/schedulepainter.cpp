@@ -172,7 +172,7 @@ void SchedulePainter::paintName(std::uint32_t row, bool isMarked)
     // Both weights are cut at the same letter, so that a name does not change when it is marked.
     m_painter.drawText(
         line, Qt::AlignLeft | Qt::AlignVCenter,
-        QFontMetricsF(fonts::small()).elidedText(m_plan.rowName(row), Qt::ElideMiddle, line.width() - px(2)));
+        QFontMetricsF(fonts::small()).elidedText(m_plan.rowLabel(row), Qt::ElideLeft, line.width() - px(2)));
 }
 
 void SchedulePainter::paintTree()

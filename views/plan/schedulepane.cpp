@@ -121,7 +121,7 @@ double SchedulePane::nameWidth() const
     const QFontMetricsF metrics(fonts::small(QFont::DemiBold));
     const auto rows = m_figure.plan ? std::min<std::size_t>(m_figure.plan->matrix.rows().size(), kMeasuredNames) : 0;
     for (std::uint32_t row = 0; row < rows; ++row) {
-        width = std::max(width, metrics.horizontalAdvance(m_figure.plan->rowName(row)) + fonts::px(8));
+        width = std::max(width, metrics.horizontalAdvance(m_figure.plan->rowLabel(row)) + fonts::px(8));
     }
     return std::min<double>(width, fonts::px(kMostNameColumn));
 }

@@ -7,17 +7,14 @@
 #include "views/common/elidedlabel.h"
 #include "views/common/emptystate.h"
 #include "views/common/fonts.h"
-#include "views/common/icons.h"
 #include "views/common/paintfile.h"
 #include "views/common/theme.h"
 #include "views/plan/bytescale.h"
 #include "views/plan/rowlink.h"
 #include "views/plan/schedulepane.h"
 
-#include <QHBoxLayout>
 #include <QStackedLayout>
 #include <QTimer>
-#include <QToolButton>
 #include <QVBoxLayout>
 
 namespace retro::views
@@ -92,7 +89,6 @@ ScheduleView::ScheduleView(RunModel& model, Cursor& cursor, Selection& selection
     auto* column = new QVBoxLayout(m_chart);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
-    column->addWidget(makeBar());
     m_message = new ElidedLabel({}, Role::AlarmText, fonts::label(), m_chart);
     m_message->setContentsMargins(fonts::px(10), 0, fonts::px(10), fonts::px(4));
     m_message->hide();
@@ -118,46 +114,13 @@ ScheduleView::ScheduleView(RunModel& model, Cursor& cursor, Selection& selection
     connect(&plan, &PlanModel::stepChanged, this, &ScheduleView::showStep);
 }
 
-QToolButton* ScheduleView::makeButton(const char* icon, const QString& name, QWidget* parent)
-{
-    auto* button = new QToolButton(parent);
-    button->setIcon(icons::icon(QString::fromLatin1(icon)));
-    button->setAutoRaise(true);
-    button->setToolTip(name);
-    button->setAccessibleName(name);
-    return button;
-}
-
-QWidget* ScheduleView::makeBar()
-{
-    auto* bar = new QWidget(m_chart);
-    auto* row = new QHBoxLayout(bar);
-    row->setContentsMargins(fonts::px(8), fonts::px(2), fonts::px(10), fonts::px(2));
-    row->setSpacing(fonts::px(2));
-    const auto go = [this](std::int64_t by) { m_plan.setStep(std::int64_t{m_plan.step()} + by); };
-    QToolButton* back = makeButton("back", tr("Plan step back"), bar);
-    m_play = makeButton("play", tr("Play the plan"), bar);
-    m_play->setCheckable(true);
-    QToolButton* forward = makeButton("forward", tr("Plan step forward"), bar);
-    connect(back, &QToolButton::clicked, this, [go] { go(-1); });
-    connect(forward, &QToolButton::clicked, this, [go] { go(1); });
-    connect(m_play, &QToolButton::clicked, this, &ScheduleView::play);
-    row->addWidget(back);
-    row->addWidget(m_play);
-    row->addWidget(forward);
-    m_now = new ElidedLabel({}, Role::Text, fonts::label(), bar);
-    m_now->setContentsMargins(fonts::px(6), 0, 0, 0);
-    row->addWidget(m_now, 1);
-    return bar;
-}
-
 QString ScheduleView::subject() const
 {
     if (!m_plan.plan()) {
         return {};
     }
     return tr("%1, peak %2")
-        .arg(QString::fromStdString(m_plan.plan()->result.planner),
+        .arg(plannerTitle(m_plan.plan()->result.planner),
              bytesText(static_cast<std::int64_t>(m_plan.plan()->result.peak)));
 }
 
@@ -198,8 +161,6 @@ base::Result<void> ScheduleView::exportTo(const std::filesystem::path& path)
 
 QString ScheduleView::message() const { return m_message->isHidden() ? QString() : m_message->text(); }
 
-QString ScheduleView::nowText() const { return m_now->text(); }
-
 bool ScheduleView::isPlaying() const { return m_clock->isActive(); }
 
 void ScheduleView::chooseSelected(Decision decision)
@@ -222,8 +183,7 @@ void ScheduleView::play(bool isPlaying)
     } else {
         m_clock->stop();
     }
-    m_play->setChecked(canPlay);
-    m_play->setIcon(icons::icon(canPlay ? QStringLiteral("pause") : QStringLiteral("play")));
+    emit nowChanged();
 }
 
 QString ScheduleView::emptyReason() const
@@ -271,16 +231,16 @@ void ScheduleView::showState()
 void ScheduleView::showStep()
 {
     if (!m_plan.plan() || m_plan.step() >= m_plan.plan()->matrix.columns().size()) {
-        m_now->setText({});
+        m_now.clear();
+        emit nowChanged();
         return;
     }
     const ShownPlan& plan = *m_plan.plan();
     const ScheduleColumn& at = plan.matrix.columns()[m_plan.step()];
-    m_now->setText(tr("%1 / %2   %3   ·   live now %4   ·   tensors %5")
-                       .arg(countText(std::int64_t{m_plan.step()} + 1),
-                            countText(static_cast<std::int64_t>(plan.matrix.columns().size())),
-                            plan.stepWords(m_plan.step()), bytesText(static_cast<std::int64_t>(at.bytes)),
-                            countText(std::int64_t{at.live})));
+    m_now = tr("%1   ·   live now %2   ·   tensors %3")
+                .arg(plan.stepWords(m_plan.step()), bytesText(static_cast<std::int64_t>(at.bytes)),
+                     countText(std::int64_t{at.live}));
+    emit nowChanged();
 }
 
 void ScheduleView::followSelection()

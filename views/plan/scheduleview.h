@@ -6,7 +6,6 @@
 
 class QStackedLayout;
 class QTimer;
-class QToolButton;
 
 namespace retro::views
 {
@@ -14,8 +13,9 @@ namespace retro::views
 class ElidedLabel;
 class SchedulePane;
 
-/// The plan as a picture: interval tree, matrix of steps and tensors, memory with the budget; above it the step that is
-/// looked at in words, with keys to step and play. A tensor that is selected here is selected everywhere.
+/// The plan as a picture: interval tree, matrix of steps and tensors, memory with the budget. Says the step that is
+/// looked at in words and plays; the tool bar of the workspace shows that. A tensor that is selected here is selected
+/// everywhere.
 class ScheduleView final : public View
 {
     Q_OBJECT
@@ -33,19 +33,22 @@ public:
     [[nodiscard]] SchedulePane& pane() const { return *m_pane; }
     /// What the view says of a question that has no plan; empty when it has one.
     [[nodiscard]] QString message() const;
-    [[nodiscard]] QString nowText() const;
+    /// "Gradient of b2.attn   ·   live now 97.5 MB   ·   tensors 10"; empty without a plan.
+    [[nodiscard]] const QString& nowText() const { return m_now; }
     /// Keeps or rebuilds the tensor that is selected.
     void chooseSelected(Decision decision);
     void play(bool isPlaying);
     [[nodiscard]] bool isPlaying() const;
+
+signals:
+    /// Another nowText(), or playing began or ended.
+    void nowChanged();
 
 protected:
     void refresh(Changes changes) override;
     [[nodiscard]] QString emptyReason() const override;
 
 private:
-    QWidget* makeBar();
-    QToolButton* makeButton(const char* icon, const QString& name, QWidget* parent);
     void showState();
     void showStep();
     void followSelection();
@@ -56,9 +59,8 @@ private:
     EmptyState* m_waiting = nullptr;
     QStackedLayout* m_pages = nullptr;
     QWidget* m_chart = nullptr;
-    ElidedLabel* m_now = nullptr;
+    QString m_now;
     ElidedLabel* m_message = nullptr;
-    QToolButton* m_play = nullptr;
     QTimer* m_clock = nullptr;
 };
 

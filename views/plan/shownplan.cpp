@@ -4,6 +4,8 @@
 #include "views/common/numbertext.h"
 
 #include <QCoreApplication>
+#include <QRegularExpression>
+#include <QStringList>
 
 #include <algorithm>
 #include <array>
@@ -85,6 +87,19 @@ QString ShownPlan::rowName(std::uint32_t row) const
     return QString::fromStdString(graph().value(matrix.rows()[row].value).name);
 }
 
+QString ShownPlan::rowLabel(std::uint32_t row) const
+{
+    static const QRegularExpression kOutput(QStringLiteral("_output_\\d+$"));
+    const QString whole = rowName(row);
+    QStringList parts = QString(whole).remove(kOutput).split(QLatin1Char('/'), Qt::SkipEmptyParts);
+    const bool repeats = parts.size() > 1 && parts.back().front().isUpper() &&
+                         parts.back().contains(parts[parts.size() - 2], Qt::CaseInsensitive);
+    if (repeats) {
+        parts.removeLast(); // "norm/BatchNormalization", "relu/Relu"
+    }
+    return parts.isEmpty() ? whole : parts.join(QLatin1Char('/'));
+}
+
 std::uint64_t ShownPlan::bytesOf(std::uint32_t row) const { return graph().value(matrix.rows()[row].value).bytes; }
 
 double ShownPlan::costOf(std::uint32_t row) const { return graph().op(matrix.rows()[row].op).cost; }
@@ -92,7 +107,7 @@ double ShownPlan::costOf(std::uint32_t row) const { return graph().op(matrix.row
 QString ShownPlan::stepWords(std::uint32_t column) const
 {
     const ScheduleColumn& at = matrix.columns()[column];
-    const QString what = at.row != kNone  ? rowName(at.row)
+    const QString what = at.row != kNone  ? rowLabel(at.row)
                          : at.op != kNone ? QString::fromStdString(graph().op(at.op).name)
                                           : QString();
     switch (at.cell) {
@@ -129,6 +144,41 @@ QString ShownPlan::reasonOf(std::uint32_t row) const
         return shownText("no gradient reads it after the forward sweep");
     }
     return {};
+}
+
+QString plannerTitle(const std::string& planner)
+{
+    struct Title
+    {
+        std::string_view planner;
+        const char* title;
+    };
+    static constexpr std::array kTitles{
+        Title{"store_all", QT_TRANSLATE_NOOP("retro::views::ShownPlan", "store all")},
+        Title{"recompute_all", QT_TRANSLATE_NOOP("retro::views::ShownPlan", "recompute all")},
+        Title{"chen_sqrt", QT_TRANSLATE_NOOP("retro::views::ShownPlan", "blocks of √n")},
+        Title{"interval", QT_TRANSLATE_NOOP("retro::views::ShownPlan", "recompute in blocks")},
+        Title{"knapsack", QT_TRANSLATE_NOOP("retro::views::ShownPlan", "knapsack per block")},
+        Title{"dtr", QT_TRANSLATE_NOOP("retro::views::ShownPlan", "DTR")},
+        Title{"dtr_online", QT_TRANSLATE_NOOP("retro::views::ShownPlan", "DTR, online")},
+        Title{"min_cut", QT_TRANSLATE_NOOP("retro::views::ShownPlan", "min-cut")},
+        Title{"torch_every_2nd_mm", QT_TRANSLATE_NOOP("retro::views::ShownPlan", "every second matmul")},
+        Title{"torch_memory_budget", QT_TRANSLATE_NOOP("retro::views::ShownPlan", "PyTorch's memory budget")},
+        Title{"revolve", QT_TRANSLATE_NOOP("retro::views::ShownPlan", "Revolve")},
+        Title{"rotor", QT_TRANSLATE_NOOP("retro::views::ShownPlan", "Rotor")},
+        Title{"shave", QT_TRANSLATE_NOOP("retro::views::ShownPlan", "peak shaving")},
+        Title{"anneal", QT_TRANSLATE_NOOP("retro::views::ShownPlan", "annealing")},
+        Title{"exact", QT_TRANSLATE_NOOP("retro::views::ShownPlan", "exact search")},
+        Title{"checkmate", QT_TRANSLATE_NOOP("retro::views::ShownPlan", "Checkmate")},
+        Title{"offload", QT_TRANSLATE_NOOP("retro::views::ShownPlan", "moves to slower memory")},
+        Title{"user", QT_TRANSLATE_NOOP("retro::views::ShownPlan", "as I choose")},
+    };
+    const QString whole = QString::fromStdString(planner);
+    const QString name = whole.section(QLatin1Char(','), 0, 0);
+    const auto at = std::ranges::find(kTitles, name.toStdString(), &Title::planner);
+    const QString title =
+        at == kTitles.end() ? QString(name).replace(QLatin1Char('_'), QLatin1Char(' ')) : shownText(at->title);
+    return title + whole.mid(name.size()); // behind the comma: another order
 }
 
 QString wordOf(Decision decision)

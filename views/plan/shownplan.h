@@ -29,6 +29,8 @@ struct ShownPlan
     [[nodiscard]] std::size_t rebuiltTensors() const;
     /// Name of the tensor of a row.
     [[nodiscard]] QString rowName(std::uint32_t row) const;
+    /// The same for a narrow place, without what every name has: "stem/input/norm".
+    [[nodiscard]] QString rowLabel(std::uint32_t row) const;
     /// "gradient of b2.attn", "recompute b2.probs".
     [[nodiscard]] QString stepWords(std::uint32_t column) const;
     /// Why the tensor of a row is kept, rebuilt or let go: the planner's reason, else the figures that speak for it.
@@ -44,6 +46,8 @@ using ShownPlanPointer = std::shared_ptr<const ShownPlan>;
 [[nodiscard]] ShownPlanPointer shownPlan(PlanSubjectPointer subject, PlanQuestion question,
                                          schedule::PlanResult result);
 
+/// A planner's name for people: "store all", "peak shaving".
+[[nodiscard]] QString plannerTitle(const std::string& planner);
 /// "keep", "recompute", "let go".
 [[nodiscard]] QString wordOf(Decision decision);
 /// A cost for people: "0.40 GFLOP", "3.1 ms", "12 operators".

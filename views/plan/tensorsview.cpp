@@ -82,7 +82,7 @@ void TensorsView::makeTable()
     m_table->setAlternatingRowColors(true);
     m_table->setSelectionMode(QAbstractItemView::SingleSelection);
     m_table->setEditTriggers(QAbstractItemView::NoEditTriggers);
-    m_table->setTextElideMode(Qt::ElideMiddle);
+    m_table->setTextElideMode(Qt::ElideRight);
     makeList(*m_table, *m_items, px(22));
     m_table->installEventFilter(this);
     QHeaderView* header = m_table->horizontalHeader();

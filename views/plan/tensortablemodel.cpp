@@ -132,7 +132,7 @@ QString TensorTableModel::textOf(std::uint32_t row, int column) const
     const ScheduleRow& one = m_shown->matrix.rows()[row];
     switch (column) {
     case NameColumn:
-        return m_shown->rowName(row);
+        return m_shown->rowLabel(row);
     case SizeColumn:
         return m_scale.figure(m_shown->bytesOf(row));
     case AliveColumn:
@@ -160,6 +160,7 @@ QVariant TensorTableModel::data(const QModelIndex& index, int role) const
         return textOf(row, index.column());
     case Qt::ToolTipRole:
         return index.column() == DecisionColumn ? tr("Click: keep it or recompute it, as you choose")
+               : index.column() == NameColumn   ? m_shown->rowName(row)
                                                 : textOf(row, index.column());
     case Qt::DecorationRole:
         return index.column() == DecisionColumn ? QVariant(decisionPixmap(m_shown->matrix.rows()[row].decision))

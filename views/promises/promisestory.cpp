@@ -87,6 +87,16 @@ private:
             return hasHappened(b.argumentAt, m_model.position());
         });
         m_story.known.append(translated("%1 of %2 operands known.").arg(known).arg(m_facts.branches.size()));
+        QStringList numbers;
+        for (std::size_t i = 0; i < m_facts.branches.size(); ++i) {
+            if (!hasHappened(m_facts.branches[i].argumentAt, m_model.position())) {
+                numbers.append(QStringLiteral(".%1").arg(i));
+            }
+        }
+        if (numbers.size() > 1) {
+            m_story.missing = translated("Missing: operands %1").arg(listed(numbers));
+            return; // the lines of the operands say where each search is
+        }
         m_story.missing = translated("Missing: operand .%1").arg(number);
         const bool isInPromise = branch.fed && m_forest.promises()[*branch.fed].raisedAt < m_model.position();
         if (isInPromise) {

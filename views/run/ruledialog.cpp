@@ -70,6 +70,10 @@ RuleDialog::RuleDialog(RuleQuestion question, QWidget* parent) : QDialog(parent)
     m_form->addRow(tr("Rule"), m_rule);
     m_formula = makeLabel(tr("Formula"), fonts::numbers(), this);
     column->addWidget(m_formula);
+    m_numbers = makeLabel(tr("Numbers of this node"), fonts::label(), this);
+    m_numbers->setText(m_question.numbers);
+    m_numbers->setVisible(!m_question.numbers.isEmpty());
+    column->addWidget(m_numbers);
     m_fields = new QWidget(this);
     column->addWidget(m_fields);
     column->addStretch(1);
@@ -123,15 +127,7 @@ void RuleDialog::showRule()
     m_values.clear();
     const RuleOption* chosen = rule();
     for (std::size_t i = 0; chosen != nullptr && i < chosen->parameters.size(); ++i) {
-        const auto& [key, usual] = chosen->parameters[i];
-        auto* value = new QLineEdit(i < chosen->present.size() ? chosen->present[i] : usual, fields);
-        value->setObjectName(key);
-        value->setAccessibleName(key);
-        value->setToolTip(usual.isEmpty() ? tr("Usually not given") : tr("Usually %1").arg(usual));
-        value->setFont(fonts::numbers());
-        form->addRow(key, value);
-        m_values.push_back(value);
-        connect(value, &QLineEdit::textChanged, this, &RuleDialog::showText);
+        form->addRow(chosen->parameters[i].first, makeField(*chosen, i, fields));
     }
     layout()->replaceWidget(m_fields, fields);
     delete m_fields;
@@ -139,6 +135,33 @@ void RuleDialog::showRule()
     m_fields->setVisible(!m_values.empty());
     showText();
     adjustSize();
+}
+
+/// A list where the parameter has words to choose from, else a line.
+QWidget* RuleDialog::makeField(const RuleOption& rule, std::size_t parameter, QWidget* parent)
+{
+    const auto& [key, usual] = rule.parameters[parameter];
+    const QString present = parameter < rule.present.size() ? rule.present[parameter] : usual;
+    const QStringList options = parameter < rule.options.size() ? rule.options[parameter] : QStringList();
+    QWidget* field = nullptr;
+    if (options.isEmpty()) {
+        auto* line = new QLineEdit(present, parent);
+        line->setFont(fonts::numbers());
+        connect(line, &QLineEdit::textChanged, this, &RuleDialog::showText);
+        m_values.emplace_back([line] { return line->text().trimmed(); });
+        field = line;
+    } else {
+        auto* box = new QComboBox(parent);
+        box->addItems(options);
+        box->setCurrentIndex(std::max(0, box->findText(present)));
+        connect(box, &QComboBox::currentIndexChanged, this, &RuleDialog::showText);
+        m_values.emplace_back([box] { return box->currentText(); });
+        field = box;
+    }
+    field->setObjectName(key);
+    field->setAccessibleName(key);
+    field->setToolTip(usual.isEmpty() ? tr("Usually not given") : tr("Usually %1").arg(usual));
+    return field;
 }
 
 QString RuleDialog::text() const
@@ -150,7 +173,7 @@ QString RuleDialog::text() const
     QStringList given;
     for (std::size_t i = 0; i < m_values.size(); ++i) {
         const auto& [key, usual] = chosen->parameters[i];
-        const QString value = m_values[i]->text().trimmed();
+        const QString value = m_values[i]();
         if (value != usual) {
             given << key + QLatin1Char('=') + value;
         }

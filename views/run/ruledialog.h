@@ -5,10 +5,11 @@
 
 #include <QDialog>
 
+#include <functional>
+
 class QComboBox;
 class QFormLayout;
 class QLabel;
-class QLineEdit;
 class QPushButton;
 
 namespace retro::views
@@ -34,6 +35,7 @@ private:
     void fillBoxes();
     void showRule();
     void showText();
+    [[nodiscard]] QWidget* makeField(const RuleOption& rule, std::size_t parameter, QWidget* parent);
     void showFormula(bool isReadable);
     void applyColors();
     [[nodiscard]] const RuleOption* rule() const;
@@ -44,7 +46,8 @@ private:
     QLabel* m_formula = nullptr;
     QWidget* m_fields = nullptr;
     QFormLayout* m_form = nullptr;
-    std::vector<QLineEdit*> m_values; ///< per parameter of the rule
+    std::vector<std::function<QString()>> m_values; ///< what the field of each parameter of the rule says
+    QLabel* m_numbers = nullptr;
     QLabel* m_text = nullptr;
     QLabel* m_problem = nullptr;
     QPushButton* m_run = nullptr;

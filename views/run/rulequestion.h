@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QString>
+#include <QStringList>
 
 #include <functional>
 #include <utility>
@@ -18,6 +19,8 @@ struct RuleOption
     std::vector<std::pair<QString, QString>> parameters = {};
     /// What they are at this node, in the same order, when it has the rule already; else empty: as usual.
     std::vector<QString> present = {};
+    /// The words that each can have, in the same order; an empty list: any number or text.
+    std::vector<QStringList> options = {};
 };
 
 /// Which nodes a changed rule is for.
@@ -30,9 +33,10 @@ struct RuleReach
 /// What is asked when the rule of a node is to be changed. Plain values.
 struct RuleQuestion
 {
-    QString node;    ///< "/features/0/Conv (Conv, linear map)"
-    QString now;     ///< "z-plus, epsilon 1e-06, chosen by op Conv"
-    QString current; ///< name of the rule it has
+    QString node;         ///< "/features/0/Conv (Conv, linear map)"
+    QString now;          ///< "z-plus, epsilon 1e-06, chosen by op Conv"
+    QString current;      ///< name of the rule it has
+    QString numbers = {}; ///< what arrived at the node and where it went, in the run on screen; may be empty
     std::vector<RuleReach> reaches = {};
     std::vector<RuleOption> rules = {};
     /// What is wrong with `MATCHER=RULE:key=value,…`; empty = nothing.

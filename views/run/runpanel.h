@@ -42,6 +42,8 @@ public:
     /// What the run on screen was asked with.
     void setQuestion(const engine::Question& question);
     [[nodiscard]] engine::Question question() const;
+    /// A model is open that runs once it has an input.
+    [[nodiscard]] bool canRun() const { return m_modelRefusal.isEmpty(); }
     /// The next run takes the relevance of that value when it is final, or no longer. Says checkpointsChanged().
     void setCheckpoint(const QString& value, bool isOn);
     /// Rules that stand before the composite's, without saying overridesChanged().

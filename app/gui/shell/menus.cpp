@@ -29,7 +29,7 @@ constexpr std::array kPlan{
     MenuPlan{QT_TRANSLATE_NOOP("retro::app::menus", "&File"), "file.",
              "file.open >file.recent. file.openrecent file.sample >file.sample. file.save - * - file.close file.quit"},
     MenuPlan{QT_TRANSLATE_NOOP("retro::app::menus", "&Edit"), "edit. cover.",
-             "cover.undo cover.redo - cover.brush cover.tag cover.reset * - edit.preferences"},
+             "edit.undo edit.redo - cover.brush cover.tag cover.reset * - edit.preferences"},
     MenuPlan{QT_TRANSLATE_NOOP("retro::app::menus", "&View"), "view.",
              "view.palette view.find - view.zoomin view.zoomout view.zoomfit - >view.theme. *"},
     MenuPlan{QT_TRANSLATE_NOOP("retro::app::menus", "&Run"), "run.",
@@ -41,10 +41,10 @@ constexpr std::array kPlan{
              "go.over go.overback go.out go.outback go.selection go.selectionback - go.mode go.modeback go.violation "
              "go.violationback go.fulfilled go.fulfilledback - * - go.slower go.faster - go.mark go.marknext "
              "go.markback >go.bookmark. go.note"},
-    MenuPlan{
-        QT_TRANSLATE_NOOP("retro::app::menus", "&Plan"), "plan.",
-        "plan.back plan.play plan.forward - plan.fast plan.best plan.mine - plan.keep plan.recompute plan.forget - "
-        "plan.curve plan.fit *"},
+    MenuPlan{QT_TRANSLATE_NOOP("retro::app::menus", "&Plan"), "plan.",
+             "plan.first plan.back plan.play plan.forward plan.last - plan.fast plan.best plan.mine - plan.keep "
+             "plan.recompute plan.forget - "
+             "plan.curve plan.fit *"},
     MenuPlan{QT_TRANSLATE_NOOP("retro::app::menus", "E&xport"), "export.",
              "export.heatmap export.levels export.layers export.classes - export.graph export.graphsight "
              "export.graphselection export.timeline export.ledger export.promises "

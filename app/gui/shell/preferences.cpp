@@ -23,9 +23,12 @@ namespace
 {
 
 /// Number of the arrangement of docks: goes up when docks come, go or are renamed, so that an old layout is not used.
-constexpr int kLayoutVersion = 4;
+constexpr int kLayoutVersion = 5;
 
 QString layoutName(const Workspace& space) { return QStringLiteral("layout/") + space.id(); }
+
+/// Whether a person has chosen the sizes of the docks.
+QString arrangedName(const Workspace& space) { return QStringLiteral("arranged/") + space.id(); }
 
 } // namespace
 
@@ -192,7 +195,8 @@ bool Preferences::restoreLayouts()
     bool isRestored = false;
     for (Workspace* space : m_spaces) {
         const QByteArray layout = m_store == nullptr ? QByteArray() : m_store->value(layoutName(*space)).toByteArray();
-        isRestored = (!layout.isEmpty() && space->takeLayout(layout, kLayoutVersion)) || isRestored;
+        const bool isArranged = m_store != nullptr && m_store->value(arrangedName(*space), false).toBool();
+        isRestored = (!layout.isEmpty() && space->takeLayout(layout, kLayoutVersion, isArranged)) || isRestored;
     }
     if (m_store != nullptr) {
         restoreViewStates(*m_store, m_spaces);
@@ -208,6 +212,7 @@ void Preferences::saveLayouts()
     for (const Workspace* space : m_spaces) {
         if (m_store != nullptr && space->wasShown()) {
             m_store->setValue(layoutName(*space), space->saveState(kLayoutVersion));
+            m_store->setValue(arrangedName(*space), space->isArranged());
         }
     }
 }

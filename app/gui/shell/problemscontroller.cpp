@@ -57,6 +57,13 @@ void ProblemBadge::take()
     update();
 }
 
+QString ProblemBadge::iconName() const
+{
+    return m_list.count(Severity::Error) > 0     ? QStringLiteral("close")
+           : m_list.count(Severity::Warning) > 0 ? QStringLiteral("warning")
+                                                 : QStringLiteral("check");
+}
+
 QSize ProblemBadge::sizeHint() const
 {
     const double width = views::fonts::widthOf(views::fonts::label(), text());
@@ -80,8 +87,9 @@ void ProblemBadge::paintEvent(QPaintEvent* /*event*/)
     painter.setRenderHint(QPainter::Antialiasing);
     paintGround(painter);
     const bool isError = m_list.count(Severity::Error) > 0;
-    const QString icon = isError ? QStringLiteral("close") : QStringLiteral("warning");
-    const Role calm = m_list.all().empty() ? Role::Text3 : Role::SearchText;
+    const bool isWarning = !isError && m_list.count(Severity::Warning) > 0;
+    const QString icon = iconName();
+    const Role calm = isWarning ? Role::SearchText : Role::Text3;
     QRectF box = QRectF(rect()).adjusted(px(8), 0, -px(6), 0);
     const int side = px(14);
     painter.drawPixmap(QPointF(box.left(), box.center().y() - side / 2.0),

@@ -31,6 +31,8 @@ public:
     explicit ProblemBadge(const views::ProblemList& list, QWidget* parent = nullptr);
 
     [[nodiscard]] QSize sizeHint() const override;
+    /// Drawing before the words: a check where nothing is wrong.
+    [[nodiscard]] QString iconName() const;
 
 protected:
     void paintEvent(QPaintEvent* event) override;

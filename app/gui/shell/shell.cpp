@@ -16,9 +16,11 @@
 #include "app/gui/shell/preferencesdialog.h"
 #include "app/gui/shell/problemscontroller.h"
 #include "app/gui/shell/recentfiles.h"
+#include "app/gui/shell/session.h"
 #include "app/gui/shell/settingsource.h"
 #include "app/gui/shell/shellactions.h"
 #include "app/gui/shell/welcomepage.h"
+#include "app/gui/shell/windowplace.h"
 #include "views/common/theme.h"
 #include "views/palette/actionsource.h"
 #include "views/palette/commandpalette.h"
@@ -99,6 +101,7 @@ Shell::~Shell() = default;
 void Shell::makeWelcome(const views::RunModel& model)
 {
     m_welcome = new WelcomePage(m_actions, *m_recent, &m_window);
+    connect(m_welcome, &WelcomePage::sessionWanted, this, &Shell::sessionWanted);
     m_pages = new QStackedWidget(&m_window);
     m_window.takeCentralWidget();
     m_pages->addWidget(m_welcome);
@@ -121,8 +124,13 @@ void Shell::showWelcome(const views::RunModel& model)
         m_welcome->setFocus(Qt::OtherFocusReason);
     }
     m_actions.at(QStringLiteral("file.close")).setEnabled(!isWelcome);
+    showToolBars();
+}
+
+void Shell::showToolBars()
+{
     for (QToolBar* bar : m_window.findChildren<QToolBar*>(QString(), Qt::FindDirectChildrenOnly)) {
-        bar->setVisible(!isWelcome);
+        bar->setVisible(!isWelcoming() && !bar->property(kIsAway).toBool());
     }
 }
 
@@ -132,7 +140,9 @@ void Shell::remember(QSettings& store)
     m_preferences->useStore(store);
     m_breakpoints->useStore(store);
     m_preferences->restoreLayouts();
+    m_welcome->setSession(readSession(store));
     m_window.restoreGeometry(store.value(kGeometry).toByteArray());
+    keepOnScreen(m_window);
 }
 
 void Shell::saveLayouts()
@@ -142,6 +152,14 @@ void Shell::saveLayouts()
     if (m_store != nullptr) {
         m_store->setValue(kGeometry, m_window.saveGeometry());
         m_store->sync(); // the process may end without destructors
+    }
+}
+
+void Shell::saveSession(const Session& session)
+{
+    if (m_store != nullptr && !session.isEmpty()) {
+        writeSession(*m_store, session);
+        m_store->sync();
     }
 }
 

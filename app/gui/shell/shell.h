@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "app/gui/shell/session.h"
+
 #include <QObject>
 
 #include "app/gui/workspaces.h"
@@ -28,6 +30,9 @@ class ProblemsController;
 class RecentFiles;
 class WelcomePage;
 
+/// Property of a tool bar that belongs to another workspace.
+inline constexpr const char* kIsAway = "isAway";
+
 /// What lies around the views: menus, command palette, panes, problems, recent files and welcome page, history and
 /// bookmarks, preferences and the sheet of keys. Lives as long as the window. GUI thread.
 class Shell final : public QObject
@@ -49,12 +54,20 @@ public:
     [[nodiscard]] Preferences& preferences() const { return *m_preferences; }
     /// True while nothing is open and the welcome page says so.
     [[nodiscard]] bool isWelcoming() const;
+    /// Shows the tool bars of the workspace on screen, none on the welcome page.
+    void showToolBars();
 
     /// Takes settings, layouts and breakpoints from `store` and writes changes to it; it must outlive the window.
     /// Before the window is shown.
     void remember(QSettings& store);
     /// Writes how window and panes are arranged; called when the window closes.
     void saveLayouts();
+    /// What is open now is what the welcome page offers at the next start. Empty: what it offers now stays.
+    void saveSession(const Session& session);
+
+signals:
+    /// The last session is to be gone on with.
+    void sessionWanted(const retro::app::Session& session);
 
 private:
     void makeWelcome(const views::RunModel& model);

@@ -14,6 +14,8 @@
 #include <QLabel>
 #include <QPainter>
 #include <QPushButton>
+#include <QScrollArea>
+#include <QScrollBar>
 #include <QVBoxLayout>
 
 namespace retro::app
@@ -99,7 +101,8 @@ WelcomePage::WelcomePage(const views::ActionRegistry& actions, RecentFiles& rece
     : QWidget(parent), m_actions(actions), m_recent(recent)
 {
     setAccessibleName(tr("Welcome"));
-    auto* middle = new QWidget(this);
+    auto* page = new QWidget(this);
+    auto* middle = new QWidget(page);
     middle->setMaximumWidth(px(kPageWidth));
     auto* column = new QVBoxLayout(middle);
     column->setContentsMargins(px(24), px(24), px(24), px(24));
@@ -115,7 +118,7 @@ WelcomePage::WelcomePage(const views::ActionRegistry& actions, RecentFiles& rece
     drop->setMinimumHeight(px(56));
     m_drop = drop;
     column->addWidget(drop);
-    auto* outer = new QVBoxLayout(this);
+    auto* outer = new QVBoxLayout(page);
     outer->setContentsMargins(0, 0, 0, 0);
     outer->addStretch(2);
     auto* row = new QHBoxLayout;
@@ -124,6 +127,17 @@ WelcomePage::WelcomePage(const views::ActionRegistry& actions, RecentFiles& rece
     row->addStretch(1);
     outer->addLayout(row);
     outer->addStretch(3);
+    auto* scroll = new QScrollArea(this); // with large text in a low window
+    scroll->setFrameShape(QFrame::NoFrame);
+    scroll->setWidgetResizable(true);
+    scroll->setFocusPolicy(Qt::NoFocus);
+    scroll->viewport()->setAutoFillBackground(false);
+    scroll->setWidget(page);
+    page->setAutoFillBackground(false);
+    auto* whole = new QVBoxLayout(this);
+    whole->setContentsMargins(0, 0, 0, 0);
+    whole->addWidget(scroll);
+    connect(scroll->verticalScrollBar(), &QScrollBar::valueChanged, this, qOverload<>(&QWidget::update));
     connect(&recent, &RecentFiles::changed, this, &WelcomePage::listRecent);
     connect(&views::ThemeHub::instance(), &views::ThemeHub::changed, this, qOverload<>(&QWidget::update));
     listRecent();
@@ -156,6 +170,9 @@ QWidget* WelcomePage::makeFiles(QWidget* parent)
     auto* column = new QVBoxLayout(files);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(px(10));
+    m_last = new QVBoxLayout;
+    m_last->setSpacing(px(4));
+    column->addLayout(m_last);
     column->addWidget(makeHeading(tr("Open a file"), files));
     auto* buttons = new QHBoxLayout;
     buttons->addWidget(makeActionButton(m_actions.at(QStringLiteral("file.open")), files));
@@ -217,6 +234,28 @@ void WelcomePage::addMoreSamples(QVBoxLayout& column, QWidget* parent)
         rows->addWidget(row);
     }
     column.addLayout(rows);
+}
+
+void WelcomePage::setSession(const Session& session)
+{
+    while (QLayoutItem* item = m_last->takeAt(0)) {
+        delete item->widget();
+        delete item;
+    }
+    if (!session.canResume()) {
+        return;
+    }
+    QWidget* parent = m_rows->parentWidget();
+    m_last->addWidget(makeHeading(tr("Go on where you left"), parent));
+    const QString workspace = session.workspace.left(1).toUpper() + session.workspace.mid(1);
+    const QString input = session.inputs.isEmpty() ? QString() : QFileInfo(session.inputs.front()).fileName();
+    QStringList more{workspace, input, session.node};
+    more.removeAll(QString());
+    auto* row = new WelcomeRow(QFileInfo(session.path).fileName(), more.join(QStringLiteral(" · ")),
+                               QStringLiteral("historyforward"), parent);
+    connect(row, &WelcomeRow::clicked, this, [this, session] { emit sessionWanted(session); });
+    m_last->addWidget(row);
+    m_last->addSpacing(px(8));
 }
 
 void WelcomePage::listRecent()

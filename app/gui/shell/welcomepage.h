@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "app/gui/shell/session.h"
+
 #include <QAbstractButton>
 #include <QWidget>
 
@@ -42,6 +44,11 @@ class WelcomePage final : public QWidget
 
 public:
     WelcomePage(const views::ActionRegistry& actions, RecentFiles& recent, QWidget* parent = nullptr);
+    /// What was open last, as the first row; one that cannot be opened any more is not offered.
+    void setSession(const Session& session);
+
+signals:
+    void sessionWanted(const retro::app::Session& session);
 
 protected:
     void paintEvent(QPaintEvent* event) override;
@@ -56,6 +63,7 @@ private:
     const views::ActionRegistry& m_actions;
     RecentFiles& m_recent;
     QVBoxLayout* m_rows = nullptr;
+    QVBoxLayout* m_last = nullptr; ///< heading and row of the last session
     QWidget* m_logo = nullptr;
     QWidget* m_drop = nullptr;
 };

@@ -52,14 +52,14 @@ private slots:
         app::MainWindow window;
         openSample(window);
         QCOMPARE(predicted(window), QStringLiteral("mug"));
-        QVERIFY(!action(window, "cover.undo").isEnabled());
+        QVERIFY(!action(window, "edit.undo").isEnabled());
         action(window, "cover.tag").trigger();
         QVERIFY(settles(window));
         QCOMPARE(predicted(window), QStringLiteral("jug"));
-        action(window, "cover.undo").trigger();
+        action(window, "edit.undo").trigger();
         QVERIFY(settles(window));
         QCOMPARE(predicted(window), QStringLiteral("mug"));
-        action(window, "cover.redo").trigger();
+        action(window, "edit.redo").trigger();
         QVERIFY(settles(window));
         QCOMPARE(predicted(window), QStringLiteral("jug"));
         action(window, "cover.reset").trigger();

@@ -218,8 +218,8 @@ private slots:
         showRun(window);
         window.show();
         const QByteArray layout = window.workspace().saveState(999);
-        QVERIFY(!window.workspace().takeLayout(layout, 1));
-        QVERIFY(!window.workspace().takeLayout("damaged", 1));
+        QVERIFY(!window.workspace().takeLayout(layout, 1, true));
+        QVERIFY(!window.workspace().takeLayout("damaged", 1, true));
     }
 
     void keysPageSaysWhoHasAKey()

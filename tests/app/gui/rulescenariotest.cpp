@@ -347,16 +347,52 @@ private slots:
         QVERIFY(formula != labels.end());
         const QString split = (*formula)->text();
         QVERIFY2(split.contains(QLatin1String("where z < 0")), qPrintable(split));
-        auto* form = dialog->findChild<QLineEdit*>(QStringLiteral("form"));
+        auto* form = dialog->findChild<QComboBox*>(QStringLiteral("form")); // what is a choice is chosen
         QVERIFY(form != nullptr);
-        form->setText(QStringLiteral("original"));
+        form->setCurrentText(QStringLiteral("original"));
         QVERIFY2(!(*formula)->text().contains(QLatin1String("where z < 0")), qPrintable((*formula)->text()));
-        form->setText(QStringLiteral("nonsense"));
+        auto* gamma = dialog->findChild<QLineEdit*>(QStringLiteral("gamma"));
+        QVERIFY(gamma != nullptr);
+        const QString usual = gamma->text();
+        gamma->setText(QStringLiteral("nonsense"));
         QCOMPARE((*formula)->text(), split);
-        form->setText(QStringLiteral("split"));
-        dialog->findChild<QLineEdit*>(QStringLiteral("bias"))->setText(QStringLiteral("zero"));
+        gamma->setText(usual);
+        form->setCurrentText(QStringLiteral("split"));
+        auto* bias = dialog->findChild<QComboBox*>(QStringLiteral("bias"));
+        QVERIFY(bias != nullptr);
+        QCOMPARE(bias->count(), 3);
+        bias->setCurrentText(QStringLiteral("zero"));
         QVERIFY2(!(*formula)->text().contains(QLatin1String("γb")), qPrintable((*formula)->text()));
+        const auto numbers = std::ranges::find_if(labels, [](const QLabel* label) {
+            return label->accessibleName() == QLatin1String("Numbers of this node");
+        });
+        QVERIFY(numbers != labels.end());
+        QVERIFY2((*numbers)->text().contains(QLatin1String("arrived")), qPrintable((*numbers)->text()));
         dialog->reject();
+    }
+
+    // What was looked at stays: the step and the node.
+    void runningBelowItKeepsThePlace()
+    {
+        Stage stage;
+        QVERIFY(stage.settles());
+        const base::NodeId conv = stage.node("Conv");
+        const std::string name = stage.window.model().graph().labelOf(conv);
+        stage.window.selection().selectNode(conv);
+        const auto step = stage.window.model().relevanceStep(conv);
+        QVERIFY(step && *step < stage.window.cursor().end());
+        stage.window.cursor().moveTo(*step);
+        const auto looked = [&stage] {
+            return QString::fromStdString(stage.window.model().graph().labelOf(stage.window.model().state().current));
+        };
+        const QString before = looked();
+        stage.window.rules().put(QStringLiteral("op:Conv=gamma"));
+        QVERIFY(stage.settles());
+        QVERIFY(stage.window.cursor().position() < stage.window.cursor().end());
+        QCOMPARE(looked(), before);
+        const base::NodeId selected = stage.window.model().nodeOf(stage.window.selection().thing());
+        QVERIFY(selected.isValid());
+        QCOMPARE(QString::fromStdString(stage.window.model().graph().labelOf(selected)), QString::fromStdString(name));
     }
 
     // Where the run with the other rule and the one before part: value by value, with both rules.
@@ -421,8 +457,9 @@ private slots:
         QVERIFY(dialog != nullptr);
         QCOMPARE(boxOf(*dialog, "Rule").currentText(), QStringLiteral("gamma"));
         const auto field = [dialog](const char* name) {
-            const auto* found = dialog->findChild<QLineEdit*>(QLatin1String(name));
-            return found == nullptr ? QString() : found->text();
+            const auto* line = dialog->findChild<QLineEdit*>(QLatin1String(name));
+            const auto* box = dialog->findChild<QComboBox*>(QLatin1String(name));
+            return line != nullptr ? line->text() : box != nullptr ? box->currentText() : QString();
         };
         QCOMPARE(field("gamma"), QStringLiteral("0.5"));
         QCOMPARE(field("bias"), QStringLiteral("zero"));

@@ -52,6 +52,23 @@ private slots:
         }
     }
 
+    /// Log, timeline and tool bar speak of the same visit, also in the middle of it.
+    void insideAVisitItIsThatVisit()
+    {
+        const views::RunHandle handle = tests::makeTinyRun();
+        const app::Stepper stepper(*handle.run);
+        int inside = 0;
+        for (std::uint64_t step = 0; step < handle.run->eventCount(); ++step) {
+            const std::uint64_t visit = handle.run->visitOf(step) + std::uint64_t{1};
+            QCOMPARE(stepper.index(step + 1, Granularity::Visit), visit);
+            const bool isEnd = step + 1 == handle.run->endOfVisit(static_cast<std::uint32_t>(visit - 1));
+            QCOMPARE(stepper.passed(step + 1, Granularity::Visit), isEnd ? visit : visit - 1);
+            inside += isEnd ? 0 : 1;
+        }
+        QVERIFY(inside > 0);
+        QCOMPARE(stepper.index(0, Granularity::Visit), std::uint64_t{0});
+    }
+
     void emptyRunHasNowhereToGo()
     {
         const app::Stepper stepper;

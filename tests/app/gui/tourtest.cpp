@@ -10,6 +10,7 @@
 #include "views/input/inputpane.h"
 #include "views/input/inputview.h"
 
+#include <QLineEdit>
 #include <QPushButton>
 
 using namespace retro;
@@ -187,6 +188,49 @@ private slots:
 
 private:
     QTemporaryDir m_settings;
+
+    void keysTurnItsPagesWhereverTheFocusIs()
+    {
+        app::MainWindow window;
+        beginTour(window);
+        const app::Tour& tour = window.tours().tour();
+        auto* heatmap = window.findChild<views::InputPane*>()->parentWidget();
+        heatmap->setFocusPolicy(Qt::StrongFocus);
+        heatmap->setFocus();
+        QTest::keyClick(heatmap, Qt::Key_Right);
+        QCOMPARE(tour.stopIndex(), 1);
+        QTest::keyClick(heatmap, Qt::Key_Return);
+        QCOMPARE(tour.stopIndex(), 2);
+        QTest::keyClick(heatmap, Qt::Key_PageUp);
+        QTest::keyClick(heatmap, Qt::Key_Left);
+        QCOMPARE(tour.stopIndex(), 0);
+        QTest::keyClick(heatmap, Qt::Key_Left);
+        QCOMPARE(tour.stopIndex(), 0);
+        QLineEdit* field = nullptr;
+        for (QLineEdit* one : window.findChildren<QLineEdit*>()) {
+            field = one->isVisible() && one->isEnabled() ? one : field;
+        }
+        QVERIFY(field != nullptr);
+        field->setFocus();
+        QTest::keyClick(field, Qt::Key_Right); // belongs to the field
+        QCOMPARE(tour.stopIndex(), 0);
+    }
+
+    /// Its panes are in Explain: elsewhere it would point at nothing, beside another bubble.
+    void elsewhereItIsOutOfSight()
+    {
+        app::MainWindow window;
+        beginTour(window);
+        const app::Tour& tour = window.tours().tour();
+        window.showWorkspace(QStringLiteral("engine"));
+        QTRY_VERIFY(tour.callOut().isHidden());
+        QVERIFY(tour.isRunning());
+        window.resize(window.size() + QSize(10, 10));
+        QCoreApplication::processEvents();
+        QVERIFY(tour.callOut().isHidden());
+        window.showWorkspace(QStringLiteral("explain"));
+        QTRY_VERIFY(!tour.callOut().isHidden());
+    }
 };
 
 QTEST_MAIN(TourTest)

@@ -108,6 +108,17 @@ private slots:
         QCOMPARE(window({"--screenshot", folder.filePath("b.png"), "--action", "cover.kitchen"}).code, 2);
         QCOMPARE(window({"--screenshot", folder.filePath("c.png"), "--workspace", "kitchen"}).code, 2);
     }
+
+    /// A picture of something that was not done would be a lie.
+    void anActionThatIsDisabledIsRefused()
+    {
+        const QTemporaryDir folder;
+        const Answer answer = window({"--action", "cover.reset", "--screenshot", folder.filePath("a.png")});
+        QCOMPARE(answer.code, 2);
+        QVERIFY2(answer.err.contains("'cover.reset' is disabled"), qPrintable(answer.err));
+        QVERIFY2(answer.err.contains("Nothing is covered"), qPrintable(answer.err));
+        QVERIFY(!QFile::exists(folder.filePath("a.png")));
+    }
 };
 
 QTEST_MAIN(WindowOptionsTest)

@@ -96,7 +96,8 @@ private slots:
         QVERIFY(context.list.add(QStringLiteral("promise opened")).ok());
         QCOMPARE(items.rowCount(), 2);
         const QModelIndex first = items.index(0, BreakpointModel::ConditionColumn);
-        QCOMPARE(first.data().toString(), QStringLiteral("when any Conv is visited"));
+        QCOMPARE(first.data().toString(), QStringLiteral("op Conv")); // as it was typed
+        QCOMPARE(first.data(Qt::ToolTipRole).toString(), QStringLiteral("when any Conv is visited"));
         QCOMPARE(first.data(Qt::EditRole).toString(), QStringLiteral("op Conv"));
         QTRY_COMPARE_WITH_TIMEOUT(items.index(0, BreakpointModel::HitsColumn).data().toString(), QStringLiteral("3"),
                                   30'000);

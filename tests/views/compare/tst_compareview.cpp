@@ -287,6 +287,24 @@ private slots:
         QCOMPARE(layout.height, layout.verdict.bottom() + 8);
     }
 
+    /// A tag that is mostly negative is not "off the evidence": it speaks against the target.
+    void evidenceThatIsNegativeIsCalledSo()
+    {
+        EvidenceShare share = evidenceShare(makePlane({4, -9, -1, 1}, 2), QRect(1, 0, 1, 1));
+        QCOMPARE(share.speaksFor, 5.0);
+        QCOMPARE(share.speaksAgainst, 10.0);
+        QCOMPARE(share.netInBox, -9.0);
+        QVERIFY(share.isAgainst());
+        const QString tag = compareMeaning(share, QStringLiteral("tag"));
+        QVERIFY2(tag.contains(QStringLiteral("speaks against the target")), qPrintable(tag));
+        QVERIFY2(!tag.contains(QStringLiteral("lies off")), qPrintable(tag));
+        share = evidenceShare(makePlane({1, 1, -9, 1}, 2), QRect(1, 0, 1, 1));
+        const QString rest = compareMeaning(share, QStringLiteral("tag"));
+        QVERIFY2(rest.startsWith(QStringLiteral("More speaks against")), qPrintable(rest));
+        share = evidenceShare(makePlane({9, 1, -1, 1}, 2), QRect(1, 0, 1, 1));
+        QVERIFY(compareMeaning(share, QStringLiteral("tag")).startsWith(QStringLiteral("Most evidence lies off")));
+    }
+
     void theObjectHasItsOwnShare()
     {
         tests::ViewContext context;

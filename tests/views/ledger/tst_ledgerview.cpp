@@ -75,6 +75,45 @@ private slots:
         }
     }
 
+    void everyNodeHasAName()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        for (const LedgerGrouping grouping : {LedgerGrouping::Node, LedgerGrouping::Operator, LedgerGrouping::Rule}) {
+            QStringList names;
+            for (const LedgerRow& row : ledgerRows(context.model.run(), grouping, std::nullopt)) {
+                QVERIFY2(!names.contains(row.name), qPrintable(row.name));
+                names.append(row.name);
+            }
+        }
+    }
+
+    /// 1280 × 800 with large text: names are read in full, with bars; the scores give way.
+    void aNarrowWaterfallKeepsItsNames()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        const LedgerBooks books = ledgerBooks(context.model);
+        const WaterfallLayout wide = layoutWaterfall(books, QRectF(0, 0, 440, 0));
+        QVERIFY(wide.scoreTitle.width() > 0);
+        const WaterfallLayout narrow = layoutWaterfall(books, QRectF(0, 0, 250, 0));
+        QCOMPARE(narrow.scoreTitle.width(), 0.0);
+        for (std::size_t i = 0; i < books.lines.size(); ++i) {
+            const double name = fonts::widthOf(fonts::label(QFont::DemiBold), books.lines[i].name);
+            QVERIFY2(narrow.rows[i].name.width() >= name, qPrintable(books.lines[i].name));
+        }
+        QVERIFY(narrow.track.width() >= 40);
+        QVERIFY(narrow.track.right() < narrow.percentTitle.left());
+    }
+
+    /// Where the last parts of two names are the same, more of them is shown.
+    void namesThatEndAlikeAreToldApart()
+    {
+        const QStringList whole{"/a/block1/first/conv", "/a/block2/first/conv", "/stem/relu", "/b/block2/first/conv"};
+        QCOMPARE(shortNames(whole),
+                 (QStringList{"block1/first/conv", "a/block2/first/conv", "stem/relu", "b/block2/first/conv"}));
+    }
+
     void theEndHasItsLines()
     {
         tests::ViewContext context;

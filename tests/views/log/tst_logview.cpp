@@ -14,6 +14,7 @@
 #include <QAbstractItemModelTester>
 #include <QLineEdit>
 #include <QMenu>
+#include <QScrollBar>
 #include <QTableView>
 #include <QTemporaryDir>
 
@@ -74,6 +75,32 @@ private slots:
         QCOMPARE(context.cursor.position(), std::uint64_t{4});
         view.flush();
         QCOMPARE(view.items().cursorRow(), 3);
+    }
+
+    /// Its pane was behind tabs, or the window had no size yet, when the cursor was moved.
+    void theCursorIsInSightAlsoAfterTheTableGotItsSize()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        context.cursor.moveTo(context.cursor.end() - 3);
+        LogView view(context.model, context.cursor, context.selection);
+        view.resize(640, 60);
+        view.flush(); // hidden, with next to no height
+        view.resize(640, 240);
+        view.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&view));
+        auto* table = view.findChild<QTableView*>();
+        const auto isInSight = [&] {
+            const QRect row = table->visualRect(view.items().index(view.items().cursorRow(), 0));
+            return row.top() >= 0 && row.bottom() < table->viewport()->height();
+        };
+        QTRY_VERIFY(isInSight());
+        view.resize(640, 150);
+        QTRY_VERIFY(isInSight());
+        table->scrollToTop(); // a person looks elsewhere
+        view.resize(640, 160);
+        QCoreApplication::processEvents();
+        QCOMPARE(table->verticalScrollBar()->value(), 0);
     }
 
     void filterSwapsRowsAndKeepsThemWhenUnclear()

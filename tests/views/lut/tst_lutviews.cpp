@@ -78,6 +78,57 @@ private slots:
         QCOMPARE(context.cursor.position(), std::uint64_t{0});
     }
 
+    /// A visit ends behind its last launch; that one is where the kernels stand.
+    void theLatestLaunchIsMarkedBetweenLaunches()
+    {
+        LutContext context;
+        DataFlowView view(context.model, context.cursor, context.selection, context.choice);
+        place(view, {1200, 700});
+        const std::vector<RunLaunch>& launches = context.choice.layer()->launches;
+        QVERIFY(!latestLaunch(launches, 0).has_value());
+        QVERIFY(latestLaunch(launches, launches[1].position) == launches[1]);
+        context.cursor.moveTo(context.cursor.end());
+        view.flush();
+        QVERIFY(view.pane().current() == launches.back());
+        QVERIFY(!view.pane().sentence().isEmpty());
+    }
+
+    void launchNumbersGoOnThroughThePasses()
+    {
+        LutContext context;
+        DataFlowView view(context.model, context.cursor, context.selection, context.choice);
+        place(view, {1200, 700});
+        const FlowPicture& picture = view.pane().picture();
+        QVERIFY(picture.schedules.size() > 1);
+        std::set<std::size_t> numbers;
+        for (const FlowBox& box : picture.boxes) {
+            if (box.isKernel) {
+                numbers.insert(picture.numberOf(box));
+            }
+        }
+        QCOMPARE(*numbers.begin(), std::size_t{1});
+        QCOMPARE(*numbers.rbegin(), numbers.size());
+        QCOMPARE(launchNumber(picture.schedules, 1, 0), picture.schedules[0].launches.size() + 1);
+    }
+
+    /// An empty workspace shows the way to something that fills it.
+    void withoutALayerASampleIsOffered()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        LutChoice choice(context.model, context.selection);
+        DataFlowView view(context.model, context.cursor, context.selection, choice);
+        place(view, {900, 500});
+        QSignalSpy wanted(&view, &DataFlowView::sampleWanted);
+        QPushButton* button = nullptr;
+        for (QPushButton* one : view.findChildren<QPushButton*>()) {
+            button = one->text() == QStringLiteral("Open a LUT sample") && one->isVisibleTo(&view) ? one : button;
+        }
+        QVERIFY(button != nullptr);
+        button->click();
+        QCOMPARE(wanted.size(), 1);
+    }
+
     void theDocumentedPathIsDrawnButDidNotRun()
     {
         LutContext context;

@@ -127,7 +127,7 @@ private slots:
         QCOMPARE(tensors.rowCount(), 0);
         plan.setSubject(tests::chainSubject(24));
         tensors.takePlan();
-        planners.setPlan(plan.plan());
+        planners.setPlan(plan.plan(), plan.attempts());
         QCOMPARE(tensors.rowCount(), 24);
         QVERIFY(planners.rowCount() > 5);
         QVERIFY(planners.at(0).fits);
@@ -142,8 +142,48 @@ private slots:
         QCOMPARE(QString::fromStdString(tensors.csv()).count('\n'), 25);
         plan.reset("gone");
         tensors.takePlan();
-        planners.setPlan(nullptr);
+        planners.setPlan(nullptr, {});
         QCOMPARE(tensors.rowCount() + planners.rowCount(), 0);
+    }
+
+    /// One click on a decision: the row is the only one that is marked, the table stays, the budget can be moved, and
+    /// everything can be put back.
+    void choosingByHandLeavesTheRestAsItIs()
+    {
+        PlanModel plan;
+        tests::answerQuestions(plan);
+        plan.setSubject(tests::chainSubject(24));
+        const std::size_t reached = plan.attempts().size();
+        QVERIFY(reached > 5);
+        const PlanChoices before = plan.choices();
+        const auto& rows = plan.plan()->matrix.rows();
+        const auto kept = std::ranges::find(rows, Decision::Keep, &ScheduleRow::decision);
+        QVERIFY(kept != rows.end());
+        const analysis::OpValueId value = kept->value;
+        plan.choose(value, Decision::Recompute);
+        QVERIFY(plan.attempts().size() >= reached);
+        PlannerTableModel planners;
+        planners.setPlan(plan.plan(), plan.attempts());
+        QVERIFY(planners.rowCount() >= static_cast<int>(reached));
+        QVERIFY(planners.chosenRow() >= 0);
+        for (const ScheduleRow& row : plan.plan()->matrix.rows()) {
+            QCOMPARE(plan.choiceOf(row.value).has_value(), row.value == value);
+        }
+        const std::uint64_t budget = plan.question().budget;
+        plan.setBudget(budget - 1);
+        QCOMPARE(plan.plan()->question.budget, budget - 1);
+        plan.takeChoices(before);
+        QVERIFY(plan.choices() == before);
+        QVERIFY(!plan.hasChoices());
+        QCOMPARE(plan.plan()->result.planner.empty(), false);
+        QVERIFY(plan.plan()->question.strategy == before.question.strategy);
+    }
+
+    void plannersAndTensorsHaveNamesForPeople()
+    {
+        QCOMPARE(plannerTitle("store_all"), QString("store all"));
+        QCOMPARE(plannerTitle("torch_every_2nd_mm, order depth"), QString("every second matmul, order depth"));
+        QCOMPARE(plannerTitle("some_new_one"), QString("some new one"));
     }
 };
 

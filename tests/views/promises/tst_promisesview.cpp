@@ -276,8 +276,13 @@ private slots:
         tests::ViewContext context;
         context.showTinyRun();
         const PromiseForest forest(context.model.run());
-        context.cursor.moveTo(tests::endOfVisit(context.model, 4));
+        context.cursor.moveTo(forest.promises()[kFirst.index()].raisedAt + 1);
         PromiseStory story = promiseStory(context.model, forest, kFirst);
+        QCOMPARE(story.known, QStringList{QStringLiteral("0 of 2 operands known.")});
+        QVERIFY2(story.missing.contains(QStringLiteral(".0")) && story.missing.contains(QStringLiteral(".1")),
+                 qPrintable(story.missing)); // both, not the first of them
+        context.cursor.moveTo(tests::endOfVisit(context.model, 4));
+        story = promiseStory(context.model, forest, kFirst);
         QCOMPARE(story.title, QStringLiteral("P0 · add · block1/add"));
         QCOMPARE(story.badge, QStringLiteral("waits, 1 visit"));
         QCOMPARE(story.known, QStringList{QStringLiteral("1 of 2 operands known.")});

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a person sees of a model that cannot be explained yet, and where it is opened.
+#include <QtTest>
+
+#include "app/gui/mainwindow.h"
+#include "app/gui/needsbar.h"
+#include "app/gui/planbar.h"
+#include "app/gui/shell/shell.h"
+#include "app/gui/shell/welcomepage.h"
+#include "app/gui/transportbar.h"
+#include "app/gui/workspaces.h"
+#include "views/common/style.h"
+#include "views/run/runpanel.h"
+
+#include <QLabel>
+#include <QPushButton>
+#include <QStatusBar>
+#include <QTemporaryDir>
+
+using namespace retro;
+
+namespace
+{
+
+bool firstSettles(const app::MainWindow& window)
+{
+    return QTest::qWaitFor([&] { return !window.isBusy(); }, 60'000);
+}
+
+QPushButton* buttonOf(const QWidget& parent, const QString& text)
+{
+    for (QPushButton* button : parent.findChildren<QPushButton*>()) {
+        if (button->text() == text && button->isVisible()) {
+            return button;
+        }
+    }
+    return nullptr;
+}
+
+QStringList statusTexts(const app::MainWindow& window)
+{
+    QStringList texts;
+    for (const QLabel* label : window.statusBar()->findChildren<QLabel*>()) {
+        texts.append(label->text());
+    }
+    return texts;
+}
+
+} // namespace
+
+class FirstMinuteTest : public QObject
+{
+    Q_OBJECT
+private slots:
+    void initTestCase() { views::Style::install(*qApp); }
+
+    /// Without a card nobody knows an input: the graph is there, and in words what is missing.
+    void aModelWithoutACardShowsItsGraphAndWhatItNeeds()
+    {
+        const QTemporaryDir folder;
+        const QString bare = folder.filePath(QStringLiteral("bare.onnx"));
+        QVERIFY(QFile::copy(QStringLiteral(RETRO_SOURCE_DIR "/samples/clever-hans/clever-hans.onnx"), bare));
+        app::MainWindow window;
+        window.show();
+        window.open(bare);
+        QVERIFY(firstSettles(window));
+        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        QCOMPARE(window.workspace().id(), QStringLiteral("engine"));
+        auto* needs = window.findChild<app::NeedsBar*>();
+        QVERIFY(needs != nullptr && needs->isVisible());
+        for (const char* word : {"image", "96", "RGB from 0 to 1", "largest score", "logits"}) {
+            QVERIFY2(needs->sentence().contains(QLatin1String(word)), qPrintable(needs->sentence()));
+        }
+        QPushButton* random = buttonOf(*needs, QStringLiteral("Try random numbers"));
+        QVERIFY(random != nullptr);
+        random->click();
+        QVERIFY(firstSettles(window));
+        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        QVERIFY(window.model().run().eventCount() > 0);
+        QCOMPARE(window.workspace().id(), QStringLiteral("explain"));
+        QVERIFY(!needs->isVisible());
+    }
+
+    void aGraphWithoutValuesOpensInPlan()
+    {
+        app::MainWindow window;
+        window.show();
+        window.open(QStringLiteral(RETRO_SOURCE_DIR "/samples/graphs/chain-48.json"));
+        QVERIFY(firstSettles(window));
+        QCOMPARE(window.workspace().id(), QStringLiteral("plan"));
+        QVERIFY(!window.findChild<app::NeedsBar*>()->isVisible());
+        QString problem;
+        for (const QLabel* label : window.findChild<app::ExplainWorkspace*>()->runPanel().findChildren<QLabel*>()) {
+            problem = label->text().contains(QStringLiteral("planned for")) ? label->text() : problem;
+        }
+        QVERIFY(!problem.isEmpty());
+        QVERIFY2(problem.size() < 160, qPrintable(problem)); // no list of operators
+    }
+
+    void planHasOneTransport()
+    {
+        app::MainWindow window;
+        window.show();
+        window.open({});
+        QVERIFY(firstSettles(window));
+        auto* run = window.findChild<app::TransportBar*>();
+        auto* plan = window.findChild<app::PlanBar*>();
+        QVERIFY(run->isVisible() && !plan->isVisible());
+        window.showWorkspace(QStringLiteral("plan"));
+        QVERIFY(!run->isVisible() && plan->isVisible());
+        QVERIFY(QTest::qWaitFor([&] { return window.plan().plan() != nullptr; }, 60'000));
+        window.actions().at("plan.first").trigger();
+        QCOMPARE(plan->position().text(), QStringLiteral("1"));
+        plan->position().setText(QStringLiteral("4"));
+        QTest::keyClick(&plan->position(), Qt::Key_Return);
+        QCOMPARE(window.plan().step(), 3U);
+        window.actions().at("plan.last").trigger();
+        QCOMPARE(std::size_t{window.plan().step()} + 1, window.plan().plan()->matrix.columns().size());
+        window.closeModel();
+        QVERIFY(!run->isVisible() && !plan->isVisible());
+        window.open({});
+        QVERIFY(firstSettles(window));
+        QVERIFY(!run->isVisible() && plan->isVisible());
+        window.showWorkspace(QStringLiteral("engine"));
+        QVERIFY(run->isVisible() && !plan->isVisible());
+    }
+
+    void theWelcomePageListsEverySample()
+    {
+        app::MainWindow window;
+        window.show();
+        QStringList names;
+        for (const app::WelcomeRow* row : window.findChildren<app::WelcomeRow*>()) {
+            names.append(row->text());
+            QVERIFY2(row->toolTip().size() > 20, qPrintable(row->text())); // its story
+        }
+        for (const char* name :
+             {"Silent groups", "Marked step", "Planted word", "One segment", "LUT digits", "Marked byte"}) {
+            QVERIFY2(names.contains(QLatin1String(name)), name);
+        }
+        window.actions().at("file.sample.digits").trigger();
+        QVERIFY(firstSettles(window));
+        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+    }
+
+    /// Tool bar, panel and status bar count the nodes that run alike; the status says what goes on.
+    void theStatusSaysWhatIs()
+    {
+        app::MainWindow window;
+        window.show();
+        window.open({});
+        QVERIFY2(statusTexts(window).join(' ').contains(QStringLiteral("Opening")),
+                 qPrintable(statusTexts(window).join(' ')));
+        QVERIFY(firstSettles(window));
+        const auto count = static_cast<qlonglong>(window.model().graph().runNodeCount());
+        const QString nodes = QStringLiteral("%1 nodes").arg(count);
+        const QString texts = statusTexts(window).join(' ');
+        QVERIFY2(texts.contains(nodes) && texts.contains(QStringLiteral("Ready")), qPrintable(texts));
+        QString panel;
+        for (const QLabel* label : window.findChild<app::ExplainWorkspace*>()->runPanel().findChildren<QLabel*>()) {
+            panel += label->text() + QLatin1Char('\n');
+        }
+        QVERIFY2(panel.contains(QStringLiteral("%1 run").arg(count)), qPrintable(panel));
+        window.open(QStringLiteral("/nowhere/model.onnx"));
+        QVERIFY(firstSettles(window));
+        QVERIFY(statusTexts(window).join(' ').contains(QStringLiteral("Failed")));
+    }
+};
+
+QTEST_MAIN(FirstMinuteTest)
+#include "firstminutetest.moc"
