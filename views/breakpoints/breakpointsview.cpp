@@ -4,7 +4,6 @@
 #include "views/breakpoints/breakpointmodel.h"
 #include "views/breakpoints/breakpointwords.h"
 #include "views/common/addrow.h"
-#include "views/common/elidedlabel.h"
 #include "views/common/fonts.h"
 #include "views/common/icons.h"
 #include "views/common/listtable.h"
