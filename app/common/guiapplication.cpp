@@ -2,8 +2,11 @@
 #include "app/common/guiapplication.h"
 
 #include "core/base/failure.h"
+#include "core/base/memoryend.h"
 #include "views/common/background.h"
 #include "views/common/fonts.h"
+
+#include <QFontMetrics>
 
 #include <cstdio>
 
@@ -48,6 +51,8 @@ void ensureGuiApplication()
     if (QCoreApplication::instance() != nullptr) {
         return;
     }
+    base::endWithoutMemoryInLibraries();
+    const base::MemoryTimer timer;
     static int count = 1;
     static char name[] = "retrograde-cli";
     static char* arguments[] = {name, nullptr};
@@ -57,6 +62,7 @@ void ensureGuiApplication()
     static auto* const application = new QApplication(count, arguments);
     static_cast<void>(application);
     views::fonts::install();
+    QFontMetrics(QApplication::font()).lineSpacing(); // fonts are looked for here, not in the middle of a drawing
 }
 
 } // namespace retro::app

@@ -249,14 +249,17 @@ static int failsHere(int isWanted)
     int fails = 0;
     if (time(NULL) > end) {
         disarm();
-    } else if ((!byStacks || isNew(stackHash())) && !isOfSuchLibrary()) {
+    } else if (!byStacks || isNew(stackHash())) {
         const long here = number++;
-        if (isAlone) {
-            isChild = here == first;
-            fails = isChild;
-        } else if (here >= first && (here - first) % step == 0 && (hasThreads() || isInLibrary("libsqlite3"))) {
+        const int isDue = isAlone ? here == first : here >= first && (here - first) % step == 0;
+        if (!isDue || isOfSuchLibrary()) {
+            fails = 0;
+        } else if (isAlone) {
+            isChild = 1;
+            fails = 1;
+        } else if (hasThreads() || isInLibrary("libsqlite3")) {
             note("%ld alone\n", here);
-        } else if (here >= first && (here - first) % step == 0) {
+        } else {
             const pid_t child = fork();
             if (child == 0) {
                 isChild = 1;
