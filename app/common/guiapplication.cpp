@@ -9,6 +9,7 @@
 #include <QFontMetrics>
 
 #include <cstdio>
+#include <new>
 
 namespace retro::app
 {
@@ -57,7 +58,9 @@ void ensureGuiApplication()
     static char name[] = "retrograde-cli";
     static char* arguments[] = {name, nullptr};
     quietPlatform();
-    qputenv("QT_QPA_PLATFORM", "offscreen");
+    if (!qputenv("QT_QPA_PLATFORM", "offscreen")) {
+        throw std::bad_alloc(); // without it Qt looks for a display, and ends the program where there is none
+    }
     // Lives as long as the process: destroyed on exit it would outlive what it needs of Qt's own static objects.
     static auto* const application = new QApplication(count, arguments);
     static_cast<void>(application);

@@ -143,6 +143,7 @@ std::optional<QuantisedLstm> lstmOf(Dequantiser& to, NodeId id)
     lstm.setting.inputs = weights.shape()[2];
     lstm.setting.hidden = state.shape()[2];
     lstm.setting.steps = 1;
+    lstm.setting.batch = -1; // as many as come: a shape of a Reshape
     lstm.setting.isCoupled = intAttribute(lstm.node, "input_forget", 0) != 0;
     lstm.setting.clip = floatAttribute(lstm.node, "clip", lstm.setting.clip);
     lstm.operands = lstmOperands(to.draft(), lstm.node, weights, state);
