@@ -17,6 +17,7 @@
 #include <csignal>
 #include <exception>
 #include <map>
+#include <string_view>
 
 namespace retro::app
 {
@@ -42,12 +43,25 @@ ordered_json completeSummary(const BatchPlan& plan, const engine::BatchItem& ite
     return engine::answers(summary, asked) ? summary : ordered_json();
 }
 
+/// The element of a target as --target takes it: "token=11,class=504", or its number where a sample has one row of
+/// classes.
+std::string elementOf(const ordered_json& target)
+{
+    std::string text;
+    const ordered_json place = target.value("place", ordered_json::object());
+    for (const auto& [axis, index] : place.items()) {
+        text += fmt::format("{}{}={}", text.empty() ? "" : ",", axis, base::jsonOut(index));
+    }
+    return text.empty() ? base::jsonOut(target.value("index", ordered_json())) : text;
+}
+
 /// The entries `key` of all samples, one after the other.
 std::string ofTargets(const ordered_json& summary, const char* key)
 {
     std::string text;
     for (const ordered_json& target : summary.value("target", ordered_json::array())) {
-        const ordered_json value = target.value(key, ordered_json());
+        const bool isElement = std::string_view(key) == "index";
+        const ordered_json value = isElement ? ordered_json(elementOf(target)) : target.value(key, ordered_json());
         text += (text.empty() ? "" : ";") + (value.is_string() ? value.get<std::string>() : base::jsonOut(value));
     }
     return text;

@@ -112,7 +112,7 @@ void sayEvaluation(const Context& context, const engine::Evaluation& evaluation)
         context.say(fmt::format("held         {}: nothing is removed there (--flip chooses the input)",
                                 fmt::join(evaluation.held, ", ")));
     }
-    context.say(fmt::format("target       {}{}", evaluation.target,
+    context.say(fmt::format("target       {}, score {:.6g}{}", evaluation.target, evaluation.score,
                             evaluation.otherClass ? fmt::format("; compared with {}", evaluation.otherPlace) : ""));
     context.say(fmt::format("{:<22} {:>13} {:>11} {:>11} {:>11} {:>10}", "method", "area between", "most first",
                             "least first", "to other", "seconds"));
@@ -160,6 +160,9 @@ Result<ordered_json> evaluateInto(const Context& context, const EvaluateOptions&
     engine::addKey(asked, json);
     json.update(engine::toJson(evaluation));
     RETRO_CHECK(writeEvaluation(folder, options.plot, evaluation, json));
+    for (const std::string& warning : evaluation.warnings) { // also with --quiet
+        base::sayErrorLine("retrograde-cli: warning: " + warning);
+    }
     if (!context.json) {
         sayEvaluation(context, evaluation);
     }

@@ -53,20 +53,6 @@ void sayAmounts(const Context& context, const engine::ExplainResult& result)
     }
 }
 
-void sayTarget(const Context& context, const engine::LoadedModel& model, const engine::ExplainResult& result,
-               const engine::ResolvedTarget& target)
-{
-    for (std::size_t i = 0; i < target.index.size(); ++i) {
-        if (target.index[i] == -2) {
-            continue; // a sample without a target
-        }
-        context.say(fmt::format("target       {}{} of {}, score {:.6g}",
-                                target.index.size() > 1 ? fmt::format("sample {}: ", i) : std::string(),
-                                placeOf(model, result.model->graph(), target, i),
-                                result.model->graph().value(target.value).name, target.logit[i]));
-    }
-}
-
 /// What a plan kept, and how the rest was come by.
 void saySaving(const Context& context, const engine::ExplainResult& result)
 {
@@ -81,6 +67,19 @@ void saySaving(const Context& context, const engine::ExplainResult& result)
 }
 
 } // namespace
+
+void sayTarget(const Context& context, const engine::LoadedModel& model, const graph::Graph& graph,
+               const engine::ResolvedTarget& target)
+{
+    for (std::size_t i = 0; i < target.index.size(); ++i) {
+        if (target.index[i] == -2) {
+            continue; // a sample without a target
+        }
+        context.say(fmt::format("target       {}{} of {}, score {:.6g}",
+                                target.index.size() > 1 ? fmt::format("sample {}: ", i) : std::string(),
+                                placeOf(model, graph, target, i), graph.value(target.value).name, target.logit[i]));
+    }
+}
 
 void sayParameters(const Context& context, const engine::ExplainResult& result)
 {
@@ -108,9 +107,9 @@ void sayCheckpoints(const Context& context, const engine::ExplainResult& result)
 void sayResult(const Context& context, const engine::LoadedModel& model, const engine::ExplainResult& result,
                std::size_t rows)
 {
-    sayTarget(context, model, result, result.target);
+    sayTarget(context, model, result.model->graph(), result.target);
     for (const engine::ResolvedTarget& target : result.alsoTargets) {
-        sayTarget(context, model, result, target);
+        sayTarget(context, model, result.model->graph(), target);
     }
     if (result.run) {
         for (const engine::LutDecision& one : engine::lutDecisions(*result.run)) {

@@ -20,6 +20,10 @@ namespace retro::app
 [[nodiscard]] std::string placeOf(const engine::LoadedModel& model, const graph::Graph& graph,
                                   const engine::ResolvedTarget& target, std::size_t sample);
 
+/// Says what was explained or checked, a line per sample: place, value and score.
+void sayTarget(const Context& context, const engine::LoadedModel& model, const graph::Graph& graph,
+               const engine::ResolvedTarget& target);
+
 /// Says how many parameters have relevance, where that was asked for.
 void sayParameters(const Context& context, const engine::ExplainResult& result);
 

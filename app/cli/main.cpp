@@ -4,6 +4,7 @@
 #include "app/common/freedmemory.h"
 #include "app/common/passivewaiting.h"
 #include "core/base/failure.h"
+#include "core/base/memoryend.h"
 #include "core/base/standardstreams.h"
 
 #include <cstdio>
@@ -90,6 +91,7 @@ int main(int argc, char** argv)
     retro::app::keepFreedMemory();
     using namespace retro::app;
     retro::base::prepareStreams();
+    retro::base::endWithoutMemory(exitCodeOf(retro::base::ErrorCode::Memory));
     if (!dieWithParent()) {
         return exitCodeOf(retro::base::ErrorCode::Cancelled);
     }

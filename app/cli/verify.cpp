@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/verify/verify.h"
+#include "app/cli/explaintext.h"
 #include "app/cli/gradientverbs.h"
+#include "core/base/standardstreams.h"
 #include "core/engine/question/resolve.h"
+#include "core/engine/results.h"
 
 #include <fmt/format.h>
 
@@ -40,7 +43,7 @@ Result<engine::VerifyRequest> requestOf(const VerifyOptions& options, const engi
     return request;
 }
 
-ordered_json toJson(const engine::VerifyResult& result)
+ordered_json toJson(const engine::LoadedModel& model, const engine::VerifyResult& result)
 {
     ordered_json properties = ordered_json::array();
     for (const engine::PropertyResult& one : result.properties) {
@@ -69,8 +72,13 @@ ordered_json toJson(const engine::VerifyResult& result)
                         {"relative", one.relative},
                         {"overflows", one.overflows}});
     }
-    return {{"cells", result.cells},      {"violated", result.isViolated()}, {"properties", properties},
-            {"gradient_per_node", nodes}, {"float_from_double", ulps},       {"seconds", result.seconds}};
+    return {{"target", engine::targetJson(model, result.model->graph(), result.target)},
+            {"cells", result.cells},
+            {"violated", result.isViolated()},
+            {"properties", properties},
+            {"gradient_per_node", nodes},
+            {"float_from_double", ulps},
+            {"seconds", result.seconds}};
 }
 
 /// Nodes whose difference is not finite, by name.
@@ -134,9 +142,13 @@ Result<void> verifyModel(Context& context, const VerifyOptions& options)
     RETRO_TRY(const engine::LoadedModelPointer model, options.model.load());
     RETRO_TRY(const engine::VerifyRequest request, requestOf(options, *model));
     RETRO_TRY(const engine::VerifyResult result, engine::verify(*model, request, {}, context.progress()));
+    for (const std::string& note : result.target.notes) { // also with --quiet: it is not what was asked for
+        base::sayErrorLine("retrograde-cli: warning: " + note);
+    }
     if (context.json) {
-        context.answer(toJson(result));
+        context.answer(toJson(*model, result));
     } else {
+        sayTarget(context, *model, result.model->graph(), result.target);
         for (const engine::PropertyResult& one : result.properties) {
             context.say(fmt::format("{:<16} {:<14} {}", one.id, engine::nameOf(one.state), one.statement));
             context.say(fmt::format("{:<31} {}", "", one.detail));

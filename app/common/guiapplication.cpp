@@ -3,10 +3,14 @@
 
 #include "core/base/failure.h"
 #include "core/base/log.h"
+#include "core/base/memoryend.h"
 #include "views/common/background.h"
 #include "views/common/fonts.h"
 
+#include <QFontMetrics>
+
 #include <cstdio>
+#include <new>
 
 namespace retro::app
 {
@@ -50,15 +54,20 @@ void ensureGuiApplication()
     if (QCoreApplication::instance() != nullptr) {
         return;
     }
+    base::endWithoutMemoryInLibraries();
+    const base::MemoryTimer timer;
     static int count = 1;
     static char name[] = "retrograde-cli";
     static char* arguments[] = {name, nullptr};
     quietPlatform();
-    qputenv("QT_QPA_PLATFORM", "offscreen");
+    if (!qputenv("QT_QPA_PLATFORM", "offscreen")) {
+        throw std::bad_alloc(); // without it Qt looks for a display, and ends the program where there is none
+    }
     // Lives as long as the process: destroyed on exit it would outlive what it needs of Qt's own static objects.
     static auto* const application = new QApplication(count, arguments);
     static_cast<void>(application);
     views::fonts::install();
+    QFontMetrics(QApplication::font()).lineSpacing(); // fonts are looked for here, not in the middle of a drawing
 }
 
 } // namespace retro::app

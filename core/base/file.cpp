@@ -3,6 +3,7 @@
 
 #include "core/base/log.h"
 #include "core/base/mappedfile.h"
+#include "core/base/temporaries.h"
 
 #include <fmt/format.h>
 
@@ -50,6 +51,25 @@ public:
 
 private:
     int m_descriptor;
+};
+
+/// A file that is removed at the end, also where memory ends, unless it is kept.
+class OwnFile
+{
+public:
+    explicit OwnFile(const fs::path& path) : m_path(&path) {}
+    ~OwnFile()
+    {
+        if (m_path != nullptr) {
+            ::unlink(m_path->c_str());
+        }
+    }
+    OwnFile(const OwnFile&) = delete;
+    OwnFile& operator=(const OwnFile&) = delete;
+    void keep() { m_path = nullptr; }
+
+private:
+    const fs::path* m_path; ///< of the caller
 };
 
 bool writeAll(int descriptor, std::span<const std::byte> data)
@@ -216,21 +236,21 @@ Result<void> writeThrough(const fs::path& path, const std::function<Result<void>
     RETRO_TRY(const fs::path place, placeOf(path));
     RETRO_CHECK(checkMappedFiles());
     const fs::path temporary = temporaryBeside(place);
+    const PendingTemporary pending(temporary.string());
+    OwnFile own(temporary);
     std::error_code ec;
     Result<void> written = write(temporary);
     if (written) {
         written = bringToDisk(temporary);
     }
     if (!written) {
-        fs::remove(temporary, ec);
         return within(std::move(written).error(), path.string());
     }
     fs::rename(temporary, place, ec);
     if (ec) {
-        std::error_code ignored;
-        fs::remove(temporary, ignored);
         return outputError("the file cannot be put in place: " + ec.message(), path.string());
     }
+    own.keep();
     return {};
 }
 

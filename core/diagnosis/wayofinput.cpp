@@ -111,7 +111,7 @@ private:
         std::vector<Tensor> ones;
         for (const ValueId output : node.outputs) {
             const Tensor value = isUsed(output) ? m_facts.value(output) : Tensor();
-            ones.push_back(value.isValid() ? ops::algebra::filledLike(value, 1) : Tensor());
+            ones.push_back(marks(value));
         }
         carryThrough(taking, ones, reads);
         for (std::size_t i = taking.index(); i-- > 0;) {
@@ -137,6 +137,18 @@ private:
                                     }));
     }
 
+    /// 1 at every element, in the floating type of the pass: a way may lead through integers, as those of tokens that
+    /// come as numbers. Invalid where nothing is known of the value.
+    [[nodiscard]] Tensor marks(const Tensor& value) const
+    {
+        if (!value.isValid() || tensor::isFloating(value.dtype())) {
+            return value.isValid() ? ops::algebra::filledLike(value, 1) : Tensor();
+        }
+        const Tensor target = m_facts.value(m_facts.pass()->target);
+        const bool isKnown = target.isValid() && tensor::isFloating(target.dtype());
+        return Tensor::full(isKnown ? target.dtype() : tensor::DType::Float32, value.shape(), 1);
+    }
+
     /// Marks what a node reads on the way; nothing is marked where it reads nothing.
     void carryThrough(NodeId id, const std::vector<Tensor>& marked, std::vector<Tensor>& reads) const
     {
@@ -148,7 +160,7 @@ private:
                 continue;
             }
             const Tensor value = m_facts.value(operand);
-            Tensor part = value.isValid() ? ops::algebra::filledLike(value, 1) : Tensor();
+            Tensor part = marks(value);
             if (op != nullptr && op->structure().kind() == ops::StructureKind::ShapeMap) {
                 std::vector<Tensor> operands;
                 std::ranges::transform(node.inputs, std::back_inserter(operands),

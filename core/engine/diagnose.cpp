@@ -50,7 +50,9 @@ void takeForward(std::shared_ptr<const execute::ForwardResult> forward, Pass& pa
 Result<Pass> passWithoutRelevance(const LoadedModel& model, const ExplainRequest& request, const std::stop_token& stop)
 {
     Pass pass;
-    std::shared_ptr<const execute::BoundModel> bound;
+    // First, as this is what most often cannot be had: written out loops take long.
+    RETRO_TRY(std::shared_ptr<const execute::BoundModel> bound,
+              bindModel(model, request.inputs, request.precision, nullptr, stop, wishFor(request.target)));
     if (auto prepared = prepare(model, request, nullptr, stop)) {
         bound = (*prepared)->model;
         pass.rules = (*prepared)->words;
@@ -58,8 +60,6 @@ Result<Pass> passWithoutRelevance(const LoadedModel& model, const ExplainRequest
         pass.composite = (*prepared)->composite.name;
         pass.compositeReason = (*prepared)->composite.reason;
         pass.unused = (*prepared)->unused;
-    } else {
-        RETRO_TRY(bound, bindModel(model, request.inputs, request.precision, nullptr, stop, wishFor(request.target)));
     }
     takeModel(bound, pass);
     if (auto target = targetValue(request.target, *bound)) {

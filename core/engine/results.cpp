@@ -27,12 +27,12 @@ using nlohmann::ordered_json;
 namespace
 {
 
-void addTarget(const LoadedModel& model, const ExplainResult& result, const ResolvedTarget& resolved,
+void addTarget(const LoadedModel& model, const graph::Graph& graph, const ResolvedTarget& resolved,
                ordered_json& targets)
 {
-    const std::string& output = result.model->graph().value(resolved.value).name;
+    const std::string& output = graph.value(resolved.value).name;
     const tensor::Shape& shape = resolved.start.shape();
-    const std::vector<std::string> axes = trace::axisNames(result.model->graph(), resolved.value, shape.size());
+    const std::vector<std::string> axes = trace::axisNames(graph, resolved.value, shape.size());
     for (std::size_t i = 0; i < resolved.index.size(); ++i) {
         const std::int64_t index = resolved.index[i];
         ordered_json target{{"output", output}, {"index", index}, {"logit", resolved.logit[i]}};
@@ -50,12 +50,12 @@ void addTarget(const LoadedModel& model, const ExplainResult& result, const Reso
     }
 }
 
-ordered_json targetJson(const LoadedModel& model, const ExplainResult& result)
+ordered_json targetsJson(const LoadedModel& model, const ExplainResult& result)
 {
     ordered_json targets = ordered_json::array();
-    addTarget(model, result, result.target, targets);
+    addTarget(model, result.model->graph(), result.target, targets);
     for (const ResolvedTarget& target : result.alsoTargets) {
-        addTarget(model, result, target, targets);
+        addTarget(model, result.model->graph(), target, targets);
     }
     return targets;
 }
@@ -188,6 +188,13 @@ ordered_json programJson(const ExplainResult& result)
 
 } // namespace
 
+ordered_json targetJson(const LoadedModel& model, const graph::Graph& graph, const ResolvedTarget& target)
+{
+    ordered_json targets = ordered_json::array();
+    addTarget(model, graph, target, targets);
+    return targets;
+}
+
 std::vector<std::string> fileNames(const graph::Graph& graph)
 {
     UniqueNames unique;
@@ -271,7 +278,7 @@ ordered_json summaryJson(const LoadedModel& model, const ExplainRequest& request
     if (!asked.hash.empty()) {
         addKey(asked, summary);
     }
-    summary["target"] = targetJson(model, result);
+    summary["target"] = targetsJson(model, result);
     summary["start"] = nameOf(request.start);
     summary["composite"] = result.composite.name;
     if (!result.composite.reason.empty()) {

@@ -18,6 +18,11 @@ namespace retro::engine
 /// gets "~2" (or the next number that no other has), in value order. By ValueId, without extension.
 [[nodiscard]] std::vector<std::string> fileNames(const graph::Graph& graph);
 
+/// A target in one entry per sample: output, index in the sample, logit; place where a sample has several rows of
+/// classes; label where the card has one.
+[[nodiscard]] nlohmann::ordered_json targetJson(const LoadedModel& model, const graph::Graph& graph,
+                                                const ResolvedTarget& target);
+
 /// summary.json of a relevance pass (docs/cli.md), with the key of the question that was asked, if there is one.
 [[nodiscard]] nlohmann::ordered_json summaryJson(const LoadedModel& model, const ExplainRequest& request,
                                                  const ExplainResult& result, const ResultKey& asked = {});

@@ -2,6 +2,8 @@
 #include "core/formats/insidefolder.h"
 
 #include <algorithm>
+#include <new>
+#include <system_error>
 
 namespace retro::formats
 {
@@ -19,6 +21,9 @@ bool isInsideFolder(const fs::path& location, const fs::path& folder)
     std::error_code ec;
     const fs::path root = fs::canonical(folder.empty() ? fs::path(".") : folder, ec);
     const fs::path file = ec ? fs::path() : fs::canonical(root / location, ec);
+    if (ec == std::errc::not_enough_memory) {
+        throw std::bad_alloc(); // nothing is said of the place
+    }
     if (ec) {
         return false;
     }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <new>
 #include <optional>
 
 namespace retro::tensor
@@ -199,6 +200,15 @@ Bytef* toZlib(const std::byte* bytes)
     return reinterpret_cast<Bytef*>(const_cast<std::byte*>(bytes));
 }
 
+/// What zlib says, but that it got no memory: data are not damaged because of that.
+int hasRoom(int status)
+{
+    if (status == Z_MEM_ERROR) {
+        throw std::bad_alloc();
+    }
+    return status;
+}
+
 } // namespace
 
 struct ZipReader::Stream
@@ -213,7 +223,7 @@ ZipReader::ZipReader(const ZipEntry& entry)
 {
     if (entry.isDeflated) {
         m_stream = std::make_unique<Stream>();
-        m_stream->isReady = inflateInit2(&m_stream->zlib, -MAX_WBITS) == Z_OK; // without zlib's own header
+        m_stream->isReady = hasRoom(inflateInit2(&m_stream->zlib, -MAX_WBITS)) == Z_OK; // without zlib's own header
         m_stream->zlib.next_in = toZlib(m_packed.data());
         m_stream->zlib.avail_in = static_cast<uInt>(m_packed.size()); // below 4 GiB: not ZIP64
     }
@@ -233,7 +243,8 @@ Result<void> ZipReader::inflateInto(std::span<std::byte> target)
         const std::size_t count = std::min(target.size(), kMostAtOnce);
         zlib.next_out = toZlib(target.data());
         zlib.avail_out = static_cast<uInt>(count);
-        const int status = m_stream->isReady && !m_stream->isAtEnd ? inflate(&zlib, Z_NO_FLUSH) : Z_STREAM_ERROR;
+        const int status =
+            m_stream->isReady && !m_stream->isAtEnd ? hasRoom(inflate(&zlib, Z_NO_FLUSH)) : Z_STREAM_ERROR;
         m_stream->isAtEnd = status == Z_STREAM_END;
         const std::size_t made = count - zlib.avail_out;
         if ((status != Z_OK && status != Z_STREAM_END) || made == 0) {
@@ -267,7 +278,7 @@ Result<void> ZipReader::finish()
         std::byte more{};
         m_stream->zlib.next_out = toZlib(&more);
         m_stream->zlib.avail_out = 1;
-        const int status = m_stream->isReady ? inflate(&m_stream->zlib, Z_FINISH) : Z_STREAM_ERROR;
+        const int status = m_stream->isReady ? hasRoom(inflate(&m_stream->zlib, Z_FINISH)) : Z_STREAM_ERROR;
         if (status != Z_STREAM_END || m_stream->zlib.avail_out != 1) {
             return inputError("its packed data are damaged, or are not as long as the directory says", m_where);
         }

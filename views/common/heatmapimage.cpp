@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/common/heatmapimage.h"
 
+#include "core/base/memoryend.h"
 #include "views/common/fonts.h"
 #include "views/common/paintfile.h"
 
@@ -291,7 +292,10 @@ base::Result<void> writeFigure(const std::filesystem::path& path, const HeatmapF
 {
     const QString ending = QString::fromStdString(path.extension().string()).toLower();
     if (ending == QLatin1String(".png") || ending == QLatin1String(".jpg")) {
-        return writePicture(path, renderFigure(figure, pixel), figure.texts);
+        const base::MemoryWatch memory;
+        const QImage picture = renderFigure(figure, pixel);
+        RETRO_CHECK(memory.check(path.string()));
+        return writePicture(path, picture, figure.texts);
     }
     const int length = wantedPixel(figure, pixel);
     const HeatmapLayout layout = layoutFigure(figure, length);

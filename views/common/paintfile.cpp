@@ -2,6 +2,7 @@
 #include "views/common/paintfile.h"
 
 #include "core/base/file.h"
+#include "core/base/memoryend.h"
 #include "core/base/visibletext.h"
 
 #include <QBuffer>
@@ -44,6 +45,7 @@ base::Result<void> writePng(const std::filesystem::path& path, const QSizeF& siz
         return base::usageError("the picture would be too large for PNG; write .svg or .pdf, or a smaller part",
                                 path.string());
     }
+    const base::MemoryWatch memory;
     QImage image(static_cast<int>(width), static_cast<int>(height), QImage::Format_ARGB32_Premultiplied);
     image.fill(Qt::transparent);
     image.setDevicePixelRatio(scale);
@@ -52,6 +54,7 @@ base::Result<void> writePng(const std::filesystem::path& path, const QSizeF& siz
         paint(painter);
     }
     image.setDevicePixelRatio(1);
+    RETRO_CHECK(memory.check(path.string()));
     return writePicture(path, image.convertToFormat(QImage::Format_RGB888), texts);
 }
 
@@ -117,8 +120,12 @@ QByteArray pdfBytes(const QSizeF& size, const std::function<void(QPainter&)>& pa
     return bytes;
 }
 
-base::Result<void> writeBytes(const std::filesystem::path& path, const QByteArray& bytes)
+/// Writes what `draw` gives.
+base::Result<void> writeDrawn(const std::filesystem::path& path, const std::function<QByteArray()>& draw)
 {
+    const base::MemoryWatch memory;
+    const QByteArray bytes = draw();
+    RETRO_CHECK(memory.check(path.string()));
     if (bytes.isEmpty()) {
         return base::outputError("nothing could be drawn into the file", path.string());
     }
@@ -136,10 +143,10 @@ base::Result<void> paintToFile(const std::filesystem::path& path, const QSizeF& 
         return writePng(path, size, paint, texts, pngScale);
     }
     if (ending == QLatin1String(".svg")) {
-        return writeBytes(path, svgBytes(size, paint, title, texts));
+        return writeDrawn(path, [&] { return svgBytes(size, paint, title, texts); });
     }
     if (ending == QLatin1String(".pdf")) {
-        return writeBytes(path, pdfBytes(size, paint, title, texts));
+        return writeDrawn(path, [&] { return pdfBytes(size, paint, title, texts); });
     }
     return base::usageError("drawings are written as .png, .svg or .pdf", path.string());
 }

@@ -2,6 +2,7 @@
 #include "views/common/picture.h"
 
 #include "core/base/file.h"
+#include "core/base/memoryend.h"
 
 #include <QBuffer>
 #include <QImageReader>
@@ -119,10 +120,12 @@ base::Result<RgbPicture> decodePicture(const std::filesystem::path& path)
         QByteArray::fromRawData(reinterpret_cast<const char*>(file.data()), static_cast<qsizetype>(file.size()));
     QBuffer buffer(&bytes);
     buffer.open(QIODevice::ReadOnly);
+    const base::MemoryWatch memory; // a picture is not damaged because there is no room for it
     QImageReader reader(&buffer);
     reader.setAutoTransform(true);
     reader.setDecideFormatFromContent(true);
     if (!reader.canRead() || !isReadFormat(reader.format())) {
+        RETRO_CHECK(memory.check(path.string()));
         return base::inputError("this is not a picture that can be read; use PNG or JPEG", path.string());
     }
     const QSize size = reader.size();
@@ -132,6 +135,7 @@ base::Result<RgbPicture> decodePicture(const std::filesystem::path& path)
     QImageReader::setAllocationLimit(512); // megabytes: 64 million pixels with transparency
     const QImage image = reader.read();
     if (image.isNull()) {
+        RETRO_CHECK(memory.check(path.string()));
         return base::inputError("the picture is damaged: " + reader.errorString().toStdString(), path.string());
     }
     return toPicture(image);
@@ -181,7 +185,10 @@ base::Result<void> writePicture(const std::filesystem::path& path, const QImage&
     QBuffer buffer(&bytes);
     buffer.open(QIODevice::WriteOnly);
     QImageWriter writer(&buffer, format);
-    if (!writer.write(labelled)) {
+    const base::MemoryWatch memory;
+    const bool isEncoded = writer.write(labelled);
+    RETRO_CHECK(memory.check(path.string()));
+    if (!isEncoded) {
         return base::outputError("the picture could not be encoded: " + writer.errorString().toStdString(),
                                  path.string());
     }

@@ -19,6 +19,14 @@ constexpr double kTiedEffect = 0.8;
 
 using Extents = std::vector<std::int64_t>;
 
+/// Every step-th element from the first on.
+struct Elements
+{
+    std::int64_t first = 0;
+    std::int64_t step = 1;
+    std::int64_t count = 0;
+};
+
 /// The windows of a max pool, along its spatial axes.
 struct PoolWindows
 {
@@ -42,41 +50,57 @@ struct PoolWindows
         }
     }
 
-    /// How many elements of the window at `at` (one index per spatial axis) equal `most`, in a plane of x.
-    [[nodiscard]] int countOf(const double* plane, const Extents& in, const Extents& at, double most) const
+    /// The elements of an axis in the window at `at` there, those in the padding left out: a kernel may be much larger
+    /// than what it is applied to.
+    [[nodiscard]] Elements elements(std::size_t axis, std::int64_t at, std::int64_t extent) const
     {
-        int count = 0;
-        Extents step(kernel.size(), 0);
-        while (true) {
-            std::int64_t offset = 0;
-            bool isInside = true;
-            for (std::size_t i = 0; i < kernel.size(); ++i) {
-                const std::int64_t x = at[i] * strides[i] - begin[i] + step[i] * dilations[i];
-                isInside = isInside && x >= 0 && x < in[i];
-                offset = offset * in[i] + x;
+        const std::int64_t start = at * strides[axis] - begin[axis];
+        const std::int64_t step = dilations[axis];
+        const std::int64_t skipped = start < 0 ? (-start - 1) / step + 1 : 0;
+        const std::int64_t count = start < extent ? (extent - 1 - start) / step + 1 : 0;
+        const std::int64_t end = std::min(kernel[axis], count);
+        return end > skipped ? Elements{start + skipped * step, step, end - skipped} : Elements{};
+    }
+
+    /// True when several elements of the window at `at` (one index per spatial axis) equal `most`, in a plane of x.
+    [[nodiscard]] bool hasSecondMaximum(const double* plane, const Extents& in, const Extents& at, double most) const
+    {
+        std::vector<Elements> axes;
+        for (std::size_t i = 0; i < kernel.size(); ++i) {
+            axes.push_back(elements(i, at[i], in[i]));
+            if (axes.back().count == 0) {
+                return false;
             }
-            count += isInside && plane[offset] == most ? 1 : 0;
+        }
+        Extents step(kernel.size(), 0);
+        for (int count = 0;;) {
+            std::int64_t offset = 0;
+            for (std::size_t i = 0; i < kernel.size(); ++i) {
+                offset = offset * in[i] + axes[i].first + step[i] * axes[i].step;
+            }
+            count += plane[offset] == most ? 1 : 0;
             std::size_t axis = kernel.size();
-            while (axis > 0 && ++step[axis - 1] == kernel[axis - 1]) {
+            while (axis > 0 && ++step[axis - 1] == axes[axis - 1].count) {
                 step[--axis] = 0;
             }
-            if (axis == 0) {
-                return count;
+            if (axis == 0 || count > 1) {
+                return count > 1;
             }
         }
     }
 };
 
-/// True when several elements of a window of a picture equal `most`.
+/// The same for a picture, which is what most pools are for.
 bool hasSecondMaximum(const PoolWindows& windows, const double* plane, const Extents& in, std::int64_t row,
                       std::int64_t column, double most)
 {
+    const Elements rows = windows.elements(0, row, in[0]);
+    const Elements columns = windows.elements(1, column, in[1]);
     int count = 0;
-    for (std::int64_t i = 0; i < windows.kernel[0]; ++i) {
-        const std::int64_t y = row * windows.strides[0] - windows.begin[0] + i * windows.dilations[0];
-        for (std::int64_t k = 0; y >= 0 && y < in[0] && k < windows.kernel[1]; ++k) {
-            const std::int64_t x = column * windows.strides[1] - windows.begin[1] + k * windows.dilations[1];
-            count += x >= 0 && x < in[1] && plane[y * in[1] + x] == most ? 1 : 0;
+    for (std::int64_t i = 0; i < rows.count && count < 2; ++i) {
+        const double* line = plane + (rows.first + i * rows.step) * in[1] + columns.first;
+        for (std::int64_t k = 0; k < columns.count; ++k) {
+            count += line[k * columns.step] == most ? 1 : 0;
         }
     }
     return count > 1;
@@ -110,7 +134,7 @@ double tiedShare(const graph::Node& node, const Tensor& x, const Tensor& y, cons
         const bool isTied =
             results.size() == 2
                 ? hasSecondMaximum(windows, plane, extents, window / results[1], window % results[1], most[i])
-                : windows.countOf(plane, extents, indexAt(window, results), most[i]) > 1;
+                : windows.hasSecondMaximum(plane, extents, indexAt(window, results), most[i]);
         tied += isTied ? std::abs(arrived[i]) : 0;
     }
     return all > 0 ? tied / all : 0;

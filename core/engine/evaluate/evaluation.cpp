@@ -176,7 +176,9 @@ Result<Evaluation> evaluate(const LoadedModelPointer& model, const ExplainReques
                           evaluator.units().text(),
                           other,
                           {},
-                          {}};
+                          {},
+                          subject.scoreAtInput(),
+                          subject.warnings()};
     evaluation.otherPlace = other ? subject.withClass(*other).place() : std::string();
     RETRO_TRY(evaluation.random, evaluator.random());
     for (const std::string& name : options.methods) {
@@ -212,9 +214,9 @@ ordered_json toJson(const Evaluation& evaluation)
     for (const MethodMeasures& measures : evaluation.methods) {
         methods.push_back(methodJson(measures));
     }
-    ordered_json json{{"model", evaluation.model},         {"input", evaluation.input},
-                      {"held_inputs", evaluation.held},    {"target", evaluation.target},
-                      {"composite", evaluation.composite}, {"units", evaluation.units}};
+    ordered_json json{{"model", evaluation.model},   {"input", evaluation.input}, {"held_inputs", evaluation.held},
+                      {"target", evaluation.target}, {"score", evaluation.score}, {"composite", evaluation.composite},
+                      {"units", evaluation.units}};
     if (evaluation.otherClass) {
         json["other_class"] = *evaluation.otherClass;
         json["other_place"] = evaluation.otherPlace;

@@ -52,6 +52,8 @@ struct Evaluation
     std::optional<std::int64_t> otherClass;
     Curve random;
     std::vector<MethodMeasures> methods;
+    double score = 0;                       ///< of the target at the input as it is
+    std::vector<std::string> warnings = {}; ///< about the target and the relevance pass
     std::string otherPlace = {}; ///< the other class as `target` has its own: "7", "row 4, column 5, class 7"
 };
 

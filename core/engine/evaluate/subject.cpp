@@ -90,6 +90,8 @@ Result<Subject> Subject::make(const LoadedModelPointer& model, const ExplainRequ
     RETRO_CHECK(subject.chooseInput(*model, input));
     RETRO_TRY(const ExplainResult result, subject.m_explainer->explain(subject.m_question, subject.m_stop));
     subject.m_value = result.target.value;
+    subject.m_score = std::accumulate(result.target.logit.begin(), result.target.logit.end(), 0.0);
+    subject.m_warnings = result.warnings;
     if (question.target.kind != TargetRequest::Kind::Value && hasSeveralTargets(result.target)) {
         return base::inputError(
             fmt::format(

@@ -38,6 +38,10 @@ public:
     [[nodiscard]] std::string targetText() const;
     /// The element of the target in words: "3", "row 4, column 5, class 3"; empty when it is a value by name.
     [[nodiscard]] const std::string& place() const { return m_place; }
+    /// The target's value at the input as it is.
+    [[nodiscard]] double scoreAtInput() const { return m_score; }
+    /// For people: why this target, where nobody chose it, and what is odd about it (explain's warnings).
+    [[nodiscard]] const std::vector<std::string>& warnings() const { return m_warnings; }
     /// The class; nothing when the target is no class.
     [[nodiscard]] std::optional<std::int64_t> classIndex() const;
     /// How many elements the output has that classes are numbered by.
@@ -76,7 +80,9 @@ private:
     ExplainRequest m_question; // its target is fixed
     base::ValueId m_value;     // of the target
     std::string m_place;       // of the target, in words; empty = its number
-    std::size_t m_at = 0;      // of the evaluated input
+    double m_score = 0;        // of the target at the input
+    std::vector<std::string> m_warnings;
+    std::size_t m_at = 0; // of the evaluated input
     std::string m_inputName;
     tensor::Tensor m_input;
     std::vector<std::string> m_held;

@@ -31,14 +31,21 @@ tape::ModelRule stoppable(tape::ModelRule rule, const std::stop_token& stop)
 Result<TargetTape> targetTape(const LoadedModel& model, const std::vector<tensor::Tensor>& inputs,
                               const TargetRequest& target, execute::Precision precision, const std::stop_token& stop)
 {
-    RETRO_TRY(const auto bound, bindModel(model, inputs, precision, nullptr, stop, wishFor(target)));
+    std::vector<std::string> notes;
+    RETRO_TRY(const auto bound, bindModel(model, inputs, precision, nullptr, stop, wishFor(target), &notes));
     const std::vector<tensor::Tensor> own = inPrecision(bound->graph(), inputs, precision);
     RETRO_TRY(ModelTape made, tape::compileModel(bound, own, stoppable(gradientRule(bound), stop), stop));
-    RETRO_TRY(const base::ValueId value, targetValue(target, *bound));
+    std::string note;
+    RETRO_TRY(const base::ValueId value, targetValue(target, *bound, &note));
     RETRO_TRY(const Id id, targetCell(made, value));
-    RETRO_TRY(const ResolvedTarget resolved, resolveTargetOf({bound, own, {}, stop}, target, {StartKind::One, {}},
-                                                             value, made.tape.cell(id).value.only()));
-    return TargetTape{std::move(made), id, resolved.start};
+    RETRO_TRY(ResolvedTarget resolved, resolveTargetOf({bound, own, {}, stop}, target, {StartKind::One, {}}, value,
+                                                       made.tape.cell(id).value.only()));
+    if (!note.empty()) {
+        notes.push_back(std::move(note));
+    }
+    resolved.notes.insert(resolved.notes.begin(), notes.begin(), notes.end());
+    const tensor::Tensor begin = resolved.start;
+    return TargetTape{std::move(made), id, begin, std::move(resolved)};
 }
 
 } // namespace retro::engine

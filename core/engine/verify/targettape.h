@@ -16,7 +16,8 @@ struct TargetTape
 {
     tape::ModelTape made;
     tape::Id target = 0;
-    tensor::Tensor start; ///< what a gradient starts from there
+    tensor::Tensor start;  ///< what a gradient starts from there
+    ResolvedTarget chosen; ///< with its notes
 };
 
 /// The tape of a model for these inputs, with gradient rules that end at a requested stop. Errors: as bindModel(), a

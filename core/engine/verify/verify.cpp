@@ -62,6 +62,8 @@ Result<VerifyResult> checkAll(const LoadedModel& model, const VerifyRequest& req
     report("tape");
     RETRO_TRY(const TargetTape own, subjectIn(model, request, request.precision, stop));
     result.cells = own.made.tape.size();
+    result.model = own.made.model;
+    result.target = own.chosen;
     RETRO_TRY(result.properties, checkTape(own.made, own.target, own.start, stop, &result.course));
     if (!isSound(own.made)) {
         return result; // nothing else can be said of it

@@ -7,6 +7,7 @@
 #include "core/engine/verify/reversecourse.h"
 
 #include <cstdint>
+#include <memory>
 #include <stop_token>
 #include <vector>
 
@@ -32,6 +33,8 @@ struct VerifyResult
     std::vector<UlpDistance> ulps;   ///< float against double, value by value
     ReverseCourse course;            ///< the loop beside the recursion; empty where that was not run
     std::size_t cells = 0;
+    std::shared_ptr<const execute::BoundModel> model; ///< as it was bound
+    ResolvedTarget target;                            ///< what was checked, score and notes included
     double seconds = 0;
 
     /// True when a property is violated: a bug here, or in a rule.

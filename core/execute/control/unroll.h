@@ -14,7 +14,7 @@ namespace retro::execute
 {
 
 /// Most nodes that a graph may have once its loops are written out.
-inline constexpr std::size_t kMaxUnrolledNodes = 500'000;
+inline constexpr std::size_t kMaxUnrolledNodes = 250'000;
 
 /// Where a node was written out from.
 struct Origin

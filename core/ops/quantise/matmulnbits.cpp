@@ -2,6 +2,7 @@
 #include "core/ops/bind/bindcheck.h"
 #include "core/ops/bind/operatorbase.h"
 #include "core/ops/families.h"
+#include "core/ops/quantise/gatherblockquantized.h"
 #include "core/ops/quantise/nbitsweight.h"
 
 #include <array>
@@ -49,6 +50,8 @@ BoundResult bindMatMulNBits(const BindContext& context)
 std::span<const OperatorDeclaration> matMulNBitsDeclarations()
 {
     static constexpr std::array kDeclarations{
+        OperatorDeclaration{"com.microsoft", "GatherBlockQuantized", 1, 0, "no relevance", false,
+                            bindGatherBlockQuantized, true},
         OperatorDeclaration{"com.microsoft", "MatMulNBits", 1, 0, "linear map", true, bindMatMulNBits},
     };
     return kDeclarations;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/base/failure.h"
 #include "core/ops/bind/bindcheck.h"
 #include "core/ops/bind/operatorbase.h"
 #include "core/ops/families.h"
@@ -18,6 +19,9 @@ namespace
 
 using tensor::DType;
 using tensor::Shape;
+
+/// A second of comparing; detectors with 25,000 boxes of 80 classes stay far below it.
+constexpr std::int64_t kMostPairs = 500'000'000;
 
 struct Suppression
 {
@@ -56,43 +60,52 @@ double overlapOf(const Box& a, const Box& b)
     return height * width / (a.area() + b.area() - height * width);
 }
 
-/// Boxes of one class, best first; of equal scores the first.
+/// Boxes of one class, best first; of equal scores the first. Every pair that is compared is taken off `pairs`; where
+/// none is left, what was chosen so far is returned.
 std::vector<std::int64_t> chosen(const double* boxes, const double* scores, std::int64_t count,
-                                 const Suppression& settings)
+                                 const Suppression& settings, std::int64_t& pairs)
 {
     std::vector<std::int64_t> order(static_cast<std::size_t>(count));
     std::iota(order.begin(), order.end(), std::int64_t{0});
     std::erase_if(order, [&](std::int64_t i) { return !(scores[i] > settings.score); });
     std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return scores[a] > scores[b]; });
     std::vector<std::int64_t> kept;
+    std::vector<Box> keptBoxes;
     for (const std::int64_t candidate : order) {
-        if (static_cast<std::int64_t>(kept.size()) >= settings.most) {
+        if (static_cast<std::int64_t>(kept.size()) >= settings.most || pairs <= 0) {
             break;
         }
         const Box box = boxOf(boxes + 4 * candidate, settings.isCentred);
-        const bool isDropped = std::any_of(kept.begin(), kept.end(), [&](std::int64_t i) {
-            return overlapOf(box, boxOf(boxes + 4 * i, settings.isCentred)) > settings.overlap;
-        });
-        if (!isDropped) {
+        const auto over = std::find_if(keptBoxes.begin(), keptBoxes.end(),
+                                       [&](const Box& other) { return overlapOf(box, other) > settings.overlap; });
+        pairs -= over - keptBoxes.begin();
+        if (over == keptBoxes.end()) {
             kept.push_back(candidate);
+            keptBoxes.push_back(box);
         }
     }
     return kept;
 }
 
-/// (batch, class, box) of every chosen box.
-Tensor suppressed(const Tensor& boxes, const Tensor& scores, const Suppression& settings)
+/// (batch, class, box) of every chosen box. Errors (Engine): more than kMostPairs pairs of boxes are to be compared.
+base::Result<Tensor> suppressed(const Tensor& boxes, const Tensor& scores, const Suppression& settings)
 {
     const Tensor plainBoxes = boxes.to(DType::Float64).contiguous();
     const Tensor plainScores = scores.to(DType::Float64).contiguous();
     const std::int64_t classes = scores.shape()[1];
     const std::int64_t count = boxes.shape()[1];
     std::vector<std::int64_t> rows;
+    std::int64_t pairs = kMostPairs;
     for (std::int64_t line = 0; line < scores.shape()[0] * classes; ++line) {
         const std::int64_t image = line / classes;
         for (const std::int64_t box : chosen(plainBoxes.data<double>() + image * count * 4,
-                                             plainScores.data<double>() + line * count, count, settings)) {
+                                             plainScores.data<double>() + line * count, count, settings, pairs)) {
             rows.insert(rows.end(), {image, line % classes, box});
+        }
+        if (pairs <= 0) {
+            return base::engineError(fmt::format("more than {} pairs of boxes are to be compared; choose fewer boxes "
+                                                 "per class, or a higher threshold of the score",
+                                                 kMostPairs));
         }
     }
     return Tensor::of<std::int64_t>({static_cast<std::int64_t>(rows.size() / 3), 3}, rows);
@@ -109,7 +122,11 @@ public:
 
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
     {
-        return {suppressed(operands[0], operands[1], m_settings)};
+        base::Result<Tensor> rows = suppressed(operands[0], operands[1], m_settings);
+        if (!rows.ok()) {
+            throw base::Failure(rows.error());
+        }
+        return {*std::move(rows)};
     }
     [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
     [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
@@ -155,8 +172,11 @@ BoundResult bindNonMaxSuppression(const BindContext& context)
     RETRO_TRY(const Suppression settings, settingsOf(context));
     RETRO_TRY(const Tensor knownBoxes, context.known(0));
     RETRO_TRY(const Tensor knownScores, context.known(1));
-    return bound<NonMaxSuppression>(TensorType{DType::Int64, suppressed(knownBoxes, knownScores, settings).shape()},
-                                    settings);
+    const base::Result<Tensor> rows = suppressed(knownBoxes, knownScores, settings);
+    if (!rows.ok()) {
+        return context.error(rows.error().message);
+    }
+    return bound<NonMaxSuppression>(TensorType{DType::Int64, rows->shape()}, settings);
 }
 
 } // namespace

@@ -71,9 +71,6 @@ std::string obstacleOf(Dequantiser& to, const Node& node)
         const ValueId id = operandOf(node, slot);
         return !id.isValid() || to.draft().isConstant(id);
     };
-    if (operandOf(node, kLengths).isValid()) {
-        return "it has lengths of its rows (operand 4)";
-    }
     if (intAttribute(node, "layout", 0) != 0) {
         return "its batch comes first (layout 1)";
     }
@@ -96,8 +93,11 @@ std::vector<BodyOperand> lstmOperands(const Draft& draft, const Node& node, cons
     operands[kInput] = {{DType::Float32, {1, weights.shape()[2]}}, {}, true, false};
     operands[kInitialState] = {{DType::Float32, row}, {}, true, false};
     operands[kInitialCell] = {{DType::Float32, row}, {}, true, false};
-    const auto give = [&](std::size_t slot, const Tensor& data) {
-        operands[slot] = {{DType::Float64, data.shape()}, data, true, false};
+    if (operandOf(node, kLengths).isValid()) {
+        operands[kLengths] = {{DType::Int64, {1}}, {}, true, false}; // 1 where a row has this step, else 0
+    }
+    const auto give = [&](std::size_t slot, const Tensor& data) { // in the type of the model, which results have
+        operands[slot] = {{DType::Float32, data.shape()}, data.to(DType::Float32), true, false};
     };
     give(kWeights, weights);
     give(kStateWeights, state);
@@ -143,25 +143,27 @@ std::optional<QuantisedLstm> lstmOf(Dequantiser& to, NodeId id)
     lstm.setting.inputs = weights.shape()[2];
     lstm.setting.hidden = state.shape()[2];
     lstm.setting.steps = 1;
+    lstm.setting.batch = -1; // as many as come: a shape of a Reshape
     lstm.setting.isCoupled = intAttribute(lstm.node, "input_forget", 0) != 0;
     lstm.setting.clip = floatAttribute(lstm.node, "clip", lstm.setting.clip);
     lstm.operands = lstmOperands(to.draft(), lstm.node, weights, state);
     return lstm;
 }
 
-/// One step: state, cell, input → state, cell, state.
+/// One step: state, cell, input, and with lengths whether a row has the step → state, cell, result.
 base::Result<FunctionBody> stepOf(const QuantisedLstm& lstm, std::size_t direction)
 {
     BodyBuilder body(lstm.node, lstm.operands);
     const ValueId state = body.operand(kInitialState);
     const ValueId cell = body.operand(kInitialCell);
     const ValueId x = body.operand(kInput);
+    RecurrentLengths lengths(body, lstm.setting);
     const ValueId rounded = body.addOf("retrograde", "FakeQuantize", "state quantised", {state});
     RecurrentSteps steps(body, lstm.setting, direction);
     const RecurrentState after = steps.step(0, x, {rounded, cell});
-    body.output(0, after.hidden);
-    body.output(1, after.cell);
-    body.output(2, body.add("Identity", "result", {after.hidden}));
+    body.output(0, lengths.orKept("state", 0, after.hidden, state));
+    body.output(1, lengths.orKept("cell", 0, after.cell, cell));
+    body.output(2, body.add("Identity", "result", {lengths.orZero("within the row", 0, after.hidden)}));
     return std::move(body).finish();
 }
 
@@ -174,6 +176,7 @@ public:
 
     void write(const std::vector<FunctionBody>& bodies)
     {
+        findLengths();
         for (std::size_t d = 0; d < bodies.size(); ++d) {
             addScan(d, bodies[d]);
         }
@@ -214,20 +217,59 @@ private:
         return add("ConstantOfShape", what, {both});
     }
 
+    /// Where rows end early: their lengths, and steps × batch of 1 where a row has the step, else 0.
+    void findLengths()
+    {
+        const ValueId given = operandOf(m_lstm.node, kLengths);
+        if (!given.isValid()) {
+            return;
+        }
+        const auto whole = [this](const std::string& suffix, std::int64_t value) {
+            return m_draft.addConstant(m_lstm.node.name + suffix, Tensor::scalar<std::int64_t>(value), DType::Int64);
+        };
+        const graph::Attributes wide{{"to", std::int64_t{7}}};
+        m_lengths = add("Cast", "/lengths", {given}, wide, DType::Int64);
+        const ValueId extent =
+            add("Shape", "/lengths/steps", {m_x}, {{"start", std::int64_t{0}}, {"end", std::int64_t{1}}}, DType::Int64);
+        const ValueId count =
+            add("Squeeze", "/lengths/step count", {extent, ints("/lengths/axis", {0})}, {}, DType::Int64);
+        const ValueId steps = add("Range", "/lengths/each step",
+                                  {whole("/lengths/first", 0), count, whole("/lengths/next", 1)}, {}, DType::Int64);
+        const ValueId column =
+            add("Unsqueeze", "/lengths/step column", {steps, ints("/lengths/column axis", {1})}, {}, DType::Int64);
+        const ValueId isWithin = add("Less", "/lengths/is within", {column, m_lengths}, {}, DType::Bool);
+        m_runs = add("Cast", "/lengths/runs", {isWithin}, wide, DType::Int64);
+    }
+
+    /// The first steps of each row, as many as it has, from back to front.
+    ValueId turned(const std::string& suffix, ValueId x)
+    {
+        return add("ReverseSequence", suffix, {x, m_lengths},
+                   {{"time_axis", std::int64_t{0}}, {"batch_axis", std::int64_t{1}}});
+    }
+
     void addScan(std::size_t direction, const FunctionBody& body)
     {
-        const std::int64_t isReverse = m_lstm.setting.isReverse[direction] ? 1 : 0;
+        const bool isReverse = m_lstm.setting.isReverse[direction];
+        const bool isTurned = isReverse && m_lengths.isValid(); // a row ends where its length says
         const std::string suffix = fmt::format("/{}", direction);
+        std::vector<ValueId> operands{initial(kInitialState, direction), initial(kInitialCell, direction),
+                                      isTurned ? turned(suffix + "/turned", m_x) : m_x};
+        std::vector<std::int64_t> order{isReverse && !isTurned ? 1 : 0};
+        const std::vector<std::int64_t> resultOrder = order;
+        if (m_runs.isValid()) {
+            operands.push_back(m_runs);
+            order.push_back(0);
+        }
         const graph::Attributes attributes{{"body", graph::Subgraph{body.graph, 0}},
-                                           {"num_scan_inputs", std::int64_t{1}},
-                                           {"scan_input_directions", std::vector<std::int64_t>{isReverse}},
-                                           {"scan_output_directions", std::vector<std::int64_t>{isReverse}}};
-        const std::vector<ValueId> results = m_to.addFreeOf(
-            {"", "Scan", kScanOpset, attributes}, suffix,
-            {initial(kInitialState, direction), initial(kInitialCell, direction), m_x}, {"state", "cell", "states"});
+                                           {"num_scan_inputs", static_cast<std::int64_t>(order.size())},
+                                           {"scan_input_directions", order},
+                                           {"scan_output_directions", resultOrder}};
+        const std::vector<ValueId> results =
+            m_to.addFreeOf({"", "Scan", kScanOpset, attributes}, suffix, operands, {"state", "cell", "states"});
         m_states.push_back(results[0]);
         m_cells.push_back(results[1]);
-        m_sequences.push_back(results[2]);
+        m_sequences.push_back(isTurned ? turned(suffix + "/turned back", results[2]) : results[2]);
     }
 
     /// Result k of the node: that of each direction, along a new axis.
@@ -257,6 +299,8 @@ private:
     NodeId m_id;
     const QuantisedLstm& m_lstm;
     ValueId m_x;
+    ValueId m_lengths; // of the rows; invalid where all have every step
+    ValueId m_runs;
     std::vector<ValueId> m_sequences; // per direction
     std::vector<ValueId> m_states;
     std::vector<ValueId> m_cells;

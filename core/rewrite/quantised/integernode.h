@@ -31,6 +31,8 @@ struct IntegerLayer
 
 /// ConvInteger and MatMulInteger with the Cast, the products with scales and the Add of a bias that follow.
 [[nodiscard]] bool integerProduct(Dequantiser& to, NodeId id);
+/// GatherBlockQuantized with a constant table, of up to 256 MiB as float32.
+[[nodiscard]] bool gatherBlockQuantized(Dequantiser& to, NodeId id);
 /// MatMulNBits with constant weights.
 [[nodiscard]] bool matMulNBits(Dequantiser& to, NodeId id);
 

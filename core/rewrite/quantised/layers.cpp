@@ -199,6 +199,7 @@ constexpr std::array kLayers{
     LayerFamily{"DynamicQuantizeMatMul", false, dynamicQuantizeMatMul},
     LayerFamily{"QAttention", false, qAttention},
     LayerFamily{"MatMulNBits", false, matMulNBits},
+    LayerFamily{"GatherBlockQuantized", false, gatherBlockQuantized},
     LayerFamily{"DynamicQuantizeLSTM", false, dynamicQuantizeLstm},
 };
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/ops/quantise/gatherblockquantized.h"
 #include "core/ops/quantise/nbitsweight.h"
 #include "core/rewrite/passes.h"
 #include "core/rewrite/quantised/integernode.h"
 #include "core/tensor/checkedshape.h"
+
+#include <optional>
 
 namespace retro::rewrite
 {
@@ -11,21 +14,61 @@ using graph::Node;
 using tensor::DType;
 using tensor::Tensor;
 
+namespace
+{
+
+/// The operands of a node, all but one of which are constant.
+struct PackedOperands
+{
+    std::vector<ops::TensorType> types;
+    std::vector<Tensor> constants;
+};
+
+/// Nothing where another one than `computed` is no constant: binding says what is wrong.
+std::optional<PackedOperands> packedOperands(Dequantiser& to, const Node& node, std::size_t computed)
+{
+    PackedOperands operands{std::vector<ops::TensorType>(node.inputs.size()), std::vector<Tensor>(node.inputs.size())};
+    for (std::size_t slot = 0; slot < node.inputs.size(); ++slot) {
+        if (slot == computed || !node.inputs[slot].isValid()) {
+            continue;
+        }
+        if (!to.draft().isConstant(node.inputs[slot])) {
+            return std::nullopt;
+        }
+        operands.constants[slot] = to.draft().value(node.inputs[slot]).constant;
+        operands.types[slot] = {operands.constants[slot].dtype(), operands.constants[slot].shape()};
+    }
+    return operands;
+}
+
+} // namespace
+
+bool gatherBlockQuantized(Dequantiser& to, NodeId id)
+{
+    const Node node = to.draft().node(id);
+    const std::optional<PackedOperands> operands = packedOperands(to, node, 1);
+    if (!operands) {
+        return false;
+    }
+    const ops::BindContext context{to.draft().before(), id, node, operands->types, operands->constants, DType::Float32};
+    const base::Result<ops::GatheredTable> table = ops::gatheredTable(context, DType::Float32, kMaxFoldedBytes);
+    if (!table.ok()) {
+        return false;
+    }
+    const Dequantiser::Working working(to, id);
+    const ValueId made = to.constant(to.draft().value(node.inputs[0]).name + ".dequantised", table->table);
+    to.finish(id, {"", "Gather", 13, {{"axis", table->axis}}}, "", {made, node.inputs[1]}, node.outputs);
+    return true;
+}
+
 bool matMulNBits(Dequantiser& to, NodeId id)
 {
     const Node node = to.draft().node(id);
-    std::vector<ops::TensorType> types(node.inputs.size());
-    std::vector<Tensor> constants(node.inputs.size());
-    for (std::size_t slot = 1; slot < node.inputs.size(); ++slot) {
-        if (node.inputs[slot].isValid() && !to.draft().isConstant(node.inputs[slot])) {
-            return false; // binding says what is wrong
-        }
-        if (node.inputs[slot].isValid()) {
-            constants[slot] = to.draft().value(node.inputs[slot]).constant;
-            types[slot] = {constants[slot].dtype(), constants[slot].shape()};
-        }
+    const std::optional<PackedOperands> operands = packedOperands(to, node, 0);
+    if (!operands) {
+        return false; // binding says what is wrong
     }
-    const ops::BindContext context{to.draft().before(), id, node, types, constants, DType::Float64};
+    const ops::BindContext context{to.draft().before(), id, node, operands->types, operands->constants, DType::Float64};
     const base::Result<Tensor> weight = ops::nBitsWeight(context, DType::Float64, kMaxFoldedBytes);
     if (!weight.ok()) {
         return false;

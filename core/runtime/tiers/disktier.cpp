@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/base/file.h"
 #include "core/runtime/tiers/packedtensor.h"
 #include "core/runtime/tiers/storagetier.h"
 
@@ -6,7 +7,7 @@
 
 #include <atomic>
 #include <cstdlib>
-#include <fstream>
+#include <limits>
 
 namespace retro::runtime
 {
@@ -39,13 +40,11 @@ public:
         drop(key);
         const TensorForm form = formOf(tensor);
         const std::span<const std::byte> raw = bytesOf(form, tensor);
-        std::ofstream file(pathOf(key), std::ios::binary);
-        file.write(reinterpret_cast<const char*>(raw.data()), static_cast<std::streamsize>(raw.size()));
-        file.close();
-        if (!file) {
-            return base::outputError(
-                fmt::format("{} bytes could not be written; make room, or set TMPDIR to another place", raw.size()),
-                pathOf(key).string());
+        if (const auto written = base::writeFile(pathOf(key), raw); !written) {
+            return base::outputError(fmt::format("{} bytes could not be written ({}); make room, or set TMPDIR to "
+                                                 "another place",
+                                                 raw.size(), written.error().message),
+                                     pathOf(key).string());
         }
         m_forms[key] = form;
         m_bytes += form.bytes;
@@ -59,11 +58,11 @@ public:
             return base::inputError(fmt::format("tier disk has no {}", key));
         }
         auto storage = std::make_shared<tensor::Storage>(found->second.bytes);
-        std::ifstream file(pathOf(key), std::ios::binary);
-        file.read(reinterpret_cast<char*>(storage->data()), static_cast<std::streamsize>(found->second.bytes));
-        if (!file || file.peek() != std::ifstream::traits_type::eof()) {
+        RETRO_TRY(const auto file, base::FileReader::open(pathOf(key), std::numeric_limits<std::uint64_t>::max()));
+        if (file.size() != found->second.bytes) {
             return base::inputError("the file of a moved tensor is no longer what was written", pathOf(key).string());
         }
+        RETRO_CHECK(file.read(0, {storage->data(), static_cast<std::size_t>(found->second.bytes)}));
         return tensorOf(found->second, std::move(storage));
     }
 

@@ -16,8 +16,9 @@
  *   RETRO_FAULT_STEP       try only every n-th of those
  *   RETRO_FAULT_FIRST      the number of the first that is tried
  *   RETRO_FAULT_OUTPUT     a folder that the program writes to; after each child its files are compared with those of
- *                          RETRO_FAULT_REFERENCE by size (.json: by their last byte) and removed. One that differs is
- *                          added to the log as "number half FILE"
+ *                          RETRO_FAULT_REFERENCE by size and removed. One that differs is added to the log as
+ *                          "number half FILE"; .json, .png and .svg may differ when they have their end: a library that
+ *                          draws may do without what it did not get
  *   RETRO_FAULT_ALONE      1 = no children: the program itself fails at RETRO_FAULT_FIRST; for several threads
  *   RETRO_FAULT_SECONDS    tries end after so many seconds (unless told, ten minutes)
  * At the end the log gets a line "total N": how many places there were.
@@ -135,6 +136,20 @@ static char lastByte(const char *path, off_t size)
     return byte;
 }
 
+/* The last byte but one that a whole file of this kind has; 0 where its kind says nothing. */
+static char endOf(const char *path)
+{
+    static const struct { const char *ending; char byte; } kinds[] = {{".json", '}'}, {".svg", '>'}, {".png", '`'}};
+    const size_t length = strlen(path);
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; ++i) {
+        const size_t size = strlen(kinds[i].ending);
+        if (length > size && !strcmp(path + length - size, kinds[i].ending)) {
+            return kinds[i].byte;
+        }
+    }
+    return 0;
+}
+
 /* Removes the files below `folder`; says those that are not as they are after a run that nothing disturbed. */
 static void compareAndRemove(const char *folder, const char *reference, int isCompared)
 {
@@ -159,14 +174,14 @@ static void compareAndRemove(const char *folder, const char *reference, int isCo
             compareAndRemove(path, twin, isCompared);
             continue;
         }
-        const size_t length = strlen(path);
-        const int isJson = length > 5 && !strcmp(path + length - 5, ".json");
+        const char ending = endOf(path);
         const int isHidden = entry->d_name[0] == '.';
         if (isCompared && isHidden && strstr(entry->d_name, ".tmp")) {
             note("%ld left %s\n", number, path);
         } else if (isCompared && !isHidden && stat(twin, &shall) != 0) {
             note("%ld unknown %s\n", number, path);
-        } else if (isCompared && !isHidden && (isJson ? lastByte(path, is.st_size) != '}' : is.st_size != shall.st_size)) {
+        } else if (isCompared && !isHidden && is.st_size != shall.st_size &&
+                   (!ending || lastByte(path, is.st_size) != ending)) {
             note("%ld half %s\n", number, path);
         }
         unlink(path);
@@ -249,14 +264,17 @@ static int failsHere(int isWanted)
     int fails = 0;
     if (time(NULL) > end) {
         disarm();
-    } else if ((!byStacks || isNew(stackHash())) && !isOfSuchLibrary()) {
+    } else if (!byStacks || isNew(stackHash())) {
         const long here = number++;
-        if (isAlone) {
-            isChild = here == first;
-            fails = isChild;
-        } else if (here >= first && (here - first) % step == 0 && (hasThreads() || isInLibrary("libsqlite3"))) {
+        const int isDue = isAlone ? here == first : here >= first && (here - first) % step == 0;
+        if (!isDue || isOfSuchLibrary()) {
+            fails = 0;
+        } else if (isAlone) {
+            isChild = 1;
+            fails = 1;
+        } else if (hasThreads() || isInLibrary("libsqlite3")) {
             note("%ld alone\n", here);
-        } else if (here >= first && (here - first) % step == 0) {
+        } else {
             const pid_t child = fork();
             if (child == 0) {
                 isChild = 1;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the command line writes and says of models of float16 and float64.
+// What the command line writes and says of models of float16 and float64, and of targets with a class per token.
 #include "core/base/file.h"
 #include "core/formats/onnx.h"
 #include "core/graph/graphbuilder.h"
+#include "core/tensor/npy.h"
 #include "tests/app/cli/cliprogram.h"
 
 #include <QtTest>
 
+#include <QDir>
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
@@ -38,7 +40,28 @@ class ModelTypesVerbTest : public QObject
         builder.addNode({"Add", "", "shift", "", 18, {scaled, c}, {y}, {}});
         builder.declare(y, type, std::nullopt);
         builder.addOutput(y);
-        auto built = std::move(builder).build();
+        return written(name, std::move(builder).build());
+    }
+
+    /// 1 × 3 × 4 → the same, through Relu, whose name is that of the output; before it an output of integers.
+    QString tokens(const QString& name)
+    {
+        graph::GraphBuilder builder("tokens");
+        builder.setOpset("", 18);
+        const auto x = builder.addInput("x", DType::Float32, tensor::Shape{1, 3, 4});
+        const auto label = builder.addResult("label");
+        const auto y = builder.addResult("scores");
+        builder.addNode({"ArgMax", "", "best", "", 18, {x}, {label}, {{"axis", std::int64_t{2}}}});
+        builder.addNode({"Relu", "", "relu", "", 18, {x}, {y}, {}});
+        builder.declare(label, DType::Int64, std::nullopt);
+        builder.declare(y, DType::Float32, std::nullopt);
+        builder.addOutput(label);
+        builder.addOutput(y);
+        return written(name, std::move(builder).build());
+    }
+
+    QString written(const QString& name, const base::Result<graph::Graph>& built)
+    {
         const auto bytes = built.ok() ? formats::toOnnx(*built) : base::Result<std::vector<std::byte>>(built.error());
         if (!bytes.ok() || !base::writeFile(path(name).toStdString(), *bytes).ok()) {
             qFatal("the model cannot be written");
@@ -95,6 +118,41 @@ private slots:
         const Answer gradient = cli(QStringList{"grad"} + question + QStringList{"--target", "y"});
         QVERIFY2(gradient.code == 0, qPrintable(gradient.err));
         QVERIFY2(gradient.err.contains(words), qPrintable(gradient.err));
+    }
+
+    /// Every verb with a target says it as a place, and why it is not the first output.
+    void targetsArePlaces()
+    {
+        const QString file = tokens("tokens.onnx");
+        tensor::TensorBuffer numbers(DType::Float32, {1, 3, 4});
+        for (int i = 0; i < 12; ++i) {
+            numbers.data<float>()[i] = i == 6 ? 5.0F : 0.25F;
+        }
+        const Tensor values = std::move(numbers).freeze();
+        QVERIFY(QDir().mkpath(path("in")));
+        for (const char* name : {"in/a.npy", "in/b.npy"}) {
+            QVERIFY(tensor::writeNpy(path(name).toStdString(), values).ok());
+        }
+        const QStringList question{file, "--input", path("in/a.npy")};
+        const QString place = QStringLiteral("token 1, class 2");
+        for (const QString verb : {"explain", "verify", "evaluate"}) {
+            QStringList call = QStringList{verb} + question;
+            call += verb == "verify" ? QStringList() : QStringList{"--output-dir", path(verb)};
+            call += verb == "evaluate" ? QStringList{"--channel-axis", "last"} : QStringList();
+            const Answer answer = cli(call);
+            QVERIFY2(answer.code == 0, qPrintable(answer.err));
+            QVERIFY2(answer.out.contains(place) && answer.out.contains("score 5"), qPrintable(answer.out));
+            QVERIFY2(answer.err.contains("\"scores\""), qPrintable(verb + ": " + answer.err));
+        }
+        const QJsonObject verified = json(cli(QStringList{"verify"} + question + QStringList{"--json"}));
+        const QJsonObject target = verified.value("target").toArray().at(0).toObject();
+        QCOMPARE(target.value("place").toObject().value("class").toInt(), 2);
+        const Answer batch = cli({"explain", file, "--input", path("in"), "--output-dir", path("batch")});
+        QVERIFY2(batch.code == 0, qPrintable(batch.err));
+        QFile index(path("batch/index.csv"));
+        QVERIFY(index.open(QIODevice::ReadOnly));
+        const QByteArray table = index.readAll();
+        QCOMPARE(table.count(",scores,\"token=1,class=2\","), qsizetype{2});
     }
 
     void thePrecisionIsSaid()

@@ -3,7 +3,9 @@
 #include "core/base/failure.h"
 #include "core/base/largeblock.h"
 #include "core/base/memoryaccount.h"
+#include "core/base/memoryend.h"
 #include "core/base/memorylimit.h"
+#include "core/base/temporaries.h"
 
 #include <QtTest>
 
@@ -11,7 +13,12 @@
 #include <QFile>
 #include <QTemporaryDir>
 
+#include <cerrno>
+#include <csignal>
+#include <functional>
 #include <stdexcept>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <vector>
 
 using namespace retro::base;
@@ -44,6 +51,24 @@ Error errorOf(const E& thrown)
     return caught([&]() -> Result<int> { throw thrown; }).error();
 }
 
+/// How a child that does this ends: its exit code, or 128 and its signal.
+int endOf(const std::function<void()>& work)
+{
+    const pid_t child = ::fork();
+    if (child == 0) {
+        for (const int number : {SIGSEGV, SIGABRT, SIGTRAP}) {
+            ::signal(number, SIG_DFL); // QtTest's own handlers print stacks
+        }
+        work();
+        ::_exit(0);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+void throwThrough(const std::function<void()>& work) noexcept { work(); }
+
 } // namespace
 
 class FailureTest : public QObject
@@ -52,6 +77,77 @@ class FailureTest : public QObject
 
 private slots:
     void cleanup() { MemoryLimit::choose(std::nullopt); }
+
+    /// What cannot return an error ends the program with its code, and takes its temporary files along; other ends are
+    /// as they were.
+    void memoryThatEndsInALibraryEndsTheProgram()
+    {
+        const QTemporaryDir folder;
+        const QString file = folder.filePath(".half.tmp");
+        const auto withFile = [&](const std::function<void()>& work) {
+            QFile half(file);
+            return half.open(QIODevice::WriteOnly) ? endOf([&] {
+                const PendingTemporary pending(file.toStdString());
+                work();
+            })
+                                                   : -1;
+        };
+        const auto noMemory = [] { throw std::bad_alloc(); };
+        QCOMPARE(withFile([&] {
+                     endWithoutMemory(4);
+                     throwThrough(noMemory);
+                 }),
+                 4);
+        QVERIFY(!QFile::exists(file));
+        QCOMPARE(withFile([&] {
+                     endWithoutMemory(4);
+                     throwThrough([] { throw std::runtime_error("another reason"); });
+                 }),
+                 128 + SIGABRT);
+        QVERIFY(QFile::exists(file));
+        for (const int signal : {SIGSEGV, SIGABRT, SIGTRAP}) {
+            for (const int number : {ENOMEM, ENOENT}) {
+                const int end = endOf([&] {
+                    endWithoutMemory(4);
+                    endWithoutMemoryInLibraries();
+                    errno = number;
+                    ::raise(signal);
+                    ::raise(signal); // the handler that found nothing wrong has put the old one back
+                });
+                QCOMPARE(end, number == ENOMEM ? 4 : 128 + signal);
+            }
+        }
+        QCOMPARE(endOf([] {
+                     endWithoutMemoryInLibraries(); // not asked for
+                     errno = ENOMEM;
+                     ::raise(SIGABRT);
+                 }),
+                 128 + SIGABRT);
+    }
+
+    void circlesWithoutMemoryEndTheProgram()
+    {
+        const auto goRound = [](int number) {
+            endWithoutMemory(4);
+            endWithoutMemoryInLibraries();
+            const MemoryTimer timer;
+            errno = number;
+            ::raise(SIGVTALRM); // as after a second
+        };
+        QCOMPARE(endOf([&] { goRound(ENOMEM); }), 4);
+        QCOMPARE(endOf([&] { goRound(ENOENT); }), 0);
+    }
+
+    void aDrawingWithoutMemoryIsAnError()
+    {
+        const MemoryWatch watch;
+        QVERIFY(watch.check("map.png").ok());
+        errno = ENOMEM; // as malloc leaves it
+        const auto checked = watch.check("map.png");
+        QVERIFY(!checked.ok());
+        QVERIFY(checked.error().code == ErrorCode::Memory);
+        QCOMPARE(checked.error().where, std::string("map.png"));
+    }
 
     void aGuardThatHoldsDoesNothing() { guard(true, "one is one"); }
 

@@ -148,6 +148,21 @@ private slots:
         QVERIFY(isSilent(diagnosed(factored(1), kTwo, "flow.cut")));
     }
 
+    /// Tokens that come as numbers: the way to the input leads through a value of integers.
+    void aWayThroughIntegersIsFollowed()
+    {
+        Writer writer;
+        const ValueId x = writer.input("x", {1, 3});
+        const ValueId ids = writer.node("Cast", "ids", {x}, {{"to", std::int64_t{7}}});
+        const ValueId rows = writer.node("Gather", "table", {writer.constant("w", same({9, 4}, 1)), ids});
+        const ValueId row = writer.node("Flatten", "flat", {rows});
+        writer.output(writer.node("Gemm", "head", {row, writer.constant("v", same({12, 2}, 0.5F))}));
+        const Diagnosis found = diagnosed(writer.finish(), {{same({1, 3}, 1)}}, "flow.cut");
+        QVERIFY(std::ranges::none_of(found.findings, [](const auto& one) {
+            return one.line().find("leaves out what comes from x") != std::string::npos;
+        }));
+    }
+
     void anEmptyInputIsNoFault()
     {
         const Asked empty{{same({1, 4}, 1), same({1, 4}, 0)}};

@@ -238,6 +238,23 @@ private slots:
         QVERIFY(isSilent(diagnosed(pooled(), different, "forward.ties")));
     }
 
+    /// A window that is nearly all padding is looked at where the map is.
+    void tiesInHugeWindowsAreNamed()
+    {
+        constexpr std::int64_t kHalf = std::int64_t{1} << 28;
+        Writer writer;
+        const ValueId x = writer.input("x", {1, 1, 4, 4});
+        const Whole side(4, kHalf);
+        const ValueId y = writer.node("MaxPool", "pool", {x},
+                                      {{"kernel_shape", Whole{2 * kHalf + 4, 2 * kHalf + 4}}, {"pads", side}});
+        const ValueId row = writer.node("Flatten", "flat", {y});
+        writer.output(writer.node("Gemm", "head", {row, writer.constant("v", filled({1, 3}, 1))}));
+        const SharedGraph graph = writer.finish();
+        const Diagnosis found = diagnosed(graph, {{filled({1, 1, 4, 4}, 1)}}, "forward.ties");
+        QVERIFY(hasAll(firstText(found), {"warning pool", "several equal maxima"}));
+        QVERIFY(isSilent(diagnosed(graph, {{randomTensor({1, 1, 4, 4}, 5, 0.1, 1)}}, "forward.ties")));
+    }
+
     void lossesOfHalfPrecisionAreNamed()
     {
         const Diagnosis small = diagnosed(halved(1e-9F), kRow, "forward.half");

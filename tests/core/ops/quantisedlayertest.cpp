@@ -284,6 +284,53 @@ private slots:
         QVERIFY(q(OpCase(c).with("N", std::int64_t{4}).refusal()).contains("bytes of uint8"));
         QVERIFY(q(OpCase(c).with("weight_prepacked", std::int64_t{1}).refusal()).contains("one machine"));
     }
+
+    /// A table of levels in blocks, several in a byte: the rows that the indices name.
+    void tablesOfFewBits()
+    {
+        constexpr std::int64_t kColumns = 32;
+        std::vector<double> bytes(static_cast<std::size_t>(3 * kColumns / 2));
+        for (std::size_t i = 0; i < bytes.size(); ++i) {
+            bytes[i] = static_cast<double>(i * 29 % 256);
+        }
+        const std::vector<double> scales{0.5, 0.25, 1, 2, 0.125, 0.75};
+        const std::vector<double> zeros{0x21, 0x83, 0x6F};
+        const std::vector<double> rows{2, 0, 2};
+        for (const bool hasZeros : {false, true}) {
+            OpCase c = OpCase("GatherBlockQuantized", 1, kMicrosoft).constant(levels({3, kColumns / 2}, bytes));
+            c.operand(levels({3}, rows, DType::Int64)).constant(doubles({3, 2}, scales));
+            if (hasZeros) {
+                c.constant(levels({3, 1}, zeros));
+            }
+            c.with("block_size", std::int64_t{16});
+            QVERIFY2(c.bind(), c.error().c_str());
+            const Tensor y = c.forward()[0];
+            QCOMPARE(y.shape(), Shape({3, kColumns}));
+            for (std::int64_t i = 0; i < y.size(); ++i) {
+                const auto row = static_cast<std::size_t>(rows[static_cast<std::size_t>(i / kColumns)]);
+                const std::int64_t k = i % kColumns;
+                const int byte = static_cast<int>(bytes[row * kColumns / 2 + static_cast<std::size_t>(k / 2)]);
+                const int pair = static_cast<int>(zeros[row]);
+                const int zero = hasZeros ? (k < 16 ? pair & 15 : pair >> 4) : 8;
+                const int level = k % 2 == 0 ? byte & 15 : byte >> 4;
+                QCOMPARE(y.at(i), (level - zero) * scales[row * 2 + static_cast<std::size_t>(k / 16)]);
+            }
+            QVERIFY(q(OpCase(c).with("bits", std::int64_t{3}).refusal()).contains("bits is 3"));
+            QVERIFY(q(OpCase(c).with("block_size", std::int64_t{24}).refusal()).contains("power of two"));
+            QVERIFY(q(OpCase(c).with("gather_axis", std::int64_t{1}).refusal()).contains("gather_axis must be 0"));
+            QVERIFY(q(OpCase(c).with("quantize_axis", std::int64_t{2}).refusal()).contains("has 2 axes"));
+            QVERIFY(q(OpCase(c).with("block_size", std::int64_t{32}).refusal()).contains("one per block"));
+        }
+        // Levels of a type of 4 bits, in blocks along the first axis: signed, without zero points.
+        std::vector<double> signedLevels(static_cast<std::size_t>(17 * 2));
+        for (std::size_t i = 0; i < signedLevels.size(); ++i) {
+            signedLevels[i] = static_cast<double>(i % 16) - 8;
+        }
+        OpCase c = OpCase("GatherBlockQuantized", 1, kMicrosoft).constant(levels({17, 2}, signedLevels, DType::Int4));
+        c.operand(levels({1}, {16}, DType::Int64)).constant(doubles({2, 2}, {1, 2, 3, 4}));
+        c.with("block_size", std::int64_t{16}).with("quantize_axis", std::int64_t{0});
+        QCOMPARE(q(c.run()), "[1,2] -24 -28");
+    }
 };
 
 QTEST_GUILESS_MAIN(QuantisedLayerTest)

@@ -191,6 +191,12 @@ private slots:
         c.constant(doubles({1}, {0.4}));
         QCOMPARE(q(c.run()), "[1 × 3] 0 0 1");
         QVERIFY(c.op().structure().kind() == ops::StructureKind::NoRelevance);
+        // Boxes without extent suppress nothing: every pair is compared, of which there are more than half a billion.
+        constexpr std::int64_t kMany = 33'000;
+        OpCase many("NonMaxSuppression", 11);
+        many.constant(doubles({1, kMany, 4}, std::vector<double>(4 * kMany, 1)));
+        many.constant(doubles({1, 1, kMany}, std::vector<double>(kMany, 0.5))).constant(ints({kMany}));
+        QVERIFY(q(many.refusal()).contains("pairs of boxes"));
     }
 
     void rulesOfComposedOperators()
