@@ -22,6 +22,7 @@ using base::Result;
 struct DiagnoseOptions
 {
     ModelOptions model;
+    std::string modelOfRun; ///< --model
     std::string against;
     std::vector<std::string> againstInputs;
     std::vector<std::string> families;
@@ -53,17 +54,27 @@ Result<FactsPointer> factsOfModel(const DiagnoseOptions& options)
     return engine::factsOf(model, request);
 }
 
-Result<FactsPointer> factsOfRun(const std::string& path)
+/// Of a run and its model: the one that is named, else the one that lies beside it.
+Result<FactsPointer> factsOfRun(const std::string& path, const DiagnoseOptions& options, bool isNamed)
 {
     RETRO_TRY(const std::shared_ptr<const trace::Run> run, trace::readRun(path));
-    return engine::factsOf(run, engine::modelOfRun(*run, path), std::filesystem::path(path).filename().string());
+    engine::LoadedModelPointer model;
+    if (isNamed) {
+        ModelOptions named = options.model;
+        named.model = options.modelOfRun;
+        RETRO_TRY(model, named.load());
+        RETRO_CHECK(engine::expectModelOf(*run, *model));
+    } else {
+        model = engine::modelOfRun(*run, path);
+    }
+    return engine::factsOf(run, model, std::filesystem::path(path).filename().string());
 }
 
 /// Another model on the same input, the same model on another one, or another run.
 Result<FactsPointer> referenceOf(const DiagnoseOptions& options)
 {
     if (isRunFile(options.against)) {
-        return factsOfRun(options.against);
+        return factsOfRun(options.against, options, false);
     }
     DiagnoseOptions other = options;
     if (isModelFile(options.against)) {
@@ -116,7 +127,13 @@ Result<void> diagnoseFile(Context& context, const DiagnoseOptions& options)
         return base::usageError("name a model or a recorded run (.retro)", "diagnose");
     }
     const bool isOfRun = isRunFile(options.model.model);
-    RETRO_TRY(const FactsPointer facts, isOfRun ? factsOfRun(options.model.model) : factsOfModel(options));
+    const bool isNamed = !options.modelOfRun.empty();
+    if (isNamed && !isOfRun) {
+        return base::usageError("names the model of a recorded run (.retro); of a model alone give it as MODEL",
+                                "--model " + options.modelOfRun);
+    }
+    RETRO_TRY(const FactsPointer facts,
+              isOfRun ? factsOfRun(options.model.model, options, isNamed) : factsOfModel(options));
     if (!options.against.empty() || !options.againstInputs.empty()) {
         RETRO_TRY(const FactsPointer reference, referenceOf(options));
         facts->setReference(reference);
@@ -150,6 +167,8 @@ void addDiagnose(CLI::App& program, Context& context)
                              [&context, options] { return diagnoseFile(context, *options); });
     options->model.addTo(*verb, engine::kDiagnose, context);
     verb->get_option("MODEL")->required(false)->description("Model, or a recorded run (.retro)");
+    verb->add_option("--model", options->modelOfRun,
+                     "The model of a recorded run, where it does not lie beside it: checks of weights then run, too");
     verb->add_option("--against", options->against,
                      "A model, a recorded run or an input that is known to be good: what differs is found, too");
     verb->add_option("--against-input", options->againstInputs, "NAME=FILE of such an input, one of several")

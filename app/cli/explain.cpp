@@ -134,12 +134,12 @@ Result<void> writeImage(const ExplainOptions& options, const engine::LoadedModel
     return writeHeatmap(asked.image, job);
 }
 
-/// The worst finding, where it is one that everybody should know.
+/// What everybody should know: the worst finding where it is severe, and that relevance explodes.
 void saySevere(const engine::ExplainResult& result)
 {
-    const diagnosis::Finding* severe = result.diagnosis ? result.diagnosis->severe() : nullptr;
-    if (severe != nullptr) {
-        warn({severe->line() + " (diagnose says more)"});
+    for (const diagnosis::Finding* finding :
+         result.diagnosis ? result.diagnosis->said() : std::vector<const diagnosis::Finding*>()) {
+        warn({finding->line() + " (diagnose says more)"});
     }
 }
 

@@ -39,7 +39,7 @@ std::optional<trace::BreakKind> kindOf(RunTarget target)
     case RunTarget::Fulfilment:
         return trace::BreakKind::PromiseFulfilled;
     case RunTarget::Violation:
-        return trace::BreakKind::LedgerViolation;
+        return trace::BreakKind::RelevanceLost;
     case RunTarget::NonFinite:
         return trace::BreakKind::NonFinite;
     case RunTarget::Breakpoint:

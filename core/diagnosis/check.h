@@ -35,6 +35,9 @@ enum class Need : std::uint32_t {
     return (static_cast<std::uint32_t>(all) & static_cast<std::uint32_t>(one)) != 0;
 }
 
+/// Why a check does not run that reads the model of a run file.
+inline constexpr std::string_view kNoModel = "the model is not beside the run";
+
 /// What one check writes down while it runs.
 class Probe
 {

@@ -23,6 +23,9 @@ using base::Result;
 /// From which score on a warning is said with every explanation (section 6).
 constexpr double kSevereScore = 2.5;
 
+/// Said with every explanation, whatever else was found: its numbers are of no use.
+constexpr std::string_view kAlwaysSaid = "flow.explodes";
+
 base::Result<void> expectKnown(const Options& options)
 {
     const std::vector<std::string_view> known = families();
@@ -80,7 +83,7 @@ std::string missing(const Check& check, const Facts& facts, const Options& optio
         return "no input is given";
     }
     if (has(needs, Need::Model) && facts.model() == nullptr) {
-        return "the model is not beside the run";
+        return std::string(kNoModel);
     }
     const bool needsPass = has(needs, Need::Pass | Need::Forward | Need::Relevance | Need::Conserved);
     if (needsPass && facts.pass() == nullptr) {
@@ -142,6 +145,26 @@ const Finding* Diagnosis::severe() const
     const Finding& first = findings.front();
     const bool isSaid = first.level == Level::Error || (first.level == Level::Warning && first.score() >= kSevereScore);
     return isSaid ? &first : nullptr;
+}
+
+std::vector<const Finding*> Diagnosis::said() const
+{
+    std::vector<const Finding*> said;
+    if (const Finding* first = severe()) {
+        said.push_back(first);
+    }
+    const auto isExplosion = [](const Finding& finding) {
+        return finding.id == kAlwaysSaid && finding.level >= Level::Warning;
+    };
+    for (const Finding& finding : findings) {
+        const auto below = std::ranges::find_if(finding.also, isExplosion);
+        if (below != finding.also.end()) {
+            said.push_back(&*below);
+        } else if (isExplosion(finding) && &finding != severe()) {
+            said.push_back(&finding);
+        }
+    }
+    return said;
 }
 
 Result<Diagnosis> diagnose(const Facts& facts, const Options& options)

@@ -50,6 +50,8 @@ struct Diagnosis
     [[nodiscard]] std::size_t count(Level level) const;
     /// The first one, where it is an error or a warning of such a score that every explanation says it; null else.
     [[nodiscard]] const Finding* severe() const;
+    /// What every explanation says: that one, and that relevance explodes, wherever that stands.
+    [[nodiscard]] std::vector<const Finding*> said() const;
 };
 
 /// Runs the checks. Errors: Usage (no such family or check), Cancelled.

@@ -98,8 +98,10 @@ std::string countsLine(const Diagnosis& diagnosis, bool isAll)
             levels.push_back(counted(number, nameOf(level)));
         }
     }
-    return fmt::format("{} ({}); {}{}", counted(diagnosis.findings.size(), "finding"), fmt::join(levels, ", "),
-                       checksText(diagnosis), isAll ? "" : " (--all lists them)");
+    const bool isSound = diagnosis.count(Level::Note) == diagnosis.findings.size() && !diagnosis.failure;
+    return fmt::format("{}{} ({}); {}{}", isSound ? "Nothing wrong: " : "",
+                       counted(diagnosis.findings.size(), "finding"), fmt::join(levels, ", "), checksText(diagnosis),
+                       isAll ? "" : " (--all lists them)");
 }
 
 } // namespace
@@ -115,8 +117,6 @@ std::vector<std::string> textOf(const Diagnosis& diagnosis, std::size_t most)
         lines.push_back(fmt::format("error    {}  does not run: {}", diagnosis.model, diagnosis.failure->text()));
     } else if (diagnosis.findings.empty()) {
         lines.push_back(fmt::format("Nothing unusual by {} ({} run).", counted(diagnosis.checks.size(), "check"), run));
-    } else if (!hasFault) {
-        lines.push_back(fmt::format("Nothing wrong by {} ({} run).", counted(diagnosis.checks.size(), "check"), run));
     }
     const std::size_t shown = isAll ? diagnosis.findings.size() : std::min(most, diagnosis.findings.size());
     for (std::size_t i = 0; i < shown; ++i) {
@@ -124,6 +124,11 @@ std::vector<std::string> textOf(const Diagnosis& diagnosis, std::size_t most)
     }
     if (!diagnosis.findings.empty()) {
         lines.push_back(countsLine(diagnosis, isAll));
+    }
+    const auto lacking = static_cast<std::size_t>(std::ranges::count(diagnosis.checks, kNoModel, &CheckRecord::why));
+    if (lacking > 0) {
+        lines.push_back(fmt::format("{} want{} the model {}, which is not beside the run: give it with --model FILE",
+                                    counted(lacking, "check"), lacking == 1 ? "s" : "", diagnosis.model));
     }
     if (isAll) {
         for (const CheckRecord& record : diagnosis.checks) {

@@ -33,9 +33,9 @@ std::vector<double> transposedNorms(const LinearWeight& linear)
 
 } // namespace
 
-std::vector<double> LinearWeight::outputNorms() const
+std::vector<double> LinearWeight::outputNorms(const ModelFacts& model) const
 {
-    return group > 1 && outputAxis == 1 ? transposedNorms(*this) : normsAlong(weight, outputAxis);
+    return group > 1 && outputAxis == 1 ? transposedNorms(*this) : model.norms(weight, outputAxis);
 }
 
 std::optional<LinearWeight> linearWeightOf(const ModelFacts& model, const graph::Node& node)

@@ -20,7 +20,7 @@ struct LinearWeight
     std::int64_t group = 1;
 
     /// ‖·‖ of the weights of each output channel.
-    [[nodiscard]] std::vector<double> outputNorms() const;
+    [[nodiscard]] std::vector<double> outputNorms(const ModelFacts& model) const;
 };
 
 /// Nothing for nodes that are none, or whose weight is not there.

@@ -24,6 +24,13 @@ const Statistics& ModelFacts::statistics(ValueId constant) const
                : m_statistics.emplace(constant, statisticsOf(m_graph->value(constant).constant)).first->second;
 }
 
+const std::vector<double>& ModelFacts::norms(const Tensor& constant, std::size_t axis) const
+{
+    const std::tuple key(static_cast<const void*>(constant.rawData()), axis, constant.shape());
+    const auto at = m_norms.find(key);
+    return at != m_norms.end() ? at->second : m_norms.emplace(key, normsAlong(constant, axis)).first->second;
+}
+
 namespace
 {
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 namespace retro::diagnosis
@@ -29,6 +30,8 @@ public:
 
     /// Numbers of a constant; all zero where it has no data.
     [[nodiscard]] const Statistics& statistics(ValueId constant) const;
+    /// ‖·‖ of a constant per index along `axis`, read once however often it is asked for.
+    [[nodiscard]] const std::vector<double>& norms(const Tensor& constant, std::size_t axis) const;
     /// The constant that operand `slot` of a node is: an initializer, or the result of a Constant node or of moving one
     /// (Identity, Transpose, DequantizeLinear keep their own name). Invalid: the operand is computed or missing.
     [[nodiscard]] Tensor constantOperand(const graph::Node& node, std::size_t slot) const;
@@ -38,6 +41,8 @@ public:
 private:
     std::shared_ptr<const graph::Graph> m_graph;
     mutable std::map<ValueId, Statistics> m_statistics;
+    mutable std::map<std::tuple<const void*, std::size_t, tensor::Shape>, std::vector<double>>
+        m_norms; // by data and axis
 };
 
 /// What an operand is to its operator, in words of its field: "weight", "bias", "scale", "mean", "variance", else the

@@ -16,6 +16,9 @@ namespace
 /// What a cause that has flow.cut behind it adds to its score (section 3, *total loss before its shadow*).
 constexpr double kRaiseOfTotalLoss = 0.5;
 
+/// What it adds to the score of a finding of forward.* that it holds for every sample (section 4.9, eval.batch).
+constexpr double kRaiseOfBatch = 0.3;
+
 /// Growth of fewer decades is none (section 4.6, flow.explodes: > 2).
 constexpr double kDecadesOfMany = 2;
 
@@ -70,6 +73,8 @@ public:
         std::ranges::stable_sort(m_findings, precedes);
         takeCuts();
         takeEffects();
+        takeEffectsOfBias();
+        takeBatch();
         takeTies();
         takeBetter();
         takeExplosion();
@@ -145,6 +150,46 @@ private:
             for (std::size_t k = 0; k < m_findings.size(); ++k) {
                 const NodeId at = m_findings[k].place.node;
                 if (k != i && !m_isTaken[k] && isEffect(m_findings[k]) && at.isValid() && isBehind[at.index()]) {
+                    take(i, k);
+                }
+            }
+        }
+    }
+
+    /// What a bias pushes over the bounds of what is behind it follows from the bias.
+    void takeEffectsOfBias()
+    {
+        static constexpr std::array<std::string_view, 5> kEffects{
+            "forward.dead", "forward.saturated", "forward.clipped", "forward.ties", "flow.zero-denominator"};
+        for (std::size_t i = 0; i < m_findings.size(); ++i) {
+            const bool isCause = !m_isTaken[i] && m_findings[i].id == "flow.bias" &&
+                                 m_findings[i].level == Level::Warning && m_findings[i].place.node.isValid();
+            if (!isCause) {
+                continue;
+            }
+            const std::vector<bool> isBehind = descendantsOf(m_facts.graph(), m_findings[i].place.node);
+            for (std::size_t k = 0; k < m_findings.size(); ++k) {
+                const NodeId at = m_findings[k].place.node;
+                const bool isEffectOfBias = k != i && !m_isTaken[k] && m_findings[k].level != Level::Error &&
+                                            isOneOf(m_findings[k].id, kEffects);
+                if (isEffectOfBias && at.isValid() && isBehind[at.index()]) {
+                    m_findings[i].raised =
+                        std::max(m_findings[i].raised, m_findings[k].score() - m_findings[i].score());
+                    take(i, k);
+                }
+            }
+        }
+    }
+
+    /// That it is so for every sample confirms what is said of a node.
+    void takeBatch()
+    {
+        for (std::size_t i = 0; i < m_findings.size(); ++i) {
+            for (std::size_t k = 0; k < m_findings.size() && m_findings[i].family() == "forward"; ++k) {
+                const bool isOfIt = !m_isTaken[i] && !m_isTaken[k] && m_findings[k].id == "eval.batch" &&
+                                    m_findings[k].place.node == m_findings[i].place.node;
+                if (isOfIt) {
+                    m_findings[i].raised += kRaiseOfBatch;
                     take(i, k);
                 }
             }

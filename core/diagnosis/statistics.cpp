@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/diagnosis/statistics.h"
 
+#include "core/ops/threads.h"
 #include "core/tensor/visit.h"
 
 #include <algorithm>
@@ -229,6 +230,25 @@ bool isAllFinite(const Tensor& tensor)
     return statisticsOf(tensor).notFinite() == 0;
 }
 
+std::int64_t zerosIn(const Tensor& tensor)
+{
+    std::int64_t zeros = 0;
+    if (tensor.isValid() && tensor.dtype() == tensor::DType::Float32 && tensor.isDense()) {
+        const float* const x = tensor.data<float>();
+        for (std::int64_t begin = 0; begin < tensor.size(); begin += kBlock) {
+            std::int32_t here = 0; // of one block: narrow, so that several are counted at once
+            const std::int64_t end = std::min(begin + kBlock, tensor.size());
+            for (std::int64_t i = begin; i < end; ++i) {
+                here += x[i] == 0 ? 1 : 0;
+            }
+            zeros += here;
+        }
+        return zeros;
+    }
+    forEachElement(tensor, [&zeros](double x) { zeros += x == 0 ? 1 : 0; });
+    return zeros;
+}
+
 std::vector<double> numbersIn(const Tensor& tensor)
 {
     std::vector<double> numbers;
@@ -263,44 +283,63 @@ std::vector<std::int64_t> indexAt(std::int64_t position, const tensor::Shape& sh
 namespace
 {
 
-/// Σx² of `count` numbers.
-double squaresOf(const float* x, std::int64_t count)
+/// Numbers whose squares are added as float32 before they are added as float64.
+constexpr std::int64_t kRunOfSquares = 128;
+/// Between these float32 squares and their sums are exact enough; outside they are added again as float64.
+constexpr float kLeastSafeSquares = 1e-24F;
+constexpr float kLargestSafeSquares = 1e36F;
+
+double squaresInDouble(const float* x, std::int64_t count)
 {
-    std::array<double, kLanes> lanes{};
-    std::int64_t i = 0;
-    for (; i + static_cast<std::int64_t>(kLanes) <= count; i += kLanes) {
-        for (std::size_t lane = 0; lane < kLanes; ++lane) {
-            const auto one = static_cast<double>(x[i + static_cast<std::int64_t>(lane)]);
-            lanes[lane] += one * one;
-        }
-    }
-    double sum = std::accumulate(lanes.begin(), lanes.end(), 0.0);
-    for (; i < count; ++i) {
+    double sum = 0;
+    for (std::int64_t i = 0; i < count; ++i) {
         sum += static_cast<double>(x[i]) * static_cast<double>(x[i]);
     }
     return sum;
 }
 
-/// Σx² per index along an axis of a row-major tensor of float32.
+/// Σx² of `count` numbers.
+double squaresOf(const float* x, std::int64_t count)
+{
+    double sum = 0;
+    std::int64_t begin = 0;
+    for (; begin + kRunOfSquares <= count; begin += kRunOfSquares) {
+        std::array<float, 2 * kLanes> lanes{};
+        for (std::int64_t i = begin; i < begin + kRunOfSquares; i += 2 * kLanes) {
+            for (std::size_t lane = 0; lane < 2 * kLanes; ++lane) {
+                const float one = x[i + static_cast<std::int64_t>(lane)];
+                lanes[lane] += one * one;
+            }
+        }
+        const float squares = std::accumulate(lanes.begin(), lanes.end(), 0.0F);
+        const bool isSafe = squares > kLeastSafeSquares && squares < kLargestSafeSquares;
+        sum += isSafe ? static_cast<double>(squares) : squaresInDouble(x + begin, kRunOfSquares);
+    }
+    return sum + squaresInDouble(x + begin, count - begin);
+}
+
+/// So many numbers are worth a thread of their own.
+constexpr std::int64_t kWorthAThread = 65536;
+
+/// Σx² per index along an axis of a row-major tensor of float32. Each sum is made by one thread, in one order.
 std::vector<double> squaresAlong(const Tensor& tensor, std::size_t axis)
 {
     const AxisSizes sizes = axisSizes(tensor.shape(), axis);
     std::vector<double> sums(static_cast<std::size_t>(sizes.extent));
-    const std::span<const float> numbers = tensor.span<float>();
-    const float* at = numbers.data();
-    const float* const end = at + numbers.size();
-    while (at != end && sizes.inner > 1) {
-        for (double& sum : sums) {
-            sum += squaresOf(at, sizes.inner);
-            at += sizes.inner;
+    const float* const numbers = tensor.span<float>().data();
+    const std::int64_t outer = tensor.size() / (sizes.extent * sizes.inner);
+    const std::int64_t grain = std::max<std::int64_t>(1, kWorthAThread / (outer * sizes.inner));
+    ops::parallelFor(sizes.extent, grain, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t o = 0; o < outer; ++o) {
+            const float* const row = numbers + o * sizes.extent * sizes.inner;
+            for (std::int64_t i = begin; i < end && sizes.inner > 1; ++i) {
+                sums[static_cast<std::size_t>(i)] += squaresOf(row + i * sizes.inner, sizes.inner);
+            }
+            for (std::int64_t i = begin; i < end && sizes.inner == 1; ++i) { // along the last axis
+                sums[static_cast<std::size_t>(i)] += static_cast<double>(row[i]) * static_cast<double>(row[i]);
+            }
         }
-    }
-    while (at != end) { // along the last axis: a row at a time
-        for (std::size_t i = 0; i < sums.size(); ++i) {
-            sums[i] += static_cast<double>(at[i]) * static_cast<double>(at[i]);
-        }
-        at += sums.size();
-    }
+    });
     return sums;
 }
 

@@ -39,6 +39,9 @@ struct Statistics
 /// The elements in row-major order as doubles; empty for an invalid tensor.
 [[nodiscard]] std::vector<double> numbersIn(const Tensor& tensor);
 
+/// How many elements are exactly 0; none of an invalid tensor.
+[[nodiscard]] std::int64_t zerosIn(const Tensor& tensor);
+
 /// Median; 0 of nothing. Takes the list as it is.
 [[nodiscard]] double median(std::vector<double> numbers);
 

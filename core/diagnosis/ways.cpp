@@ -6,14 +6,6 @@
 namespace retro::diagnosis
 {
 
-namespace
-{
-
-/// Section 4.9, eval.batch: raises forward.* by 0.3.
-constexpr double kRaiseOfBatch = 0.3;
-
-} // namespace
-
 bool reachesTarget(const Facts& facts, NodeId node)
 {
     return !facts.pass()->target.isValid() || facts.leadsToTarget()[node.index()];
@@ -41,22 +33,33 @@ std::vector<bool> linearBehind(const Facts& facts)
     return isBehind;
 }
 
-BatchWords batchWords(const Facts& facts, const Tensor& value,
-                      const std::function<bool(std::span<const double>)>& holds)
+std::optional<std::size_t> samplesThatHold(const Facts& facts, const Tensor& value,
+                                           const std::function<bool(std::span<const double>)>& holds)
 {
     const std::size_t samples = facts.pass()->targetIndex.size();
     const bool isBatch = samples > 1 && value.rank() > 0 && value.shape()[0] == static_cast<std::int64_t>(samples);
     if (!isBatch) {
-        return {};
+        return std::nullopt;
     }
     const std::vector<double> numbers = numbersIn(value);
     const std::size_t each = numbers.size() / samples;
+    std::size_t count = 0;
     for (std::size_t i = 0; i < samples; ++i) {
-        if (!holds(std::span(numbers).subspan(i * each, each))) {
-            return {fmt::format("for these {} samples together", samples), 0};
-        }
+        count += holds(std::span(numbers).subspan(i * each, each)) ? 1 : 0;
     }
-    return {fmt::format("for each of {} samples", samples), kRaiseOfBatch};
+    return count;
+}
+
+std::string samplesText(const Facts& facts, const Tensor& value,
+                        const std::function<bool(std::span<const double>)>& holds)
+{
+    const auto count = samplesThatHold(facts, value, holds);
+    const std::size_t samples = facts.pass()->targetIndex.size();
+    if (!count) {
+        return "for this input";
+    }
+    return *count == samples ? fmt::format("for each of {} samples", samples)
+                             : fmt::format("for these {} samples together", samples);
 }
 
 } // namespace retro::diagnosis

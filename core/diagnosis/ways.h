@@ -4,6 +4,7 @@
 #include "core/diagnosis/facts.h"
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,15 +18,12 @@ namespace retro::diagnosis
 /// By NodeId: a linear map or a product of two computed values lies between the node and the target.
 [[nodiscard]] std::vector<bool> linearBehind(const Facts& facts);
 
-/// Of a finding about a forward value, for a pass of several samples (section 4.9, eval.batch).
-struct BatchWords
-{
-    std::string text = "for this input"; ///< or "for each of 4 samples"
-    double raised = 0;                   ///< what is added to the score where it holds for each
-};
-
-/// `holds` is asked for the elements of each sample.
-[[nodiscard]] BatchWords batchWords(const Facts& facts, const Tensor& value,
-                                    const std::function<bool(std::span<const double>)>& holds);
+/// Which samples of a pass something was found in that `holds` says of one: "for this input", "for each of 4 samples",
+/// "for these 4 samples together".
+[[nodiscard]] std::string samplesText(const Facts& facts, const Tensor& value,
+                                      const std::function<bool(std::span<const double>)>& holds);
+/// In how many samples of a batch it holds; nothing where there is one sample, or the value has none.
+[[nodiscard]] std::optional<std::size_t> samplesThatHold(const Facts& facts, const Tensor& value,
+                                                         const std::function<bool(std::span<const double>)>& holds);
 
 } // namespace retro::diagnosis

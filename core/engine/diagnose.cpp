@@ -252,6 +252,20 @@ std::shared_ptr<Facts> factsOf(const std::shared_ptr<const trace::Run>& run, con
     return std::make_shared<Facts>(std::move(sources));
 }
 
+Result<void> expectModelOf(const trace::Run& run, const LoadedModel& model)
+{
+    // A loop is written out in the graph of the run alone: what does not fit is then not bound (boundFor()).
+    const bool fits = execute::hasControlFlow(*model.graph()) ||
+                      graph::structuralHash(*model.graph()) == graph::structuralHash(*run.graph);
+    if (!fits) {
+        return base::inputError(
+            "this is not the model of the run, or the run had it rewritten in another way: give the "
+            "options of that explanation (--rewrite, --no-rewrite, --no-fold), too",
+            model.name);
+    }
+    return {};
+}
+
 LoadedModelPointer modelOfRun(const trace::Run& run, const std::filesystem::path& runFile, const std::stop_token& stop)
 {
     const std::filesystem::path beside = runFile.parent_path() / run.facts.modelName;
@@ -260,13 +274,7 @@ LoadedModelPointer modelOfRun(const trace::Run& run, const std::filesystem::path
         return nullptr;
     }
     auto model = loadModel(beside, rewrite::RewriteOptions(), stop);
-    if (!model) {
-        return nullptr;
-    }
-    // A loop is written out in the graph of the run alone: what does not fit is then not bound (boundFor()).
-    const bool fits = execute::hasControlFlow(*(*model)->graph()) ||
-                      graph::structuralHash(*(*model)->graph()) == graph::structuralHash(*run.graph);
-    return fits ? *model : nullptr;
+    return model.ok() && expectModelOf(run, **model).ok() ? *model : nullptr;
 }
 
 namespace

@@ -36,6 +36,9 @@ namespace retro::engine
 [[nodiscard]] LoadedModelPointer modelOfRun(const trace::Run& run, const std::filesystem::path& runFile,
                                             const std::stop_token& stop = {});
 
+/// Errors (Input): the model, as it is rewritten, is not the one of the run.
+[[nodiscard]] base::Result<void> expectModelOf(const trace::Run& run, const LoadedModel& model);
+
 /// Runs the checks that go along with every explanation, and lets the forward values go. What was found stands in
 /// `result.diagnosis`. `weights` (may be null) are kept from one explanation of the model to the next. Errors:
 /// Cancelled.

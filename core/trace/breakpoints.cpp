@@ -86,6 +86,13 @@ bool isLedgerViolation(const Place& at)
            isViolation(at.run.ledger[row], at.breakpoint.tolerance);
 }
 
+bool isRelevanceLost(const Place& at)
+{
+    const auto row = static_cast<std::uint64_t>(at.event().extra);
+    return at.event().kind == EventKind::Rule && row < at.run.ledger.size() &&
+           isLoss(at.run.ledger[row], at.breakpoint.tolerance);
+}
+
 bool carriesRelevance(EventKind kind)
 {
     return kind == EventKind::Relevance || kind == EventKind::Land || kind == EventKind::PromiseRelevance ||
@@ -108,7 +115,7 @@ bool isOfPlan(const Place& at)
 
 using Condition = bool (*)(const Place&);
 /// By BreakKind; layer stops are looked up instead.
-constexpr std::array<Condition, 11> kConditions{isNodeVisited,
+constexpr std::array<Condition, 12> kConditions{isNodeVisited,
                                                 isOperatorVisited,
                                                 isModeEntered,
                                                 isModeChanged,
@@ -118,7 +125,8 @@ constexpr std::array<Condition, 11> kConditions{isNodeVisited,
                                                 isNonFinite,
                                                 isOfPlan<EventKind::Recompute>,
                                                 isOfPlan<EventKind::Drop>,
-                                                isOfPlan<EventKind::Free>};
+                                                isOfPlan<EventKind::Free>,
+                                                isRelevanceLost};
 
 /// A breakpoint with what it looks up in the whole run.
 class Search
@@ -170,6 +178,18 @@ std::optional<std::uint64_t> previousLayer(const Run& run, std::uint64_t positio
 bool isViolation(const event::LedgerEntry& entry, double tolerance)
 {
     return !(std::abs(entry.unexplained()) <= tolerance * entry.magnitude) || !std::isfinite(entry.magnitude);
+}
+
+bool isLoss(const event::LedgerEntry& entry, double tolerance)
+{
+    using event::Cause;
+    static constexpr std::array kLosses{Cause::ZeroDenominator, Cause::Unread, Cause::Filter,
+                                        Cause::ClippedSign,     Cause::Mask,   Cause::Saturation};
+    double lost = 0;
+    for (const Cause cause : kLosses) {
+        lost += std::abs(entry.causes[static_cast<std::size_t>(cause)]);
+    }
+    return isViolation(entry, tolerance) || lost > kLeastLoss * entry.magnitude;
 }
 
 std::optional<std::uint64_t> nextStop(const Run& run, const Breakpoint& breakpoint, std::uint64_t position)
@@ -265,6 +285,8 @@ std::string text(const Run& run, const Breakpoint& breakpoint)
         return fmt::format("when a planner drops a value{}", at);
     case BreakKind::Freed:
         return fmt::format("when a plan frees a value{}", at);
+    case BreakKind::RelevanceLost:
+        return "when a rule loses relevance";
     case BreakKind::LayerReached:
         return "when a new layer is reached";
     }

@@ -26,6 +26,7 @@ enum class BreakKind : std::uint8_t {
     Recomputed,       ///< a plan makes a value once more (of `node`, when valid)
     Dropped,          ///< a planner lets a value go that it could have kept (of `node`, when valid)
     Freed,            ///< a value leaves memory in a pass by a plan (of `node`, when valid)
+    RelevanceLost,    ///< a rule loses relevance (isLoss)
     LayerReached      ///< a layer stop (layerStops)
 };
 
@@ -77,5 +78,13 @@ struct Breakpoint
 
 /// Row of the ledger that leaves more than tolerance · magnitude unexplained, or that is not finite.
 [[nodiscard]] bool isViolation(const event::LedgerEntry& entry, double tolerance);
+
+/// A smaller part of what arrives is no loss that anybody would stop at.
+inline constexpr double kLeastLoss = 0.01;
+
+/// Row of the ledger that is a violation, or that loses more than kLeastLoss of its magnitude to what keeps relevance
+/// from going on: zero denominators, elements that come from nowhere, stops, signs that are cut off, masks, quantised
+/// types. Biases, constants and stabilisers take a share of a result by design and are none.
+[[nodiscard]] bool isLoss(const event::LedgerEntry& entry, double tolerance);
 
 } // namespace retro::trace

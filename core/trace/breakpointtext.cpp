@@ -218,6 +218,7 @@ constexpr std::array kForms{Form{"node", parseNode},
                             Form{"recompute", parsePlan<BreakKind::Recomputed>},
                             Form{"drop", parsePlan<BreakKind::Dropped>},
                             Form{"free", parsePlan<BreakKind::Freed>},
+                            Form{"loss", parseBare<BreakKind::RelevanceLost>},
                             Form{"layer", parseBare<BreakKind::LayerReached>}};
 
 std::string nameOf(const Run& run, NodeId node)
@@ -237,7 +238,8 @@ base::Result<Breakpoint> parseBreakpoint(const Run& run, std::string_view text)
             return form.parse(run, rest);
         }
     }
-    return unclear("a condition begins with node, op, mode, promise, violation, nan, recompute, drop, free or layer",
+    return unclear("a condition begins with node, op, mode, promise, violation, loss, nan, recompute, drop, "
+                   "free or layer",
                    word);
 }
 
@@ -269,6 +271,8 @@ std::string source(const Run& run, const Breakpoint& breakpoint)
         return "drop" + at;
     case BreakKind::Freed:
         return "free" + at;
+    case BreakKind::RelevanceLost:
+        return "loss";
     case BreakKind::LayerReached:
         return "layer";
     }

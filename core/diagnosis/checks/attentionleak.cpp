@@ -45,12 +45,13 @@ AttentionMap mapOf(std::string name, NodeId node, const Tensor& weights)
     const std::vector<double> numbers = numbersIn(weights);
     double all = 0;
     double above = 0;
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
-        const double size = std::abs(numbers[i]);
-        all += size;
-        if (i % extent > i / extent % extent) {
-            above += size;
-            map.largestAbove = std::max(map.largestAbove, size);
+    for (std::size_t begin = 0; begin < numbers.size(); begin += extent) {
+        const std::size_t diagonal = begin + begin / extent % extent;
+        for (std::size_t i = begin; i < begin + extent; ++i) {
+            const double size = std::abs(numbers[i]);
+            all += size;
+            above += i > diagonal ? size : 0;
+            map.largestAbove = i > diagonal ? std::max(map.largestAbove, size) : map.largestAbove;
         }
     }
     map.shareAbove = all > 0 ? above / all : 0;

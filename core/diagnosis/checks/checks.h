@@ -13,6 +13,7 @@
     X(modelStride)                                                                                                     \
     X(modelCheckerboard)                                                                                               \
     X(modelSlope)                                                                                                      \
+    X(modelUntrained)                                                                                                  \
     X(inputLayout)                                                                                                     \
     X(inputShape)                                                                                                      \
     X(inputRange)                                                                                                      \
@@ -61,6 +62,7 @@
     X(diffStart)                                                                                                       \
     X(diffForward)                                                                                                     \
     X(evalClassBlind)                                                                                                  \
+    X(evalBatch)                                                                                                       \
     X(evalBelowRandom)
 
 namespace retro::diagnosis

@@ -121,7 +121,7 @@ void reportBias(const Facts& facts, const Suspect& suspect, double share, double
 void findBias(const Facts& facts, Probe& probe)
 {
     if (!facts.pass()->model) {
-        return probe.notRun("the model is not beside the run");
+        return probe.notRun(std::string(kNoModel));
     }
     const std::vector<bool> hasLinearBehind = linearBehind(facts);
     for (const Suspect& suspect : suspectsOf(facts, probe)) {

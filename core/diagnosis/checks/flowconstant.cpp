@@ -77,7 +77,7 @@ std::string dataName(const Facts& facts, ValueId value)
 void findConstants(const Facts& facts, Probe& probe)
 {
     if (!facts.pass()->model) {
-        return probe.notRun("the model is not beside the run");
+        return probe.notRun(std::string(kNoModel));
     }
     const graph::Graph& graph = facts.graph();
     for (std::size_t i = 0; i < graph.nodeCount(); ++i) {

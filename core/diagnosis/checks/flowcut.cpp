@@ -18,6 +18,25 @@ constexpr double kCutEffect = 0.9;
 /// e where the input itself is 0 everywhere: then it has nothing to show.
 constexpr double kEmptyInputEffect = 0.3;
 
+/// The product with a constant 0 of the file that a rewrite took into a node of the pass; null where there is none.
+const graph::Node* zeroFactorWithin(const Facts& facts, NodeId node)
+{
+    const ModelFacts* model = facts.model();
+    if (model == nullptr) {
+        return nullptr;
+    }
+    for (const graph::Node& own : model->graph().nodes()) {
+        for (std::size_t slot = 0; own.op == "Mul" && slot < own.inputs.size(); ++slot) {
+            const Tensor factor = model->constantOperand(own, slot);
+            const bool isZero = factor.isValid() && factor.size() > 0 && zerosIn(factor) == factor.size();
+            if (isZero && facts.nodeOfPass(own.name) == node) {
+                return &own;
+            }
+        }
+    }
+    return nullptr;
+}
+
 void reportCut(const Facts& facts, ValueId input, const Cut& cut, Probe& probe)
 {
     const std::string& name = facts.graph().value(input).name;
@@ -47,6 +66,13 @@ void reportCut(const Facts& facts, ValueId input, const Cut& cut, Probe& probe)
         finding.remedy = "Look at the range or the indices that it takes";
         break;
     case CutKind::NothingHandedOn:
+        if (const graph::Node* factor = zeroFactorWithin(facts, cut.node)) {
+            finding.place.name = factor->name;
+            finding.what = fmt::format("multiplies what comes from {} by 0: {} gets no relevance", name, name);
+            finding.means = "The prediction does not depend on this input.";
+            finding.remedy = "Look at the constant";
+            break;
+        }
         finding.what = fmt::format("has relevance and hands nothing of it on towards {}", name);
         finding.means = "Nothing of this input takes part in the explanation.";
         finding.remedy = "Look at the rule of this node and at its operands";

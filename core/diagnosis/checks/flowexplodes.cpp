@@ -5,18 +5,33 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 namespace retro::diagnosis
 {
 
 namespace
 {
 
-/// Section 4.6, flow.explodes: D, decades from the last fifth of the values to the largest: > 2; base, e = D/10.
-constexpr double kMostDecades = 2;
+/// Section 4.6, flow.explodes: D, decades from the last fifth of the values to the largest: > 2 there. ViT-B/16 under
+/// epsilon was measured later and reaches 2.1; the smallest fault is 2.6. Base, e = D/10.
+constexpr double kMostDecades = 2.3;
+/// Of a composite that nobody chose it is also said from so many decades of the inputs beside the target on.
+constexpr double kMostDecadesOfAuto = 4;
 constexpr double kExplodesBase = 2.5;
 constexpr double kDecadesOfEffect = 10;
 /// From which factor on flow.growth is said of a node (section 4.6).
 constexpr double kGrowthOfOne = 1000;
+
+/// log10(Σ|R| of all inputs / S); 0 where nothing started.
+double decadesAtInputs(const Facts& facts)
+{
+    double arrived = 0;
+    for (const ValueId input : facts.graph().inputs()) {
+        arrived += facts.magnitude(input);
+    }
+    return facts.start() > 0 && arrived > 0 ? std::log10(arrived / facts.start()) : 0;
+}
 
 void findExplosion(const Facts& facts, Probe& probe)
 {
@@ -28,12 +43,17 @@ void findExplosion(const Facts& facts, Probe& probe)
     const NodeId place = growth.steepest > kGrowthOfOne ? growth.steepestAt : growth.largestAt;
     const std::string& largest = facts.graph().labelOf(growth.largestAt);
     probe.measured(largest, growth.decades);
-    if (!(growth.decades > kMostDecades)) {
+    const bool isLargeAtInputs =
+        facts.sources().composite.starts_with("auto") && decadesAtInputs(facts) >= kMostDecadesOfAuto;
+    if (!(growth.decades > kMostDecades) && !isLargeAtInputs) {
         return;
     }
     Finding& finding = probe.warning(kExplodesBase, growth.decades / kDecadesOfEffect, facts.place(place));
     finding.what = fmt::format("Σ|R| grows by {:.1f} decades on the way from the target: {} near it, {} at {}",
                                growth.decades, numberText(growth.nearTarget), numberText(growth.largest), largest);
+    if (isLargeAtInputs) {
+        finding.what += fmt::format("; the inputs get {:.1f} decades more than what started", decadesAtInputs(facts));
+    }
     finding.means = fmt::format("What multiplies it most is {} ({} times).", facts.graph().labelOf(growth.steepestAt),
                                 numberText(growth.steepest));
     finding.remedy =
@@ -48,7 +68,7 @@ void findExplosion(const Facts& facts, Probe& probe)
 
 const Check flowExplodes{
     "flow.explodes", "log10 of the largest Σ|R| / the largest in the last fifth of the values towards the target",
-    kMostDecades,    "up to 0.77 (trained), 0.99 (random weights)",
+    kMostDecades,    "up to 0.77 (trained), 0.99 (random weights), 2.1 under epsilon",
     Need::Conserved, true,
     findExplosion};
 

@@ -41,6 +41,17 @@ std::string withoutPositive(const Facts& facts, NodeId node)
     return none == 0 ? std::string() : fmt::format("{} of {} channels", none, positive.size());
 }
 
+bool hasBiasOperand(const Facts& facts, NodeId node)
+{
+    const auto& inputs = facts.graph().node(node).inputs;
+    return inputs.size() > 2 && inputs[2].isValid();
+}
+
+bool hasOwnBias(const Facts& facts, NodeId node)
+{
+    return static_cast<const ops::LinearMap&>(facts.op(node)->structure()).hasBias();
+}
+
 /// What might take it instead.
 std::string biasText(const Facts& facts, NodeId node)
 {
@@ -70,6 +81,9 @@ void findZeroDenominators(const Facts& facts, Probe& probe)
                                  : probe.note(effect, facts.place(node));
         finding.what =
             fmt::format("{} of Σ|R| that arrives here is lost to zero denominators", percentText(lost.share));
+        if (isLinearMap(facts, node) && !hasOwnBias(facts, node)) {
+            finding.what += hasBiasOperand(facts, node) ? " (its bias is 0)" : " (zero bias: it has none)";
+        }
         if (!warns) {
             finding.what += fmt::format(": {} of what started", percentText(lost.ofStart));
         }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/diagnosis/biasbefore.h"
 #include "core/diagnosis/checks/checks.h"
 #include "core/diagnosis/numbertext.h"
+#include "core/diagnosis/samplechecks.h"
 #include "core/diagnosis/ways.h"
 
 #include <fmt/format.h>
@@ -81,17 +83,16 @@ void findClipped(const Facts& facts, Probe& probe)
         if (!(share > kMostClipped)) {
             continue;
         }
-        const BatchWords batch = batchWords(
-            facts, value, [bound](std::span<const double> sample) { return shareAt(*bound, sample) > kMostClipped; });
+        const std::string which = samplesText(facts, value, clippedCheck(facts, id));
         const Statistics& operand = facts.statistics(node.inputs.front());
         Finding& finding =
             probe.warning(share > kFullyClipped ? kFullyClippedBase : 2, kClippedEffect * share, facts.place(id));
-        finding.raised = batch.raised;
         finding.what = fmt::format("cuts {} of its {} outputs off at its upper bound {} {} (its input is {} … {})",
-                                   percentText(share), value.size(), numberText(*bound), batch.text,
+                                   percentText(share), value.size(), numberText(*bound), which,
                                    numberText(operand.least), numberText(operand.largest));
         finding.means = "What lies above the bound looks all the same to what follows; gradients are 0 there.";
-        finding.remedy = "Look at the scale of the weights before it, or at the scale of the input";
+        finding.remedy =
+            lookBefore(facts, id, "Look at the scale of the weights before it, or at the scale of the input");
         finding.numbers = {{"share_at_bound", share}, {"bound", *bound}};
         finding.threshold = kMostClipped;
         finding.action = {"go to node", {{"node", node.name}}, {}};
@@ -99,6 +100,15 @@ void findClipped(const Facts& facts, Probe& probe)
 }
 
 } // namespace
+
+SampleCheck clippedCheck(const Facts& facts, NodeId node)
+{
+    const std::optional<double> bound = upperBound(facts, facts.graph().node(node));
+    if (!bound || !linearBehind(facts)[node.index()]) {
+        return {};
+    }
+    return [bound](std::span<const double> sample) { return shareAt(*bound, sample) > kMostClipped; };
+}
 
 const Check forwardClipped{"forward.clipped", "share of a Clip at its upper bound, inside of a model",
                            kMostClipped,      "up to 0.02 (trained), 0 (random weights)",

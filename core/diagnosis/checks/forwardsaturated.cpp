@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/diagnosis/biasbefore.h"
 #include "core/diagnosis/checks/checks.h"
 #include "core/diagnosis/numbertext.h"
+#include "core/diagnosis/samplechecks.h"
 #include "core/diagnosis/ways.h"
 
 #include <fmt/format.h>
@@ -48,23 +50,19 @@ void reportSaturated(const Facts& facts, NodeId id, const Ends& ends, bool isTan
     const Tensor value = facts.value(node.outputs.front());
     const Statistics& operand = facts.statistics(node.inputs.front());
     const double share = ends.low + ends.high;
-    const BatchWords batch = batchWords(facts, value, [isTanh](std::span<const double> sample) {
-        const Ends own = endsOf(sample, isTanh);
-        return own.low + own.high > kMostSaturated;
-    });
+    const std::string which = samplesText(facts, value, saturatedCheck(facts, id));
     const bool isClosed = !isTanh && ends.low > kClosed;
     Finding& finding =
         probe.warning(share > kNearlyAll ? kNearlyAllBase : 2, kSaturatedEffect * share, facts.place(id));
-    finding.raised = batch.raised;
     finding.what = isClosed ? fmt::format("is closed: {} of its {} outputs are below {} {} (its input is {} … {})",
-                                          percentText(ends.low), value.size(), kNearZero, batch.text,
+                                          percentText(ends.low), value.size(), kNearZero, which,
                                           numberText(operand.least), numberText(operand.largest))
                             : fmt::format("is saturated: {} of its {} outputs are beyond {} {} (its input is {} … {})",
-                                          percentText(share), value.size(), isTanh ? "±0.999" : "0.001 or 0.999",
-                                          batch.text, numberText(operand.least), numberText(operand.largest));
+                                          percentText(share), value.size(), isTanh ? "±0.999" : "0.001 or 0.999", which,
+                                          numberText(operand.least), numberText(operand.largest));
     finding.means = isClosed ? "It lets nothing of the other operand through, and what is behind it gets nothing."
                              : "It says little but the sign of its input, and its gradient is 0 nearly everywhere.";
-    finding.remedy = "Look at the scale of the weights before it";
+    finding.remedy = lookBefore(facts, id, "Look at the scale of the weights before it");
     finding.numbers = {{"share_saturated", share}, {"share_low", ends.low}, {"share_high", ends.high}};
     finding.threshold = kMostSaturated;
     finding.action = {"go to node", {{"node", node.name}}, {}};
@@ -92,6 +90,18 @@ void findSaturated(const Facts& facts, Probe& probe)
 }
 
 } // namespace
+
+SampleCheck saturatedCheck(const Facts& facts, NodeId node)
+{
+    const std::string& name = facts.graph().node(node).op;
+    if ((name != "Tanh" && name != "Sigmoid" && name != "HardSigmoid") || !linearBehind(facts)[node.index()]) {
+        return {};
+    }
+    return [isTanh = name == "Tanh"](std::span<const double> sample) {
+        const Ends own = endsOf(sample, isTanh);
+        return own.low + own.high > kMostSaturated;
+    };
+}
 
 const Check forwardSaturated{
     "forward.saturated", "share of a Tanh beyond ±0.999, of a Sigmoid beyond 0.001 and 0.999, inside of a model",

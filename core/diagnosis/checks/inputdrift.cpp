@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace retro::diagnosis
@@ -15,26 +16,42 @@ namespace
 /// Median over the channels of |mean read − stored mean|/deviation (section 4.2, input.drift: > 10), and e.
 constexpr double kLargestDrift = 10;
 constexpr double kDriftEffect = 0.7;
+/// Median over the channels of the deviation read / the stored one; one input differs from another by little.
+constexpr double kLargestSpread = 30;
 
-double driftAt(const Facts& facts, const graph::Node& node)
+/// How far what a BatchNormalization reads is from what it was trained on.
+struct Drift
 {
-    const std::vector<double> read = meansAlong(facts.value(node.inputs[0]), 1);
+    double means = 0;  ///< median over channels of |mean read − stored mean|/deviation
+    double spread = 0; ///< median over channels of deviation read/stored deviation
+};
+
+Drift driftAt(const Facts& facts, const graph::Node& node)
+{
+    const Tensor x = facts.value(node.inputs[0]);
+    const std::vector<double> read = meansAlong(x, 1);
     const std::vector<double> mean = numbersIn(facts.value(node.inputs[3]));
     const std::vector<double> variance = numbersIn(facts.value(node.inputs[4]));
     if (read.size() != mean.size() || mean.size() != variance.size()) {
-        return 0;
+        return {};
     }
+    const std::vector<double> norms = normsAlong(x, 1);
+    const double each = read.empty() ? 1 : static_cast<double>(x.size()) / static_cast<double>(read.size());
     const double epsilon = numberAttribute(node, "epsilon", 1e-5); // of ONNX
     std::vector<double> drifts;
+    std::vector<double> spreads;
     for (std::size_t i = 0; i < read.size(); ++i) {
-        drifts.push_back(std::abs(read[i] - mean[i]) / std::sqrt(variance[i] + epsilon));
+        const double deviation = std::sqrt(variance[i] + epsilon);
+        drifts.push_back(std::abs(read[i] - mean[i]) / deviation);
+        spreads.push_back(std::sqrt(std::max(0.0, norms[i] * norms[i] / each - read[i] * read[i])) / deviation);
     }
-    return median(drifts);
+    return {median(drifts), median(spreads)};
 }
 
 void findDrift(const Facts& facts, Probe& probe)
 {
     const graph::Graph& graph = facts.graph();
+    std::string before; // one whose statistics fit
     bool isSaid = false; // what is behind the first one drifts with it
     for (const graph::Node& node : graph.nodes()) {
         const bool isSite = node.op == "BatchNormalization" && node.domain.empty() && node.inputs.size() >= 5 &&
@@ -42,20 +59,34 @@ void findDrift(const Facts& facts, Probe& probe)
         if (!isSite) {
             continue;
         }
-        const double drift = driftAt(facts, node);
-        probe.measured(node.name, drift);
-        if (isSaid || !(drift > kLargestDrift)) {
+        const Drift drift = driftAt(facts, node);
+        probe.measured(node.name, drift.means);
+        const bool isSpread = !(drift.means > kLargestDrift);
+        if (isSaid || (isSpread && !(drift.spread > kLargestSpread))) {
+            before = node.name;
             continue;
         }
         isSaid = true;
         Finding& finding = probe.warning(2, kDriftEffect, facts.place(graph.nodeOf(node.outputs[0])));
         finding.what = fmt::format("reads means that lie {} deviations from those of the training (median of its "
                                    "channels)",
-                                   numberText(drift));
-        finding.means = "The model was trained on other numbers than this input has.";
-        finding.remedy = "Look at scale, mean and deviation of the input";
-        finding.numbers = {{"drift_in_deviations", drift}};
-        finding.threshold = kLargestDrift;
+                                   numberText(drift.means));
+        if (isSpread) {
+            finding.what = fmt::format("reads deviations that are {} times the stored ones (median of its channels)",
+                                       numberText(drift.spread));
+        }
+        finding.means = before.empty() ? "The model was trained on other numbers than this input has."
+                                       : fmt::format("What {} reads is as in the training, so it is not the input.",
+                                                     before);
+        finding.remedy = before.empty() && !isSpread ? "Look at scale, mean and deviation of the input"
+                         : before.empty() ? "Look at the scale of the input, and at the variance of this node"
+                                          : fmt::format("Look at what is between {} and this node, and at its variance",
+                                                        before);
+        finding.numbers = {{"drift_in_deviations", drift.means}, {"deviation_of_stored", drift.spread}};
+        if (isSpread) {
+            std::ranges::reverse(finding.numbers); // the one that stands beside its limit
+        }
+        finding.threshold = isSpread ? kLargestSpread : kLargestDrift;
         finding.action = {"apply the card", {{"node", node.name}}, {}};
     }
 }

@@ -28,7 +28,7 @@ void findChannelOutliers(const Facts& facts, Probe& probe)
         if (!linear || facts.stop().stop_requested()) {
             continue;
         }
-        const std::vector<double> norms = linear->outputNorms();
+        const std::vector<double> norms = linear->outputNorms(model);
         const auto outlier = outlierOf(norms);
         if (!outlier) {
             continue;

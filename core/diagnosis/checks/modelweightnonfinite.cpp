@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/diagnosis/checks/checks.h"
+#include "core/diagnosis/linearweight.h"
 #include "core/diagnosis/numbertext.h"
 
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
 
 namespace retro::diagnosis
 {
@@ -23,6 +27,15 @@ std::string wrongKinds(const Statistics& statistics)
     return statistics.nan > 0 ? "NaN" : "infinite";
 }
 
+/// Of a linear node the norms of its channels tell that, which model.channel-outlier reads as well.
+bool isFiniteWeight(const ModelFacts& model, const graph::Node& node, std::size_t slot, const Tensor& weight)
+{
+    const auto linear = linearWeightOf(model, node);
+    return linear && linear->slot == slot
+               ? std::ranges::all_of(linear->outputNorms(model), [](double norm) { return std::isfinite(norm); })
+               : isAllFinite(weight);
+}
+
 void findNonfiniteWeights(const Facts& facts, Probe& probe)
 {
     const ModelFacts& model = *facts.model();
@@ -37,7 +50,8 @@ void findNonfiniteWeights(const Facts& facts, Probe& probe)
                 continue;
             }
             const Tensor& weight = graph.value(id).constant;
-            const Statistics statistics = isAllFinite(weight) ? Statistics() : model.statistics(id);
+            const Statistics statistics =
+                isFiniteWeight(model, node, slot, weight) ? Statistics() : model.statistics(id);
             const std::int64_t wrong = statistics.nan + statistics.plusInfinity; // −infinity: a mask
             probe.measured(node.name, static_cast<double>(wrong));
             if (wrong == 0) {

@@ -2,6 +2,7 @@
 // The verb diagnose, and what explain, audit and compare say of findings.
 #include "tests/app/cli/cliprogram.h"
 
+#include <QDir>
 #include <QtTest>
 
 #include "core/base/file.h"
@@ -96,6 +97,23 @@ private slots:
         const Answer answer = cli({"diagnose", path("good.onnx"), "--input", path("x.npy")});
         QCOMPARE(answer.code, 0);
         QVERIFY2(answer.out.startsWith("Nothing unusual by "), qPrintable(answer.out));
+    }
+
+    void modelOfARunThatLiesElsewhereIsNamed()
+    {
+        QCOMPARE(explain("bad.onnx", "bad.retro").code, 0);
+        const QString elsewhere = path("elsewhere");
+        QVERIFY(QDir().mkpath(elsewhere) && QFile::copy(path("bad.retro"), elsewhere + "/bad.retro"));
+        const QString run = elsewhere + "/bad.retro";
+        const Answer without = cli({"diagnose", run});
+        QVERIFY2(without.out.contains("checks want the model bad.onnx") && without.out.contains("--model FILE"),
+                 qPrintable(without.out));
+        const Answer with = cli({"diagnose", run, "--model", path("bad.onnx")});
+        QCOMPARE(with.code, 0);
+        QVERIFY2(!with.out.contains("want the model"), qPrintable(with.out));
+        QCOMPARE(cli({"diagnose", run, "--model", path("x.npy")}).code, 3);
+        const Answer model = cli({"diagnose", path("bad.onnx"), "--input", path("x.npy"), "--model", path("bad.onnx")});
+        QCOMPARE(model.code, 2);
     }
 
     void runFileHasTheSameFindings()

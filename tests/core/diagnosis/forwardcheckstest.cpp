@@ -216,9 +216,20 @@ private slots:
         const ValueId y = writer.node("Relu", "f", {writer.node("Gemm", "before", {x, w, b})});
         writer.output(writer.node("Gemm", "head", {y, writer.constant("v", randomTensor({16, 3}, 7))}));
         const Asked two{{randomTensor({2, 16}, 1)}};
-        const Diagnosis found = diagnosed(writer.finish(), two, "forward.dead");
-        QVERIFY(hasAll(firstText(found), {"for each of 2 samples"}));
-        QCOMPARE(found.findings.front().raised, 0.3);
+        const SharedGraph graph = writer.finish();
+        const Diagnosis found = diagnosed(graph, two);
+        QVERIFY(hasAll(firstText(found), {"warning f", "for each of 2 samples", "Look at the bias of before"}));
+        QVERIFY(found.findings.front().raised >= 0.3);
+        QVERIFY(std::ranges::any_of(found.findings.front().also,
+                                    [](const Finding& also) { return also.id == "eval.batch"; }));
+        const Diagnosis batch = diagnosed(graph, two, "eval.batch");
+        QVERIFY(hasAll(firstText(batch), {"note f is dead for each of 2 samples"}) && isDocumented(batch));
+        const Asked one{{randomTensor({1, 16}, 1)}};
+        QVERIFY(!only(diagnosed(between("Relu", 0.1F, -60), one, "eval.batch")).isRun);
+        Writer sound;
+        const ValueId z = sound.node("Relu", "f", {sound.input("x", {2, 16})});
+        sound.output(sound.node("Gemm", "head", {z, sound.constant("v", randomTensor({16, 3}, 7))}));
+        QVERIFY(isSilent(diagnosed(sound.finish(), two, "eval.batch")));
     }
 
     void valuesThatAreCutOffAreNamed()
@@ -227,6 +238,23 @@ private slots:
         QVERIFY(hasAll(firstText(found), {"warning clip", "100 % of its 16 outputs", "upper bound 6"}));
         QVERIFY(isDocumented(found));
         QVERIFY(isSilent(diagnosed(clipped(0.1F), kRow, "forward.clipped")));
+    }
+
+    void copiesOfAPoolAreTiesByDesign()
+    {
+        const auto twice = [](std::int64_t stride) {
+            Writer writer;
+            const ValueId x = writer.input("x", {1, 1, 9, 9});
+            const Attributes first{{"kernel_shape", Whole{3, 3}}, {"strides", Whole{stride, stride}}};
+            const Attributes second{{"kernel_shape", Whole{2, 2}}, {"strides", Whole{1, 1}}};
+            const ValueId pooled = writer.node("MaxPool", "before", {x}, first);
+            writer.output(writer.node("Flatten", "flat", {writer.node("MaxPool", "pool", {pooled}, second)}));
+            return writer.finish();
+        };
+        const Asked row{{randomTensor({1, 1, 9, 9}, 5, 0.5, 1)}, "epsilon_plus", "flat_out"};
+        const Diagnosis found = diagnosed(twice(1), row, "forward.ties");
+        QVERIFY(hasAll(firstText(found), {"note pool", "overlapping windows"}));
+        QVERIFY(isSilent(diagnosed(twice(3), row, "forward.ties")));
     }
 
     void tiesAreNamed()

@@ -3,6 +3,7 @@
 // a sample is there to show is found.
 #include "app/common/decodepicture.h"
 #include "core/engine/inputs.h"
+#include "core/trace/breakpoints.h"
 #include "tests/core/diagnosis/diagnosed.h"
 
 #include <QtTest>
@@ -22,8 +23,9 @@ constexpr double kMargin = 1.5;
 /// Checks whose gap to healthy models is known to be narrow, or whose number is a small count or a setting: all outputs
 /// of a Relu but a few are often 0, a slope of 0.4 is one of a
 /// sample, and covering decides about a patch, not its share alone.
-const std::set<std::string_view> kNarrow{"rule.unmerged-bn", "flow.bias",   "target.rank",       "target.output",
-                                         "forward.dead",     "model.slope", "input.concentrated"};
+const std::set<std::string_view> kNarrow{"rule.unmerged-bn",   "flow.bias",       "target.rank",
+                                         "target.output",      "forward.dead",    "model.slope",
+                                         "input.concentrated", "model.untrained", "eval.batch"};
 
 /// Facts of a sample and one of its inputs.
 std::shared_ptr<diagnosis::Facts> factsOfSample(const std::string& model, const std::string& input)
@@ -109,6 +111,30 @@ private slots:
     {
         const Diagnosis found = diagnosed(*factsOfSample("silent-groups/silent-groups", "silent-groups/stripes.png"));
         QVERIFY(hasAll(firstText(found), {"note /leaky/conv/Conv", "zero denominators", "bias"}));
+        QVERIFY(hasAll(diagnosis::textOf(found).front(), {"/leaky/conv/Conv", "zero denominators", "zero bias"}));
+    }
+
+    void runToLostRelevanceStopsThere()
+    {
+        const std::filesystem::path samples = std::filesystem::path(RETRO_SOURCE_DIR) / "samples/silent-groups";
+        const auto model = engine::loadModel(samples / "silent-groups.onnx");
+        QVERIFY(model.ok());
+        const auto inputs = engine::resolveInputs({(samples / "stripes.png").string()}, **model,
+                                                  engine::pictureOptions(&*(*model)->card), app::decodePicture);
+        QVERIFY(inputs.ok());
+        engine::ExplainRequest request;
+        request.inputs = *inputs;
+        request.composite = (*model)->card->composite.empty() ? "auto" : (*model)->card->composite;
+        request.record = true;
+        const auto result = engine::explain(**model, request);
+        QVERIFY(result.ok() && result->run != nullptr);
+        const trace::Run& run = *result->run;
+        trace::Breakpoint lost;
+        lost.kind = trace::BreakKind::RelevanceLost;
+        const auto stop = trace::nextStop(run, lost, 0);
+        QVERIFY(stop.has_value());
+        const auto row = static_cast<std::size_t>(run.events[*stop - 1].extra);
+        QCOMPARE(run.graph->labelOf(base::NodeId(run.ledger[row].node)), std::string("/leaky/conv/Conv"));
     }
 };
 

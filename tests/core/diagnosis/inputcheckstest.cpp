@@ -183,6 +183,23 @@ private slots:
         QVERIFY(isSilent(diagnosed(graph, {{randomTensor({1, 4, 3, 3}, 2)}}, "input.drift")));
     }
 
+    void wrongVariancesAreNoFaultOfTheInput()
+    {
+        Writer writer;
+        const ValueId x = writer.input("x", {1, 4, 3, 3});
+        const auto norm = [&writer](const std::string& name, ValueId read, float variance) {
+            const auto same = [&](const std::string& role, float value) {
+                return writer.constant(name + role, floats({4}, std::vector<float>(4, value)));
+            };
+            return writer.node("BatchNormalization", name,
+                               {read, same(".scale", 1), same(".shift", 0), same(".mean", 0), same(".var", variance)});
+        };
+        writer.output(norm("second", writer.node("Relu", "relu", {norm("first", x, 0.3F)}), 1e-9F));
+        const Diagnosis found = diagnosed(writer.finish(), {{randomTensor({1, 4, 3, 3}, 2)}}, "input.drift");
+        QVERIFY(hasAll(firstText(found), {"warning second reads", "What first reads is as in the training",
+                                          "between first and this node"}));
+    }
+
     void relevanceOnPaddingTokensIsNamed()
     {
         const Diagnosis found = diagnosed(*withCard(text(), tokens({1, 2, 0, 0, 0, 0}), textCard()), "input.padding");

@@ -249,6 +249,27 @@ private slots:
         QVERIFY(hasAll(firstText(diagnosed(leaky(-0.1), kNoInput, "model.slope")), {"rises where its input falls"}));
         QVERIFY(isSilent(diagnosed(leaky(0.1), kNoInput, "model.slope")));
     }
+
+    void untrainedWeightsAreNoted()
+    {
+        const auto dense = [](float bias) {
+            Writer writer;
+            ValueId x = writer.input("x", {1, 4});
+            for (const char* name : {"fc1", "fc2"}) {
+                const ValueId w = writer.constant(std::string(name) + ".weight", randomTensor({4, 4}, 3));
+                const ValueId b =
+                    writer.constant(std::string(name) + ".bias", floats({4}, std::vector<float>{0, 0, bias, 0}));
+                x = writer.node("Gemm", name, {x, w, b});
+            }
+            writer.output(x);
+            return writer.finish();
+        };
+        const Asked row{{randomTensor({1, 4}, 1)}};
+        const Diagnosis found = diagnosed(dense(0), row, "model.untrained");
+        QVERIFY(hasAll(firstText(found), {"note fc1 and 1 more", "every bias is 0", "look untrained"}));
+        QVERIFY(isDocumented(found));
+        QVERIFY(isSilent(diagnosed(dense(0.1F), row, "model.untrained")));
+    }
 };
 
 QTEST_APPLESS_MAIN(ModelChecksTest)

@@ -190,6 +190,37 @@ private slots:
         QCOMPARE(diagnosis::diagnose(*facts, {{"flows"}, {}}).error().code, base::ErrorCode::Usage);
         QCOMPARE(diagnosis::diagnose(*facts, {{}, {"flow.biass"}}).error().code, base::ErrorCode::Usage);
     }
+
+    void explosionsAreAlwaysSaid()
+    {
+        Diagnosis diagnosis;
+        diagnosis.findings.resize(2);
+        diagnosis.findings[0].level = Level::Error;
+        diagnosis.findings[0].base = 3;
+        diagnosis.findings[1].id = "flow.growth";
+        diagnosis.findings[1].level = Level::Warning;
+        QCOMPARE(diagnosis.said().size(), std::size_t{1});
+        Finding explodes;
+        explodes.id = "flow.explodes";
+        explodes.level = Level::Warning;
+        diagnosis.findings[1].also = {explodes};
+        QCOMPARE(diagnosis.said().size(), std::size_t{2});
+        QCOMPARE(diagnosis.said().back()->id, std::string("flow.explodes"));
+        diagnosis.findings = {explodes};
+        diagnosis.findings[0].base = 2.5;
+        QCOMPARE(diagnosis.said().size(), std::size_t{1});
+    }
+
+    void effectsOfABiasFollowFromIt()
+    {
+        const auto facts = factsFor(chain(), kOnes);
+        const Finding bias = finding(*facts, "flow.bias", Level::Warning, 2.1, "a");
+        const Finding clipped = finding(*facts, "forward.clipped", Level::Warning, 2.6, "b");
+        const auto order = diagnosis::ranked(*facts, {clipped, bias});
+        QCOMPARE(idsOf(order), std::vector<std::string>{"flow.bias"});
+        QCOMPARE(order.front().also.size(), std::size_t{1});
+        QVERIFY(order.front().score() > clipped.score() - 1e-9);
+    }
 };
 
 QTEST_APPLESS_MAIN(RankingTest)

@@ -112,6 +112,30 @@ private slots:
         QVERIFY(!nextStop(*run, loose, 0).has_value());
     }
 
+    void lossesThatHaveACause()
+    {
+        Script script = residual();
+        for (std::uint32_t row = 0; row < 4; ++row) {
+            retro::event::LedgerEntry entry;
+            entry.node = row;
+            entry.arrived = entry.magnitude = 10;
+            entry.handedOn = row < 2 ? 5.0 : 10.0;
+            // A bias takes its share by design; a zero denominator takes what then reaches nothing.
+            const auto cause = row == 0 ? retro::event::Cause::Bias : retro::event::Cause::ZeroDenominator;
+            entry.causes[static_cast<std::size_t>(cause)] = row < 2 ? 5 : 0;
+            script.ledger(entry);
+        }
+        const auto run = script.run();
+        QVERIFY(!nextStop(*run, of(BreakKind::LedgerViolation), 0).has_value());
+        QCOMPARE(stops(*run, of(BreakKind::RelevanceLost)), std::string("r")); // second rule: y, r, m
+        QCOMPARE(text(*run, of(BreakKind::RelevanceLost)), std::string("when a rule loses relevance"));
+        retro::event::LedgerEntry small;
+        small.arrived = small.magnitude = 10;
+        small.handedOn = 9.95;
+        small.causes[static_cast<std::size_t>(retro::event::Cause::Unread)] = 0.05;
+        QVERIFY(!isLoss(small, 1e-4));
+    }
+
     void violationsThatAreNotFinite()
     {
         retro::event::LedgerEntry entry;
@@ -170,6 +194,7 @@ private slots:
         Script script = residual();
         const auto run = script.run();
         for (const char* text : {"node h",
+                                 "loss",
                                  "node h in search",
                                  "op MatMul",
                                  "op MatMul in normal",
