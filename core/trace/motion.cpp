@@ -16,12 +16,12 @@ using event::EventKind;
 namespace
 {
 
-constexpr double kFadeShare = 0.3;              // of the event, in which the dashed line goes
-constexpr std::size_t kMostAlive = 4U << 20;    // entries of an index before its chunks get longer
-constexpr std::uint64_t kLeastStride = 256;     // steps per chunk of an index
-constexpr double kBriefFrom = 4;                // visits per second above which tails and rings go
-constexpr double kVisitFrom = 16;               // … above which the pulses of a visit go together
-constexpr double kSumFrom = 60;                 // … above which there are no single pulses
+constexpr double kFadeShare = 0.3;           // of the event, in which the dashed line goes
+constexpr std::size_t kMostAlive = 4U << 20; // entries of an index before its chunks get longer
+constexpr std::uint64_t kLeastStride = 256;  // steps per chunk of an index
+constexpr double kBriefFrom = 4;             // visits per second above which tails and rings go
+constexpr double kVisitFrom = 16;            // … above which the pulses of a visit go together
+constexpr double kSumFrom = 60;              // … above which there are no single pulses
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 template <class T>
@@ -286,8 +286,8 @@ struct Motion::Reader
             }
         }
         for (std::size_t i = 1; i < branch.hops.size(); ++i) {
-            branch.hops[i - 1].arrive = std::max(branch.hops[i - 1].step + 1,
-                                                 std::min(branch.hops[i - 1].arrive, branch.hops[i].step));
+            branch.hops[i - 1].arrive =
+                std::max(branch.hops[i - 1].step + 1, std::min(branch.hops[i - 1].arrive, branch.hops[i].step));
         }
     }
 
@@ -630,9 +630,8 @@ std::span<const NodeId> Motion::chainOf(PromiseId promise, std::uint32_t branch,
         return {};
     }
     const Branch& of = m_promises[promise.index()].branches[branch];
-    const auto behind = std::partition_point(of.hops.begin(), of.hops.end(), [&](const Hop& hop) {
-        return static_cast<double>(hop.step) < moment;
-    });
+    const auto behind = std::partition_point(of.hops.begin(), of.hops.end(),
+                                             [&](const Hop& hop) { return static_cast<double>(hop.step) < moment; });
     const auto hops = static_cast<std::size_t>(behind - of.hops.begin());
     return hops == 0 ? std::span<const NodeId>() : std::span(of.nodes).first(hops + 1);
 }

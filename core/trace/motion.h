@@ -18,11 +18,11 @@ struct Pulse
     std::span<const NodeId> way; ///< from who sent it, over nodes that hand it on, to where it goes
     std::uint32_t slot = 0;      ///< in-edge of the last node
     HandleId handle;
-    PromiseId promise;   ///< of which it is a part; invalid for an ordinary one
-    double sum = 0;      ///< Σ, from the first moment on
-    double positive = 0; ///< Σ of its positive elements; NaN when the tensor was not kept
-    double travelled = 0; ///< along the whole way, 0…1
-    double entered = 0;   ///< into the card of the last node, 0…1
+    PromiseId promise;     ///< of which it is a part; invalid for an ordinary one
+    double sum = 0;        ///< Σ, from the first moment on
+    double positive = 0;   ///< Σ of its positive elements; NaN when the tensor was not kept
+    double travelled = 0;  ///< along the whole way, 0…1
+    double entered = 0;    ///< into the card of the last node, 0…1
     bool isJoined = false; ///< it is added to the part before it
 };
 
@@ -67,9 +67,9 @@ struct MotionFrame
     std::vector<Tether> tethers;
     std::vector<Snap> snaps;
     std::vector<Fill> fills;
-    NodeId before; ///< the node of the visit before
-    NodeId now;    ///< the node of this visit
-    double arrived = 1; ///< how far the ring is from the one to the other
+    NodeId before;                   ///< the node of the visit before
+    NodeId now;                      ///< the node of this visit
+    double arrived = 1;              ///< how far the ring is from the one to the other
     std::vector<NodeId> frontBefore; ///< who is in the frontier before the next event …
     std::vector<NodeId> frontAfter;  ///< … and behind it
 };

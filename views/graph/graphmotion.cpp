@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/graph/graphmotion.h"
 
+#include "views/common/colormap.h"
 #include "views/common/fonts.h"
 #include "views/common/marks.h"
 #include "views/common/numbertext.h"
@@ -11,6 +12,7 @@
 #include <QPainter>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
 
@@ -18,24 +20,24 @@ namespace retro::views
 {
 
 using layout::Index;
-using layout::kNone;
 
 namespace
 {
 
-constexpr double kDropLength = 28;   // design pixels, from the tip to the head
-constexpr double kDropExtra = 8;     // a pulse is that much thicker than its edge
+constexpr double kDropLength = 28; // design pixels, from the tip to the head
+constexpr double kDropExtra = 8;   // a pulse is that much thicker than its edge
 constexpr double kTailLength = 44;
-constexpr double kHeadRadius = 8;    // of the disc around the head of a search
+constexpr double kHeadRadius = 8; // of the disc around the head of a search
 constexpr double kTetherWidth = 3;
-constexpr double kSwing = 4;         // of the line of a promise that was fulfilled
+constexpr double kSwing = 4; // of the line of a promise that was fulfilled
 constexpr std::array kRings{9.0, 17.0};
-constexpr double kBandFade = 110;    // from the back of the frontier to where its band ends
+constexpr double kBandFade = 110; // from the back of the frontier to where its band ends
 constexpr double kBandOpacity = 0.24;
 constexpr double kFigureZoomed = 0.55; // from this unit on pulses carry figures
 constexpr std::size_t kMostFigures = 24;
 constexpr std::size_t kMostTethers = 40;
-constexpr double kReachOut = 60; // pixels around the area that is painted
+constexpr double kReachOut = 60;      // pixels around the area that is painted
+constexpr double kStrongValue = 0.85; // of the map of relevance, for the colours of signs
 
 QString motionText(const char* text) { return QCoreApplication::translate("retro::views::GraphView", text); }
 
@@ -52,8 +54,16 @@ QColor withAlpha(QColor color, double alpha)
 }
 
 /// The colours of relevance: those of the map at a strong value.
-QColor positiveColor() { return QColor(0xC0, 0x39, 0x36); }
-QColor negativeColor() { return QColor(0x1F, 0x5F, 0xAD); }
+QColor positiveColor()
+{
+    static const QColor color = ColorMap().at(kStrongValue);
+    return color;
+}
+QColor negativeColor()
+{
+    static const QColor color = ColorMap().at(-kStrongValue);
+    return color;
+}
 
 } // namespace
 
@@ -64,14 +74,14 @@ GraphHeat heatOf(const GraphScene& scene, const trace::Motion& motion, std::uint
     heat.boxes.assign(scene.visible.nodes.size(), 0);
     for (const trace::Motion::Landing& landing : motion.landingsBetween(from, to)) {
         const Index box = scene.boxOf(landing.node);
-        if (box == kNone) {
+        if (box == layout::kNone) {
             continue;
         }
         ++heat.boxes[static_cast<std::size_t>(box)];
-        const Index sender = landing.from.isValid() ? scene.boxOf(landing.from) : kNone;
-        const Index edge = sender == kNone || sender == box ? kNone : scene.edgeBetween(box, sender);
+        const Index sender = landing.from.isValid() ? scene.boxOf(landing.from) : layout::kNone;
+        const Index edge = sender == layout::kNone || sender == box ? layout::kNone : scene.edgeBetween(box, sender);
         const double sum = motion.sumOf(landing);
-        if (edge != kNone && std::isfinite(sum)) {
+        if (edge != layout::kNone && std::isfinite(sum)) {
             float& at = heat.edges[static_cast<std::size_t>(edge)];
             at += static_cast<float>(std::abs(sum));
             heat.most = std::max(heat.most, static_cast<double>(at));
@@ -100,11 +110,11 @@ EdgeTrack MotionPainter::trackBetween(base::NodeId consumer, base::NodeId produc
     const GraphScene& scene = *m_picture.scene;
     const Index from = scene.boxOf(consumer);
     const Index to = scene.boxOf(producer);
-    if (from == kNone || to == kNone || from == to) {
+    if (from == layout::kNone || to == layout::kNone || from == to) {
         return {};
     }
     QPainterPath path;
-    if (const Index edge = scene.edgeBetween(to, from); edge != kNone) {
+    if (const Index edge = scene.edgeBetween(to, from); edge != layout::kNone) {
         appendEdgePath(path, m_camera, scene.layout.edge(edge));
         return EdgeTrack(path).reversed();
     }
@@ -129,7 +139,7 @@ std::optional<QRectF> MotionPainter::extentOf(const std::vector<base::NodeId>& n
 {
     std::optional<QRectF> extent;
     for (const base::NodeId node : nodes) {
-        if (const Index box = m_picture.scene->boxOf(node); box != kNone) {
+        if (const Index box = m_picture.scene->boxOf(node); box != layout::kNone) {
             extent = extent ? extent->united(rectOf(box)) : rectOf(box);
         }
     }
@@ -159,12 +169,22 @@ void MotionPainter::paintBelow(const QRectF& area)
     m_painter.setRenderHint(QPainter::Antialiasing, false);
     m_painter.fillRect(band.intersected(area), fading);
     const QColor line = withAlpha(m_theme[Role::Accent], strength);
-    m_painter.fillRect(isTurned ? QRectF(front, area.top(), 2, area.height())
-                                : QRectF(area.left(), front, area.width(), 2),
-                       line);
-    if (m_look.frontier.isEmpty()) {
+    m_painter.fillRect(
+        isTurned ? QRectF(front, area.top(), 2, area.height()) : QRectF(area.left(), front, area.width(), 2), line);
+}
+
+void MotionPainter::paintFrontierWords(const QRectF& area)
+{
+    const auto before = extentOf(frame().frontBefore);
+    const auto after = extentOf(frame().frontAfter);
+    if (m_look.frontier.isEmpty() || (!before && !after)) {
         return;
     }
+    const QRectF extent = before && after ? blend(*before, *after, trace::easedInOut(frame().fraction))
+                          : before        ? *before
+                                          : *after;
+    const bool isTurned = m_camera.isTransposed();
+    const double front = std::round((isTurned ? extent.left() : extent.top()) - length(10));
     const QString word = motionText("frontier");
     const QFont bold = fonts::label(QFont::DemiBold);
     const double wordWidth = QFontMetricsF(bold).horizontalAdvance(word);
@@ -208,6 +228,7 @@ void MotionPainter::paintAbove(const QRectF& area)
         paintPulse(pulse);
     }
     paintNow();
+    paintFrontierWords(area);
     m_painter.restore();
 }
 
@@ -216,8 +237,7 @@ void MotionPainter::paintWords(QPointF center, const QString& text, const QColor
     const QFontMetricsF metrics(m_figureFont);
     const double width = metrics.horizontalAdvance(text);
     const QRectF box(center.x() - width / 2 - 3, center.y() - fonts::px(7), width + 6, fonts::px(14));
-    const bool isTaken =
-        std::ranges::any_of(m_words, [&](const QRectF& other) { return other.intersects(box); });
+    const bool isTaken = std::ranges::any_of(m_words, [&](const QRectF& other) { return other.intersects(box); });
     if (isTaken || m_words.size() >= kMostFigures || !m_area.intersects(box)) {
         return;
     }
@@ -375,8 +395,7 @@ void MotionPainter::paintSnap(const trace::Snap& snap)
         return;
     }
     const bool isYoung = snap.swing < 1;
-    const double swing =
-        isYoung ? length(kSwing) * std::sin(3 * std::numbers::pi * snap.swing) * (1 - snap.swing) : 0;
+    const double swing = isYoung ? length(kSwing) * std::sin(3 * std::numbers::pi * snap.swing) * (1 - snap.swing) : 0;
     const QColor blue = m_theme[Role::FulfilLine];
     const double age = snap.age / trace::kSnapVisits;
     QPainterPath way = track.piece(0, track.length());
@@ -408,7 +427,7 @@ void MotionPainter::paintSnap(const trace::Snap& snap)
 void MotionPainter::paintRings(const trace::Snap& snap)
 {
     const Index box = m_picture.scene->boxOf(snap.nodes.front());
-    if (box == kNone) {
+    if (box == layout::kNone) {
         return;
     }
     const QRectF card = rectOf(box);
@@ -425,16 +444,15 @@ void MotionPainter::paintFill(const trace::Fill& fill)
 {
     const GraphScene& scene = *m_picture.scene;
     const Index box = scene.boxOf(fill.node);
-    const bool isShown = box != kNone && scene.style.hasCards && m_picture.pictures != nullptr &&
+    const bool isShown = box != layout::kNone && scene.style.hasCards && m_picture.pictures != nullptr &&
                          scene.cardOf(box) == CardKind::Card && isInSight(rectOf(box));
     if (!isShown || rectOf(box).width() < 44) {
         return;
     }
     const trace::Run& run = *scene.book->run;
     const auto known = std::ranges::find_if(
-        run.events.begin() + static_cast<std::ptrdiff_t>(frame().step), run.events.end(), [&](const auto& event) {
-            return event.kind == event::EventKind::Relevance && event.node == fill.node.value;
-        });
+        run.events.begin() + static_cast<std::ptrdiff_t>(frame().step), run.events.end(),
+        [&](const auto& event) { return event.kind == event::EventKind::Relevance && event.node == fill.node.value; });
     if (known == run.events.end()) {
         return;
     }
@@ -466,13 +484,13 @@ void MotionPainter::paintNow()
 {
     const GraphScene& scene = *m_picture.scene;
     const Index now = scene.boxOf(frame().now);
-    if (now == kNone) {
+    if (now == layout::kNone) {
         return;
     }
-    const Index before = frame().before.isValid() ? scene.boxOf(frame().before) : kNone;
-    const bool isMoving = frame().arrived < 1 && before != kNone && before != now;
-    const bool areNeighbours =
-        isMoving && (scene.edgeBetween(now, before) != kNone || scene.edgeBetween(before, now) != kNone);
+    const Index before = frame().before.isValid() ? scene.boxOf(frame().before) : layout::kNone;
+    const bool isMoving = frame().arrived < 1 && before != layout::kNone && before != now;
+    const bool areNeighbours = isMoving && (scene.edgeBetween(now, before) != layout::kNone ||
+                                            scene.edgeBetween(before, now) != layout::kNone);
     const double away = 3.5;
     m_painter.setBrush(Qt::NoBrush);
     const auto ring = [&](const QRectF& rect, double opacity) {
@@ -539,8 +557,8 @@ void paintShares(QPainter& painter, const GraphPicture& picture, const GraphCame
                      motionText("share of the score that arrived"));
     painter.setPen(QPen(theme[Role::Strong], 1));
     painter.drawLine(QPointF(strip.left(), floor_ + 0.5), QPointF(strip.right(), floor_ + 0.5));
-    const double legend = strip.left() + fonts::widthOf(fonts::small(), motionText("share of the score that arrived")) +
-                          fonts::px(16);
+    const double legend =
+        strip.left() + fonts::widthOf(fonts::small(), motionText("share of the score that arrived")) + fonts::px(16);
     double free = -1e9; // columns that would lie on each other are left out
     std::vector<Index> boxes;
     scene.layout.nodesIn(camera.toScene(QRectF(strip.left(), -1e6, strip.width(), 2e6)), boxes);

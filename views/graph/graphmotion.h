@@ -56,6 +56,7 @@ private:
     [[nodiscard]] EdgeTrack trackBetween(base::NodeId consumer, base::NodeId producer) const;
     [[nodiscard]] EdgeTrack trackOf(std::span<const base::NodeId> nodes) const;
     [[nodiscard]] std::optional<QRectF> extentOf(const std::vector<base::NodeId>& nodes) const;
+    void paintFrontierWords(const QRectF& area);
     void paintPulse(const trace::Pulse& pulse);
     void paintDrop(const EdgeTrack& track, double head, double height, const trace::Pulse& pulse);
     void paintTail(const EdgeTrack& track, double head, double height, const QColor& color);

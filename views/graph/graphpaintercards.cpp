@@ -19,11 +19,11 @@ namespace retro::views
 namespace
 {
 
-constexpr double kCardInset = 6;       // design pixels around the picture
-constexpr double kCardFoot = 18;       // height of the row below the picture
-constexpr double kSmallSide = 60;      // pixels; larger pictures are of the larger size class
-constexpr double kShapeWidth = 72;     // pixels of a card that has room for the shape
-constexpr double kPartOpacity = 0.45;  // of a picture of some of the parts
+constexpr double kCardInset = 6;      // design pixels around the picture
+constexpr double kCardFoot = 18;      // height of the row below the picture
+constexpr double kSmallSide = 60;     // pixels; larger pictures are of the larger size class
+constexpr double kShapeWidth = 72;    // pixels of a card that has room for the shape
+constexpr double kPartOpacity = 0.45; // of a picture of some of the parts
 constexpr double kStripHeight = 10;
 constexpr std::size_t kMostCells = 48; // of a strip; then each stands for several visits
 
@@ -133,8 +133,7 @@ void GraphPainter::paintCard(Index box, const QRectF& rect)
 /// What has arrived, as a picture; while it is not made (or cannot be), its Σ.
 void GraphPainter::paintCardPicture(Index box, const QRectF& rect)
 {
-    const CardStatus* card =
-        m_picture.cards != nullptr ? &(*m_picture.cards)[static_cast<std::size_t>(box)] : nullptr;
+    const CardStatus* card = m_picture.cards != nullptr ? &(*m_picture.cards)[static_cast<std::size_t>(box)] : nullptr;
     const base::HandleId handle = card == nullptr ? base::HandleId() : card->whole.isValid() ? card->whole : card->part;
     const bool canShow = handle.isValid() && m_picture.pictures != nullptr && m_picture.pictures->canShow(handle);
     const QImage* image = canShow ? m_picture.pictures->picture(handle, pictureSide(m_unit)) : nullptr;
@@ -167,8 +166,7 @@ void GraphPainter::paintGroupCard(Index box, const QRectF& rect)
 {
     paintBox(box, rect);
     paintCardTitle(box, rect);
-    const CardStatus* card =
-        m_picture.cards != nullptr ? &(*m_picture.cards)[static_cast<std::size_t>(box)] : nullptr;
+    const CardStatus* card = m_picture.cards != nullptr ? &(*m_picture.cards)[static_cast<std::size_t>(box)] : nullptr;
     const double gap = length(4);
     const double side = std::floor((rect.width() - 2 * length(kCardInset) - 2 * gap) / 3);
     const double top = std::round(rect.top() + length(kCardTitle + 2));
@@ -193,9 +191,10 @@ void GraphPainter::paintGroupCard(Index box, const QRectF& rect)
                                 rect.width() - 2 * length(kCardInset), length(kStripHeight)));
     if (rect.width() >= kShapeWidth && m_picture.groupVisits != nullptr && card != nullptr) {
         const auto all = m_picture.groupVisits->boxes[static_cast<std::size_t>(box)].size();
-        const QString words = all == 0 ? textOf(box).detail
-                                       : cardText("%1 of %2 visits")
-                                             .arg(countText(card->visits), countText(static_cast<std::int64_t>(all)));
+        const QString words =
+            all == 0
+                ? textOf(box).detail
+                : cardText("%1 of %2 visits").arg(countText(card->visits), countText(static_cast<std::int64_t>(all)));
         paintCentred(QRectF(rect.left() + length(3), foot, rect.width() - length(6), length(kCardFoot - 1)), words,
                      m_wordFont, m_theme[Role::Text2]);
     }
@@ -214,8 +213,10 @@ void GraphPainter::paintGroupStrip(Index box, const QRectF& strip)
         const std::size_t visit = cell * all.size() / cells;
         // Relevance comes from the right, so the first visit is at the right end of a drawing that runs sideways.
         const std::size_t place = m_camera.isTransposed() ? cells - 1 - cell : cell;
-        const double left = std::round(strip.left() + strip.width() * static_cast<double>(place) / cells);
-        const double right = std::round(strip.left() + strip.width() * static_cast<double>(place + 1) / cells);
+        const double left =
+            std::round(strip.left() + strip.width() * static_cast<double>(place) / static_cast<double>(cells));
+        const double right =
+            std::round(strip.left() + strip.width() * static_cast<double>(place + 1) / static_cast<double>(cells));
         const QRectF rect(left, strip.top(), std::max(1.0, right - left - (right - left > 2 ? 1 : 0)), strip.height());
         const bool isDone = visit < done;
         m_painter.fillRect(rect, isDone ? m_theme.mode(all[visit].mode).line : m_theme[Role::Grid]);

@@ -274,8 +274,8 @@ layout::LayoutOptions layoutOptionsFor(const BoxMetrics& metrics, SceneStyle sty
 
 layout::LayoutInput layoutInputOf(const GraphScene& scene)
 {
-    return layout::layoutInputOf(scene.visible, scene.style.hasCards ? cardSizesOf(scene)
-                                                                     : sizesOf(*scene.book, scene.visible));
+    return layout::layoutInputOf(scene.visible,
+                                 scene.style.hasCards ? cardSizesOf(scene) : sizesOf(*scene.book, scene.visible));
 }
 
 std::string_view shortName(const graph::Graph& graph, base::NodeId node)

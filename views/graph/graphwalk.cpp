@@ -95,8 +95,8 @@ layout::Rect signOf(const GraphScene& scene, Index box)
     if (scene.style.hasCards) {
         const double along = metrics.letterRoom - 2 * metrics.scale;
         const double down = kCardTitle / 2 * metrics.scale;
-        const layout::Point at =
-            scene.style.isSideways ? layout::Point{rect.x + down, rect.y + along} : layout::Point{rect.x + along, rect.y + down};
+        const layout::Point at = scene.style.isSideways ? layout::Point{rect.x + down, rect.y + along}
+                                                        : layout::Point{rect.x + along, rect.y + down};
         return around(at, kSignReach * metrics.scale);
     }
     return around({rect.x + metrics.letterRoom + 4 * metrics.scale, rect.center().y}, kSignReach * metrics.scale);
