@@ -103,6 +103,12 @@ Result<void> exportFilm(const std::shared_ptr<const trace::Run>& run, const std:
     cursor.setSpeed(request.speed);
     view.show();
     view.flush();
+    for (QWidget* child : view.findChildren<QWidget*>()) {
+        QCoreApplication::sendPostedEvents(child); // the layout of the body, and nothing of a window that may be open
+    }
+    QCoreApplication::sendPostedEvents(&view);
+    view.canvas().resize(view.size());
+    view.flush();
     while (view.isLayoutRunning()) {
         QCoreApplication::processEvents(QEventLoop::ExcludeUserInputEvents | QEventLoop::WaitForMoreEvents);
     }

@@ -25,6 +25,7 @@ constexpr double kRevealMargin = 28;    // pixels between a revealed box and the
 constexpr double kInSight = 40;         // pixels of the picture that cannot be pushed out
 constexpr double kEndsHeight = 24;      // design pixels above a drawing that runs sideways …
 constexpr double kSharesHeight = 84;    // … and below it, for the shares and the frontier
+constexpr double kCrossMargin = 4;      // pixels above and below it
 constexpr double kLeastSideways = 0.6;  // scale of a drawing that runs sideways
 constexpr double kTitleSign = 13;       // design pixels from the left end of a title to the middle of its ▾
 
@@ -206,7 +207,8 @@ void GraphCanvas::showFirst()
     if (hasCards() && m_scene->style.isSideways) {
         const QRectF view = overlays().free;
         const double height = m_scene->layout.bounds.width; // of the screen
-        const double zoom = std::clamp(view.height() / std::max(1.0, height), kLeastSideways, 1.0);
+        const double room = view.height() - 2 * kCrossMargin;
+        const double zoom = std::clamp(room / std::max(1.0, height), kLeastSideways, 1.0);
         m_camera.zoomAt(view.center(), std::max(zoom, m_camera.zoom()) / m_camera.zoom());
         applyFollow();
         cameraChanged();
@@ -272,6 +274,7 @@ void GraphCanvas::reveal(Index box)
         return; // the camera follows the moment
     }
     if (m_camera.reveal(m_scene->layout.nodes[static_cast<std::size_t>(box)], overlays().free, kRevealMargin)) {
+        letGo(); // somebody looks elsewhere
         m_fit = Fit::None;
         cameraChanged();
     }

@@ -94,7 +94,9 @@ void GraphCanvas::setSpeed(double visitsPerSecond)
 /// The moment, as far as status and cards have followed it.
 double GraphCanvas::shownMoment() const
 {
-    return static_cast<std::uint64_t>(m_moment) == m_position ? m_moment : static_cast<double>(m_position);
+    constexpr double kJustBefore = 0.999; // the next event is not applied yet
+    const auto at = static_cast<double>(m_position);
+    return std::clamp(m_moment, at, at + kJustBefore);
 }
 
 void GraphCanvas::setFollowing(bool isFollowing)
@@ -162,8 +164,10 @@ void GraphCanvas::applyFollow()
     const QRectF view = overlays().free;
     const double zoom = m_camera.zoom();
     const bool isTurned = m_camera.isTransposed();
-    const double margin = kMarginAround / zoom;
-    const layout::Rect bounds = m_scene->layout.bounds.grown(margin);
+    const double margin = kMarginAround / zoom; // along the drawing; across it there is none
+    layout::Rect bounds = m_scene->layout.bounds;
+    bounds.y -= margin;
+    bounds.height += 2 * margin;
     const double width = (isTurned ? view.height() : view.width()) / zoom; // in the directions of the scene
     const double height = (isTurned ? view.width() : view.height()) / zoom;
     const layout::Point center{bounds.x + restingPlace(wanted->x - bounds.x, width, bounds.width),

@@ -528,7 +528,7 @@ void MotionPainter::paintHeat()
             const QRectF rect = rectOf(static_cast<Index>(box));
             if (isInSight(rect)) {
                 m_painter.setPen(QPen(withAlpha(m_theme[Role::Accent], 0.6), 2));
-                m_painter.setBrush(withAlpha(m_theme[Role::Accent], 0.18));
+                m_painter.setBrush(withAlpha(m_theme[Role::Accent], 0.1));
                 m_painter.drawRoundedRect(rect, 3, 3);
             }
         }

@@ -183,6 +183,8 @@ Index boxesFrom(const GraphBook& book, Index depth)
     return boxes + static_cast<Index>(std::count(book.groupDepths.begin(), book.groupDepths.end(), depth));
 }
 
+char lowered(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
 /// Cards; a drawing that is shown sideways is laid out with what is wide on the screen high.
 std::vector<layout::Size> cardSizesOf(const GraphScene& scene)
 {
@@ -195,7 +197,7 @@ std::vector<layout::Size> cardSizesOf(const GraphScene& scene)
             size.width = metrics.groupCard;
         } else if (scene.cardOf(box) == CardKind::Pill) {
             const auto node = static_cast<std::uint32_t>(scene.visible.nodes[static_cast<std::size_t>(box)].node);
-            size = {metrics.pillWidth(nameInGroup(*scene.book, base::NodeId(node))), metrics.pill};
+            size = {metrics.pillWidth(cardName(*scene.book, base::NodeId(node))), metrics.pill};
         }
         if (scene.style.isSideways) {
             std::swap(size.width, size.height);
@@ -265,7 +267,7 @@ layout::LayoutOptions layoutOptionsFor(const BoxMetrics& metrics, SceneStyle sty
     }
     if (style.isSideways) {
         options.groupPadding = 25 * s; // the title stands where the scene has the left side of the frame
-        options.groupHeader = 0;
+        options.groupHeader = 12 * s;
         options.nodeGap = 30 * s;
         options.laneGap = 20 * s;
     }
@@ -307,6 +309,18 @@ std::string_view nameInGroup(const GraphBook& book, base::NodeId node)
     // "Conv" and "Conv_3" only repeat the operator.
     const bool isRepeated = shortest.starts_with(op) && (shortest.size() == op.size() || shortest[op.size()] == '_');
     return rest.empty() || !isRepeated ? shortest : rest;
+}
+
+std::string_view cardName(const GraphBook& book, base::NodeId node)
+{
+    const std::string_view name = nameInGroup(book, node);
+    const std::size_t slash = name.rfind('/');
+    if (slash == std::string_view::npos) {
+        return name;
+    }
+    const std::string_view last = name.substr(slash + 1);
+    const bool isOperator = std::ranges::equal(last, book.graph->opOf(node), {}, lowered, lowered);
+    return isOperator ? name.substr(0, slash) : last;
 }
 
 std::string shortShape(const graph::Graph& graph, const trace::Run& run, base::NodeId node)

@@ -115,6 +115,8 @@ makeScene(std::shared_ptr<const GraphBook> book, std::vector<bool> closed, const
 /// Name of a node as its box says it: what its path adds to the group that the box stands in ("first/conv"), without a
 /// last part that only repeats the operator.
 [[nodiscard]] std::string_view nameInGroup(const GraphBook& book, base::NodeId node);
+/// The same in one word, for cards: "first/conv" of a Conv is "first".
+[[nodiscard]] std::string_view cardName(const GraphBook& book, base::NodeId node);
 /// Shape of a node's first output without a leading batch of 1: "3×96×96"; empty when unknown.
 [[nodiscard]] std::string shortShape(const graph::Graph& graph, const trace::Run& run, base::NodeId node);
 /// What a group holds: "19 nodes"; of one that stands for like groups "×12, 228 nodes".

@@ -346,7 +346,7 @@ void GraphView::applyState()
     if (m_colourBy == ColourBy::Ledger) {
         applyColouring();
     }
-    if (m_isFollowing) {
+    if (m_isFollowing && !m_isLiving) { // the camera of a living graph follows by itself
         m_canvas->reveal(m_canvas->status().now);
     }
 }
