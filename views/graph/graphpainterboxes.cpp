@@ -270,6 +270,9 @@ double GraphPainter::paintBadges(Index box, const QRectF& rect)
         const bool isLeaking = badges.front().kind == Badge::Kind::Leak;
         badges = {isLeaking || parts == badges.end() ? badges.front() : *parts};
     }
+    for (Badge& badge : badges) {
+        badge.text = hasCards() ? badge.text.remove(QLatin1Char(' ')) : badge.text;
+    }
     double right = rect.right() - length(badges.empty() ? 10 : 6);
     const double height = std::round(length(16));
     for (auto badge = badges.rbegin(); badge != badges.rend(); ++badge) {
