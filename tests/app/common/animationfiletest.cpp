@@ -7,6 +7,7 @@
 #include "core/trace/pace.h"
 #include "tests/views/graph/graphruns.h"
 
+#include <QApplication>
 #include <QDir>
 #include <QImageReader>
 #include <QPainter>
