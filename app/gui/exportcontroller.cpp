@@ -49,7 +49,7 @@ constexpr std::array kExportActions{
         QT_TRANSLATE_NOOP("retro::views::actions", "Save the selected nodes of the graph with what lies between them"),
         "export", ""},
     ActionSpec{
-        "export.film", QT_TRANSLATE_NOOP("retro::views::actions", "Export graph &animation…"),
+        "export.film", QT_TRANSLATE_NOOP("retro::views::actions", "Export graph ani&mation…"),
         QT_TRANSLATE_NOOP("retro::views::actions",
                           "Save the run as the graph plays it: GIF, APNG, pictures, or MP4 and WebM with ffmpeg"),
         "export", ""},

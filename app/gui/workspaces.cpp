@@ -239,7 +239,7 @@ void EngineWorkspace::applySizes()
     const double below =
         std::max(std::min<double>(px(kLeastTimeline), room.height() * kMostTimeline), room.height() * 424.0 / 898);
     const double above = room.height() - kSeparator - below;
-    resizeDocks({m_graphDock, m_promisesDock}, shared(room.height() - kSeparator, {above, below}), Qt::Vertical);
+    resizeDocks({m_graphDock, m_timelineDock}, shared(room.height() - kSeparator, {above, below}), Qt::Vertical);
     resizeDocks({m_promisesDock, m_whyDock}, shared(static_cast<int>(below) - kSeparator, {252, 168}), Qt::Vertical);
 }
 
