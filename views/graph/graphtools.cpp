@@ -41,7 +41,6 @@ GraphTools::GraphTools(QWidget* parent) : QWidget(parent)
     auto* row = new QHBoxLayout(this);
     row->setContentsMargins(0, 0, 0, 0);
     row->setSpacing(0);
-    addLiving(*row);
     addColourBy(*row);
     auto* find = addButton(*row, QStringLiteral("search"), tr("Find nodes by name, operator or scope (Ctrl+F)"), this);
     auto* out = addButton(*row, QStringLiteral("zoomout"), tr("Show the graph smaller (−)"), this);
@@ -89,7 +88,8 @@ void GraphTools::addColourBy(QHBoxLayout& row)
     m_droppable[1] = box;
 }
 
-void GraphTools::addLiving(QHBoxLayout& row)
+/// Only a living graph gets them.
+void GraphTools::addLiving()
 {
     m_living = new QWidget(this);
     auto* inner = new QHBoxLayout(m_living);
@@ -113,23 +113,34 @@ void GraphTools::addLiving(QHBoxLayout& row)
     connect(m_sideways, &QToolButton::clicked, this, [this] { emit runWanted(true); });
     connect(m_down, &QToolButton::clicked, this, [this] { emit runWanted(false); });
     connect(m_follow, &QToolButton::clicked, this, &GraphTools::followWanted);
-    m_living->hide();
-    row.addWidget(m_living);
+    static_cast<QHBoxLayout*>(layout())->insertWidget(0, m_living);
 }
 
 void GraphTools::setLiving(bool isLiving)
 {
-    m_living->setVisible(isLiving);
-    updateGeometry();
+    if (isLiving && m_living == nullptr) {
+        addLiving();
+    }
+    if (m_living != nullptr) {
+        m_living->setVisible(isLiving);
+        updateGeometry();
+    }
 }
 
 void GraphTools::setRunning(bool isSideways)
 {
-    m_sideways->setChecked(isSideways);
-    m_down->setChecked(!isSideways);
+    if (m_living != nullptr) {
+        m_sideways->setChecked(isSideways);
+        m_down->setChecked(!isSideways);
+    }
 }
 
-void GraphTools::setFollowing(bool isFollowing) { m_follow->setChecked(isFollowing); }
+void GraphTools::setFollowing(bool isFollowing)
+{
+    if (m_living != nullptr) {
+        m_follow->setChecked(isFollowing);
+    }
+}
 
 int GraphTools::widthWithout(std::size_t dropped) const
 {

@@ -52,7 +52,7 @@ private:
     [[nodiscard]] int widthWithout(std::size_t dropped) const;
     void fitIntoRow();
 
-    void addLiving(QHBoxLayout& row);
+    void addLiving();
 
     std::array<QWidget*, 3> m_droppable{}; ///< what goes first comes first
     QWidget* m_living = nullptr;
