@@ -9,12 +9,14 @@
 #include "views/common/style.h"
 #include "views/common/turns.h"
 #include "views/graph/graphcanvas.h"
+#include "views/graph/graphmotion.h"
 #include "views/graph/graphview.h"
 #include "views/log/logfilter.h"
 
 #include <QApplication>
 #include <QElapsedTimer>
 #include <QKeyEvent>
+#include <QPainter>
 #include <QProcess>
 #include <QTemporaryDir>
 #include <QTimer>
@@ -23,6 +25,8 @@
 #include <ctime>
 #include <functional>
 #include <random>
+#include <span>
+#include <utility>
 
 namespace retro::app
 {
@@ -32,6 +36,7 @@ namespace
 
 using base::Result;
 
+constexpr std::size_t kFewNodes = 300; // all of them in sight
 constexpr std::size_t kManyNodes = 20'000;
 constexpr std::uint64_t kManyEvents = 100'000; // of a run of that many nodes
 constexpr std::size_t kMostNodes = 100'000;
@@ -403,6 +408,109 @@ Result<void> benchStarting(const QString& /*file*/, int runs, Figures& figures)
     return {};
 }
 
+/// As many pulses at rest or on their way along the edges of a drawing as are asked for.
+trace::MotionFrame crowded(const views::GraphScene& scene, std::vector<base::NodeId>& ways, std::size_t pulses)
+{
+    trace::MotionFrame frame;
+    for (const layout::LayoutEdge& edge : scene.visible.edges) {
+        if (ways.size() >= 2 * pulses) {
+            break;
+        }
+        for (const layout::Index box : {edge.to, edge.from}) {
+            ways.emplace_back(static_cast<std::uint32_t>(scene.visible.members[box].front()));
+        }
+    }
+    for (std::size_t i = 0; 2 * i < ways.size(); ++i) {
+        trace::Pulse pulse;
+        pulse.way = std::span(std::as_const(ways)).subspan(2 * i, 2);
+        pulse.sum = 2.5;
+        pulse.positive = 3;
+        pulse.travelled = static_cast<double>(i % 10) / 10;
+        frame.pulses.push_back(pulse);
+    }
+    return frame;
+}
+
+/// Frames between two events with all cards of a graph in sight and their pictures made, and on top a hundred pulses.
+Result<void> benchLiving(const QString& file, int /*runs*/, Figures& figures)
+{
+    constexpr std::size_t kPulses = 100;
+    Bench bench;
+    RETRO_CHECK(bench.open(file));
+    auto* view = bench.window().findChild<views::GraphView*>();
+    views::GraphCanvas& canvas = bench.canvas();
+    view->expandAll();
+    canvas.resize(1224, 418);
+    canvas.fitAll();
+    views::Cursor& cursor = bench.window().cursor();
+    const std::uint64_t end = bench.window().model().run().eventCount();
+    cursor.moveTo(end / 2);
+    bench.window().flush();
+    canvas.repaint();
+    if (!waitUntil([&] { return !canvas.pictures().isBusy(); })) {
+        return base::inputError("the pictures were never made", file.toStdString());
+    }
+    std::vector<base::NodeId> ways;
+    const trace::MotionFrame crowd = crowded(*canvas.scene(), ways, kPulses);
+    QImage ground(canvas.size(), QImage::Format_RGB32);
+    std::vector<double> frames;
+    std::vector<double> moving;
+    for (int i = 0; i < kFrames; ++i) {
+        cursor.glideTo(static_cast<double>(end / 2) + (i % 50 + 1) / 52.0);
+        const Watch watch;
+        canvas.repaint();
+        const double still = watch.seconds();
+        QPainter painter(&ground);
+        views::GraphPicture picture = canvas.picture();
+        picture.motion = &crowd;
+        const views::MotionLook look;
+        const Watch layer;
+        views::MotionPainter(painter, picture, canvas.camera(), views::theme(&canvas), look)
+            .paintAbove(QRectF(ground.rect()));
+        moving.push_back(layer.seconds());
+        frames.push_back(still + moving.back());
+    }
+    figures.push_back(figureOf("window/living_frame_median", frames, 0.008));
+    figures.push_back(slowestOf("window/living_frame_p99", frames, 0.012));
+    figures.push_back(figureOf("window/living_pulses", moving, 0.003));
+    // A whole event on: the still picture is painted anew.
+    std::vector<double> events;
+    for (int i = 0; i < kFrames; ++i) {
+        cursor.moveTo(end / 2 + static_cast<std::uint64_t>(i) % (end / 2));
+        const Watch watch;
+        bench.window().findChild<views::GraphView*>()->flush();
+        canvas.repaint();
+        events.push_back(watch.seconds());
+    }
+    figures.push_back(figureOf("window/living_event", events, 0.016));
+    return {};
+}
+
+/// From the end of a run until every card in sight has its picture, and how long the window answers nothing meanwhile.
+/// Of a model whose path RETRO_BENCH_MODEL says, else of the made-up one.
+Result<void> benchPictures(const QString& file, int /*runs*/, Figures& figures)
+{
+    const QString model = qEnvironmentVariable("RETRO_BENCH_MODEL", file);
+    Bench bench;
+    RETRO_CHECK(bench.open(model));
+    bench.window().findChild<views::GraphView*>()->expandAll();
+    views::GraphCanvas& canvas = bench.canvas();
+    bench.window().flush();
+    canvas.fitAll();
+    canvas.zoomBy(0.55 / canvas.camera().zoom());
+    bench.window().cursor().moveTo(bench.window().cursor().end());
+    bench.window().flush();
+    Heartbeat heart;
+    const Watch watch;
+    canvas.repaint();
+    if (!waitUntil([&] { return !canvas.pictures().isBusy(); })) {
+        return base::inputError("the pictures were never made", model.toStdString());
+    }
+    figures.push_back(figureOf("window/pictures", {watch.seconds()}, 2));
+    figures.push_back(figureOf("window/pictures_blocked", {heart.longest()}, kBlocked));
+    return {};
+}
+
 struct Part
 {
     const char* name;
@@ -410,10 +518,12 @@ struct Part
     Result<void> (*run)(const QString& file, int runs, Figures& figures);
 };
 
-constexpr Part kParts[] = {{"window/cold_start", 0, benchStarting},         {"window/open", kManyNodes, benchOpening},
-                           {"window/explain", kManyNodes, benchExplaining}, {"window/move", kManyNodes, benchMoving},
-                           {"window/seek", kMostNodes, benchSeeking},       {"window/frame", kMostNodes, benchFrames},
-                           {"window/stop", kMostNodes, benchStopping},      {"window/log", kManyNodes, benchLog}};
+constexpr Part kParts[] = {
+    {"window/cold_start", 0, benchStarting},         {"window/open", kManyNodes, benchOpening},
+    {"window/explain", kManyNodes, benchExplaining}, {"window/move", kManyNodes, benchMoving},
+    {"window/seek", kMostNodes, benchSeeking},       {"window/frame", kMostNodes, benchFrames},
+    {"window/stop", kMostNodes, benchStopping},      {"window/log", kManyNodes, benchLog},
+    {"window/living", kFewNodes, benchLiving},       {"window/pictures", kFewNodes, benchPictures}};
 
 bool isWanted(const Part& part, const std::vector<std::string>& names)
 {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/context.h"
+#include "app/common/animationfile.h"
+#include "app/common/exportfilm.h"
 #include "app/common/exports.h"
 #include "app/common/report.h"
 #include "core/engine/diagnose.h"
@@ -33,8 +35,10 @@ struct ExportOptions
     ExportRequest request;
     std::string theme = "light";
     std::string size;
-    std::string visits; ///< "3..12": one file per visit
-    std::string of;     ///< of an animation: the part whose pictures it has
+    std::string visits;      ///< "3..12": one file per visit
+    std::string of;          ///< of an animation: the part whose pictures it has
+    double speed = 0;        ///< of a film, visits per second; 0 = 1
+    int framesPerSecond = 0; ///< of a film; 0 = 25
 };
 
 /// "1200x340".
@@ -65,6 +69,13 @@ const std::string& partOf(const ExportOptions& options)
     return options.what != "animation" ? options.what : options.of.empty() ? graph : options.of;
 }
 
+/// The graph in motion, in place of a picture per step: asked for by the ending or by a rate.
+bool isFilm(const ExportOptions& options)
+{
+    return options.what == "animation" && partOf(options) == "graph" &&
+           (AnimationFile::isFilm(options.out) || options.speed != 0 || options.framesPerSecond != 0);
+}
+
 /// Options that mean nothing for a part are refused rather than overlooked.
 base::Result<void> checkOptions(const ExportOptions& options)
 {
@@ -72,6 +83,19 @@ base::Result<void> checkOptions(const ExportOptions& options)
     const auto takesNot = [&](std::string_view option) { return part == nullptr || !takes(*part, option); };
     if (options.request.bits != 8 && takesNot("bits")) {
         return base::usageError("only a heatmap is written with 16 bits", "--bits 16");
+    }
+    if ((options.speed != 0 || options.framesPerSecond != 0) && !isFilm(options)) {
+        return base::usageError("only an animation of the graph has a speed and frames per second",
+                                options.speed != 0 ? "--speed" : "--fps");
+    }
+    if (options.what == "animation" && !isFilm(options) && AnimationFile::isFilm(options.out)) {
+        return base::usageError("only the graph moves; of " + partOf(options) +
+                                    " an animation is a folder of pictures, one per step",
+                                options.out);
+    }
+    if (isFilm(options) && (options.request.position || !options.request.select.empty())) {
+        return base::usageError("a film shows all of the graph; choose a part of the run with --steps",
+                                options.request.position ? "--at" : "--select");
     }
     if (!options.of.empty() && options.what != "animation") {
         return base::usageError("only an animation is made of the pictures of a part", "--of " + options.of);
@@ -165,6 +189,23 @@ base::Result<void> exportVisits(const std::shared_ptr<const trace::Run>& run, Ex
     return {};
 }
 
+base::Result<void> exportGraphFilm(const std::shared_ptr<const trace::Run>& run, const ExportOptions& options)
+{
+    FilmRequest film;
+    if (!options.visits.empty()) {
+        RETRO_TRY(const auto range, readVisits(options.visits, run->visitCount()));
+        film.visits = std::pair(range.first - 1, range.second - 1);
+    }
+    film.speed = options.speed != 0 ? options.speed : film.speed;
+    film.framesPerSecond = options.framesPerSecond != 0 ? options.framesPerSecond : film.framesPerSecond;
+    film.isDark = options.theme == "dark";
+    ViewRequest size;
+    RETRO_CHECK(readSize(options.size, size));
+    film.width = size.width > 0 ? size.width : film.width;
+    film.height = size.height > 0 ? size.height : film.height;
+    return exportFilm(run, options.out, film);
+}
+
 base::Result<void> exportReport(const trace::RecordedRun& recorded, const ExportOptions& options)
 {
     RETRO_TRY(trace::Timeline timeline, trace::Timeline::open(recorded.run));
@@ -187,6 +228,8 @@ base::Result<void> exportRun(const Context& context, const ExportOptions& option
     const bool isSeries = !options.visits.empty() || options.what == "animation";
     if (options.what == "report") {
         RETRO_CHECK(exportReport(recorded, options));
+    } else if (isFilm(options)) {
+        RETRO_CHECK(exportGraphFilm(run, options));
     } else {
         RETRO_CHECK(isSeries ? exportVisits(run, options) : exportPart(run, options));
     }
@@ -214,11 +257,12 @@ void addExport(CLI::App& program, Context& context)
         }
     }
     parts.insert(parts.end(), {"animation", "report"});
-    CLI::App* verb = addVerb(program, context, "export",
-                             fmt::format("Write a part of a recorded run: {}, animation (a picture per step), report "
-                                         "(html)",
-                                         fmt::join(words, ", ")),
-                             [&context, options] { return exportRun(context, *options); });
+    CLI::App* verb =
+        addVerb(program, context, "export",
+                fmt::format("Write a part of a recorded run: {}, animation (a picture per step; of the graph "
+                            "also gif apng mp4 webm), report (html)",
+                            fmt::join(words, ", ")),
+                [&context, options] { return exportRun(context, *options); });
     verb->add_option("FILE", options->file, "Recorded run (.retro)")->required();
     verb->add_option("WHAT", options->what, "Part of the run")->required()->check(CLI::IsMember(parts));
     verb->add_option("--out", options->out, "File to write; the ending says the format. Of an animation also a folder")
@@ -242,7 +286,12 @@ void addExport(CLI::App& program, Context& context)
         ->allow_extra_args(false);
     verb->add_option("--theme", options->theme, "Colours of timeline and ledger: light (default) or dark")
         ->check(CLI::IsMember({"light", "dark"}));
-    verb->add_option("--size", options->size, "Size of the timeline: 1200x340");
+    verb->add_option("--size", options->size, "Size of the timeline, or of a film: 1200x340");
+    verb->add_option("--fps", options->framesPerSecond,
+                     "Frames per second of a film of the graph (default 25); into a folder: a picture per frame")
+        ->check(CLI::Range(1, 60));
+    verb->add_option("--speed", options->speed, "Visits per second of a film of the graph (default 1)")
+        ->check(CLI::Range(0.1, 10'000.0));
 }
 
 } // namespace retro::app

@@ -19,9 +19,11 @@ using base::Result;
 using RunPointer = std::shared_ptr<const trace::Run>;
 
 constexpr std::array kKinds{
-    FileKind{"png", "PNG picture"}, FileKind{"svg", "SVG drawing"},  FileKind{"pdf", "PDF page"},
-    FileKind{"csv", "CSV table"},   FileKind{"npy", "NumPy array"},  FileKind{"dot", "Graphviz text"},
-    FileKind{"json", "JSON"},       FileKind{"md", "Markdown text"}, FileKind{"html", "HTML page"},
+    FileKind{"png", "PNG picture"},  FileKind{"svg", "SVG drawing"},   FileKind{"pdf", "PDF page"},
+    FileKind{"csv", "CSV table"},    FileKind{"npy", "NumPy array"},   FileKind{"dot", "Graphviz text"},
+    FileKind{"gif", "animated GIF"}, FileKind{"apng", "animated PNG"}, FileKind{"mp4", "MP4 film"},
+    FileKind{"webm", "WebM film"},   FileKind{"json", "JSON"},         FileKind{"md", "Markdown text"},
+    FileKind{"html", "HTML page"},
 };
 
 Result<void> writeHeatmap(const RunPointer& run, const std::filesystem::path& path, const ExportRequest& request)

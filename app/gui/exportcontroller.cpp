@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/gui/exportcontroller.h"
 
+#include "app/common/exportfilm.h"
 #include "app/common/exports.h"
 #include "app/gui/filefilters.h"
 #include "app/gui/shell/dockactions.h"
 #include "app/gui/workspace.h"
 #include "views/classes/classesview.h"
+#include "views/graph/graphcanvas.h"
 #include "views/graph/graphview.h"
 #include "views/heatmap/heatmapview.h"
 #include "views/layers/layersview.h"
@@ -21,8 +23,10 @@
 #include <QCoreApplication>
 #include <QFileDialog>
 #include <QFileInfo>
+#include <QProgressDialog>
 #include <QStackedWidget>
 
+#include <algorithm>
 #include <array>
 #include <span>
 
@@ -35,6 +39,9 @@ namespace
 using views::ActionSpec;
 
 const QString kPane = QStringLiteral("export.pane");
+const QString kFilm = QStringLiteral("export.film");
+constexpr double kFilmSpeed = 2;   // visits per second, of a film from the window …
+constexpr double kFilmLength = 60; // … which is faster where it would last longer, seconds
 
 template <class V>
 views::View* findIn(const Workspace& space)
@@ -147,6 +154,11 @@ constexpr std::array kViews{
 
 /// What is written of several views, or of whichever has the keyboard.
 constexpr std::array kGeneralActions{
+    ActionSpec{
+        "export.film", QT_TRANSLATE_NOOP("retro::views::actions", "Export graph ani&mation…"),
+        QT_TRANSLATE_NOOP("retro::views::actions",
+                          "Save the run as the graph plays it: GIF, APNG, pictures, or MP4 and WebM with ffmpeg"),
+        "export", ""},
     ActionSpec{"export.pane", QT_TRANSLATE_NOOP("retro::views::actions", "Export t&his pane…"),
                QT_TRANSLATE_NOOP("retro::views::actions", "Save what the pane that has the keyboard shows"), "export",
                ""},
@@ -186,6 +198,7 @@ ExportController::ExportController(views::ActionRegistry& actions, QStackedWidge
                                    QWidget& window)
     : QObject(&window), m_spaces(spaces), m_docks(docks), m_window(window)
 {
+    connect(&actions.at(kFilm), &QAction::triggered, this, &ExportController::askFilm);
     for (const QString& id : ids()) {
         connect(&actions.at(id), &QAction::triggered, this, [this, id] { ask(id); });
     }
@@ -256,6 +269,46 @@ QString ExportController::withEnding(const QString& path, const QString& filter,
         return filter.endsWith(QStringLiteral("(*.%1)").arg(format));
     });
     return path + QLatin1Char('.') + (chosen == formats.end() ? formats.value(0) : *chosen);
+}
+
+base::Result<void> ExportController::writeFilm(const QString& path, const std::function<bool(double)>& goesOn) const
+{
+    auto* view = qobject_cast<views::GraphView*>(viewOf(QStringLiteral("export.graph")));
+    const auto scene = view != nullptr ? view->canvas().scene() : nullptr;
+    if (scene == nullptr || scene->book->run->visitCount() == 0) {
+        return base::usageError("there is no run to show; open a model and run it first", path.toStdString());
+    }
+    FilmRequest film;
+    film.isDark = views::theme(view).isDark();
+    film.speed = std::max(kFilmSpeed, scene->book->run->visitCount() / kFilmLength);
+    return exportFilm(scene->book->run, path.toStdString(), film, goesOn);
+}
+
+/// The pictures are painted by this thread; between two of them the window answers.
+void ExportController::askFilm()
+{
+    const QStringList formats{QStringLiteral("gif"), QStringLiteral("apng"), QStringLiteral("mp4"),
+                              QStringLiteral("webm")};
+    QString filter;
+    const QString chosen = QFileDialog::getSaveFileName(&m_window, tr("Export: animation of the graph"),
+                                                        QStringLiteral("graph.gif"), filtersOf(formats), &filter);
+    const QString path = withEnding(chosen, filter, formats);
+    if (path.isEmpty()) {
+        return;
+    }
+    QProgressDialog progress(tr("Painting the animation"), tr("Cancel"), 0, 1000, &m_window);
+    progress.setWindowModality(Qt::ApplicationModal);
+    progress.setMinimumDuration(300);
+    const base::Result<void> done = writeFilm(path, [&progress](double share) {
+        progress.setValue(std::min(999, static_cast<int>(share * 1000)));
+        return !progress.wasCanceled();
+    });
+    progress.reset();
+    if (done) {
+        emit wrote(path);
+    } else if (done.error().code != base::ErrorCode::Cancelled) {
+        emit failed(done.error());
+    }
 }
 
 void ExportController::ask(const QString& id)

@@ -6,6 +6,8 @@
 
 #include <QObject>
 
+#include <functional>
+
 class QStackedWidget;
 
 namespace retro::views
@@ -44,12 +46,17 @@ public:
     /// A path with an ending: that of the chosen filter, or the first format, when `path` has none.
     [[nodiscard]] static QString withEnding(const QString& path, const QString& filter, const QStringList& formats);
 
+    /// The run as the graph plays it, in the theme of the window. Errors: Usage (no run), and those of exportFilm().
+    [[nodiscard]] base::Result<void> writeFilm(const QString& path,
+                                               const std::function<bool(double)>& goesOn = {}) const;
+
 signals:
     void wrote(const QString& path);
     void failed(const retro::base::Error& error);
 
 private:
     void ask(const QString& id);
+    void askFilm();
 
     QStackedWidget& m_spaces;
     const DockActions& m_docks;

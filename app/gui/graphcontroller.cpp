@@ -26,6 +26,9 @@ constexpr std::array kGraphActions{
     ActionSpec{"view.findprevious", QT_TRANSLATE_NOOP("retro::views::actions", "Find &previous"),
                QT_TRANSLATE_NOOP("retro::views::actions", "Go to the previous node that was found"), "search",
                "Shift+F3"},
+    ActionSpec{"view.graphfollow", QT_TRANSLATE_NOOP("retro::views::actions", "Follow the &moment"),
+               QT_TRANSLATE_NOOP("retro::views::actions", "The graph follows what is visited again"), "zoomfit",
+               "Ctrl+L"},
     ActionSpec{"view.graphopen", QT_TRANSLATE_NOOP("retro::views::actions", "&Open all groups"),
                QT_TRANSLATE_NOOP("retro::views::actions", "Show every node of the graph"), "expand", ""},
     ActionSpec{"view.graphclose", QT_TRANSLATE_NOOP("retro::views::actions", "&Close all groups"),
@@ -54,6 +57,7 @@ GraphController::GraphController(views::ActionRegistry& actions, GraphView& grap
     connectAction("view.find", &GraphView::showFind);
     connectAction("view.findnext", &GraphView::findNext);
     connectAction("view.findprevious", &GraphView::findPrevious);
+    connectAction("view.graphfollow", &GraphView::resumeFollowing);
     connectAction("view.graphopen", &GraphView::expandAll);
     connectAction("view.graphclose", &GraphView::collapseAll);
     connectSetting("view.graphrefine", &GraphView::setRefined, &GraphView::isRefined);

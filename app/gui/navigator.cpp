@@ -57,7 +57,8 @@ QString nameOf(RunTarget target)
     return QCoreApplication::translate("retro::app::Navigator", kTargetNames[static_cast<std::size_t>(target)]);
 }
 
-Navigator::Navigator(const NavigatorContext& context, QObject* parent) : QObject(parent), m_context(context)
+Navigator::Navigator(const NavigatorContext& context, QObject* parent)
+    : QObject(parent), m_context(context), m_glide(new StepGlide(context.model, context.cursor, this))
 {
     connectActions();
     connect(&context.model, &views::RunModel::runChanged, this, &Navigator::takeRun);
@@ -111,9 +112,9 @@ void Navigator::setRunTarget(RunTarget target)
 void Navigator::step(Granularity granularity, bool isForward)
 {
     emit moveRequested();
+    m_glide->finish();
     const std::uint64_t position = m_context.cursor.position();
-    m_context.cursor.moveTo(isForward ? m_stepper->next(position, granularity)
-                                      : m_stepper->previous(position, granularity));
+    m_glide->goTo(isForward ? m_stepper->next(position, granularity) : m_stepper->previous(position, granularity));
 }
 
 Destination Navigator::placeOf(RunTarget target, bool isForward) const

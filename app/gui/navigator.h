@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "app/gui/stepglide.h"
 #include "app/gui/stepper.h"
 #include "app/gui/travel.h"
 #include "views/common/actions.h"
@@ -81,6 +82,7 @@ private:
 
     NavigatorContext m_context;
     std::shared_ptr<const Stepper> m_stepper;
+    StepGlide* m_glide = nullptr;
     Granularity m_granularity = Granularity::Visit;
     RunTarget m_target = RunTarget::Breakpoint;
 };

@@ -6,6 +6,7 @@
 #include "app/gui/stepper.h"
 #include "core/base/cancel.h"
 #include "core/base/leftovers.h"
+#include "core/trace/motion.h"
 #include "core/trace/nodesteps.h"
 #include "views/breakpoints/breakpointwords.h"
 #include "views/common/background.h"
@@ -67,8 +68,8 @@ base::Result<views::RunHandle> makeHandle(std::shared_ptr<const trace::Run> run,
     auto derived = std::make_shared<views::RunDerived>(run);
     const bool isWhole =
         derive<views::RunIndex, views::PromiseForest, views::FrontierModes, views::LedgerCurve, trace::NodeSteps,
-               views::LossMarks, views::GradientNote, views::BreakpointWords, views::PromiseStarts, views::StepChecks,
-               views::LutRun, Stepper, RunFigures, RunProblems>(*derived, stop);
+               trace::Motion, views::LossMarks, views::GradientNote, views::BreakpointWords, views::PromiseStarts,
+               views::StepChecks, views::LutRun, Stepper, RunFigures, RunProblems>(*derived, stop);
     if (!isWhole) {
         base::Leftovers::add(timeline);
         base::Leftovers::add(derived);

@@ -206,8 +206,9 @@ void TransportBar::addSpeed()
     row->setContentsMargins(px(12), 0, px(4), 0);
     row->setSpacing(px(6));
     m_speed = new QComboBox(box);
-    for (const int speed : Player::speeds()) {
-        m_speed->addItem(tr("%1 / s").arg(views::countText(speed)));
+    for (const double speed : Player::speeds()) {
+        m_speed->addItem(tr("%1 / s").arg(speed < 1 ? views::valueText(speed, 2)
+                                                    : views::countText(static_cast<std::int64_t>(speed))));
     }
     m_speed->setCurrentIndex(m_player->speed());
     m_speed->setAccessibleName(tr("Speed of playing, steps per second"));

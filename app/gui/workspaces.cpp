@@ -22,6 +22,7 @@
 #include "views/promises/promisesview.h"
 #include "views/promises/whyview.h"
 #include "views/run/runpanel.h"
+#include "views/timeline/frontierview.h"
 #include "views/timeline/timelineview.h"
 #include "views/verify/verificationview.h"
 #include "views/watch/watchview.h"
@@ -125,6 +126,7 @@ EngineWorkspace::EngineWorkspace(const WorkspaceContext& context, QWidget* paren
 {
     auto& [model, cursor, selection, breakpoints] = context;
     m_graph = new views::GraphView(model, cursor, selection, this);
+    m_graph->setLiving(true);
     m_breakpoints = new views::BreakpointsView(model, cursor, selection, breakpoints, this);
     auto* range = new views::TimeRange(this);
     clearForOtherCourse(model, *range);
@@ -137,7 +139,9 @@ EngineWorkspace::EngineWorkspace(const WorkspaceContext& context, QWidget* paren
     m_graphDock = addView(m_graph);
     m_inspector = new views::InspectorView(model, cursor, selection, this);
     m_inspectorDock = addView(m_inspector);
-    m_heatmapDock = addView(new views::HeatmapView(model, cursor, selection, this), tr("Heatmap"));
+    auto* heatmap = new views::HeatmapView(model, cursor, selection, this);
+    heatmap->setGrowing(true);
+    m_heatmapDock = addView(heatmap, tr("Heatmap"));
     m_valuesDock = addView(new views::ValuesView(model, cursor, selection, this));
     m_timeline = new views::TimelineView(model, cursor, selection, this);
     m_timeline->followBreakpoints(breakpoints);
@@ -148,6 +152,7 @@ EngineWorkspace::EngineWorkspace(const WorkspaceContext& context, QWidget* paren
         chip->follow(*range);
         title->addTool(chip);
     }
+    QDockWidget* frontierDock = addView(new views::FrontierView(model, cursor, selection, this));
     auto* log = new views::LogView(model, cursor, selection, this);
     log->followRange(*range);
     m_logDock = addView(log);
@@ -169,23 +174,22 @@ EngineWorkspace::EngineWorkspace(const WorkspaceContext& context, QWidget* paren
     m_verificationDock = addView(m_verification);
     m_diagnosis = new views::DiagnoseView(model, cursor, selection, this);
     m_diagnosisDock = addView(m_diagnosis);
-    splitDockWidget(m_promisesDock, m_timelineDock, Qt::Vertical);
-    splitDockWidget(m_promisesDock, m_graphDock, Qt::Horizontal);
-    splitDockWidget(m_promisesDock, m_whyDock, Qt::Vertical);
-    tabifyDockWidget(m_whyDock, m_breakpointsDock);
-    m_whyDock->raise();
-    splitDockWidget(m_graphDock, m_inspectorDock, Qt::Horizontal);
-    tabifyDockWidget(m_inspectorDock, m_heatmapDock);
-    tabifyDockWidget(m_heatmapDock, m_valuesDock);
-    m_inspectorDock->raise();
+    splitDockWidget(m_graphDock, m_promisesDock, Qt::Vertical);
+    splitDockWidget(m_graphDock, m_heatmapDock, Qt::Horizontal);
+    splitDockWidget(m_promisesDock, m_timelineDock, Qt::Horizontal);
     splitDockWidget(m_timelineDock, m_logDock, Qt::Horizontal);
-    tabifyDockWidget(m_logDock, m_ledgerDock);
-    tabifyDockWidget(m_ledgerDock, watchDock);
+    splitDockWidget(m_promisesDock, m_whyDock, Qt::Vertical);
+    tabifyDockWidget(m_promisesDock, m_breakpointsDock);
+    tabifyDockWidget(m_logDock, m_inspectorDock);
+    tabifyDockWidget(m_inspectorDock, frontierDock);
+    tabifyDockWidget(frontierDock, m_ledgerDock);
+    tabifyDockWidget(m_ledgerDock, m_valuesDock);
+    tabifyDockWidget(m_valuesDock, watchDock);
     tabifyDockWidget(watchDock, programDock);
     tabifyDockWidget(programDock, m_notebookDock);
     tabifyDockWidget(m_notebookDock, m_verificationDock);
     m_logDock->raise();
-    tabifyDockWidget(m_promisesDock, m_diagnosisDock);
+    tabifyDockWidget(m_breakpointsDock, m_diagnosisDock);
     m_promisesDock->raise();
     rememberLayout();
 }
@@ -224,18 +228,19 @@ void EngineWorkspace::editBreakpoint(base::NodeId node)
 void EngineWorkspace::applySizes()
 {
     const QRect room = contentsRect();
-    const double most = room.width() * 0.3; // of either side, so that the graph stays the largest
-    const double promises = std::max(std::min<double>(px(kLeastPromises), most), room.width() * 322.0 / 1592);
-    const double inspector = std::max(std::min<double>(px(kLeastInspector), most), room.width() * 384.0 / 1592);
-    const double graph = std::max<double>(px(kLeastMiddle), room.width() - promises - inspector - 2 * kSeparator);
-    resizeDocks({m_promisesDock, m_graphDock, m_inspectorDock},
-                shared(room.width() - 2 * kSeparator, {promises, graph, inspector}), Qt::Horizontal);
-    resizeDocks({m_timelineDock, m_logDock}, shared(room.width() - kSeparator, {880, 700}), Qt::Horizontal);
+    const double most = room.width() * 0.3; // of either side, so that graph and timeline stay the largest
+    const double promises = std::max(std::min<double>(px(kLeastPromises), most), room.width() * 392.0 / 1592);
+    const double side = std::max(std::min<double>(px(kLeastInspector), most), room.width() * 364.0 / 1592);
+    resizeDocks({m_graphDock, m_heatmapDock},
+                shared(room.width() - kSeparator, {room.width() - side - kSeparator, side}), Qt::Horizontal);
+    const double timeline = std::max<double>(px(kLeastMiddle), room.width() - promises - side - 2 * kSeparator);
+    resizeDocks({m_promisesDock, m_timelineDock, m_logDock},
+                shared(room.width() - 2 * kSeparator, {promises, timeline, side}), Qt::Horizontal);
     const double below =
-        std::max(std::min<double>(px(kLeastTimeline), room.height() * kMostTimeline), room.height() * 270.0 / 898);
+        std::max(std::min<double>(px(kLeastTimeline), room.height() * kMostTimeline), room.height() * 424.0 / 898);
     const double above = room.height() - kSeparator - below;
-    resizeDocks({m_promisesDock, m_timelineDock}, shared(room.height() - kSeparator, {above, below}), Qt::Vertical);
-    resizeDocks({m_promisesDock, m_whyDock}, shared(static_cast<int>(above) - kSeparator, {390, 252}), Qt::Vertical);
+    resizeDocks({m_graphDock, m_timelineDock}, shared(room.height() - kSeparator, {above, below}), Qt::Vertical);
+    resizeDocks({m_promisesDock, m_whyDock}, shared(static_cast<int>(below) - kSeparator, {252, 168}), Qt::Vertical);
 }
 
 } // namespace retro::app

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/common/motion.h"
 
+#include <QGuiApplication>
+
 namespace retro::views
 {
 
@@ -12,5 +14,11 @@ bool isReducedNow = false;
 bool isMotionReduced() { return isReducedNow; }
 
 void setMotionReduced(bool isReduced) { isReducedNow = isReduced; }
+
+bool isMotionSeen()
+{
+    const QString platform = QGuiApplication::platformName();
+    return !isReducedNow && platform != QLatin1String("offscreen") && platform != QLatin1String("minimal");
+}
 
 } // namespace retro::views

@@ -8,5 +8,7 @@ namespace retro::views
 /// Playing a run is asked for and goes on. GUI thread.
 [[nodiscard]] bool isMotionReduced();
 void setMotionReduced(bool isReduced);
+/// True when a step may glide to its end: motion is not reduced, and there is a screen on which somebody sees it.
+[[nodiscard]] bool isMotionSeen();
 
 } // namespace retro::views

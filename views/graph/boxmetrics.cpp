@@ -34,7 +34,7 @@ BoxMetrics BoxMetrics::ofFonts()
     BoxMetrics m;
     m.scale = fonts::scale();
     for (double* length : {&m.height, &m.leastNode, &m.leastGroup, &m.letterRoom, &m.textGap, &m.padding, &m.badgeRoom,
-                           &m.longestName}) {
+                           &m.longestName, &m.card, &m.cardHeight, &m.groupCard, &m.pill}) {
         *length = std::round(*length * m.scale);
     }
     readAdvances(fonts::content(QFont::Medium), m.m_name);
@@ -64,6 +64,12 @@ double BoxMetrics::nodeWidth(std::string_view name, std::string_view shape) cons
     const double shapeWidth = shape.empty() ? 0 : textGap + widthOf(shape, m_shape);
     const double width = letterRoom + nameWidth(name) + shapeWidth + badgeRoom + padding;
     return onGrid(width, leastNode, std::round(kGrid * scale));
+}
+
+double BoxMetrics::pillWidth(std::string_view name) const
+{
+    const double ends = 22 * scale;
+    return std::clamp(std::ceil(widthOf(name, m_small)) + ends, 36 * scale, card);
 }
 
 double BoxMetrics::groupWidth(std::string_view name, std::string_view detail) const

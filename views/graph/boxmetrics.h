@@ -21,6 +21,10 @@ struct BoxMetrics
     double padding = 8;      ///< from the text to the right border
     double badgeRoom = 22;   ///< one badge, with its distance
     double longestName = 220;
+    double card = 86;       ///< width of a card
+    double cardHeight = 118;
+    double groupCard = 146; ///< width of a closed group's card
+    double pill = 22;       ///< height of a node that hands relevance on unchanged
 
     /// Reads the fonts of the application. GUI thread.
     [[nodiscard]] static BoxMetrics ofFonts();
@@ -29,6 +33,8 @@ struct BoxMetrics
     [[nodiscard]] double nameWidth(std::string_view name) const;
     /// Width of a node's box.
     [[nodiscard]] double nodeWidth(std::string_view name, std::string_view shape) const;
+    /// Width of a pill with that name.
+    [[nodiscard]] double pillWidth(std::string_view name) const;
     /// Width of a closed group's box; `detail` is "19 nodes".
     [[nodiscard]] double groupWidth(std::string_view name, std::string_view detail) const;
 

@@ -23,22 +23,43 @@ double shiftInto(double low, double high, double from, double to, double margin)
 
 } // namespace
 
+void GraphCamera::setTransposed(bool isTransposed)
+{
+    if (m_isTransposed != isTransposed) {
+        m_isTransposed = isTransposed;
+        m_x = 0;
+        m_y = 0;
+    }
+}
+
+/// Scene to the axes of the screen, and back.
+layout::Point GraphCamera::turned(layout::Point point) const
+{
+    return m_isTransposed ? layout::Point{point.y, point.x} : point;
+}
+
 QPointF GraphCamera::toScreen(layout::Point scene) const
 {
-    return {(scene.x - m_x) * m_zoom, (scene.y - m_y) * m_zoom};
+    const layout::Point at = turned(scene);
+    return {(at.x - m_x) * m_zoom, (at.y - m_y) * m_zoom};
 }
 
 QRectF GraphCamera::toScreen(const layout::Rect& scene) const
 {
-    return {toScreen(layout::Point{scene.x, scene.y}), QSizeF(scene.width * m_zoom, scene.height * m_zoom)};
+    const QSizeF size(scene.width * m_zoom, scene.height * m_zoom);
+    return {toScreen(layout::Point{scene.x, scene.y}), m_isTransposed ? size.transposed() : size};
 }
 
-layout::Point GraphCamera::toScene(QPointF pixel) const { return {pixel.x() / m_zoom + m_x, pixel.y() / m_zoom + m_y}; }
+layout::Point GraphCamera::toScene(QPointF pixel) const
+{
+    return turned({pixel.x() / m_zoom + m_x, pixel.y() / m_zoom + m_y});
+}
 
 layout::Rect GraphCamera::toScene(const QRectF& pixels) const
 {
     const layout::Point at = toScene(pixels.topLeft());
-    return {at.x, at.y, pixels.width() / m_zoom, pixels.height() / m_zoom};
+    const QSizeF size = m_isTransposed ? pixels.size().transposed() : pixels.size();
+    return {at.x, at.y, size.width() / m_zoom, size.height() / m_zoom};
 }
 
 void GraphCamera::zoomAt(QPointF pixel, double factor)
@@ -56,14 +77,16 @@ void GraphCamera::pan(QPointF pixels)
 
 void GraphCamera::place(layout::Point scene, QPointF pixel)
 {
-    m_x = scene.x - pixel.x() / m_zoom;
-    m_y = scene.y - pixel.y() / m_zoom;
+    const layout::Point at = turned(scene);
+    m_x = at.x - pixel.x() / m_zoom;
+    m_y = at.y - pixel.y() / m_zoom;
 }
 
 void GraphCamera::fit(const layout::Rect& bounds, const QRectF& view, double largest)
 {
-    const double x = view.width() / std::max(bounds.width, 1.0);
-    const double y = view.height() / std::max(bounds.height, 1.0);
+    const layout::Point size = turned({bounds.width, bounds.height});
+    const double x = view.width() / std::max(size.x, 1.0);
+    const double y = view.height() / std::max(size.y, 1.0);
     m_zoom = std::clamp(std::min({x, y, largest}), kSmallest, kLargest);
     place(bounds.center(), view.center());
 }

@@ -10,7 +10,8 @@
 namespace retro::views
 {
 
-/// Scene ↔ pixels of the graph: a scale and the scene point in the upper left corner. Plain value, no widgets.
+/// Scene ↔ pixels of the graph: a scale and the scene point in the upper left corner. A transposed one lays what is
+/// above another thing in the scene to the left of it on the screen. Plain value, no widgets.
 class GraphCamera
 {
 public:
@@ -18,6 +19,9 @@ public:
     static constexpr double kSmallest = 1e-5; ///< far below what any graph needs to fit
 
     [[nodiscard]] double zoom() const { return m_zoom; }
+    [[nodiscard]] bool isTransposed() const { return m_isTransposed; }
+    /// Sideways (true) or as the scene is; what is in the upper left corner becomes the start of the scene.
+    void setTransposed(bool isTransposed);
     [[nodiscard]] QPointF toScreen(layout::Point scene) const;
     [[nodiscard]] QRectF toScreen(const layout::Rect& scene) const;
     [[nodiscard]] layout::Point toScene(QPointF pixel) const;
@@ -43,9 +47,12 @@ public:
     bool operator==(const GraphCamera&) const = default;
 
 private:
+    [[nodiscard]] layout::Point turned(layout::Point point) const;
+
     double m_zoom = 1.0;
-    double m_x = 0.0; // scene
+    double m_x = 0.0; // scene, along the axes of the screen
     double m_y = 0.0;
+    bool m_isTransposed = false;
 };
 
 } // namespace retro::views

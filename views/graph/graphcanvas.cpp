@@ -23,6 +23,10 @@ constexpr double kLeastOpenZoom = 0.55; // a graph that fits only at a smaller s
 constexpr double kReadableZoom = 0.8;   // … opens at this one, or less when that shows its whole width
 constexpr double kRevealMargin = 28;    // pixels between a revealed box and the border
 constexpr double kInSight = 40;         // pixels of the picture that cannot be pushed out
+constexpr double kEndsHeight = 24;      // design pixels above a drawing that runs sideways …
+constexpr double kSharesHeight = 84;    // … and below it, for the shares and the frontier
+constexpr double kCrossMargin = 4;      // pixels above and below it
+constexpr double kLeastSideways = 0.6;  // scale of a drawing that runs sideways
 constexpr double kTitleSign = 13;       // design pixels from the left end of a title to the middle of its ▾
 
 } // namespace
@@ -32,12 +36,19 @@ GraphCanvas::GraphCanvas(QWidget* parent) : QWidget(parent)
     setFocusPolicy(Qt::StrongFocus);
     setMouseTracking(true);
     setAccessibleName(tr("Graph"));
+    connect(&m_pictures, &SmallPictures::arrived, this, &GraphCanvas::restill);
 }
 
 void GraphCanvas::setScene(std::shared_ptr<const GraphScene> scene, GraphStatus status)
 {
     m_scene = std::move(scene);
     m_status = std::move(status);
+    m_camera.setTransposed(m_scene->style.isSideways);
+    m_pictures.setRun(m_scene->style.hasCards ? m_scene->book->run : nullptr);
+    m_groupVisits = m_scene->style.hasCards ? groupVisitsOf(*m_scene) : GroupVisits();
+    m_cards.clear();
+    m_heat = {};
+    ++m_serial;
     m_texts.assign(m_scene->visible.nodes.size(), {});
     m_path = {};
     m_colouring = nullptr;
@@ -57,7 +68,7 @@ void GraphCanvas::setScene(std::shared_ptr<const GraphScene> scene, GraphStatus 
 void GraphCanvas::setStatus(GraphStatus status)
 {
     m_status = std::move(status);
-    update();
+    restill();
 }
 
 void GraphCanvas::setMarks(Index selected, base::NodeId node, base::ValueId value, PromisePath path)
@@ -66,30 +77,36 @@ void GraphCanvas::setMarks(Index selected, base::NodeId node, base::ValueId valu
     m_node = node;
     m_value = value;
     m_path = std::move(path);
-    update();
+    restill();
 }
 
 void GraphCanvas::setAlsoSelected(std::vector<Index> boxes)
 {
     m_alsoSelected = std::move(boxes);
-    update();
+    restill();
 }
 
 void GraphCanvas::setColouring(std::shared_ptr<const Colouring> colouring)
 {
     m_colouring = std::move(colouring);
     m_texts.assign(m_texts.size(), {}); // what stands at the right end of a box depends on it
-    update();
+    restill();
 }
 
 void GraphCanvas::setEmphasis(Emphasis emphasis)
 {
     m_emphasis = std::move(emphasis);
-    update();
+    restill();
 }
 
 GraphOverlays GraphCanvas::overlays() const
 {
+    if (hasCards() && m_scene->style.isSideways) { // a wide, low pane needs all its room
+        const double top = fonts::px(kEndsHeight);
+        GraphOverlays all;
+        all.free = QRectF(rect()).adjusted(fonts::px(8), top, -fonts::px(8), -fonts::px(kSharesHeight));
+        return all;
+    }
     return GraphOverlays::place(QSizeF(size()), fonts::scale(), m_wantsMap, m_wantsLegend,
                                 legendRowsOf(m_colouring.get()));
 }
@@ -110,25 +127,25 @@ void GraphCanvas::holdSelected()
 void GraphCanvas::setBreaks(std::vector<bool> breaks)
 {
     m_breaks = std::move(breaks);
-    update();
+    restill();
 }
 
 void GraphCanvas::setCheckpoints(std::vector<bool> checkpoints)
 {
     m_checkpoints = std::move(checkpoints);
-    update();
+    restill();
 }
 
 void GraphCanvas::setLive(std::vector<bool> live)
 {
     m_live = std::move(live);
-    update();
+    restill();
 }
 
 void GraphCanvas::setFused(std::vector<bool> fused)
 {
     m_fused = std::move(fused);
-    update();
+    restill();
 }
 
 /// The next scene keeps a group under a pixel: its ▸ or ▾ when that was clicked, else the middle of its box or title.
@@ -187,6 +204,16 @@ void GraphCanvas::showFirst()
     }
     fitAll();
     m_fit = Fit::First;
+    if (hasCards() && m_scene->style.isSideways) {
+        const QRectF view = overlays().free;
+        const double height = m_scene->layout.bounds.width; // of the screen
+        const double room = view.height() - 2 * kCrossMargin;
+        const double zoom = std::clamp(room / std::max(1.0, height), kLeastSideways, 1.0);
+        m_camera.zoomAt(view.center(), std::max(zoom, m_camera.zoom()) / m_camera.zoom());
+        applyFollow();
+        cameraChanged();
+        return;
+    }
     if (m_camera.zoom() >= kLeastOpenZoom) {
         return;
     }
@@ -236,15 +263,18 @@ void GraphCanvas::zoomBy(double factor)
 {
     m_camera.zoomAt(overlays().free.center(), factor);
     m_fit = Fit::None;
+    applyFollow();
     cameraChanged();
 }
 
 void GraphCanvas::reveal(Index box)
 {
-    if (m_scene == nullptr || box == kNone) {
-        return;
+    if (m_scene == nullptr || box == kNone ||
+        (hasCards() && m_motion != nullptr && m_isFollowing && box == m_status.now)) {
+        return; // the camera follows the moment
     }
     if (m_camera.reveal(m_scene->layout.nodes[static_cast<std::size_t>(box)], overlays().free, kRevealMargin)) {
+        letGo(); // somebody looks elsewhere
         m_fit = Fit::None;
         cameraChanged();
     }
@@ -264,21 +294,28 @@ void GraphCanvas::setLegendShown(bool isShown)
 
 GraphPicture GraphCanvas::picture()
 {
-    return {m_scene.get(),
-            &m_status,
-            &m_texts,
-            &m_path,
-            m_selected,
-            m_hovered,
-            m_value,
-            m_colouring.get(),
-            &m_emphasis,
-            m_breaks.empty() ? nullptr : &m_breaks,
-            m_fused.empty() ? nullptr : &m_fused,
-            &m_alsoSelected,
-            false,
-            m_checkpoints.empty() ? nullptr : &m_checkpoints,
-            m_live.empty() ? nullptr : &m_live};
+    GraphPicture shown{m_scene.get(),
+                       &m_status,
+                       &m_texts,
+                       &m_path,
+                       m_selected,
+                       m_hovered,
+                       m_value,
+                       m_colouring.get(),
+                       &m_emphasis,
+                       m_breaks.empty() ? nullptr : &m_breaks,
+                       m_fused.empty() ? nullptr : &m_fused,
+                       &m_alsoSelected,
+                       false,
+                       m_checkpoints.empty() ? nullptr : &m_checkpoints,
+                       m_live.empty() ? nullptr : &m_live};
+    if (hasCards()) {
+        shown.cards = m_cards.empty() ? nullptr : &m_cards;
+        shown.groupVisits = &m_groupVisits;
+        shown.pictures = &m_pictures;
+        shown.motion = m_motion != nullptr ? &m_frame : nullptr;
+    }
+    return shown;
 }
 
 QSize GraphCanvas::sizeHint() const { return {fonts::px(760), fonts::px(540)}; }
@@ -301,7 +338,10 @@ void GraphCanvas::resizeEvent(QResizeEvent* event)
         showFirst();
     } else if (m_fit == Fit::All) {
         fitAll();
+    } else {
+        applyFollow();
     }
+    emit resized();
 }
 
 void GraphCanvas::paintEvent(QPaintEvent* event)
@@ -312,8 +352,15 @@ void GraphCanvas::paintEvent(QPaintEvent* event)
     if (m_scene == nullptr) {
         return;
     }
+    if (hasCards()) {
+        makeFrame();
+    }
     const GraphPicture shown = picture();
-    GraphPainter(painter, shown, m_camera, colors).paint(QRectF(event->rect()));
+    if (hasCards()) {
+        paintLiving(painter, colors);
+    } else {
+        GraphPainter(painter, shown, m_camera, colors).paint(QRectF(event->rect()));
+    }
     const GraphOverlays panels = overlays();
     if (!panels.map.isNull()) {
         paintMap(painter, shown, panels, m_camera.toScene(QRectF(rect())), colors);

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QPixmap>
 #include <QWidget>
 
+#include "core/trace/motion.h"
+#include "views/graph/graphmotion.h"
 #include "views/graph/graphoverlays.h"
 #include "views/graph/graphwalk.h"
+#include "views/graph/smallpictures.h"
 
 #include <functional>
 #include <memory>
@@ -42,6 +46,26 @@ public:
     void setCheckpoints(std::vector<bool> checkpoints);
     /// Boxes whose results are in memory, one entry per box; empty = none.
     void setLive(std::vector<bool> live);
+    /// What moves in the run of the scene; null = nothing does. Cards show themselves through it.
+    void setMotion(std::shared_ptr<const trace::Motion> motion);
+    /// What the cards hold at the position of the status, and the words at the band of the frontier.
+    void setCards(std::vector<CardStatus> cards, std::uint64_t position, const QString& frontier);
+    /// What the right and the left end of a drawing that runs sideways are called.
+    void setEnds(const QString& input, const QString& score);
+    /// The moment that is shown; one whose whole part is not the position of the status waits for it.
+    void setMoment(double moment);
+    /// Visits per second while it plays; 0 = it rests.
+    void setSpeed(double visitsPerSecond);
+    [[nodiscard]] const GroupVisits& groupVisits() const { return m_groupVisits; }
+    /// Where the pictures of the cards come from.
+    [[nodiscard]] SmallPictures& pictures() { return m_pictures; }
+    /// The camera follows the moment until the user moves it; true takes it up again.
+    void setFollowing(bool isFollowing);
+    [[nodiscard]] bool isFollowing() const { return m_isFollowing; }
+    /// What is painted at present, beside the still picture.
+    [[nodiscard]] const trace::MotionFrame& frame() const { return m_frame; }
+    /// How many visits the last frame stood for, while single ones are not shown; else 0.
+    [[nodiscard]] std::uint64_t visitsOfFrame() const { return m_heat.visits; }
     /// The next scene keeps the selected box (or the current one) where it is now; without one it is shown whole.
     void holdSelected();
     /// Words for what is under the pointer.
@@ -88,6 +112,9 @@ signals:
     /// Commands for what lies under a point are wanted.
     void menuWanted(const retro::views::Hit& hit, const QPoint& place);
     void zoomChanged(double zoom);
+    /// The user moved the camera, or following was taken up again.
+    void followChanged(bool isFollowing);
+    void resized();
 
 protected:
     bool event(QEvent* event) override;
@@ -112,6 +139,18 @@ private:
         QPointF pixel;
         bool isSign = false;
     };
+
+    // graphcanvasmotion.cpp
+    [[nodiscard]] bool hasCards() const { return m_scene != nullptr && m_scene->style.hasCards; }
+    void restill();
+    void letGo();
+    void applyFollow();
+    [[nodiscard]] std::optional<layout::Point> followed() const;
+    void makeFrame();
+    void paintLiving(QPainter& painter, const Theme& colors);
+    void paintEnds(QPainter& painter, const Theme& colors) const;
+    [[nodiscard]] const QPixmap& still(const Theme& colors);
+    [[nodiscard]] double shownMoment() const;
 
     [[nodiscard]] Hit hitAt(QPointF pixel) const;
     [[nodiscard]] std::optional<layout::Point> placeOf(layout::Index group, bool isSign) const;
@@ -156,6 +195,32 @@ private:
     bool m_hasToggled = false; // by the last press; a double click that follows toggles no second time
     bool m_wantsMap = true;
     bool m_wantsLegend = true;
+    std::shared_ptr<const trace::Motion> m_motion;
+    GroupVisits m_groupVisits;
+    std::vector<CardStatus> m_cards;
+    SmallPictures m_pictures;
+    std::uint64_t m_position = 0; // of status and cards
+    double m_moment = 0;
+    double m_speed = 0;
+    QString m_frontier;
+    QString m_inputEnd;
+    QString m_scoreEnd;
+    trace::MotionFrame m_frame;
+    GraphHeat m_heat;
+    bool m_isFollowing = true;
+    struct StillOf
+    {
+        GraphCamera camera;
+        QSize size;
+        ThemeKind theme = ThemeKind::Light;
+        double ratio = 0;
+        std::uint64_t serial = 0;
+        bool operator==(const StillOf&) const = default;
+    };
+    QPixmap m_still; // cards, edges and text as they are at the position
+    StillOf m_stillOf;
+    std::uint64_t m_serial = 1; // grows with everything that the still picture shows
+
     Fit m_fit = Fit::First; // until the user moves the picture, it is fitted again when the widget is resized
 };
 

@@ -72,6 +72,7 @@ void GraphCanvas::mouseMoveEvent(QMouseEvent* event)
         setCursor(Qt::ClosedHandCursor);
     }
     if (m_drag == Drag::Pan) {
+        letGo();
         m_camera.pan(moved);
         m_dragFrom = event->position();
         m_fit = Fit::None;
@@ -141,6 +142,7 @@ void GraphCanvas::toggle(const Hit& hit, QPointF pixel)
 void GraphCanvas::moveByMap(QPointF pixel)
 {
     const layout::Point scene = minimapOf(*m_scene, overlays()).toScene({pixel.x(), pixel.y()});
+    letGo();
     m_camera.place(scene, overlays().free.center());
     m_fit = Fit::None;
     cameraChanged();
@@ -159,6 +161,7 @@ void GraphCanvas::leaveEvent(QEvent*) { setHovered(kNone); }
 void GraphCanvas::wheelEvent(QWheelEvent* event)
 {
     const QPoint delta = event->angleDelta();
+    letGo();
     if (event->modifiers() & Qt::ShiftModifier) {
         m_camera.pan(QPointF(delta.x() + delta.y(), 0));
     } else if (delta.y() == 0) {
@@ -258,6 +261,7 @@ bool GraphCanvas::moveByKey(int key)
     default:
         return false;
     }
+    letGo();
     m_camera.pan(pan);
     m_fit = Fit::None;
     cameraChanged();

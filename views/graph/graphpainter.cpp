@@ -27,6 +27,18 @@ QColor mixed(const QColor& a, const QColor& b, double share)
     return {channel(a.red(), b.red()), channel(a.green(), b.green()), channel(a.blue(), b.blue())};
 }
 
+constexpr double kLeastCard = 44; // pixels: narrower cards are strips without text
+
+layout::DetailTier tierOf(const GraphPicture& picture, const GraphCamera& camera)
+{
+    const layout::DetailTier tier = layout::detailTier(camera.zoom());
+    if (!picture.scene->style.hasCards) {
+        return tier;
+    }
+    const bool isReadable = picture.scene->book->metrics.card * camera.zoom() >= kLeastCard;
+    return isReadable ? layout::DetailTier::Full : std::min(tier, layout::DetailTier::Boxes);
+}
+
 /// Offset of the base line from the middle of capital letters.
 double dropOf(const QFont& font) { return QFontMetricsF(font).capHeight() / 2; }
 
@@ -35,7 +47,7 @@ double dropOf(const QFont& font) { return QFontMetricsF(font).capHeight() / 2; }
 GraphPainter::GraphPainter(QPainter& painter, const GraphPicture& picture, const GraphCamera& camera,
                            const Theme& theme)
     : m_painter(painter), m_picture(picture), m_camera(camera), m_theme(theme),
-      m_tier(layout::detailTier(camera.zoom())), m_unit(camera.zoom() * fonts::scale()),
+      m_tier(tierOf(picture, camera)), m_unit(camera.zoom() * fonts::scale()),
       m_passed(mixed(theme[Role::Ink], theme[Role::Base], kPassedInk))
 {
     if (m_tier != layout::DetailTier::Full) {
@@ -96,7 +108,7 @@ void GraphPainter::paintWithText()
     paintEdges();
     paintPath();
     paintTitles();
-    paintBoxes();
+    hasCards() ? paintCards() : paintBoxes();
     paintFigures();
     paintHeld();
 }
@@ -193,7 +205,7 @@ void GraphPainter::paintRings()
     if (m_picture.alsoSelected != nullptr) {
         std::ranges::for_each(*m_picture.alsoSelected, [this](Index box) { paintRing(box, 1.5, 2.5); });
     }
-    const Index now = m_picture.status->now;
+    const Index now = m_picture.motion == nullptr ? m_picture.status->now : layout::kNone; // it moves
     if (m_picture.selected != layout::kNone && m_picture.selected != now) {
         paintRing(m_picture.selected, 1.5, 2.5);
     }

@@ -3,8 +3,10 @@
 
 #include "core/layout/levelofdetail.h"
 #include "views/common/theme.h"
+#include "core/trace/motion.h"
 #include "views/graph/emphasis.h"
 #include "views/graph/graphcamera.h"
+#include "views/graph/graphcards.h"
 #include "views/graph/graphcolouring.h"
 #include "views/graph/promisepath.h"
 
@@ -53,10 +55,23 @@ struct GraphPicture
     const std::vector<bool>* checkpoints = nullptr;           ///< per box: a checkpoint on a node of it; may be null
     const std::vector<bool>* live = nullptr;                  ///< per box: a result of it is in memory; may be null
 
+    // Of a drawing with cards; may be null.
+    const std::vector<CardStatus>* cards = nullptr;  ///< per box
+    const GroupVisits* groupVisits = nullptr;
+    CardPictures* pictures = nullptr;
+    const trace::MotionFrame* motion = nullptr; ///< what moves; it is painted by MotionPainter, over the rest
+
     [[nodiscard]] bool hasEmphasis() const { return emphasis != nullptr && !emphasis->boxes.empty(); }
     [[nodiscard]] bool isFaint(layout::Index box) const { return emphasis != nullptr && emphasis->isFaintBox(box); }
     [[nodiscard]] std::size_t classOf(layout::Index box) const { return views::classOf(*status, colouring, box); }
 };
+
+/// Where the picture of a card lies in the rectangle of the card; `unit` = pixels per design pixel.
+[[nodiscard]] QRectF cardPictureRect(const QRectF& card, double unit);
+/// Paints a small picture as large as fits into a rectangle, its pixels square and sharp.
+void paintSmallPicture(QPainter& painter, const QRectF& rect, const QImage& image);
+/// The size class of the pictures of a drawing at a scale.
+[[nodiscard]] int pictureSide(double unit);
 
 /// How much is left of what is not emphasised.
 inline constexpr double kFaint = 0.3;
@@ -156,11 +171,27 @@ private:
     [[nodiscard]] bool bendsThrough(Index edge, const layout::Rect& area) const;
     [[nodiscard]] double widthOf(float sum) const;
     [[nodiscard]] QPointF corner(layout::Point point) const;
+    /// Pixels from producers towards consumers.
+    [[nodiscard]] QPointF along(double pixels) const
+    {
+        return m_camera.isTransposed() ? QPointF(pixels, 0) : QPointF(0, pixels);
+    }
     void appendEdge(QPainterPath& path, std::span<const layout::Point> points) const;
     void paintHead(QPointF tip, double strokeWidth, const QColor& color);
     void paintChip(QPointF center, const QString& text, const QColor& color, bool hasGround);
     [[nodiscard]] bool crossesFrame(const layout::Rect& area) const;
     [[nodiscard]] QPointF tipOf(Index edge) const;
+
+    // graphpaintercards.cpp
+    void paintCards();
+    void paintCard(Index box, const QRectF& rect);
+    void paintCardTitle(Index box, const QRectF& rect);
+    void paintCardPicture(Index box, const QRectF& rect);
+    void paintGroupCard(Index box, const QRectF& rect);
+    void paintGroupStrip(Index box, const QRectF& strip);
+    void paintPill(Index box, const QRectF& rect);
+    void paintCentred(const QRectF& rect, const QString& text, const QFont& font, const QColor& color);
+    [[nodiscard]] bool hasCards() const { return m_picture.scene->style.hasCards; }
 
     // graphpainterboxes.cpp
     struct Badge;

@@ -123,8 +123,9 @@ BoxText& GraphPainter::textOf(Index box)
     const GraphScene& scene = *m_picture.scene;
     const layout::VisibleNode& node = visible(box);
     const Colouring* colouring = m_picture.colouring;
-    text.name = QString::fromUtf8(node.isGroup() ? scene.book->drawn.groupName(node.group)
-                                                 : nameInGroup(*scene.book, idOf(node)));
+    text.name = QString::fromUtf8(
+        node.isGroup() ? scene.book->drawn.groupName(node.group)
+                       : (hasCards() ? cardName(*scene.book, idOf(node)) : nameInGroup(*scene.book, idOf(node))));
     text.detail = colouring != nullptr ? classText(*colouring, scene, box) : plainDetail(node);
     text.isFigure = colouring != nullptr ? !colouring->shares.empty() : !node.isGroup();
     if (text.detail.isEmpty() && node.isGroup()) {
@@ -263,7 +264,15 @@ double GraphPainter::paintBadges(Index box, const QRectF& rect)
     if (visible(box).isGroup()) {
         shown.parts = 0;
     }
-    const std::vector<Badge> badges = badgesOf(shown);
+    std::vector<Badge> badges = badgesOf(shown);
+    if (hasCards() && badges.size() > 1) { // a card has room for one, and its name goes first
+        const auto parts = std::ranges::find(badges, Badge::Kind::Parts, &Badge::kind);
+        const bool isLeaking = badges.front().kind == Badge::Kind::Leak;
+        badges = {isLeaking || parts == badges.end() ? badges.front() : *parts};
+    }
+    for (Badge& badge : badges) {
+        badge.text = hasCards() ? badge.text.remove(QLatin1Char(' ')) : badge.text;
+    }
     double right = rect.right() - length(badges.empty() ? 10 : 6);
     const double height = std::round(length(16));
     for (auto badge = badges.rbegin(); badge != badges.rend(); ++badge) {

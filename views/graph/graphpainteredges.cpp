@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/common/fonts.h"
 #include "views/common/numbertext.h"
+#include "views/graph/graphedges.h"
 #include "views/graph/graphpainter.h"
 
 #include <QCoreApplication>
@@ -18,7 +19,6 @@ namespace
 {
 
 constexpr double kFigureZoom = 0.7; // from this zoom on edges carry figures
-constexpr double kWidest = 11;      // of an edge, design pixels
 constexpr double kPathWidth = 3.6;  // of a promise's path
 constexpr double kHeadLength = 7.5; // of an arrow head
 constexpr double kHeadHalf = 4.0;   // half its width beside a thin line
@@ -43,39 +43,13 @@ bool isStraight(std::span<const layout::Point> points)
 
 } // namespace
 
-/// Line width for the relevance on an edge: 1.1 + 1.55 · log2(1 + |R|) design pixels.
-double GraphPainter::widthOf(float sum) const
-{
-    const double raw = 1.1 + 1.55 * std::log2(1 + std::abs(static_cast<double>(sum)));
-    const double design = std::isfinite(raw) ? std::min(raw, kWidest) : kWidest;
-    return std::max(1.0, design * std::min(m_unit, 1.5));
-}
+double GraphPainter::widthOf(float sum) const { return edgeWidthOf(static_cast<double>(sum), m_unit); }
 
-/// Middle of a pixel in x, so that thin vertical lines are sharp.
-QPointF GraphPainter::corner(layout::Point point) const
-{
-    const QPointF exact = m_camera.toScreen(point);
-    return {std::floor(exact.x()) + 0.5, exact.y()};
-}
+QPointF GraphPainter::corner(layout::Point point) const { return edgeCorner(m_camera, point); }
 
-/// Slanted pieces become curves that leave and arrive vertically. Both ends reach a pixel into their boxes, whose
-/// borders are rounded to pixels.
 void GraphPainter::appendEdge(QPainterPath& path, std::span<const layout::Point> points) const
 {
-    for (std::size_t i = 0; i < points.size(); ++i) {
-        QPointF to = corner(points[i]);
-        to.ry() += i + 1 == points.size() ? 1 : 0;
-        to.ry() -= i == 0 ? 1 : 0;
-        if (i == 0) {
-            path.moveTo(to);
-        } else if (isVertical(points[i - 1], points[i])) {
-            path.lineTo(to);
-        } else {
-            const QPointF from = path.currentPosition();
-            const double middle = (from.y() + to.y()) / 2;
-            path.cubicTo(QPointF(from.x(), middle), QPointF(to.x(), middle), to);
-        }
-    }
+    appendEdgePath(path, m_camera, points);
 }
 
 bool GraphPainter::isMarked(Index edge) const
@@ -143,7 +117,7 @@ void GraphPainter::paintEdge(Index edge)
     m_painter.setBrush(Qt::NoBrush);
     m_painter.setPen(pen);
     if (isStraight(points)) {
-        m_painter.drawLine(corner(points.front()), corner(points.back()) + QPointF(0, 1));
+        m_painter.drawLine(corner(points.front()), corner(points.back()) + along(1));
     } else {
         QPainterPath path;
         appendEdge(path, points);
@@ -158,17 +132,17 @@ void GraphPainter::paintEdge(Index edge)
 QPointF GraphPainter::tipOf(Index edge) const
 {
     const Index producer = m_picture.scene->visible.edges[static_cast<std::size_t>(edge)].from;
-    return corner(layout().edge(edge).front()) + QPointF(0, visible(producer).isGroup() ? outlineOffset() : 0);
+    return corner(layout().edge(edge).front()) + along(visible(producer).isGroup() ? outlineOffset() : 0);
 }
 
 void GraphPainter::paintHead(QPointF tip, double strokeWidth, const QColor& color)
 {
     const double half = std::max(length(kHeadHalf), strokeWidth / 2 + length(2));
-    const double base = tip.y() + std::max(length(kHeadLength), half * 1.4);
+    const QPointF base = tip + along(std::max(length(kHeadLength), half * 1.4));
+    const QPointF aside = m_camera.isTransposed() ? QPointF(0, half) : QPointF(half, 0);
     m_painter.setPen(Qt::NoPen);
     m_painter.setBrush(color);
-    const std::array<QPointF, 3> points{QPointF(tip.x(), tip.y() + 0.5), QPointF(tip.x() + half, base),
-                                        QPointF(tip.x() - half, base)};
+    const std::array<QPointF, 3> points{tip + along(0.5), base + aside, base - aside};
     m_painter.drawConvexPolygon(points.data(), static_cast<int>(points.size()));
 }
 
@@ -176,6 +150,10 @@ void GraphPainter::paintPath()
 {
     if (m_picture.path == nullptr || m_picture.path->isEmpty()) {
         return;
+    }
+    const auto isThis = [this](const trace::Tether& tether) { return tether.promise == m_picture.path->promise; };
+    if (m_picture.motion != nullptr && std::ranges::any_of(m_picture.motion->tethers, isThis)) {
+        return; // its search is among what moves
     }
     m_painter.setRenderHint(QPainter::Antialiasing, true);
     const double width = std::max(2.0, length(kPathWidth));
@@ -186,7 +164,7 @@ void GraphPainter::paintPath()
         m_painter.setPen(dashed(m_theme[Role::SearchLine], width, std::max(0.4, m_unit)));
         m_painter.drawPath(way.toReversed());
         if (piece.isLast && m_tier == layout::DetailTier::Full) {
-            const QPointF end = QPointF(way.elementAt(0)) + QPointF(0, 1);
+            const QPointF end = QPointF(way.elementAt(0)) + along(1);
             paintHead(piece.edge != layout::kNone ? tipOf(piece.edge) : end, width, m_theme[Role::SearchLine]);
         }
     }
@@ -221,6 +199,23 @@ void GraphPainter::paintFigure(Index edge)
 {
     const auto points = layout().edge(edge);
     const QString text = valueText(relevance(edge), 3);
+    if (m_camera.isTransposed()) {
+        const double half = QFontMetricsF(m_figureFont).horizontalAdvance(text) / 2;
+        const double above = widthOf(relevance(edge)) / 2 + length(11);
+        const QPointF middle = (corner(points.front()) + corner(points.back())) / 2;
+        const QPointF tip = points.size() > 2 ? corner(points.front()) + along(half + length(10)) : middle;
+        for (const double away : {-above, above}) {
+            const QPointF center = tip + QPointF(0, away);
+            const layout::Rect area =
+                m_camera.toScene(QRectF(center.x() - half - 2, center.y() - length(6), 2 * half + 4, length(12)));
+            if (!bendsThrough(edge, area) && isFree(area, edge)) {
+                m_placed.push_back(area);
+                paintChip(center, text, m_theme[Role::Text2], crossesFrame(area));
+                return;
+            }
+        }
+        return;
+    }
     const double scale = fonts::scale();
     const double width = QFontMetricsF(m_figureFont).horizontalAdvance(text) / m_camera.zoom();
     const double away = widthOf(relevance(edge)) / 2 / m_camera.zoom() + 7 * scale;

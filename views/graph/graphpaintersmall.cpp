@@ -24,20 +24,23 @@ std::size_t wholePixels(double width)
     return static_cast<std::size_t>(std::clamp(std::round(width), 1.0, static_cast<double>(kWidths)));
 }
 
+/// x and y exchanged.
+QRectF turnedRect(const QRectF& rect) { return {rect.y(), rect.x(), rect.height(), rect.width()}; }
+
 QRectF onPixels(const QRectF& rect) { return rect.adjusted(0.5, 0.5, -0.5, -0.5); }
 
-/// Lines of one pen: vertical ones are sharp without smoothing.
+/// Lines of one pen: those along an axis of the screen are sharp without smoothing.
 struct LineSet
 {
     QVector<QLineF> straight;
     QVector<QLineF> slanted;
 
-    /// Vertical pieces shorter than `least` pixels are left out.
+    /// Such pieces shorter than `least` pixels are left out.
     void append(const QPointF& from, const QPointF& to, double least)
     {
-        if (from.x() != to.x()) {
+        if (from.x() != to.x() && from.y() != to.y()) {
             slanted.append(QLineF(from, to));
-        } else if (to.y() - from.y() >= least) {
+        } else if (to.y() - from.y() + to.x() - from.x() >= least) {
             straight.append(QLineF(from, to));
         }
     }
@@ -86,13 +89,24 @@ void paintBars(QPainter& painter, const ClassBars& bars, const Colouring* colour
 void GraphPainter::paintDensity(const QRectF& exposed)
 {
     ClassBars bars;
-    const QRectF rows(exposed.left(), std::floor(exposed.top()), exposed.width(), std::ceil(exposed.height()) + 1);
+    const bool isTurned = m_camera.isTransposed(); // then rows are columns of the screen
+    const QRectF pixels = isTurned ? turnedRect(exposed) : exposed;
+    const QRectF rows(pixels.left(), std::floor(pixels.top()), pixels.width(), std::ceil(pixels.height()) + 1);
+    const auto place = [&](double x) {
+        const QPointF at = m_camera.toScreen(layout::Point{x, 0});
+        return isTurned ? at.y() : at.x();
+    };
     double top = rows.top();
     for (const ClassRow& row : classRows(*m_picture.scene, *m_picture.status, m_picture.colouring,
-                                         m_camera.toScene(rows), static_cast<int>(rows.height()))) {
-        appendRow(bars, row, m_camera.toScreen(layout::Point{row.left, 0}).x(),
-                  m_camera.toScreen(layout::Point{row.right, 0}).x(), top);
+                                         m_camera.toScene(isTurned ? turnedRect(rows) : rows),
+                                         static_cast<int>(rows.height()))) {
+        appendRow(bars, row, place(row.left), place(row.right), top);
         top += 1;
+    }
+    if (isTurned) {
+        for (QVector<QRectF>& each : bars) {
+            std::ranges::transform(each, each.begin(), turnedRect);
+        }
     }
     m_painter.setOpacity(m_picture.hasEmphasis() ? kFaint : 1);
     paintBars(m_painter, bars, m_picture.colouring, m_theme);

@@ -64,7 +64,7 @@ void GraphRefiner::start(std::shared_ptr<const GraphScene> scene)
         return;
     }
     const layout::LayoutInput input = layoutInputOf(*scene);
-    const layout::LayoutOptions options = layoutOptionsFor(scene->book->metrics);
+    const layout::LayoutOptions options = layoutOptionsFor(scene->book->metrics, scene->style);
     m_key = layout::layoutKey(input, options, layout::kAnswerHead);
     if (auto known = m_folder != nullptr ? m_folder->find(m_key, input) : std::nullopt) {
         m_scene = std::move(scene);

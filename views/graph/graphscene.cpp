@@ -148,6 +148,21 @@ void findConstants(GraphBook& book)
     }
 }
 
+/// Nodes whose rule hands on what arrives, and that have one drawn operand.
+void findPasses(GraphBook& book)
+{
+    const layout::GroupedGraph& graph = book.drawn.graph;
+    std::vector<Index> operands(static_cast<std::size_t>(graph.nodeCount), 0);
+    for (const layout::LayoutEdge& edge : graph.edges) {
+        ++operands[static_cast<std::size_t>(edge.to)];
+    }
+    book.isPass.assign(operands.size(), false);
+    const std::size_t count = std::min(operands.size(), book.run->rules.size());
+    for (std::size_t node = 0; node < count; ++node) {
+        book.isPass[node] = operands[node] == 1 && book.run->rules[node].rule == "pass";
+    }
+}
+
 std::vector<bool> closedFrom(const GraphBook& book, Index depth)
 {
     std::vector<bool> closed(book.groupDepths.size());
@@ -166,6 +181,30 @@ Index boxesFrom(const GraphBook& book, Index depth)
         boxes += group == kNone || book.groupDepths[static_cast<std::size_t>(group)] < depth ? 1 : 0;
     }
     return boxes + static_cast<Index>(std::count(book.groupDepths.begin(), book.groupDepths.end(), depth));
+}
+
+char lowered(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+/// Cards; a drawing that is shown sideways is laid out with what is wide on the screen high.
+std::vector<layout::Size> cardSizesOf(const GraphScene& scene)
+{
+    const BoxMetrics& metrics = scene.book->metrics;
+    std::vector<layout::Size> sizes;
+    sizes.reserve(scene.visible.nodes.size());
+    for (Index box = 0; box < scene.boxCount(); ++box) {
+        layout::Size size{metrics.card, metrics.cardHeight};
+        if (scene.cardOf(box) == CardKind::Group) {
+            size.width = metrics.groupCard;
+        } else if (scene.cardOf(box) == CardKind::Pill) {
+            const auto node = static_cast<std::uint32_t>(scene.visible.nodes[static_cast<std::size_t>(box)].node);
+            size = {metrics.pillWidth(cardName(*scene.book, base::NodeId(node))), metrics.pill};
+        }
+        if (scene.style.isSideways) {
+            std::swap(size.width, size.height);
+        }
+        sizes.push_back(size);
+    }
+    return sizes;
 }
 
 std::vector<layout::Size> sizesOf(const GraphBook& book, const layout::VisibleGraph& visible)
@@ -187,7 +226,7 @@ base::Result<layout::LayeredLayout> layOut(const GraphScene& scene, const Layout
                                            const std::stop_token& stop)
 {
     const layout::LayoutInput input = layoutInputOf(scene);
-    const layout::LayoutOptions options = layoutOptionsFor(scene.book->metrics);
+    const layout::LayoutOptions options = layoutOptionsFor(scene.book->metrics, scene.style);
     std::vector<bool> isRepeated;
     for (const Index group : scene.visible.frames) {
         isRepeated.push_back(scene.book->isRepeated[static_cast<std::size_t>(group)]);
@@ -210,7 +249,7 @@ base::Result<layout::LayeredLayout> layOut(const GraphScene& scene, const Layout
 
 } // namespace
 
-layout::LayoutOptions layoutOptionsFor(const BoxMetrics& metrics)
+layout::LayoutOptions layoutOptionsFor(const BoxMetrics& metrics, SceneStyle style)
 {
     const double s = metrics.scale;
     layout::LayoutOptions options;
@@ -222,12 +261,23 @@ layout::LayoutOptions layoutOptionsFor(const BoxMetrics& metrics)
     options.portGap = 14 * s;
     options.groupPadding = 10 * s;
     options.groupHeader = 22 * s;
+    if (style.hasCards) {
+        options.layerGap = 30 * s; // a pulse has room on its edge
+        options.maxLayerGap = 44 * s;
+    }
+    if (style.isSideways) {
+        options.groupPadding = 25 * s; // the title stands where the scene has the left side of the frame
+        options.groupHeader = 12 * s;
+        options.nodeGap = 30 * s;
+        options.laneGap = 20 * s;
+    }
     return options;
 }
 
 layout::LayoutInput layoutInputOf(const GraphScene& scene)
 {
-    return layout::layoutInputOf(scene.visible, sizesOf(*scene.book, scene.visible));
+    return layout::layoutInputOf(scene.visible,
+                                 scene.style.hasCards ? cardSizesOf(scene) : sizesOf(*scene.book, scene.visible));
 }
 
 std::string_view shortName(const graph::Graph& graph, base::NodeId node)
@@ -259,6 +309,18 @@ std::string_view nameInGroup(const GraphBook& book, base::NodeId node)
     // "Conv" and "Conv_3" only repeat the operator.
     const bool isRepeated = shortest.starts_with(op) && (shortest.size() == op.size() || shortest[op.size()] == '_');
     return rest.empty() || !isRepeated ? shortest : rest;
+}
+
+std::string_view cardName(const GraphBook& book, base::NodeId node)
+{
+    const std::string_view name = nameInGroup(book, node);
+    const std::size_t slash = name.rfind('/');
+    if (slash == std::string_view::npos) {
+        return name;
+    }
+    const std::string_view last = name.substr(slash + 1);
+    const bool isOperator = std::ranges::equal(last, book.graph->opOf(node), {}, lowered, lowered);
+    return isOperator ? name.substr(0, slash) : last;
 }
 
 std::string shortShape(const graph::Graph& graph, const trace::Run& run, base::NodeId node)
@@ -305,6 +367,7 @@ std::shared_ptr<const GraphBook> makeBook(std::shared_ptr<const trace::Run> run,
     alignTwins(*book);
     measureGroups(*book);
     findConstants(*book);
+    findPasses(*book);
     if (book->run->graph != nullptr && !book->run->ledger.empty()) {
         book->relevanceStart = trace::summarise(*book->run).start;
     }
@@ -327,9 +390,11 @@ std::vector<bool> initiallyClosed(const GraphBook& book)
 
 base::Result<std::shared_ptr<const GraphScene>> makeScene(std::shared_ptr<const GraphBook> book,
                                                           std::vector<bool> closed, const std::stop_token& stop,
-                                                          Constants constants, const LayoutCaches& caches)
+                                                          Constants constants, const LayoutCaches& caches,
+                                                          SceneStyle style)
 {
     auto scene = std::make_shared<GraphScene>();
+    scene->style = style;
     scene->book = std::move(book);
     scene->closed = std::move(closed);
     RETRO_TRY(scene->visible,
@@ -341,6 +406,15 @@ base::Result<std::shared_ptr<const GraphScene>> makeScene(std::shared_ptr<const 
     scene->producersOf = layout::groupBy(edgeCount, scene->boxCount(), [&](Index e) { return edges[e].to; });
     scene->consumersOf = layout::groupBy(edgeCount, scene->boxCount(), [&](Index e) { return edges[e].from; });
     return std::shared_ptr<const GraphScene>(std::move(scene));
+}
+
+CardKind GraphScene::cardOf(Index box) const
+{
+    const layout::VisibleNode& node = visible.nodes[static_cast<std::size_t>(box)];
+    if (node.isGroup()) {
+        return CardKind::Group;
+    }
+    return book->isPass[static_cast<std::size_t>(node.node)] ? CardKind::Pill : CardKind::Card;
 }
 
 Index GraphScene::boxOf(base::NodeId node) const

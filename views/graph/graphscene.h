@@ -34,6 +34,7 @@ struct GraphBook
     std::vector<layout::Index> groupDepths; ///< per group: 0 = outermost
     std::vector<bool> isRepeated;           ///< per group: another one is built alike
     std::vector<layout::Index> widestLike;  ///< per group: the one with the longest name of those that are built alike
+    std::vector<bool> isPass;               ///< per node: hands on unchanged what its only operand gets
     std::vector<bool> isConstant;           ///< per node: nothing that it computes depends on an input of the graph
     double relevanceStart = 0;              ///< Σ of what the run began with
 };
@@ -46,12 +47,28 @@ makeBook(std::shared_ptr<const trace::Run> run, std::shared_ptr<const graph::Gra
 /// unless that would leave next to nothing to see and the next does not leave too much.
 [[nodiscard]] std::vector<bool> initiallyClosed(const GraphBook& book);
 
+/// How a drawing shows its nodes, and which way it runs.
+struct SceneStyle
+{
+    bool hasCards = false;   ///< cards with a picture in place of rows of text
+    bool isSideways = false; ///< to be shown through a transposed camera: inputs left, relevance runs to the left
+    bool operator==(const SceneStyle&) const = default;
+};
+
+/// What a box of a drawing with cards is.
+enum class CardKind : std::uint8_t {
+    Card,
+    Pill, ///< hands relevance on unchanged: its picture is its neighbour's
+    Group
+};
+
 /// A drawing: what is visible with some groups closed, and where it lies. Immutable, shared between threads. Boxes,
 /// edges and frames are those of `visible`, positions those of `layout`, in scene units.
 struct GraphScene
 {
     std::shared_ptr<const GraphBook> book;
     std::vector<bool> closed; ///< per group
+    SceneStyle style;
     layout::VisibleGraph visible;
     layout::LayeredLayout layout;
     layout::Buckets producersOf; ///< per box: edges that enter it
@@ -59,6 +76,7 @@ struct GraphScene
 
     [[nodiscard]] const graph::Graph& graph() const { return *book->graph; }
     [[nodiscard]] layout::Index boxCount() const { return static_cast<layout::Index>(visible.nodes.size()); }
+    [[nodiscard]] CardKind cardOf(layout::Index box) const;
     /// The box that shows a node; kNone when there is no such node.
     [[nodiscard]] layout::Index boxOf(base::NodeId node) const;
     /// The edge from one box to another, kNone when there is none; the first of several.
@@ -86,17 +104,19 @@ inline constexpr layout::Index kLeastKeptBoxes = 2000;
 /// and layout::computeLayout (Input, Cancelled).
 [[nodiscard]] base::Result<std::shared_ptr<const GraphScene>>
 makeScene(std::shared_ptr<const GraphBook> book, std::vector<bool> closed, const std::stop_token& stop = {},
-          Constants constants = Constants::Shown, const LayoutCaches& caches = {});
+          Constants constants = Constants::Shown, const LayoutCaches& caches = {}, SceneStyle style = {});
 
 /// What a drawing gave to the layout, and the distances that it asks for.
 [[nodiscard]] layout::LayoutInput layoutInputOf(const GraphScene& scene);
-[[nodiscard]] layout::LayoutOptions layoutOptionsFor(const BoxMetrics& metrics);
+[[nodiscard]] layout::LayoutOptions layoutOptionsFor(const BoxMetrics& metrics, SceneStyle style = {});
 
 /// Last part of a node's name, after the last '/'.
 [[nodiscard]] std::string_view shortName(const graph::Graph& graph, base::NodeId node);
 /// Name of a node as its box says it: what its path adds to the group that the box stands in ("first/conv"), without a
 /// last part that only repeats the operator.
 [[nodiscard]] std::string_view nameInGroup(const GraphBook& book, base::NodeId node);
+/// The same in one word, for cards: "first/conv" of a Conv is "first".
+[[nodiscard]] std::string_view cardName(const GraphBook& book, base::NodeId node);
 /// Shape of a node's first output without a leading batch of 1: "3×96×96"; empty when unknown.
 [[nodiscard]] std::string shortShape(const graph::Graph& graph, const trace::Run& run, base::NodeId node);
 /// What a group holds: "19 nodes"; of one that stands for like groups "×12, 228 nodes".

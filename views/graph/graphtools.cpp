@@ -88,13 +88,68 @@ void GraphTools::addColourBy(QHBoxLayout& row)
     m_droppable[1] = box;
 }
 
+/// Only a living graph gets them.
+void GraphTools::addLiving()
+{
+    m_living = new QWidget(this);
+    auto* inner = new QHBoxLayout(m_living);
+    inner->setContentsMargins(0, 0, fonts::px(8), 0);
+    inner->setSpacing(0);
+    const auto add = [&](const QString& text, const QString& tip) {
+        auto* button = new QToolButton(m_living);
+        button->setText(text);
+        button->setToolTip(tip);
+        button->setAccessibleName(tip);
+        button->setCheckable(true);
+        button->setProperty("segment", true);
+        button->setFocusPolicy(Qt::TabFocus);
+        inner->addWidget(button);
+        return button;
+    };
+    m_sideways = add(QStringLiteral("→"), tr("Inputs left, relevance runs to the left"));
+    m_down = add(QStringLiteral("↓"), tr("Inputs on top, relevance runs upwards"));
+    inner->addSpacing(fonts::px(6));
+    m_follow = add(tr("follow"), tr("The picture follows the moment; moving it by hand ends that (Ctrl+L)"));
+    connect(m_sideways, &QToolButton::clicked, this, [this] { emit runWanted(true); });
+    connect(m_down, &QToolButton::clicked, this, [this] { emit runWanted(false); });
+    connect(m_follow, &QToolButton::clicked, this, &GraphTools::followWanted);
+    static_cast<QHBoxLayout*>(layout())->insertWidget(0, m_living);
+}
+
+void GraphTools::setLiving(bool isLiving)
+{
+    if (isLiving && m_living == nullptr) {
+        addLiving();
+    }
+    if (m_living != nullptr) {
+        m_living->setVisible(isLiving);
+        updateGeometry();
+    }
+}
+
+void GraphTools::setRunning(bool isSideways)
+{
+    if (m_living != nullptr) {
+        m_sideways->setChecked(isSideways);
+        m_down->setChecked(!isSideways);
+    }
+}
+
+void GraphTools::setFollowing(bool isFollowing)
+{
+    if (m_living != nullptr) {
+        m_follow->setChecked(isFollowing);
+    }
+}
+
 int GraphTools::widthWithout(std::size_t dropped) const
 {
     const auto gone = m_droppable.begin() + static_cast<std::ptrdiff_t>(dropped);
     int width = 0;
     for (int i = 0; i < layout()->count(); ++i) {
         const QWidget* part = layout()->itemAt(i)->widget();
-        if (std::find(m_droppable.begin(), gone, part) == gone) {
+        if (part != nullptr && (part != m_living || !m_living->isHidden()) &&
+            std::find(m_droppable.begin(), gone, part) == gone) {
             width += part->sizeHint().expandedTo(part->minimumSize()).width();
         }
     }

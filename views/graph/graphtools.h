@@ -10,6 +10,7 @@
 class QComboBox;
 class QHBoxLayout;
 class QLabel;
+class QToolButton;
 
 namespace retro::views
 {
@@ -25,6 +26,10 @@ public:
     explicit GraphTools(QWidget* parent = nullptr);
     void setZoom(double zoom);
     void setColourBy(ColourBy by);
+    /// A living graph has segments for its direction, and a chip that takes up following again.
+    void setLiving(bool isLiving);
+    void setRunning(bool isSideways);
+    void setFollowing(bool isFollowing);
     [[nodiscard]] QSize sizeHint() const override;
     [[nodiscard]] QSize minimumSizeHint() const override;
 
@@ -34,6 +39,8 @@ signals:
     void zoomInWanted();
     void zoomOutWanted();
     void fitWanted();
+    void runWanted(bool isSideways);
+    void followWanted();
 
 protected:
     /// Follows the row that it is put into.
@@ -45,7 +52,13 @@ private:
     [[nodiscard]] int widthWithout(std::size_t dropped) const;
     void fitIntoRow();
 
+    void addLiving();
+
     std::array<QWidget*, 3> m_droppable{}; ///< what goes first comes first
+    QWidget* m_living = nullptr;
+    QToolButton* m_sideways = nullptr;
+    QToolButton* m_down = nullptr;
+    QToolButton* m_follow = nullptr;
     std::size_t m_dropped = 0;
     QComboBox* m_colourBy = nullptr;
     QLabel* m_percentage = nullptr;

@@ -61,6 +61,9 @@ GraphView::GraphView(RunModel& model, Cursor& cursor, Selection& selection, QWid
     m_canvas->setTips([this](const Hit& hit) { return tipFor(hit); });
     setBody(m_canvas);
     setFocusProxy(m_canvas);
+    connect(&cursor, &Cursor::glided, m_canvas, &GraphCanvas::setMoment);
+    connect(&cursor, &Cursor::speedChanged, m_canvas, &GraphCanvas::setSpeed);
+    connect(m_canvas, &GraphCanvas::resized, this, &GraphView::followPane);
     setEmptyText(tr("The network appears here, with the path of relevance through it, once something was explained."));
     connect(m_canvas, &GraphCanvas::boxClicked, this, &GraphView::selectBox);
     connect(m_canvas, &GraphCanvas::boxAdded, this, &GraphView::addBox);
@@ -94,6 +97,14 @@ QString GraphView::subject() const
 
 QString GraphView::hint() const
 {
+    if (m_isLiving && wantedStyle().isSideways) {
+        return tr("Relevance comes from the right. Pulses are as thick as what they carry; a dashed line is a promise "
+                  "that still searches.");
+    }
+    if (m_isLiving) {
+        return tr("Relevance comes from below. Pulses are as thick as what they carry; a dashed line is a promise that "
+                  "still searches.");
+    }
     return tr("The network, inputs on top. Relevance runs upwards; a border shows how a node was visited last.");
 }
 
@@ -170,6 +181,13 @@ QWidget* GraphView::tools()
         m_tools = new GraphTools(this);
         m_tools->setZoom(m_canvas->camera().zoom());
         m_tools->setColourBy(m_colourBy);
+        m_tools->setLiving(m_isLiving);
+        m_tools->setRunning(wantedStyle().isSideways);
+        m_tools->setFollowing(m_canvas->isFollowing());
+        connect(m_tools, &GraphTools::runWanted, this,
+                [this](bool isSideways) { setRunning(isSideways ? Run::Sideways : Run::Down); });
+        connect(m_tools, &GraphTools::followWanted, this, &GraphView::resumeFollowing);
+        connect(m_canvas, &GraphCanvas::followChanged, m_tools, &GraphTools::setFollowing);
         connect(m_tools, &GraphTools::colourByWanted, this, &GraphView::setColourBy);
         connect(this, &GraphView::zoomChanged, m_tools, &GraphTools::setZoom);
         connect(m_tools, &GraphTools::findWanted, this, &GraphView::showFind);
@@ -200,7 +218,11 @@ void GraphView::findNext() { m_find->next(); }
 
 void GraphView::findPrevious() { m_find->previous(); }
 
-void GraphView::setFollow(bool isOn) { m_isFollowing = isOn; }
+void GraphView::setFollow(bool isOn)
+{
+    m_isFollowing = isOn;
+    m_canvas->setFollowing(isOn);
+}
 
 void GraphView::setMinimapShown(bool isShown) { m_canvas->setMapShown(isShown); }
 
@@ -267,10 +289,10 @@ void GraphView::build(std::vector<bool> closed, bool isFirst)
     auto book = showsThisRun() && hasPresentTextSize(*shown) ? shown->book : nullptr;
     const auto make = [run = model().sharedRun(), metrics = BoxMetrics::ofFonts(), book = std::move(book),
                        closed = std::move(closed), isFirst,
-                       constants = m_hidesConstants ? Constants::Hidden : Constants::Shown,
-                       caches = m_caches](const std::stop_token& stop) {
+                       constants = m_hidesConstants ? Constants::Hidden : Constants::Shown, caches = m_caches,
+                       style = wantedStyle()](const std::stop_token& stop) {
         const auto pages = book != nullptr ? book : makeBook(run, run->graph, metrics);
-        return makeScene(pages, isFirst ? initiallyClosed(*pages) : closed, stop, constants, caches);
+        return makeScene(pages, isFirst ? initiallyClosed(*pages) : closed, stop, constants, caches, style);
     };
     if (model().graph().runNodeCount() < kAsideNodes) {
         m_jobs->cancel();
@@ -296,11 +318,13 @@ void GraphView::install(base::Result<ScenePointer> scene, bool isFirst)
     }
     const ScenePointer shown = std::move(scene).value();
     const auto before = m_canvas->scene();
-    const bool isOtherSize = before != nullptr && before->book->metrics.scale != shown->book->metrics.scale;
+    const bool isOtherSize = before != nullptr && (before->book->metrics.scale != shown->book->metrics.scale ||
+                                                   !(before->style == shown->style));
     if (isFirst) {
         m_closed = shown->closed;
     }
     m_canvas->setScene(shown, makeStatus(*shown, &model().state(), model().position()));
+    applyCards();
     applyColouring();
     applyHighlight();
     applyBreakpoints();
@@ -318,10 +342,11 @@ void GraphView::applyState()
 {
     const auto scene = m_canvas->scene();
     m_canvas->setStatus(makeStatus(*scene, &model().state(), model().position()));
+    applyCards();
     if (m_colourBy == ColourBy::Ledger) {
         applyColouring();
     }
-    if (m_isFollowing) {
+    if (m_isFollowing && !m_isLiving) { // the camera of a living graph follows by itself
         m_canvas->reveal(m_canvas->status().now);
     }
 }

@@ -57,6 +57,13 @@ public:
     [[nodiscard]] GraphCanvas& canvas() const { return *m_canvas; }
     [[nodiscard]] bool isLayoutRunning() const;
     [[nodiscard]] bool isFollowing() const { return m_isFollowing; }
+    /// Cards with pictures, and what moves, in place of rows of text; sideways in a pane that is much wider than high.
+    void setLiving(bool isLiving);
+    [[nodiscard]] bool isLiving() const { return m_isLiving; }
+    /// Which way a living graph runs.
+    enum class Run : std::uint8_t { Auto, Sideways, Down };
+    void setRunning(Run run);
+    [[nodiscard]] Run running() const { return m_running; }
     [[nodiscard]] bool isRefined() const { return m_wantsRefined; }
     [[nodiscard]] bool areConstantsHidden() const { return m_hidesConstants; }
     /// What is selected here, the one that the whole window knows last; several with Ctrl+click.
@@ -101,6 +108,7 @@ public slots:
     void findPrevious();
     /// The picture scrolls to the current node when the cursor moves, and to what is selected elsewhere.
     void setFollow(bool isOn);
+    void resumeFollowing();
     void setMinimapShown(bool isShown);
     void setLegendShown(bool isShown);
     void expandAll() { setAllClosed(false); }
@@ -146,6 +154,11 @@ protected:
 
 private:
     using ScenePointer = std::shared_ptr<const GraphScene>;
+
+    [[nodiscard]] QString scoreText() const;
+    void applyCards();
+    [[nodiscard]] SceneStyle wantedStyle() const;
+    void followPane();
 
     void openRun();
     void follow(Changes changes);
@@ -219,6 +232,9 @@ private:
     QString m_problem;                // why nothing can be drawn
     bool m_isFollowing = true;
     bool m_isOwnSelection = false;
+    bool m_isLiving = false;
+    std::shared_ptr<const trace::Run> m_motionOf; ///< whose motion the canvas shows
+    Run m_running = Run::Auto;
 };
 
 } // namespace retro::views

@@ -2,6 +2,7 @@
 #include "views/graph/graphwalk.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace retro::views
@@ -70,7 +71,8 @@ Hit hitTest(const GraphScene& scene, layout::Point point, double tolerance)
     }
     if (const Index frame = frameWithTitleAt(scene, point); frame != kNone) {
         const layout::Rect title = titleOf(scene, frame);
-        return {HitKind::Frame, frame, point.x <= title.x + 2 * kSignReach * scene.book->metrics.scale};
+        const double inside = scene.style.isSideways ? point.y - title.y : point.x - title.x;
+        return {HitKind::Frame, frame, inside <= 2 * kSignReach * scene.book->metrics.scale};
     }
     if (const Index edge = scene.layout.edgeAt(point, tolerance); edge != kNone) {
         return {HitKind::Edge, edge, false};
@@ -81,7 +83,8 @@ Hit hitTest(const GraphScene& scene, layout::Point point, double tolerance)
 layout::Rect titleOf(const GraphScene& scene, Index frame)
 {
     layout::Rect title = scene.layout.groups[static_cast<std::size_t>(frame)];
-    title.height = std::min(title.height, 22 * scene.book->metrics.scale);
+    double& height = scene.style.isSideways ? title.width : title.height;
+    height = std::min(height, 22 * scene.book->metrics.scale);
     return title;
 }
 
@@ -89,11 +92,22 @@ layout::Rect signOf(const GraphScene& scene, Index box)
 {
     const BoxMetrics& metrics = scene.book->metrics;
     const layout::Rect& rect = scene.layout.nodes[static_cast<std::size_t>(box)];
+    if (scene.style.hasCards) {
+        const double along = metrics.letterRoom - 2 * metrics.scale;
+        const double down = kCardTitle / 2 * metrics.scale;
+        const layout::Point at = scene.style.isSideways ? layout::Point{rect.x + down, rect.y + along}
+                                                        : layout::Point{rect.x + along, rect.y + down};
+        return around(at, kSignReach * metrics.scale);
+    }
     return around({rect.x + metrics.letterRoom + 4 * metrics.scale, rect.center().y}, kSignReach * metrics.scale);
 }
 
 Index neighbour(const GraphScene& scene, Index box, Direction direction)
 {
+    if (scene.style.isSideways) { // up and down on the screen are left and right in the scene
+        constexpr std::array kTurned{Direction::Left, Direction::Right, Direction::Up, Direction::Down};
+        direction = kTurned[static_cast<std::size_t>(direction)];
+    }
     switch (direction) {
     case Direction::Up:
         return nearest(scene, box, scene.producersOf[box], [](const layout::LayoutEdge& e) { return e.from; });

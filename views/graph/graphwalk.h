@@ -25,10 +25,13 @@ struct Hit
 /// Where the ▸ of a closed group's box stands.
 [[nodiscard]] layout::Rect signOf(const GraphScene& scene, layout::Index box);
 
+/// Height of the row of a card that holds its name, design pixels.
+inline constexpr double kCardTitle = 22;
+
 enum class Direction { Up, Down, Left, Right };
 
-/// The box that an arrow key leads to: up and down the nearest producer and consumer, left and right the next box of
-/// the layer. kNone at the border.
+/// The box that an arrow key leads to: along the drawing the nearest producer and consumer (up and down, or left and
+/// right in one that is shown sideways), across it the next box of the layer. kNone at the border.
 [[nodiscard]] layout::Index neighbour(const GraphScene& scene, layout::Index box, Direction direction);
 /// The producer of the first operand, or the first consumer. kNone when there is none.
 [[nodiscard]] layout::Index firstProducer(const GraphScene& scene, layout::Index box);

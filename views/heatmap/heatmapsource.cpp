@@ -7,6 +7,8 @@
 #include "views/heatmap/heatmaptranslation.h"
 
 #include <algorithm>
+#include <functional>
+#include <span>
 
 namespace retro::views
 {
@@ -136,17 +138,75 @@ QString targetName(const RunModel& model)
     return facts.targetValue.isValid() ? model.label(facts.targetValue) : QString();
 }
 
-HeatmapContent heatmapContent(const RunModel& model, const SelectedThing& selected)
+namespace
+{
+
+/// The parts that have landed for a value, added up; invalid while there are none.
+struct LandedParts
+{
+    tensor::Tensor sum;
+    std::uint32_t landed = 0;
+    std::uint32_t parts = 0;
+};
+
+LandedParts landedOf(const RunModel& model, base::ValueId value)
+{
+    LandedParts out;
+    const base::NodeId id = value.isValid() ? model.graph().nodeOf(value) : base::NodeId();
+    if (!id.isValid() || id.index() >= model.state().nodes.size() || value.index() >= model.run().shapes.size()) {
+        return out;
+    }
+    const trace::NodeState& node = model.state().nodes[id.index()];
+    std::vector<double> sum;
+    for (const trace::Part& part : node.parts) {
+        const tensor::Tensor* tensor = model.tensor(part.handle);
+        if (tensor == nullptr || tensor->shape() != model.run().shapes[value.index()]) {
+            continue; // a branch, a tensor that was not kept, or a part of another output
+        }
+        const tensor::Tensor plain = tensor->to(tensor::DType::Float64).contiguous();
+        const auto values = plain.span<double>();
+        sum.resize(values.size(), 0);
+        std::transform(values.begin(), values.end(), sum.begin(), sum.begin(), std::plus<>());
+        ++out.landed;
+    }
+    if (out.landed > 0) {
+        out.parts = std::max<std::uint32_t>(out.landed, node.landed + node.missing);
+        out.sum = tensor::Tensor::of<double>(model.run().shapes[value.index()], std::span<const double>(sum));
+    }
+    return out;
+}
+
+} // namespace
+
+HeatmapContent heatmapContent(const RunModel& model, const SelectedThing& selected, bool grows)
 {
     HeatmapContent content;
     const base::ValueId wanted = model.valueOf(selected);
     content.value = wanted.isValid() ? wanted : model.lastArrived();
+    if (grows && !wanted.isValid() && model.state().current.isValid()) {
+        const auto outputs = model.graph().outputsOf(model.state().current);
+        const bool isThere = !outputs.empty() && (model.relevanceHandle(outputs.front()).isValid() ||
+                                                  landedOf(model, outputs.front()).landed > 0);
+        content.value = isThere ? outputs.front() : content.value;
+    }
     if (!content.value.isValid()) {
         content.reason = heatmapText("No relevance has arrived anywhere yet. Step forward to see it.");
         return content;
     }
     content.place = placeOf(model, content.value);
     const tensor::Tensor* relevance = model.tensor(model.relevanceHandle(content.value));
+    if (relevance == nullptr && grows) {
+        LandedParts landed = landedOf(model, content.value);
+        if (landed.landed > 0) {
+            content.relevance = std::move(landed.sum);
+            content.landed = landed.landed;
+            content.parts = landed.parts;
+            content.place =
+                heatmapText("%1, part %2 of %3 so far").arg(content.place).arg(landed.landed).arg(landed.parts);
+            fillPlane(model, content);
+            return content;
+        }
+    }
     if (relevance == nullptr) {
         content.reason = missingReason(model, content.value);
         return content;

@@ -27,6 +27,8 @@ struct HeatmapContent
     tensor::Tensor relevance; ///< invalid: see reason
     QString reason;           ///< why there is nothing to draw
     QString place;            ///< "at the input", "at block1/add"
+    std::uint32_t landed = 0; ///< parts that are added up here while others have not landed; 0 = all of it is here
+    std::uint32_t parts = 0;  ///< … of so many
     bool isPicture = false;   ///< N×C×H×W: summed over channels; else steps or a grid of slices
     bool isSteps = false;     ///< 1×T or 1×T×C of a series: one row, summed over channels
     Plane plane;              ///< values as they are, before any enlarging
@@ -34,8 +36,9 @@ struct HeatmapContent
 };
 
 /// Picks the relevance: the selected value (node, promise) at the cursor; with nothing selected the layer that arrived
-/// last.
-[[nodiscard]] HeatmapContent heatmapContent(const RunModel& model, const SelectedThing& selected);
+/// last. `grows`: the node at the cursor comes before that, and what has landed at a node is shown before all of it is
+/// there.
+[[nodiscard]] HeatmapContent heatmapContent(const RunModel& model, const SelectedThing& selected, bool grows = false);
 
 /// The input of the run as a picture; null when it is none.
 [[nodiscard]] QImage inputPicture(const RunModel& model);

@@ -301,14 +301,15 @@ void HeatmapView::refresh(Changes changes)
         m_modelName = modelName;
         m_settings.keptLimit.reset();
     }
-    m_content = heatmapContent(model(), selection().thing());
+    m_content = heatmapContent(model(), selection().thing(), m_isGrowing);
     drawContent();
 }
 
 void HeatmapView::redraw()
 {
     if (model().hasRun()) {
-        m_content = heatmapContent(model(), selection().thing()); // another run may have come since the last refresh
+        m_content = heatmapContent(model(), selection().thing(),
+                                   m_isGrowing); // another run may have come since the last refresh
         drawContent();
     }
 }

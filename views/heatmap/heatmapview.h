@@ -40,6 +40,9 @@ public:
     [[nodiscard]] const HeatmapContent& content() const { return m_content; }
     [[nodiscard]] const HeatmapSettings& settings() const { return m_settings; }
     void setSettings(const HeatmapSettings& settings);
+    /// With nothing selected it is of the node at the cursor, and shows the parts that have landed before all are
+    /// there.
+    void setGrowing(bool isGrowing) { m_isGrowing = isGrowing; }
     /// Wipes the heatmap against another run, at its end; `name` says which it is. Without one there is no line.
     void setOther(RunHandle run, InputInfo input, const QString& name);
     void clearOther();
@@ -79,6 +82,7 @@ private:
 
     HeatmapSettings m_settings;
     HeatmapContent m_content;
+    bool m_isGrowing = false;
     QString m_modelName; ///< whose scale is kept
     HeatmapCanvas* m_canvas = nullptr;
     QComboBox* m_mode = nullptr;

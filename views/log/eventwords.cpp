@@ -12,7 +12,9 @@
 
 #include <QCoreApplication>
 
+#include <algorithm>
 #include <array>
+#include <utility>
 
 namespace retro::views
 {
@@ -54,6 +56,18 @@ struct Words
         return e.handle < run.handles.size() ? QStringLiteral(", Σ ") + valueText(run.handles[e.handle].sum)
                                              : QString();
     }
+};
+
+/// In place of what files call a kind.
+constexpr std::array kKindWords{
+    std::pair{EventKind::NewPromise, QT_TRANSLATE_NOOP("retro::views::LogView", "opens")},
+    std::pair{EventKind::AddParent, QT_TRANSLATE_NOOP("retro::views::LogView", "answers")},
+    std::pair{EventKind::AddChild, QT_TRANSLATE_NOOP("retro::views::LogView", "answered by")},
+    std::pair{EventKind::Record, QT_TRANSLATE_NOOP("retro::views::LogView", "crosses")},
+    std::pair{EventKind::ArgNode, QT_TRANSLATE_NOOP("retro::views::LogView", "search end")},
+    std::pair{EventKind::Arg, QT_TRANSLATE_NOOP("retro::views::LogView", "operand")},
+    std::pair{EventKind::PromiseRelevance, QT_TRANSLATE_NOOP("retro::views::LogView", "holds")},
+    std::pair{EventKind::BranchRelevance, QT_TRANSLATE_NOOP("retro::views::LogView", "receives")},
 };
 
 QString visitWords(const Words& w)
@@ -262,6 +276,12 @@ QString eventWords(const trace::Run& run, std::uint64_t step)
     }
     const auto kind = static_cast<std::size_t>(run.events[step].kind);
     return kind < kWriters.size() ? kWriters[kind]({run, run.events[step]}) : QString();
+}
+
+QString eventKindWord(event::EventKind kind)
+{
+    const auto* word = std::ranges::find(kKindWords, kind, [](const auto& each) { return each.first; });
+    return word != kKindWords.end() ? logText(word->second) : QString::fromUtf8(event::nameOf(kind).data());
 }
 
 } // namespace retro::views

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/log/logfilter.h"
 
+#include "views/log/eventwords.h"
+
 #include <QCoreApplication>
 #include <QRegularExpression>
 #include <QStringList>
@@ -201,8 +203,9 @@ private:
         for (std::size_t kind = 0; kind < kKinds; ++kind) {
             const std::string_view name = event::nameOf(static_cast<event::EventKind>(kind));
             const QString text = QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()));
+            const QString shown = eventKindWord(static_cast<event::EventKind>(kind));
             m_kinds[kind] = std::any_of(words.begin(), words.end(), [&](const QString& word) {
-                return text.startsWith(word, Qt::CaseInsensitive);
+                return text.startsWith(word, Qt::CaseInsensitive) || shown.startsWith(word, Qt::CaseInsensitive);
             });
         }
     }

@@ -143,7 +143,7 @@ QString LogModel::textAt(std::uint64_t step, int column) const
     case ModeColumn:
         return letterOf(modeAt(step));
     case KindColumn:
-        return QString::fromUtf8(event::nameOf(e.kind).data());
+        return eventKindWord(e.kind);
     case NodeColumn:
         return nodeAt(step);
     case PromiseColumn: {

@@ -19,6 +19,7 @@
 #include <QHeaderView>
 #include <QLabel>
 #include <QMenu>
+#include <QSignalBlocker>
 #include <QToolButton>
 #include <QTreeView>
 #include <QVBoxLayout>
@@ -335,14 +336,55 @@ void PromisesView::showSelection()
     const QModelIndex index = promise ? m_items->indexOf(*promise) : QModelIndex();
     if (!index.isValid()) {
         if (!promise) {
-            m_tree->selectionModel()->clear();
+            followNewest();
         }
         return;
     }
+    m_followed = {};
     const PromiseRow* current = PromiseTreeModel::rowAt(m_tree->currentIndex());
     if (current == nullptr || current->promise != *promise) {
         m_tree->setCurrentIndex(index);
     }
+}
+
+/// Walks back from the cursor to the last event that changed a promise.
+base::PromiseId PromisesView::newestChange() const
+{
+    constexpr std::uint64_t kFurthest = 20'000;
+    const std::vector<trace::Event>& events = model().run().events;
+    const std::uint64_t position = std::min<std::uint64_t>(model().position(), events.size());
+    for (std::uint64_t step = position; step > 0 && position - step < kFurthest; --step) {
+        const trace::Event& e = events[step - 1];
+        const bool isChange = e.kind == event::EventKind::NewPromise || e.kind == event::EventKind::AddParent ||
+                              e.kind == event::EventKind::Arg || e.kind == event::EventKind::Complete;
+        if (isChange) {
+            return base::PromiseId(e.promise);
+        }
+    }
+    return {};
+}
+
+void PromisesView::followNewest()
+{
+    const base::PromiseId newest = newestChange();
+    const QModelIndex index = newest.isValid() ? m_items->indexOf(newest) : QModelIndex();
+    const QSignalBlocker quiet(m_tree->selectionModel()); // nothing is chosen by this
+    m_followed = index.isValid() ? newest : base::PromiseId();
+    if (!index.isValid()) {
+        m_tree->selectionModel()->clear();
+        m_tree->viewport()->update();
+        return;
+    }
+    for (QModelIndex above = index; above.isValid(); above = above.parent()) {
+        m_tree->expand(above);
+    }
+    m_tree->selectionModel()->setCurrentIndex(index, QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
+    const QRect row = m_tree->visualRect(index);
+    const int margin = m_tree->viewport()->height() / 5; // the middle 60 %
+    if (row.top() < margin || row.bottom() > m_tree->viewport()->height() - margin) {
+        m_tree->scrollTo(index, QAbstractItemView::PositionAtCenter);
+    }
+    m_tree->viewport()->update();
 }
 
 void PromisesView::chooseRow(const QModelIndex& index)

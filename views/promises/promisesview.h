@@ -29,7 +29,12 @@ public:
 
     [[nodiscard]] QString title() const override { return tr("Promises"); }
     [[nodiscard]] QString subject() const override;
-    [[nodiscard]] QString hint() const override { return tr("Values that a rule needs and nobody saved."); }
+    [[nodiscard]] QString hint() const override
+    {
+        return tr("Values that a rule needs and nobody saved. It follows the cursor.");
+    }
+    /// The promise whose row is marked because it changed last; invalid while one is chosen.
+    [[nodiscard]] base::PromiseId followed() const { return m_followed; }
     [[nodiscard]] bool canShow(const SelectedThing& thing) const override;
     [[nodiscard]] QStringList exportFormats() const override { return {QStringLiteral("csv"), QStringLiteral("json")}; }
     [[nodiscard]] base::Result<void> exportTo(const std::filesystem::path& path) override;
@@ -63,6 +68,9 @@ private:
     [[nodiscard]] bool isWanted(const PromiseRow& row) const;
     bool showRow(const PromiseRow& row, const QModelIndex& parent);
     void showSelection();
+    /// With nothing chosen the tree opens and marks the promise that changed last, and keeps it in its middle.
+    void followNewest();
+    [[nodiscard]] base::PromiseId newestChange() const;
     void chooseRow(const QModelIndex& index);
     void showMenu(const QPoint& at);
 
@@ -72,6 +80,7 @@ private:
     RangeChip* m_chip = nullptr;
     std::vector<QToolButton*> m_filterButtons; ///< by Filter
     QTreeView* m_tree = nullptr;
+    base::PromiseId m_followed;
     QLabel* m_nothing = nullptr; ///< in place of the tree when the filter leaves nothing
 };
 

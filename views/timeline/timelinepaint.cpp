@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/trace/nodesteps.h"
 #include "views/common/fonts.h"
 #include "views/common/marks.h"
 #include "views/common/numbertext.h"
@@ -242,6 +243,7 @@ void TimelinePane::paintMoving(QPainter& painter, const QSizeF& size, const Them
     const TimelineTracks tracks = layoutTracks(size.width(), size.height(), fonts::scale());
     const TimeScale scale = scaleFor(tracks);
     if (!m_total.empty()) {
+        paintMembers(painter, tracks, scale, theme);
         paintCursor(painter, tracks, scale, theme);
     }
     paintLegends(painter, tracks, theme);
@@ -282,7 +284,19 @@ void TimelinePane::paintModes(QPainter& painter, const TimelineTracks& tracks, c
     }
     painter.save();
     painter.setClipRect(tracks.modes.adjusted(0, 0, 1, 1));
-    for (const ModeCell& cell : modeCells(m_model.series().mode, scale)) {
+    const std::vector<ModeShare> shares = modeShares(m_model.series().mode, scale);
+    for (const ModeShare& column : shares) { // thinner than a pixel: what share each mode has
+        double bottom = tracks.modes.bottom();
+        for (const event::Mode mode : {event::Mode::Normal, event::Mode::Search, event::Mode::Fulfilment}) {
+            const std::uint32_t count = column.counts[static_cast<std::size_t>(mode)];
+            if (count > 0) {
+                const double height = std::max(1.0, tracks.modes.height() * count / column.total());
+                painter.fillRect(QRectF(column.left, bottom - height, 1, height), theme.mode(mode).line);
+                bottom -= height;
+            }
+        }
+    }
+    for (const ModeCell& cell : shares.empty() ? modeCells(m_model.series().mode, scale) : std::vector<ModeCell>()) {
         paintModeCell(painter, {cell.left, tracks.modes.top(), cell.right - cell.left, tracks.modes.height()},
                       cell.mode, theme);
     }
@@ -389,7 +403,7 @@ void TimelinePane::paintLegends(QPainter& painter, const TimelineTracks& tracks,
 void TimelinePane::paintCursor(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale,
                                const Theme& theme) const
 {
-    const double x = std::round(scale.x(cursorVisit(m_model.run(), m_model.position())));
+    const double x = std::round(scale.x(cursorsPlace()));
     if (x < tracks.modes.left() - 1 || x > tracks.modes.right() + 1) {
         return;
     }
@@ -408,6 +422,31 @@ void TimelinePane::paintCursor(QPainter& painter, const TimelineTracks& tracks, 
     painter.restore();
 }
 
+/// ▲ under the visits in which those landed that are in the frontier now.
+void TimelinePane::paintMembers(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale,
+                                const Theme& theme) const
+{
+    constexpr std::size_t kMostNodes = 5000; // of a graph whose nodes are looked through for every picture
+    const trace::RunState& state = m_model.state();
+    if (state.nodes.size() > kMostNodes || m_model.position() == 0) {
+        return;
+    }
+    const auto steps = m_model.derived<trace::NodeSteps>();
+    for (const trace::FrontierMember& member : state.frontier()) {
+        const std::span<const std::uint64_t> landings = steps->landings(member.node);
+        const auto behind = std::ranges::lower_bound(landings, m_model.position());
+        if (behind == landings.begin()) {
+            continue;
+        }
+        const double x = scale.x(m_model.run().visitOf(*(behind - 1)) + 0.5);
+        if (x >= tracks.modes.left() && x <= tracks.modes.right()) {
+            painter.setRenderHint(QPainter::Antialiasing);
+            paintTriangle(painter, {x, tracks.modes.bottom() + fonts::px(1)}, fonts::px(3.5), theme[Role::Accent]);
+            painter.setRenderHint(QPainter::Antialiasing, false);
+        }
+    }
+}
+
 void TimelinePane::paintReadOut(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale,
                                 const Theme& theme) const
 {
@@ -415,7 +454,7 @@ void TimelinePane::paintReadOut(QPainter& painter, const TimelineTracks& tracks,
     const QString text = tr("frontier %1, %2")
                              .arg(countText(static_cast<std::int64_t>(state.frontierLanded) + state.frontierHeld),
                                   bytesText(state.frontierBytes));
-    const double x = scale.x(cursorVisit(m_model.run(), m_model.position()));
+    const double x = scale.x(cursorsPlace());
     const double width = fonts::widthOf(fonts::small(), text) + fonts::px(16);
     const double height = fonts::px(22);
     const bool isRight = x + fonts::px(10) + width < tracks.frontier.right();

@@ -52,6 +52,11 @@ TimelinePane::TimelinePane(RunModel& model, Cursor& cursor, QWidget* parent)
     m_frame->setInterval(kFrame);
     m_rest->setInterval(kRest);
     connect(m_frame, &QTimer::timeout, this, &TimelinePane::seekNow);
+    connect(&cursor, &Cursor::glided, this, [this] {
+        if (isVisible()) {
+            update(); // the line glides
+        }
+    });
     connect(m_rest, &QTimer::timeout, this, [this] { askForFrontier(m_pointer, m_globalPointer); });
     setFocusPolicy(Qt::StrongFocus);
     setMouseTracking(true);

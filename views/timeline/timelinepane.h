@@ -51,6 +51,8 @@ public:
     [[nodiscard]] std::uint64_t positionAt(double x) const;
     /// What stands under a point, in words; over the names of the tracks, what has no room. Else empty.
     [[nodiscard]] QString tipAt(const QPointF& at) const;
+    /// What the chosen part of the run holds, in words; empty when none is chosen.
+    [[nodiscard]] QString stretchText() const;
     /// What a pane as low as this one leaves out, in words; empty when everything is there.
     [[nodiscard]] QString hiddenTracks() const;
     [[nodiscard]] const std::vector<TimelineMark>& marks() const { return m_marks; }
@@ -90,12 +92,16 @@ private:
     void paintDepth(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale, const Theme& theme) const;
     void paintLegends(QPainter& painter, const TimelineTracks& tracks, const Theme& theme) const;
     void paintCursor(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale, const Theme& theme) const;
+    void paintMembers(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale,
+                      const Theme& theme) const;
     void paintReadOut(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale,
                       const Theme& theme) const;
     void paintRange(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale, const Theme& theme) const;
     [[nodiscard]] bool isOnRuler(const QPointF& at) const;
     [[nodiscard]] std::uint32_t visitUnder(double x) const;
     [[nodiscard]] std::uint32_t cursorsVisit() const;
+    /// Where the line stands: between two visits while something plays.
+    [[nodiscard]] double cursorsPlace() const;
     void chooseTo(double x);
     void tellTracks();
     [[nodiscard]] QString frontierTip(std::uint32_t visit) const;

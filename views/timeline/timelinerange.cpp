@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of the run that is chosen on the ruler of the timeline.
+#include "core/trace/motion.h"
 #include "views/common/fonts.h"
 #include "views/common/marks.h"
+#include "views/common/numbertext.h"
 #include "views/common/theme.h"
 #include "views/timeline/timelinepane.h"
 
@@ -52,6 +54,34 @@ std::uint32_t TimelinePane::cursorsVisit() const
 {
     const std::uint64_t position = m_model.position();
     return position == 0 ? 0 : m_model.run().visitOf(position - 1);
+}
+
+double TimelinePane::cursorsPlace() const
+{
+    const double moment = m_cursor.moment();
+    const bool isBetween = moment != std::floor(moment) && static_cast<std::uint64_t>(moment) == m_model.position();
+    return isBetween ? cursorVisit(m_model.run(), m_model.derived<trace::Motion>()->pace(), moment)
+                     : cursorVisit(m_model.run(), m_model.position());
+}
+
+QString TimelinePane::stretchText() const
+{
+    const auto visits = m_range != nullptr ? m_range->visits() : std::nullopt;
+    if (!visits || !m_model.hasRun() || m_model.series().mode.empty()) {
+        return {};
+    }
+    const auto last =
+        std::min<std::uint32_t>(visits->last, static_cast<std::uint32_t>(m_model.series().mode.size()) - 1);
+    const StretchFigures figures = stretchFigures(m_model.run(), m_model.series(), std::min(visits->first, last), last);
+    const auto count = [&](event::Mode mode) { return countText(figures.visits[static_cast<std::size_t>(mode)]); };
+    return tr("Visits %1 – %2: %3 normal, %4 search, %5 fulfilment; frontier %6 – %7 tensors, mean %8, at most %9; ")
+               .arg(countText(std::int64_t{std::min(visits->first, last)} + 1), countText(std::int64_t{last} + 1),
+                    count(event::Mode::Normal), count(event::Mode::Search), count(event::Mode::Fulfilment),
+                    countText(figures.leastFrontier), countText(figures.mostFrontier),
+                    fixedText(figures.meanFrontier, 1), bytesText(figures.mostBytes)) +
+           tr("promises: %1 opened, %2 fulfilled.")
+               .arg(countText(static_cast<std::int64_t>(figures.opened)),
+                    countText(static_cast<std::int64_t>(figures.fulfilled)));
 }
 
 void TimelinePane::chooseTo(double x)

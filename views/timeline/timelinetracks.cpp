@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace retro::views
 {
@@ -148,6 +149,68 @@ double cursorVisit(const trace::Run& run, std::uint64_t position)
         return 0;
     }
     return run.visitOf(position - 1) + 0.5;
+}
+
+double cursorVisit(const trace::Run& run, const trace::Pace& pace, double moment)
+{
+    const auto position = static_cast<std::uint64_t>(moment);
+    if (static_cast<double>(position) == moment || run.visitStart.empty() || position < run.visitStart.front()) {
+        return cursorVisit(run, position);
+    }
+    const std::uint32_t visit = run.visitOf(position);
+    const double share = pace.share(moment, run.visitStart[visit], run.endOfVisit(visit));
+    return std::max(0.0, visit + share - 0.5);
+}
+
+std::vector<ModeShare> modeShares(const std::vector<event::Mode>& modes, const TimeScale& scale)
+{
+    std::vector<ModeShare> columns;
+    if (scale.pixelsPerVisit() >= 1) {
+        return columns;
+    }
+    const VisibleRange range = visible(scale, modes.size());
+    std::size_t i = range.first;
+    for (double pixel = std::floor(scale.left); pixel < scale.left + scale.width && i < range.last; ++pixel) {
+        const std::size_t end = columnEnd(scale, pixel + 1, range.last);
+        if (end <= i) {
+            continue;
+        }
+        ModeShare column{pixel, {}};
+        for (; i < end; ++i) {
+            ++column.counts[static_cast<std::size_t>(modes[i])];
+        }
+        columns.push_back(column);
+    }
+    return columns;
+}
+
+StretchFigures stretchFigures(const trace::Run& run, const trace::VisitSeries& series, std::uint32_t first,
+                              std::uint32_t last)
+{
+    StretchFigures out;
+    if (first > last || last >= series.mode.size()) {
+        return out;
+    }
+    out.leastFrontier = std::numeric_limits<std::uint32_t>::max();
+    double sum = 0;
+    for (std::size_t visit = first; visit <= last; ++visit) {
+        ++out.visits[static_cast<std::size_t>(series.mode[visit])];
+        const std::uint32_t frontier = series.frontierLanded[visit] + series.frontierHeld[visit];
+        out.leastFrontier = std::min(out.leastFrontier, frontier);
+        out.mostFrontier = std::max(out.mostFrontier, frontier);
+        out.mostBytes = std::max(out.mostBytes, series.frontierBytes[visit]);
+        sum += frontier;
+    }
+    out.meanFrontier = sum / (static_cast<double>(last) - first + 1);
+    const std::uint64_t begin = run.visitStart[first];
+    const std::uint64_t end = run.endOfVisit(last);
+    const auto between = [&](const std::vector<std::uint64_t>& steps) {
+        return static_cast<std::uint64_t>(std::ranges::lower_bound(steps, end) -
+                                          std::ranges::lower_bound(steps, begin));
+    };
+    out.opened = between(series.promisesOpened);
+    out.fulfilled = between(series.promisesCompleted);
+    return out;
 }
 
 } // namespace retro::views

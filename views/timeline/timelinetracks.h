@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/trace/pace.h"
 #include "core/trace/timeline.h"
 #include "views/timeline/timescale.h"
 
 #include <QRectF>
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -42,6 +44,31 @@ struct ModeCell
 /// Cells of the visible part of the mode strip.
 [[nodiscard]] std::vector<ModeCell> modeCells(const std::vector<event::Mode>& modes, const TimeScale& scale);
 
+/// A column of pixels of the mode strip where visits are thinner than a pixel: how many there are of each mode.
+struct ModeShare
+{
+    double left = 0;
+    std::array<std::uint32_t, 4> counts{}; ///< by event::Mode
+    [[nodiscard]] std::uint32_t total() const { return counts[0] + counts[1] + counts[2] + counts[3]; }
+};
+/// Columns of the visible part; empty while a visit is a pixel wide or more.
+[[nodiscard]] std::vector<ModeShare> modeShares(const std::vector<event::Mode>& modes, const TimeScale& scale);
+
+/// Counts of a stretch of visits.
+struct StretchFigures
+{
+    std::array<std::uint32_t, 4> visits{}; ///< by event::Mode
+    std::uint32_t leastFrontier = 0;       ///< tensors, after a visit
+    std::uint32_t mostFrontier = 0;
+    double meanFrontier = 0;
+    std::int64_t mostBytes = 0;
+    std::uint64_t opened = 0; ///< promises
+    std::uint64_t fulfilled = 0;
+};
+/// Of the visits first … last, both included and within the run. O(visits in it).
+[[nodiscard]] StretchFigures stretchFigures(const trace::Run& run, const trace::VisitSeries& series,
+                                            std::uint32_t first, std::uint32_t last);
+
 /// Highest value per visible visit or pixel column, for step curves.
 struct StepPoint
 {
@@ -56,5 +83,7 @@ struct StepPoint
 /// Where the cursor line stands for a position of the run: the middle of the visit that it is in, the very start before
 /// the first event.
 [[nodiscard]] double cursorVisit(const trace::Run& run, std::uint64_t position);
+/// The same of a moment between two positions: the line glides from the middle of a visit to that of the next.
+[[nodiscard]] double cursorVisit(const trace::Run& run, const trace::Pace& pace, double moment);
 
 } // namespace retro::views

@@ -81,6 +81,14 @@ QString TimelineView::subject() const
     return hidden.isEmpty() ? tr("drag to scrub, wheel to zoom") : hidden;
 }
 
+QString TimelineView::hint() const
+{
+    const QString stretch = m_pane->stretchText();
+    return stretch.isEmpty()
+               ? tr("What is left of the line has happened. A stretch drawn on the ruler is counted here.")
+               : stretch;
+}
+
 bool TimelineView::canShow(const SelectedThing& thing) const { return std::holds_alternative<std::monostate>(thing); }
 
 QStringList TimelineView::exportFormats() const

@@ -32,6 +32,7 @@ public:
     [[nodiscard]] QString title() const override { return tr("Timeline"); }
     /// How to use it, or what has no room.
     [[nodiscard]] QString subject() const override;
+    [[nodiscard]] QString hint() const override;
     [[nodiscard]] bool canShow(const SelectedThing& thing) const override;
     [[nodiscard]] QStringList exportFormats() const override;
     [[nodiscard]] base::Result<void> exportTo(const std::filesystem::path& path) override;

@@ -46,7 +46,7 @@ constexpr std::array kPlan{
              "plan.recompute plan.forget - "
              "plan.curve plan.fit *"},
     MenuPlan{QT_TRANSLATE_NOOP("retro::app::menus", "E&xport"), "export.",
-             "export.heatmap export.levels export.layers export.classes - export.graph export.graphsight "
+             "export.heatmap export.levels export.layers export.classes - export.graph export.graphsight export.film "
              "export.graphselection export.timeline export.ledger export.promises "
              "export.log export.notebook - export.plan export.planners export.tensors - * - export.pane export.all "
              "export.report"},

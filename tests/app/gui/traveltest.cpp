@@ -12,6 +12,8 @@
 #include <QAction>
 #include <QSignalSpy>
 
+#include <cmath>
+
 using namespace retro;
 using app::Granularity;
 using app::RunTarget;
@@ -184,6 +186,37 @@ private slots:
         QCOMPARE(window.cursor.position(), std::uint64_t{0});
         window.press("go.forward"); // somebody else moves
         QVERIFY(!window.player.isPlaying());
+    }
+
+    /// Playing goes through moments between events, forwards all the way, and stops at breakpoints as before.
+    void playingGlides()
+    {
+        Fixture window;
+        window.player.setSpeed(2); // one visit per second
+        window.player.play();
+        double before = window.cursor.moment();
+        int between = 0;
+        for (int i = 0; i < 40; ++i) {
+            window.player.glide(0.02);
+            QVERIFY(window.cursor.moment() > before);
+            before = window.cursor.moment();
+            between += before != std::floor(before) ? 1 : 0;
+            QCOMPARE(window.model.position(), static_cast<std::uint64_t>(before));
+        }
+        QVERIFY(between > 30);
+        QVERIFY(window.cursor.position() <= tests::endOfVisit(window.model, 1)); // 0.8 s
+        window.list.toggle(nodeOf(tests::kRelu1));
+        for (int i = 0; i < 5000 && window.player.isPlaying(); ++i) {
+            window.player.glide(0.1);
+        }
+        QCOMPARE(window.model.state().current, nodeOf(tests::kRelu1));
+        QCOMPARE(window.cursor.speed(), 0.0);
+        window.list.clear();
+        window.player.play();
+        for (int i = 0; i < 5000 && window.player.isPlaying(); ++i) {
+            window.player.glide(0.3);
+        }
+        QCOMPARE(window.cursor.moment(), static_cast<double>(window.cursor.end()));
     }
 
     void speedHasEnds()

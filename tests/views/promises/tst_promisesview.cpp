@@ -75,6 +75,34 @@ class PromisesViewTest : public QObject
 private slots:
     void initTestCase() { tests::installLook(); }
 
+    /// With nothing chosen the promise that changed last is marked and in sight; nothing is chosen by that.
+    void newestChangeIsMarked()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        PromisesView view(context.model, context.cursor, context.selection);
+        view.resize(320, 200);
+        view.show();
+        view.flush();
+        const trace::Run& run = context.model.run();
+        int marked = 0;
+        for (std::uint64_t position = run.eventCount(); position > 0; --position) {
+            context.cursor.moveTo(position);
+            view.flush();
+            if (run.events[position - 1].kind == event::EventKind::Complete) {
+                QCOMPARE(view.followed(), base::PromiseId(run.events[position - 1].promise));
+                ++marked;
+            }
+        }
+        QCOMPARE(marked, 2);
+        QVERIFY(!view.followed().isValid()); // before the first promise
+        QVERIFY(std::holds_alternative<std::monostate>(context.selection.thing()));
+        context.cursor.moveTo(run.eventCount());
+        context.selection.selectPromise(base::PromiseId(0U));
+        view.flush();
+        QVERIFY(!view.followed().isValid()); // following rests
+    }
+
     void treeFollowsTheCursor()
     {
         tests::ViewContext context;

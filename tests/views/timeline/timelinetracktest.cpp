@@ -3,6 +3,7 @@
 
 #include "views/timeline/timelinetracks.h"
 
+#include <array>
 #include <random>
 
 using namespace retro;
@@ -65,6 +66,29 @@ private slots:
         QVERIFY(scale.from <= 700 && scale.to >= 701);
         scale.reveal(3);
         QVERIFY(scale.from <= 3 && scale.to >= 4);
+    }
+
+    /// Where visits are thinner than a pixel, every visit is in one column.
+    void sharesCountEveryVisitOnce()
+    {
+        std::vector<Mode> modes;
+        std::array<std::uint32_t, 4> expected{};
+        std::mt19937 random(2);
+        for (int i = 0; i < 5000; ++i) {
+            modes.push_back(static_cast<Mode>(1 + random() % 3));
+            ++expected[static_cast<std::size_t>(modes.back())];
+        }
+        std::array<std::uint32_t, 4> counted{};
+        const auto columns = views::modeShares(modes, scaleOf(5000, 300));
+        QVERIFY(columns.size() >= 299 && columns.size() <= 301);
+        for (const views::ModeShare& column : columns) {
+            QVERIFY(column.total() > 0);
+            for (std::size_t mode = 0; mode < counted.size(); ++mode) {
+                counted[mode] += column.counts[mode];
+            }
+        }
+        QVERIFY(counted == expected);
+        QVERIFY(views::modeShares(modes, scaleOf(200, 300)).empty());
     }
 
     void cellsCoverEveryVisitOnce()

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <QtTest>
 
+#include "core/trace/pace.h"
 #include "tests/views/support/grabs.h"
 #include "tests/views/support/tinyrun.h"
 #include "views/common/fonts.h"
 #include "views/common/rangechip.h"
 #include "views/timeline/frontiermodes.h"
+#include "views/timeline/frontierview.h"
 #include "views/timeline/frontierwords.h"
 #include "views/timeline/timelinepane.h"
 #include "views/timeline/timelineview.h"
@@ -36,6 +38,68 @@ private slots:
         QVERIFY(!view.pane().isVisibleTo(&view));
         QTemporaryDir folder;
         QVERIFY(!view.exportTo(folder.filePath("t.svg").toStdString()).ok());
+    }
+
+    /// Adding up single visits gives what the whole stretch has.
+    void stretchAddsUp()
+    {
+        ViewContext context;
+        context.showTinyRun();
+        const trace::Run& run = context.model.run();
+        const trace::VisitSeries& series = context.model.series();
+        const auto whole = views::stretchFigures(run, series, 0, tests::kTinyVisits - 1);
+        std::uint64_t opened = 0;
+        std::uint64_t fulfilled = 0;
+        std::uint32_t visits = 0;
+        std::uint32_t most = 0;
+        for (std::uint32_t visit = 0; visit < tests::kTinyVisits; ++visit) {
+            const auto one = views::stretchFigures(run, series, visit, visit);
+            opened += one.opened;
+            fulfilled += one.fulfilled;
+            most = std::max(most, one.mostFrontier);
+            QCOMPARE(one.leastFrontier, one.mostFrontier);
+            visits += one.visits[1] + one.visits[2] + one.visits[3];
+        }
+        QCOMPARE(visits, std::uint32_t{tests::kTinyVisits});
+        QCOMPARE(whole.visits[1] + whole.visits[2] + whole.visits[3], visits);
+        QCOMPARE(whole.opened, opened);
+        QCOMPARE(whole.fulfilled, fulfilled);
+        QCOMPARE(whole.mostFrontier, most);
+        QVERIFY(opened > 0 && whole.meanFrontier > 0 && whole.meanFrontier <= most);
+    }
+
+    /// The line goes on between two visits and is where it stands at rest when one ends.
+    void lineGlides()
+    {
+        ViewContext context;
+        context.showTinyRun();
+        const trace::Run& run = context.model.run();
+        const trace::Pace pace(run);
+        double before = 0;
+        for (double moment = static_cast<double>(run.visitStart.front()) + 0.5;
+             moment < static_cast<double>(run.eventCount()); moment += 1) {
+            const double place = views::cursorVisit(run, pace, moment);
+            QVERIFY(place >= before);
+            before = place;
+        }
+        const auto end = static_cast<double>(run.endOfVisit(3));
+        QVERIFY(std::abs(views::cursorVisit(run, pace, end - 1e-9) - views::cursorVisit(run, run.endOfVisit(3))) <
+                1e-6);
+    }
+
+    void frontierListHasWhoTheStateHas()
+    {
+        ViewContext context;
+        context.showTinyRun();
+        views::FrontierView view(context.model, context.cursor, context.selection);
+        view.show();
+        for (std::uint64_t position = 0; position <= context.model.run().eventCount(); position += 3) {
+            context.cursor.moveTo(position);
+            view.flush();
+            QVERIFY(view.table().members() == context.model.state().frontier());
+            QCOMPARE(view.table().rowCount(), static_cast<int>(context.model.state().frontier().size()));
+        }
+        QVERIFY(std::holds_alternative<std::monostate>(context.selection.thing())); // listing chooses nothing
     }
 
     void scrubbingMovesTheCursorToTheEndOfTheVisit()

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+// The living graph: cards, what moves, and that a picture depends on the moment alone.
+#include <QSignalSpy>
+#include <QTest>
+
+#include "tests/views/graph/graphruns.h"
+#include "tests/views/graph/graphstage.h"
+#include "tests/views/support/grabs.h"
+#include "tests/views/support/tinyrun.h"
+#include "views/common/motion.h"
+#include "views/graph/graphcanvas.h"
+#include "views/graph/graphmotion.h"
+#include "views/graph/graphview.h"
+#include "views/graph/smallpictures.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+using namespace retro;
+using namespace retro::views;
+using layout::Index;
+
+namespace
+{
+
+const QSize kWide(1000, 420);
+const QSize kTall(520, 700);
+
+struct Living : tests::GraphStage
+{
+    explicit Living(RunHandle of, QSize size = kWide) : GraphStage(std::move(of))
+    {
+        canvas().pictures().setImmediate(true);
+        view.resize(size);
+        view.setLiving(true);
+        view.flush();
+    }
+    [[nodiscard]] QImage at(double moment)
+    {
+        context.cursor.glideTo(moment);
+        view.flush();
+        QImage image(canvas().size(), QImage::Format_RGB32);
+        canvas().render(&image);
+        return image;
+    }
+    [[nodiscard]] double end() const { return static_cast<double>(handle.run->eventCount()); }
+};
+
+} // namespace
+
+class GraphLivingTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void initTestCase() { tests::installLook(); }
+    void cleanup()
+    {
+        setMotionReduced(false);
+        ThemeHub::instance().setChoice(ThemeChoice::Light);
+    }
+
+    void pictureDependsOnTheMomentAlone_data()
+    {
+        QTest::addColumn<QSize>("size");
+        QTest::addColumn<double>("speed");
+        QTest::newRow("wide") << kWide << 0.0;
+        QTest::newRow("tall") << kTall << 0.0;
+        QTest::newRow("brief") << kWide << 16.0;
+        QTest::newRow("visit") << kWide << 60.0;
+        QTest::newRow("sum") << kWide << 1000.0;
+    }
+
+    /// Reached forward, backward, by seek, and after a resize and back.
+    void pictureDependsOnTheMomentAlone()
+    {
+        QFETCH(QSize, size);
+        QFETCH(double, speed);
+        Living stage(tests::makeTransformerRun(1), size);
+        stage.context.cursor.setSpeed(speed);
+        std::vector<double> moments;
+        for (int i = 0; i <= 24; ++i) {
+            moments.push_back(stage.end() * i / 24.0 + (i % 3) * 0.37);
+        }
+        std::vector<QImage> forward;
+        for (const double moment : moments) {
+            forward.push_back(stage.at(moment));
+        }
+        QVERIFY(forward.front() != forward[12]);
+        for (std::size_t i = moments.size(); i-- > 0;) {
+            QVERIFY2(stage.at(moments[i]) == forward[i], qPrintable(QString::number(moments[i])));
+        }
+        std::mt19937 random(4);
+        for (int i = 0; i < 12; ++i) {
+            const std::size_t at = random() % moments.size();
+            QVERIFY(stage.at(moments[at]) == forward[at]);
+        }
+        stage.view.resize(size.width() - 60, size.height() - 20);
+        static_cast<void>(stage.at(moments[5]));
+        stage.view.resize(size);
+        QVERIFY(stage.at(moments[7]) == forward[7]);
+    }
+
+    void landingMovesInEveryPicture()
+    {
+        Living stage(tests::makeResidualRun(12));
+        const trace::Motion motion(*stage.handle.run);
+        int seen = 0;
+        for (const trace::Motion::Landing& landing : motion.landings()) {
+            if (!landing.handle.isValid() || !landing.from.isValid()) {
+                continue;
+            }
+            const auto step = static_cast<double>(landing.step);
+            const QImage a = stage.at(step + 0.3);
+            const QImage b = stage.at(step + 0.5);
+            const QImage c = stage.at(step + 0.7);
+            QVERIFY(a != b && b != c && a != c);
+            ++seen;
+        }
+        QVERIFY(seen > 5);
+    }
+
+    void reducedMotionGoesInSteps()
+    {
+        Living stage(tests::makeTransformerRun(1));
+        setMotionReduced(true);
+        for (int i = 0; i < 10; ++i) {
+            const double step = std::floor(stage.end() * i / 10);
+            const QImage still = stage.at(step);
+            QVERIFY(stage.at(step + 0.4) == still);
+            QVERIFY(stage.at(step + 0.9) == still);
+        }
+    }
+
+    void layoutFollowsThePane()
+    {
+        Living stage(tests::makeTransformerRun(1));
+        QVERIFY(stage.scene().style.isSideways);
+        const auto lies = [&](Index from, Index to) {
+            const QRectF a =
+                stage.canvas().camera().toScreen(stage.scene().layout.nodes[static_cast<std::size_t>(from)]);
+            const QRectF b = stage.canvas().camera().toScreen(stage.scene().layout.nodes[static_cast<std::size_t>(to)]);
+            return stage.scene().style.isSideways ? a.right() < b.left() : a.bottom() < b.top();
+        };
+        for (const layout::LayoutEdge& edge : stage.scene().visible.edges) {
+            QVERIFY(lies(edge.from, edge.to));
+        }
+        stage.view.resize(kTall);
+        stage.view.flush();
+        QVERIFY(!stage.scene().style.isSideways && stage.scene().style.hasCards);
+        for (const layout::LayoutEdge& edge : stage.scene().visible.edges) {
+            QVERIFY(lies(edge.from, edge.to));
+        }
+        stage.view.setRunning(GraphView::Run::Sideways);
+        QVERIFY(stage.scene().style.isSideways);
+        stage.view.setRunning(GraphView::Run::Auto);
+        QVERIFY(!stage.scene().style.isSideways);
+    }
+
+    /// A click where a card is painted hits it, whichever way the drawing runs.
+    void cardsAreHitWhereTheyAre()
+    {
+        Living stage(tests::makeTransformerRun(1));
+        stage.canvas().fitAll();
+        for (Index box = 0; box < stage.scene().boxCount(); box += 3) {
+            const QRectF rect =
+                stage.canvas().camera().toScreen(stage.scene().layout.nodes[static_cast<std::size_t>(box)]);
+            QSignalSpy clicked(&stage.canvas(), &GraphCanvas::boxClicked);
+            QTest::mouseClick(&stage.canvas(), Qt::LeftButton, {},
+                              QPointF(rect.right() - rect.width() / 5, rect.center().y()).toPoint());
+            QCOMPARE(clicked.size(), 1);
+            QCOMPARE(clicked.front().front().toInt(), box);
+        }
+    }
+
+    void cameraFollowsUntilItIsMoved()
+    {
+        Living stage(tests::makeTransformerRun(4));
+        QVERIFY(stage.canvas().isFollowing());
+        static_cast<void>(stage.at(1));
+        const GraphCamera start = stage.canvas().camera();
+        static_cast<void>(stage.at(stage.end() - 1));
+        QVERIFY(!(stage.canvas().camera() == start));
+        QTest::keyClick(&stage.canvas(), Qt::Key_A);
+        QVERIFY(!stage.canvas().isFollowing());
+        const GraphCamera moved = stage.canvas().camera();
+        static_cast<void>(stage.at(1));
+        QVERIFY(stage.canvas().camera() == moved);
+        stage.view.resumeFollowing();
+        QVERIFY(stage.canvas().camera() == start);
+    }
+
+    void picturesAreMadeAsideAndGoWithTheRun()
+    {
+        auto run = std::make_shared<trace::Run>();
+        std::vector<base::HandleId> shown;
+        for (std::uint32_t i = 0; i < 9; ++i) {
+            run->tensors.push_back(tensor::Tensor::full(tensor::DType::Float32, {1, 3, 20 + 40 * i, 30}, 0.5 - i));
+            shown.emplace_back(i);
+        }
+        run->tensors.emplace_back(); // one that was not kept
+        SmallPictures pictures;
+        QVERIFY(!pictures.canShow(shown.front()));
+        pictures.setRun(run);
+        QVERIFY(pictures.canShow(shown.front()) && !pictures.canShow(base::HandleId(9U)));
+        QSignalSpy arrived(&pictures, &SmallPictures::arrived);
+        pictures.beginRound();
+        for (const base::HandleId handle_ : shown) {
+            QVERIFY(pictures.picture(handle_, 48) == nullptr);
+        }
+        pictures.endRound();
+        QTRY_VERIFY(!pictures.isBusy());
+        QVERIFY(arrived.size() >= 2); // not all at once
+        for (const base::HandleId handle_ : shown) {
+            const QImage* image = pictures.picture(handle_, 48);
+            QVERIFY(image != nullptr);
+            QVERIFY(image->width() <= 48 && image->height() <= 48);
+            QVERIFY(*image == smallPicture(run->tensors[handle_.index()], 48));
+        }
+        pictures.beginRound();
+        static_cast<void>(pictures.picture(shown.front(), 96));
+        pictures.endRound();
+        pictures.setRun(nullptr);
+        QTest::qWait(50);
+        QCOMPARE(pictures.count(), std::size_t{0});
+        QVERIFY(!pictures.isBusy());
+    }
+
+    void heatAddsUpWhatPassed()
+    {
+        Living stage(tests::makeResidualRun(12));
+        const trace::Motion motion(*stage.handle.run);
+        const std::uint64_t end = stage.handle.run->eventCount();
+        const GraphHeat whole = heatOf(stage.scene(), motion, 0, end);
+        const GraphHeat first = heatOf(stage.scene(), motion, 0, end / 2);
+        const GraphHeat second = heatOf(stage.scene(), motion, end / 2, end);
+        QVERIFY(whole.most > 0);
+        for (std::size_t edge = 0; edge < whole.edges.size(); ++edge) {
+            QVERIFY(std::abs(whole.edges[edge] - first.edges[edge] - second.edges[edge]) <
+                    1e-4F * (1 + whole.edges[edge]));
+        }
+        QCOMPARE(whole.visits, std::uint64_t{stage.handle.run->visitCount()});
+        QCOMPARE(heatOf(stage.scene(), motion, 5, 5).most, 0.0);
+    }
+
+    void bothThemesAndNoRun()
+    {
+        Living stage(tests::makeNamedRun("alone"));
+        static_cast<void>(stage.at(0));
+        ThemeHub::instance().setChoice(ThemeChoice::Dark);
+        Living other(tests::makeTransformerRun(1));
+        const QImage dark = other.at(20.5);
+        QVERIFY(QColor(dark.pixel(2, 2)).lightness() < 80);
+    }
+};
+
+QTEST_MAIN(GraphLivingTest)
+#include "tst_graphliving.moc"

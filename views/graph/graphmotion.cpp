@@ -1,0 +1,600 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/graph/graphmotion.h"
+
+#include "views/common/colormap.h"
+#include "views/common/fonts.h"
+#include "views/common/marks.h"
+#include "views/common/numbertext.h"
+
+#include <QCoreApplication>
+#include <QFontMetricsF>
+#include <QLinearGradient>
+#include <QPainter>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+
+namespace retro::views
+{
+
+using layout::Index;
+
+namespace
+{
+
+constexpr double kDropLength = 28; // design pixels, from the tip to the head
+constexpr double kDropExtra = 8;   // a pulse is that much thicker than its edge
+constexpr double kTailLength = 44;
+constexpr double kHeadRadius = 8; // of the disc around the head of a search
+constexpr double kTetherWidth = 3;
+constexpr double kSwing = 4; // of the line of a promise that was fulfilled
+constexpr std::array kRings{9.0, 17.0};
+constexpr double kBandFade = 110; // from the back of the frontier to where its band ends
+constexpr double kBandOpacity = 0.24;
+constexpr double kFigureZoomed = 0.55; // from this unit on pulses carry figures
+constexpr std::size_t kMostFigures = 24;
+constexpr std::size_t kMostTethers = 40;
+constexpr double kReachOut = 60;      // pixels around the area that is painted
+constexpr double kStrongValue = 0.85; // of the map of relevance, for the colours of signs
+
+QString motionText(const char* text) { return QCoreApplication::translate("retro::views::GraphView", text); }
+
+QRectF blend(const QRectF& a, const QRectF& b, double share)
+{
+    const auto mix = [share](double x, double y) { return x + (y - x) * share; };
+    return {mix(a.x(), b.x()), mix(a.y(), b.y()), mix(a.width(), b.width()), mix(a.height(), b.height())};
+}
+
+QColor withAlpha(QColor color, double alpha)
+{
+    color.setAlphaF(static_cast<float>(std::clamp(alpha, 0.0, 1.0)));
+    return color;
+}
+
+/// The colours of relevance: those of the map at a strong value.
+QColor positiveColor()
+{
+    static const QColor color = ColorMap().at(kStrongValue);
+    return color;
+}
+QColor negativeColor()
+{
+    static const QColor color = ColorMap().at(-kStrongValue);
+    return color;
+}
+
+} // namespace
+
+GraphHeat heatOf(const GraphScene& scene, const trace::Motion& motion, std::uint64_t from, std::uint64_t to)
+{
+    GraphHeat heat;
+    heat.edges.assign(scene.visible.edges.size(), 0);
+    heat.boxes.assign(scene.visible.nodes.size(), 0);
+    for (const trace::Motion::Landing& landing : motion.landingsBetween(from, to)) {
+        const Index box = scene.boxOf(landing.node);
+        if (box == layout::kNone) {
+            continue;
+        }
+        ++heat.boxes[static_cast<std::size_t>(box)];
+        const Index sender = landing.from.isValid() ? scene.boxOf(landing.from) : layout::kNone;
+        const Index edge = sender == layout::kNone || sender == box ? layout::kNone : scene.edgeBetween(box, sender);
+        const double sum = motion.sumOf(landing);
+        if (edge != layout::kNone && std::isfinite(sum)) {
+            float& at = heat.edges[static_cast<std::size_t>(edge)];
+            at += static_cast<float>(std::abs(sum));
+            heat.most = std::max(heat.most, static_cast<double>(at));
+        }
+    }
+    const trace::Run& run = *scene.book->run;
+    if (to > from && run.visitCount() > 0) {
+        heat.visits = run.visitOf(to - 1) - run.visitOf(from) + 1;
+    }
+    return heat;
+}
+
+MotionPainter::MotionPainter(QPainter& painter, const GraphPicture& picture, const GraphCamera& camera,
+                             const Theme& theme, const MotionLook& look)
+    : m_painter(painter), m_picture(picture), m_camera(camera), m_theme(theme), m_look(look),
+      m_unit(std::clamp(camera.zoom() * fonts::scale(), 0.35, 1.5)), m_figureFont(fonts::smallNumbers())
+{}
+
+QRectF MotionPainter::rectOf(Index box) const
+{
+    return m_camera.toScreen(m_picture.scene->layout.nodes[static_cast<std::size_t>(box)]);
+}
+
+EdgeTrack MotionPainter::trackBetween(base::NodeId consumer, base::NodeId producer) const
+{
+    const GraphScene& scene = *m_picture.scene;
+    const Index from = scene.boxOf(consumer);
+    const Index to = scene.boxOf(producer);
+    if (from == layout::kNone || to == layout::kNone || from == to) {
+        return {};
+    }
+    QPainterPath path;
+    if (const Index edge = scene.edgeBetween(to, from); edge != layout::kNone) {
+        appendEdgePath(path, m_camera, scene.layout.edge(edge));
+        return EdgeTrack(path).reversed();
+    }
+    const QRectF start = rectOf(from);
+    const QRectF end = rectOf(to);
+    const bool isTurned = m_camera.isTransposed();
+    path.moveTo(isTurned ? QPointF(start.left(), start.center().y()) : QPointF(start.center().x(), start.top()));
+    path.lineTo(isTurned ? QPointF(end.right(), end.center().y()) : QPointF(end.center().x(), end.bottom()));
+    return EdgeTrack(path);
+}
+
+EdgeTrack MotionPainter::trackOf(std::span<const base::NodeId> nodes) const
+{
+    EdgeTrack track;
+    for (std::size_t i = 1; i < nodes.size(); ++i) {
+        track.append(trackBetween(nodes[i - 1], nodes[i]));
+    }
+    return track;
+}
+
+std::optional<QRectF> MotionPainter::extentOf(const std::vector<base::NodeId>& nodes) const
+{
+    std::optional<QRectF> extent;
+    for (const base::NodeId node : nodes) {
+        if (const Index box = m_picture.scene->boxOf(node); box != layout::kNone) {
+            extent = extent ? extent->united(rectOf(box)) : rectOf(box);
+        }
+    }
+    return extent;
+}
+
+/// A sharp front where the foremost relevance lies, and a soft back behind the last one.
+void MotionPainter::paintBelow(const QRectF& area)
+{
+    const auto before = extentOf(frame().frontBefore);
+    const auto after = extentOf(frame().frontAfter);
+    if (!before && !after) {
+        return;
+    }
+    const double share = trace::easedInOut(frame().fraction);
+    const QRectF extent = before && after ? blend(*before, *after, share) : before ? *before : *after;
+    const double strength = before && after ? 1 : before ? 1 - share : share;
+    const bool isTurned = m_camera.isTransposed();
+    const double margin = length(10);
+    const double front = std::round((isTurned ? extent.left() : extent.top()) - margin);
+    const double back = (isTurned ? extent.right() : extent.bottom()) + margin + length(kBandFade);
+    const QRectF band = isTurned ? QRectF(front, area.top(), back - front, area.height())
+                                 : QRectF(area.left(), front, area.width(), back - front);
+    QLinearGradient fading(band.topLeft(), isTurned ? band.topRight() : band.bottomLeft());
+    fading.setColorAt(0, withAlpha(m_theme[Role::Accent], kBandOpacity * strength));
+    fading.setColorAt(1, withAlpha(m_theme[Role::Accent], 0));
+    m_painter.setRenderHint(QPainter::Antialiasing, false);
+    m_painter.fillRect(band.intersected(area), fading);
+    const QColor line = withAlpha(m_theme[Role::Accent], strength);
+    m_painter.fillRect(
+        isTurned ? QRectF(front, area.top(), 2, area.height()) : QRectF(area.left(), front, area.width(), 2), line);
+}
+
+void MotionPainter::paintFrontierWords(const QRectF& area)
+{
+    const auto before = extentOf(frame().frontBefore);
+    const auto after = extentOf(frame().frontAfter);
+    if (m_look.frontier.isEmpty() || (!before && !after)) {
+        return;
+    }
+    const QRectF extent = before && after ? blend(*before, *after, trace::easedInOut(frame().fraction))
+                          : before        ? *before
+                                          : *after;
+    const bool isTurned = m_camera.isTransposed();
+    const double front = std::round((isTurned ? extent.left() : extent.top()) - length(10));
+    const QString word = motionText("frontier");
+    const QFont bold = fonts::label(QFont::DemiBold);
+    const double wordWidth = QFontMetricsF(bold).horizontalAdvance(word);
+    const double width = wordWidth + QFontMetricsF(m_figureFont).horizontalAdvance(m_look.frontier) + fonts::px(32);
+    const double height = fonts::px(20);
+    double left = isTurned ? front : area.right() - width - fonts::px(8);
+    left = std::clamp(left, area.left() + fonts::px(4), std::max(area.left(), area.right() - width - fonts::px(4)));
+    const double top = isTurned ? area.bottom() - height - fonts::px(3) : front + fonts::px(4);
+    const QRectF label(std::round(left) + 0.5, std::round(top) + 0.5, std::round(width), height);
+    m_painter.setRenderHint(QPainter::Antialiasing, true);
+    m_painter.setPen(QPen(m_theme[Role::Accent], 1.2));
+    m_painter.setBrush(m_theme[Role::Base]);
+    m_painter.drawRoundedRect(label, 3, 3);
+    m_painter.setFont(bold);
+    m_painter.setPen(m_theme[Role::Accent]);
+    m_painter.drawText(label.adjusted(fonts::px(8), 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter, word);
+    m_painter.setFont(m_figureFont);
+    m_painter.setPen(m_theme[Role::Text]);
+    m_painter.drawText(label.adjusted(0, 0, -fonts::px(8), 0), Qt::AlignRight | Qt::AlignVCenter, m_look.frontier);
+}
+
+void MotionPainter::paintAbove(const QRectF& area)
+{
+    m_area = area.adjusted(-kReachOut, -kReachOut, kReachOut, kReachOut);
+    m_painter.save();
+    m_painter.setRenderHint(QPainter::Antialiasing, true);
+    if (m_look.heat != nullptr) {
+        paintHeat();
+    }
+    for (const trace::Fill& fill : frame().fills) {
+        paintFill(fill);
+    }
+    for (const trace::Snap& snap : frame().snaps) {
+        paintSnap(snap);
+    }
+    const std::size_t first = frame().tethers.size() > kMostTethers ? frame().tethers.size() - kMostTethers : 0;
+    for (std::size_t i = first; i < frame().tethers.size(); ++i) {
+        paintTether(frame().tethers[i]);
+    }
+    for (const trace::Pulse& pulse : frame().pulses) {
+        paintPulse(pulse);
+    }
+    paintNow();
+    paintFrontierWords(area);
+    m_painter.restore();
+}
+
+void MotionPainter::paintWords(QPointF center, const QString& text, const QColor& color)
+{
+    const QFontMetricsF metrics(m_figureFont);
+    const double width = metrics.horizontalAdvance(text);
+    const QRectF box(center.x() - width / 2 - 3, center.y() - fonts::px(7), width + 6, fonts::px(14));
+    const bool isTaken = std::ranges::any_of(m_words, [&](const QRectF& other) { return other.intersects(box); });
+    if (isTaken || m_words.size() >= kMostFigures || !m_area.intersects(box)) {
+        return;
+    }
+    m_words.push_back(box);
+    m_painter.setPen(Qt::NoPen);
+    m_painter.setBrush(m_theme[Role::Base]);
+    m_painter.drawRoundedRect(box, 2, 2);
+    m_painter.setFont(m_figureFont);
+    m_painter.setPen(color);
+    m_painter.drawText(QPointF(box.left() + 3, center.y() + metrics.capHeight() / 2), text);
+}
+
+void MotionPainter::paintPulse(const trace::Pulse& pulse)
+{
+    const EdgeTrack track = trackOf(pulse.way);
+    if (track.length() <= 0) {
+        return;
+    }
+    const double height = edgeWidthOf(pulse.sum, m_unit) + length(kDropExtra) * 0.8;
+    const double head = pulse.travelled * track.length() + pulse.entered * length(kDropLength);
+    const double alpha = 1 - pulse.entered;
+    if (!isInSight(QRectF(track.at(head), QSizeF(1, 1)))) {
+        return;
+    }
+    m_painter.setOpacity(alpha);
+    if (pulse.travelled < 1) { // behind it the edge is done
+        QPen pen(m_theme[Role::Ink], edgeWidthOf(pulse.sum, m_unit));
+        pen.setCapStyle(Qt::FlatCap);
+        m_painter.setPen(pen);
+        m_painter.setBrush(Qt::NoBrush);
+        m_painter.drawPath(track.piece(0, std::max(0.0, head - length(kDropLength))));
+    }
+    if (m_look.speed == trace::SpeedClass::Each && pulse.travelled > 0 && pulse.travelled < 1) {
+        paintTail(track, head, height, pulse.sum < 0 ? negativeColor() : positiveColor());
+    }
+    paintDrop(track, head, height, pulse);
+    if (m_unit >= kFigureZoomed && m_look.speed != trace::SpeedClass::Visit) {
+        const QPointF at = track.at(std::max(0.0, head - length(kDropLength) / 2));
+        const bool isAcross = m_camera.isTransposed();
+        const QString text = valueText(pulse.sum, 4);
+        const double aside = height / 2 + fonts::px(9);
+        const double wide = QFontMetricsF(m_figureFont).horizontalAdvance(text) / 2 + height / 2 + fonts::px(4);
+        paintWords(at + (isAcross ? QPointF(0, pulse.promise.isValid() ? aside : -aside) : QPointF(wide, 0)), text,
+                   m_theme[Role::Text]);
+    }
+    m_painter.setOpacity(1);
+}
+
+void MotionPainter::paintTail(const EdgeTrack& track, double head, double height, const QColor& color)
+{
+    constexpr int kPieces = 6;
+    const double end = std::max(0.0, head - length(kDropLength) * 0.8);
+    const double start = std::max(0.0, end - length(kTailLength));
+    for (int i = 0; i < kPieces; ++i) {
+        QPen pen(withAlpha(color, 0.45 * (i + 1) / kPieces), height * 0.3 * (i + 1) / kPieces + 1);
+        pen.setCapStyle(Qt::FlatCap);
+        m_painter.setPen(pen);
+        m_painter.drawPath(track.piece(start + (end - start) * i / kPieces, start + (end - start) * (i + 1) / kPieces));
+    }
+}
+
+/// A drop, round head first: the upper part red for the positive elements, the lower blue for the negative ones.
+void MotionPainter::paintDrop(const EdgeTrack& track, double head, double height, const trace::Pulse& pulse)
+{
+    const double inside = std::min(head, track.length());
+    const QPointF tip = track.at(inside) + track.directionAt(inside) * std::max(0.0, head - track.length());
+    const QPointF direction = track.directionAt(std::max(0.0, inside - length(kDropLength) / 3));
+    const double long_ = length(kDropLength);
+    const double half = height / 2;
+    QPainterPath drop; // the head at the origin, the tail at the right
+    drop.moveTo(long_, 0);
+    drop.cubicTo(long_ * 0.6, -half * 0.35, long_ * 0.62, -half, long_ * 0.35, -half);
+    drop.lineTo(half * 0.6, -half);
+    drop.cubicTo(-half * 0.1, -half, -half * 0.1, half, half * 0.6, half);
+    drop.lineTo(long_ * 0.35, half);
+    drop.cubicTo(long_ * 0.62, half, long_ * 0.6, half * 0.35, long_, 0);
+    m_painter.save();
+    m_painter.translate(tip);
+    m_painter.rotate(std::atan2(-direction.y(), -direction.x()) * 180 / std::numbers::pi);
+    const bool isKnown = std::isfinite(pulse.positive);
+    const double negative = isKnown ? std::max(0.0, pulse.positive - pulse.sum) : 0;
+    const double total = isKnown ? pulse.positive + negative : 0;
+    const double share = total > 0 ? pulse.positive / total : pulse.sum >= 0 ? 1 : 0;
+    m_painter.setPen(Qt::NoPen);
+    if (!isKnown) {
+        m_painter.fillPath(drop, m_theme[Role::Strong]);
+    } else {
+        m_painter.fillPath(drop, positiveColor());
+        if (share < 1) {
+            QPainterPath lower;
+            lower.addRect(QRectF(-half, -half + height * share, long_ + height, height));
+            m_painter.fillPath(drop.intersected(lower), negativeColor());
+        }
+    }
+    m_painter.setPen(QPen(m_theme[Role::Ink], 1.2));
+    m_painter.setBrush(Qt::NoBrush);
+    m_painter.drawPath(drop);
+    m_painter.restore();
+}
+
+void MotionPainter::paintHead(QPointF at, bool isFilled, const QColor& color)
+{
+    m_painter.setPen(Qt::NoPen);
+    m_painter.setBrush(withAlpha(color, 0.25));
+    m_painter.drawEllipse(at, length(kHeadRadius) + 3, length(kHeadRadius) + 3);
+    m_painter.setBrush(m_theme[Role::Base]);
+    m_painter.drawEllipse(at, length(kHeadRadius), length(kHeadRadius));
+    paintDiamond(m_painter, at, length(5.5), color, isFilled);
+    m_painter.setRenderHint(QPainter::Antialiasing, true);
+}
+
+/// A dashed line from the start of a promise along what its search crossed, with ◇ at its head.
+void MotionPainter::paintTether(const trace::Tether& tether)
+{
+    EdgeTrack track = trackOf(tether.nodes.first(tether.nodes.size() - 1));
+    const double done = track.length();
+    track.append(trackBetween(tether.nodes[tether.nodes.size() - 2], tether.nodes.back()));
+    if (track.length() <= 0) {
+        return;
+    }
+    const double head = done + (track.length() - done) * tether.head;
+    const QColor color = m_theme[Role::SearchLine];
+    const double width = length(kTetherWidth);
+    QPen pen(color, width);
+    pen.setCapStyle(Qt::FlatCap);
+    pen.setDashPattern({9 * m_unit / width, 5 * m_unit / width}); // fixed on the line: they do not run
+    m_painter.setBrush(Qt::NoBrush);
+    m_painter.setPen(pen);
+    m_painter.drawPath(track.piece(0, head));
+    const bool isWordy = m_unit >= kFigureZoomed && m_look.speed == trace::SpeedClass::Each;
+    if (isWordy && tether.branch == 0 && std::isfinite(tether.held)) {
+        const Index start = m_picture.scene->boxOf(tether.nodes.front());
+        const QRectF card = rectOf(start);
+        paintWords(QPointF(card.center().x(), card.top() - fonts::px(12)),
+                   motionText("%1 held by P%2").arg(valueText(tether.held, 4)).arg(tether.promise.value),
+                   m_theme[Role::SearchText]);
+    }
+    if (tether.isFound || tether.answer > 0) { // the answer runs back along its chain
+        paintHead(track.at(head * (1 - tether.answer)), true, m_theme[Role::FulfilLine]);
+        return;
+    }
+    const QPointF at = track.at(head);
+    paintHead(at, false, color);
+    if (isWordy) {
+        paintWords(at + QPointF(0, fonts::px(17)),
+                   QStringLiteral("P%1.%2").arg(tether.promise.value).arg(tether.branch), m_theme[Role::SearchText]);
+    }
+}
+
+/// The dashed line goes; a double blue one stays, swings once and rests, then is thin for two more visits.
+void MotionPainter::paintSnap(const trace::Snap& snap)
+{
+    const EdgeTrack track = trackOf(snap.nodes);
+    if (track.length() <= 0) {
+        return;
+    }
+    const bool isYoung = snap.swing < 1;
+    const double swing = isYoung ? length(kSwing) * std::sin(3 * std::numbers::pi * snap.swing) * (1 - snap.swing) : 0;
+    const QColor blue = m_theme[Role::FulfilLine];
+    const double age = snap.age / trace::kSnapVisits;
+    QPainterPath way = track.piece(0, track.length());
+    way.translate(m_camera.isTransposed() ? QPointF(0, swing) : QPointF(swing, 0));
+    m_painter.setBrush(Qt::NoBrush);
+    const double width = length(age > 0.5 ? 2 : 5);
+    m_painter.setPen(QPen(withAlpha(blue, 1 - 0.7 * age), width));
+    m_painter.drawPath(way);
+    if (age <= 0.5) {
+        m_painter.setPen(QPen(m_theme[Role::Base], width * 0.4));
+        m_painter.drawPath(way);
+    }
+    if (snap.fade < 1) {
+        const double thin = length(kTetherWidth);
+        QPen pen(withAlpha(m_theme[Role::SearchLine], 1 - snap.fade), thin);
+        pen.setDashPattern({9 * m_unit / thin, 5 * m_unit / thin});
+        m_painter.setPen(pen);
+        m_painter.drawPath(track.piece(0, track.length()));
+    }
+    if (age <= 0.5) {
+        paintDiamond(m_painter, track.at(track.length()), length(6), blue, true);
+        m_painter.setRenderHint(QPainter::Antialiasing, true);
+    }
+    if (isYoung && snap.branch == 0 && m_look.speed == trace::SpeedClass::Each) {
+        paintRings(snap);
+    }
+}
+
+void MotionPainter::paintRings(const trace::Snap& snap)
+{
+    const Index box = m_picture.scene->boxOf(snap.nodes.front());
+    if (box == layout::kNone) {
+        return;
+    }
+    const QRectF card = rectOf(box);
+    for (const double away : kRings) {
+        const double out = length(away) * snap.swing;
+        m_painter.setPen(QPen(withAlpha(m_theme[Role::FulfilLine], 1 - snap.swing), 2));
+        m_painter.setBrush(Qt::NoBrush);
+        m_painter.drawRoundedRect(card.adjusted(-out, -out, out, out), 4 + out, 4 + out);
+    }
+}
+
+/// The picture of a card wipes in from the side where relevance came from, an accent line at its front.
+void MotionPainter::paintFill(const trace::Fill& fill)
+{
+    const GraphScene& scene = *m_picture.scene;
+    const Index box = scene.boxOf(fill.node);
+    const bool isShown = box != layout::kNone && scene.style.hasCards && m_picture.pictures != nullptr &&
+                         scene.cardOf(box) == CardKind::Card && isInSight(rectOf(box));
+    if (!isShown || rectOf(box).width() < 44) {
+        return;
+    }
+    const trace::Run& run = *scene.book->run;
+    const auto known = std::ranges::find_if(
+        run.events.begin() + static_cast<std::ptrdiff_t>(frame().step), run.events.end(),
+        [&](const auto& event) { return event.kind == event::EventKind::Relevance && event.node == fill.node.value; });
+    if (known == run.events.end()) {
+        return;
+    }
+    const double unit = m_camera.zoom() * fonts::scale();
+    const QRectF place = cardPictureRect(rectOf(box), unit);
+    const base::HandleId handle(known->handle);
+    const QImage* image =
+        m_picture.pictures->canShow(handle) ? m_picture.pictures->picture(handle, pictureSide(unit)) : nullptr;
+    const bool isTurned = m_camera.isTransposed();
+    const QRectF wiped = isTurned ? QRectF(place.right() - place.width() * fill.share, place.top(),
+                                           place.width() * fill.share, place.height())
+                                  : QRectF(place.left(), place.bottom() - place.height() * fill.share, place.width(),
+                                           place.height() * fill.share);
+    m_painter.save();
+    m_painter.setClipRect(wiped, Qt::IntersectClip);
+    if (image != nullptr) {
+        paintSmallPicture(m_painter, place, *image);
+    } else {
+        m_painter.fillRect(place, m_theme[Role::Alt]);
+    }
+    m_painter.restore();
+    m_painter.fillRect(isTurned ? QRectF(wiped.left() - 1, place.top(), 2, place.height())
+                                : QRectF(place.left(), wiped.top() - 1, place.width(), 2),
+                       m_theme[Role::Accent]);
+}
+
+/// The ring runs along the edge to the next node when they are neighbours, else it fades over.
+void MotionPainter::paintNow()
+{
+    const GraphScene& scene = *m_picture.scene;
+    const Index now = scene.boxOf(frame().now);
+    if (now == layout::kNone) {
+        return;
+    }
+    const Index before = frame().before.isValid() ? scene.boxOf(frame().before) : layout::kNone;
+    const bool isMoving = frame().arrived < 1 && before != layout::kNone && before != now;
+    const bool areNeighbours = isMoving && (scene.edgeBetween(now, before) != layout::kNone ||
+                                            scene.edgeBetween(before, now) != layout::kNone);
+    const double away = 3.5;
+    m_painter.setBrush(Qt::NoBrush);
+    const auto ring = [&](const QRectF& rect, double opacity) {
+        m_painter.setPen(QPen(withAlpha(m_theme[Role::Accent], opacity), 3));
+        m_painter.drawRoundedRect(rect.adjusted(-away, -away, away, away), 6, 6);
+    };
+    if (areNeighbours) {
+        ring(blend(rectOf(before), rectOf(now), frame().arrived), 1);
+        return;
+    }
+    if (isMoving) {
+        ring(rectOf(before), 1 - frame().arrived);
+    }
+    ring(rectOf(now), isMoving ? frame().arrived : 1);
+}
+
+void MotionPainter::paintHeat()
+{
+    const GraphScene& scene = *m_picture.scene;
+    const GraphHeat& heat = *m_look.heat;
+    for (std::size_t edge = 0; edge < heat.edges.size(); ++edge) {
+        if (heat.edges[edge] <= 0) {
+            continue;
+        }
+        QPainterPath path;
+        appendEdgePath(path, m_camera, scene.layout.edge(static_cast<Index>(edge)));
+        const double share = heat.most > 0 ? heat.edges[edge] / heat.most : 0;
+        m_painter.setBrush(Qt::NoBrush);
+        m_painter.setPen(QPen(withAlpha(m_theme[Role::Accent], 0.25 + 0.55 * std::sqrt(share)),
+                              edgeWidthOf(heat.edges[edge], m_unit) + 4));
+        m_painter.drawPath(path);
+    }
+    for (std::size_t box = 0; box < heat.boxes.size(); ++box) {
+        if (heat.boxes[box] > 0) {
+            const QRectF rect = rectOf(static_cast<Index>(box));
+            if (isInSight(rect)) {
+                m_painter.setPen(QPen(withAlpha(m_theme[Role::Accent], 0.6), 2));
+                m_painter.setBrush(withAlpha(m_theme[Role::Accent], 0.1));
+                m_painter.drawRoundedRect(rect, 3, 3);
+            }
+        }
+    }
+}
+
+void paintShares(QPainter& painter, const GraphPicture& picture, const GraphCamera& camera, const Theme& theme,
+                 const QRectF& strip, double start)
+{
+    if (start == 0 || picture.cards == nullptr) {
+        return;
+    }
+    const GraphScene& scene = *picture.scene;
+    const double floor_ = std::round(strip.bottom() - fonts::px(18));
+    const double top = strip.top() + fonts::px(8);
+    const double whole = (floor_ - top) / 1.1; // of 100 %
+    painter.setRenderHint(QPainter::Antialiasing, false);
+    painter.setPen(QPen(theme[Role::Line], 1, Qt::DotLine));
+    painter.drawLine(QPointF(strip.left(), std::round(floor_ - whole) + 0.5),
+                     QPointF(strip.right(), std::round(floor_ - whole) + 0.5));
+    painter.setFont(fonts::smallNumbers());
+    painter.setPen(theme[Role::Text3]);
+    painter.drawText(QPointF(strip.left() + fonts::px(4), floor_ - whole - fonts::px(3)), QStringLiteral("100 %"));
+    painter.setFont(fonts::small());
+    painter.drawText(QPointF(strip.left() + fonts::px(4), strip.bottom() - fonts::px(4)),
+                     motionText("share of the score that arrived"));
+    painter.setPen(QPen(theme[Role::Strong], 1));
+    painter.drawLine(QPointF(strip.left(), floor_ + 0.5), QPointF(strip.right(), floor_ + 0.5));
+    const double legend =
+        strip.left() + fonts::widthOf(fonts::small(), motionText("share of the score that arrived")) + fonts::px(16);
+    double free = -1e9; // columns that would lie on each other are left out
+    std::vector<Index> boxes;
+    scene.layout.nodesIn(camera.toScene(QRectF(strip.left(), -1e6, strip.width(), 2e6)), boxes);
+    std::vector<std::pair<double, Index>> order;
+    for (const Index box : boxes) {
+        order.emplace_back(camera.toScreen(scene.layout.nodes[static_cast<std::size_t>(box)]).left(), box);
+    }
+    std::ranges::sort(order);
+    for (const auto& [left, box] : order) {
+        const CardStatus& card = (*picture.cards)[static_cast<std::size_t>(box)];
+        const QRectF rect = camera.toScreen(scene.layout.nodes[static_cast<std::size_t>(box)]);
+        const double width = std::round(rect.width() * 0.55);
+        const double column = std::round(rect.center().x() - width / 2);
+        if (!card.hasSum || column < free) {
+            continue;
+        }
+        free = column + width + 2;
+        const double share = card.sum / start;
+        const double height = std::round(std::clamp(std::abs(share), 0.0, 1.1) * whole);
+        const QRectF bar(column, floor_ - height, width, height);
+        const bool isNow = picture.status->now == box;
+        if (card.whole.isValid()) {
+            painter.fillRect(bar, theme[isNow ? Role::Accent : Role::Keep]);
+        } else {
+            painter.setPen(QPen(theme[Role::SearchLine], 1, Qt::DashLine));
+            painter.setBrush(theme[Role::SearchTint]);
+            painter.drawRect(bar.adjusted(0.5, 0.5, -0.5, -0.5));
+        }
+        const QString text = fixedText(100 * share, 1);
+        const double words = fonts::widthOf(fonts::smallNumbers(), text);
+        if (rect.center().x() - words / 2 > legend && scene.cardOf(box) != CardKind::Pill) {
+            painter.setFont(fonts::smallNumbers());
+            painter.setPen(theme[Role::Text2]);
+            painter.drawText(QPointF(rect.center().x() - words / 2, strip.bottom() - fonts::px(4)), text);
+        }
+    }
+}
+
+} // namespace retro::views

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/timeline/frontierview.h"
+
+#include "views/common/fonts.h"
+#include "views/common/listtable.h"
+#include "views/common/numbertext.h"
+
+#include <QHeaderView>
+#include <QSignalBlocker>
+#include <QTableView>
+
+namespace retro::views
+{
+
+FrontierTable::FrontierTable(const RunModel& model, QObject* parent) : QAbstractTableModel(parent), m_model(model) {}
+
+void FrontierTable::refresh()
+{
+    beginResetModel();
+    m_members = m_model.hasRun() ? m_model.state().frontier() : std::vector<trace::FrontierMember>();
+    endResetModel();
+}
+
+int FrontierTable::rowCount(const QModelIndex& parent) const
+{
+    return parent.isValid() ? 0 : static_cast<int>(m_members.size());
+}
+
+int FrontierTable::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : ColumnCount; }
+
+QString FrontierTable::textAt(const trace::FrontierMember& member, int column) const
+{
+    const bool isKnown = member.handle.isValid() && member.handle.index() < m_model.run().handles.size();
+    const trace::HandleInfo info = isKnown ? m_model.run().handles[member.handle.index()] : trace::HandleInfo();
+    switch (column) {
+    case NodeColumn:
+        return m_model.placeLabel(member.node);
+    case StateColumn:
+        return member.heldByPromise ? tr("held") : tr("landed");
+    case SumColumn:
+        return valueText(info.sum);
+    case BytesColumn:
+        return bytesText(info.bytes);
+    default:
+        return {};
+    }
+}
+
+QVariant FrontierTable::data(const QModelIndex& index, int role) const
+{
+    if (!index.isValid() || index.row() >= rowCount() || !m_model.hasRun()) {
+        return {};
+    }
+    const trace::FrontierMember& member = m_members[static_cast<std::size_t>(index.row())];
+    const bool isNumber = index.column() >= SumColumn;
+    switch (role) {
+    case Qt::DisplayRole:
+        return textAt(member, index.column());
+    case Qt::ToolTipRole:
+        return index.column() == NodeColumn                            ? m_model.label(member.node)
+               : index.column() == StateColumn && member.heldByPromise ? tr("A promise that starts here holds it")
+                                                                       : textAt(member, index.column());
+    case Qt::TextAlignmentRole:
+        return static_cast<int>((isNumber ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+    case Qt::FontRole:
+        return isNumber ? fonts::smallNumbers() : fonts::label();
+    default:
+        return {};
+    }
+}
+
+QVariant FrontierTable::headerData(int section, Qt::Orientation orientation, int role) const
+{
+    if (orientation != Qt::Horizontal || role != Qt::DisplayRole) {
+        return {};
+    }
+    switch (section) {
+    case NodeColumn:
+        return tr("Node");
+    case StateColumn:
+        return tr("State");
+    case SumColumn:
+        return tr("Σ");
+    case BytesColumn:
+        return tr("Size");
+    default:
+        return {};
+    }
+}
+
+FrontierView::FrontierView(RunModel& model, Cursor& cursor, Selection& selection, QWidget* parent)
+    : View(model, cursor, selection, parent)
+{
+    setAccessibleName(tr("Frontier"));
+    setEmptyText(tr("Says which tensors of relevance are on their way. Open a model and run it."));
+    m_items = new FrontierTable(model, this);
+    m_table = new QTableView(this);
+    makeList(*m_table, *m_items, fonts::px(22));
+    m_table->setAccessibleName(tr("Members of the frontier"));
+    m_table->setSelectionMode(QAbstractItemView::ExtendedSelection);
+    m_table->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
+    m_table->horizontalHeader()->setSectionResizeMode(FrontierTable::NodeColumn, QHeaderView::Stretch);
+    connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& at) {
+        if (at.isValid()) {
+            this->selection().selectNode(m_items->members()[static_cast<std::size_t>(at.row())].node);
+        }
+    });
+    setBody(m_table);
+}
+
+QString FrontierView::subject() const
+{
+    if (!model().hasRun()) {
+        return {};
+    }
+    const trace::RunState& state = model().state();
+    const std::int64_t count = std::int64_t{state.frontierLanded} + state.frontierHeld;
+    return (count == 1 ? tr("1 tensor, %1") : tr("%2 tensors, %1").arg(QStringLiteral("%1"), countText(count)))
+        .arg(bytesText(state.frontierBytes));
+}
+
+bool FrontierView::canShow(const SelectedThing& thing) const
+{
+    return std::holds_alternative<std::monostate>(thing) || (model().hasRun() && model().nodeOf(thing).isValid());
+}
+
+void FrontierView::refresh(Changes changes)
+{
+    if (changes & (Change::Run | Change::State)) {
+        const QSignalBlocker quiet(m_table->selectionModel());
+        m_items->refresh();
+        emit captionChanged();
+    }
+    showSelection();
+}
+
+/// The rows of the selected node, without choosing anything.
+void FrontierView::showSelection()
+{
+    const base::NodeId node = model().nodeOf(selection().thing());
+    QItemSelection rows;
+    for (int row = 0; node.isValid() && row < m_items->rowCount(); ++row) {
+        if (m_items->members()[static_cast<std::size_t>(row)].node == node) {
+            rows.select(m_items->index(row, 0), m_items->index(row, FrontierTable::ColumnCount - 1));
+        }
+    }
+    const QSignalBlocker quiet(m_table->selectionModel());
+    m_table->selectionModel()->select(rows, QItemSelectionModel::ClearAndSelect);
+    m_table->viewport()->update();
+}
+
+} // namespace retro::views

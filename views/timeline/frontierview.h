@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "views/common/view.h"
+
+#include <QAbstractTableModel>
+
+#include <vector>
+
+class QTableView;
+
+namespace retro::views
+{
+
+/// Who is in the frontier at the cursor: a row per tensor. Every row names its node as graph and timeline mark it.
+class FrontierTable final : public QAbstractTableModel
+{
+    Q_OBJECT
+
+public:
+    enum Column { NodeColumn, StateColumn, SumColumn, BytesColumn, ColumnCount };
+
+    explicit FrontierTable(const RunModel& model, QObject* parent = nullptr);
+
+    void refresh();
+    [[nodiscard]] const std::vector<trace::FrontierMember>& members() const { return m_members; }
+    [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
+    [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;
+    [[nodiscard]] QVariant data(const QModelIndex& index, int role) const override;
+    [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
+
+private:
+    [[nodiscard]] QString textAt(const trace::FrontierMember& member, int column) const;
+
+    const RunModel& m_model;
+    std::vector<trace::FrontierMember> m_members;
+};
+
+/// The list of the frontier. Choosing a row selects its node everywhere; the rows of the selected node are marked.
+class FrontierView final : public View
+{
+    Q_OBJECT
+
+public:
+    FrontierView(RunModel& model, Cursor& cursor, Selection& selection, QWidget* parent = nullptr);
+
+    [[nodiscard]] QString title() const override { return tr("Frontier"); }
+    [[nodiscard]] QString subject() const override;
+    [[nodiscard]] QString hint() const override
+    {
+        return tr("Relevance that has landed and was not taken yet, and what promises hold.");
+    }
+    [[nodiscard]] bool canShow(const SelectedThing& thing) const override;
+    [[nodiscard]] const FrontierTable& table() const { return *m_items; }
+
+protected:
+    void refresh(Changes changes) override;
+
+private:
+    void showSelection();
+
+    FrontierTable* m_items = nullptr;
+    QTableView* m_table = nullptr;
+};
+
+} // namespace retro::views
