@@ -10,6 +10,7 @@
 #include "core/lrp/ruleapplication.h"
 #include "core/lrp/ruleformulas.h"
 #include "core/ops/algebra.h"
+#include "core/tensor/storagepool.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -32,7 +33,8 @@ using tensor::Tensor;
 namespace
 {
 
-constexpr double kNamedPart = 1e-3;   ///< of the largest part: smaller ones are not counted
+constexpr std::size_t kPoolBytes = std::size_t{512} << 20U; ///< what is kept between two questions
+constexpr double kNamedPart = 1e-3;                         ///< of the largest part: smaller ones are not counted
 constexpr double kWholeWithin = 1e-4; ///< of Σ|part|: so far a sum may be from the element's relevance in float32
 
 std::vector<std::int64_t> placeAt(const tensor::Shape& shape, std::int64_t flat)
@@ -161,6 +163,7 @@ struct Historian::Data
     std::vector<Tensor> relevance;                   ///< by ValueId
     std::vector<std::optional<std::uint64_t>> steps; ///< by ValueId: when its relevance was known
     std::vector<ValueId> targets;
+    std::unique_ptr<tensor::StoragePool> pool = std::make_unique<tensor::StoragePool>(kPoolBytes);
 
     [[nodiscard]] const graph::Graph& graph() const { return prepared->model->graph(); }
 
@@ -327,6 +330,7 @@ Result<History> Historian::of(const HistoryPlace& place, std::size_t most, const
 {
     const Stopwatch watch;
     const Data& data = *m_data;
+    const tensor::StoragePool::Use use(*data.pool); // the next question takes the memory of this one
     const graph::Graph& graph = data.graph();
     const auto value = graph.findValue(place.value);
     if (!value) {
