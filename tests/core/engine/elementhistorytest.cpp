@@ -45,7 +45,7 @@ double numberOf(const engine::HistoryLastStep& step, const char* name)
 
 } // namespace
 
-class HistoryTest : public QObject
+class ElementHistoryTest : public QObject
 {
     Q_OBJECT
 
@@ -131,5 +131,5 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(HistoryTest)
-#include "historytest.moc"
+QTEST_GUILESS_MAIN(ElementHistoryTest)
+#include "elementhistorytest.moc"
