@@ -238,7 +238,8 @@ private slots:
             QVERIFY2(why.isEmpty(), qPrintable(QString("seed %1: %2").arg(seed).arg(why)));
             ++held;
         }
-        QVERIFY2(held >= (composite == "gradient" ? 4 : 30), qPrintable(QString("only %1 graphs have a way forwards").arg(held)));
+        QVERIFY2(held >= (composite == "gradient" ? 4 : 30),
+                 qPrintable(QString("only %1 graphs have a way forwards").arg(held)));
     }
 
     void samples_data()
