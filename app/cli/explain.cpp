@@ -187,6 +187,8 @@ Result<engine::ExplainResult> explainInto(const Context& context, const ExplainO
         sayResult(context, model, result, engine::rowsOf("profile-rows", options.question()));
         sayParameters(context, result);
         sayCheckpoints(context, result);
+        sayConditions(context, result);
+        sayRegion(context, result);
         sayOpened(context, opened);
     }
     return result;

@@ -10,6 +10,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
 namespace retro::app
 {
 
@@ -101,6 +105,53 @@ void sayCheckpoints(const Context& context, const engine::ExplainResult& result)
     }
     if (result.stoppedEarly) {
         context.say("stopped      all checkpoints are taken; relevance of what comes after them is not known");
+    }
+}
+
+void sayConditions(const Context& context, const engine::ExplainResult& result)
+{
+    for (const engine::PassedCondition& one : result.conditions) {
+        context.say(fmt::format("condition    {}: {:+.6g} of {:+.6g} passes",
+                                result.model->graph().value(one.value).name, one.passed, one.arrived));
+    }
+}
+
+namespace
+{
+
+/// "channel 17 +0.239, channel 29 +0.230": those that put the most there.
+std::string largestChannels(const engine::RegionShare& share)
+{
+    constexpr std::size_t kMost = 4;
+    std::vector<std::size_t> order(share.perChannel.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const std::size_t count = std::min(kMost, order.size());
+    std::partial_sort(
+        order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(),
+        [&](std::size_t a, std::size_t b) { return std::abs(share.perChannel[a]) > std::abs(share.perChannel[b]); });
+    std::string text;
+    for (std::size_t i = 0; i < count; ++i) {
+        text += fmt::format("{}{} {:+.4g}", i == 0 ? "" : ", ", order[i], share.perChannel[order[i]]);
+    }
+    return text;
+}
+
+} // namespace
+
+void sayRegion(const Context& context, const engine::ExplainResult& result)
+{
+    if (!result.region) {
+        return;
+    }
+    const graph::Graph& graph = result.model->graph();
+    context.say(fmt::format("region       {:+.6g} of {:+.6g} ends in {}", result.region->total, result.relevanceInputs,
+                            result.region->text));
+    for (const engine::RegionShare& share : engine::regionShares(*result.region, result.relevance, graph)) {
+        if (graph.isInput(graph.nodeOf(share.value)) || !share.axis) {
+            continue;
+        }
+        context.say(fmt::format("  {:<28} {:+.6g} of {:+.6g}; axis {}: {}", graph.value(share.value).name, share.total,
+                                share.relevance, *share.axis, largestChannels(share)));
     }
 }
 

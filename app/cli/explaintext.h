@@ -30,6 +30,12 @@ void sayParameters(const Context& context, const engine::ExplainResult& result);
 /// Says what arrived at the checkpoints, and whether the pass ended there.
 void sayCheckpoints(const Context& context, const engine::ExplainResult& result);
 
+/// Says what of the relevance passed its conditions, where there were any.
+void sayConditions(const Context& context, const engine::ExplainResult& result);
+
+/// Says how much relevance ends in the region, and which channels put most of it there, where that was asked for.
+void sayRegion(const Context& context, const engine::ExplainResult& result);
+
 /// Says what an explanation came to: targets, decisions, composite, visits, savings, sums and seconds. `rows` of what
 /// was forwarded.
 void sayResult(const Context& context, const engine::LoadedModel& model, const engine::ExplainResult& result,

@@ -5,15 +5,20 @@
 #include "core/diagnosis/diagnosis.h"
 #include "core/diagnosis/modelfacts.h"
 #include "core/engine/diagnose.h"
+#include "core/engine/history.h"
+#include "core/trace/breakpoints.h"
 #include "core/trace/describe.h"
 #include "core/trace/runfile.h"
 #include "core/trace/timeline.h"
+#include "core/trace/valuebreaks.h"
 #include "core/trace/why.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -52,6 +57,11 @@ struct TraceOptions
     std::string why;
     bool program = false;
     bool forwarding = false;
+    std::string history;
+    std::string model;
+    std::size_t most = 5;
+    std::vector<std::string> breaks;
+    bool back = false;
 };
 
 ordered_json eventJson(const trace::Run& run, std::uint64_t step)
@@ -227,6 +237,143 @@ Result<void> showForwarding(const Context& context, const trace::Run& run, const
     return {};
 }
 
+std::string placeText(const std::vector<std::int64_t>& index) { return fmt::format("{}", fmt::join(index, ",")); }
+
+ordered_json historyJson(const trace::Run& run, const engine::History& history)
+{
+    ordered_json rows = ordered_json::array();
+    for (const engine::HistoryRow& row : history.rows) {
+        ordered_json parts = ordered_json::array();
+        for (const engine::HistoryElement& one : row.largest) {
+            parts.push_back({{"index", one.index}, {"relevance", one.relevance}, {"way", one.way}, {"part", one.part}});
+        }
+        rows.push_back({{"value", run.graph->value(row.value).name},
+                        {"node", run.graph->labelOf(row.node)},
+                        {"rule", row.rule},
+                        {"formula", row.formula},
+                        {"sum", row.sum},
+                        {"magnitude", row.magnitude},
+                        {"whole", row.isWhole},
+                        {"elements", row.elements},
+                        {"largest", parts},
+                        {"step", row.step ? ordered_json(*row.step) : ordered_json(nullptr)}});
+    }
+    ordered_json last = ordered_json::array();
+    for (const engine::HistoryLastStep& step : history.last) {
+        ordered_json numbers = ordered_json::object();
+        for (const engine::HistoryNumber& number : step.numbers) {
+            numbers[number.name] = number.value;
+        }
+        last.push_back({{"node", run.graph->labelOf(step.node)},
+                        {"from", step.from},
+                        {"rule", step.rule},
+                        {"formula", step.formula},
+                        {"numbers", numbers},
+                        {"part", step.part},
+                        {"all", step.all}});
+    }
+    return {{"value", run.graph->value(history.value).name},
+            {"index", history.index},
+            {"relevance", history.relevance},
+            {"start", history.start},
+            {"apart", history.apart},
+            {"rows", rows},
+            {"last", last},
+            {"seconds", history.seconds}};
+}
+
+void sayHistory(const Context& context, const trace::Run& run, const engine::History& history)
+{
+    context.say(fmt::format("{}[{}] has {:+.6g} of {:+.6g}", run.graph->value(history.value).name,
+                            placeText(history.index), history.relevance, history.start));
+    for (const engine::HistoryRow& row : history.rows) {
+        context.say(fmt::format("{:>8}  {:<28} {:+.6g} by {} {}{}", row.step ? fmt::format("{}", *row.step) : "-",
+                                run.graph->value(row.value).name, row.sum, row.elements,
+                                row.elements == 1 ? "element" : "elements",
+                                row.isWhole ? "" : ", and the rest goes round it"));
+        for (const engine::HistoryElement& one : row.largest) {
+            context.say(fmt::format("            [{}] {:+.6g} = {:.6g} of its {:+.6g}", placeText(one.index), one.part,
+                                    one.way, one.relevance));
+        }
+        if (!row.rule.empty()) {
+            context.say(fmt::format("            {}: {}", row.rule, row.formula));
+        }
+    }
+    for (const engine::HistoryLastStep& step : history.last) {
+        std::string numbers;
+        for (const engine::HistoryNumber& number : step.numbers) {
+            numbers += fmt::format("{}{} = {:.6g}", numbers.empty() ? "" : ", ", number.name, number.value);
+        }
+        context.say(fmt::format("last step   {} handed on {:+.6g}; of it {:+.6g} from [{}]",
+                                run.graph->labelOf(step.node), step.all, step.part, placeText(step.from)));
+        context.say(fmt::format("            {}: {}", step.rule, numbers));
+    }
+}
+
+/// How the relevance of one element came to be.
+Result<void> showHistory(const Context& context, const std::shared_ptr<const trace::Run>& run,
+                         const TraceOptions& options)
+{
+    RETRO_TRY(const engine::HistoryPlace place, engine::parseHistoryPlace(options.history));
+    engine::LoadedModelPointer model;
+    if (options.model.empty()) {
+        model = engine::modelOfRun(*run, options.file);
+    } else {
+        RETRO_TRY(model, engine::loadModel(options.model));
+    }
+    RETRO_TRY(const engine::Historian historian, engine::Historian::open(run, model));
+    RETRO_TRY(const engine::History history, historian.of(place, options.most));
+    if (context.json) {
+        context.answer(historyJson(*run, history));
+    } else {
+        sayHistory(context, *run, history);
+    }
+    return {};
+}
+
+/// Where the run stops at breakpoints, and why: everywhere, or the next stop from a position on.
+Result<void> showStops(const Context& context, const std::shared_ptr<const trace::Run>& run,
+                       const TraceOptions& options)
+{
+    RETRO_TRY(const trace::Timeline timeline, trace::Timeline::open(run)); // events that contradict each other
+    std::vector<std::pair<std::uint64_t, std::string>> stops;
+    for (const std::string& condition : options.breaks) {
+        RETRO_TRY(const trace::Breakpoint breakpoint, trace::parseBreakpoint(*run, condition));
+        std::map<std::uint64_t, std::string> whys;
+        for (const trace::NumberStop& stop : trace::numberStops(*run, breakpoint)) {
+            whys[stop.step + 1] = stop.why;
+        }
+        std::vector<std::uint64_t> positions;
+        if (!options.at) {
+            positions = trace::allStops(*run, breakpoint);
+        } else if (const auto stop = options.back ? trace::previousStop(*run, breakpoint, *options.at)
+                                                  : trace::nextStop(*run, breakpoint, *options.at)) {
+            positions = {*stop};
+        }
+        for (const std::uint64_t position : positions) {
+            const auto why = whys.find(position);
+            stops.emplace_back(position, why == whys.end() ? trace::text(*run, breakpoint) : why->second);
+        }
+    }
+    std::ranges::stable_sort(stops, {}, [](const auto& stop) { return stop.first; });
+    if (options.at && stops.size() > 1) {
+        stops = {options.back ? stops.back() : stops.front()};
+    }
+    ordered_json all = ordered_json::array();
+    for (const auto& [position, why] : stops) {
+        all.push_back({{"position", position}, {"visit", run->visitOf(position - 1)}, {"why", why}});
+        if (!context.json) {
+            context.say(fmt::format("{:>8} {:>6}  {}", position, run->visitOf(position - 1), why));
+        }
+    }
+    if (context.json) {
+        context.answer(all);
+    } else if (stops.empty()) {
+        context.say("the run stops nowhere");
+    }
+    return {};
+}
+
 Result<void> showTrace(const Context& context, const TraceOptions& options)
 {
     RETRO_TRY(const std::shared_ptr<const trace::Run> run, trace::readRun(options.file));
@@ -235,6 +382,12 @@ Result<void> showTrace(const Context& context, const TraceOptions& options)
     }
     if (options.program) {
         return showProgram(context, *run, options.file);
+    }
+    if (!options.history.empty()) {
+        return showHistory(context, run, options);
+    }
+    if (!options.breaks.empty()) {
+        return showStops(context, run, options);
     }
     if (!options.at && options.why.empty()) {
         return listEvents(context, *run, options);
@@ -269,6 +422,15 @@ void addTrace(CLI::App& program, Context& context)
                      "Show the state after this many events: collections, promises, nodes, frontier");
     verb->add_option("--why", options->why,
                      "Print what this node waits for (at --at, else just before its first visit)");
+    verb->add_option("--history", options->history,
+                     "VALUE:i,j,…: how the relevance of this element came to be, layer by layer (docs/history.md)");
+    verb->add_option("--model", options->model, "Of --history: the model, where it does not lie beside the run");
+    verb->add_option("--most", options->most, "Of --history: as many elements of each value")
+        ->check(CLI::Range(std::size_t{1}, std::size_t{1000}));
+    verb->add_option("--break", options->breaks,
+                     "Where the run stops at this condition, and why; from --at on the next stop alone")
+        ->allow_extra_args(false);
+    verb->add_flag("--back", options->back, "Of --break with --at: the stop before");
     verb->add_flag("--program", options->program,
                    "Show the compiled program, derived from the run's events (docs/program.md)");
     verb->add_flag(

@@ -5,6 +5,7 @@
 #include "core/base/log.h"
 #include "core/base/mappedfile.h"
 #include "core/base/memoryaccount.h"
+#include "core/engine/conditions.h"
 #include "core/engine/precision.h"
 #include "core/engine/programcache.h"
 #include "core/engine/requestcheck.h"
@@ -51,6 +52,12 @@ Result<void> carryRelevance(Pass& pass, std::optional<base::Error>& wrong)
 Result<ExplainResult> explained(const LoadedModel& model, const ExplainRequest& request, const std::stop_token& stop,
                                 const StageProgress& progress, ProgramCache* cache)
 {
+    if (!request.conditions.empty() && request.conditionForm == ConditionForm::Only) {
+        return explainOnly(request,
+                           [&](const ExplainRequest& plain) { return explained(model, plain, stop, progress, cache); });
+    }
+    ProgramCache own; // a program knows no conditions
+    cache = cache != nullptr && !request.conditions.empty() ? &own : cache;
     base::MemoryAccount::tensors().resetPeak();
     std::optional<tensor::StoragePool::Use> pool;
     if (cache != nullptr) {

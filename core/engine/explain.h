@@ -7,6 +7,7 @@
 #include "core/engine/loadmodel.h"
 #include "core/engine/parameterrelevance.h"
 #include "core/engine/pictureinput.h"
+#include "core/engine/region.h"
 #include "core/engine/target.h"
 #include "core/execute/forward.h"
 #include "core/execute/savedvalues.h"
@@ -74,6 +75,21 @@ struct ForwardingDone
     [[nodiscard]] std::size_t rebuilds() const;
 };
 
+/// What of a pass a condition keeps beside the relevance that it lets through (docs/region.md).
+enum class ConditionForm {
+    Only,  ///< nothing: relevance starts again there with what passes
+    Beside ///< what goes round the value
+};
+
+/// What came of one condition.
+struct PassedCondition
+{
+    base::ValueId value;
+    std::vector<std::string> texts; ///< as asked
+    double arrived = 0;             ///< Σ R there
+    double passed = 0;              ///< Σ of what was let through
+};
+
 /// A relevance pass to make.
 struct ExplainRequest
 {
@@ -110,6 +126,12 @@ struct ExplainRequest
     /// way, forward values too, and no first pass is made (engine promise; not with what keeps more: a recorded run,
     /// checkpoints, keepsPass, a plan). Same bits, less memory.
     bool inputsOnly = false;
+    /// Conditional relevance: only what passes these parts of values (conditions.h has the form of the texts).
+    std::vector<std::string> conditions;
+    ConditionForm conditionForm = ConditionForm::Only;
+    std::string conditionWords; ///< of a pass that a condition started: which, for its run
+    /// Also where the relevance of every element ends: how much of it in this region. Not with inputsOnly.
+    RegionRequest region;
     /// Also the relevance of weights, biases and other floating constants (parameterrelevance.h), once the pass is
     /// done. Not with inputsOnly or stopAtCheckpoints.
     bool parameters = false;
@@ -144,6 +166,9 @@ struct ExplainResult
     std::vector<std::string> unusedRules;       ///< of those: rules that change nothing
     std::vector<tensor::Tensor> relevance;      ///< by ValueId; invalid where nothing arrived, or was not asked for
     std::vector<ParameterRelevance> parameters; ///< where they were asked for, by ValueId
+    std::optional<RegionResult> region;         ///< where it was asked for
+    std::vector<PassedCondition> conditions;    ///< in the order in which relevance met them
+    std::optional<ResolvedTarget> asked; ///< under ConditionForm::Only: what is explained, where `target` is a part
     std::vector<TakenCheckpoint> checkpoints;
     bool stoppedEarly = false; ///< at the checkpoints: relevance is known of what was visited before alone
     std::vector<event::LedgerEntry> ledger;

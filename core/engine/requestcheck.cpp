@@ -34,6 +34,8 @@ std::vector<Asked> asksOf(const ExplainRequest& request)
     add(request.inputsOnly, "inputs-only", "--inputs-only");
     add(request.parameters, "parameters", "--parameters");
     add(request.record, "run", "--run");
+    add(request.region.isAsked(), "region-of", "--region");
+    add(!request.conditions.empty(), "condition", "--condition");
     add(!request.checkpoints.empty(), "checkpoint", "--checkpoint");
     add(request.stopAtCheckpoints, "stop-at-checkpoints", "--stop-at-checkpoints");
     return asks;

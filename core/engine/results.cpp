@@ -110,6 +110,67 @@ base::Result<void> writeParameters(const std::filesystem::path& folder, const Ex
     return {};
 }
 
+ordered_json regionJson(const ExplainResult& result)
+{
+    const graph::Graph& graph = result.model->graph();
+    const std::vector<std::string> names = fileNames(graph);
+    ordered_json json{{"mask", result.region->text}, {"total", result.region->total}};
+    for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
+        const tensor::Tensor& mask = result.region->masks[i];
+        if (mask.isValid()) {
+            json["masks"][graph.value(graph.inputs()[i]).name] = ops::algebra::sum(mask);
+        }
+    }
+    json["values"] = ordered_json::object();
+    for (const RegionShare& share : regionShares(*result.region, result.relevance, graph)) {
+        ordered_json one{{"total", share.total}, {"relevance", share.relevance}, {"weight_sum", share.weightSum}};
+        if (share.arrives) {
+            one["arrives"] = *share.arrives;
+        }
+        if (share.axis) {
+            one["channel_axis"] = *share.axis;
+            one["per_channel"] = share.perChannel;
+        }
+        one["file"] = "region/" + names[share.value.index()] + ".npy";
+        json["values"][graph.value(share.value).name] = std::move(one);
+    }
+    json["seconds"] = result.region->seconds;
+    return json;
+}
+
+ordered_json conditionsJson(const LoadedModel& model, const ExplainRequest& request, const ExplainResult& result)
+{
+    const bool isOnly = request.conditionForm == ConditionForm::Only;
+    ordered_json json{{"form", isOnly ? "only" : "beside"}, {"values", ordered_json::array()}};
+    for (const PassedCondition& one : result.conditions) {
+        json["values"].push_back({{"value", result.model->graph().value(one.value).name},
+                                  {"conditions", one.texts},
+                                  {"arrived", one.arrived},
+                                  {"passed", one.passed}});
+    }
+    if (result.asked) {
+        ordered_json asked = ordered_json::array();
+        addTarget(model, result, *result.asked, asked);
+        json["asked"] = std::move(asked);
+    }
+    return json;
+}
+
+base::Result<void> writeRegion(const std::filesystem::path& folder, const ExplainResult& result,
+                               const std::vector<std::string>& names)
+{
+    if (!result.region) {
+        return {};
+    }
+    RETRO_CHECK(base::makeFolder(folder / "region"));
+    for (std::size_t i = 0; i < result.region->weights.size(); ++i) {
+        if (result.region->weights[i].isValid()) {
+            RETRO_CHECK(tensor::writeNpy(folder / "region" / (names[i] + ".npy"), result.region->weights[i]));
+        }
+    }
+    return {};
+}
+
 base::Result<void> writeCheckpoints(const std::filesystem::path& folder, const ExplainResult& result)
 {
     if (result.checkpoints.empty()) {
@@ -252,8 +313,9 @@ void addTraversal(const ExplainResult& result, ordered_json& summary)
     summary["not_reached"] = notReached;
 }
 
-/// Parameters and checkpoints, the traversal by the document.
-void addAskedFor(const ExplainRequest& request, const ExplainResult& result, ordered_json& summary)
+/// Parameters, checkpoints, the traversal by the document, conditions and region.
+void addAskedFor(const LoadedModel& model, const ExplainRequest& request, const ExplainResult& result,
+                 ordered_json& summary)
 {
     if (request.parameters) {
         summary["parameters"] = parametersJson(result);
@@ -264,6 +326,12 @@ void addAskedFor(const ExplainRequest& request, const ExplainResult& result, ord
     }
     if (request.followsDocument) {
         addTraversal(result, summary);
+    }
+    if (!result.conditions.empty()) {
+        summary["conditions"] = conditionsJson(model, request, result);
+    }
+    if (result.region) {
+        summary["region"] = regionJson(result);
     }
 }
 
@@ -317,7 +385,7 @@ ordered_json summaryJson(const LoadedModel& model, const ExplainRequest& request
     if (result.run && hasLutLayer(*result.run->graph)) {
         summary["lut"] = lutDecisionsJson(lutDecisions(*result.run));
     }
-    addAskedFor(request, result, summary);
+    addAskedFor(model, request, result, summary);
     if (result.diagnosis) {
         summary["diagnosis"] = diagnosis::findingsJson(result.diagnosis->findings);
     }
@@ -346,6 +414,7 @@ base::Result<void> writeExplanation(const std::filesystem::path& folder, const L
         }
     }
     RETRO_CHECK(writeParameters(folder, result, names));
+    RETRO_CHECK(writeRegion(folder, result, names));
     RETRO_CHECK(writeCheckpoints(folder, result));
     if (result.run && hasLutLayer(*result.run->graph)) {
         RETRO_CHECK(writeLutMaps(folder / "lut", *result.run, names));

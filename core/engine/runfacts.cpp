@@ -6,6 +6,9 @@
 #include "core/engine/question/fields.h"
 #include "core/trace/gradientrun.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 namespace retro::engine
 {
 
@@ -90,6 +93,17 @@ void fillFacts(trace::RunFacts& facts, const FactSources& from)
     }
     if (result.composite.timesInput) {
         facts.numbers["times_input"] = 1; // relevance of an input is to be read as gradient × input
+    }
+    facts.conditions = request.conditionWords;
+    if (!request.conditions.empty()) {
+        facts.conditions = fmt::format("beside {}", fmt::join(request.conditions, "; "));
+    }
+    if (result.region) {
+        facts.region = result.region->text;
+        facts.numbers["region"] = result.region->total;
+        for (const RegionShare& share : regionShares(*result.region, result.relevance, result.model->graph())) {
+            facts.numbers["region of " + result.model->graph().value(share.value).name] = share.total;
+        }
     }
     if (result.planSaving && result.planSaving->search) {
         facts.planTries = result.planSaving->search->tries;

@@ -368,11 +368,11 @@ Result<StartRequest> parseStart(const std::string& text)
                                                                        {"contrastive", StartKind::Contrastive}};
     for (const auto& [name, kind] : kNames) {
         if (text == name || (text.empty() && kind == StartKind::Logit)) {
-            return StartRequest{kind, {}};
+            return StartRequest{kind, {}, {}, {}};
         }
     }
     if (text.ends_with(".npy")) {
-        return StartRequest{StartKind::Given, text};
+        return StartRequest{StartKind::Given, text, {}, {}};
     }
     return usageError("the start is logit, one, all, contrastive, or a .npy file", "--start " + text);
 }
@@ -389,7 +389,7 @@ std::string nameOf(const StartRequest& start)
     case StartKind::Contrastive:
         return "contrastive";
     case StartKind::Given:
-        return start.file.filename().string();
+        return start.given.isValid() ? start.led : start.file.filename().string();
     }
     return {};
 }
@@ -413,7 +413,9 @@ Result<ResolvedTarget> resolveTarget(const TargetRequest& request, const StartRe
         }));
     }
     const bool whole = request.kind == TargetRequest::Kind::Value && request.index.empty();
-    if (start.kind == StartKind::Given) {
+    if (start.kind == StartKind::Given && start.given.isValid()) {
+        target.start = start.given;
+    } else if (start.kind == StartKind::Given) {
         RETRO_TRY(target.start, givenStart(start.file, forward));
     } else if (start.kind == StartKind::All || (whole && start.kind == StartKind::Logit)) {
         target.start = forward.contiguous();

@@ -65,6 +65,8 @@ struct StartRequest
 {
     StartKind kind = StartKind::Logit;
     std::filesystem::path file; ///< for Given
+    tensor::Tensor given{};     ///< for Given, in place of a file: what flows at the target, of its shape
+    std::string led{};          ///< of `given`: the start that led there, in words
 };
 
 /// Parses --start. Errors: Usage.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/lrp/forwardparts.h"
 #include "core/lrp/lineardistribution.h"
 #include "core/lrp/ruledeclaration.h"
 #include "core/ops/algebraover.h"
@@ -22,7 +23,7 @@ constexpr std::array<std::string_view, 2> kBiasParts{"own", "both"};
 constexpr WeightVariant kPositive{WeightPart::Positive, 0};
 constexpr WeightVariant kNegative{WeightPart::Negative, 0};
 
-class AlphaBetaRule final : public Rule
+class AlphaBetaRule final : public Rule, public LinearRule
 {
 public:
     AlphaBetaRule(double alpha, double beta, const LinearOptions& options, BiasParts parts)
@@ -60,6 +61,20 @@ public:
         return readsOperandOf(as<ops::LinearMap>(op.structure()));
     }
 
+    [[nodiscard]] std::vector<Tensor> weigh(const WeighContext& context) const override
+    {
+        const auto& map = as<ops::LinearMap>(context.op.structure());
+        const Tensor& x = context.operands[map.operandSlot()];
+        const Tensor& w = context.weights[map.operandSlot()];
+        Tensor sum = weighThrough({map, signSplit(x, kPositive, kNegative), bias(kPositive), m_options}, w);
+        sum = m_alpha == 1 ? sum : algebra::scale(sum, m_alpha);
+        if (m_beta != 0) {
+            sum = algebra::addScaled(
+                sum, weighThrough({map, signSplit(x, kNegative, kPositive), bias(kNegative), m_options}, w), -m_beta);
+        }
+        return onlyFirst(context, sum);
+    }
+
     [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override
     {
         const auto& map = as<ops::LinearMap>(context.op.structure());
@@ -93,7 +108,7 @@ private:
 };
 
 /// D = x·W⁺ + b, whatever the signs of x.
-class RawPlusRule final : public Rule
+class RawPlusRule final : public Rule, public LinearRule
 {
 public:
     explicit RawPlusRule(const LinearOptions& options) : m_options(options) {}
@@ -118,6 +133,15 @@ public:
     [[nodiscard]] ops::Reads reads(const ops::BoundOperator& op, std::span<const std::uint8_t>) const override
     {
         return readsOperandOf(as<ops::LinearMap>(op.structure()));
+    }
+
+    [[nodiscard]] std::vector<Tensor> weigh(const WeighContext& context) const override
+    {
+        const auto& map = as<ops::LinearMap>(context.op.structure());
+        const std::size_t slot = map.operandSlot();
+        return onlyFirst(context,
+                         weighThrough({map, {{context.operands[slot], kPositive, 1}}, WeightVariant{}, m_options},
+                                      context.weights[slot]));
     }
 
     [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override

@@ -5,7 +5,9 @@
 #include "core/execute/constantvalue.h"
 #include "core/execute/forward.h"
 #include "core/lrp/balance.h"
+#include "core/lrp/linearrule.h"
 #include "core/lrp/oracle.h"
+#include "core/lrp/regionpass.h"
 #include "core/lrp/ruledeclaration.h"
 #include "core/lrp/traversalgraph.h"
 
@@ -51,7 +53,7 @@ struct BodyResult
     TraversalGraph graph;
 };
 
-class BoundDecomposedRule final : public DecomposedRule
+class BoundDecomposedRule final : public DecomposedRule, public LinearRule
 {
 public:
     BoundDecomposedRule(std::shared_ptr<const BoundModel> body, std::vector<std::size_t> operands, RuleAssignment rules,
@@ -70,7 +72,8 @@ public:
         Balance balance(context);
         std::vector<Tensor> parts(context.tracked.size());
         // bound to these types; its operands were checked by the node's own forward pass
-        const auto forward = base::orFail(execute::forward(m_body, inputsOf(context), execute::SavePolicy::All));
+        const auto forward =
+            base::orFail(execute::forward(m_body, inputsOf(context.operands), execute::SavePolicy::All));
         for (const BodyResult& result : m_results) {
             const bool arrived = result.output < context.relevance.size() && context.relevance[result.output].isValid();
             if (arrived) {
@@ -87,6 +90,49 @@ public:
         return balance.close(std::move(parts));
     }
 
+    [[nodiscard]] bool isLinear() const override
+    {
+        return std::ranges::all_of(
+            m_rules, [](const AssignedRule& each) { return each.rule == nullptr || asLinear(*each.rule) != nullptr; });
+    }
+    [[nodiscard]] std::string noForward(const ops::BoundOperator&, std::span<const std::uint8_t>) const override
+    {
+        for (const BodyResult& result : m_results) {
+            if (const auto can = checkWeighable(*m_body, m_rules, result.graph); !can) {
+                return can.error().text();
+            }
+        }
+        return {};
+    }
+    /// The same way through the body, from all operands to each result.
+    [[nodiscard]] std::vector<Tensor> weigh(const WeighContext& context) const override
+    {
+        const auto forward =
+            base::orFail(execute::forward(m_body, inputsOf(context.operands), execute::SavePolicy::All));
+        const auto values = [&](NodeId node, const ops::Reads&) {
+            NodeValues all;
+            for (const ValueId operand : m_body->graph().node(node).inputs) {
+                all.operands.push_back(operand.isValid() ? forward.saved.anyValue(operand) : Tensor());
+            }
+            for (const ValueId output : m_body->graph().outputsOf(node)) {
+                all.outputs.push_back(output.isValid() ? forward.saved.anyValue(output) : Tensor());
+            }
+            return all;
+        };
+        std::vector<Tensor> masks;
+        for (const std::size_t slot : m_operands) {
+            masks.push_back(context.weights[slot]);
+        }
+        std::vector<Tensor> weights(context.op.outputTypes().size());
+        for (const BodyResult& result : m_results) {
+            const std::vector<Tensor> inside =
+                base::orFail(regionWeights({*m_body, m_rules, result.graph, values, masks, {}, {}, {}, {}}));
+            const Root& root = result.graph.roots().front();
+            weights[result.output] = inside[m_body->graph().outputsOf(root.node)[root.output].index()];
+        }
+        return weights;
+    }
+
     /// Every part has the same rule as there.
     [[nodiscard]] bool hasRulesOf(const BoundDecomposedRule& other) const
     {
@@ -97,11 +143,11 @@ public:
     }
 
 private:
-    [[nodiscard]] std::vector<Tensor> inputsOf(const RuleContext& context) const
+    [[nodiscard]] std::vector<Tensor> inputsOf(std::span<const Tensor> operands) const
     {
         std::vector<Tensor> inputs;
         for (const std::size_t slot : m_operands) {
-            inputs.push_back(context.operands[slot].contiguous()); // once, not in every product that reads it
+            inputs.push_back(operands[slot].contiguous()); // once, not in every product that reads it
         }
         return inputs;
     }

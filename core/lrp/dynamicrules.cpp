@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rules of the composite "dynamic" that no other composite has (docs/composites.md).
 #include "core/lrp/balance.h"
+#include "core/lrp/forwardparts.h"
 #include "core/lrp/lineardistribution.h"
 #include "core/lrp/ruledeclaration.h"
 #include "core/ops/softmaxshare.h"
@@ -25,7 +26,7 @@ std::size_t takersOf(std::span<const std::uint8_t> tracked)
         std::count_if(tracked.begin(), tracked.end(), [](std::uint8_t isTracked) { return isTracked != 0; }));
 }
 
-class AbsRatioRule final : public Rule
+class AbsRatioRule final : public Rule, public LinearRule
 {
 public:
     explicit AbsRatioRule(double epsilon) : m_stabiliser{StabiliserKind::Add, epsilon, false} {}
@@ -62,6 +63,31 @@ public:
             }
         }
         return reads;
+    }
+
+    [[nodiscard]] std::vector<Tensor> weigh(const WeighContext& context) const override
+    {
+        if (context.op.structure().kind() == StructureKind::Reduction) {
+            return onlyFirst(context, weighElements(context));
+        }
+        if (takersOf(context.tracked) == 1) {
+            const auto taker = std::ranges::find_if(context.tracked, [](std::uint8_t is) { return is != 0; });
+            return onlyFirst(
+                context, asResult(context, context.weights[static_cast<std::size_t>(taker - context.tracked.begin())]));
+        }
+        const Tensor like = Tensor::zeros(context.op.outputTypes()[0].dtype, context.op.outputTypes()[0].shape);
+        const RuleContext here = context.with({&like, 1});
+        Tensor total;
+        Tensor sum;
+        for (std::size_t slot = 0; slot < context.tracked.size(); ++slot) {
+            if (context.tracked[slot] != 0) {
+                const Tensor size = weightOf(here, slot);
+                addTo(total, size);
+                const Tensor& w = context.weights[slot];
+                addTo(sum, w.isValid() ? algebra::multiply(size, asResult(context, w)) : Tensor());
+            }
+        }
+        return onlyFirst(context, algebra::stabilisedQuotient(sum, total, m_stabiliser));
     }
 
     [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override
@@ -115,6 +141,19 @@ private:
         return balance.close(std::move(parts));
     }
 
+    [[nodiscard]] Tensor weighElements(const WeighContext& context) const
+    {
+        std::vector<Tensor> operands(context.operands.begin(), context.operands.end());
+        const Tensor sizes = algebra::absolute(context.operands[0]);
+        operands[0] = sizes;
+        const Tensor total = context.op.forward(operands).front();
+        operands[0] = algebra::multiply(sizes, context.weights[0]);
+        const Tensor sum = context.op.forward(operands).front();
+        const bool isMean = as<ops::Reduction>(context.op.structure()).isMean();
+        const double count = isMean ? static_cast<double>(sizes.size()) / static_cast<double>(total.size()) : 1;
+        return algebra::stabilisedQuotient(algebra::scale(sum, count), algebra::scale(total, count), m_stabiliser);
+    }
+
     // A mean uses the ratio of the sum.
     [[nodiscard]] std::vector<Tensor> amongElements(const RuleContext& context) const
     {
@@ -148,7 +187,7 @@ Tensor lowerTriangle(const Tensor& like)
     return algebra::broadcastTo(like.rank() < 2 ? finished.reshaped(like.shape()) : finished, like.shape());
 }
 
-class SoftmaxTaylorRule final : public Rule
+class SoftmaxTaylorRule final : public Rule, public LinearRule
 {
 public:
     SoftmaxTaylorRule(bool causal, const Stabiliser& stabiliser) : m_causal(causal), m_stabiliser(stabiliser) {}
@@ -173,6 +212,25 @@ public:
     [[nodiscard]] ops::Reads reads(const ops::BoundOperator&, std::span<const std::uint8_t>) const override
     {
         return {ops::Reads::bit(0), ops::Reads::bit(0)};
+    }
+
+    [[nodiscard]] std::vector<Tensor> weigh(const WeighContext& context) const override
+    {
+        const auto& softmax = as<ops::Softmax>(context.op.structure());
+        const Tensor& x = context.operands[0];
+        const Tensor& y = context.outputs[0];
+        const Tensor shown = algebra::add(x, algebra::filledLike(x, algebra::kMaskedLogit));
+        Tensor v = algebra::keepWherePositive(algebra::multiply(x, context.weights[0]), shown);
+        v = m_causal ? algebra::keepWherePositive(v, lowerTriangle(x)) : v;
+        const Tensor p = algebra::positivePart(softmax.isLogarithm() ? algebra::exponential(y) : y);
+        const Tensor total = softmax.sumOverAxis(algebra::multiply(p, v));
+        const Tensor w = algebra::subtract(v, algebra::broadcastTo(total, v.shape()));
+        return onlyFirst(
+            context,
+            softmax.isLogarithm()
+                ? algebra::keepWherePositive(
+                      algebra::stabilisedQuotient(w, algebra::keepWherePositive(y, shown), m_stabiliser), shown)
+                : w);
     }
 
     [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override

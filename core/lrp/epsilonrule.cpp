@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/lrp/forwardparts.h"
 #include "core/lrp/lineardistribution.h"
 #include "core/lrp/ruledeclaration.h"
 #include "core/ops/algebraover.h"
@@ -19,7 +20,7 @@ namespace
 
 constexpr std::array<std::string_view, 2> kEpsilonShareNames{"half", "full"};
 
-class EpsilonRule final : public Rule
+class EpsilonRule final : public Rule, public LinearRule
 {
 public:
     EpsilonRule(const LinearOptions& options, BilinearShare share) : m_options(options), m_share(share) {}
@@ -61,6 +62,21 @@ public:
         }
     }
 
+    [[nodiscard]] std::vector<Tensor> weigh(const WeighContext& context) const override
+    {
+        switch (context.op.structure().kind()) {
+        case ops::StructureKind::LinearMap: {
+            const auto& map = as<ops::LinearMap>(context.op.structure());
+            return onlyFirst(context, weighThrough(distributionOf(map, context.operands, context.outputs),
+                                                   context.weights[map.operandSlot()]));
+        }
+        case ops::StructureKind::Bilinear:
+            return onlyFirst(context, weighProduct(context));
+        default:
+            return onlyFirst(context, weighNormalisation(context));
+        }
+    }
+
     [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override
     {
         switch (context.op.structure().kind()) {
@@ -76,15 +92,53 @@ public:
 private:
     [[nodiscard]] bool isZero() const { return m_options == LinearOptions{{StabiliserKind::Add, 0, true}, {}}; }
 
+    [[nodiscard]] LinearDistribution distributionOf(const ops::LinearMap& map, std::span<const Tensor> operands,
+                                                    std::span<const Tensor> outputs) const
+    {
+        return {map,
+                {{operands[map.operandSlot()], WeightVariant{}, 1}},
+                WeightVariant{},
+                m_options,
+                m_options.bias == BiasPolicy::Absorb ? outputs[0] : Tensor()};
+    }
+
+    [[nodiscard]] double shareOf(std::span<const std::uint8_t> tracked) const
+    {
+        const double takers = (tracked[0] != 0 ? 1 : 0) + (tracked[1] != 0 ? 1 : 0);
+        return m_share == BilinearShare::Full ? 1 : 1 / takers;
+    }
+
+    [[nodiscard]] Tensor weighProduct(const WeighContext& context) const
+    {
+        const auto& product = as<ops::Bilinear>(context.op.structure());
+        std::vector<Tensor> v(context.weights.size());
+        for (std::size_t slot = 0; slot < 2; ++slot) {
+            if (context.weights[slot].isValid()) {
+                v[slot] = algebra::multiply(context.operands[slot], context.weights[slot]);
+            }
+        }
+        const Tensor z =
+            context.outputs[0].isValid() ? context.outputs[0] : product.apply(context.operands[0], context.operands[1]);
+        const Tensor sum = alongDerivative(context, v)[0];
+        return algebra::scale(algebra::stabilisedQuotient(sum, z, m_options.stabiliser), shareOf(context.tracked));
+    }
+
+    [[nodiscard]] Tensor weighNormalisation(const WeighContext& context) const
+    {
+        const auto& affine = as<ops::Normalisation>(context.op.structure());
+        const Tensor& w = context.weights[0];
+        const Tensor own = algebra::multiplyBroadcast(context.operands[0], affine.scale());
+        const Tensor y = m_options.bias != BiasPolicy::Zero ? algebra::addBroadcast(own, affine.shift()) : own;
+        const double absorbed = m_options.bias == BiasPolicy::Spread ? 1 - m_options.biasFactor : 1;
+        const Tensor s = algebra::stabilisedQuotient(w, y, m_options.stabiliser);
+        return throughAffine(w, algebra::multiply(s, own), absorbed); // element by element: its own transpose
+    }
+
     [[nodiscard]] std::vector<Tensor> applyToLinear(const RuleContext& context) const
     {
         const auto& map = as<ops::LinearMap>(context.op.structure());
         Balance balance(context);
-        LinearDistribution distribution{map,
-                                        {{context.operands[map.operandSlot()], WeightVariant{}, 1}},
-                                        WeightVariant{},
-                                        m_options,
-                                        m_options.bias == BiasPolicy::Absorb ? context.outputs[0] : Tensor()};
+        LinearDistribution distribution = distributionOf(map, context.operands, context.outputs);
         distribution.isWhole = true;
         Tensor part = distribute(std::move(distribution), context.relevance[0], balance);
         return balance.close(onlySlot(context, map.operandSlot(), std::move(part)));
@@ -96,7 +150,7 @@ private:
         const Tensor& a = context.operands[0];
         const Tensor& b = context.operands[1];
         const double takers = (context.tracked[0] != 0 ? 1 : 0) + (context.tracked[1] != 0 ? 1 : 0);
-        const double share = m_share == BilinearShare::Full ? 1 : 1 / takers;
+        const double share = shareOf(context.tracked);
         Balance balance(context);
         const Tensor z = context.outputs[0].isValid() ? context.outputs[0] : product.apply(a, b);
         algebra::DivisionAmounts amounts;

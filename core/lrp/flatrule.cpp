@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/lrp/forwardparts.h"
 #include "core/lrp/lineardistribution.h"
 #include "core/lrp/ruledeclaration.h"
 
@@ -11,7 +12,7 @@ namespace
 {
 
 /// Flat and w-square: weight rules that look at the weights alone, as if every input were 1.
-class InputFreeRule : public Rule
+class InputFreeRule : public Rule, public LinearRule
 {
 public:
     InputFreeRule(WeightVariant weight, const LinearOptions& options) : m_options(options), m_weight(weight) {}
@@ -24,6 +25,14 @@ public:
     [[nodiscard]] ops::Reads reads(const ops::BoundOperator&, std::span<const std::uint8_t>) const override
     {
         return ops::Reads::nothing();
+    }
+
+    [[nodiscard]] std::vector<Tensor> weigh(const WeighContext& context) const override
+    {
+        const auto& map = as<ops::LinearMap>(context.op.structure());
+        const Tensor& w = context.weights[map.operandSlot()];
+        const Tensor ones = Tensor::full(w.dtype(), w.shape(), 1);
+        return onlyFirst(context, weighThrough({map, {{ones, m_weight, 1}}, m_weight, m_options}, w));
     }
 
     [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/lrp/forwardparts.h"
 #include "core/lrp/lineardistribution.h"
 #include "core/lrp/parametersink.h"
 #include "core/lrp/ruledeclaration.h"
@@ -21,7 +22,7 @@ namespace
 
 constexpr std::array<std::string_view, 2> kForms{"split", "original"};
 
-class GammaRule final : public Rule
+class GammaRule final : public Rule, public LinearRule
 {
 public:
     GammaRule(double gamma, const GammaOptions& options) : m_gamma(gamma), m_options(options) {}
@@ -54,6 +55,22 @@ public:
         ops::Reads reads = readsOperandOf(as<ops::LinearMap>(op.structure()));
         reads.outputs = isOriginal() ? 0 : ops::Reads::bit(0); // its sign chooses the branch
         return reads;
+    }
+
+    [[nodiscard]] std::vector<Tensor> weigh(const WeighContext& context) const override
+    {
+        const auto& map = as<ops::LinearMap>(context.op.structure());
+        const Tensor& x = context.operands[map.operandSlot()];
+        const Tensor& w = context.weights[map.operandSlot()];
+        if (isOriginal()) {
+            return onlyFirst(context, weighThrough({map, {{x, up(), 1}}, biasOf(up()), m_options.linear}, w));
+        }
+        const Tensor& z = context.outputs[0];
+        Tensor sum = algebra::keepWherePositive(weighThrough(branch(map, x, up(), down()), w), z);
+        if (algebra::anyNegative(z)) {
+            sum = algebra::add(sum, algebra::keepWhereNegative(weighThrough(branch(map, x, down(), up()), w), z));
+        }
+        return onlyFirst(context, sum);
     }
 
     [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override

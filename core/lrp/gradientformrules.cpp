@@ -2,6 +2,7 @@
 // What takes the place of pass and detached-deviation where a gradient flows whose product with a value is its
 // relevance (Arras et al. 2025).
 #include "core/lrp/balance.h"
+#include "core/lrp/forwardparts.h"
 #include "core/lrp/gradientparts.h"
 #include "core/lrp/lineardistribution.h"
 #include "core/lrp/ruledeclaration.h"
@@ -35,7 +36,7 @@ Tensor throughDivisor(const RuleContext& context)
                              context.operandTypes[1].shape);
 }
 
-class SecantRule final : public Rule
+class SecantRule final : public Rule, public LinearRule
 {
 public:
     [[nodiscard]] std::string_view name() const override { return "secant"; }
@@ -55,6 +56,21 @@ public:
     [[nodiscard]] Reads reads(const ops::BoundOperator& op, std::span<const std::uint8_t>) const override
     {
         return op.structure().kind() == StructureKind::Quotient ? Reads{Reads::bit(1), Reads::bit(0)} : secantReads();
+    }
+
+    [[nodiscard]] std::vector<Tensor> weigh(const WeighContext& context) const override
+    {
+        if (context.op.structure().kind() != StructureKind::Quotient) {
+            const Tensor slope = algebra::stabilisedQuotient(context.outputs[0], context.operands[0], kUnstabilised);
+            return onlyFirst(context, algebra::multiply(context.weights[0], slope));
+        }
+        if (context.tracked[0] != 0 && !context.weights[0].isValid()) {
+            return onlyFirst(context, {}); // the divisor takes nothing
+        }
+        const Tensor divisor = asResult(context, context.operands[1]);
+        const Tensor w = asResult(context, context.weights[context.tracked[0] != 0 ? 0 : 1]);
+        const Tensor s = algebra::stabilisedQuotient(w, divisor, kUnstabilised);
+        return onlyFirst(context, context.tracked[0] != 0 ? s : algebra::multiply(s, context.outputs[0]));
     }
 
     [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override
@@ -78,7 +94,7 @@ private:
     }
 };
 
-class DetachedGradientRule final : public Rule
+class DetachedGradientRule final : public Rule, public LinearRule
 {
 public:
     [[nodiscard]] std::string_view name() const override { return "detached-gradient"; }
@@ -91,6 +107,20 @@ public:
     [[nodiscard]] Reads reads(const ops::BoundOperator& op, std::span<const std::uint8_t>) const override
     {
         return detachable(op) != nullptr ? Reads::allOperands() : secantReads();
+    }
+
+    [[nodiscard]] std::vector<Tensor> weigh(const WeighContext& context) const override
+    {
+        const Tensor& w = context.weights[0];
+        if (!w.isValid()) {
+            return onlyFirst(context, {}); // scale and bias take nothing
+        }
+        const ops::Detachable* norm = detachable(context.op);
+        return onlyFirst(context,
+                         norm != nullptr
+                             ? norm->detachedForward(w, context.operands)
+                             : algebra::multiply(w, algebra::stabilisedQuotient(context.outputs[0], context.operands[0],
+                                                                                kUnstabilised)));
     }
 
     [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override

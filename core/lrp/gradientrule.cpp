@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/balance.h"
+#include "core/lrp/forwardparts.h"
 #include "core/lrp/gradientparts.h"
 #include "core/lrp/lineardistribution.h"
 #include "core/lrp/parametersink.h"
@@ -36,7 +37,7 @@ double trackedCount(std::span<const std::uint8_t> tracked)
     return static_cast<double>(std::ranges::count_if(tracked, [](auto one) { return one != 0; }));
 }
 
-class GradientRule final : public Rule
+class GradientRule final : public Rule, public LinearRule
 {
 public:
     explicit GradientRule(const GradientOptions& options) : m_options(options) {}
@@ -68,6 +69,29 @@ public:
             reads.outputs |= ops::Reads::bit(0);
         }
         return reads;
+    }
+
+    [[nodiscard]] std::string noForward(const ops::BoundOperator& op,
+                                        std::span<const std::uint8_t> tracked) const override
+    {
+        return derivativeFault(op, tracked);
+    }
+
+    [[nodiscard]] std::vector<Tensor> weigh(const WeighContext& context) const override
+    {
+        std::vector<Tensor> v(context.weights.begin(), context.weights.end());
+        for (std::size_t slot = 0; slot < v.size(); ++slot) {
+            const double share = v[slot].isValid() ? shareOf(context.with({}), slot) : 1;
+            v[slot] = share == 0 ? Tensor() : share == 1 ? v[slot] : algebra::scale(v[slot], share);
+        }
+        if (std::ranges::none_of(v, [](const Tensor& each) { return each.isValid(); })) {
+            return onlyFirst(context, {});
+        }
+        std::vector<Tensor> w = alongDerivative(context, v);
+        if (m_options.timesEmbedding && isEmbedding(context.op)) {
+            w[0] = algebra::multiply(w[0], context.outputs[0]);
+        }
+        return w;
     }
 
     [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override

@@ -171,6 +171,50 @@ Tensor distribute(LinearDistribution distribution, const Tensor& relevance, Bala
     return pullBack(distribution, s, balance);
 }
 
+namespace
+{
+
+// Σ_k sign_k · (x_k ⊙ w)·W_k.
+Tensor pushThrough(const LinearDistribution& d, const Tensor& w)
+{
+    Tensor sum;
+    for (const LinearTerm& term : d.terms) {
+        Tensor product = d.map.apply(algebra::multiply(term.input, algebra::laidOutAs(w, term.input)), term.weight);
+        sum =
+            sum.isValid() ? algebra::addScaledOver(std::move(sum), product, term.sign) : signedTerm(product, term.sign);
+    }
+    return sum;
+}
+
+// What spreadEqually() adds, the other way round.
+Tensor meanOfKeptBack(const LinearDistribution& d, const Tensor& own, const Tensor& denominator, const Tensor& w)
+{
+    const Tensor ones = algebra::filledLike(own, 1);
+    const Tensor inverse = algebra::stabilisedQuotient(ones, denominator, d.options.stabiliser);
+    const Tensor rest = algebra::subtract(ones, algebra::multiply(own, inverse));
+    const Tensor inputs = d.map.apply(algebra::filledLike(d.terms.front().input, 1), {WeightPart::Ones, 0});
+    const Tensor mean = algebra::stabilisedQuotient(d.map.apply(w, {WeightPart::Ones, 0}), inputs, kUnstabilised);
+    const Tensor kept = algebra::keepWherePositive(algebra::multiply(rest, mean), algebra::absolute(inverse));
+    return algebra::scale(algebra::keepWherePositive(kept, inputs), d.options.biasFactor);
+}
+
+} // namespace
+
+Tensor weighThrough(LinearDistribution d, const Tensor& w)
+{
+    const Tensor sum = pushThrough(d, w);
+    if (d.options.bias == BiasPolicy::Spread) {
+        const Tensor own = ownOf(d);
+        const bool withBias = d.bias && d.map.hasBias();
+        const Tensor denominator = withBias ? algebra::addBroadcast(own, d.map.bias(*d.bias)) : own;
+        return algebra::add(algebra::stabilisedQuotient(sum, denominator, d.options.stabiliser),
+                            meanOfKeptBack(d, own, denominator, w));
+    }
+    const LinearOptions options = d.options;
+    algebra::Denominator by = denominatorOf(d);
+    return algebra::stabilisedDivision(sum, std::move(by), options.stabiliser, nullptr);
+}
+
 std::vector<LinearTerm> signSplit(const Tensor& x, WeightVariant forPositive, WeightVariant forNegative)
 {
     if (!algebra::anyNegative(x)) {

@@ -52,6 +52,10 @@ struct LinearDistribution
 [[nodiscard]] Tensor distribute(LinearDistribution distribution, const Tensor& relevance, Balance& balance,
                                 double factor = 1);
 
+/// The transpose of distribute(): Σ_k sign_k · (x_k ⊙ w)·W_k / stab(D), where w has the shape of x and the result that
+/// of z; under Spread with that part of the mean of w over the inputs of a unit which bias and stabiliser keep back.
+[[nodiscard]] Tensor weighThrough(LinearDistribution distribution, const Tensor& w);
+
 /// The terms x⁺·W_p + x⁻·W_n; only x·W_p when x has no negative element.
 [[nodiscard]] std::vector<LinearTerm> signSplit(const Tensor& x, WeightVariant forPositive, WeightVariant forNegative);
 

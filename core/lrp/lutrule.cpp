@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/base/failure.h"
 #include "core/lrp/balance.h"
+#include "core/lrp/forwardparts.h"
 #include "core/lrp/gradientparts.h"
 #include "core/lrp/lineardistribution.h"
 #include "core/lrp/ruledeclaration.h"
@@ -42,7 +44,7 @@ bool isTracked(const RuleContext& context, std::size_t slot)
     return slot < context.tracked.size() && context.tracked[slot] != 0;
 }
 
-class LutRule final : public Rule
+class LutRule final : public Rule, public LinearRule
 {
 public:
     LutRule(const Stabiliser& stabiliser, TableShare share) : m_stabiliser(stabiliser), m_share(share) {}
@@ -78,6 +80,17 @@ public:
     [[nodiscard]] ops::Reads reads(const ops::BoundOperator& op, std::span<const std::uint8_t>) const override
     {
         return op.savedForGradient();
+    }
+
+    [[nodiscard]] bool isLinear() const override { return m_share != TableShare::FlipContrast; }
+    [[nodiscard]] std::string noForward(const ops::BoundOperator&, std::span<const std::uint8_t>) const override
+    {
+        return "what its tables hand to each comparison is known backwards alone";
+    }
+    [[nodiscard]] std::vector<Tensor> weigh(const WeighContext& context) const override
+    {
+        base::guard(false, "noForward() says so");
+        return onlyFirst(context, {});
     }
 
     [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/balance.h"
+#include "core/lrp/forwardparts.h"
 #include "core/lrp/gradientparts.h"
 #include "core/lrp/lineardistribution.h"
 #include "core/lrp/ruledeclaration.h"
@@ -23,7 +24,7 @@ namespace
 
 /// The epsilon rule on functions without parameters: a sum of operands, a reduction, an average pooling, an
 /// element-wise function, and whatever is known by its reverse rule alone.
-class NormRule final : public Rule
+class NormRule final : public Rule, public LinearRule
 {
 public:
     explicit NormRule(const Stabiliser& stabiliser) : m_stabiliser(stabiliser) {}
@@ -56,6 +57,37 @@ public:
     [[nodiscard]] ops::Reads reads(const ops::BoundOperator&, std::span<const std::uint8_t>) const override
     {
         return ops::Reads::allOperands();
+    }
+
+    [[nodiscard]] std::string noForward(const ops::BoundOperator& op,
+                                        std::span<const std::uint8_t> tracked) const override
+    {
+        return derivativeFault(op, tracked);
+    }
+
+    [[nodiscard]] std::vector<Tensor> weigh(const WeighContext& context) const override
+    {
+        const StructureKind kind = context.op.structure().kind();
+        std::vector<Tensor> v(context.weights.size());
+        for (std::size_t slot = 0; slot < v.size(); ++slot) {
+            if (context.weights[slot].isValid()) {
+                v[slot] = algebra::multiply(context.operands[slot], context.weights[slot]);
+                if (kind == StructureKind::Differentiable) {
+                    v[slot] = algebra::scale(
+                        v[slot], as<ops::Differentiable>(context.op.structure()).share(context.tracked, slot));
+                }
+            }
+        }
+        const bool isKnown = context.outputs.size() == 1 && context.outputs[0].isValid();
+        const std::vector<Tensor> z =
+            isKnown ? std::vector<Tensor>{context.outputs[0]} : context.op.run(context.operands);
+        WeighContext here = context;
+        here.outputs = z;
+        std::vector<Tensor> w = alongDerivative(here, v);
+        for (std::size_t k = 0; k < w.size(); ++k) {
+            w[k] = w[k].isValid() ? algebra::stabilisedQuotient(w[k], z[k], m_stabiliser) : Tensor();
+        }
+        return w;
     }
 
     [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override

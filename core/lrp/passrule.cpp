@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/balance.h"
+#include "core/lrp/forwardparts.h"
 #include "core/lrp/gradientparts.h"
 #include "core/lrp/lineardistribution.h"
 #include "core/lrp/ruledeclaration.h"
@@ -59,7 +60,7 @@ bool isResampling(const ops::Structure& structure)
            dynamic_cast<const ops::ResamplesAxes*>(&structure) != nullptr;
 }
 
-class PassRule final : public Rule
+class PassRule final : public Rule, public LinearRule
 {
 public:
     [[nodiscard]] std::string_view name() const override { return "pass"; }
@@ -106,6 +107,33 @@ public:
     [[nodiscard]] ops::Reads reads(const ops::BoundOperator& op, std::span<const std::uint8_t>) const override
     {
         return op.structure().kind() == StructureKind::ShapeMap ? carryReads(op) : ops::Reads::nothing();
+    }
+
+    [[nodiscard]] std::string noForward(const ops::BoundOperator& op,
+                                        std::span<const std::uint8_t> tracked) const override
+    {
+        return op.structure().kind() == StructureKind::Differentiable ? derivativeFault(op, tracked) : std::string();
+    }
+
+    [[nodiscard]] std::vector<Tensor> weigh(const WeighContext& context) const override
+    {
+        switch (context.op.structure().kind()) {
+        case StructureKind::ShapeMap:
+            return carriedForward(context);
+        case StructureKind::LinearMap:
+            return onlyFirst(context, context.weights[as<ops::LinearMap>(context.op.structure()).operandSlot()]);
+        case StructureKind::Differentiable:
+            return alongDerivative(context, context.weights);
+        case StructureKind::Quotient:
+        case StructureKind::SumOfOperands:
+        case StructureKind::Product: {
+            const auto taker = std::ranges::find_if(context.tracked, [](std::uint8_t is) { return is != 0; });
+            const Tensor& w = context.weights[static_cast<std::size_t>(taker - context.tracked.begin())];
+            return onlyFirst(context, w.isValid() ? asResult(context, w) : Tensor());
+        }
+        default:
+            return onlyFirst(context, context.weights[0]);
+        }
     }
 
     [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override
@@ -183,7 +211,7 @@ private:
     }
 };
 
-class StopRule final : public Rule
+class StopRule final : public Rule, public LinearRule
 {
 public:
     [[nodiscard]] std::string_view name() const override { return "stop"; }
@@ -196,6 +224,11 @@ public:
     [[nodiscard]] ops::Reads reads(const ops::BoundOperator&, std::span<const std::uint8_t>) const override
     {
         return ops::Reads::nothing();
+    }
+
+    [[nodiscard]] std::vector<Tensor> weigh(const WeighContext& context) const override
+    {
+        return onlyFirst(context, {});
     }
 
     [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override

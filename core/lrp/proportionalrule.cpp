@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/balance.h"
+#include "core/lrp/forwardparts.h"
 #include "core/lrp/lineardistribution.h"
 #include "core/lrp/ruledeclaration.h"
 #include "core/ops/algebraover.h"
@@ -19,7 +20,7 @@ namespace
 {
 
 /// A maximum of a window taken for a sum over it (docs/composites.md).
-class ProportionalRule final : public Rule
+class ProportionalRule final : public Rule, public LinearRule
 {
 public:
     explicit ProportionalRule(const Stabiliser& stabiliser) : m_stabiliser(stabiliser) {}
@@ -46,6 +47,15 @@ public:
     [[nodiscard]] ops::Reads reads(const ops::BoundOperator&, std::span<const std::uint8_t>) const override
     {
         return ops::Reads::firstOperand();
+    }
+
+    [[nodiscard]] std::vector<Tensor> weigh(const WeighContext& context) const override
+    {
+        const ops::WindowSums& windows = *ops::windowsOf(context.op.structure());
+        const Tensor& x = context.operands[0];
+        return onlyFirst(context,
+                         algebra::stabilisedQuotient(windows.sumWindows(algebra::multiply(x, context.weights[0])),
+                                                     windows.sumWindows(x), m_stabiliser));
     }
 
     [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override

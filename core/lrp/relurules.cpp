@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/balance.h"
+#include "core/lrp/forwardparts.h"
 #include "core/lrp/lineardistribution.h"
 #include "core/lrp/ruledeclaration.h"
 
@@ -63,7 +64,7 @@ public:
     }
 };
 
-class BetaSmoothRule final : public ReluRule
+class BetaSmoothRule final : public ReluRule, public LinearRule
 {
 public:
     explicit BetaSmoothRule(double beta) : m_beta(beta) {}
@@ -75,6 +76,12 @@ public:
     [[nodiscard]] ops::Reads reads(const ops::BoundOperator&, std::span<const std::uint8_t>) const override
     {
         return ops::Reads::firstOperand();
+    }
+
+    [[nodiscard]] std::vector<Tensor> weigh(const WeighContext& context) const override
+    {
+        const Tensor slope = algebra::sigmoid(algebra::scale(context.operands[0], m_beta));
+        return onlyFirst(context, algebra::multiply(context.weights[0], slope));
     }
 
     [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override

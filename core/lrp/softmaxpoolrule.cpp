@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/balance.h"
+#include "core/lrp/forwardparts.h"
 #include "core/lrp/ruledeclaration.h"
 #include "core/ops/windowsums.h"
 
@@ -14,7 +15,7 @@ namespace
 {
 
 /// A maximum of a window taken for the soft maximum of it (docs/composites.md).
-class SoftmaxWeightedRule final : public Rule
+class SoftmaxWeightedRule final : public Rule, public LinearRule
 {
 public:
     explicit SoftmaxWeightedRule(double beta) : m_beta(beta) {}
@@ -33,6 +34,12 @@ public:
     [[nodiscard]] ops::Reads reads(const ops::BoundOperator&, std::span<const std::uint8_t>) const override
     {
         return ops::Reads::firstOperand();
+    }
+
+    [[nodiscard]] std::vector<Tensor> weigh(const WeighContext& context) const override
+    {
+        const ops::WindowSums& windows = *ops::windowsOf(context.op.structure());
+        return onlyFirst(context, windows.averageBySoftmax(context.weights[0], context.operands[0], m_beta));
     }
 
     [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override

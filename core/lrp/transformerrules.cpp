@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules that AttnLRP and CP-LRP have beside the ones for the other networks (docs/composites.md).
 #include "core/lrp/balance.h"
+#include "core/lrp/forwardparts.h"
 #include "core/lrp/lineardistribution.h"
 #include "core/lrp/parametersink.h"
 #include "core/lrp/ruledeclaration.h"
@@ -23,7 +24,7 @@ using ops::StructureKind;
 namespace
 {
 
-class DetachedDeviationRule final : public Rule
+class DetachedDeviationRule final : public Rule, public LinearRule
 {
 public:
     explicit DetachedDeviationRule(const Stabiliser& stabiliser) : m_stabiliser(stabiliser) {}
@@ -49,6 +50,18 @@ public:
     {
         return centred(op) == nullptr ? ops::Reads::nothing()
                                       : ops::Reads{ops::Reads::allOperands().operands, ops::Reads::bit(0)};
+    }
+
+    [[nodiscard]] std::vector<Tensor> weigh(const WeighContext& context) const override
+    {
+        const ops::Detachable* norm = centred(context.op);
+        const Tensor& w = context.weights[0];
+        if (norm == nullptr || !w.isValid()) {
+            return onlyFirst(context, w); // scale and bias take nothing
+        }
+        const Tensor y = context.outputs[0].isValid() ? context.outputs[0] : context.op.run(context.operands).front();
+        const Tensor sum = norm->detachedForward(algebra::multiply(context.operands[0], w), context.operands);
+        return onlyFirst(context, algebra::stabilisedQuotient(sum, y, m_stabiliser));
     }
 
     [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override
@@ -87,7 +100,7 @@ private:
     Stabiliser m_stabiliser;
 };
 
-class SignalTakesAllRule final : public Rule
+class SignalTakesAllRule final : public Rule, public LinearRule
 {
 public:
     SignalTakesAllRule(std::size_t signal, const Stabiliser& stabiliser) : m_signal(signal), m_stabiliser(stabiliser) {}
@@ -114,6 +127,24 @@ public:
     [[nodiscard]] ops::Reads reads(const ops::BoundOperator& op, std::span<const std::uint8_t>) const override
     {
         return op.structure().kind() == StructureKind::Bilinear ? ops::Reads::allOperands() : ops::Reads::nothing();
+    }
+
+    [[nodiscard]] std::vector<Tensor> weigh(const WeighContext& context) const override
+    {
+        const std::size_t taker = takerAmong(context.tracked);
+        const Tensor& w = context.weights[taker];
+        if (!w.isValid()) {
+            return onlyFirst(context, {});
+        }
+        if (context.op.structure().kind() != StructureKind::Bilinear) {
+            return onlyFirst(context, asResult(context, w));
+        }
+        const auto& product = as<ops::Bilinear>(context.op.structure());
+        std::vector<Tensor> v(context.weights.size());
+        v[taker] = algebra::multiply(context.operands[taker], w);
+        return onlyFirst(context, algebra::stabilisedQuotient(alongDerivative(context, v)[0],
+                                                              product.apply(context.operands[0], context.operands[1]),
+                                                              m_stabiliser));
     }
 
     [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/balance.h"
+#include "core/lrp/forwardparts.h"
 #include "core/lrp/lineardistribution.h"
 #include "core/lrp/ruledeclaration.h"
 
@@ -36,7 +37,7 @@ Tensor amongElements(const RuleContext& context)
                           static_cast<double>(context.relevance[0].size()) / static_cast<double>(spread.size()));
 }
 
-class UniformRule final : public Rule
+class UniformRule final : public Rule, public LinearRule
 {
 public:
     [[nodiscard]] std::string_view name() const override { return "uniform"; }
@@ -57,6 +58,26 @@ public:
     [[nodiscard]] ops::Reads reads(const ops::BoundOperator&, std::span<const std::uint8_t>) const override
     {
         return ops::Reads::nothing();
+    }
+
+    [[nodiscard]] std::vector<Tensor> weigh(const WeighContext& context) const override
+    {
+        const StructureKind kind = context.op.structure().kind();
+        if (kind == StructureKind::Reduction || kind == StructureKind::AveragePool) {
+            std::vector<Tensor> operands(context.operands.begin(), context.operands.end());
+            operands[0] = context.weights[0];
+            const Tensor whole = context.op.forward(operands)[0];
+            const bool isSum = kind == StructureKind::Reduction && !as<ops::Reduction>(context.op.structure()).isMean();
+            return onlyFirst(context, isSum ? algebra::scale(whole, static_cast<double>(whole.size()) /
+                                                                        static_cast<double>(operands[0].size()))
+                                            : whole);
+        }
+        Tensor sum;
+        for (const Tensor& w : context.weights) {
+            addTo(sum, w.isValid() ? asResult(context, w) : Tensor());
+        }
+        const auto takers = std::ranges::count_if(context.tracked, [](std::uint8_t is) { return is != 0; });
+        return onlyFirst(context, takers == 1 ? sum : algebra::scale(sum, 1.0 / static_cast<double>(takers)));
     }
 
     [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/balance.h"
+#include "core/lrp/forwardparts.h"
 #include "core/lrp/gradientparts.h"
 #include "core/lrp/lineardistribution.h"
 #include "core/lrp/ruledeclaration.h"
+#include "core/ops/pickedplaces.h"
 #include "core/ops/windowsums.h"
 
 namespace retro::lrp
@@ -11,7 +13,7 @@ namespace retro::lrp
 namespace
 {
 
-class WinnerRule final : public Rule
+class WinnerRule final : public Rule, public LinearRule
 {
 public:
     [[nodiscard]] std::string_view name() const override { return "winner-take-all"; }
@@ -24,6 +26,12 @@ public:
     [[nodiscard]] ops::Reads reads(const ops::BoundOperator&, std::span<const std::uint8_t>) const override
     {
         return ops::Reads::firstOperand();
+    }
+
+    [[nodiscard]] std::vector<Tensor> weigh(const WeighContext& context) const override
+    {
+        return onlyFirst(context,
+                         ops::pickedPlacesOf(context.op.structure())->pick(context.weights[0], context.operands));
     }
 
     [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/lrp/forwardparts.h"
 #include "core/lrp/lineardistribution.h"
 #include "core/lrp/ruledeclaration.h"
 #include "core/ops/algebraover.h"
@@ -17,7 +18,7 @@ namespace algebra = ops::algebra;
 namespace
 {
 
-class ZBoxRule final : public Rule
+class ZBoxRule final : public Rule, public LinearRule
 {
 public:
     ZBoxRule(std::vector<double> low, std::vector<double> high, const Stabiliser& stabiliser)
@@ -67,23 +68,36 @@ public:
         return {readsOperandOf(as<ops::LinearMap>(op.structure())).operands, ops::Reads::bit(0)}; // of the denominator
     }
 
+    [[nodiscard]] std::vector<Tensor> weigh(const WeighContext& context) const override
+    {
+        const auto& map = as<ops::LinearMap>(context.op.structure());
+        const std::size_t slot = map.operandSlot();
+        return onlyFirst(context, weighThrough(distributionOf(map, context.operands[slot], context.outputs[0]),
+                                               context.weights[slot]));
+    }
+
     [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override
     {
         const auto& map = as<ops::LinearMap>(context.op.structure());
         const Tensor& x = context.operands[map.operandSlot()];
         Balance balance(context);
-        // x·W − l·W⁺ − h·W⁻ with W = W⁺ + W⁻: two passes instead of three.
-        LinearDistribution distribution{map,
-                                        {{away(x, m_low), kPositive, 1}, {away(x, m_high), kNegative, 1}},
-                                        std::nullopt, // b − b⁺ − b⁻ = 0: the bias never enters
-                                        {m_stabiliser, BiasPolicy::Zero}};
-        distribution.own = context.outputs[0].isValid() ? context.outputs[0] : map.apply(x, {});
-        distribution.shift = shift(map, x, context.outputs[0].isValid());
-        Tensor part = distribute(std::move(distribution), context.relevance[0], balance);
+        Tensor part = distribute(distributionOf(map, x, context.outputs[0]), context.relevance[0], balance);
         return balance.close(onlySlot(context, map.operandSlot(), std::move(part)));
     }
 
 private:
+    // x·W − l·W⁺ − h·W⁻ with W = W⁺ + W⁻: two passes instead of three.
+    [[nodiscard]] LinearDistribution distributionOf(const ops::LinearMap& map, const Tensor& x, const Tensor& z) const
+    {
+        LinearDistribution distribution{map,
+                                        {{away(x, m_low), kPositive, 1}, {away(x, m_high), kNegative, 1}},
+                                        std::nullopt, // b − b⁺ − b⁻ = 0: the bias never enters
+                                        {m_stabiliser, BiasPolicy::Zero}};
+        distribution.own = z.isValid() ? z : map.apply(x, {});
+        distribution.shift = shift(map, x, z.isValid());
+        return distribution;
+    }
+
     static RuleParameter asParameter(const std::vector<double>& bounds)
     {
         return bounds.size() == 1 ? RuleParameter(bounds.front()) : RuleParameter(bounds);

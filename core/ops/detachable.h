@@ -20,6 +20,10 @@ public:
     /// s·scale/deviation, or g itself when it is not centred. `operands` as forward() gets them, s of y's shape.
     [[nodiscard]] virtual tensor::Tensor detachedPullback(const tensor::Tensor& s,
                                                           std::span<const tensor::Tensor> operands) const = 0;
+    /// Its transpose, y of a direction v of x's shape: (v − mean(v)) · scale/deviation, without the mean where it is
+    /// not centred. `operands` as forward() gets them.
+    [[nodiscard]] virtual tensor::Tensor detachedForward(const tensor::Tensor& v,
+                                                         std::span<const tensor::Tensor> operands) const = 0;
     /// Sums over all elements of y that one element of scale was multiplied into, of what `perElement` (y's shape) says
     /// of them; in scale's shape. Only where there is a scale.
     [[nodiscard]] virtual tensor::Tensor sumsPerScale(const tensor::Tensor& perElement) const = 0;

@@ -21,6 +21,10 @@ public:
     /// the smallest wins, in the shape of the operand.
     [[nodiscard]] virtual tensor::Tensor shareBySoftmax(const tensor::Tensor& s, const tensor::Tensor& x,
                                                         double beta) const = 0;
+    /// The transpose of shareBySoftmax(): the mean of t (x's shape) over each window by those weights, in the shape of
+    /// the result; 0 for a window of padding.
+    [[nodiscard]] virtual tensor::Tensor averageBySoftmax(const tensor::Tensor& t, const tensor::Tensor& x,
+                                                          double beta) const = 0;
 };
 
 /// The windows of an operator that has them; null for all else.

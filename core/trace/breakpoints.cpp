@@ -2,8 +2,10 @@
 #include "core/trace/breakpoints.h"
 
 #include "core/trace/labels.h"
+#include "core/trace/valuebreaks.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -137,10 +139,18 @@ public:
         if (breakpoint.kind == BreakKind::PromiseFulfilled && breakpoint.node.isValid()) {
             findStarts();
         }
+        if (looksAtNumbers(breakpoint.kind)) {
+            for (const NumberStop& stop : numberStops(run, breakpoint)) {
+                m_stops.push_back(stop.step);
+            }
+        }
     }
 
     [[nodiscard]] bool holds(std::uint64_t step) const
     {
+        if (looksAtNumbers(m_breakpoint.kind)) {
+            return std::binary_search(m_stops.begin(), m_stops.end(), step);
+        }
         return kConditions[static_cast<std::size_t>(m_breakpoint.kind)]({m_run, m_breakpoint, step, m_starts});
     }
 
@@ -157,6 +167,7 @@ private:
     const Run& m_run;
     const Breakpoint& m_breakpoint;
     std::vector<NodeId> m_starts;
+    std::vector<std::uint64_t> m_stops; ///< steps of a breakpoint that looks at numbers, ascending
 };
 
 std::optional<std::uint64_t> nextLayer(const Run& run, std::uint64_t position)
@@ -257,6 +268,55 @@ std::vector<std::uint64_t> allStops(const Run& run, const Breakpoint& breakpoint
     return stops;
 }
 
+namespace
+{
+
+std::string measureText(const Run& run, const Breakpoint& breakpoint)
+{
+    const bool isKnown = breakpoint.value.isValid() && breakpoint.value.index() < run.graph->valueCount();
+    const std::string value = isKnown ? run.graph->value(breakpoint.value).name : std::string("?");
+    switch (breakpoint.measure) {
+    case ValueMeasure::Sum:
+        return fmt::format("Σ of {}'s relevance", value);
+    case ValueMeasure::Largest:
+        return fmt::format("the largest relevance in {}", value);
+    case ValueMeasure::Element:
+        return fmt::format("the relevance of {}[{}]", value, fmt::join(breakpoint.index, ","));
+    }
+    return value;
+}
+
+std::string changeText(const Breakpoint& breakpoint)
+{
+    switch (breakpoint.change) {
+    case ValueChange::Changes:
+        return "changes";
+    case ValueChange::Crosses:
+        return fmt::format("crosses {}", breakpoint.number);
+    case ValueChange::ChangesSign:
+        return "changes its sign";
+    case ValueChange::BecomesNaN:
+        return "becomes NaN";
+    }
+    return {};
+}
+
+} // namespace
+
+std::string whyStopped(const Run& run, const Breakpoint& breakpoint, std::uint64_t position)
+{
+    if (position == 0) {
+        return {};
+    }
+    if (looksAtNumbers(breakpoint.kind)) {
+        const std::vector<NumberStop> stops = numberStops(run, breakpoint);
+        const auto found = std::ranges::find(stops, position - 1, &NumberStop::step);
+        return found == stops.end() ? std::string() : found->why;
+    }
+    const std::vector<std::uint64_t> stops = allStops(run, breakpoint);
+    return std::ranges::binary_search(stops, position) ? text(run, breakpoint) : std::string();
+}
+
 std::string text(const Run& run, const Breakpoint& breakpoint)
 {
     const std::string during =
@@ -289,6 +349,16 @@ std::string text(const Run& run, const Breakpoint& breakpoint)
         return "when a rule loses relevance";
     case BreakKind::LayerReached:
         return "when a new layer is reached";
+    case BreakKind::ValueReached:
+        return fmt::format("when {} {}", measureText(run, breakpoint), changeText(breakpoint));
+    case BreakKind::LossAbove:
+        return fmt::format("when a rule{} loses more than {} % of what arrived", at, breakpoint.number);
+    case BreakKind::FrontierTensors:
+        return fmt::format("when the frontier has more than {} tensors", breakpoint.number);
+    case BreakKind::FrontierBytes:
+        return fmt::format("when the frontier has more than {} bytes", breakpoint.number);
+    case BreakKind::PromiseOlder:
+        return fmt::format("when a promise is not complete after {} visits", breakpoint.number);
     }
     return {};
 }

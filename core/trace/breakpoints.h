@@ -27,8 +27,18 @@ enum class BreakKind : std::uint8_t {
     Dropped,          ///< a planner lets a value go that it could have kept (of `node`, when valid)
     Freed,            ///< a value leaves memory in a pass by a plan (of `node`, when valid)
     RelevanceLost,    ///< a rule loses relevance (isLoss)
-    LayerReached      ///< a layer stop (layerStops)
+    LayerReached,     ///< a layer stop (layerStops)
+    ValueReached,     ///< `measure` of the relevance of `value` does what `change` says
+    LossAbove,        ///< a rule (of `node`, when valid) loses more than `number` per cent of what arrived
+    FrontierTensors,  ///< the frontier rises above `number` tensors
+    FrontierBytes,    ///< the frontier rises above `number` bytes
+    PromiseOlder      ///< a promise is not complete after `number` visits
 };
+
+/// What is looked at of the relevance of a value.
+enum class ValueMeasure : std::uint8_t { Sum, Largest, Element };
+/// What it does at a stop.
+enum class ValueChange : std::uint8_t { Changes, Crosses, ChangesSign, BecomesNaN };
 
 /// A condition on a run. Only the fields that the kind names count.
 struct Breakpoint
@@ -40,6 +50,11 @@ struct Breakpoint
     double tolerance = 1e-4; ///< relative to the magnitude of the relevance that arrived
     /// NodeVisited and OperatorVisited: only visits in this mode; None = in any.
     event::Mode only = event::Mode::None;
+    ValueId value{};
+    ValueMeasure measure = ValueMeasure::Sum;
+    ValueChange change = ValueChange::Changes;
+    std::vector<std::int64_t> index{}; ///< of ValueMeasure::Element
+    double number = 0;
     bool operator==(const Breakpoint&) const = default;
 };
 
@@ -59,9 +74,14 @@ struct Breakpoint
 /// Every position at which the breakpoint holds, ascending. Linear in the events of the run.
 [[nodiscard]] std::vector<std::uint64_t> allStops(const Run& run, const Breakpoint& breakpoint);
 
+/// Why a run stops at a position, in a line for people: numbers before and after where the breakpoint looks at numbers,
+/// else the breakpoint's own words. Empty where it does not stop there.
+[[nodiscard]] std::string whyStopped(const Run& run, const Breakpoint& breakpoint, std::uint64_t position);
+
 /// The condition as text that parseBreakpoint() reads: "node block1/conv in search", "op Conv", "mode search", "mode
-/// changes", "promise opened at block1/add", "promise fulfilled", "violation 0.0001", "nan", "recompute", "drop at
-/// conv", "free", "layer".
+/// changes", "promise opened at block1/add", "promise fulfilled", "promise older 10", "violation 0.0001", "nan",
+/// "recompute", "drop at conv", "free", "layer", "value conv1 sum changes", "value conv1 max crosses 0.5", "value
+/// conv1:0,3,1,1 sign", "value conv1 sum nan", "loss 5 at conv1", "frontier 12 tensors", "frontier 1048576 bytes".
 [[nodiscard]] std::string source(const Run& run, const Breakpoint& breakpoint);
 /// Reads a condition. Errors (Usage): unknown word, node or operator that the run's graph does not have, bad number.
 [[nodiscard]] base::Result<Breakpoint> parseBreakpoint(const Run& run, std::string_view text);

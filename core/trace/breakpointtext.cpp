@@ -3,6 +3,7 @@
 #include "core/trace/breakpoints.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <array>
 #include <charconv>
@@ -140,13 +141,153 @@ base::Result<Breakpoint> parseMode(const Run& /*run*/, std::string_view rest)
     return breakpoint;
 }
 
+/// A number of 0 or more that is the whole text.
+base::Result<double> numberIn(std::string_view text, std::string_view message)
+{
+    double number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    const bool isNumber = error == std::errc() && end == text.data() + text.size() && std::isfinite(number);
+    return isNumber && number >= 0 ? base::Result<double>(number) : unclear(std::string(message), text);
+}
+
+/// Takes the last word off `text`.
+std::string_view takeLast(std::string_view& text)
+{
+    const auto at = text.rfind(' ');
+    const std::string_view word = at == std::string_view::npos ? text : text.substr(at + 1);
+    text = at == std::string_view::npos ? std::string_view() : trimmed(text.substr(0, at));
+    return word;
+}
+
+constexpr std::string_view kValueForm = "after 'value' comes a name, with sum, max or :i,j behind it, then changes, "
+                                        "crosses NUMBER, sign or nan";
+
+/// "changes", "sign", "nan", or "crosses" and a number, off the end of `rest`.
+bool takeChange(std::string_view& rest, Breakpoint& breakpoint)
+{
+    const std::string_view last = takeLast(rest);
+    if (last == "changes" || last == "sign" || last == "nan") {
+        breakpoint.change = last == "changes" ? ValueChange::Changes
+                            : last == "sign"  ? ValueChange::ChangesSign
+                                              : ValueChange::BecomesNaN;
+        return true;
+    }
+    const auto [end, error] = std::from_chars(last.data(), last.data() + last.size(), breakpoint.number);
+    breakpoint.change = ValueChange::Crosses;
+    return error == std::errc() && end == last.data() + last.size() && std::isfinite(breakpoint.number) &&
+           takeLast(rest) == "crosses";
+}
+
+/// ":i,j,…" off the end of `rest`; nothing is taken where it is no such list.
+bool takeIndex(std::string_view& rest, std::vector<std::int64_t>& index)
+{
+    const auto colon = rest.rfind(':');
+    if (colon == std::string_view::npos) {
+        return false;
+    }
+    std::string_view numbers = rest.substr(colon + 1);
+    while (true) {
+        const auto comma = numbers.find(',');
+        const std::string_view part = numbers.substr(0, comma);
+        std::int64_t number = 0;
+        const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), number);
+        if (error != std::errc() || end != part.data() + part.size() || number < 0) {
+            return false;
+        }
+        index.push_back(number);
+        if (comma == std::string_view::npos) {
+            rest = rest.substr(0, colon);
+            return true;
+        }
+        numbers.remove_prefix(comma + 1);
+    }
+}
+
+base::Result<Breakpoint> parseValue(const Run& run, std::string_view rest)
+{
+    Breakpoint breakpoint;
+    breakpoint.kind = BreakKind::ValueReached;
+    if (!takeChange(rest, breakpoint)) {
+        return unclear(std::string(kValueForm), rest);
+    }
+    std::string_view name = rest;
+    const std::string_view measure = takeLast(name);
+    if (!name.empty() && (measure == "sum" || measure == "max")) {
+        breakpoint.measure = measure == "sum" ? ValueMeasure::Sum : ValueMeasure::Largest;
+    } else if (name = rest; takeIndex(name, breakpoint.index)) {
+        breakpoint.measure = ValueMeasure::Element;
+    } else {
+        return unclear(std::string(kValueForm), rest);
+    }
+    const auto value = run.graph->findValue(name);
+    if (!value || run.graph->value(*value).kind == graph::ValueKind::Constant) {
+        return unclear("this model has no value of that name that relevance could reach", name);
+    }
+    breakpoint.value = *value;
+    if (breakpoint.measure == ValueMeasure::Element && value->index() < run.shapes.size()) {
+        const tensor::Shape& shape = run.shapes[value->index()];
+        if (breakpoint.index.size() != shape.size() ||
+            !std::equal(shape.begin(), shape.end(), breakpoint.index.begin(), std::greater<>())) {
+            return unclear(fmt::format("the value is {}, and that is no place in it", tensor::toText(shape)), rest);
+        }
+    }
+    return breakpoint;
+}
+
+template <BreakKind kKind>
+base::Result<Breakpoint> parseBare(const Run& /*run*/, std::string_view rest)
+{
+    if (!rest.empty()) {
+        return unclear("nothing may follow this word", rest);
+    }
+    Breakpoint breakpoint;
+    breakpoint.kind = kKind;
+    return breakpoint;
+}
+
+/// A word of plans, alone or with the node whose value is meant.
+base::Result<Breakpoint> parseLoss(const Run& run, std::string_view rest)
+{
+    if (rest.empty()) {
+        return parseBare<BreakKind::RelevanceLost>(run, rest);
+    }
+    Breakpoint breakpoint;
+    breakpoint.kind = BreakKind::LossAbove;
+    RETRO_TRY(breakpoint.number, numberIn(takeWord(rest), "after 'loss' comes a number of per cent"));
+    if (rest.empty()) {
+        return breakpoint;
+    }
+    if (takeWord(rest) != "at") {
+        return unclear("after the loss comes 'at' and the name of a node", rest);
+    }
+    RETRO_TRY(breakpoint.node, nodeOf(run, rest));
+    return breakpoint;
+}
+
+base::Result<Breakpoint> parseFrontier(const Run& /*run*/, std::string_view rest)
+{
+    constexpr std::string_view kForm = "after 'frontier' comes a number, then tensors or bytes";
+    Breakpoint breakpoint;
+    RETRO_TRY(breakpoint.number, numberIn(takeWord(rest), kForm));
+    if (rest != "tensors" && rest != "bytes") {
+        return unclear(std::string(kForm), rest);
+    }
+    breakpoint.kind = rest == "bytes" ? BreakKind::FrontierBytes : BreakKind::FrontierTensors;
+    return breakpoint;
+}
+
 base::Result<Breakpoint> parsePromise(const Run& run, std::string_view rest)
 {
     const std::string_view word = takeWord(rest);
     Breakpoint breakpoint;
     breakpoint.kind = word == "opened" ? BreakKind::PromiseOpened : BreakKind::PromiseFulfilled;
+    if (word == "older") {
+        breakpoint.kind = BreakKind::PromiseOlder;
+        RETRO_TRY(breakpoint.number, numberIn(rest, "after 'promise older' comes a number of visits"));
+        return breakpoint;
+    }
     if (word != "opened" && word != "fulfilled") {
-        return unclear("after 'promise' comes opened or fulfilled", word);
+        return unclear("after 'promise' comes opened, fulfilled or older", word);
     }
     if (rest.empty()) {
         return breakpoint;
@@ -178,18 +319,6 @@ base::Result<Breakpoint> parseViolation(const Run& /*run*/, std::string_view res
 }
 
 template <BreakKind kKind>
-base::Result<Breakpoint> parseBare(const Run& /*run*/, std::string_view rest)
-{
-    if (!rest.empty()) {
-        return unclear("nothing may follow this word", rest);
-    }
-    Breakpoint breakpoint;
-    breakpoint.kind = kKind;
-    return breakpoint;
-}
-
-/// A word of plans, alone or with the node whose value is meant.
-template <BreakKind kKind>
 base::Result<Breakpoint> parsePlan(const Run& run, std::string_view rest)
 {
     Breakpoint breakpoint;
@@ -218,13 +347,37 @@ constexpr std::array kForms{Form{"node", parseNode},
                             Form{"recompute", parsePlan<BreakKind::Recomputed>},
                             Form{"drop", parsePlan<BreakKind::Dropped>},
                             Form{"free", parsePlan<BreakKind::Freed>},
-                            Form{"loss", parseBare<BreakKind::RelevanceLost>},
-                            Form{"layer", parseBare<BreakKind::LayerReached>}};
+                            Form{"layer", parseBare<BreakKind::LayerReached>},
+                            Form{"value", parseValue},
+                            Form{"loss", parseLoss},
+                            Form{"frontier", parseFrontier}};
 
 std::string nameOf(const Run& run, NodeId node)
 {
     const bool isKnown = node.isValid() && node.index() < run.graph->runNodeCount();
     return isKnown ? run.graph->labelOf(node) : std::string("?");
+}
+
+std::string valueSource(const Run& run, const Breakpoint& breakpoint)
+{
+    const bool isKnown = breakpoint.value.isValid() && breakpoint.value.index() < run.graph->valueCount();
+    std::string what = isKnown ? run.graph->value(breakpoint.value).name : std::string("?");
+    if (breakpoint.measure == ValueMeasure::Element) {
+        what += fmt::format(":{}", fmt::join(breakpoint.index, ","));
+    } else {
+        what += breakpoint.measure == ValueMeasure::Sum ? " sum" : " max";
+    }
+    switch (breakpoint.change) {
+    case ValueChange::Changes:
+        return fmt::format("value {} changes", what);
+    case ValueChange::Crosses:
+        return fmt::format("value {} crosses {}", what, breakpoint.number);
+    case ValueChange::ChangesSign:
+        return fmt::format("value {} sign", what);
+    case ValueChange::BecomesNaN:
+        return fmt::format("value {} nan", what);
+    }
+    return {};
 }
 
 } // namespace
@@ -238,8 +391,8 @@ base::Result<Breakpoint> parseBreakpoint(const Run& run, std::string_view text)
             return form.parse(run, rest);
         }
     }
-    return unclear("a condition begins with node, op, mode, promise, violation, loss, nan, recompute, drop, "
-                   "free or layer",
+    return unclear("a condition begins with node, op, mode, promise, violation, nan, recompute, drop, free, layer, "
+                   "value, loss or frontier",
                    word);
 }
 
@@ -275,6 +428,16 @@ std::string source(const Run& run, const Breakpoint& breakpoint)
         return "loss";
     case BreakKind::LayerReached:
         return "layer";
+    case BreakKind::ValueReached:
+        return valueSource(run, breakpoint);
+    case BreakKind::LossAbove:
+        return fmt::format("loss {}{}", breakpoint.number, at);
+    case BreakKind::FrontierTensors:
+        return fmt::format("frontier {} tensors", breakpoint.number);
+    case BreakKind::FrontierBytes:
+        return fmt::format("frontier {} bytes", breakpoint.number);
+    case BreakKind::PromiseOlder:
+        return fmt::format("promise older {}", breakpoint.number);
     }
     return {};
 }

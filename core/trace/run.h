@@ -106,8 +106,10 @@ struct RunFacts
     std::vector<std::string> labels;       ///< class names, may be empty
     std::string title;                     ///< what the model's card says of it in one line; may be empty
     std::string scores;                    ///< what the card says of the outputs' meaning; may be empty
-    std::vector<std::string> planTries;    ///< planners in the order of their Candidate events; may be empty
-    std::vector<std::string> planTiers;    ///< by the numbers in Move and Fetch events; may be empty
+    std::string region;     ///< of which the ends of relevance were asked; empty = of none (numbers: "region …")
+    std::string conditions; ///< what relevance had to pass; empty = nothing
+    std::vector<std::string> planTries; ///< planners in the order of their Candidate events; may be empty
+    std::vector<std::string> planTiers; ///< by the numbers in Move and Fetch events; may be empty
     std::vector<ForwardedValue>
         forwarded;                   ///< of a pass whose forward values came in chosen forms, by value; else empty
     std::optional<InputFacts> input; ///< none: nobody knows (files before version 3)

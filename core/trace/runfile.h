@@ -15,7 +15,7 @@ namespace retro::trace
 {
 
 /// Version of the run file format (SQLite user_version). Older versions open, newer ones are refused by name.
-inline constexpr int kRunFileVersion = 10;
+inline constexpr int kRunFileVersion = 11;
 
 /// Writes a run as a `.retro` file: an SQLite database (docs/formats/retro.md). Through a temporary name. Errors:
 /// Output.

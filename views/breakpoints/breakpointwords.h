@@ -29,6 +29,11 @@ inline constexpr std::array kReadyConditions{
     ReadyCondition{"drop", QT_TRANSLATE_NOOP("retro::views::BreakpointsView", "A planner drops a value")},
     ReadyCondition{"free", QT_TRANSLATE_NOOP("retro::views::BreakpointsView", "A plan frees a value")},
     ReadyCondition{"layer", QT_TRANSLATE_NOOP("retro::views::BreakpointsView", "A new layer is reached")},
+    ReadyCondition{"loss 5", QT_TRANSLATE_NOOP("retro::views::BreakpointsView", "A rule loses more than 5 %")},
+    ReadyCondition{"frontier 100 tensors",
+                   QT_TRANSLATE_NOOP("retro::views::BreakpointsView", "The frontier has more than 100 tensors")},
+    ReadyCondition{"promise older 20",
+                   QT_TRANSLATE_NOOP("retro::views::BreakpointsView", "A promise is open for more than 20 visits")},
 };
 
 /// Conditions that the line offers while somebody types: the ready ones, every operator, and every node of graphs that

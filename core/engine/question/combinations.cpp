@@ -20,6 +20,8 @@ constexpr std::string_view kBatch = "batch";
 
 constexpr std::string_view kInputsAlone = "nothing but the relevance of the inputs is kept";
 constexpr std::string_view kWholePass = "what parameters carried follows from a whole pass";
+constexpr std::string_view kRegionOfAll = "a region is asked of the relevance of every value";
+constexpr std::string_view kConditionInside = "a condition looks at the relevance of a value inside";
 constexpr std::string_view kNoEvents = "there are no events to record: the engine promise alone makes them";
 constexpr std::string_view kNoVisits = "the oracle makes no visits and cannot stop at checkpoints";
 constexpr std::string_view kPlanKeeps = "a plan says what --engine promise keeps, or carries out the whole pass of "
@@ -42,6 +44,10 @@ constexpr std::array kExclusions{
     Exclusion{"inputs-only", "forwarded", kInputsAlone},
     Exclusion{"parameters", "inputs-only", kWholePass},
     Exclusion{"parameters", "stop-at-checkpoints", kWholePass},
+    Exclusion{"region-of", "inputs-only", kRegionOfAll},
+    Exclusion{"region-of", "stop-at-checkpoints", kRegionOfAll},
+    Exclusion{"condition", "inputs-only", kConditionInside},
+    Exclusion{"condition", "stop-at-checkpoints", kConditionInside},
     Exclusion{"planned", "engine=compiled", kPlanKeeps},
     Exclusion{"planned", "save=all", kPlanKeeps},
     Exclusion{"plan", "strategy", "a plan that is there needs no strategy"},
@@ -49,6 +55,8 @@ constexpr std::array kExclusions{
     Exclusion{kOracleByPlan, kBatch, kByPlan},
     Exclusion{kOracleByPlan, "check-oracle", kByPlan},
     Exclusion{kOracleByPlan, "parameters", kByPlan},
+    Exclusion{kOracleByPlan, "region-of", kByPlan},
+    Exclusion{kOracleByPlan, "condition", kByPlan},
     Exclusion{kOracleByPlan, "open", kByPlan},
     Exclusion{kOracleByPlan, "stop-at-checkpoints", kNoVisits},
     Exclusion{"engine=oracle", "run", kNoEvents},
@@ -113,9 +121,10 @@ std::vector<Asked> asksOf(const Question& question, bool isBatch)
 
 std::string wordsOf(std::string_view what)
 {
-    static constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kWords{
+    static constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kWords{
         std::pair{"planned", "a plan (`--plan`, `--budget`, `--strategy`)"},
         std::pair{"forwarded", "`--forward` and its like (`--checkpoint-every`, `--profile`)"},
+        std::pair{"region-of", "a region (`--region`, `--region-box`, `--region-tokens`)"},
         std::pair{kOracleByPlan, "`--engine oracle` by a plan"},
         std::pair{kBatch, "a folder or `@list.txt` of inputs"}};
     const auto* known = std::ranges::find(kWords, what, [](const auto& one) { return one.first; });

@@ -35,6 +35,11 @@ struct Question
     std::string composite;
     std::vector<std::string> rules; ///< put before the composite
     std::vector<std::string> checkpoints;
+    std::vector<std::string> region;     ///< NAME=MASK.npy
+    std::string regionBox;               ///< y0:y1,x0:x1
+    std::string regionTokens;            ///< 2-4
+    std::vector<std::string> conditions; ///< VALUE:axis=1:3,7
+    std::string conditionForm;
     bool stopAtCheckpoints = false;
     std::vector<std::string> from; ///< inputs that get gradients
 

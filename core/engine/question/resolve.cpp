@@ -106,6 +106,9 @@ Result<ExplainRequest> resolve(const Question& question, const LoadedModel& mode
     request.keepValues = request.record;
     request.inputsOnly = asked.inputsOnly;
     request.parameters = asked.parameters;
+    request.region = {asked.region, asked.regionBox, asked.regionTokens, {}, true};
+    request.conditions = asked.conditions;
+    request.conditionForm = asked.conditionForm == "beside" ? ConditionForm::Beside : ConditionForm::Only;
     request.sources = asked.inputs;
     RETRO_TRY(request.preparation, pictureOptions(question, cardOf(model)));
     return request;

@@ -4,6 +4,7 @@
 #include "core/base/leftovers.h"
 #include "core/base/memoryaccount.h"
 #include "core/engine/binding.h"
+#include "core/engine/conditions.h"
 #include "core/engine/inputrelevance.h"
 #include "core/engine/precision.h"
 #include "core/engine/prepare.h"
@@ -47,6 +48,10 @@ Result<void> Pass::bind()
     const Stopwatch watch;
     report("bind", 0, 1);
     RETRO_TRY(prepared, prepare(model, request, cache, stop));
+    if (!request.conditions.empty()) {
+        RETRO_TRY(conditions, conditionSites(request.conditions, *prepared->model, request.conditionForm));
+        RETRO_TRY(prepared, conditioned(*prepared, conditions));
+    }
     RETRO_CHECK(takeRules(*prepared, result));
     result.secondsBind = watch.seconds();
     sinceBound.emplace();
@@ -105,7 +110,8 @@ Result<void> Pass::start()
         (i == 0 ? result.target : result.alsoTargets.emplace_back()) = std::move(target);
     }
     // Of a gradient that is multiplied by its value to be a relevance, the start is what makes it the start relevance.
-    for (std::size_t i = 0; result.composite.dividesStart && i < targets.size(); ++i) {
+    for (std::size_t i = 0; result.composite.dividesStart && !request.start.given.isValid() && i < targets.size();
+         ++i) {
         RETRO_TRY(starts[i], dividedStart(starts[i], forward->value(targets[i]), graph.value(targets[i]).name));
     }
     return {};
@@ -119,6 +125,30 @@ Result<void> Pass::takeParameters(const execute::SavedValues* saved)
     RETRO_TRY(result.parameters,
               parameterRelevance({result.model, *prepared->rules, targets, result.relevance, inputs, saved,
                                   result.composite.timesInput, request.goesOnWhenNotFinite, stop}));
+    return {};
+}
+
+Result<void> Pass::takeRegion(const execute::SavedValues* saved)
+{
+    if (!request.region.isAsked()) {
+        return {};
+    }
+    report("region", 0, 1);
+    const std::string layout = model.card ? model.card->layout : std::string();
+    RegionResult region;
+    region.text = request.region.text();
+    RETRO_TRY(region.masks, regionMasks(request.region, *result.model, layout));
+    const Stopwatch watch;
+    RETRO_TRY(const RegionAsker asker,
+              RegionAsker::make(
+                  {result.model, *prepared->rules, targets, inputs, saved, {}, result.composite.timesInput, stop}));
+    RETRO_TRY(region.weights, asker.ask(region.masks, stop));
+    region.seconds = watch.seconds();
+    if (request.region.arrives) {
+        RETRO_TRY(region.arriving, asker.ask(asker.whole(), stop));
+    }
+    region.total = regionTotal(region.masks, result.relevance, result.model->graph());
+    result.region = std::move(region);
     return {};
 }
 
@@ -143,6 +173,8 @@ Result<void> Pass::finish(std::string_view save, const execute::SavedValues* sav
             RETRO_CHECK(checkProducts(again(), result.relevance));
         }
     }
+    RETRO_CHECK(takeRegion(saved));
+    noteConditions(request.conditions, conditions, result);
     dropUnwanted(request, result);
     result.relevanceInputs = relevanceOfInputs(result);
     result.secondsRelevance = sinceBound->seconds() - result.secondsForward - result.secondsProgram;

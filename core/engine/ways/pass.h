@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/engine/conditions.h"
 #include "core/engine/explain.h"
 #include "core/engine/numericalstop.h"
 #include "core/engine/programcache.h"
@@ -48,6 +49,7 @@ struct Pass
 
     // From the way that carries relevance.
     std::vector<base::ValueId> checkpoints; ///< found with graph()
+    std::vector<ConditionSite> conditions;  ///< of ConditionForm::Beside, from bind()
     std::vector<event::Event> snapshots;
     std::shared_ptr<trace::Run> recorded; ///< null: it is not recorded
     ExplainResult result;
@@ -71,6 +73,7 @@ struct Pass
 private:
     void addStart(const ResolvedTarget& target);
     base::Result<void> takeParameters(const execute::SavedValues* saved);
+    base::Result<void> takeRegion(const execute::SavedValues* saved);
     void finishRun(std::string_view save);
 };
 

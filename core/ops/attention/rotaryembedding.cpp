@@ -4,6 +4,7 @@
 #include "core/ops/bind/operatorbase.h"
 #include "core/ops/families.h"
 #include "core/ops/kernel/filled.h"
+#include "core/ops/linearoperands.h"
 
 #include <fmt/format.h>
 
@@ -43,7 +44,7 @@ struct Rotation
 };
 
 /// Pairs of elements turned by angles that follow from the token's position: linear in operand 0.
-class RotaryEmbedding final : public Operator<Differentiable>
+class RotaryEmbedding final : public Operator<Differentiable>, public LinearOperands
 {
 public:
     RotaryEmbedding(TensorType output, Shape cache, const Rotation& rotation)
@@ -68,6 +69,7 @@ public:
     {
         return {turned(operands[0], operands, 1)};
     }
+    [[nodiscard]] bool isLinearIn(std::size_t slot) const override { return slot == 0; }
     [[nodiscard]] Reads savedForGradient() const override { return Reads::allOperands(); }
     [[nodiscard]] Tensor pullback(std::span<const Tensor> s, std::span<const Tensor> operands, std::span<const Tensor>,
                                   std::size_t slot) const override

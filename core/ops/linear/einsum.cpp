@@ -5,6 +5,7 @@
 #include "core/ops/kernel/weightvariants.h"
 #include "core/ops/linear/einsumplan.h"
 #include "core/ops/linear/storedweight.h"
+#include "core/ops/linearoperands.h"
 #include "core/tensor/stridedcopy.h"
 
 #include <algorithm>
@@ -84,7 +85,7 @@ private:
 std::vector<Tensor> listOf(std::span<const Tensor> operands) { return {operands.begin(), operands.end()}; }
 
 /// One operand, or more than two: linear in each.
-class EinsumFunction final : public Operator<Differentiable>
+class EinsumFunction final : public Operator<Differentiable>, public LinearOperands
 {
 public:
     EinsumFunction(tensor::DType dtype, Equation equation)
@@ -95,6 +96,7 @@ public:
     {
         return {m_equation.value(listOf(operands))};
     }
+    [[nodiscard]] bool isLinearIn(std::size_t) const override { return true; }
     [[nodiscard]] Reads savedForGradient() const override { return Reads::allOperands(); }
     [[nodiscard]] double flops() const override { return m_equation.flops(); }
     [[nodiscard]] Tensor pullback(std::span<const Tensor> s, std::span<const Tensor> operands, std::span<const Tensor>,

@@ -64,6 +64,10 @@ public:
     {
         return m_norm.detachedPullback(s, operands.first(3));
     }
+    [[nodiscard]] Tensor detachedForward(const Tensor& v, std::span<const Tensor> operands) const override
+    {
+        return m_norm.detachedForward(v, operands.first(3));
+    }
     [[nodiscard]] Tensor sumsPerScale(const Tensor& perElement) const override
     {
         return m_norm.sumsPerScale(perElement);

@@ -126,6 +126,16 @@ Tensor Standardised::detachedPullback(const Tensor& s, std::span<const Tensor> o
     }));
 }
 
+Tensor Standardised::detachedForward(const Tensor& v, std::span<const Tensor> operands) const
+{
+    const Tensor values = rowsOf(v);
+    const Tensor rows = rowsOf(operands[0]);
+    const Tensor away = fromRows(filled(type(), m_operand, [&](auto* r) {
+        reference::detachedBack(m_view.form, elements(rows, r), elements(values, r), r);
+    }));
+    return beforeScale(away, operands.size() > 1 ? operands[1] : Tensor());
+}
+
 Tensor Standardised::toOperand(const Tensor& x, const Tensor& scale, std::span<const Tensor> s) const
 {
     const Tensor values = rowsOf(beforeScale(s[0], scale));

@@ -32,6 +32,7 @@ public:
                                   std::span<const Tensor> outputs, std::size_t slot) const override;
     [[nodiscard]] bool isCentred() const override { return m_view.form.isCentred; }
     [[nodiscard]] Tensor detachedPullback(const Tensor& s, std::span<const Tensor> operands) const override;
+    [[nodiscard]] Tensor detachedForward(const Tensor& v, std::span<const Tensor> operands) const override;
     [[nodiscard]] Tensor sumsPerScale(const Tensor& perElement) const override;
 
 private:

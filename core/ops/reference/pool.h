@@ -144,6 +144,27 @@ void routeToMaximum(const PoolShape& shape, const T* s, const T* x, T* r)
     });
 }
 
+/// y = what t has at the first maximum of each window of x: the transpose of routeToMaximum. 0 for a window of padding.
+template <class T>
+void pickMaximum(const PoolShape& shape, const T* t, const T* x, T* y)
+{
+    forEachWindow(shape, [&](std::int64_t, const std::vector<std::int64_t>& taps, std::int64_t imageAt,
+                             std::int64_t windowAt, std::int64_t count) {
+        const auto best = maximumOf(x + imageAt, shape.channels, taps, count);
+        std::array<T, kMostLanes> left; // 1 until the first maximum has been met
+        left.fill(T{1});
+        std::fill(y + windowAt, y + windowAt + count, T{0});
+        for (const std::int64_t tap : taps) {
+            const std::int64_t at = imageAt + tap * shape.channels;
+            std::array<T, kMostLanes> taken{};
+            takeShare(x + at, best.data(), left.data(), taken.data(), count);
+            for (std::int64_t c = 0; c < count; ++c) {
+                y[windowAt + c] += taken[static_cast<std::size_t>(c)] * t[at + c];
+            }
+        }
+    });
+}
+
 /// y = sum of each window times factor[window].
 template <class T>
 void sumPool(const PoolShape& shape, const T* x, const std::vector<T>& factors, T* y)

@@ -48,4 +48,29 @@ void shareBySoftmax(const PoolShape& shape, const T* s, const T* x, T beta, T* r
     });
 }
 
+/// y = mean of t over each window of x by softmax(beta·x) over the window: the transpose of shareBySoftmax.
+template <class T>
+void averageBySoftmax(const PoolShape& shape, const T* t, const T* x, T beta, T* y)
+{
+    forEachWindow(shape, [&](std::int64_t, const std::vector<std::int64_t>& taps, std::int64_t imageAt,
+                             std::int64_t windowAt, std::int64_t count) {
+        thread_local std::vector<T> weights;
+        windowWeights(x + imageAt, shape.channels, taps, count, beta, weights);
+        std::array<T, kMostLanes> sum{};
+        std::array<T, kMostLanes> total{};
+        const T* weight = weights.data();
+        for (const std::int64_t tap : taps) {
+            const T* in = t + imageAt + tap * shape.channels;
+            for (std::int64_t c = 0; c < count; ++c, ++weight) {
+                total[static_cast<std::size_t>(c)] += *weight;
+                sum[static_cast<std::size_t>(c)] += *weight * in[c];
+            }
+        }
+        for (std::int64_t c = 0; c < count; ++c) {
+            const auto at = static_cast<std::size_t>(c);
+            y[windowAt + c] = total[at] == 0 ? T{0} : sum[at] / total[at];
+        }
+    });
+}
+
 } // namespace retro::ops::reference

@@ -3,6 +3,7 @@
 #include "core/ops/bind/operatorbase.h"
 #include "core/ops/families.h"
 #include "core/ops/kernel/filled.h"
+#include "core/ops/pickedplaces.h"
 
 #include <fmt/format.h>
 
@@ -38,7 +39,7 @@ Cells cellsOf(double from, double to, double scale, std::int64_t i, std::int64_t
 
 /// The largest element of each bin of each region; 0 for a bin outside the image. Each result element is one operand
 /// element, which the regions (operand 1) and the values decide.
-class MaxRoiPool final : public Operator<ShapeMap>
+class MaxRoiPool final : public Operator<ShapeMap>, public PickedPlaces
 {
 public:
     MaxRoiPool(TensorType output, Shape image, Shape rois, double scale)
@@ -82,6 +83,17 @@ public:
             const auto* from = elements(relevance, r);
             forEachWinner(elements(x, r), operands[1],
                           [&](std::int64_t bin, std::int64_t winner) { r[winner] += from[bin]; });
+        });
+    }
+
+    [[nodiscard]] Tensor pick(const Tensor& t, std::span<const Tensor> operands) const override
+    {
+        const Tensor from = t.contiguous();
+        const Tensor x = operands[0].contiguous();
+        return accumulated(t.dtype(), m_outputTypes[0].shape, [&](auto* y) {
+            const auto* in = elements(from, y);
+            forEachWinner(elements(x, y), operands[1],
+                          [&](std::int64_t bin, std::int64_t winner) { y[bin] = in[winner]; });
         });
     }
 

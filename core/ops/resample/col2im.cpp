@@ -3,6 +3,7 @@
 #include "core/ops/bind/operatorbase.h"
 #include "core/ops/families.h"
 #include "core/ops/kernel/filled.h"
+#include "core/ops/linearoperands.h"
 #include "core/ops/reference/convolution.h"
 
 #include <fmt/format.h>
@@ -20,7 +21,7 @@ using reference::WindowAxis;
 using tensor::Shape;
 
 /// Columns of blocks (batch × channels·taps × windows) put where the blocks lie in the image; what overlaps is summed.
-class Col2Im final : public Operator<Differentiable>
+class Col2Im final : public Operator<Differentiable>, public LinearOperands
 {
 public:
     Col2Im(TensorType output, Shape columns, ConvolutionShape shape)
@@ -35,6 +36,7 @@ public:
             forEachTap([&](std::int64_t column, std::int64_t at) { image[at] += in[column]; });
         })};
     }
+    [[nodiscard]] bool isLinearIn(std::size_t slot) const override { return slot == 0; }
     [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
     [[nodiscard]] Tensor pullback(std::span<const Tensor> s, std::span<const Tensor>, std::span<const Tensor>,
                                   std::size_t) const override

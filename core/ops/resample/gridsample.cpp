@@ -4,6 +4,7 @@
 #include "core/ops/bind/operatorbase.h"
 #include "core/ops/families.h"
 #include "core/ops/kernel/filled.h"
+#include "core/ops/linearoperands.h"
 #include "core/ops/resample/gridsampler.h"
 #include "core/ops/threads.h"
 
@@ -20,7 +21,7 @@ namespace
 using tensor::Shape;
 
 /// An image (operand 0) sampled where a grid (operand 1) says: linear in the image.
-class GridSample final : public Operator<Differentiable>
+class GridSample final : public Operator<Differentiable>, public LinearOperands
 {
 public:
     GridSample(TensorType output, Shape image, Shape grid, GridSampler sampler)
@@ -40,6 +41,7 @@ public:
             });
         })};
     }
+    [[nodiscard]] bool isLinearIn(std::size_t slot) const override { return slot == 0; }
     [[nodiscard]] Reads savedForGradient() const override { return {Reads::bit(0) | Reads::bit(1), 0}; }
     [[nodiscard]] Tensor pullback(std::span<const Tensor> s, std::span<const Tensor> operands, std::span<const Tensor>,
                                   std::size_t slot) const override

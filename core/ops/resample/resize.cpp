@@ -5,6 +5,7 @@
 #include "core/ops/bind/operatorbase.h"
 #include "core/ops/families.h"
 #include "core/ops/kernel/filled.h"
+#include "core/ops/linearoperands.h"
 #include "core/ops/resample/axisresampling.h"
 
 #include <fmt/format.h>
@@ -24,7 +25,7 @@ using tensor::DType;
 using tensor::Shape;
 
 /// Resampling axis by axis: linear in operand 0.
-class Resize final : public Operator<Differentiable>, public ResamplesAxes
+class Resize final : public Operator<Differentiable>, public ResamplesAxes, public LinearOperands
 {
 public:
     /// `operands`: their types by slot; only the first is differentiated, the others say how large the result is.
@@ -53,6 +54,10 @@ public:
         return slot == 0 ? 1 : 0;
     }
     [[nodiscard]] const std::vector<AxisWeights>& axisWeights() const override { return m_weights; }
+    [[nodiscard]] bool isLinearIn(std::size_t slot) const override
+    {
+        return slot == 0 && (!m_hasOutside || m_outsideValue == 0);
+    }
     [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
     [[nodiscard]] Tensor pullback(std::span<const Tensor> s, std::span<const Tensor>, std::span<const Tensor>,
                                   std::size_t slot) const override

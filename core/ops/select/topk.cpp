@@ -4,6 +4,7 @@
 #include "core/ops/bind/operatorbase.h"
 #include "core/ops/families.h"
 #include "core/ops/kernel/elementmap.h"
+#include "core/ops/pickedplaces.h"
 #include "core/ops/select/order.h"
 #include "core/ops/window/rowwindows.h"
 #include "core/ops/windowsums.h"
@@ -24,7 +25,7 @@ using tensor::Shape;
 
 /// The k largest (or smallest) elements along an axis and where they were; of equal ones the first come first. Each
 /// of them has the whole line for its window.
-class TopK final : public Operator<ShapeMap>, public WindowSums
+class TopK final : public Operator<ShapeMap>, public WindowSums, public PickedPlaces
 {
 public:
     TopK(std::vector<TensorType> outputs, Shape operand, std::size_t axis, std::array<bool, 2> largestSorted)
@@ -53,6 +54,10 @@ public:
         }
         return scatterSum(perOutput[0], positions(places(operands[0])), m_operand);
     }
+    [[nodiscard]] Tensor pick(const Tensor& t, std::span<const Tensor> operands) const override
+    {
+        return gathered(t, positions(places(operands[0])), m_outputTypes[0].shape);
+    }
     [[nodiscard]] Tensor sumWindows(const Tensor& x) const override
     {
         return algebra::broadcastTo(m_lines.sum(x), m_outputTypes[0].shape).contiguous();
@@ -61,6 +66,12 @@ public:
     [[nodiscard]] Tensor shareBySoftmax(const Tensor& s, const Tensor& x, double beta) const override
     {
         return m_lines.shareBySoftmax(ofLines(s), x, beta);
+    }
+    /// Every result of a line shares among the whole line.
+    [[nodiscard]] Tensor averageBySoftmax(const Tensor& t, const Tensor& x, double beta) const override
+    {
+        const Tensor ones = Tensor::full(t.dtype(), m_lines.reduced(), 1);
+        return sumWindows(algebra::multiply(m_lines.shareBySoftmax(ones, x, beta), t));
     }
 
 private:

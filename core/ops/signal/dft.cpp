@@ -3,6 +3,7 @@
 #include "core/ops/bind/operatorbase.h"
 #include "core/ops/families.h"
 #include "core/ops/kernel/matrixproduct.h"
+#include "core/ops/linearoperands.h"
 #include "core/ops/signal/fouriermatrix.h"
 
 #include <fmt/format.h>
@@ -18,7 +19,7 @@ namespace
 using tensor::Shape;
 
 /// Fourier transform along one axis of a tensor whose last axis is real and imaginary part: linear.
-class Dft final : public Operator<Differentiable>
+class Dft final : public Operator<Differentiable>, public LinearOperands
 {
 public:
     Dft(TensorType output, Shape operand, std::size_t axis, const FourierForm& form)
@@ -30,6 +31,7 @@ public:
     {
         return {multiplied(operands[0], m_matrix, m_outputTypes[0].shape)};
     }
+    [[nodiscard]] bool isLinearIn(std::size_t slot) const override { return slot == 0; }
     [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
     [[nodiscard]] Tensor pullback(std::span<const Tensor> s, std::span<const Tensor>, std::span<const Tensor>,
                                   std::size_t) const override

@@ -6,6 +6,7 @@
 #include "core/ops/kernel/elementmap.h"
 #include "core/ops/kernel/rowloop.h"
 #include "core/ops/kernel/visitnumber.h"
+#include "core/ops/linearoperands.h"
 
 #include <array>
 
@@ -71,7 +72,7 @@ Tensor runningTotals(const Tensor& x, std::size_t axis, Running running, bool is
     return std::move(buffer).freeze().to(x.dtype());
 }
 
-class CumulativeSum final : public Operator<Differentiable>
+class CumulativeSum final : public Operator<Differentiable>, public LinearOperands
 {
 public:
     CumulativeSum(TensorType output, std::size_t axis, Running running)
@@ -82,6 +83,7 @@ public:
     {
         return {runningTotals(operands[0], m_axis, m_running, false)};
     }
+    [[nodiscard]] bool isLinearIn(std::size_t slot) const override { return slot == 0; }
     [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
     [[nodiscard]] Tensor pullback(std::span<const Tensor> s, std::span<const Tensor>, std::span<const Tensor>,
                                   std::size_t) const override

@@ -4,6 +4,7 @@
 #include "core/ops/families.h"
 #include "core/ops/kernel/elementloop.h"
 #include "core/ops/kernel/visitnumber.h"
+#include "core/ops/pickedplaces.h"
 #include "core/ops/reference/pool.h"
 #include "core/ops/reference/softmaxpool.h"
 #include "core/ops/windowsums.h"
@@ -36,7 +37,7 @@ void visitPooled(tensor::DType type, const F& f)
 }
 
 /// MaxPool and GlobalMaxPool. Computes in channels-last order, whatever the order of the operand.
-class WindowMaximum final : public Operator<MaxPool>, public WindowSums
+class WindowMaximum final : public Operator<MaxPool>, public WindowSums, public PickedPlaces
 {
 public:
     /// The kernels see the operand as batch × channels × `axes`; the operand may have more axes. Output 1, where asked
@@ -79,6 +80,18 @@ public:
         return outer(std::move(buffer).freeze(), m_operand);
     }
 
+    [[nodiscard]] Tensor pick(const Tensor& t, std::span<const Tensor> operands) const override
+    {
+        const Tensor from = inner(t, m_image);
+        const Tensor image = inner(operands[0], m_image);
+        tensor::TensorBuffer buffer(t.dtype(), m_windows, tensor::channelsLastStrides(m_windows));
+        visitFloat(t.dtype(), [&](auto zero) {
+            using T = decltype(zero);
+            reference::pickMaximum(m_shape, from.data<T>(), image.data<T>(), buffer.data<T>());
+        });
+        return outer(std::move(buffer).freeze(), m_outputTypes[0].shape);
+    }
+
     [[nodiscard]] Tensor sumWindows(const Tensor& x) const override
     {
         const Tensor image = inner(x, m_image);
@@ -109,6 +122,19 @@ public:
             reference::shareBySoftmax(m_shape, from.data<T>(), image.data<T>(), static_cast<T>(beta), buffer.data<T>());
         });
         return outer(std::move(buffer).freeze(), m_operand);
+    }
+
+    [[nodiscard]] Tensor averageBySoftmax(const Tensor& t, const Tensor& x, double beta) const override
+    {
+        const Tensor from = inner(t, m_image);
+        const Tensor image = inner(x, m_image);
+        tensor::TensorBuffer buffer(t.dtype(), m_windows, tensor::channelsLastStrides(m_windows));
+        visitFloat(t.dtype(), [&](auto zero) {
+            using T = decltype(zero);
+            reference::averageBySoftmax(m_shape, from.data<T>(), image.data<T>(), static_cast<T>(beta),
+                                        buffer.data<T>());
+        });
+        return outer(std::move(buffer).freeze(), m_outputTypes[0].shape);
     }
 
 private:

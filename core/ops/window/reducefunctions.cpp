@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reductions that are not plain sums: norms, products, logarithms, extremes.
+#include "core/ops/algebra.h"
 #include "core/ops/bind/operatorbase.h"
 #include "core/ops/families.h"
 #include "core/ops/kernel/rowreduction.h"
 #include "core/ops/kernel/vectormath.h"
 #include "core/ops/kernel/visitnumber.h"
+#include "core/ops/pickedplaces.h"
 #include "core/ops/reference/sum.h"
 #include "core/ops/window/reducebind.h"
 #include "core/ops/window/rowwindows.h"
@@ -232,7 +234,7 @@ private:
 };
 
 /// ReduceMax, ReduceMin: the winner of each row.
-class ExtremeReduction final : public Operator<MaxPool>, public WindowSums
+class ExtremeReduction final : public Operator<MaxPool>, public WindowSums, public PickedPlaces
 {
 public:
     ExtremeReduction(TensorType output, RowWindows windows, bool isMax)
@@ -250,6 +252,12 @@ public:
         return m_windows.rows().gradient(s, x, m_windows.rows().reduced(x, m_reducer, m_outputTypes[0].shape),
                                          m_reducer);
     }
+    /// No element is in two windows: what one hands to its winner stands alone there.
+    [[nodiscard]] Tensor pick(const Tensor& t, std::span<const Tensor> operands) const override
+    {
+        const Tensor ones = Tensor::full(t.dtype(), m_outputTypes[0].shape, 1);
+        return sumWindows(algebra::multiply(route(ones, operands[0]), t));
+    }
     [[nodiscard]] Tensor sumWindows(const Tensor& x) const override
     {
         return m_windows.sum(x).reshaped(m_outputTypes[0].shape);
@@ -258,6 +266,11 @@ public:
     [[nodiscard]] Tensor shareBySoftmax(const Tensor& s, const Tensor& x, double beta) const override
     {
         return m_windows.shareBySoftmax(s, x, beta);
+    }
+    [[nodiscard]] Tensor averageBySoftmax(const Tensor& t, const Tensor& x, double beta) const override
+    {
+        const Tensor ones = Tensor::full(t.dtype(), m_outputTypes[0].shape, 1);
+        return sumWindows(algebra::multiply(shareBySoftmax(ones, x, beta), t));
     }
 
 private:

@@ -33,6 +33,10 @@ constexpr std::array<TextFact, 9> kTextFacts{{{"kind", &RunFacts::kind},
                                               {"title", &RunFacts::title},
                                               {"scores", &RunFacts::scores}}};
 
+/// Facts since version 11, written where there is something to say.
+constexpr std::array<TextFact, 2> kLaterTextFacts{
+    {{"region", &RunFacts::region}, {"conditions", &RunFacts::conditions}}};
+
 template <class T>
 bool parse(const std::string& text, T& value)
 {
@@ -49,6 +53,11 @@ public:
     {
         for (const TextFact& fact : kTextFacts) {
             RETRO_CHECK(add(fact.name, "", m_facts.*fact.text));
+        }
+        for (const TextFact& fact : kLaterTextFacts) {
+            if (!(m_facts.*fact.text).empty()) {
+                RETRO_CHECK(add(fact.name, "", m_facts.*fact.text));
+            }
         }
         if (m_facts.targetValue.isValid()) {
             RETRO_CHECK(add("target_value", "", fmt::format("{}", m_facts.targetValue.value)));
@@ -100,6 +109,12 @@ public:
     bool set(const std::string& name, const std::string& item, const std::string& text)
     {
         for (const TextFact& fact : kTextFacts) {
+            if (fact.name == name) {
+                m_facts.*fact.text = text;
+                return true;
+            }
+        }
+        for (const TextFact& fact : kLaterTextFacts) {
             if (fact.name == name) {
                 m_facts.*fact.text = text;
                 return true;

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/core/lrp/rules/rulefixture.h"
 
+#include "core/lrp/linearrule.h"
+
 #include <QTest>
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
+#include <utility>
 
 namespace retro::tests
 {
@@ -93,6 +97,52 @@ OneNode::OneNode(std::string op, std::vector<Operand> operands, graph::Attribute
     }
 }
 
+namespace
+{
+
+/// Σ a·b and Σ|a·b| over tensors that are there on both sides.
+std::pair<double, double> product(const std::vector<Tensor>& a, const std::vector<Tensor>& b)
+{
+    double sum = 0;
+    double magnitude = 0;
+    for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+        for (std::int64_t at = 0; a[i].isValid() && b[i].isValid() && at < a[i].size(); ++at) {
+            sum += a[i].at(at) * b[i].at(at);
+            magnitude += std::abs(a[i].at(at) * b[i].at(at));
+        }
+    }
+    return {sum, magnitude};
+}
+
+/// ⟨weigh(w), R⟩ = ⟨w, apply(R)⟩ for weights drawn by chance, where the rule is linear and knows its way forwards.
+void checkTranspose(const lrp::Rule& rule, const lrp::WeighContext& place, const std::vector<Tensor>& relevance,
+                    const std::vector<Tensor>& parts)
+{
+    const lrp::LinearRule* const linear = lrp::asLinear(rule);
+    if (linear == nullptr || !linear->noForward(place.op, place.tracked).empty()) {
+        return;
+    }
+    std::vector<Tensor> weights(parts.size());
+    for (std::size_t slot = 0; slot < parts.size(); ++slot) {
+        if (parts[slot].isValid()) {
+            weights[slot] = noise(parts[slot].shape(), static_cast<unsigned>(17 + slot)).to(parts[slot].dtype());
+        }
+    }
+    lrp::WeighContext context = place;
+    context.weights = weights;
+    const auto [forwards, sizeForwards] = product(linear->weigh(context), relevance);
+    const auto [backwards, sizeBackwards] = product(weights, parts);
+    const bool isDouble = parts.empty() || place.op.outputTypes()[0].dtype == tensor::DType::Float64;
+    const double tolerance = (isDouble ? 1e-10 : 1e-4) * std::max(sizeForwards, sizeBackwards);
+    if (std::isfinite(backwards) && !(std::abs(forwards - backwards) <= tolerance)) {
+        const std::string text =
+            fmt::format("rule {} forwards is not the transpose: {} and {}", rule.text(), forwards, backwards);
+        QTest::qFail(text.c_str(), __FILE__, __LINE__);
+    }
+}
+
+} // namespace
+
 std::vector<Tensor> OneNode::apply(const lrp::RulePointer& rule, const std::vector<Tensor>& relevance)
 {
     const std::vector<Tensor> outputs = forward();
@@ -127,6 +177,10 @@ std::vector<Tensor> OneNode::apply(const lrp::RulePointer& rule, const std::vect
         const std::string text = fmt::format("unexplained {}", m_ledger.unexplained());
         QTest::qFail(text.c_str(), __FILE__, __LINE__);
     }
+    for (std::size_t slot = 0; slot < readOperands.size(); ++slot) {
+        readOperands[slot] = m_tracked[slot] == 0 ? m_operands[slot] : readOperands[slot];
+    }
+    checkTranspose(*rule, {op(), readOperands, readOutputs, m_tracked, types, {}}, typed, parts);
     return parts;
 }
 
