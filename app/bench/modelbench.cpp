@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/bench/modelbench.h"
 
-#include "core/engine/binding.h"
+#include "core/engine/model/binding.h"
 #include "core/engine/question/resolve.h"
 #include "core/execute/forward.h"
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/bench/programbench.h"
 
-#include "core/engine/binding.h"
-#include "core/engine/explain.h"
-#include "core/engine/inputs.h"
+#include "core/engine/explain/explain.h"
+#include "core/engine/input/inputs.h"
+#include "core/engine/model/binding.h"
 #include "core/execute/forward.h"
+#include "core/lrp/arithmetic/tensorarithmetic.h"
 #include "core/lrp/program/programrunner.h"
-#include "core/lrp/tensorarithmetic.h"
 #include "core/program/compile.h"
 #include "core/tensor/storagepool.h"
 

@@ -4,7 +4,7 @@
 #include "app/common/benchmarkmodels.h"
 #include "app/common/freedmemory.h"
 #include "core/engine/diagnose.h"
-#include "core/engine/explain.h"
+#include "core/engine/explain/explain.h"
 #include "core/rewrite/rewrite.h"
 
 #include <fmt/format.h>

@@ -2,9 +2,9 @@
 #include "app/bench/traversalbench.h"
 
 #include "app/common/benchmarkmodels.h"
-#include "core/engine/explain.h"
-#include "core/lrp/nullarithmetic.h"
-#include "core/lrp/traversal.h"
+#include "core/engine/explain/explain.h"
+#include "core/lrp/arithmetic/nullarithmetic.h"
+#include "core/lrp/traversal/traversal.h"
 #include "core/rewrite/rewrite.h"
 #include "core/trace/recorder.h"
 #include "core/trace/runfile.h"

@@ -9,7 +9,7 @@
 #include "core/base/jsonout.h"
 #include "core/base/memorylimit.h"
 #include "core/base/standardstreams.h"
-#include "core/engine/resultkey.h"
+#include "core/engine/results/resultkey.h"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "app/cli/context.h"
-#include "core/engine/batch.h"
+#include "core/engine/results/batch.h"
 
 #include <filesystem>
 #include <functional>

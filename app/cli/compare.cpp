@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/compare.h"
+#include "core/engine/compare/compare.h"
 
 #include "app/cli/context.h"
 #include "core/base/csvfield.h"
 #include "core/base/file.h"
 #include "core/diagnosis/diagnosis.h"
 #include "core/engine/diagnose.h"
-#include "core/engine/runrules.h"
+#include "core/engine/explain/runrules.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

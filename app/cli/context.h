@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/base/result.h"
-#include "core/engine/explain.h"
+#include "core/engine/explain/explain.h"
 #include "core/engine/question/fields.h"
 
 #include <CLI/CLI.hpp>

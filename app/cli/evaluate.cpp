@@ -9,9 +9,9 @@
 #include "core/base/file.h"
 #include "core/base/jsonout.h"
 #include "core/base/standardstreams.h"
-#include "core/engine/batch.h"
 #include "core/engine/question/resolve.h"
-#include "core/engine/resultkey.h"
+#include "core/engine/results/batch.h"
+#include "core/engine/results/resultkey.h"
 #include "core/tensor/npy.h"
 
 #include <fmt/format.h>

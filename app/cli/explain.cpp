@@ -9,17 +9,17 @@
 #include "core/base/file.h"
 #include "core/base/standardstreams.h"
 #include "core/engine/diagnose.h"
-#include "core/engine/lutdecisions.h"
-#include "core/engine/oraclecheck.h"
+#include "core/engine/explain/oraclecheck.h"
+#include "core/engine/input/tokenwords.h"
+#include "core/engine/lut/lutdecisions.h"
 #include "core/engine/plan/plannedrelevance.h"
 #include "core/engine/question/combinations.h"
 #include "core/engine/question/resolve.h"
-#include "core/engine/results.h"
-#include "core/engine/tokenwords.h"
+#include "core/engine/results/results.h"
 #include "core/runtime/profile.h"
 #include "core/tensor/npy.h"
 #include "core/trace/runfile.h"
-#include "views/common/runtexts.h"
+#include "views/common/run/runtexts.h"
 
 #include <fmt/format.h>
 

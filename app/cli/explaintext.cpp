@@ -3,8 +3,8 @@
 
 #include "app/cli/forwardingtext.h"
 #include "app/cli/planningoptions.h"
-#include "core/engine/lutdecisions.h"
-#include "core/engine/runfacts.h"
+#include "core/engine/lut/lutdecisions.h"
+#include "core/engine/results/runfacts.h"
 #include "core/ops/algebra.h"
 #include "core/trace/targetplace.h"
 

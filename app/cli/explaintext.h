@@ -2,8 +2,8 @@
 #pragma once
 
 #include "app/cli/context.h"
-#include "core/engine/explain.h"
-#include "core/engine/openfused.h"
+#include "core/engine/explain/explain.h"
+#include "core/engine/model/openfused.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -7,7 +7,7 @@
 #include "core/engine/diagnose.h"
 #include "core/trace/runfile.h"
 #include "core/trace/timeline.h"
-#include "views/common/runindex.h"
+#include "views/common/run/runindex.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

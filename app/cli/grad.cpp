@@ -15,7 +15,7 @@
 #include "core/engine/plan/plannedgradient.h"
 #include "core/engine/question/combinations.h"
 #include "core/engine/question/resolve.h"
-#include "core/engine/results.h"
+#include "core/engine/results/results.h"
 #include "core/runtime/profile.h"
 #include "core/tensor/npy.h"
 #include "core/trace/runfile.h"

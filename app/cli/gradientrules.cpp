@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/gradientrules.h"
 
-#include "core/engine/binding.h"
 #include "core/engine/gradient/rules.h"
+#include "core/engine/model/binding.h"
 
 #include <fmt/format.h>
 

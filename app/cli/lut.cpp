@@ -2,7 +2,7 @@
 #include "app/cli/context.h"
 #include "core/base/bytesize.h"
 #include "core/base/standardstreams.h"
-#include "core/engine/lutcaserun.h"
+#include "core/engine/lut/lutcaserun.h"
 #include "core/trace/runfile.h"
 
 #include <fmt/format.h>

@@ -4,7 +4,7 @@
 #include "app/cli/context.h"
 #include "core/analysis/joint.h"
 #include "core/base/bytesize.h"
-#include "core/engine/planning.h"
+#include "core/engine/plan/planning.h"
 
 namespace retro::app
 {

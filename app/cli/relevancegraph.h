@@ -2,7 +2,7 @@
 #pragma once
 
 #include "app/cli/context.h"
-#include "core/engine/loadmodel.h"
+#include "core/engine/model/loadmodel.h"
 
 #include <string>
 #include <vector>

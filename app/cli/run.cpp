@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/context.h"
 #include "app/cli/outputfolder.h"
+#include "core/engine/explain/runforward.h"
 #include "core/engine/question/resolve.h"
-#include "core/engine/results.h"
-#include "core/engine/runforward.h"
+#include "core/engine/results/results.h"
 #include "core/tensor/npy.h"
 
 #include <fmt/format.h>

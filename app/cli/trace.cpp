@@ -5,7 +5,7 @@
 #include "core/diagnosis/diagnosis.h"
 #include "core/diagnosis/modelfacts.h"
 #include "core/engine/diagnose.h"
-#include "core/engine/history.h"
+#include "core/engine/region/history.h"
 #include "core/trace/breakpoints.h"
 #include "core/trace/describe.h"
 #include "core/trace/runfile.h"

@@ -4,7 +4,7 @@
 #include "app/cli/gradientverbs.h"
 #include "core/base/standardstreams.h"
 #include "core/engine/question/resolve.h"
-#include "core/engine/results.h"
+#include "core/engine/results/results.h"
 
 #include <fmt/format.h>
 

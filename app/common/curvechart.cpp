@@ -2,10 +2,10 @@
 #include "app/common/curvechart.h"
 
 #include "app/common/guiapplication.h"
-#include "views/common/fonts.h"
-#include "views/common/paintfile.h"
-#include "views/common/runtexts.h"
-#include "views/common/theme.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/paint/paintfile.h"
+#include "views/common/paint/theme.h"
+#include "views/common/run/runtexts.h"
 
 #include <QCoreApplication>
 #include <QPainter>

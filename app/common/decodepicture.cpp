@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/common/decodepicture.h"
 
-#include "views/common/picture.h"
+#include "views/common/paint/picture.h"
 
 namespace retro::app
 {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/base/result.h"
-#include "core/engine/pictureinput.h"
+#include "core/engine/input/pictureinput.h"
 
 #include <QImage>
 

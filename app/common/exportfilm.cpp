@@ -5,7 +5,7 @@
 #include "app/common/guiapplication.h"
 #include "core/trace/motion.h"
 #include "core/trace/timeline.h"
-#include "views/common/theme.h"
+#include "views/common/paint/theme.h"
 #include "views/graph/graphcanvas.h"
 #include "views/graph/graphview.h"
 

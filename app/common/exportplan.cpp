@@ -3,8 +3,8 @@
 
 #include "app/common/guiapplication.h"
 #include "core/base/file.h"
-#include "views/common/paintfile.h"
-#include "views/common/theme.h"
+#include "views/common/paint/paintfile.h"
+#include "views/common/paint/theme.h"
 #include "views/plan/planmodel.h"
 #include "views/plan/schedulepane.h"
 #include "views/plan/scheduleview.h"

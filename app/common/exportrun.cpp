@@ -9,8 +9,8 @@
 #include "core/tensor/npy.h"
 #include "core/trace/targetplace.h"
 #include "core/trace/timeline.h"
-#include "views/common/plane.h"
-#include "views/common/runtexts.h"
+#include "views/common/paint/plane.h"
+#include "views/common/run/runtexts.h"
 #include "views/graph/graphfile.h"
 
 #include <fmt/format.h>

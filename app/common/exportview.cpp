@@ -4,7 +4,7 @@
 #include "app/common/exports.h"
 #include "app/common/guiapplication.h"
 #include "core/trace/timeline.h"
-#include "views/common/theme.h"
+#include "views/common/paint/theme.h"
 
 #include <QCoreApplication>
 

@@ -4,8 +4,8 @@
 #include "core/base/failure.h"
 #include "core/base/log.h"
 #include "core/base/memoryend.h"
-#include "views/common/background.h"
-#include "views/common/fonts.h"
+#include "views/common/paint/background.h"
+#include "views/common/paint/fonts.h"
 
 #include <QFontMetrics>
 

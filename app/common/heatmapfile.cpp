@@ -2,11 +2,11 @@
 #include "app/common/heatmapfile.h"
 
 #include "app/common/guiapplication.h"
-#include "views/common/heatmapimage.h"
-#include "views/common/heatmaplevels.h"
 #include "views/common/numbertext.h"
-#include "views/common/plane.h"
-#include "views/common/runtexts.h"
+#include "views/common/paint/heatmapimage.h"
+#include "views/common/paint/heatmaplevels.h"
+#include "views/common/paint/plane.h"
+#include "views/common/run/runtexts.h"
 
 #include <QCoreApplication>
 

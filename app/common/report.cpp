@@ -7,9 +7,9 @@
 #include "core/base/file.h"
 #include "core/trace/ledgersummary.h"
 #include "views/classes/classscores.h"
-#include "views/common/marks.h"
 #include "views/common/numbertext.h"
-#include "views/common/runtexts.h"
+#include "views/common/paint/marks.h"
+#include "views/common/run/runtexts.h"
 #include "views/notebook/notebookentry.h"
 
 #include <QCoreApplication>

@@ -2,7 +2,7 @@
 #include "app/common/reportpage.h"
 
 #include "app/common/report.h"
-#include "views/common/theme.h"
+#include "views/common/paint/theme.h"
 
 namespace retro::app
 {

@@ -2,7 +2,7 @@
 #include "app/gui/options.h"
 
 #include "app/common/questionoptions.h"
-#include "app/gui/mainwindow.h"
+#include "app/gui/window/mainwindow.h"
 #include "core/base/bytesize.h"
 #include "core/base/memorylimit.h"
 #include "core/formats/modelfile.h"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/gui/screenshot.h"
 
-#include "app/gui/mainwindow.h"
 #include "app/gui/shell/history.h"
 #include "app/gui/shell/shell.h"
-#include "app/gui/workspace.h"
+#include "app/gui/window/mainwindow.h"
+#include "app/gui/window/workspace.h"
 #include "core/base/standardstreams.h"
 #include "views/common/jobrunner.h"
-#include "views/common/picture.h"
+#include "views/common/paint/picture.h"
 #include "views/notebook/notebookview.h"
 
 #include <QAction>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/engine/pictureinput.h"
+#include "core/engine/input/pictureinput.h"
 #include "core/tensor/tensor.h"
 
 #include <nanobind/nanobind.h>

@@ -3,9 +3,9 @@
 
 #include "app/python/errors.h"
 #include "app/python/listener.h"
-#include "core/engine/fittedinput.h"
-#include "core/engine/lutpath.h"
-#include "core/engine/planning.h"
+#include "core/engine/input/fittedinput.h"
+#include "core/engine/lut/lutpath.h"
+#include "core/engine/plan/planning.h"
 #include "core/engine/question/combinations.h"
 #include "core/engine/question/fields.h"
 #include "core/engine/question/resolve.h"

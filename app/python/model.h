@@ -3,7 +3,7 @@
 
 #include "app/python/arrays.h"
 #include "app/python/run.h"
-#include "core/engine/explain.h"
+#include "core/engine/explain/explain.h"
 #include "core/engine/question/question.h"
 
 #include <nanobind/nanobind.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/diagnosis/numbertext.h"
 
-#include "core/lrp/ruleoverride.h"
+#include "core/lrp/composite/ruleoverride.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/lrp/rule.h"
+#include "core/lrp/rules/rule.h"
 
 #include <cstdint>
 #include <string>

@@ -3,7 +3,7 @@
 
 #include "core/event/event.h"
 #include "core/execute/boundmodel.h"
-#include "core/lrp/composite.h"
+#include "core/lrp/composite/composite.h"
 #include "core/trace/run.h"
 
 #include <functional>

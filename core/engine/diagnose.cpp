@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/diagnose.h"
 
-#include "core/engine/binding.h"
-#include "core/engine/compare.h"
-#include "core/engine/precision.h"
-#include "core/engine/prepare.h"
-#include "core/engine/requestcheck.h"
-#include "core/engine/runfacts.h"
+#include "core/engine/compare/compare.h"
+#include "core/engine/explain/requestcheck.h"
+#include "core/engine/model/binding.h"
+#include "core/engine/model/precision.h"
+#include "core/engine/model/prepare.h"
+#include "core/engine/results/runfacts.h"
 #include "core/execute/control/unroll.h"
 #include "core/execute/forward.h"
 #include "core/graph/graphbuilder.h"

@@ -3,7 +3,7 @@
 
 #include "core/base/result.h"
 #include "core/diagnosis/diagnosis.h"
-#include "core/engine/explain.h"
+#include "core/engine/explain/explain.h"
 #include "core/trace/run.h"
 
 #include <filesystem>

@@ -95,7 +95,7 @@ std::vector<fs::path> sourcesUnder(const fs::path& folder)
     return found;
 }
 
-/// "core/lrp" of "core/lrp/rule.h".
+/// "core/lrp" of "core/lrp/rules/rule.h".
 std::string folderOf(const std::string& path)
 {
     const auto slash = path.find('/', path.find('/') + 1);
@@ -234,7 +234,7 @@ private slots:
         }
     }
 
-    /// Qt paints with its global pool and waits for it (views/common/background.h).
+    /// Qt paints with its global pool and waits for it (views/common/paint/background.h).
     void nothingRunsInThePoolThatQtPaintsWith()
     {
         for (const char* top : {"views", "app"}) {

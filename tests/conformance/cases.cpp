@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/conformance/cases.h"
 
-#include "core/engine/inputs.h"
-#include "core/engine/precision.h"
-#include "core/engine/runforward.h"
+#include "core/engine/explain/runforward.h"
+#include "core/engine/input/inputs.h"
+#include "core/engine/model/precision.h"
 #include "core/formats/onnx.h"
 #include "core/tensor/npy.h"
 #include "tests/conformance/comparison.h"

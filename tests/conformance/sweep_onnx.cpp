@@ -4,9 +4,9 @@
 // machine's memory, and where a pass is possible, promise traversal, policy all and oracle agree bit for bit. Skipped
 // with status 77 where the package is not installed. One data set per model; models and data are small, and the whole
 // takes well under a minute on one core, so nothing is left out.
-#include "core/engine/explain.h"
-#include "core/engine/runforward.h"
-#include "core/engine/symbolicshapes.h"
+#include "core/engine/explain/explain.h"
+#include "core/engine/explain/runforward.h"
+#include "core/engine/model/symbolicshapes.h"
 #include "core/formats/graphjson.h"
 #include "core/formats/onnx.h"
 #include "core/graph/graphbuilder.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/conformance/ways.h"
 
-#include "core/engine/explain.h"
+#include "core/engine/explain/explain.h"
+#include "core/engine/explain/runforward.h"
 #include "core/engine/gradient/gradient.h"
-#include "core/engine/runforward.h"
-#include "core/engine/symbolicshapes.h"
+#include "core/engine/model/symbolicshapes.h"
 #include "core/engine/verify/verify.h"
 
 #include <fstream>

@@ -3,8 +3,8 @@
 #include <QtTest>
 
 #include "app/common/exports.h"
-#include "app/gui/mainwindow.h"
-#include "app/gui/workspace.h"
+#include "app/gui/window/mainwindow.h"
+#include "app/gui/window/workspace.h"
 #include "core/engine/question/combinations.h"
 #include "core/engine/question/fields.h"
 #include "core/formats/modelfile.h"

@@ -2,8 +2,8 @@
 // The example of docs/extending/composite.md: compiled, run, and compared with the page letter by letter.
 #include <QtTest>
 
-#include "core/lrp/composite.h"
-#include "core/lrp/rules.h"
+#include "core/lrp/composite/composite.h"
+#include "core/lrp/rules/rules.h"
 #include "tests/core/lrp/rules/rulefixture.h"
 #include "tests/docs/snippet.h"
 

@@ -2,9 +2,9 @@
 // The example of docs/extending/importer.md: compiled, run, and compared with the page letter by letter.
 #include <QtTest>
 
-#include "app/gui/filefilters.h"
+#include "app/gui/window/filefilters.h"
 #include "core/base/file.h"
-#include "core/engine/loadmodel.h"
+#include "core/engine/model/loadmodel.h"
 #include "core/execute/forward.h"
 #include "core/formats/modelfile.h"
 #include "core/graph/graphbuilder.h"

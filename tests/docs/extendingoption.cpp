@@ -3,9 +3,9 @@
 #include <QtTest>
 
 #include "app/common/questionoptions.h"
-#include "core/engine/loadmodel.h"
+#include "core/engine/model/loadmodel.h"
 #include "core/engine/question/resolve.h"
-#include "core/engine/resultkey.h"
+#include "core/engine/results/resultkey.h"
 #include "tests/docs/snippet.h"
 #include "views/run/runpanel.h"
 

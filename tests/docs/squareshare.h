@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/lrp/balance.h"
-#include "core/lrp/ruledeclaration.h"
+#include "core/lrp/rules/balance.h"
+#include "core/lrp/rules/ruledeclaration.h"
 #include "core/ops/structure.h"
 
 #include <fmt/format.h>

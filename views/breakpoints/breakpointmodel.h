@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "views/common/breakpointlist.h"
+#include "views/common/widgets/breakpointlist.h"
 
 #include <QAbstractTableModel>
 

@@ -3,11 +3,11 @@
 
 #include "views/breakpoints/breakpointmodel.h"
 #include "views/breakpoints/breakpointwords.h"
-#include "views/common/addrow.h"
-#include "views/common/fonts.h"
-#include "views/common/icons.h"
-#include "views/common/listtable.h"
-#include "views/common/theme.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/paint/icons.h"
+#include "views/common/paint/theme.h"
+#include "views/common/widgets/addrow.h"
+#include "views/common/widgets/listtable.h"
 
 #include <QAction>
 #include <QCompleter>

@@ -2,9 +2,9 @@
 #include "views/classes/classespane.h"
 
 #include "views/classes/classestranslation.h"
-#include "views/common/fonts.h"
-#include "views/common/marks.h"
 #include "views/common/numbertext.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/paint/marks.h"
 
 #include <QFontMetricsF>
 #include <QHelpEvent>

@@ -5,9 +5,9 @@
 #include "views/classes/classespane.h"
 #include "views/common/csv.h"
 #include "views/common/numbertext.h"
-#include "views/common/paintfile.h"
-#include "views/common/runtexts.h"
-#include "views/common/theme.h"
+#include "views/common/paint/paintfile.h"
+#include "views/common/paint/theme.h"
+#include "views/common/run/runtexts.h"
 
 #include <QPainter>
 #include <QScrollArea>

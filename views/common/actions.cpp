@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/common/actions.h"
 
-#include "views/common/icons.h"
+#include "views/common/paint/icons.h"
 
 #include <QCoreApplication>
 

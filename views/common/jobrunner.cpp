@@ -2,7 +2,7 @@
 #include "views/common/jobrunner.h"
 
 #include "core/base/failure.h"
-#include "views/common/background.h"
+#include "views/common/paint/background.h"
 
 #include <QMetaObject>
 

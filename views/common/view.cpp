@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/common/view.h"
 
-#include "views/common/emptystate.h"
-#include "views/common/theme.h"
-#include "views/common/turns.h"
+#include "views/common/paint/theme.h"
+#include "views/common/run/turns.h"
+#include "views/common/widgets/emptystate.h"
 
 #include <QMenu>
 #include <QScrollArea>

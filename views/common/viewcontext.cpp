@@ -2,8 +2,8 @@
 #include "views/common/viewcontext.h"
 
 #include "core/trace/targetplace.h"
-#include "views/common/runindex.h"
-#include "views/common/turns.h"
+#include "views/common/run/runindex.h"
+#include "views/common/run/turns.h"
 
 #include <algorithm>
 #include <utility>

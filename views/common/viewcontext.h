@@ -4,7 +4,7 @@
 #include "core/trace/run.h"
 #include "core/trace/timeline.h"
 #include "views/common/cursor.h"
-#include "views/common/runderived.h"
+#include "views/common/run/runderived.h"
 #include "views/common/selection.h"
 
 #include <QImage>

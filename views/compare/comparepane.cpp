@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/compare/comparepane.h"
 
-#include "views/common/fonts.h"
-#include "views/common/heatmapimage.h"
-#include "views/common/marks.h"
-#include "views/common/theme.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/paint/heatmapimage.h"
+#include "views/common/paint/marks.h"
+#include "views/common/paint/theme.h"
 
 #include <QFontMetricsF>
 #include <QPainter>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "views/common/stepstrip.h"
+#include "views/common/widgets/stepstrip.h"
 #include "views/compare/compareview.h"
 
 #include <QImage>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/compare/compareview.h"
 
-#include "views/common/composedrelevance.h"
-#include "views/common/fonts.h"
-#include "views/common/heatmapimage.h"
 #include "views/common/numbertext.h"
-#include "views/common/paintfile.h"
-#include "views/common/runtexts.h"
-#include "views/common/theme.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/paint/heatmapimage.h"
+#include "views/common/paint/paintfile.h"
+#include "views/common/paint/theme.h"
+#include "views/common/run/composedrelevance.h"
+#include "views/common/run/runtexts.h"
 #include "views/compare/comparepane.h"
 
 #include <QAction>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "views/common/plane.h"
+#include "views/common/paint/plane.h"
 
 #include <QRect>
 #include <QString>

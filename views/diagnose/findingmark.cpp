@@ -2,8 +2,8 @@
 #include "views/diagnose/findingmark.h"
 
 #include "core/diagnosis/numbertext.h"
-#include "views/common/fonts.h"
-#include "views/common/marks.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/paint/marks.h"
 #include "views/diagnose/diagnosewords.h"
 
 #include <QPainter>

@@ -2,7 +2,7 @@
 #include "views/diagnose/statisticsmodel.h"
 
 #include "core/diagnosis/numbertext.h"
-#include "views/common/tablecell.h"
+#include "views/common/widgets/tablecell.h"
 #include "views/diagnose/diagnosewords.h"
 
 #include <QBrush>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/graph/graphcanvas.h"
 
-#include "views/common/fonts.h"
+#include "views/common/paint/fonts.h"
 
 #include <QPaintEvent>
 #include <QPainter>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "views/common/findingmarks.h"
-#include "views/common/gradientreach.h"
-#include "views/common/theme.h"
-#include "views/common/verification.h"
+#include "views/common/paint/theme.h"
+#include "views/common/run/findingmarks.h"
+#include "views/common/run/gradientreach.h"
+#include "views/common/run/verification.h"
 #include "views/graph/graphstatus.h"
 
 #include <QString>

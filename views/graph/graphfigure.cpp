@@ -3,8 +3,8 @@
 
 #include "core/base/file.h"
 #include "views/common/numbertext.h"
-#include "views/common/paintfile.h"
-#include "views/common/runtexts.h"
+#include "views/common/paint/paintfile.h"
+#include "views/common/run/runtexts.h"
 #include "views/graph/emphasis.h"
 #include "views/graph/graphpainter.h"
 

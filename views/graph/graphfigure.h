@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/base/result.h"
-#include "views/common/theme.h"
+#include "views/common/paint/theme.h"
 #include "views/graph/graphstatus.h"
 
 #include <filesystem>

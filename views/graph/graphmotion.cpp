@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/graph/graphmotion.h"
 
-#include "views/common/colormap.h"
-#include "views/common/fonts.h"
-#include "views/common/marks.h"
 #include "views/common/numbertext.h"
+#include "views/common/paint/colormap.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/paint/marks.h"
 
 #include <QCoreApplication>
 #include <QFontMetricsF>

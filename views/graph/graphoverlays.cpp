@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/graph/graphoverlays.h"
 
-#include "views/common/fonts.h"
-#include "views/common/marks.h"
 #include "views/common/numbertext.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/paint/marks.h"
 #include "views/graph/graphtranslation.h"
 
 #include <QFontMetricsF>

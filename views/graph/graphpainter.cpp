@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/graph/graphpainter.h"
 
-#include "views/common/fonts.h"
+#include "views/common/paint/fonts.h"
 #include "views/graph/graphwalk.h"
 
 #include <QFontMetricsF>
@@ -46,9 +46,8 @@ double dropOf(const QFont& font) { return QFontMetricsF(font).capHeight() / 2; }
 
 GraphPainter::GraphPainter(QPainter& painter, const GraphPicture& picture, const GraphCamera& camera,
                            const Theme& theme)
-    : m_painter(painter), m_picture(picture), m_camera(camera), m_theme(theme),
-      m_tier(tierOf(picture, camera)), m_unit(camera.zoom() * fonts::scale()),
-      m_passed(mixed(theme[Role::Ink], theme[Role::Base], kPassedInk))
+    : m_painter(painter), m_picture(picture), m_camera(camera), m_theme(theme), m_tier(tierOf(picture, camera)),
+      m_unit(camera.zoom() * fonts::scale()), m_passed(mixed(theme[Role::Ink], theme[Role::Base], kPassedInk))
 {
     if (m_tier != layout::DetailTier::Full) {
         return;

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "core/layout/levelofdetail.h"
-#include "views/common/theme.h"
 #include "core/trace/motion.h"
+#include "views/common/paint/theme.h"
 #include "views/graph/emphasis.h"
 #include "views/graph/graphcamera.h"
 #include "views/graph/graphcards.h"
@@ -56,7 +56,7 @@ struct GraphPicture
     const std::vector<bool>* live = nullptr;                  ///< per box: a result of it is in memory; may be null
 
     // Of a drawing with cards; may be null.
-    const std::vector<CardStatus>* cards = nullptr;  ///< per box
+    const std::vector<CardStatus>* cards = nullptr; ///< per box
     const GroupVisits* groupVisits = nullptr;
     CardPictures* pictures = nullptr;
     const trace::MotionFrame* motion = nullptr; ///< what moves; it is painted by MotionPainter, over the rest

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "views/common/fonts.h"
-#include "views/common/marks.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/paint/marks.h"
 #include "views/graph/graphpainter.h"
 
 #include <QFontMetricsF>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cards: a node with a small picture of its relevance.
-#include "views/common/fonts.h"
-#include "views/common/marks.h"
 #include "views/common/numbertext.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/paint/marks.h"
 #include "views/graph/graphpainter.h"
 #include "views/graph/graphwalk.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "views/common/fonts.h"
 #include "views/common/numbertext.h"
+#include "views/common/paint/fonts.h"
 #include "views/graph/graphedges.h"
 #include "views/graph/graphpainter.h"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/graph/graphview.h"
 
-#include "views/common/fonts.h"
 #include "views/common/jobrunner.h"
 #include "views/common/numbertext.h"
-#include "views/common/theme.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/paint/theme.h"
 #include "views/graph/graphcanvas.h"
 #include "views/graph/graphfigure.h"
 #include "views/graph/graphfind.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Commands of the graph view: groups, colours, what stands out, and the menu that offers them.
 #include "views/common/numbertext.h"
-#include "views/common/rangechip.h"
-#include "views/common/timerange.h"
+#include "views/common/run/timerange.h"
+#include "views/common/widgets/rangechip.h"
 #include "views/graph/checkcolouring.h"
 #include "views/graph/graphcanvas.h"
 #include "views/graph/graphfind.h"

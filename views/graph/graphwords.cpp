@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/graph/graphwords.h"
 
-#include "views/common/marks.h"
 #include "views/common/numbertext.h"
+#include "views/common/paint/marks.h"
 #include "views/graph/graphtranslation.h"
 
 #include <QStringList>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/graph/smallpictures.h"
 
-#include "views/common/colormap.h"
-#include "views/common/heatmapimage.h"
 #include "views/common/jobrunner.h"
-#include "views/common/plane.h"
+#include "views/common/paint/colormap.h"
+#include "views/common/paint/heatmapimage.h"
+#include "views/common/paint/plane.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/heatmap/controlrow.h"
 
-#include "views/common/fonts.h"
-#include "views/common/icons.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/paint/icons.h"
 
 #include <QAbstractButton>
 #include <QAction>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/heatmap/heatmapcanvas.h"
 
-#include "views/common/fonts.h"
-#include "views/common/theme.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/paint/theme.h"
 
 #include <QKeyEvent>
 #include <QMouseEvent>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/heatmap/heatmapsource.h"
 
-#include "views/common/composedrelevance.h"
 #include "views/common/numbertext.h"
-#include "views/common/runtexts.h"
+#include "views/common/run/composedrelevance.h"
+#include "views/common/run/runtexts.h"
 #include "views/heatmap/heatmaptranslation.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "views/common/heatmapimage.h"
+#include "views/common/paint/heatmapimage.h"
 #include "views/common/viewcontext.h"
 
 #include <QString>

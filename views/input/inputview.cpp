@@ -3,7 +3,7 @@
 
 #include "core/tensor/npy.h"
 #include "views/common/numbertext.h"
-#include "views/common/runtexts.h"
+#include "views/common/run/runtexts.h"
 #include "views/input/inputpane.h"
 
 #include <QVBoxLayout>

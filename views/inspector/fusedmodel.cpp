@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/inspector/fusedmodel.h"
 
-#include "views/common/fonts.h"
 #include "views/common/numbertext.h"
+#include "views/common/paint/fonts.h"
 
 namespace retro::views
 {

@@ -3,7 +3,7 @@
 
 #include <QAbstractTableModel>
 
-#include "views/common/fusednode.h"
+#include "views/common/run/fusednode.h"
 
 #include <optional>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/inspector/fusedpane.h"
 
-#include "views/common/elidedlabel.h"
-#include "views/common/fonts.h"
-#include "views/common/listtable.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/widgets/elidedlabel.h"
+#include "views/common/widgets/listtable.h"
 #include "views/inspector/fusedmodel.h"
 
 #include <QHBoxLayout>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "views/common/fusednode.h"
+#include "views/common/run/fusednode.h"
 
 #include <QWidget>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/inspector/inspectorpanes.h"
 
-#include "views/common/fonts.h"
-#include "views/common/marks.h"
 #include "views/common/numbertext.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/paint/marks.h"
 
 #include <QFontMetricsF>
 #include <QPainter>

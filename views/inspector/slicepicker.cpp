@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/inspector/slicepicker.h"
 
-#include "views/common/flowlayout.h"
-#include "views/common/fonts.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/widgets/flowlayout.h"
 
 #include <QComboBox>
 #include <QHBoxLayout>

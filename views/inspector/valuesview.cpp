@@ -3,11 +3,11 @@
 
 #include "core/base/file.h"
 #include "core/tensor/npy.h"
-#include "views/common/elidedlabel.h"
-#include "views/common/flowlayout.h"
-#include "views/common/fonts.h"
 #include "views/common/jobrunner.h"
-#include "views/common/listtable.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/widgets/elidedlabel.h"
+#include "views/common/widgets/flowlayout.h"
+#include "views/common/widgets/listtable.h"
 #include "views/inspector/slicepicker.h"
 #include "views/inspector/valuesmodel.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/layers/layerchain.h"
 
-#include "views/common/composedrelevance.h"
-#include "views/common/gradientnote.h"
+#include "views/common/run/composedrelevance.h"
+#include "views/common/run/gradientnote.h"
 
 #include <QCoreApplication>
 #include <QRegularExpression>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/layers/layerstrip.h"
 
-#include "views/common/fonts.h"
-#include "views/common/heatmapimage.h"
 #include "views/common/numbertext.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/paint/heatmapimage.h"
 
 #include <QFontMetricsF>
 #include <QHelpEvent>

@@ -3,9 +3,9 @@
 
 #include "core/base/file.h"
 #include "views/common/csv.h"
-#include "views/common/gradientnote.h"
-#include "views/common/paintfile.h"
-#include "views/common/runtexts.h"
+#include "views/common/paint/paintfile.h"
+#include "views/common/run/gradientnote.h"
+#include "views/common/run/runtexts.h"
 #include "views/layers/layerstrip.h"
 
 #include <QPainter>

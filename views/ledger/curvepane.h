@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "views/common/theme.h"
-#include "views/common/timerange.h"
+#include "views/common/paint/theme.h"
+#include "views/common/run/timerange.h"
 #include "views/ledger/ledgercurve.h"
 
 #include <QRectF>

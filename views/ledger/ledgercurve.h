@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/trace/run.h"
-#include "views/common/timerange.h"
+#include "views/common/run/timerange.h"
 
 #include <cstdint>
 #include <vector>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/event/event.h"
-#include "views/common/timerange.h"
+#include "views/common/run/timerange.h"
 #include "views/common/viewcontext.h"
 #include "views/ledger/ledgercurve.h"
 

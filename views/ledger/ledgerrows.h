@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/trace/ledgersummary.h"
-#include "views/common/timerange.h"
+#include "views/common/run/timerange.h"
 
 #include <QString>
 #include <QStringList>

@@ -2,9 +2,9 @@
 #include "views/ledger/ledgertable.h"
 
 #include "views/common/csv.h"
-#include "views/common/elidedlabel.h"
-#include "views/common/fonts.h"
-#include "views/common/listtable.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/widgets/elidedlabel.h"
+#include "views/common/widgets/listtable.h"
 #include "views/ledger/ledgertablemodel.h"
 
 #include <QComboBox>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/log/logdelegate.h"
 
-#include "views/common/fonts.h"
-#include "views/common/marks.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/paint/marks.h"
 #include "views/log/logmodel.h"
 
 #include <QPainter>

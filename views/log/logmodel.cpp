@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/log/logmodel.h"
 
-#include "views/common/marks.h"
 #include "views/common/numbertext.h"
-#include "views/common/tablecell.h"
+#include "views/common/paint/marks.h"
 #include "views/common/viewcontext.h"
+#include "views/common/widgets/tablecell.h"
 #include "views/log/eventwords.h"
 
 #include <algorithm>

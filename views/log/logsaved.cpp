@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the event log keeps: filters that were saved, and the part of the run that it lists.
-#include "views/common/rangechip.h"
-#include "views/common/timerange.h"
+#include "views/common/run/timerange.h"
+#include "views/common/widgets/rangechip.h"
 #include "views/log/logfilter.h"
 #include "views/log/logview.h"
 

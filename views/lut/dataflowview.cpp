@@ -2,11 +2,11 @@
 #include "views/lut/dataflowview.h"
 
 #include "kernels/lut/callchecks.h"
-#include "views/common/elidedlabel.h"
-#include "views/common/emptystate.h"
-#include "views/common/fonts.h"
-#include "views/common/paintfile.h"
-#include "views/common/theme.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/paint/paintfile.h"
+#include "views/common/paint/theme.h"
+#include "views/common/widgets/elidedlabel.h"
+#include "views/common/widgets/emptystate.h"
 #include "views/lut/dataflowpane.h"
 #include "views/lut/lutchoice.h"
 

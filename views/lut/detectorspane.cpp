@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "views/common/colormap.h"
-#include "views/common/fonts.h"
 #include "views/common/numbertext.h"
-#include "views/common/theme.h"
+#include "views/common/paint/colormap.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/paint/theme.h"
 #include "views/lut/detectorsview.h"
 
 #include <QPainter>

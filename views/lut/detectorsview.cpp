@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/lut/detectorsview.h"
 
-#include "views/common/elidedlabel.h"
-#include "views/common/fonts.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/widgets/elidedlabel.h"
 #include "views/lut/dataflowview.h"
 #include "views/lut/lutchoice.h"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/lut/pairmapview.h"
 
-#include "views/common/colormap.h"
-#include "views/common/elidedlabel.h"
-#include "views/common/fonts.h"
 #include "views/common/numbertext.h"
-#include "views/common/theme.h"
+#include "views/common/paint/colormap.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/paint/theme.h"
+#include "views/common/widgets/elidedlabel.h"
 #include "views/lut/dataflowview.h"
 #include "views/lut/lutchoice.h"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/trace/lutdetail.h"
-#include "views/common/colorbar.h"
+#include "views/common/paint/colorbar.h"
 #include "views/common/view.h"
 
 #include <QImage>

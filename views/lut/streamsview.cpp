@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/lut/streamsview.h"
 
-#include "views/common/fonts.h"
-#include "views/common/marks.h"
 #include "views/common/numbertext.h"
-#include "views/common/theme.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/paint/marks.h"
+#include "views/common/paint/theme.h"
 #include "views/lut/dataflowpane.h"
 #include "views/lut/dataflowview.h"
 #include "views/lut/flowpicture.h"

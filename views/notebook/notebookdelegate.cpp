@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/notebook/notebookdelegate.h"
 
-#include "views/common/fonts.h"
-#include "views/common/icons.h"
-#include "views/common/marks.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/paint/icons.h"
+#include "views/common/paint/marks.h"
 #include "views/notebook/notebookmodel.h"
 
 #include <QLineEdit>

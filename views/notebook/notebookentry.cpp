@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/notebook/notebookentry.h"
 
-#include "views/common/marks.h"
 #include "views/common/numbertext.h"
+#include "views/common/paint/marks.h"
 #include "views/notebook/notebooktranslation.h"
 
 #include <algorithm>

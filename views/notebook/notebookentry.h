@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/trace/notes.h"
-#include "views/common/place.h"
+#include "views/common/run/place.h"
 #include "views/common/viewcontext.h"
 
 #include <QString>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/notebook/notebooktext.h"
 
-#include "views/common/marks.h"
 #include "views/common/numbertext.h"
-#include "views/common/runtexts.h"
+#include "views/common/paint/marks.h"
+#include "views/common/run/runtexts.h"
 #include "views/notebook/notebooktranslation.h"
 
 #include <QStringList>

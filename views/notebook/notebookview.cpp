@@ -2,10 +2,10 @@
 #include "views/notebook/notebookview.h"
 
 #include "core/base/file.h"
-#include "views/common/elidedlabel.h"
-#include "views/common/fonts.h"
-#include "views/common/listtable.h"
 #include "views/common/numbertext.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/widgets/elidedlabel.h"
+#include "views/common/widgets/listtable.h"
 #include "views/notebook/notebookdelegate.h"
 #include "views/notebook/notebooktext.h"
 

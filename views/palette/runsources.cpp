@@ -2,8 +2,8 @@
 #include "views/palette/runsources.h"
 
 #include "core/trace/describe.h"
-#include "views/common/marks.h"
 #include "views/common/numbertext.h"
+#include "views/common/paint/marks.h"
 #include "views/palette/fuzzymatch.h"
 
 #include <QCoreApplication>

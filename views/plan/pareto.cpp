@@ -2,9 +2,9 @@
 #include "views/plan/pareto.h"
 
 #include "views/common/csv.h"
-#include "views/common/fonts.h"
-#include "views/common/marks.h"
-#include "views/common/theme.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/paint/marks.h"
+#include "views/common/paint/theme.h"
 #include "views/plan/bytescale.h"
 #include "views/plan/scheduleaxis.h"
 

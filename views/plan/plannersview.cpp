@@ -2,12 +2,12 @@
 #include "views/plan/plannersview.h"
 
 #include "core/base/file.h"
-#include "views/common/elidedlabel.h"
-#include "views/common/fonts.h"
-#include "views/common/listtable.h"
 #include "views/common/numbertext.h"
-#include "views/common/paintfile.h"
-#include "views/common/theme.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/paint/paintfile.h"
+#include "views/common/paint/theme.h"
+#include "views/common/widgets/elidedlabel.h"
+#include "views/common/widgets/listtable.h"
 #include "views/plan/plannertablemodel.h"
 
 #include <QHBoxLayout>

@@ -2,9 +2,9 @@
 #include "views/plan/tensorsview.h"
 
 #include "core/base/file.h"
-#include "views/common/fonts.h"
-#include "views/common/listtable.h"
 #include "views/common/numbertext.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/widgets/listtable.h"
 #include "views/plan/rowlink.h"
 #include "views/plan/tensortablemodel.h"
 

@@ -2,10 +2,10 @@
 #include "views/plan/tensortablemodel.h"
 
 #include "views/common/csv.h"
-#include "views/common/fonts.h"
 #include "views/common/numbertext.h"
-#include "views/common/tablecell.h"
-#include "views/common/theme.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/paint/theme.h"
+#include "views/common/widgets/tablecell.h"
 #include "views/plan/schedulepainter.h"
 
 #include <QPainter>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/problems/problemsmodel.h"
 
-#include "views/common/icons.h"
-#include "views/common/theme.h"
+#include "views/common/paint/icons.h"
+#include "views/common/paint/theme.h"
 #include "views/problems/problemreport.h"
 
 #include <algorithm>

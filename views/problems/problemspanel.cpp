@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/problems/problemspanel.h"
 
-#include "views/common/emptystate.h"
-#include "views/common/fonts.h"
-#include "views/common/listtable.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/widgets/emptystate.h"
+#include "views/common/widgets/listtable.h"
 #include "views/problems/problemreport.h"
 
 #include <QApplication>

@@ -2,8 +2,8 @@
 #include "views/program/programmodel.h"
 
 #include "views/common/numbertext.h"
-#include "views/common/tablecell.h"
 #include "views/common/viewcontext.h"
+#include "views/common/widgets/tablecell.h"
 
 #include <array>
 

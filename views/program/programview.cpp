@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/program/programview.h"
 
-#include "views/common/elidedlabel.h"
-#include "views/common/fonts.h"
 #include "views/common/jobrunner.h"
-#include "views/common/listtable.h"
 #include "views/common/numbertext.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/widgets/elidedlabel.h"
+#include "views/common/widgets/listtable.h"
 #include "views/program/programdelegate.h"
 #include "views/program/programmodel.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/promises/promisedelegate.h"
 
-#include "views/common/fonts.h"
-#include "views/common/marks.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/paint/marks.h"
 #include "views/promises/promisetreemodel.h"
 
 #include <QApplication>

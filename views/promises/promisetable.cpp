@@ -2,7 +2,7 @@
 #include "views/promises/promisetable.h"
 
 #include "core/base/jsonout.h"
-#include "views/common/runtexts.h"
+#include "views/common/run/runtexts.h"
 #include "views/promises/promisefigures.h"
 #include "views/promises/promisetreemodel.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "views/common/tabletext.h"
 #include "views/common/viewcontext.h"
+#include "views/common/widgets/tabletext.h"
 #include "views/promises/promiseforest.h"
 
 #include <string>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/promises/whypane.h"
 
-#include "views/common/elidedlabel.h"
-#include "views/common/fonts.h"
-#include "views/common/marks.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/paint/marks.h"
+#include "views/common/widgets/elidedlabel.h"
 
 #include <QHBoxLayout>
 #include <QLabel>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/run/checkpointfields.h"
 
-#include "views/common/fonts.h"
+#include "views/common/paint/fonts.h"
 #include "views/run/chosenlist.h"
 
 #include <QCheckBox>

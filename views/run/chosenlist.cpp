@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/run/chosenlist.h"
 
-#include "views/common/elidedlabel.h"
-#include "views/common/fonts.h"
-#include "views/common/icons.h"
-#include "views/common/theme.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/paint/icons.h"
+#include "views/common/paint/theme.h"
+#include "views/common/widgets/elidedlabel.h"
 
 #include <QHBoxLayout>
 #include <QListWidget>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/run/ruledialog.h"
 
-#include "views/common/fonts.h"
-#include "views/common/style.h"
-#include "views/common/theme.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/paint/style.h"
+#include "views/common/paint/theme.h"
 
 #include <QComboBox>
 #include <QDialogButtonBox>

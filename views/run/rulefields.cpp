@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/run/rulefields.h"
 
-#include "views/common/elidedlabel.h"
-#include "views/common/fonts.h"
-#include "views/common/theme.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/paint/theme.h"
+#include "views/common/widgets/elidedlabel.h"
 
 #include <QGridLayout>
 #include <QLabel>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/run/runpanel.h"
 
-#include "views/common/elidedlabel.h"
-#include "views/common/fonts.h"
-#include "views/common/icons.h"
-#include "views/common/style.h"
-#include "views/common/theme.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/paint/icons.h"
+#include "views/common/paint/style.h"
+#include "views/common/paint/theme.h"
+#include "views/common/widgets/elidedlabel.h"
 #include "views/run/checkpointfields.h"
 #include "views/run/fieldcontrol.h"
 #include "views/run/overridefields.h"

@@ -2,10 +2,10 @@
 // What the run panel shows and answers; how it is built is in runpanel.cpp.
 #include "views/run/runpanel.h"
 
-#include "views/common/fonts.h"
-#include "views/common/heatmapimage.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/paint/heatmapimage.h"
+#include "views/common/paint/theme.h"
 #include "views/common/stringlist.h"
-#include "views/common/theme.h"
 #include "views/run/checkpointfields.h"
 #include "views/run/fieldcontrol.h"
 #include "views/run/overridefields.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/timeline/frontierview.h"
 
-#include "views/common/fonts.h"
-#include "views/common/listtable.h"
 #include "views/common/numbertext.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/widgets/listtable.h"
 
 #include <QHeaderView>
 #include <QSignalBlocker>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "views/common/timerange.h"
+#include "views/common/run/timerange.h"
 
 #include <QPixmap>
 #include <QSize>

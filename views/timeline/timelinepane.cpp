@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/timeline/timelinepane.h"
 
-#include "views/common/fonts.h"
 #include "views/common/jobrunner.h"
-#include "views/common/marks.h"
 #include "views/common/numbertext.h"
-#include "views/common/theme.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/paint/marks.h"
+#include "views/common/paint/theme.h"
 #include "views/timeline/frontiermodes.h"
 #include "views/timeline/frontierwords.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "views/common/timerange.h"
+#include "views/common/run/timerange.h"
 #include "views/common/viewcontext.h"
 #include "views/timeline/stillpicture.h"
 #include "views/timeline/timelinemarks.h"

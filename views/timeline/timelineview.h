@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "views/common/breakpointlist.h"
 #include "views/common/view.h"
+#include "views/common/widgets/breakpointlist.h"
 
 #include <optional>
 #include <vector>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "views/common/tabletext.h"
+#include "views/common/widgets/tabletext.h"
 #include "views/verify/factsheet.h"
 #include "views/verify/storagemodel.h"
 

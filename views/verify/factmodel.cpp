@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/verify/factmodel.h"
 
-#include "views/common/fonts.h"
-#include "views/common/tablecell.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/widgets/tablecell.h"
 
 #include <QBrush>
 

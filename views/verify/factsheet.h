@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "views/common/theme.h"
+#include "views/common/paint/theme.h"
 
 #include "core/base/ids.h"
 

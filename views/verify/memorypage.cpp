@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/verify/memorypage.h"
 
-#include "views/common/fonts.h"
 #include "views/common/jobrunner.h"
-#include "views/common/listtable.h"
 #include "views/common/numbertext.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/widgets/listtable.h"
 #include "views/verify/storagecurve.h"
 #include "views/verify/storagemodel.h"
 

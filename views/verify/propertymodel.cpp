@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/verify/propertymodel.h"
 
-#include "views/common/fonts.h"
+#include "views/common/paint/fonts.h"
 #include "views/verify/propertywords.h"
 
 #include <QBrush>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "views/common/verification.h"
+#include "views/common/run/verification.h"
 #include "views/common/viewcontext.h"
 #include "views/verify/factsheet.h"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "views/common/gradientreach.h"
-#include "views/common/tabletext.h"
-#include "views/common/verification.h"
+#include "views/common/run/gradientreach.h"
+#include "views/common/run/verification.h"
 #include "views/common/view.h"
+#include "views/common/widgets/tabletext.h"
 #include "views/verify/factsheet.h"
 #include "views/verify/rewritediff.h"
 #include "views/verify/storagefacts.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/watch/watchmodel.h"
 
-#include "views/common/fonts.h"
 #include "views/common/numbertext.h"
-#include "views/common/tablecell.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/widgets/tablecell.h"
 
 #include <algorithm>
 #include <array>

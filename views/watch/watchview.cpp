@@ -2,11 +2,11 @@
 #include "views/watch/watchview.h"
 
 #include "core/base/file.h"
-#include "views/common/addrow.h"
 #include "views/common/csv.h"
-#include "views/common/elidedlabel.h"
-#include "views/common/fonts.h"
-#include "views/common/listtable.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/widgets/addrow.h"
+#include "views/common/widgets/elidedlabel.h"
+#include "views/common/widgets/listtable.h"
 #include "views/watch/watchmodel.h"
 
 #include <QHeaderView>

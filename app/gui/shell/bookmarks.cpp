@@ -2,8 +2,8 @@
 #include "app/gui/shell/bookmarks.h"
 
 #include "views/common/actions.h"
-#include "views/common/marks.h"
 #include "views/common/numbertext.h"
+#include "views/common/paint/marks.h"
 
 #include <algorithm>
 

@@ -2,9 +2,9 @@
 #include "app/gui/shell/helpdialog.h"
 
 #include "app/gui/shell/helppages.h"
-#include "views/common/fonts.h"
-#include "views/common/icons.h"
-#include "views/common/theme.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/paint/icons.h"
+#include "views/common/paint/theme.h"
 
 #include <QDesktopServices>
 #include <QDialogButtonBox>

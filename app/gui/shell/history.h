@@ -3,7 +3,7 @@
 
 #include <QObject>
 
-#include "views/common/place.h"
+#include "views/common/run/place.h"
 #include "views/common/viewcontext.h"
 
 #include <cstddef>

@@ -3,8 +3,8 @@
 
 #include "app/gui/shell/menus.h"
 #include "views/common/actions.h"
-#include "views/common/elidedlabel.h"
-#include "views/common/fonts.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/widgets/elidedlabel.h"
 
 #include <QDialogButtonBox>
 #include <QGridLayout>

@@ -2,7 +2,7 @@
 #include "app/gui/shell/keyspage.h"
 
 #include "app/gui/shell/preferences.h"
-#include "views/common/fonts.h"
+#include "views/common/paint/fonts.h"
 
 #include <QComboBox>
 #include <QHBoxLayout>

@@ -2,8 +2,8 @@
 #include "app/gui/shell/logdialog.h"
 
 #include "app/gui/shell/logfile.h"
-#include "views/common/fonts.h"
-#include "views/common/icons.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/paint/icons.h"
 
 #include <QClipboard>
 #include <QDesktopServices>

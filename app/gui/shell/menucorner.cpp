@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/gui/shell/menucorner.h"
 
-#include "views/common/fonts.h"
-#include "views/common/icons.h"
-#include "views/common/theme.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/paint/icons.h"
+#include "views/common/paint/theme.h"
 
 #include <QAction>
 #include <QHBoxLayout>

@@ -3,12 +3,12 @@
 
 #include "app/gui/shell/recentfiles.h"
 #include "app/gui/shell/viewstates.h"
-#include "app/gui/workspace.h"
+#include "app/gui/window/workspace.h"
 #include "core/base/bytesize.h"
 #include "core/base/memorylimit.h"
 #include "views/common/actions.h"
-#include "views/common/motion.h"
-#include "views/common/textsize.h"
+#include "views/common/paint/motion.h"
+#include "views/common/paint/textsize.h"
 
 #include <QApplication>
 #include <QMainWindow>

@@ -4,8 +4,8 @@
 #include "app/gui/shell/keyspage.h"
 #include "app/gui/shell/preferences.h"
 #include "core/base/memorylimit.h"
-#include "views/common/fonts.h"
 #include "views/common/numbertext.h"
+#include "views/common/paint/fonts.h"
 
 #include <QCheckBox>
 #include <QComboBox>

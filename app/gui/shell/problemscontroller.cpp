@@ -2,10 +2,10 @@
 #include "app/gui/shell/problemscontroller.h"
 
 #include "views/common/actions.h"
-#include "views/common/docktitle.h"
-#include "views/common/fonts.h"
-#include "views/common/icons.h"
-#include "views/common/theme.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/paint/icons.h"
+#include "views/common/paint/theme.h"
+#include "views/common/widgets/docktitle.h"
 #include "views/problems/problemspanel.h"
 
 #include <QDockWidget>

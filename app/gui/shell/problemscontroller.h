@@ -3,8 +3,8 @@
 
 #include <QObject>
 
-#include "app/gui/runproblems.h"
-#include "app/gui/workspaces.h"
+#include "app/gui/facts/runproblems.h"
+#include "app/gui/window/workspaces.h"
 #include "views/problems/problemlist.h"
 
 #include <QAbstractButton>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/gui/shell/shell.h"
 
-#include "app/gui/breakpointmemory.h"
+#include "app/gui/controllers/breakpointmemory.h"
 #include "app/gui/shell/bookmarks.h"
 #include "app/gui/shell/dockactions.h"
 #include "app/gui/shell/helpdialog.h"
@@ -21,7 +21,7 @@
 #include "app/gui/shell/shellactions.h"
 #include "app/gui/shell/welcomepage.h"
 #include "app/gui/shell/windowplace.h"
-#include "views/common/theme.h"
+#include "views/common/paint/theme.h"
 #include "views/palette/actionsource.h"
 #include "views/palette/commandpalette.h"
 #include "views/palette/runsources.h"

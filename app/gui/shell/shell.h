@@ -5,7 +5,7 @@
 
 #include <QObject>
 
-#include "app/gui/workspaces.h"
+#include "app/gui/window/workspaces.h"
 #include "views/common/actions.h"
 
 class QMainWindow;

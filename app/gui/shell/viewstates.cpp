@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/gui/shell/viewstates.h"
 
-#include "app/gui/workspace.h"
+#include "app/gui/window/workspace.h"
 #include "views/common/view.h"
 
 #include <QSettings>

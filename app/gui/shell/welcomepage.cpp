@@ -4,11 +4,11 @@
 #include "app/gui/embeddedsample.h"
 #include "app/gui/shell/recentfiles.h"
 #include "views/common/actions.h"
-#include "views/common/elidedlabel.h"
-#include "views/common/fonts.h"
-#include "views/common/icons.h"
-#include "views/common/style.h"
-#include "views/common/theme.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/paint/icons.h"
+#include "views/common/paint/style.h"
+#include "views/common/paint/theme.h"
+#include "views/common/widgets/elidedlabel.h"
 
 #include <QFileInfo>
 #include <QLabel>

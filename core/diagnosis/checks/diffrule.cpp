@@ -3,7 +3,7 @@
 #include "core/diagnosis/checks/checks.h"
 #include "core/diagnosis/compared.h"
 #include "core/diagnosis/numbertext.h"
-#include "core/lrp/ruleformulas.h"
+#include "core/lrp/rules/ruleformulas.h"
 
 #include <fmt/format.h>
 

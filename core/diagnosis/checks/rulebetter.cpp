@@ -2,7 +2,7 @@
 #include "core/diagnosis/checks/checks.h"
 #include "core/diagnosis/growthalong.h"
 #include "core/diagnosis/numbertext.h"
-#include "core/lrp/ruleoverride.h"
+#include "core/lrp/composite/ruleoverride.h"
 
 #include <fmt/format.h>
 

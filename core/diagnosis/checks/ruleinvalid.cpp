@@ -3,9 +3,9 @@
 #include "core/base/jsontext.h"
 #include "core/diagnosis/checks/checks.h"
 #include "core/diagnosis/numbertext.h"
-#include "core/lrp/parametertext.h"
-#include "core/lrp/ruleoverride.h"
-#include "core/lrp/rules.h"
+#include "core/lrp/composite/ruleoverride.h"
+#include "core/lrp/rules/parametertext.h"
+#include "core/lrp/rules/rules.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -3,7 +3,7 @@
 
 #include "core/base/csvfield.h"
 #include "core/base/hash128.h"
-#include "core/engine/stopwatch.h"
+#include "core/engine/explain/stopwatch.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/evaluate/subject.h"
 
-#include "core/engine/binding.h"
 #include "core/engine/evaluate/channelaxis.h"
-#include "core/engine/numericalstop.h"
+#include "core/engine/explain/numericalstop.h"
+#include "core/engine/model/binding.h"
 #include "core/execute/forward.h"
 #include "core/trace/targetplace.h"
 

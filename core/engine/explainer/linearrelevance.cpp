@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules of linear maps and of products of two computed matrices, as nodes of the standard.
 #include "core/engine/explainer/relevancewindows.h"
-#include "core/lrp/lineardistribution.h"
+#include "core/lrp/rules/lineardistribution.h"
 #include "core/rewrite/attributes.h"
 
 #include <algorithm>

@@ -3,17 +3,17 @@
 
 #include "core/base/cancel.h"
 #include "core/base/file.h"
+#include "core/engine/explain/requestcheck.h"
 #include "core/engine/explainer/relevancesite.h"
 #include "core/engine/explainer/standardforward.h"
 #include "core/engine/gradient/standardnodes.h"
-#include "core/engine/prepare.h"
-#include "core/engine/requestcheck.h"
-#include "core/engine/symbolicshapes.h"
+#include "core/engine/model/prepare.h"
+#include "core/engine/model/symbolicshapes.h"
 #include "core/formats/onnxexport.h"
 #include "core/graph/contentdigest.h"
-#include "core/lrp/gradientorder.h"
-#include "core/lrp/ruleapplication.h"
-#include "core/lrp/traversalgraph.h"
+#include "core/lrp/rules/gradientorder.h"
+#include "core/lrp/rules/ruleapplication.h"
+#include "core/lrp/traversal/traversalgraph.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

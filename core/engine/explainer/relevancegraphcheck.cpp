@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/explainer/relevancegraphcheck.h"
 
-#include "core/engine/runforward.h"
+#include "core/engine/explain/runforward.h"
 #include "core/ops/algebra.h"
 
 #include <algorithm>

@@ -4,8 +4,8 @@
 #include "core/base/result.h"
 #include "core/engine/explainer/relevancesteps.h"
 #include "core/execute/boundmodel.h"
-#include "core/lrp/composite.h"
-#include "core/lrp/ruleparameters.h"
+#include "core/lrp/composite/composite.h"
+#include "core/lrp/rules/ruleparameters.h"
 
 #include <cstdint>
 #include <functional>

@@ -3,13 +3,13 @@
 
 #include "core/base/cancel.h"
 #include "core/base/memoryaccount.h"
-#include "core/engine/binding.h"
+#include "core/engine/explain/stopwatch.h"
 #include "core/engine/forwarding/forwardedpass.h"
 #include "core/engine/forwarding/gradientneeds.h"
 #include "core/engine/forwarding/reverseflops.h"
 #include "core/engine/gradient/choseninputs.h"
 #include "core/engine/gradient/modelrules.h"
-#include "core/engine/stopwatch.h"
+#include "core/engine/model/binding.h"
 #include "core/execute/forward.h"
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/engine/explain.h"
+#include "core/engine/explain/explain.h"
 #include "core/engine/forwarding/forwardedstore.h"
-#include "core/engine/programcache.h"
+#include "core/engine/model/programcache.h"
 #include "core/execute/forward.h"
 
 #include <memory>

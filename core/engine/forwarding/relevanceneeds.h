@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/engine/forwarding/forwardneeds.h"
-#include "core/engine/passsubject.h"
+#include "core/engine/plan/passsubject.h"
 
 namespace retro::engine
 {

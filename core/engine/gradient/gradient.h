@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/engine/explain.h"
+#include "core/engine/explain/explain.h"
 #include "core/tape/model/modeltape.h"
 
 #include <cstdint>

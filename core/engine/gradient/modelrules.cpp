@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/gradient/modelrules.h"
 
-#include "core/lrp/gradientparts.h"
-#include "core/lrp/ruleapplication.h"
+#include "core/lrp/rules/gradientparts.h"
+#include "core/lrp/rules/ruleapplication.h"
 
 #include <algorithm>
 

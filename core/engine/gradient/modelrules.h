@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/lrp/composite.h"
+#include "core/lrp/composite/composite.h"
 #include "core/tape/model/modeltape.h"
 
 #include <memory>

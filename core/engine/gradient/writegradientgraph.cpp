@@ -2,11 +2,11 @@
 #include "core/engine/gradient/writegradientgraph.h"
 
 #include "core/base/file.h"
-#include "core/engine/binding.h"
 #include "core/engine/gradient/choseninputs.h"
 #include "core/engine/gradient/graphdot.h"
 #include "core/engine/gradient/stages.h"
 #include "core/engine/gradient/standardnodes.h"
+#include "core/engine/model/binding.h"
 #include "core/execute/control/unroll.h"
 #include "core/formats/modelfile.h"
 #include "core/graph/graphbuilder.h"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/plan/plannedgradient.h"
 
-#include "core/engine/binding.h"
+#include "core/engine/explain/stopwatch.h"
 #include "core/engine/gradient/choseninputs.h"
 #include "core/engine/gradient/modelrules.h"
+#include "core/engine/model/binding.h"
+#include "core/engine/model/prepare.h"
 #include "core/engine/plan/planrecorder.h"
-#include "core/engine/prepare.h"
-#include "core/engine/runfacts.h"
-#include "core/engine/stopwatch.h"
+#include "core/engine/results/runfacts.h"
 #include "core/ops/algebra.h"
 
 #include <algorithm>

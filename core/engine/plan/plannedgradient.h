@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/engine/explain.h"
+#include "core/engine/explain/explain.h"
 #include "core/engine/gradient/gradient.h"
+#include "core/engine/plan/planning.h"
 #include "core/engine/plan/planwish.h"
-#include "core/engine/planning.h"
 #include "core/runtime/planrun.h"
 #include "core/trace/run.h"
 

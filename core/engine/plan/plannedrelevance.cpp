@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/plan/plannedrelevance.h"
 
-#include "core/engine/binding.h"
-#include "core/engine/inputrelevance.h"
-#include "core/engine/numericalstop.h"
+#include "core/engine/explain/inputrelevance.h"
+#include "core/engine/explain/numericalstop.h"
+#include "core/engine/explain/requestcheck.h"
+#include "core/engine/explain/stopwatch.h"
+#include "core/engine/model/binding.h"
+#include "core/engine/model/prepare.h"
 #include "core/engine/plan/planrecorder.h"
 #include "core/engine/plan/relevancehalf.h"
-#include "core/engine/prepare.h"
-#include "core/engine/requestcheck.h"
-#include "core/engine/runfacts.h"
-#include "core/engine/stopwatch.h"
+#include "core/engine/results/runfacts.h"
 #include "core/ops/algebra.h"
 #include "core/trace/wrongnumber.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/engine/loadmodel.h"
+#include "core/engine/model/loadmodel.h"
 #include "core/engine/plan/planevents.h"
 #include "core/schedule/portfolio.h"
 #include "core/trace/run.h"

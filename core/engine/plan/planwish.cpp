@@ -3,7 +3,7 @@
 
 #include "core/analysis/report.h"
 #include "core/base/file.h"
-#include "core/engine/planning.h"
+#include "core/engine/plan/planning.h"
 #include "core/schedule/budget.h"
 #include "core/schedule/planjson.h"
 #include "core/schedule/planorders.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/analysis/fromgraph.h"
-#include "core/engine/passsubject.h"
+#include "core/engine/plan/passsubject.h"
 #include "core/engine/plan/planevents.h"
 #include "core/runtime/jointprogram.h"
 #include "core/schedule/portfolio.h"

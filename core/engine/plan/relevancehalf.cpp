@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/plan/relevancehalf.h"
 
-#include "core/lrp/ruleapplication.h"
+#include "core/lrp/rules/ruleapplication.h"
 
 namespace retro::engine
 {

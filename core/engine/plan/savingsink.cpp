@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/plan/savingsink.h"
 
-#include "core/engine/passsubject.h"
+#include "core/engine/plan/passsubject.h"
 #include "core/engine/plan/planevents.h"
 
 #include "core/execute/recomputingstore.h"

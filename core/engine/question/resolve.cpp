@@ -2,12 +2,12 @@
 #include "core/engine/question/resolve.h"
 
 #include "core/base/bytesize.h"
-#include "core/engine/lutpath.h"
+#include "core/engine/lut/lutpath.h"
+#include "core/engine/model/precision.h"
 #include "core/engine/plan/plannedsaving.h"
-#include "core/engine/planning.h"
-#include "core/engine/precision.h"
+#include "core/engine/plan/planning.h"
 #include "core/engine/question/combinations.h"
-#include "core/lrp/ruleoverride.h"
+#include "core/lrp/composite/ruleoverride.h"
 #include "core/schedule/budget.h"
 
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/engine/explain.h"
-#include "core/engine/inputs.h"
+#include "core/engine/explain/explain.h"
+#include "core/engine/input/inputs.h"
 #include "core/engine/plan/planwish.h"
 #include "core/engine/question/fields.h"
 #include "core/engine/question/question.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/verify/enginechecks.h"
 
-#include "core/engine/numericalstop.h"
-#include "core/engine/runfacts.h"
+#include "core/engine/explain/numericalstop.h"
+#include "core/engine/results/runfacts.h"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 #include "core/engine/verify/rewritechecks.h"
 
 #include "core/base/cancel.h"
-#include "core/engine/binding.h"
+#include "core/engine/model/binding.h"
 #include "core/engine/verify/gradientchecks.h"
 #include "core/engine/verify/tapechecks.h"
 #include "core/engine/verify/targettape.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/engine/loadmodel.h"
-#include "core/engine/target.h"
+#include "core/engine/explain/target.h"
+#include "core/engine/model/loadmodel.h"
 #include "core/engine/verify/property.h"
 
 #include <cstdint>

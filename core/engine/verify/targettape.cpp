@@ -2,10 +2,10 @@
 #include "core/engine/verify/targettape.h"
 
 #include "core/base/cancel.h"
-#include "core/engine/binding.h"
+#include "core/engine/explain/numericalstop.h"
 #include "core/engine/gradient/gradient.h"
 #include "core/engine/gradient/modelrules.h"
-#include "core/engine/numericalstop.h"
+#include "core/engine/model/binding.h"
 
 namespace retro::engine
 {

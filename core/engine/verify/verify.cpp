@@ -2,7 +2,7 @@
 #include "core/engine/verify/verify.h"
 
 #include "core/base/cancel.h"
-#include "core/engine/stopwatch.h"
+#include "core/engine/explain/stopwatch.h"
 #include "core/engine/verify/cellchecks.h"
 #include "core/engine/verify/enginechecks.h"
 #include "core/engine/verify/rewritechecks.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/engine/inputrelevance.h"
+#include "core/engine/explain/inputrelevance.h"
 #include "core/engine/ways/program.h"
 
 namespace retro::engine

@@ -3,14 +3,14 @@
 
 #include "core/base/leftovers.h"
 #include "core/base/memoryaccount.h"
-#include "core/engine/binding.h"
-#include "core/engine/conditions.h"
-#include "core/engine/inputrelevance.h"
-#include "core/engine/precision.h"
-#include "core/engine/prepare.h"
-#include "core/engine/requestcheck.h"
-#include "core/engine/runfacts.h"
-#include "core/lrp/gradientorder.h"
+#include "core/engine/explain/inputrelevance.h"
+#include "core/engine/explain/requestcheck.h"
+#include "core/engine/model/binding.h"
+#include "core/engine/model/precision.h"
+#include "core/engine/model/prepare.h"
+#include "core/engine/region/conditions.h"
+#include "core/engine/results/runfacts.h"
+#include "core/lrp/rules/gradientorder.h"
 #include "core/ops/algebra.h"
 
 #include <algorithm>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/engine/conditions.h"
-#include "core/engine/explain.h"
-#include "core/engine/numericalstop.h"
-#include "core/engine/programcache.h"
-#include "core/engine/stopwatch.h"
+#include "core/engine/explain/explain.h"
+#include "core/engine/explain/numericalstop.h"
+#include "core/engine/explain/stopwatch.h"
+#include "core/engine/model/programcache.h"
+#include "core/engine/region/conditions.h"
 #include "core/execute/forward.h"
-#include "core/lrp/traversalgraph.h"
+#include "core/lrp/traversal/traversalgraph.h"
 
 #include <memory>
 #include <optional>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/ways/program.h"
 
-#include "core/engine/inputrelevance.h"
+#include "core/engine/explain/inputrelevance.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/engine/course.h"
+#include "core/engine/explain/course.h"
 #include "core/engine/ways/promise.h"
 
 #include <memory>

@@ -3,10 +3,10 @@
 
 #include "core/base/cancel.h"
 #include "core/base/leftovers.h"
-#include "core/engine/inputrelevance.h"
-#include "core/engine/launchsink.h"
-#include "core/engine/ledgersink.h"
-#include "core/lrp/traversal.h"
+#include "core/engine/explain/inputrelevance.h"
+#include "core/engine/explain/launchsink.h"
+#include "core/engine/explain/ledgersink.h"
+#include "core/lrp/traversal/traversal.h"
 #include "core/trace/recorder.h"
 
 #include <algorithm>

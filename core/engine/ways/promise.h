@@ -3,7 +3,7 @@
 
 #include "core/engine/ways/way.h"
 #include "core/event/sink.h"
-#include "core/lrp/tensorarithmetic.h"
+#include "core/lrp/arithmetic/tensorarithmetic.h"
 
 #include <vector>
 

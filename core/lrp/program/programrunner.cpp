@@ -2,7 +2,7 @@
 #include "core/lrp/program/programrunner.h"
 
 #include "core/base/failure.h"
-#include "core/lrp/partsum.h"
+#include "core/lrp/traversal/partsum.h"
 #include "core/ops/runoperator.h"
 
 #include <algorithm>

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "core/execute/savedvalues.h"
-#include "core/lrp/composite.h"
-#include "core/lrp/oracle.h"
-#include "core/lrp/ruleapplication.h"
+#include "core/lrp/composite/composite.h"
+#include "core/lrp/rules/ruleapplication.h"
+#include "core/lrp/traversal/oracle.h"
 #include "core/program/program.h"
 
 #include <functional>

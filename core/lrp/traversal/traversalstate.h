@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/lrp/traversal.h"
 #include "core/lrp/traversal/promisequeue.h"
+#include "core/lrp/traversal/traversal.h"
 #include "core/lrp/traversal/view.h"
 
 #include <limits>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/lrp/traversal.h"
+#include "core/lrp/traversal/traversal.h"
 
 #include <vector>
 

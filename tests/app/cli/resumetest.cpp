@@ -3,7 +3,7 @@
 #include "tests/app/cli/cliprogram.h"
 
 #include "core/engine/evaluate/randomisation.h"
-#include "core/engine/loadmodel.h"
+#include "core/engine/model/loadmodel.h"
 #include "core/formats/onnx.h"
 #include "core/tensor/npy.h"
 

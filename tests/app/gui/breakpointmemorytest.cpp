@@ -2,12 +2,12 @@
 // Breakpoints belong to a model and outlive the session.
 #include <QtTest>
 
-#include "app/gui/breakpointmemory.h"
-#include "app/gui/mainwindow.h"
+#include "app/gui/controllers/breakpointmemory.h"
 #include "app/gui/shell/shell.h"
+#include "app/gui/window/mainwindow.h"
 #include "core/graph/graphbuilder.h"
 #include "tests/views/support/tinyrun.h"
-#include "views/common/style.h"
+#include "views/common/paint/style.h"
 
 #include <QSettings>
 #include <QTemporaryDir>

@@ -2,10 +2,10 @@
 // Undo of whatever a person chooses: the history by itself, and in the window.
 #include <QtTest>
 
-#include "app/gui/choicehistory.h"
-#include "app/gui/mainwindow.h"
-#include "app/gui/workspaces.h"
-#include "views/common/style.h"
+#include "app/gui/controllers/choicehistory.h"
+#include "app/gui/window/mainwindow.h"
+#include "app/gui/window/workspaces.h"
+#include "views/common/paint/style.h"
 #include "views/input/inputview.h"
 #include "views/notebook/notebookview.h"
 #include "views/run/runpanel.h"

@@ -2,12 +2,12 @@
 // Closing the window while the engine works: it waits for what ends, and for nothing else.
 #include <QtTest>
 
-#include "app/gui/mainwindow.h"
 #include "app/gui/shell/closeguard.h"
-#include "app/gui/workspace.h"
+#include "app/gui/window/mainwindow.h"
+#include "app/gui/window/workspace.h"
 #include "core/trace/runfile.h"
 #include "tests/views/support/tinyrun.h"
-#include "views/common/style.h"
+#include "views/common/paint/style.h"
 
 #include <QDockWidget>
 #include <QProcess>

@@ -2,9 +2,9 @@
 // Cover and see: pixels are covered in the window, and class, heatmap and scale follow.
 #include <QtTest>
 
-#include "app/gui/mainwindow.h"
-#include "app/gui/workspace.h"
-#include "views/common/style.h"
+#include "app/gui/window/mainwindow.h"
+#include "app/gui/window/workspace.h"
+#include "views/common/paint/style.h"
 #include "views/heatmap/heatmapview.h"
 #include "views/input/inputpane.h"
 #include "views/input/inputview.h"

@@ -2,16 +2,16 @@
 // Titles and tabs of docks, and the sizes that the workspaces give them.
 #include <QtTest>
 
-#include "app/gui/docktitles.h"
-#include "app/gui/mainwindow.h"
-#include "app/gui/tabline.h"
-#include "app/gui/tabrow.h"
-#include "app/gui/workspaces.h"
+#include "app/gui/window/docktitles.h"
+#include "app/gui/window/mainwindow.h"
+#include "app/gui/window/tabline.h"
+#include "app/gui/window/tabrow.h"
+#include "app/gui/window/workspaces.h"
 #include "core/ops/threads.h"
 #include "tests/views/support/tinyrun.h"
-#include "views/common/docktitle.h"
-#include "views/common/fonts.h"
-#include "views/common/style.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/paint/style.h"
+#include "views/common/widgets/docktitle.h"
 #include "views/heatmap/heatmapview.h"
 #include "views/run/runpanel.h"
 

@@ -2,11 +2,11 @@
 // The menu Export: every view in every form, from whichever workspace is on screen.
 #include <QtTest>
 
-#include "app/gui/exportcontroller.h"
-#include "app/gui/mainwindow.h"
+#include "app/gui/controllers/exportcontroller.h"
 #include "app/gui/shell/history.h"
 #include "app/gui/shell/shell.h"
-#include "app/gui/workspaces.h"
+#include "app/gui/window/mainwindow.h"
+#include "app/gui/window/workspaces.h"
 #include "tests/views/support/grabs.h"
 #include "tests/views/support/tinyrun.h"
 #include "views/common/view.h"

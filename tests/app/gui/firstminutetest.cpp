@@ -2,14 +2,14 @@
 // What a person sees of a model that cannot be explained yet, and where it is opened.
 #include <QtTest>
 
-#include "app/gui/mainwindow.h"
-#include "app/gui/needsbar.h"
-#include "app/gui/planbar.h"
 #include "app/gui/shell/shell.h"
 #include "app/gui/shell/welcomepage.h"
-#include "app/gui/transportbar.h"
-#include "app/gui/workspaces.h"
-#include "views/common/style.h"
+#include "app/gui/stepping/transportbar.h"
+#include "app/gui/window/mainwindow.h"
+#include "app/gui/window/needsbar.h"
+#include "app/gui/window/planbar.h"
+#include "app/gui/window/workspaces.h"
+#include "views/common/paint/style.h"
 #include "views/run/runpanel.h"
 
 #include <QLabel>

@@ -2,13 +2,13 @@
 // The graph of the window: its line in Problems, the value that it asks to explain, the range of the lists beside it.
 #include <QtTest>
 
-#include "app/gui/graphcontroller.h"
-#include "app/gui/mainwindow.h"
+#include "app/gui/controllers/graphcontroller.h"
 #include "app/gui/shell/problemscontroller.h"
 #include "app/gui/shell/shell.h"
+#include "app/gui/window/mainwindow.h"
 #include "tests/views/support/tinyrun.h"
-#include "views/common/rangechip.h"
-#include "views/common/style.h"
+#include "views/common/paint/style.h"
+#include "views/common/widgets/rangechip.h"
 #include "views/graph/graphcanvas.h"
 #include "views/graph/graphrefiner.h"
 #include "views/graph/graphview.h"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The window with a job that never ends, closed by its user. For closetest, which waits for the process to end. The one
 // argument is the file of the settings.
-#include "app/gui/mainwindow.h"
 #include "app/gui/options.h"
-#include "app/gui/runwindow.h"
 #include "app/gui/shell/shell.h"
-#include "views/common/style.h"
+#include "app/gui/window/mainwindow.h"
+#include "app/gui/window/runwindow.h"
+#include "views/common/paint/style.h"
 
 #include <QApplication>
 #include <QSettings>

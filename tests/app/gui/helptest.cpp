@@ -2,12 +2,12 @@
 // The documentation inside the program: every page and picture is there, links lead somewhere, F1 finds the right one.
 #include <QtTest>
 
-#include "app/gui/mainwindow.h"
 #include "app/gui/shell/helpdialog.h"
 #include "app/gui/shell/helppages.h"
-#include "app/gui/workspaces.h"
+#include "app/gui/window/mainwindow.h"
+#include "app/gui/window/workspaces.h"
 #include "tests/views/support/tinyrun.h"
-#include "views/common/style.h"
+#include "views/common/paint/style.h"
 #include "views/graph/graphcanvas.h"
 #include "views/graph/graphview.h"
 #include "views/inspector/inspectorview.h"

@@ -3,9 +3,9 @@
 // such layers says so.
 #include <QtTest>
 
-#include "app/gui/kernelsworkspace.h"
-#include "app/gui/mainwindow.h"
-#include "views/common/style.h"
+#include "app/gui/window/kernelsworkspace.h"
+#include "app/gui/window/mainwindow.h"
+#include "views/common/paint/style.h"
 #include "views/lut/dataflowpane.h"
 #include "views/lut/dataflowview.h"
 #include "views/lut/lutchoice.h"

@@ -2,13 +2,13 @@
 // Tab goes through everything that can be used, pane by pane, and Shift+Tab too; nothing glides when it should not.
 #include <QtTest>
 
-#include "app/gui/mainwindow.h"
 #include "app/gui/shell/preferences.h"
 #include "app/gui/shell/shell.h"
-#include "app/gui/workspaces.h"
+#include "app/gui/window/mainwindow.h"
+#include "app/gui/window/workspaces.h"
 #include "tests/views/support/tinyrun.h"
-#include "views/common/motion.h"
-#include "views/common/style.h"
+#include "views/common/paint/motion.h"
+#include "views/common/paint/style.h"
 
 #include <QAbstractAnimation>
 #include <QAccessible>

@@ -2,9 +2,9 @@
 // The log of the program: what is written to it, how large it gets, and the window under Help.
 #include <QtTest>
 
-#include "app/gui/mainwindow.h"
 #include "app/gui/shell/logdialog.h"
 #include "app/gui/shell/logfile.h"
+#include "app/gui/window/mainwindow.h"
 #include "core/base/log.h"
 
 #include <QClipboard>

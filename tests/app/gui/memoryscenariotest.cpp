@@ -3,17 +3,17 @@
 #include <QtTest>
 
 #include "app/common/guiapplication.h"
-#include "app/gui/mainwindow.h"
 #include "app/gui/shell/problemscontroller.h"
 #include "app/gui/shell/shell.h"
+#include "app/gui/window/mainwindow.h"
 #include "core/base/file.h"
 #include "core/base/memoryaccount.h"
 #include "core/base/memorylimit.h"
 #include "core/formats/onnx.h"
 #include "core/graph/graphbuilder.h"
-#include "views/common/background.h"
 #include "views/common/jobrunner.h"
-#include "views/common/style.h"
+#include "views/common/paint/background.h"
+#include "views/common/paint/style.h"
 
 #include <QTemporaryDir>
 

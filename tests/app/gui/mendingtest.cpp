@@ -2,7 +2,7 @@
 // What the window can do about each kind of action, and the arrays that it makes of an input.
 #include <QtTest>
 
-#include "app/gui/mending.h"
+#include "app/gui/controllers/mending.h"
 #include "tests/core/rewrite/graphs.h"
 
 using namespace retro;

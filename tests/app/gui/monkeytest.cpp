@@ -5,8 +5,8 @@
 // 60); RETRO_MONKEY_SEED repeats one sequence.
 #include <QtTest>
 
-#include "app/gui/mainwindow.h"
-#include "views/common/style.h"
+#include "app/gui/window/mainwindow.h"
+#include "views/common/paint/style.h"
 
 #include <QRandomGenerator>
 #include <QSettings>

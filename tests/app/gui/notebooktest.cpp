@@ -4,12 +4,12 @@
 #include <QtTest>
 
 #include "app/common/report.h"
-#include "app/gui/engineworker.h"
-#include "app/gui/exportall.h"
-#include "app/gui/mainwindow.h"
+#include "app/gui/controllers/exportall.h"
+#include "app/gui/jobs/engineworker.h"
 #include "app/gui/shell/history.h"
 #include "app/gui/shell/shell.h"
-#include "app/gui/workspaces.h"
+#include "app/gui/window/mainwindow.h"
+#include "app/gui/window/workspaces.h"
 #include "core/trace/runfile.h"
 #include "tests/views/support/grabs.h"
 #include "tests/views/support/tinyrun.h"

@@ -2,11 +2,11 @@
 // A model with an operator that is not implemented: looked at, then gone on with by the person's own choice.
 #include <QtTest>
 
-#include "app/gui/mainwindow.h"
+#include "app/gui/window/mainwindow.h"
 #include "core/base/file.h"
 #include "core/formats/onnx.h"
 #include "core/graph/graphbuilder.h"
-#include "views/common/style.h"
+#include "views/common/paint/style.h"
 #include "views/common/view.h"
 #include "views/run/runpanel.h"
 

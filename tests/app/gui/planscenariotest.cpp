@@ -2,12 +2,12 @@
 // The workspace Plan as a person uses it: open, look, drag the budget, choose a tensor, export.
 #include <QtTest>
 
-#include "app/gui/exportcontroller.h"
-#include "app/gui/mainwindow.h"
-#include "app/gui/plancontroller.h"
-#include "app/gui/planworkspace.h"
+#include "app/gui/controllers/exportcontroller.h"
+#include "app/gui/controllers/plancontroller.h"
+#include "app/gui/window/mainwindow.h"
+#include "app/gui/window/planworkspace.h"
 #include "core/trace/runfile.h"
-#include "views/common/style.h"
+#include "views/common/paint/style.h"
 #include "views/plan/budgetslider.h"
 #include "views/plan/budgetview.h"
 #include "views/plan/plannersview.h"

@@ -2,21 +2,21 @@
 // What the window remembers: settings, keys, layouts.
 #include <QtTest>
 
-#include "app/gui/callout.h"
-#include "app/gui/keystip.h"
-#include "app/gui/mainwindow.h"
 #include "app/gui/shell/keyspage.h"
 #include "app/gui/shell/preferences.h"
 #include "app/gui/shell/preferencesdialog.h"
 #include "app/gui/shell/recentfiles.h"
 #include "app/gui/shell/shell.h"
-#include "app/gui/transportbar.h"
-#include "app/gui/workspaces.h"
+#include "app/gui/stepping/transportbar.h"
+#include "app/gui/window/callout.h"
+#include "app/gui/window/keystip.h"
+#include "app/gui/window/mainwindow.h"
+#include "app/gui/window/workspaces.h"
 #include "core/base/memorylimit.h"
 #include "tests/views/support/tinyrun.h"
-#include "views/common/docktitle.h"
-#include "views/common/motion.h"
-#include "views/common/style.h"
+#include "views/common/paint/motion.h"
+#include "views/common/paint/style.h"
+#include "views/common/widgets/docktitle.h"
 
 #include <QAbstractItemModelTester>
 #include <QCheckBox>

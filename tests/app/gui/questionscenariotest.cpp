@@ -3,11 +3,11 @@
 // refused before anything runs.
 #include <QtTest>
 
-#include "app/gui/engineworker.h"
-#include "app/gui/mainwindow.h"
-#include "app/gui/workspaces.h"
+#include "app/gui/jobs/engineworker.h"
+#include "app/gui/window/mainwindow.h"
+#include "app/gui/window/workspaces.h"
 #include "core/base/file.h"
-#include "core/engine/loadmodel.h"
+#include "core/engine/model/loadmodel.h"
 #include "core/formats/modelcard.h"
 #include "core/formats/modelfile.h"
 #include "core/formats/onnx.h"
@@ -16,7 +16,7 @@
 #include "core/trace/runfile.h"
 #include "views/classes/classespane.h"
 #include "views/classes/classesview.h"
-#include "views/common/style.h"
+#include "views/common/paint/style.h"
 #include "views/compare/compareview.h"
 #include "views/run/runpanel.h"
 

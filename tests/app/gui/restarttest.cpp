@@ -2,16 +2,16 @@
 // What the window is like at the next start, and at the one after it: arrangement, size, session.
 #include <QtTest>
 
-#include "app/gui/mainwindow.h"
 #include "app/gui/shell/preferences.h"
 #include "app/gui/shell/session.h"
 #include "app/gui/shell/shell.h"
 #include "app/gui/shell/welcomepage.h"
 #include "app/gui/shell/windowplace.h"
-#include "app/gui/workspaces.h"
+#include "app/gui/window/mainwindow.h"
+#include "app/gui/window/workspaces.h"
 #include "tests/views/support/tinyrun.h"
-#include "views/common/fonts.h"
-#include "views/common/style.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/paint/style.h"
 
 #include <QDockWidget>
 #include <QScreen>

@@ -3,14 +3,14 @@
 // closed.
 #include <QtTest>
 
-#include "app/gui/mainwindow.h"
-#include "app/gui/workspaces.h"
+#include "app/gui/window/mainwindow.h"
+#include "app/gui/window/workspaces.h"
 #include "core/base/file.h"
 #include "core/formats/modelcard.h"
 #include "core/formats/onnx.h"
 #include "core/graph/graphbuilder.h"
 #include "core/tensor/npy.h"
-#include "views/common/style.h"
+#include "views/common/paint/style.h"
 #include "views/graph/graphcanvas.h"
 #include "views/graph/graphview.h"
 #include "views/inspector/inspectorview.h"

@@ -3,11 +3,11 @@
 #include <QtTest>
 
 #include "app/common/syntheticgraph.h"
-#include "app/gui/mainwindow.h"
+#include "app/gui/window/mainwindow.h"
 #include "core/base/file.h"
 #include "core/formats/onnx.h"
 #include "core/trace/runfile.h"
-#include "views/common/style.h"
+#include "views/common/paint/style.h"
 
 #include <QTemporaryDir>
 

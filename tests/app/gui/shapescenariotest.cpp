@@ -2,11 +2,11 @@
 // A model with free axes: a person gives their extents in the run panel; a model whose weights are not there.
 #include <QtTest>
 
-#include "app/gui/mainwindow.h"
+#include "app/gui/window/mainwindow.h"
 #include "core/base/file.h"
 #include "core/formats/onnx.h"
 #include "core/graph/graphbuilder.h"
-#include "views/common/style.h"
+#include "views/common/paint/style.h"
 #include "views/run/runpanel.h"
 
 #include <QLabel>

@@ -2,7 +2,6 @@
 // What lies around the views: menus, keys, palette, panes.
 #include <QtTest>
 
-#include "app/gui/mainwindow.h"
 #include "app/gui/shell/dockactions.h"
 #include "app/gui/shell/keysheet.h"
 #include "app/gui/shell/menucorner.h"
@@ -13,7 +12,8 @@
 #include "app/gui/shell/recentfiles.h"
 #include "app/gui/shell/shell.h"
 #include "app/gui/shell/shellactions.h"
-#include "app/gui/workspaces.h"
+#include "app/gui/window/mainwindow.h"
+#include "app/gui/window/workspaces.h"
 #include "tests/views/support/grabs.h"
 #include "tests/views/support/tinyrun.h"
 #include "views/palette/commandpalette.h"

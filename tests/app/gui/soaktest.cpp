@@ -4,11 +4,11 @@
 #include <QtTest>
 
 #include "app/common/syntheticgraph.h"
-#include "app/gui/mainwindow.h"
+#include "app/gui/window/mainwindow.h"
 #include "core/base/file.h"
 #include "core/formats/onnx.h"
 #include "core/trace/runstate.h"
-#include "views/common/style.h"
+#include "views/common/paint/style.h"
 
 #include <QFile>
 #include <QRandomGenerator>

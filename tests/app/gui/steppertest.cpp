@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <QtTest>
 
-#include "app/gui/stepper.h"
+#include "app/gui/stepping/stepper.h"
 #include "tests/views/support/tinyrun.h"
 
 using namespace retro;

@@ -2,14 +2,14 @@
 // Text of another size while the window is open: everything looks as in a window that was made with it.
 #include <QtTest>
 
-#include "app/gui/mainwindow.h"
 #include "app/gui/shell/preferences.h"
 #include "app/gui/shell/shell.h"
-#include "app/gui/workspaces.h"
+#include "app/gui/window/mainwindow.h"
+#include "app/gui/window/workspaces.h"
 #include "tests/views/support/tinyrun.h"
-#include "views/common/fonts.h"
-#include "views/common/style.h"
-#include "views/common/textsize.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/paint/style.h"
+#include "views/common/paint/textsize.h"
 
 #include <QAbstractButton>
 #include <QDockWidget>

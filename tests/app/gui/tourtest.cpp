@@ -2,11 +2,11 @@
 // The tour as a person walks it, ending with the tag covered by mouse.
 #include <QtTest>
 
-#include "app/gui/callout.h"
-#include "app/gui/mainwindow.h"
-#include "app/gui/tour.h"
-#include "app/gui/tourhost.h"
-#include "views/common/style.h"
+#include "app/gui/window/callout.h"
+#include "app/gui/window/mainwindow.h"
+#include "app/gui/window/tour.h"
+#include "app/gui/window/tourhost.h"
+#include "views/common/paint/style.h"
 #include "views/input/inputpane.h"
 #include "views/input/inputview.h"
 

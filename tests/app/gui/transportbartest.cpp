@@ -2,11 +2,11 @@
 // What the tool bar of time leaves out, and in which order, when the window is narrow.
 #include <QtTest>
 
-#include "app/gui/nowline.h"
-#include "app/gui/transportbar.h"
+#include "app/gui/stepping/nowline.h"
+#include "app/gui/stepping/transportbar.h"
 #include "tests/views/support/tinyrun.h"
-#include "views/common/fonts.h"
-#include "views/common/style.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/paint/style.h"
 
 #include <QComboBox>
 #include <QLabel>

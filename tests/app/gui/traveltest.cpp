@@ -2,10 +2,10 @@
 // Every movement of the cursor, each with its mirror.
 #include <QtTest>
 
-#include "app/gui/groupstops.h"
-#include "app/gui/navigator.h"
-#include "app/gui/player.h"
-#include "app/gui/runfigures.h"
+#include "app/gui/facts/groupstops.h"
+#include "app/gui/facts/runfigures.h"
+#include "app/gui/stepping/navigator.h"
+#include "app/gui/stepping/player.h"
 #include "core/trace/gradientrun.h"
 #include "tests/views/support/tinyrun.h"
 

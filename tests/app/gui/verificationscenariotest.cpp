@@ -2,9 +2,9 @@
 // Verifying the model and input on screen, in the window: asked by the action, shown in its dock, stopped, refused.
 #include <QtTest>
 
-#include "app/gui/mainwindow.h"
-#include "app/gui/workspaces.h"
-#include "views/common/style.h"
+#include "app/gui/window/mainwindow.h"
+#include "app/gui/window/workspaces.h"
+#include "views/common/paint/style.h"
 #include "views/graph/graphcanvas.h"
 #include "views/graph/graphview.h"
 #include "views/verify/memorypage.h"

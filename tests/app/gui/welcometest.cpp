@@ -2,15 +2,15 @@
 // The window with nothing open, files opened last, what goes wrong, and closing while a job runs.
 #include <QtTest>
 
-#include "app/gui/mainwindow.h"
 #include "app/gui/shell/closeguard.h"
 #include "app/gui/shell/problemscontroller.h"
 #include "app/gui/shell/recentfiles.h"
 #include "app/gui/shell/shell.h"
-#include "app/gui/workspaces.h"
+#include "app/gui/window/mainwindow.h"
+#include "app/gui/window/workspaces.h"
 #include "core/trace/runfile.h"
 #include "tests/views/support/tinyrun.h"
-#include "views/common/style.h"
+#include "views/common/paint/style.h"
 #include "views/palette/commandpalette.h"
 #include "views/problems/problemspanel.h"
 

@@ -2,7 +2,7 @@
 // The samples with their own inputs: what is sound has nothing beyond a note, and no statistic near its threshold; what
 // a sample is there to show is found.
 #include "app/common/decodepicture.h"
-#include "core/engine/inputs.h"
+#include "core/engine/input/inputs.h"
 #include "core/trace/breakpoints.h"
 #include "tests/core/diagnosis/diagnosed.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small networks with random weights and calibrated normalisation, healthy and with one planted fault each: the first
 // lines name node and cause of nearly all faults, and healthy networks raise no alarm.
-#include "core/lrp/ruleoverride.h"
+#include "core/lrp/composite/ruleoverride.h"
 #include "tests/core/diagnosis/diagnosed.h"
 
 #include <QtTest>

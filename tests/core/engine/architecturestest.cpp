@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which rule lands on which layer of AlexNet, VGG11 with BatchNorm and ResNet-18, narrow but whole, after BatchNorm is
 // merged; as zennit's composites have it (docs/rules.md).
-#include "core/lrp/composite.h"
+#include "core/lrp/composite/composite.h"
 #include "tests/core/rewrite/graphs.h"
 
 #include <QtTest>

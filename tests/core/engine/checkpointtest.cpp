@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // LRP checkpoints, several targets and hidden values as targets, from the request to the files.
 #include "core/base/file.h"
-#include "core/engine/explain.h"
-#include "core/engine/results.h"
+#include "core/engine/explain/explain.h"
+#include "core/engine/results/results.h"
 #include "core/formats/onnx.h"
 #include "core/graph/graphbuilder.h"
 #include "core/ops/algebra.h"

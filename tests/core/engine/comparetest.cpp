@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where two runs part, and relevance of another tool as a run.
-#include "core/engine/compare.h"
+#include "core/engine/compare/compare.h"
 #include "core/base/file.h"
-#include "core/engine/explain.h"
-#include "core/engine/runrules.h"
+#include "core/engine/explain/explain.h"
+#include "core/engine/explain/runrules.h"
 #include "core/formats/onnx.h"
 #include "core/graph/graphbuilder.h"
 #include "core/ops/algebra.h"

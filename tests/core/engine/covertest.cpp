@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <QtTest>
 
-#include "core/engine/cover.h"
+#include "core/engine/explain/cover.h"
 
 using namespace retro;
 using engine::Cover;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A loaded model holds computed constants in float32; a run in double has all their digits nevertheless.
-#include "core/engine/runforward.h"
+#include "core/engine/explain/runforward.h"
 #include "core/formats/onnx.h"
 #include "tests/core/rewrite/graphs.h"
 

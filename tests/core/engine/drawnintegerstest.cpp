@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Integers that are drawn for inputs: within what reads them.
-#include "core/engine/drawnintegers.h"
-#include "core/engine/inputs.h"
+#include "core/engine/input/drawnintegers.h"
+#include "core/engine/input/inputs.h"
 #include "core/graph/graphbuilder.h"
 
 #include <QtTest>

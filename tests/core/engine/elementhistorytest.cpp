@@ -3,8 +3,8 @@
 // missing said by name.
 #include <QtTest>
 
-#include "core/engine/explain.h"
-#include "core/engine/history.h"
+#include "core/engine/explain/explain.h"
+#include "core/engine/region/history.h"
 #include "tests/core/engine/samplequestion.h"
 
 #include <cmath>

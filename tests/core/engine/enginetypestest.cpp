@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Models of float16, bfloat16 and float64: the precision that they are run in, results in their type, the warning of
 // what overflows, and the same bits in every engine.
-#include "core/engine/precision.h"
-#include "core/engine/runforward.h"
+#include "core/engine/explain/runforward.h"
+#include "core/engine/model/precision.h"
 #include "core/formats/onnx.h"
 #include "core/graph/graphbuilder.h"
 #include "tests/core/engine/samerelevance.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures of explanations on models whose answers can be worked out by hand.
 #include "core/engine/evaluate/evaluation.h"
-#include "core/engine/resultkey.h"
+#include "core/engine/results/resultkey.h"
 #include "core/formats/onnx.h"
 #include "core/graph/graphbuilder.h"
 

@@ -4,10 +4,10 @@
 #include <QtTest>
 
 #include "app/common/decodepicture.h"
-#include "core/engine/explain.h"
-#include "core/engine/inputs.h"
+#include "core/engine/explain/explain.h"
+#include "core/engine/input/inputs.h"
 #include "core/graph/graphbuilder.h"
-#include "core/lrp/composite.h"
+#include "core/lrp/composite/composite.h"
 #include "core/ops/algebra.h"
 #include "core/trace/runprogram.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // However forward values get to the reverse rules, gradients are bit for bit those of the tape.
 #include "core/engine/forwarding/forwardedgradient.h"
-#include "core/engine/binding.h"
 #include "core/engine/forwarding/packedsigns.h"
+#include "core/engine/model/binding.h"
 #include "tests/core/engine/loopmodel.h"
 
 #include <QtTest>

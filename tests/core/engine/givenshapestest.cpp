@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Free axes of inputs: names that name nothing, and shapes that a person gives.
-#include "core/engine/givenshapes.h"
-#include "core/engine/inputs.h"
+#include "core/engine/input/givenshapes.h"
+#include "core/engine/input/inputs.h"
 #include "core/execute/boundmodel.h"
 #include "core/formats/onnx.h"
 #include "core/graph/graphbuilder.h"

@@ -3,8 +3,8 @@
 // written as a relevance graph, read back, run in this engine in both precisions and with both ways of max pooling, and
 // compared with the stored relevance. Prints one line per failing case; fails when there is none.
 #include "core/base/file.h"
+#include "core/engine/explain/runforward.h"
 #include "core/engine/explainer/relevancegraph.h"
-#include "core/engine/runforward.h"
 #include "core/formats/onnxexport.h"
 #include "core/tensor/npy.h"
 #include "tests/goldenfiles.h"

@@ -4,7 +4,7 @@
 // tests/data/golden/plan_reads; prints one line per failing case; fails when there is none.
 #include "core/analysis/report.h"
 #include "core/base/file.h"
-#include "core/engine/planning.h"
+#include "core/engine/plan/planning.h"
 #include "core/formats/graphjson.h"
 #include "core/schedule/lifetimes.h"
 #include "core/schedule/planorders.h"

@@ -3,7 +3,7 @@
 // $RETROGRADE_GOLDEN/region, else of tests/data/golden/region; prints one line per failing case; fails when there is
 // none.
 #include "core/base/file.h"
-#include "core/engine/explain.h"
+#include "core/engine/explain/explain.h"
 #include "core/ops/algebra.h"
 #include "core/tensor/npy.h"
 #include "tests/goldenfiles.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // AttnLRP as gradient × input gives what its relevance form gives without a stabiliser.
-#include "core/engine/explain.h"
+#include "core/engine/explain/explain.h"
 #include "core/formats/onnx.h"
 #include "core/ops/algebra.h"
 #include "core/tensor/npy.h"

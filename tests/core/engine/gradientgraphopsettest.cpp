@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is written out of control flow and of operators of many steps has the form of the model's operator set.
-#include "core/engine/binding.h"
-#include "core/engine/explain.h"
+#include "core/engine/explain/explain.h"
 #include "core/engine/gradient/rules.h"
 #include "core/engine/gradient/writegradientgraph.h"
+#include "core/engine/model/binding.h"
 #include "core/execute/forward.h"
 #include "core/formats/onnx.h"
 #include "core/graph/graphbuilder.h"

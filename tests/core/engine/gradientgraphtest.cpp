@@ -7,7 +7,7 @@
 #include "core/engine/gradient/modelrules.h"
 #include "core/engine/gradient/rules.h"
 #include "core/engine/gradient/writegradientgraph.h"
-#include "core/engine/inputs.h"
+#include "core/engine/input/inputs.h"
 #include "core/execute/forward.h"
 #include "core/formats/graphjson.h"
 #include "core/formats/onnx.h"

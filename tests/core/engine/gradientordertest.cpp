@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A gradient pass that is run like any other adds as the tape does: seed first, readers from the last to the first,
 // the uses of one value by one reader joined (docs/tape.md, "The loops"). So it has the bits of the tape.
-#include "core/engine/explain.h"
+#include "core/engine/explain/explain.h"
 #include "core/engine/gradient/gradient.h"
 #include "core/engine/gradient/writegradientgraph.h"
 #include "core/engine/plan/plannedrelevance.h"
-#include "core/engine/runfacts.h"
+#include "core/engine/results/runfacts.h"
 #include "core/event/partevent.h"
 #include "core/ops/algebra.h"
 #include "core/trace/describe.h"

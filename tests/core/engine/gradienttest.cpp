@@ -3,11 +3,11 @@
 #include <QtTest>
 
 #include "app/common/decodepicture.h"
+#include "core/engine/explain/runforward.h"
 #include "core/engine/gradient/critical.h"
 #include "core/engine/gradient/gradient.h"
 #include "core/engine/gradient/parameters.h"
-#include "core/engine/inputs.h"
-#include "core/engine/runforward.h"
+#include "core/engine/input/inputs.h"
 #include "core/engine/verify/verify.h"
 #include "core/ops/algebra.h"
 

@@ -2,8 +2,8 @@
 // What the gradient half of a planning graph reads: an input gradient of a linear map reads its weight alone, that of a
 // parameter reads the operand.
 #include "core/analysis/report.h"
-#include "core/engine/explain.h"
-#include "core/engine/planning.h"
+#include "core/engine/explain/explain.h"
+#include "core/engine/plan/planning.h"
 #include "core/schedule/simulator.h"
 #include "tests/core/rewrite/graphs.h"
 

@@ -4,9 +4,9 @@
 #include <QtTest>
 
 #include "app/common/decodepicture.h"
-#include "core/engine/explain.h"
-#include "core/engine/inputs.h"
-#include "core/engine/tokenwords.h"
+#include "core/engine/explain/explain.h"
+#include "core/engine/input/inputs.h"
+#include "core/engine/input/tokenwords.h"
 #include "core/tensor/npy.h"
 #include "core/trace/ledgersummary.h"
 

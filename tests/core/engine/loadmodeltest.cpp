@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rewrites of a model: switched off by its card, switched without reading the file again.
-#include "core/engine/loadmodel.h"
+#include "core/engine/model/loadmodel.h"
 #include "core/base/file.h"
-#include "core/engine/explain.h"
+#include "core/engine/explain/explain.h"
 #include "core/formats/onnx.h"
 #include "core/graph/graphbuilder.h"
 #include "tests/core/formats/onnxsamples.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checkpoints of a Loop, and of a Loop whose body chooses with If: the bits of a pass that keeps everything, fewer
 // bytes.
-#include "core/engine/binding.h"
 #include "core/engine/forwarding/forwardedgradient.h"
+#include "core/engine/model/binding.h"
 #include "tests/core/rewrite/graphs.h"
 
 #include <QtTest>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Models of LUT layers: every engine gives the same bits, gradients pass, and both file formats carry them.
 #include "core/base/file.h"
-#include "core/engine/explain.h"
+#include "core/engine/explain/explain.h"
 #include "core/engine/gradient/gradient.h"
-#include "core/engine/lutcaserun.h"
-#include "core/engine/lutpath.h"
+#include "core/engine/lut/lutcaserun.h"
+#include "core/engine/lut/lutpath.h"
 #include "core/engine/verify/verify.h"
 #include "core/formats/graphjson.h"
 #include "core/formats/onnx.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The shipped LUT samples: how many held-out inputs they name rightly, and what decided, worked out twice.
-#include "core/engine/explain.h"
-#include "core/engine/inputs.h"
-#include "core/engine/lutdecisions.h"
-#include "core/engine/results.h"
-#include "core/engine/runforward.h"
+#include "core/engine/explain/explain.h"
+#include "core/engine/explain/runforward.h"
+#include "core/engine/input/inputs.h"
+#include "core/engine/lut/lutdecisions.h"
+#include "core/engine/results/results.h"
 #include "core/ops/algebra.h"
 #include "core/ops/tablelookup.h"
 #include "core/tensor/npy.h"

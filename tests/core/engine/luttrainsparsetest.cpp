@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sparse layers with groups of synapses that have rates of their own.
-#include "core/engine/explain.h"
-#include "core/engine/runforward.h"
+#include "core/engine/explain/explain.h"
+#include "core/engine/explain/runforward.h"
 #include "core/formats/onnx.h"
 #include "tests/core/engine/luttrainsupport.h"
 

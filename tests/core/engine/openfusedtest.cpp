@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/openfused.h"
-#include "core/engine/results.h"
+#include "core/engine/model/openfused.h"
+#include "core/engine/results/results.h"
 #include "core/graph/graphbuilder.h"
 
 #include <QtTest>

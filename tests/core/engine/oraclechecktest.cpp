@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The oracle beside a run: what it says of equal, of changed, and of missing relevance.
-#include "core/engine/oraclecheck.h"
-#include "core/engine/compare.h"
+#include "core/engine/explain/oraclecheck.h"
+#include "core/engine/compare/compare.h"
 #include "core/formats/onnx.h"
 #include "core/graph/graphbuilder.h"
 

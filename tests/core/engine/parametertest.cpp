@@ -4,10 +4,10 @@
 #include <QtTest>
 
 #include "app/common/decodepicture.h"
-#include "core/engine/explain.h"
+#include "core/engine/explain/explain.h"
 #include "core/engine/gradient/gradient.h"
 #include "core/engine/gradient/parameters.h"
-#include "core/engine/inputs.h"
+#include "core/engine/input/inputs.h"
 #include "core/graph/graphbuilder.h"
 #include "core/ops/algebra.h"
 

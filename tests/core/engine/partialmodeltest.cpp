@@ -2,10 +2,10 @@
 // Models of which a part cannot run: operators that are not implemented, weights that are not there, labels before
 // scores. What does not depend on it can be explained.
 #include "core/base/file.h"
+#include "core/engine/explain/runforward.h"
 #include "core/engine/gradient/gradient.h"
-#include "core/engine/planning.h"
-#include "core/engine/resultkey.h"
-#include "core/engine/runforward.h"
+#include "core/engine/plan/planning.h"
+#include "core/engine/results/resultkey.h"
 #include "core/formats/onnx.h"
 #include "core/graph/graphbuilder.h"
 #include "tests/core/formats/onnxsamples.h"

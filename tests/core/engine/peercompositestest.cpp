@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Composites against zennit 0.5.1: the relevance of the input of a small network with BatchNorm, a residual sum, max
 // and average pooling, in double. tests/bench/composites.py --write made the files.
-#include "core/engine/explain.h"
+#include "core/engine/explain/explain.h"
 #include "core/tensor/npy.h"
 #include "core/tensor/npz.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <QtTest>
 
-#include "core/engine/pictureinput.h"
+#include "core/engine/input/pictureinput.h"
 
 using namespace retro;
 using engine::PixelArray;

@@ -4,7 +4,7 @@
 #include <QtTest>
 
 #include "core/base/file.h"
-#include "core/engine/inputs.h"
+#include "core/engine/input/inputs.h"
 #include "core/engine/plan/plannedgradient.h"
 #include "core/runtime/profile.h"
 #include "core/schedule/planjson.h"

@@ -3,10 +3,10 @@
 // a pass that keeps everything, and say how dropped values were come by.
 #include <QtTest>
 
-#include "core/engine/inputs.h"
+#include "core/engine/input/inputs.h"
 #include "core/engine/plan/plannedrelevance.h"
 #include "core/engine/plan/plannedsaving.h"
-#include "core/engine/results.h"
+#include "core/engine/results/results.h"
 #include "tests/core/engine/samerelevance.h"
 #include "tests/core/engine/samplequestion.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/question/combinations.h"
 #include "core/engine/question/resolve.h"
-#include "core/engine/resultkey.h"
+#include "core/engine/results/resultkey.h"
 
 #include <QtTest>
 

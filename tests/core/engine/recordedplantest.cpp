@@ -6,7 +6,7 @@
 #include "core/engine/plan/plannedrelevance.h"
 #include "core/engine/plan/plannedrun.h"
 #include "core/engine/plan/plannedsaving.h"
-#include "core/engine/planning.h"
+#include "core/engine/plan/planning.h"
 #include "core/event/planevent.h"
 #include "core/schedule/budget.h"
 #include "core/trace/breakpoints.h"

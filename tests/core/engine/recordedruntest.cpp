@@ -4,7 +4,7 @@
 #include <QtTest>
 
 #include "core/execute/forward.h"
-#include "core/lrp/tensorarithmetic.h"
+#include "core/lrp/arithmetic/tensorarithmetic.h"
 #include "core/trace/breakpoints.h"
 #include "core/trace/describe.h"
 #include "core/trace/ledgersummary.h"

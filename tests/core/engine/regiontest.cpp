@@ -4,13 +4,13 @@
 // that look at the relevance are refused by name.
 #include <QtTest>
 
-#include "core/engine/binding.h"
-#include "core/engine/conditions.h"
-#include "core/engine/explain.h"
+#include "core/engine/explain/explain.h"
+#include "core/engine/model/binding.h"
+#include "core/engine/region/conditions.h"
 #include "core/execute/control/unroll.h"
-#include "core/lrp/oracle.h"
-#include "core/lrp/regionpass.h"
-#include "core/lrp/ruleapplication.h"
+#include "core/lrp/rules/ruleapplication.h"
+#include "core/lrp/traversal/oracle.h"
+#include "core/lrp/traversal/regionpass.h"
 #include "core/ops/algebra.h"
 #include "tests/core/engine/randomgraph.h"
 #include "tests/core/engine/samplequestion.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Relevance as one graph: each rule on each structure against the engine, in double; free axes; what is refused.
 #include "core/engine/explainer/relevancegraph.h"
-#include "core/engine/runforward.h"
+#include "core/engine/explain/runforward.h"
 #include "tests/core/rewrite/graphs.h"
 
 #include <QTest>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Another rule is tried on the same input: only what lies below it is computed again, and the result has the bits of a
 // whole pass.
-#include "core/engine/explain.h"
+#include "core/engine/explain/explain.h"
 #include "core/tensor/npy.h"
 
 #include <QtTest>

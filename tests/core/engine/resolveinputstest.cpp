@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files that are given as inputs, fitted to what the model declares.
 #include "core/base/memorylimit.h"
-#include "core/engine/inputs.h"
+#include "core/engine/input/inputs.h"
 #include "core/graph/graphbuilder.h"
 #include "core/tensor/npy.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The same function gives the same map: random layers whose scale and shift by channel are written in every form that
 // exporters choose have the relevance of the layer whose weights hold them, under every composite.
-#include "core/engine/explain.h"
+#include "core/engine/explain/explain.h"
 #include "core/formats/onnx.h"
 #include "tests/core/engine/affineforms.h"
 

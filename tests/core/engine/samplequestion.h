@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/engine/inputs.h"
-#include "core/engine/loadmodel.h"
+#include "core/engine/input/inputs.h"
+#include "core/engine/model/loadmodel.h"
 
 #include <filesystem>
 #include <string>

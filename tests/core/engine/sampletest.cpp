@@ -5,9 +5,9 @@
 #include <QtTest>
 
 #include "app/common/decodepicture.h"
-#include "core/engine/explain.h"
-#include "core/engine/inputs.h"
-#include "core/lrp/composite.h"
+#include "core/engine/explain/explain.h"
+#include "core/engine/input/inputs.h"
+#include "core/lrp/composite/composite.h"
 #include "core/ops/algebra.h"
 #include "core/ops/exactsums.h"
 #include "core/trace/timeline.h"

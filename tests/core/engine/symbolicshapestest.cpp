@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shapes with symbols follow from the inputs' declared shapes.
-#include "core/engine/symbolicshapes.h"
+#include "core/engine/model/symbolicshapes.h"
 #include "core/graph/graphbuilder.h"
 
 #include <QtTest>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <QtTest>
 
-#include "core/engine/explain.h"
-#include "core/engine/target.h"
+#include "core/engine/explain/explain.h"
+#include "core/engine/explain/target.h"
 #include "core/graph/graphbuilder.h"
 
 using namespace retro;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Texts that are given as inputs: words become numbers by the card's vocabulary, everything else is refused with what
 // to do.
-#include "core/engine/textinput.h"
+#include "core/engine/input/textinput.h"
 
 #include "core/base/file.h"
-#include "core/engine/inputs.h"
+#include "core/engine/input/inputs.h"
 #include "core/graph/graphbuilder.h"
 
 #include <QTemporaryDir>

@@ -3,7 +3,7 @@
 #include <QtTest>
 
 #include "app/common/decodepicture.h"
-#include "core/engine/inputs.h"
+#include "core/engine/input/inputs.h"
 #include "core/engine/verify/tapechecks.h"
 #include "core/engine/verify/verify.h"
 #include "core/ops/algebra.h"

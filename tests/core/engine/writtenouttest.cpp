@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an optimiser fused is explained as the layers that it was made of: the same bits as the model before it.
-#include "core/engine/explain.h"
+#include "core/engine/explain/explain.h"
 #include "tests/core/formats/protomodel.h"
 
 #include <QtTest>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/core/lrp/goldenspec.h"
 
-#include "core/lrp/rules.h"
+#include "core/lrp/rules/rules.h"
 
 namespace retro::lrptest
 {

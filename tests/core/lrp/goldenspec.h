@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/base/result.h"
-#include "core/lrp/composite.h"
+#include "core/lrp/composite/composite.h"
 
 #include <nlohmann/json.hpp>
 

@@ -2,7 +2,7 @@
 #include "tests/core/lrp/liveview.h"
 
 #include "core/execute/forward.h"
-#include "core/lrp/tensorarithmetic.h"
+#include "core/lrp/arithmetic/tensorarithmetic.h"
 #include "core/lrp/traversal/view.h"
 #include "core/trace/runstate.h"
 #include "tests/core/lrp/tensorrun.h"

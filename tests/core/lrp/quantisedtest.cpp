@@ -4,7 +4,7 @@
 // a fault.
 #include "core/execute/forward.h"
 #include "core/graph/graphbuilder.h"
-#include "core/lrp/tensorarithmetic.h"
+#include "core/lrp/arithmetic/tensorarithmetic.h"
 #include "core/ops/algebra.h"
 #include "core/rewrite/rewrite.h"
 #include "tests/core/lrp/programrun.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/lrp/nullarithmetic.h"
-#include "core/lrp/traversalgraph.h"
+#include "core/lrp/arithmetic/nullarithmetic.h"
+#include "core/lrp/traversal/traversalgraph.h"
 
 #include <cstdint>
 #include <string>

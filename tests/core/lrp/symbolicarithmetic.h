@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/lrp/arithmetic.h"
+#include "core/lrp/arithmetic/arithmetic.h"
 #include "tests/core/lrp/specgraph.h"
 
 #include <map>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/lrp/tensorarithmetic.h"
+#include "core/lrp/arithmetic/tensorarithmetic.h"
 
 #include "core/base/memoryaccount.h"
 #include "core/execute/forward.h"
-#include "core/lrp/knownsums.h"
-#include "core/lrp/partsum.h"
+#include "core/lrp/traversal/knownsums.h"
+#include "core/lrp/traversal/partsum.h"
 #include "core/lrp/traversal/view.h"
 #include "tests/core/lrp/eventlog.h"
 #include "tests/core/lrp/randomgraph.h"

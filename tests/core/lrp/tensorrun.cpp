@@ -3,7 +3,7 @@
 
 #include "core/execute/forward.h"
 #include "core/graph/graphbuilder.h"
-#include "core/lrp/tensorarithmetic.h"
+#include "core/lrp/arithmetic/tensorarithmetic.h"
 #include "core/ops/algebra.h"
 #include "core/ops/exactsums.h"
 #include "tests/core/lrp/eventlog.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/lrp/composite.h"
-#include "core/lrp/oracle.h"
-#include "core/lrp/traversal.h"
+#include "core/lrp/composite/composite.h"
+#include "core/lrp/traversal/oracle.h"
+#include "core/lrp/traversal/traversal.h"
 #include "tests/core/lrp/specgraph.h"
 
 #include <memory>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/lrp/traversal.h"
+#include "core/lrp/traversal/traversal.h"
 
-#include "core/lrp/nullarithmetic.h"
+#include "core/lrp/arithmetic/nullarithmetic.h"
 #include "core/lrp/traversal/promisequeue.h"
 #include "tests/core/lrp/deepgraphs.h"
 #include "tests/core/lrp/goldencase.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Resize, GridSample, RoiAlign and what else reads between elements: values and transposed maps by hand.
-#include "core/lrp/rules.h"
+#include "core/lrp/rules/rules.h"
 #include "tests/core/ops/opcase.h"
 
 #include <QtTest>

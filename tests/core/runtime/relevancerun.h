@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/engine/passsubject.h"
+#include "core/engine/plan/passsubject.h"
 #include "core/runtime/jointprogram.h"
 #include "core/schedule/plan.h"
 #include "tests/core/lrp/tensorrun.h"

@@ -2,7 +2,7 @@
 // LUT layers against stored vectors: both paths, both precisions, forward, backward, events and relevance. Reads every
 // case of $RETROGRADE_GOLDEN/lut, else of tests/data/golden/lut; prints one line per failing case; fails when there is
 // none.
-#include "core/engine/lutrun.h"
+#include "core/engine/lut/lutrun.h"
 #include "tests/goldenfiles.h"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Work beside the window's thread leaves the painting alone.
-#include "views/common/background.h"
 #include "views/common/jobrunner.h"
+#include "views/common/paint/background.h"
 
 #include <QImage>
 #include <QLinearGradient>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "views/common/colormap.h"
+#include "views/common/paint/colormap.h"
 
 #include <QTest>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "views/common/heatmapimage.h"
+#include "views/common/paint/heatmapimage.h"
 
-#include "views/common/fonts.h"
+#include "views/common/paint/fonts.h"
 
 #include <QFile>
 #include <QImageReader>

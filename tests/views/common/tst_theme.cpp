@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/views/support/grabs.h"
 #include "views/common/actions.h"
-#include "views/common/fonts.h"
-#include "views/common/icons.h"
 #include "views/common/numbertext.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/paint/icons.h"
 
 #include <QFontInfo>
 #include <QSignalSpy>

@@ -3,7 +3,7 @@
 #include "core/graph/graphbuilder.h"
 #include "tests/views/support/grabs.h"
 #include "tests/views/support/tinyrun.h"
-#include "views/common/turns.h"
+#include "views/common/run/turns.h"
 #include "views/common/view.h"
 
 #include <QElapsedTimer>

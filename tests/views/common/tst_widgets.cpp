@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/views/support/grabs.h"
-#include "views/common/docktitle.h"
-#include "views/common/emptystate.h"
-#include "views/common/fonts.h"
-#include "views/common/hintlabel.h"
-#include "views/common/icons.h"
-#include "views/common/marks.h"
-#include "views/common/style.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/paint/icons.h"
+#include "views/common/paint/marks.h"
+#include "views/common/paint/style.h"
+#include "views/common/widgets/docktitle.h"
+#include "views/common/widgets/emptystate.h"
+#include "views/common/widgets/hintlabel.h"
 
 #include <QCheckBox>
 #include <QComboBox>

@@ -2,8 +2,8 @@
 #include "tests/views/graph/graphruns.h"
 
 #include "core/graph/graphbuilder.h"
-#include "core/lrp/nullarithmetic.h"
-#include "core/lrp/traversal.h"
+#include "core/lrp/arithmetic/nullarithmetic.h"
+#include "core/lrp/traversal/traversal.h"
 #include "core/trace/recorder.h"
 
 #include <QtGlobal>

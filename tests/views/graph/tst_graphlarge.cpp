@@ -7,7 +7,7 @@
 #include "tests/views/graph/graphruns.h"
 #include "tests/views/support/grabs.h"
 #include "tests/views/support/tinyrun.h"
-#include "views/common/background.h"
+#include "views/common/paint/background.h"
 #include "views/graph/graphcanvas.h"
 #include "views/graph/graphview.h"
 

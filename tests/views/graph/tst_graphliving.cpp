@@ -7,7 +7,7 @@
 #include "tests/views/graph/graphstage.h"
 #include "tests/views/support/grabs.h"
 #include "tests/views/support/tinyrun.h"
-#include "views/common/motion.h"
+#include "views/common/paint/motion.h"
 #include "views/graph/graphcanvas.h"
 #include "views/graph/graphmotion.h"
 #include "views/graph/graphview.h"

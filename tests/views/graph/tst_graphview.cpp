@@ -11,7 +11,7 @@
 #include "tests/views/graph/graphstage.h"
 #include "tests/views/support/grabs.h"
 #include "tests/views/support/tinyrun.h"
-#include "views/common/style.h"
+#include "views/common/paint/style.h"
 #include "views/graph/graphcanvas.h"
 #include "views/graph/graphfind.h"
 #include "views/graph/graphview.h"

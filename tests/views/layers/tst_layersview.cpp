@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/views/support/grabs.h"
 #include "tests/views/support/tinyrun.h"
-#include "views/common/fonts.h"
+#include "views/common/paint/fonts.h"
 #include "views/layers/layerstrip.h"
 #include "views/layers/layersview.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/views/support/grabs.h"
 #include "tests/views/support/tinyrun.h"
-#include "views/common/fonts.h"
-#include "views/common/rangechip.h"
-#include "views/common/timerange.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/run/timerange.h"
+#include "views/common/widgets/rangechip.h"
 #include "views/ledger/curvepane.h"
 #include "views/ledger/ledgertable.h"
 #include "views/ledger/ledgertablemodel.h"

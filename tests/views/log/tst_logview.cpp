@@ -3,8 +3,8 @@
 
 #include "tests/views/support/grabs.h"
 #include "tests/views/support/tinyrun.h"
-#include "views/common/rangechip.h"
-#include "views/common/timerange.h"
+#include "views/common/run/timerange.h"
+#include "views/common/widgets/rangechip.h"
 #include "views/log/eventwords.h"
 #include "views/log/logmodel.h"
 #include "views/log/logview.h"

@@ -2,7 +2,7 @@
 // The views of LUT layers on a run of a small sequence model: what they show, where a click leads, and their states.
 #include "tests/views/lut/lutcontext.h"
 #include "tests/views/support/grabs.h"
-#include "views/common/theme.h"
+#include "views/common/paint/theme.h"
 #include "views/lut/dataflowpane.h"
 #include "views/lut/dataflowview.h"
 #include "views/lut/detectorsview.h"

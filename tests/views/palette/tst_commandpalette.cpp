@@ -2,7 +2,7 @@
 #include <QtTest>
 
 #include "tests/views/support/tinyrun.h"
-#include "views/common/style.h"
+#include "views/common/paint/style.h"
 #include "views/palette/actionsource.h"
 #include "views/palette/commandpalette.h"
 #include "views/palette/runsources.h"

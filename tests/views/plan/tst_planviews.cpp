@@ -4,7 +4,7 @@
 #include "tests/views/plansupport/plantools.h"
 #include "tests/views/support/grabs.h"
 #include "tests/views/support/tinyrun.h"
-#include "views/common/emptystate.h"
+#include "views/common/widgets/emptystate.h"
 #include "views/plan/budgetslider.h"
 #include "views/plan/budgetview.h"
 #include "views/plan/plannersview.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/views/support/grabs.h"
 #include "tests/views/support/tinyrun.h"
-#include "views/common/rangechip.h"
-#include "views/common/timerange.h"
+#include "views/common/run/timerange.h"
+#include "views/common/widgets/rangechip.h"
 #include "views/promises/promisefigures.h"
 #include "views/promises/promisestory.h"
 #include "views/promises/promisesview.h"

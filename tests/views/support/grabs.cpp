@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/views/support/grabs.h"
 
-#include "views/common/style.h"
+#include "views/common/paint/style.h"
 #include "views/common/view.h"
 
 #include <QApplication>

@@ -2,7 +2,7 @@
 // What must hold at every step: recorded passes keep it, and a broken stream of events is found at its step.
 #include <QtTest>
 
-#include "core/engine/explain.h"
+#include "core/engine/explain/explain.h"
 #include "core/trace/gradientrun.h"
 #include "tests/core/engine/loopmodel.h"
 #include "tests/core/engine/samplequestion.h"

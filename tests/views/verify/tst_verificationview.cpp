@@ -4,7 +4,7 @@
 #include "core/base/file.h"
 #include "tests/views/support/grabs.h"
 #include "tests/views/support/tinyrun.h"
-#include "views/common/emptystate.h"
+#include "views/common/widgets/emptystate.h"
 #include "views/verify/factmodel.h"
 #include "views/verify/propertymodel.h"
 #include "views/verify/propertywords.h"

@@ -3,7 +3,7 @@
 // the switches that make our rules captum's.
 #include "core/execute/forward.h"
 #include "core/graph/graphbuilder.h"
-#include "core/lrp/oracle.h"
+#include "core/lrp/traversal/oracle.h"
 #include "tests/core/lrp/rules/rulefixture.h"
 
 #include <QTest>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The composite file: what is read, what is written, and where errors point.
-#include "core/lrp/composite.h"
-#include "core/lrp/jsontext.h"
-#include "core/lrp/rules.h"
+#include "core/lrp/composite/composite.h"
+#include "core/lrp/composite/jsontext.h"
+#include "core/lrp/rules/rules.h"
 #include "core/ops/structure.h"
 
 #include <QDirIterator>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which rule lands on which node, and what is refused.
-#include "core/lrp/composite.h"
+#include "core/lrp/composite/composite.h"
 #include "core/execute/boundmodel.h"
 #include "core/graph/graphbuilder.h"
-#include "core/lrp/ruleoverride.h"
-#include "core/lrp/rules.h"
+#include "core/lrp/composite/ruleoverride.h"
+#include "core/lrp/rules/rules.h"
 
 #include <QTest>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Composed operators by the rules of their parts: bodies that compute the same, relevance as through the unfused chain.
-#include "core/lrp/composite.h"
-#include "core/lrp/oracle.h"
-#include "core/lrp/tensorarithmetic.h"
-#include "core/lrp/traversal.h"
+#include "core/lrp/arithmetic/tensorarithmetic.h"
+#include "core/lrp/composite/composite.h"
+#include "core/lrp/traversal/oracle.h"
+#include "core/lrp/traversal/traversal.h"
 #include "core/ops/algebra.h"
 #include "core/rewrite/body/functionbody.h"
 #include "tests/core/lrp/rules/recurrentcases.h"

@@ -4,8 +4,8 @@
 #include "core/base/file.h"
 #include "core/execute/forward.h"
 #include "core/formats/onnx.h"
-#include "core/lrp/composite.h"
-#include "core/lrp/oracle.h"
+#include "core/lrp/composite/composite.h"
+#include "core/lrp/traversal/oracle.h"
 #include "core/rewrite/rewrite.h"
 #include "core/tensor/npy.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Relevance through recurrent operators against the formulas of Arras et al. 2017, written out by hand, and against
 // the gradient where that is what a composite asks for.
-#include "core/lrp/composite.h"
-#include "core/lrp/oracle.h"
+#include "core/lrp/composite/composite.h"
+#include "core/lrp/traversal/oracle.h"
 #include "core/ops/algebra.h"
 #include "tests/core/rewrite/graphs.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/core/lrp/rules/rulefixture.h"
 
-#include "core/lrp/linearrule.h"
+#include "core/lrp/rules/linearrule.h"
 
 #include <QTest>
 

@@ -3,8 +3,8 @@
 
 #include "core/execute/boundmodel.h"
 #include "core/graph/graphbuilder.h"
-#include "core/lrp/parameterrelevance.h"
-#include "core/lrp/rules.h"
+#include "core/lrp/rules/rules.h"
+#include "core/lrp/traversal/parameterrelevance.h"
 
 #include <functional>
 #include <memory>

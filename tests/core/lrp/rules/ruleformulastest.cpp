@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The formula of a rule says what it computes with its parameters at a structure, and something else where it computes
 // something else.
-#include "core/lrp/ruleformulas.h"
-#include "core/lrp/parametertext.h"
-#include "core/lrp/rules.h"
+#include "core/lrp/rules/ruleformulas.h"
+#include "core/lrp/rules/parametertext.h"
+#include "core/lrp/rules/rules.h"
 
 #include <QTest>
 

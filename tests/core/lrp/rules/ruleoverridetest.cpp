@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules that a person puts before a composite, as text.
-#include "core/lrp/ruleoverride.h"
-#include "core/lrp/rules.h"
+#include "core/lrp/composite/ruleoverride.h"
+#include "core/lrp/rules/rules.h"
 
 #include <QtTest>
 

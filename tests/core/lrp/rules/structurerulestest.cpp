@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules for structures without weights, by their formulas; the gradient rule by finite differences.
-#include "core/lrp/ruleapplication.h"
+#include "core/lrp/rules/ruleapplication.h"
 #include "tests/core/lrp/rules/rulefixture.h"
 
 #include <QTest>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rules of AttnLRP and CP-LRP by their formulas, embeddings, and where operands come from.
 #include "core/execute/forward.h"
-#include "core/lrp/composite.h"
-#include "core/lrp/oracle.h"
+#include "core/lrp/composite/composite.h"
+#include "core/lrp/traversal/oracle.h"
 #include "tests/core/lrp/rules/rulefixture.h"
 
 #include <QTest>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/graph/attribute.h"
-#include "core/lrp/rules.h"
+#include "core/lrp/rules/rules.h"
 
 #include <functional>
 #include <vector>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // See generators.h.
-#include "core/lrp/gradientparts.h"
-#include "core/lrp/rules.h"
+#include "core/lrp/rules/gradientparts.h"
+#include "core/lrp/rules/rules.h"
 #include "tests/core/ops/gradientcheck/generators.h"
 
 #include <QtTest>

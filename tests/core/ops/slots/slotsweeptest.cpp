@@ -3,9 +3,9 @@
 // of parameters give for that operand has its shape and is finite, and the gradient equals a difference over bindings
 // of their own, or is zero by definition. An operator without a line in gradientcheck or beside this file fails.
 #include "core/execute/boundmodel.h"
-#include "core/lrp/gradientparts.h"
-#include "core/lrp/parameterrelevance.h"
-#include "core/lrp/rules.h"
+#include "core/lrp/rules/gradientparts.h"
+#include "core/lrp/rules/rules.h"
+#include "core/lrp/traversal/parameterrelevance.h"
 #include "tests/core/ops/slots/nongradientgenerators.h"
 
 #include <QtTest>

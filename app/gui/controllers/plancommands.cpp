@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/gui/controllers/plancommands.h"
+
+#include "app/gui/window/planworkspace.h"
+#include "views/common/viewcontext.h"
+#include "views/graph/graphview.h"
+#include "views/plan/planmodel.h"
+#include "views/plan/rowlink.h"
+#include "views/plan/schedulepane.h"
+#include "views/plan/scheduleview.h"
+#include "views/plan/tensorsview.h"
+
+#include <array>
+#include <limits>
+
+namespace retro::app
+{
+
+namespace
+{
+
+using views::ActionSpec;
+
+constexpr std::array kPlanActions{
+    ActionSpec{"plan.first", QT_TRANSLATE_NOOP("retro::views::actions", "To the f&irst plan step"),
+               QT_TRANSLATE_NOOP("retro::views::actions", "To the first step of the plan"), "first", "Ctrl+Alt+Home"},
+    ActionSpec{"plan.last", QT_TRANSLATE_NOOP("retro::views::actions", "To the &last plan step"),
+               QT_TRANSLATE_NOOP("retro::views::actions", "To the last step of the plan"), "last", "Ctrl+Alt+End"},
+    ActionSpec{"plan.back", QT_TRANSLATE_NOOP("retro::views::actions", "Plan step &back"),
+               QT_TRANSLATE_NOOP("retro::views::actions", "One step of the plan back"), "back", "Ctrl+Alt+Left"},
+    ActionSpec{"plan.forward", QT_TRANSLATE_NOOP("retro::views::actions", "Plan step &forward"),
+               QT_TRANSLATE_NOOP("retro::views::actions", "One step of the plan forward"), "forward", "Ctrl+Alt+Right"},
+    ActionSpec{"plan.play", QT_TRANSLATE_NOOP("retro::views::actions", "&Play the plan"),
+               QT_TRANSLATE_NOOP("retro::views::actions", "Go through the plan step by step, or pause"), "play",
+               "Ctrl+Alt+Space"},
+    ActionSpec{
+        "plan.run", QT_TRANSLATE_NOOP("retro::views::actions", "&Run the gradient by the plan"),
+        QT_TRANSLATE_NOOP("retro::views::actions",
+                          "Compute the gradient of the target as the plan says, and compare with what it promised"),
+        "runforward", ""},
+    ActionSpec{"plan.fast", QT_TRANSLATE_NOOP("retro::views::actions", "Plan f&ast"),
+               QT_TRANSLATE_NOOP("retro::views::actions", "Ask every fast planner and take the best plan that fits"),
+               "runforward", ""},
+    ActionSpec{"plan.best", QT_TRANSLATE_NOOP("retro::views::actions", "Plan b&est"),
+               QT_TRANSLATE_NOOP("retro::views::actions", "Search for a better plan for five seconds"), "search", ""},
+    ActionSpec{"plan.mine", QT_TRANSLATE_NOOP("retro::views::actions", "Plan as &I choose"),
+               QT_TRANSLATE_NOOP("retro::views::actions", "Keep and recompute what was chosen by hand"), "pin", ""},
+    ActionSpec{"plan.keep", QT_TRANSLATE_NOOP("retro::views::actions", "&Keep the tensor"),
+               QT_TRANSLATE_NOOP("retro::views::actions", "Keep the selected tensor until its gradient"), "check", ""},
+    ActionSpec{"plan.recompute", QT_TRANSLATE_NOOP("retro::views::actions", "&Recompute the tensor"),
+               QT_TRANSLATE_NOOP("retro::views::actions", "Drop the selected tensor and compute it again"), "redo", ""},
+    ActionSpec{"plan.forget", QT_TRANSLATE_NOOP("retro::views::actions", "F&orget my choices"),
+               QT_TRANSLATE_NOOP("retro::views::actions", "Let a planner choose again what is kept"), "undo", ""},
+    ActionSpec{"plan.curve", QT_TRANSLATE_NOOP("retro::views::actions", "Points of &all planners"),
+               QT_TRANSLATE_NOOP("retro::views::actions", "Ask every fast planner at many budgets, in the background"),
+               "node", ""},
+    ActionSpec{"plan.fit", QT_TRANSLATE_NOOP("retro::views::actions", "Show the &whole plan"),
+               QT_TRANSLATE_NOOP("retro::views::actions", "Fit every step and tensor of the schedule"), "zoomfit", ""},
+};
+
+/// Nodes whose results the plan that the run carried out has in memory at the cursor.
+std::vector<base::NodeId> plannedNodes(const views::RunModel& model)
+{
+    const trace::RunState& state = model.state();
+    std::vector<base::NodeId> nodes;
+    for (std::size_t value = 0; value < state.planned.size() / 2; ++value) {
+        const trace::PlannedTensor& one = state.planned[value];
+        if (one.handle.isValid() && !model.graph().isInput(one.node)) {
+            nodes.push_back(one.node);
+        }
+    }
+    return nodes;
+}
+
+/// What the graph shows as live: of a run by a plan what it holds at the cursor, else what the plan on screen holds.
+std::vector<base::NodeId> liveNow(const views::RunModel& model, const views::PlanModel& plan)
+{
+    if (!model.hasRun()) {
+        return {};
+    }
+    if (!model.state().planned.empty()) {
+        return plannedNodes(model);
+    }
+    return plan.plan() ? views::liveNodes(model.graph(), *plan.plan(), plan.step()) : std::vector<base::NodeId>();
+}
+
+} // namespace
+
+void markLive(views::GraphView& graph, const views::RunModel& model, const views::PlanModel& plan)
+{
+    // Bound to the graph, which ends before the window's members do.
+    const auto mark = [&graph, &model, &plan] { graph.setLive(liveNow(model, plan)); };
+    QObject::connect(&model, &views::RunModel::runChanged, &graph, mark);
+    QObject::connect(&model, &views::RunModel::stateChanged, &graph, [&model, mark] {
+        if (model.hasRun() && !model.state().planned.empty()) {
+            mark();
+        }
+    });
+    for (const auto change : {&views::PlanModel::stepChanged, &views::PlanModel::planChanged}) {
+        QObject::connect(&plan, change, &graph, mark);
+    }
+}
+
+void addPlanActions(views::ActionRegistry& actions) { actions.addAll(kPlanActions); }
+
+PlanCommands::PlanCommands(views::ActionRegistry& actions, views::PlanModel& plan, PlanWorkspace& space,
+                           QObject* parent)
+    : QObject(parent), m_actions(actions), m_plan(plan), m_space(space)
+{
+    connectSteps();
+    connectChoices();
+    connect(&plan, &views::PlanModel::stateChanged, this, &PlanCommands::enable);
+    connect(&plan, &views::PlanModel::planChanged, this, &PlanCommands::enable);
+    enable();
+}
+
+void PlanCommands::connectSteps()
+{
+    const auto on = [this](const char* id, auto&& work) {
+        connect(&m_actions.at(QLatin1String(id)), &QAction::triggered, this, std::forward<decltype(work)>(work));
+    };
+    on("plan.back", [this] { m_plan.setStep(std::int64_t{m_plan.step()} - 1); });
+    on("plan.forward", [this] { m_plan.setStep(std::int64_t{m_plan.step()} + 1); });
+    on("plan.first", [this] { m_plan.setStep(0); });
+    on("plan.last", [this] { m_plan.setStep(std::numeric_limits<std::int64_t>::max()); });
+    on("plan.play", [this] { m_space.schedule().play(!m_space.schedule().isPlaying()); });
+    on("plan.fit", [this] { m_space.schedule().pane().fit(); });
+}
+
+void PlanCommands::connectChoices()
+{
+    const auto on = [this](const char* id, auto&& work) {
+        connect(&m_actions.at(QLatin1String(id)), &QAction::triggered, this, std::forward<decltype(work)>(work));
+    };
+    on("plan.fast", [this] { m_plan.setStrategy(views::kFastStrategy); });
+    on("plan.best", [this] { m_plan.setStrategy(views::kBestStrategy); });
+    on("plan.mine", [this] { m_plan.setStrategy(views::kUserStrategy); });
+    on("plan.keep", [this] { m_space.schedule().chooseSelected(views::Decision::Keep); });
+    on("plan.recompute", [this] { m_space.schedule().chooseSelected(views::Decision::Recompute); });
+    on("plan.forget", [this] { m_plan.clearChoices(); });
+    on("plan.curve", [this] { m_plan.wantCurve(true); });
+}
+
+void PlanCommands::enable()
+{
+    for (const ActionSpec& spec : kPlanActions) {
+        m_actions.at(QLatin1String(spec.id)).setEnabled(m_plan.plan() != nullptr);
+    }
+}
+
+} // namespace retro::app

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/engine/explain/cover.h"
+#include "core/engine/explain/explain.h"
+#include "core/engine/input/pictureinput.h"
+#include "core/engine/question/question.h"
+#include "core/schedule/plan.h"
+#include "core/trace/notes.h"
+#include "views/common/run/fusednode.h"
+#include "views/common/run/verification.h"
+#include "views/common/viewcontext.h"
+#include "views/problems/problemlist.h"
+#include "views/run/runfacts.h"
+
+#include <QMetaType>
+#include <QRect>
+#include <QString>
+#include <QStringList>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace retro::app
+{
+
+/// What the window asks of the engine: which model, which input, which question. Plain values; the newest request wins.
+struct ExplainJob
+{
+    std::uint64_t generation = 0;
+    /// A model file, a `.retro` file, the path of a built-in sample, or empty for the first of those.
+    QString path;
+    /// Already loaded model (then `path` is not read again).
+    engine::LoadedModelPointer model;
+    /// What is asked. Without inputs: the card's first picture, or none (then only the graph is shown).
+    engine::Question question;
+    /// Its rewrites are those of the model; else the model stays as it was loaded.
+    bool setsRewrites = false;
+    /// The inputs as read, before anything is covered; empty = read those of the question.
+    std::vector<tensor::Tensor> tensors;
+    /// Pixels of the one input that the model shall not see; null = it sees all.
+    std::shared_ptr<const engine::Cover> cover;
+    /// Fused nodes whose members get relevance, by name.
+    std::vector<std::string> opened;
+    /// A plan by which the gradient of the target is to be computed; null = relevance as asked.
+    std::shared_ptr<const schedule::Plan> plan;
+    /// How forward values get to the rules of the gradient of the target; none = as the run saves them.
+    std::optional<engine::ForwardingWish> forwarding;
+    /// Asked while the user paints: the window shows no stages for it.
+    bool isLive = false;
+    /// The person chose something else and pressed Run: it is written into the card beside the model.
+    bool isChoice = false;
+
+    /// How pixels become numbers.
+    [[nodiscard]] engine::PictureOptions options() const;
+    /// The same input and target, but the gradient from one, forward values as `wish` says.
+    [[nodiscard]] ExplainJob gradientBy(engine::ForwardingWish wish) const;
+    /// The card of its model; null = none.
+    [[nodiscard]] const formats::ModelCard* card() const { return model && model->card ? &*model->card : nullptr; }
+};
+
+/// What the question of a job asks of its model, but for the data of its inputs. Errors: Usage.
+[[nodiscard]] base::Result<engine::ExplainRequest> requestOf(const ExplainJob& job);
+
+/// The model of a job with the shapes, the data of optional inputs and the rewrites that it asks for. A requested stop
+/// ends it with Cancelled. Errors: Usage.
+[[nodiscard]] base::Result<engine::LoadedModelPointer> modelOf(const ExplainJob& job, const std::stop_token& stop = {});
+/// The inputs of a job with what is covered; reads files only once, into job.tensors. Errors: Usage, Input.
+[[nodiscard]] base::Result<std::vector<tensor::Tensor>> readInputs(ExplainJob& job);
+
+/// The same input explained by the control model of the card.
+struct ControlResult
+{
+    QString name;
+    tensor::Tensor relevance; ///< of the picture
+    std::int64_t predicted = 0;
+    std::optional<double> probability; ///< none when its outputs are no class scores
+    std::optional<QRect> objectBox;    ///< around what the picture shows, where the card knows it
+};
+
+/// A small heatmap of another composite for the same input.
+struct CompositeSample
+{
+    QString composite;
+    tensor::Tensor relevance;
+};
+
+/// A pass that was carried out by a plan.
+struct PlanPass
+{
+    std::shared_ptr<const schedule::Plan> plan;
+    std::vector<std::uint64_t> bytes; ///< in memory while each step of the plan ran, as measured
+    std::uint32_t firstVisit = 0;     ///< of the run: the visit of the plan's first computation
+};
+
+/// What came out; immutable, shared with the window.
+struct ExplainDone
+{
+    std::uint64_t generation = 0;
+    engine::LoadedModelPointer model; ///< null for recorded runs
+    views::RunHandle run;
+    views::InputInfo input;
+    std::string composite;
+    std::shared_ptr<const execute::BoundModel> bound;    ///< that ran; null for recorded runs
+    std::shared_ptr<const lrp::RuleAssignment> assigned; ///< rules of its nodes; null where none are known
+    std::vector<std::string> warnings;                   ///< what the engine says of the question
+    std::size_t rulesApplied = 0;
+    std::size_t rulesReused = 0; ///< of the run before
+    std::vector<std::string> inputs;
+    std::int64_t predicted = -1;          ///< class that the model answers; −1 = its output has no classes
+    bool hasRelevance = false;            ///< false: only the graph (no input was given)
+    ExplainJob job;                       ///< what was asked, with model, inputs and rules filled in
+    views::ModelFacts facts;              ///< of graphReady() and of other rewrites: the model for the run panel
+    std::vector<views::Problem> problems; ///< of graphReady(): what may mislead in the model
+    views::FusedNodesPointer fused;       ///< what nodes stand for; null for recorded runs
+    std::vector<trace::Note> notes;       ///< of recorded runs
+    std::optional<PlanPass> planPass;     ///< of a job with a plan
+};
+
+/// Side results that come after the main one.
+struct ComparisonDone
+{
+    std::uint64_t generation = 0;
+    std::optional<ControlResult> control;
+    QString controlFailure; ///< why the control model has no answer; empty = it has one, or there is none
+    std::vector<CompositeSample> samples;
+};
+
+} // namespace retro::app
+
+Q_DECLARE_METATYPE(std::shared_ptr<const retro::app::ExplainDone>)
+Q_DECLARE_METATYPE(std::shared_ptr<const retro::app::ComparisonDone>)
+Q_DECLARE_METATYPE(std::shared_ptr<const retro::views::QuestionCheck>)
+Q_DECLARE_METATYPE(retro::engine::LoadedModelPointer)
+Q_DECLARE_METATYPE(retro::views::VerificationPointer)

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/gui/stepping/navigator.h"
+
+#include <QAction>
+#include <QCoreApplication>
+
+#include <algorithm>
+#include <array>
+
+namespace retro::app
+{
+
+namespace
+{
+
+constexpr std::array kMoves{"go.first",     "go.runback",       "go.back",      "go.play",         "go.forward",
+                            "go.run",       "go.last",          "go.over",      "go.overback",     "go.out",
+                            "go.outback",   "go.mode",          "go.modeback",  "go.violation",    "go.violationback",
+                            "go.fulfilled", "go.fulfilledback", "go.selection", "go.selectionback"};
+
+constexpr std::array<const char*, kRunTargets> kTargetNames{
+    QT_TRANSLATE_NOOP("retro::app::Navigator", "breakpoint"),
+    QT_TRANSLATE_NOOP("retro::app::Navigator", "selection"),
+    QT_TRANSLATE_NOOP("retro::app::Navigator", "mode change"),
+    QT_TRANSLATE_NOOP("retro::app::Navigator", "promise opened"),
+    QT_TRANSLATE_NOOP("retro::app::Navigator", "promise fulfilled"),
+    QT_TRANSLATE_NOOP("retro::app::Navigator", "lost relevance"),
+    QT_TRANSLATE_NOOP("retro::app::Navigator", "NaN"),
+    QT_TRANSLATE_NOOP("retro::app::Navigator", "end")};
+
+/// What a target is as a breakpoint, for those that are one.
+std::optional<trace::BreakKind> kindOf(RunTarget target)
+{
+    switch (target) {
+    case RunTarget::ModeChange:
+        return trace::BreakKind::ModeChanged;
+    case RunTarget::PromiseOpened:
+        return trace::BreakKind::PromiseOpened;
+    case RunTarget::Fulfilment:
+        return trace::BreakKind::PromiseFulfilled;
+    case RunTarget::Violation:
+        return trace::BreakKind::RelevanceLost;
+    case RunTarget::NonFinite:
+        return trace::BreakKind::NonFinite;
+    case RunTarget::Breakpoint:
+    case RunTarget::Selection:
+    case RunTarget::End:
+        break;
+    }
+    return std::nullopt;
+}
+
+} // namespace
+
+QString nameOf(RunTarget target)
+{
+    return QCoreApplication::translate("retro::app::Navigator", kTargetNames[static_cast<std::size_t>(target)]);
+}
+
+Navigator::Navigator(const NavigatorContext& context, QObject* parent)
+    : QObject(parent), m_context(context), m_glide(new StepGlide(context.model, context.cursor, this))
+{
+    connectActions();
+    connect(&context.model, &views::RunModel::runChanged, this, &Navigator::takeRun);
+    takeRun();
+}
+
+void Navigator::connectActions()
+{
+    const auto on = [this](const char* id, auto&& action) {
+        connect(&m_context.actions.at(QLatin1String(id)), &QAction::triggered, this,
+                std::forward<decltype(action)>(action));
+    };
+    const auto both = [&](const char* id, const char* back, auto&& action) {
+        on(id, [action] { action(true); });
+        on(back, [action] { action(false); });
+    };
+    both("go.forward", "go.back", [this](bool isForward) { step(m_granularity, isForward); });
+    both("go.over", "go.overback", [this](bool isForward) { step(Granularity::Group, isForward); });
+    both("go.out", "go.outback", [this](bool isForward) { stepOut(isForward); });
+    both("go.run", "go.runback", [this](bool isForward) { runTo(m_target, isForward); });
+    both("go.last", "go.first", [this](bool isForward) { runTo(RunTarget::End, isForward); });
+    both("go.mode", "go.modeback", [this](bool isForward) { runTo(RunTarget::ModeChange, isForward); });
+    both("go.violation", "go.violationback", [this](bool isForward) { runTo(RunTarget::Violation, isForward); });
+    both("go.fulfilled", "go.fulfilledback", [this](bool isForward) { runTo(RunTarget::Fulfilment, isForward); });
+    both("go.selection", "go.selectionback", [this](bool isForward) { runTo(RunTarget::Selection, isForward); });
+}
+
+bool Navigator::canMove() const { return m_context.model.hasRun() && m_context.model.run().eventCount() > 0; }
+
+void Navigator::takeRun()
+{
+    m_stepper = m_context.model.hasRun() ? m_context.model.derived<Stepper>() : std::make_shared<const Stepper>();
+    for (const char* id : kMoves) {
+        m_context.actions.at(QLatin1String(id)).setEnabled(canMove());
+    }
+    emit runTaken();
+}
+
+void Navigator::setGranularity(Granularity granularity)
+{
+    m_granularity = granularity;
+    emit granularityChanged();
+}
+
+void Navigator::setRunTarget(RunTarget target)
+{
+    m_target = target;
+    emit runTargetChanged();
+}
+
+void Navigator::step(Granularity granularity, bool isForward)
+{
+    emit moveRequested();
+    m_glide->finish();
+    const std::uint64_t position = m_context.cursor.position();
+    m_glide->goTo(isForward ? m_stepper->next(position, granularity) : m_stepper->previous(position, granularity));
+}
+
+Destination Navigator::placeOf(RunTarget target, bool isForward) const
+{
+    const trace::Run& run = m_context.model.run();
+    const std::uint64_t position = m_context.model.position();
+    if (target == RunTarget::Selection) {
+        const views::SelectedThing& thing = m_context.selection.thing();
+        return meetSelection(run, thing, m_context.model.nodeOf(thing), position, isForward);
+    }
+    std::vector<trace::Breakpoint> wanted;
+    if (target == RunTarget::Breakpoint) {
+        wanted = m_context.breakpoints.active();
+    } else if (const auto kind = kindOf(target)) {
+        wanted.emplace_back().kind = *kind;
+    }
+    return isForward ? trace::nextStop(run, wanted, position) : trace::previousStop(run, wanted, position);
+}
+
+void Navigator::runTo(RunTarget target, bool isForward)
+{
+    emit moveRequested();
+    if (!canMove()) {
+        return;
+    }
+    const Destination place = placeOf(target, isForward);
+    if (place) {
+        m_context.cursor.moveTo(*place);
+        if (const QString reason = target == RunTarget::Breakpoint ? stopReason(*place) : QString();
+            !reason.isEmpty()) {
+            emit said(tr("Stopped: %1").arg(reason));
+        }
+        return;
+    }
+    if (target == RunTarget::Breakpoint || target == RunTarget::End) {
+        m_context.cursor.moveTo(isForward ? m_context.cursor.end() : 0);
+        if (target == RunTarget::Breakpoint && !m_context.breakpoints.active().empty()) {
+            emit said(isForward ? tr("No breakpoint holds after this step: ran to the end.")
+                                : tr("No breakpoint holds before this step: ran back to the start."));
+        }
+        return;
+    }
+    if (target == RunTarget::Selection && m_context.selection.isEmpty()) {
+        emit said(tr("Select a node or a promise first, then run to it."));
+        return;
+    }
+    emit said(isForward ? tr("Run to %1: there is none after this step.").arg(nameOf(target))
+                        : tr("Run to %1: there is none before this step.").arg(nameOf(target)));
+}
+
+/// The conditions that hold at a position, as they were typed.
+QString Navigator::stopReason(std::uint64_t position) const
+{
+    const trace::Run& run = m_context.model.run();
+    QStringList holding;
+    for (const views::BreakpointEntry& entry : m_context.breakpoints.entries()) {
+        // It holds where it is the next stop from right before.
+        const bool holds = entry.isEnabled && entry.found && position > 0 &&
+                           trace::nextStop(run, *entry.found, position - 1) == position;
+        if (holds) {
+            holding.append(entry.condition);
+        }
+    }
+    return holding.join(QStringLiteral(", "));
+}
+
+void Navigator::stepOut(bool isForward)
+{
+    emit moveRequested();
+    if (!canMove()) {
+        return;
+    }
+    const trace::Run& run = m_context.model.run();
+    const std::uint64_t position = m_context.model.position();
+    const Destination place = isForward ? finishPromise(run, m_context.model.state(), position)
+                                        : openingOfPromise(run, m_context.model.state(), position);
+    if (place) {
+        m_context.cursor.moveTo(*place);
+    } else {
+        emit said(tr("No promise waits at this step."));
+    }
+}
+
+bool Navigator::goToText(const QString& typed)
+{
+    const QString text = typed.trimmed();
+    if (!canMove()) {
+        return false;
+    }
+    emit moveRequested();
+    const Destination place = text.startsWith(QLatin1Char('@')) ? placeOfNode(text.mid(1)) : placeOfNumber(text);
+    if (place) {
+        m_context.cursor.moveTo(*place);
+    }
+    return place.has_value();
+}
+
+Destination Navigator::placeOfNode(const QString& name) const
+{
+    const auto node = m_context.model.graph().findNode(name.toStdString());
+    return node ? m_context.model.relevanceStep(*node) : std::nullopt;
+}
+
+Destination Navigator::placeOfNumber(const QString& text) const
+{
+    bool isNumber = false;
+    const bool isPercent = text.endsWith(QLatin1Char('%'));
+    const double value = (isPercent ? text.chopped(1) : text).toDouble(&isNumber);
+    if (!isNumber) {
+        return std::nullopt;
+    }
+    const bool isRelative = text.startsWith(QLatin1Char('+')) || text.startsWith(QLatin1Char('-'));
+    const double count = static_cast<double>(m_stepper->count(m_granularity));
+    // Inside of a step, one more is its end and one less is its beginning, as with the buttons.
+    const std::uint64_t position = m_context.cursor.position();
+    const double here =
+        static_cast<double>(text.startsWith(QLatin1Char('+')) ? m_stepper->passed(position, m_granularity)
+                                                              : m_stepper->index(position, m_granularity));
+    const double target = isPercent ? value / 100 * count : (isRelative ? here + value : value);
+    return m_stepper->positionOf(static_cast<std::uint64_t>(std::clamp(target, 0.0, count)), m_granularity);
+}
+
+} // namespace retro::app

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/gui/window/filefilters.h"
+
+#include "core/formats/modelfile.h"
+
+#include <QCoreApplication>
+#include <QFileInfo>
+
+namespace retro::app
+{
+
+namespace
+{
+
+QString tr(const char* text) { return QCoreApplication::translate("retro::app::MainWindow", text); }
+
+QString textOf(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
+
+} // namespace
+
+QString filterOf(const QString& title, const QStringList& endings)
+{
+    return QStringLiteral("%1 (*.%2)").arg(title, endings.join(QStringLiteral(" *.")));
+}
+
+QString openFilters()
+{
+    QStringList all;
+    QStringList each;
+    for (const formats::ModelFormat& format : formats::modelFormats()) {
+        QStringList endings;
+        for (const std::string_view ending : format.endings) {
+            endings << textOf(ending);
+        }
+        all << endings;
+        const QString title = textOf(format.title);
+        each << filterOf(title.left(1).toUpper() + title.mid(1), endings);
+    }
+    each << filterOf(tr("Recorded run"), {kRunEnding});
+    each.prepend(filterOf(tr("Models and runs"), all << kRunEnding));
+    return (each << tr("All files (*)")).join(QStringLiteral(";;"));
+}
+
+bool isModelOrRun(const QString& path)
+{
+    return QFileInfo(path).suffix().toLower() == kRunEnding || formats::hasModelEnding(path.toStdString());
+}
+
+} // namespace retro::app

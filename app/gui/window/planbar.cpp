@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/gui/window/planbar.h"
+
+#include "views/common/numbertext.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/paint/icons.h"
+#include "views/common/paint/theme.h"
+#include "views/common/widgets/elidedlabel.h"
+#include "views/plan/planmodel.h"
+#include "views/plan/scheduleview.h"
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QToolButton>
+
+#include <algorithm>
+
+namespace retro::app
+{
+
+using views::fonts::px;
+
+PlanBar::PlanBar(views::ActionRegistry& actions, views::PlanModel& plan, views::ScheduleView& schedule, QWidget* parent)
+    : QToolBar(tr("Steps of the plan"), parent), m_actions(actions), m_plan(plan), m_schedule(schedule)
+{
+    setObjectName(QStringLiteral("planbar"));
+    setMovable(false);
+    const auto at = [&actions](const char* id) { return &actions.at(QLatin1String(id)); };
+    addAction(at("file.open"));
+    addAction(at("file.save"));
+    addSeparator();
+    for (const char* id : {"plan.first", "plan.back", "plan.play", "plan.forward", "plan.last"}) {
+        addAction(at(id));
+    }
+    addSeparator();
+    addPosition();
+    addEnd(*at("plan.run"), tr("Run this plan"));
+    addEnd(*at("export.plan"), tr("Export plan…"));
+    connect(&plan, &views::PlanModel::planChanged, this, &PlanBar::showStep);
+    connect(&plan, &views::PlanModel::stepChanged, this, &PlanBar::showStep);
+    connect(&schedule, &views::ScheduleView::nowChanged, this, &PlanBar::showStep);
+    showStep();
+}
+
+void PlanBar::addPosition()
+{
+    auto* box = new QWidget(this);
+    auto* row = new QHBoxLayout(box);
+    row->setContentsMargins(px(8), 0, px(12), 0);
+    row->setSpacing(0);
+    m_position = new QLineEdit(box);
+    m_position->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+    m_position->setFont(views::fonts::numbers());
+    m_position->setFixedWidth(px(64));
+    m_position->setAccessibleName(tr("Step of the plan; type a number"));
+    m_position->setToolTip(tr("The step of the plan that is looked at: a number"));
+    m_count = new QLabel(box);
+    m_count->setFont(views::fonts::numbers());
+    row->addWidget(m_position);
+    row->addWidget(m_count);
+    box->setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Preferred);
+    addWidget(box);
+    m_now = new views::ElidedLabel({}, views::Role::Text, views::fonts::content(), this);
+    m_now->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
+    addWidget(m_now);
+    connect(m_position, &QLineEdit::returnPressed, this, &PlanBar::goToTyped);
+}
+
+/// With its word, as buttons at the right end have it.
+void PlanBar::addEnd(QAction& action, const QString& text)
+{
+    action.setIconText(text);
+    auto* button = new QToolButton(this);
+    button->setDefaultAction(&action);
+    button->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    addWidget(button);
+}
+
+void PlanBar::showStep()
+{
+    const bool hasPlan = m_plan.plan() != nullptr;
+    const auto columns = hasPlan ? static_cast<std::int64_t>(m_plan.plan()->matrix.columns().size()) : 0;
+    m_position->setEnabled(columns > 0);
+    m_position->setText(columns > 0 ? QString::number(std::int64_t{m_plan.step()} + 1) : QString());
+    m_count->setText(columns > 0 ? QStringLiteral(" / ") + views::countText(columns) : QString());
+    m_now->setText(hasPlan ? m_schedule.nowText() : tr("Nothing is planned yet"));
+    QAction& play = m_actions.at(QStringLiteral("plan.play"));
+    play.setIcon(views::icons::icon(m_schedule.isPlaying() ? QStringLiteral("pause") : QStringLiteral("play")));
+}
+
+void PlanBar::goToTyped()
+{
+    bool isNumber = false;
+    const qint64 step = m_position->text().toLongLong(&isNumber);
+    if (isNumber) {
+        m_plan.setStep(step - 1);
+    }
+    showStep();
+}
+
+} // namespace retro::app

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/gui/window/planworkspace.h"
+
+#include "views/common/paint/fonts.h"
+#include "views/plan/budgetview.h"
+#include "views/plan/plannersview.h"
+#include "views/plan/scheduleview.h"
+#include "views/plan/tensorsview.h"
+
+#include <QDockWidget>
+
+#include <algorithm>
+
+namespace retro::app
+{
+
+using views::fonts::px;
+
+namespace
+{
+// Design pixels.
+constexpr double kLeastBudgetSide = 330; // figures and their notes stand beside each other
+constexpr double kMostBudgetSide = 0.34; // of the width
+constexpr double kBudget = 262;          // every figure and a sentence
+constexpr double kMostBudget = 0.46;
+constexpr double kLeastTensors = 168; // four tensors
+constexpr double kMostTensors = 0.3;
+} // namespace
+
+PlanWorkspace::PlanWorkspace(const WorkspaceContext& context, views::PlanModel& plan, QWidget* parent)
+    : Workspace(QStringLiteral("plan"), parent)
+{
+    const auto& [model, cursor, selection, breakpoints] = context;
+    m_schedule = new views::ScheduleView(model, cursor, selection, plan, this);
+    m_budget = new views::BudgetView(model, cursor, selection, plan, this);
+    m_planners = new views::PlannersView(model, cursor, selection, plan, this);
+    m_tensors = new views::TensorsView(model, cursor, selection, plan, this);
+    m_scheduleDock = addView(m_schedule);
+    m_tensorsDock = addView(m_tensors);
+    m_budgetDock = addView(m_budget);
+    m_plannersDock = addView(m_planners);
+    splitDockWidget(m_scheduleDock, m_budgetDock, Qt::Horizontal);
+    splitDockWidget(m_scheduleDock, m_tensorsDock, Qt::Vertical);
+    splitDockWidget(m_budgetDock, m_plannersDock, Qt::Vertical);
+    rememberLayout();
+}
+
+void PlanWorkspace::applySizes()
+{
+    const QRect room = contentsRect();
+    const double side =
+        std::max(std::min<double>(px(kLeastBudgetSide), room.width() * kMostBudgetSide), room.width() * 442.0 / 1592);
+    const double wide = room.width() - kSeparator - side;
+    resizeDocks({m_scheduleDock, m_budgetDock}, shared(room.width() - kSeparator, {wide, side}), Qt::Horizontal);
+    const double height = room.height() - kSeparator;
+    const double below =
+        std::max(std::min<double>(px(kLeastTensors), height * kMostTensors), room.height() * 176.0 / 898);
+    resizeDocks({m_scheduleDock, m_tensorsDock}, shared(static_cast<int>(height), {height - below, below}),
+                Qt::Vertical);
+    const double budget = std::min<double>(px(kBudget), height * kMostBudget);
+    resizeDocks({m_budgetDock, m_plannersDock}, shared(static_cast<int>(height), {budget, height - budget}),
+                Qt::Vertical);
+}
+
+} // namespace retro::app

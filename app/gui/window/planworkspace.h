@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "app/gui/window/workspaces.h"
+
+namespace retro::views
+{
+class BudgetView;
+class PlanModel;
+class PlannersView;
+class ScheduleView;
+class TensorsView;
+} // namespace retro::views
+
+namespace retro::app
+{
+
+/// What is kept in memory and what is computed again: the schedule as the largest thing, budget and planners at its
+/// right, the tensors with their reasons below.
+class PlanWorkspace final : public Workspace
+{
+    Q_OBJECT
+
+public:
+    PlanWorkspace(const WorkspaceContext& context, views::PlanModel& plan, QWidget* parent = nullptr);
+    [[nodiscard]] views::ScheduleView& schedule() const { return *m_schedule; }
+    [[nodiscard]] views::BudgetView& budget() const { return *m_budget; }
+    [[nodiscard]] views::PlannersView& planners() const { return *m_planners; }
+    [[nodiscard]] views::TensorsView& tensors() const { return *m_tensors; }
+
+protected:
+    void applySizes() override;
+
+private:
+    views::ScheduleView* m_schedule = nullptr;
+    views::BudgetView* m_budget = nullptr;
+    views::PlannersView* m_planners = nullptr;
+    views::TensorsView* m_tensors = nullptr;
+    QDockWidget* m_scheduleDock = nullptr;
+    QDockWidget* m_budgetDock = nullptr;
+    QDockWidget* m_plannersDock = nullptr;
+    QDockWidget* m_tensorsDock = nullptr;
+};
+
+} // namespace retro::app

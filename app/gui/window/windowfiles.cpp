@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files of the main window: dialogs, dropping, saving and exporting.
+#include "app/common/report.h"
+#include "app/gui/controllers/diagnosecontroller.h"
+#include "app/gui/jobs/otherrunreader.h"
+#include "app/gui/shell/bookmarks.h"
+#include "app/gui/shell/problemscontroller.h"
+#include "app/gui/shell/session.h"
+#include "app/gui/shell/shell.h"
+#include "app/gui/window/filefilters.h"
+#include "app/gui/window/mainwindow.h"
+#include "app/gui/window/workspaces.h"
+#include "views/common/stringlist.h"
+#include "views/heatmap/heatmapview.h"
+#include "views/notebook/notebookview.h"
+#include "views/run/runpanel.h"
+
+#include <QDragEnterEvent>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QMimeData>
+
+#include <algorithm>
+
+namespace retro::app
+{
+
+namespace
+{
+
+/// Arrays by value name: no model, but what a run is compared with.
+bool isArrays(const QString& path) { return QFileInfo(path).suffix().toLower() == QLatin1String("npz"); }
+
+/// The one local file of a drag, else empty.
+QString fileOf(const QMimeData& data)
+{
+    const QList<QUrl> urls = data.urls();
+    return urls.size() == 1 && urls.front().isLocalFile() ? urls.front().toLocalFile() : QString();
+}
+
+} // namespace
+
+void MainWindow::chooseModel()
+{
+    const QString path = QFileDialog::getOpenFileName(this, tr("Open a model or a run"), {}, openFilters());
+    if (!path.isEmpty()) {
+        open(path);
+    }
+}
+
+void MainWindow::open(const QString& path, const QStringList& inputs, const QString& composite,
+                      const OpenOptions& options)
+{
+    if (isArrays(path)) {
+        m_otherRuns->read({}, path);
+        return;
+    }
+    ExplainJob job;
+    job.path = path;
+    job.question.inputs = views::textsOf(inputs);
+    job.question.shapes = views::textsOf(options.shapes);
+    job.question.noWeights = options.isGraphOnly;
+    job.question.composite = composite.toStdString();
+    post(std::move(job));
+}
+
+void MainWindow::chooseInput()
+{
+    const QString path = QFileDialog::getOpenFileName(
+        this, tr("Choose an input"), {}, tr("Inputs (*.png *.jpg *.jpeg *.npy *.pb *.txt);;All files (*)"));
+    if (!path.isEmpty()) {
+        explainInput(path);
+    }
+}
+
+void MainWindow::showProblem(const base::Error& error)
+{
+    m_lastError = QString::fromStdString(error.text());
+    m_shell->problems().addError(views::ProblemOrigin::File, m_lastError, {});
+}
+
+void MainWindow::saveRun()
+{
+    if (!m_model.hasRun()) {
+        return;
+    }
+    const QString path =
+        QFileDialog::getSaveFileName(this, tr("Save this run"), QStringLiteral("run.retro"), tr("Runs (*.retro)"));
+    if (path.isEmpty()) {
+        return;
+    }
+    m_engine.saveRun(m_shell->bookmarks().withBookmarks(m_model.sharedRun()), path,
+                     m_engineSpace->notebook().items().notes());
+}
+
+base::Result<void> MainWindow::exportHeatmap(const QString& path)
+{
+    m_explain->heatmap().flush();
+    return m_explain->heatmap().exportTo(path.toStdString());
+}
+
+base::Result<void> MainWindow::exportReport(const QString& path)
+{
+    if (!m_model.hasRun() || m_model.run().eventCount() == 0) {
+        return base::usageError("there is no run to report on; open a model and run it first", path.toStdString());
+    }
+    // A timeline of its own: that of the window stays where it is.
+    return writeReport(path.toStdString(), m_model.handleOfItsOwn(), m_engineSpace->notebook().items().notes(), {},
+                       m_diagnosis->reported());
+}
+
+void MainWindow::chooseReport()
+{
+    QString path = QFileDialog::getSaveFileName(this, tr("Save a report"), QStringLiteral("report.html"),
+                                                tr("HTML pages (*.html)"));
+    if (path.isEmpty()) {
+        return;
+    }
+    if (QFileInfo(path).suffix().isEmpty()) {
+        path += QStringLiteral(".html");
+    }
+    const base::Result<void> done = exportReport(path);
+    if (done) {
+        say(tr("Wrote %1").arg(path));
+    } else {
+        showProblem(done.error());
+    }
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event)
+{
+    if (!fileOf(*event->mimeData()).isEmpty()) {
+        event->acceptProposedAction();
+    }
+}
+
+void MainWindow::dropEvent(QDropEvent* event)
+{
+    const QString path = fileOf(*event->mimeData());
+    if (isModelOrRun(path) || isArrays(path)) {
+        open(path);
+    } else if (m_loaded) {
+        explainInput(path);
+    } else {
+        showProblem(base::usageError("there is no model that could explain it; open one first", path.toStdString()));
+    }
+    event->acceptProposedAction();
+}
+
+Session MainWindow::sessionNow() const
+{
+    Session session;
+    if (!m_model.hasRun() || m_opened.isEmpty()) {
+        return session;
+    }
+    session.path = m_opened;
+    session.workspace = workspace().id();
+    session.position = m_cursor.position();
+    session.node = QString::fromStdString(selectedNode());
+    if (m_loaded) {
+        const engine::Question question = m_explain->runPanel().question();
+        session.inputs = views::stringList(question.inputs);
+        session.targets = views::stringList(question.targets);
+        session.start = QString::fromStdString(question.start);
+        session.composite = QString::fromStdString(question.composite);
+        session.rules = views::stringList(question.rules);
+    }
+    return session;
+}
+
+void MainWindow::resume(const Session& session)
+{
+    ExplainJob job;
+    job.path = session.path;
+    job.question.inputs = views::textsOf(session.inputs);
+    job.question.targets = views::textsOf(session.targets);
+    job.question.start = session.start.toStdString();
+    job.question.composite = session.composite.toStdString();
+    job.question.rules = views::textsOf(session.rules);
+    post(std::move(job));
+    connect(
+        this, &MainWindow::settled, this,
+        [this, session] {
+            if (!m_lastError.isEmpty() || !m_model.hasRun()) {
+                return;
+            }
+            showWorkspace(session.workspace);
+            m_cursor.moveTo(std::min<std::uint64_t>(session.position, m_cursor.end()));
+            if (const auto node = m_model.graph().findNode(session.node.toStdString());
+                node && !session.node.isEmpty()) {
+                m_selection.selectNode(*node);
+            }
+        },
+        Qt::ConnectionType(Qt::QueuedConnection | Qt::SingleShotConnection));
+}
+
+} // namespace retro::app

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/gui/window/workspace.h"
+
+#include "app/gui/window/docktitles.h"
+#include "views/common/paint/fonts.h"
+
+#include <QDockWidget>
+#include <QMouseEvent>
+#include <QTimer>
+
+#include <cmath>
+#include <numeric>
+
+namespace retro::app
+{
+
+namespace
+{
+
+/// Whether Tab comes to a widget of a pane: not to parts of a field, nor to menus and lists that pop up.
+bool isTabStop(const QWidget& widget, const QDockWidget& dock)
+{
+    const bool isPart =
+        widget.parentWidget()->inherits("QAbstractSpinBox") || widget.parentWidget()->inherits("QComboBox");
+    const bool takesTab = (widget.focusPolicy() & Qt::TabFocus) != 0 && widget.focusProxy() == nullptr;
+    return takesTab && !isPart && widget.window() == dock.window();
+}
+
+} // namespace
+
+Workspace::Workspace(QString id, QWidget* parent) : QMainWindow(parent), m_id(std::move(id))
+{
+    setWindowFlags(Qt::Widget);
+    setObjectName(m_id);
+    setDockNestingEnabled(true);
+    // Without GroupedDragging: with it, random input once ended in the dock layout of Qt 6.4; without it, never so far.
+    setDockOptions(AllowTabbedDocks | AllowNestedDocks);
+    setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
+    setContextMenuPolicy(Qt::NoContextMenu);
+    const int gap = views::fonts::px(4);
+    setContentsMargins(gap, 0, gap, gap);
+    m_titles = new DockTitles(*this);
+}
+
+Workspace::~Workspace()
+{
+    // Docks move, hide and are asked for while QWidget takes them down one by one; whoever follows them ends first, and
+    // they end while there is still a whole workspace around them.
+    delete m_titles;
+    while (!m_docks.empty()) {
+        const QDockWidget* last = m_docks.back();
+        m_docks.pop_back(); // the focus that it gives up goes through those that are still listed
+        delete last;
+    }
+}
+
+QDockWidget* Workspace::makeDock(QWidget* content, const QString& title, const QString& tabName)
+{
+    auto* dock = new QDockWidget(title, this);
+    dock->setObjectName(m_id + QLatin1Char('.') + title);
+    dock->setWidget(content);
+    m_titles->add(*dock, tabName);
+    addDockWidget(Qt::TopDockWidgetArea, dock, Qt::Horizontal);
+    m_docks.push_back(dock);
+    connect(dock, &QDockWidget::dockLocationChanged, this, [this] { m_isArranged = true; });
+    return dock;
+}
+
+QDockWidget* Workspace::addView(views::View* view, const QString& tabName)
+{
+    QDockWidget* dock = makeDock(view, view->title(), tabName);
+    const auto follow = [this, view, dock] {
+        m_titles->setCaption(*dock, {view->title(), view->subject(), view->hint()});
+    };
+    follow();
+    connect(view, &views::View::captionChanged, dock, follow);
+    connect(view, &views::View::openRequested, this, &Workspace::openRequested);
+    connect(view, &views::View::cancelRequested, this, &Workspace::cancelRequested);
+    m_views.push_back(view);
+    return dock;
+}
+
+QDockWidget* Workspace::addPanel(QWidget* widget, const QString& title, const QString& hint)
+{
+    QDockWidget* dock = makeDock(widget, title, {});
+    m_titles->setCaption(*dock, {title, {}, hint});
+    return dock;
+}
+
+/// Tab goes through one pane after the other. Without this it would follow the order in which things were made, which
+/// has all titles behind all contents.
+void Workspace::chainFocus()
+{
+    QWidget* last = nullptr;
+    for (QDockWidget* dock : m_docks) {
+        for (QWidget* widget : dock->findChildren<QWidget*>()) {
+            if (!isTabStop(*widget, *dock)) {
+                continue;
+            }
+            if (last != nullptr) {
+                setTabOrder(last, widget);
+            }
+            last = widget;
+        }
+    }
+}
+
+bool Workspace::focusNextPrevChild(bool isNext)
+{
+    chainFocus(); // views make some of their fields when they first need them
+    return QMainWindow::focusNextPrevChild(isNext);
+}
+
+void Workspace::rememberLayout()
+{
+    m_initial = saveState();
+    m_isArranged = false;
+    m_titles->flush(); // title bars above tabs would make the window higher than it must be
+}
+
+void Workspace::resetLayout()
+{
+    for (QDockWidget* dock : m_docks) {
+        dock->setFloating(false);
+        dock->show();
+    }
+    restoreState(m_initial);
+    m_kept.clear();
+    m_isArranged = false;
+    m_titles->flush(); // what lies above the contents takes room too
+    applySizes();
+}
+
+void Workspace::setHintsShown(bool isShown) { m_titles->setHintsShown(isShown); }
+
+bool Workspace::takeLayout(const QByteArray& layout, int version, bool isArranged)
+{
+    if (!restoreState(layout, version)) {
+        m_isArranged = false;
+        return false;
+    }
+    m_isArranged = isArranged;
+    // Before it is shown the workspace has a size of no meaning, into which Qt has pressed the sizes of the docks.
+    m_kept = m_wasShown ? QByteArray() : layout;
+    m_keptVersion = version;
+    return true;
+}
+
+void Workspace::flush()
+{
+    for (views::View* view : m_views) {
+        view->flush();
+    }
+    m_titles->flush();
+}
+
+QList<int> Workspace::shared(int room, std::initializer_list<double> parts)
+{
+    const double all = std::accumulate(parts.begin(), parts.end(), 0.0);
+    QList<int> sizes;
+    for (const double part : parts) {
+        sizes.append(static_cast<int>(std::lround(room * part / all)));
+    }
+    return sizes;
+}
+
+void Workspace::showEvent(QShowEvent* event)
+{
+    QMainWindow::showEvent(event);
+    if (!m_wasShown) {
+        m_wasShown = true;
+        takeKept();
+        keepShares();
+    }
+}
+
+/// Again with every size of the window until it stands: at a start the bars around the docks come and go.
+void Workspace::takeKept()
+{
+    if (!m_kept.isEmpty() && m_wasShown) {
+        const bool isArranged = m_isArranged;
+        restoreState(m_kept, m_keptVersion);
+        m_isArranged = isArranged;
+        QTimer::singleShot(0, this, [this] { m_kept.clear(); });
+    }
+}
+
+void Workspace::resizeEvent(QResizeEvent* event)
+{
+    QMainWindow::resizeEvent(event);
+    takeKept();
+    keepShares();
+}
+
+bool Workspace::event(QEvent* event)
+{
+    if (event->type() == QEvent::MouseButtonPress) {
+        const bool isLine = childAt(static_cast<QMouseEvent*>(event)->position().toPoint()) == nullptr;
+        m_isArranged = m_isArranged || isLine;
+    }
+    return QMainWindow::event(event);
+}
+
+void Workspace::keepShares()
+{
+    // Qt would give each dock its share of the room that is new; what was once pressed to its least size would grow
+    // out of proportion.
+    if (m_wasShown && !m_isArranged) {
+        applySizes();
+    }
+}
+
+} // namespace retro::app

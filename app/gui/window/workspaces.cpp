@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/gui/window/workspaces.h"
+
+#include "views/breakpoints/breakpointsview.h"
+#include "views/classes/classesview.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/run/timerange.h"
+#include "views/common/widgets/docktitle.h"
+#include "views/common/widgets/rangechip.h"
+#include "views/compare/compareview.h"
+#include "views/diagnose/diagnoseview.h"
+#include "views/graph/graphview.h"
+#include "views/heatmap/heatmapview.h"
+#include "views/input/inputview.h"
+#include "views/inspector/inspectorview.h"
+#include "views/inspector/valuesview.h"
+#include "views/layers/layersview.h"
+#include "views/ledger/ledgerview.h"
+#include "views/log/logview.h"
+#include "views/notebook/notebookview.h"
+#include "views/program/programview.h"
+#include "views/promises/promisesview.h"
+#include "views/promises/whyview.h"
+#include "views/run/runpanel.h"
+#include "views/timeline/frontierview.h"
+#include "views/timeline/timelineview.h"
+#include "views/verify/verificationview.h"
+#include "views/watch/watchview.h"
+
+#include <QDockWidget>
+
+#include <algorithm>
+#include <utility>
+
+namespace retro::app
+{
+
+using views::fonts::px;
+
+namespace
+{
+
+/// A run of another course has other visits; while an input is covered the course stays, and with it the range.
+void clearForOtherCourse(views::RunModel& model, views::TimeRange& range)
+{
+    QObject::connect(&model, &views::RunModel::runChanged, &range,
+                     [&model, &range, visits = std::uint64_t{0}]() mutable {
+                         const std::uint64_t now = model.hasRun() ? model.run().visitCount() : 0;
+                         if (std::exchange(visits, now) != now) {
+                             range.clear();
+                         }
+                     });
+}
+
+// Design pixels below which a pane stops being readable.
+constexpr double kLeastInput = 190;
+constexpr double kLeastHeatmap = 300;
+constexpr double kLeastPromises = 304; // the tabs below it are whole
+constexpr double kLeastInspector = 300;
+constexpr double kLeastMiddle = 360;
+constexpr double kClasses = 284; // five classes with their sentence
+constexpr double kMostClasses = 0.52;
+constexpr double kLeastBelow = 200;
+constexpr double kMostBelow = 0.347;   // of a low window: the ledger is whole at 1280 × 800 with large text
+constexpr double kLeastTimeline = 250; // every chart has room
+constexpr double kMostTimeline = 0.38; // of a low window: what is needed for that at 1280 × 800 with large text
+
+} // namespace
+
+ExplainWorkspace::ExplainWorkspace(const WorkspaceContext& context, QWidget* parent)
+    : Workspace(QStringLiteral("explain"), parent)
+{
+    views::RunModel& model = context.model;
+    views::Cursor& cursor = context.cursor;
+    views::Selection& selection = context.selection;
+    m_run = new views::RunPanel(this);
+    m_input = new views::InputView(model, cursor, selection, this);
+    m_heatmap = new views::HeatmapView(model, cursor, selection, this);
+    m_compare = new views::CompareView(model, cursor, selection, this);
+    m_runDock = addPanel(m_run, tr("Run"), tr("Choose what to explain, then run."));
+    m_inputDock = addView(m_input);
+    m_heatmapDock = addView(m_heatmap, tr("Heatmap"));
+    m_compareDock = addView(m_compare);
+    m_classes = new views::ClassesView(model, cursor, selection, this);
+    m_classesDock = addView(m_classes);
+    m_layersDock = addView(new views::LayersView(model, cursor, selection, this));
+    m_ledgerDock = addView(new views::LedgerView(model, cursor, selection, this));
+    m_diagnosis = new views::DiagnoseView(model, cursor, selection, this);
+    m_diagnosisDock = addView(m_diagnosis);
+    splitDockWidget(m_runDock, m_inputDock, Qt::Horizontal);
+    splitDockWidget(m_inputDock, m_layersDock, Qt::Vertical);
+    splitDockWidget(m_inputDock, m_heatmapDock, Qt::Horizontal);
+    splitDockWidget(m_heatmapDock, m_compareDock, Qt::Horizontal);
+    splitDockWidget(m_inputDock, m_classesDock, Qt::Vertical);
+    splitDockWidget(m_layersDock, m_ledgerDock, Qt::Horizontal);
+    tabifyDockWidget(m_compareDock, m_diagnosisDock);
+    m_compareDock->raise();
+    rememberLayout();
+}
+
+void ExplainWorkspace::applySizes()
+{
+    const QRect room = contentsRect();
+    // The parts are those of a window of 1600 × 1000; a large font takes from the heatmap.
+    const double run = std::max(m_run->minimumSizeHint().width(), room.width() * 284 / 1592);
+    const double side = std::max(px(kLeastInput), room.width() * 312 / 1592);
+    const double compare = std::max(m_compare->minimumSizeHint().width(), room.width() * 293 / 1592);
+    const double heatmap = std::max<double>(px(kLeastHeatmap), room.width() - run - side - compare - 3 * kSeparator);
+    resizeDocks({m_runDock, m_inputDock, m_heatmapDock, m_compareDock},
+                shared(room.width() - 3 * kSeparator, {run, side, heatmap, compare}), Qt::Horizontal);
+    resizeDocks({m_layersDock, m_ledgerDock}, shared(room.width() - static_cast<int>(run) - 2 * kSeparator, {857, 440}),
+                Qt::Horizontal);
+    const double below =
+        std::max(std::min<double>(px(kLeastBelow), room.height() * kMostBelow), room.height() * 208.0 / 898);
+    const double above = room.height() - kSeparator - below;
+    resizeDocks({m_inputDock, m_layersDock}, shared(room.height() - kSeparator, {above, below}), Qt::Vertical);
+    // The sentence below five classes stays in sight where the picture above can do with less.
+    const double column = above - kSeparator;
+    const double classes = std::max(column * 298 / 682, std::min<double>(px(kClasses), column * kMostClasses));
+    resizeDocks({m_inputDock, m_classesDock}, shared(static_cast<int>(column), {column - classes, classes}),
+                Qt::Vertical);
+}
+
+EngineWorkspace::EngineWorkspace(const WorkspaceContext& context, QWidget* parent)
+    : Workspace(QStringLiteral("engine"), parent)
+{
+    auto& [model, cursor, selection, breakpoints] = context;
+    m_graph = new views::GraphView(model, cursor, selection, this);
+    m_graph->setLiving(true);
+    m_breakpoints = new views::BreakpointsView(model, cursor, selection, breakpoints, this);
+    auto* range = new views::TimeRange(this);
+    clearForOtherCourse(model, *range);
+    m_graph->followRange(*range);
+    auto* promises = new views::PromisesView(model, cursor, selection, this);
+    promises->followRange(*range);
+    m_promisesDock = addView(promises);
+    m_whyDock = addView(new views::WhyView(model, cursor, selection, this));
+    m_breakpointsDock = addView(m_breakpoints);
+    m_graphDock = addView(m_graph);
+    m_inspector = new views::InspectorView(model, cursor, selection, this);
+    m_inspectorDock = addView(m_inspector);
+    auto* heatmap = new views::HeatmapView(model, cursor, selection, this);
+    heatmap->setGrowing(true);
+    m_heatmapDock = addView(heatmap, tr("Heatmap"));
+    m_valuesDock = addView(new views::ValuesView(model, cursor, selection, this));
+    m_timeline = new views::TimelineView(model, cursor, selection, this);
+    m_timeline->followBreakpoints(breakpoints);
+    m_timelineDock = addView(m_timeline);
+    m_timeline->followRange(*range);
+    if (auto* title = qobject_cast<views::DockTitle*>(m_timelineDock->titleBarWidget())) {
+        auto* chip = new views::RangeChip(title);
+        chip->follow(*range);
+        title->addTool(chip);
+    }
+    QDockWidget* frontierDock = addView(new views::FrontierView(model, cursor, selection, this));
+    auto* log = new views::LogView(model, cursor, selection, this);
+    log->followRange(*range);
+    m_logDock = addView(log);
+    auto* ledger = new views::LedgerView(model, cursor, selection, this);
+    ledger->setDetailed(true);
+    ledger->followRange(*range);
+    m_ledgerDock = addView(ledger);
+    auto* watch = new views::WatchView(model, cursor, selection, this);
+    QDockWidget* watchDock = addView(watch);
+    QDockWidget* programDock = addView(new views::ProgramView(model, cursor, selection, this));
+    connect(m_graph, &views::GraphView::watchRequested, watch, [watch, watchDock](base::NodeId node) {
+        watchDock->show();
+        watchDock->raise();
+        watch->addNode(node);
+    });
+    m_notebook = new views::NotebookView(model, cursor, selection, this);
+    m_notebookDock = addView(m_notebook);
+    m_verification = new views::VerificationView(model, cursor, selection, this);
+    m_verificationDock = addView(m_verification);
+    m_diagnosis = new views::DiagnoseView(model, cursor, selection, this);
+    m_diagnosisDock = addView(m_diagnosis);
+    splitDockWidget(m_graphDock, m_promisesDock, Qt::Vertical);
+    splitDockWidget(m_graphDock, m_heatmapDock, Qt::Horizontal);
+    splitDockWidget(m_promisesDock, m_timelineDock, Qt::Horizontal);
+    splitDockWidget(m_timelineDock, m_logDock, Qt::Horizontal);
+    splitDockWidget(m_promisesDock, m_whyDock, Qt::Vertical);
+    tabifyDockWidget(m_promisesDock, m_breakpointsDock);
+    tabifyDockWidget(m_logDock, m_inspectorDock);
+    tabifyDockWidget(m_inspectorDock, frontierDock);
+    tabifyDockWidget(frontierDock, m_ledgerDock);
+    tabifyDockWidget(m_ledgerDock, m_valuesDock);
+    tabifyDockWidget(m_valuesDock, watchDock);
+    tabifyDockWidget(watchDock, programDock);
+    tabifyDockWidget(programDock, m_notebookDock);
+    tabifyDockWidget(m_notebookDock, m_verificationDock);
+    m_logDock->raise();
+    tabifyDockWidget(m_breakpointsDock, m_diagnosisDock);
+    m_promisesDock->raise();
+    rememberLayout();
+}
+
+void EngineWorkspace::showBookmarks(const std::vector<trace::Bookmark>& bookmarks)
+{
+    std::vector<std::uint64_t> positions;
+    for (const trace::Bookmark& bookmark : bookmarks) {
+        positions.push_back(bookmark.position);
+    }
+    m_timeline->setBookmarks(positions);
+}
+
+void EngineWorkspace::showNotebook()
+{
+    m_notebookDock->show();
+    m_notebookDock->raise();
+    m_notebook->flush();
+}
+
+void EngineWorkspace::showVerification()
+{
+    m_verificationDock->show();
+    m_verificationDock->raise();
+    m_verification->flush();
+}
+
+void EngineWorkspace::editBreakpoint(base::NodeId node)
+{
+    m_breakpointsDock->show();
+    m_breakpointsDock->raise();
+    m_breakpoints->flush();
+    m_breakpoints->editAt(node);
+}
+
+void EngineWorkspace::applySizes()
+{
+    const QRect room = contentsRect();
+    const double most = room.width() * 0.3; // of either side, so that graph and timeline stay the largest
+    const double promises = std::max(std::min<double>(px(kLeastPromises), most), room.width() * 392.0 / 1592);
+    const double side = std::max(std::min<double>(px(kLeastInspector), most), room.width() * 364.0 / 1592);
+    resizeDocks({m_graphDock, m_heatmapDock},
+                shared(room.width() - kSeparator, {room.width() - side - kSeparator, side}), Qt::Horizontal);
+    const double timeline = std::max<double>(px(kLeastMiddle), room.width() - promises - side - 2 * kSeparator);
+    resizeDocks({m_promisesDock, m_timelineDock, m_logDock},
+                shared(room.width() - 2 * kSeparator, {promises, timeline, side}), Qt::Horizontal);
+    const double below =
+        std::max(std::min<double>(px(kLeastTimeline), room.height() * kMostTimeline), room.height() * 424.0 / 898);
+    const double above = room.height() - kSeparator - below;
+    resizeDocks({m_graphDock, m_timelineDock}, shared(room.height() - kSeparator, {above, below}), Qt::Vertical);
+    resizeDocks({m_promisesDock, m_whyDock}, shared(static_cast<int>(below) - kSeparator, {252, 168}), Qt::Vertical);
+}
+
+} // namespace retro::app

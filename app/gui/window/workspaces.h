@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "app/gui/window/workspace.h"
+#include "core/trace/run.h"
+
+namespace retro::views
+{
+class BreakpointList;
+class BreakpointsView;
+class ClassesView;
+class CompareView;
+class DiagnoseView;
+class GraphView;
+class HeatmapView;
+class InputView;
+class InspectorView;
+class NotebookView;
+class RunPanel;
+class TimelineView;
+class VerificationView;
+} // namespace retro::views
+
+namespace retro::app
+{
+
+/// What the views of a workspace share.
+struct WorkspaceContext
+{
+    views::RunModel& model;
+    views::Cursor& cursor;
+    views::Selection& selection;
+    views::BreakpointList& breakpoints;
+};
+
+/// The first screen: what is explained at the left, the heatmap as the largest thing, the control model at the right,
+/// layers and ledger below.
+class ExplainWorkspace final : public Workspace
+{
+    Q_OBJECT
+
+public:
+    explicit ExplainWorkspace(const WorkspaceContext& context, QWidget* parent = nullptr);
+    [[nodiscard]] views::RunPanel& runPanel() const { return *m_run; }
+    [[nodiscard]] views::CompareView& compare() const { return *m_compare; }
+    [[nodiscard]] views::HeatmapView& heatmap() const { return *m_heatmap; }
+    [[nodiscard]] views::InputView& input() const { return *m_input; }
+    [[nodiscard]] views::ClassesView& classes() const { return *m_classes; }
+    [[nodiscard]] views::DiagnoseView& diagnosis() const { return *m_diagnosis; }
+
+protected:
+    void applySizes() override;
+
+private:
+    views::RunPanel* m_run = nullptr;
+    views::CompareView* m_compare = nullptr;
+    views::HeatmapView* m_heatmap = nullptr;
+    views::InputView* m_input = nullptr;
+    views::ClassesView* m_classes = nullptr;
+    views::DiagnoseView* m_diagnosis = nullptr;
+    QDockWidget* m_runDock = nullptr;
+    QDockWidget* m_inputDock = nullptr;
+    QDockWidget* m_classesDock = nullptr;
+    QDockWidget* m_heatmapDock = nullptr;
+    QDockWidget* m_compareDock = nullptr;
+    QDockWidget* m_layersDock = nullptr;
+    QDockWidget* m_ledgerDock = nullptr;
+    QDockWidget* m_diagnosisDock = nullptr;
+};
+
+/// The machinery: promises and why they wait, graph, inspector, timeline, ledger.
+class EngineWorkspace final : public Workspace
+{
+    Q_OBJECT
+
+public:
+    explicit EngineWorkspace(const WorkspaceContext& context, QWidget* parent = nullptr);
+    [[nodiscard]] views::GraphView& graph() const { return *m_graph; }
+    [[nodiscard]] views::InspectorView& inspector() const { return *m_inspector; }
+    [[nodiscard]] views::TimelineView& timeline() const { return *m_timeline; }
+    [[nodiscard]] views::NotebookView& notebook() const { return *m_notebook; }
+    [[nodiscard]] views::VerificationView& verification() const { return *m_verification; }
+    [[nodiscard]] views::DiagnoseView& diagnosis() const { return *m_diagnosis; }
+    /// Brings the notebook to the front.
+    void showNotebook();
+    /// Brings what was verified to the front.
+    void showVerification();
+    /// Marks these places in the timeline.
+    void showBookmarks(const std::vector<trace::Bookmark>& bookmarks);
+    /// Brings the list of breakpoints to the front and opens the condition of the one on that node.
+    void editBreakpoint(base::NodeId node);
+
+protected:
+    void applySizes() override;
+
+private:
+    views::GraphView* m_graph = nullptr;
+    views::BreakpointsView* m_breakpoints = nullptr;
+    views::TimelineView* m_timeline = nullptr;
+    views::NotebookView* m_notebook = nullptr;
+    views::VerificationView* m_verification = nullptr;
+    views::DiagnoseView* m_diagnosis = nullptr;
+    QDockWidget* m_promisesDock = nullptr;
+    QDockWidget* m_whyDock = nullptr;
+    QDockWidget* m_breakpointsDock = nullptr;
+    QDockWidget* m_graphDock = nullptr;
+    views::InspectorView* m_inspector = nullptr;
+    QDockWidget* m_inspectorDock = nullptr;
+    QDockWidget* m_heatmapDock = nullptr;
+    QDockWidget* m_valuesDock = nullptr;
+    QDockWidget* m_timelineDock = nullptr;
+    QDockWidget* m_logDock = nullptr;
+    QDockWidget* m_ledgerDock = nullptr;
+    QDockWidget* m_notebookDock = nullptr;
+    QDockWidget* m_verificationDock = nullptr;
+    QDockWidget* m_diagnosisDock = nullptr;
+};
+
+} // namespace retro::app

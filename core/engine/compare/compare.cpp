@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/compare/compare.h"
+
+#include "core/base/cancel.h"
+#include "core/engine/compare/comparedvalues.h"
+#include "core/engine/compare/parting.h"
+#include "core/engine/results/results.h"
+#include "core/graph/graphbuilder.h"
+#include "core/ops/algebra.h"
+#include "core/trace/runfile.h"
+#include "core/trace/targetplace.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <tuple>
+#include <unordered_map>
+
+namespace retro::engine
+{
+
+using base::NodeId;
+using base::Result;
+using base::ValueId;
+using tensor::Tensor;
+
+namespace
+{
+
+// The inputs of a run of gradient × input hold the gradient.
+void multiplyByInputs(const trace::Run& run, std::vector<Tensor>& relevance)
+{
+    for (const ValueId input : run.graph->inputs()) {
+        Tensor& gradient = relevance[input.index()];
+        const Tensor& value = run.values[input.index()];
+        if (gradient.isValid() && value.isValid() && tensor::isFloating(value.dtype())) {
+            gradient = ops::algebra::multiply(gradient, value.to(gradient.dtype()));
+        }
+    }
+}
+
+} // namespace
+
+std::vector<Tensor> finalRelevance(const trace::Run& run)
+{
+    const graph::Graph& graph = *run.graph;
+    std::vector<Tensor> relevance(graph.valueCount());
+    for (const event::Event& event : run.events) {
+        if (event.kind != event::EventKind::Relevance || event.handle >= run.tensors.size()) {
+            continue;
+        }
+        const auto outputs = graph.outputsOf(NodeId(event.node));
+        if (event.slot < outputs.size() && outputs[event.slot].isValid()) {
+            relevance[outputs[event.slot].index()] = run.tensors[event.handle];
+        }
+    }
+    if (run.facts.numbers.count("times_input") != 0) {
+        multiplyByInputs(run, relevance);
+    }
+    return relevance;
+}
+
+namespace
+{
+
+std::vector<std::int64_t> indexOf(std::int64_t flat, const tensor::Shape& shape)
+{
+    std::vector<std::int64_t> index(shape.size());
+    for (std::size_t axis = shape.size(); axis-- > 0;) {
+        index[axis] = flat % shape[axis];
+        flat /= shape[axis];
+    }
+    return index;
+}
+
+// |a − b|; infinite where only one is a number, 0 where both are the same kind of none.
+double gap(double a, double b)
+{
+    if (std::isfinite(a) && std::isfinite(b)) {
+        return std::abs(a - b);
+    }
+    const bool isSame = a == b || (std::isnan(a) && std::isnan(b));
+    return isSame ? 0 : std::numeric_limits<double>::infinity();
+}
+
+double cosineOf(const Tensor& a, const Tensor& b)
+{
+    const double lengths = std::sqrt(ops::algebra::dot(a, a)) * std::sqrt(ops::algebra::dot(b, b));
+    return lengths == 0 ? 1 : ops::algebra::dot(a, b) / lengths;
+}
+
+void findLargest(const Tensor& a, const Tensor& b, ValueDifference& difference)
+{
+    std::int64_t at = 0;
+    for (std::int64_t i = 0; i < a.size(); ++i) {
+        const double x = a.at(i);
+        const double y = b.at(i);
+        difference.scale =
+            std::max({difference.scale, std::isfinite(x) ? std::abs(x) : 0, std::isfinite(y) ? std::abs(y) : 0});
+        if (const double distance = gap(x, y); distance > difference.largest) {
+            difference.largest = distance;
+            at = i;
+        }
+    }
+    if (a.size() > 0) {
+        difference.index = indexOf(at, a.shape());
+        difference.a = a.at(at);
+        difference.b = b.at(at);
+    }
+}
+
+// The tensor with an axis of 1 in front, when that is all that keeps it from the other's shape: a batch of one that the
+// other tool left out.
+std::optional<Tensor> withBatchAxis(const Tensor& tensor, const Tensor& other)
+{
+    tensor::Shape shape = tensor.shape();
+    shape.insert(shape.begin(), 1);
+    return shape == other.shape() ? std::optional(tensor.contiguous().reshaped(shape)) : std::nullopt;
+}
+
+std::string addBatchAxis(Tensor& a, Tensor& b)
+{
+    for (const auto& [side, tensor, other] : {std::tuple("A", &a, &b), std::tuple("B", &b, &a)}) {
+        if (std::optional<Tensor> whole = withBatchAxis(*tensor, *other)) {
+            std::string note = fmt::format("{} gives {}: compared as {}", side, tensor::toText(tensor->shape()),
+                                           tensor::toText(whole->shape()));
+            *tensor = std::move(*whole);
+            return note;
+        }
+    }
+    return {};
+}
+
+std::string shapeFault(const Tensor& a, const Tensor& b)
+{
+    return fmt::format("shapes differ: {} and {}{}", tensor::toText(a.shape()), tensor::toText(b.shape()),
+                       a.size() == b.size() ? ", of as many elements: one side needs a transpose or a reshape" : "");
+}
+
+ValueDifference differenceOf(ValueId value, const std::string& name, const Tensor& first, const Tensor& second)
+{
+    Tensor a = first.to(tensor::DType::Float64);
+    Tensor b = second.to(tensor::DType::Float64);
+    ValueDifference difference;
+    difference.value = value;
+    difference.name = name;
+    difference.note = addBatchAxis(a, b);
+    difference.sumA = ops::algebra::sum(a);
+    difference.sumB = ops::algebra::sum(b);
+    if (a.shape() == b.shape()) {
+        findLargest(a, b, difference);
+        difference.cosine = cosineOf(a, b);
+    } else {
+        difference.largest = std::numeric_limits<double>::infinity();
+        difference.scale = 1;
+        difference.cosine = 0;
+        difference.fault = shapeFault(a, b);
+    }
+    return difference;
+}
+
+/// Values that nodes make, the last first, then the inputs: what stands before is never below what stands after.
+std::vector<ValueId> passOrder(const graph::Graph& graph)
+{
+    std::vector<ValueId> order;
+    for (std::size_t i = graph.nodeCount(); i-- > 0;) {
+        for (const ValueId output : graph.node(NodeId(i)).outputs) {
+            if (output.isValid()) {
+                order.push_back(output);
+            }
+        }
+    }
+    order.insert(order.end(), graph.inputs().begin(), graph.inputs().end());
+    return order;
+}
+
+/// Compares the sides over the leading graph.
+class Comparer
+{
+public:
+    Comparer(const graph::Graph& graph, const ComparedValues& a, const ComparedValues& b, Comparison& result)
+        : m_graph(graph), m_a(a), m_b(b), m_result(result), m_isCompared(graph.valueCount(), false)
+    {}
+
+    Result<void> run(const std::stop_token& stop)
+    {
+        for (const ValueId value : passOrder(m_graph)) {
+            RETRO_CHECK(base::checkStop(stop));
+            compareValue(value);
+        }
+        if (m_result.values.empty()) {
+            return base::inputError("the two have no value with relevance in common; values are matched by name: the "
+                                    "arrays of an .npz carry the names of the model's values (retrograde-cli info "
+                                    "MODEL --shapes lists them)" +
+                                    strangers());
+        }
+        return {};
+    }
+
+private:
+    void compareValue(ValueId value)
+    {
+        const Tensor a = m_a.of(value);
+        const Tensor b = m_b.of(value);
+        const std::string& name = m_graph.value(value).name;
+        if (a.isValid() && b.isValid()) {
+            ValueDifference difference = differenceOf(value, name, a, b);
+            m_isCompared[value.index()] = true;
+            if (!m_result.parting && !(difference.relative() <= m_result.tolerance)) {
+                m_result.parting = PartingSearch(m_graph, m_a, m_b).from(difference, m_isCompared);
+            }
+            m_result.values.push_back(std::move(difference));
+        } else if (a.isValid()) {
+            m_result.onlyA.push_back(name);
+        } else if (b.isValid()) {
+            m_result.onlyB.push_back(name);
+        }
+    }
+
+    // Some arrays that are no value of the model.
+    [[nodiscard]] std::string strangers() const
+    {
+        constexpr std::size_t kShown = 3;
+        std::vector<std::string> names = m_result.unmatchedA;
+        names.insert(names.end(), m_result.unmatchedB.begin(), m_result.unmatchedB.end());
+        const std::size_t more = names.size() > kShown ? names.size() - kShown : 0;
+        names.resize(names.size() - more);
+        return names.empty() ? std::string()
+                             : fmt::format("; no value has the name {}{}", fmt::join(names, ", "),
+                                           more > 0 ? fmt::format(" and {} more", more) : "");
+    }
+
+    const graph::Graph& m_graph;
+    const ComparedValues& m_a;
+    const ComparedValues& m_b;
+    Comparison& m_result;
+    std::vector<bool> m_isCompared; // by ValueId
+};
+
+std::string targetText(const trace::Run& run)
+{
+    std::string text = run.facts.targetValue.isValid() && run.facts.targetValue.index() < run.graph->valueCount()
+                           ? run.graph->value(run.facts.targetValue).name
+                           : std::string("?");
+    for (const std::int64_t index : run.facts.targetIndex) {
+        text += index >= 0 && trace::hasDenseTarget(run) ? fmt::format(" ({})", trace::placeInTarget(run, index))
+                                                         : fmt::format(" {}", index);
+    }
+    return text;
+}
+
+void addFact(const char* name, const std::string& a, const std::string& b, std::vector<std::string>& facts)
+{
+    if (a != b) {
+        facts.push_back(fmt::format("{}: {} ↔ {}", name, a, b));
+    }
+}
+
+std::vector<std::string> differentFacts(const trace::Run& a, const trace::Run& b)
+{
+    std::vector<std::string> facts;
+    addFact("model", a.facts.modelName, b.facts.modelName, facts);
+    addFact("composite", a.facts.composite, b.facts.composite, facts);
+    addFact("target", targetText(a), targetText(b), facts);
+    addFact("start", a.facts.start, b.facts.start, facts);
+    addFact("precision", a.facts.precision, b.facts.precision, facts);
+    addFact("input", a.facts.input ? a.facts.input->file : "", b.facts.input ? b.facts.input->file : "", facts);
+    return facts;
+}
+
+/// Chooses the arrays of an archive that can be compared, by their headers alone.
+class ArrayChoice
+{
+public:
+    ArrayChoice(const trace::Run* other, std::vector<std::string>& unmatched) : m_other(other), m_unmatched(unmatched)
+    {
+        if (other != nullptr) {
+            const std::vector<std::string> files = fileNames(*other->graph);
+            for (std::size_t i = 0; i < files.size(); ++i) {
+                m_byFile.emplace(files[i], ValueId(i));
+            }
+        }
+    }
+
+    std::optional<std::string> operator()(const std::string& name, const tensor::NpyHeader& header) const
+    {
+        if (!tensor::isFloating(header.dtype)) {
+            return fmt::format("it is {}; relevance is floating point", tensor::nameOf(header.dtype));
+        }
+        if (m_other == nullptr) {
+            return std::nullopt;
+        }
+        const auto file = m_byFile.find(name);
+        const std::optional<ValueId> exact = m_other->graph->findValue(name);
+        if (!exact && file == m_byFile.end()) {
+            m_unmatched.push_back(name);
+            return std::string();
+        }
+        return shapeReason(exact ? *exact : file->second, header);
+    }
+
+private:
+    /// A large array that no reshape makes one of the value's is not worth its memory.
+    [[nodiscard]] std::optional<std::string> shapeReason(ValueId value, const tensor::NpyHeader& header) const
+    {
+        const bool isKnown = value.index() < m_other->shapes.size();
+        const std::int64_t count = tensor::elementCount(header.shape);
+        if (!isKnown || count <= kMostStrangeElements ||
+            count == tensor::elementCount(m_other->shapes[value.index()])) {
+            return std::nullopt;
+        }
+        return fmt::format("its shape {} is not that of the value, {}", tensor::toText(header.shape),
+                           tensor::toText(m_other->shapes[value.index()]));
+    }
+
+    static constexpr std::int64_t kMostStrangeElements = 1 << 22;
+
+    const trace::Run* m_other;
+    std::vector<std::string>& m_unmatched;
+    std::unordered_map<std::string, ValueId> m_byFile;
+};
+
+// Floating-point arrays; the others are listed.
+Result<void> readArrays(const std::filesystem::path& path, const trace::Run* other, ComparedSide& side)
+{
+    RETRO_TRY(tensor::NpzContents contents, tensor::readNpzNumbers(path, ArrayChoice(other, side.unmatched)));
+    side.skipped = std::move(contents.skipped);
+    side.tensors = std::move(contents.tensors);
+    if (side.tensors.empty() && side.unmatched.empty()) {
+        return base::inputError("there is no floating-point array in it; save relevance with numpy.savez(file, "
+                                "**{name: array})" +
+                                    (side.skipped.empty() ? std::string() : "; passed over: " + side.skipped.front()),
+                                path.string());
+    }
+    return {};
+}
+
+} // namespace
+
+Result<ComparedSide> readCompared(const std::filesystem::path& path, const trace::Run* other)
+{
+    ComparedSide side;
+    side.name = path.filename().string();
+    if (path.extension() == ".npz") {
+        RETRO_CHECK(readArrays(path, other, side));
+        return side;
+    }
+    if (path.extension() != ".retro") {
+        return base::usageError("recorded runs (.retro) and arrays by value name (.npz) can be compared",
+                                path.string());
+    }
+    RETRO_TRY(side.run, trace::readRun(path));
+    return side;
+}
+
+Result<Comparison> compare(const ComparedSide& a, const ComparedSide& b, double tolerance, const std::stop_token& stop)
+{
+    if (!a.run && !b.run) {
+        return base::usageError("one of the two must be a recorded run, which knows the graph", "compare");
+    }
+    const graph::Graph& graph = *(a.run ? a.run : b.run)->graph;
+    Comparison result;
+    result.tolerance = tolerance;
+    result.sameStructure =
+        a.run && b.run && graph::structuralHash(*a.run->graph) == graph::structuralHash(*b.run->graph);
+    if (a.run && b.run) {
+        result.differentFacts = differentFacts(*a.run, *b.run);
+    }
+    const ComparedValues first(a, graph, result.sameStructure);
+    const ComparedValues second(b, graph, result.sameStructure);
+    result.unmatchedA = first.unmatched();
+    result.unmatchedB = second.unmatched();
+    result.skippedA = a.skipped;
+    result.skippedB = b.skipped;
+    RETRO_CHECK(Comparer(graph, first, second, result).run(stop));
+    return result;
+}
+
+} // namespace retro::engine

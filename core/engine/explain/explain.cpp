@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/explain/explain.h"
+
+#include "core/base/cancel.h"
+#include "core/base/log.h"
+#include "core/base/mappedfile.h"
+#include "core/base/memoryaccount.h"
+#include "core/engine/explain/requestcheck.h"
+#include "core/engine/model/precision.h"
+#include "core/engine/model/programcache.h"
+#include "core/engine/region/conditions.h"
+#include "core/engine/ways/way.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+namespace retro::engine
+{
+
+namespace
+{
+
+using base::Result;
+
+/// Bind, choose, forward, start, reverse, finish. `wrong` takes what is not finite where the way has let go what the
+/// words about it are made of.
+Result<void> carryRelevance(Pass& pass, std::optional<base::Error>& wrong)
+{
+    RETRO_CHECK(pass.bind());
+    RETRO_TRY(const std::unique_ptr<Way> way, chooseWay(pass));
+    RETRO_TRY(pass.forward, way->forward(pass));
+    RETRO_CHECK(pass.start());
+    RETRO_CHECK(base::checkStop(pass.stop));
+    RETRO_CHECK(way->run(pass));
+    RETRO_CHECK(base::checkMappedFiles());
+    if (!pass.request.goesOnWhenNotFinite) {
+        const auto isFinite = checkFinite({pass.again(), pass.result.relevance, pass.result.ledger});
+        if (!isFinite && !way->gives().allValues) {
+            wrong = isFinite.error();
+            return {};
+        }
+        RETRO_CHECK(isFinite);
+    }
+    RETRO_CHECK(pass.finish(way->saving(pass), way->saved(pass)));
+    if (pass.request.keepsForward && way->gives().allValues && pass.forward) {
+        pass.result.forward = std::make_shared<const execute::ForwardResult>(*pass.forward);
+    }
+    return {};
+}
+
+Result<ExplainResult> explained(const LoadedModel& model, const ExplainRequest& request, const std::stop_token& stop,
+                                const StageProgress& progress, ProgramCache* cache)
+{
+    if (!request.conditions.empty() && request.conditionForm == ConditionForm::Only) {
+        return explainOnly(request,
+                           [&](const ExplainRequest& plain) { return explained(model, plain, stop, progress, cache); });
+    }
+    ProgramCache own; // a program knows no conditions
+    cache = cache != nullptr && !request.conditions.empty() ? &own : cache;
+    base::MemoryAccount::tensors().resetPeak();
+    std::optional<tensor::StoragePool::Use> pool;
+    if (cache != nullptr) {
+        cache->pool().fillUpToPeak(request.inputsOnly);
+        pool.emplace(cache->pool());
+    }
+    std::optional<base::Error> wrong;
+    {
+        Pass pass(model, request, stop, progress, cache);
+        const Result<void> done = carryRelevance(pass, wrong);
+        if (!done && done.error().code == base::ErrorCode::Engine && pass.forward && pass.forward->overflow) {
+            base::Error error = done.error(); // what is not finite may come from a type of the model
+            error.message += "; " + overflowWarning(pass.result.model->graph(), pass.forward->overflow);
+            return error;
+        }
+        RETRO_CHECK(done);
+        if (!wrong) {
+            return std::move(pass.result);
+        }
+    }
+    ExplainRequest whole = request;
+    whole.inputsOnly = false;
+    return explained(model, whole, stop, progress, cache);
+}
+
+/// A result, with its line in the log.
+Result<ExplainResult> logged(const LoadedModel& model, Result<ExplainResult> result)
+{
+    if (!result) {
+        base::log(base::logcategory::kEngine, result.error());
+    } else {
+        base::log(base::logcategory::kEngine, base::LogLevel::Info,
+                  fmt::format("{} explained with {}: forward {:.2f} s, relevance {:.2f} s, {} steps, {} promises",
+                              model.name, result->composite.name, result->secondsForward, result->secondsRelevance,
+                              result->counts.visits, result->counts.promises));
+    }
+    return result;
+}
+
+} // namespace
+
+Result<ExplainResult> explain(const LoadedModel& model, const ExplainRequest& request, std::stop_token stop,
+                              const StageProgress& progress)
+{
+    RETRO_CHECK(checkRequest(request));
+    ProgramCache cache;
+    const bool usesProgram = request.engine == EngineKind::Compiled || request.inputsOnly;
+    return logged(model, explained(model, request, stop, progress, usesProgram ? &cache : nullptr));
+}
+
+Explainer::Explainer(LoadedModelPointer model) : m_model(std::move(model)), m_cache(std::make_unique<ProgramCache>()) {}
+
+Explainer::~Explainer() = default;
+
+Explainer::Explainer(Explainer&&) noexcept = default;
+
+Explainer& Explainer::operator=(Explainer&&) noexcept = default;
+
+Result<ExplainResult> Explainer::explain(const ExplainRequest& request, std::stop_token stop,
+                                         const StageProgress& progress)
+{
+    RETRO_CHECK(checkRequest(request));
+    return logged(*m_model, explained(*m_model, request, stop, progress, m_cache.get()));
+}
+
+} // namespace retro::engine

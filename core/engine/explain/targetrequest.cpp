@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// What --target says, and which value it is.
+#include "core/engine/explain/target.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace retro::engine
+{
+
+namespace
+{
+
+using base::inputError;
+using base::Result;
+using base::usageError;
+
+std::optional<std::int64_t> wholeNumber(std::string_view text)
+{
+    std::int64_t value = 0;
+    const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return ec == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+/// "3,4" → {3, 4}; nothing when a part is not a whole number.
+std::optional<std::vector<std::int64_t>> wholeNumbers(std::string_view text)
+{
+    std::vector<std::int64_t> numbers;
+    while (true) {
+        const std::size_t comma = text.find(',');
+        const auto number = wholeNumber(text.substr(0, comma));
+        if (!number) {
+            return std::nullopt;
+        }
+        numbers.push_back(*number);
+        if (comma == std::string_view::npos) {
+            return numbers;
+        }
+        text.remove_prefix(comma + 1);
+    }
+}
+
+/// "token=11,class=504" → its coordinates; nothing when the text is something else.
+std::optional<std::vector<TargetRequest::Coordinate>> placeIn(std::string_view text,
+                                                              std::span<const std::string> labels)
+{
+    std::vector<TargetRequest::Coordinate> place;
+    while (true) {
+        const std::size_t comma = text.find(',');
+        const std::string_view part = text.substr(0, comma);
+        const std::size_t equals = part.find('=');
+        const std::string axis(part.substr(0, equals));
+        const bool isAxis = !axis.empty() && std::all_of(axis.begin(), axis.end(), [](char c) {
+            return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+        });
+        if (equals == std::string_view::npos || !isAxis) {
+            return std::nullopt;
+        }
+        const std::string_view written = part.substr(equals + 1);
+        const auto label = axis == "class" ? std::find(labels.begin(), labels.end(), written) : labels.end();
+        const auto number =
+            label != labels.end() ? std::optional<std::int64_t>(label - labels.begin()) : wholeNumber(written);
+        if (!number) {
+            return std::nullopt;
+        }
+        place.push_back({axis, *number});
+        if (comma == std::string_view::npos) {
+            return place;
+        }
+        text.remove_prefix(comma + 1);
+    }
+}
+
+/// VALUE, VALUE:i,j,…, VALUE:token=11,class=504 or token=11,class=504.
+TargetRequest valueTarget(const std::string& text, std::span<const std::string> labels)
+{
+    TargetRequest request;
+    request.kind = TargetRequest::Kind::Value;
+    request.value = text;
+    const std::size_t colon = text.rfind(':');
+    const std::string_view behind =
+        colon == std::string::npos ? std::string_view(text) : std::string_view(text).substr(colon + 1);
+    if (const auto place = placeIn(behind, labels)) {
+        request.kind = TargetRequest::Kind::Place;
+        request.place = *place;
+        request.value = colon == std::string::npos ? std::string() : text.substr(0, colon);
+    } else if (const auto index = colon == std::string::npos ? std::nullopt : wholeNumbers(behind)) {
+        request.value = text.substr(0, colon);
+        request.index = *index;
+    }
+    return request;
+}
+
+base::Error noSuchValue(const std::string& name)
+{
+    return usageError("the graph has no value of this name (retrograde-cli info lists inputs and outputs); write "
+                      "argmax, a class index, token=I,class=J, or VALUE[:i,j,…]",
+                      "--target " + name);
+}
+
+/// Why an output of a bound model is not the default target; empty = it is one.
+std::string refusalOf(const execute::BoundModel& model, base::ValueId output)
+{
+    const tensor::DType dtype = model.typeOf(output).dtype;
+    if (!tensor::isFloating(dtype)) {
+        return fmt::format("is {}", tensor::nameOf(dtype));
+    }
+    return model.isTracked(output) ? "" : "depends on no floating input or token by operators that carry relevance";
+}
+
+/// The first floating output that relevance can reach; of several refusals, `skipped` takes all.
+base::ValueId firstReached(const execute::BoundModel& model, std::string& skipped)
+{
+    for (const base::ValueId output : model.graph().outputs()) {
+        const std::string refusal = refusalOf(model, output);
+        if (refusal.empty()) {
+            return output;
+        }
+        skipped += fmt::format("{}\"{}\" {}", skipped.empty() ? "" : ", ", model.graph().value(output).name, refusal);
+    }
+    return {};
+}
+
+/// Without one that relevance reaches, the first floating output: what keeps relevance away is said where it starts.
+base::ValueId firstFloating(const execute::BoundModel& model)
+{
+    for (const base::ValueId output : model.graph().outputs()) {
+        if (tensor::isFloating(model.typeOf(output).dtype)) {
+            return output;
+        }
+    }
+    return {};
+}
+
+} // namespace
+
+Result<TargetRequest> parseTarget(const std::string& text, std::span<const std::string> labels)
+{
+    TargetRequest request;
+    if (text.empty() || text == "argmax") {
+        return request;
+    }
+    if (const auto label = std::find(labels.begin(), labels.end(), text); label != labels.end()) {
+        request.kind = TargetRequest::Kind::Class;
+        request.classIndex = label - labels.begin();
+        return request;
+    }
+    if (const auto number = wholeNumber(text)) {
+        if (*number < 0) {
+            return usageError("a class index cannot be negative", "--target " + text);
+        }
+        request.kind = TargetRequest::Kind::Class;
+        request.classIndex = *number;
+        return request;
+    }
+    return valueTarget(text, labels);
+}
+
+Result<base::ValueId> targetValue(const TargetRequest& request, const graph::Graph& graph)
+{
+    if (request.namesValue()) {
+        const auto value = graph.findValue(request.value);
+        return value ? Result<base::ValueId>(*value) : noSuchValue(request.value);
+    }
+    const auto floating = std::ranges::find_if(
+        graph.outputs(), [&graph](base::ValueId output) { return tensor::isFloating(graph.value(output).dtype); });
+    return floating == graph.outputs().end() ? graph.outputs()[0] : *floating;
+}
+
+Result<base::ValueId> targetValue(const TargetRequest& request, const execute::BoundModel& model, std::string* note)
+{
+    if (request.namesValue()) {
+        RETRO_TRY(const base::ValueId value, targetValue(request, model.graph()));
+        const tensor::DType dtype = model.typeOf(value).dtype;
+        if (!tensor::isFloating(dtype)) {
+            return inputError(fmt::format("its elements are {}; relevance starts at floating values alone: name the "
+                                          "scores that it is made of",
+                                          tensor::nameOf(dtype)),
+                              "--target " + request.value);
+        }
+        return value;
+    }
+    std::string skipped;
+    const base::ValueId reached = firstReached(model, skipped);
+    const base::ValueId chosen = reached.isValid() ? reached : firstFloating(model);
+    if (!chosen.isValid()) {
+        return inputError(fmt::format("no output has floating elements to explain ({}); name a value inside the model "
+                                      "with --target VALUE",
+                                      skipped),
+                          model.graph().name());
+    }
+    if (note != nullptr && !skipped.empty() && reached.isValid()) {
+        *note = fmt::format("the output \"{}\" is explained, because {}; --target VALUE chooses another one",
+                            model.graph().value(chosen).name, skipped);
+    }
+    return chosen;
+}
+
+} // namespace retro::engine

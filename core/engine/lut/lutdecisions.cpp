@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/lut/lutdecisions.h"
+
+#include "core/base/file.h"
+#include "core/ops/tablelookup.h"
+#include "core/tensor/npy.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace retro::engine
+{
+
+namespace
+{
+
+using tensor::Tensor;
+using trace::ComparisonRow;
+using trace::LutDetail;
+
+std::string_view nameOf(ComparisonRow::Kind kind)
+{
+    switch (kind) {
+    case ComparisonRow::Kind::Query:
+        return "query";
+    case ComparisonRow::Kind::Key:
+        return "key";
+    case ComparisonRow::Kind::Code:
+        return "code";
+    case ComparisonRow::Kind::Plain:
+        break;
+    }
+    return "pair";
+}
+
+/// Place of the largest amount in a run of elements, from its start.
+std::int64_t strongest(const Tensor& values, std::int64_t first, std::int64_t count)
+{
+    std::int64_t best = 0;
+    for (std::int64_t i = 1; i < count; ++i) {
+        best = std::abs(values.at(first + i)) > std::abs(values.at(first + best)) ? i : best;
+    }
+    return best;
+}
+
+double sumOf(const Tensor& values, std::int64_t first, std::int64_t count)
+{
+    double sum = 0;
+    for (std::int64_t i = 0; i < count; ++i) {
+        sum += values.at(first + i);
+    }
+    return sum;
+}
+
+LutDecision decisionOf(const LutDetail& detail, const std::string& node, std::uint64_t sample)
+{
+    const lut::LayerShape& shape = detail.shape;
+    const ops::TableRelevance& relevance = *detail.relevance;
+    const auto at = static_cast<std::int64_t>(sample);
+    LutDecision decision;
+    decision.node = node;
+    decision.sample = sample;
+    const std::int64_t table = strongest(relevance.tables, at * shape.tables, shape.tables);
+    decision.table = static_cast<std::uint32_t>(table);
+    decision.relevance = relevance.tables.at(at * shape.tables + table);
+    const double all = sumOf(relevance.tables, at * shape.tables, shape.tables);
+    decision.share = all != 0 ? decision.relevance / all : 0;
+    trace::TableSite site{sample, decision.table, 0, 0};
+    if (shape.isSequence) {
+        const std::int64_t pairs = std::int64_t{shape.length} * shape.length;
+        const std::int64_t pair = strongest(relevance.pairs, at * pairs, pairs);
+        site.later = std::max(static_cast<std::uint32_t>(pair / shape.length), 1U);
+        site.earlier = std::min(static_cast<std::uint32_t>(pair % shape.length), site.later - 1);
+        decision.pair = site;
+        decision.pairRelevance = relevance.pairs.at(at * pairs + pair);
+    }
+    const std::int64_t bits = (at * shape.tables + table) * shape.rowBits();
+    const auto bit = static_cast<std::uint32_t>(strongest(relevance.comparisons, bits, shape.rowBits()));
+    decision.comparisonRelevance = relevance.comparisons.at(bits + bit);
+    const trace::TableChoice choice = trace::tableChoice(detail, site);
+    decision.row = choice.row;
+    const auto row = std::ranges::find(choice.comparisons, bit, &ComparisonRow::bit);
+    decision.comparison = row == choice.comparisons.end() ? ComparisonRow() : *row;
+    return decision;
+}
+
+/// The LUT layers of a run that relevance reached, with their numbers.
+std::vector<LutDetail> reachedLayers(const trace::Run& run)
+{
+    std::vector<LutDetail> layers;
+    for (std::size_t i = 0; i < run.graph->nodeCount(); ++i) {
+        if (!ops::isLut(run.graph->nodes()[i])) {
+            continue;
+        }
+        if (auto detail = trace::lutDetail(run, base::NodeId(i)); detail.ok() && detail->relevance) {
+            layers.push_back(std::move(detail).value());
+        }
+    }
+    return layers;
+}
+
+} // namespace
+
+std::string LutDecision::text() const
+{
+    const std::string where =
+        pair ? fmt::format("position {} looks at {} ({:+.4g}); ", pair->later, pair->earlier, pairRelevance)
+             : std::string();
+    const bool isCode = comparison.kind == ComparisonRow::Kind::Code;
+    const std::string what =
+        isCode ? fmt::format("{:.4g}", comparison.difference)
+               : fmt::format("x[{}] = {:.4g} {} x[{}] = {:.4g}", comparison.anchor.a, comparison.first,
+                             comparison.sets ? ">" : "≤", comparison.anchor.b, comparison.second);
+    return fmt::format("{}table {} ({:+.4g}, {:.1f} % of all), row {}, by {} {}: {}", where, table, relevance,
+                       100 * share, row, nameOf(comparison.kind), comparison.number, what);
+}
+
+bool hasLutLayer(const graph::Graph& graph) { return std::ranges::any_of(graph.nodes(), ops::isLut); }
+
+std::vector<LutDecision> lutDecisions(const trace::Run& run)
+{
+    std::vector<LutDecision> decisions;
+    for (const LutDetail& detail : reachedLayers(run)) {
+        for (std::uint64_t sample = 0; sample < std::min(detail.batch, kMostLutSamples); ++sample) {
+            decisions.push_back(decisionOf(detail, run.graph->node(detail.node).name, sample));
+        }
+    }
+    return decisions;
+}
+
+base::Result<void> writeLutMaps(const std::filesystem::path& folder, const trace::Run& run,
+                                const std::vector<std::string>& names)
+{
+    for (const LutDetail& detail : reachedLayers(run)) {
+        RETRO_CHECK(base::makeFolder(folder));
+        const std::string& name = names[run.graph->node(detail.node).outputs[0].index()];
+        const auto write = [&](const Tensor& map, const char* what) {
+            return map.isValid() ? tensor::writeNpy(folder / (name + what), map) : base::Result<void>();
+        };
+        RETRO_CHECK(write(detail.relevance->tables, ".tables.npy"));
+        RETRO_CHECK(write(detail.relevance->comparisons, ".comparisons.npy"));
+        RETRO_CHECK(write(detail.relevance->pairs, ".pairs.npy"));
+    }
+    return {};
+}
+
+nlohmann::ordered_json lutDecisionsJson(const std::vector<LutDecision>& decisions)
+{
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (const LutDecision& one : decisions) {
+        nlohmann::ordered_json entry{{"node", one.node},           {"sample", one.sample}, {"table", one.table},
+                                     {"relevance", one.relevance}, {"share", one.share},   {"row", one.row}};
+        if (one.pair) {
+            entry["pair"] = {
+                {"later", one.pair->later}, {"earlier", one.pair->earlier}, {"relevance", one.pairRelevance}};
+        }
+        nlohmann::ordered_json comparison{{"of", nameOf(one.comparison.kind)},
+                                          {"number", one.comparison.number},
+                                          {"relevance", one.comparisonRelevance},
+                                          {"difference", one.comparison.difference}};
+        if (one.comparison.kind != ComparisonRow::Kind::Code) {
+            comparison["inputs"] = {one.comparison.anchor.a, one.comparison.anchor.b};
+        }
+        entry["comparison"] = std::move(comparison);
+        list.push_back(std::move(entry));
+    }
+    return list;
+}
+
+} // namespace retro::engine

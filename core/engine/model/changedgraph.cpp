@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/model/changedgraph.h"
+
+#include "core/graph/graphbuilder.h"
+
+namespace retro::engine
+{
+
+using base::ValueId;
+using graph::Value;
+using graph::ValueKind;
+
+namespace
+{
+
+/// A value in the builder, with what is to be different.
+ValueId addCopy(graph::GraphBuilder& builder, const Value& value, ValueId id, const GraphChanges& changes)
+{
+    ValueId copy;
+    switch (value.kind) {
+    case ValueKind::Input: {
+        const auto shape = changes.shapes.find(id);
+        copy = builder.addInput(value.name, value.dtype,
+                                shape == changes.shapes.end() ? value.shape : std::optional(shape->second));
+        break;
+    }
+    case ValueKind::Constant: {
+        const auto given = changes.constants.find(id);
+        const bool isGiven = given != changes.constants.end();
+        copy = builder.addConstant(value.name, isGiven ? given->second : value.constant);
+        if (!isGiven) {
+            builder.declare(copy, value.dtype, value.shape);
+        }
+        break;
+    }
+    case ValueKind::Result:
+        copy = builder.addResult(value.name);
+        builder.declare(copy, value.dtype, value.shape);
+        break;
+    }
+    if (value.facts) {
+        builder.note(copy, value.facts);
+    }
+    return copy;
+}
+
+/// Which values the copy has: inputs, what a kept node reads or makes, outputs; everything, where all nodes are kept.
+std::vector<bool> keptValues(const graph::Graph& graph, const GraphChanges& changes, std::span<const ValueId> outputs)
+{
+    std::vector<bool> isKept(graph.valueCount(), !changes.keptNodes);
+    const auto keep = [&isKept](std::span<const ValueId> values) {
+        for (const ValueId value : values) {
+            if (value.isValid()) {
+                isKept[value.index()] = true;
+            }
+        }
+    };
+    keep(graph.inputs());
+    keep(outputs);
+    for (std::size_t i = 0; changes.keptNodes && i < graph.nodeCount(); ++i) {
+        if ((*changes.keptNodes)[i]) {
+            keep(graph.node(base::NodeId(i)).inputs);
+            keep(graph.node(base::NodeId(i)).outputs);
+        }
+    }
+    return isKept;
+}
+
+/// A node whose operands and results have their ids in the copy.
+graph::Node renumbered(graph::Node node, const std::vector<ValueId>& ids)
+{
+    for (std::vector<ValueId>* values : {&node.inputs, &node.outputs}) {
+        for (ValueId& value : *values) {
+            value = value.isValid() ? ids[value.index()] : value;
+        }
+    }
+    return node;
+}
+
+} // namespace
+
+base::Result<std::shared_ptr<const graph::Graph>> changedGraph(const graph::Graph& graph, const GraphChanges& changes)
+{
+    graph::GraphBuilder builder(graph.name());
+    for (const auto& [domain, version] : graph.opsets()) {
+        builder.setOpset(domain, version);
+    }
+    const std::span<const ValueId> outputs = changes.outputs ? std::span(*changes.outputs) : graph.outputs();
+    const std::vector<bool> isKept = keptValues(graph, changes, outputs);
+    std::vector<ValueId> ids(graph.valueCount());
+    for (std::size_t i = 0; i < graph.valueCount(); ++i) {
+        if (isKept[i]) {
+            ids[i] = addCopy(builder, graph.value(ValueId(i)), ValueId(i), changes);
+        }
+    }
+    for (std::size_t i = 0; i < graph.nodeCount(); ++i) {
+        if (!changes.keptNodes || (*changes.keptNodes)[i]) {
+            builder.addNode(renumbered(graph.node(base::NodeId(i)), ids));
+        }
+    }
+    for (const ValueId output : outputs) {
+        builder.addOutput(ids[output.index()]);
+    }
+    RETRO_TRY(graph::Graph copy, std::move(builder).build());
+    return std::make_shared<const graph::Graph>(std::move(copy));
+}
+
+} // namespace retro::engine

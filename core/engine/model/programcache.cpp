@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/model/programcache.h"
+
+#include <algorithm>
+#include <span>
+
+namespace retro::engine
+{
+
+namespace
+{
+
+/// Entries of each kind: a window goes back and forth between a few composites and targets.
+constexpr std::size_t kMost = 8;
+
+template <class Entry>
+void push(std::vector<Entry>& entries, Entry entry)
+{
+    if (entries.size() == kMost) {
+        entries.erase(entries.begin());
+    }
+    entries.push_back(std::move(entry));
+}
+
+bool isBoundToData(const execute::BoundModel& model)
+{
+    return std::ranges::any_of(model.boundInputs(), [](const tensor::Tensor& input) { return input.isValid(); });
+}
+
+} // namespace
+
+std::shared_ptr<const Prepared> ProgramCache::find(const PreparedFor& wanted) const
+{
+    const auto at = std::ranges::find(m_prepared, wanted, &Entry::madeFor);
+    return at == m_prepared.end() ? nullptr : at->prepared;
+}
+
+std::shared_ptr<const execute::BoundModel> ProgramCache::findModel(const PreparedFor& wanted) const
+{
+    const auto at = std::ranges::find_if(m_prepared, [&wanted](const Entry& entry) {
+        return entry.madeFor.inputs == wanted.inputs && entry.madeFor.precision == wanted.precision;
+    });
+    return at == m_prepared.end() ? nullptr : at->prepared->model;
+}
+
+void ProgramCache::keep(const PreparedFor& wanted, const std::shared_ptr<const Prepared>& prepared, bool hasControlFlow)
+{
+    if (!hasControlFlow && !isBoundToData(*prepared->model)) {
+        push(m_prepared, Entry{wanted, prepared});
+    }
+}
+
+std::optional<std::uint64_t> ProgramCache::key(const CourseOf& course) const
+{
+    const auto at = std::ranges::find(m_keys, course, [](const auto& entry) { return entry.first; });
+    return at == m_keys.end() ? std::nullopt : std::optional(at->second);
+}
+
+void ProgramCache::keep(CourseOf course, std::uint64_t key) { push(m_keys, std::pair{std::move(course), key}); }
+
+std::shared_ptr<const Course> ProgramCache::course(std::uint64_t key) const
+{
+    const auto at = std::ranges::find(m_courses, key, [](const auto& entry) { return entry.first; });
+    return at == m_courses.end() ? nullptr : at->second;
+}
+
+void ProgramCache::keep(std::uint64_t key, std::shared_ptr<const Course> course)
+{
+    std::erase_if(m_courses, [key](const auto& entry) { return entry.first == key; });
+    push(m_courses, std::pair{key, std::move(course)});
+}
+
+std::shared_ptr<lrp::ProgramRunner> ProgramCache::runner(const std::shared_ptr<const Prepared>& prepared,
+                                                         const Course& course, execute::SavePolicy save)
+{
+    for (const Tied& tied : m_runners) {
+        if (tied.prepared == prepared && tied.runner->program() == course.program) {
+            return tied.runner; // the save policy is in the program's key
+        }
+    }
+    auto made = std::make_shared<lrp::ProgramRunner>(course.program, prepared->model, prepared->rules, save, true);
+    push(m_runners, Tied{prepared, made});
+    return made;
+}
+
+} // namespace retro::engine

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/engine/explain/explain.h"
+#include "core/engine/explain/lastpass.h"
+#include "core/engine/explain/recordedcourse.h"
+#include "core/lrp/program/programrunner.h"
+#include "core/tensor/storagepool.h"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace retro::engine
+{
+
+/// What a request asks of the model before any data are looked at: a bound model with its rules.
+struct Prepared
+{
+    std::shared_ptr<const execute::BoundModel> model;
+    lrp::Composite composite;
+    std::shared_ptr<const lrp::RuleAssignment> rules;
+    std::vector<trace::NodeRule> words;  ///< by NodeId: the rules in words
+    std::vector<std::string> writtenOut; ///< what If, Loop and Scan became
+    std::vector<std::string> unused;     ///< lrp::unusedEntries()
+    std::vector<std::string> leftOut;    ///< what cannot run of the model, where only a part of it is bound
+    bool hasCheckpoints = false;         ///< the model has checkpoint operators
+};
+
+/// What a preparation fits: element types and shapes of the inputs, precision, composite.
+struct PreparedFor
+{
+    std::vector<ops::TensorType> inputs;
+    execute::Precision precision = execute::Precision::Float;
+    std::string composite; ///< specification, or the text of the file
+    bool operator==(const PreparedFor&) const = default;
+};
+
+/// A program and the pass that it was made from. `program` is null for one that did not give the bits of its pass.
+struct Course
+{
+    std::shared_ptr<const program::Program> program;
+    lrp::TraversalCounts counts;
+    std::vector<event::Event> snapshots;
+    bool stoppedEarly = false;
+    bool isChecked = true; ///< it gave the bits of a pass; else it is a program for ExplainRequest::inputsOnly alone
+    std::string fault;     ///< why there is no program
+    std::shared_ptr<const RecordedCourse> recorded; ///< of a recorded pass, for making runs; null when none was
+};
+
+/// What a course follows from beside a preparation: a shorter way to its key.
+struct CourseOf
+{
+    std::shared_ptr<const Prepared> prepared;
+    execute::SavePolicy save = execute::SavePolicy::Autograd;
+    std::vector<base::ValueId> targets;
+    std::vector<base::ValueId> checkpoints;
+    bool stopsAtCheckpoints = false;
+    bool operator==(const CourseOf&) const = default;
+};
+
+/// What explanations of one model leave behind for the next ones. Small and bounded: the oldest entry makes room. Used
+/// by one thread at a time.
+class ProgramCache
+{
+public:
+    /// What was prepared for such inputs; null when nothing was.
+    [[nodiscard]] std::shared_ptr<const Prepared> find(const PreparedFor& wanted) const;
+    /// The model that was bound for such inputs, whatever the composite; null when none was.
+    [[nodiscard]] std::shared_ptr<const execute::BoundModel> findModel(const PreparedFor& wanted) const;
+    /// Keeps a preparation that depends on nothing but `wanted`: one with control flow written out, or bound to data,
+    /// is passed over.
+    void keep(const PreparedFor& wanted, const std::shared_ptr<const Prepared>& prepared, bool hasControlFlow);
+
+    /// Key of such a course, when it was worked out before.
+    [[nodiscard]] std::optional<std::uint64_t> key(const CourseOf& course) const;
+    void keep(CourseOf course, std::uint64_t key);
+
+    /// What is known of the courses with this key; null when nothing is.
+    [[nodiscard]] std::shared_ptr<const Course> course(std::uint64_t key) const;
+    /// Takes the place of what was known of them.
+    void keep(std::uint64_t key, std::shared_ptr<const Course> course);
+
+    /// The course's program tied to a preparation, to run on forward passes that keep its alsoKept(); made at the first
+    /// call, the same one afterwards.
+    [[nodiscard]] std::shared_ptr<lrp::ProgramRunner> runner(const std::shared_ptr<const Prepared>& prepared,
+                                                             const Course& course, execute::SavePolicy save);
+    /// What the last explanation that keeps its pass left; null when none did.
+    [[nodiscard]] std::unique_ptr<LastPass>& lastPass() { return m_lastPass; }
+
+    /// The memory that tensors of this cache's runs use again.
+    [[nodiscard]] tensor::StoragePool& pool() { return *m_pool; }
+
+private:
+    struct Entry
+    {
+        PreparedFor madeFor;
+        std::shared_ptr<const Prepared> prepared;
+    };
+    struct Tied
+    {
+        std::shared_ptr<const Prepared> prepared;
+        std::shared_ptr<lrp::ProgramRunner> runner;
+    };
+
+    std::vector<Entry> m_prepared;                                                  // oldest first
+    std::vector<std::pair<CourseOf, std::uint64_t>> m_keys;                         // oldest first
+    std::vector<Tied> m_runners;                                                    // oldest first
+    std::vector<std::pair<std::uint64_t, std::shared_ptr<const Course>>> m_courses; // oldest first
+    std::unique_ptr<LastPass> m_lastPass;
+    std::unique_ptr<tensor::StoragePool> m_pool = std::make_unique<tensor::StoragePool>();
+};
+
+} // namespace retro::engine

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/plan/planning.h"
+
+#include "core/analysis/orders.h"
+#include "core/analysis/report.h"
+#include "core/base/cancel.h"
+#include "core/engine/explain/explain.h"
+#include "core/engine/gradient/choseninputs.h"
+#include "core/engine/model/precision.h"
+#include "core/execute/boundmodel.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+namespace retro::engine
+{
+
+namespace
+{
+
+using analysis::PlanningGraph;
+using base::Result;
+using execute::BoundModel;
+
+/// Types of the inputs, symbols at their sizes; what was assumed goes to `warnings`.
+class InputTypes
+{
+public:
+    InputTypes(const graph::Graph& graph, const SymbolSizes& sizes) : m_graph(graph), m_sizes(sizes) {}
+
+    Result<std::vector<ops::TensorType>> types()
+    {
+        std::vector<ops::TensorType> types;
+        for (const base::ValueId id : m_graph.inputs()) {
+            const graph::Value& value = m_graph.value(id);
+            if (!value.shape) {
+                return base::inputError("the input declares no shape", value.name);
+            }
+            types.push_back({value.dtype, sizesOf(*value.shape)});
+        }
+        for (const auto& [name, size] : m_sizes) {
+            if (!m_used.contains(name)) {
+                return base::usageError("no input of the graph has such a symbol", name);
+            }
+        }
+        return types;
+    }
+
+    [[nodiscard]] const std::vector<std::string>& warnings() const { return m_warnings; }
+
+private:
+    tensor::Shape sizesOf(const std::vector<graph::Dimension>& dimensions)
+    {
+        tensor::Shape sizes;
+        for (const graph::Dimension& dimension : dimensions) {
+            sizes.push_back(dimension.extent ? *dimension.extent : sizeOf(dimension.symbol));
+        }
+        return sizes;
+    }
+
+    std::int64_t sizeOf(const std::string& symbol)
+    {
+        const bool isNew = m_used.insert(symbol).second;
+        const auto given = m_sizes.find(symbol);
+        if (given != m_sizes.end()) {
+            return given->second;
+        }
+        if (isNew) {
+            m_warnings.push_back(fmt::format("size {} is taken as 1", symbol.empty() ? "?" : symbol));
+        }
+        return 1;
+    }
+
+    const graph::Graph& m_graph;
+    const SymbolSizes& m_sizes;
+    std::set<std::string> m_used;
+    std::vector<std::string> m_warnings;
+};
+
+/// The subject of a half over a bound model: rules are those of the composite.
+Result<PassSubject> subjectOf(const std::shared_ptr<const BoundModel>& bound, const LoadedModel& model,
+                              const HalfWish& half, const std::stop_token& stop)
+{
+    const graph::Graph& graph = bound->graph();
+    std::vector<base::ValueId> targets = half.outputs;
+    if (targets.empty()) {
+        targets.assign(graph.outputs().begin(), graph.outputs().end());
+    }
+    if (half.kind == analysis::JointKind::Gradient) {
+        RETRO_TRY(const std::vector<base::ValueId> chosen, chosenInputs(graph, half.from));
+        return PassSubject::gradient(bound, std::move(targets),
+                                     half.from.empty() ? std::span<const base::ValueId>() : chosen);
+    }
+    if (!half.from.empty()) {
+        return base::usageError("relevance goes to every input; leave it out, or plan for the gradient", "--from");
+    }
+    if (half.outputs.empty()) { // outputs that no relevance can start at have none
+        std::erase_if(targets, [&](base::ValueId output) { return !bound->isTracked(output); });
+        std::set<base::ValueId> seen;
+        std::erase_if(targets, [&](base::ValueId output) { return !seen.insert(output).second; });
+    }
+    RETRO_TRY(const lrp::Composite composite, resolveComposite(half.composite, *bound));
+    RETRO_TRY(lrp::RuleAssignment rules, lrp::assignRules(composite, *bound, model.rewritten.fused, stop));
+    if (targets.empty()) {
+        return base::inputError("no output depends on a floating input by operators that pass relevance", graph.name());
+    }
+    return PassSubject::relevance(bound, std::move(targets),
+                                  std::make_shared<const lrp::RuleAssignment>(std::move(rules)));
+}
+
+Result<PlanningGraph> boundGraph(const LoadedModel& model, const SymbolSizes& sizes, const HalfWish& half,
+                                 const std::stop_token& stop)
+{
+    InputTypes inputs(*model.graph(), sizes);
+    RETRO_TRY(const std::vector<ops::TensorType> types, inputs.types());
+    RETRO_TRY(const std::shared_ptr<const BoundModel> bound,
+              BoundModel::bind(model.graph(), types, precisionOf(model), {}, stop));
+    RETRO_TRY(const PassSubject subject, subjectOf(bound, model, half, stop));
+    RETRO_TRY(PlanningGraph result, planningGraphOf(subject));
+    result.warnings.insert(result.warnings.begin(), inputs.warnings().begin(), inputs.warnings().end());
+    return result;
+}
+
+/// First come, first served, and the second half behind.
+Result<JointPlanning> joined(PlanningGraph planning, analysis::JointKind kind, const std::string& name,
+                             const std::stop_token& stop)
+{
+    const auto order = analysis::orderBy(planning.graph, analysis::OrderHeuristic::FirstReady, stop);
+    RETRO_CHECK(base::checkStop(stop));
+    if (!order) {
+        return base::inputError("its operators have no order", name);
+    }
+    analysis::JointOptions options;
+    options.kind = kind;
+    options.leastCost = planning.unit == analysis::CostUnit::Milliseconds ? 0 : 1;
+    RETRO_TRY(analysis::JointGraph joint, analysis::jointOf(planning.graph, order->order, options));
+    return JointPlanning{std::move(planning), std::move(joint)};
+}
+
+} // namespace
+
+Result<PlanningGraph> planningGraphOf(const PassSubject& subject)
+{
+    const BoundModel& model = subject.model();
+    analysis::BoundFacts facts;
+    facts.typeOf = [&](base::ValueId id) { return std::optional(model.typeOf(id)); };
+    facts.operatorOf = [&](base::NodeId id) { return &model.op(id); };
+    facts.carriesGradient = [&](base::ValueId id) { return subject.carries(id); };
+    facts.partsOf = [&](base::NodeId id) {
+        std::vector<analysis::NodePart> parts;
+        for (const PassPart& part : subject.parts(id)) {
+            parts.push_back({part.operand, part.reads});
+        }
+        return parts;
+    };
+    facts.parameterReadsOf = [&](base::NodeId id) { return subject.parameterReads(id); };
+    facts.isOfRelevance = subject.kind() == analysis::JointKind::Relevance;
+    facts.relevanceBytesOf = [&](base::ValueId id) -> std::uint64_t {
+        const bool isToken = subject.carries(id) && !tensor::isFloating(model.typeOf(id).dtype);
+        const tensor::DType dtype = execute::dtypeOf(model.precision());
+        return isToken
+                   ? static_cast<std::uint64_t>(tensor::elementCount(model.typeOf(id).shape)) * tensor::sizeOf(dtype)
+                   : 0;
+    };
+    facts.outputs = subject.targets();
+    return analysis::planningGraph(model.graph(), facts);
+}
+
+Result<PlanningGraph> planningGraphOf(const BoundModel& model)
+{
+    const std::shared_ptr<const BoundModel> borrowed(std::shared_ptr<const void>(), &model);
+    return planningGraphOf(
+        PassSubject::gradient(borrowed, {model.graph().outputs().begin(), model.graph().outputs().end()}));
+}
+
+Result<PlanningGraph> planningGraphOf(const LoadedModel& model, const SymbolSizes& sizes, const HalfWish& half,
+                                      const std::stop_token& stop)
+{
+    Result<PlanningGraph> bound = boundGraph(model, sizes, half, stop);
+    const bool isFinal =
+        bound.ok() || bound.error().code == base::ErrorCode::Cancelled || bound.error().code == base::ErrorCode::Usage;
+    if (isFinal) {
+        return bound;
+    }
+    analysis::BoundFacts facts;
+    facts.outputs = half.outputs;
+    Result<PlanningGraph> stated = analysis::planningGraph(*model.graph(), facts);
+    if (stated.ok()) {
+        stated->warnings.push_back("taken as the graph states it: " + bound.error().text());
+        return stated;
+    }
+    base::Error error = base::within(stated.error(), model.path.string());
+    error.message += "; the graph could not be bound either: " + bound.error().text();
+    return error;
+}
+
+bool statesFacts(const graph::Graph& graph)
+{
+    for (std::size_t i = 0; i < graph.nodeCount(); ++i) {
+        if (graph.node(base::NodeId(i)).facts) {
+            return true;
+        }
+    }
+    for (std::size_t i = 0; i < graph.valueCount(); ++i) {
+        if (graph.value(base::ValueId(i)).facts) {
+            return true;
+        }
+    }
+    return false;
+}
+
+Result<LoadedModelPointer> asPlanned(const LoadedModelPointer& model, const std::stop_token& stop)
+{
+    if (!statesFacts(*model->rewritten.before)) {
+        return model;
+    }
+    rewrite::RewriteOptions options;
+    const std::string all = "all";
+    RETRO_CHECK(rewrite::switchOff(options, {&all, 1}));
+    return withRewrites(model, options, stop);
+}
+
+Result<JointPlanning> jointPlanningOf(const LoadedModelPointer& model, const std::optional<TargetRequest>& target,
+                                      const std::stop_token& stop)
+{
+    RETRO_TRY(const LoadedModelPointer taken, asPlanned(model, stop));
+    std::vector<base::ValueId> outputs;
+    if (target && !taken->graph()->outputs().empty()) {
+        RETRO_TRY(const base::ValueId value, targetValue(*target, *taken->graph()));
+        outputs = {value};
+    }
+    HalfWish half;
+    half.outputs = outputs;
+    RETRO_TRY(PlanningGraph planning, planningGraphOf(*taken, {}, half, stop));
+    if (!outputs.empty() && analysis::hasGradients(planning.graph)) {
+        RETRO_TRY(planning, planningGraphOf(*taken, {}, {}, stop)); // all that a captured step gives is wanted
+    }
+    return joined(std::move(planning), half.kind, model->path.string(), stop);
+}
+
+Result<JointPlanning> jointPlanningOf(const PassSubject& subject, const std::stop_token& stop)
+{
+    RETRO_TRY(PlanningGraph planning, planningGraphOf(subject));
+    return joined(std::move(planning), subject.kind(), subject.model().graph().name(), stop);
+}
+
+} // namespace retro::engine

@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/results/results.h"
+
+#include "core/base/file.h"
+#include "core/base/hash.h"
+#include "core/base/jsonout.h"
+#include "core/diagnosis/diagnosis.h"
+#include "core/engine/forwarding/forwardedpass.h"
+#include "core/engine/forwarding/forwardingjson.h"
+#include "core/engine/lut/lutdecisions.h"
+#include "core/engine/model/precision.h"
+#include "core/engine/model/uniquenames.h"
+#include "core/engine/results/runfacts.h"
+#include "core/ops/algebra.h"
+#include "core/tensor/npy.h"
+#include "core/trace/targetplace.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace retro::engine
+{
+
+using nlohmann::ordered_json;
+
+namespace
+{
+
+void addTarget(const LoadedModel& model, const graph::Graph& graph, const ResolvedTarget& resolved,
+               ordered_json& targets)
+{
+    const std::string& output = graph.value(resolved.value).name;
+    const tensor::Shape& shape = resolved.start.shape();
+    const std::vector<std::string> axes = trace::axisNames(graph, resolved.value, shape.size());
+    for (std::size_t i = 0; i < resolved.index.size(); ++i) {
+        const std::int64_t index = resolved.index[i];
+        ordered_json target{{"output", output}, {"index", index}, {"logit", resolved.logit[i]}};
+        if (index >= 0 && trace::isDense(axes, shape)) {
+            const std::vector<std::int64_t> indices = trace::indicesInSample(shape, index);
+            for (std::size_t axis = 1; axis < axes.size(); ++axis) {
+                target["place"][axes[axis]] = indices[axis - 1];
+            }
+        }
+        const std::int64_t label = index < 0 ? index : trace::classOf(axes, shape, index);
+        if (model.card && label >= 0 && static_cast<std::size_t>(label) < model.card->labels.size()) {
+            target["label"] = model.card->labels[static_cast<std::size_t>(label)];
+        }
+        targets.push_back(std::move(target));
+    }
+}
+
+ordered_json targetsJson(const LoadedModel& model, const ExplainResult& result)
+{
+    ordered_json targets = ordered_json::array();
+    addTarget(model, result.model->graph(), result.target, targets);
+    for (const ResolvedTarget& target : result.alsoTargets) {
+        addTarget(model, result.model->graph(), target, targets);
+    }
+    return targets;
+}
+
+std::string checkpointFile(const ExplainResult& result, const TakenCheckpoint& checkpoint)
+{
+    return "checkpoints/" + fileNames(result.model->graph())[checkpoint.value.index()] + ".npy";
+}
+
+ordered_json checkpointsJson(const ExplainResult& result)
+{
+    ordered_json all = ordered_json::array();
+    for (const TakenCheckpoint& checkpoint : result.checkpoints) {
+        all.push_back({{"value", result.model->graph().value(checkpoint.value).name},
+                       {"visit", checkpoint.visit ? ordered_json(*checkpoint.visit) : ordered_json(nullptr)},
+                       {"relevance", ops::algebra::sum(checkpoint.relevance)},
+                       {"file", checkpointFile(result, checkpoint)}});
+    }
+    return all;
+}
+
+std::string parameterFile(const std::vector<std::string>& names, const ParameterRelevance& parameter)
+{
+    return "relevance/" + names[parameter.value.index()] + ".npy";
+}
+
+ordered_json parametersJson(const ExplainResult& result)
+{
+    const std::vector<std::string> names = fileNames(result.model->graph());
+    ordered_json all = ordered_json::array();
+    for (const ParameterRelevance& parameter : result.parameters) {
+        ordered_json json{{"parameter", result.model->graph().value(parameter.value).name}};
+        if (parameter.relevance.isValid()) {
+            json["relevance"] = ops::algebra::sum(parameter.relevance);
+            json["file"] = parameterFile(names, parameter);
+        } else {
+            json["reasons"] = parameter.reasons;
+        }
+        all.push_back(std::move(json));
+    }
+    return all;
+}
+
+base::Result<void> writeParameters(const std::filesystem::path& folder, const ExplainResult& result,
+                                   const std::vector<std::string>& names)
+{
+    for (const ParameterRelevance& parameter : result.parameters) {
+        if (parameter.relevance.isValid()) {
+            RETRO_CHECK(tensor::writeNpy(folder / parameterFile(names, parameter), parameter.relevance));
+        }
+    }
+    return {};
+}
+
+ordered_json regionJson(const ExplainResult& result)
+{
+    const graph::Graph& graph = result.model->graph();
+    const std::vector<std::string> names = fileNames(graph);
+    ordered_json json{{"mask", result.region->text}, {"total", result.region->total}};
+    for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
+        const tensor::Tensor& mask = result.region->masks[i];
+        if (mask.isValid()) {
+            json["masks"][graph.value(graph.inputs()[i]).name] = ops::algebra::sum(mask);
+        }
+    }
+    json["values"] = ordered_json::object();
+    for (const RegionShare& share : regionShares(*result.region, result.relevance, graph)) {
+        ordered_json one{{"total", share.total}, {"relevance", share.relevance}, {"weight_sum", share.weightSum}};
+        if (share.arrives) {
+            one["arrives"] = *share.arrives;
+        }
+        if (share.axis) {
+            one["channel_axis"] = *share.axis;
+            one["per_channel"] = share.perChannel;
+        }
+        one["file"] = "region/" + names[share.value.index()] + ".npy";
+        json["values"][graph.value(share.value).name] = std::move(one);
+    }
+    json["seconds"] = result.region->seconds;
+    return json;
+}
+
+ordered_json conditionsJson(const LoadedModel& model, const ExplainRequest& request, const ExplainResult& result)
+{
+    const bool isOnly = request.conditionForm == ConditionForm::Only;
+    ordered_json json{{"form", isOnly ? "only" : "beside"}, {"values", ordered_json::array()}};
+    for (const PassedCondition& one : result.conditions) {
+        json["values"].push_back({{"value", result.model->graph().value(one.value).name},
+                                  {"conditions", one.texts},
+                                  {"arrived", one.arrived},
+                                  {"passed", one.passed}});
+    }
+    if (result.asked) {
+        ordered_json asked = ordered_json::array();
+        addTarget(model, result, *result.asked, asked);
+        json["asked"] = std::move(asked);
+    }
+    return json;
+}
+
+base::Result<void> writeRegion(const std::filesystem::path& folder, const ExplainResult& result,
+                               const std::vector<std::string>& names)
+{
+    if (!result.region) {
+        return {};
+    }
+    RETRO_CHECK(base::makeFolder(folder / "region"));
+    for (std::size_t i = 0; i < result.region->weights.size(); ++i) {
+        if (result.region->weights[i].isValid()) {
+            RETRO_CHECK(tensor::writeNpy(folder / "region" / (names[i] + ".npy"), result.region->weights[i]));
+        }
+    }
+    return {};
+}
+
+base::Result<void> writeCheckpoints(const std::filesystem::path& folder, const ExplainResult& result)
+{
+    if (result.checkpoints.empty()) {
+        return {};
+    }
+    RETRO_CHECK(base::makeFolder(folder / "checkpoints"));
+    for (const TakenCheckpoint& checkpoint : result.checkpoints) {
+        RETRO_CHECK(tensor::writeNpy(folder / checkpointFile(result, checkpoint), checkpoint.relevance));
+    }
+    return {};
+}
+
+/// Writes the values of one opened node; says what it wrote.
+base::Result<ordered_json> writeOpened(const std::filesystem::path& folder, const std::string& subfolder,
+                                       const OpenedFused& one)
+{
+    RETRO_CHECK(base::makeFolder(folder / subfolder));
+    ordered_json members = ordered_json::array();
+    const graph::Graph& graph = one.opened.model->graph();
+    for (std::size_t i = 0; i < graph.nodeCount(); ++i) {
+        const lrp::AssignedRule& rule = one.opened.rules[i];
+        members.push_back({{"node", graph.nodes()[i].name},
+                           {"operator", graph.nodes()[i].op},
+                           {"rule", rule.rule ? rule.rule->text() : "-"},
+                           {"matcher", rule.matcher}});
+    }
+    ordered_json values = ordered_json::array();
+    UniqueNames names;
+    for (const lrp::OpenedValue& value : one.opened.values) {
+        if (value.relevance.isValid()) {
+            const std::string file = subfolder + "/" + names.of(value.name) + ".npy";
+            RETRO_CHECK(tensor::writeNpy(folder / file, value.relevance));
+            values.push_back({{"value", value.name},
+                              {"operand", value.isOperand},
+                              {"relevance", ops::algebra::sum(value.relevance)},
+                              {"file", file}});
+        }
+    }
+    return ordered_json{{"node", one.node}, {"members", members}, {"values", values}};
+}
+
+base::Result<ordered_json> writeOpened(const std::filesystem::path& folder, const std::vector<OpenedFused>& opened)
+{
+    ordered_json all = ordered_json::array();
+    UniqueNames names;
+    for (const OpenedFused& one : opened) {
+        RETRO_TRY(ordered_json json, writeOpened(folder, "opened/" + names.of(one.node), one));
+        all.push_back(std::move(json));
+    }
+    return all;
+}
+
+const char* nameOf(EngineKind engine)
+{
+    switch (engine) {
+    case EngineKind::Promise:
+        return "promise";
+    case EngineKind::Compiled:
+        return "compiled";
+    case EngineKind::Oracle:
+        return "oracle";
+    }
+    return "";
+}
+
+/// The program that gave the relevance, or was made on the way.
+ordered_json programJson(const ExplainResult& result)
+{
+    const program::Program& program = *result.program;
+    return {{"key", base::hex(program.key)},
+            {"reused", result.programReused},
+            {"instructions", program.instructions.size()},
+            {"arguments", program.argsEnd},
+            {"buffers", program.buffers.size()}};
+}
+
+} // namespace
+
+ordered_json targetJson(const LoadedModel& model, const graph::Graph& graph, const ResolvedTarget& target)
+{
+    ordered_json targets = ordered_json::array();
+    addTarget(model, graph, target, targets);
+    return targets;
+}
+
+std::vector<std::string> fileNames(const graph::Graph& graph)
+{
+    UniqueNames unique;
+    std::vector<std::string> names;
+    names.reserve(graph.valueCount());
+    for (const graph::Value& value : graph.values()) {
+        names.push_back(unique.of(value.name));
+    }
+    return names;
+}
+
+namespace
+{
+
+ordered_json savingJson(const PlanSaving& saving, const graph::Graph& graph)
+{
+    ordered_json json{{"kept", ordered_json::array()}, {"kept_bytes", saving.keptBytes}};
+    for (const base::ValueId value : saving.kept) {
+        json["kept"].push_back(graph.value(value).name);
+    }
+    json["by_promise"] = ordered_json::object();
+    for (const auto& [value, times] : saving.promised) {
+        json["by_promise"][graph.value(value).name] = times;
+    }
+    json["recomputed"] = ordered_json::object();
+    for (const auto& [node, times] : saving.recomputed) {
+        json["recomputed"][graph.node(node).name] = times;
+    }
+    return json;
+}
+
+void addRewrites(const LoadedModel& model, const ExplainResult& result, ordered_json& summary)
+{
+    for (const rewrite::RewriteStep& step : model.rewritten.steps) {
+        summary["rewrites"].push_back({{"rewrite", step.rewrite}, {"what", step.text}});
+    }
+    for (const std::string& step : result.writtenOut) {
+        summary["rewrites"].push_back({{"rewrite", "write out"}, {"what", step}});
+    }
+}
+
+/// How a traversal by the document went: it ends at the checkpoints, and then leaves inputs without relevance.
+void addTraversal(const ExplainResult& result, ordered_json& summary)
+{
+    summary["traversal"] = "document";
+    summary["rescues"] = result.counts.rescues;
+    summary["ended"] = result.stoppedEarly ? "checkpoints" : "exhausted";
+    ordered_json notReached = ordered_json::array();
+    const graph::Graph& graph = result.model->graph();
+    for (const base::ValueId input : graph.inputs()) {
+        if (result.model->isTracked(input) && !result.relevance[input.index()].isValid()) {
+            notReached.push_back(graph.value(input).name);
+        }
+    }
+    summary["not_reached"] = notReached;
+}
+
+/// Parameters, checkpoints, the traversal by the document, conditions and region.
+void addAskedFor(const LoadedModel& model, const ExplainRequest& request, const ExplainResult& result,
+                 ordered_json& summary)
+{
+    if (request.parameters) {
+        summary["parameters"] = parametersJson(result);
+    }
+    if (!result.checkpoints.empty()) {
+        summary["checkpoints"] = checkpointsJson(result);
+        summary["stopped_early"] = result.stoppedEarly;
+    }
+    if (request.followsDocument) {
+        addTraversal(result, summary);
+    }
+    if (!result.conditions.empty()) {
+        summary["conditions"] = conditionsJson(model, request, result);
+    }
+    if (result.region) {
+        summary["region"] = regionJson(result);
+    }
+}
+
+} // namespace
+
+ordered_json summaryJson(const LoadedModel& model, const ExplainRequest& request, const ExplainResult& result,
+                         const ResultKey& asked)
+{
+    ordered_json summary;
+    summary["format"] = "retrograde-summary/1";
+    summary["model"] = model.name;
+    if (!asked.hash.empty()) {
+        addKey(asked, summary);
+    }
+    summary["target"] = targetsJson(model, result);
+    summary["start"] = nameOf(request.start);
+    summary["composite"] = result.composite.name;
+    if (!result.composite.reason.empty()) {
+        summary["composite_reason"] = result.composite.reason;
+    }
+    if (!result.warnings.empty()) {
+        summary["warnings"] = result.warnings;
+    }
+    addRewrites(model, result, summary);
+    summary["engine"] = nameOf(request.engine);
+    if (result.program) {
+        summary["program"] = programJson(result);
+    }
+    summary["save"] = result.forwarding ? kForwardedSaving : execute::nameOf(request.save);
+    if (result.forwarding) {
+        summary["forwarding"] = forwardingJson(*result.forwarding, result.model->graph());
+    }
+    if (result.planSaving) {
+        summary["plan_saving"] = savingJson(*result.planSaving, result.model->graph());
+    }
+    summary["precision"] = tensor::nameOf(execute::dtypeOf(request.precision));
+    if (const auto rounded = roundedTypes(result.model->graph(), request.precision); !rounded.empty()) {
+        summary["rounded_to"] = rounded;
+    }
+    summary["nodes"] = result.nodes;
+    summary["steps"] = result.counts.visits;
+    summary["events"] = result.counts.events;
+    summary["visits_max"] = result.counts.visitsMax;
+    summary["promises"] = result.counts.promises;
+    summary["modes"] = {
+        {"ntm", result.counts.normal}, {"ptm", result.counts.search}, {"pfm", result.counts.fulfilment}};
+    summary["relevance_start"] = result.relevanceStart;
+    summary["relevance_inputs"] = result.relevanceInputs;
+    summary["conserved"] = !carriesGradient(result);
+    summary["causes"] = causeTotals(result.ledger);
+    if (result.run && hasLutLayer(*result.run->graph)) {
+        summary["lut"] = lutDecisionsJson(lutDecisions(*result.run));
+    }
+    addAskedFor(model, request, result, summary);
+    if (result.diagnosis) {
+        summary["diagnosis"] = diagnosis::findingsJson(result.diagnosis->findings);
+    }
+    summary["seconds"] = {{"load", model.seconds},
+                          {"bind", result.secondsBind},
+                          {"forward", result.secondsForward},
+                          {"relevance", result.secondsRelevance}};
+    if (result.program) {
+        summary["seconds"]["program"] = result.secondsProgram;
+    }
+    summary["peak_bytes"] = result.peakBytes;
+    return summary;
+}
+
+base::Result<void> writeExplanation(const std::filesystem::path& folder, const LoadedModel& model,
+                                    const ExplainRequest& request, const ExplainResult& result,
+                                    const std::vector<OpenedFused>& opened, const ResultKey& asked)
+{
+    const std::filesystem::path relevance = folder / "relevance";
+    RETRO_CHECK(base::makeFolder(relevance));
+    RETRO_CHECK(withdraw(folder / "summary.json"));
+    const std::vector<std::string> names = fileNames(result.model->graph());
+    for (std::size_t i = 0; i < result.relevance.size(); ++i) {
+        if (result.relevance[i].isValid()) {
+            RETRO_CHECK(tensor::writeNpy(relevance / (names[i] + ".npy"), result.relevance[i]));
+        }
+    }
+    RETRO_CHECK(writeParameters(folder, result, names));
+    RETRO_CHECK(writeRegion(folder, result, names));
+    RETRO_CHECK(writeCheckpoints(folder, result));
+    if (result.run && hasLutLayer(*result.run->graph)) {
+        RETRO_CHECK(writeLutMaps(folder / "lut", *result.run, names));
+    }
+    ordered_json summary = summaryJson(model, request, result, asked);
+    if (!opened.empty()) {
+        RETRO_TRY(summary["opened"], writeOpened(folder, opened));
+    }
+    return base::writeFile(folder / "summary.json", base::jsonOut(summary, 2) + "\n");
+}
+
+} // namespace retro::engine

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/lrp/composite/composite.h"
+
+#include "core/base/cancel.h"
+#include "core/lrp/rules/decomposedrule.h"
+#include "core/lrp/rules/firstweight.h"
+#include "core/lrp/rules/ruleapplication.h"
+#include "core/lrp/rules/rules.h"
+#include "core/lrp/traversal/operandorigin.h"
+#include "core/ops/registry.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
+#include <span>
+
+namespace retro::lrp
+{
+
+using execute::BoundModel;
+using execute::NodeId;
+using ops::StructureKind;
+
+namespace
+{
+
+// * stands for any text, ? for one byte; without recursion.
+bool matchesGlob(std::string_view glob, std::string_view text)
+{
+    std::size_t g = 0;
+    std::size_t t = 0;
+    std::size_t star = std::string_view::npos; // last * seen, and the text it has taken so far
+    std::size_t taken = 0;
+    while (t < text.size()) {
+        if (g < glob.size() && (glob[g] == '?' || glob[g] == text[t]) && glob[g] != '*') {
+            ++g;
+            ++t;
+        } else if (g < glob.size() && glob[g] == '*') {
+            star = g++;
+            taken = t;
+        } else if (star != std::string_view::npos) {
+            g = star + 1;
+            t = ++taken;
+        } else {
+            return false;
+        }
+    }
+    return glob.find_first_not_of('*', g) == std::string_view::npos;
+}
+
+bool isWithin(std::string_view scope, std::string_view outer)
+{
+    return scope == outer || (scope.starts_with(outer) && scope.size() > outer.size() && scope[outer.size()] == '/');
+}
+
+bool passesRelevance(const BoundModel& model, NodeId id)
+{
+    const std::vector<execute::ValueId>& outputs = model.graph().node(id).outputs;
+    return std::any_of(outputs.begin(), outputs.end(),
+                       [&model](execute::ValueId output) { return output.isValid() && model.isTracked(output); });
+}
+
+// All fields but firstWeight and firstFrom.
+bool matchesFields(const Matcher& matcher, const BoundModel& model, NodeId id)
+{
+    const graph::Node& node = model.graph().node(id);
+    if (!matcher.ops.empty() && std::find(matcher.ops.begin(), matcher.ops.end(), node.op) == matcher.ops.end()) {
+        return false;
+    }
+    if (matcher.structure && *matcher.structure != model.op(id).structure().kind()) {
+        return false;
+    }
+    if (!matcher.nameGlob.empty() && !matchesGlob(matcher.nameGlob, node.name)) {
+        return false;
+    }
+    if (!matcher.scope.empty() && !isWithin(node.scope, matcher.scope)) {
+        return false;
+    }
+    return matcher.operandFrom.empty() || comesFrom(model, id, matcher.operand, matcher.operandFrom);
+}
+
+// The node that a firstWeight matcher stands for; invalid when there is none.
+base::Result<NodeId> firstWeightOf(const Matcher& matcher, const BoundModel& model)
+{
+    RETRO_TRY(const std::vector<bool> isBelow, nodesBelowInput(model, matcher.firstFrom));
+    for (std::size_t i = 0; i < model.graph().nodeCount(); ++i) {
+        const NodeId id{i};
+        if (isBelow[i] && passesRelevance(model, id) && model.op(id).structure().kind() == StructureKind::LinearMap &&
+            matchesFields(matcher, model, id)) {
+            return id;
+        }
+    }
+    return NodeId();
+}
+
+// Per entry: the node of a firstWeight matcher; invalid for others.
+base::Result<std::vector<NodeId>> firstWeightsOf(const Composite& composite, const BoundModel& model)
+{
+    std::vector<NodeId> nodes(composite.entries.size());
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        if (composite.entries[i].matcher.firstWeight) {
+            RETRO_TRY(nodes[i], firstWeightOf(composite.entries[i].matcher, model));
+        }
+    }
+    return nodes;
+}
+
+/// The entries of a composite, ready to be asked node by node.
+class Assigner
+{
+public:
+    Assigner(const Composite& composite, const BoundModel& model, std::span<const rewrite::FusedNode> fused,
+             std::vector<NodeId> firstWeights, EntryUse* use)
+        : m_composite(composite), m_model(model), m_fused(fused), m_use(use), m_firstWeights(std::move(firstWeights))
+    {}
+
+    [[nodiscard]] base::Result<AssignedRule> assign(NodeId id) const
+    {
+        const CompositeEntry* entry = find(id);
+        bookUse(id, entry);
+        if (entry == nullptr) {
+            return base::inputError(
+                fmt::format("no entry of the composite \"{}\" matches this node; add one with one of the rules {}",
+                            m_composite.name, rulesFor(id)),
+                placeOf(id));
+        }
+        if (!entry->rule->accepts(m_model.op(id).structure())) {
+            return base::inputError(fmt::format("the rule \"{}\" (chosen by \"{}\") is not defined for this structure; "
+                                                "add an entry before it with one of the rules {}",
+                                                entry->rule->name(), entry->matcher.text(), rulesFor(id)),
+                                    placeOf(id));
+        }
+        if (const std::string misfit = misfitOf(*entry->rule, id); !misfit.empty()) {
+            return base::inputError(fmt::format("the rule \"{}\" (chosen by \"{}\") {}", entry->rule->name(),
+                                                entry->matcher.text(), misfit),
+                                    placeOf(id));
+        }
+        if (!isDecomposed(*entry->rule)) {
+            return AssignedRule{entry->rule, entry->matcher.text()};
+        }
+        base::Result<RulePointer> rule = bindDecomposed(m_composite, m_model, id, membersOf(id), m_use);
+        return rule.ok() ? AssignedRule{std::move(rule).value(), entry->matcher.text()} : refused(rule.error(), id);
+    }
+
+private:
+    [[nodiscard]] std::string misfitOf(const Rule& rule, NodeId id) const { return lrp::misfitOf(rule, m_model, id); }
+
+    // The members of a node that a rewrite made; null for others.
+    [[nodiscard]] const graph::Graph* membersOf(NodeId id) const
+    {
+        const std::string& name = m_model.graph().node(id).name;
+        const auto at =
+            std::find_if(m_fused.begin(), m_fused.end(), [&](const rewrite::FusedNode& f) { return f.node == name; });
+        return at == m_fused.end() ? nullptr : at->members.get();
+    }
+
+    [[nodiscard]] base::Result<AssignedRule> refused(base::Error error, NodeId id) const
+    {
+        if (error.where.empty()) {
+            error.message += "; add an entry before it with one of the rules gradient, stop";
+            error.where = placeOf(id);
+            return error;
+        }
+        return base::within(std::move(error), fmt::format("inside {}", placeOf(id)));
+    }
+
+    [[nodiscard]] bool matches(std::size_t i, NodeId id) const
+    {
+        const Matcher& matcher = m_composite.entries[i].matcher;
+        return matcher.firstWeight ? m_firstWeights[i] == id : matchesFields(matcher, m_model, id);
+    }
+
+    [[nodiscard]] const CompositeEntry* find(NodeId id) const
+    {
+        for (std::size_t i = 0; i < m_composite.entries.size(); ++i) {
+            if (matches(i, id)) {
+                return &m_composite.entries[i];
+            }
+        }
+        return nullptr;
+    }
+
+    void bookUse(NodeId id, const CompositeEntry* chosen) const
+    {
+        if (m_use == nullptr) {
+            return;
+        }
+        if (chosen != nullptr && chosen->origin != EntryOrigin::Builtin) {
+            m_use->chosen.insert(chosen->written);
+        }
+        for (std::size_t i = 0; i < m_composite.entries.size(); ++i) {
+            const CompositeEntry& entry = m_composite.entries[i];
+            const bool isAsked = entry.origin != EntryOrigin::Builtin && !m_use->matched.contains(entry.written);
+            if (isAsked && matches(i, id)) {
+                m_use->matched.insert(entry.written);
+            }
+        }
+    }
+
+    [[nodiscard]] std::string rulesFor(NodeId id) const
+    {
+        std::vector<std::string_view> names;
+        for (const std::string_view name : ruleNames()) {
+            const base::Result<RulePointer> rule = makeRule(name, {});
+            if (rule.ok() && (*rule)->accepts(m_model.op(id).structure()) && misfitOf(**rule, id).empty()) {
+                names.push_back(name);
+            }
+        }
+        return fmt::format("{}", fmt::join(names, ", "));
+    }
+
+    [[nodiscard]] std::string placeOf(NodeId id) const
+    {
+        return fmt::format("node \"{}\" ({}, {})", m_model.graph().labelOf(id), m_model.graph().opOf(id),
+                           ops::nameOf(m_model.op(id).structure().kind()));
+    }
+
+    const Composite& m_composite;
+    const BoundModel& m_model;
+    std::span<const rewrite::FusedNode> m_fused;
+    EntryUse* m_use;
+    std::vector<NodeId> m_firstWeights; // per entry
+};
+
+/// Nodes that are named before the rest is only counted.
+constexpr std::size_t kNamedRefusals = 6;
+
+/// What is said of the refused nodes after the first one; empty when there are none.
+std::string othersText(std::span<const std::string> others)
+{
+    if (others.empty()) {
+        return {};
+    }
+    const std::size_t named = std::min(others.size(), kNamedRefusals);
+    std::string text = fmt::format("; {} more {} refused: {}", others.size(),
+                                   others.size() == 1 ? "node is" : "nodes are", fmt::join(others.first(named), ", "));
+    return named < others.size() ? text + fmt::format(" and {} more", others.size() - named) : text;
+}
+
+} // namespace
+
+namespace
+{
+
+std::string firstText(const Matcher& matcher)
+{
+    const std::string which =
+        matcher.ops.empty() ? "first linear map" : fmt::format("first {}", fmt::join(matcher.ops, ", "));
+    return matcher.firstFrom.empty() ? which : fmt::format("{} from input \"{}\"", which, matcher.firstFrom);
+}
+
+std::string originText(const Matcher& matcher)
+{
+    const std::string which = matcher.operand ? fmt::format("operand {}", *matcher.operand) : std::string("an operand");
+    return fmt::format("{} from {}", which, fmt::join(matcher.operandFrom, ", "));
+}
+
+} // namespace
+
+namespace
+{
+
+bool isOperator(const std::string& name)
+{
+    return std::ranges::any_of(ops::declarations(), [&name](const auto& one) { return one.op == name; });
+}
+
+// By a structure, of operators that exist.
+bool isForAnyModel(const Matcher& matcher)
+{
+    return matcher.nameGlob.empty() && matcher.scope.empty() && matcher.firstFrom.empty() && matcher.structure &&
+           std::ranges::all_of(matcher.ops, isOperator) && std::ranges::all_of(matcher.operandFrom, isOperator);
+}
+
+} // namespace
+
+std::string Matcher::text() const
+{
+    std::vector<std::string> parts;
+    if (firstWeight) {
+        parts.push_back(firstText(*this));
+    } else if (!ops.empty()) {
+        parts.push_back(fmt::format("op {}", fmt::join(ops, ", ")));
+    }
+    if (structure) {
+        parts.push_back(fmt::format("structure {}", retro::ops::nameOf(*structure)));
+    }
+    if (!nameGlob.empty()) {
+        parts.push_back("name " + nameGlob);
+    }
+    if (!scope.empty()) {
+        parts.push_back("scope " + scope);
+    }
+    if (!operandFrom.empty()) {
+        parts.push_back(originText(*this));
+    }
+    return parts.empty() ? std::string("everything") : fmt::format("{}", fmt::join(parts, " and "));
+}
+
+base::Result<RuleAssignment> assignRules(const Composite& composite, const BoundModel& model,
+                                         std::span<const rewrite::FusedNode> fused, const std::stop_token& stop,
+                                         EntryUse* use)
+{
+    RETRO_TRY(std::vector<NodeId> firstWeights, firstWeightsOf(composite, model));
+    const Assigner assigner(composite, model, fused, std::move(firstWeights), use);
+    RuleAssignment assignment(model.graph().nodeCount());
+    std::optional<base::Error> first;
+    std::vector<std::string> others;
+    for (std::size_t i = 0; i < assignment.size(); ++i) {
+        RETRO_CHECK(base::checkStop(stop));
+        if (!passesRelevance(model, NodeId(i))) {
+            continue;
+        }
+        base::Result<AssignedRule> rule = assigner.assign(NodeId(i));
+        if (rule) {
+            assignment[i] = std::move(rule).value();
+        } else if (!first) {
+            first = std::move(rule).error();
+        } else {
+            others.push_back(
+                fmt::format("\"{}\" ({})", model.graph().labelOf(NodeId(i)), model.graph().opOf(NodeId(i))));
+        }
+    }
+    if (first) {
+        first->message += othersText(others);
+        return *std::move(first);
+    }
+    return assignment;
+}
+
+std::vector<std::string> unusedEntries(const Composite& composite, const EntryUse& use)
+{
+    std::vector<std::string> sentences;
+    for (const CompositeEntry& entry : composite.entries) {
+        const bool isOverride = entry.origin == EntryOrigin::Override;
+        const bool isMissing = entry.origin != EntryOrigin::Builtin && !use.matched.contains(entry.written) &&
+                               (isOverride || !isForAnyModel(entry.matcher));
+        const bool isShadowed = isOverride && !isMissing && !use.chosen.contains(entry.written);
+        if (isMissing) {
+            sentences.push_back(
+                fmt::format("{} ({}, rule {}) matches no node that relevance passes, and changes nothing",
+                            entry.written, entry.matcher.text(), entry.rule->text()));
+        } else if (isShadowed) {
+            sentences.push_back(
+                fmt::format("{} changes nothing: every node that it matches has a rule from before it", entry.written));
+        }
+    }
+    return sentences;
+}
+
+} // namespace retro::lrp

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/lrp/rules/forwardparts.h"
+#include "core/lrp/rules/lineardistribution.h"
+#include "core/lrp/rules/ruledeclaration.h"
+#include "core/ops/algebraover.h"
+#include "core/ops/stabiliseddivision.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+namespace retro::lrp
+{
+
+namespace algebra = ops::algebra;
+
+namespace
+{
+
+constexpr std::array<std::string_view, 2> kEpsilonShareNames{"half", "full"};
+
+class EpsilonRule final : public Rule, public LinearRule
+{
+public:
+    EpsilonRule(const LinearOptions& options, BilinearShare share) : m_options(options), m_share(share) {}
+
+    [[nodiscard]] std::string_view name() const override { return isZero() ? "lrp-0" : "epsilon"; }
+
+    [[nodiscard]] std::string text() const override
+    {
+        const std::string own = isZero() ? std::string("lrp-0") : fmt::format("epsilon {}", textOf(m_options));
+        return m_share == BilinearShare::Full ? own + ", full share for each operand" : own;
+    }
+
+    [[nodiscard]] RuleParameters parameters() const override
+    {
+        RuleParameters result;
+        if (!isZero()) {
+            write(m_options, result);
+        }
+        result["bilinear"] = std::string(kEpsilonShareNames[static_cast<std::size_t>(m_share)]);
+        return result;
+    }
+
+    [[nodiscard]] bool accepts(const ops::Structure& structure) const override
+    {
+        using enum ops::StructureKind;
+        return structure.kind() == LinearMap || structure.kind() == Bilinear || structure.kind() == Normalisation;
+    }
+
+    [[nodiscard]] ops::Reads reads(const ops::BoundOperator& op, std::span<const std::uint8_t>) const override
+    {
+        switch (op.structure().kind()) {
+        case ops::StructureKind::LinearMap:
+            return {readsOperandOf(as<ops::LinearMap>(op.structure())).operands,
+                    m_options.bias == BiasPolicy::Absorb ? ops::Reads::bit(0) : 0}; // its denominator
+        case ops::StructureKind::Bilinear:
+            return {ops::Reads::allOperands().operands, ops::Reads::bit(0)};
+        default:
+            return ops::Reads::firstOperand();
+        }
+    }
+
+    [[nodiscard]] std::vector<Tensor> weigh(const WeighContext& context) const override
+    {
+        switch (context.op.structure().kind()) {
+        case ops::StructureKind::LinearMap: {
+            const auto& map = as<ops::LinearMap>(context.op.structure());
+            return onlyFirst(context, weighThrough(distributionOf(map, context.operands, context.outputs),
+                                                   context.weights[map.operandSlot()]));
+        }
+        case ops::StructureKind::Bilinear:
+            return onlyFirst(context, weighProduct(context));
+        default:
+            return onlyFirst(context, weighNormalisation(context));
+        }
+    }
+
+    [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override
+    {
+        switch (context.op.structure().kind()) {
+        case ops::StructureKind::LinearMap:
+            return applyToLinear(context);
+        case ops::StructureKind::Bilinear:
+            return applyToBilinear(context);
+        default:
+            return applyToNormalisation(context);
+        }
+    }
+
+private:
+    [[nodiscard]] bool isZero() const { return m_options == LinearOptions{{StabiliserKind::Add, 0, true}, {}}; }
+
+    [[nodiscard]] LinearDistribution distributionOf(const ops::LinearMap& map, std::span<const Tensor> operands,
+                                                    std::span<const Tensor> outputs) const
+    {
+        return {map,
+                {{operands[map.operandSlot()], WeightVariant{}, 1}},
+                WeightVariant{},
+                m_options,
+                m_options.bias == BiasPolicy::Absorb ? outputs[0] : Tensor()};
+    }
+
+    [[nodiscard]] double shareOf(std::span<const std::uint8_t> tracked) const
+    {
+        const double takers = (tracked[0] != 0 ? 1 : 0) + (tracked[1] != 0 ? 1 : 0);
+        return m_share == BilinearShare::Full ? 1 : 1 / takers;
+    }
+
+    [[nodiscard]] Tensor weighProduct(const WeighContext& context) const
+    {
+        const auto& product = as<ops::Bilinear>(context.op.structure());
+        std::vector<Tensor> v(context.weights.size());
+        for (std::size_t slot = 0; slot < 2; ++slot) {
+            if (context.weights[slot].isValid()) {
+                v[slot] = algebra::multiply(context.operands[slot], context.weights[slot]);
+            }
+        }
+        const Tensor z =
+            context.outputs[0].isValid() ? context.outputs[0] : product.apply(context.operands[0], context.operands[1]);
+        const Tensor sum = alongDerivative(context, v)[0];
+        return algebra::scale(algebra::stabilisedQuotient(sum, z, m_options.stabiliser), shareOf(context.tracked));
+    }
+
+    [[nodiscard]] Tensor weighNormalisation(const WeighContext& context) const
+    {
+        const auto& affine = as<ops::Normalisation>(context.op.structure());
+        const Tensor& w = context.weights[0];
+        const Tensor own = algebra::multiplyBroadcast(context.operands[0], affine.scale());
+        const Tensor y = m_options.bias != BiasPolicy::Zero ? algebra::addBroadcast(own, affine.shift()) : own;
+        const double absorbed = m_options.bias == BiasPolicy::Spread ? 1 - m_options.biasFactor : 1;
+        const Tensor s = algebra::stabilisedQuotient(w, y, m_options.stabiliser);
+        return throughAffine(w, algebra::multiply(s, own), absorbed); // element by element: its own transpose
+    }
+
+    [[nodiscard]] std::vector<Tensor> applyToLinear(const RuleContext& context) const
+    {
+        const auto& map = as<ops::LinearMap>(context.op.structure());
+        Balance balance(context);
+        LinearDistribution distribution = distributionOf(map, context.operands, context.outputs);
+        distribution.isWhole = true;
+        Tensor part = distribute(std::move(distribution), context.relevance[0], balance);
+        return balance.close(onlySlot(context, map.operandSlot(), std::move(part)));
+    }
+
+    [[nodiscard]] std::vector<Tensor> applyToBilinear(const RuleContext& context) const
+    {
+        const auto& product = as<ops::Bilinear>(context.op.structure());
+        const Tensor& a = context.operands[0];
+        const Tensor& b = context.operands[1];
+        const double takers = (context.tracked[0] != 0 ? 1 : 0) + (context.tracked[1] != 0 ? 1 : 0);
+        const double share = shareOf(context.tracked);
+        Balance balance(context);
+        const Tensor z = context.outputs[0].isValid() ? context.outputs[0] : product.apply(a, b);
+        algebra::DivisionAmounts amounts;
+        const Tensor s = balance.quotient(context.relevance[0], {z}, m_options.stabiliser, amounts);
+        std::vector<Tensor> parts(context.tracked.size());
+        for (std::size_t slot = 0; slot < 2; ++slot) {
+            if (context.tracked[slot] != 0) {
+                parts[slot] = balance.product(product.pullback(s, a, b, slot), context.operands[slot], share);
+            }
+        }
+        if (balance.isWanted()) {
+            balance.bookDivision(amounts);
+            balance.book(event::Cause::Duplicate, (1 - share * takers) * amounts.sums.product);
+        }
+        return balance.close(std::move(parts));
+    }
+
+    [[nodiscard]] std::vector<Tensor> applyToNormalisation(const RuleContext& context) const
+    {
+        const auto& affine = as<ops::Normalisation>(context.op.structure());
+        Balance balance(context);
+        const Tensor own = algebra::multiplyBroadcast(context.operands[0], affine.scale());
+        const bool withShift = m_options.bias != BiasPolicy::Zero;
+        const Tensor y = withShift ? algebra::addBroadcast(own, affine.shift()) : own;
+        const Tensor s = algebra::stabilisedQuotient(context.relevance[0], y, m_options.stabiliser);
+        const double absorbed = m_options.bias == BiasPolicy::Spread ? 1 - m_options.biasFactor : 1;
+        if (balance.isWanted() && absorbed > 0) {
+            const double shared = balance.bookDivision(context.relevance[0], s, y, absorbed);
+            balance.book(event::Cause::Bias, absorbed * (shared - algebra::dot(s, own)));
+        }
+        return balance.close(
+            onlySlot(context, 0, throughAffine(context.relevance[0], algebra::multiply(s, own), absorbed)));
+    }
+
+    // One input per unit: spreading gives it everything.
+    static Tensor throughAffine(const Tensor& relevance, Tensor share, double absorbed)
+    {
+        if (absorbed == 1) {
+            return share;
+        }
+        return absorbed == 0 ? relevance : algebra::addScaled(share, algebra::subtract(relevance, share), 1 - absorbed);
+    }
+
+    LinearOptions m_options;
+    BilinearShare m_share;
+};
+
+BilinearShare readShare(ParameterReader& reader)
+{
+    return static_cast<BilinearShare>(reader.choice("bilinear", kEpsilonShareNames, 0));
+}
+
+} // namespace
+
+RulePointer epsilonRule(const LinearOptions& options, BilinearShare share)
+{
+    return std::make_shared<const EpsilonRule>(options, share);
+}
+
+namespace
+{
+
+RulePointer readLrpZero(ParameterReader& reader)
+{
+    return epsilonRule({{StabiliserKind::Add, 0, true}, BiasPolicy::Absorb}, readShare(reader));
+}
+
+std::string linearFormula(const FormulaWords& words) { return weightFormula(words, "xW", "b", "x·(s·Wᵀ)", "xW"); }
+
+std::string epsilonFormula(const FormulaWords& words)
+{
+    if (words.is(StructureKind::Bilinear)) {
+        const std::string_view half = words.has(", full share") ? "" : "½·";
+        return fmt::format("z = ab; R_a = {0}a·(s·bᵀ), R_b = {0}b·(aᵀ·s), s = R/stab(z){1}", half,
+                           half.empty() ? "" : "; whole where only one of the two carries relevance");
+    }
+    if (words.is(StructureKind::Normalisation)) {
+        return weightFormula(words, "x·scale", "shift", "x·scale·s", "x·scale");
+    }
+    return linearFormula(words);
+}
+
+RulePointer readEpsilon(ParameterReader& reader)
+{
+    const LinearOptions options = reader.linearOptions(1e-6);
+    return epsilonRule(options, readShare(reader));
+}
+
+} // namespace
+
+extern const RuleDeclaration kLrpZeroRule{"lrp-0", readLrpZero, epsilonFormula};
+extern const RuleDeclaration kEpsilonRule{"epsilon", readEpsilon, epsilonFormula};
+
+} // namespace retro::lrp

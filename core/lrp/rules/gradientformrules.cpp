@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// What takes the place of pass and detached-deviation where a gradient flows whose product with a value is its
+// relevance (Arras et al. 2025).
+#include "core/lrp/rules/balance.h"
+#include "core/lrp/rules/forwardparts.h"
+#include "core/lrp/rules/gradientparts.h"
+#include "core/lrp/rules/lineardistribution.h"
+#include "core/lrp/rules/ruledeclaration.h"
+#include "core/ops/detachable.h"
+
+namespace retro::lrp
+{
+
+namespace
+{
+
+namespace algebra = ops::algebra;
+using ops::Reads;
+using ops::StructureKind;
+
+// R·f(x)/x, 0 where x is 0.
+Tensor throughSecant(const RuleContext& context)
+{
+    const Tensor slope = algebra::stabilisedQuotient(context.outputs[0], context.operands[0], kUnstabilised);
+    return algebra::multiply(context.relevance[0], slope);
+}
+
+Reads secantReads() { return {Reads::bit(0), Reads::bit(0)}; }
+
+// R·z/b: z goes as 1/b.
+Tensor throughDivisor(const RuleContext& context)
+{
+    const Tensor product = algebra::multiply(context.relevance[0], context.outputs[0]);
+    const Tensor divisor = algebra::broadcastTo(context.operands[1], product.shape());
+    return algebra::reduceTo(algebra::stabilisedQuotient(product, divisor, kUnstabilised),
+                             context.operandTypes[1].shape);
+}
+
+class SecantRule final : public Rule, public LinearRule
+{
+public:
+    [[nodiscard]] std::string_view name() const override { return "secant"; }
+
+    [[nodiscard]] bool accepts(const ops::Structure& structure) const override
+    {
+        switch (structure.kind()) {
+        case StructureKind::ElementWise:
+        case StructureKind::Normalisation:
+        case StructureKind::Quotient:
+            return true;
+        default:
+            return false;
+        }
+    }
+
+    [[nodiscard]] Reads reads(const ops::BoundOperator& op, std::span<const std::uint8_t>) const override
+    {
+        return op.structure().kind() == StructureKind::Quotient ? Reads{Reads::bit(1), Reads::bit(0)} : secantReads();
+    }
+
+    [[nodiscard]] std::vector<Tensor> weigh(const WeighContext& context) const override
+    {
+        if (context.op.structure().kind() != StructureKind::Quotient) {
+            const Tensor slope = algebra::stabilisedQuotient(context.outputs[0], context.operands[0], kUnstabilised);
+            return onlyFirst(context, algebra::multiply(context.weights[0], slope));
+        }
+        if (context.tracked[0] != 0 && !context.weights[0].isValid()) {
+            return onlyFirst(context, {}); // the divisor takes nothing
+        }
+        const Tensor divisor = asResult(context, context.operands[1]);
+        const Tensor w = asResult(context, context.weights[context.tracked[0] != 0 ? 0 : 1]);
+        const Tensor s = algebra::stabilisedQuotient(w, divisor, kUnstabilised);
+        return onlyFirst(context, context.tracked[0] != 0 ? s : algebra::multiply(s, context.outputs[0]));
+    }
+
+    [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override
+    {
+        Balance balance(context);
+        return balance.closeAs(event::Cause::Gradient, context.op.structure().kind() == StructureKind::Quotient
+                                                           ? ofQuotient(context)
+                                                           : onlySlot(context, 0, throughSecant(context)));
+    }
+
+private:
+    static std::vector<Tensor> ofQuotient(const RuleContext& context)
+    {
+        const bool hasNumerator = context.tracked[0] != 0;
+        std::vector<Tensor> parts =
+            onlySlot(context, hasNumerator ? 0 : 1, hasNumerator ? gradientPart(context, 0) : throughDivisor(context));
+        if (hasNumerator && context.tracked[1] != 0) {
+            parts[1] = Tensor::zeros(context.operandTypes[1].dtype, context.operandTypes[1].shape);
+        }
+        return parts;
+    }
+};
+
+class DetachedGradientRule final : public Rule, public LinearRule
+{
+public:
+    [[nodiscard]] std::string_view name() const override { return "detached-gradient"; }
+
+    [[nodiscard]] bool accepts(const ops::Structure& structure) const override
+    {
+        return structure.kind() == StructureKind::SelfNormalisation;
+    }
+
+    [[nodiscard]] Reads reads(const ops::BoundOperator& op, std::span<const std::uint8_t>) const override
+    {
+        return detachable(op) != nullptr ? Reads::allOperands() : secantReads();
+    }
+
+    [[nodiscard]] std::vector<Tensor> weigh(const WeighContext& context) const override
+    {
+        const Tensor& w = context.weights[0];
+        if (!w.isValid()) {
+            return onlyFirst(context, {}); // scale and bias take nothing
+        }
+        const ops::Detachable* norm = detachable(context.op);
+        return onlyFirst(context,
+                         norm != nullptr
+                             ? norm->detachedForward(w, context.operands)
+                             : algebra::multiply(w, algebra::stabilisedQuotient(context.outputs[0], context.operands[0],
+                                                                                kUnstabilised)));
+    }
+
+    [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override
+    {
+        Balance balance(context);
+        return balance.closeAs(event::Cause::Gradient, onlySlot(context, 0, partOf(context)));
+    }
+
+private:
+    // Relevance may have arrived at mean or deviation alone, which are held constant.
+    static Tensor partOf(const RuleContext& context)
+    {
+        const ops::Detachable* norm = detachable(context.op);
+        if (!context.relevance[0].isValid()) {
+            return Tensor::zeros(context.operandTypes[0].dtype, context.operandTypes[0].shape);
+        }
+        return norm != nullptr ? norm->detachedPullback(context.relevance[0], context.operands)
+                               : throughSecant(context);
+    }
+
+    static const ops::Detachable* detachable(const ops::BoundOperator& op)
+    {
+        return dynamic_cast<const ops::Detachable*>(&op.structure());
+    }
+};
+
+} // namespace
+
+RulePointer secantRule() { return std::make_shared<const SecantRule>(); }
+
+RulePointer detachedGradientRule() { return std::make_shared<const DetachedGradientRule>(); }
+
+namespace
+{
+
+RulePointer readSecant(ParameterReader&) { return secantRule(); }
+
+std::string secantFormula(const FormulaWords& words)
+{
+    return words.is(StructureKind::Quotient) ? "R_a = R/b, R_b = 0; R_b = R·(a/b)/b where a carries no relevance"
+                                             : "R_in = R·f(x)/x";
+}
+
+RulePointer readDetachedGradient(ParameterReader&) { return detachedGradientRule(); }
+
+std::string detachedGradientFormula(const FormulaWords&)
+{
+    return "g = R·w/σ; R_in = g − mean(g), without the mean where none is subtracted";
+}
+
+} // namespace
+
+extern const RuleDeclaration kSecantRule{"secant", readSecant, secantFormula};
+extern const RuleDeclaration kDetachedGradientRule{"detached-gradient", readDetachedGradient, detachedGradientFormula};
+
+} // namespace retro::lrp

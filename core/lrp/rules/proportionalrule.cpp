@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/lrp/rules/balance.h"
+#include "core/lrp/rules/forwardparts.h"
+#include "core/lrp/rules/lineardistribution.h"
+#include "core/lrp/rules/ruledeclaration.h"
+#include "core/ops/algebraover.h"
+#include "core/ops/stabiliseddivision.h"
+#include "core/ops/windowsums.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace retro::lrp
+{
+
+namespace algebra = ops::algebra;
+
+namespace
+{
+
+/// A maximum of a window taken for a sum over it (docs/composites.md).
+class ProportionalRule final : public Rule, public LinearRule
+{
+public:
+    explicit ProportionalRule(const Stabiliser& stabiliser) : m_stabiliser(stabiliser) {}
+
+    [[nodiscard]] std::string_view name() const override { return "proportional"; }
+
+    [[nodiscard]] std::string text() const override
+    {
+        return fmt::format("proportional, epsilon {}", textOf(m_stabiliser));
+    }
+
+    [[nodiscard]] RuleParameters parameters() const override
+    {
+        RuleParameters result;
+        write(m_stabiliser, result);
+        return result;
+    }
+
+    [[nodiscard]] bool accepts(const ops::Structure& structure) const override
+    {
+        return ops::windowsOf(structure) != nullptr;
+    }
+
+    [[nodiscard]] ops::Reads reads(const ops::BoundOperator&, std::span<const std::uint8_t>) const override
+    {
+        return ops::Reads::firstOperand();
+    }
+
+    [[nodiscard]] std::vector<Tensor> weigh(const WeighContext& context) const override
+    {
+        const ops::WindowSums& windows = *ops::windowsOf(context.op.structure());
+        const Tensor& x = context.operands[0];
+        return onlyFirst(context,
+                         algebra::stabilisedQuotient(windows.sumWindows(algebra::multiply(x, context.weights[0])),
+                                                     windows.sumWindows(x), m_stabiliser));
+    }
+
+    [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override
+    {
+        const ops::WindowSums& windows = *ops::windowsOf(context.op.structure());
+        const Tensor& x = context.operands[0];
+        Balance balance(context);
+        algebra::DivisionAmounts amounts;
+        const Tensor s = balance.quotient(context.relevance[0], {windows.sumWindows(x)}, m_stabiliser, amounts);
+        balance.bookDivision(amounts);
+        Tensor part = algebra::multiplyOver(windows.spreadWindows(s), x);
+        return balance.close(onlySlot(context, 0, std::move(part)));
+    }
+
+private:
+    Stabiliser m_stabiliser;
+};
+
+} // namespace
+
+RulePointer proportionalRule(const Stabiliser& stabiliser)
+{
+    return std::make_shared<const ProportionalRule>(stabiliser);
+}
+
+namespace
+{
+
+RulePointer readProportional(ParameterReader& reader) { return proportionalRule(reader.stabiliser({})); }
+
+std::string proportionalFormula(const FormulaWords&) { return "R_in = x·ΣR/stab(Σx) over windows"; }
+
+} // namespace
+
+extern const RuleDeclaration kProportionalRule{"proportional", readProportional, proportionalFormula};
+
+} // namespace retro::lrp

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/lrp/rules/ruleapplication.h"
+
+#include "core/execute/tokenpath.h"
+#include "core/lrp/rules/balance.h"
+#include "core/ops/exactsums.h"
+#include "core/ops/lookup.h"
+#include "core/ops/runoperator.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace retro::lrp
+{
+
+std::vector<std::uint8_t> trackedSlots(const TraversalGraph& graph, NodeId node)
+{
+    std::vector<std::uint8_t> tracked;
+    for (const ChildSlot& slot : graph.children(node)) {
+        tracked.push_back(slot.child.isValid() ? 1 : 0);
+    }
+    return tracked;
+}
+
+namespace
+{
+
+// What tokens got, in the shape of the input that they are.
+Tensor toInput(const execute::BoundModel& model, ValueId tokens, Tensor part)
+{
+    const auto path =
+        execute::tokenPath(model.graph(), tokens, [&](NodeId id) -> const ops::BoundOperator& { return model.op(id); });
+    for (std::size_t i = 0; path && i < path->nodes.size(); ++i) {
+        part = dynamic_cast<const ops::ShapeMap&>(model.op(path->nodes[i])).carryBack({&part, 1}, 0);
+    }
+    return part;
+}
+
+base::ExactSum exactSum(std::span<const Tensor> tensors)
+{
+    base::ExactSum sum;
+    for (const Tensor& each : tensors) {
+        if (each.isValid()) {
+            sum.add(ops::algebra::exactSum(each));
+        }
+    }
+    return sum;
+}
+
+/// The size of what the row moved, of which rounding is a small part: parts may be large where they cancel.
+double scaleOf(const event::LedgerEntry& row, std::span<const Tensor> parts)
+{
+    double scale = row.magnitude;
+    for (const double amount : row.causes) {
+        scale += std::abs(amount);
+    }
+    for (const Tensor& part : parts) {
+        scale += part.isValid() ? ops::algebra::sumAbsolute(part) : 0;
+    }
+    return scale;
+}
+
+void book(event::Cause cause, double amount, event::LedgerEntry& row)
+{
+    row.causes[static_cast<std::size_t>(cause)] += amount;
+}
+
+/// Books what rounding left of a row in float64, where `lost` went before the rule, so that the amounts written down
+/// add up however large and opposed they are.
+void closeExactly(std::span<const Tensor> relevance, std::span<const Tensor> parts, double lost,
+                  event::LedgerEntry& row)
+{
+    base::ExactSum rest = exactSum(relevance);
+    rest.add(lost);
+    row.arrived = rest.value();
+    const base::ExactSum handedOn = exactSum(parts);
+    row.handedOn = handedOn.value();
+    rest.subtract(handedOn);
+    for (const double amount : row.causes) {
+        rest.add(-amount);
+    }
+    const double left = rest.value();
+    if (std::abs(left) <= kRoundingDouble * row.magnitude || std::abs(left) <= kRoundingDouble * scaleOf(row, parts)) {
+        book(event::Cause::Rounding, left, row);
+    }
+}
+
+void closeRow(std::span<const Tensor> relevance, std::span<const Tensor> parts, double lost, event::LedgerEntry& row)
+{
+    const auto isDouble = [](const Tensor& each) { return each.isValid() && each.dtype() == tensor::DType::Float64; };
+    if (std::ranges::any_of(relevance, isDouble)) {
+        closeExactly(relevance, parts, std::isfinite(lost) ? lost : 0, row);
+    } else if (std::isfinite(lost)) {
+        row.arrived += lost;
+        book(event::Cause::Rounding, lost, row);
+    }
+}
+
+} // namespace
+
+std::string misfitOf(const Rule& rule, const execute::BoundModel& model, NodeId node)
+{
+    std::vector<ops::TensorType> types;
+    std::vector<std::uint8_t> tracked;
+    for (const execute::ValueId input : model.graph().node(node).inputs) {
+        types.push_back(input.isValid() ? model.typeOf(input) : ops::TensorType{});
+        tracked.push_back(input.isValid() && model.isTracked(input) ? 1 : 0);
+    }
+    return rule.misfit(model.op(node), types, tracked);
+}
+
+RuleSite ruleSite(const execute::BoundModel& model, NodeId node, RulePointer rule, std::vector<std::uint8_t> tracked)
+{
+    RuleSite site{std::move(rule), std::move(tracked), {}, {}};
+    for (std::size_t slot = 0; slot < site.tracked.size(); ++slot) {
+        const ValueId operand = model.graph().node(node).inputs[slot];
+        site.types.push_back(operand.isValid() ? model.typeOf(operand) : ops::TensorType{});
+        if (site.tracked[slot] == 0) {
+            continue;
+        }
+        site.types.back().dtype = execute::dtypeOf(model.precision()); // relevance of tokens, which are integers
+        if (ops::isTokenSlot(model.op(node).structure(), slot)) {
+            site.tokenSlots.push_back(slot);
+        }
+    }
+    return site;
+}
+
+void InputRows::add(NodeId input, NodeId reader, double lost)
+{
+    if (lost != 0 && std::isfinite(lost)) {
+        event::LedgerEntry& row = m_rows[input];
+        row.node = reader.value;
+        row.handedOn = -lost;
+        book(event::Cause::Rounding, lost, row);
+    }
+}
+
+std::vector<event::LedgerEntry> InputRows::take(std::uint32_t visit)
+{
+    std::vector<event::LedgerEntry> rows;
+    for (auto& [input, row] : m_rows) {
+        row.visit = visit;
+        rows.push_back(row);
+    }
+    m_rows.clear();
+    return rows;
+}
+
+NodeId lastReader(std::span<const InEdge> edges)
+{
+    const auto hasConsumer = [](const InEdge& edge) { return edge.consumer.isValid(); };
+    const auto last = std::find_if(edges.rbegin(), edges.rend(), hasConsumer);
+    return last == edges.rend() ? NodeId() : last->consumer;
+}
+
+std::vector<Tensor> applyRule(const execute::BoundModel& model, NodeId node, const RuleSite& site,
+                              std::span<const Tensor> relevance, const NodeValues& values, event::LedgerEntry* row,
+                              double lost)
+{
+    const graph::Node& definition = model.graph().node(node);
+    return base::placed([&definition] { return ops::placeOf(definition); },
+                        [&] {
+                            std::vector<Tensor> parts =
+                                site.rule->apply({model.op(node), values.operands, values.outputs, relevance,
+                                                  site.tracked, site.types, row});
+                            for (const std::size_t slot : site.tokenSlots) {
+                                parts[slot] = toInput(model, definition.inputs[slot], std::move(parts[slot]));
+                            }
+                            if (row != nullptr) {
+                                closeRow(relevance, parts, lost, *row);
+                            }
+                            return parts;
+                        });
+}
+
+std::vector<Tensor> applyRule(const execute::BoundModel& model, NodeId node, const RulePointer& rule,
+                              std::span<const std::uint8_t> tracked, std::span<const Tensor> relevance,
+                              const NodeValues& values, event::LedgerEntry* row, double lost)
+{
+    return applyRule(model, node, ruleSite(model, node, rule, {tracked.begin(), tracked.end()}), relevance, values, row,
+                     lost);
+}
+
+} // namespace retro::lrp

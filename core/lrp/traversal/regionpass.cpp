@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/lrp/traversal/regionpass.h"
+
+#include "core/base/cancel.h"
+#include "core/execute/tokenpath.h"
+#include "core/lrp/rules/linearrule.h"
+#include "core/ops/algebra.h"
+#include "core/ops/kernel/elementmap.h"
+#include "core/ops/runoperator.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace retro::lrp
+{
+
+namespace
+{
+
+/// Weights of an input as the tokens that an embedding looks up: the same moves of elements.
+Tensor asTokens(const execute::BoundModel& model, ValueId tokens, const Tensor& weights)
+{
+    const auto path =
+        execute::tokenPath(model.graph(), tokens, [&](NodeId id) -> const ops::BoundOperator& { return model.op(id); });
+    if (!path || path->nodes.empty()) {
+        return weights;
+    }
+    std::vector<std::int64_t> places(static_cast<std::size_t>(weights.size()));
+    std::iota(places.begin(), places.end(), std::int64_t{0});
+    Tensor moved = Tensor::of<std::int64_t>(weights.shape(), places);
+    for (std::size_t i = path->nodes.size(); i-- > 0;) {
+        const graph::Node& node = model.graph().node(path->nodes[i]);
+        std::vector<Tensor> operands{moved.to(model.typeOf(node.inputs[0]).dtype)};
+        for (std::size_t slot = 1; slot < node.inputs.size(); ++slot) {
+            operands.push_back(node.inputs[slot].isValid() ? model.constant(node.inputs[slot]) : Tensor());
+        }
+        moved = model.op(path->nodes[i]).forward(operands)[0].to(tensor::DType::Int64);
+    }
+    return ops::gathered(weights, ops::integersOf(moved), moved.shape());
+}
+
+base::Error refusal(const execute::BoundModel& model, NodeId node, const AssignedRule& assigned,
+                    const std::string& fault)
+{
+    const graph::Node& definition = model.graph().node(node);
+    const std::string rule = assigned.rule ? assigned.rule->text() : "none";
+    const std::string why =
+        fault.empty()
+            ? fmt::format("its rule \"{}\" shares out by the relevance itself, so the way back has no weights", rule)
+            : fmt::format("how relevance passes {} ({}, rule {}) forwards is not known: {}", definition.name,
+                          definition.op, rule, fault);
+    return base::inputError(why + "; choose another rule for it with --rule, or ask for no region",
+                            ops::placeOf(definition));
+}
+
+} // namespace
+
+ops::Reads readsForWeights(const execute::BoundModel& model, NodeId node, const RuleSite& site)
+{
+    ops::Reads reads = site.rule->reads(model.op(node), site.tracked);
+    for (std::size_t slot = 0; slot < site.tracked.size(); ++slot) {
+        reads.operands |= site.tracked[slot] == 0 ? ops::Reads::bit(slot) : 0;
+    }
+    return reads;
+}
+
+base::Result<void> checkWeighable(const execute::BoundModel& model, const RuleAssignment& rules,
+                                  const TraversalGraph& graph)
+{
+    for (const NodeId node : graph.postOrder()) {
+        if (graph.children(node).empty()) {
+            continue;
+        }
+        const AssignedRule& assigned = rules[node.index()];
+        const LinearRule* linear = assigned.rule ? asLinear(*assigned.rule) : nullptr;
+        if (linear == nullptr) {
+            return refusal(model, node, assigned, {});
+        }
+        if (const std::string fault = linear->noForward(model.op(node), trackedSlots(graph, node)); !fault.empty()) {
+            return refusal(model, node, assigned, fault);
+        }
+    }
+    return {};
+}
+
+namespace
+{
+
+class RegionPass
+{
+public:
+    explicit RegionPass(const RegionQuestion& question)
+        : m_question(question), m_graph(question.model.graph()), m_weights(m_graph.valueCount())
+    {}
+
+    base::Result<std::vector<Tensor>> run()
+    {
+        std::size_t done = 0;
+        const auto order = m_question.graph.postOrder();
+        for (const NodeId node : order) {
+            RETRO_CHECK(base::checkStop(m_question.stop));
+            if (m_graph.isInput(node)) {
+                takeMask(node);
+            } else {
+                weigh(node);
+            }
+            if (m_question.seed.isValid() && m_graph.nodeOf(m_question.seed) == node) {
+                m_weights[m_question.seed.index()] = m_question.seedWeights;
+            }
+            if (m_question.progress) {
+                m_question.progress(++done, order.size());
+            }
+        }
+        return std::move(m_weights);
+    }
+
+private:
+    void takeMask(NodeId node)
+    {
+        const ValueId value = m_graph.outputsOf(node)[0];
+        const auto inputs = m_graph.inputs();
+        const auto at = static_cast<std::size_t>(std::ranges::find(inputs, value) - inputs.begin());
+        if (at < m_question.masks.size()) {
+            m_weights[value.index()] = m_question.masks[at];
+        }
+    }
+
+    /// Per operand slot of a node; true when one of them is not zero.
+    bool operandWeights(NodeId node, const RuleSite& site, std::vector<Tensor>& weights) const
+    {
+        const std::span<const ChildSlot> children = m_question.graph.children(node);
+        bool isAny = false;
+        for (std::size_t slot = 0; slot < children.size(); ++slot) {
+            Tensor w;
+            if (children[slot].child.isValid()) {
+                const ValueId value = m_graph.outputsOf(children[slot].child)[children[slot].output];
+                w = m_weights[value.index()];
+            }
+            if (w.isValid() && std::ranges::find(site.tokenSlots, slot) != site.tokenSlots.end()) {
+                w = asTokens(m_question.model, m_graph.node(node).inputs[slot], w);
+            }
+            isAny = isAny || w.isValid();
+            weights.push_back(std::move(w));
+        }
+        return isAny;
+    }
+
+    void weigh(NodeId node)
+    {
+        const RulePointer& rule = m_question.rules[node.index()].rule;
+        const RuleSite site = ruleSite(m_question.model, node, rule, trackedSlots(m_question.graph, node));
+        std::vector<Tensor> weights;
+        if (!operandWeights(node, site, weights)) {
+            return; // out of sight of the region
+        }
+        const NodeValues values = m_question.values(node, readsForWeights(m_question.model, node, site));
+        const auto made =
+            base::placed([&] { return ops::placeOf(m_graph.node(node)); },
+                         [&] {
+                             return asLinear(*rule)->weigh({m_question.model.op(node), values.operands, values.outputs,
+                                                            site.tracked, site.types, weights});
+                         });
+        const auto outputs = m_graph.outputsOf(node);
+        for (std::size_t k = 0; k < outputs.size() && k < made.size(); ++k) {
+            if (outputs[k].isValid() && made[k].isValid() && tensor::isFloating(made[k].dtype())) {
+                m_weights[outputs[k].index()] = made[k];
+            }
+        }
+    }
+
+    const RegionQuestion& m_question;
+    const graph::Graph& m_graph;
+    std::vector<Tensor> m_weights;
+};
+
+} // namespace
+
+base::Result<std::vector<Tensor>> regionWeights(const RegionQuestion& question)
+{
+    RETRO_CHECK(checkWeighable(question.model, question.rules, question.graph));
+    return RegionPass(question).run();
+}
+
+} // namespace retro::lrp
