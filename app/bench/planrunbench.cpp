@@ -86,7 +86,7 @@ struct Taken
     std::int64_t processPeak = 0; ///< bytes beyond what the process had before; 0 = not known
 };
 
-Result<void> runOnce(const Subject& subject, const engine::PlanWish& wish, Taken& taken)
+Result<void> runOnce(const Subject& subject, const engine::PlanOptions& wish, Taken& taken)
 {
     malloc_trim(0); // what earlier passes left free would hide what this one takes
     const bool isMeasured = resetResidentPeak();
@@ -102,7 +102,7 @@ Result<void> runOnce(const Subject& subject, const engine::PlanWish& wish, Taken
 /// A wish and what its passes took.
 struct Side
 {
-    const engine::PlanWish& wish;
+    const engine::PlanOptions& wish;
     Taken& taken;
 };
 
@@ -140,7 +140,7 @@ Result<void> runNetwork(std::string_view network, const BenchmarkRequest& reques
                         std::vector<BenchmarkFigure>& figures)
 {
     RETRO_TRY(const Subject subject, subjectOf(network));
-    engine::PlanWish keepAll;
+    engine::PlanOptions keepAll;
     keepAll.strategy = "store_all";
     Taken warmed;
     RETRO_CHECK(runOnce(subject, keepAll, warmed));
@@ -151,7 +151,7 @@ Result<void> runNetwork(std::string_view network, const BenchmarkRequest& reques
         if (!isChosen) {
             continue;
         }
-        engine::PlanWish wish;
+        engine::PlanOptions wish;
         wish.budget = fmt::format("{}%", share);
         Taken all;
         Taken taken;

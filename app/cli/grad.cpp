@@ -99,7 +99,7 @@ Result<Gradients> fromTape(const Context& context, const engine::LoadedModel& mo
 Result<Gradients> forwarded(const Context& context, const engine::LoadedModel& model,
                             const engine::GradientRequest& request, const GradOptions& options)
 {
-    RETRO_TRY(const engine::ForwardingWish wish, engine::forwardingWish(options.question()));
+    RETRO_TRY(const engine::ForwardingOptions wish, engine::forwardingWish(options.question()));
     RETRO_TRY(engine::ForwardedGradient made, engine::forwardedGradient(model, request, wish));
     const bool isProfiled = options.question().profile;
     sayForwarding(context, made, isProfiled, options.rows());
@@ -127,7 +127,7 @@ Result<engine::ExplainRequest> recordedRequest(const engine::LoadedModel& model,
 Result<Gradients> planned(const Context& context, const engine::LoadedModel& model,
                           const engine::GradientRequest& request, const GradOptions& options)
 {
-    RETRO_TRY(const engine::PlanWish wish, engine::planWish(options.question()));
+    RETRO_TRY(const engine::PlanOptions wish, engine::planWish(options.question()));
     RETRO_TRY(engine::ExplainRequest recording, recordedRequest(model, request, options));
     const std::string& runFile = options.question().run;
     const std::size_t rows = engine::rowsOf("plan-rows", options.question());

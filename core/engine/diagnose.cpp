@@ -52,7 +52,7 @@ Result<Pass> passWithoutRelevance(const LoadedModel& model, const ExplainRequest
     Pass pass;
     // First, as this is what most often cannot be had: written out loops take long.
     RETRO_TRY(std::shared_ptr<const execute::BoundModel> bound,
-              bindModel(model, request.inputs, request.precision, nullptr, stop, wishFor(request.target)));
+              bindModel(model, request.inputs, request.precision, nullptr, stop, bindOptionsFor(request.target)));
     if (auto prepared = prepare(model, request, nullptr, stop)) {
         bound = (*prepared)->model;
         pass.rules = (*prepared)->words;

@@ -21,7 +21,7 @@ struct BoxMetrics
     double padding = 8;      ///< from the text to the right border
     double badgeRoom = 22;   ///< one badge, with its distance
     double longestName = 220;
-    double card = 86;       ///< width of a card
+    double card = 86; ///< width of a card
     double cardHeight = 118;
     double groupCard = 146; ///< width of a closed group's card
     double pill = 22;       ///< height of a node that hands relevance on unchanged

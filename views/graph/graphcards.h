@@ -26,8 +26,8 @@ public:
 /// What a card holds at a position of the run, beside its BoxStatus.
 struct CardStatus
 {
-    base::HandleId whole;   ///< the relevance of its node, once known in full
-    base::HandleId part;    ///< else the first part that has landed
+    base::HandleId whole;                    ///< the relevance of its node, once known in full
+    base::HandleId part;                     ///< else the first part that has landed
     std::array<base::HandleId, 3> members{}; ///< of a group: of a first, a middle and a last member
     std::array<base::NodeId, 3> memberNodes{};
     layout::Index visits = 0; ///< of a group: visits of members so far

@@ -97,9 +97,9 @@ void GraphPainter::paintDensity(const QRectF& exposed)
         return isTurned ? at.y() : at.x();
     };
     double top = rows.top();
-    for (const ClassRow& row : classRows(*m_picture.scene, *m_picture.status, m_picture.colouring,
-                                         m_camera.toScene(isTurned ? turnedRect(rows) : rows),
-                                         static_cast<int>(rows.height()))) {
+    for (const ClassRow& row :
+         classRows(*m_picture.scene, *m_picture.status, m_picture.colouring,
+                   m_camera.toScene(isTurned ? turnedRect(rows) : rows), static_cast<int>(rows.height()))) {
         appendRow(bars, row, place(row.left), place(row.right), top);
         top += 1;
     }

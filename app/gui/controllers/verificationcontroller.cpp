@@ -216,7 +216,7 @@ void VerificationController::askGradient(const std::vector<base::ValueId>& rebui
     if (!m_run || !m_stored) {
         return; // the page has marks for a run of a model alone
     }
-    engine::ForwardingWish wish;
+    engine::ForwardingOptions wish;
     wish.strategy = isPacked ? engine::ForwardStrategy::Compress : engine::ForwardStrategy::Store;
     for (const base::ValueId value : rebuilt) {
         wish.choices[m_stored->value(value).name] = engine::ForwardForm::Rebuild;

@@ -21,7 +21,7 @@ Result<std::shared_ptr<ExplainDone>> passByPlan(ExplainJob& job, engine::Explain
     request.start = {};
     request.start.kind = engine::StartKind::One;
     request.checkpoints.clear();
-    engine::PlanWish wish;
+    engine::PlanOptions wish;
     wish.plan = *job.plan;
     runtime::PlanRunOptions options;
     options.stop = token;

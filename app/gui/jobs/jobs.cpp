@@ -47,7 +47,7 @@ engine::PictureOptions ExplainJob::options() const
     return options ? *options : engine::pictureOptions(card());
 }
 
-ExplainJob ExplainJob::gradientBy(engine::ForwardingWish wish) const
+ExplainJob ExplainJob::gradientBy(engine::ForwardingOptions wish) const
 {
     ExplainJob job = *this;
     job.question.composite = "gradient";

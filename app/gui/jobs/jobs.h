@@ -47,7 +47,7 @@ struct ExplainJob
     /// A plan by which the gradient of the target is to be computed; null = relevance as asked.
     std::shared_ptr<const schedule::Plan> plan;
     /// How forward values get to the rules of the gradient of the target; none = as the run saves them.
-    std::optional<engine::ForwardingWish> forwarding;
+    std::optional<engine::ForwardingOptions> forwarding;
     /// Asked while the user paints: the window shows no stages for it.
     bool isLive = false;
     /// The person chose something else and pressed Run: it is written into the card beside the model.
@@ -56,7 +56,7 @@ struct ExplainJob
     /// How pixels become numbers.
     [[nodiscard]] engine::PictureOptions options() const;
     /// The same input and target, but the gradient from one, forward values as `wish` says.
-    [[nodiscard]] ExplainJob gradientBy(engine::ForwardingWish wish) const;
+    [[nodiscard]] ExplainJob gradientBy(engine::ForwardingOptions wish) const;
     /// The card of its model; null = none.
     [[nodiscard]] const formats::ModelCard* card() const { return model && model->card ? &*model->card : nullptr; }
 };

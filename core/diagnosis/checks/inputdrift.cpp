@@ -51,7 +51,7 @@ Drift driftAt(const Facts& facts, const graph::Node& node)
 void findDrift(const Facts& facts, Probe& probe)
 {
     const graph::Graph& graph = facts.graph();
-    std::string before; // one whose statistics fit
+    std::string before;  // one whose statistics fit
     bool isSaid = false; // what is behind the first one drifts with it
     for (const graph::Node& node : graph.nodes()) {
         const bool isSite = node.op == "BatchNormalization" && node.domain.empty() && node.inputs.size() >= 5 &&
@@ -75,13 +75,13 @@ void findDrift(const Facts& facts, Probe& probe)
             finding.what = fmt::format("reads deviations that are {} times the stored ones (median of its channels)",
                                        numberText(drift.spread));
         }
-        finding.means = before.empty() ? "The model was trained on other numbers than this input has."
-                                       : fmt::format("What {} reads is as in the training, so it is not the input.",
-                                                     before);
+        finding.means = before.empty()
+                            ? "The model was trained on other numbers than this input has."
+                            : fmt::format("What {} reads is as in the training, so it is not the input.", before);
         finding.remedy = before.empty() && !isSpread ? "Look at scale, mean and deviation of the input"
-                         : before.empty() ? "Look at the scale of the input, and at the variance of this node"
-                                          : fmt::format("Look at what is between {} and this node, and at its variance",
-                                                        before);
+                         : before.empty()
+                             ? "Look at the scale of the input, and at the variance of this node"
+                             : fmt::format("Look at what is between {} and this node, and at its variance", before);
         finding.numbers = {{"drift_in_deviations", drift.means}, {"deviation_of_stored", drift.spread}};
         if (isSpread) {
             std::ranges::reverse(finding.numbers); // the one that stands beside its limit

@@ -86,7 +86,7 @@ Result<Subject> Subject::make(const LoadedModelPointer& model, const ExplainRequ
         return base::usageError("evaluate takes one --target; the curves are of one score", "--target");
     }
     RETRO_TRY(subject.m_model, bindModel(*model, question.inputs, question.precision, nullptr, subject.m_stop,
-                                         wishFor(question.target)));
+                                         bindOptionsFor(question.target)));
     RETRO_CHECK(subject.chooseInput(*model, input));
     RETRO_TRY(const ExplainResult result, subject.m_explainer->explain(subject.m_question, subject.m_stop));
     subject.m_value = result.target.value;
@@ -295,7 +295,7 @@ Result<Subject> Subject::withModel(const LoadedModelPointer& model) const
     Subject other = *this;
     other.m_explainer = std::make_shared<Explainer>(model);
     RETRO_TRY(other.m_model, bindModel(*model, m_question.inputs, m_question.precision, nullptr, m_stop,
-                                       wishFor(other.m_question.target)));
+                                       bindOptionsFor(other.m_question.target)));
     RETRO_TRY(other.m_value, targetValue(other.m_question.target, *other.m_model));
     return other;
 }

@@ -108,7 +108,7 @@ struct ExplainRequest
     /// How forward values get to the rules that read them, in place of a saving policy: each rule gets what it reads,
     /// so there are no promises (promise engine only; not with inputsOnly). None = as `save` says. Loops of the model
     /// are added.
-    std::optional<ForwardingWish> forwarding;
+    std::optional<ForwardingOptions> forwarding;
     execute::Precision precision = execute::Precision::Float;
     /// Record events, ledger and tensors into ExplainResult::run (promise engine only).
     bool record = false;

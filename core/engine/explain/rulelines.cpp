@@ -143,7 +143,7 @@ Result<std::vector<RuleLine>> listRules(const LoadedModel& model, const ExplainR
 {
     RETRO_TRY(const std::shared_ptr<const execute::BoundModel> bound,
               bindModel(model, request.inputs, request.precision, nullptr, stop,
-                        wishFor(targetsOf(request), request.checkpoints)));
+                        bindOptionsFor(targetsOf(request), request.checkpoints)));
     RETRO_TRY(const lrp::Composite composite, resolveComposite(request.composite, *bound));
     lrp::EntryUse use;
     const auto rules = lrp::assignRules(composite, *bound, model.rewritten.fused, stop, &use);

@@ -16,7 +16,7 @@ base::Result<ForwardOutputs> runForward(const LoadedModel& model, const std::vec
                                         const StageProgress& progress)
 {
     base::MemoryAccount::tensors().resetPeak();
-    BindWish wish;
+    BindOptions wish;
     wish.isEveryOutput = true;
     ForwardOutputs made;
     RETRO_TRY(const std::shared_ptr<const execute::BoundModel> bound,

@@ -37,7 +37,7 @@ std::string whyOnce(const ForwardNeeds& needs, ValueId value)
 class Chooser
 {
 public:
-    Chooser(const ForwardNeeds& needs, const ForwardingWish& wish) : m_needs(needs), m_wish(wish) {}
+    Chooser(const ForwardNeeds& needs, const ForwardingOptions& wish) : m_needs(needs), m_wish(wish) {}
 
     Result<ForwardingPlan> choose()
     {
@@ -192,7 +192,7 @@ private:
     }
 
     const ForwardNeeds& m_needs;
-    const ForwardingWish& m_wish;
+    const ForwardingOptions& m_wish;
     ForwardingPlan m_plan;
     std::vector<ValueId> m_rebuilt;
 };
@@ -205,7 +205,7 @@ std::string_view nameOf(ForwardForm form)
     return kNames[static_cast<std::size_t>(form)];
 }
 
-Result<ForwardingPlan> chooseForwarding(const ForwardNeeds& needs, const ForwardingWish& wish)
+Result<ForwardingPlan> chooseForwarding(const ForwardNeeds& needs, const ForwardingOptions& wish)
 {
     return Chooser(needs, wish).choose();
 }

@@ -226,7 +226,7 @@ ForwardingDone ForwardedGradient::forwarding() const
 }
 
 Result<ForwardedGradient> forwardedGradient(std::shared_ptr<const execute::BoundModel> model,
-                                            const GradientRequest& request, const ForwardingWish& wish,
+                                            const GradientRequest& request, const ForwardingOptions& wish,
                                             const std::stop_token& stop, GradientObserver* observer)
 {
     ForwardedGradient made;
@@ -254,14 +254,14 @@ Result<ForwardedGradient> forwardedGradient(std::shared_ptr<const execute::Bound
 }
 
 Result<ForwardedGradient> forwardedGradient(const LoadedModel& model, const GradientRequest& request,
-                                            const ForwardingWish& wish, const std::stop_token& stop,
+                                            const ForwardingOptions& wish, const std::stop_token& stop,
                                             GradientObserver* observer)
 {
     const Stopwatch watch;
     RETRO_TRY(std::shared_ptr<const execute::BoundModel> bound,
-              bindModel(model, request.inputs, request.precision, nullptr, stop, wishFor(request.target)));
+              bindModel(model, request.inputs, request.precision, nullptr, stop, bindOptionsFor(request.target)));
     const double seconds = watch.seconds();
-    ForwardingWish whole = wish;
+    ForwardingOptions whole = wish;
     whole.loops = loopsOf(*model.graph());
     RETRO_TRY(ForwardedGradient made, forwardedGradient(std::move(bound), request, whole, stop, observer));
     made.gradient.secondsBind = seconds;

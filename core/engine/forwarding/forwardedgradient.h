@@ -55,12 +55,14 @@ struct ForwardedGradient
 
 /// As gradient(): the same rules, the same sums in the same order, other memory. Errors: as gradient(),
 /// chooseForwarding().
-[[nodiscard]] base::Result<ForwardedGradient>
-forwardedGradient(std::shared_ptr<const execute::BoundModel> model, const GradientRequest& request,
-                  const ForwardingWish& wish, const std::stop_token& stop = {}, GradientObserver* observer = nullptr);
+[[nodiscard]] base::Result<ForwardedGradient> forwardedGradient(std::shared_ptr<const execute::BoundModel> model,
+                                                                const GradientRequest& request,
+                                                                const ForwardingOptions& wish,
+                                                                const std::stop_token& stop = {},
+                                                                GradientObserver* observer = nullptr);
 /// The same over a model that is not bound yet.
 [[nodiscard]] base::Result<ForwardedGradient>
-forwardedGradient(const LoadedModel& model, const GradientRequest& request, const ForwardingWish& wish,
+forwardedGradient(const LoadedModel& model, const GradientRequest& request, const ForwardingOptions& wish,
                   const std::stop_token& stop = {}, GradientObserver* observer = nullptr);
 
 } // namespace retro::engine

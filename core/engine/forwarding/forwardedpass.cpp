@@ -9,14 +9,14 @@ namespace retro::engine
 using base::Result;
 
 Result<std::shared_ptr<ForwardedStore>> forwardedStore(const LoadedModel& model, const Prepared& prepared,
-                                                       const lrp::TraversalGraph& graph, const ForwardingWish& wish,
+                                                       const lrp::TraversalGraph& graph, const ForwardingOptions& wish,
                                                        const std::vector<base::ValueId>& targets,
                                                        std::span<const base::ValueId> alsoKept)
 {
     const std::shared_ptr<const lrp::TraversalGraph> borrowed(std::shared_ptr<const void>(), &graph);
     const auto needs = std::make_shared<const RelevanceNeeds>(
         PassSubject::relevance(prepared.model, targets, prepared.rules, borrowed));
-    ForwardingWish whole = wish;
+    ForwardingOptions whole = wish;
     whole.loops = loopsOf(*model.graph());
     RETRO_TRY(const ForwardingPlan plan, chooseForwarding(*needs, whole));
     return std::make_shared<ForwardedStore>(needs, plan, alsoKept);

@@ -22,7 +22,7 @@ inline constexpr std::string_view kForwardedSaving = "forwarded";
 /// as they are, for inspection. Errors: as chooseForwarding().
 [[nodiscard]] base::Result<std::shared_ptr<ForwardedStore>>
 forwardedStore(const LoadedModel& model, const Prepared& prepared, const lrp::TraversalGraph& graph,
-               const ForwardingWish& wish, const std::vector<base::ValueId>& targets,
+               const ForwardingOptions& wish, const std::vector<base::ValueId>& targets,
                std::span<const base::ValueId> alsoKept);
 
 /// The forward pass into such a store, or one that hands all on to it. Errors: as execute::forward().

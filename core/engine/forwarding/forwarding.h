@@ -34,7 +34,7 @@ enum class ForwardStrategy : std::uint8_t {
 };
 
 /// What is wished for.
-struct ForwardingWish
+struct ForwardingOptions
 {
     ForwardStrategy strategy = ForwardStrategy::Store;
     std::optional<std::int64_t> budget;         ///< bytes of the modelled peak, for Optimal
@@ -70,6 +70,6 @@ struct ForwardingPlan
 /// Chooses. Values that are drawn at random are stored, whatever is wished. Errors (Usage): a choice for a value that
 /// no reverse rule reads (lists some that can be chosen), Optimal without a budget or from several targets; (Engine):
 /// no choice fits the budget.
-[[nodiscard]] base::Result<ForwardingPlan> chooseForwarding(const ForwardNeeds& needs, const ForwardingWish& wish);
+[[nodiscard]] base::Result<ForwardingPlan> chooseForwarding(const ForwardNeeds& needs, const ForwardingOptions& wish);
 
 } // namespace retro::engine

@@ -165,8 +165,9 @@ Result<GradientResult> gradient(const LoadedModel& model, const GradientRequest&
     base::MemoryAccount::tensors().resetPeak();
     const Stopwatch watch;
     std::vector<std::string> leftOut;
-    RETRO_TRY(std::shared_ptr<const execute::BoundModel> bound,
-              bindModel(model, request.inputs, request.precision, nullptr, stop, wishFor(request.target), &leftOut));
+    RETRO_TRY(
+        std::shared_ptr<const execute::BoundModel> bound,
+        bindModel(model, request.inputs, request.precision, nullptr, stop, bindOptionsFor(request.target), &leftOut));
     const double seconds = watch.seconds();
     RETRO_TRY(GradientResult result, gradient(std::move(bound), request, stop, progress));
     result.secondsBind = seconds;

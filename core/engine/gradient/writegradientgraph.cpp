@@ -129,7 +129,7 @@ Result<void> writeOut(StandardSteps& steps, const LoadedModel& model, const std:
     addStage(steps, std::move(replaced));
     std::vector<std::string> written;
     RETRO_TRY(steps.bound,
-              bindModel(*plain, request.inputs, request.precision, &written, stop, wishFor(request.target)));
+              bindModel(*plain, request.inputs, request.precision, &written, stop, bindOptionsFor(request.target)));
     addStage(steps, writeOutStage(standard, steps.bound->sharedGraph(), written));
     return {};
 }

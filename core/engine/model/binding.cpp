@@ -124,7 +124,8 @@ public:
         : m_graph(std::move(graph)), m_binder(binder), m_whole(std::move(whole)), m_blocked(model, *m_graph)
     {}
 
-    base::Result<Bound> bind(const BindWish& wish, std::vector<std::string>* written, std::vector<std::string>& leftOut)
+    base::Result<Bound> bind(const BindOptions& wish, std::vector<std::string>* written,
+                             std::vector<std::string>& leftOut)
     {
         RETRO_TRY(std::vector<base::ValueId> wanted, wantedValues(wish));
         std::vector<base::ValueId> free = freeOutputs();
@@ -180,7 +181,7 @@ private:
     }
 
     /// Values that are named, and the default target where that is wanted.
-    base::Result<std::vector<base::ValueId>> wantedValues(const BindWish& wish) const
+    base::Result<std::vector<base::ValueId>> wantedValues(const BindOptions& wish) const
     {
         std::vector<base::ValueId> wanted;
         for (const std::string& name : wish.values) {
@@ -247,9 +248,9 @@ private:
 
 } // namespace
 
-BindWish wishFor(std::span<const TargetRequest> targets, std::span<const std::string> values)
+BindOptions bindOptionsFor(std::span<const TargetRequest> targets, std::span<const std::string> values)
 {
-    BindWish wish{{values.begin(), values.end()}, false, false};
+    BindOptions wish{{values.begin(), values.end()}, false, false};
     for (const TargetRequest& target : targets) {
         if (target.namesValue()) {
             wish.values.push_back(target.value);
@@ -259,11 +260,11 @@ BindWish wishFor(std::span<const TargetRequest> targets, std::span<const std::st
     return wish;
 }
 
-BindWish wishFor(const TargetRequest& target) { return wishFor(std::span(&target, 1)); }
+BindOptions bindOptionsFor(const TargetRequest& target) { return bindOptionsFor(std::span(&target, 1)); }
 
 base::Result<std::shared_ptr<const execute::BoundModel>>
 bindModel(const LoadedModel& model, const std::vector<tensor::Tensor>& inputs, execute::Precision precision,
-          std::vector<std::string>* written, const std::stop_token& stop, const BindWish& wish,
+          std::vector<std::string>* written, const std::stop_token& stop, const BindOptions& wish,
           std::vector<std::string>* leftOut)
 {
     const Binder binder(model, inputs, precision, stop);

@@ -15,15 +15,16 @@ namespace retro::engine
 {
 
 /// What is wanted of a model that cannot run as a whole.
-struct BindWish
+struct BindOptions
 {
     std::vector<std::string> values = {}; ///< by name
     bool isDefaultWanted = true;          ///< the value that relevance starts at where none is named
     bool isEveryOutput = false;           ///< of the outputs as many as can be had
 };
 /// What these targets and values need.
-[[nodiscard]] BindWish wishFor(std::span<const TargetRequest> targets, std::span<const std::string> values = {});
-[[nodiscard]] BindWish wishFor(const TargetRequest& target);
+[[nodiscard]] BindOptions bindOptionsFor(std::span<const TargetRequest> targets,
+                                         std::span<const std::string> values = {});
+[[nodiscard]] BindOptions bindOptionsFor(const TargetRequest& target);
 
 /// Binds the rewritten graph for these inputs, If, Loop and Scan written out as they run (execute::unroll): the bound
 /// model's graph may then differ from the loaded one, but for its inputs and outputs. In double, computed constants
@@ -34,7 +35,7 @@ struct BindWish
 /// by what blocks it. Can be stopped (Cancelled).
 [[nodiscard]] base::Result<std::shared_ptr<const execute::BoundModel>>
 bindModel(const LoadedModel& model, const std::vector<tensor::Tensor>& inputs, execute::Precision precision,
-          std::vector<std::string>* written = nullptr, const std::stop_token& stop = {}, const BindWish& wish = {},
+          std::vector<std::string>* written = nullptr, const std::stop_token& stop = {}, const BindOptions& wish = {},
           std::vector<std::string>* leftOut = nullptr);
 
 /// A node of a run that stands for several and was fused inside an If, Loop or Scan.

@@ -56,7 +56,7 @@ Result<void> fill(Prepared& made, const LoadedModel& model, const ExplainRequest
     if (!made.model) {
         const std::vector<TargetRequest> targets = targetsOf(request);
         RETRO_TRY(made.model, bindModel(model, request.inputs, request.precision, &made.writtenOut, stop,
-                                        wishFor(targets, request.checkpoints), &made.leftOut));
+                                        bindOptionsFor(targets, request.checkpoints), &made.leftOut));
     }
     RETRO_TRY(made.composite, resolveComposite(request.composite, *made.model));
     lrp::EntryUse use;

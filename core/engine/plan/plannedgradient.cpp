@@ -83,7 +83,7 @@ Result<base::ValueId> startValue(const execute::BoundModel& model, const TargetR
 } // namespace
 
 Result<PlannedGradient> plannedGradient(std::shared_ptr<const execute::BoundModel> model,
-                                        const GradientRequest& request, const PlanWish& wish,
+                                        const GradientRequest& request, const PlanOptions& wish,
                                         runtime::PlanRunOptions options)
 {
     PlannedGradient made;
@@ -122,20 +122,21 @@ Result<PlannedGradient> plannedGradient(std::shared_ptr<const execute::BoundMode
     return made;
 }
 
-Result<PlannedGradient> plannedGradient(const LoadedModel& model, const GradientRequest& request, const PlanWish& wish,
-                                        runtime::PlanRunOptions options)
+Result<PlannedGradient> plannedGradient(const LoadedModel& model, const GradientRequest& request,
+                                        const PlanOptions& wish, runtime::PlanRunOptions options)
 {
     const Stopwatch watch;
-    RETRO_TRY(std::shared_ptr<const execute::BoundModel> bound,
-              bindModel(model, request.inputs, request.precision, nullptr, options.stop, wishFor(request.target)));
+    RETRO_TRY(
+        std::shared_ptr<const execute::BoundModel> bound,
+        bindModel(model, request.inputs, request.precision, nullptr, options.stop, bindOptionsFor(request.target)));
     const double seconds = watch.seconds();
     RETRO_TRY(PlannedGradient made, plannedGradient(std::move(bound), request, wish, std::move(options)));
     made.gradient.secondsBind = seconds;
     return made;
 }
 
-Result<PlannedGradient> recordedPlannedGradient(const LoadedModel& model, const ExplainRequest& question, PlanWish wish,
-                                                runtime::PlanRunOptions options)
+Result<PlannedGradient> recordedPlannedGradient(const LoadedModel& model, const ExplainRequest& question,
+                                                PlanOptions wish, runtime::PlanRunOptions options)
 {
     const Stopwatch watch;
     RETRO_TRY(const std::shared_ptr<const Prepared> prepared, prepare(model, question, nullptr, options.stop));
@@ -169,7 +170,7 @@ Result<JointPlanning> plannedJoint(const LoadedModel& model, const ExplainReques
                                    const std::stop_token& stop)
 {
     RETRO_TRY(const std::shared_ptr<const execute::BoundModel> bound,
-              bindModel(model, question.inputs, question.precision, nullptr, stop, wishFor(question.target)));
+              bindModel(model, question.inputs, question.precision, nullptr, stop, bindOptionsFor(question.target)));
     RETRO_TRY(const base::ValueId target, startValue(*bound, question.target));
     return jointPlanningOf(PassSubject::gradient(bound, {target}), stop);
 }

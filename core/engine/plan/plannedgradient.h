@@ -26,15 +26,16 @@ struct PlannedGradient
 /// As gradient(), by a plan of the joint graph from the target on: bit by bit the same gradients under every plan.
 /// `options.onMade` is used up; the rest goes to the run. Errors: as gradient(), choosePlan(), runtime::runPlan().
 [[nodiscard]] base::Result<PlannedGradient> plannedGradient(std::shared_ptr<const execute::BoundModel> model,
-                                                            const GradientRequest& request, const PlanWish& wish,
+                                                            const GradientRequest& request, const PlanOptions& wish,
                                                             runtime::PlanRunOptions options = {});
 /// The same for a model that is not bound yet.
 [[nodiscard]] base::Result<PlannedGradient> plannedGradient(const LoadedModel& model, const GradientRequest& request,
-                                                            const PlanWish& wish, runtime::PlanRunOptions options = {});
+                                                            const PlanOptions& wish,
+                                                            runtime::PlanRunOptions options = {});
 /// The same, recorded, as explain() records a gradient: with the rules and the facts of a question whose composite is
 /// `gradient`. `question.record` and what concerns other engines is not looked at.
 [[nodiscard]] base::Result<PlannedGradient> recordedPlannedGradient(const LoadedModel& model,
-                                                                    const ExplainRequest& question, PlanWish wish,
+                                                                    const ExplainRequest& question, PlanOptions wish,
                                                                     runtime::PlanRunOptions options = {});
 
 /// What plans of that gradient are made for: the joint graph that recordedPlannedGradient() carries out, with the sizes

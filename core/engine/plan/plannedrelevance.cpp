@@ -174,8 +174,9 @@ private:
 
 } // namespace
 
-Result<PlannedRelevance> plannedRelevance(const LoadedModel& model, const ExplainRequest& request, const PlanWish& wish,
-                                          runtime::PlanRunOptions options, const OnRelevance& onRelevance)
+Result<PlannedRelevance> plannedRelevance(const LoadedModel& model, const ExplainRequest& request,
+                                          const PlanOptions& wish, runtime::PlanRunOptions options,
+                                          const OnRelevance& onRelevance)
 {
     const Stopwatch bindWatch;
     RETRO_CHECK(checkRequest(request));

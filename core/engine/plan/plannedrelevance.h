@@ -24,7 +24,8 @@ struct PlannedRelevance
 /// of the oracle, which keeps everything. `onRelevance`, when given, gets the relevance of every value as it is made.
 /// Errors: as explain() and plannedGradient().
 [[nodiscard]] base::Result<PlannedRelevance> plannedRelevance(
-    const LoadedModel& model, const ExplainRequest& request, const PlanWish& wish, runtime::PlanRunOptions options = {},
+    const LoadedModel& model, const ExplainRequest& request, const PlanOptions& wish,
+    runtime::PlanRunOptions options = {},
     const std::function<base::Result<void>(const execute::BoundModel&, base::ValueId, const tensor::Tensor&)>&
         onRelevance = {});
 

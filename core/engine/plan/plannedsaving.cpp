@@ -47,7 +47,7 @@ std::vector<base::ValueId> keptAtTurn(const runtime::JointProgram& program, cons
     return kept;
 }
 
-KeptByPlan keptBy(PlanWish wish, std::function<void(const runtime::JointProgram&, const ChosenPlan&)> onChosen)
+KeptByPlan keptBy(PlanOptions wish, std::function<void(const runtime::JointProgram&, const ChosenPlan&)> onChosen)
 {
     return [wish = std::move(wish), onChosen = std::move(onChosen)](const PassSubject& subject) -> Result<KeptValues> {
         RETRO_TRY(const runtime::JointProgram program, jointProgram(subject));

@@ -15,7 +15,7 @@ namespace retro::engine
 [[nodiscard]] std::vector<base::ValueId> keptAtTurn(const runtime::JointProgram& program, const schedule::Plan& plan);
 /// For ExplainRequest::keptByPlan: makes or reads the plan of the relevance from the targets on that is wished for;
 /// `onChosen`, when given, hears which. Errors: as jointProgram() and choosePlan().
-[[nodiscard]] KeptByPlan keptBy(PlanWish wish,
+[[nodiscard]] KeptByPlan keptBy(PlanOptions wish,
                                 std::function<void(const runtime::JointProgram&, const ChosenPlan&)> onChosen = {});
 
 } // namespace retro::engine

@@ -25,7 +25,7 @@ bool holdsHere(const analysis::OpGraph& joint, const schedule::Plan& plan)
     return run.ok() && (!plan.budget || run.peak <= *plan.budget);
 }
 
-Result<ChosenPlan> readPlan(const analysis::OpGraph& joint, const PlanWish& wish)
+Result<ChosenPlan> readPlan(const analysis::OpGraph& joint, const PlanOptions& wish)
 {
     RETRO_TRY(std::string text, base::readTextFile(wish.file, schedule::kMaxPlanBytes));
     ChosenPlan chosen;
@@ -74,7 +74,8 @@ Result<runtime::JointProgram> jointProgram(const PassSubject& subject)
                                        jointOptions(subject.kind(), planning.unit));
 }
 
-Result<ChosenPlan> choosePlan(const runtime::JointProgram& program, const PlanWish& wish, const std::stop_token& stop)
+Result<ChosenPlan> choosePlan(const runtime::JointProgram& program, const PlanOptions& wish,
+                              const std::stop_token& stop)
 {
     const analysis::OpGraph& joint = program.graph();
     ChosenPlan chosen;

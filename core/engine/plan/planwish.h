@@ -17,7 +17,7 @@ namespace retro::engine
 {
 
 /// What a pass has to keep to: a plan that is there, or a budget for which one is made.
-struct PlanWish
+struct PlanOptions
 {
     std::optional<schedule::Plan> plan; ///< one that is there already; before `file`
     std::filesystem::path file;         ///< a plan (docs/formats/plan.md); empty = make one
@@ -46,7 +46,7 @@ struct ChosenPlan
 [[nodiscard]] base::Result<runtime::JointProgram> jointProgram(const PassSubject& subject);
 /// The plan that is wished for. Errors: Usage (budget, strategy), Input (the file: unreadable, of another graph),
 /// Engine (no plan within the budget; says the floor and what was reached), Cancelled.
-[[nodiscard]] base::Result<ChosenPlan> choosePlan(const runtime::JointProgram& program, const PlanWish& wish,
+[[nodiscard]] base::Result<ChosenPlan> choosePlan(const runtime::JointProgram& program, const PlanOptions& wish,
                                                   const std::stop_token& stop = {});
 
 } // namespace retro::engine

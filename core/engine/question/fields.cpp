@@ -459,8 +459,9 @@ const std::vector<QuestionField>& table()
         {.name = "graph-out",
          .member = &Q::graphOut,
          .verbs = kGrad | kExplain,
-         .help = "Write the gradient (grad: .onnx, .json or .dot) or the forward and relevance pass (explain: .onnx) as "
-                 "one graph of standard operators instead; nothing runs",
+         .help =
+             "Write the gradient (grad: .onnx, .json or .dot) or the forward and relevance pass (explain: .onnx) as "
+             "one graph of standard operators instead; nothing runs",
          .key = KeyPart::None},
         {.name = "profile",
          .member = &Q::profile,

@@ -56,7 +56,7 @@ Result<void> takeSaving(const Question& question, ExplainRequest& request)
 {
     request.save = question.save == "all" ? execute::SavePolicy::All : execute::SavePolicy::Autograd;
     if (asksFor(question, "planned") && request.engine == EngineKind::Promise) {
-        RETRO_TRY(PlanWish wish, planWish(question));
+        RETRO_TRY(PlanOptions wish, planWish(question));
         request.save = execute::SavePolicy::Plan;
         request.keptByPlan = keptBy(std::move(wish));
     }
@@ -152,9 +152,9 @@ void setPreparation(const PictureOptions& options, Question& question)
     question.deviation = writtenNumbers(options.deviation);
 }
 
-Result<PlanWish> planWish(const Question& question)
+Result<PlanOptions> planWish(const Question& question)
 {
-    PlanWish wish;
+    PlanOptions wish;
     wish.file = question.plan;
     wish.budget = question.budget;
     wish.strategy = question.strategy.empty() ? wish.strategy : question.strategy;
@@ -176,7 +176,7 @@ Result<PlanWish> planWish(const Question& question)
     return wish;
 }
 
-Result<ForwardingWish> forwardingWish(const Question& question)
+Result<ForwardingOptions> forwardingWish(const Question& question)
 {
     static const std::map<std::string, ForwardStrategy> kStrategies{{"store", ForwardStrategy::Store},
                                                                     {"rebuild", ForwardStrategy::Rebuild},
@@ -188,7 +188,7 @@ Result<ForwardingWish> forwardingWish(const Question& question)
         return base::usageError("only --forward optimal keeps within a budget; add it, or leave the budget out",
                                 "--forward-budget");
     }
-    ForwardingWish wish;
+    ForwardingOptions wish;
     if (const auto named = kStrategies.find(question.forward); named != kStrategies.end()) {
         wish.strategy = named->second;
     }

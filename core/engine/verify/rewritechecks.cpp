@@ -268,7 +268,8 @@ double flopsOf(const execute::BoundModel& model)
 Result<PropertyResults> checkRewrites(const LoadedModel& model, const std::vector<Tensor>& inputs,
                                       const TargetRequest& target, std::uint64_t seed, const std::stop_token& stop)
 {
-    RETRO_TRY(const auto bound, bindModel(model, inputs, execute::Precision::Float, nullptr, stop, wishFor(target)));
+    RETRO_TRY(const auto bound,
+              bindModel(model, inputs, execute::Precision::Float, nullptr, stop, bindOptionsFor(target)));
     const double flops = flopsOf(*bound);
     if (flops > kMostRewriteFlops || target.namesValue()) {
         return PropertyResults{

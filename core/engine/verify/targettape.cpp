@@ -32,7 +32,7 @@ Result<TargetTape> targetTape(const LoadedModel& model, const std::vector<tensor
                               const TargetRequest& target, execute::Precision precision, const std::stop_token& stop)
 {
     std::vector<std::string> notes;
-    RETRO_TRY(const auto bound, bindModel(model, inputs, precision, nullptr, stop, wishFor(target), &notes));
+    RETRO_TRY(const auto bound, bindModel(model, inputs, precision, nullptr, stop, bindOptionsFor(target), &notes));
     const std::vector<tensor::Tensor> own = inPrecision(bound->graph(), inputs, precision);
     RETRO_TRY(ModelTape made, tape::compileModel(bound, own, stoppable(gradientRule(bound), stop), stop));
     std::string note;

@@ -86,9 +86,9 @@ engine::GradientRequest loopRequest(std::int64_t count)
     return request;
 }
 
-engine::ForwardingWish wishFor(ForwardStrategy strategy)
+engine::ForwardingOptions bindOptionsFor(ForwardStrategy strategy)
 {
-    engine::ForwardingWish wish;
+    engine::ForwardingOptions wish;
     wish.strategy = strategy;
     return wish;
 }
@@ -120,7 +120,7 @@ class ForwardedGradientTest : public QObject
 {
     Q_OBJECT
 
-    static engine::ForwardedGradient forwarded(const engine::ForwardingWish& wish,
+    static engine::ForwardedGradient forwarded(const engine::ForwardingOptions& wish,
                                                execute::Precision precision = execute::Precision::Float,
                                                unsigned seed = 3)
     {
@@ -137,7 +137,7 @@ private slots:
             const auto tape = engine::gradient(model, requestFor(precision));
             QVERIFY2(tape.ok(), tape.ok() ? "" : tape.error().text().c_str());
             for (const auto strategy : {ForwardStrategy::Store, ForwardStrategy::Rebuild, ForwardStrategy::Compress}) {
-                const engine::ForwardedGradient made = forwarded(wishFor(strategy), precision);
+                const engine::ForwardedGradient made = forwarded(bindOptionsFor(strategy), precision);
                 QCOMPARE(made.gradient.gradients.size(), 1U);
                 QVERIFY(made.gradient.gradients[0].bitEqual(tape->gradients[0]));
                 QVERIFY(made.gradient.outputs[0].bitEqual(tape->outputs[0]));
@@ -155,7 +155,7 @@ private slots:
         const engine::ForwardedGradient plain = forwarded({});
         std::mt19937 random(7);
         for (int round = 0; round < 20; ++round) {
-            engine::ForwardingWish wish;
+            engine::ForwardingOptions wish;
             for (const ForwardDecision& one : plain.plan.decisions) {
                 const std::array forms{ForwardForm::Store, ForwardForm::Rebuild, ForwardForm::Compress};
                 wish.choices[plain.gradient.model->graph().value(one.value).name] = forms[random() % 3];
@@ -172,7 +172,7 @@ private slots:
         QCOMPARE(textOf(stored, "relu1_out"), QStringLiteral("store 16384 of 16384: as the strategy says"));
         QCOMPARE(textOf(stored, "conv1_out"), QStringLiteral("not forwarded"));
         QCOMPARE(textOf(stored, "pool1_out"), QStringLiteral("not forwarded")); // no gradient of a weight is asked for
-        const engine::ForwardedGradient packed = forwarded(wishFor(ForwardStrategy::Compress));
+        const engine::ForwardedGradient packed = forwarded(bindOptionsFor(ForwardStrategy::Compress));
         QVERIFY(packed.keptBytes < stored.keptBytes / 2);
         QVERIFY(textOf(packed, "relu1_out").startsWith("compress "));
         QCOMPARE(
@@ -201,7 +201,7 @@ private slots:
 
     void theCheapestChoiceKeepsToABudget()
     {
-        engine::ForwardingWish wish = wishFor(ForwardStrategy::Optimal);
+        engine::ForwardingOptions wish = bindOptionsFor(ForwardStrategy::Optimal);
         const auto model = bound(network(), execute::Precision::Float);
         QVERIFY(!engine::forwardedGradient(model, requestFor(execute::Precision::Float), wish).ok()); // no budget
         wish.budget = 1;
@@ -225,7 +225,7 @@ private slots:
 
     void aChoiceForWhatNobodyReadsIsRefused()
     {
-        engine::ForwardingWish wish;
+        engine::ForwardingOptions wish;
         wish.choices["conv1_out"] = ForwardForm::Rebuild;
         const auto made = engine::forwardedGradient(bound(network(), execute::Precision::Float),
                                                     requestFor(execute::Precision::Float), wish);
@@ -278,7 +278,7 @@ private slots:
         request.inputs = {randomTensor({3, 5}, 2)};
         for (const auto strategy : {ForwardStrategy::Store, ForwardStrategy::Rebuild}) {
             Operations seen(model->graph());
-            const auto made = engine::forwardedGradient(model, request, wishFor(strategy), {}, &seen);
+            const auto made = engine::forwardedGradient(model, request, bindOptionsFor(strategy), {}, &seen);
             QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
             QCOMPARE(seen.forward["map"], 2.0 * 3 * 5 * 7);
             QCOMPARE(seen.reverse["map"], 2.0 * 3 * 5 * 7); // its weight is constant
@@ -317,7 +317,7 @@ private slots:
         const auto whole = engine::forwardedGradient(model, request, {});
         QVERIFY(whole.ok() && whole->plan.segments.loops().empty());
         for (const std::size_t every : {0U, 1U, 2U, 5U, 6U, 7U, 36U, 37U, 100U}) {
-            engine::ForwardingWish wish;
+            engine::ForwardingOptions wish;
             wish.checkpointEvery = every;
             const auto made = engine::forwardedGradient(model, request, wish);
             QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
@@ -338,7 +338,7 @@ private slots:
 
     void shortLoopsAreKeptWhole()
     {
-        engine::ForwardingWish wish;
+        engine::ForwardingOptions wish;
         wish.checkpointEvery = 0;
         const auto made = engine::forwardedGradient(tests::loopModel(5, true), loopRequest(5), wish);
         QVERIFY(made.ok());

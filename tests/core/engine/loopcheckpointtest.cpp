@@ -175,7 +175,7 @@ std::size_t checkpointsFor(std::size_t rounds, std::size_t every)
 
 std::int64_t keptBytes(const engine::LoadedModel& model, std::size_t every)
 {
-    engine::ForwardingWish wish;
+    engine::ForwardingOptions wish;
     wish.checkpointEvery = every;
     const auto made = engine::forwardedGradient(model, request(), wish);
     return made.ok() ? made->keptBytes : -1;
@@ -211,7 +211,7 @@ private slots:
         QVERIFY2(whole.ok(), whole.ok() ? "" : whole.error().text().c_str());
         QVERIFY(whole->plan.segments.loops().empty());
         for (const std::size_t every : {0U, 1U, 2U, 5U, 7U, 36U, 37U, 100U}) {
-            engine::ForwardingWish wish;
+            engine::ForwardingOptions wish;
             wish.checkpointEvery = every;
             const auto made = engine::forwardedGradient(model, request(), wish);
             QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());

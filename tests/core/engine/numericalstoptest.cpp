@@ -176,7 +176,7 @@ private slots:
     // Within the plan's memory: the values that the words are of are not kept for them.
     void aPlanSaysTheSame()
     {
-        engine::PlanWish wish;
+        engine::PlanOptions wish;
         wish.strategy = "recompute_all";
         engine::ExplainRequest overflow = question({1e-310, 0});
         engine::ExplainRequest infinite = question({1, kInfinity});

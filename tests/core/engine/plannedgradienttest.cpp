@@ -62,7 +62,7 @@ private slots:
         const auto tape = engine::gradient(*question.model, question.request);
         QVERIFY(tape.ok());
         for (const char* strategy : {"store_all", "recompute_all", "chen_sqrt", "fast"}) {
-            engine::PlanWish wish;
+            engine::PlanOptions wish;
             wish.strategy = strategy;
             const auto made = engine::plannedGradient(*question.model, question.request, wish);
             QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
@@ -77,7 +77,7 @@ private slots:
     void aBudgetIsKept()
     {
         const Question question = questionOf("one-segment/one-segment");
-        engine::PlanWish wish;
+        engine::PlanOptions wish;
         const auto all = engine::plannedGradient(*question.model, question.request, wish);
         QVERIFY(all.ok());
         const std::uint64_t floor = all->chosen.search->floor;
@@ -107,11 +107,11 @@ private slots:
     void whatCannotBeMetIsSaid()
     {
         const Question question = questionOf("clever-hans/clever-hans");
-        const auto answer = [&](const engine::PlanWish& wish) {
+        const auto answer = [&](const engine::PlanOptions& wish) {
             const auto made = engine::plannedGradient(*question.model, question.request, wish);
             return made.ok() ? QString() : QString::fromStdString(made.error().text());
         };
-        engine::PlanWish wish;
+        engine::PlanOptions wish;
         wish.budget = "1000";
         QVERIFY(answer(wish).contains("no plan needs less than"));
         wish.budget = "much";

@@ -61,7 +61,7 @@ private slots:
         QVERIFY(!expected->planSaving);
         std::map<std::string, std::int64_t> keptBytes;
         for (const char* strategy : {"store_all", "recompute_all", "chen_sqrt"}) {
-            engine::PlanWish wish;
+            engine::PlanOptions wish;
             wish.strategy = strategy;
             question.request.save = execute::SavePolicy::Plan;
             question.request.keptByPlan = engine::keptBy(wish);
@@ -128,7 +128,7 @@ private slots:
         const auto expected = engine::explain(*question.model, question.request);
         QVERIFY2(expected.ok(), expected.ok() ? "" : expected.error().text().c_str());
         question.request.save = execute::SavePolicy::Plan;
-        engine::PlanWish wish;
+        engine::PlanOptions wish;
         wish.strategy = "chen_sqrt";
         question.request.keptByPlan = engine::keptBy(wish);
         const auto made = engine::explain(*question.model, question.request);
@@ -165,7 +165,7 @@ private:
         const auto expected = engine::explain(*question.model, question.request);
         QVERIFY(expected.ok());
         for (const char* strategy : {"store_all", "fast"}) {
-            engine::PlanWish wish;
+            engine::PlanOptions wish;
             wish.strategy = strategy;
             std::size_t seen = 0;
             std::string wrong;

@@ -38,9 +38,9 @@ Question sampleQuestion(const char* sample, const char* composite)
     return question;
 }
 
-engine::ForwardingWish wishOf(ForwardStrategy strategy)
+engine::ForwardingOptions wishOf(ForwardStrategy strategy)
 {
-    engine::ForwardingWish wish;
+    engine::ForwardingOptions wish;
     wish.strategy = strategy;
     return wish;
 }

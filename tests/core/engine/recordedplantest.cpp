@@ -78,9 +78,9 @@ bool isKeptByItsFile(const trace::Run& run)
     return (*read)->events.size() == run.events.size() && (*read)->facts.planTries == run.facts.planTries;
 }
 
-engine::PlanWish wishOf(const char* strategy, const char* budget)
+engine::PlanOptions wishOf(const char* strategy, const char* budget)
 {
-    engine::PlanWish wish;
+    engine::PlanOptions wish;
     wish.strategy = strategy;
     wish.budget = budget;
     wish.isRecorded = true;
