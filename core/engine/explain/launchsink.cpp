@@ -9,8 +9,6 @@ namespace retro::engine
 namespace
 {
 
-using lut::Pass;
-
 const ops::TableLookup* tableOf(const execute::BoundModel& model, const event::Event& event)
 {
     const base::NodeId node(event.node);
@@ -19,16 +17,16 @@ const ops::TableLookup* tableOf(const execute::BoundModel& model, const event::E
 }
 
 /// What the rule launches after the forward pass; nothing when it reads no values.
-std::optional<Pass> passOf(const lrp::Rule& rule)
+std::optional<lut::Pass> passOf(const lrp::Rule& rule)
 {
     const lrp::RuleParameters parameters = rule.parameters();
     const auto share = parameters.find("share");
     const bool isGradient = rule.name() == "gradient" ||
                             (share != parameters.end() && share->second == lrp::RuleParameter(std::string("gradient")));
     if (isGradient) {
-        return Pass::Backward;
+        return lut::Pass::Backward;
     }
-    return rule.name() == "lut" ? std::optional(Pass::Relevance) : std::nullopt;
+    return rule.name() == "lut" ? std::optional(lut::Pass::Relevance) : std::nullopt;
 }
 
 /// Weight gradients, which no rule asks for; only the fused path leaves them out.
@@ -38,7 +36,7 @@ bool isLeftOut(lut::KernelId kernel)
 }
 
 /// The event of one launch, in the visit of its rule.
-event::Event launchEvent(const event::Event& rule, Pass pass, std::size_t place, const lut::Launch& launch)
+event::Event launchEvent(const event::Event& rule, lut::Pass pass, std::size_t place, const lut::Launch& launch)
 {
     event::Event event;
     event.kind = event::EventKind::Launch;
@@ -65,13 +63,13 @@ void LaunchSink::onEvent(const event::Event& event)
 void LaunchSink::launch(const event::Event& rule)
 {
     const lrp::RulePointer& assigned = m_rules[rule.node].rule;
-    if (const std::optional<Pass> last = assigned ? passOf(*assigned) : std::nullopt) {
-        launchPass(rule, Pass::Forward);
+    if (const std::optional<lut::Pass> last = assigned ? passOf(*assigned) : std::nullopt) {
+        launchPass(rule, lut::Pass::Forward);
         launchPass(rule, *last);
     }
 }
 
-void LaunchSink::launchPass(const event::Event& rule, Pass pass)
+void LaunchSink::launchPass(const event::Event& rule, lut::Pass pass)
 {
     const ops::TableLookup& table = *tableOf(m_model, rule);
     lut::Schedule schedule;

@@ -150,7 +150,7 @@ ordered_json conditionsJson(const LoadedModel& model, const ExplainRequest& requ
     }
     if (result.asked) {
         ordered_json asked = ordered_json::array();
-        addTarget(model, result, *result.asked, asked);
+        addTarget(model, result.model->graph(), *result.asked, asked);
         json["asked"] = std::move(asked);
     }
     return json;
