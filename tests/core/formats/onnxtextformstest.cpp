@@ -2,6 +2,7 @@
 // Models as text: protobuf's text format, its JSON, and the ONNX text form.
 #include "core/formats/onnxtextforms.h"
 #include "core/formats/modelfile.h"
+#include "core/graph/contentdigest.h"
 #include "core/graph/graphbuilder.h"
 #include "onnxsamples.h"
 
@@ -55,7 +56,7 @@ QString differenceOf(const std::string& text, const onnxschema::ModelProto& mode
     if (!wanted.ok() || !got.ok()) {
         return QString::fromStdString((wanted.ok() ? got : wanted).error().text());
     }
-    const bool isSame = graph::contentHash(**wanted) == graph::contentHash(**got) &&
+    const bool isSame = graph::contentDigest(**wanted) == graph::contentDigest(**got) &&
                         (*wanted)->node(base::NodeId(0U)).name == (*got)->node(base::NodeId(0U)).name &&
                         (*wanted)->opsets() == (*got)->opsets() && (*wanted)->name() == (*got)->name();
     return isSame ? QString() : QStringLiteral("another graph");
