@@ -43,6 +43,7 @@ shoot "$out/views/diagnose-light.png" 64 samples/clever-hans/clever-hans.onnx \
     --input samples/clever-hans/jug-tagged.png --theme light --view diagnose --size 340x560
 view compare light --view compare --size 320x640
 view layers light --view layers --size 860x225
+view frontier light --view frontier --size 480x235 --step 14
 view ledger light --view ledger --size 480x235
 engine=(--workspace engine --step 20)
 view graph "light dark" "${engine[@]}" --view graph --size 820x620

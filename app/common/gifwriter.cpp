@@ -277,7 +277,7 @@ void GifWriter::add(const QImage& picture)
     }
     m_bytes.push_back(static_cast<char>(0x80 | (bits - 1)));
     for (std::size_t i = 0; i < std::size_t{1} << bits; ++i) {
-        const QRgb colour = i < palette.colours.size() ? palette.colours[i] : qRgb(0, 0, 0);
+        const QRgb colour = i < palette.colours.size() ? palette.colours[i] : QRgb{}; // unused places
         m_bytes.push_back(static_cast<char>(qRed(colour)));
         m_bytes.push_back(static_cast<char>(qGreen(colour)));
         m_bytes.push_back(static_cast<char>(qBlue(colour)));

@@ -7,7 +7,7 @@ release=$1
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 skip() { echo "skipped: $*"; exit 77; }
 
-wheel=${2:-${RETRO_WHEEL:-$(ls -t "$root"/build/dist/retrograde-*.whl 2>/dev/null | head -n 1)}}
+wheel=${2:-${RETRO_WHEEL:-$(ls -t "$root"/build/dist/retrograde-*.whl 2>/dev/null | head -n 1 || true)}}
 [ -n "$wheel" ] || skip "there is no wheel in build/dist; make it with ./dev wheel"
 [ "$(id -u)" -eq 0 ] || skip "a clean root can only be made by root"
 command -v mmdebstrap >/dev/null || skip "there is no mmdebstrap"

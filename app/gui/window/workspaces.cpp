@@ -179,16 +179,20 @@ EngineWorkspace::EngineWorkspace(const WorkspaceContext& context, QWidget* paren
     splitDockWidget(m_promisesDock, m_timelineDock, Qt::Horizontal);
     splitDockWidget(m_timelineDock, m_logDock, Qt::Horizontal);
     splitDockWidget(m_promisesDock, m_whyDock, Qt::Vertical);
+    // Few panes lie behind each other where they are narrow, so that every tab can be read.
     tabifyDockWidget(m_promisesDock, m_breakpointsDock);
+    tabifyDockWidget(m_whyDock, frontierDock);
+    m_whyDock->raise();
+    tabifyDockWidget(m_heatmapDock, m_valuesDock);
+    m_heatmapDock->raise();
     tabifyDockWidget(m_logDock, m_inspectorDock);
-    tabifyDockWidget(m_inspectorDock, frontierDock);
-    tabifyDockWidget(frontierDock, m_ledgerDock);
-    tabifyDockWidget(m_ledgerDock, m_valuesDock);
-    tabifyDockWidget(m_valuesDock, watchDock);
+    tabifyDockWidget(m_inspectorDock, m_ledgerDock);
+    m_logDock->raise();
+    tabifyDockWidget(m_timelineDock, watchDock);
     tabifyDockWidget(watchDock, programDock);
     tabifyDockWidget(programDock, m_notebookDock);
     tabifyDockWidget(m_notebookDock, m_verificationDock);
-    m_logDock->raise();
+    m_timelineDock->raise();
     tabifyDockWidget(m_breakpointsDock, m_diagnosisDock);
     m_promisesDock->raise();
     rememberLayout();

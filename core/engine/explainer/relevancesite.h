@@ -24,6 +24,7 @@ public:
     /// Per value, per axis.
     explicit FreeAxes(std::vector<std::vector<bool>> free) : m_free(std::move(free)) {}
 
+    /// True when the extent of this axis is not known.
     [[nodiscard]] bool isFree(ValueId value, std::size_t axis) const
     {
         return value.index() < m_free.size() && axis < m_free[value.index()].size() && m_free[value.index()][axis];
@@ -56,7 +57,9 @@ struct RelevanceSite
     lrp::RuleParameters parameters{}; ///< of the rule
 
     [[nodiscard]] const ops::Structure& structure() const { return model.op(id).structure(); }
+    /// Of an operand, as it is bound; a free axis has some extent there.
     [[nodiscard]] const tensor::Shape& shape(std::size_t slot) const { return model.typeOf(node.inputs[slot]).shape; }
+    /// Of a result.
     [[nodiscard]] const tensor::Shape& outputShape(std::size_t k = 0) const
     {
         return model.typeOf(node.outputs[k]).shape;

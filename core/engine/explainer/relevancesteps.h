@@ -26,21 +26,28 @@ public:
 
     [[nodiscard]] tape::Emitter& emitter() { return m_emit; }
 
+    /// A node with one result.
     ValueId op(std::string_view name, std::vector<ValueId> inputs, graph::Attributes attributes = {})
     {
         return m_emit.node(name, std::move(inputs), std::move(attributes));
     }
+    /// A number of rank 0.
     ValueId scalar(double value) { return m_emit.scalar(value); }
+    /// A list of whole numbers.
     ValueId ints(const std::vector<std::int64_t>& values) { return m_emit.ints(values); }
     /// A whole number of rank 0.
     ValueId integer(std::int64_t value)
     {
         return m_emit.constant(tensor::Tensor::full(tensor::DType::Int64, {}, static_cast<double>(value)));
     }
+    /// A tensor in the float type.
     ValueId constant(const tensor::Tensor& value) { return m_emit.constant(value.to(m_emit.floatType())); }
 
+    /// a + b, broadcast.
     ValueId add(ValueId a, ValueId b) { return op("Add", {a, b}); }
+    /// a − b, broadcast.
     ValueId subtract(ValueId a, ValueId b) { return op("Sub", {a, b}); }
+    /// a · b, broadcast.
     ValueId multiply(ValueId a, ValueId b) { return op("Mul", {a, b}); }
     /// `value` itself where the factor is 1.
     ValueId scaled(ValueId value, double factor);

@@ -94,6 +94,7 @@ private slots:
         QVERIFY(settles());
         QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
         QVERIFY(!goOn->isVisible());
+        QVERIFY(panel.isVisible());
         QVERIFY(says(panel, QStringLiteral("neither computed nor conserved")));
         const auto node = window.model().graph().findNode("quantize");
         QVERIFY(node);

@@ -73,6 +73,7 @@ private slots:
         const auto settles = [&] { return QTest::qWaitFor([&] { return !window.isBusy(); }, kPatience); };
         window.open(writeModel(folder));
         QVERIFY(settles());
+        window.showWorkspace(QStringLiteral("explain")); // a model without a card opens in Engine
         auto& panel = *window.findChild<views::RunPanel*>();
         auto* field = panel.findChild<QLineEdit*>(QStringLiteral("shape"));
         QVERIFY(field != nullptr && field->isVisible());

@@ -2,6 +2,7 @@
 // What the tool bar of time leaves out, and in which order, when the window is narrow.
 #include <QtTest>
 
+#include "app/gui/controllers/exportcontroller.h"
 #include "app/gui/stepping/nowline.h"
 #include "app/gui/stepping/transportbar.h"
 #include "tests/views/support/tinyrun.h"
@@ -26,6 +27,7 @@ struct Fixture : tests::ViewContext
     explicit Fixture(int width)
     {
         actions.addAll(views::standardActions());
+        app::addExportActions(actions);
         showTinyRun();
         bar = new app::TransportBar({actions, model, cursor, selection, list}, &window);
         bar->addExplainTool("export.heatmap");

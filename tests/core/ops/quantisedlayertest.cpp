@@ -329,7 +329,7 @@ private slots:
         OpCase c = OpCase("GatherBlockQuantized", 1, kMicrosoft).constant(levels({17, 2}, signedLevels, DType::Int4));
         c.operand(levels({1}, {16}, DType::Int64)).constant(doubles({2, 2}, {1, 2, 3, 4}));
         c.with("block_size", std::int64_t{16}).with("quantize_axis", std::int64_t{0});
-        QCOMPARE(q(c.run()), "[1,2] -24 -28");
+        QCOMPARE(q(c.run()), "[1 × 2] -24 -28");
     }
 };
 

@@ -148,8 +148,8 @@ private slots:
         const auto run = residual().run();
         for (const char* text :
              {"value", "value m", "value m sum", "value none sum changes", "value m sum crosses",
-              "value m sum crosses x", "value m:0,0,0 changes x", "loss", "loss x", "loss 5 m", "frontier",
-              "frontier 5", "frontier 5 things", "frontier -1 tensors", "promise older", "promise older -1"}) {
+              "value m sum crosses x", "value m:0,0,0 changes x", "loss x", "loss 5 m", "frontier", "frontier 5",
+              "frontier 5 things", "frontier -1 tensors", "promise older", "promise older -1"}) {
             QVERIFY2(!parseBreakpoint(*run, text).ok(), text);
         }
     }

@@ -30,6 +30,7 @@ inline engine::Question asked(const char* input, const char* target, const char*
     question.targets = {target};
     question.start = start;
     question.composite = composite;
+    question.traversal = "ours";
     views::setPreparation(views::Preparation(), question);
     return question;
 }

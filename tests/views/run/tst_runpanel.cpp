@@ -481,6 +481,7 @@ private slots:
                                  QStringLiteral("Mean, std"),
                                  QStringLiteral("Target"),
                                  QStringLiteral("Start"),
+                                 QStringLiteral("Traversal"),
                                  QStringLiteral("Rules"),
                                  QStringLiteral("Explain with Epsilon"),
                                  QStringLiteral("Explain with Epsilon + z-plus"),
@@ -503,6 +504,7 @@ private slots:
         QTest::keyClick(QApplication::focusWidget(), Qt::Key_Tab);
         QCOMPARE(QApplication::focusWidget(), field(*panel, "Start"));
         QTest::keyClick(QApplication::focusWidget(), Qt::Key_Down);
+        QTest::keyClick(QApplication::focusWidget(), Qt::Key_Tab);
         QTest::keyClick(QApplication::focusWidget(), Qt::Key_Tab);
         QTest::keyClick(QApplication::focusWidget(), Qt::Key_Tab);
         QTest::keyClick(QApplication::focusWidget(), Qt::Key_Space); // the first small heatmap

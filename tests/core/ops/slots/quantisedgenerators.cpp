@@ -142,6 +142,14 @@ OpCase supportClassifier(Draw& draw)
     return c.with("classlabels_ints", Ints{7, 8}).outputs(2);
 }
 
+OpCase gatherBlocks(Draw& draw)
+{
+    OpCase c("GatherBlockQuantized", 1, kContrib);
+    c.constant(draw.integers({5, 32}, 0, 15).to(DType::UInt8)).operand(draw.integers({3}, 0, 4).to(DType::Int64));
+    c.constant(draw.tensor({5, 2}, 0.1, 0.5));
+    return c.with("bits", std::int64_t{8}).with("block_size", std::int64_t{16});
+}
+
 } // namespace
 
 std::vector<Generator> quantisedGenerators()
@@ -151,6 +159,7 @@ std::vector<Generator> quantisedGenerators()
              {"QuantizeLinear", quantizeContrib, kContrib},
              {"DequantizeLinear", dequantizeContrib, kContrib},
              {"FakeQuantize", fakeQuantize, "retrograde"},
+             {"GatherBlockQuantized", gatherBlocks, kContrib},
              {"Conv", [](Draw& draw) { return integerLayer("Conv", draw); }, "retrograde.integer"},
              {"Gemm", [](Draw& draw) { return integerLayer("Gemm", draw); }, "retrograde.integer"},
              {"MatMul", [](Draw& draw) { return integerLayer("MatMul", draw); }, "retrograde.integer"},
