@@ -461,7 +461,8 @@ void MainWindow::connectNeeds()
 
 void MainWindow::showWithoutRun(const ExplainDone& graph)
 {
-    const bool isFirst = m_stack->currentWidget() == m_explain && m_job.question.inputs.empty();
+    const bool isNew = m_job.question.inputs.empty() && !m_job.question.passThrough;
+    const bool isFirst = m_stack->currentWidget() == m_explain && isNew;
     if (isForPlanning(*graph.model)) {
         m_needs->setModel(nullptr, {});
         if (isFirst) {
