@@ -333,6 +333,13 @@ Result<void> explainModel(Context& context, const ExplainOptions& options)
 {
     RETRO_TRY(const engine::LoadedModelPointer model, options.model.load());
     if (!options.question().graphOut.empty()) {
+        if (!options.outputFolder.empty() || !options.compositeFile.empty() || !options.shard.empty() ||
+            options.rules || options.jobs > 1) {
+            return base::usageError(
+                "a graph is written and nothing runs: leave --output-dir, --save-composite, --rules, "
+                "--jobs and --shard out",
+                "--graph-out");
+        }
         return writeExplainer(context, options.model, options.graph, model);
     }
     RETRO_CHECK(checkWithoutGraph(options.graph));

@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <filesystem>
+
 namespace retro::app
 {
 
@@ -74,6 +76,11 @@ Result<void> writeExplainer(Context& context, const ModelOptions& model, const R
         question.start.clear();
     }
     RETRO_CHECK(engine::checkTogether(engine::asksOf(question)));
+    std::error_code unknown;
+    if (std::filesystem::equivalent(question.graphOut, loaded->path, unknown)) {
+        return base::usageError("the graph would be written over the model; choose another name",
+                                "--graph-out " + question.graphOut);
+    }
     RETRO_TRY(engine::ExplainRequest request, engine::resolve(question, *loaded));
     engine::RelevanceGraphForm form;
     RETRO_TRY(form.start, startOf(question, isByInput));
@@ -84,8 +91,9 @@ Result<void> writeExplainer(Context& context, const ModelOptions& model, const R
     std::vector<engine::RelevanceGraphDifference> differences;
     if (options.check) {
         ModelOptions own = model;
-        if (question.inputs.empty()) {
-            own.question.inputs = {"random:1"};
+        for (std::size_t i = 0; question.inputs.empty() && i < loaded->graph()->inputs().size(); ++i) {
+            const graph::ValueId input = loaded->graph()->inputs()[i];
+            own.question.inputs.push_back(loaded->graph()->value(input).name + "=random:1");
         }
         RETRO_TRY(request.inputs, own.resolve(*loaded));
         RETRO_TRY(differences, engine::checkRelevanceGraph(question.graphOut, loaded, request, made));

@@ -153,6 +153,7 @@ public:
         RETRO_TRY(const lrp::TraversalGraph order,
                   lrp::TraversalGraph::build(m_model, targets, lrp::edgeOrder(*m_prepared.rules)));
         RETRO_CHECK(checkValues(order));
+        RETRO_CHECK(checkNames());
         RETRO_TRY(const ValueId start, startOf(steps, target));
         RETRO_CHECK(reverse(steps, order, start));
         addOutputs(steps, order);
@@ -182,12 +183,16 @@ private:
         }
         const tensor::Shape& shape = m_model.typeOf(target).shape;
         const bool isWhole = m_request.start.kind == StartKind::All || m_form.start == GraphStart::Given;
-        if (shape.size() < 2 && !isWhole) {
+        if (shape.size() < 2 && !isWhole && !isWholeValue()) {
             return base::inputError("it has no axis of classes behind that of the samples; use --start all", where);
         }
         const auto kind = m_request.target.kind;
-        const bool isNamed = kind == TargetRequest::Kind::Value && m_request.target.index.empty();
-        if (m_form.start == GraphStart::Fixed && kind != TargetRequest::Kind::Argmax && !isWhole && !isNamed &&
+        if (isWholeValue() && !isWhole && m_request.start.kind != StartKind::Logit) {
+            return base::usageError("a value that is named without an element starts as a whole; leave --start out, or "
+                                    "name a class",
+                                    "--start");
+        }
+        if (m_form.start == GraphStart::Fixed && kind != TargetRequest::Kind::Argmax && !isWhole && !isWholeValue() &&
             !(kind == TargetRequest::Kind::Class && shape.size() == 2)) {
             return base::usageError("a class or argmax can be written into a graph; leave --target out and give the "
                                     "flat index of the element to the input `target`",
@@ -197,6 +202,12 @@ private:
             return base::usageError(fmt::format("there are {} classes", shape[1]), "--target");
         }
         return {};
+    }
+
+    /// A value that is named without an element is explained as a whole, as `explain` does.
+    [[nodiscard]] bool isWholeValue() const
+    {
+        return m_request.target.kind == TargetRequest::Kind::Value && m_request.target.index.empty();
     }
 
     /// The one type that the model computes in.
@@ -242,7 +253,8 @@ private:
         const tensor::Shape& shape = m_model.typeOf(id).shape;
         for (std::size_t axis = 0; axis < shape.size(); ++axis) {
             if (m_free.isFree(id, axis)) {
-                dimensions.push_back({std::nullopt, m_shapes[id.index()].extents[axis]});
+                const std::string& extent = m_shapes[id.index()].extents[axis];
+                dimensions.push_back({std::nullopt, extent == "?" ? std::string() : extent});
             } else {
                 dimensions.push_back({shape[axis], {}});
             }
@@ -274,7 +286,7 @@ private:
             } else if (value.kind == graph::ValueKind::Result) {
                 m_copy[i] = m_builder.addResult(value.name);
                 const tensor::DType type = m_model.typeOf(graph::ValueId(i)).dtype;
-                m_builder.declare(m_copy[i], tensor::isFloating(type) ? m_type : type, std::nullopt);
+                m_builder.declare(m_copy[i], tensor::isFloating(type) ? m_type : type, dimensionsOf(graph::ValueId(i)));
             }
         }
         for (const graph::Node& node : m_graph.nodes()) {
@@ -298,7 +310,7 @@ private:
             const auto value = m_graph.findValue(name);
             if (!value || m_graph.value(*value).kind == graph::ValueKind::Constant) {
                 return base::usageError(fmt::format("the model as it runs has no value \"{}\"; `retrograde-cli info "
-                                                    "--nodes` lists them",
+                                                    "--shapes` lists them",
                                                     name),
                                         "--graph-values");
             }
@@ -309,6 +321,26 @@ private:
             }
         }
         return {};
+    }
+
+    /// Names that the outputs get are free.
+    Result<void> checkNames() const
+    {
+        const auto isTaken = [this](const std::string& name) {
+            return m_graph.findValue("relevance/" + name).has_value();
+        };
+        std::vector<std::string> names = m_form.values;
+        for (const graph::ValueId input : m_graph.inputs()) {
+            names.push_back(m_graph.value(input).name);
+        }
+        const auto taken = std::ranges::find_if(names, isTaken);
+        if (taken == names.end()) {
+            return {};
+        }
+        return base::inputError(fmt::format("the model has a value of this name, which the relevance of \"{}\" gets in "
+                                            "the graph; rename it in the model",
+                                            *taken),
+                                fmt::format("value \"relevance/{}\"", *taken));
     }
 
     /// The flat index per sample, [N, 1].
@@ -338,7 +370,7 @@ private:
         if (m_form.start == GraphStart::Given) {
             m_made.chooser = unused("start");
             start = m_builder.addInput(m_made.chooser, m_type, dimensionsOf(target));
-        } else if (m_request.start.kind != StartKind::All) {
+        } else if (m_request.start.kind != StartKind::All && !isWholeValue()) {
             start = steps.reshapeLike(startOfClass(steps, scores), scores);
         }
         m_started = start;
@@ -354,7 +386,7 @@ private:
         const ValueId one = steps.integer(1);
         const ValueId count = steps.op("Gather", {shape, one});
         const ValueId range = steps.op("Range", {zero, count, one});
-        const ValueId isChosen = steps.op("Equal", {index, range});
+        const ValueId isChosen = steps.op("Expand", {steps.op("Equal", {index, range}), shape});
         switch (m_request.start.kind) {
         case StartKind::One:
             return steps.asFloat(isChosen);
@@ -464,7 +496,7 @@ private:
     void addOutput(RelevanceSteps& steps, graph::ValueId value, ValueId relevance)
     {
         const std::string name = "relevance/" + m_graph.value(value).name;
-        if (m_builder.find(name)) {
+        if (std::ranges::find(m_made.relevance, name) != m_made.relevance.end()) {
             return; // asked for twice
         }
         const ValueId output = m_builder.addResult(name);
@@ -566,11 +598,26 @@ Result<RelevanceGraph> relevanceGraph(const LoadedModelPointer& model, const Exp
     RETRO_TRY(const LoadedModelPointer plain, inSteps(model, stop));
     std::vector<SymbolicShape> shapes;
     if (hasFreeInput(*plain->graph())) {
-        RETRO_TRY(shapes, inferSymbolicShapes(plain->graph()));
+        Result<std::vector<SymbolicShape>> inferred = inferSymbolicShapes(plain->graph());
+        if (!inferred.ok()) {
+            base::Error error = inferred.error();
+            error.message += "; free axes were tried at several sizes: give the inputs a shape by --shape "
+                             "NAME=1x3x224x224";
+            return error;
+        }
+        shapes = std::move(inferred).value();
     }
     ExplainRequest bound = request;
     RETRO_TRY(bound.inputs, zerosFor(*plain->graph()));
-    RETRO_TRY(const auto prepared, prepare(*plain, bound, nullptr, stop));
+    Result<std::shared_ptr<const Prepared>> made = prepare(*plain, bound, nullptr, stop);
+    if (!made.ok() && !shapes.empty()) {
+        base::Error error = made.error();
+        error.message += fmt::format("; free axes were taken as {} samples and {} elements: give the inputs a shape by "
+                                     "--shape NAME=1x3x224x224",
+                                     kFreeSamples, kFreeExtent);
+        return error;
+    }
+    RETRO_TRY(const auto prepared, std::move(made));
     if (!prepared->writtenOut.empty()) {
         return base::inputError("a graph for one run of If, Loop or Scan is no model; leave the branch out of the "
                                 "model, or use --rewrite inline-branches",

@@ -4,6 +4,8 @@
 #include "core/engine/explain/runforward.h"
 #include "core/ops/algebra.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -58,6 +60,10 @@ checkRelevanceGraph(const std::filesystem::path& file, const LoadedModelPointer&
     RETRO_TRY(const LoadedModelPointer graph, loadModel(file, rewrite::noRewrites(), stop));
     RETRO_TRY(const std::vector<tensor::Tensor> inputs, inputsOf(*graph, request, written, explained));
     RETRO_TRY(const ForwardOutputs made, runForward(*graph, inputs, request.precision, stop));
+    if (!made.leftOut.empty()) {
+        return base::Error{base::ErrorCode::Engine, "the graph that was written cannot run: " + made.leftOut.front(),
+                           file.string()};
+    }
     std::vector<RelevanceGraphDifference> differences;
     constexpr std::string_view kPrefix = "relevance/";
     for (std::size_t i = 0; i < made.outputs.size(); ++i) {
@@ -66,8 +72,19 @@ checkRelevanceGraph(const std::filesystem::path& file, const LoadedModelPointer&
             continue;
         }
         const auto value = explained.model->graph().findValue(name.substr(kPrefix.size()));
-        if (value && explained.relevance[value->index()].isValid()) {
-            differences.push_back({name, difference(made.outputs[i], explained.relevance[value->index()])});
+        if (!value) {
+            continue;
+        }
+        tensor::Tensor expected = explained.relevance[value->index()];
+        if (!expected.isValid()) { // nothing arrived
+            expected = tensor::Tensor::zeros(made.outputs[i].dtype(), made.outputs[i].shape());
+        }
+        differences.push_back({name, difference(made.outputs[i], expected)});
+        if (!std::isfinite(differences.back().largest)) {
+            return base::Error{
+                base::ErrorCode::Engine,
+                fmt::format("the output {} of the graph that was written is not the engine's relevance", name),
+                file.string()};
         }
     }
     return differences;

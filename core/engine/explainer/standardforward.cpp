@@ -25,7 +25,7 @@ constexpr std::int64_t kAxesOperands = 13;
 
 base::Error noStandardForm(const graph::Node& node, std::string_view reason)
 {
-    return base::inputError(fmt::format("{}, so that the model cannot be written as a relevance graph", reason),
+    return base::inputError(fmt::format("this operator cannot be written into a relevance graph: {}", reason),
                             fmt::format("node '{}' ({})", node.name, node.op));
 }
 

@@ -123,6 +123,12 @@ void writeSwish(Steps& steps, std::int64_t /*rank*/)
     steps.finish("Mul", {steps.x(), steps.add("Sigmoid", {inner})});
 }
 
+/// x·tanh(softplus(x)).
+void writeMish(Steps& steps, std::int64_t /*rank*/)
+{
+    steps.finish("Mul", {steps.x(), steps.add("Tanh", {steps.add("Softplus", {steps.x()})})});
+}
+
 /// x, or what is left of it behind its mean, by the root of its mean square, then scale and bias.
 void writeNormalisation(Steps& steps, std::int64_t rank)
 {
@@ -150,7 +156,7 @@ struct Newer
     void (*write)(Steps&, std::int64_t rank);
 };
 
-constexpr std::array kNewer{Newer{"Gelu", 20, writeGelu}, Newer{"Swish", 24, writeSwish},
+constexpr std::array kNewer{Newer{"Gelu", 20, writeGelu}, Newer{"Mish", 18, writeMish}, Newer{"Swish", 24, writeSwish},
                             Newer{"LayerNormalization", 17, writeNormalisation},
                             Newer{"RMSNormalization", 23, writeNormalisation}};
 
@@ -200,10 +206,12 @@ private:
         if (!m_types) {
             m_types = rewrite::staticTypes(m_graph, {});
         }
-        const auto& type = (*m_types)[m_graph.node(id).inputs.front().index()];
-        if (type) {
+        const ValueId x = m_graph.node(id).inputs.front();
+        const auto& type = (*m_types)[x.index()];
+        const auto& declared = m_graph.value(x).shape; // has the rank, also where extents are free
+        if (type || declared) {
             Steps steps(m_draft, id, m_opset);
-            newer.write(steps, static_cast<std::int64_t>(type->shape.size()));
+            newer.write(steps, static_cast<std::int64_t>(type ? type->shape.size() : declared->size()));
         }
     }
 

@@ -33,7 +33,7 @@ Result<ValueId> valueNamed(const std::string& name, const execute::BoundModel& m
     const auto value = model.graph().findValue(name);
     if (!value) {
         return base::usageError(
-            fmt::format("the graph has no value \"{}\"; retrograde-cli info --values lists them", name),
+            fmt::format("the graph has no value \"{}\"; retrograde-cli info --shapes lists them", name),
             "--condition " + text);
     }
     if (!model.isTracked(*value)) {

@@ -6,6 +6,7 @@
 #include "core/engine/explain/stopwatch.h"
 #include "core/engine/model/binding.h"
 #include "core/engine/model/prepare.h"
+#include "core/execute/forward.h"
 #include "core/lrp/rules/linearrule.h"
 #include "core/lrp/rules/ruleapplication.h"
 #include "core/lrp/rules/ruleformulas.h"
@@ -16,6 +17,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <numeric>
@@ -211,6 +213,64 @@ Result<void> checkRun(const trace::Run& run)
     return {};
 }
 
+/// How far two results of one model may lie apart on machines that add in other orders, of the largest value.
+constexpr double kSameModelWithin = 1e-3;
+
+base::Error otherModel(const trace::Run& run, std::string_view why)
+{
+    return base::inputError(fmt::format("the model is not that of the run: {}; name the one that was explained by "
+                                        "--model",
+                                        why),
+                            run.facts.modelName);
+}
+
+/// Names, operators and shapes.
+Result<void> checkGraph(const trace::Run& run, const execute::BoundModel& model)
+{
+    const graph::Graph& graph = model.graph();
+    if (graph.valueCount() != run.graph->valueCount() || graph.nodeCount() != run.graph->nodeCount()) {
+        return otherModel(run, "its graph has other nodes");
+    }
+    for (std::size_t i = 0; i < graph.nodeCount(); ++i) {
+        const graph::Node& own = graph.node(base::NodeId(i));
+        const graph::Node& other = run.graph->node(base::NodeId(i));
+        if (own.op != other.op || own.inputs != other.inputs || own.outputs != other.outputs) {
+            return otherModel(run, fmt::format("node '{}' is another one there", other.name));
+        }
+    }
+    for (std::size_t i = 0; i < graph.valueCount() && i < run.values.size(); ++i) {
+        const ValueId value(i);
+        const bool isSame = graph.value(value).name == run.graph->value(value).name &&
+                            (!run.values[i].isValid() || run.values[i].shape() == model.typeOf(value).shape);
+        if (!isSame) {
+            return otherModel(run, fmt::format("value \"{}\" is another one there", run.graph->value(value).name));
+        }
+    }
+    return {};
+}
+
+/// Weights: the model gives what it gave in the run.
+Result<void> checkWeights(const trace::Run& run, const std::shared_ptr<const execute::BoundModel>& model,
+                          const std::vector<Tensor>& inputs, const std::stop_token& stop)
+{
+    const ValueId target = run.facts.targetValue;
+    if (target.index() >= run.values.size() || !run.values[target.index()].isValid()) {
+        return {};
+    }
+    const std::array kept{target};
+    RETRO_TRY(const execute::ForwardResult again,
+              execute::forward(model, inputs, execute::SavePolicy::Autograd, stop, {}, kept));
+    const Tensor& then = run.values[target.index()];
+    const Tensor now = again.value(target);
+    double apart = 0;
+    double largest = 0;
+    for (std::int64_t i = 0; i < then.size(); ++i) {
+        apart = std::max(apart, std::abs(then.at(i) - now.at(i)));
+        largest = std::max(largest, std::abs(then.at(i)));
+    }
+    return apart <= kSameModelWithin * largest ? Result<void>() : otherModel(run, "its weights are others");
+}
+
 Result<void> checkRules(const trace::Run& run, const Prepared& prepared)
 {
     for (std::size_t i = 0; i < run.rules.size() && i < prepared.words.size(); ++i) {
@@ -244,14 +304,12 @@ Result<Historian> Historian::open(const std::shared_ptr<const trace::Run>& run, 
     auto data = std::make_unique<Data>();
     data->run = run;
     RETRO_TRY(data->prepared, prepare(*model, request, nullptr, stop));
-    if (data->graph().valueCount() != run->graph->valueCount() ||
-        data->graph().nodeCount() != run->graph->nodeCount()) {
-        return base::inputError("the model is not that of the run: its graph has other nodes", run->facts.modelName);
-    }
+    RETRO_CHECK(checkGraph(*run, *data->prepared->model));
     RETRO_CHECK(checkRules(*run, *data->prepared));
     data->relevance = finalRelevance(*run);
     data->targets = {run->facts.targetValue};
     const std::vector<Tensor> inputs = inPrecision(data->graph(), request.inputs, request.precision);
+    RETRO_CHECK(checkWeights(*run, data->prepared->model, inputs, stop));
     RETRO_TRY(RegionAsker asker,
               RegionAsker::make({data->prepared->model, *data->prepared->rules, data->targets, inputs, nullptr,
                                  run->values, data->prepared->composite.timesInput, stop}));

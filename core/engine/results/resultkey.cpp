@@ -85,10 +85,13 @@ void addModel(Hasher128& hash, const LoadedModel& model)
 }
 
 /// The content of the file that a text names; one that cannot be read is told apart from every other one: the pass says
-/// what is wrong with it.
+/// what is wrong with it. A file may stand behind an equals sign: `INPUT=MASK.npy`, `VALUE:mask=FILE.npy`.
 void addContent(Hasher128& hash, const std::string& file)
 {
-    const base::Result<std::vector<std::byte>> data = base::readFile(file, kMostFileBytes);
+    base::Result<std::vector<std::byte>> data = base::readFile(file, kMostFileBytes);
+    if (const std::size_t sign = file.rfind('='); !data.ok() && sign != std::string::npos) {
+        data = base::readFile(file.substr(sign + 1), kMostFileBytes);
+    }
     hash.number(data.ok() ? data->size() + 1 : 0);
     hash.bytes(data.ok() ? std::span<const std::byte>(*data) : std::span<const std::byte>());
 }
