@@ -106,10 +106,7 @@ void LogView::makeTable()
     makeList(*m_table, *m_items, fonts::px(20));
     QHeaderView* header = m_table->horizontalHeader();
     header->setStretchLastSection(true);
-    header->setMinimumSectionSize(fonts::px(36));
-    header->resizeSection(LogModel::ModeColumn, fonts::px(46));
-    header->resizeSection(LogModel::KindColumn, fonts::px(76));
-    header->resizeSection(LogModel::NodeColumn, fonts::px(kUsualNode));
+    sizeWords();
     m_table->viewport()->installEventFilter(this); // the table hears of its size before its viewport has it
     addItemAction(*m_table, tr("Copy rows"), QKeySequence::Copy, [this] { copy(); });
     connect(m_table, &QTableView::activated, this, &LogView::goTo);
@@ -133,13 +130,24 @@ void LogView::refresh(Changes changes)
         sizeFigures();
         applyFilter();
     } else if (changes.testFlag(Change::Theme) && model().hasRun()) {
-        sizeFigures(); // the text may have another size
+        sizeWords(); // the text may have another size
+        sizeFigures();
         showCursorRow();
     }
     if (changes.testFlag(Change::State)) {
         m_items->setPosition(model().position());
         showCursorRow();
     }
+}
+
+/// Columns of words, in the size of the text.
+void LogView::sizeWords()
+{
+    QHeaderView* header = m_table->horizontalHeader();
+    header->setMinimumSectionSize(fonts::px(36));
+    header->resizeSection(LogModel::ModeColumn, fonts::px(46));
+    header->resizeSection(LogModel::KindColumn, fonts::px(76));
+    header->resizeSection(LogModel::NodeColumn, fonts::px(kUsualNode));
 }
 
 /// As wide as the largest number or the title.

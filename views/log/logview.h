@@ -67,6 +67,7 @@ private:
     void makeTable();
     void applyFilter();
     void showCursorRow();
+    void sizeWords();
     void sizeFigures();
     /// What happened tells most: in a narrow table promises, bytes and then the names of nodes give way to it.
     void shareRoom();
