@@ -25,6 +25,8 @@ constexpr double kRevealMargin = 28;    // pixels between a revealed box and the
 constexpr double kInSight = 40;         // pixels of the picture that cannot be pushed out
 constexpr double kEndsHeight = 24;      // design pixels above a drawing that runs sideways …
 constexpr double kSharesHeight = 84;    // … and below it, for the shares and the frontier
+constexpr double kFrontierHeight = 30;  // the frontier alone: a low pane has no room for the shares
+constexpr double kLeastForShares = 270; // of the pane
 constexpr double kCrossMargin = 4;      // pixels above and below it
 constexpr double kLeastSideways = 0.6;  // scale of a drawing that runs sideways
 constexpr double kTitleSign = 13;       // design pixels from the left end of a title to the middle of its ▾
@@ -104,12 +106,15 @@ GraphOverlays GraphCanvas::overlays() const
     if (hasCards() && m_scene->style.isSideways) { // a wide, low pane needs all its room
         const double top = fonts::px(kEndsHeight);
         GraphOverlays all;
-        all.free = QRectF(rect()).adjusted(fonts::px(8), top, -fonts::px(8), -fonts::px(kSharesHeight));
+        const double below = fonts::px(hasRoomForShares() ? kSharesHeight : kFrontierHeight);
+        all.free = QRectF(rect()).adjusted(fonts::px(8), top, -fonts::px(8), -below);
         return all;
     }
     return GraphOverlays::place(QSizeF(size()), fonts::scale(), m_wantsMap, m_wantsLegend,
                                 legendRowsOf(m_colouring.get()));
 }
+
+bool GraphCanvas::hasRoomForShares() const { return height() >= fonts::px(kLeastForShares); }
 
 void GraphCanvas::holdSelected()
 {

@@ -141,6 +141,8 @@ private:
     };
 
     // graphcanvasmotion.cpp
+    /// A drawing that runs sideways has the shares of the score below it.
+    [[nodiscard]] bool hasRoomForShares() const;
     [[nodiscard]] bool hasCards() const { return m_scene != nullptr && m_scene->style.hasCards; }
     void restill();
     void letGo();

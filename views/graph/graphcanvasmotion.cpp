@@ -241,7 +241,9 @@ void GraphCanvas::paintLiving(QPainter& painter, const Theme& colors)
         if (m_camera.toScreen(m_scene->layout.bounds).bottom() > free.bottom()) { // cards reach below the shares
             painter.fillRect(QRectF(area.left(), free.bottom(), area.width(), area.height()), colors[Role::Base]);
         }
-        paintShares(painter, shown, m_camera, colors, strip, m_scene->book->relevanceStart);
+        if (hasRoomForShares()) {
+            paintShares(painter, shown, m_camera, colors, strip, m_scene->book->relevanceStart);
+        }
         paintEnds(painter, colors);
     }
     if (m_motion != nullptr) {
