@@ -48,6 +48,7 @@ void prepareStreams()
         }
     }
     static_cast<void>(std::signal(SIGPIPE, SIG_IGN));
+    static_cast<void>(std::signal(SIGXFSZ, SIG_IGN)); // a file beyond the limit of the process is an error of writing
 }
 
 void sayLine(std::string_view line)
