@@ -33,6 +33,14 @@ for theme in light dark; do
     shoot "$out/engine-$theme.png" 256 "$model" --input "$picture" --theme "$theme" --size 1600x1000 \
         --workspace engine --step 27
 done
+# Eight moments of the pass, as the graph of Engine shows them.
+mkdir -p "$out/moments"
+for theme in light dark; do
+    for step in 1 5 7 12 14 21 27 34; do
+        shoot "$out/moments/$step-$theme.png" 48 "$model" --input "$picture" --theme "$theme" --size 1224x470 \
+            --view graph --step "$step"
+    done
+done
 shoot "$out/plan-light.png" 256 samples/graphs/resnet50.json --workspace plan --theme light --size 1600x1000
 
 view run light --view run --size 320x960
