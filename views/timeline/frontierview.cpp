@@ -99,6 +99,7 @@ FrontierView::FrontierView(RunModel& model, Cursor& cursor, Selection& selection
     m_table->setAccessibleName(tr("Members of the frontier"));
     m_table->setSelectionMode(QAbstractItemView::ExtendedSelection);
     m_table->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
+    m_table->horizontalHeader()->setResizeContentsPrecision(0); // of the rows in sight: there may be thousands
     m_table->horizontalHeader()->setSectionResizeMode(FrontierTable::NodeColumn, QHeaderView::Stretch);
     connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& at) {
         if (at.isValid()) {
