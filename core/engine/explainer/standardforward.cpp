@@ -69,46 +69,44 @@ constexpr std::array kNewerForms{NewerForm{"Squeeze", kAxesOperands, {"axes"}},
                                  NewerForm{"Slice", kSliceOperands, {"starts", "ends", "axes"}},
                                  NewerForm{"TopK", kSliceOperands, {"k"}}};
 
-/// Makes a node one of `opset`; false where it means something else there.
-bool becomesNewer(graph::Node& node, RelevanceSteps& steps, const execute::BoundModel& model, std::size_t rank,
-                  std::int64_t opset)
+/// Before, all axes from `axis` on were one; the last axis by itself means the same in both.
+bool softmaxBecomesNewer(graph::Node& node, std::size_t rank)
 {
-    if (node.opset == opset || node.opset > opset) { // newer ones are written in steps afterwards
+    const auto last = static_cast<std::int64_t>(rank) - 1;
+    const std::int64_t axis = rewrite::intAttribute(node, "axis", 1);
+    if (axis != -1 && axis != last) {
+        return false;
+    }
+    node.attributes["axis"] = std::int64_t{-1};
+    return true;
+}
+
+/// Makes a node of an older operator set one of `opset`; false where it means something else there. `rank` is that of
+/// its first operand.
+bool becomesNewer(graph::Node& node, RelevanceSteps& steps, std::size_t rank, std::int64_t opset)
+{
+    if (node.opset > opset) { // written in steps afterwards (withStandardNodes)
         return true;
     }
-    const ops::OperatorDeclaration* own = ops::find(node.domain, node.op, node.opset);
-    if (own != nullptr && own == ops::find(node.domain, node.op, opset)) {
-        if ((node.op == "Softmax" || node.op == "LogSoftmax") && node.opset < kAxesOperands) {
-            const std::int64_t axis = rewrite::intAttribute(node, "axis", 1);
-            if ((axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis) + 1 != static_cast<std::int64_t>(rank)) {
-                return false;
-            }
-            node.attributes["axis"] = std::int64_t{-1};
-        }
-    } else if (own == nullptr) {
-        return false;
-    }
-    const auto at = std::ranges::find(kNewerForms, node.op, &NewerForm::op);
-    if (at != kNewerForms.end() && node.opset < at->before) {
-        for (std::size_t i = 0; i < at->attributes.size(); ++i) {
-            if (!at->attributes[i].empty()) {
-                attributeToOperand(node, steps, at->attributes[i], i + 1);
-            }
-        }
-    } else if (own != ops::find(node.domain, node.op, opset) && node.op != "Softmax" && node.op != "LogSoftmax") {
-        return false;
-    }
-    if (node.op == "Softmax" || node.op == "LogSoftmax") {
-        const std::int64_t axis = rewrite::intAttribute(node, "axis", 1);
-        if (axis != -1 && axis + 1 != static_cast<std::int64_t>(rank)) {
+    const bool isSoftmax = node.op == "Softmax" || node.op == "LogSoftmax";
+    const auto form = std::ranges::find(kNewerForms, node.op, &NewerForm::op);
+    if (isSoftmax && node.opset < kAxesOperands) {
+        if (!softmaxBecomesNewer(node, rank)) {
             return false;
         }
-        node.attributes["axis"] = std::int64_t{-1};
+    } else if (form != kNewerForms.end() && node.opset < form->before) {
+        for (std::size_t i = 0; i < form->attributes.size() && !form->attributes[i].empty(); ++i) {
+            attributeToOperand(node, steps, form->attributes[i], i + 1);
+        }
+    } else {
+        const ops::OperatorDeclaration* own = ops::find(node.domain, node.op, node.opset);
+        if (own == nullptr || own != ops::find(node.domain, node.op, opset)) {
+            return false;
+        }
     }
-    if (node.op == "BatchNormalization" || node.op == "Dropout") {
+    if (node.op == "BatchNormalization") {
         node.attributes.erase("spatial");
     }
-    (void)model;
     node.opset = opset;
     return true;
 }
@@ -151,7 +149,7 @@ base::Result<void> addStandardNode(graph::GraphBuilder& builder, RelevanceSteps&
     tape::settleOpset(made, opset, model);
     const std::size_t rank =
         node.inputs.empty() || !node.inputs[0].isValid() ? 0 : model.typeOf(node.inputs[0]).shape.size();
-    if (made.opset != opset && !becomesNewer(made, steps, model, rank, opset)) {
+    if (made.opset != opset && !becomesNewer(made, steps, rank, opset)) {
         return noStandardForm(node, fmt::format("it is of operator set {} and means something else in {}; convert the "
                                                 "model to operator set {}",
                                                 node.opset, opset, opset));

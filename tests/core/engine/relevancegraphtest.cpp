@@ -404,6 +404,46 @@ private slots:
         }
     }
 
+    void olderOperatorSetsAreWrittenInTheNewerForm()
+    {
+        graph::GraphBuilder builder("old");
+        builder.setOpset("", 9);
+        const auto x = builder.addInput("x", tensor::DType::Float32, tensor::Shape{2, 3, 6, 6});
+        const auto add = [&](const std::string& op, std::vector<graph::ValueId> inputs, graph::Attributes attributes) {
+            const auto result = builder.addResult(op + "_out");
+            builder.addNode({op, "", op, "", 9, std::move(inputs), {result}, std::move(attributes)});
+            return result;
+        };
+        const auto layer = add("Conv", {x, builder.addConstant("w", randomTensor({4, 3, 3, 3}, 1))}, {});
+        const auto clipped = add("Clip", {layer}, {{"min", 0.0}, {"max", 6.0}});
+        const auto padded = add("Pad", {clipped}, {{"pads", Ints{0, 0, 1, 0, 0, 0, 0, 1}}});
+        const auto mean = add("GlobalAveragePool", {padded}, {});
+        const auto flat = add("Squeeze", {mean}, {{"axes", Ints{2, 3}}});
+        builder.addOutput(add("Softmax", {flat}, {}));
+        auto built = std::move(builder).build();
+        QVERIFY(built.ok());
+        const engine::LoadedModelPointer model =
+            modelOf(std::make_shared<const graph::Graph>(std::move(built).value()));
+        engine::ExplainRequest request;
+        request.composite = "epsilon_plus";
+        request.precision = execute::Precision::Double;
+        const auto made = engine::relevanceGraph(model, request, {});
+        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+        for (const graph::Node& node : made->graph->nodes()) {
+            QCOMPARE(node.opset, std::int64_t{17});
+        }
+        request.inputs = {randomTensor({2, 3, 6, 6}, 5).to(tensor::DType::Float64)};
+        const auto explained = engine::explain(*model, request);
+        QVERIFY(explained.ok());
+        const auto found =
+            engine::runForward(*modelOf(made->graph), {request.inputs[0], Tensor::full(tensor::DType::Int64, {2}, -1)},
+                               execute::Precision::Double);
+        QVERIFY2(found.ok(), found.ok() ? "" : found.error().text().c_str());
+        const auto at = std::ranges::find(found->names, "relevance/x") - found->names.begin();
+        const auto value = explained->model->graph().findValue("x");
+        QVERIFY(apart(found->outputs[static_cast<std::size_t>(at)], explained->relevance[value->index()]) <= 1e-9);
+    }
+
     void startIsChosenWhenItRuns()
     {
         const Small small = linearMaps()[8]; // the dense layer, 4 classes
