@@ -6,6 +6,7 @@
 #include "core/engine/explain/requestcheck.h"
 #include "core/engine/explainer/relevancesite.h"
 #include "core/engine/explainer/standardforward.h"
+#include "core/engine/explainer/typedconstants.h"
 #include "core/engine/gradient/standardnodes.h"
 #include "core/engine/model/prepare.h"
 #include "core/engine/model/symbolicshapes.h"
@@ -14,6 +15,7 @@
 #include "core/lrp/rules/gradientorder.h"
 #include "core/lrp/rules/ruleapplication.h"
 #include "core/lrp/traversal/traversalgraph.h"
+#include "core/tensor/checkedshape.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -36,8 +38,8 @@ constexpr std::int64_t kLeastOpset = 17;
 /// What a free axis is bound to: samples, and others so that strides divide them.
 constexpr std::int64_t kFreeSamples = 2;
 constexpr std::int64_t kFreeExtent = 64;
-/// The largest input that is made to bind the model with.
-constexpr std::int64_t kMostElements = std::int64_t{1} << 28;
+/// The largest input that is made to bind the model with, in bytes.
+constexpr std::uint64_t kMostInputBytes = std::uint64_t{1} << 30;
 
 bool hasFreeInput(const graph::Graph& graph)
 {
@@ -57,61 +59,17 @@ Result<std::vector<tensor::Tensor>> zerosFor(const graph::Graph& graph)
                                     fmt::format("input '{}'", value.name));
         }
         tensor::Shape shape;
-        std::int64_t count = 1;
         for (std::size_t axis = 0; axis < value.shape->size(); ++axis) {
             const auto& extent = (*value.shape)[axis].extent;
             shape.push_back(extent ? *extent : axis == 0 ? kFreeSamples : kFreeExtent);
-            count = shape.back() > 0 && count <= kMostElements / std::max<std::int64_t>(shape.back(), 1)
-                        ? count * shape.back()
-                    : shape.back() == 0 ? 0
-                                        : kMostElements + 1;
         }
-        if (count > kMostElements) {
+        if (!tensor::checkedBytes(shape, value.dtype, kMostInputBytes).ok()) {
             return base::inputError("it is too large to be made; give a smaller shape by --shape",
                                     fmt::format("input '{}'", value.name));
         }
         inputs.push_back(tensor::Tensor::zeros(value.dtype, shape));
     }
     return inputs;
-}
-
-/// The graph with each constant in the type of its value: what was computed may hold more digits than other runtimes
-/// take.
-Result<std::shared_ptr<const graph::Graph>> withTypedConstants(const graph::Graph& graph, const std::stop_token& stop)
-{
-    graph::GraphBuilder builder(graph.name());
-    for (const auto& [domain, version] : graph.opsets()) {
-        builder.setOpset(domain, version);
-    }
-    std::vector<ValueId> copy(graph.valueCount());
-    for (const graph::ValueId input : graph.inputs()) {
-        const graph::Value& value = graph.value(input);
-        copy[input.index()] = builder.addInput(value.name, value.dtype, value.shape);
-    }
-    for (std::size_t i = 0; i < graph.valueCount(); ++i) {
-        const graph::Value& value = graph.value(graph::ValueId(i));
-        if (value.kind == graph::ValueKind::Constant) {
-            const bool isFloat = tensor::isFloating(value.constant.dtype());
-            copy[i] = builder.addConstant(value.name, isFloat ? value.constant.to(value.dtype) : value.constant);
-        } else if (value.kind == graph::ValueKind::Result) {
-            copy[i] = builder.addResult(value.name);
-            builder.declare(copy[i], value.dtype, value.shape);
-        }
-    }
-    const auto take = [&](std::vector<ValueId>& values) {
-        std::ranges::transform(values, values.begin(),
-                               [&](ValueId value) { return value.isValid() ? copy[value.index()] : value; });
-    };
-    for (graph::Node node : graph.nodes()) {
-        take(node.inputs);
-        take(node.outputs);
-        builder.addNode(std::move(node));
-    }
-    for (const graph::ValueId output : graph.outputs()) {
-        builder.addOutput(copy[output.index()]);
-    }
-    RETRO_TRY(graph::Graph built, std::move(builder).build(stop));
-    return std::make_shared<const graph::Graph>(std::move(built));
 }
 
 /// The model with attention in its steps: rules are given to each of them.
