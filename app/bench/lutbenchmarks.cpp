@@ -35,6 +35,11 @@ constexpr std::array kSizes{Size{4096, {32, 32, 16, 10, 0, 1, false}, 1.0e-3},
 /// Of the kernels alone: attention over 32 positions.
 constexpr Size kSequence{16, {32, 32, 16, 6, 2, 32, true}, 0};
 
+/// Of the kernels on a device alone: layers that fill it, the last two with tables beyond its caches.
+constexpr std::array kLargeSizes{Size{4096, {32, 256, 16, 10, 0, 1, false}, 0},
+                                 Size{1024, {784, 1024, 1024, 8, 0, 1, false}, 0},
+                                 Size{128, {32, 32, 64, 6, 4, 32, true}, 0}};
+
 std::string nameOf(const Size& size)
 {
     const lut::LayerShape& shape = size.shape;
@@ -206,6 +211,9 @@ std::vector<LutKernelFigure> lutKernelsOnDevice(int runs)
             addOnDevice(size, runs, figures);
         }
         addOnDevice(kSequence, runs, figures);
+        for (const Size& size : kLargeSizes) {
+            addOnDevice(size, runs, figures);
+        }
     }
     return figures;
 }

@@ -72,6 +72,9 @@ struct CudaLayer::State
         }
         device::HostLayer host;
         host.layer = device::deviceLayerOf(layer);
+        const device::UsesOfInputs inputs = device::usesOfInputs(layer);
+        host.inputs = {inputs.starts.data(), inputs.uses.data()};
+        host.uses = inputs.uses.size();
         host.rowType = given.rowType;
         host.narrowWeights = given.narrowWeights.data();
         host.weights = given.weightCount();

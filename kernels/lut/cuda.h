@@ -15,9 +15,9 @@ struct CudaOptions
     std::uint64_t scratchLimit = kScratchLimit; ///< of the documented path
 };
 
-/// A layer on a CUDA device, for one size of batch: weights and buffers are there, rows of 16 bits as they are, and
-/// one CUDA graph has the schedule's launches of both passes on their streams; a call runs its part. Either path, in
-/// float. Give it to one thread at a time.
+/// A layer on a CUDA device, for one size of batch: weights and buffers are there, rows of 16 bits as they are. Each
+/// pass is a CUDA graph that has the schedule's launches on their streams. Either path, in float. Give it to one thread
+/// at a time.
 class CudaLayer
 {
 public:

@@ -260,8 +260,8 @@ void documentedBackward(Builder& b)
         waits.push_back(b.launch(KernelId::GatherXGradientsFullyConnected, Variant::Alternative, 1, work,
                                  {OutputGradients, LookupIndices, MinAnchorDeltaIndices, Weights},
                                  {BeforeDetectorsGradients}));
-        waits.push_back(b.launch(KernelId::GatherWGradientsFullyConnected, Variant::Only, 2, work,
-                                 {OutputGradients, LookupIndices}, {WeightGradients}));
+        b.launch(KernelId::GatherWGradientsFullyConnected, Variant::Only, 2, work, {OutputGradients, LookupIndices},
+                 {WeightGradients});
     }
     b.buffer(BeforeDetectorsGradients, Element::Real, Role::Scratch, b.perRow());
     b.launch(KernelId::PropagateThroughDetectors, Variant::Only, 0, {tables, b.r.batch},
@@ -281,17 +281,17 @@ void documentedSequenceBackward(Builder& b)
     const auto scores = KernelId::GatherXGradientsForSequence;
     b.launch(scores, Variant::Main, 0, {capacity, groups}, b.withWeights({OutputGradients, MainFiringEvents}),
              {BeforeDetectorsGradients});
-    const std::size_t weights = b.launch(KernelId::GatherWGradientsForSequence, Variant::Only, 1, {capacity, groups},
-                                         b.r.isSparse ? Ids{OutputGradients, MainFiringEvents, RowStarts, Columns}
-                                                      : Ids{OutputGradients, MainFiringEvents},
-                                         {WeightGradients});
+    b.launch(KernelId::GatherWGradientsForSequence, Variant::Only, 1, {capacity, groups},
+             b.r.isSparse ? Ids{OutputGradients, MainFiringEvents, RowStarts, Columns}
+                          : Ids{OutputGradients, MainFiringEvents},
+             {WeightGradients});
     const std::size_t others =
         b.launch(scores, Variant::Alternative, 2, {2 * capacity, groups},
                  b.withWeights({OutputGradients, AlternativeFiringEvents}), {BeforeDetectorsGradients});
     b.launch(KernelId::PropagateThroughDetectorsForSequence, Variant::Only, 0,
              {tileBlocks(b.r.shape.length) * b.r.shape.tables * kTilePairs, b.r.batch, kTilePairs},
              joined(joined(chosen(), chosenCodes()), {Anchors, BeforeDetectorsGradients}),
-             {InputGradients, PeGradients}, {weights, others});
+             {InputGradients, PeGradients}, {others});
     b.launch(KernelId::Cleanup, Variant::Main, 0, {capacity, 1}, {MainFiringEvents}, {BeforeDetectorsGradients});
     b.launch(KernelId::Cleanup, Variant::Alternative, 0, {2 * capacity, 1}, {AlternativeFiringEvents},
              {BeforeDetectorsGradients});

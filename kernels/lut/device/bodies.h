@@ -95,6 +95,28 @@ private:
     bool m_isFirst = true;
 };
 
+/// Terms that are read before the first of them is added.
+inline constexpr std::uint64_t kReadAhead = 8;
+
+/// Adds value(0) … value(count − 1) in this order. Some are read ahead, so that one does not wait for another's memory.
+template <class T, class F>
+RETRO_HOST_DEVICE void addAll(RunSum<T>& sum, std::uint64_t count, const F& value)
+{
+    std::uint64_t next = 0;
+    for (; next + kReadAhead <= count; next += kReadAhead) {
+        T read[kReadAhead];
+        for (std::uint64_t i = 0; i < kReadAhead; ++i) {
+            read[i] = value(next + i);
+        }
+        for (std::uint64_t i = 0; i < kReadAhead; ++i) {
+            sum.add(read[i]);
+        }
+    }
+    for (; next < count; ++next) {
+        sum.add(value(next));
+    }
+}
+
 /// choose_rows: item = (sample, position, table).
 template <class T, class W>
 RETRO_HOST_DEVICE void chooseRow(const DeviceLayer<T, W>& layer, const T* input, const DeviceTape<T>& tape,
@@ -189,10 +211,10 @@ RETRO_HOST_DEVICE void gatherOutput(const DeviceLayer<T, W>& layer, const Device
     const std::uint64_t sample = item / layer.outputs;
     const std::uint64_t o = item % layer.outputs;
     RunSum<T> sum;
-    for (std::uint64_t t = 0; t < layer.tables; ++t) {
+    addAll(sum, layer.tables, [&](std::uint64_t t) {
         const auto row = static_cast<std::uint64_t>(tape.rows[sample * layer.tables + t]);
-        sum.add(weightAt(layer, neuronOf(t, row, layer.rows) * layer.outputs + o));
-    }
+        return weightAt(layer, neuronOf(t, row, layer.rows) * layer.outputs + o);
+    });
     output[item] = sum.value();
 }
 
@@ -215,10 +237,18 @@ RETRO_HOST_DEVICE void gatherPairOutput(const DeviceLayer<T, W>& layer, const De
         const std::uint64_t end = first + together < layer.tables ? first + together : layer.tables;
         RunSum<T> sum;
         for (std::uint64_t t = first; t < end; ++t) {
-            for (std::uint32_t earlier = 0; earlier < later; ++earlier) {
-                const std::uint32_t row = rowOfPair(layer, tape, {position / layer.length, {earlier, later}, t});
-                sum.add(weightAt(layer, neuronOf(t, row, layer.rows) * layer.outputs + o));
-            }
+            const auto query = static_cast<std::uint32_t>(tape.rows[position * layer.tables + t]);
+            const std::int32_t* keys = tape.rows + (position - later) * layer.tables + t;
+            const std::int32_t* codes = tape.codeRows + t;
+            const W* column = layer.weights + neuronOf(t, 0, layer.rows) * layer.outputs + o;
+            addAll(sum, later, [&](std::uint64_t pair) {
+                const auto earlier = static_cast<std::uint32_t>(pair);
+                const std::int32_t key = keys[std::uint64_t{earlier} * layer.tables];
+                const std::int32_t code = codes[std::uint64_t{later - 1 - earlier} * layer.tables];
+                const std::uint32_t row = pairRow(query, static_cast<std::uint32_t>(key),
+                                                  static_cast<std::uint32_t>(code), layer.comparisons, layer.codeBits);
+                return static_cast<T>(widened(column[std::uint64_t{row} * layer.outputs]));
+            });
         }
         total += sum.value();
     }
@@ -301,62 +331,118 @@ RETRO_HOST_DEVICE void scoreSite(const DeviceLayer<T, W>& layer, const DeviceTap
     }
 }
 
-/// Scores of all pairs of a sequence: item = (sample, table), which owns its sums per position and per distance.
+/// Scores of a pair of positions, one for each row on the other side that the pair may have; 0 without such a row.
+template <class T>
+struct PairScore
+{
+    T position; ///< of the weaker position's row
+    T code;     ///< of the positional code's row
+};
+
+/// score_pairs, first part: item = (sample, later position, table), with all positions before it.
 template <class T, class W, class Lanes>
 RETRO_HOST_DEVICE void scorePairs(const DeviceLayer<T, W>& layer, const DeviceTape<T>& tape, const T* gradients,
-                                  T* positionScores, T* positionalScores, std::uint64_t item, const Lanes& lanes)
+                                  PairScore<T>* pairScores, std::uint64_t item, const Lanes& lanes)
 {
-    const std::uint64_t sample = item / layer.tables;
     const std::uint64_t table = item % layer.tables;
-    for (std::uint64_t s = 0; s < layer.length && lanes.isFirst(); ++s) {
-        positionScores[siteOf(sample, s, table, layer.length, layer.tables)] = 0;
-    }
-    for (std::uint64_t lag = 0; lag + 1 < layer.length && lanes.isFirst(); ++lag) {
-        positionalScores[siteOf(sample, lag, table, layer.length - 1, layer.tables)] = 0;
-    }
-    const std::uint64_t pairs = pairCount(layer.length);
-    for (std::uint64_t p = 0; p < pairs; ++p) {
-        const PairPlace place{sample, pairAt(p), table};
-        const T* g = gradients + (sample * layer.length + place.pair.later) * layer.outputs;
+    const std::uint64_t position = item / layer.tables;
+    const std::uint64_t sample = position / layer.length;
+    const auto later = static_cast<std::uint32_t>(position % layer.length);
+    const T* g = gradients + position * layer.outputs;
+    PairScore<T>* scores = pairScores + (sample * pairCount(layer.length) + pairCount(later)) * layer.tables + table;
+    for (std::uint32_t earlier = 0; earlier < later; ++earlier) {
+        const PairPlace place{sample, {earlier, later}, table};
         const std::uint32_t row = rowOfPair(layer, tape, place);
         const PairChoice<T> choice = choiceOfPair(layer, tape, place);
         const std::uint64_t main = neuronOf(table, row, layer.rows);
-        if (choice.bit >= 0) {
-            const std::uint64_t other = neuronOf(table, flipped(row, choice.bit), layer.rows);
-            const T score = lanes.sum([&](std::uint32_t lane) { return scoreLane(layer, main, other, g, lane); });
-            if (lanes.isFirst()) {
-                positionScores[choice.isQuery ? querySite(layer, place) : keySite(layer, place)] += score;
-            }
-        }
-        if (choice.codeBit >= 0) {
-            const std::uint64_t other = neuronOf(table, flipped(row, choice.codeBit), layer.rows);
-            const T score = lanes.sum([&](std::uint32_t lane) { return scoreLane(layer, main, other, g, lane); });
-            if (lanes.isFirst()) {
-                const std::uint64_t lag = place.pair.later - place.pair.earlier - 1;
-                positionalScores[siteOf(sample, lag, table, layer.length - 1, layer.tables)] += score;
-            }
+        const auto scoreAgainst = [&](std::int32_t bit) {
+            const std::uint64_t other = neuronOf(table, flipped(row, bit), layer.rows);
+            return bit < 0 ? T(0)
+                           : lanes.sum([&](std::uint32_t lane) { return scoreLane(layer, main, other, g, lane); });
+        };
+        const PairScore<T> score{scoreAgainst(choice.bit), scoreAgainst(choice.codeBit)};
+        if (lanes.isFirst()) {
+            scores[std::uint64_t{earlier} * layer.tables] = score;
         }
     }
 }
 
-/// propagate_positions: item = (sample, position, input), which takes what all tables send to it.
+/// score_pairs, second part: item = (sample, position, table), which adds the scores of its pairs in their order: those
+/// with the positions before it, then those with the positions behind it.
 template <class T, class W>
-RETRO_HOST_DEVICE void propagateInput(const DeviceLayer<T, W>& layer, const DeviceTape<T>& tape,
-                                      const T* positionScores, T* inputGradients, std::uint64_t item)
+RETRO_HOST_DEVICE void sumPositionScore(const DeviceLayer<T, W>& layer, const DeviceTape<T>& tape,
+                                        const PairScore<T>* pairScores, T* positionScores, std::uint64_t item)
 {
-    const std::uint64_t position = item / layer.inputs;
-    const auto input = static_cast<std::uint32_t>(item % layer.inputs);
+    const std::uint64_t table = item % layer.tables;
+    const std::uint64_t sample = item / layer.tables / layer.length;
+    const auto position = static_cast<std::uint32_t>(item / layer.tables % layer.length);
+    const PairScore<T>* scores = pairScores + sample * pairCount(layer.length) * layer.tables + table;
     T sum = 0;
-    for (std::uint64_t t = 0; t < layer.tables; ++t) {
-        const std::uint64_t site = position * layer.tables + t;
-        if (tape.bits[site] < 0) {
-            continue;
+    const auto addOf = [&](PositionPair pair, bool isQuery) {
+        const PairChoice<T> choice = choiceOfPair(layer, tape, {sample, pair, table});
+        if (choice.bit >= 0 && choice.isQuery == isQuery) {
+            sum += scores[pairIndex(pair) * layer.tables].position;
         }
-        const AnchorPair anchor = layer.anchors[t * layer.comparisons + static_cast<std::uint64_t>(tape.bits[site])];
-        if (anchor.a == input) {
-            sum += positionScores[site] * slope(tape.deltas[site]);
-        } else if (anchor.b == input) {
-            sum -= positionScores[site] * slope(tape.deltas[site]);
+    };
+    for (std::uint32_t earlier = 0; earlier < position; ++earlier) {
+        addOf({earlier, position}, true);
+    }
+    for (std::uint32_t later = position + 1; later < layer.length; ++later) {
+        addOf({position, later}, false);
+    }
+    positionScores[item] = sum;
+}
+
+/// score_pairs, third part: item = (sample, distance, table).
+template <class T, class W>
+RETRO_HOST_DEVICE void sumCodeScore(const DeviceLayer<T, W>& layer, const DeviceTape<T>& tape,
+                                    const PairScore<T>* pairScores, T* positionalScores, std::uint64_t item)
+{
+    const std::uint64_t table = item % layer.tables;
+    const std::uint64_t sample = item / layer.tables / (layer.length - 1);
+    const auto lag = static_cast<std::uint32_t>(item / layer.tables % (layer.length - 1));
+    const PairScore<T>* scores = pairScores + sample * pairCount(layer.length) * layer.tables + table;
+    T sum = 0;
+    for (std::uint32_t earlier = 0; earlier + lag + 1 < layer.length; ++earlier) {
+        const PositionPair pair{earlier, earlier + lag + 1};
+        if (choiceOfPair(layer, tape, {sample, pair, table}).codeBit >= 0) {
+            sum += scores[pairIndex(pair) * layer.tables].code;
+        }
+    }
+    positionalScores[item] = sum;
+}
+
+/// A comparison that reads an input: of which table, which bit, and on which side of the difference.
+struct InputUse
+{
+    std::uint32_t table;
+    std::int32_t bit;
+    std::int32_t isSecond; ///< 1 = it is subtracted
+};
+
+/// The comparisons that read each input, in the order of tables; inputs + 1 starts.
+struct InputUses
+{
+    const std::uint64_t* starts = nullptr;
+    const InputUse* uses = nullptr;
+};
+
+/// propagate_positions: item = (sample, position, input), which takes what the tables send to it whose weakest
+/// comparison reads it.
+template <class T, class W>
+RETRO_HOST_DEVICE void propagateInput(const DeviceLayer<T, W>& layer, const InputUses& inputs,
+                                      const DeviceTape<T>& tape, const T* positionScores, T* inputGradients,
+                                      std::uint64_t item)
+{
+    const std::uint64_t first = item / layer.inputs * layer.tables;
+    const std::uint64_t input = item % layer.inputs;
+    T sum = 0;
+    for (std::uint64_t k = inputs.starts[input]; k < inputs.starts[input + 1]; ++k) {
+        const InputUse use = inputs.uses[k];
+        const std::uint64_t site = first + use.table;
+        if (tape.bits[site] == use.bit) {
+            const T sent = positionScores[site] * slope(tape.deltas[site]);
+            sum = use.isSecond != 0 ? sum - sent : sum + sent;
         }
     }
     inputGradients[item] = sum;
@@ -441,10 +527,10 @@ RETRO_HOST_DEVICE void sumWeight(const DeviceLayer<T, W>& layer, const T* gradie
         neuron = lowerBound(layer.rowStarts, neurons + 1, item + 1) - 1;
         o = layer.columns[item];
     }
+    const std::uint64_t first = starts[neuron];
     RunSum<T> sum;
-    for (std::uint64_t k = starts[neuron]; k < starts[neuron + 1]; ++k) {
-        sum.add(gradients[places[k] * layer.outputs + o]);
-    }
+    addAll(sum, starts[neuron + 1] - first,
+           [&](std::uint64_t k) { return gradients[places[first + k] * layer.outputs + o]; });
     weightGradients[item] = sum.value();
 }
 

@@ -14,11 +14,12 @@ namespace retro::lut::device
 template <class T>
 struct FusedScratch
 {
-    T* positionScores = nullptr;     ///< [B, S, T]
-    T* positionalScores = nullptr;   ///< [B, S − 1, T]
-    std::uint32_t* visits = nullptr; ///< row id of each visit
-    std::uint64_t* places = nullptr; ///< (sample, position) of each
-    std::uint32_t* sorted = nullptr; ///< the same by row
+    T* positionScores = nullptr;        ///< [B, S, T]
+    T* positionalScores = nullptr;      ///< [B, S − 1, T]
+    PairScore<T>* pairScores = nullptr; ///< [B, pairs, T]
+    std::uint32_t* visits = nullptr;    ///< row id of each visit
+    std::uint64_t* places = nullptr;    ///< (sample, position) of each
+    std::uint32_t* sorted = nullptr;    ///< the same by row
     std::uint64_t* sortedPlaces = nullptr;
     std::uint64_t* starts = nullptr; ///< [N + 1], where a row's visits start in the sorted list
 };
@@ -44,6 +45,7 @@ template <class T, class W>
 struct PassBuffers
 {
     DeviceLayer<T, W> layer{};
+    InputUses inputs;
     DeviceTape<T> tape{};
     std::uint64_t batch = 0;
     std::uint64_t neurons = 0; ///< N
@@ -67,6 +69,8 @@ struct PassBuffers
     {
         return std::uint64_t{layer.length - 1} * layer.tables;
     }
+    /// Scores of pairs that a backward pass keeps.
+    [[nodiscard]] RETRO_HOST_DEVICE std::uint64_t pairScores() const { return layer.length > 1 ? visits() : 0; }
     /// Visits that weight gradients sum over.
     [[nodiscard]] RETRO_HOST_DEVICE std::uint64_t visits() const { return visitCount(layer, batch); }
 };

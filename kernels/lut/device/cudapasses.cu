@@ -24,6 +24,8 @@ struct LayerArrays
     DeviceArray<float> codes;
     DeviceArray<SynapseGroup> groups;
     DeviceArray<std::uint64_t> firstGroup;
+    DeviceArray<std::uint64_t> inputStarts;
+    DeviceArray<InputUse> inputUses;
 
     cudaError_t upload(const HostLayer& from, const W* given, PassBuffers<float, W>& b)
     {
@@ -36,7 +38,10 @@ struct LayerArrays
                      isSparse ? rowStarts.upload(layer.rowStarts, from.neurons + 1) : cudaSuccess,
                      isSparse ? columns.upload(layer.columns, from.weights) : cudaSuccess,
                      hasGroups ? groups.upload(from.documented.groups, from.groups) : cudaSuccess,
-                     hasGroups ? firstGroup.upload(from.documented.firstGroup, from.neurons + 1) : cudaSuccess});
+                     hasGroups ? firstGroup.upload(from.documented.firstGroup, from.neurons + 1) : cudaSuccess,
+                     inputStarts.upload(from.inputs.starts, std::uint64_t{layer.inputs} + 1),
+                     inputUses.upload(from.inputs.uses, from.uses)});
+        b.inputs = {inputStarts.data(), inputUses.data()};
         b.layer = {
             layer.inputs,   layer.outputs, layer.tables,   layer.comparisons, layer.codeBits,
             layer.length,   layer.rows,    anchors.data(), weights.data(),    isSparse ? rowStarts.data() : nullptr,
@@ -93,6 +98,7 @@ struct ScratchArrays
 {
     DeviceArray<float> positionScores;
     DeviceArray<float> positionalScores;
+    DeviceArray<PairScore<float>> pairScores;
     DeviceArray<std::uint32_t> visits;
     DeviceArray<std::uint32_t> sorted;
     DeviceArray<std::uint64_t> places;
@@ -108,11 +114,12 @@ struct ScratchArrays
     cudaError_t allocateFused(PassBuffers<float, W>& b)
     {
         const std::uint64_t count = b.visits();
-        cudaError_t failed = firstOf(
-            {positionScores.resize(b.sites()), positionalScores.resize(b.batch * b.codePlaces()), visits.resize(count),
-             sorted.resize(count), places.resize(count), sortedPlaces.resize(count), starts.resize(b.neurons + 1)});
-        b.fused = {positionScores.data(), positionalScores.data(), visits.data(), places.data(),
-                   sorted.data(),         sortedPlaces.data(),     starts.data()};
+        cudaError_t failed =
+            firstOf({positionScores.resize(b.sites()), positionalScores.resize(b.batch * b.codePlaces()),
+                     pairScores.resize(b.pairScores()), visits.resize(count), sorted.resize(count),
+                     places.resize(count), sortedPlaces.resize(count), starts.resize(b.neurons + 1)});
+        b.fused = {positionScores.data(), positionalScores.data(), pairScores.data(),   visits.data(),
+                   places.data(),         sorted.data(),           sortedPlaces.data(), starts.data()};
         std::size_t bytes = 0;
         failed = failed != cudaSuccess ? failed : sortVisits(b, nullptr, bytes, nullptr);
         return failed != cudaSuccess ? failed : sortMemory.resize(bytes);
@@ -260,9 +267,12 @@ public:
             return textOf(room, "the buffers of the batch do not fit the device");
         }
         cudaError_t failed = m_streams.make(std::max(m_forward.size(), m_backward.size()));
-        failed = failed != cudaSuccess ? failed : m_graph.capture(m_streams.streams[0], [this](bool isBackward) {
-            return firstOf({clear(isBackward), launchAll(isBackward ? m_backward : m_forward)});
-        });
+        for (const bool isBackward : {false, true}) {
+            PassGraph& graph = isBackward ? m_backwardGraph : m_forwardGraph;
+            failed = failed != cudaSuccess ? failed : graph.capture(m_streams.streams[0], [this, isBackward] {
+                return firstOf({clear(isBackward), launchAll(isBackward ? m_backward : m_forward)});
+            });
+        }
         return textOf(failed, "the passes could not be captured");
     }
 
@@ -271,7 +281,7 @@ public:
         const cudaStream_t stream = m_streams.streams[0];
         const PassArrays& a = m_arrays;
         return textOf(
-            firstOf({m_arrays.input.set(input, stream), m_graph.launch(false, stream), a.output.get(output, stream),
+            firstOf({m_arrays.input.set(input, stream), m_forwardGraph.launch(stream), a.output.get(output, stream),
                      a.rows.get(tape.rows, stream), a.deltas.get(tape.deltas, stream), a.bits.get(tape.bits, stream),
                      a.codeRows.get(tape.codeRows, stream), a.codeDeltas.get(tape.codeDeltas, stream),
                      a.codeBits.get(tape.codeBits, stream), m_scratch.mainEvents.get(tape.mainEvents, stream),
@@ -288,7 +298,7 @@ public:
                      a.codeRows.set(tape.codeRows, stream), a.codeDeltas.set(tape.codeDeltas, stream),
                      a.codeBits.set(tape.codeBits, stream), m_scratch.mainEvents.set(tape.mainEvents, stream),
                      m_scratch.otherEvents.set(tape.otherEvents, stream),
-                     a.outputGradients.set(outputGradients, stream), m_graph.launch(true, stream),
+                     a.outputGradients.set(outputGradients, stream), m_backwardGraph.launch(stream),
                      a.inputGradients.get(gradients.inputs, stream), a.weightGradients.get(gradients.weights, stream),
                      a.codeGradients.get(gradients.codes, stream), cudaStreamSynchronize(stream)}),
             "the backward pass failed");
@@ -357,7 +367,8 @@ private:
     PassArrays m_arrays;
     ScratchArrays m_scratch;
     Streams m_streams;
-    LayerGraph m_graph;
+    PassGraph m_forwardGraph;
+    PassGraph m_backwardGraph;
 };
 
 template <class W>

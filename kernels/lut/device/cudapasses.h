@@ -38,6 +38,8 @@ struct Steps
 struct HostLayer
 {
     DeviceLayer<float> layer{}; ///< pointers into host memory; `weights` is null when rows have 16 bits
+    InputUses inputs;           ///< in host memory
+    std::uint64_t uses = 0;     ///< how many
     RowType rowType = RowType::Real;
     const std::uint16_t* narrowWeights = nullptr;
     std::uint64_t weights = 0;
@@ -85,7 +87,7 @@ struct HostGradients
     float* codes = nullptr;
 };
 
-/// A layer on the device, and its two passes as one CUDA graph. Functions return what went wrong, or nothing.
+/// A layer on the device, and its two passes, each as a CUDA graph. Functions return what went wrong, or nothing.
 class CudaPasses
 {
 public:

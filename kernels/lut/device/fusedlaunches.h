@@ -83,9 +83,28 @@ struct Score
         if (b.layer.length == 1) {
             scoreSite(b.layer, b.tape, b.outputGradients, b.fused.positionScores, item, lanes);
         } else {
-            scorePairs(b.layer, b.tape, b.outputGradients, b.fused.positionScores, b.fused.positionalScores, item,
-                       lanes);
+            scorePairs(b.layer, b.tape, b.outputGradients, b.fused.pairScores, item, lanes);
         }
+    }
+};
+
+template <class T, class W>
+struct SumPositionScore
+{
+    PassBuffers<T, W> b;
+    RETRO_HOST_DEVICE void operator()(std::uint64_t item) const
+    {
+        sumPositionScore(b.layer, b.tape, b.fused.pairScores, b.fused.positionScores, item);
+    }
+};
+
+template <class T, class W>
+struct SumCodeScore
+{
+    PassBuffers<T, W> b;
+    RETRO_HOST_DEVICE void operator()(std::uint64_t item) const
+    {
+        sumCodeScore(b.layer, b.tape, b.fused.pairScores, b.fused.positionalScores, item);
     }
 };
 
@@ -95,7 +114,7 @@ struct PropagateInput
     PassBuffers<T, W> b;
     RETRO_HOST_DEVICE void operator()(std::uint64_t item) const
     {
-        propagateInput(b.layer, b.tape, b.fused.positionScores, b.inputGradients, item);
+        propagateInput(b.layer, b.inputs, b.tape, b.fused.positionScores, b.inputGradients, item);
     }
 };
 
@@ -169,7 +188,11 @@ void launchForward(const PassBuffers<T, W>& b, Launcher& launcher)
 template <class T, class W, class Launcher>
 void launchScores(const PassBuffers<T, W>& b, Launcher& launcher)
 {
-    launcher.lanes(b.batch * b.layer.tables, Score<T, W>{b});
+    launcher.lanes(b.sites(), Score<T, W>{b});
+    if (b.layer.length > 1) {
+        launcher.items(b.sites(), SumPositionScore<T, W>{b});
+        launcher.items(b.batch * b.codePlaces(), SumCodeScore<T, W>{b});
+    }
 }
 
 template <class T, class W, class Launcher>

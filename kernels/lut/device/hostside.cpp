@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 
 namespace retro::lut::device
 {
@@ -91,6 +92,32 @@ DeviceLayer<float> deviceLayerOf(const Layer<float>& layer)
             given.isSparse ? given.rowStarts.data() : nullptr,
             given.isSparse ? given.columns.data() : nullptr,
             given.codes.data()};
+}
+
+UsesOfInputs usesOfInputs(const Layer<float>& layer)
+{
+    const LayerShape& shape = layer.shape();
+    const std::span<const Anchor> anchors = layer.description().anchors;
+    UsesOfInputs all{std::vector<std::uint64_t>(std::size_t{shape.inputs} + 1), {}};
+    const auto isUsed = [](const Anchor& anchor) { return anchor.a != kUnusedAnchor; };
+    for (const Anchor& anchor : anchors) {
+        if (isUsed(anchor)) {
+            ++all.starts[std::size_t{anchor.a} + 1];
+            ++all.starts[std::size_t{anchor.b} + 1];
+        }
+    }
+    std::partial_sum(all.starts.begin(), all.starts.end(), all.starts.begin());
+    all.uses.resize(all.starts.back());
+    std::vector<std::uint64_t> next(all.starts.begin(), all.starts.end() - 1);
+    for (std::size_t i = 0; i < anchors.size(); ++i) {
+        if (isUsed(anchors[i])) {
+            const auto table = static_cast<std::uint32_t>(i / shape.comparisons);
+            const auto bit = static_cast<std::int32_t>(i % shape.comparisons);
+            all.uses[next[anchors[i].a]++] = {table, bit, 0};
+            all.uses[next[anchors[i].b]++] = {table, bit, 1};
+        }
+    }
+    return all;
 }
 
 PlacedEvents eventPlacesOf(const LayerShape& shape, std::uint64_t batch)

@@ -20,6 +20,15 @@ namespace retro::lut::device
 /// A layer as a device has it, with pointers into host memory; `weights` is null when rows have 16 bits.
 [[nodiscard]] DeviceLayer<float> deviceLayerOf(const Layer<float>& layer);
 
+/// The comparisons of a layer by the input that they read.
+struct UsesOfInputs
+{
+    std::vector<std::uint64_t> starts; ///< inputs + 1
+    std::vector<InputUse> uses;        ///< in the order of tables; unused comparisons are left out
+};
+
+[[nodiscard]] UsesOfInputs usesOfInputs(const Layer<float>& layer);
+
 /// Main and alternative firing events, each in its place (mainEventsAt); what is free is empty.
 struct PlacedEvents
 {

@@ -44,7 +44,6 @@ struct Graph
 struct GraphExecutable
 {
     Graph graph;
-    std::set<cudaGraphNode_t> disabled;
 };
 
 /// What is being captured.
@@ -96,8 +95,7 @@ public:
     cudaError_t endCapture(cudaStream_t stream, cudaGraph_t* graph);
     cudaError_t record(cudaEvent_t event, cudaStream_t stream);
     cudaError_t follow(cudaStream_t stream, cudaEvent_t event);
-    [[nodiscard]] Graph* captured() const { return m_capture ? m_capture->graph : nullptr; }
-    /// Puts the enabled nodes of a graph on a stream.
+    /// Puts the nodes of a graph on a stream.
     cudaError_t launch(cudaGraphExec_t graph, cudaStream_t stream);
 
     /// One character for each call since the last `takeTrace`: i copy in, o copy out, g graph, k kernel, s wait of the
@@ -135,7 +133,7 @@ public:
     }
 
 private:
-    std::string runGraph(const Graph& graph, const std::set<cudaGraphNode_t>& disabled);
+    std::string runGraph(const Graph& graph);
 
     Behaviour m_behaviour;
     std::mt19937 m_order{1};

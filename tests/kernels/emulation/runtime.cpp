@@ -117,17 +117,6 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode)
     return Device::get().beginCapture(stream);
 }
 
-cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id,
-                                     cudaGraph_t* graph)
-{
-    *status = stream->isCapturing ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
-    if (id != nullptr) {
-        *id = 0;
-    }
-    *graph = stream->isCapturing ? Device::get().captured() : nullptr;
-    return cudaSuccess;
-}
-
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph)
 {
     return Device::get().endCapture(stream, graph);
@@ -159,34 +148,10 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEve
     return cudaSuccess;
 }
 
-cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, std::size_t* count)
-{
-    const auto& all = graph->nodes;
-    for (std::size_t i = 0; nodes != nullptr && i < std::min(*count, all.size()); ++i) {
-        nodes[i] = all[i].get();
-    }
-    *count = all.size();
-    return cudaSuccess;
-}
-
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long)
 {
     *executable = Device::get().make<retro::emulation::GraphExecutable>();
     (*executable)->graph = *graph;
-    return cudaSuccess;
-}
-
-cudaError_t cudaGraphNodeSetEnabled(cudaGraphExec_t executable, cudaGraphNode_t node, unsigned isEnabled)
-{
-    const auto& nodes = executable->graph.nodes;
-    if (std::none_of(nodes.begin(), nodes.end(), [&](const auto& one) { return one.get() == node; })) {
-        return cudaErrorInvalidValue;
-    }
-    if (isEnabled != 0) {
-        executable->disabled.erase(node);
-    } else {
-        executable->disabled.insert(node);
-    }
     return cudaSuccess;
 }
 

@@ -106,6 +106,8 @@ public:
         const device::DeviceLayer<float> given = device::deviceLayerOf(layer);
         m_buffers.layer = {given.inputs, given.outputs, given.tables, given.comparisons, given.codeBits, given.length,
                            given.rows,   given.anchors, weights,      given.rowStarts,   given.columns,  given.codes};
+        m_uses = device::usesOfInputs(layer);
+        m_buffers.inputs = {m_uses.starts.data(), m_uses.uses.data()};
         m_buffers.batch = sample.batch;
         m_buffers.neurons = layer.shape().neurons();
         m_buffers.weights = layer.description().weightCount();
@@ -164,13 +166,14 @@ private:
         const std::uint64_t visits = m_buffers.visits();
         m_positionScores.assign(m_buffers.sites(), 55);
         m_positionalScores.assign(m_buffers.batch * m_buffers.codePlaces(), 55);
+        m_pairScores.assign(m_buffers.pairScores(), {55, 55});
         m_visits.resize(visits);
         m_sorted.resize(visits);
         m_places.resize(visits);
         m_sortedPlaces.resize(visits);
         m_starts.resize(m_buffers.neurons + 1);
-        m_buffers.fused = {m_positionScores.data(), m_positionalScores.data(), m_visits.data(), m_places.data(),
-                           m_sorted.data(),         m_sortedPlaces.data(),     m_starts.data()};
+        m_buffers.fused = {m_positionScores.data(), m_positionalScores.data(), m_pairScores.data(),   m_visits.data(),
+                           m_places.data(),         m_sorted.data(),           m_sortedPlaces.data(), m_starts.data()};
     }
 
     void makeDocumented()
@@ -191,7 +194,9 @@ private:
     Path m_path;
     Results m_results;
     device::PassBuffers<float, W> m_buffers;
+    device::UsesOfInputs m_uses;
     std::vector<float> m_positionScores;
+    std::vector<device::PairScore<float>> m_pairScores;
     std::vector<float> m_positionalScores;
     std::vector<std::uint32_t> m_visits;
     std::vector<std::uint32_t> m_sorted;

@@ -126,6 +126,43 @@ private slots:
         QVERIFY(backward.find(BufferId::BeforeDetectorsGradients)->sharesMemoryWith == BufferId::FiringStatistics);
     }
 
+    /// As the diagrams of the source draw them: what sends gradients to inputs does not wait for those of the weights.
+    void waitsAreTheDocumentedOnes()
+    {
+        struct Wait
+        {
+            bool isSequence;
+            Pass pass;
+            KernelId waiting;
+            std::vector<std::pair<KernelId, Variant>> others;
+        };
+        const std::vector<Wait> expected{
+            {false,
+             Pass::Backward,
+             KernelId::PropagateThroughDetectors,
+             {{KernelId::GatherXGradientsFullyConnected, Variant::Alternative}}},
+            {true,
+             Pass::Backward,
+             KernelId::PropagateThroughDetectorsForSequence,
+             {{KernelId::GatherXGradientsForSequence, Variant::Alternative}}},
+            {true,
+             Pass::Forward,
+             KernelId::FillAfterDetectorsFiringStat,
+             {{KernelId::CheckPositionalEmbeddings, Variant::Only}}},
+        };
+        for (const Wait& wait : expected) {
+            const Schedule schedule = scheduleFor(wait.isSequence, false, Path::Documented, wait.pass);
+            for (const Launch& launch : schedule.launches) {
+                std::vector<std::pair<KernelId, Variant>> found;
+                for (const std::size_t before : launch.waitsFor) {
+                    found.emplace_back(schedule.launches[before].kernel, schedule.launches[before].variant);
+                }
+                QVERIFY2(found == (launch.kernel == wait.waiting ? wait.others : decltype(found){}),
+                         qPrintable(textOf(nameOf(launch.kernel))));
+            }
+        }
+    }
+
     void shapesOfBuffersAreTheDocumentedOnes()
     {
         using Shape = std::vector<std::uint64_t>;
