@@ -149,7 +149,7 @@ lut::Backend backendFor(const LutOptions& options)
 {
     const lut::Status status = lut::availability(lut::Backend::Cuda);
     if (options.backend == "cuda" && !status.ok()) {
-        base::sayErrorLine("retrograde-cli: " + status.message);
+        base::sayErrorLine("retrograde-cli: " + status.message + "; the CPU back end takes over");
     }
     return options.backend == "cuda" && status.ok() ? lut::Backend::Cuda : lut::Backend::Cpu;
 }

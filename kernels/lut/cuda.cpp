@@ -13,8 +13,6 @@ namespace retro::lut
 namespace
 {
 
-constexpr const char* kTakesOver = "; the CPU back end takes over";
-
 Status deviceStatus(std::string problem)
 {
     return problem.empty() ? Status{} : Status{StatusCode::Device, std::move(problem)};
@@ -195,7 +193,7 @@ Status availability(Backend backend)
         return {};
     }
     const std::string problem = device::deviceProblem();
-    return problem.empty() ? Status{} : Status{StatusCode::Unavailable, problem + kTakesOver};
+    return problem.empty() ? Status{} : Status{StatusCode::Unavailable, problem};
 }
 
 } // namespace retro::lut
@@ -230,8 +228,7 @@ Status availability(Backend backend)
     if (backend == Backend::Cpu) {
         return {};
     }
-    return {StatusCode::Unavailable, "this program was built without the CUDA back end (RETRO_CUDA); the CPU back end "
-                                     "takes over"};
+    return {StatusCode::Unavailable, "this program was built without the CUDA back end (RETRO_CUDA)"};
 }
 
 } // namespace retro::lut

@@ -11,7 +11,7 @@ namespace retro::lut
 
 enum class Backend { Cpu, Cuda };
 
-/// Ok, or why a back end cannot run here (Unavailable) and what runs instead.
+/// Ok, or why a back end cannot run here (Unavailable).
 Status availability(Backend backend);
 
 /// Scratch of the documented path that is allocated without being asked for: 1 GiB.

@@ -14,19 +14,20 @@ namespace
 
 using GraphPointer = std::shared_ptr<const graph::Graph>;
 
-constexpr const char* kAttribute = "documented";
+constexpr const char* kDocumented = "documented";
+constexpr const char* kCuda = "cuda";
 
-bool isDocumented(const graph::Node& node)
+bool isSet(const graph::Node& node, const char* attribute)
 {
-    const auto at = node.attributes.find(kAttribute);
+    const auto at = node.attributes.find(attribute);
     const auto* value = at == node.attributes.end() ? nullptr : std::get_if<std::int64_t>(&at->second);
     return value != nullptr && *value != 0;
 }
 
-/// The graph with the attribute of its layers set; the graph itself when they have it.
-base::Result<GraphPointer> onPath(const GraphPointer& graph, bool documented)
+/// The graph with an attribute of its layers set; the graph itself when they have it.
+base::Result<GraphPointer> withAttribute(const GraphPointer& graph, const char* attribute, bool value)
 {
-    const auto differs = [&](const graph::Node& node) { return ops::isLut(node) && isDocumented(node) != documented; };
+    const auto differs = [&](const graph::Node& node) { return ops::isLut(node) && isSet(node, attribute) != value; };
     if (std::ranges::none_of(graph->nodes(), differs)) {
         return graph;
     }
@@ -35,7 +36,7 @@ base::Result<GraphPointer> onPath(const GraphPointer& graph, bool documented)
         const base::NodeId id(i);
         if (differs(graph->node(id))) {
             graph::Node changed = graph->node(id);
-            changed.attributes[kAttribute] = std::int64_t{documented ? 1 : 0};
+            changed.attributes[attribute] = std::int64_t{value ? 1 : 0};
             draft.replaceNode(id, std::move(changed));
         }
     }
@@ -43,12 +44,9 @@ base::Result<GraphPointer> onPath(const GraphPointer& graph, bool documented)
     return std::make_shared<const graph::Graph>(std::move(built));
 }
 
-} // namespace
-
-base::Result<LoadedModelPointer> withLutPath(const LoadedModelPointer& model, lut::Path path)
+base::Result<LoadedModelPointer> withAttribute(const LoadedModelPointer& model, const char* attribute, bool value)
 {
-    const bool documented = path == lut::Path::Documented;
-    RETRO_TRY(const GraphPointer graph, onPath(model->graph(), documented));
+    RETRO_TRY(const GraphPointer graph, withAttribute(model->graph(), attribute, value));
     if (graph == model->graph()) {
         return model;
     }
@@ -57,15 +55,42 @@ base::Result<LoadedModelPointer> withLutPath(const LoadedModelPointer& model, lu
     if (model->rewritten.before == model->graph()) {
         changed->rewritten.before = graph;
     } else {
-        RETRO_TRY(changed->rewritten.before, onPath(model->rewritten.before, documented));
+        RETRO_TRY(changed->rewritten.before, withAttribute(model->rewritten.before, attribute, value));
     }
     return LoadedModelPointer(std::move(changed));
+}
+
+} // namespace
+
+base::Result<LoadedModelPointer> withLutPath(const LoadedModelPointer& model, lut::Path path)
+{
+    return withAttribute(model, kDocumented, path == lut::Path::Documented);
 }
 
 bool hasDocumentedLut(const graph::Graph& graph)
 {
     return std::ranges::any_of(graph.nodes(),
-                               [](const graph::Node& node) { return ops::isLut(node) && isDocumented(node); });
+                               [](const graph::Node& node) { return ops::isLut(node) && isSet(node, kDocumented); });
+}
+
+base::Result<LoadedModelPointer> withLutBackend(const LoadedModelPointer& model, lut::Backend backend)
+{
+    return withAttribute(model, kCuda, backend == lut::Backend::Cuda);
+}
+
+LutPlace lutPlace(const graph::Graph& graph, tensor::DType type)
+{
+    const bool isAsked = std::ranges::any_of(
+        graph.nodes(), [](const graph::Node& node) { return ops::isLut(node) && isSet(node, kCuda); });
+    if (!isAsked) {
+        return {};
+    }
+    if (type != tensor::DType::Float32) {
+        return {lut::Backend::Cpu, std::string("the run is in ") + std::string(tensor::nameOf(type)) +
+                                       ", and layers run on a GPU in float32 alone"};
+    }
+    const lut::Status status = lut::availability(lut::Backend::Cuda);
+    return status.ok() ? LutPlace{lut::Backend::Cuda, {}} : LutPlace{lut::Backend::Cpu, status.message};
 }
 
 } // namespace retro::engine

@@ -169,6 +169,12 @@ const std::vector<QuestionField>& table()
          .help = "fused or documented: how LUT layers run (default: as the model says); documented: every stage as a "
                  "kernel, every array as a buffer",
          .choices = {{"fused"}, {"documented"}}},
+        {.name = "lut-backend",
+         .member = &Q::lutBackend,
+         .verbs = kRun | kGrad | kExplain,
+         .help = "Where LUT layers run: cpu (default), cuda, or auto: on a GPU where there is one and the run is in "
+                 "float32; the same rows are chosen, other numbers differ in their last bits",
+         .choices = {{"cpu"}, {"cuda"}, {"auto"}}},
         // Its inputs.
         {.name = "input",
          .member = &Q::inputs,

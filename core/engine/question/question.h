@@ -20,6 +20,7 @@ struct Question
     std::vector<std::string> rewrite;   ///< optional ones that are on, by name
     bool passThrough = false;           ///< operators that are not implemented hand their operand on
     std::string lutPath;                ///< of LUT layers; not said = the model's
+    std::string lutBackend;             ///< cpu, cuda, auto
 
     // Its inputs, and how pixels become numbers.
     std::vector<std::string> inputs;    ///< NAME=FILE, zeros, random:SEED

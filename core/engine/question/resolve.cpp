@@ -249,6 +249,27 @@ Result<LoadOptions> loadOptions(const Question& question)
     return options;
 }
 
+/// The model with its LUT layers where the question wants them. Error (Engine): on a GPU that is not there.
+Result<LoadedModelPointer> onLutBackend(const LoadedModelPointer& loaded, const Question& question)
+{
+    if (question.lutBackend.empty() || question.lutBackend == "cpu") {
+        return withLutBackend(loaded, lut::Backend::Cpu);
+    }
+    if (question.lutBackend == "cuda") {
+        if (const tensor::DType type = execute::dtypeOf(precisionOf(question, *loaded));
+            type != tensor::DType::Float32) {
+            return base::usageError(fmt::format("LUT layers run on a GPU in float32 alone, and this run is in {}; ask "
+                                                "for --precision float or for another --lut-backend",
+                                                tensor::nameOf(type)),
+                                    "lut-backend");
+        }
+        if (const lut::Status status = lut::availability(lut::Backend::Cuda); !status.ok()) {
+            return base::engineError(fmt::format("--lut-backend cuda: {}", status.message));
+        }
+    }
+    return withLutBackend(loaded, lut::Backend::Cuda);
+}
+
 Result<LoadedModelPointer> loadModel(const std::filesystem::path& path, const Question& question,
                                      const PictureDecoder& decode)
 {
@@ -258,6 +279,7 @@ Result<LoadedModelPointer> loadModel(const std::filesystem::path& path, const Qu
     if (asksFor(question, "planned")) {
         RETRO_TRY(loaded, asPlanned(loaded)); // what `plan` plans is what runs
     }
+    RETRO_TRY(loaded, onLutBackend(loaded, question));
     return question.lutPath.empty()
                ? loaded
                : withLutPath(loaded, question.lutPath == "fused" ? lut::Path::Fused : lut::Path::Documented);

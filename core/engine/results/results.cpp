@@ -8,6 +8,7 @@
 #include "core/engine/forwarding/forwardedpass.h"
 #include "core/engine/forwarding/forwardingjson.h"
 #include "core/engine/lut/lutdecisions.h"
+#include "core/engine/lut/lutpath.h"
 #include "core/engine/model/precision.h"
 #include "core/engine/model/uniquenames.h"
 #include "core/engine/results/runfacts.h"
@@ -384,6 +385,13 @@ ordered_json summaryJson(const LoadedModel& model, const ExplainRequest& request
     summary["causes"] = causeTotals(result.ledger);
     if (result.run && hasLutLayer(*result.run->graph)) {
         summary["lut"] = lutDecisionsJson(lutDecisions(*result.run));
+    }
+    if (hasLutLayer(result.model->graph())) {
+        const LutPlace place = lutPlace(result.model->graph(), execute::dtypeOf(request.precision));
+        summary["lut_backend"] = {{"backend", place.backend == lut::Backend::Cuda ? "cuda" : "cpu"}};
+        if (!place.why.empty()) {
+            summary["lut_backend"]["why"] = place.why;
+        }
     }
     addAskedFor(model, request, result, summary);
     if (result.diagnosis) {

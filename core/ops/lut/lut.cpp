@@ -4,10 +4,12 @@
 #include "core/base/failure.h"
 #include "core/ops/kernel/filled.h"
 #include "core/ops/lut/lutlayer.h"
+#include "core/ops/lut/lutondevice.h"
 #include "core/ops/threads.h"
 #include "kernels/lut/run.h"
 
 #include <algorithm>
+#include <type_traits>
 
 namespace retro::ops
 {
@@ -31,12 +33,12 @@ template <class T>
 class Call
 {
 public:
-    Call(const LutStructure& structure, std::span<const Tensor> operands, std::uint64_t batch)
+    Call(const LutStructure& structure, std::span<const Tensor> operands, std::uint64_t batch, LutOnDevice* device)
         : m_input(operands[TableLookup::kInput].contiguous()), m_weights(operands[TableLookup::kWeights].contiguous()),
           m_codes(operands.size() > TableLookup::kCodes && operands[TableLookup::kCodes].isValid()
                       ? operands[TableLookup::kCodes].contiguous()
                       : Tensor()),
-          m_batch(batch), m_path(structure.path)
+          m_batch(batch), m_path(structure.path), m_device(device)
     {
         const auto description = descriptionOf<T>(structure, m_weights.span<T>(),
                                                   m_codes.isValid() ? m_codes.span<T>() : std::span<const T>());
@@ -53,6 +55,12 @@ public:
 
     void forward(std::span<T> output, lut::Tape<T>* tape) const
     {
+        if constexpr (std::is_same_v<T, float>) {
+            if (m_device != nullptr) {
+                m_device->forward(m_input, m_weights, m_codes, output, tape);
+                return;
+            }
+        }
         lut::ForwardCall<T> call;
         call.batch = m_batch;
         call.input = input();
@@ -84,6 +92,12 @@ public:
         (slot == TableLookup::kInput     ? call.inputGradients
          : slot == TableLookup::kWeights ? call.weightGradients
                                          : call.codeGradients) = result;
+        if constexpr (std::is_same_v<T, float>) {
+            if (m_device != nullptr) {
+                m_device->backward(m_weights, m_codes, call);
+                return;
+            }
+        }
         lut::RunOptions<T> options;
         options.threads = threads();
         options.path = m_path;
@@ -97,6 +111,7 @@ private:
     Tensor m_codes;
     std::uint64_t m_batch;
     lut::Path m_path;
+    LutOnDevice* m_device; ///< none: on the CPU
     std::optional<lut::Layer<T>> m_layer;
 };
 
@@ -184,13 +199,19 @@ LutOperator::LutOperator(TensorType output, LutStructure structure, LutOperands 
     for (std::size_t i = 0; i + own < m_operands.input.shape.size(); ++i) {
         m_batch *= static_cast<std::uint64_t>(m_operands.input.shape[i]);
     }
+    const bool isOnDevice = m_layer.backend == lut::Backend::Cuda && m_operands.input.dtype == DType::Float32;
+    if (isOnDevice && lut::availability(lut::Backend::Cuda).ok()) {
+        m_device = std::make_unique<LutOnDevice>(m_layer, m_batch);
+    }
 }
+
+LutOperator::~LutOperator() = default;
 
 std::vector<Tensor> LutOperator::forward(std::span<const Tensor> operands) const
 {
     return {filled(m_operands.input.dtype, m_outputTypes[0].shape, [&](auto* y) {
         using T = std::decay_t<decltype(*y)>;
-        const Call<T> call(m_layer, operands, m_batch);
+        const Call<T> call(m_layer, operands, m_batch, m_device.get());
         call.forward({y, call.outputSize()}, nullptr);
     })};
 }
@@ -210,7 +231,7 @@ Tensor LutOperator::pullback(std::span<const Tensor> s, std::span<const Tensor> 
     return accumulated(gradient.dtype(), shape, [&](auto* result) {
         using T = std::decay_t<decltype(*result)>;
         const auto size = static_cast<std::size_t>(tensor::elementCount(shape));
-        Call<T>(m_layer, operands, m_batch).backward(gradient.span<T>(), slot, {result, size});
+        Call<T>(m_layer, operands, m_batch, m_device.get()).backward(gradient.span<T>(), slot, {result, size});
     });
 }
 
@@ -232,7 +253,7 @@ TableRelevance LutOperator::distribute(const Divide& divide, std::span<const Ten
         using T = decltype(zero);
         lut::RelevanceCall<T> request;
         request.rule = rule;
-        const Call<T> call(m_layer, operands, m_batch);
+        const Call<T> call(m_layer, operands, m_batch, m_device.get());
         lut::Tape<T> tape;
         tensor::TensorBuffer y(m_operands.input.dtype, m_outputTypes[0].shape);
         call.forward(y.span<T>(), &tape);
@@ -246,7 +267,7 @@ TableChoices LutOperator::choices(std::span<const Tensor> operands) const
     const lut::LayerShape& shape = m_layer.shape;
     return visitFloat(m_operands.input.dtype, [&](auto zero) {
         using T = decltype(zero);
-        const lut::Tape<T> tape = Call<T>(m_layer, operands, m_batch).tape();
+        const lut::Tape<T> tape = Call<T>(m_layer, operands, m_batch, m_device.get()).tape();
         const Shape sites = shapeOf({m_batch, shape.length, shape.tables});
         TableChoices result{
             tensorOf(sites, tape.rows), tensorOf(sites, tape.deltas), tensorOf(sites, tape.bits), {}, {}, {}};

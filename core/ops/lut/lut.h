@@ -3,8 +3,10 @@
 
 #include "core/ops/bind/operatorbase.h"
 #include "core/ops/tablelookup.h"
+#include "kernels/lut/run.h"
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace retro::ops
@@ -21,6 +23,7 @@ struct LutStructure
     std::uint32_t forwardGroup = 32;
     std::uint32_t backwardGroup = 32;
     lut::Path path = lut::Path::Fused;
+    lut::Backend backend = lut::Backend::Cpu; ///< Cuda: passes in float32 run on the device where there is one
 };
 
 /// Operand types of a LUT node as they were bound; a shape is empty where an operand is absent.
@@ -38,12 +41,16 @@ struct LutDeviceTimes
     std::vector<double> backward;
 };
 
-/// A LUT layer on the CPU kernels, in float32 or float64 (operator LUT, docs/lut.md). The layer was checked as a whole
+class LutOnDevice;
+
+/// A LUT layer on the kernels of the CPU, in float32 or float64, or of a CUDA device, in float32 (operator LUT,
+/// docs/lut.md). How relevance is shared among comparisons is worked out on the CPU. The layer was checked as a whole
 /// when it was bound.
 class LutOperator final : public Operator<TableLookup>
 {
 public:
     LutOperator(TensorType output, LutStructure structure, LutOperands operands);
+    ~LutOperator() override;
 
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override;
     [[nodiscard]] Reads savedForGradient() const override;
@@ -73,6 +80,7 @@ private:
     LutOperands m_operands;
     std::uint64_t m_batch = 0;
     std::uint64_t m_maxForwardGroups = 0;
+    std::unique_ptr<LutOnDevice> m_device; ///< none: passes run on the CPU
 };
 
 } // namespace retro::ops

@@ -35,7 +35,8 @@ public:
                                                       {"outputs", AttributeKind::Int},
                                                       {"forward_group", AttributeKind::Int},
                                                       {"backward_group", AttributeKind::Int},
-                                                      {"documented", AttributeKind::Int}}}));
+                                                      {"documented", AttributeKind::Int},
+                                                      {"cuda", AttributeKind::Int}}}));
         RETRO_CHECK(takeTypes());
         RETRO_CHECK(takeInput());
         RETRO_CHECK(takeAnchors());
@@ -48,6 +49,7 @@ public:
         RETRO_CHECK(expectSize(m_context, output));
         RETRO_CHECK(checkSites());
         m_layer.path = m_context.intAttribute("documented", 0) != 0 ? lut::Path::Documented : lut::Path::Fused;
+        m_layer.backend = m_context.intAttribute("cuda", 0) != 0 ? lut::Backend::Cuda : lut::Backend::Cpu;
         TensorType result{m_operands.input.dtype, std::move(output)};
         auto made = std::make_unique<LutOperator>(std::move(result), std::move(m_layer), std::move(m_operands));
         RETRO_CHECK(checkScratch(*made));

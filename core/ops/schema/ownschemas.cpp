@@ -11,7 +11,7 @@ std::span<const OperatorSchema> ownSchemas()
     static constexpr std::array kSchemas{
         OperatorSchema{"ai.retrograde", "Checkpoint", 1, "X", "Y", ""},
         OperatorSchema{"ai.retrograde", "LUT", 1, "X anchors W codes? row_starts? columns?", "Y",
-                       "sequence:int outputs:int forward_group:int backward_group:int documented:int"},
+                       "sequence:int outputs:int forward_group:int backward_group:int documented:int cuda:int"},
         OperatorSchema{"ai.retrograde", "Stack", 1, "X+", "Y", "axis:int"},
         OperatorSchema{"ai.retrograde", "Unbind", 1, "X", "Y+", "axis:int"},
         OperatorSchema{"retrograde", "DeformSample", 1, "X offset mask?", "Y",

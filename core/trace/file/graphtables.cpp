@@ -2,6 +2,7 @@
 #include "core/trace/file/graphtables.h"
 
 #include "core/graph/graphbuilder.h"
+#include "core/ops/tablelookup.h"
 #include "core/trace/file/records.h"
 
 #include <fmt/format.h>
@@ -19,13 +20,29 @@ using graph::ValueKind;
 namespace
 {
 
+/// Most bytes of each value's constant that are written.
+std::vector<std::int64_t> keptBytes(const Graph& graph)
+{
+    std::vector<std::int64_t> bytes(graph.values().size(), kSmallConstantBytes);
+    for (const graph::Node& node : graph.nodes()) {
+        for (const ValueId input : ops::isLut(node) ? node.inputs : std::vector<ValueId>()) {
+            if (input.isValid()) {
+                bytes[input.index()] = kTableConstantBytes;
+            }
+        }
+    }
+    return bytes;
+}
+
 Result<void> writeValues(Database& database, const Graph& graph, TensorPool& pool, RowCounts& counts)
 {
     RowWriter rows(database, kValues);
-    for (const graph::Value& value : graph.values()) {
+    const std::vector<std::int64_t> kept = keptBytes(graph);
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+        const graph::Value& value = graph.value(ValueId(i));
         ByteWriter shape;
         put(shape, value.shape);
-        const bool isSmall = value.constant.isValid() && value.constant.bytes() <= kSmallConstantBytes;
+        const bool isSmall = value.constant.isValid() && value.constant.bytes() <= kept[i];
         rows.text(value.name);
         rows.integer(static_cast<std::int64_t>(value.kind)).integer(static_cast<std::int64_t>(value.dtype));
         rows.blob(shape.bytes()).integer(isSmall ? pool.add(value.constant) : -1);

@@ -66,5 +66,7 @@ using RowCounts = std::array<std::int64_t, kCounted.size()>;
 inline constexpr std::size_t kPieceBytes = 16U << 20;
 /// Constants of at most this many bytes are written; of larger ones only type and shape.
 inline constexpr std::int64_t kSmallConstantBytes = 4096;
+/// The same for what a table lookup reads (anchors, rows, codes, synapses): its views show them.
+inline constexpr std::int64_t kTableConstantBytes = std::int64_t{64} << 20;
 
 } // namespace retro::trace::file

@@ -218,15 +218,24 @@ RETRO_HOST_DEVICE void gatherOutput(const DeviceLayer<T, W>& layer, const Device
     output[item] = sum.value();
 }
 
-/// Gather over pairs: item = (sample, position, output); full connectivity.
+/// The (sample, position) number `place` of a batch, last positions first. Those have the most pairs: so all parts of a
+/// device get as much to do, and the longest work starts first.
 template <class T, class W>
-RETRO_HOST_DEVICE void gatherPairOutput(const DeviceLayer<T, W>& layer, const DeviceTape<T>& tape, T* output,
-                                        std::uint64_t item)
+RETRO_HOST_DEVICE std::uint64_t longestFirst(const DeviceLayer<T, W>& layer, std::uint64_t batch, std::uint64_t place)
 {
-    const std::uint64_t position = item / layer.outputs;
+    return place % batch * layer.length + (layer.length - 1 - place / batch);
+}
+
+/// Gather over pairs: item = (position and sample as longestFirst, output); full connectivity.
+template <class T, class W>
+RETRO_HOST_DEVICE void gatherPairOutput(const DeviceLayer<T, W>& layer, std::uint64_t batch, const DeviceTape<T>& tape,
+                                        T* output, std::uint64_t item)
+{
+    const std::uint64_t position = longestFirst(layer, batch, item / layer.outputs);
     const std::uint64_t o = item % layer.outputs;
     const auto later = static_cast<std::uint32_t>(position % layer.length);
-    output[item] = 0;
+    T& sum = output[position * layer.outputs + o];
+    sum = 0;
     if (later == 0) {
         return;
     }
@@ -235,24 +244,22 @@ RETRO_HOST_DEVICE void gatherPairOutput(const DeviceLayer<T, W>& layer, const De
     T total = 0;
     for (std::uint64_t first = 0; first < layer.tables; first += together) {
         const std::uint64_t end = first + together < layer.tables ? first + together : layer.tables;
-        RunSum<T> sum;
+        RunSum<T> listed;
         for (std::uint64_t t = first; t < end; ++t) {
             const auto query = static_cast<std::uint32_t>(tape.rows[position * layer.tables + t]);
             const std::int32_t* keys = tape.rows + (position - later) * layer.tables + t;
             const std::int32_t* codes = tape.codeRows + t;
-            const W* column = layer.weights + neuronOf(t, 0, layer.rows) * layer.outputs + o;
-            addAll(sum, later, [&](std::uint64_t pair) {
-                const auto earlier = static_cast<std::uint32_t>(pair);
-                const std::int32_t key = keys[std::uint64_t{earlier} * layer.tables];
-                const std::int32_t code = codes[std::uint64_t{later - 1 - earlier} * layer.tables];
+            addAll(listed, later, [&](std::uint64_t earlier) {
+                const std::int32_t key = keys[earlier * layer.tables];
+                const std::int32_t code = codes[(later - 1 - earlier) * layer.tables];
                 const std::uint32_t row = pairRow(query, static_cast<std::uint32_t>(key),
                                                   static_cast<std::uint32_t>(code), layer.comparisons, layer.codeBits);
-                return static_cast<T>(widened(column[std::uint64_t{row} * layer.outputs]));
+                return weightAt(layer, neuronOf(t, row, layer.rows) * layer.outputs + o);
             });
         }
-        total += sum.value();
+        total += listed.value();
     }
-    output[item] = total;
+    sum = total;
 }
 
 /// Adds a sparse row to an output.
@@ -339,13 +346,13 @@ struct PairScore
     T code;     ///< of the positional code's row
 };
 
-/// score_pairs, first part: item = (sample, later position, table), with all positions before it.
+/// score_pairs, first part: item = (position and sample as longestFirst, table), with all positions before it.
 template <class T, class W, class Lanes>
-RETRO_HOST_DEVICE void scorePairs(const DeviceLayer<T, W>& layer, const DeviceTape<T>& tape, const T* gradients,
-                                  PairScore<T>* pairScores, std::uint64_t item, const Lanes& lanes)
+RETRO_HOST_DEVICE void scorePairs(const DeviceLayer<T, W>& layer, std::uint64_t batch, const DeviceTape<T>& tape,
+                                  const T* gradients, PairScore<T>* pairScores, std::uint64_t item, const Lanes& lanes)
 {
     const std::uint64_t table = item % layer.tables;
-    const std::uint64_t position = item / layer.tables;
+    const std::uint64_t position = longestFirst(layer, batch, item / layer.tables);
     const std::uint64_t sample = position / layer.length;
     const auto later = static_cast<std::uint32_t>(position % layer.length);
     const T* g = gradients + position * layer.outputs;

@@ -68,7 +68,7 @@ struct Gather
         } else if (b.layer.length == 1) {
             gatherOutput(b.layer, b.tape, b.output, item);
         } else {
-            gatherPairOutput(b.layer, b.tape, b.output, item);
+            gatherPairOutput(b.layer, b.batch, b.tape, b.output, item);
         }
     }
 };
@@ -83,7 +83,7 @@ struct Score
         if (b.layer.length == 1) {
             scoreSite(b.layer, b.tape, b.outputGradients, b.fused.positionScores, item, lanes);
         } else {
-            scorePairs(b.layer, b.tape, b.outputGradients, b.fused.pairScores, item, lanes);
+            scorePairs(b.layer, b.batch, b.tape, b.outputGradients, b.fused.pairScores, item, lanes);
         }
     }
 };

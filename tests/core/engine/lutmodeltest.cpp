@@ -5,6 +5,7 @@
 #include "core/engine/gradient/gradient.h"
 #include "core/engine/lut/lutcaserun.h"
 #include "core/engine/lut/lutpath.h"
+#include "core/engine/question/resolve.h"
 #include "core/engine/verify/verify.h"
 #include "core/formats/graphjson.h"
 #include "core/formats/onnx.h"
@@ -12,6 +13,7 @@
 #include "core/ops/algebra.h"
 #include "core/trace/describe.h"
 #include "core/trace/lutdetail.h"
+#include "core/trace/runfile.h"
 #include "core/trace/timeline.h"
 #include "kernels/lut/schedule.h"
 
@@ -266,6 +268,68 @@ private slots:
         QTEST(launched["feed"], "feed");
         auto timeline = trace::Timeline::open(result->run);
         QVERIFY2(timeline.ok(), timeline.ok() ? "" : timeline.error().text().c_str());
+    }
+
+    /// On a GPU the same rows are chosen and relevance is the same to 1e-5. Without one `cuda` says why it cannot be,
+    /// and `auto` runs on the CPU, bit for bit, and says so.
+    void layersRunWhereTheyAreAskedTo()
+    {
+        const auto loaded = load(1);
+        const auto onDevice = engine::withLutBackend(loaded, lut::Backend::Cuda);
+        QVERIFY(onDevice.ok() && *onDevice != loaded);
+        const auto cpu = engine::explain(*loaded, question(1));
+        const auto other = engine::explain(**onDevice, question(1));
+        QVERIFY2(cpu.ok() && other.ok(), other.ok() ? "" : other.error().text().c_str());
+        const auto x = loaded->graph()->findValue("x");
+        const Tensor& expected = cpu->relevance[x->index()];
+        const Tensor& ours = other->relevance[x->index()];
+        const engine::LutPlace place = engine::lutPlace(*(*onDevice)->graph(), DType::Float32);
+        engine::Question asked;
+        asked.lutBackend = "cuda";
+        const auto sample = engine::loadModel(RETRO_SOURCE_DIR "/samples/lut-digits/lut-digits.onnx", asked, {});
+        if (lut::availability(lut::Backend::Cuda).ok()) {
+            QVERIFY(sample.ok() && place.backend == lut::Backend::Cuda && place.why.empty());
+            for (std::int64_t i = 0; i < expected.size(); ++i) {
+                QVERIFY(std::abs(ours.at(i) - expected.at(i)) <= 1e-5);
+            }
+        } else {
+            QVERIFY(!sample.ok() && sample.error().text().find("--lut-backend cuda: ") != std::string::npos);
+            QVERIFY(place.backend == lut::Backend::Cpu && !place.why.empty());
+            QVERIFY(ours.bitEqual(expected));
+        }
+        QVERIFY(!engine::lutPlace(*(*onDevice)->graph(), DType::Float64).why.empty());
+        QVERIFY(engine::lutPlace(*loaded->graph(), DType::Float64).why.empty());
+        asked.precision = "double";
+        const auto refused = engine::loadModel(RETRO_SOURCE_DIR "/samples/lut-digits/lut-digits.onnx", asked, {});
+        QVERIFY(!refused.ok() && refused.error().text().find("float32 alone") != std::string::npos);
+    }
+
+    /// A run that was saved and opened again has all that its layers' views show, tables of more than 4 KiB too.
+    void savedRunsKeepTheirTables()
+    {
+        auto parsed =
+            engine::parseModel(formats::toOnnx(ModelMaker(1, DType::Float32, 40).make()).value(), "lut.onnx", {});
+        QVERIFY(parsed.ok());
+        engine::ExplainRequest request = question(1);
+        request.record = request.keepValues = true;
+        const auto result = engine::explain(**parsed, request);
+        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        const QTemporaryDir folder;
+        const std::filesystem::path file = folder.filePath("lut.retro").toStdString();
+        QVERIFY(trace::writeRun(file, *result->run).ok());
+        const auto again = trace::readRun(file);
+        QVERIFY2(again.ok(), again.ok() ? "" : again.error().text().c_str());
+        for (const char* name : {"attend", "feed"}) {
+            const base::NodeId node = *result->run->graph->findNode(name);
+            const auto before = trace::lutDetail(*result->run, node);
+            const auto after = trace::lutDetail(**again, node);
+            QVERIFY2(before.ok() && after.ok(), after.ok() ? "" : after.error().text().c_str());
+            QVERIFY(before->weights.bytes() > 4096);
+            QVERIFY(after->weights.bitEqual(before->weights) && after->input.bitEqual(before->input));
+            QVERIFY(after->anchors.size() == before->anchors.size());
+            QVERIFY(after->choices.rows.bitEqual(before->choices.rows));
+            QVERIFY(after->relevance && after->relevance->tables.bitEqual(before->relevance->tables));
+        }
     }
 
     /// Maps are of the share that the rule has; a gradient, which is no relevance, has none.
