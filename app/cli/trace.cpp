@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/context.h"
+#include "app/cli/launchtext.h"
 #include "app/cli/programtext.h"
 #include "app/cli/statetext.h"
 #include "core/diagnosis/diagnosis.h"
@@ -62,6 +63,7 @@ struct TraceOptions
     std::size_t most = 5;
     std::vector<std::string> breaks;
     bool back = false;
+    std::string buffers;
 };
 
 ordered_json eventJson(const trace::Run& run, std::uint64_t step)
@@ -374,6 +376,30 @@ Result<void> showStops(const Context& context, const std::shared_ptr<const trace
     return {};
 }
 
+/// The launch of a kernel that the run has just come past, with its buffers, which are written where that is asked for.
+/// Nothing where the run does not hold them: then they were not asked for either.
+Result<std::optional<trace::LaunchDetail>> launchBefore(const trace::Run& run, std::uint64_t position,
+                                                        const TraceOptions& options)
+{
+    const bool isLaunch = position > 0 && run.events[position - 1].kind == event::EventKind::Launch;
+    if (!isLaunch && options.buffers.empty()) {
+        return std::optional<trace::LaunchDetail>();
+    }
+    Result<trace::LaunchDetail> detail =
+        isLaunch ? trace::launchDetail(run, run.events[position - 1])
+                 : base::usageError("no kernel was launched by the event before this position; `trace RUN` lists the "
+                                    "launches",
+                                    "--buffers");
+    if (!detail) {
+        return options.buffers.empty() ? Result<std::optional<trace::LaunchDetail>>(std::nullopt)
+                                       : Result<std::optional<trace::LaunchDetail>>(std::move(detail).error());
+    }
+    if (!options.buffers.empty()) {
+        RETRO_CHECK(writeBuffers(options.buffers, *detail));
+    }
+    return std::optional(*std::move(detail));
+}
+
 Result<void> showTrace(const Context& context, const TraceOptions& options)
 {
     RETRO_TRY(const std::shared_ptr<const trace::Run> run, trace::readRun(options.file));
@@ -397,11 +423,19 @@ Result<void> showTrace(const Context& context, const TraceOptions& options)
         return explainWait(context, timeline, options, run);
     }
     timeline.seek(*options.at);
+    RETRO_TRY(const std::optional<trace::LaunchDetail> launch, launchBefore(*run, timeline.position(), options));
     if (context.json) {
-        context.answer(stateJson(timeline));
+        ordered_json state = stateJson(timeline);
+        if (launch) {
+            state["launch"] = launchJson(*launch);
+        }
+        context.answer(state);
         return {};
     }
     for (const std::string& line : stateLines(timeline)) {
+        context.say(line);
+    }
+    for (const std::string& line : launch ? launchLines(*launch) : std::vector<std::string>()) {
         context.say(line);
     }
     return {};
@@ -420,6 +454,8 @@ void addTrace(CLI::App& program, Context& context)
     verb->add_option("--to", options->to, "One past the last event");
     verb->add_option("--at", options->at,
                      "Show the state after this many events: collections, promises, nodes, frontier");
+    verb->add_option("--buffers", options->buffers,
+                     "Folder for the buffers of a LUT kernel, as its launch at --at left them (.npy each)");
     verb->add_option("--why", options->why,
                      "Print what this node waits for (at --at, else just before its first visit)");
     verb->add_option("--history", options->history,

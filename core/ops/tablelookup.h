@@ -8,6 +8,8 @@
 
 #include <functional>
 #include <span>
+#include <string>
+#include <vector>
 
 namespace retro::ops
 {
@@ -38,6 +40,27 @@ struct TableRelevance
     double unplaced = 0; ///< of tables without comparisons, and what a rule leaves to the tables
 };
 
+/// A buffer of a pass, as a launch left it.
+struct TableBuffer
+{
+    lut::BufferId id = lut::BufferId::Input;
+    bool isRead = false;        ///< by the launch
+    bool isWritten = false;     ///< by the launch
+    std::uint64_t count = 0;    ///< elements; of events those that are there
+    std::uint64_t nonZeros = 0; ///< elements other than 0; of events all
+    double least = 0;           ///< NaN apart; 0 without elements; of events of their counts
+    double most = 0;
+    /// The elements, [count] or the buffer's shape; of firing events one row each, with what columnsOf() says. Invalid
+    /// beyond kMostBufferBytes.
+    Tensor values;
+};
+
+/// Larger buffers are told by their figures alone: 64 MiB.
+inline constexpr std::uint64_t kMostBufferBytes = std::uint64_t{64} << 20;
+
+/// What the columns of a buffer of events are: "sample", "position", "row", "count"; nothing for others.
+[[nodiscard]] std::vector<std::string> columnsOf(lut::BufferId id);
+
 /// y = Σ_t W[t, row_t], where comparisons of two inputs each choose the row of each table; with positions, the sum over
 /// all earlier ones (docs/lut.md). Its reverse rule is exact for weights and a surrogate for inputs and codes.
 class TableLookup : public Differentiable
@@ -55,6 +78,12 @@ public:
     [[nodiscard]] virtual TableRelevance distribute(const Divide& divide, std::span<const Tensor> operands,
                                                     lut::TableRule rule, bool wantsDetail) const = 0;
     [[nodiscard]] virtual TableChoices choices(std::span<const Tensor> operands) const = 0;
+    /// The buffers of a forward or backward pass after its launch number `launch`; a pass forward is carried out first
+    /// for one backward. `operands` as of distribute(); `gradients` has the shape of the result, for a backward pass.
+    /// Scratch that the path does not have is not there: see schedule().
+    [[nodiscard]] virtual std::vector<TableBuffer> buffersAfter(std::span<const Tensor> operands,
+                                                                const Tensor& gradients, lut::Pass pass,
+                                                                std::size_t launch) const = 0;
     /// [T, C].
     [[nodiscard]] virtual std::span<const lut::Anchor> anchors() const = 0;
     [[nodiscard]] virtual const lut::LayerShape& layerShape() const = 0;

@@ -5,6 +5,9 @@
 #include "core/ops/registry.h"
 #include "kernels/lut/indexing.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
@@ -240,6 +243,91 @@ Result<LutDetail> lutDetail(const Run& run, base::NodeId id)
         };
         detail.relevance = table->distribute(divide, operands.values, *rule, true);
     }
+    return detail;
+}
+
+namespace
+{
+
+/// What a relevance pass hands out, taken apart; a launch of it is the whole pass.
+std::vector<ops::TableBuffer> relevanceBuffers(const LutDetail& detail, const lut::Schedule& schedule,
+                                               std::size_t place)
+{
+    std::vector<ops::TableBuffer> all;
+    const auto add = [&](lut::BufferId id, const Tensor& values) {
+        const lut::Launch& launch = schedule.launches[place];
+        if (!values.isValid() || schedule.find(id) == nullptr) {
+            return;
+        }
+        ops::TableBuffer buffer;
+        buffer.id = id;
+        buffer.isRead = std::ranges::find(launch.reads, id) != launch.reads.end();
+        buffer.isWritten = std::ranges::find(launch.writes, id) != launch.writes.end();
+        buffer.count = static_cast<std::uint64_t>(values.size());
+        buffer.least = values.size() > 0 ? values.at(0) : 0;
+        buffer.most = buffer.least;
+        for (std::int64_t i = 0; i < values.size(); ++i) {
+            const double value = values.at(i);
+            buffer.nonZeros += value != 0 ? 1 : 0;
+            buffer.least = std::min(buffer.least, value);
+            buffer.most = std::max(buffer.most, value);
+        }
+        buffer.values = values;
+        all.push_back(std::move(buffer));
+    };
+    add(lut::BufferId::Input, detail.input);
+    add(lut::BufferId::LookupIndices, detail.choices.rows);
+    add(lut::BufferId::MinAnchorDeltas, detail.choices.deltas);
+    add(lut::BufferId::MinAnchorDeltaIndices, detail.choices.bits);
+    if (detail.relevance) {
+        add(lut::BufferId::InputRelevance, detail.relevance->input);
+        add(lut::BufferId::TableRelevance, detail.relevance->tables);
+        add(lut::BufferId::PeRelevance, detail.relevance->codes);
+        add(lut::BufferId::PairMap, detail.relevance->pairs);
+    }
+    return all;
+}
+
+} // namespace
+
+Result<LaunchDetail> launchDetail(const Run& run, const event::Event& event)
+{
+    const base::NodeId id(event.node);
+    if (event.kind != event::EventKind::Launch || id.index() >= run.graph->nodeCount()) {
+        return base::inputError("the event is no launch of a kernel");
+    }
+    const graph::Node& node = run.graph->node(id);
+    RETRO_TRY(const Operands operands, operandsOf(run, node));
+    RETRO_TRY(const auto op, ops::bind({*run.graph, id, node, operands.types, operands.constants, floatTypeOf(run)}));
+    const auto* table = dynamic_cast<const TableLookup*>(&op->structure());
+    const auto pass = static_cast<lut::Pass>(event.branch);
+    LaunchDetail detail;
+    detail.launch = event.slot;
+    const bool isMade = table != nullptr && pass <= lut::Pass::Relevance &&
+                        lut::makeSchedule(table->schedule(table->path(), pass), detail.schedule).ok();
+    if (!isMade || detail.launch >= detail.schedule.launches.size()) {
+        return base::inputError(fmt::format("the layer of '{}' has no such launch", run.graph->labelOf(id)));
+    }
+    if (pass == lut::Pass::Relevance) {
+        RETRO_TRY(const LutDetail whole, lutDetail(run, id));
+        detail.buffers = relevanceBuffers(whole, detail.schedule, detail.launch);
+        return detail;
+    }
+    const ops::TensorType& type = op->outputTypes().front();
+    Tensor gradients;
+    if (pass == lut::Pass::Backward) {
+        const Tensor arrived = relevanceOf(run, id);
+        if (!arrived.isValid() || arrived.shape() != type.shape) {
+            return base::inputError(fmt::format("the run does not hold what arrived at '{}'", run.graph->labelOf(id)));
+        }
+        gradients = arrived.to(type.dtype);
+        const bool isDivided = id.index() < run.rules.size() && run.rules[id.index()].rule.starts_with("lut ");
+        if (isDivided) { // the rule lut with share=gradient hands R / stab(y) back
+            const ops::algebra::Stabiliser stabiliser{ops::algebra::StabiliserKind::Add, epsilonOf(run, id), true};
+            gradients = ops::algebra::stabilisedQuotient(gradients, op->run(operands.values).front(), stabiliser);
+        }
+    }
+    detail.buffers = table->buffersAfter(operands.values, gradients, pass, detail.launch);
     return detail;
 }
 

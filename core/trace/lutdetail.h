@@ -69,6 +69,19 @@ struct TableSite
 /// run does not hold, and what to do. Off the GUI thread.
 [[nodiscard]] base::Result<LutDetail> lutDetail(const Run& run, base::NodeId node);
 
+/// A launch of a run with the buffers of its pass, as it left them.
+struct LaunchDetail
+{
+    lut::Schedule schedule;
+    std::size_t launch = 0;
+    std::vector<ops::TableBuffer> buffers;
+};
+
+/// The buffers after a Launch event, by carrying out its pass again up to there on the values that the run kept: the
+/// same bits on the CPU. Of a relevance pass those are told that the run has. Errors (Input) as of lutDetail; an event
+/// that is no launch of the node's layer. Off the GUI thread.
+[[nodiscard]] base::Result<LaunchDetail> launchDetail(const Run& run, const event::Event& launch);
+
 /// How long the launches of a node's layer take on a GPU, measured on the values that the run kept. Errors (Input) as
 /// of lutDetail; (Engine) where there is no GPU, or it is too small. Off the GUI thread.
 [[nodiscard]] base::Result<ops::LutDeviceTimes> lutDeviceTimes(const Run& run, base::NodeId node, lut::Path path);

@@ -30,15 +30,73 @@ Status prepare(const Layer<T>& layer, const ScheduleRequest& request, const RunO
     return checkScratch(schedule, batch, options.scratchLimit);
 }
 
-/// Carries out all launches with f(launch), and shows each to the observer; `dense` is what it may see.
-template <class T, class F>
-void walk(const Schedule& schedule, const RunOptions<T>& options, const std::vector<T>& dense, const F& f)
+/// The buffers of a pass that the observer of a launch may see.
+class Buffers
+{
+public:
+    template <class N>
+    void add(BufferId id, std::span<N> values)
+    {
+        if (!values.empty()) {
+            m_all.push_back({id, values.data(), values.size()});
+        }
+    }
+    template <class N>
+    void add(BufferId id, const std::vector<N>& values)
+    {
+        add(id, std::span<const N>(values));
+    }
+    template <class T>
+    void addLayer(const Layer<T>& layer)
+    {
+        const LayerDescription<T>& given = layer.description();
+        add(BufferId::Anchors, given.anchors);
+        add(BufferId::Weights, given.weights);
+        add(BufferId::RowStarts, given.rowStarts);
+        add(BufferId::Columns, given.columns);
+        add(BufferId::PositionalEmbeddings, given.codes);
+    }
+    template <class T>
+    void addTape(const Tape<T>& tape)
+    {
+        add(BufferId::LookupIndices, tape.rows);
+        add(BufferId::MinAnchorDeltas, tape.deltas);
+        add(BufferId::MinAnchorDeltaIndices, tape.bits);
+        add(BufferId::PeLookupIndices, tape.codeRows);
+        add(BufferId::PeMinDeltas, tape.codeDeltas);
+        add(BufferId::PeMinDeltaIndices, tape.codeBits);
+        add(BufferId::MainFiringEvents, tape.mainEvents);
+        add(BufferId::AlternativeFiringEvents, tape.otherEvents);
+    }
+    template <class T>
+    void addBackward(const BackwardCall<T>& call)
+    {
+        add(BufferId::OutputGradients, call.outputGradients);
+        add(BufferId::InputGradients, call.inputGradients);
+        add(BufferId::WeightGradients, call.weightGradients);
+        add(BufferId::PeGradients, call.codeGradients);
+    }
+    [[nodiscard]] std::span<const BufferData> all() const { return m_all; }
+
+private:
+    std::vector<BufferData> m_all;
+};
+
+/// Carries out all launches with f(launch), and shows each to the observer with what `list` adds to its buffers;
+/// `dense` is firing statistics, or gradients before the detectors.
+template <class T, class F, class L>
+void walk(const Schedule& schedule, const RunOptions<T>& options, const std::vector<T>& dense, const F& f,
+          const L& list)
 {
     const bool hasScores = schedule.find(BufferId::BeforeDetectorsGradients) != nullptr;
     for (std::size_t i = 0; i < schedule.launches.size(); ++i) {
         f(schedule.launches[i]);
         if (options.observer) {
-            options.observer({schedule, i, hasScores ? std::span<const T>(dense) : std::span<const T>()});
+            Buffers buffers;
+            list(buffers);
+            buffers.add(hasScores ? BufferId::BeforeDetectorsGradients : BufferId::FiringStatistics, dense);
+            options.observer(
+                {schedule, i, hasScores ? std::span<const T>(dense) : std::span<const T>(), buffers.all()});
         }
     }
 }
@@ -64,7 +122,15 @@ void forwardDocumented(const Layer<T>& layer, const ForwardCall<T>& call, const 
     if (layer.shape().isSequence) {
         run.dense.assign(call.batch * layer.shape().length * layer.shape().neurons(), T(0));
     }
-    walk(schedule, options, run.dense, [&](const Launch& launch) { cpu::launchDocumented(run, launch); });
+    walk(
+        schedule, options, run.dense, [&](const Launch& launch) { cpu::launchDocumented(run, launch); },
+        [&](Buffers& buffers) {
+            buffers.addLayer(layer);
+            buffers.addTape(tape);
+            buffers.add(BufferId::Input, call.input);
+            buffers.add(BufferId::Output, call.output);
+            buffers.add(BufferId::FiringEvents, run.firingEvents);
+        });
 }
 
 template <class T>
@@ -79,7 +145,16 @@ void forwardFused(const Layer<T>& layer, const ForwardCall<T>& call, const RunOp
     if (run.tape != nullptr) {
         resizeTape(layer, call.batch, *run.tape);
     }
-    walk(schedule, options, {}, [&](const Launch& launch) { cpu::launchFused(run, launch); });
+    walk(
+        schedule, options, {}, [&](const Launch& launch) { cpu::launchFused(run, launch); },
+        [&](Buffers& buffers) {
+            buffers.addLayer(layer);
+            buffers.add(BufferId::Input, call.input);
+            buffers.add(BufferId::Output, call.output);
+            if (run.tape != nullptr) {
+                buffers.addTape(*run.tape);
+            }
+        });
 }
 
 /// A result, or memory in its place when the caller does not want it.
@@ -120,7 +195,14 @@ void backwardDocumented(const Layer<T>& layer, const BackwardCall<T>& call, cons
         run.groups = cpu::synapseGroups(layer);
     }
     run.dense.assign(call.batch * shape.length * shape.neurons(), T(0));
-    walk(schedule, options, run.dense, [&](const Launch& launch) { cpu::launchDocumented(run, launch); });
+    walk(
+        schedule, options, run.dense, [&](const Launch& launch) { cpu::launchDocumented(run, launch); },
+        [&](Buffers& buffers) {
+            buffers.addLayer(layer);
+            buffers.addTape(*call.tape);
+            buffers.addBackward(call);
+            buffers.add(BufferId::FiringEvents, run.firingEvents);
+        });
 }
 
 template <class T>
@@ -133,7 +215,15 @@ void backwardFused(const Layer<T>& layer, const BackwardCall<T>& call, const Run
         run.positionScores.resize(call.batch * shape.length * shape.tables);
         run.positionalScores.resize(call.batch * shape.lags() * shape.tables);
     }
-    walk(schedule, options, {}, [&](const Launch& launch) { cpu::launchFused(run, launch); });
+    walk(
+        schedule, options, {}, [&](const Launch& launch) { cpu::launchFused(run, launch); },
+        [&](Buffers& buffers) {
+            buffers.addLayer(layer);
+            buffers.addTape(*call.tape);
+            buffers.addBackward(call);
+            buffers.add(BufferId::PositionScores, run.positionScores);
+            buffers.add(BufferId::PositionalScores, run.positionalScores);
+        });
 }
 
 } // namespace

@@ -17,6 +17,14 @@ Status availability(Backend backend);
 /// Scratch of the documented path that is allocated without being asked for: 1 GiB.
 inline constexpr std::uint64_t kScratchLimit = std::uint64_t{1} << 30;
 
+/// What a buffer of a pass holds just now.
+struct BufferData
+{
+    BufferId id = BufferId::Input;
+    const void* data = nullptr; ///< elements as the schedule says; events as their structs (kernels/lut/events.h)
+    std::uint64_t count = 0;    ///< elements that are there: of events fewer than the schedule has places
+};
+
 /// What an observer of a launch may look at: pointers live until it returns.
 template <class T>
 struct LaunchView
@@ -24,6 +32,7 @@ struct LaunchView
     const Schedule& schedule;
     std::size_t launch = 0;                      ///< its place in the schedule
     std::span<const T> beforeDetectorsGradients; ///< [B, S, T, R]; empty outside the documented path's backward pass
+    std::span<const BufferData> buffers;         ///< those that are there; none that was thrown away or not asked for
 };
 
 /// How a pass runs.

@@ -175,9 +175,37 @@ void DataFlowPane::lay()
 void DataFlowPane::setPosition(std::uint64_t position)
 {
     m_position = position;
-    m_current = latestLaunch(m_launches, position);
+    const std::optional<RunLaunch> current = latestLaunch(m_launches, position);
+    if (!current || !m_current || current->position != m_current->position) {
+        m_buffers = nullptr;
+    }
+    m_current = current;
     setAccessibleDescription(sentence());
     update();
+}
+
+void DataFlowPane::setBuffers(std::shared_ptr<const trace::LaunchDetail> buffers)
+{
+    m_buffers = std::move(buffers);
+    setAccessibleDescription(sentence());
+    update();
+}
+
+QString DataFlowPane::contentOf(const FlowBox& box) const
+{
+    const bool isOfPass = !box.isKernel && m_buffers != nullptr &&
+                          m_buffers->schedule.pass == m_picture.schedules[box.pass].pass &&
+                          m_buffers->schedule.path == m_picture.schedules[box.pass].path;
+    if (!isOfPass) {
+        return {};
+    }
+    const auto at = std::ranges::find(m_buffers->buffers, m_picture.buffer(box).id, &ops::TableBuffer::id);
+    if (at == m_buffers->buffers.end()) {
+        return {};
+    }
+    return tr("%1 of %2 not 0, %3 to %4")
+        .arg(countText(static_cast<std::int64_t>(at->nonZeros)), countText(static_cast<std::int64_t>(at->count)),
+             valueText(at->least), valueText(at->most));
 }
 
 QString DataFlowPane::sentence() const
@@ -322,7 +350,10 @@ void DataFlowPane::paintBuffer(QPainter& painter, const FlowBox& box, const Them
     painter.setFont(fonts::smallNumbers());
     painter.drawText(text, Qt::AlignRight | Qt::AlignTop, bytesText(static_cast<std::int64_t>(buffer.bytes)));
     painter.setPen(colors[Role::Text2]);
-    painter.drawText(text, Qt::AlignLeft | Qt::AlignBottom, shapeWord(buffer));
+    // In place of the shape, which the tip has: a box is as wide as its shape, so that nothing moves as one steps.
+    const QString content = contentOf(box);
+    const bool fits = !content.isEmpty() && fonts::widthOf(fonts::smallNumbers(), content) <= text.width();
+    painter.drawText(text, Qt::AlignLeft | Qt::AlignBottom, fits ? content : shapeWord(buffer));
 }
 
 QString DataFlowPane::tipOf(const FlowBox& box) const
@@ -334,7 +365,7 @@ QString DataFlowPane::tipOf(const FlowBox& box) const
                                    : QString();
         return tr("%1\n%2, %3")
                    .arg(textOf(buffer.name), shapeWord(buffer), bytesText(static_cast<std::int64_t>(buffer.bytes))) +
-               shared;
+               shared + (contentOf(box).isEmpty() ? QString() : QStringLiteral("\n") + contentOf(box));
     }
     const lut::Launch& launch = m_picture.launch(box);
     return tr("%1\nreads %2\nwrites %3\n%4 threads in blocks of %5")

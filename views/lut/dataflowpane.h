@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/trace/lutdetail.h"
 #include "views/lut/flowpicture.h"
 #include "views/lut/lutrun.h"
 
 #include <QWidget>
 
+#include <memory>
 #include <optional>
 
 namespace retro::views
@@ -26,8 +28,12 @@ public:
     void setLayer(std::vector<lut::Schedule> schedules, const std::vector<RunLaunch>& launches);
     /// How wide the picture may be, so that nothing must be scrolled sideways; kept where its boxes allow it.
     void setRoom(int width);
-    /// Where the cursor stands.
+    /// Where the cursor stands. What buffers hold is forgotten when another launch becomes the current one.
     void setPosition(std::uint64_t position);
+    /// What the buffers hold after the current launch; null = not known.
+    void setBuffers(std::shared_ptr<const trace::LaunchDetail> buffers);
+    /// "5 of 24 not 0, 0 to 78" of a buffer after the current launch; empty where nobody knows.
+    [[nodiscard]] QString contentOf(const FlowBox& box) const;
 
     [[nodiscard]] const FlowPicture& picture() const { return m_picture; }
     /// The launch right before the cursor: pass in the picture and place; none elsewhere.
@@ -68,6 +74,7 @@ private:
     int m_room = 0; ///< 0 = any
     std::uint64_t m_position = 0;
     std::optional<RunLaunch> m_current;
+    std::shared_ptr<const trace::LaunchDetail> m_buffers; ///< after m_current
 };
 
 /// Words for the views of LUT layers.

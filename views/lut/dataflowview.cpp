@@ -2,6 +2,7 @@
 #include "views/lut/dataflowview.h"
 
 #include "kernels/lut/callchecks.h"
+#include "views/common/jobrunner.h"
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/paintfile.h"
 #include "views/common/paint/theme.h"
@@ -57,7 +58,7 @@ QString documentedProblem(const LutLayer& layer)
 } // namespace
 
 DataFlowView::DataFlowView(RunModel& model, Cursor& cursor, Selection& selection, LutChoice& choice, QWidget* parent)
-    : View(model, cursor, selection, parent), m_choice(choice)
+    : View(model, cursor, selection, parent), m_choice(choice), m_jobs(new JobRunner(this))
 {
     setAccessibleName(tr("Data flow of a LUT layer"));
     setEmptyText(tr("The kernels of a LUT layer appear here, once a model with one was explained."));
@@ -148,10 +149,35 @@ QString DataFlowView::emptyReason() const { return {}; }
 void DataFlowView::refresh(Changes changes)
 {
     if (changes.testFlag(Change::Run) || changes.testFlag(Change::Theme)) {
+        m_asked.reset();
         takeLayer();
     }
     m_pane->setPosition(model().position());
     m_now->setText(sentence());
+    wantBuffers();
+}
+
+/// What the buffers hold behind the current launch, worked out off the GUI thread.
+void DataFlowView::wantBuffers()
+{
+    const std::optional<RunLaunch> current = m_pane->current();
+    const bool isThere = current && model().hasRun() && current->position <= model().run().events.size();
+    const std::optional<std::uint64_t> wanted = isThere ? std::optional(current->position) : std::nullopt;
+    if (wanted == m_asked) {
+        return;
+    }
+    m_asked = wanted;
+    m_jobs->cancel();
+    m_pane->setBuffers(nullptr);
+    if (!wanted) {
+        return;
+    }
+    m_jobs->start([this, run = model().sharedRun(), position = *wanted](const std::stop_token&) -> JobRunner::Delivery {
+        // Where the run lacks values the boxes keep to their shapes; the views of tables say why.
+        auto made = trace::launchDetail(*run, run->events[position - 1]);
+        auto detail = made.ok() ? std::make_shared<const trace::LaunchDetail>(std::move(*made)) : nullptr;
+        return [this, detail] { m_pane->setBuffers(detail); };
+    });
 }
 
 QString DataFlowView::sentence() const

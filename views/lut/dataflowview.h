@@ -5,6 +5,8 @@
 
 #include "kernels/lut/schedule.h"
 
+#include <optional>
+
 class QComboBox;
 class QPushButton;
 class QScrollArea;
@@ -15,6 +17,7 @@ namespace retro::views
 
 class DataFlowPane;
 class ElidedLabel;
+class JobRunner;
 class LutChoice;
 
 /// The kernels of a LUT layer with the buffers that they read and write, drawn from its launch schedule; the kernel at
@@ -55,6 +58,7 @@ private:
     void takeLayer();
     void showLayers();
     void showPath();
+    void wantBuffers();
     [[nodiscard]] QString sentence() const;
 
     LutChoice& m_choice;
@@ -65,6 +69,8 @@ private:
     QComboBox* m_paths = nullptr;
     QPushButton* m_runPath = nullptr;
     ElidedLabel* m_now = nullptr;
+    JobRunner* m_jobs = nullptr;
+    std::optional<std::uint64_t> m_asked; ///< position of the launch whose buffers are there or being worked out
 };
 
 /// Why a LUT view has nothing to show of a run; empty when it has a layer.

@@ -54,10 +54,10 @@ event::Event launchEvent(const event::Event& rule, lut::Pass pass, std::size_t p
 
 void LaunchSink::onEvent(const event::Event& event)
 {
-    m_next.onEvent(event);
     if (tableOf(m_model, event) != nullptr) {
         launch(event);
     }
+    m_next.onEvent(event);
 }
 
 void LaunchSink::launch(const event::Event& rule)

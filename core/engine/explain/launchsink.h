@@ -9,7 +9,7 @@
 namespace retro::engine
 {
 
-/// Passes on what happens, and after each rule that is applied to a table lookup the launches that it consists of, in
+/// Passes on what happens, and before each rule that is applied to a table lookup the launches that it consists of, in
 /// the order of their schedules, on the path that the layer takes: forward again, then relevance or, under a rule that
 /// is a gradient, backward (on the fused path without the weights). Borrows all three.
 class LaunchSink final : public event::Sink

@@ -3,6 +3,7 @@
 
 #include "core/base/failure.h"
 #include "core/ops/kernel/filled.h"
+#include "core/ops/lut/lutbuffers.h"
 #include "core/ops/lut/lutlayer.h"
 #include "core/ops/lut/lutondevice.h"
 #include "core/ops/threads.h"
@@ -51,6 +52,34 @@ public:
     [[nodiscard]] std::uint64_t outputSize() const
     {
         return m_batch * m_layer->shape().length * m_layer->shape().outputs;
+    }
+
+    /// The buffers of a pass after a launch; on the CPU, which gives the bits of a device on the documented path.
+    [[nodiscard]] std::vector<TableBuffer> buffersAfter(std::span<const T> gradients, lut::Pass pass,
+                                                        std::size_t launch) const
+    {
+        std::vector<TableBuffer> found;
+        lut::RunOptions<T> options;
+        options.threads = threads();
+        options.path = m_path;
+        const auto observer = [&](const lut::LaunchView<T>& view) {
+            if (view.launch == launch) {
+                found = tableBuffers(view);
+            }
+        };
+        std::vector<T> output(outputSize());
+        lut::Tape<T> kept;
+        options.observer = pass == lut::Pass::Forward ? observer : decltype(options.observer)();
+        expectOk(lut::forward(*m_layer, {m_batch, input(), output, &kept}, options));
+        if (pass == lut::Pass::Backward) {
+            const lut::LayerShape& shape = m_layer->shape();
+            std::vector<T> inputs(m_batch * shape.length * shape.inputs);
+            std::vector<T> codes(m_codes.isValid() ? m_codes.span<T>().size() : 0);
+            std::vector<T> weights(m_path == lut::Path::Documented ? m_layer->description().weightCount() : 0);
+            options.observer = observer;
+            expectOk(lut::backward(*m_layer, {m_batch, &kept, gradients, inputs, weights, codes}, options));
+        }
+        return found;
     }
 
     void forward(std::span<T> output, lut::Tape<T>* tape) const
@@ -278,6 +307,17 @@ TableChoices LutOperator::choices(std::span<const Tensor> operands) const
             result.codeBits = tensorOf(places, tape.codeBits);
         }
         return result;
+    });
+}
+
+std::vector<TableBuffer> LutOperator::buffersAfter(std::span<const Tensor> operands, const Tensor& gradients,
+                                                   lut::Pass pass, std::size_t launch) const
+{
+    return visitFloat(m_operands.input.dtype, [&](auto zero) {
+        using T = decltype(zero);
+        const Tensor given = gradients.isValid() ? gradients.contiguous() : Tensor();
+        return Call<T>(m_layer, operands, m_batch, nullptr)
+            .buffersAfter(given.isValid() ? given.span<T>() : std::span<const T>(), pass, launch);
     });
 }
 

@@ -63,6 +63,8 @@ public:
     [[nodiscard]] TableRelevance distribute(const Divide& divide, std::span<const Tensor> operands, lut::TableRule rule,
                                             bool wantsDetail) const override;
     [[nodiscard]] TableChoices choices(std::span<const Tensor> operands) const override;
+    [[nodiscard]] std::vector<TableBuffer> buffersAfter(std::span<const Tensor> operands, const Tensor& gradients,
+                                                        lut::Pass pass, std::size_t launch) const override;
     [[nodiscard]] std::span<const lut::Anchor> anchors() const override { return m_layer.anchors; }
     [[nodiscard]] const lut::LayerShape& layerShape() const override { return m_layer.shape; }
     [[nodiscard]] lut::Path path() const override { return m_layer.path; }

@@ -21,7 +21,9 @@
 
 #include <QTemporaryDir>
 
+#include <algorithm>
 #include <random>
+#include <set>
 
 using namespace retro;
 using tensor::DType;
@@ -255,8 +257,9 @@ private slots:
             const QString node = QString::fromStdString(run.graph->node(base::NodeId(e.node)).name);
             launched[node] << QStringLiteral("%1 %2").arg(QLatin1String(kernel.data())).arg(e.branch2);
             QCOMPARE(e.visit, run.visitOf(step));
-            const event::EventKind before = run.events[step - 1].kind;
-            QVERIFY(before == event::EventKind::Rule || before == event::EventKind::Launch);
+            const event::EventKind next = run.events[step + 1].kind;
+            QVERIFY(next == event::EventKind::Rule || next == event::EventKind::Launch);
+            QCOMPARE(run.events[step + 1].node, e.node);
             const std::string text = trace::describe(run, step);
             QVERIFY(text.find(kernel) != std::string::npos);
             QVERIFY2(text.find(": reads ") != std::string::npos && text.find("; writes ") != std::string::npos,
@@ -330,6 +333,74 @@ private slots:
             QVERIFY(after->choices.rows.bitEqual(before->choices.rows));
             QVERIFY(after->relevance && after->relevance->tables.bitEqual(before->relevance->tables));
         }
+    }
+
+    /// What a launch left in the buffers: on the documented path each pair of positions is counted once, then listed as
+    /// an event; what the last forward launch leaves as output, and the last backward one as gradients, are those of
+    /// the case.
+    void launchesShowTheirBuffers()
+    {
+        const auto given = formats::readLutCase(RETRO_SOURCE_DIR "/tests/data/golden/lut/fc_seq_random.json");
+        QVERIFY(given.ok());
+        engine::LutRunOptions options;
+        options.path = lut::Path::Documented;
+        options.isDouble = true;
+        const auto result = engine::recordLutCase(*given, options);
+        QVERIFY(result.ok());
+        const auto bufferOf = [](const trace::LaunchDetail& detail, lut::BufferId id) {
+            const auto at = std::ranges::find(detail.buffers, id, &ops::TableBuffer::id);
+            return at == detail.buffers.end() ? ops::TableBuffer() : *at;
+        };
+        const auto total = [](const Tensor& values, std::int64_t column, std::int64_t columns) {
+            double sum = 0;
+            for (std::int64_t i = column; i < values.size(); i += columns) {
+                sum += values.at(i);
+            }
+            return sum;
+        };
+        std::set<lut::KernelId> seen;
+        for (const event::Event& e : result->run->events) {
+            if (e.kind != event::EventKind::Launch) {
+                QVERIFY(!trace::launchDetail(*result->run, e).ok());
+                continue;
+            }
+            const auto detail = trace::launchDetail(*result->run, e);
+            QVERIFY2(detail.ok(), detail.ok() ? "" : detail.error().text().c_str());
+            const auto kernel = static_cast<lut::KernelId>(e.extra);
+            seen.insert(kernel);
+            const ops::TableBuffer counted = bufferOf(*detail, lut::BufferId::FiringStatistics);
+            const ops::TableBuffer main = bufferOf(*detail, lut::BufferId::MainFiringEvents);
+            const auto positions = bufferOf(*detail, lut::BufferId::LookupIndices).values.shape();
+            const auto length = static_cast<double>(positions.at(1));
+            const double pairs =
+                static_cast<double>(positions.at(0)) * static_cast<double>(positions.at(2)) * length * (length - 1) / 2;
+            if (kernel == lut::KernelId::FillAfterDetectorsFiringStat) {
+                QVERIFY(std::abs(total(counted.values, 0, 1) - pairs) < 1e-6);
+                QCOMPARE(main.count, std::uint64_t{0});
+                QVERIFY(counted.isWritten && !counted.isRead && counted.most >= 1);
+            } else if (kernel == lut::KernelId::DensifyFiringStat) {
+                QCOMPARE(counted.nonZeros, std::uint64_t{0});
+                QCOMPARE(total(main.values, 3, 4), pairs);
+                QVERIFY(ops::columnsOf(main.id).size() == 4 && main.isWritten);
+            } else if (kernel == lut::KernelId::FillOutputsBySparseFirings) {
+                const std::vector<double>& expected = given->expected.at("forward.output");
+                const ops::TableBuffer output = bufferOf(*detail, lut::BufferId::Output);
+                QCOMPARE(output.count, std::uint64_t{expected.size()});
+                for (std::size_t i = 0; i < expected.size(); ++i) {
+                    QVERIFY(std::abs(output.values.at(static_cast<std::int64_t>(i)) - expected[i]) < 1e-6);
+                }
+            } else if (kernel == lut::KernelId::GatherXGradientsForSequence) {
+                QVERIFY(bufferOf(*detail, lut::BufferId::BeforeDetectorsGradients).nonZeros > 0);
+            } else if (kernel == lut::KernelId::PropagateThroughDetectorsForSequence) {
+                const std::vector<double>& expected = given->expected.at("backward.dx");
+                const ops::TableBuffer dx = bufferOf(*detail, lut::BufferId::InputGradients);
+                for (std::size_t i = 0; i < expected.size(); ++i) {
+                    QVERIFY(std::abs(dx.values.at(static_cast<std::int64_t>(i)) - expected[i]) < 1e-6);
+                }
+            }
+        }
+        QVERIFY(seen.contains(lut::KernelId::FillAfterDetectorsFiringStat));
+        QVERIFY(seen.contains(lut::KernelId::PropagateThroughDetectorsForSequence));
     }
 
     /// Maps are of the share that the rule has; a gradient, which is no relevance, has none.

@@ -79,6 +79,42 @@ private slots:
     }
 
     /// A visit ends behind its last launch; that one is where the kernels stand.
+    /// Behind a launch the buffers say what they hold: the rows that were chosen, and nothing of a launch to come.
+    void buffersSayWhatTheyHold()
+    {
+        LutContext context;
+        DataFlowView view(context.model, context.cursor, context.selection, context.choice);
+        place(view, {1200, 700});
+        DataFlowPane& pane = view.pane();
+        const RunLaunch first = context.choice.layer()->launches.front();
+        const auto content = [&](lut::BufferId id) {
+            for (const FlowBox& box : pane.picture().boxes) {
+                if (!box.isKernel && box.pass == 0 && pane.picture().buffer(box).id == id) {
+                    return pane.contentOf(box);
+                }
+            }
+            return QStringLiteral("no such box");
+        };
+        QCOMPARE(content(lut::BufferId::LookupIndices), QString());
+        context.cursor.moveTo(first.position);
+        view.flush();
+        QTRY_VERIFY(!content(lut::BufferId::LookupIndices).isEmpty());
+        const auto detail = trace::lutDetail(context.model.run(), context.choice.layer()->node);
+        QVERIFY(detail.ok());
+        std::int64_t chosen = 0;
+        for (std::int64_t i = 0; i < detail->choices.rows.size(); ++i) {
+            chosen += detail->choices.rows.at(i) != 0 ? 1 : 0;
+        }
+        const QString expected = QStringLiteral("%1 of %2 not 0,").arg(chosen).arg(detail->choices.rows.size());
+        QVERIFY2(content(lut::BufferId::LookupIndices).startsWith(expected),
+                 qPrintable(content(lut::BufferId::LookupIndices)));
+        QVERIFY2(content(lut::BufferId::Output).startsWith(QStringLiteral("0 of ")),
+                 qPrintable(content(lut::BufferId::Output)));
+        context.cursor.moveTo(0);
+        view.flush();
+        QCOMPARE(content(lut::BufferId::LookupIndices), QString());
+    }
+
     void theLatestLaunchIsMarkedBetweenLaunches()
     {
         LutContext context;
