@@ -20,6 +20,7 @@
 #include "app/gui/facts/questioncheck.h"
 #include "app/gui/facts/rundifference.h"
 #include "app/gui/jobs/otherrunreader.h"
+#include "app/gui/live/livecontroller.h"
 #include "app/gui/shell/closeguard.h"
 #include "app/gui/shell/problemscontroller.h"
 #include "app/gui/shell/recentfiles.h"
@@ -97,6 +98,7 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_model(m_cursor)
     addFusedActions(m_actions);
     addExportActions(m_actions);
     addOtherRunActions(m_actions);
+    addLiveActions(m_actions);
     addOracleAction(m_actions);
     addVerificationAction(m_actions);
     addDiagnoseActions(m_actions);
@@ -189,6 +191,8 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_model(m_cursor)
     connect(m_otherRuns, &OtherRunReader::failed, this, &MainWindow::showProblem);
     connect(m_otherRuns, &OtherRunReader::said, this, &MainWindow::say);
     connect(m_otherRuns, &OtherRunReader::arraysChosen, m_difference, &RunDifference::compareWith);
+    auto* live = new LiveController(*this);
+    connect(live, &LiveController::failed, this, &MainWindow::showProblem);
     connect(&m_model, &views::RunModel::stateChanged, this, &MainWindow::showStatus);
     m_tours = new TourHost(*this);
     resize(views::fonts::px(1600), views::fonts::px(1000));
