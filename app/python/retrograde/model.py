@@ -205,7 +205,11 @@ class Model:
         made = self._native if not getattr(composite, "no_rewrite", ()) else self._variant(composite.no_rewrite)
         with as_files(composite, start) as files:
             given = written({**options, "target": target, "engine": engine, "precision": precision})
-            return Run(made.explain(self._ordered(x), {**given, **files}, record, copy, listener(progress)), self)
+            run = Run(made.explain(self._ordered(x), {**given, **files}, record, copy, listener(progress)), self)
+        live = sys.modules.get("retrograde.live")  # loaded by whoever connected
+        if live is not None and run._native.is_recorded():
+            live.told(run)
+        return run
 
     def _variant(self, rewrites: Sequence[str]) -> Any:
         """The model without these rewrites."""
