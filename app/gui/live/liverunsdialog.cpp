@@ -58,6 +58,7 @@ void LiveRunsDialog::makeButtons()
 {
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close, this);
     buttons->button(QDialogButtonBox::Close)->setAutoDefault(false); // Enter opens the run
+    buttons->button(QDialogButtonBox::Close)->setIcon(views::icons::icon(QStringLiteral("close")));
     const auto add = [&](const QString& text, const char* icon, const QString& tip) {
         auto* button = buttons->addButton(text, QDialogButtonBox::ActionRole);
         button->setIcon(views::icons::icon(QLatin1String(icon)));
