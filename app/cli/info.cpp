@@ -5,6 +5,7 @@
 #include "core/engine/model/precision.h"
 #include "core/engine/model/symbolicshapes.h"
 #include "core/formats/modelfile.h"
+#include "core/formats/onnxmetadata.h"
 #include "core/graph/graphbuilder.h"
 #include "core/ops/registry.h"
 
@@ -96,6 +97,9 @@ ordered_json infoJson(const engine::LoadedModel& model)
 {
     const graph::Graph& graph = *model.rewritten.before;
     ordered_json info;
+    if (const std::string what = formats::explanationText(model.path); !what.empty()) {
+        info["explanation"] = what;
+    }
     info["model"] = model.name;
     info["name"] = graph.name();
     ordered_json opsets;
@@ -165,6 +169,9 @@ void sayInfo(const Context& context, const engine::LoadedModel& model, const ord
 {
     const graph::Graph& graph = *model.rewritten.before;
     context.say(fmt::format("{:<12} {}", "model", model.name));
+    if (const std::string what = formats::explanationText(model.path); !what.empty()) {
+        context.say(fmt::format("{:<12} {}", "note", what));
+    }
     for (const auto& [domain, version] : graph.opsets()) {
         context.say(fmt::format("{:<12} {} {}", "opset", domain.empty() ? "ai.onnx" : domain, version));
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/relevancegraph.h"
 
+#include "app/cli/onnxruntimepeer.h"
 #include "core/engine/explainer/relevancegraphcheck.h"
 #include "core/engine/question/combinations.h"
 #include "core/engine/question/resolve.h"
@@ -9,6 +10,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <filesystem>
 
 namespace retro::app
@@ -32,17 +34,69 @@ Result<engine::GraphStart> startOf(const engine::Question& question, bool isByIn
                                                                : engine::GraphStart::Fixed;
 }
 
-ordered_json jsonOf(const std::string& file, const engine::RelevanceGraph& made,
+/// What --check found, here and in onnxruntime.
+struct Checked
+{
+    std::vector<engine::RelevanceGraphDifference> here;
+    std::vector<engine::RelevanceGraphDifference> there;
+    std::string version; ///< of onnxruntime
+    std::string absent;  ///< why it did not run
+
+    [[nodiscard]] bool holds() const
+    {
+        constexpr auto kHolds = &engine::RelevanceGraphDifference::holds;
+        return std::ranges::all_of(here, kHolds) && std::ranges::all_of(there, kHolds);
+    }
+};
+
+Result<Checked> checked(const std::string& file, const engine::LoadedModelPointer& model,
+                        const engine::ExplainRequest& request, const engine::RelevanceGraph& made)
+{
+    Checked all;
+    const bool isDouble = request.precision == execute::Precision::Double;
+    RETRO_TRY(const engine::RelevanceGraphCheck found,
+              engine::checkRelevanceGraph(file, model, request, made, !isDouble));
+    all.here = found.differences;
+    if (isDouble) {
+        all.absent = "it lacks operators in float64";
+        return all;
+    }
+    RETRO_TRY(const PeerRun peer, runInOnnxruntime(file, found.inputNames, found.inputs, found.outputs));
+    for (std::size_t i = 0; i < peer.outputs.size(); ++i) {
+        all.there.push_back(found.differenceOf(i, peer.outputs[i]));
+    }
+    all.version = peer.version;
+    all.absent = peer.absent;
+    return all;
+}
+
+void sayDifferences(const Context& context, const std::string& who,
                     const std::vector<engine::RelevanceGraphDifference>& differences)
+{
+    for (const engine::RelevanceGraphDifference& one : differences) {
+        context.say(fmt::format("check        {} differs by {:.2g} of its largest value at most, {}; {} {:.2g}",
+                                one.output, one.largest, who, one.holds() ? "within" : "ABOVE", one.bound));
+    }
+}
+
+ordered_json jsonOf(const std::string& file, const engine::RelevanceGraph& made, const Checked& checked)
 {
     ordered_json answer{{"file", file},
                         {"nodes", made.graph->nodeCount()},
                         {"chooser", made.chooser},
                         {"outputs", made.relevance},
                         {"composite", made.metadata.at("retrograde.composite")}};
-    for (const engine::RelevanceGraphDifference& one : differences) {
+    for (const engine::RelevanceGraphDifference& one : checked.here) {
         answer["difference"][one.output] = one.largest;
+        answer["bound"][one.output] = one.bound;
     }
+    for (const engine::RelevanceGraphDifference& one : checked.there) {
+        answer["onnxruntime"][one.output] = one.largest;
+    }
+    if (!checked.here.empty()) {
+        answer["holds"] = checked.holds();
+    }
+    answer["warnings"] = made.warnings;
     return answer;
 }
 
@@ -88,7 +142,7 @@ Result<void> writeExplainer(Context& context, const ModelOptions& model, const R
     form.usesTaps = options.maxPool == "taps";
     form.version = RETRO_VERSION;
     RETRO_TRY(const engine::RelevanceGraph made, engine::writeRelevanceGraph(question.graphOut, loaded, request, form));
-    std::vector<engine::RelevanceGraphDifference> differences;
+    Checked found;
     if (options.check) {
         ModelOptions own = model;
         for (std::size_t i = 0; question.inputs.empty() && i < loaded->graph()->inputs().size(); ++i) {
@@ -96,10 +150,11 @@ Result<void> writeExplainer(Context& context, const ModelOptions& model, const R
             own.question.inputs.push_back(loaded->graph()->value(input).name + "=random:1");
         }
         RETRO_TRY(request.inputs, own.resolve(*loaded));
-        RETRO_TRY(differences, engine::checkRelevanceGraph(question.graphOut, loaded, request, made));
+        RETRO_TRY(found, checked(question.graphOut, loaded, request, made));
+        context.exitCode = found.holds() ? context.exitCode : 1;
     }
     if (context.json) {
-        context.answer(jsonOf(question.graphOut, made, differences));
+        context.answer(jsonOf(question.graphOut, made, found));
         return {};
     }
     context.say(fmt::format(
@@ -112,9 +167,10 @@ Result<void> writeExplainer(Context& context, const ModelOptions& model, const R
     for (const std::string& warning : made.warnings) {
         context.say("note         " + warning);
     }
-    for (const engine::RelevanceGraphDifference& one : differences) {
-        context.say(
-            fmt::format("check        {} differs by {:.2g} of its largest value at most", one.output, one.largest));
+    sayDifferences(context, "run here", found.here);
+    sayDifferences(context, "in onnxruntime " + found.version, found.there);
+    if (!found.absent.empty()) {
+        context.say("check        onnxruntime did not run: " + found.absent);
     }
     return {};
 }

@@ -7,6 +7,7 @@
 #include "core/diagnosis/modelfacts.h"
 #include "core/engine/diagnose.h"
 #include "core/engine/region/history.h"
+#include "core/engine/region/historyjson.h"
 #include "core/trace/breakpoints.h"
 #include "core/trace/describe.h"
 #include "core/trace/runfile.h"
@@ -241,49 +242,6 @@ Result<void> showForwarding(const Context& context, const trace::Run& run, const
 
 std::string placeText(const std::vector<std::int64_t>& index) { return fmt::format("{}", fmt::join(index, ",")); }
 
-ordered_json historyJson(const trace::Run& run, const engine::History& history)
-{
-    ordered_json rows = ordered_json::array();
-    for (const engine::HistoryRow& row : history.rows) {
-        ordered_json parts = ordered_json::array();
-        for (const engine::HistoryElement& one : row.largest) {
-            parts.push_back({{"index", one.index}, {"relevance", one.relevance}, {"way", one.way}, {"part", one.part}});
-        }
-        rows.push_back({{"value", run.graph->value(row.value).name},
-                        {"node", run.graph->labelOf(row.node)},
-                        {"rule", row.rule},
-                        {"formula", row.formula},
-                        {"sum", row.sum},
-                        {"magnitude", row.magnitude},
-                        {"whole", row.isWhole},
-                        {"elements", row.elements},
-                        {"largest", parts},
-                        {"step", row.step ? ordered_json(*row.step) : ordered_json(nullptr)}});
-    }
-    ordered_json last = ordered_json::array();
-    for (const engine::HistoryLastStep& step : history.last) {
-        ordered_json numbers = ordered_json::object();
-        for (const engine::HistoryNumber& number : step.numbers) {
-            numbers[number.name] = number.value;
-        }
-        last.push_back({{"node", run.graph->labelOf(step.node)},
-                        {"from", step.from},
-                        {"rule", step.rule},
-                        {"formula", step.formula},
-                        {"numbers", numbers},
-                        {"part", step.part},
-                        {"all", step.all}});
-    }
-    return {{"value", run.graph->value(history.value).name},
-            {"index", history.index},
-            {"relevance", history.relevance},
-            {"start", history.start},
-            {"apart", history.apart},
-            {"rows", rows},
-            {"last", last},
-            {"seconds", history.seconds}};
-}
-
 void sayHistory(const Context& context, const trace::Run& run, const engine::History& history)
 {
     context.say(fmt::format("{}[{}] has {:+.6g} of {:+.6g}", run.graph->value(history.value).name,
@@ -326,7 +284,7 @@ Result<void> showHistory(const Context& context, const std::shared_ptr<const tra
     RETRO_TRY(const engine::Historian historian, engine::Historian::open(run, model));
     RETRO_TRY(const engine::History history, historian.of(place, options.most));
     if (context.json) {
-        context.answer(historyJson(*run, history));
+        context.answer(engine::historyJson(*run, history));
     } else {
         sayHistory(context, *run, history);
     }

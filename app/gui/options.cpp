@@ -102,6 +102,8 @@ void addOptions(CLI::App& program, RawOptions& raw, WindowOptions& options)
     program.add_option("--memory", raw.memory,
                        "What tensors may take: bytes such as 8GB or 1.5GiB, or a share of the machine's memory such as "
                        "50%");
+    program.add_flag("--live", options.isLive,
+                     "Take recorded runs from Python sessions of this user (retrograde.connect())");
     program.add_flag("--quit-when-shown", options.isQuitWhenShown,
                      "Exit as soon as the window is on screen, to measure the start");
 }

@@ -36,6 +36,7 @@ struct WindowOptions
 
     /// True when nothing is to be opened: the welcome page was asked for, or an ordinary window without a model.
     [[nodiscard]] bool isWelcome() const;
+    bool isLive = false;          ///< takes runs from notebooks from the start
     bool isQuitWhenShown = false; ///< ends with the first picture of the window, for measuring the start
 };
 

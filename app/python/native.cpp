@@ -56,6 +56,8 @@ void addRun(nb::module_& module)
              nb::arg("deep"))
         .def("compare", &Run::compare)
         .def("compare_file", &Run::compareFile)
+        .def("history", &Run::history)
+        .def("visits", &Run::visits)
         .def("save", &Run::save);
 }
 

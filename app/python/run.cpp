@@ -7,7 +7,9 @@
 #include "core/engine/compare/compare.h"
 #include "core/engine/diagnose.h"
 #include "core/engine/input/tokenwords.h"
+#include "core/engine/region/historyjson.h"
 #include "core/engine/results/results.h"
+#include "core/trace/describe.h"
 #include "core/trace/gradientrun.h"
 #include "core/trace/ledgersummary.h"
 #include "core/trace/runfile.h"
@@ -86,6 +88,31 @@ std::string comparisonText(const engine::ComparedSide& a, const engine::Compared
                         {"only_b", found.onlyB},
                         {"different", found.differentFacts}}
         .dump();
+}
+
+ordered_json visitJson(const trace::Run& run, std::uint64_t step)
+{
+    const event::Event& event = run.events[step];
+    const base::NodeId node(event.node);
+    const bool isInput = node.index() >= run.graph->nodeCount();
+    const auto names = [&](std::span<const base::ValueId> values) {
+        ordered_json found = ordered_json::array();
+        for (const base::ValueId value : values) {
+            if (value.isValid()) {
+                found.push_back(run.graph->value(value).name);
+            }
+        }
+        return found;
+    };
+    return {{"visit", event.visit},
+            {"mode", event::shortName(event.mode)},
+            {"node", run.graph->labelOf(node)},
+            {"operator", run.graph->opOf(node)},
+            {"inputs", isInput ? ordered_json::array() : names(run.graph->node(node).inputs)},
+            {"outputs", names(run.graph->outputsOf(node))},
+            {"begin", step},
+            {"end", step + 1},
+            {"text", ordered_json::array()}};
 }
 
 /// Tensors by the names of graph values.
@@ -264,6 +291,36 @@ std::string Run::compareFile(const std::string& path, double tolerance) const
     const engine::ComparedSide a{m_model->name, recorded(), {}};
     const nb::gil_scoped_release unlocked;
     return comparisonText(a, valueOf(engine::readCompared(path, a.run.get())), tolerance);
+}
+
+std::string Run::history(const std::string& place, std::size_t most) const
+{
+    const std::shared_ptr<const trace::Run> run = recorded();
+    const nb::gil_scoped_release unlocked;
+    const engine::HistoryPlace at = valueOf(engine::parseHistoryPlace(place));
+    const std::lock_guard alone(m_historianMutex);
+    if (!m_historian) {
+        m_historian.emplace(valueOf(base::caught([&] { return engine::Historian::open(run, m_model); })));
+    }
+    const engine::History found = valueOf(base::caught([&] { return m_historian->of(at, most); }));
+    return engine::historyJson(*run, found).dump();
+}
+
+std::string Run::visits() const
+{
+    const trace::Run& run = *recorded();
+    ordered_json all = ordered_json::array();
+    for (std::uint64_t step = 0; step < run.eventCount(); ++step) {
+        const event::Event& event = run.events[step];
+        if (event.kind == event::EventKind::Visit && event.node < run.graph->runNodeCount()) {
+            all.push_back(visitJson(run, step));
+        }
+        if (!all.empty()) {
+            all.back()["end"] = step + 1;
+            all.back()["text"].push_back(trace::describe(run, step));
+        }
+    }
+    return all.dump();
 }
 
 void Run::save(const std::string& path) const

@@ -2,10 +2,13 @@
 #pragma once
 
 #include "core/engine/explain/explain.h"
+#include "core/engine/region/history.h"
 
 #include <nanobind/nanobind.h>
 
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,6 +51,10 @@ public:
                                        const std::vector<std::string>& checks, bool isDeep) const;
     [[nodiscard]] std::string compare(const Run& other, double tolerance) const;
     [[nodiscard]] std::string compareFile(const std::string& path, double tolerance) const;
+    /// How the relevance of an element (VALUE:i,j,…) came to be, with at most `most` elements of each value.
+    [[nodiscard]] std::string history(const std::string& place, std::size_t most) const;
+    /// The visits of the traversal in order: node, mode, values, and what happened in words.
+    [[nodiscard]] std::string visits() const;
     /// Writes the run file. Errors: Output, Usage.
     void save(const std::string& path) const;
 
@@ -57,6 +64,8 @@ private:
     engine::LoadedModelPointer m_model;
     engine::ExplainRequest m_request;
     engine::ExplainResult m_result;
+    mutable std::mutex m_historianMutex;
+    mutable std::optional<engine::Historian> m_historian; ///< made for the first question
 };
 
 } // namespace retro::python

@@ -7,14 +7,18 @@ release=$1
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 skip() { echo "skipped: $*"; exit 77; }
 
-wheel=${2:-${RETRO_WHEEL:-$(ls -t "$root"/build/dist/retrograde-*.whl 2>/dev/null | head -n 1 || true)}}
-[ -n "$wheel" ] || skip "there is no wheel in build/dist; make it with ./dev wheel"
+case $release in
+bookworm) fits='cp311|-py3-none-' how='./dev wheel' ;;
+trixie) fits='cp313|abi3|-py3-none-' how='PYTHON=python3.12 ./dev wheel' ;;
+*) skip "nobody said which Python $release has" ;;
+esac
+wheel=${2:-${RETRO_WHEEL:-}}
+[ -n "$wheel" ] ||
+    wheel=$(ls -t "$root"/build/dist/retrograde-*.whl 2>/dev/null | grep -E "$fits" | head -n 1 || true)
+[ -n "$wheel" ] || skip "there is no wheel for $release in build/dist; make it with $how"
 [ "$(id -u)" -eq 0 ] || skip "a clean root can only be made by root"
 command -v mmdebstrap >/dev/null || skip "there is no mmdebstrap"
-case "$release-$(basename "$wheel")" in
-bookworm-*cp311* | *-py3-none-* | trixie-*cp313* | trixie-*abi3*) ;;
-*) skip "$(basename "$wheel") is not for the Python of $release" ;;
-esac
+basename "$wheel" | grep -qE "$fits" || skip "$(basename "$wheel") is not for the Python of $release"
 
 work=$(mktemp -d)
 trap 'umount "$work/root/proc" 2>/dev/null; rm -rf --one-file-system "$work"' EXIT

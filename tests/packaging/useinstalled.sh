@@ -40,6 +40,35 @@ try:
 except rg.InputError as error:
     assert error.code == 3
 PYTHON
+"$bin/python" - "$samples" <<'PYTHON'
+import importlib
+import pathlib
+import sys
+
+import numpy
+
+import retrograde as rg
+from retrograde.capture import graphjson
+
+samples = pathlib.Path(sys.argv[1])
+answer, plan = rg.plan(samples / "graphs/chain-48.json", "60%")
+assert answer["status"] in ("optimal", "feasible") and plan["steps"], answer
+graph = graphjson.GraphWriter("dense")
+graph.add_input("x", "float32", (1, 3))
+graph.add_constant("w", numpy.array([[1], [2], [-1]], numpy.float32))
+graph.add_value("y", "float32", (1, 1))
+graph.add_node("MatMul", ["x", "w"], ["y"])
+graph.set_outputs(["y"])
+rules = rg.Composite().add("epsilon", op="MatMul")
+found = rg.explain(graph, numpy.array([[1, 2, 3]], numpy.float32), composite=rules, start="all")["x"]
+numpy.testing.assert_allclose(found, [[1, 4, -3]], rtol=1e-5)
+folder = pathlib.Path(rg.capture.__file__).parent
+for path in sorted(folder.glob("*.py")):
+    try:
+        importlib.import_module(f"retrograde.capture.{path.stem}")
+    except ImportError as error:  # of what a capture is about
+        assert error.name in ("torch", "jax", "onnx", "zennit", "flatbuffers"), f"{path.name}: {error}"
+PYTHON
 layout=$("$bin/python" -c 'import retrograde_programs as p; print(p.path("retrograde-layout"))')
 printf 'digraph { a -> b }' | "$layout" | grep -q '^edge - '
 echo "installed: all checks hold"

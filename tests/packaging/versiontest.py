@@ -42,6 +42,13 @@ class Versions(unittest.TestCase):
 
 
 class Programs(unittest.TestCase):
+    def test_python_m_knows_every_verb(self):
+        said = subprocess.run([os.environ["RETROGRADE_CLI"], "--help"], capture_output=True, text=True, check=True).stdout
+        verbs = set(re.findall(r"^  (\w+) ", said.split("Subcommands:")[1], re.M))
+        text = (dist.ROOT / "app/python/retrograde/__main__.py").read_text(encoding="utf-8")
+        named = set(re.findall(r'"(\w+)"', re.search(r"VERBS = \((.*?)\)", text, re.S).group(1)))
+        self.assertEqual(named, verbs)
+
     def test_a_program_of_the_package_is_preferred_and_its_absence_is_said(self):
         code = ("import retrograde_programs as p, os; "
                 "print(p.path('retrograde-cli')); os.environ['RETROGRADE_CLI'] = ''; os.environ['PATH'] = ''; "

@@ -57,6 +57,13 @@ class Files(unittest.TestCase):
         self.assertTrue({"libqt6core6", "libdnnl2"} <= {name.split(":")[0] for name in notices} or
                         any(name.startswith("libqt6core6") for name in notices))
 
+    def test_every_module_of_the_package_is_there(self):
+        for package in ("retrograde", "retrograde_programs"):
+            for path in (dist.ROOT / "app/python" / package).rglob("*.py"):
+                place = path.relative_to(dist.ROOT / "app/python")
+                self.assertEqual((self.folder / place).read_bytes(), path.read_bytes(), place)
+        self.assertTrue((self.folder / "retrograde/py.typed").exists())
+
     def test_data_of_programs_is_there(self):
         for name in ("bin/qt.conf", "fonts/fonts.conf", "plugins/platforms/libqxcb.so", "xkb/rules/evdev",
                      "share/ai.retrograde.Retrograde.desktop"):

@@ -272,6 +272,23 @@ class Imports(unittest.TestCase):
         environment = {key: value for key, value in os.environ.items() if key != "OMP_WAIT_POLICY"}
         subprocess.run([sys.executable, "-c", code.replace("rg.load;", "rg.__version__;")], check=True, env=environment)
 
+    def test_everything_that_is_offered_says_its_types(self):
+        import inspect
+        for name in rg.__all__:
+            found = getattr(rg, name)
+            functions = [found] if inspect.isfunction(found) else [
+                one.fget if isinstance(one, property) else one for key, one in vars(found).items()
+                if inspect.isclass(found) and (not key.startswith("_") or key == "__init__")
+                and (inspect.isfunction(one) or isinstance(one, property))]
+            for function in functions:
+                if not function.__module__.startswith("retrograde.capture"):
+                    where = f"{name}.{function.__name__}"
+                    hints = inspect.signature(function)
+                    self.assertIsNot(hints.return_annotation, inspect.Signature.empty, where)
+                    for parameter in hints.parameters.values():
+                        if parameter.name not in ("self", "_"):
+                            self.assertIsNot(parameter.annotation, inspect.Parameter.empty, f"{where}: {parameter.name}")
+
     def test_everything_that_is_offered_has_its_words(self):
         for name in rg.__all__:
             self.assertTrue(getattr(rg, name).__doc__, name)

@@ -59,6 +59,34 @@ class Modules(Case):
         ours = run[next(iter(run.model.inputs))]
         numpy.testing.assert_allclose(ours, theirs.detach().numpy(), atol=1e-6)
 
+    def test_calls_of_captum_have_equals(self):
+        try:
+            import captum.attr
+            from captum.attr._utils import lrp_rules
+        except ImportError as error:
+            self.skipTest(f"no captum ({error})")
+        x, target = torch.rand(1, 3, 16, 16, dtype=torch.float64), 3
+
+        def ours(**options):
+            run = rg.explain(network(), x, target=target, precision="double", record=False, **options)
+            return run[next(iter(run.model.inputs))]
+        saliency = captum.attr.Saliency(network()).attribute(x.clone().requires_grad_(), target)
+        numpy.testing.assert_allclose(abs(ours(composite="gradient", start="one")), saliency.detach(), atol=1e-12)
+        for name, method in (("gradient_x_input", captum.attr.InputXGradient),
+                             ("guided_backprop", captum.attr.GuidedBackprop),
+                             ("deconvnet", captum.attr.Deconvolution)):
+            theirs = method(network()).attribute(x.clone().requires_grad_(), target).detach()
+            numpy.testing.assert_allclose(ours(composite=name, start="one"), theirs, atol=1e-12, err_msg=name)
+        module = network()
+        theirs = captum.attr.LRP(module).attribute(x, target).detach()
+        numpy.testing.assert_allclose(ours(composite="epsilon:epsilon=1e-9"), theirs, atol=1e-6)
+        for rule, text in ((lrp_rules.GammaRule(gamma=0.25), "gamma:gamma=0.25"), (lrp_rules.Alpha1_Beta0_Rule(), "z-plus")):
+            module = network()
+            module[0].rule = rule
+            print(text, abs(captum.attr.LRP(module).attribute(x, target).detach().numpy()
+                            - ours(composite="epsilon:epsilon=1e-9", rule=[f"name:/0/*={text}"])).max(),
+                  abs(theirs).max())
+
     def test_plans_of_a_module_and_a_step_by_one(self):
         module, x = network().float(), torch.rand(1, 3, 16, 16)
         answer, plan = rg.plan(module, "100%", example=(x,))

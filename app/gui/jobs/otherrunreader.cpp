@@ -108,6 +108,7 @@ void OtherRunReader::readRun(const QList<views::HeatmapView*>& views, const QStr
                 }
             }
             sayProblem(targets);
+            emit taken();
         });
     });
 }

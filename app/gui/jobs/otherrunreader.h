@@ -36,6 +36,8 @@ public:
 signals:
     void failed(const retro::base::Error& error);
     void said(const QString& sentence);
+    /// A run file was read and handed to the views.
+    void taken();
     /// A file of arrays by value name was chosen.
     void arraysChosen(const QString& path);
 

@@ -5,6 +5,7 @@
 #include "app/gui/controllers/choices.h"
 #include "app/gui/controllers/covercontroller.h"
 #include "app/gui/controllers/diagnosecontroller.h"
+#include "app/gui/controllers/explainerexport.h"
 #include "app/gui/controllers/exportcontroller.h"
 #include "app/gui/controllers/fusedcontroller.h"
 #include "app/gui/controllers/graphcontroller.h"
@@ -20,6 +21,7 @@
 #include "app/gui/facts/questioncheck.h"
 #include "app/gui/facts/rundifference.h"
 #include "app/gui/jobs/otherrunreader.h"
+#include "app/gui/live/livecontroller.h"
 #include "app/gui/shell/closeguard.h"
 #include "app/gui/shell/problemscontroller.h"
 #include "app/gui/shell/recentfiles.h"
@@ -34,6 +36,7 @@
 #include "app/gui/window/workspaces.h"
 #include "core/engine/lut/lutpath.h"
 #include "core/engine/question/resolve.h"
+#include "core/formats/onnxmetadata.h"
 #include "core/trace/runfile.h"
 #include "views/classes/classesview.h"
 #include "views/common/numbertext.h"
@@ -97,6 +100,8 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_model(m_cursor)
     addFusedActions(m_actions);
     addExportActions(m_actions);
     addOtherRunActions(m_actions);
+    addLiveActions(m_actions);
+    addExplainerExportAction(m_actions);
     addOracleAction(m_actions);
     addVerificationAction(m_actions);
     addDiagnoseActions(m_actions);
@@ -189,6 +194,13 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_model(m_cursor)
     connect(m_otherRuns, &OtherRunReader::failed, this, &MainWindow::showProblem);
     connect(m_otherRuns, &OtherRunReader::said, this, &MainWindow::say);
     connect(m_otherRuns, &OtherRunReader::arraysChosen, m_difference, &RunDifference::compareWith);
+    auto* explainer = new ExplainerExport(
+        m_actions, [this] { return m_loaded ? std::optional(m_run->job()) : std::nullopt; }, *this);
+    connect(explainer, &ExplainerExport::said, this, &MainWindow::say);
+    connect(explainer, &ExplainerExport::failed, this, &MainWindow::showProblem);
+    connect(explainer, &ExplainerExport::wrote, this, [this](const QString& path) { say(tr("Wrote %1").arg(path)); });
+    auto* live = new LiveController(*this);
+    connect(live, &LiveController::failed, this, &MainWindow::showProblem);
     connect(&m_model, &views::RunModel::stateChanged, this, &MainWindow::showStatus);
     m_tours = new TourHost(*this);
     resize(views::fonts::px(1600), views::fonts::px(1000));
@@ -419,6 +431,9 @@ void MainWindow::takeModel(const ExplainDone& described)
     m_planner->setModel(m_loaded);
     m_explain->runPanel().setModel(described.facts);
     m_shell->problems().takeModel(described.problems);
+    if (const std::string what = formats::explanationText(m_loaded->path); !what.empty()) {
+        say(QString::fromStdString(what));
+    }
 }
 
 void MainWindow::takeGraph(const ExplainDone& graph)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/gui/window/runwindow.h"
 
+#include "app/gui/live/livecontroller.h"
 #include "app/gui/options.h"
 #include "app/gui/shell/closeguard.h"
 #include "app/gui/shell/shell.h"
@@ -50,6 +51,11 @@ int runWindow(MainWindow& window, const WindowOptions& options)
         offerTips(window);
     }
     window.show();
+    if (options.isLive) {
+        auto* live = window.findChild<LiveController*>();
+        live->listen(true);
+        live->show();
+    }
     if (options.isQuitWhenShown) {
         // After the first paint, which the show event has queued.
         QTimer::singleShot(0, &window, [] { QTimer::singleShot(0, &QApplication::quit); });

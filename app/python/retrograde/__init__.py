@@ -6,7 +6,8 @@
     run = model.explain(x, composite="epsilon_plus", target=3)
     run["input"]                                     # relevance of a value, a view
     run.audit()["unexplained"], run.diagnose()["findings"]
-    run.save("x.retro"); run.show()                  # the window
+    run.history("input", (0, 0, 12, 86))             # how the relevance of one element came to be
+    run.save("x.retro"); run.show()                  # the window; rg.connect() sends every run to an open one
 
 Computed in this process, without Qt and without files; the numbers are those of the command line, bit for bit. What is
 refused is raised as one of the family of RetrogradeError. `retrograde.capture` holds captures of PyTorch and JAX;
@@ -22,6 +23,7 @@ from .errors import Cancelled, EngineError, InputError, OutOfMemory, OutputError
 if TYPE_CHECKING:
     from . import capture
     from .capture.client import Composite, analyze
+    from .live import Live, connect
     from .model import Model, explain, load, options, set_threads, threads
     from .planning import checkpoint, plan
     from .run import Run
@@ -29,9 +31,9 @@ if TYPE_CHECKING:
 # Imported when they are asked for: what needs the compiled module or numpy does not slow the others down.
 _HOMES = {"load": "model", "explain": "model", "Model": "model", "options": "model", "set_threads": "model",
           "threads": "model", "Run": "run", "plan": "planning", "checkpoint": "planning",
-          "Composite": "capture.client", "analyze": "capture.client"}
-__all__ = ["Cancelled", "Composite", "EngineError", "InputError", "Model", "OutOfMemory", "OutputError",
-           "RetrogradeError", "Run", "UsageError", "analyze", "capture", "checkpoint", "explain", "load", "options",
+          "Live": "live", "connect": "live", "Composite": "capture.client", "analyze": "capture.client"}
+__all__ = ["Cancelled", "Composite", "EngineError", "InputError", "Live", "Model", "OutOfMemory", "OutputError",
+           "RetrogradeError", "Run", "UsageError", "analyze", "capture", "checkpoint", "connect", "explain", "load", "options",
            "plan", "set_threads", "threads"]
 
 

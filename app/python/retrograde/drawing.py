@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 LEAST_SIDE = 224  # pixels; smaller heatmaps are enlarged
 MOST_TOKENS = 2000
 MOST_SERIES = 4
+MOST_SAMPLES = 8  # of a batch of pictures
 
 
 def colours(values: numpy.ndarray) -> numpy.ndarray:
@@ -56,11 +57,11 @@ def scaled(values: numpy.ndarray) -> numpy.ndarray:
     return values / finite.max() if finite.size and finite.max() > 0 else numpy.zeros_like(values, dtype=numpy.float64)
 
 
-def plane_of(relevance: numpy.ndarray, layout: str) -> numpy.ndarray | None:
-    """Relevance of the first sample per pixel, channels added up; None where it is no picture."""
-    if relevance.ndim != 4 or layout not in ("NCHW", "NHWC"):
+def plane_of(relevance: numpy.ndarray, layout: str, sample: int = 0) -> numpy.ndarray | None:
+    """Relevance of a sample per pixel, channels added up; None where it is no picture."""
+    if relevance.ndim != 4 or layout not in ("NCHW", "NHWC") or relevance.shape[0] == 0:
         return None
-    return relevance[0].sum(axis=0 if layout == "NCHW" else 2, dtype=numpy.float64)
+    return relevance[sample].sum(axis=0 if layout == "NCHW" else 2, dtype=numpy.float64)
 
 
 def picture(plane: numpy.ndarray) -> bytes:
@@ -109,10 +110,12 @@ def series(values: numpy.ndarray, relevance: numpy.ndarray, layout: str) -> str:
 def drawn(run: Run, name: str, layout: str) -> str:
     """One input of a run."""
     relevance = run[name]
-    plane = plane_of(relevance, layout)
-    if plane is not None:
-        data = base64.b64encode(picture(plane)).decode()
-        return f'<img alt="relevance of {html.escape(name)}" src="data:image/png;base64,{data}"/>'
+    if plane_of(relevance, layout) is not None:
+        shown = min(relevance.shape[0], MOST_SAMPLES)
+        drawings = [picture(plane_of(relevance, layout, sample)) for sample in range(shown)]
+        rest = f" and {relevance.shape[0] - shown} more" if relevance.shape[0] > shown else ""
+        return " ".join(f'<img alt="relevance of {html.escape(name)}" '
+                        f'src="data:image/png;base64,{base64.b64encode(data).decode()}"/>' for data in drawings) + rest
     words = run._native.words(name)
     if words and len(words) == relevance.size:
         return tokens(words, relevance)

@@ -183,7 +183,7 @@ class Model:
             Floating types become that of the pass.
         target: a class (number or label), "argmax", "VALUE:i,j", or a list of them. Default: the model card's, else
             argmax.
-        composite: built-in name ("epsilon_plus", "gradient_x_input", "gamma:gamma=0.1"), a file, a retrograde.Composite
+        composite: built-in name ("epsilon_plus", "gradient_x_input", "epsilon:epsilon=0.01"), a file, a retrograde.Composite
             or one of zennit. Default: the card's, else "auto".
         start: what relevance starts with: "logit" (the score itself; default, as on the command line), "one" (what a
             plain gradient has: captum, torch.autograd), "all", "contrastive", or an array of the target's shape.
@@ -205,7 +205,11 @@ class Model:
         made = self._native if not getattr(composite, "no_rewrite", ()) else self._variant(composite.no_rewrite)
         with as_files(composite, start) as files:
             given = written({**options, "target": target, "engine": engine, "precision": precision})
-            return Run(made.explain(self._ordered(x), {**given, **files}, record, copy, listener(progress)), self)
+            run = Run(made.explain(self._ordered(x), {**given, **files}, record, copy, listener(progress)), self)
+        live = sys.modules.get("retrograde.live")  # loaded by whoever connected
+        if live is not None and run._native.is_recorded():
+            live.told(run)
+        return run
 
     def _variant(self, rewrites: Sequence[str]) -> Any:
         """The model without these rewrites."""

@@ -8,7 +8,7 @@ import pathlib
 import subprocess
 import tempfile
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -116,6 +116,31 @@ class Run:
         if isinstance(other, Run):
             return json.loads(self._native.compare(other._native, tolerance))
         return json.loads(self._native.compare_file(os.fspath(other), tolerance))
+
+    def history(self, value: str, index: Sequence[int] | None = None, *, most: int = 5) -> dict[str, Any]:
+        """How the relevance of one element came to be, value by value from the target down (docs/history.md).
+
+        value, index: name of a value and place in it, one number per axis; or both as "VALUE:i,j,…". most: as many
+        elements of each value, by the size of their part. Returns `relevance` of the element, `start` (Σ R at the
+        targets), `rows` (value, node, rule, formula, sum, `largest` elements with way, relevance and part), `last` (the
+        numbers of the last step's formula) and `apart`. Raises UsageError without a record or such an element,
+        InputError where a rule has no way forwards.
+        """
+        place = value if index is None else f"{value}:{','.join(str(int(one)) for one in index)}"
+        return json.loads(self._native.history(place, most))
+
+    def visits(self) -> list[dict[str, Any]]:
+        """What the traversal did, visit by visit: `visit`, `mode` (NTM normal, PTM search, PFM fulfilment), `node`,
+        `operator`, names of its `inputs` and `outputs`, the events from `begin` to `end`, and `text`, one sentence per
+        event. Raises UsageError without a record."""
+        return json.loads(self._native.visits())
+
+    def widget(self) -> Any:
+        """Steps through the run in a notebook: a slider over the visits, what happens in each, and the relevance of the
+        node's values. Needs anywidget. Returns the widget (its `step` can be set). Raises UsageError without a record or
+        without anywidget."""
+        from .widget import widget_of
+        return widget_of(self)
 
     def save(self, path: str | os.PathLike) -> str:
         """Writes the recorded run into a .retro file, whole or not at all; its path. Raises UsageError without a

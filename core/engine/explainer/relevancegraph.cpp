@@ -21,6 +21,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <ranges>
 #include <set>
@@ -99,7 +100,14 @@ public:
         if (!m_note.empty()) {
             m_made.warnings.push_back(m_note);
         }
-        RETRO_CHECK(checkTarget(target));
+        RETRO_CHECK(checkTarget(target, m_request.target));
+        for (const TargetRequest& also : m_request.alsoTargets) {
+            RETRO_TRY(const graph::ValueId second, targetValue(also, m_model, &m_note));
+            if (second != target) {
+                return base::usageError("targets of one graph start at one value; write a graph for each", "--target");
+            }
+            RETRO_CHECK(checkTarget(target, also));
+        }
         RETRO_TRY(m_type, floatType());
         takeFreeAxes();
         const auto known = m_graph.opsets().find("");
@@ -124,18 +132,15 @@ public:
         passes.removeUnused = true;
         RETRO_TRY(const rewrite::Rewritten small, rewrite::rewrite(standard, passes, m_stop));
         m_made.graph = small.graph;
+        sayHints(target);
         describe(target);
         return std::move(m_made);
     }
 
 private:
-    Result<void> checkTarget(graph::ValueId target) const
+    Result<void> checkTarget(graph::ValueId target, const TargetRequest& request) const
     {
         const std::string where = fmt::format("value \"{}\"", m_graph.value(target).name);
-        if (!m_request.alsoTargets.empty()) {
-            return base::usageError("one target can be written into a graph; the batch axis takes several: leave "
-                                    "--target out and give the classes to the input `target`");
-        }
         if (m_request.start.kind == StartKind::Given) {
             return base::usageError("a file has one shape; --start input makes the start an input of the graph");
         }
@@ -144,7 +149,7 @@ private:
         if (shape.size() < 2 && !isWhole && !isWholeValue()) {
             return base::inputError("it has no axis of classes behind that of the samples; use --start all", where);
         }
-        const auto kind = m_request.target.kind;
+        const auto kind = request.kind;
         if (isWholeValue() && !isWhole && m_request.start.kind != StartKind::Logit) {
             return base::usageError("a value that is named without an element starts as a whole; leave --start out, or "
                                     "name a class",
@@ -156,7 +161,7 @@ private:
                                     "flat index of the element to the input `target`",
                                     "--target");
         }
-        if (kind == TargetRequest::Kind::Class && shape.size() == 2 && shape[1] <= m_request.target.classIndex) {
+        if (kind == TargetRequest::Kind::Class && shape.size() == 2 && shape[1] <= request.classIndex) {
             return base::usageError(fmt::format("there are {} classes", shape[1]), "--target");
         }
         return {};
@@ -301,15 +306,15 @@ private:
                                 fmt::format("value \"relevance/{}\"", *taken));
     }
 
-    /// The flat index per sample, [N, 1].
-    ValueId indexOf(RelevanceSteps& steps, ValueId flat)
+    /// The flat index per sample, [N, 1], of a target.
+    ValueId indexOf(RelevanceSteps& steps, ValueId flat, const TargetRequest& request)
     {
         const ValueId largest = steps.op("ArgMax", {flat}, {{"axis", std::int64_t{1}}, {"keepdims", std::int64_t{1}}});
         if (m_form.start == GraphStart::Fixed) {
-            if (m_request.target.kind != TargetRequest::Kind::Class) {
+            if (request.kind != TargetRequest::Kind::Class) {
                 return largest;
             }
-            return steps.op("Reshape", {steps.ints({m_request.target.classIndex}), steps.ints({1, 1})});
+            return steps.op("Reshape", {steps.ints({request.classIndex}), steps.ints({1, 1})});
         }
         m_made.chooser = unused("target");
         const graph::Dimension samples = dimensionsOf(m_target).front();
@@ -329,32 +334,44 @@ private:
             m_made.chooser = unused("start");
             start = m_builder.addInput(m_made.chooser, m_type, dimensionsOf(target));
         } else if (m_request.start.kind != StartKind::All && !isWholeValue()) {
-            start = steps.reshapeLike(startOfClass(steps, scores), scores);
+            start = startOfClass(steps, scores, m_request.target);
+            for (const TargetRequest& also : m_request.alsoTargets) {
+                start = steps.add(start, startOfClass(steps, scores, also));
+            }
+            start = steps.reshapeLike(start, scores);
         }
         m_started = start;
         return m_prepared.composite.dividesStart ? steps.guardedQuotient(start, scores) : start;
     }
 
-    ValueId startOfClass(RelevanceSteps& steps, ValueId scores)
+    ValueId startOfClass(RelevanceSteps& steps, ValueId scores, const TargetRequest& request)
     {
         const ValueId flat = steps.op("Reshape", {scores, steps.ints({0, -1})});
-        const ValueId index = indexOf(steps, flat);
+        const ValueId index = indexOf(steps, flat, request);
         const ValueId shape = steps.shapeOf(flat);
         const ValueId zero = steps.integer(0);
         const ValueId one = steps.integer(1);
         const ValueId count = steps.op("Gather", {shape, one});
         const ValueId range = steps.op("Range", {zero, count, one});
         const ValueId isChosen = steps.op("Expand", {steps.op("Equal", {index, range}), shape});
-        switch (m_request.start.kind) {
-        case StartKind::One:
-            return steps.asFloat(isChosen);
-        case StartKind::Contrastive: {
-            const ValueId other = steps.op("Div", {steps.scalar(-1), steps.asFloat(count)});
-            return steps.where(isChosen, steps.scalar(1), other);
+        const auto started = [&] {
+            switch (m_request.start.kind) {
+            case StartKind::One:
+                return steps.asFloat(isChosen);
+            case StartKind::Contrastive: {
+                const ValueId other = steps.op("Div", {steps.scalar(-1), steps.asFloat(count)});
+                return steps.where(isChosen, steps.scalar(1), other);
+            }
+            default:
+                return steps.where(isChosen, flat, steps.scalar(0));
+            }
+        };
+        if (m_form.start == GraphStart::Fixed) {
+            return started();
         }
-        default:
-            return steps.where(isChosen, flat, steps.scalar(0));
-        }
+        // A graph cannot refuse an index; one that does not exist makes the sample's relevance no number.
+        const ValueId isThere = steps.op("Less", {index, count});
+        return steps.where(isThere, started(), steps.scalar(std::numeric_limits<double>::quiet_NaN()));
     }
 
     Result<void> reverse(RelevanceSteps& steps, const lrp::TraversalGraph& order, ValueId start)
@@ -502,6 +519,35 @@ private:
         addSum(steps, "rg.reached", reached);
     }
 
+    /// What `explain` says of such a target whatever the input: a softmax behind it.
+    void sayHints(graph::ValueId target)
+    {
+        ResolvedTarget unknown;
+        unknown.value = target;
+        const bool isClass = m_form.start == GraphStart::Fixed && m_request.target.kind == TargetRequest::Kind::Class;
+        unknown.index = {isClass ? m_request.target.classIndex : -1};
+        unknown.logit = {1};
+        if (std::string hint = targetHint(m_model, unknown); !hint.empty()) {
+            m_made.warnings.push_back(std::move(hint));
+        }
+    }
+
+    /// "scores:3,argmax".
+    [[nodiscard]] std::string targetText(graph::ValueId target) const
+    {
+        std::string text = m_graph.value(target).name;
+        if (m_form.start != GraphStart::Fixed) {
+            return text;
+        }
+        std::vector<TargetRequest> all{m_request.target};
+        all.insert(all.end(), m_request.alsoTargets.begin(), m_request.alsoTargets.end());
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            const bool isClass = all[i].kind == TargetRequest::Kind::Class;
+            text += (i == 0 ? ":" : ",") + (isClass ? fmt::format("{}", all[i].classIndex) : std::string("argmax"));
+        }
+        return text;
+    }
+
     void describe(graph::ValueId target)
     {
         nlohmann::ordered_json rules = nlohmann::ordered_json::object();
@@ -516,12 +562,8 @@ private:
                 rewrites.push_back(step.rewrite + ": " + step.text);
             }
         }
-        const bool isFixed = m_form.start == GraphStart::Fixed;
-        const bool isClass = m_request.target.kind == TargetRequest::Kind::Class;
         m_made.metadata = {{"retrograde.composite", m_prepared.composite.name},
-                           {"retrograde.target",
-                            m_graph.value(target).name +
-                                (isFixed ? isClass ? fmt::format(":{}", m_request.target.classIndex) : ":argmax" : "")},
+                           {"retrograde.target", targetText(target)},
                            {"retrograde.start", m_form.start == GraphStart::Given ? "input" : nameOf(m_request.start)},
                            {"retrograde.version", m_form.version},
                            {"retrograde.model_hash", graph::contentDigest(*m_loaded.rewritten.before)},
@@ -583,7 +625,9 @@ Result<RelevanceGraph> relevanceGraph(const LoadedModelPointer& model, const Exp
     }
     ExplainResult words;
     RETRO_CHECK(takeRules(*prepared, words));
-    return Writer(*prepared, bound, form, *plain, std::move(shapes), stop).write();
+    RETRO_TRY(RelevanceGraph written, Writer(*prepared, bound, form, *plain, std::move(shapes), stop).write());
+    written.warnings.insert(written.warnings.begin(), words.warnings.begin(), words.warnings.end());
+    return written;
 }
 
 Result<RelevanceGraph> writeRelevanceGraph(const std::filesystem::path& file, const LoadedModelPointer& model,

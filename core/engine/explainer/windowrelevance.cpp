@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <optional>
 
 namespace retro::engine
 {
@@ -77,6 +78,21 @@ ValueId summedCount(RelevanceSite& site, const Extents& axes)
     return steps.scaled(steps.op("ReduceProd", {steps.asFloat(extents)}, std::move(whole)), known);
 }
 
+/// R·softmax(±βx) over the axes; the extreme of them is the result, so that no exponential is large.
+RelevanceParts softmaxOverAxes(RelevanceSite& site, const Extents& axes)
+{
+    RelevanceSteps& steps = site.steps;
+    const ValueId x = site.operands[0];
+    const double sign = site.node.op == "ReduceMin" ? -1 : 1;
+    if (axes.empty() || !(site.number("beta", 1) > 0)) {
+        return noPoolForm(site);
+    }
+    const ValueId above = steps.subtract(x, withAxes(site, site.outputs[0], axes));
+    const ValueId weights = steps.op("Exp", {steps.scaled(above, sign * site.number("beta", 1))});
+    const ValueId each = steps.op("Div", {withAxes(site, site.relevance[0], axes), steps.sumOver(weights, axes, true)});
+    return site.only(0, steps.multiply(weights, each));
+}
+
 } // namespace
 
 RelevanceParts relevanceOfReduction(RelevanceSite& site)
@@ -106,6 +122,9 @@ RelevanceParts relevanceOfReduction(RelevanceSite& site)
         const ops::algebra::Stabiliser stabiliser{lrp::StabiliserKind::Add, site.number("epsilon", 1e-11), false};
         const ValueId s = steps.quotient(r, total, stabiliser, site.outputShape().size(), true);
         return site.only(0, steps.multiply(weights, spread(s)));
+    }
+    if (name == "softmax-weighted") {
+        return softmaxOverAxes(site, axes);
     }
     return noPoolForm(site);
 }
@@ -200,8 +219,9 @@ ValueId byScatter(RelevanceSite& site, const RelevanceWindows& windows)
     return steps.reshapeLike(flat, x);
 }
 
-/// By one convolution that lays the elements of each window behind each other, and its transposed map.
-ValueId byTaps(RelevanceSite& site, const RelevanceWindows& windows)
+/// By one convolution that lays the elements of each window behind each other, and its transposed map: all to the
+/// largest element, or (beta) to each by its softmax.
+ValueId byTaps(RelevanceSite& site, const RelevanceWindows& windows, std::optional<double> beta = {})
 {
     RelevanceSteps& steps = site.steps;
     const ValueId x = site.operands[0];
@@ -232,13 +252,17 @@ ValueId byTaps(RelevanceSite& site, const RelevanceWindows& windows)
     const ValueId laid = steps.op("Conv", {padded, all}, bare.attributes(channels));
     // [N, C·K, O…] → [N, C, K, -1]
     const ValueId apart = steps.op("Reshape", {laid, steps.ints({0, channels, taps, -1})});
-    const ValueId place = steps.op("ArgMax", {apart}, {{"axis", std::int64_t{2}}, {"keepdims", std::int64_t{1}}});
-    Extents numbers(static_cast<std::size_t>(taps));
-    std::iota(numbers.begin(), numbers.end(), 0);
-    const ValueId column = steps.op("Reshape", {steps.ints(numbers), steps.ints({taps, 1})});
-    const ValueId isWinner = steps.asFloat(steps.op("Equal", {place, column}));
+    const auto winner = [&] {
+        const ValueId place = steps.op("ArgMax", {apart}, {{"axis", std::int64_t{2}}, {"keepdims", std::int64_t{1}}});
+        Extents numbers(static_cast<std::size_t>(taps));
+        std::iota(numbers.begin(), numbers.end(), 0);
+        const ValueId column = steps.op("Reshape", {steps.ints(numbers), steps.ints({taps, 1})});
+        return steps.asFloat(steps.op("Equal", {place, column}));
+    };
+    const ValueId share =
+        beta ? steps.op("Softmax", {steps.scaled(apart, *beta)}, {{"axis", std::int64_t{2}}}) : winner();
     const ValueId r = steps.op("Reshape", {site.relevance[0], steps.ints({0, channels, 1, -1})});
-    const ValueId routed = steps.reshapeLike(steps.multiply(isWinner, r), laid);
+    const ValueId routed = steps.reshapeLike(steps.multiply(share, r), laid);
     return windows.spreadBack(steps, routed, all, channels, x);
 }
 
@@ -288,10 +312,17 @@ RelevanceParts relevanceOfMaxPool(RelevanceSite& site)
     if (name == "winner-take-all" || name == "gradient") {
         return toWinner(site);
     }
-    if (name != "proportional" || site.node.op != "MaxPool") {
+    if (name == "softmax-weighted" && site.node.op != "MaxPool") {
+        return softmaxOverAxes(site, summedAxes(site));
+    }
+    if ((name != "proportional" && name != "softmax-weighted") || site.node.op != "MaxPool") {
         return noPoolForm(site);
     }
     RETRO_TRY(const RelevanceWindows windows, poolWindows(site));
+    if (name == "softmax-weighted") {
+        const double beta = site.number("beta", 1);
+        return beta > 0 ? RelevanceParts(site.only(0, byTaps(site, windows, beta))) : noPoolForm(site);
+    }
     RelevanceSteps& steps = site.steps;
     const ValueId x = site.operands[0];
     const std::int64_t channels = site.shape(0)[1];

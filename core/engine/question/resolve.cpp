@@ -45,6 +45,14 @@ EngineKind engineOf(const std::string& name)
 Result<void> takeTargets(const Question& asked, const LoadedModel& model, ExplainRequest& request)
 {
     for (std::size_t i = 0; i < asked.targets.size(); ++i) {
+        // A name with a colon and a number behind it (`y:0`, as TensorFlow names results) is a name where it exists.
+        if (asked.targets[i].find(':') != std::string::npos && model.graph()->findValue(asked.targets[i])) {
+            TargetRequest named;
+            named.kind = TargetRequest::Kind::Value;
+            named.value = asked.targets[i];
+            (i == 0 ? request.target : request.alsoTargets.emplace_back()) = std::move(named);
+            continue;
+        }
         RETRO_TRY((i == 0 ? request.target : request.alsoTargets.emplace_back()),
                   parseTarget(asked.targets[i], labelsOf(cardOf(model))));
     }

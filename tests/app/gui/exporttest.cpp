@@ -2,11 +2,13 @@
 // The menu Export: every view in every form, from whichever workspace is on screen.
 #include <QtTest>
 
+#include "app/gui/controllers/explainerexport.h"
 #include "app/gui/controllers/exportcontroller.h"
 #include "app/gui/shell/history.h"
 #include "app/gui/shell/shell.h"
 #include "app/gui/window/mainwindow.h"
 #include "app/gui/window/workspaces.h"
+#include "core/engine/model/loadmodel.h"
 #include "tests/views/support/grabs.h"
 #include "tests/views/support/tinyrun.h"
 #include "views/common/view.h"
@@ -68,6 +70,32 @@ class ExportTest : public QObject
     Q_OBJECT
 private slots:
     void initTestCase() { tests::installLook(); }
+
+    void theExplanationIsWrittenAsAModel()
+    {
+        const QTemporaryDir folder;
+        app::MainWindow window;
+        auto* exports = window.findChild<app::ExplainerExport*>();
+        QSignalSpy said(exports, &app::ExplainerExport::said);
+        window.actions().at("export.explainer").trigger(); // no model is open: no dialog, a sentence
+        QCOMPARE(said.count(), 1);
+        QSignalSpy settled(&window, &app::MainWindow::settled);
+        window.open({});
+        QTRY_VERIFY_WITH_TIMEOUT(settled.count() > 0, 120'000);
+        QSignalSpy wrote(exports, &app::ExplainerExport::wrote);
+        QSignalSpy failed(exports, &app::ExplainerExport::failed);
+        const QString path = folder.filePath("explainer.onnx");
+        exports->write(path);
+        QTRY_VERIFY_WITH_TIMEOUT(wrote.count() + failed.count() == 1, 120'000);
+        QCOMPARE(wrote.count(), 1);
+        const auto model = engine::loadModel(path.toStdString());
+        QVERIFY2(model.ok(), model.ok() ? "" : model.error().text().c_str());
+        const graph::Graph& graph = *(*model)->graph();
+        QVERIFY(graph.findValue("relevance/image").has_value());
+        exports->write(folder.filePath("explainer.png"));
+        QTRY_VERIFY_WITH_TIMEOUT(failed.count() == 1, 120'000);
+        QVERIFY(!QFileInfo::exists(folder.filePath("explainer.png")));
+    }
 
     void everyEntryWritesEveryFormat_data()
     {

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Relevance as one graph: each rule on each structure against the engine, in double; free axes; what is refused.
 #include "core/engine/explainer/relevancegraph.h"
+#include "core/base/file.h"
 #include "core/engine/explain/runforward.h"
+#include "core/formats/onnx.h"
+#include "core/formats/onnxmetadata.h"
 #include "tests/core/rewrite/graphs.h"
 
+#include <QTemporaryDir>
 #include <QTest>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 using namespace retro;
 using rewrite::testing::randomTensor;
@@ -228,6 +233,8 @@ const std::vector<std::string>& otherRules()
                                                 "epsilon:epsilon=0.01,bias=spread",
                                                 "lrp-0",
                                                 "winner-take-all",
+                                                "softmax-weighted",
+                                                "softmax-weighted:beta=4",
                                                 "proportional:epsilon=0.1",
                                                 "softmax-taylor",
                                                 "detached-deviation:epsilon=0.01",
@@ -470,19 +477,96 @@ private slots:
         }
     }
 
+    void anIndexThatDoesNotExistIsNoNumber()
+    {
+        const Small small = linearMaps()[8]; // the dense layer, 4 classes, 3 samples
+        for (const auto kind : {engine::StartKind::Logit, engine::StartKind::One, engine::StartKind::Contrastive}) {
+            engine::ExplainRequest request;
+            request.composite = "epsilon";
+            request.start.kind = kind;
+            const auto made = engine::relevanceGraph(modelOf(small.graph), request, {});
+            QVERIFY(made.ok());
+            const Tensor chosen = Tensor::of<std::int64_t>({3}, Ints{3, 4, -1});
+            const auto found =
+                engine::runForward(*modelOf(made->graph), {inputsFor(small)[0], chosen}, execute::Precision::Float);
+            QVERIFY(found.ok());
+            const auto at = std::ranges::find(found->names, "relevance/x") - found->names.begin();
+            const Tensor& relevance = found->outputs[static_cast<std::size_t>(at)];
+            const std::int64_t row = relevance.size() / 3;
+            for (std::int64_t i = 0; i < relevance.size(); ++i) {
+                QCOMPARE(std::isnan(relevance.at(i)), i / row == 1);
+            }
+        }
+    }
+
+    void severalTargetsStartTogether()
+    {
+        const Small small = linearMaps()[8];
+        const engine::LoadedModelPointer model = modelOf(small.graph);
+        engine::ExplainRequest request;
+        request.composite = "epsilon";
+        request.precision = execute::Precision::Double;
+        request.target = {engine::TargetRequest::Kind::Class, 2};
+        request.alsoTargets = {{engine::TargetRequest::Kind::Class, 0}, {}};
+        engine::RelevanceGraphForm form;
+        form.start = engine::GraphStart::Fixed;
+        const auto made = engine::relevanceGraph(model, request, form);
+        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+        QVERIFY(made->metadata.at("retrograde.target").ends_with(":2,0,argmax"));
+        request.inputs = inputsFor(small);
+        const auto explained = engine::explain(*model, request);
+        QVERIFY(explained.ok());
+        const auto found = engine::runForward(*modelOf(made->graph), request.inputs, execute::Precision::Double);
+        QVERIFY(found.ok());
+        const auto at = std::ranges::find(found->names, "relevance/x") - found->names.begin();
+        const auto value = explained->model->graph().findValue("x");
+        QVERIFY(apart(found->outputs[static_cast<std::size_t>(at)], explained->relevance[value->index()]) <= 1e-9);
+        request.alsoTargets[0].classIndex = 4;
+        QVERIFY(!engine::relevanceGraph(model, request, form).ok());
+    }
+
+    void aSoftmaxBehindTheTargetIsSaid()
+    {
+        ValueId x;
+        Writer writer = start(x, {1, 5});
+        const ValueId scores = writer.node("MatMul", "dense", {x, writer.constant("w", randomTensor({5, 4}, 5))});
+        writer.output(writer.node("Softmax", "probabilities", {scores}));
+        const auto made = engine::relevanceGraph(modelOf(writer.finish()), {}, {});
+        QVERIFY(made.ok());
+        QVERIFY(std::ranges::any_of(
+            made->warnings, [](const std::string& warning) { return warning.find("softmax") != std::string::npos; }));
+    }
+
     void whatHasNoFormIsRefusedByName()
     {
-        const Small small = others()[0]; // max pooling
+        const Small small = others()[2]; // average pooling
         engine::ExplainRequest request;
-        request.composite = "epsilon | name:layer=softmax-weighted";
+        request.composite = "epsilon | name:layer=abs-ratio";
         const auto made = engine::relevanceGraph(modelOf(small.graph), request, {});
         QVERIFY(!made.ok());
         QVERIFY(made.error().where.find("layer") != std::string::npos);
-        QVERIFY(made.error().message.find("softmax-weighted") != std::string::npos);
+        QVERIFY(made.error().message.find("abs-ratio") != std::string::npos);
         request.composite = "epsilon";
         const auto unknown = engine::relevanceGraph(modelOf(small.graph), request, {.values = {"nothing"}});
         QVERIFY(!unknown.ok());
         QVERIFY(unknown.error().message.find("nothing") != std::string::npos);
+    }
+
+    void aFileOfOneSaysWhatItIs()
+    {
+        const QTemporaryDir folder;
+        const std::filesystem::path file = folder.filePath("explainer.onnx").toStdString();
+        engine::ExplainRequest request;
+        request.composite = "epsilon";
+        QVERIFY(engine::writeRelevanceGraph(file, modelOf(linearMaps()[0].graph), request, {}).ok());
+        QCOMPARE(formats::onnxMetadata(file).at("retrograde.start"), std::string("logit"));
+        QVERIFY(formats::explanationText(file).find("under epsilon") != std::string::npos);
+        std::filesystem::resize_file(file, std::filesystem::file_size(file) - 3); // cut off
+        QVERIFY(formats::onnxMetadata(file).empty());
+        const std::filesystem::path plain = folder.filePath("plain.onnx").toStdString();
+        QVERIFY(base::writeFile(plain, formats::toOnnx(*linearMaps()[0].graph).value()).ok());
+        QVERIFY(formats::explanationText(plain).empty());
+        QVERIFY(formats::explanationText(folder.filePath("missing.onnx").toStdString()).empty());
     }
 
     void graphSaysWhatItIs()
