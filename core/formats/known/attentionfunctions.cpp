@@ -5,8 +5,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <limits>
+#include <optional>
+#include <vector>
 
 namespace retro::formats
 {
@@ -258,7 +261,11 @@ base::Result<GroupSetting> groupSetting(const FunctionWriter& body)
         body.isGiven(GroupSlot::kPastKey) != body.isGiven(GroupSlot::kPastValue)) {
         return inputError("key and value (operands 1 and 2) go together, and so do past_key and past_value");
     }
-    setting.window = std::max<std::int64_t>(body.integer("local_window_size", -1), 0);
+    const std::int64_t window = body.integer("local_window_size", -1);
+    if (window < -1) {
+        return inputError(fmt::format("local_window_size is {}, but must be positive, or -1 for all keys", window));
+    }
+    setting.window = std::max<std::int64_t>(window, 0);
     setting.isSliding = body.integer("sliding_window_cache", 0) != 0;
     setting.isCausal = body.integer("causal", 1) != 0;
     setting.hasSink = body.isGiven(GroupSlot::kSink) || body.integer("smooth_softmax", 0) > 0;
@@ -364,13 +371,30 @@ std::string groupMask(FunctionWriter& body, const GroupSetting& setting, const H
     return body.add("Where", {values[4], bias, body.numberLikeOperand(-std::numeric_limits<double>::infinity())});
 }
 
+/// Constants that do not fit, as far as they are known before shapes are.
+base::Result<void> expectGroupConstants(const FunctionWriter& body, const GroupSetting& setting, bool turns)
+{
+    if (turns && (!body.isGiven(GroupSlot::kCosines) || !body.isGiven(GroupSlot::kSines))) {
+        return inputError("do_rotary needs cos_cache and sin_cache (operands 7 and 8)");
+    }
+    const auto cosines = turns ? body.constantShape(GroupSlot::kCosines) : std::nullopt;
+    const auto sines = turns ? body.constantShape(GroupSlot::kSines) : std::nullopt;
+    if (cosines && sines && (cosines->size() != 2 || *cosines != *sines)) {
+        return inputError("cos_cache and sin_cache (operands 7 and 8) must both be positions × half of the elements "
+                          "that turn");
+    }
+    const auto sink = body.constantShape(GroupSlot::kSink);
+    if (sink && *sink != std::vector<std::int64_t>{setting.heads}) {
+        return inputError(fmt::format("head_sink (operand 11) must hold {} numbers, one per head", setting.heads));
+    }
+    return {};
+}
+
 Written writeGroupQueryAttention(FunctionWriter& body)
 {
     RETRO_TRY(const GroupSetting setting, groupSetting(body));
     const bool turns = body.integer("do_rotary", 0) != 0;
-    if (turns && (!body.isGiven(GroupSlot::kCosines) || !body.isGiven(GroupSlot::kSines))) {
-        return inputError("do_rotary needs cos_cache and sin_cache (operands 7 and 8)");
-    }
+    RETRO_CHECK(expectGroupConstants(body, setting, turns));
     const HeadNames apart = groupOperands(body, setting);
     const std::string queries = headsNormalised(body, apart[0], GroupSlot::kQueryNorm, "q_norm_epsilon");
     const std::string keys = headsNormalised(body, apart[1], GroupSlot::kKeyNorm, "k_norm_epsilon");
