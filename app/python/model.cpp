@@ -4,6 +4,7 @@
 #include "app/python/errors.h"
 #include "app/python/listener.h"
 #include "core/engine/input/fittedinput.h"
+#include "core/engine/language/filledinputs.h"
 #include "core/engine/lut/lutpath.h"
 #include "core/engine/plan/planning.h"
 #include "core/engine/question/combinations.h"
@@ -189,6 +190,29 @@ nb::object Model::picture(const AnyArray& pixels) const
     throw Refused(std::move(refused));
 }
 
+namespace
+{
+
+/// Every input has data. Errors: Usage (those that have none).
+void expectAll(const std::vector<tensor::Tensor>& inputs, const engine::LoadedModel& model)
+{
+    std::vector<std::string> names;
+    std::vector<std::string> missing;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        names.push_back(model.graph()->value(model.graph()->inputs()[i]).name);
+        if (!inputs[i].isValid()) {
+            missing.push_back(names.back());
+        }
+    }
+    if (!missing.empty()) {
+        throw Refused(base::usageError(
+            fmt::format("the model also wants {}; its inputs are {}", fmt::join(missing, ", "), fmt::join(names, ", ")),
+            model.name));
+    }
+}
+
+} // namespace
+
 std::vector<tensor::Tensor> Model::inputsOf(const nb::list& given, bool copies, const Question& question,
                                             const engine::LoadedModel& model) const
 {
@@ -199,6 +223,10 @@ std::vector<tensor::Tensor> Model::inputsOf(const nb::list& given, bool copies, 
     for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
         const graph::Value& input = graph.value(graph.inputs()[i]);
         const nb::handle one = given[i];
+        if (one.is_none()) {
+            inputs.emplace_back();
+            continue;
+        }
         if (nb::isinstance<nb::str>(one)) {
             inputs.push_back(valueOf(
                 engine::readInput(nb::cast<std::string>(one), graph, graph.inputs()[i], options, readPng, card)));
@@ -213,6 +241,8 @@ std::vector<tensor::Tensor> Model::inputsOf(const nb::list& given, bool copies, 
         const tensor::Tensor data = tensorOf(array, copies);
         inputs.push_back(valueOf(engine::fittedInput(data, input)));
     }
+    (void)valueOf(engine::fillLanguageInputs(model, inputs));
+    expectAll(inputs, model);
     return inputs;
 }
 

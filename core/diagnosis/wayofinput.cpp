@@ -165,7 +165,10 @@ private:
                 std::vector<Tensor> operands;
                 std::ranges::transform(node.inputs, std::back_inserter(operands),
                                        [this](ValueId input) { return m_facts.value(input); });
-                part = static_cast<const ops::ShapeMap&>(op->structure()).carryBack(marked, operands, slot);
+                const Tensor moved =
+                    static_cast<const ops::ShapeMap&>(op->structure()).carryBack(marked, operands, slot);
+                const bool isMoved = !moved.isValid() || tensor::isFloating(moved.dtype());
+                part = isMoved ? moved : part; // what steers it (a condition) is read as a whole
             }
             if (part.isValid() && ops::algebra::sumAbsolute(part) > 0) {
                 Tensor& sum = reads[operand.index()];

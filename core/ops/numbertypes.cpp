@@ -135,6 +135,11 @@ constexpr std::array kRules{
     always("", "DynamicQuantizeLinear", DType::UInt8, 0, 0),
     always("", "DynamicQuantizeLinear", DType::UInt8, 2, 2),
     always("", "QuantizeLinear", DType::UInt8),
+    always("retrograde", "CacheAppend", DType::Int64, 2, 3),
+    always("retrograde", "CacheAppend", DType::Bool, 4, 4),
+    TypeRule{"retrograde", "ExpertProduct", 0, 0, TypeRule::From::Operand, 0},
+    TypeRule{kMicrosoft, "RotaryEmbedding", 0, 0, TypeRule::From::Operand, 0},
+    TypeRule{kMicrosoft, "MatMulNBits", 0, 0, TypeRule::From::Operand, 0},
 };
 
 bool isOf(std::string_view domain, const Node& node)

@@ -41,11 +41,23 @@ constexpr std::uintmax_t kLargestModel = 64U << 10U;
 /// Most memory of one try, in KiB; a sanitizer's own included.
 constexpr long kMostMemory = 1536L << 10;
 
+/// The operators of language models, of which Debian has none.
+void addLanguageCases(std::vector<Case>& cases)
+{
+    for (const auto& entry : fs::directory_iterator(fs::path(RETRO_SOURCE_DIR "/tests/data/golden/llm/operators"))) {
+        if (fs::exists(entry.path() / "case.json")) {
+            cases.push_back({"llm/" + entry.path().filename().string(), entry.path() / "model.onnx", entry.path()});
+        }
+    }
+    std::sort(cases.begin(), cases.end(), [](const Case& a, const Case& b) { return a.name < b.name; });
+}
+
 /// The small models, in the order of their names.
 const std::vector<Case>& corpus()
 {
     static const std::vector<Case> cases = [] {
         std::vector<Case> found = findCases(kDebianFolder);
+        addLanguageCases(found);
         std::erase_if(
             found, [](const Case& one) { return !fs::exists(one.model) || fs::file_size(one.model) > kLargestModel; });
         return found;

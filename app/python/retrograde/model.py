@@ -180,7 +180,7 @@ class Model:
 
         x: an array, a tensor (PyTorch, DLPack) or the name of a file (.npy, .pb, .png, .txt; also "zeros" and
             "random:SEED"); for several inputs {name: …} or a list in their order. Shapes as the model declares them.
-            Floating types become that of the pass.
+            Floating types become that of the pass. Masks, positions and pasts of a language model may be left out.
         target: a class (number or label), "argmax", "VALUE:i,j", or a list of them. Default: the model card's, else
             argmax.
         composite: built-in name ("epsilon_plus", "gradient_x_input", "epsilon:epsilon=0.01"), a file, a retrograde.Composite
@@ -223,12 +223,11 @@ class Model:
         names = list(self.inputs)
         if isinstance(x, Mapping):
             unknown = [str(name) for name in x if name not in names]
-            if unknown or len(x) != len(names):
-                missing = [name for name in names if name not in x]
-                said = f"has no input {', '.join(unknown)}" if unknown else f"also wants {', '.join(missing)}"
-                raise UsageError(f"the model {said}; its inputs are {', '.join(names)}", self.name)
-            x = [x[name] for name in names]
-        elif len(names) == 1 and not (isinstance(x, (list, tuple)) and len(x) == 1 and hasattr(x[0], "shape")):
+            if unknown:
+                raise UsageError(f"the model has no input {', '.join(unknown)}; its inputs are {', '.join(names)}",
+                                 self.name)
+            return [in_memory(x[name]) if name in x else None for name in names]  # None: the engine may know it
+        if len(names) == 1 and not (isinstance(x, (list, tuple)) and len(x) == 1 and hasattr(x[0], "shape")):
             x = [x]
         if not isinstance(x, (list, tuple)) or len(x) != len(names):
             raise UsageError(f"the model has {len(names)} inputs ({', '.join(names)}); give {{name: array}}", self.name)

@@ -91,7 +91,8 @@ void findCuts(const Facts& facts, Probe& probe)
     }
     for (const ValueId input : facts.graph().inputs()) {
         const NodeId node = facts.graph().inputNode(input);
-        if (!carriesRelevance(facts, input) || !facts.leadsToTarget()[node.index()]) {
+        const bool isThere = facts.statistics(input).count > 0; // a past without tokens has nothing to show
+        if (!isThere || !carriesRelevance(facts, input) || !facts.leadsToTarget()[node.index()]) {
             continue;
         }
         const double arrived = facts.magnitude(input);

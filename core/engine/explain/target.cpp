@@ -414,7 +414,7 @@ Result<ResolvedTarget> resolveTarget(const TargetRequest& request, const StartRe
     }
     const bool whole = request.kind == TargetRequest::Kind::Value && request.index.empty();
     if (start.kind == StartKind::Given && start.given.isValid()) {
-        target.start = start.given;
+        target.start = start.given.to(forward.dtype());
     } else if (start.kind == StartKind::Given) {
         RETRO_TRY(target.start, givenStart(start.file, forward));
     } else if (start.kind == StartKind::All || (whole && start.kind == StartKind::Logit)) {

@@ -6,6 +6,7 @@
 #include "core/engine/input/drawnintegers.h"
 #include "core/engine/input/fittedinput.h"
 #include "core/engine/input/textinput.h"
+#include "core/engine/language/filledinputs.h"
 #include "core/formats/onnx.h"
 #include "core/tensor/checkedshape.h"
 #include "core/tensor/npy.h"
@@ -264,9 +265,13 @@ InputSource parseInput(const std::string& text, const graph::Graph& graph)
     return named;
 }
 
-Result<std::vector<Tensor>> resolveInputs(const std::vector<std::string>& texts, const graph::Graph& graph,
-                                          const PictureOptions& options, const PictureDecoder& decode,
-                                          const formats::ModelCard* card)
+namespace
+{
+
+/// The tensors that `texts` give, in the order of the inputs; invalid for the others.
+Result<std::vector<Tensor>> readGiven(const std::vector<std::string>& texts, const graph::Graph& graph,
+                                      const PictureOptions& options, const PictureDecoder& decode,
+                                      const formats::ModelCard* card)
 {
     std::vector<Tensor> inputs(graph.inputs().size());
     for (const std::string& text : texts) {
@@ -278,12 +283,28 @@ Result<std::vector<Tensor>> resolveInputs(const std::vector<std::string>& texts,
         }
         RETRO_TRY(inputs[position], readInput(source.source, graph, graph.inputs()[position], options, decode, card));
     }
+    return inputs;
+}
+
+Result<void> expectAll(const std::vector<Tensor>& inputs, const graph::Graph& graph)
+{
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         if (!inputs[i].isValid()) {
             return usageError("no data for this input; add --input " + graph.value(graph.inputs()[i]).name + "=FILE",
                               "input '" + graph.value(graph.inputs()[i]).name + "'");
         }
     }
+    return {};
+}
+
+} // namespace
+
+Result<std::vector<Tensor>> resolveInputs(const std::vector<std::string>& texts, const graph::Graph& graph,
+                                          const PictureOptions& options, const PictureDecoder& decode,
+                                          const formats::ModelCard* card)
+{
+    RETRO_TRY(std::vector<Tensor> inputs, readGiven(texts, graph, options, decode, card));
+    RETRO_CHECK(expectAll(inputs, graph));
     return inputs;
 }
 
@@ -321,7 +342,11 @@ Result<std::vector<Tensor>> resolveInputs(const std::vector<std::string>& texts,
     std::ranges::copy_if(texts, std::back_inserter(needed), [&model](const std::string& text) {
         return !model.given.contains(text.substr(0, text.find('=')));
     });
-    return resolveInputs(needed, *model.graph(), options, decode, model.card ? &*model.card : nullptr);
+    const formats::ModelCard* const card = model.card ? &*model.card : nullptr;
+    RETRO_TRY(std::vector<Tensor> inputs, readGiven(needed, *model.graph(), options, decode, card));
+    RETRO_CHECK(fillLanguageInputs(model, inputs));
+    RETRO_CHECK(expectAll(inputs, *model.graph()));
+    return inputs;
 }
 
 } // namespace retro::engine

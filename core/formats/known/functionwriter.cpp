@@ -116,6 +116,11 @@ std::optional<std::size_t> FunctionWriter::rank(std::size_t slot) const
     return isGiven(slot) ? m_facts.rank(m_call.input(static_cast<int>(slot))) : std::nullopt;
 }
 
+std::optional<std::vector<std::int64_t>> FunctionWriter::constantShape(std::size_t slot) const
+{
+    return isGiven(slot) ? m_facts.constantShape(m_call.input(static_cast<int>(slot))) : std::nullopt;
+}
+
 std::optional<tensor::DType> FunctionWriter::elementType(std::size_t slot) const
 {
     const int type = isGiven(slot) ? m_facts.elementType(m_call.input(static_cast<int>(slot))) : 0;
@@ -224,6 +229,11 @@ std::string FunctionWriter::integers(const std::vector<std::int64_t>& values)
 {
     return add("Constant", {},
                {{"value", tensor::Tensor::of<std::int64_t>({static_cast<std::int64_t>(values.size())}, values)}});
+}
+
+std::string FunctionWriter::wholeNumber(std::int64_t value)
+{
+    return add("Constant", {}, {{"value", tensor::Tensor::of<std::int64_t>({}, std::vector<std::int64_t>{value})}});
 }
 
 std::string FunctionWriter::numberLikeOperand(double value)

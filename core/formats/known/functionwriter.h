@@ -36,6 +36,8 @@ public:
     [[nodiscard]] std::string operand(std::size_t slot) const;
     /// Axes of an operand, where they are known.
     [[nodiscard]] std::optional<std::size_t> rank(std::size_t slot) const;
+    /// Extents of an operand that is an initializer or a Constant; nothing for others.
+    [[nodiscard]] std::optional<std::vector<std::int64_t>> constantShape(std::size_t slot) const;
     /// Element type of an operand; nothing where it is not known.
     [[nodiscard]] std::optional<tensor::DType> elementType(std::size_t slot) const;
     /// Operator that makes the operand; empty when it is not known.
@@ -64,6 +66,8 @@ public:
     std::string floats(const std::vector<double>& values, tensor::Shape shape);
     std::string floats(const std::vector<double>& values);
     std::string integers(const std::vector<std::int64_t>& values);
+    /// An integer without axes.
+    std::string wholeNumber(std::int64_t value);
     /// A number of operand 0's floating type; float32 when that is not known.
     std::string numberLikeOperand(double value);
     std::string textList(const std::vector<std::string>& values);

@@ -21,9 +21,6 @@ std::string ownActivation(FunctionWriter& body, const char* op, const std::strin
     return body.addOf("com.microsoft", op, {x}, std::move(attributes), 0, 1).front();
 }
 
-constexpr std::int64_t kSplitByCount = 18;   ///< version since which Split makes a number of equal parts
-constexpr std::int64_t kAttentionOpset = 23; ///< version since which the standard has Attention
-
 std::string withOperand(FunctionWriter& body, const std::string& x, std::size_t slot)
 {
     return body.isGiven(slot) ? body.add("Add", {x, body.operand(slot)}) : x;
@@ -135,71 +132,6 @@ Written writeEmbedLayerNormalization(FunctionWriter& body)
     return true;
 }
 
-/// Operands of MultiHeadAttention.
-struct HeadSlot
-{
-    enum : std::size_t { kQuery, kKey, kValue, kBias, kPadding, kScoreBias, kPastKey, kPastValue };
-};
-
-/// Queries, keys and values, each with its part of the bias.
-FunctionWriter::Names projectedHeads(FunctionWriter& body)
-{
-    FunctionWriter::Names heads{body.operand(HeadSlot::kQuery), body.operand(HeadSlot::kKey),
-                                body.operand(HeadSlot::kValue)};
-    if (!body.isGiven(HeadSlot::kBias)) {
-        return heads;
-    }
-    const FunctionWriter::Names parts =
-        body.addOf("", "Split", {body.operand(HeadSlot::kBias)}, {{"num_outputs", std::int64_t{3}}}, kSplitByCount, 3);
-    for (std::size_t i = 0; i < heads.size(); ++i) {
-        heads[i] = body.add("Add", {heads[i], parts[i]});
-    }
-    return heads;
-}
-
-/// What is added to the scores: 0 where a key counts, else the masked value; plus the operand for it.
-std::string scoreMask(FunctionWriter& body)
-{
-    std::string mask = body.isGiven(HeadSlot::kScoreBias) ? body.operand(HeadSlot::kScoreBias) : std::string();
-    if (!body.isGiven(HeadSlot::kPadding)) {
-        return mask;
-    }
-    const std::string counts = body.add("Cast", {body.operand(HeadSlot::kPadding)}, {{"to", std::int64_t{9}}}); // bool
-    const std::string byHead = body.add("Unsqueeze", {counts, body.integers({1, 2})});
-    const std::string zero = body.numberLikeOperand(0);
-    const std::string bias =
-        body.add("Where", {byHead, zero, body.numberLikeOperand(body.number("mask_filter_value", -10000))});
-    return mask.empty() ? bias : body.add("Add", {mask, bias});
-}
-
-/// Attention of queries, keys and values that lie apart, batch × tokens × (heads · width).
-Written writeMultiHeadAttention(FunctionWriter& body)
-{
-    const bool hasParts = body.isGiven(HeadSlot::kKey) && body.isGiven(HeadSlot::kValue);
-    const bool isFlat = body.rank(HeadSlot::kQuery).value_or(3) == 3 && body.rank(HeadSlot::kKey).value_or(3) == 3 &&
-                        body.rank(HeadSlot::kValue).value_or(3) == 3;
-    const bool hasPast = body.isGiven(HeadSlot::kPastKey) || body.isGiven(HeadSlot::kPastValue) || body.isAsked(1);
-    if (!hasParts || !isFlat || hasPast || body.operandCount() > HeadSlot::kPastValue + 1) {
-        return inputError("MultiHeadAttention is supported with queries, keys and values of three axes each, without a "
-                          "past state; export the model without a cache");
-    }
-    if (body.isGiven(HeadSlot::kPadding) && body.rank(HeadSlot::kPadding) != std::size_t{2}) {
-        return inputError("key_padding_mask is supported as batch × tokens");
-    }
-    FunctionWriter::Names operands = projectedHeads(body);
-    if (const std::string mask = scoreMask(body); !mask.empty()) {
-        operands.push_back(mask);
-    }
-    const std::int64_t heads = body.integer("num_heads", 0);
-    graph::Attributes attributes{{"q_num_heads", heads}, {"kv_num_heads", heads}};
-    attributes["is_causal"] = body.integer("unidirectional", 0);
-    if (const double scale = body.number("scale", 0); scale != 0) {
-        attributes["scale"] = scale;
-    }
-    body.output(0, body.add("Attention", operands, std::move(attributes), kAttentionOpset));
-    return true;
-}
-
 /// Softmax of a sum, over all axes from `axis` on.
 Written writeBiasSoftmax(FunctionWriter& body)
 {
@@ -250,9 +182,6 @@ Written writeSkipGroupNorm(FunctionWriter& body)
     return true;
 }
 
-constexpr std::array kHeadAttributes{
-    AttributeSpec{"mask_filter_value", AttributeKind::Float}, AttributeSpec{"num_heads", AttributeKind::Int},
-    AttributeSpec{"scale", AttributeKind::Float}, AttributeSpec{"unidirectional", AttributeKind::Int}};
 constexpr std::array kEpsilon{AttributeSpec{"epsilon", AttributeKind::Float}};
 constexpr std::array kEmbedAttributes{AttributeSpec{"epsilon", AttributeKind::Float},
                                       AttributeSpec{"mask_index_type", AttributeKind::Int}};
@@ -277,8 +206,6 @@ std::span<const KnownFunction> fusedTransformerFunctions()
                       kEpsilon, writeSkipSimplified},
         KnownFunction{kDomain, "EmbedLayerNormalization", "Gather, Add, LayerNormalization", 1, 9, 3, kEmbedAttributes,
                       writeEmbedLayerNormalization},
-        KnownFunction{kDomain, "MultiHeadAttention", "Split, Add, Attention", 1, 10, 4, kHeadAttributes,
-                      writeMultiHeadAttention},
         KnownFunction{kDomain, "BiasSoftmax", "Add, Softmax", 2, 2, 1, kBiasSoftmaxAttributes, writeBiasSoftmax},
         KnownFunction{kDomain, "BiasAdd", "Add", 3, 3, 1, {}, writeBiasAdd},
         KnownFunction{kDomain, "BiasDropout", "Add", 2, 5, 2, kSeed, writeBiasDropout},

@@ -117,6 +117,12 @@ int GraphFacts::elementType(const std::string& value) const
     return at == m_types.end() ? 0 : at->second;
 }
 
+std::optional<std::vector<std::int64_t>> GraphFacts::constantShape(const std::string& value) const
+{
+    const auto at = m_shapes.find(value);
+    return at == m_shapes.end() ? std::nullopt : std::optional(at->second);
+}
+
 std::string GraphFacts::producer(const std::string& value) const
 {
     const auto at = m_producers.find(value);
@@ -146,6 +152,7 @@ void GraphFacts::takeDeclared(const GraphProto& graph)
     for (const auto& constant : graph.initializer()) {
         m_types[constant.name()] = constant.data_type();
         m_ranks[constant.name()] = static_cast<std::size_t>(constant.dims_size());
+        m_shapes[constant.name()] = {constant.dims().begin(), constant.dims().end()};
         if (constant.dims_size() == 1 && constant.dims(0) >= 0) {
             m_lengths[constant.name()] = static_cast<std::size_t>(constant.dims(0));
         }
@@ -162,6 +169,10 @@ void GraphFacts::takeNode(const NodeProto& node)
     takeLength(node);
     const Count found = rankOf(node);
     const int type = elementTypeOf(node);
+    const AttributeProto* value = node.op_type() == "Constant" ? attributeOf(node, "value") : nullptr;
+    if (value != nullptr && value->has_t() && node.output_size() > 0) {
+        m_shapes[node.output(0)] = {value->t().dims().begin(), value->t().dims().end()};
+    }
     for (const std::string& output : node.output()) {
         m_producers[output] = node.op_type();
         m_types.emplace(output, type);

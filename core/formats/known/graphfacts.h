@@ -33,6 +33,8 @@ public:
     /// Element type of a value as TensorProto.DataType numbers it, as far as it follows from declared types, constants
     /// and operators that hand on the type of their first operand; 0 when it is not known.
     [[nodiscard]] int elementType(const std::string& value) const;
+    /// Extents of an initializer, or of a Constant; nothing for other values.
+    [[nodiscard]] std::optional<std::vector<std::int64_t>> constantShape(const std::string& value) const;
     /// Operator (of any domain) that makes the value; empty for an input, a constant, or what is not known.
     [[nodiscard]] std::string producer(const std::string& value) const;
 
@@ -55,6 +57,7 @@ private:
     std::int64_t m_opset = 0;
     Ranks m_ranks;
     Ranks m_lengths; ///< of lists: values of one axis whose extent is known
+    std::unordered_map<std::string, std::vector<std::int64_t>> m_shapes; ///< of constants
     std::unordered_map<std::string, int> m_types;
     std::unordered_map<std::string, std::string> m_producers;
 };

@@ -23,8 +23,8 @@ namespace
 std::vector<KnownFunction> gatherFunctions()
 {
     std::vector<KnownFunction> all;
-    for (const auto family :
-         {fusedLayerFunctions, fusedTransformerFunctions, machineLearningFunctions, classifierFunctions}) {
+    for (const auto family : {fusedLayerFunctions, fusedTransformerFunctions, attentionFunctions, expertFunctions,
+                              machineLearningFunctions, classifierFunctions}) {
         const auto functions = family();
         all.insert(all.end(), functions.begin(), functions.end());
     }

@@ -42,6 +42,8 @@ struct KnownFunction
 /// The functions by family.
 [[nodiscard]] std::span<const KnownFunction> fusedLayerFunctions();
 [[nodiscard]] std::span<const KnownFunction> fusedTransformerFunctions();
+[[nodiscard]] std::span<const KnownFunction> attentionFunctions();
+[[nodiscard]] std::span<const KnownFunction> expertFunctions();
 [[nodiscard]] std::span<const KnownFunction> machineLearningFunctions();
 [[nodiscard]] std::span<const KnownFunction> classifierFunctions();
 

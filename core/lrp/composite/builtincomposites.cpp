@@ -466,6 +466,27 @@ Choice chooseFor(const BoundModel& model)
 
 } // namespace
 
+namespace
+{
+
+/// True when a table is looked up by an input: its tokens carry relevance.
+bool takesTokens(const BoundModel& model)
+{
+    const auto inputs = model.graph().inputs();
+    return std::any_of(inputs.begin(), inputs.end(), [&](base::ValueId input) {
+        return model.isTracked(input) && !tensor::isFloating(model.typeOf(input).dtype);
+    });
+}
+
+/// Nothing says how denominators are kept from 0, and the form has some. Language models have denominators of any size,
+/// some of them smaller than any usual epsilon, so that AttnLRP has none there (Achtibat et al. 2024: gradients).
+bool saysNothingOfDenominators(const RuleParameters& parameters)
+{
+    return !parameters.contains("epsilon") && !parameters.contains("stabiliser") && !parameters.contains("form");
+}
+
+} // namespace
+
 std::vector<std::string> builtinNames()
 {
     std::vector<std::string> names;
@@ -487,10 +508,13 @@ base::Result<Composite> builtinComposite(const std::string& specification, const
     if (found == kBuiltins.end()) {
         return unknownName(choice.name);
     }
-    RETRO_TRY(const RuleParameters parameters,
+    RETRO_TRY(RuleParameters parameters,
               parseParameters(colon == std::string::npos ? std::string_view()
                                                          : std::string_view(specification).substr(colon + 1),
                               kPlace));
+    if (choice.name == "attnlrp" && saysNothingOfDenominators(parameters) && takesTokens(model)) {
+        parameters["epsilon"] = RuleParameter(0.0);
+    }
     ParameterReader reader(parameters);
     Composite composite = found->make(reader);
     const base::Result<void> status = reader.finish();

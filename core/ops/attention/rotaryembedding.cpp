@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/attention/attentioncore.h"
+#include "core/ops/attention/keycache.h"
 #include "core/ops/bind/bindcheck.h"
 #include "core/ops/bind/operatorbase.h"
 #include "core/ops/families.h"
@@ -29,7 +30,11 @@ struct Rotation
     bool isFlat = false;      ///< heads side by side: batch × tokens × heads·width
     bool isInterleaved = false;
     bool hasPositions = false;
-    std::int64_t rows = 1; ///< of the caches
+    bool isOffset = false;   ///< positions are one number, that of the first token
+    std::int64_t rows = 1;   ///< of the caches
+    std::size_t cosines = 1; ///< operand slots
+    std::size_t sines = 2;
+    std::size_t positions = 3;
 
     /// Token, counted over the whole batch, of a row of batch × heads × tokens.
     [[nodiscard]] std::int64_t tokenOf(std::int64_t row) const
@@ -56,11 +61,12 @@ public:
         if (!m_rotation.hasPositions) {
             return {};
         }
-        const Tensor positions = operands[3].to(DType::Int64).contiguous();
+        const Tensor positions = operands[m_rotation.positions].to(DType::Int64).contiguous();
+        const std::int64_t behind = m_rotation.isOffset ? std::max<std::int64_t>(m_rotation.tokens - 1, 0) : 0;
         for (const std::int64_t position : positions.span<std::int64_t>()) {
-            if (position < 0 || position >= m_rotation.rows) {
+            if (position < 0 || position >= m_rotation.rows - behind) {
                 return base::inputError(
-                    fmt::format("position {} is outside the caches of {} rows", position, m_rotation.rows));
+                    fmt::format("position {} is outside the caches of {} rows", position + behind, m_rotation.rows));
             }
         }
         return {};
@@ -77,13 +83,16 @@ public:
         if (slot == 0) {
             return turned(s[0], operands, -1);
         }
+        if (slot == m_rotation.positions) {
+            return Tensor::zeros(s[0].dtype(), operands[slot].shape());
+        }
         const Tensor x = operands[0].contiguous();
         const Tensor gradient = s[0].contiguous();
         return accumulated(gradient.dtype(), m_cache, [&](auto* r) {
             const auto* in = elements(x, r);
             const auto* g = elements(gradient, r);
             forEachPair(operands, [&](std::int64_t a, std::int64_t b, std::int64_t angle) {
-                r[angle] += slot == 1 ? g[a] * in[a] + g[b] * in[b] : g[b] * in[a] - g[a] * in[b];
+                r[angle] += slot == m_rotation.cosines ? g[a] * in[a] + g[b] * in[b] : g[b] * in[a] - g[a] * in[b];
             });
         });
     }
@@ -98,8 +107,8 @@ private:
     [[nodiscard]] Tensor turned(const Tensor& t, std::span<const Tensor> operands, int sign) const
     {
         const Tensor x = t.contiguous();
-        const Tensor cosines = operands[1].contiguous();
-        const Tensor sines = operands[2].contiguous();
+        const Tensor cosines = operands[m_rotation.cosines].contiguous();
+        const Tensor sines = operands[m_rotation.sines].contiguous();
         return filled(x.dtype(), x.shape(), [&](auto* y) {
             using T = std::decay_t<decltype(*y)>;
             const T* in = elements(x, y);
@@ -118,14 +127,20 @@ private:
     void forEachPair(std::span<const Tensor> operands, const F& f) const
     {
         const Rotation& r = m_rotation;
-        const Tensor positions = r.hasPositions ? operands[3].to(DType::Int64).contiguous() : Tensor();
+        const Tensor positions = r.hasPositions ? operands[r.positions].to(DType::Int64).contiguous() : Tensor();
         const auto* position = r.hasPositions ? positions.data<std::int64_t>() : nullptr;
         for (std::int64_t row = 0; row < r.batch * r.heads * r.tokens; ++row) {
             const std::int64_t token = r.tokenOf(row);
-            const std::int64_t line =
-                position == nullptr ? token : std::clamp<std::int64_t>(position[token], 0, r.rows - 1);
+            const std::int64_t line = position == nullptr ? token : lineOf(position, token);
             forEachPairOfRow(r.startOf(row), line * (r.rotated / 2), f);
         }
+    }
+
+    /// Row of the caches for a token, counted over the whole batch.
+    [[nodiscard]] std::int64_t lineOf(const std::int64_t* position, std::int64_t token) const
+    {
+        const std::int64_t line = m_rotation.isOffset ? position[0] + token % m_rotation.tokens : position[token];
+        return std::clamp<std::int64_t>(line, 0, m_rotation.rows - 1);
     }
 
     template <class F>
@@ -206,12 +221,86 @@ BoundResult bindRotaryEmbedding(const BindContext& context)
     return bound<RotaryEmbedding>(x, context.operandTypes[1].shape, rotation);
 }
 
+/// The operator of com.microsoft: positions are operand 1, the caches say how many elements of a head turn.
+base::Result<Rotation> fusedRotationOf(const BindContext& context)
+{
+    Rotation r;
+    r.positions = 1;
+    r.cosines = 2;
+    r.sines = 3;
+    r.hasPositions = true;
+    r.isInterleaved = context.intAttribute("interleaved", 0) != 0;
+    const Shape& cache = context.operandTypes[r.cosines].shape;
+    if (cache.size() != 2 || cache[0] < 1 || cache[1] < 1 || context.operandTypes[r.sines].shape != cache) {
+        return context.error("cos_cache and sin_cache (operands 2 and 3) must both be positions × half of the elements "
+                             "that turn");
+    }
+    r.rows = cache[0];
+    r.rotated = 2 * cache[1];
+    const Shape& x = firstType(context).shape;
+    const std::int64_t heads = context.intAttribute("num_heads", 0);
+    const std::int64_t wanted = context.intAttribute("rotary_embedding_dim", 0);
+    if (heads < 0 || wanted < 0 || (wanted > 0 && wanted != r.rotated) || (wanted > 0 && heads == 0 && x.size() == 3)) {
+        return context.error(fmt::format("rotary_embedding_dim is {} and num_heads {}, but the caches turn {} elements "
+                                         "of a head; with rotary_embedding_dim num_heads is needed",
+                                         wanted, heads, r.rotated));
+    }
+    if (x.size() == 4) {
+        r.batch = x[0];
+        r.heads = x[1];
+        r.tokens = x[2];
+        r.width = x[3];
+    } else if (x.size() == 3) {
+        r.isFlat = true;
+        r.batch = x[0];
+        r.tokens = x[1];
+        r.width = heads > 0 && x[2] % heads == 0 ? x[2] / heads : heads > 0 ? 0 : r.rotated;
+        r.heads = r.width > 0 && x[2] % r.width == 0 ? x[2] / r.width : 0;
+    }
+    if ((x.size() != 3 && x.size() != 4) || r.rotated > r.width || r.heads == 0) {
+        return context.error(fmt::format("operand 0 [{}] does not divide into heads of at least {} elements; batch × "
+                                         "heads × tokens × width, or batch × tokens × hidden, is needed",
+                                         tensor::toText(x), r.rotated));
+    }
+    const TensorType& positions = context.operandTypes[r.positions];
+    r.isOffset = positions.shape == Shape{1};
+    if (tensor::isFloating(positions.dtype) || (!r.isOffset && positions.shape != Shape{r.batch, r.tokens})) {
+        return context.error(fmt::format("position_ids (operand 1) must be integers [{} × {}], or [1]: the position of "
+                                         "the first token",
+                                         r.batch, r.tokens));
+    }
+    return r;
+}
+
+BoundResult bindFusedRotaryEmbedding(const BindContext& context)
+{
+    RETRO_CHECK(expect(context, {.least = 4,
+                                 .most = 4,
+                                 .attributes = {{"interleaved", AttributeKind::Int},
+                                                {"is_packed_batching", AttributeKind::Int},
+                                                {"num_heads", AttributeKind::Int},
+                                                {"rotary_embedding_dim", AttributeKind::Int},
+                                                {"scale", AttributeKind::Float}}}));
+    if (context.intAttribute("is_packed_batching", 0) != 0 || context.floatAttribute("scale", 1) != 1) {
+        return context.error("is_packed_batching and a scale other than 1 are not supported");
+    }
+    const TensorType& x = firstType(context);
+    if (!tensor::isFloating(x.dtype) || context.operandTypes[2].dtype != x.dtype ||
+        context.operandTypes[3].dtype != x.dtype) {
+        return context.error("operand and caches must be floating and of one type");
+    }
+    RETRO_TRY(const Rotation rotation, fusedRotationOf(context));
+    return bound<RotaryEmbedding>(x, context.operandTypes[2].shape, rotation);
+}
+
 } // namespace
 
 std::span<const OperatorDeclaration> rotaryEmbeddingDeclarations()
 {
     static constexpr std::array kDeclarations{
         OperatorDeclaration{"", "RotaryEmbedding", 23, 0, "function", true, bindRotaryEmbedding},
+        OperatorDeclaration{"com.microsoft", "RotaryEmbedding", 1, 0, "function", true, bindFusedRotaryEmbedding},
+        OperatorDeclaration{"retrograde", "CacheAppend", 1, 0, "shape map", true, bindCacheAppend},
     };
     return kDeclarations;
 }

@@ -2,6 +2,7 @@
 #include "core/ops/bind/bindcheck.h"
 #include "core/ops/bind/operatorbase.h"
 #include "core/ops/families.h"
+#include "core/ops/quantise/expertproduct.h"
 #include "core/ops/quantise/gatherblockquantized.h"
 #include "core/ops/quantise/nbitsweight.h"
 
@@ -53,6 +54,7 @@ std::span<const OperatorDeclaration> matMulNBitsDeclarations()
         OperatorDeclaration{"com.microsoft", "GatherBlockQuantized", 1, 0, "no relevance", false,
                             bindGatherBlockQuantized, true},
         OperatorDeclaration{"com.microsoft", "MatMulNBits", 1, 0, "linear map", true, bindMatMulNBits},
+        OperatorDeclaration{"retrograde", "ExpertProduct", 1, 0, "linear map", true, bindExpertProduct},
     };
     return kDeclarations;
 }

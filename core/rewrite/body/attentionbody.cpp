@@ -93,18 +93,15 @@ void takeMask(BodyBuilder& body, DotProduct& product)
     }
 }
 
-/// Column number of each key, or for a causal mask that ends at the last key of each row the number of keys that a
-/// query needs to see it.
-tensor::Tensor keyPositions(const DotProduct& product, bool isShifted)
+/// 0, 1, 2 … or, for `isBackwards`, the other way round, down to 0.
+tensor::Tensor counted(Shape shape, bool isBackwards)
 {
-    const std::int64_t queries = isShifted ? product.qShape[2] : 1;
-    const std::int64_t keys = product.kShape[2];
-    tensor::TensorBuffer positions(DType::Int64, {queries, keys});
-    for (std::int64_t i = 0; i < queries * keys; ++i) {
-        const std::int64_t behind = isShifted ? queries - 1 - i / keys : 0;
-        positions.data<std::int64_t>()[i] = i % keys + behind;
+    tensor::TensorBuffer numbers(DType::Int64, std::move(shape));
+    const std::span<std::int64_t> all = numbers.span<std::int64_t>();
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        all[i] = static_cast<std::int64_t>(isBackwards ? all.size() - 1 - i : i);
     }
-    return std::move(positions).freeze();
+    return std::move(numbers).freeze();
 }
 
 /// Keys behind the end of each row are not seen. Without past ones, the causal mask is counted from that end.
@@ -116,11 +113,12 @@ void takeLengths(BodyBuilder& body, DotProduct& product)
     const ValueId wide =
         body.add("Cast", "lengths wide", {body.operand(AttentionSlot::kLengths)}, {{"to", std::int64_t{7}}});
     const ValueId lengths = body.reshape("lengths", wide, {product.kShape[0], 1, 1, 1});
-    const ValueId positions = body.constant("positions", keyPositions(product, false));
+    const ValueId positions = body.constant("positions", counted({1, product.kShape[2]}, false));
     alsoKeep(body, product, "mask inside", body.add("Less", "inside", {positions, lengths}));
     if (product.isCausal && !body.isGiven(AttentionSlot::kPastKey)) {
-        const ValueId needed = body.constant("positions from the end", keyPositions(product, true));
-        alsoKeep(body, product, "mask seen", body.add("Less", "seen from the end", {needed, lengths}));
+        const ValueId behind = body.constant("queries behind", counted({product.qShape[2], 1}, true));
+        const ValueId ends = body.add("Sub", "keys of each query", {lengths, behind});
+        alsoKeep(body, product, "mask seen", body.add("Less", "seen from the end", {positions, ends}));
         product.isCausal = false;
     }
 }

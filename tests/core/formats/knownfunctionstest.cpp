@@ -171,8 +171,67 @@ private slots:
         };
         QCOMPARE(QString::fromStdString(operators(heads({"q", "k", "k"}))), "Attention");
         QCOMPARE(QString::fromStdString(operators(heads({"q", "k", "k", "b"}))), "Split Add Add Add Attention");
-        QVERIFY(isRefused(heads({"q", "p", "p"}), "of three axes each"));
-        QVERIFY(isRefused(heads({"q", "k", "k", "", "", "", "p", "p"}), "without a cache"));
+        QCOMPARE(QString::fromStdString(operators(heads({"q", "p", "p"}))),
+                 "Transpose Reshape Transpose Reshape Attention");
+        QCOMPARE(QString::fromStdString(operators(heads({"q", "k", "k", "", "", "", "p", "p"}))), "Attention");
+        QVERIFY(isRefused(heads({"q", "k"}), "its operands must be queries, keys and values"));
+        QVERIFY(isRefused(heads({"q", "k", "k", "", "p"}), "key_padding_mask (operand 4)"));
+        QVERIFY(isRefused(heads({"q", "k", "k", "", "", "", "p"}), "go together"));
+        QVERIFY(isRefused(heads({"q", "k", "k", "", "", "", "p", "p", "k"}), "beam search"));
+        QVERIFY(isRefused(heads({"q", "k", "k", "", "", "", "p", "p", "k"}), "node 'y/made' (MultiHeadAttention)"));
+    }
+
+    void groupsOfHeads()
+    {
+        const auto groups = [](const Texts& operands, const graph::Attributes& more = {}, std::int64_t heads = 4) {
+            ProtoModel model;
+            model.input("q", {1, 3, 64}).input("k", {1, 3, 32}).input("p", {1, 2, 5, 16}).constant("w", wavy({4}, 0));
+            model.constant("c", wavy({8, 8}, 1)).constant("s", Tensor::of<std::int32_t>({1}, {2}));
+            model.constant("t", Tensor::of<std::int32_t>({}, {3}));
+            graph::Attributes attributes{{"num_heads", heads}, {"kv_num_heads", std::int64_t{2}}};
+            attributes.insert(more.begin(), more.end());
+            return model.output("y").node("com.microsoft:GroupQueryAttention", operands, {"y"}, attributes);
+        };
+        QCOMPARE(QString::fromStdString(operators(groups({"q", "k", "k", "", "", "s", "t"}))),
+                 "Reshape Reshape Reshape Transpose CacheAppend Transpose Transpose CacheAppend Attention Transpose "
+                 "Reshape");
+        const Texts packed{"q", "", "", "", "", "s", "t", "c", "c"};
+        QCOMPARE(QString::fromStdString(operators(groups(packed, {{"do_rotary", std::int64_t{1}}}))),
+                 "Reshape Split Transpose CacheAppend Transpose Transpose RotaryEmbedding RotaryEmbedding CacheAppend "
+                 "Attention Transpose Reshape");
+        QVERIFY(isRefused(groups({"q", "k", "k", "", "", "s"}), "operand 6 (total_sequence_length) is missing"));
+        QVERIFY(isRefused(groups({"q", "k", "", "", "", "s", "t"}), "go together"));
+        QVERIFY(isRefused(groups({"q", "k", "k", "p", "", "s", "t"}), "go together"));
+        QVERIFY(isRefused(groups({"q", "k", "k", "", "", "s", "t"}, {}, 3), "kv_num_heads"));
+        QVERIFY(isRefused(groups({"q", "k", "k", "", "", "s", "t"}, {{"do_rotary", std::int64_t{1}}}), "cos_cache"));
+        QVERIFY(isRefused(groups({"q", "k", "k", "", "", "s", "t"}, {{"k_quant_type", std::string("PER_TENSOR")}}),
+                          "a quantised cache"));
+        QVERIFY(isRefused(groups({"q", "k", "k", "", "", "s", "t", "", "", "", "", "", "w"}), "a quantised cache"));
+        QVERIFY(isRefused(groups({"q", "k", "k", "", "", "s", "t"}, {{"sliding_window_cache", std::int64_t{1}}}),
+                          "local_window_size"));
+        QVERIFY(isRefused(groups({"q", "k", "k", "", "", "s", "t"}, {{"head_count", std::int64_t{1}}}),
+                          "has no attribute 'head_count'"));
+    }
+
+    void experts()
+    {
+        const auto mixture = [](const Texts& operands, const graph::Attributes& attributes) {
+            ProtoModel model;
+            model.input("x", {3, 4}).input("r", {3, 2}).input("v", {2, 6, 4});
+            model.constant("a", wavy({2, 6, 4}, 0)).constant("b", wavy({2, 4, 6}, 1)).constant("o", wavy({3, 4, 6}, 2));
+            return model.output("y").node("com.microsoft:MoE", operands, {"y"}, attributes);
+        };
+        QCOMPARE(QString::fromStdString(operators(mixture({"x", "r", "a", "", "b"}, {}))),
+                 "TopK Softmax GatherElements Equal Where ReduceSum Cast ReduceSum Cast Where ExpertProduct Relu Where "
+                 "ExpertProduct Mul Equal Where ReduceSum Cast ReduceSum Cast Where ExpertProduct Relu Where "
+                 "ExpertProduct Mul Sum");
+        QVERIFY(isRefused(mixture({"x", "r", "v", "", "b"}, {}), "operand 2) must be an initializer"));
+        QVERIFY(isRefused(mixture({"x", "r", "a", "", "o"}, {}), "operand 4) must be an initializer"));
+        QVERIFY(isRefused(mixture({"x", "r", "a", "", "b"}, {{"k", std::int64_t{3}}}), "k is 3"));
+        QVERIFY(isRefused(mixture({"x", "r", "a", "", "b"}, {{"activation_type", std::string("tanh")}}), "'tanh'"));
+        QVERIFY(isRefused(mixture({"x", "r", "a", "", "b"}, {{"use_sparse_mixer", std::int64_t{1}}}), "sparse"));
+        QVERIFY(isRefused(mixture({"x", "r", "a", "", "b"}, {{"activation_type", std::string("swiglu")}}),
+                          "swiglu_fusion is 0"));
     }
 
     /// A function of the model goes before what is known of its name.

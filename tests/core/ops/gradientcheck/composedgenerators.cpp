@@ -118,6 +118,34 @@ OpCase rotary(Draw& draw)
     return c.with("interleaved", draw.whole(0, 1));
 }
 
+/// Positions stand in front of the caches, and may be the first one alone.
+OpCase fusedRotary(Draw& draw)
+{
+    OpCase c("RotaryEmbedding", 1, kContrib);
+    const std::int64_t heads = draw.whole(1, 2);
+    const std::int64_t rotated = 2 * draw.whole(1, 2);
+    const std::int64_t width = rotated + 2 * draw.whole(0, 1);
+    c.operand(draw.tensor(draw.coin() ? Shape{2, 3, heads * width} : Shape{2, heads, 3, width}));
+    c.constant(draw.coin() ? draw.integers({2, 3}, 0, 5) : draw.integers({1}, 0, 3));
+    c.operand(draw.tensor({6, rotated / 2})).operand(draw.tensor({6, rotated / 2}));
+    c.with("num_heads", heads).with("rotary_embedding_dim", rotated);
+    return c.with("interleaved", draw.whole(0, 1));
+}
+
+/// Images with pasts of several lengths, some longer than what counts.
+OpCase cacheAppend(Draw& draw)
+{
+    OpCase c("CacheAppend", 1, "retrograde");
+    const std::int64_t added = draw.whole(1, 3);
+    const std::int64_t past = draw.whole(0, 4);
+    const std::int64_t heads = draw.whole(1, 2);
+    c.operand(draw.tensor({2, heads, added, 3}));
+    past > 0 ? c.operand(draw.tensor({2, heads, past + draw.whole(0, 2), 3})) : c.absent();
+    c.constant(draw.integers({2}, added - 1, past + added - 1));
+    c.constant(ints({past + added}));
+    return c.with("front", draw.whole(0, 1)).outputs(2);
+}
+
 OpCase deformConv(Draw& draw)
 {
     OpCase c("DeformConv", kNewest);
@@ -233,6 +261,8 @@ std::vector<Generator> composedGenerators()
         {"Attention", attention},
         {"Attention", fusedAttention, kContrib},
         {"RotaryEmbedding", rotary},
+        {"RotaryEmbedding", fusedRotary, kContrib},
+        {"CacheAppend", cacheAppend, "retrograde"},
         {"DeformConv", deformConv},
         {"Conv", [](Draw& d) { return convolution("Conv", false, d); }},
         {"ConvTranspose", [](Draw& d) { return convolution("ConvTranspose", true, d); }},

@@ -137,6 +137,33 @@ OpCase matMulNBits(Draw& draw)
     return c.with("block_size", std::int64_t{16});
 }
 
+/// One layer of a stack, some rows of the operand 0; of the operand.
+OpCase expertProduct(Draw& draw)
+{
+    OpCase c("ExpertProduct", 1, "retrograde");
+    const std::int64_t experts = draw.whole(1, 3);
+    const std::int64_t rows = draw.whole(1, 4);
+    const std::int64_t bits = draw.among<std::int64_t>({0, 2, 4, 8});
+    const std::int64_t columns = 16 * draw.whole(1, 2);
+    const Tensor x = draw.tensor({draw.whole(1, 3), columns});
+    c.operand(draw.coin() ? ops::algebra::scale(x, 0) : x);
+    if (bits == 0) {
+        c.constant(draw.tensor({experts, rows, columns}));
+        draw.coin() ? c.constant(draw.tensor({experts, rows})) : c.absent();
+        return c.with("expert", draw.whole(0, experts - 1));
+    }
+    const bool isPerRow = draw.coin();
+    const std::int64_t blocks = isPerRow ? 1 : columns / 16;
+    c.constant(draw.integers({experts, rows, columns * bits / 8}, 0, 255).to(DType::UInt8));
+    draw.coin() ? c.constant(draw.tensor({experts, rows})) : c.absent();
+    c.constant(draw.tensor(isPerRow ? Shape{experts, rows} : Shape{experts, rows, blocks}));
+    if (draw.coin()) {
+        c.constant(draw.integers({experts, rows, (blocks * bits + 7) / 8}, 0, 255).to(DType::UInt8));
+    }
+    c.with("expert", draw.whole(0, experts - 1)).with("bits", bits);
+    return c.with("block_size", std::int64_t{isPerRow ? 0 : 16});
+}
+
 } // namespace
 
 std::vector<Generator> linearGenerators()
@@ -150,6 +177,7 @@ std::vector<Generator> linearGenerators()
         {"MatMul", matMul},
         {"MatMul", linear, "retrograde"},
         {"MatMulNBits", matMulNBits, "com.microsoft"},
+        {"ExpertProduct", expertProduct, "retrograde"},
     };
 }
 

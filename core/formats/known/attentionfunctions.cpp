@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attention as com.microsoft joins it with what stands around it: heads that lie packed, biases, masks of several
+// kinds, rotation, caches, windows. Each is written out around the Attention of the standard.
+#include "core/formats/known/knownfunctions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <optional>
+#include <vector>
+
+namespace retro::formats
+{
+
+using base::inputError;
+using ops::AttributeKind;
+using ops::AttributeSpec;
+
+namespace
+{
+
+using HeadNames = FunctionWriter::Names;
+
+constexpr std::int64_t kSplitByCount = 18;   ///< version since which Split makes a number of equal parts
+constexpr std::int64_t kAttentionOpset = 24; ///< version since which Attention takes numbers of keys
+constexpr std::int64_t kFirstOpset = 23;     ///< version since which the standard has Attention and RMSNormalization
+constexpr std::int64_t kInt64 = 7;           ///< TensorProto.DataType
+constexpr std::int64_t kBool = 9;
+
+/// Heads side by side as batch × tokens × heads × width.
+std::string headsApart(FunctionWriter& body, const std::string& x, std::int64_t heads)
+{
+    return body.add("Reshape", {x, body.integers({0, 0, heads, -1})});
+}
+
+/// The last two of four axes as one.
+std::string headsJoined(FunctionWriter& body, const std::string& x)
+{
+    return body.add("Reshape", {x, body.integers({0, 0, -1})});
+}
+
+/// Tokens × heads as heads × tokens, or back.
+std::string headsSwapped(FunctionWriter& body, const std::string& x)
+{
+    return body.add("Transpose", {x}, {{"perm", std::vector<std::int64_t>{0, 2, 1, 3}}});
+}
+
+/// Operands of MultiHeadAttention.
+struct HeadSlot
+{
+    enum : std::size_t {
+        kQuery,
+        kKey,
+        kValue,
+        kBias,
+        kPadding,
+        kScoreBias,
+        kPastKey,
+        kPastValue,
+        kPastLength,
+        kIndirection
+    };
+};
+
+/// Parts that lie packed along axis 3 of five, each batch × tokens × (heads · width).
+HeadNames unpacked(FunctionWriter& body, std::size_t slot, std::int64_t parts)
+{
+    HeadNames made = body.addOf("", "Split", {body.operand(slot)}, {{"axis", std::int64_t{3}}, {"num_outputs", parts}},
+                                kSplitByCount, static_cast<std::size_t>(parts));
+    for (std::string& part : made) {
+        part = headsJoined(body, part);
+    }
+    return made;
+}
+
+/// Keys or values with tokens in front of heads.
+std::string byToken(FunctionWriter& body, std::size_t slot)
+{
+    return body.rank(slot).value_or(3) == 4 ? headsJoined(body, headsSwapped(body, body.operand(slot)))
+                                            : body.operand(slot);
+}
+
+/// Queries, keys and values, batch × tokens × (heads · width) each.
+base::Result<HeadNames> threeOperands(FunctionWriter& body)
+{
+    const bool hasKey = body.isGiven(HeadSlot::kKey);
+    const bool hasValue = body.isGiven(HeadSlot::kValue);
+    const auto rankOf = [&](std::size_t slot, std::size_t usual) { return body.rank(slot).value_or(usual); };
+    if (!hasKey && !hasValue && rankOf(HeadSlot::kQuery, 5) == 5) {
+        return unpacked(body, HeadSlot::kQuery, 3);
+    }
+    if (hasKey && !hasValue && rankOf(HeadSlot::kQuery, 3) == 3 && rankOf(HeadSlot::kKey, 5) == 5) {
+        HeadNames made{body.operand(HeadSlot::kQuery)};
+        const HeadNames packed = unpacked(body, HeadSlot::kKey, 2);
+        made.insert(made.end(), packed.begin(), packed.end());
+        return made;
+    }
+    const std::size_t rank = rankOf(HeadSlot::kKey, 3);
+    if (!hasKey || !hasValue || rankOf(HeadSlot::kQuery, 3) != 3 || (rank != 3 && rank != 4) ||
+        rankOf(HeadSlot::kValue, 3) != rank) {
+        return inputError("its operands must be queries, keys and values of three axes; keys and values of four; "
+                          "queries of five axes alone (packed); or queries of three and keys of five (packed)");
+    }
+    return HeadNames{body.operand(HeadSlot::kQuery), byToken(body, HeadSlot::kKey), byToken(body, HeadSlot::kValue)};
+}
+
+/// The same, each with its part of the bias.
+void addHeadBias(FunctionWriter& body, HeadNames& heads)
+{
+    if (!body.isGiven(HeadSlot::kBias)) {
+        return;
+    }
+    const HeadNames parts =
+        body.addOf("", "Split", {body.operand(HeadSlot::kBias)}, {{"num_outputs", std::int64_t{3}}}, kSplitByCount, 3);
+    for (std::size_t i = 0; i < heads.size(); ++i) {
+        heads[i] = body.add("Add", {heads[i], parts[i]});
+    }
+}
+
+/// Where keys count: bool, broadcastable to the scores, of a mask of 0 and 1 or of a number of keys per image.
+base::Result<std::string> countingKeys(FunctionWriter& body, const std::string& keys)
+{
+    const auto rank = body.rank(HeadSlot::kPadding);
+    const std::string given = body.operand(HeadSlot::kPadding);
+    if (rank == std::size_t{1}) {
+        std::string count = body.add("Gather", {body.add("Shape", {keys}), body.wholeNumber(1)});
+        if (body.isGiven(HeadSlot::kPastKey)) {
+            const std::string past = body.add("Shape", {body.operand(HeadSlot::kPastKey)});
+            count = body.add("Add", {count, body.add("Gather", {past, body.wholeNumber(2)})});
+        }
+        const std::string positions = body.add("Range", {body.wholeNumber(0), count, body.wholeNumber(1)});
+        const std::string ends =
+            body.add("Unsqueeze", {body.add("Cast", {given}, {{"to", kInt64}}), body.integers({1, 2, 3})});
+        return body.add("Less", {positions, ends});
+    }
+    if (rank != std::size_t{2} && rank != std::size_t{3}) {
+        return inputError("key_padding_mask (operand 4) must be batch × keys, batch × queries × keys, or the number of "
+                          "keys of each image");
+    }
+    const std::string counts = body.add("Cast", {given}, {{"to", kBool}});
+    return body.add("Unsqueeze", {counts, rank == std::size_t{2} ? body.integers({1, 2}) : body.integers({1})});
+}
+
+/// What is added to the scores: 0 where a key counts, else the masked value; plus the operand for it.
+base::Result<std::string> scoreMask(FunctionWriter& body, const std::string& keys)
+{
+    std::string mask = body.isGiven(HeadSlot::kScoreBias) ? body.operand(HeadSlot::kScoreBias) : std::string();
+    if (!body.isGiven(HeadSlot::kPadding)) {
+        return mask;
+    }
+    RETRO_TRY(const std::string counts, countingKeys(body, keys));
+    const std::string zero = body.numberLikeOperand(0);
+    const std::string bias =
+        body.add("Where", {counts, zero, body.numberLikeOperand(body.number("mask_filter_value", -10000))});
+    return mask.empty() ? bias : body.add("Add", {mask, bias});
+}
+
+Written writeMultiHeadAttention(FunctionWriter& body)
+{
+    if (body.isGiven(HeadSlot::kPastLength) || body.isGiven(HeadSlot::kIndirection)) {
+        return inputError("past_sequence_length and cache_indirection (operands 8 and 9) are not supported; export the "
+                          "model without beam search");
+    }
+    if (body.isGiven(HeadSlot::kPastKey) != body.isGiven(HeadSlot::kPastValue)) {
+        return inputError("past_key and past_value (operands 6 and 7) go together");
+    }
+    const std::int64_t heads = body.integer("num_heads", 0);
+    if (heads < 1) {
+        return inputError(fmt::format("num_heads is {}, but must be positive", heads));
+    }
+    RETRO_TRY(HeadNames operands, threeOperands(body));
+    addHeadBias(body, operands);
+    RETRO_TRY(const std::string mask, scoreMask(body, operands[1]));
+    const bool hasPast = body.isGiven(HeadSlot::kPastKey);
+    if (!mask.empty() || hasPast) {
+        operands.push_back(mask);
+    }
+    if (hasPast) {
+        operands.push_back(body.operand(HeadSlot::kPastKey));
+        operands.push_back(body.operand(HeadSlot::kPastValue));
+    }
+    graph::Attributes attributes{{"q_num_heads", heads}, {"kv_num_heads", heads}};
+    attributes["is_causal"] = body.integer("unidirectional", 0);
+    if (const double scale = body.number("scale", 0); scale != 0) {
+        attributes["scale"] = scale;
+    }
+    const std::size_t results = body.isAsked(2) ? 3 : body.isAsked(1) ? 2 : 1;
+    const HeadNames made = body.addOf("", "Attention", operands, std::move(attributes), kFirstOpset, results);
+    for (std::size_t k = 0; k < results; ++k) {
+        body.output(k, made[k]);
+    }
+    return true;
+}
+
+/// Operands of GroupQueryAttention.
+struct GroupSlot
+{
+    enum : std::size_t {
+        kQuery,
+        kKey,
+        kValue,
+        kPastKey,
+        kPastValue,
+        kLast,
+        kTotal,
+        kCosines,
+        kSines,
+        kPositions,
+        kScoreBias,
+        kSink,
+        kKeyScale,
+        kValueScale,
+        kQueryNorm,
+        kKeyNorm,
+        kQueryLengths
+    };
+};
+
+/// What is the same for the whole call.
+struct GroupSetting
+{
+    std::int64_t heads = 0;
+    std::int64_t keyHeads = 0;
+    std::int64_t window = 0; ///< 0: all keys
+    bool isSliding = false;
+    bool isCausal = true;
+    bool hasSink = false; ///< something stands in the denominators alone
+};
+
+base::Result<GroupSetting> groupSetting(const FunctionWriter& body)
+{
+    GroupSetting setting{body.integer("num_heads", 0), body.integer("kv_num_heads", 0)};
+    if (setting.heads < 1 || setting.keyHeads < 1 || setting.heads % setting.keyHeads != 0) {
+        return inputError(
+            fmt::format("num_heads is {} and kv_num_heads {}; both must be positive, the first a multiple "
+                        "of the second",
+                        setting.heads, setting.keyHeads));
+    }
+    for (const std::size_t slot : {GroupSlot::kLast, GroupSlot::kTotal}) {
+        if (!body.isGiven(slot)) {
+            return inputError(fmt::format("operand {} ({}) is missing", slot,
+                                          slot == GroupSlot::kLast ? "seqlens_k" : "total_sequence_length"));
+        }
+    }
+    const auto isQuantised = [&](const char* name) {
+        const std::string type = body.text(name, "NONE");
+        return !type.empty() && type != "NONE";
+    };
+    const std::int64_t bits = body.integer("kv_cache_bit_width", 0);
+    if (body.isGiven(GroupSlot::kKeyScale) || body.isGiven(GroupSlot::kValueScale) || isQuantised("k_quant_type") ||
+        isQuantised("v_quant_type") || (bits != 0 && bits != 16 && bits != 32)) {
+        return inputError("a quantised cache (k_scale, v_scale, k_quant_type, v_quant_type, kv_cache_bit_width) is not "
+                          "supported; export the model with a cache of floats");
+    }
+    if (body.isGiven(GroupSlot::kQueryLengths)) {
+        return inputError("query_seqlens (operand 16) is not supported");
+    }
+    if (body.isGiven(GroupSlot::kKey) != body.isGiven(GroupSlot::kValue) ||
+        body.isGiven(GroupSlot::kPastKey) != body.isGiven(GroupSlot::kPastValue)) {
+        return inputError("key and value (operands 1 and 2) go together, and so do past_key and past_value");
+    }
+    const std::int64_t window = body.integer("local_window_size", -1);
+    if (window < -1) {
+        return inputError(fmt::format("local_window_size is {}, but must be positive, or -1 for all keys", window));
+    }
+    setting.window = std::max<std::int64_t>(window, 0);
+    setting.isSliding = body.integer("sliding_window_cache", 0) != 0;
+    setting.isCausal = body.integer("causal", 1) != 0;
+    setting.hasSink = body.isGiven(GroupSlot::kSink) || body.integer("smooth_softmax", 0) > 0;
+    if (setting.isSliding && setting.window == 0) {
+        return inputError("sliding_window_cache needs a local_window_size");
+    }
+    if (setting.isSliding && body.isGiven(GroupSlot::kScoreBias)) {
+        return inputError("attention_bias (operand 10) together with sliding_window_cache is not supported");
+    }
+    return setting;
+}
+
+/// Queries, keys and values, each batch × tokens × heads × width.
+HeadNames groupOperands(FunctionWriter& body, const GroupSetting& setting)
+{
+    const std::int64_t own = setting.keyHeads;
+    if (body.isGiven(GroupSlot::kKey)) {
+        return {headsApart(body, body.operand(GroupSlot::kQuery), setting.heads),
+                headsApart(body, body.operand(GroupSlot::kKey), own),
+                headsApart(body, body.operand(GroupSlot::kValue), own)};
+    }
+    const std::string all = headsApart(body, body.operand(GroupSlot::kQuery), setting.heads + 2 * own);
+    return body.addOf("", "Split", {all, body.integers({setting.heads, own, own})}, {{"axis", std::int64_t{2}}},
+                      kSplitByCount, 3);
+}
+
+/// Each head of queries or keys by its root mean square.
+std::string headsNormalised(FunctionWriter& body, const std::string& x, std::size_t slot, const char* epsilon)
+{
+    if (!body.isGiven(slot)) {
+        return x;
+    }
+    return body.add(
+        "RMSNormalization", {x, body.operand(slot)},
+        {{"axis", std::int64_t{-1}}, {"epsilon", body.number(epsilon, body.number("qk_norm_epsilon", 1e-6))}},
+        kFirstOpset);
+}
+
+std::string headsTurned(FunctionWriter& body, const std::string& x, const std::string& positions)
+{
+    return body
+        .addOf("com.microsoft", "RotaryEmbedding",
+               {x, positions, body.operand(GroupSlot::kCosines), body.operand(GroupSlot::kSines)},
+               {{"interleaved", body.integer("rotary_interleaved", 0)}}, 1, 1)
+        .front();
+}
+
+/// New rows behind those of the past: rows, present, and as far as `results` goes numbers of keys, positions, window.
+HeadNames appended(FunctionWriter& body, const std::string& x, std::size_t past, const GroupSetting& setting,
+                   std::size_t results)
+{
+    graph::Attributes attributes{{"front", std::int64_t{setting.hasSink ? 1 : 0}}, {"window", setting.window}};
+    attributes["sliding"] = std::int64_t{setting.isSliding ? 1 : 0};
+    return body.addOf("retrograde", "CacheAppend",
+                      {x, body.isGiven(past) ? body.operand(past) : std::string(), body.operand(GroupSlot::kLast),
+                       body.operand(GroupSlot::kTotal)},
+                      std::move(attributes), 1, results);
+}
+
+/// What head_sink adds to the scores of the key of zeros in front: batch × heads × queries × 1.
+std::string sinkColumn(FunctionWriter& body, const std::string& bias)
+{
+    const std::string sink = body.isGiven(GroupSlot::kSink)
+                                 ? body.add("Reshape", {body.operand(GroupSlot::kSink), body.integers({1, -1, 1, 1})})
+                                 : body.add("Reshape", {body.numberLikeOperand(0), body.integers({1, 1, 1, 1})});
+    if (bias.empty()) {
+        return sink;
+    }
+    const std::string outer = body.add("Shape", {bias}, {{"start", std::int64_t{0}}, {"end", std::int64_t{3}}});
+    const std::string shape = body.add("Concat", {outer, body.integers({1})}, {{"axis", std::int64_t{0}}});
+    return body.add("Expand", {sink, shape});
+}
+
+/// The operand for the scores, with the column of the key in front; empty without either.
+std::string groupBias(FunctionWriter& body, const GroupSetting& setting, const std::string& rows)
+{
+    std::string bias = body.isGiven(GroupSlot::kScoreBias) ? body.operand(GroupSlot::kScoreBias) : std::string();
+    const bool hasColumn = setting.hasSink && (body.isGiven(GroupSlot::kSink) || !bias.empty());
+    if (!hasColumn) {
+        return bias;
+    }
+    if (bias.empty()) {
+        const std::string count = body.add("Shape", {rows}, {{"start", std::int64_t{2}}, {"end", std::int64_t{3}}});
+        const std::string behind = body.add("Sub", {count, body.integers({1})});
+        const std::string shape =
+            body.add("Concat", {body.integers({1, setting.heads, 1}), behind}, {{"axis", std::int64_t{0}}});
+        const std::string zeros = body.add("Expand", {body.numberLikeOperand(0), shape});
+        return body.add("Concat", {sinkColumn(body, {}), zeros}, {{"axis", std::int64_t{-1}}});
+    }
+    // one row of the bias per head, as the sinks have it
+    const std::string shape = body.integers({1, setting.heads, 1, 1});
+    bias = body.add("Expand", {bias, shape});
+    return body.add("Concat", {sinkColumn(body, bias), bias}, {{"axis", std::int64_t{-1}}});
+}
+
+/// What Attention takes as its mask; empty where there is none.
+std::string groupMask(FunctionWriter& body, const GroupSetting& setting, const HeadNames& values)
+{
+    const std::string bias = groupBias(body, setting, values[0]);
+    if (setting.window == 0 || bias.empty()) {
+        return setting.window == 0 ? bias : values[4];
+    }
+    return body.add("Where", {values[4], bias, body.numberLikeOperand(-std::numeric_limits<double>::infinity())});
+}
+
+/// Constants that do not fit, as far as they are known before shapes are.
+base::Result<void> expectGroupConstants(const FunctionWriter& body, const GroupSetting& setting, bool turns)
+{
+    if (turns && (!body.isGiven(GroupSlot::kCosines) || !body.isGiven(GroupSlot::kSines))) {
+        return inputError("do_rotary needs cos_cache and sin_cache (operands 7 and 8)");
+    }
+    const auto cosines = turns ? body.constantShape(GroupSlot::kCosines) : std::nullopt;
+    const auto sines = turns ? body.constantShape(GroupSlot::kSines) : std::nullopt;
+    if (cosines && sines && (cosines->size() != 2 || *cosines != *sines)) {
+        return inputError("cos_cache and sin_cache (operands 7 and 8) must both be positions × half of the elements "
+                          "that turn");
+    }
+    const auto sink = body.constantShape(GroupSlot::kSink);
+    if (sink && *sink != std::vector<std::int64_t>{setting.heads}) {
+        return inputError(fmt::format("head_sink (operand 11) must hold {} numbers, one per head", setting.heads));
+    }
+    return {};
+}
+
+Written writeGroupQueryAttention(FunctionWriter& body)
+{
+    RETRO_TRY(const GroupSetting setting, groupSetting(body));
+    const bool turns = body.integer("do_rotary", 0) != 0;
+    RETRO_CHECK(expectGroupConstants(body, setting, turns));
+    const HeadNames apart = groupOperands(body, setting);
+    const std::string queries = headsNormalised(body, apart[0], GroupSlot::kQueryNorm, "q_norm_epsilon");
+    const std::string keys = headsNormalised(body, apart[1], GroupSlot::kKeyNorm, "k_norm_epsilon");
+    const HeadNames values =
+        appended(body, headsSwapped(body, apart[2]), GroupSlot::kPastValue, setting, setting.window > 0 ? 5 : 4);
+    std::string q = headsSwapped(body, queries);
+    std::string k = headsSwapped(body, keys);
+    if (turns) {
+        const std::string positions =
+            body.isGiven(GroupSlot::kPositions) ? body.operand(GroupSlot::kPositions) : values[3];
+        q = headsTurned(body, q, positions);
+        k = headsTurned(body, k, positions);
+    }
+    const HeadNames cached = appended(body, k, GroupSlot::kPastKey, setting, 2);
+    graph::Attributes attributes{{"is_causal", std::int64_t{setting.isCausal ? 1 : 0}}};
+    if (const double scale = body.number("scale", 0); scale != 0) {
+        attributes["scale"] = scale;
+    }
+    if (const double cap = body.number("softcap", 0); cap > 0) {
+        attributes["softcap"] = cap;
+    }
+    const std::string mask = groupMask(body, setting, values);
+    const std::string mixed = body.add("Attention", {q, cached[0], values[0], mask, "", "", values[2]},
+                                       std::move(attributes), kAttentionOpset);
+    body.output(0, headsJoined(body, headsSwapped(body, mixed)));
+    body.output(1, cached[1]);
+    body.output(2, values[1]);
+    return true;
+}
+
+constexpr std::array kHeadAttributes{
+    AttributeSpec{"mask_filter_value", AttributeKind::Float}, AttributeSpec{"num_heads", AttributeKind::Int},
+    AttributeSpec{"scale", AttributeKind::Float}, AttributeSpec{"unidirectional", AttributeKind::Int}};
+constexpr std::array kGroupAttributes{AttributeSpec{"causal", AttributeKind::Int},
+                                      AttributeSpec{"do_rotary", AttributeKind::Int},
+                                      AttributeSpec{"k_norm_epsilon", AttributeKind::Float},
+                                      AttributeSpec{"k_quant_type", AttributeKind::Text},
+                                      AttributeSpec{"kv_cache_bit_width", AttributeKind::Int},
+                                      AttributeSpec{"kv_num_heads", AttributeKind::Int},
+                                      AttributeSpec{"local_window_size", AttributeKind::Int},
+                                      AttributeSpec{"num_heads", AttributeKind::Int},
+                                      AttributeSpec{"q_norm_epsilon", AttributeKind::Float},
+                                      AttributeSpec{"qk_norm_epsilon", AttributeKind::Float},
+                                      AttributeSpec{"qk_output", AttributeKind::Int},
+                                      AttributeSpec{"rotary_interleaved", AttributeKind::Int},
+                                      AttributeSpec{"scale", AttributeKind::Float},
+                                      AttributeSpec{"sliding_window_cache", AttributeKind::Int},
+                                      AttributeSpec{"smooth_softmax", AttributeKind::Int},
+                                      AttributeSpec{"softcap", AttributeKind::Float},
+                                      AttributeSpec{"v_quant_type", AttributeKind::Text}};
+
+} // namespace
+
+std::span<const KnownFunction> attentionFunctions()
+{
+    static constexpr std::string_view kDomain = "com.microsoft";
+    static constexpr std::array kFunctions{
+        KnownFunction{kDomain, "MultiHeadAttention", "Split, Add, Attention", 1, 10, 4, kHeadAttributes,
+                      writeMultiHeadAttention},
+        KnownFunction{kDomain, "GroupQueryAttention",
+                      "Reshape, Split, RMSNormalization, Transpose, RotaryEmbedding, CacheAppend, Attention", 1, 17, 4,
+                      kGroupAttributes, writeGroupQueryAttention},
+    };
+    return kFunctions;
+}
+
+} // namespace retro::formats

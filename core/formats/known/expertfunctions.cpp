@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mixtures of experts of com.microsoft: MoE, and QMoE with packed weights. Each expert is written out as the layers
+// that it is; tokens that chose others are rows of zeros there, which are not multiplied.
+#include "core/formats/known/knownfunctions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <optional>
+
+namespace retro::formats
+{
+
+using base::inputError;
+using ops::AttributeKind;
+using ops::AttributeSpec;
+
+namespace
+{
+
+constexpr std::int64_t kMostExperts = 1024; ///< more are a fault in the file, and many nodes
+constexpr std::int64_t kTopKOpset = 11;
+constexpr std::int64_t kEqualParts = 18; ///< version since which Split makes a number of equal parts
+constexpr std::int64_t kInt64Number = 7; ///< TensorProto.DataType
+constexpr std::int64_t kBoolNumber = 9;
+
+/// Operand slots of one layer of all experts; none for what it does not have.
+struct ExpertLayer
+{
+    std::size_t weights = 0;
+    std::size_t bias = 0;
+    std::optional<std::size_t> scales = {};
+    std::optional<std::size_t> zeros = {};
+};
+
+constexpr std::size_t kRouterWeights = 14; // of QMoE
+
+/// What is the same for all experts.
+struct ExpertSetting
+{
+    std::array<ExpertLayer, 3> layers; ///< first, second, and the one beside the first
+    std::int64_t experts = 0;
+    std::int64_t columns = 0; ///< of the operand
+    std::int64_t chosen = 1;  ///< experts per token
+    std::int64_t bits = 0;    ///< 0: weights are numbers
+    bool hasThird = false;
+    std::string activation;
+    std::int64_t fusion = 0;
+    std::optional<double> limit;
+};
+
+base::Result<ExpertSetting> expertSetting(FunctionWriter& body, bool isPacked)
+{
+    ExpertSetting setting;
+    setting.layers = isPacked
+                         ? std::array{ExpertLayer{2, 4, 3, 11}, ExpertLayer{5, 7, 6, 12}, ExpertLayer{8, 10, 9, 13}}
+                         : std::array{ExpertLayer{2, 3}, ExpertLayer{4, 5}, ExpertLayer{6, 7}};
+    setting.bits = isPacked ? body.integer("expert_weight_bits", 4) : 0;
+    if (isPacked && setting.bits != 2 && setting.bits != 4 && setting.bits != 8) {
+        return inputError(fmt::format("expert_weight_bits is {}, but must be 2, 4 or 8", setting.bits));
+    }
+    if (const std::string type = body.text("quant_type", "int"); type != "int") {
+        return inputError(fmt::format("quant_type '{}' is not supported; only 'int' is", type));
+    }
+    if (body.integer("use_sparse_mixer", 0) != 0) {
+        return inputError("use_sparse_mixer is not supported");
+    }
+    setting.hasThird = body.isGiven(setting.layers[2].weights);
+    for (const std::size_t i : {0U, 1U, 2U}) {
+        const ExpertLayer& layer = setting.layers.at(i);
+        if (i == 2 && !setting.hasThird) {
+            continue;
+        }
+        const auto shape = body.constantShape(layer.weights);
+        const bool isFirst = i == 0;
+        if (!shape || shape->size() != 3 || (!isFirst && shape->front() != setting.experts)) {
+            return inputError(fmt::format("the weights of its experts (operand {}) must be an initializer, experts × "
+                                          "rows × columns",
+                                          layer.weights));
+        }
+        if (layer.scales && !body.isGiven(*layer.scales)) {
+            return inputError(fmt::format("the scales of its experts (operand {}) are missing", *layer.scales));
+        }
+        if (isFirst) {
+            setting.experts = shape->front();
+            setting.columns = isPacked ? (*shape)[2] * (8 / setting.bits) : (*shape)[2];
+        }
+    }
+    if (setting.experts < 1 || setting.experts > kMostExperts || setting.columns < 1) {
+        return inputError(fmt::format("it has {} experts (operand {}); between 1 and {} are supported", setting.experts,
+                                      setting.layers[0].weights, kMostExperts));
+    }
+    setting.chosen = body.integer("k", 1);
+    if (setting.chosen < 1 || setting.chosen > setting.experts) {
+        return inputError(fmt::format("k is {}, but there are {} experts", setting.chosen, setting.experts));
+    }
+    setting.activation = body.text("activation_type", "relu");
+    setting.fusion = body.integer("swiglu_fusion", 0);
+    if (body.has("swiglu_limit")) {
+        setting.limit = body.number("swiglu_limit", 0);
+    }
+    const bool isGated = setting.activation == "swiglu";
+    static constexpr std::array<std::string_view, 4> kPlain{"relu", "gelu", "silu", "identity"};
+    if (!isGated && std::find(kPlain.begin(), kPlain.end(), setting.activation) == kPlain.end()) {
+        return inputError(fmt::format("activation_type '{}' is not known; relu, gelu, silu, swiglu and identity are",
+                                      setting.activation));
+    }
+    if (isGated && (setting.fusion < 0 || setting.fusion > 2 || (setting.fusion == 0) != setting.hasThird)) {
+        return inputError(fmt::format("swiglu_fusion is {}; 0 needs the weights of a third layer (operand {}), 1 and 2 "
+                                      "have none",
+                                      setting.fusion, setting.layers[2].weights));
+    }
+    return setting;
+}
+
+/// x·Wᵀ + b of one expert.
+std::string expertProduct(FunctionWriter& body, const ExpertSetting& setting, std::size_t which, std::int64_t expert,
+                          const std::string& x)
+{
+    const ExpertLayer& layer = setting.layers.at(which);
+    const auto given = [&](std::optional<std::size_t> slot) {
+        return slot && body.isGiven(*slot) ? body.operand(*slot) : std::string();
+    };
+    FunctionWriter::Names operands{x, body.operand(layer.weights), given(layer.bias)};
+    graph::Attributes attributes{{"expert", expert}};
+    if (setting.bits != 0) {
+        operands.push_back(given(layer.scales));
+        operands.push_back(given(layer.zeros));
+        attributes["bits"] = setting.bits;
+        attributes["block_size"] = body.integer("block_size", 0);
+    }
+    while (operands.back().empty()) {
+        operands.pop_back();
+    }
+    return body.addOf("retrograde", "ExpertProduct", operands, std::move(attributes), 1, 1).front();
+}
+
+std::string swish(FunctionWriter& body, const std::string& x, double alpha)
+{
+    return body.addOf("com.microsoft", "QuickGelu", {x}, {{"alpha", alpha}}, 1, 1).front();
+}
+
+/// G·σ(α·G)·(L + β), G and L kept inside the limit.
+std::string gated(FunctionWriter& body, const ExpertSetting& setting, std::string g, std::string l)
+{
+    if (setting.limit) {
+        const std::string most = body.numberLikeOperand(*setting.limit);
+        g = body.add("Clip", {g, "", most});
+        l = body.add("Clip", {l, body.numberLikeOperand(-*setting.limit), most});
+    }
+    if (const double beta = body.number("activation_beta", 0); beta != 0) {
+        l = body.add("Add", {l, body.numberLikeOperand(beta)});
+    }
+    return body.add("Mul", {swish(body, g, body.number("activation_alpha", 1)), l});
+}
+
+/// Every second element of the last axis, from `first` on.
+std::string everySecond(FunctionWriter& body, const std::string& x, std::int64_t first)
+{
+    return body.add("Slice", {x, body.integers({first}), body.integers({std::numeric_limits<std::int64_t>::max()}),
+                              body.integers({-1}), body.integers({2})});
+}
+
+/// What goes into the second layer of an expert.
+std::string hidden(FunctionWriter& body, const ExpertSetting& setting, std::int64_t expert, const std::string& x)
+{
+    const std::string first = expertProduct(body, setting, 0, expert, x);
+    const std::string third = setting.hasThird ? expertProduct(body, setting, 2, expert, x) : std::string();
+    if (setting.activation == "swiglu") {
+        if (setting.fusion == 1) {
+            return gated(body, setting, everySecond(body, first, 0), everySecond(body, first, 1));
+        }
+        if (setting.fusion == 2) {
+            const FunctionWriter::Names parts = body.addOf(
+                "", "Split", {first}, {{"axis", std::int64_t{-1}}, {"num_outputs", std::int64_t{2}}}, kEqualParts, 2);
+            return gated(body, setting, parts[0], parts[1]);
+        }
+        return gated(body, setting, first, third);
+    }
+    std::string made = first;
+    if (setting.activation == "relu") {
+        made = body.add("Relu", {first});
+    } else if (setting.activation == "gelu") {
+        made = body.addOf("com.microsoft", "FastGelu", {first}, {}, 1, 1).front();
+    } else if (setting.activation == "silu") {
+        made = swish(body, first, 1);
+    }
+    return setting.hasThird ? body.add("Mul", {made, third}) : made;
+}
+
+/// How much each of the chosen experts counts, tokens × chosen.
+std::string expertShares(FunctionWriter& body, const FunctionWriter::Names& best)
+{
+    const bool isNormalised = body.integer("normalize_routing_weights", 0) != 0;
+    const graph::Attributes last{{"axis", std::int64_t{-1}}};
+    if (body.isGiven(kRouterWeights)) {
+        const std::string own = body.add("GatherElements", {body.operand(kRouterWeights), best[1]}, last);
+        return isNormalised ? body.add("Div", {own, body.add("ReduceSum", {own, body.integers({-1})})}) : own;
+    }
+    if (isNormalised) {
+        return body.add("Softmax", {best[0]}, last);
+    }
+    return body.add("GatherElements", {body.add("Softmax", {body.operand(1)}, last), best[1]}, last);
+}
+
+base::Result<bool> writeExperts(FunctionWriter& body, bool isPacked)
+{
+    RETRO_TRY(const ExpertSetting setting, expertSetting(body, isPacked));
+    const bool isFlat = body.rank(0) == std::size_t{2};
+    const std::string x =
+        isFlat ? body.operand(0) : body.add("Reshape", {body.operand(0), body.integers({-1, setting.columns})});
+    const FunctionWriter::Names best = body.addOf("", "TopK", {body.operand(1), body.integers({setting.chosen})},
+                                                  {{"axis", std::int64_t{-1}}}, kTopKOpset, 2);
+    const std::string shares = expertShares(body, best);
+    const std::string zero = body.numberLikeOperand(0);
+    const std::string last = body.integers({-1});
+    FunctionWriter::Names terms;
+    for (std::int64_t expert = 0; expert < setting.experts; ++expert) {
+        const std::string isOwn = body.add("Equal", {best[1], body.integers({expert})});
+        const std::string share = body.add("ReduceSum", {body.add("Where", {isOwn, shares, zero}), last});
+        const std::string times = body.add("ReduceSum", {body.add("Cast", {isOwn}, {{"to", kInt64Number}}), last});
+        const std::string takes = body.add("Cast", {times}, {{"to", kBoolNumber}});
+        const std::string inside = hidden(body, setting, expert, body.add("Where", {takes, x, zero}));
+        const std::string made = expertProduct(body, setting, 1, expert, body.add("Where", {takes, inside, zero}));
+        terms.push_back(body.add("Mul", {share, made}));
+    }
+    const std::string sum = body.add("Sum", terms);
+    body.output(0, isFlat ? sum : body.add("Reshape", {sum, body.add("Shape", {body.operand(0)})}));
+    return true;
+}
+
+Written writeMoE(FunctionWriter& body) { return writeExperts(body, false); }
+Written writeQMoE(FunctionWriter& body) { return writeExperts(body, true); }
+
+constexpr std::array kExpertAttributes{AttributeSpec{"activation_alpha", AttributeKind::Float},
+                                       AttributeSpec{"activation_beta", AttributeKind::Float},
+                                       AttributeSpec{"activation_type", AttributeKind::Text},
+                                       AttributeSpec{"block_size", AttributeKind::Int},
+                                       AttributeSpec{"expert_weight_bits", AttributeKind::Int},
+                                       AttributeSpec{"k", AttributeKind::Int},
+                                       AttributeSpec{"normalize_routing_weights", AttributeKind::Int},
+                                       AttributeSpec{"quant_type", AttributeKind::Text},
+                                       AttributeSpec{"swiglu_fusion", AttributeKind::Int},
+                                       AttributeSpec{"swiglu_limit", AttributeKind::Float},
+                                       AttributeSpec{"use_sparse_mixer", AttributeKind::Int}};
+
+} // namespace
+
+std::span<const KnownFunction> expertFunctions()
+{
+    static constexpr std::string_view kDomain = "com.microsoft";
+    static constexpr std::string_view kSteps = "TopK, Softmax, Where, ExpertProduct, activation, Mul, Sum";
+    static constexpr std::array kFunctions{
+        KnownFunction{kDomain, "MoE", kSteps, 2, 8, 1, kExpertAttributes, writeMoE},
+        KnownFunction{kDomain, "QMoE", kSteps, 2, 15, 1, kExpertAttributes, writeQMoE},
+    };
+    return kFunctions;
+}
+
+} // namespace retro::formats
