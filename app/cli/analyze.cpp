@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "app/cli/memorysnapshot.h"
 #include "app/cli/planningoptions.h"
 #include "core/analysis/criticalsubgraph.h"
 #include "core/analysis/report.h"
+#include "core/formats/memorysnapshot.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -324,13 +326,22 @@ void sayReport(const Context& context, const analysis::PlanningGraph& planning, 
 
 Result<void> analyzeGraph(const Context& context, const AnalyzeOptions& options)
 {
-    RETRO_TRY(const analysis::PlanningGraph planning, options.planning.load());
+    if (formats::looksLikePickle(options.planning.model.model)) {
+        return analyzeSnapshot(context, options.planning.model.model, options.rows);
+    }
+    RETRO_TRY(const engine::LoadedModelPointer model, options.planning.open());
+    RETRO_TRY(const engine::SubjectPlanning made, options.planning.planningOf(*model));
+    const analysis::PlanningGraph& planning = made.planning;
+    RETRO_TRY(const std::vector<engine::CountedBand> bands, options.planning.bands(*model, planning));
     RETRO_TRY(const std::vector<analysis::FlowName> from, startsOf(planning.graph, options));
     RETRO_TRY(const Report report,
               analysis::makeReport(planning.graph, options.machine, options.planning.joint(planning.unit)));
     if (context.json) {
-        context.answer(reportJson(planning, report, options, from));
+        ordered_json json = reportJson(planning, report, options, from);
+        tellBands(json, bands);
+        context.answer(json);
     } else {
+        sayBands(context, bands);
         sayReport(context, planning, report, options, from);
     }
     return {};

@@ -218,6 +218,14 @@ Result<void> checkOptions(const GradOptions& options)
         return base::usageError("--joint and --diff are about a gradient graph; name its file by --graph-out, or leave "
                                 "them out");
     }
+    if (!options.question().graphOut.empty() && options.question().profile) {
+        return base::usageError("a graph is written and nothing runs; leave one of the two out",
+                                "--graph-out and --profile");
+    }
+    if (!options.question().graphOut.empty() && !options.question().tier.empty()) {
+        return base::usageError("a graph cannot say that a value moves to a tier; leave one of the two out",
+                                "--graph-out and --tier");
+    }
     return engine::checkTogether(engine::asksOf(options.question()));
 }
 
@@ -284,15 +292,39 @@ void sayPasses(const Context& context, const GradOptions& options, const engine:
     }
 }
 
+/// What the nodes follow; null without a plan.
+ordered_json graphPlanJson(const engine::WrittenGradientGraph& written)
+{
+    if (!written.chosen) {
+        return nullptr;
+    }
+    const engine::ChosenPlan& chosen = *written.chosen;
+    return {{"planner", chosen.plan.annotations.planner},
+            {"steps", chosen.plan.steps.size()},
+            {"store_all_peak", chosen.storeAllPeak},
+            {"peak", chosen.search ? ordered_json(chosen.search->peak) : ordered_json()}};
+}
+
 Result<void> writeGraph(const Context& context, const GradOptions& options, const engine::LoadedModelPointer& model,
                         const engine::GradientRequest& request)
 {
+    engine::GradientGraphForm form{options.isJoined, options.asksToFold(), options.keepsFunctions(*model)};
+    if (options.isPlanned()) {
+        RETRO_TRY(form.plan, engine::planWish(options.question()));
+    } else if (options.isForwarded()) {
+        RETRO_TRY(form.forwarding, engine::forwardingWish(options.question()));
+    }
     RETRO_TRY(const engine::WrittenGradientGraph written,
-              engine::writeGradientGraph(options.question().graphOut, model, request,
-                                         {options.isJoined, options.asksToFold(), options.keepsFunctions(*model)}));
+              engine::writeGradientGraph(options.question().graphOut, model, request, form));
     const tape::GradientGraph& made = written.gradient;
     const graph::Graph& read = *model->rewritten.before;
+    const std::string forwardFile = written.forwardFile.string();
     if (context.json) {
+        ordered_json decisions = ordered_json::object();
+        for (const execute::ControlDecision& one : written.decisions) {
+            decisions[one.node] =
+                one.iterations ? ordered_json{{"iterations", *one.iterations}} : ordered_json{{"branch", one.branch}};
+        }
         const graph::Graph& inSteps = written.stages.empty() ? read : *written.stages.back().graph;
         context.answer({{"file", options.question().graphOut},
                         {"nodes", made.graph->nodeCount()},
@@ -302,8 +334,14 @@ Result<void> writeGraph(const Context& context, const GradOptions& options, cons
                         {"passes", passesJson(written)},
                         {"seed", made.seed},
                         {"forwarded", made.forwarded},
-                        {"gradients", made.gradients}});
+                        {"gradients", made.gradients},
+                        {"forward_file", forwardFile.empty() ? ordered_json() : ordered_json(forwardFile)},
+                        {"plan", graphPlanJson(written)},
+                        {"decisions", decisions}});
         return {};
+    }
+    if (!forwardFile.empty()) {
+        context.say(fmt::format("{}  the forward graph, with what the gradient takes", forwardFile));
     }
     context.say(fmt::format("{}  {} nodes; input {} takes the gradient at the target, {} forward values are inputs",
                             options.question().graphOut, made.graph->nodeCount(), made.seed, made.forwarded.size()));

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "app/cli/planfit.h"
 #include "app/cli/planningoptions.h"
 #include "app/common/exportplan.h"
 #include "core/analysis/orders.h"
@@ -39,6 +40,7 @@ struct PlanOptions
     std::string blocks; ///< a number, or auto; so are the next two
     std::string blockSize;
     std::string blockBytes;
+    std::string fit; ///< NAME, or NAME=N
     std::string out;
     std::string picture;
     std::string runFile;
@@ -85,6 +87,9 @@ Result<void> readBlocks(const PlanOptions& options, schedule::BlockWish& blocks)
         }
         given = name;
         Result<std::uint64_t> number = base::parseBytes(*text);
+        if (!number.ok() && text == &options.blockBytes) {
+            return base::within(number.error(), name);
+        }
         if (!number.ok() || *number == 0) {
             return base::usageError("write a number above 0, or auto", fmt::format("{} {}", name, *text));
         }
@@ -159,13 +164,24 @@ ordered_json resultJson(const PlanResult& result)
             {"attempts", attempts}};
 }
 
+ordered_json decisionsJson(const std::vector<schedule::Decision>& decisions)
+{
+    ordered_json json = ordered_json::object();
+    for (const schedule::Decision& one : decisions) {
+        json[one.node] =
+            one.iterations ? ordered_json{{"iterations", *one.iterations}} : ordered_json{{"branch", one.branch}};
+    }
+    return json;
+}
+
 double percentOver(double cost, double base) { return base > 0 ? 100 * (cost / base - 1) : 0; }
 
 void sayResult(const Context& context, const PlanResult& result)
 {
     context.say(fmt::format("{}: {}", schedule::nameOf(result.status), result.reason));
-    context.say(fmt::format("budget {}, store-all peak {}, no plan needs less than {} ({})", bytesText(result.budget),
-                            bytesText(result.basePeak), bytesText(result.floor), result.floorAt));
+    context.say(fmt::format("budget {}, store-all peak {}, no plan needs less than {} ({})",
+                            bothBytesText(result.budget), bytesText(result.basePeak), bytesText(result.floor),
+                            result.floorAt));
     if (result.plan) {
         context.say(fmt::format("{}: peak {}, cost +{:.2f} % (at least +{:.2f} %; gap {:.2f} %), {:.3f} s",
                                 result.planner, bytesText(result.peak), percentOver(result.cost, result.baseCost),
@@ -287,19 +303,25 @@ Result<PlanResult> searched(const PlanOptions& options, const engine::LoadedMode
 Result<void> makePlan(Context& context, const PlanOptions& options)
 {
     RETRO_TRY(const engine::LoadedModelPointer model, options.planning.open());
-    RETRO_TRY(const analysis::PlanningGraph planning, options.planning.planningOf(*model));
+    RETRO_TRY(const engine::SubjectPlanning made, options.planning.planningOf(*model));
+    const analysis::PlanningGraph& planning = made.planning;
     RETRO_TRY(const JointGraph joint, jointIn(options.planning, planning));
     schedule::PlanRequest request;
     request.graph = &joint.graph;
     RETRO_CHECK(readBlocks(options, request.blocks));
     request.seconds = options.seconds;
     request.seed = options.seed;
-    RETRO_TRY(request.budget, options.budget.empty() ? Result<std::uint64_t>(analysis::storeAllPeak(joint.graph))
-                                                     : schedule::parseBudget(options.budget, joint.graph));
+    RETRO_TRY(const std::vector<engine::CountedBand> bands, options.planning.bands(*model, planning));
+    RETRO_TRY(const SplitBudget budget, splitBudget(options.budget, joint.graph, bands));
+    request.budget = budget.forResults;
     RETRO_CHECK(setTier(options, planning.unit, request));
     RETRO_TRY(request.choices.keep, valuesNamed(joint.graph, options.keep));
     RETRO_TRY(request.choices.recompute, valuesNamed(joint.graph, options.recompute));
-    RETRO_TRY(const PlanResult result, searched(options, *model, planning.graph, joint, request));
+    RETRO_TRY(PlanResult result, searched(options, *model, planning.graph, joint, request));
+    if (result.plan) {
+        result.plan->subject = made.subject;
+        result.plan->subject->order = result.order;
+    }
     if (result.plan && !options.out.empty()) {
         RETRO_CHECK(base::writeFile(options.out, schedule::toPlanJson(joint.graph, *result.plan)));
     }
@@ -311,8 +333,13 @@ Result<void> makePlan(Context& context, const PlanOptions& options)
         json["strategy"] = options.strategy;
         json["cost_unit"] = analysis::nameOf(planning.unit);
         json["warnings"] = planning.warnings;
+        json["decisions"] = decisionsJson(made.subject.decisions);
+        json["budget"] = budget.whole;
+        json["budget_for_results"] = budget.forResults;
+        tellBands(json, bands);
         context.answer(json);
     } else {
+        sayBands(context, bands);
         sayResult(context, result);
         if (options.explains) {
             sayWhy(context, joint.graph, result);
@@ -329,6 +356,13 @@ Result<void> runPlan(Context& context, const PlanOptions& options)
     }
     if (options.planning.model.model.empty()) {
         return base::usageError("name the graph to plan for", "plan GRAPH");
+    }
+    if (!options.fit.empty()) {
+        FitQuestion question{options.planning, options.fit, options.budget, options.strategy, options.order, {}};
+        RETRO_CHECK(readBlocks(options, question.request.blocks));
+        question.request.seconds = options.seconds;
+        question.request.seed = options.seed;
+        return answerFit(context, question);
     }
     return makePlan(context, options);
 }
@@ -389,7 +423,10 @@ ordered_json simulationJson(const OpGraph& joint, const schedule::Simulation& ru
 
 Result<void> judgePlan(Context& context, const SimulateOptions& options)
 {
-    RETRO_TRY(const analysis::PlanningGraph planning, options.planning.load());
+    RETRO_TRY(const engine::LoadedModelPointer model, options.planning.open());
+    RETRO_TRY(const engine::SubjectPlanning made, options.planning.planningOf(*model));
+    const analysis::PlanningGraph& planning = made.planning;
+    RETRO_TRY(const std::vector<engine::CountedBand> bands, options.planning.bands(*model, planning));
     if (options.order != schedule::kAutoOrder && !analysis::hasGradients(planning.graph)) {
         RETRO_CHECK(analysis::orderNamed(planning.graph, options.order)); // it is not needed, but has to be one
     }
@@ -397,22 +434,26 @@ Result<void> judgePlan(Context& context, const SimulateOptions& options)
     RETRO_TRY(std::string text, base::readTextFile(options.plan, schedule::kMaxPlanBytes));
     bool isOfAnother = false;
     RETRO_TRY(const schedule::Plan plan,
-              schedule::parsePlanJson(joint.graph, std::move(text), options.plan, &isOfAnother));
+              schedule::parsePlanJson(joint.graph, std::move(text), options.plan, &isOfAnother,
+                                      schedule::decisionCheck(made.subject.decisions)));
     schedule::SimulationOptions simulation;
     simulation.secondsPerCost = options.secondsPerCost;
     if (!options.budget.empty()) {
-        RETRO_TRY(simulation.budget, schedule::parseBudget(options.budget, joint.graph));
+        RETRO_TRY(const SplitBudget budget, splitBudget(options.budget, joint.graph, bands));
+        simulation.budget = budget.forResults;
     }
     const schedule::Simulation run = schedule::simulate(joint.graph, plan, simulation);
     if (context.json) {
         ordered_json json =
             simulationJson(joint.graph, run, options, simulation.budget ? simulation.budget : plan.budget);
         json["hash"] = isOfAnother ? "differs" : "same";
+        tellBands(json, bands);
         context.answer(json);
     } else {
         if (isOfAnother) {
             context.say("note: hash: differs; the plan says that it was made for another graph");
         }
+        sayBands(context, bands);
         context.say(run.ok() ? "the plan holds" : "the plan fails: " + run.error->text);
         context.say(fmt::format(
             "peak {} at step {}, cost {:g} (+{:.2f} %), {} computations repeated, {} moved, stalls {:g}",
@@ -453,6 +494,9 @@ void addPlan(CLI::App& program, Context& context)
         ->check(CLI::PositiveNumber);
     verb->add_option("--seconds", options->seconds, "Time limit (default 10)")->check(CLI::Range(0.01, 86400.0));
     verb->add_option("--seed", options->seed, "Of the planners that draw");
+    verb->add_option("--fit", options->fit,
+                     "NAME: the largest extent of this symbol of the inputs that fits into --budget; NAME=N: whether N "
+                     "fits");
     verb->add_option("--out", options->out, "Write the plan to this file (.json)");
     verb->add_option("--run", options->runFile,
                      "Record the search, and the plan as the simulator carries it out, into this .retro file");

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/planningoptions.h"
 
+#include "core/analysis/report.h"
 #include "core/engine/question/resolve.h"
+#include "core/schedule/budget.h"
 
 #include <fmt/format.h>
 
@@ -16,10 +18,17 @@ void PlanningOptions::addTo(CLI::App& verb, const Context& context)
 {
     model.addTo(verb, engine::kPlanning, context);
     verb.add_option("--size", sizes, "NAME=N: size of a symbol in the shapes of the inputs")->allow_extra_args(false);
-    verb.add_option("--target", target,
-                    "What the second half starts at: argmax, a class or VALUE (default: every output)");
+    verb.add_option(
+        "--target", target,
+        "What the second half starts at: argmax, a class or VALUE (default: every output; with --input that "
+        "of grad and explain)");
     verb.add_flag("--relevance", isRelevance, "The second half of the joint graph computes relevance, not gradients");
     verb.add_flag("--parameters", hasParameters, "Gradients of parameters, too");
+    verb.add_option("--count", count,
+                    "What counts beside results: inputs, weights, gradients, sgd, momentum or adam, mixed, workspace "
+                    "(default: nothing)")
+        ->delimiter(',')
+        ->allow_extra_args(false);
 }
 
 Result<engine::LoadedModelPointer> PlanningOptions::open() const
@@ -28,27 +37,30 @@ Result<engine::LoadedModelPointer> PlanningOptions::open() const
     return engine::asPlanned(loaded);
 }
 
-Result<analysis::PlanningGraph> PlanningOptions::load() const
-{
-    RETRO_TRY(const engine::LoadedModelPointer loaded, open());
-    return planningOf(*loaded);
-}
-
 Result<engine::HalfWish> PlanningOptions::halfFrom(const engine::LoadedModel& loaded,
                                                    std::vector<base::ValueId> outputs) const
 {
     if (!isRelevance && !model.question.composite.empty()) {
         return base::usageError("rules are of relevance; add --relevance, or leave it out", "--composite");
     }
+    if (!isRelevance && !model.question.start.empty()) {
+        return base::usageError("relevance has a start; add --relevance, or leave it out", "--start");
+    }
     engine::HalfWish half;
     half.kind = isRelevance ? analysis::JointKind::Relevance : analysis::JointKind::Gradient;
     half.outputs = std::move(outputs);
     half.from = model.question.from;
-    half.composite = engine::completed(model.question, loaded.card ? &*loaded.card : nullptr).composite;
+    const engine::Question asked = engine::completed(model.question, loaded.card ? &*loaded.card : nullptr);
+    half.composite = asked.composite;
+    half.start = isRelevance ? asked.start : std::string();
+    half.hasParameters = hasParameters;
+    if (isRelevance) {
+        RETRO_CHECK(engine::parseStart(asked.start));
+    }
     return half;
 }
 
-Result<analysis::PlanningGraph> PlanningOptions::planningOf(const engine::LoadedModel& loaded) const
+Result<engine::SymbolSizes> PlanningOptions::symbols() const
 {
     engine::SymbolSizes symbols;
     for (const std::string& text : sizes) {
@@ -62,6 +74,32 @@ Result<analysis::PlanningGraph> PlanningOptions::planningOf(const engine::Loaded
         }
         symbols[text.substr(0, at)] = size;
     }
+    return symbols;
+}
+
+Result<engine::SubjectPlanning> PlanningOptions::planningOfRun(const engine::LoadedModel& loaded) const
+{
+    if (!sizes.empty()) {
+        return base::usageError("the inputs say how large they are; leave one of the two out", "--size and --input");
+    }
+    RETRO_TRY(const engine::HalfWish half, halfFrom(loaded, {}));
+    engine::Question asked = model.question;
+    if (!target.empty()) {
+        asked.targets = {target};
+    }
+    RETRO_TRY(const engine::TargetRequest request, engine::targetOf(asked, loaded));
+    RETRO_TRY(const std::vector<tensor::Tensor> inputs, model.resolve(loaded));
+    RETRO_TRY(engine::SubjectPlanning made,
+              engine::subjectPlanningOf(loaded, inputs, engine::precisionOf(model.question, loaded), request, half));
+    return made;
+}
+
+Result<engine::SubjectPlanning> PlanningOptions::planningOf(const engine::LoadedModel& loaded) const
+{
+    if (hasInputs()) {
+        return planningOfRun(loaded);
+    }
+    RETRO_TRY(const engine::SymbolSizes given, symbols());
     std::vector<base::ValueId> outputs;
     if (!target.empty() && !loaded.graph()->outputs().empty()) {
         RETRO_TRY(const engine::TargetRequest asked, engine::parseTarget(target));
@@ -69,12 +107,59 @@ Result<analysis::PlanningGraph> PlanningOptions::planningOf(const engine::Loaded
         outputs = {value};
     }
     RETRO_TRY(const engine::HalfWish half, halfFrom(loaded, outputs));
-    RETRO_TRY(analysis::PlanningGraph planning, engine::planningGraphOf(loaded, symbols, half));
-    if (!outputs.empty() && analysis::hasGradients(planning.graph)) {
+    RETRO_TRY(engine::SubjectPlanning made, engine::subjectPlanningOf(loaded, given, half));
+    if (!outputs.empty() && analysis::hasGradients(made.planning.graph)) {
         return base::usageError("a captured training step has its gradients already; leave the target out",
                                 "--target " + target);
     }
-    return planning;
+    return made;
+}
+
+Result<std::vector<engine::CountedBand>> PlanningOptions::bands(const engine::LoadedModel& loaded,
+                                                                const analysis::PlanningGraph& planning) const
+{
+    return engine::countedBands(count, loaded, planning, hasParameters);
+}
+
+void tellBands(nlohmann::ordered_json& json, std::span<const engine::CountedBand> bands)
+{
+    nlohmann::ordered_json counted = nlohmann::ordered_json::object();
+    for (const engine::CountedBand& band : bands) {
+        counted[band.name] = band.bytes;
+    }
+    json["counted"] = counted;
+    json["counted_bytes"] = engine::totalOf(bands);
+}
+
+void sayBands(const Context& context, std::span<const engine::CountedBand> bands)
+{
+    for (const engine::CountedBand& band : bands) {
+        context.say(fmt::format("counted beside results: {} {}", band.name,
+                                band.name == "workspace" ? "where operators state it" : bothBytesText(band.bytes)));
+    }
+}
+
+Result<SplitBudget> splitBudget(const std::string& text, const analysis::OpGraph& joint,
+                                std::span<const engine::CountedBand> bands)
+{
+    const std::uint64_t constant = engine::totalOf(bands);
+    SplitBudget budget;
+    if (text.empty()) {
+        budget.forResults = analysis::storeAllPeak(joint);
+        budget.whole = budget.forResults + constant;
+        return budget;
+    }
+    if (base::isShareText(text) && constant > 0) {
+        const Result<std::uint64_t> share = base::parseBytesOrShare(text, analysis::storeAllPeak(joint) + constant);
+        if (!share.ok()) {
+            return base::within(share.error(), "--budget " + text);
+        }
+        budget.whole = *share;
+    } else {
+        RETRO_TRY(budget.whole, schedule::parseBudget(text, joint));
+    }
+    budget.forResults = budget.whole > constant ? budget.whole - constant : 0;
+    return budget;
 }
 
 analysis::JointOptions PlanningOptions::joint(analysis::CostUnit unit) const

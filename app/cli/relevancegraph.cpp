@@ -121,6 +121,23 @@ Result<void> checkWithoutGraph(const RelevanceGraphOptions& options)
     return base::usageError("--graph-values, --max-pool and --check are about a graph; name its file by --graph-out");
 }
 
+namespace
+{
+
+/// What `grad` can write and `explain` cannot.
+Result<void> checkNothingRuns(const engine::Question& question)
+{
+    for (const engine::Asked& one : engine::asksOf(question)) {
+        if (one.what == "planned" || one.what == "forwarded" || one.what == "parameters") {
+            return base::usageError("a graph is written and nothing runs; leave one of the two out",
+                                    "--graph-out and " + one.option);
+        }
+    }
+    return {};
+}
+
+} // namespace
+
 Result<void> writeExplainer(Context& context, const ModelOptions& model, const RelevanceGraphOptions& options,
                             const engine::LoadedModelPointer& loaded)
 {
@@ -129,6 +146,7 @@ Result<void> writeExplainer(Context& context, const ModelOptions& model, const R
     if (isByInput) {
         question.start.clear();
     }
+    RETRO_CHECK(checkNothingRuns(question));
     RETRO_CHECK(engine::checkTogether(engine::asksOf(question)));
     std::error_code unknown;
     if (std::filesystem::equivalent(question.graphOut, loaded->path, unknown)) {

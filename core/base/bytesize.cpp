@@ -10,6 +10,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <span>
 
 namespace retro::base
 {
@@ -42,10 +43,19 @@ std::optional<double> unitOf(std::string_view text)
     }
     const std::size_t power = kPrefixes.find(unit.front());
     const std::string rest = unit.substr(1);
-    if (power == std::string_view::npos || (!rest.empty() && rest != "b" && rest != "ib")) {
+    if (power == std::string_view::npos || (rest != "b" && rest != "ib")) {
         return std::nullopt;
     }
     return std::pow(rest == "b" ? 1000.0 : 1024.0, static_cast<double>(power + 1));
+}
+
+/// The letter of a prefix that stands alone, in upper case; 0 where none does.
+char letterAlone(std::string_view text)
+{
+    const char letter = text.size() == 1 ? static_cast<char>(std::tolower(static_cast<unsigned char>(text[0]))) : '\0';
+    return letter != '\0' && kPrefixes.find(letter) != std::string_view::npos
+               ? static_cast<char>(std::toupper(static_cast<unsigned char>(letter)))
+               : '\0';
 }
 
 /// The number at the start of the text, and what follows it.
@@ -84,6 +94,13 @@ Result<std::uint64_t> parseBytes(std::string_view text)
         return *whole;
     }
     const auto leading = leadingNumber(plain);
+    if (const char letter = leading ? letterAlone(leading->rest) : '\0'; letter != '\0') {
+        const std::string number(plain.substr(0, plain.size() - leading->rest.size()));
+        return usageError(
+            fmt::format("'{0}' can be read in two ways: write {1}{2}B (powers of 1000) or {1}{3}iB (powers "
+                        "of 1024)",
+                        text, trimmed(number), letter == 'K' ? 'k' : letter, letter));
+    }
     const auto unit = leading ? unitOf(leading->rest) : std::nullopt;
     if (!unit) {
         return usageError(fmt::format("'{}' is no size; write {}", text, kBytesForms));
@@ -112,16 +129,33 @@ Result<std::uint64_t> parseBytesOrShare(std::string_view text, std::uint64_t who
     return static_cast<std::uint64_t>(bytes);
 }
 
-std::string bytesText(std::uint64_t bytes)
+namespace
 {
-    constexpr std::array kUnits{"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+
+std::string inUnits(std::uint64_t bytes, double base, std::span<const char* const> units)
+{
     double size = static_cast<double>(bytes);
     std::size_t unit = 0;
-    while (size >= 1024 && unit + 1 < kUnits.size()) {
-        size /= 1024;
+    while (size >= base && unit + 1 < units.size()) {
+        size /= base;
         ++unit;
     }
-    return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.2f} {}", size, kUnits[unit]);
+    return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.2f} {}", size, units[unit]);
+}
+
+} // namespace
+
+std::string bytesText(std::uint64_t bytes)
+{
+    static constexpr std::array kUnits{"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    return inUnits(bytes, 1024, kUnits);
+}
+
+std::string bothBytesText(std::uint64_t bytes)
+{
+    static constexpr std::array kUnits{"B", "kB", "MB", "GB", "TB", "PB"};
+    const std::string decimal = inUnits(bytes, 1000, kUnits);
+    return bytes < 1000 ? decimal : fmt::format("{} ({})", decimal, bytesText(bytes));
 }
 
 } // namespace retro::base

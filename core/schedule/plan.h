@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/analysis/opgraph.h"
+#include "core/schedule/subject.h"
 
 #include <map>
 #include <optional>
@@ -69,6 +70,7 @@ struct Plan
     std::vector<Tier> tiers;
     std::vector<Step> steps;
     Annotations annotations;
+    std::optional<Subject> subject; ///< what it was made for, where that is known; the simulator does not read it
     bool operator==(const Plan&) const = default;
 };
 

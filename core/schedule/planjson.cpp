@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string_view>
 #include <unordered_map>
@@ -20,6 +21,9 @@ namespace
 
 /// Of a plan's values; enough for some three million steps.
 constexpr std::size_t kMaxPlanMemory = std::size_t{768} << 20U;
+
+/// Deepest nesting: that of a composite in a subject.
+constexpr std::size_t kMaxPlanDepth = 24;
 
 using base::JsonFields;
 using base::JsonText;
@@ -74,7 +78,93 @@ json annotationsJson(const OpGraph& graph, const Annotations& notes)
     return result;
 }
 
+json subjectJson(const Subject& subject)
+{
+    json result = json::object();
+    result["half"] = subject.half;
+    result["model"] = subject.model;
+    result["targets"] = subject.targets;
+    result["from"] = subject.from;
+    result["parameters"] = subject.hasParameters;
+    result["shapes"] = subject.shapes;
+    result["order"] = subject.order;
+    if (!subject.start.empty()) {
+        result["start"] = subject.start;
+    }
+    if (!subject.composite.empty()) {
+        json composite = json::parse(subject.composite, nullptr, false);
+        result["composite"] = composite.is_discarded() ? json(subject.composite) : std::move(composite);
+    }
+    json decisions = json::object();
+    for (const Decision& one : subject.decisions) {
+        decisions[one.node] = one.iterations ? json{{"iterations", *one.iterations}} : json{{"branch", one.branch}};
+    }
+    result["decisions"] = decisions;
+    return result;
+}
+
 // ---------------------------------------------------------------------------------------------------- reading
+
+class SubjectReader
+{
+public:
+    explicit SubjectReader(const JsonFields& fields) : m_fields(fields) {}
+
+    Result<Subject> read()
+    {
+        static constexpr std::array<std::string_view, 4> kHalves{"", "forward", "gradient", "relevance"};
+        RETRO_TRY(m_subject.half, m_fields.word("half", kHalves, ""));
+        RETRO_TRY(m_subject.model, m_fields.text("model"));
+        RETRO_TRY(m_subject.targets, m_fields.texts("targets"));
+        RETRO_TRY(m_subject.from, m_fields.texts("from"));
+        RETRO_TRY(m_subject.start, m_fields.text("start"));
+        RETRO_TRY(m_subject.order, m_fields.text("order"));
+        RETRO_TRY(m_subject.hasParameters, m_fields.flag("parameters", false));
+        if (const json* composite = m_fields.find("composite")) {
+            m_subject.composite = composite->is_string() ? composite->get<std::string>() : base::jsonOut(*composite);
+        }
+        RETRO_CHECK(readShapes());
+        RETRO_CHECK(readDecisions());
+        return std::move(m_subject);
+    }
+
+private:
+    Result<void> readShapes()
+    {
+        RETRO_TRY(const auto shapes, m_fields.object("shapes"));
+        const json none = json::object();
+        for (const auto& item : (shapes ? shapes->members() : none).items()) {
+            const auto isExtent = [](const json& one) { return one.is_number_unsigned(); };
+            if (!item.value().is_array() || !std::ranges::all_of(item.value(), isExtent)) {
+                return shapes->error(item.key(), "must be a list of whole numbers, 0 or more");
+            }
+            m_subject.shapes[item.key()] = item.value().get<std::vector<std::int64_t>>();
+        }
+        return {};
+    }
+
+    Result<void> readDecisions()
+    {
+        RETRO_TRY(const auto decisions, m_fields.object("decisions"));
+        const json none = json::object();
+        for (const auto& item : (decisions ? decisions->members() : none).items()) {
+            RETRO_TRY(const auto one, decisions->object(item.key()));
+            Decision decision{item.key(), {}, {}};
+            if (one) {
+                RETRO_TRY(decision.branch, one->text("branch"));
+                RETRO_TRY(decision.iterations, one->whole("iterations", 0));
+            }
+            if (decision.branch.empty() == !decision.iterations) {
+                return decisions->error(item.key(), "a decision has a branch or a number of iterations");
+            }
+            m_subject.decisions.push_back(std::move(decision));
+        }
+        return {};
+    }
+
+    const JsonFields& m_fields;
+    Subject m_subject;
+};
 
 class Reader
 {
@@ -94,9 +184,14 @@ public:
     /// True when the plan says that it was made for another graph; its steps may be of this one all the same.
     [[nodiscard]] bool isOfAnother() const { return !m_madeFor.empty(); }
 
-    Result<Plan> run()
+    Result<Plan> run(const std::function<Result<void>(const Subject&)>& check)
     {
         RETRO_CHECK(readHead());
+        RETRO_TRY(const auto subject, m_root.object("subject"));
+        if (subject) {
+            RETRO_TRY(m_plan.subject, SubjectReader(*subject).read());
+            RETRO_CHECK(check ? check(*m_plan.subject) : Result<void>());
+        }
         RETRO_CHECK(readTiers());
         RETRO_CHECK(readSteps());
         RETRO_TRY(const auto notes, m_root.object("annotations"));
@@ -322,6 +417,9 @@ std::string toPlanJson(const OpGraph& graph, const Plan& plan)
     for (const Tier& tier : plan.tiers) {
         tiers.push_back({{"name", tier.name}, {"bytes_per_second", tier.bytesPerSecond}});
     }
+    if (plan.subject) {
+        text += fmt::format("\"subject\": {},\n", base::jsonOut(subjectJson(*plan.subject)));
+    }
     text += fmt::format("\"tiers\": {},\n\"steps\": [", base::jsonOut(tiers));
     for (std::size_t i = 0; i < plan.steps.size(); ++i) {
         text += (i == 0 ? "\n" : ",\n") + stepText(graph, plan, plan.steps[i]);
@@ -331,12 +429,23 @@ std::string toPlanJson(const OpGraph& graph, const Plan& plan)
     return text;
 }
 
-Result<Plan> parsePlanJson(const OpGraph& graph, std::string text, const std::string& where, bool* isOfAnother)
+std::function<Result<void>(const Subject&)> decisionCheck(std::vector<Decision> ofRun)
 {
-    RETRO_TRY(const JsonText parsed, JsonText::parse(std::move(text), where, {kMaxPlanBytes, 8, kMaxPlanMemory}));
+    return [ofRun = std::move(ofRun)](const Subject& subject) -> Result<void> {
+        const std::string difference = differenceOf(subject.decisions, ofRun);
+        return difference.empty() ? Result<void>()
+                                  : base::inputError("plan again with this input (`plan --input`)", difference);
+    };
+}
+
+Result<Plan> parsePlanJson(const OpGraph& graph, std::string text, const std::string& where, bool* isOfAnother,
+                           const std::function<Result<void>(const Subject&)>& check)
+{
+    RETRO_TRY(const JsonText parsed,
+              JsonText::parse(std::move(text), where, {kMaxPlanBytes, kMaxPlanDepth, kMaxPlanMemory}));
     RETRO_TRY(JsonFields root, JsonFields::of(parsed, parsed.root(), ""));
     Reader reader(graph, std::move(root));
-    Result<Plan> plan = reader.run();
+    Result<Plan> plan = reader.run(check);
     if (isOfAnother != nullptr) {
         *isOfAnother = reader.isOfAnother();
     }

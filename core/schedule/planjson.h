@@ -3,6 +3,8 @@
 
 #include "core/schedule/plan.h"
 
+#include <functional>
+
 namespace retro::schedule
 {
 
@@ -15,8 +17,12 @@ inline constexpr std::size_t kMaxPlanSteps = 8'000'000;
 /// Reads a plan for `graph`; `where` is used in messages. A plan that says that it was made for another graph is read
 /// all the same when `graph` has the names in it; `isOfAnother` (may be null) says so. Errors (Input) name line and
 /// field: not JSON, another format or version, a name that the graph does not have, a step or annotation that is none,
-/// more than the limits. Whether the plan works is for simulate() to say.
+/// more than the limits. Whether the plan works is for simulate() to say. `check`, when given, sees what the plan was
+/// made for before its steps are read; its error is the answer.
 [[nodiscard]] base::Result<Plan> parsePlanJson(const OpGraph& graph, std::string text, const std::string& where,
-                                               bool* isOfAnother = nullptr);
+                                               bool* isOfAnother = nullptr,
+                                               const std::function<base::Result<void>(const Subject&)>& check = {});
+/// The check that the decisions of a run are those of the plan. Errors (Input): node and both decisions.
+[[nodiscard]] std::function<base::Result<void>(const Subject&)> decisionCheck(std::vector<Decision> ofRun);
 
 } // namespace retro::schedule

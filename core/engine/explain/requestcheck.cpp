@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/explain/requestcheck.h"
 
+#include "core/engine/plan/plannedsaving.h"
 #include "core/engine/question/combinations.h"
 #include "core/lrp/rules/rules.h"
 
@@ -29,7 +30,9 @@ std::vector<Asked> asksOf(const ExplainRequest& request)
     add(request.engine == EngineKind::Compiled, "engine=compiled", "--engine compiled");
     add(request.followsDocument, "traversal=document", "--traversal document");
     add(request.save == execute::SavePolicy::All, "save=all", "--save all");
-    add(request.save == execute::SavePolicy::Plan, "planned", "--plan, --budget or --strategy");
+    add(keepsForInputs(request), "save=frozen", "--save frozen");
+    add(request.save == execute::SavePolicy::Plan && !keepsForInputs(request), "planned",
+        "--plan, --budget or --strategy");
     add(request.forwarding.has_value(), "forwarded", "--forward");
     add(request.inputsOnly, "inputs-only", "--inputs-only");
     add(request.parameters, "parameters", "--parameters");

@@ -2,8 +2,11 @@
 #include "core/engine/gradient/writegradientgraph.h"
 
 #include "core/base/file.h"
+#include "core/engine/forwarding/gradientneeds.h"
 #include "core/engine/gradient/choseninputs.h"
+#include "core/engine/gradient/formplan.h"
 #include "core/engine/gradient/graphdot.h"
+#include "core/engine/gradient/plannedgraph.h"
 #include "core/engine/gradient/stages.h"
 #include "core/engine/gradient/standardnodes.h"
 #include "core/engine/model/binding.h"
@@ -235,22 +238,92 @@ Result<void> checkForm(const std::filesystem::path& file, const rewrite::Rewrite
 
 } // namespace
 
+namespace
+{
+
+Result<void> writeTo(const std::filesystem::path& file, const graph::Graph& graph)
+{
+    return file.extension() == ".dot" ? base::writeFile(file, dotOf(graph)) : formats::writeModelFile(file, graph);
+}
+
+/// True where passes were asked for, which could undo what a plan repeats.
+bool asksForPasses(const LoadedModel& model, const GradientGraphForm& form)
+{
+    const rewrite::RewriteOptions& asked = model.rewritten.options;
+    return form.foldsConstants || std::ranges::any_of(rewrite::rewriteNames(), [&](const rewrite::RewriteName& name) {
+               return rewrite::isOptional(name) && asked.*name.option;
+           });
+}
+
+/// By a plan, or by forms of forward values.
+Result<PlannedGradientGraph> plannedGraphOf(const LoadedModel& model, const StandardSteps& steps,
+                                            const GradientRequest& request, const GradientGraphForm& form)
+{
+    RETRO_TRY(const base::ValueId target, targetValue(request.target, *steps.bound));
+    RETRO_TRY(const std::vector<base::ValueId> chosen, chosenInputs(steps.bound->graph(), request.from));
+    const std::span<const base::ValueId> from =
+        request.from.empty() ? std::span<const base::ValueId>() : std::span<const base::ValueId>(chosen);
+    const auto byPlan = [&](const runtime::JointProgram& program) -> Result<GraphPlan> {
+        RETRO_TRY(ChosenPlan plan, choosePlan(program, *form.plan));
+        return GraphPlan{std::move(plan)};
+    };
+    const auto byForms = [&](const runtime::JointProgram& program) -> Result<GraphPlan> {
+        ForwardingOptions wish = *form.forwarding;
+        wish.loops = loopsOf(*model.rewritten.before);
+        const GradientNeeds needs(steps.bound, target, from);
+        RETRO_TRY(const ForwardingPlan forms, chooseForwarding(needs, wish));
+        return planOfForms(program, forms, wish.strategy == ForwardStrategy::Rebuild);
+    };
+    Result<PlannedGradientGraph> made =
+        plannedGradientGraph(steps.bound, target, from, form.plan ? ChooseForGraph(byPlan) : ChooseForGraph(byForms));
+    return made.ok() ? std::move(made) : explained(made.error(), steps, form.keepsFunctions);
+}
+
+Result<WrittenGradientGraph> writePlanned(const std::filesystem::path& file, const LoadedModelPointer& model,
+                                          const GradientRequest& request, const GradientGraphForm& form,
+                                          StandardSteps steps)
+{
+    if (asksForPasses(*model, form)) {
+        return base::usageError("passes behind a gradient graph take out what a plan repeats; leave --rewrite out",
+                                "--graph-out by a plan");
+    }
+    RETRO_TRY(PlannedGradientGraph planned, plannedGraphOf(*model, steps, request, form));
+    WrittenGradientGraph made;
+    made.decisions = execute::decisionsOf(steps.bound->graph());
+    made.stages = std::move(steps.stages);
+    made.chosen = planned.chosen;
+    if (form.isJoined) {
+        made.gradient = std::move(planned.gradient);
+    } else {
+        RETRO_TRY(SplitGradientGraph split, splitAtTurn(planned));
+        made.gradient = std::move(split.gradient);
+        made.forwardFile = file;
+        made.forwardFile.replace_extension(".forward" + file.extension().string());
+        RETRO_CHECK(writeTo(made.forwardFile, *split.forward));
+    }
+    made.passes = {made.gradient.graph, made.gradient.graph, {}, {}, {}, rewrite::noRewrites()};
+    RETRO_CHECK(writeTo(file, *made.gradient.graph));
+    return made;
+}
+
+} // namespace
+
 Result<WrittenGradientGraph> writeGradientGraph(const std::filesystem::path& file, const LoadedModelPointer& model,
                                                 const GradientRequest& request, const GradientGraphForm& form)
 {
     RETRO_CHECK(checkForm(file, model->rewritten.options));
     WrittenGradientGraph made;
     RETRO_TRY(StandardSteps steps, inStandardSteps(model, request, form.keepsFunctions, {}));
+    if (form.plan || form.forwarding) {
+        return writePlanned(file, model, request, form, std::move(steps));
+    }
+    made.decisions = execute::decisionsOf(steps.bound->graph());
     RETRO_TRY(made.gradient, gradientGraphOf(steps, request, form));
     made.stages = std::move(steps.stages);
     RETRO_TRY(made.passes, rewrite::rewrite(made.gradient.graph, passesBehind(made.gradient, model->rewritten.options,
                                                                               form.foldsConstants)));
     made.gradient.graph = made.passes.graph;
-    if (file.extension() == ".dot") {
-        RETRO_CHECK(base::writeFile(file, dotOf(*made.gradient.graph)));
-    } else {
-        RETRO_CHECK(formats::writeModelFile(file, *made.gradient.graph));
-    }
+    RETRO_CHECK(writeTo(file, *made.gradient.graph));
     return made;
 }
 

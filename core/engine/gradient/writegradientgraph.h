@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/engine/forwarding/forwarding.h"
 #include "core/engine/gradient/gradient.h"
+#include "core/engine/plan/planwish.h"
+#include "core/execute/control/decisions.h"
 #include "core/tape/gradientgraph/gradientgraph.h"
 
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 namespace retro::engine
@@ -26,6 +30,9 @@ struct WrittenGradientGraph
     /// runtimes have not (`standard-nodes`), If, Loop and Scan as they ran (`write-out`). One per graph that this made.
     std::vector<rewrite::Rewritten> stages;
     rewrite::Rewritten passes;
+    std::vector<execute::ControlDecision> decisions; ///< how If, Loop and Scan ran
+    std::optional<ChosenPlan> chosen;                ///< what the nodes follow, where that was asked for
+    std::filesystem::path forwardFile;               ///< of a plan without the forward graph: where that was written
 };
 
 /// How a gradient graph is written.
@@ -34,6 +41,8 @@ struct GradientGraphForm
     bool isJoined = false;       ///< together with the forward graph
     bool foldsConstants = false; ///< where all floating numbers are float32 or float64
     bool keepsFunctions = false; ///< operators of many steps stay whole, so that a gradient through one is refused
+    std::optional<PlanOptions> plan = {};             ///< nodes in the order of a plan
+    std::optional<ForwardingOptions> forwarding = {}; ///< the same, of forms of forward values
 };
 
 /// The passes behind a gradient graph: the optional rewrites that the model was loaded with, with them `remove-unused`
@@ -42,7 +51,9 @@ struct GradientGraphForm
                                                    const rewrite::RewriteOptions& asked, bool foldsConstants);
 
 /// Writes it as ONNX, graph JSON or DOT, as the ending says, behind passesBehind(); the model itself is taken without
-/// rewrites but for the stages. Errors: also Usage (another ending, a pass that leaves the standard with ONNX), Output.
+/// rewrites but for the stages. With a plan, or forms, as plannedGradientGraph(): joined one file, else the forward
+/// graph goes into NAME.forward.ENDING beside it; no pass runs behind it. Errors: also Usage (another ending, a pass
+/// that leaves the standard with ONNX, a pass behind a plan), Output.
 [[nodiscard]] base::Result<WrittenGradientGraph> writeGradientGraph(const std::filesystem::path& file,
                                                                     const LoadedModelPointer& model,
                                                                     const GradientRequest& request,

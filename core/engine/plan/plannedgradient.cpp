@@ -96,6 +96,9 @@ Result<PlannedGradient> plannedGradient(std::shared_ptr<const execute::BoundMode
     RETRO_TRY(runtime::JointProgram program, jointProgram(subject));
     made.program = std::make_shared<const runtime::JointProgram>(std::move(program));
     RETRO_TRY(made.chosen, choosePlan(*made.program, wish, options.stop));
+    if (made.chosen.search && made.chosen.plan.subject) {
+        made.chosen.plan.subject->from = request.from;
+    }
     runtime::ReverseHalf half;
     half.rule = gradientRule(result.model);
     half.partsOf = [&](base::ValueId value) { return runtime::gradientParts(*result.model, value); };

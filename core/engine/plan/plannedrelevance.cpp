@@ -191,6 +191,9 @@ Result<PlannedRelevance> plannedRelevance(const LoadedModel& model, const Explai
     RETRO_TRY(runtime::JointProgram program, jointProgram(subject));
     made.program = std::make_shared<const runtime::JointProgram>(std::move(program));
     RETRO_TRY(made.chosen, choosePlan(*made.program, wish, options.stop));
+    if (made.chosen.search && made.chosen.plan.subject) {
+        made.chosen.plan.subject->composite = lrp::toJson(result.composite);
+    }
     result.secondsBind = bindWatch.seconds();
 
     const std::vector<Tensor> inputs = inPrecision(result.model->graph(), request.inputs, request.precision);

@@ -65,4 +65,32 @@ KeptByPlan keptBy(PlanOptions wish, std::function<void(const runtime::JointProgr
     };
 }
 
+Result<KeptValues> KeptForInputs::operator()(const PassSubject& subject) const
+{
+    const PassSubject gradient = PassSubject::gradient(subject.sharedModel(), subject.targets());
+    const graph::Graph& graph = subject.model().graph();
+    std::set<base::ValueId> kept;
+    const auto take = [&](const std::vector<base::ValueId>& values, std::uint64_t bits) {
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            const bool isRead = values[i].isValid() && (bits & ops::Reads::bit(i)) != 0;
+            if (isRead && graph.value(values[i]).kind == graph::ValueKind::Result &&
+                !subject.model().isConstant(values[i])) {
+                kept.insert(values[i]);
+            }
+        }
+    };
+    for (std::size_t i = 0; i < graph.nodeCount(); ++i) {
+        for (const PassPart& part : gradient.parts(base::NodeId(i))) {
+            take(graph.node(base::NodeId(i)).inputs, part.reads.operands);
+            take(graph.node(base::NodeId(i)).outputs, part.reads.outputs);
+        }
+    }
+    return KeptValues{{kept.begin(), kept.end()}, nullptr};
+}
+
+bool keepsForInputs(const ExplainRequest& request)
+{
+    return request.save == execute::SavePolicy::Plan && request.keptByPlan.target<KeptForInputs>() != nullptr;
+}
+
 } // namespace retro::engine

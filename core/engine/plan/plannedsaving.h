@@ -18,4 +18,12 @@ namespace retro::engine
 [[nodiscard]] KeptByPlan keptBy(PlanOptions wish,
                                 std::function<void(const runtime::JointProgram&, const ChosenPlan&)> onChosen = {});
 
+/// For ExplainRequest::keptByPlan: what a gradient of the inputs alone, from the same targets, reads (`--save frozen`).
+struct KeptForInputs
+{
+    base::Result<KeptValues> operator()(const PassSubject& subject) const;
+};
+/// True where a request keeps that.
+[[nodiscard]] bool keepsForInputs(const ExplainRequest& request);
+
 } // namespace retro::engine

@@ -6,8 +6,10 @@
 #include "core/base/cancel.h"
 #include "core/engine/explain/explain.h"
 #include "core/engine/gradient/choseninputs.h"
+#include "core/engine/model/binding.h"
 #include "core/engine/model/precision.h"
 #include "core/execute/boundmodel.h"
+#include "core/execute/control/decisions.h"
 
 #include <fmt/format.h>
 
@@ -78,9 +80,9 @@ private:
     std::vector<std::string> m_warnings;
 };
 
-/// The subject of a half over a bound model: rules are those of the composite.
+/// The subject of a half over a bound model, rules being those of the composite, and its names.
 Result<PassSubject> subjectOf(const std::shared_ptr<const BoundModel>& bound, const LoadedModel& model,
-                              const HalfWish& half, const std::stop_token& stop)
+                              const HalfWish& half, const std::stop_token& stop, schedule::Subject& names)
 {
     const graph::Graph& graph = bound->graph();
     std::vector<base::ValueId> targets = half.outputs;
@@ -89,6 +91,7 @@ Result<PassSubject> subjectOf(const std::shared_ptr<const BoundModel>& bound, co
     }
     if (half.kind == analysis::JointKind::Gradient) {
         RETRO_TRY(const std::vector<base::ValueId> chosen, chosenInputs(graph, half.from));
+        names = subjectNames(half.kind, *bound, targets);
         return PassSubject::gradient(bound, std::move(targets),
                                      half.from.empty() ? std::span<const base::ValueId>() : chosen);
     }
@@ -105,20 +108,36 @@ Result<PassSubject> subjectOf(const std::shared_ptr<const BoundModel>& bound, co
     if (targets.empty()) {
         return base::inputError("no output depends on a floating input by operators that pass relevance", graph.name());
     }
+    names = subjectNames(half.kind, *bound, targets);
+    names.start = half.start;
+    names.composite = lrp::toJson(composite);
     return PassSubject::relevance(bound, std::move(targets),
                                   std::make_shared<const lrp::RuleAssignment>(std::move(rules)));
 }
 
-Result<PlanningGraph> boundGraph(const LoadedModel& model, const SymbolSizes& sizes, const HalfWish& half,
-                                 const std::stop_token& stop)
+/// The planning graph of a half over a bound model.
+Result<SubjectPlanning> plannedOver(const std::shared_ptr<const BoundModel>& bound, const LoadedModel& model,
+                                    const HalfWish& half, const std::stop_token& stop)
+{
+    SubjectPlanning result;
+    RETRO_TRY(const PassSubject subject, subjectOf(bound, model, half, stop, result.subject));
+    RETRO_TRY(result.planning, planningGraphOf(subject));
+    result.subject.model = model.path.filename().string();
+    result.subject.from = half.from;
+    result.subject.hasParameters = half.hasParameters;
+    return result;
+}
+
+Result<SubjectPlanning> boundGraph(const LoadedModel& model, const SymbolSizes& sizes, const HalfWish& half,
+                                   const std::stop_token& stop)
 {
     InputTypes inputs(*model.graph(), sizes);
     RETRO_TRY(const std::vector<ops::TensorType> types, inputs.types());
     RETRO_TRY(const std::shared_ptr<const BoundModel> bound,
               BoundModel::bind(model.graph(), types, precisionOf(model), {}, stop));
-    RETRO_TRY(const PassSubject subject, subjectOf(bound, model, half, stop));
-    RETRO_TRY(PlanningGraph result, planningGraphOf(subject));
-    result.warnings.insert(result.warnings.begin(), inputs.warnings().begin(), inputs.warnings().end());
+    RETRO_TRY(SubjectPlanning result, plannedOver(bound, model, half, stop));
+    std::vector<std::string>& warnings = result.planning.warnings;
+    warnings.insert(warnings.begin(), inputs.warnings().begin(), inputs.warnings().end());
     return result;
 }
 
@@ -140,7 +159,7 @@ Result<JointPlanning> joined(PlanningGraph planning, analysis::JointKind kind, c
 
 } // namespace
 
-Result<PlanningGraph> planningGraphOf(const PassSubject& subject)
+Result<PlanningGraph> planningGraphOf(const PassSubject& subject, const MoreReads& more)
 {
     const BoundModel& model = subject.model();
     analysis::BoundFacts facts;
@@ -151,6 +170,11 @@ Result<PlanningGraph> planningGraphOf(const PassSubject& subject)
         std::vector<analysis::NodePart> parts;
         for (const PassPart& part : subject.parts(id)) {
             parts.push_back({part.operand, part.reads});
+            if (more) {
+                const ops::Reads also = more(id, part.operand);
+                parts.back().reads.operands |= also.operands;
+                parts.back().reads.outputs |= also.outputs;
+            }
         }
         return parts;
     };
@@ -174,10 +198,10 @@ Result<PlanningGraph> planningGraphOf(const BoundModel& model)
         PassSubject::gradient(borrowed, {model.graph().outputs().begin(), model.graph().outputs().end()}));
 }
 
-Result<PlanningGraph> planningGraphOf(const LoadedModel& model, const SymbolSizes& sizes, const HalfWish& half,
-                                      const std::stop_token& stop)
+Result<SubjectPlanning> subjectPlanningOf(const LoadedModel& model, const SymbolSizes& sizes, const HalfWish& half,
+                                          const std::stop_token& stop)
 {
-    Result<PlanningGraph> bound = boundGraph(model, sizes, half, stop);
+    Result<SubjectPlanning> bound = boundGraph(model, sizes, half, stop);
     const bool isFinal =
         bound.ok() || bound.error().code == base::ErrorCode::Cancelled || bound.error().code == base::ErrorCode::Usage;
     if (isFinal) {
@@ -188,11 +212,73 @@ Result<PlanningGraph> planningGraphOf(const LoadedModel& model, const SymbolSize
     Result<PlanningGraph> stated = analysis::planningGraph(*model.graph(), facts);
     if (stated.ok()) {
         stated->warnings.push_back("taken as the graph states it: " + bound.error().text());
-        return stated;
+        SubjectPlanning result;
+        result.subject.half = half.kind == analysis::JointKind::Gradient ? "gradient" : "relevance";
+        result.subject.model = model.path.filename().string();
+        result.subject.from = half.from;
+        result.subject.hasParameters = half.hasParameters;
+        result.planning = std::move(stated).value();
+        return result;
     }
     base::Error error = base::within(stated.error(), model.path.string());
     error.message += "; the graph could not be bound either: " + bound.error().text();
     return error;
+}
+
+Result<PlanningGraph> planningGraphOf(const LoadedModel& model, const SymbolSizes& sizes, const HalfWish& half,
+                                      const std::stop_token& stop)
+{
+    RETRO_TRY(SubjectPlanning made, subjectPlanningOf(model, sizes, half, stop));
+    return std::move(made.planning);
+}
+
+Result<SubjectPlanning> subjectPlanningOf(const LoadedModel& model, const std::vector<tensor::Tensor>& inputs,
+                                          execute::Precision precision, const TargetRequest& target, HalfWish half,
+                                          const std::stop_token& stop)
+{
+    std::vector<std::string> leftOut;
+    RETRO_TRY(const std::shared_ptr<const BoundModel> bound,
+              bindModel(model, inputs, precision, nullptr, stop, bindOptionsFor(target), &leftOut));
+    std::string note;
+    RETRO_TRY(const base::ValueId value, targetValue(target, *bound, &note));
+    if (!bound->isTracked(value)) {
+        return base::usageError("the target does not depend on a floating input by operators that pass a gradient; "
+                                "choose another target",
+                                bound->graph().value(value).name);
+    }
+    half.outputs = {value};
+    RETRO_TRY(SubjectPlanning result, plannedOver(bound, model, half, stop));
+    std::vector<std::string>& warnings = result.planning.warnings;
+    warnings.insert(warnings.begin(), leftOut.begin(), leftOut.end());
+    if (!note.empty()) {
+        warnings.push_back(note);
+    }
+    return result;
+}
+
+std::vector<schedule::Decision> decisionsIn(const graph::Graph& graph)
+{
+    std::vector<schedule::Decision> decisions;
+    for (execute::ControlDecision& one : execute::decisionsOf(graph)) {
+        decisions.push_back({std::move(one.node), std::move(one.branch), one.iterations});
+    }
+    return decisions;
+}
+
+schedule::Subject subjectNames(analysis::JointKind kind, const BoundModel& model,
+                               std::span<const base::ValueId> targets)
+{
+    const graph::Graph& graph = model.graph();
+    schedule::Subject names;
+    names.half = kind == analysis::JointKind::Gradient ? "gradient" : "relevance";
+    for (const base::ValueId target : targets) {
+        names.targets.push_back(graph.value(target).name);
+    }
+    for (const base::ValueId input : graph.inputs()) {
+        names.shapes[graph.value(input).name] = model.typeOf(input).shape;
+    }
+    names.decisions = decisionsIn(graph);
+    return names;
 }
 
 bool statesFacts(const graph::Graph& graph)

@@ -7,7 +7,9 @@
 #include "core/engine/model/loadmodel.h"
 #include "core/engine/plan/passsubject.h"
 #include "core/execute/boundmodel.h"
+#include "core/schedule/subject.h"
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <stop_token>
@@ -26,6 +28,8 @@ struct HalfWish
     std::vector<base::ValueId> outputs; ///< what it starts at; empty = the outputs of the graph
     std::vector<std::string> from;      ///< gradients of these inputs alone; empty = of every floating one
     std::string composite = "auto";     ///< of relevance: as resolveComposite()
+    std::string start;                  ///< of relevance, as it was written; said in the subject alone
+    bool hasParameters = false;         ///< said in the subject alone
 };
 
 /// The planning graph of a model. Where its operators are implemented and its shapes can be worked out, sizes,
@@ -36,8 +40,34 @@ struct HalfWish
 [[nodiscard]] base::Result<analysis::PlanningGraph> planningGraphOf(const LoadedModel& model, const SymbolSizes& sizes,
                                                                     const HalfWish& half = {},
                                                                     const std::stop_token& stop = {});
+/// A planning graph, and what it is about in names.
+struct SubjectPlanning
+{
+    analysis::PlanningGraph planning;
+    schedule::Subject subject;
+};
+/// As planningGraphOf() with sizes.
+[[nodiscard]] base::Result<SubjectPlanning> subjectPlanningOf(const LoadedModel& model, const SymbolSizes& sizes,
+                                                              const HalfWish& half = {},
+                                                              const std::stop_token& stop = {});
+/// The planning graph of a run on these inputs: If, Loop and Scan as they run, sizes as they come out. The second half
+/// starts at the value of `target`, as in grad() and explain(). Errors: as bindModel(), targetValue(); Usage: a target
+/// that no gradient leaves.
+[[nodiscard]] base::Result<SubjectPlanning> subjectPlanningOf(const LoadedModel& model,
+                                                              const std::vector<tensor::Tensor>& inputs,
+                                                              execute::Precision precision, const TargetRequest& target,
+                                                              HalfWish half = {}, const std::stop_token& stop = {});
+/// How the control flow of a bound model went, in the words of plans.
+[[nodiscard]] std::vector<schedule::Decision> decisionsIn(const graph::Graph& graph);
+/// What a pass over a bound model is about, but for start, composite and wanted inputs.
+[[nodiscard]] schedule::Subject subjectNames(analysis::JointKind kind, const execute::BoundModel& model,
+                                             std::span<const base::ValueId> targets);
+
+/// What a part reads beside what the subject says: of this node, for this operand.
+using MoreReads = std::function<ops::Reads(base::NodeId, base::ValueId)>;
 /// The planning graph of a pass over a bound model.
-[[nodiscard]] base::Result<analysis::PlanningGraph> planningGraphOf(const PassSubject& subject);
+[[nodiscard]] base::Result<analysis::PlanningGraph> planningGraphOf(const PassSubject& subject,
+                                                                    const MoreReads& more = {});
 /// The same of the gradient from all outputs of the graph on.
 [[nodiscard]] base::Result<analysis::PlanningGraph> planningGraphOf(const execute::BoundModel& model);
 

@@ -25,12 +25,24 @@ bool holdsHere(const analysis::OpGraph& joint, const schedule::Plan& plan)
     return run.ok() && (!plan.budget || run.peak <= *plan.budget);
 }
 
-Result<ChosenPlan> readPlan(const analysis::OpGraph& joint, const PlanOptions& wish)
+Result<ChosenPlan> readPlan(const runtime::JointProgram& program, const PlanOptions& wish)
 {
+    const analysis::OpGraph& joint = program.graph();
     RETRO_TRY(std::string text, base::readTextFile(wish.file, schedule::kMaxPlanBytes));
     ChosenPlan chosen;
     bool isOfAnother = false;
-    Result<schedule::Plan> plan = schedule::parsePlanJson(joint, std::move(text), wish.file.string(), &isOfAnother);
+    bool goesAnotherWay = false;
+    const auto decisions = schedule::decisionCheck(decisionsIn(program.model().graph()));
+    const auto check = [&](const schedule::Subject& subject) {
+        Result<void> good = decisions(subject);
+        goesAnotherWay = !good.ok();
+        return good;
+    };
+    Result<schedule::Plan> plan =
+        schedule::parsePlanJson(joint, std::move(text), wish.file.string(), &isOfAnother, check);
+    if (goesAnotherWay) {
+        return base::within(plan.error(), wish.file.string());
+    }
     if (plan.ok() && isOfAnother && !holdsHere(joint, *plan)) {
         plan =
             base::inputError("the plan was made for another graph, and does not work for this one", wish.file.string());
@@ -89,7 +101,7 @@ Result<ChosenPlan> choosePlan(const runtime::JointProgram& program, const PlanOp
         return chosen;
     }
     if (!wish.file.empty()) {
-        RETRO_TRY(chosen, readPlan(joint, wish));
+        RETRO_TRY(chosen, readPlan(program, wish));
         chosen.storeAllPeak = analysis::storeAllPeak(joint);
         return chosen;
     }
@@ -114,6 +126,16 @@ Result<ChosenPlan> choosePlan(const runtime::JointProgram& program, const PlanOp
     if (!result.plan) {
         return noPlan(result);
     }
+    std::vector<base::ValueId> targets;
+    for (std::size_t i = 0; i < graph.valueCount(); ++i) {
+        if (program.startsAt(base::ValueId(i))) {
+            targets.emplace_back(i);
+        }
+    }
+    const bool isRelevance = joint.op(static_cast<analysis::OpId>(program.forwardCount())).name.starts_with("r:");
+    result.plan->subject = subjectNames(isRelevance ? analysis::JointKind::Relevance : analysis::JointKind::Gradient,
+                                        program.model(), targets);
+    result.plan->subject->order = result.order;
     chosen.plan = *result.plan;
     chosen.search = std::move(result);
     return chosen;

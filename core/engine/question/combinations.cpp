@@ -28,6 +28,7 @@ constexpr std::string_view kPlanKeeps = "a plan says what --engine promise keeps
                                         "--engine oracle";
 constexpr std::string_view kByPlan = "the oracle by a plan is of one input and keeps no more than the relevance";
 constexpr std::string_view kFormsOfPromise = "forward values come in chosen forms to the engine promise alone";
+constexpr std::string_view kFrozenOfPromise = "what frozen weights leave out comes back to the engine promise alone";
 constexpr std::string_view kFormsSave = "how forward values get to the rules that read them says what is saved";
 constexpr std::string_view kNothingRuns = "a graph is written and nothing runs";
 constexpr std::string_view kStepsOfPromise = "the engine promise alone takes the steps of the document";
@@ -50,6 +51,10 @@ constexpr std::array kExclusions{
     Exclusion{"condition", "stop-at-checkpoints", kConditionInside},
     Exclusion{"planned", "engine=compiled", kPlanKeeps},
     Exclusion{"planned", "save=all", kPlanKeeps},
+    Exclusion{"planned", "save=frozen", kPlanKeeps},
+    Exclusion{"save=frozen", "engine=compiled", kFrozenOfPromise},
+    Exclusion{"save=frozen", "engine=oracle", kFrozenOfPromise},
+    Exclusion{"save=frozen", "inputs-only", kInputsAlone},
     Exclusion{"plan", "strategy", "a plan that is there needs no strategy"},
     Exclusion{"plan", "tier", "a plan that is there says itself what it moves"},
     Exclusion{kOracleByPlan, kBatch, kByPlan},
@@ -70,6 +75,7 @@ constexpr std::array kExclusions{
     Exclusion{"forwarded", "engine=oracle", kFormsOfPromise},
     Exclusion{"forwarded", "engine=compiled", kFormsOfPromise},
     Exclusion{"forwarded", "save=all", kFormsSave},
+    Exclusion{"forwarded", "save=frozen", kFormsSave},
     Exclusion{"forwarded", "planned", kFormsSave},
     Exclusion{"check-oracle", kBatch, "the oracle looks at one input"},
     Exclusion{"graph-out", "run", kNothingRuns},
@@ -77,7 +83,6 @@ constexpr std::array kExclusions{
     Exclusion{"graph-out", "region-of", kNothingRuns},
     Exclusion{"graph-out", "checkpoint", kNothingRuns},
     Exclusion{"graph-out", "stop-at-checkpoints", kNothingRuns},
-    Exclusion{"graph-out", "parameters", kNothingRuns},
     Exclusion{"graph-out", "inputs-only", kNothingRuns},
     Exclusion{"graph-out", "image", kNothingRuns},
     Exclusion{"graph-out", "open", kNothingRuns},
@@ -85,8 +90,6 @@ constexpr std::array kExclusions{
     Exclusion{"graph-out", "engine=oracle", kNothingRuns},
     Exclusion{"graph-out", "engine=compiled", kNothingRuns},
     Exclusion{"graph-out", "traversal=document", kNothingRuns},
-    Exclusion{"graph-out", "planned", kNothingRuns},
-    Exclusion{"graph-out", "forwarded", kNothingRuns},
     Exclusion{"profile", "run", "the time is taken of a pass that nobody watches"},
 };
 

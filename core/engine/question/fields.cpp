@@ -24,7 +24,7 @@ namespace
 
 constexpr std::string_view kNoNumbers = "none";
 constexpr std::uint32_t kModelVerbs = kInfo | kRun | kGrad | kVerify | kExplain | kEvaluate | kPlanning | kDiagnose;
-constexpr std::uint32_t kInputVerbs = kRun | kGrad | kVerify | kExplain | kEvaluate | kDiagnose;
+constexpr std::uint32_t kInputVerbs = kRun | kGrad | kVerify | kExplain | kEvaluate | kDiagnose | kPlanning;
 constexpr std::uint32_t kPassVerbs = kGrad | kExplain;
 
 // Checks of single texts.
@@ -237,7 +237,7 @@ const std::vector<QuestionField>& table()
          .card = cardText<&ModelCard::target>()},
         {.name = "start",
          .member = &Q::start,
-         .verbs = kExplain | kEvaluate | kDiagnose,
+         .verbs = kExplain | kEvaluate | kDiagnose | kPlanning,
          .help = "logit (default), one, all, contrastive, or a .npy file of the target's shape",
          .choices = {{"logit", "class score (logit)"},
                      {"one", "one"},
@@ -333,8 +333,8 @@ const std::vector<QuestionField>& table()
         {.name = "save",
          .member = &Q::save,
          .verbs = kExplain,
-         .help = "inputs (default: what each gradient reads) or all",
-         .choices = {{"inputs"}, {"all"}},
+         .help = "inputs (default: what each gradient reads), frozen (what gradients of the inputs alone read) or all",
+         .choices = {{"inputs"}, {"frozen"}, {"all"}},
          .usual = "inputs"},
         {.name = "plan",
          .member = &Q::plan,

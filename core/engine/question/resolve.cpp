@@ -63,6 +63,10 @@ Result<void> takeTargets(const Question& asked, const LoadedModel& model, Explai
 Result<void> takeSaving(const Question& question, ExplainRequest& request)
 {
     request.save = question.save == "all" ? execute::SavePolicy::All : execute::SavePolicy::Autograd;
+    if (question.save == "frozen") {
+        request.save = execute::SavePolicy::Plan;
+        request.keptByPlan = KeptForInputs();
+    }
     if (asksFor(question, "planned") && request.engine == EngineKind::Promise) {
         RETRO_TRY(PlanOptions wish, planWish(question));
         request.save = execute::SavePolicy::Plan;

@@ -11,6 +11,7 @@
 #include "core/engine/lut/lutpath.h"
 #include "core/engine/model/precision.h"
 #include "core/engine/model/uniquenames.h"
+#include "core/engine/plan/plannedsaving.h"
 #include "core/engine/results/runfacts.h"
 #include "core/ops/algebra.h"
 #include "core/tensor/npy.h"
@@ -361,7 +362,9 @@ ordered_json summaryJson(const LoadedModel& model, const ExplainRequest& request
     if (result.program) {
         summary["program"] = programJson(result);
     }
-    summary["save"] = result.forwarding ? kForwardedSaving : execute::nameOf(request.save);
+    summary["save"] = result.forwarding         ? kForwardedSaving
+                      : keepsForInputs(request) ? "frozen"
+                                                : execute::nameOf(request.save);
     if (result.forwarding) {
         summary["forwarding"] = forwardingJson(*result.forwarding, result.model->graph());
     }

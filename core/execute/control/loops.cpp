@@ -65,7 +65,7 @@ Result<Walker::Values> Walker::runIf(const Call& call)
     if (branch->graph->inputs().size() != branch->captured) {
         return controlError(call.node, fmt::format("its {} has inputs, but a branch takes none", name));
     }
-    m_steps.push_back(fmt::format("If '{}': {}", call.node.name, name));
+    decide(call, name);
     return walk(*branch->graph, std::span(call.operands).last(branch->captured), call.place);
 }
 
@@ -120,7 +120,7 @@ Result<Walker::Values> Walker::runLoop(const Call& call)
             collected[k].push_back(results[1 + plan.states + k]);
         }
     }
-    m_steps.push_back(fmt::format("Loop '{}': {} times", call.node.name, step));
+    decide(call, fmt::format("{} times", step));
     Values outputs(inputs.begin() + 1, inputs.begin() + 1 + static_cast<std::ptrdiff_t>(plan.states));
     for (std::size_t k = 0; k < collected.size(); ++k) {
         const graph::Value& declared = plan.body.graph->value(plan.body.graph->outputs()[1 + plan.states + k]);
@@ -220,7 +220,7 @@ Result<Walker::Values> Walker::scanOnce(const Call& call, const ScanPlan& plan, 
             collected[k].push_back(results[plan.states + k]);
         }
     }
-    m_steps.push_back(fmt::format("Scan '{}': {} times", call.node.name, length));
+    decide(call, fmt::format("{} times", length));
     Values outputs = std::move(states);
     for (std::size_t k = 0; k < collected.size(); ++k) {
         if (plan.outputDirections[k] != 0) {

@@ -2,6 +2,7 @@
 #include "core/execute/control/unroll.h"
 
 #include "core/base/memorylimit.h"
+#include "core/execute/control/decisions.h"
 #include "core/execute/control/walker.h"
 #include "core/ops/schema/schema.h"
 
@@ -106,7 +107,13 @@ Result<Walker::Values> Walker::dispatch(const Call& call)
                                          "and Scan may");
 }
 
-/// The results keep the names that the model gives them.
+void Walker::decide(const Call& call, const std::string& taken)
+{
+    m_steps.push_back(fmt::format("{} '{}': {}", call.node.op, call.node.name, taken));
+    m_taken[call.place.prefix] = taken;
+}
+
+/// The results keep the names that the model gives them; the first one says how the node went.
 Result<Walker::Values> Walker::runControl(Frame& frame, const graph::Node& node, Values operands)
 {
     if (auto fault = controlFault(node)) {
@@ -120,6 +127,7 @@ Result<Walker::Values> Walker::runControl(Frame& frame, const graph::Node& node,
             node, fmt::format("its graph has {} results, the node wants {}", results.size(), node.outputs.size()));
     }
     Values named(node.outputs.size());
+    bool isTold = false;
     for (std::size_t k = 0; k < named.size(); ++k) {
         if (!node.outputs[k].isValid()) {
             continue;
@@ -128,6 +136,10 @@ Result<Walker::Values> Walker::runControl(Frame& frame, const graph::Node& node,
         identity.op = "Identity";
         identity.name = fmt::format("{}out{}", inner.prefix, k);
         identity.scope = inner.scope;
+        if (!isTold) {
+            tellDecision(identity, frame.place.prefix + node.name, m_taken[inner.prefix]);
+            isTold = true;
+        }
         const std::string name = frame.place.prefix + frame.graph.value(node.outputs[k]).name;
         RETRO_TRY(named[k], m_emitter.runHelper(std::move(identity), std::span(&results[k], 1), name));
     }

@@ -71,6 +71,8 @@ private:
     [[nodiscard]] base::Result<Values> runPlain(Frame& frame, base::NodeId id, const Values& operands);
     [[nodiscard]] base::Result<Values> runControl(Frame& frame, const graph::Node& node, Values operands);
     [[nodiscard]] base::Result<Values> dispatch(const Call& call);
+    /// Writes down how a control-flow node went.
+    void decide(const Call& call, const std::string& taken);
     void release(Frame& frame, const graph::Node& node);
 
     [[nodiscard]] base::Result<Values> runIf(const Call& call);
@@ -91,6 +93,7 @@ private:
 
     Emitter& m_emitter;
     std::vector<std::string>& m_steps;
+    std::map<std::string, std::string> m_taken; // by Place::prefix of the node
     std::map<std::pair<const graph::Graph*, std::uint32_t>, LiveValue> m_constants;
 };
 

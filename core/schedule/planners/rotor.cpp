@@ -175,8 +175,14 @@ base::Result<Draft> draft(const PlanRequest& request)
     const RotorChain times = chainOf(chain);
     const Deadline deadline(request);
     BestDraft best(request);
+    bool isCut = false;
     for (const double share : kShares) {
-        const RotorTable table(times, static_cast<std::uint64_t>(static_cast<double>(request.budget) * share), kSlots);
+        const RotorTable table(times, static_cast<std::uint64_t>(static_cast<double>(request.budget) * share), kSlots,
+                               [&] { return deadline.isOver(); });
+        if (!table.isFinished()) {
+            isCut = true;
+            break;
+        }
         const std::vector<RotorStep> steps = table.steps();
         std::optional<std::vector<OpId>> sequence = steps.empty() ? std::nullopt : expand(chain, steps);
         if (sequence) {
@@ -188,6 +194,9 @@ base::Result<Draft> draft(const PlanRequest& request)
         if (best.fits() || deadline.isOver()) {
             break; // less memory only costs more
         }
+    }
+    if (!best.hasAny() && isCut) {
+        return base::engineError("its table was not finished in time; give more seconds, or ask for fewer blocks");
     }
     if (!best.hasAny()) {
         return base::engineError("no schedule that keeps a stored value until its gradient fits the budget");

@@ -24,7 +24,8 @@ std::string nameOf(const RotorStep& step)
     return {};
 }
 
-RotorTable::RotorTable(RotorChain chain, std::uint64_t budget, std::uint32_t memorySlots)
+RotorTable::RotorTable(RotorChain chain, std::uint64_t budget, std::uint32_t memorySlots,
+                       const std::function<bool()>& isOver)
     : m_chain(std::move(chain)), m_stages(static_cast<std::uint32_t>(m_chain.stages())),
       m_slotBytes(std::max<std::uint64_t>(1, (budget + memorySlots - 1) / memorySlots)),
       m_memory(static_cast<std::uint32_t>(budget / m_slotBytes))
@@ -40,6 +41,11 @@ RotorTable::RotorTable(RotorChain chain, std::uint64_t budget, std::uint32_t mem
     m_cells.resize(static_cast<std::size_t>(m_stages + 1) * (m_stages + 1));
     for (std::uint32_t length = 1; length <= m_stages; ++length) {
         for (std::uint32_t first = 1; first + length - 1 <= m_stages; ++first) {
+            if (isOver && isOver()) {
+                m_isFinished = false;
+                m_cells.clear();
+                return;
+            }
             fill(first, first + length - 1);
         }
     }
@@ -118,6 +124,9 @@ void RotorTable::trySplits(Cell& cell, std::uint32_t first, std::uint32_t last, 
 
 std::optional<double> RotorTable::cost() const
 {
+    if (!m_isFinished) {
+        return std::nullopt;
+    }
     const Cell& cell = at(1, m_stages, m_memory);
     return cell.split < 0 ? std::nullopt : std::optional(cell.cost);
 }

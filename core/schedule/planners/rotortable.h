@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -47,8 +48,12 @@ struct RotorStep
 class RotorTable
 {
 public:
-    /// O(stages³ · memorySlots).
-    RotorTable(RotorChain chain, std::uint64_t budget, std::uint32_t memorySlots);
+    /// O(stages³ · memorySlots). Where `isOver`, which is asked now and then, answers true the table ends unfinished.
+    RotorTable(RotorChain chain, std::uint64_t budget, std::uint32_t memorySlots,
+               const std::function<bool()>& isOver = {});
+
+    /// False where time ran out: there is no schedule then, and nothing is known.
+    [[nodiscard]] bool isFinished() const { return m_isFinished; }
 
     /// Least time within the budget; none when no persistent schedule fits.
     [[nodiscard]] std::optional<double> cost() const;
@@ -87,6 +92,7 @@ private:
     std::vector<std::uint32_t> m_output, m_saved, m_gradient, m_forwardTemporary,
         m_backwardTemporary; ///< in memorySlots
     std::vector<double> m_forwardSum;
+    bool m_isFinished = true;
     std::vector<std::vector<Cell>> m_cells; ///< [first · (stages + 1) + last][memory]
 };
 

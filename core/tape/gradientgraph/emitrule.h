@@ -19,6 +19,9 @@ struct EmitValues
     std::vector<ValueId> upstream;    ///< per output; invalid = zeros
     std::vector<std::uint8_t> wanted; ///< per operand slot: 1 where a part is wanted
     std::vector<tensor::DType> types; ///< per operand slot, of floating ones: as another runtime computes them
+    /// Of MaxPool: the places of its winners as its second output gives them, where they were kept; else the rule finds
+    /// them from its operand.
+    ValueId winners = {};
 };
 
 /// The context of a reverse rule that is written as nodes. Slots and outputs are those of the node.

@@ -32,6 +32,7 @@ std::vector<ValueId> Emitter::node(std::string_view op, std::vector<ValueId> inp
     made.op = std::string(op);
     made.name = nextName();
     made.opset = m_opset;
+    made.metadata = m_metadata;
     made.inputs = std::move(inputs);
     made.attributes = std::move(attributes);
     for (std::size_t i = 0; i < outputs; ++i) {
@@ -48,6 +49,7 @@ void Emitter::named(std::string_view op, std::vector<ValueId> inputs, ValueId ou
     made.op = std::string(op);
     made.name = nextName();
     made.opset = m_opset;
+    made.metadata = m_metadata;
     made.inputs = std::move(inputs);
     made.outputs = {output};
     m_builder.addNode(std::move(made));

@@ -4,6 +4,7 @@
 #include "core/execute/boundmodel.h"
 #include "core/graph/graphbuilder.h"
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,8 @@ public:
     /// Of the constants that scalar() and filled() make from now on.
     void setFloatType(tensor::DType type) { m_floatType = type; }
     [[nodiscard]] tensor::DType floatType() const { return m_floatType; }
+    /// What every node that is added from now on carries.
+    void setMetadata(std::map<std::string, std::string> metadata) { m_metadata = std::move(metadata); }
     /// A node with one output.
     ValueId node(std::string_view op, std::vector<ValueId> inputs, graph::Attributes attributes = {});
     /// A node with several.
@@ -67,6 +70,7 @@ private:
     std::int64_t m_opset;
     tensor::DType m_floatType;
     std::string m_prefix;
+    std::map<std::string, std::string> m_metadata;
     std::size_t m_count = 0;
 };
 

@@ -183,15 +183,17 @@ ValueId addAtWinners(EmitSite& site, ValueId places)
 /// The winners' places come from another MaxPool; what arrived is added there.
 EmittedParts maxPool(EmitSite& site)
 {
-    const std::vector<ValueId> pooled = site.emit.node("MaxPool", {site.operands[0]}, site.node.attributes, 2);
+    const ValueId winners = site.winners.isValid()
+                                ? site.winners
+                                : site.emit.node("MaxPool", {site.operands[0]}, site.node.attributes, 2)[1];
     if (site.emit.opset() < 16) {
-        return {site.emit.reshape(addAtWinners(site, pooled[1]), site.shape(0))};
+        return {site.emit.reshape(addAtWinners(site, winners), site.shape(0))};
     }
     const tensor::Shape flat{tensor::elementCount(site.shape(0))};
     const ValueId zeros = site.emit.filled(flat, 0);
-    const ValueId sum = site.emit.node("ScatterElements",
-                                       {zeros, site.emit.reshape(pooled[1], {-1}), site.emit.reshape(site.up(), {-1})},
-                                       {{"axis", std::int64_t{0}}, {"reduction", std::string("add")}});
+    const ValueId sum =
+        site.emit.node("ScatterElements", {zeros, site.emit.reshape(winners, {-1}), site.emit.reshape(site.up(), {-1})},
+                       {{"axis", std::int64_t{0}}, {"reduction", std::string("add")}});
     return {site.emit.reshape(sum, site.shape(0))};
 }
 

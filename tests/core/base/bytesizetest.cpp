@@ -4,6 +4,8 @@
 
 #include <QtTest>
 
+#include <tuple>
+
 using namespace retro::base;
 
 class ByteSizeTest : public QObject
@@ -31,7 +33,7 @@ private slots:
         QTest::newRow("KiB") << "2KiB" << quint64{2048};
         QTest::newRow("MiB") << "0.5MiB" << quint64{524288};
         QTest::newRow("GiB") << "1.5GiB" << quint64{1610612736};
-        QTest::newRow("letter alone") << "8G" << quint64{8589934592};
+        QTest::newRow("KB is kB") << "2KB" << quint64{2000};
         QTest::newRow("space") << " 8 GB " << quint64{8000000000};
         QTest::newRow("part of a byte") << "1.9" << quint64{1};
     }
@@ -63,6 +65,18 @@ private slots:
         QVERIFY(parsed.error().code == ErrorCode::Usage);
     }
 
+    /// Powers of 1000 or of 1024? The message names both.
+    void aLetterAloneIsRefused()
+    {
+        for (const auto& [text, decimal, binary] :
+             {std::tuple{"8G", "8GB", "8GiB"}, {"1.5 k", "1.5kB", "1.5KiB"}, {"2T", "2TB", "2TiB"}}) {
+            const auto parsed = parseBytes(text);
+            QVERIFY(!parsed.ok() && parsed.error().code == ErrorCode::Usage);
+            QVERIFY2(parsed.error().message.find(decimal) != std::string::npos, parsed.error().message.c_str());
+            QVERIFY2(parsed.error().message.find(binary) != std::string::npos, parsed.error().message.c_str());
+        }
+    }
+
     void readsShares()
     {
         QCOMPARE(quint64{parseBytesOrShare("70%", 1000).value()}, quint64{700});
@@ -79,6 +93,8 @@ private slots:
         QCOMPARE(bytesText(1023), std::string("1023 B"));
         QCOMPARE(bytesText(1536), std::string("1.50 KiB"));
         QCOMPARE(bytesText(64ULL << 30U), std::string("64.00 GiB"));
+        QCOMPARE(bothBytesText(8'000'000'000), std::string("8.00 GB (7.45 GiB)"));
+        QCOMPARE(bothBytesText(999), std::string("999 B"));
     }
 };
 

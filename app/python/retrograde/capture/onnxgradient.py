@@ -15,7 +15,12 @@ its way forward is compared with what the model computes; a graph that is anothe
 
 Parameters are the floating initializers that have an axis, but for the statistics of BatchNormalization and for what
 LSTM, GRU and RNN read, whose weights have no gradient graph: a warning names those. `parameters=` takes the names of
-others, or an empty list. The module's own names for them have "_" in the place of ".".
+others, or an empty list. They are called as in the model, in named_parameters() and state_dict() as well.
+
+There is one gradient graph for each set of shapes and of decisions of control flow; the example may be left out, then
+the first backward pass writes the first one. `options=` are further options of `grad --graph-out`, such as
+("--budget", "50%"): what the plan computes again then stands in the graph, and onnxruntime runs it without its graph
+optimisation, which would take it out.
 
 Both graphs are standard ONNX; they run in onnxruntime where that is installed, else in `retrograde-cli run`.
 The first output is the one that is differentiated. Run as a program, the script checks itself on a model: the gradients
@@ -60,8 +65,8 @@ def inputs_of(arrays, folder):
 class CliRuntime:
     """Runs a graph through retrograde-cli."""
 
-    def __init__(self, path, cli):
-        self.path, self.cli = path, cli
+    def __init__(self, path, cli, is_optimised=True):
+        self.path, self.cli, self.is_optimised = path, cli, is_optimised
         about = json.loads(subprocess.check_output([cli, "info", path, "--json", "--quiet"]))
         self.inputs = [value["name"] for value in about["inputs"]]
         self.outputs = [value["name"] for value in about["outputs"]]
@@ -76,10 +81,13 @@ class CliRuntime:
 class OnnxRuntime:
     """Runs a graph through onnxruntime."""
 
-    def __init__(self, path, _cli):
+    def __init__(self, path, _cli, is_optimised=True):
         import onnxruntime
 
-        self.session = onnxruntime.InferenceSession(path)
+        options = onnxruntime.SessionOptions()
+        if not is_optimised:
+            options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        self.session = onnxruntime.InferenceSession(path, options)
         self.inputs = [value.name for value in self.session.get_inputs()]
         self.outputs = [value.name for value in self.session.get_outputs()]
 
@@ -87,11 +95,11 @@ class OnnxRuntime:
         return dict(zip(self.outputs, self.session.run(None, arrays)))
 
 
-def runtime(path, cli):
+def runtime(path, cli, is_optimised=True):
     try:
-        return OnnxRuntime(path, cli)
+        return OnnxRuntime(path, cli, is_optimised)
     except ImportError:
-        return CliRuntime(path, cli)
+        return CliRuntime(path, cli, is_optimised)
 
 
 def varint(data, at):
@@ -183,8 +191,8 @@ def with_inputs(graph, names):
 class GradientGraph:
     """A joint graph as it was written for one input."""
 
-    def __init__(self, path, about, cli):
-        self.runs = runtime(path, cli)
+    def __init__(self, path, about, cli, is_optimised):
+        self.runs = runtime(path, cli, is_optimised)
         self.seed, self.gradients = about["seed"], about["gradients"]
 
     def gradient_of(self, name):
@@ -193,53 +201,72 @@ class GradientGraph:
 
 
 class OnnxModule(torch.nn.Module):
-    def __init__(self, model, example, cli="retrograde-cli", parameters=None):
+    def __init__(self, model, example=None, cli="retrograde-cli", parameters=None, options=()):
         super().__init__()
-        self.cli, self.folder = cli, tempfile.TemporaryDirectory()
-        self.model = str(model)
+        self.cli, self.folder, self.options = cli, tempfile.TemporaryDirectory(), [str(one) for one in options]
+        self.model_file = str(model)
         data = self.open(parameters)
-        self.forward_graph = runtime(self.model, cli)
+        self.forward_graph = runtime(self.model_file, cli)
         self.target = self.forward_graph.outputs[0]
         self.names = self.forward_graph.inputs[:len(self.forward_graph.inputs) - len(data)]
         self.initializers = list(data)
-        self.registered = []
-        for name, tensor in data.items():
-            own = name.replace(".", "_")
-            while hasattr(self, own):
-                own += "_"
-            self.register_parameter(own, torch.nn.Parameter(tensor))
-            self.registered.append(own)
+        self.trained = [self.register(name, tensor) for name, tensor in data.items()]
         self.written, self.last = {}, (None, None)
         self.function = self.make_function()
-        example = example if isinstance(example, dict) else {self.names[0]: example}
-        self.graph_for({name: example[name].detach().numpy() for name in self.names} | self.arrays_of_parameters())
+        if example is not None:
+            example = example if isinstance(example, dict) else {self.names[0]: example}
+            self.graph_for({name: example[name].detach().numpy() for name in self.names} | self.arrays_of_parameters())
+
+    def register(self, name, tensor):
+        """Takes a parameter under its name in the model, in which every "." stands before a part of a module: the
+        module that holds it, and its name there."""
+        *path, last = name.split(".")
+        holder = self
+        for part in path:
+            known = getattr(holder, part, None)
+            if part and known is None:
+                holder.add_module(part, torch.nn.Module())
+            elif not isinstance(known, torch.nn.Module):
+                holder, last = self, name.replace(".", "_")
+                break
+            holder = getattr(holder, part)
+        while not last or hasattr(holder, last):
+            last += "_"
+        holder.register_parameter(last, torch.nn.Parameter(tensor))
+        return holder, last
+
+    def parameter(self, name):
+        """The parameter that an initializer of the model became."""
+        holder, own = self.trained[self.initializers.index(name)]
+        return getattr(holder, own)
 
     def open(self, names):
         """Writes the model with its parameters as inputs; their data by name."""
         read = f"{self.folder.name}/read.json"
-        subprocess.check_call([self.cli, "info", self.model, "--graph-out", read, "--quiet"], stdout=subprocess.DEVNULL)
+        subprocess.check_call([self.cli, "info", self.model_file, "--graph-out", read, "--quiet"], stdout=subprocess.DEVNULL)
         graph = json.loads(pathlib.Path(read).read_text(encoding="utf-8"))
         statistics = fix_statistics(graph)
         if names is None:
-            names = trained_by_default(graph, initializers_of(self.model), statistics)
+            names = trained_by_default(graph, initializers_of(self.model_file), statistics)
         data = with_inputs(graph, names)
         if data:
             opened = f"{self.folder.name}/opened.json"
             pathlib.Path(opened).write_text(json.dumps(graph), encoding="utf-8")
-            self.model = f"{self.folder.name}/opened.onnx"
-            subprocess.check_call([self.cli, "info", opened, "--graph-out", self.model, "--quiet"],
+            self.model_file = f"{self.folder.name}/opened.onnx"
+            subprocess.check_call([self.cli, "info", opened, "--graph-out", self.model_file, "--quiet"],
                                   stdout=subprocess.DEVNULL)
         return data
 
     def arrays_of_parameters(self):
-        return {name: getattr(self, own).detach().numpy() for name, own in zip(self.initializers, self.registered)}
+        return {name: getattr(holder, own).detach().numpy()
+                for name, (holder, own) in zip(self.initializers, self.trained)}
 
     def write(self, arrays):
         """Writes the joint graph for these inputs: its path, and what the command line says of it."""
         path = f"{self.folder.name}/joint.onnx"
         with tempfile.TemporaryDirectory() as folder:
-            told = subprocess.check_output([self.cli, "grad", self.model, *inputs_of(arrays, folder), "--target",
-                                            self.target, "--graph-out", path, "--joint", "--json"])
+            told = subprocess.check_output([self.cli, "grad", self.model_file, *inputs_of(arrays, folder), "--target",
+                                            self.target, "--graph-out", path, "--joint", *self.options, "--json"])
         return path, json.loads(told)
 
     def graph_for(self, arrays):
@@ -257,9 +284,11 @@ class OnnxModule(torch.nn.Module):
             return self.last[1]
         path, about = self.write(arrays)
         has_control_flow = any(one["name"] == "write-out" for one in about["passes"])
-        key = (shapes, hashlib.sha256(pathlib.Path(path).read_bytes()).digest()) if has_control_flow else shapes
+        if has_control_flow and not about["decisions"]:
+            raise RuntimeError("the model has control flow, and how it went cannot be told; there is no gradient")
+        key = (shapes, json.dumps(about["decisions"], sort_keys=True)) if has_control_flow else shapes
         if key not in self.written:
-            self.written[key] = GradientGraph(path, about, self.cli)
+            self.written[key] = GradientGraph(path, about, self.cli, not self.options)
         self.last = asked, self.written[key]
         return self.written[key]
 
@@ -293,7 +322,7 @@ class OnnxModule(torch.nn.Module):
         return Function
 
     def forward(self, *tensors):
-        return self.function.apply(*tensors, *(getattr(self, own) for own in self.registered))
+        return self.function.apply(*tensors, *(getattr(holder, own) for holder, own in self.trained))
 
 
 def main():
@@ -305,8 +334,7 @@ def main():
     x = torch.from_numpy(numpy.load(options.input)).requires_grad_()
     module = OnnxModule(options.model, x, options.cli)
     module(x).sum().backward()
-    found = {module.names[0]: x.grad} | {name: getattr(module, own).grad
-                                         for name, own in zip(module.initializers, module.registered)}
+    found = {module.names[0]: x.grad} | {name: module.parameter(name).grad for name in module.initializers}
     with tempfile.TemporaryDirectory() as folder:
         subprocess.check_call([options.cli, "grad", options.model, "--input", options.input, "--target", module.target,
                                "--parameters", "--no-rewrite", "all", "--output-dir", folder, "--quiet"])

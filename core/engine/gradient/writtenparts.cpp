@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/gradient/writtenparts.h"
+
+#include "core/graph/graphbuilder.h"
+#include "core/ops/numbertypes.h"
+#include "core/ops/structure.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace retro::engine
+{
+
+using base::NodeId;
+using base::Result;
+using base::ValueId;
+using tape::EmitRule;
+using tape::EmitSite;
+using tape::EmitValues;
+
+namespace
+{
+
+bool isWanted(const EmitValues& values) { return std::ranges::find(values.wanted, 1) != values.wanted.end(); }
+
+Result<const EmitRule*> ruleFor(const EmitSite& site)
+{
+    const std::string where = fmt::format("node '{}' ({})", site.node.name, site.node.op);
+    const EmitRule* rule = site.node.domain.empty() ? tape::findEmitRule(site.node.op) : nullptr;
+    if (rule == nullptr) {
+        return base::inputError("this operator has no reverse rule made of standard operators; `grad` without "
+                                "--graph-out computes its gradient",
+                                where);
+    }
+    const std::string refusal = rule->refusal(site);
+    if (!refusal.empty()) {
+        return base::inputError("its reverse rule cannot be written as a graph: " + refusal, where);
+    }
+    return rule;
+}
+
+/// A graph that a rule is written into to see what it reads.
+struct Trial
+{
+    graph::GraphBuilder builder{"trial"};
+    std::vector<ValueId> operands; ///< per slot
+    std::vector<ValueId> outputs;
+
+    ValueId input(const std::string& name, const ops::TensorType& type)
+    {
+        return builder.addInput(name, type.dtype, type.shape);
+    }
+};
+
+/// Inputs of a graph that its output depends on.
+std::set<std::string> namesNeeded(const graph::Graph& graph)
+{
+    std::vector<bool> isNeeded(graph.valueCount(), false);
+    for (const ValueId output : graph.outputs()) {
+        isNeeded[output.index()] = true;
+    }
+    for (std::size_t i = graph.nodeCount(); i-- > 0;) {
+        const graph::Node& node = graph.node(NodeId(i));
+        const auto isRead = [&](ValueId value) { return value.isValid() && isNeeded[value.index()]; };
+        for (const ValueId input : std::ranges::any_of(node.outputs, isRead) ? node.inputs : std::vector<ValueId>()) {
+            if (input.isValid()) {
+                isNeeded[input.index()] = true;
+            }
+        }
+    }
+    std::set<std::string> names;
+    for (const ValueId input : graph.inputs()) {
+        if (isNeeded[input.index()]) {
+            names.insert(graph.value(input).name);
+        }
+    }
+    return names;
+}
+
+} // namespace
+
+WrittenParts::WrittenParts(const PassSubject& subject)
+    : m_subject(subject), m_types(ops::numberTypes(subject.model().graph()))
+{}
+
+EmitValues WrittenParts::valuesOf(NodeId reader, const std::vector<runtime::Part>& group) const
+{
+    const graph::Node& node = m_subject.model().graph().node(reader);
+    EmitValues values;
+    values.wanted.assign(node.inputs.size(), 0);
+    for (const runtime::Part& part : group) {
+        values.wanted[part.slot] = m_subject.carries(node.inputs[part.slot]) ? 1 : 0;
+    }
+    for (const ValueId operand : node.inputs) {
+        values.types.push_back(operand.isValid() ? m_types[operand.index()] : tensor::DType::Float32);
+    }
+    return values;
+}
+
+Result<graph::ValueId> WrittenParts::emit(tape::Emitter& emitter, NodeId reader, EmitValues values) const
+{
+    const execute::BoundModel& model = m_subject.model();
+    const graph::Node& node = model.graph().node(reader);
+    const bool arrives = std::ranges::any_of(values.upstream, &ValueId::isValid);
+    if (!arrives || !isWanted(values) || model.op(reader).structure().kind() == ops::StructureKind::NoRelevance) {
+        return graph::ValueId();
+    }
+    RETRO_TRY(const EmitRule* rule, ruleFor(EmitSite(emitter, model, node, values)));
+    for (std::size_t slot = rule->firstWithout; slot < values.wanted.size(); ++slot) {
+        values.wanted[slot] = 0;
+    }
+    if (!isWanted(values)) {
+        return graph::ValueId();
+    }
+    if (node.op == "Relu" && node.domain.empty()) { // what is kept is the result, which is positive where x is
+        values.operands[0] = values.outputs[0];
+    }
+    const auto made = std::ranges::find_if(node.outputs, &ValueId::isValid);
+    emitter.setFloatType(m_types[made->index()]);
+    RETRO_TRY(EmitSite site, EmitSite::make(emitter, model, reader, std::move(values)));
+    RETRO_TRY(const tape::EmitResult result, tape::resultOf(site, rule->emit(site)));
+    graph::ValueId sum;
+    for (const auto& [slot, part] : result.wrote) {
+        sum = sum.isValid() ? emitter.node("Add", {sum, part}) : part;
+    }
+    return sum;
+}
+
+Result<ops::Reads> WrittenParts::reads(NodeId reader, ValueId operand) const
+{
+    const execute::BoundModel& model = m_subject.model();
+    const graph::Node& node = model.graph().node(reader);
+    Trial trial;
+    for (const auto& [domain, version] : model.graph().opsets()) {
+        trial.builder.setOpset(domain, version);
+    }
+    std::vector<runtime::Part> group;
+    for (std::uint32_t slot = 0; slot < node.inputs.size(); ++slot) {
+        if (node.inputs[slot] == operand) {
+            group.push_back({reader, slot});
+        }
+    }
+    EmitValues values = valuesOf(reader, group);
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+        values.operands.push_back(
+            node.inputs[i].isValid() ? trial.input(fmt::format("x{}", i), model.typeOf(node.inputs[i])) : ValueId());
+    }
+    for (std::size_t k = 0; k < node.outputs.size(); ++k) {
+        const bool isThere = node.outputs[k].isValid();
+        const ops::TensorType type = isThere ? model.typeOf(node.outputs[k]) : ops::TensorType();
+        values.outputs.push_back(isThere ? trial.input(fmt::format("y{}", k), type) : ValueId());
+        const bool arrives = isThere && m_subject.carries(node.outputs[k]);
+        values.upstream.push_back(arrives ? trial.input(fmt::format("up{}", k), type) : ValueId());
+    }
+    const auto at = model.graph().opsets().find("");
+    const auto made = std::ranges::find_if(node.outputs, &ValueId::isValid);
+    tape::Emitter emitter(trial.builder, at == model.graph().opsets().end() ? 0 : at->second, m_types[made->index()]);
+    RETRO_TRY(const ValueId part, emit(emitter, reader, std::move(values)));
+    if (!part.isValid()) {
+        return ops::Reads();
+    }
+    trial.builder.addOutput(part);
+    RETRO_TRY(const graph::Graph built, std::move(trial.builder).build());
+    const std::set<std::string> needed = namesNeeded(built);
+    ops::Reads reads;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+        reads.operands |= needed.contains(fmt::format("x{}", i)) ? ops::Reads::bit(i) : 0;
+    }
+    for (std::size_t k = 0; k < node.outputs.size(); ++k) {
+        reads.outputs |= needed.contains(fmt::format("y{}", k)) ? ops::Reads::bit(k) : 0;
+    }
+    return reads;
+}
+
+} // namespace retro::engine

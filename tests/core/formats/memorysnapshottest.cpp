@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory snapshots of PyTorch: read as data, whatever else stands in them.
+#include "core/base/file.h"
+#include "core/formats/memorycourse.h"
+
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include <string>
+
+using namespace retro;
+using formats::AllocatorAction;
+
+namespace
+{
+
+/// Writes the instructions of a pickle.
+class Pickle
+{
+public:
+    Pickle() : m_text("\x80\x04", 2) {}
+
+    Pickle& raw(const std::string& bytes)
+    {
+        m_text += bytes;
+        return *this;
+    }
+    Pickle& mark() { return raw("("); }
+    Pickle& dict() { return raw("}").memoize(); }
+    Pickle& list() { return raw("]").memoize(); }
+    Pickle& memoize() { return raw(std::string("\x94", 1)); }
+    Pickle& setItems() { return raw("u"); }
+    Pickle& appends() { return raw("e"); }
+    Pickle& text(const std::string& text)
+    {
+        return raw(std::string("\x8c", 1) + static_cast<char>(text.size()) + text).memoize();
+    }
+    Pickle& number(std::uint64_t number)
+    {
+        std::string bytes("\x8a\x09", 2);
+        for (int i = 0; i < 8; ++i) {
+            bytes += static_cast<char>((number >> (8 * i)) & 0xFFU);
+        }
+        return raw(bytes + '\0');
+    }
+    Pickle& entry(const std::string& key, std::uint64_t value) { return text(key).number(value); }
+    Pickle& entry(const std::string& key, const std::string& value) { return text(key).text(value); }
+
+    Pickle& event(const std::string& action, std::uint64_t address, std::uint64_t size, const std::string& file)
+    {
+        dict().mark().entry("action", action).entry("addr", address).entry("size", size).text("frames").list();
+        if (!file.empty()) {
+            mark().dict().mark().entry("name", "forward").entry("filename", file).entry("line", 12).setItems();
+            appends();
+        }
+        return setItems();
+    }
+
+    [[nodiscard]] std::string end() const { return m_text + "."; }
+
+private:
+    std::string m_text;
+};
+
+/// Two blocks of which the first is let go: 100, 300, 200 bytes; a segment of 1000.
+std::string goodSnapshot()
+{
+    Pickle pickle;
+    pickle.dict().mark().text("segments").list().mark();
+    pickle.dict()
+        .mark()
+        .entry("device", 0)
+        .entry("address", 4096)
+        .entry("total_size", 1000)
+        .text("blocks")
+        .list()
+        .mark();
+    pickle.dict().mark().entry("address", 4300).entry("size", 200).entry("state", "active_allocated").setItems();
+    pickle.dict().mark().entry("address", 4500).entry("size", 700).entry("state", "inactive").setItems();
+    pickle.appends().setItems().appends();
+    pickle.text("device_traces").list().mark().list().mark();
+    pickle.event("segment_alloc", 4096, 1000, "");
+    pickle.event("alloc", 4096, 100, "/home/a/model.py");
+    pickle.event("alloc", 4300, 200, "/home/a/other.py");
+    pickle.event("free_requested", 4096, 100, "");
+    pickle.event("free_completed", 4096, 100, "");
+    return pickle.appends().appends().setItems().end();
+}
+
+} // namespace
+
+class MemorySnapshotTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void aTraceIsFollowed()
+    {
+        const auto snapshot = read(goodSnapshot());
+        QVERIFY2(snapshot.ok(), snapshot.ok() ? "" : snapshot.error().text().c_str());
+        QCOMPARE(snapshot->traces.size(), std::size_t{1});
+        QCOMPARE(snapshot->traces[0].size(), std::size_t{5});
+        QVERIFY(snapshot->traces[0][1].action == AllocatorAction::Alloc);
+        const auto courses = formats::memoryCourses(*snapshot);
+        QCOMPARE(courses.size(), std::size_t{1});
+        QCOMPARE(courses[0].peak.allocated, std::uint64_t{300});
+        QCOMPARE(courses[0].peak.event, std::size_t{3});
+        QCOMPARE(courses[0].reservedPeak, std::uint64_t{1000});
+        QCOMPARE(courses[0].atPeak.size(), std::size_t{2});
+        QCOMPARE(courses[0].atPeak[0].bytes, std::uint64_t{200});
+        QCOMPARE(formats::frameText(*snapshot, courses[0].atPeak[0].stack), std::string("/home/a/other.py:12 forward"));
+        QCOMPARE(courses[0].moments.back().allocated, std::uint64_t{200});
+    }
+
+    /// Whatever names or calls something is refused by the name of its instruction, and nothing happens.
+    void instructionsThatActAreRefused_data()
+    {
+        QTest::addColumn<QByteArray>("bytes");
+        QTest::addColumn<QString>("name");
+        QTest::newRow("GLOBAL") << QByteArray("cos\nsystem\n") << "GLOBAL";
+        QTest::newRow("STACK_GLOBAL") << QByteArray("\x8c\x02os\x8c\x06system\x93") << "STACK_GLOBAL";
+        QTest::newRow("REDUCE") << QByteArray("NN)R") << "REDUCE";
+        QTest::newRow("BUILD") << QByteArray("N}b") << "BUILD";
+        QTest::newRow("INST") << QByteArray("(ios\nsystem\n") << "INST";
+        QTest::newRow("OBJ") << QByteArray("(No") << "OBJ";
+        QTest::newRow("NEWOBJ") << QByteArray("N)\x81") << "NEWOBJ";
+        QTest::newRow("EXT1") << QByteArray("\x82\x01") << "EXT1";
+        QTest::newRow("PERSID") << QByteArray("P1\n") << "PERSID";
+        QTest::newRow("BINPERSID") << QByteArray("NQ") << "BINPERSID";
+        QTest::newRow("NEXT_BUFFER") << QByteArray("\x97") << "NEXT_BUFFER";
+        QTest::newRow("unknown") << QByteArray("\xff") << "0xff";
+    }
+
+    void instructionsThatActAreRefused()
+    {
+        QFETCH(QByteArray, bytes);
+        QFETCH(QString, name);
+        const auto snapshot = read(Pickle().raw(bytes.toStdString()).end());
+        QVERIFY(!snapshot.ok());
+        QVERIFY(snapshot.error().code == base::ErrorCode::Input);
+        QVERIFY2(snapshot.error().text().find(name.toStdString()) != std::string::npos,
+                 snapshot.error().text().c_str());
+    }
+
+    void everyCutIsAnError()
+    {
+        const std::string good = goodSnapshot();
+        for (std::size_t length = 0; length + 1 < good.size(); ++length) {
+            QVERIFY(!read(good.substr(0, length)).ok());
+        }
+    }
+
+    void everyChangedByteIsReadOrRefused()
+    {
+        const std::string good = goodSnapshot();
+        for (std::size_t i = 0; i < good.size(); ++i) {
+            for (const char other : {'\0', '\x7f', '\xff', '(', ']', 'e', 'u', '0'}) {
+                std::string bad = good;
+                bad[i] = other;
+                if (const auto snapshot = read(bad); snapshot.ok()) {
+                    QVERIFY(formats::memoryCourses(*snapshot).size() <= 4096);
+                }
+            }
+        }
+    }
+
+    void oddOnesAreRefused_data()
+    {
+        QTest::addColumn<QByteArray>("bytes");
+        QTest::addColumn<QString>("part");
+        QTest::newRow("marks") << QByteArray(100, '(') << "nested deeper than 64";
+        QTest::newRow("lists") << (QByteArray(70, ']') + QByteArray(69, 'a')) << "nested deeper than 64";
+        QTest::newRow("itself") << QByteArray("]\x94h\x00"
+                                              "a",
+                                              5)
+                                << "contains itself";
+        QTest::newRow("a reference to nothing") << QByteArray("h\x05", 2) << "is to nothing";
+        QTest::newRow("a reference far ahead") << QByteArray("Nr\xff\xff\xff\x7f", 6) << "beyond what was made";
+        QTest::newRow("a long number") << QByteArray("\x8b\xff\xff\xff\xff", 5) << "too large";
+        QTest::newRow("a long text") << QByteArray("\x8d\xff\xff\xff\xff\xff\xff\xff\x7f", 9) << "too long";
+        QTest::newRow("no value") << QByteArray("e", 1) << "needs a mark";
+        QTest::newRow("another dict") << QByteArray("}", 1) << "no memory snapshot";
+    }
+
+    void oddOnesAreRefused()
+    {
+        QFETCH(QByteArray, bytes);
+        QFETCH(QString, part);
+        const auto snapshot = read(Pickle().raw(bytes.toStdString()).end());
+        QVERIFY(!snapshot.ok());
+        QVERIFY2(snapshot.error().text().find(part.toStdString()) != std::string::npos,
+                 snapshot.error().text().c_str());
+    }
+
+private:
+    base::Result<formats::MemorySnapshot> read(const std::string& bytes)
+    {
+        const std::string path = m_folder.filePath("snapshot.pickle").toStdString();
+        if (!base::writeFile(path, std::string_view(bytes)).ok()) {
+            return base::inputError("the test cannot write");
+        }
+        return formats::readMemorySnapshot(path);
+    }
+
+    QTemporaryDir m_folder;
+};
+
+QTEST_GUILESS_MAIN(MemorySnapshotTest)
+#include "memorysnapshottest.moc"
