@@ -24,6 +24,7 @@ using Names = std::set<std::string>;
 const std::map<std::string, Names> kMayUse{
     {"kernels/lut", {}},
     {"core/base", {}},
+    {"core/text", {"core/base"}},
     {"core/tensor", {"core/base"}},
     {"core/graph", {"core/tensor"}},
     {"core/event", {"core/graph"}},
@@ -42,7 +43,7 @@ const std::map<std::string, Names> kMayUse{
     {"core/layout", {"core/graph"}},
     {"core/engine",
      {"core/lrp", "core/trace", "core/diagnosis", "core/layout", "core/formats", "core/runtime", "core/analysis",
-      "core/schedule", "core/tape"}},
+      "core/schedule", "core/tape", "core/text"}},
     {"views/common", {"core/trace", "core/layout", "core/formats"}},
     // Types of results, beside views/common.
     {"views/plan", {"core/schedule"}},

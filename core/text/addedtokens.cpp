@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/text/addedtokens.h"
+
+#include "core/text/characterkinds.h"
+
+#include <algorithm>
+
+namespace retro::text
+{
+
+using base::JsonFields;
+using base::Result;
+
+namespace
+{
+
+constexpr TokenId kMostAddedIds = 1U << 24;
+
+std::size_t withSpacesBefore(std::string_view text, std::size_t begin)
+{
+    while (begin > 0 && isSpace(characterBefore(text, begin).code)) {
+        begin -= characterBefore(text, begin).bytes;
+    }
+    return begin;
+}
+
+std::size_t withSpacesBehind(std::string_view text, std::size_t end)
+{
+    while (end < text.size() && isSpace(characterAt(text, end).code)) {
+        end += characterAt(text, end).bytes;
+    }
+    return end;
+}
+
+} // namespace
+
+void AddedTokens::Search::add(std::string_view text, const Added& token)
+{
+    if (!text.empty()) {
+        begins[static_cast<unsigned char>(text.front())] = true;
+        bool isKnown = false;
+        trie.prefixesOf(text, [&](std::size_t length, TokenId) { isKnown = isKnown || length == text.size(); });
+        if (!isKnown) { // the first of equal texts
+            trie.add(text, static_cast<TokenId>(tokens.size()));
+        }
+        tokens.push_back(token);
+    }
+}
+
+void AddedTokens::Search::cut(const AlignedText& text, std::vector<TextPart>& into) const
+{
+    const std::string& bytes = text.bytes();
+    std::size_t done = 0;
+    for (std::size_t at = 0; at < bytes.size();) {
+        std::optional<TokenId> found;
+        std::size_t end = at + 1;
+        if (begins[static_cast<unsigned char>(bytes[at])]) {
+            trie.prefixesOf(std::string_view(bytes).substr(at), [&](std::size_t length, TokenId place) {
+                found = place;
+                end = at + length;
+            });
+        }
+        const std::size_t first = at;
+        at = end;
+        if (!found) {
+            continue;
+        }
+        const Added& token = tokens[*found];
+        const bool touchesWord = (first > 0 && isWordPart(characterBefore(bytes, first).code)) ||
+                                 (end < bytes.size() && isWordPart(characterAt(bytes, end).code));
+        if (token.isSingleWord && touchesWord) {
+            continue;
+        }
+        const std::size_t from = token.stripsLeft ? std::max(withSpacesBefore(bytes, first), done) : first;
+        const std::size_t to = token.stripsRight ? withSpacesBehind(bytes, end) : end;
+        if (done < from) {
+            into.push_back({text.slice(done, from), std::nullopt});
+        }
+        into.push_back({text.slice(from, to), token.id});
+        done = to;
+    }
+    if (done < bytes.size()) {
+        into.push_back({text.slice(done, bytes.size()), std::nullopt});
+    }
+}
+
+Result<AddedTokens> AddedTokens::read(const JsonFields& root, const Vocabulary& model, const Normaliser* normaliser)
+{
+    AddedTokens all;
+    RETRO_TRY(const nlohmann::json* const items, root.list("added_tokens"));
+    for (std::size_t i = 0; items != nullptr && i < items->size(); ++i) {
+        RETRO_TRY(const JsonFields fields, root.item("added_tokens", i));
+        RETRO_TRY(const std::string text, fields.text("content"));
+        RETRO_TRY(const bool isSpecial, fields.flag("special", false));
+        RETRO_TRY(const bool isNormalised, fields.flag("normalized", !isSpecial));
+        Added token;
+        RETRO_TRY(token.isSingleWord, fields.flag("single_word", false));
+        RETRO_TRY(token.stripsLeft, fields.flag("lstrip", false));
+        RETRO_TRY(token.stripsRight, fields.flag("rstrip", false));
+        RETRO_CHECK(fields.whole("id", 0, kMostAddedIds));
+        if (text.empty()) {
+            continue;
+        }
+        const auto known = all.find(text);
+        const auto ofModel = model.find(text);
+        token.id = known ? *known : ofModel ? *ofModel : static_cast<TokenId>(std::max(all.end(), model.size()));
+        all.m_ids.emplace(text, token.id);
+        if (isSpecial) {
+            all.m_special.insert(text);
+        }
+        AlignedText searched(text);
+        if (isNormalised && normaliser != nullptr) {
+            RETRO_CHECK((*normaliser)(searched));
+        }
+        all.m_texts.emplace(token.id, searched.bytes());
+        (isNormalised ? all.m_normalised : all.m_asGiven).add(searched.bytes(), token);
+    }
+    return all;
+}
+
+Result<std::vector<TextPart>> AddedTokens::cut(std::string_view text, const Normaliser* normaliser) const
+{
+    std::vector<TextPart> given;
+    m_asGiven.cut(AlignedText(std::string(text)), given);
+    std::vector<TextPart> parts;
+    for (TextPart& part : given) {
+        if (part.token) {
+            parts.push_back(std::move(part));
+            continue;
+        }
+        if (normaliser != nullptr) {
+            RETRO_CHECK((*normaliser)(part.text));
+        }
+        m_normalised.cut(part.text, parts);
+    }
+    return parts;
+}
+
+const std::string* AddedTokens::textOf(TokenId id) const
+{
+    const auto at = m_texts.find(id);
+    return at == m_texts.end() ? nullptr : &at->second;
+}
+
+std::optional<TokenId> AddedTokens::find(std::string_view text) const
+{
+    const auto at = m_ids.find(text);
+    return at == m_ids.end() ? std::nullopt : std::optional(at->second);
+}
+
+} // namespace retro::text

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/text/pattern.h"
+
+#include "core/text/utf8.h"
+
+#include <fmt/format.h>
+#include <unicode/regex.h>
+#include <unicode/unistr.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+namespace retro::text
+{
+
+namespace
+{
+
+using base::inputError;
+using base::Result;
+
+/// ICU counts steps of its machine by the thousand, about one a millisecond.
+constexpr std::int32_t kMostSteps = 20'000;
+constexpr std::int32_t kMostStack = 64 << 20; // bytes
+constexpr std::size_t kMostExpression = 1U << 16;
+
+/// The words of ICU for what the expressions of tokenisers call \w and \h.
+constexpr std::string_view kWordKinds = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\u00B2\u00B3\u00B9\u00BC-\u00BE)";
+constexpr std::string_view kHexKinds = "0-9A-Fa-f";
+
+/// The same expression in ICU's words.
+std::string forIcu(const std::string& expression)
+{
+    std::string written;
+    int depth = 0; // of sets
+    for (std::size_t at = 0; at < expression.size(); ++at) {
+        const char c = expression[at];
+        if (c != '\\' || at + 1 == expression.size()) {
+            depth += c == '[' ? 1 : c == ']' ? -1 : 0;
+            written.push_back(c);
+            continue;
+        }
+        const char kind = expression[++at];
+        const bool isWord = kind == 'w' || kind == 'W';
+        if (isWord || kind == 'h' || kind == 'H') {
+            const std::string_view kinds = isWord ? kWordKinds : kHexKinds;
+            const bool isNot = kind == 'W' || kind == 'H';
+            written += isNot       ? fmt::format("[^{}]", kinds)
+                       : depth > 0 ? std::string(kinds)
+                                   : fmt::format("[{}]", kinds);
+            continue;
+        }
+        written.push_back(c);
+        written.push_back(kind);
+    }
+    return written;
+}
+
+/// A text in UTF-16, and the byte of the text in UTF-8 at which each unit begins.
+struct Units
+{
+    icu::UnicodeString text;
+    std::vector<std::uint32_t> bytes; ///< empty for plain ASCII, where they are equal
+
+    [[nodiscard]] std::size_t byteOf(std::int32_t unit) const
+    {
+        return bytes.empty() ? static_cast<std::size_t>(unit) : bytes[static_cast<std::size_t>(unit)];
+    }
+};
+
+Units unitsOf(std::string_view utf8)
+{
+    Units units;
+    units.text = icu::UnicodeString::fromUTF8(icu::StringPiece(utf8.data(), static_cast<std::int32_t>(utf8.size())));
+    if (static_cast<std::size_t>(units.text.length()) != utf8.size()) {
+        units.bytes.reserve(static_cast<std::size_t>(units.text.length()) + 1);
+        for (std::size_t at = 0; at < utf8.size();) {
+            const std::uint32_t length = characterAt(utf8, at).bytes;
+            units.bytes.insert(units.bytes.end(), length == 4 ? 2 : 1, static_cast<std::uint32_t>(at));
+            at += length;
+        }
+        units.bytes.push_back(static_cast<std::uint32_t>(utf8.size()));
+    }
+    return units;
+}
+
+std::vector<Place> placesOf(std::string_view text, std::string_view part)
+{
+    std::vector<Place> places;
+    for (std::size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, at + part.size())) {
+        places.emplace_back(at, at + part.size());
+    }
+    return places;
+}
+
+std::vector<Place> placesOf(std::string_view text, const std::function<bool(char32_t)>& kind)
+{
+    std::vector<Place> places;
+    for (std::size_t at = 0; at < text.size();) {
+        const Character one = characterAt(text, at);
+        if (kind(one.code)) {
+            places.emplace_back(at, at + one.bytes);
+        }
+        at += one.bytes;
+    }
+    return places;
+}
+
+} // namespace
+
+struct Pattern::Expression
+{
+    std::string text;
+    std::unique_ptr<icu::RegexPattern> pattern;
+};
+
+Pattern Pattern::ofText(std::string text)
+{
+    Pattern pattern;
+    pattern.m_text = std::move(text);
+    return pattern;
+}
+
+Pattern Pattern::ofKind(std::function<bool(char32_t)> kind)
+{
+    Pattern pattern;
+    pattern.m_kind = std::move(kind);
+    return pattern;
+}
+
+Result<Pattern> Pattern::ofExpression(const std::string& expression)
+{
+    if (expression.size() > kMostExpression) {
+        return inputError(
+            fmt::format("the expression has {} bytes; at most {} are read", expression.size(), kMostExpression));
+    }
+    auto made = std::make_shared<Expression>();
+    made->text = expression;
+    UErrorCode status = U_ZERO_ERROR;
+    UParseError place{};
+    made->pattern.reset(
+        icu::RegexPattern::compile(icu::UnicodeString::fromUTF8(forIcu(expression)), UREGEX_MULTILINE, place, status));
+    if (U_FAILURE(status) != 0 || !made->pattern) {
+        return inputError(
+            fmt::format("the expression '{}' cannot be used ({}); simplify it", expression, u_errorName(status)));
+    }
+    Pattern pattern;
+    pattern.m_expression = std::move(made);
+    return pattern;
+}
+
+Result<std::vector<Place>> Pattern::matchesIn(std::string_view text) const
+{
+    if (m_kind) {
+        return placesOf(text, m_kind);
+    }
+    if (!m_expression) {
+        return m_text.empty() ? std::vector<Place>() : placesOf(text, m_text);
+    }
+    UErrorCode status = U_ZERO_ERROR;
+    const Units units = unitsOf(text);
+    const std::unique_ptr<icu::RegexMatcher> matcher(m_expression->pattern->matcher(units.text, status));
+    std::vector<Place> places;
+    if (U_SUCCESS(status) != 0) {
+        matcher->setTimeLimit(kMostSteps, status);
+        matcher->setStackLimit(kMostStack, status);
+    }
+    std::optional<std::size_t> last; // end of the match before
+    while (U_SUCCESS(status) != 0 && matcher->find(status) != 0) {
+        const std::size_t begin = units.byteOf(matcher->start(status));
+        const std::size_t end = units.byteOf(matcher->end(status));
+        if (begin != end || last != end) {
+            places.emplace_back(begin, end);
+        }
+        last = end;
+    }
+    if (U_FAILURE(status) != 0) {
+        return inputError(fmt::format("the expression '{}' takes too long on this text ({}); give a shorter text",
+                                      m_expression->text, u_errorName(status)));
+    }
+    return places;
+}
+
+std::vector<Place> cutAt(std::size_t size, const std::vector<Place>& matches, Cut cut, bool isInverted)
+{
+    struct Piece
+    {
+        Place place;
+        bool isMatch;
+    };
+    std::vector<Piece> pieces;
+    std::size_t done = 0;
+    for (const Place& match : matches) {
+        if (done != match.first) {
+            pieces.push_back({{done, match.first}, isInverted});
+        }
+        pieces.push_back({match, !isInverted});
+        done = match.second;
+    }
+    if (done != size) {
+        pieces.push_back({{done, size}, isInverted});
+    }
+    std::vector<Place> places;
+    bool wasMatch = false;
+    const auto join = [&](const Piece& piece, bool joins, bool isBackwards) {
+        if (!joins || places.empty()) {
+            places.push_back(piece.place);
+        } else if (isBackwards) {
+            places.back().first = piece.place.first;
+        } else {
+            places.back().second = piece.place.second;
+        }
+        wasMatch = piece.isMatch;
+    };
+    if (cut == Cut::MergedWithNext) {
+        std::for_each(pieces.rbegin(), pieces.rend(),
+                      [&](const Piece& piece) { join(piece, piece.isMatch && !wasMatch, true); });
+        std::reverse(places.begin(), places.end());
+        return places;
+    }
+    for (const Piece& piece : pieces) {
+        if (cut == Cut::Removed && piece.isMatch) {
+            continue;
+        }
+        const bool joins = (cut == Cut::Contiguous && piece.isMatch == wasMatch) ||
+                           (cut == Cut::MergedWithPrevious && piece.isMatch && !wasMatch);
+        join(piece, joins, false);
+    }
+    return places;
+}
+
+} // namespace retro::text

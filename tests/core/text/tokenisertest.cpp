@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// Readers of tokenizer.json: what is refused and how, texts made to harm, and files that are broken at random. That ids
+// are right is shown by golden_llm_tokenizers.
+#include "core/text/tokeniser.h"
+#include "core/base/failure.h"
+#include "core/base/file.h"
+#include "core/text/utf8.h"
+#include "tests/goldenfiles.h"
+
+#include <QtTest>
+
+#include <random>
+
+using namespace retro::text;
+using retro::base::Result;
+
+namespace
+{
+
+std::vector<std::filesystem::path> files()
+{
+    std::vector<std::filesystem::path> found;
+    for (const auto& file : retro::tests::goldenFiles(retro::tests::goldenFolder("llm/tokenizers"))) {
+        if (file.string().ends_with(".tokenizer.json")) {
+            found.push_back(file);
+        }
+    }
+    return found;
+}
+
+std::string contentsOf(const std::filesystem::path& file)
+{
+    return retro::base::readTextFile(file, kMostTokenizerBytes).value();
+}
+
+/// JSON with single quotes.
+std::string json(QByteArray text) { return text.replace('\'', '"').toStdString(); }
+
+/// A tokenizer.json of a few words with one more member.
+QString problemOf(const QByteArray& member)
+{
+    const QByteArray contents = "{'model':{'type':'WordLevel','vocab':{'a':0,'b':1},'unk_token':'a'}," + member + "}";
+    const auto read = Tokeniser::parse(json(contents), "t.json");
+    return read.ok() ? QString() : QString::fromStdString(read.error().text());
+}
+
+std::string randomBytes(std::mt19937& draw, std::size_t most)
+{
+    std::string bytes(draw() % (most + 1), '\0');
+    for (char& byte : bytes) {
+        byte = static_cast<char>(draw());
+    }
+    return bytes;
+}
+
+/// Valid UTF-8 of characters that tokenisers treat each in its own way.
+std::string randomText(std::mt19937& draw, std::size_t most)
+{
+    constexpr std::array<char32_t, 32> kCharacters{0x61,   0x42,   0x20,   0x20,   0x0A,   0x0D,   0x09,    0,
+                                                   0x31,   0x2E,   0x27,   0x7F,   0x85,   0xA0,   0xAD,    0xDF,
+                                                   0x130,  0x301,  0x323,  0x5D0,  0x627,  0x200D, 0x202E,  0x2581,
+                                                   0x3000, 0x4E2D, 0xAC00, 0xFB01, 0xFEFF, 0xFFFD, 0x1F600, 0x10FFFF};
+    std::string text;
+    for (std::size_t count = draw() % (most + 1); count > 0; --count) {
+        append(text, kCharacters[draw() % kCharacters.size()]);
+    }
+    return text;
+}
+
+/// Whether places are in the text and tokens are in the vocabulary.
+bool isSound(const Tokeniser& tokeniser, const std::string& text, const std::vector<Token>& tokens)
+{
+    const std::size_t count = characterCount(text);
+    return std::all_of(tokens.begin(), tokens.end(), [&](const Token& token) {
+        return token.place.begin <= token.place.end && token.place.end <= count && token.id < tokeniser.size();
+    });
+}
+
+} // namespace
+
+class TokeniserTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void refused_data()
+    {
+        QTest::addColumn<QByteArray>("member");
+        QTest::addColumn<QString>("problem");
+        QTest::newRow("normaliser") << QByteArray("'normalizer':{'type':'Precompiled'}")
+                                    << "the normaliser 'Precompiled' is not supported";
+        QTest::newRow("inside") << QByteArray("'normalizer':{'type':'Sequence','normalizers':[{'type':'Nmt'}]}")
+                                << "the normaliser 'Nmt' is not supported";
+        QTest::newRow("pre-tokeniser") << QByteArray("'pre_tokenizer':{'type':'UnicodeScripts'}")
+                                       << "the pre-tokeniser 'UnicodeScripts' is not supported";
+        QTest::newRow("post-processor") << QByteArray("'post_processor':{'type':'Other'}")
+                                        << "the post-processor 'Other' is not supported";
+        QTest::newRow("no type") << QByteArray("'post_processor':{}") << "the post-processor has no \"type\"";
+        QTest::newRow("expression") << QByteArray("'pre_tokenizer':{'type':'Split','pattern':{'Regex':'(a'}}")
+                                    << "'(a' cannot be used";
+        QTest::newRow("template")
+            << QByteArray("'post_processor':{'type':'TemplateProcessing','single':[{'SpecialToken':{'id':'x'}}]}")
+            << "the template names 'x'";
+    }
+    void refused()
+    {
+        QFETCH(QByteArray, member);
+        QFETCH(QString, problem);
+        const QString said = problemOf(member);
+        QVERIFY2(said.contains(problem), qPrintable(said));
+        QVERIFY2(said.contains("t.json, line 1"), qPrintable(said));
+    }
+
+    void models()
+    {
+        const auto problem = [](const char* contents) {
+            const auto read = Tokeniser::parse(json(contents), "t.json");
+            return read.ok() ? QString() : QString::fromStdString(read.error().text());
+        };
+        QVERIFY(problem("{}").contains("this is no tokenizer.json"));
+        QVERIFY(problem("{'model':{'type':'Other'}}").contains("the model 'Other' is not supported"));
+        QVERIFY(problem("{'model':{'type':'BPE','vocab':{'a':0},'merges':['a b']}}").contains("not in the vocab"));
+        QVERIFY(problem("{'model':{'type':'BPE','vocab':{'a':0},'merges':[],'dropout':0.1}}").contains("dropout"));
+        QVERIFY(problem("{'model':{'type':'BPE','vocab':{'a':99999999},'merges':[]}}").contains("below"));
+        QVERIFY(problem("{'model':{'type':'Unigram','vocab':[['a',1]],'unk_id':1}}").contains("unk_id"));
+    }
+
+    // Ids still come out; only texts of ids do not.
+    void unknownDecoder()
+    {
+        const auto read = Tokeniser::parse(
+            json("{'model':{'type':'WordLevel','vocab':{'a':0},'unk_token':'a'},'decoder':{'type':'CTC'}}"), "t.json");
+        QVERIFY(read.ok());
+        QCOMPARE(read->encode("a").value().size(), std::size_t{1});
+        const std::vector<TokenId> ids{0};
+        QVERIFY(read->decode(ids, false).error().text().find("the decoder 'CTC' is not supported") !=
+                std::string::npos);
+    }
+
+    void invalidText()
+    {
+        const Tokeniser tokeniser = Tokeniser::read(files().front()).value();
+        const auto read = tokeniser.encode("ab\xE2\x82");
+        QVERIFY(!read.ok());
+        QVERIFY2(read.error().text().find("byte 0xe2 at offset 2") != std::string::npos, read.error().text().c_str());
+        QCOMPARE(invalidUtf8("\xED\xA0\x80"), std::optional<std::size_t>(0)); // half of a surrogate pair
+        QCOMPARE(invalidUtf8("a\xC0\x80"), std::optional<std::size_t>(1));    // longer than needed
+        QCOMPARE(invalidUtf8("\xF4\x8F\xBF\xBF"), std::optional<std::size_t>());
+        QCOMPARE(lossyUtf8("\xE2\x82z\xFF"), std::string("\xEF\xBF\xBDz\xEF\xBF\xBD"));
+    }
+
+    void anyText()
+    {
+        std::mt19937 draw(1);
+        for (const auto& file : files()) {
+            const Tokeniser tokeniser = Tokeniser::read(file).value();
+            for (int i = 0; i < 400; ++i) {
+                const std::string text = i % 2 == 0 ? randomText(draw, 60) : randomBytes(draw, 24);
+                const Result<std::vector<Token>> tokens = tokeniser.encode(text);
+                QCOMPARE(tokens.ok(), !invalidUtf8(text).has_value());
+                if (tokens.ok()) {
+                    QVERIFY(isSound(tokeniser, text, *tokens));
+                }
+                std::vector<TokenId> ids;
+                for (const char byte : text) {
+                    ids.push_back(static_cast<TokenId>(static_cast<unsigned char>(byte)) * 7919U % 1000U);
+                }
+                const auto decoded = tokeniser.decode(ids, i % 3 == 0);
+                QVERIFY(decoded.ok());
+                QVERIFY(!invalidUtf8(*decoded));
+            }
+        }
+    }
+
+    // A file that was changed in a few bytes is read or refused, and what is read still answers.
+    void brokenFiles()
+    {
+        std::mt19937 draw(2);
+        for (const auto& file : files()) {
+            const std::string contents = contentsOf(file);
+            for (int i = 0; i < 60; ++i) {
+                std::string broken = contents;
+                for (int changes = 1 + static_cast<int>(draw() % 4); changes > 0; --changes) {
+                    const std::size_t at =
+                        draw() % (i % 2 == 0 ? std::min<std::size_t>(broken.size(), 3000) : broken.size());
+                    constexpr std::string_view kBytes = "0129{}[]\",:ntx\\ ";
+                    broken[at] = kBytes[draw() % kBytes.size()];
+                }
+                const auto read = retro::base::caught([&] { return Tokeniser::parse(broken, "broken.json"); });
+                if (read.ok()) {
+                    const std::string text = randomText(draw, 40);
+                    const auto tokens = read->encode(text);
+                    QVERIFY(!tokens.ok() || isSound(*read, text, *tokens));
+                }
+            }
+        }
+    }
+
+    // Neither deep recursion nor a cost that grows with the square.
+    void longRuns()
+    {
+        for (const auto& file : files()) {
+            const Tokeniser tokeniser = Tokeniser::read(file).value();
+            for (const char* const one : {" ", "a", "\n", "\xCC\x81", "\xF0\x9F\x98\x80", " \n", "<s>"}) {
+                std::string text;
+                while (text.size() < 200'000) {
+                    text += one;
+                }
+                const auto tokens = tokeniser.encode(text);
+                QVERIFY2(tokens.ok(), tokens.ok() ? "" : tokens.error().text().c_str());
+                QVERIFY(isSound(tokeniser, text, *tokens));
+            }
+        }
+    }
+};
+
+QTEST_APPLESS_MAIN(TokeniserTest)
+#include "tokenisertest.moc"
