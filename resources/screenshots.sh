@@ -51,6 +51,9 @@ shoot "$out/views/diagnose-light.png" 64 samples/clever-hans/clever-hans.onnx \
     --input samples/clever-hans/jug-tagged.png --theme light --view diagnose --size 340x560
 view compare light --view compare --size 320x640
 view layers light --view layers --size 860x225
+view where light --history 'image:0,*,12,86' --view where --size 380x640
+view region light --action region.largest --view ask --size 1000x235
+view before light --action cover.tag --view before --size 720x640
 view frontier light --view frontier --size 480x235 --step 14
 view ledger light --view ledger --size 480x235
 engine=(--workspace engine --step 20)

@@ -240,7 +240,14 @@ Result<void> showForwarding(const Context& context, const trace::Run& run, const
     return {};
 }
 
-std::string placeText(const std::vector<std::int64_t>& index) { return fmt::format("{}", fmt::join(index, ",")); }
+std::string placeText(const std::vector<std::int64_t>& index)
+{
+    std::vector<std::string> places;
+    for (const std::int64_t i : index) {
+        places.push_back(i == engine::HistoryPlace::kAll ? std::string("*") : std::to_string(i));
+    }
+    return fmt::format("{}", fmt::join(places, ","));
+}
 
 void sayHistory(const Context& context, const trace::Run& run, const engine::History& history)
 {
@@ -417,7 +424,8 @@ void addTrace(CLI::App& program, Context& context)
     verb->add_option("--why", options->why,
                      "Print what this node waits for (at --at, else just before its first visit)");
     verb->add_option("--history", options->history,
-                     "VALUE:i,j,…: how the relevance of this element came to be, layer by layer (docs/history.md)");
+                     "VALUE:i,j,…: how the relevance of this element came to be, layer by layer (docs/history.md)")
+        ->check([](const std::string& text) { return text.empty() ? "write VALUE:i,j,…" : std::string(); });
     verb->add_option("--model", options->model, "Of --history: the model, where it does not lie beside the run");
     verb->add_option("--most", options->most, "Of --history: as many elements of each value")
         ->check(CLI::Range(std::size_t{1}, std::size_t{1000}));

@@ -65,6 +65,7 @@ struct RawOptions
     std::string step = "end";
     std::string screenshot;
     std::string select;
+    std::string history;
     std::string view;
     std::vector<std::string> actions;
     std::vector<std::string> watches;
@@ -92,6 +93,8 @@ void addOptions(CLI::App& program, RawOptions& raw, WindowOptions& options)
     program.add_option("--screenshot", raw.screenshot, "Save a picture of the window and exit");
     program.add_option("--step", raw.step, "Position for the picture: visits, or end (default)");
     program.add_option("--select", raw.select, "Node to select, by name");
+    program.add_option("--history", raw.history,
+                       "Element whose relevance is followed back in the picture: image:0,*,12,86");
     program.add_option("--view", raw.view,
                        "Picture of one pane: the beginning of its name, as input, heatmap, why, log, problems");
     program.add_option("--action", raw.actions, "Action to do before the picture, by its id: cover.tag")
@@ -118,6 +121,7 @@ void take(const RawOptions& raw, WindowOptions& options)
     options.workspace = QString::fromStdString(raw.workspace);
     options.screenshot = QString::fromStdString(raw.screenshot);
     options.selectNode = QString::fromStdString(raw.select);
+    options.history = QString::fromStdString(raw.history);
     options.note = QString::fromStdString(raw.note);
     options.view = QString::fromStdString(raw.view);
     options.actions = views::stringList(raw.actions);

@@ -24,6 +24,7 @@ struct WindowOptions
     QString workspace = QStringLiteral("explain");
     QString screenshot; ///< empty = an ordinary window
     QString selectNode;
+    QString history;                   ///< element whose history is asked for: VALUE:i,j,…; empty = none
     QString view;                      ///< picture of this pane alone; empty = of the window
     QStringList actions;               ///< triggered one after the other before the picture
     QStringList watches;               ///< expressions in the watch list from the start

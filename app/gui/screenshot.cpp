@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/gui/screenshot.h"
 
+#include "app/gui/controllers/wherecontroller.h"
 #include "app/gui/shell/history.h"
 #include "app/gui/shell/shell.h"
 #include "app/gui/window/mainwindow.h"
@@ -136,6 +137,9 @@ private:
             return false;
         }
         pinNote();
+        if (!m_options.history.isEmpty()) {
+            m_window.where().askHistory(m_options.history);
+        }
         return true;
     }
 

@@ -266,6 +266,30 @@ Result<void> expectModelOf(const trace::Run& run, const LoadedModel& model)
     return {};
 }
 
+Result<LoadedModelPointer> withRewritesOf(const trace::Run& run, const LoadedModelPointer& model,
+                                          const std::stop_token& stop)
+{
+    const Result<void> fits = expectModelOf(run, *model);
+    if (fits) {
+        return model;
+    }
+    std::vector<rewrite::RewriteOptions> tried;
+    for (const rewrite::RewriteName& name : rewrite::rewriteNames()) {
+        tried.push_back(model->rewritten.options);
+        tried.back().*name.option = !(tried.back().*name.option);
+    }
+    tried.push_back(model->rewritten.options);
+    tried.back().mergeBatchNorm = tried.back().mergeBatchNormRight = false;
+    tried.push_back(rewrite::noRewrites());
+    for (const rewrite::RewriteOptions& options : tried) {
+        RETRO_TRY(const LoadedModelPointer other, withRewrites(model, options, stop));
+        if (expectModelOf(run, *other)) {
+            return other;
+        }
+    }
+    return fits.error();
+}
+
 LoadedModelPointer modelOfRun(const trace::Run& run, const std::filesystem::path& runFile, const std::stop_token& stop)
 {
     const std::filesystem::path beside = runFile.parent_path() / run.facts.modelName;
@@ -274,7 +298,11 @@ LoadedModelPointer modelOfRun(const trace::Run& run, const std::filesystem::path
         return nullptr;
     }
     auto model = loadModel(beside, rewrite::RewriteOptions(), stop);
-    return model.ok() && expectModelOf(run, **model).ok() ? *model : nullptr;
+    if (!model) {
+        return nullptr;
+    }
+    const auto fitting = withRewritesOf(run, *model, stop);
+    return fitting.ok() ? *fitting : nullptr;
 }
 
 namespace

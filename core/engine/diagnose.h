@@ -36,6 +36,11 @@ namespace retro::engine
 [[nodiscard]] LoadedModelPointer modelOfRun(const trace::Run& run, const std::filesystem::path& runFile,
                                             const std::stop_token& stop = {});
 
+/// The model with the rewrites that the run had: as it is, with one of them switched off or on, or with none. Errors:
+/// Input (with none of these it is the model of the run), Cancelled.
+[[nodiscard]] base::Result<LoadedModelPointer> withRewritesOf(const trace::Run& run, const LoadedModelPointer& model,
+                                                              const std::stop_token& stop = {});
+
 /// Errors (Input): the model, as it is rewritten, is not the one of the run.
 [[nodiscard]] base::Result<void> expectModelOf(const trace::Run& run, const LoadedModel& model);
 

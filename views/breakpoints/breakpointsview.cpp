@@ -58,7 +58,8 @@ QWidget* BreakpointsView::makeAddRow()
     auto* row = new AddRow(
         {tr("node …, op …, violation, nan"), tr("Condition of a new breakpoint"),
          tr("Stop when: node NAME [in search], op TYPE, mode search, mode changes, promise opened [at NAME], "
-            "promise fulfilled [at NAME], violation [0.0001], nan, layer"),
+            "promise fulfilled [at NAME], promise older 10, violation [0.0001], nan, layer, value NAME sum changes, "
+            "value NAME max crosses 0.5, value NAME:0,3,1 sign, loss 5 [at NAME], frontier 12 tensors"),
          tr("Add a breakpoint"), tr("Add this condition; choose one when the line is empty")},
         this);
     m_line = &row->line();

@@ -35,6 +35,13 @@ BreakpointWords::BreakpointWords(const trace::Run& run)
     for (const std::string_view op : operators) {
         words.append(QStringLiteral("op ") + textOf(op));
     }
+    for (std::size_t i = 0; i < run.shapes.size() && graph.valueCount() <= kMostNames; ++i) {
+        const base::ValueId value(i);
+        if (graph.value(value).kind != graph::ValueKind::Constant) {
+            words.append(QStringLiteral("value %1 sum changes").arg(textOf(graph.value(value).name)));
+            words.append(QStringLiteral("value %1 max crosses 1").arg(textOf(graph.value(value).name)));
+        }
+    }
     words.sort();
 }
 

@@ -36,8 +36,8 @@ inline constexpr std::array kReadyConditions{
                    QT_TRANSLATE_NOOP("retro::views::BreakpointsView", "A promise is open for more than 20 visits")},
 };
 
-/// Conditions that the line offers while somebody types: the ready ones, every operator, and every node of graphs that
-/// are not too large. Sorted.
+/// Conditions that the line offers while somebody types: the ready ones, every operator, and every node and value of
+/// graphs that are not too large. Sorted.
 struct BreakpointWords
 {
     explicit BreakpointWords(const trace::Run& run);

@@ -139,11 +139,55 @@ void findings(const GraphScene& scene, const std::vector<FoundNode>* found, Colo
     }
 }
 
+/// Shares from which on a value puts a little, some, much of the region's relevance there.
+constexpr std::array kRegionShares{0.01, 0.1, 0.5};
+constexpr std::size_t kAgainst = 4;
+
+/// A group has the class of the member that puts most there.
+void regions(const GraphScene& scene, const RegionFacts* region, Colouring& out)
+{
+    const std::size_t boxes = scene.visible.nodes.size();
+    out.shares.assign(boxes, std::numeric_limits<double>::quiet_NaN());
+    for (std::size_t i = 0; region != nullptr && i < region->parts.size(); ++i) {
+        const base::NodeId node = scene.graph().nodeOf(region->parts[i].value);
+        const bool isThere = node.isValid() && node.index() < scene.visible.visibleOf.size();
+        const Index box = isThere ? scene.visible.visibleOf[node.index()] : layout::kNone;
+        const std::optional<double> share = region->shareOf(region->parts[i].value);
+        if (box == layout::kNone || !share) {
+            continue;
+        }
+        double& most = out.shares[static_cast<std::size_t>(box)];
+        most = std::isnan(most) || std::abs(*share) > std::abs(most) ? *share : most;
+    }
+    out.boxes.assign(boxes, ClassCounts{});
+    for (std::size_t box = 0; box < boxes; ++box) {
+        const double share = out.shares[box];
+        std::size_t which = kNot;
+        if (!std::isnan(share)) {
+            which = share <= -kRegionShares.front() ? kAgainst : classOf(kRegionShares, share);
+        }
+        out.boxes[box][which] = scene.visible.nodes[box].memberCount;
+    }
+}
+
 } // namespace
 
 bool isOfChecks(ColourBy by)
 {
-    return by == ColourBy::Check || by == ColourBy::Ulp || by == ColourBy::Reach || by == ColourBy::Finding;
+    return by == ColourBy::Check || by == ColourBy::Ulp || by == ColourBy::Reach || by == ColourBy::Finding ||
+           by == ColourBy::Region;
+}
+
+std::vector<base::NodeId> nodesOfRegion(const RegionFacts& region)
+{
+    std::vector<base::NodeId> nodes;
+    for (const RegionPart& part : region.parts) {
+        const std::optional<double> share = region.shareOf(part.value);
+        if (share && std::abs(*share) >= kRegionShares.front()) {
+            nodes.push_back(region.run->graph->nodeOf(part.value));
+        }
+    }
+    return nodes;
 }
 
 QString findingSign(std::size_t which)
@@ -164,6 +208,18 @@ void colourByChecks(const GraphScene& scene, const GraphChecks& checks, Colourin
                      {},
                      checks.found ? graphText("nothing found") : graphText("run the model first")};
         findings(scene, checks.found.get(), out);
+        return;
+    }
+    if (out.by == ColourBy::Region) {
+        out.names = {graphText("below 1 % of the region"),
+                     graphText("1 – 10 %"),
+                     graphText("10 – 50 %"),
+                     graphText("over 50 %"),
+                     graphText("takes from it"),
+                     {},
+                     {},
+                     checks.region ? graphText("out of its sight") : graphText("mark a region first")};
+        regions(scene, checks.region.get(), out);
         return;
     }
     if (out.by == ColourBy::Reach) {
@@ -208,6 +264,9 @@ QColor checkColor(ColourBy by, std::size_t which, const Theme& theme)
     if (which < kShares.size()) {
         return blended(theme[Role::AlarmLine], theme[Role::Grid], kShares[which]);
     }
+    if (by == ColourBy::Region) {
+        return theme[which == kAgainst ? Role::SearchLine : Role::Base];
+    }
     const bool isApart = (by == ColourBy::Check && which == kKink) || (by == ColourBy::Ulp && which == kOverflow);
     if (by == ColourBy::Check && which == kSingular) {
         return theme[Role::Strong];
@@ -227,6 +286,9 @@ QString checkText(const Colouring& colouring, Index box)
     const double figure = colouring.shares[static_cast<std::size_t>(box)];
     if (which == kNot) {
         return {};
+    }
+    if (colouring.by == ColourBy::Region) {
+        return percentText(figure);
     }
     if (colouring.by == ColourBy::Ulp) {
         return which == kOverflow ? graphText("overflow") : countText(static_cast<std::int64_t>(figure));
@@ -274,11 +336,33 @@ QString foundTip(const std::vector<FoundNode>* found, base::NodeId node)
 
 } // namespace
 
+namespace
+{
+
+QString regionTip(const RegionFacts* region, base::NodeId node)
+{
+    if (region == nullptr) {
+        return {};
+    }
+    QString text;
+    for (const base::ValueId value : region->run->graph->outputsOf(node)) {
+        const RegionPart* part = value.isValid() ? region->partOf(value) : nullptr;
+        if (part != nullptr) {
+            text += QLatin1Char('\n') + graphText("%1 of its %2 ends in the region (%3 of what the region has)")
+                                            .arg(valueText(part->total), valueText(part->relevance),
+                                                 percentText(region->shareOf(value).value_or(0)));
+        }
+    }
+    return text;
+}
+
+} // namespace
+
 QString checkTip(const GraphChecks& checks, base::NodeId node)
 {
     const CheckedNode* found = checks.verification ? checks.verification->find(node) : nullptr;
-    const QString text =
-        (found != nullptr ? ruleTip(*found) + distanceTip(*found) : QString()) + foundTip(checks.found.get(), node);
+    const QString text = (found != nullptr ? ruleTip(*found) + distanceTip(*found) : QString()) +
+                         foundTip(checks.found.get(), node) + regionTip(checks.region.get(), node);
     const LeftOutFact* leftOut = checks.reach ? checks.reach->find(node) : nullptr;
     return leftOut == nullptr ? text
                               : text + QLatin1Char('\n') + graphText("no gradient: %1").arg(wordOf(leftOut->why));

@@ -9,9 +9,12 @@ namespace retro::views
 /// True for the colourings that tell what verifying found: their colours grow with what they measure.
 [[nodiscard]] bool isOfChecks(ColourBy by);
 
-/// Classes of the boxes by ColourBy::Check, Ulp, Reach or Finding; a group has the class of its worst member. Without
-/// facts every box has the class "not checked".
+/// Classes of the boxes by ColourBy::Check, Ulp, Reach, Finding or Region; a group has the class of its worst member,
+/// by region of the one that puts most there. Without facts every box has the class "not checked".
 void colourByChecks(const GraphScene& scene, const GraphChecks& checks, Colouring& out);
+
+/// The nodes whose results put at least a hundredth of the region's relevance there.
+[[nodiscard]] std::vector<base::NodeId> nodesOfRegion(const RegionFacts& region);
 
 /// The mark of a class by Finding: ✕ error, ▲ warning, …; empty for nodes where nothing was found.
 [[nodiscard]] QString findingSign(std::size_t which);

@@ -186,7 +186,8 @@ QString wordOf(ColourBy by)
                                 QT_TRANSLATE_NOOP("retro::views::GraphView", "gradient check"),
                                 QT_TRANSLATE_NOOP("retro::views::GraphView", "float error"),
                                 QT_TRANSLATE_NOOP("retro::views::GraphView", "gradient path"),
-                                QT_TRANSLATE_NOOP("retro::views::GraphView", "findings")};
+                                QT_TRANSLATE_NOOP("retro::views::GraphView", "findings"),
+                                QT_TRANSLATE_NOOP("retro::views::GraphView", "region")};
     return graphText(kWords[static_cast<std::size_t>(by)]);
 }
 
@@ -208,7 +209,8 @@ QColor classColor(const Colouring* colouring, std::size_t which, const Theme& th
         return which < kShares.size() ? blended(theme[Role::AlarmLine], theme[Role::Grid], kShares[which])
                                       : theme[Role::Base];
     }
-    if (colouring->by == ColourBy::Check || colouring->by == ColourBy::Ulp || colouring->by == ColourBy::Finding) {
+    if (colouring->by == ColourBy::Check || colouring->by == ColourBy::Ulp || colouring->by == ColourBy::Finding ||
+        colouring->by == ColourBy::Region) {
         return checkColor(colouring->by, which, theme);
     }
     constexpr std::array kRoles{Role::FulfilLine, Role::SearchLine, Role::Accent, Role::Ink, Role::Keep, Role::Ghost};
@@ -226,7 +228,8 @@ QString classSign(ColourBy by, std::size_t which)
     if (by == ColourBy::Finding) {
         return findingSign(which);
     }
-    const bool hasFigure = by == ColourBy::Ledger || by == ColourBy::Check || by == ColourBy::Ulp;
+    const bool hasFigure =
+        by == ColourBy::Ledger || by == ColourBy::Check || by == ColourBy::Ulp || by == ColourBy::Region;
     const bool hasSign = !hasFigure && which < kNamed;
     return hasSign ? QString::number(which + 1) : QString();
 }

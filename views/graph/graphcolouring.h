@@ -4,6 +4,7 @@
 #include "views/common/paint/theme.h"
 #include "views/common/run/findingmarks.h"
 #include "views/common/run/gradientreach.h"
+#include "views/common/run/regionfacts.h"
 #include "views/common/run/verification.h"
 #include "views/graph/graphstatus.h"
 
@@ -18,10 +19,10 @@ namespace retro::views
 {
 
 /// What the colours of the boxes mean.
-enum class ColourBy : std::uint8_t { Mode, Rule, Ledger, Operator, Matcher, Check, Ulp, Reach, Finding };
-inline constexpr std::array kColourings{ColourBy::Mode,     ColourBy::Rule,    ColourBy::Ledger,
-                                        ColourBy::Operator, ColourBy::Matcher, ColourBy::Check,
-                                        ColourBy::Ulp,      ColourBy::Reach,   ColourBy::Finding};
+enum class ColourBy : std::uint8_t { Mode, Rule, Ledger, Operator, Matcher, Check, Ulp, Reach, Finding, Region };
+inline constexpr std::array kColourings{ColourBy::Mode,    ColourBy::Rule,  ColourBy::Ledger, ColourBy::Operator,
+                                        ColourBy::Matcher, ColourBy::Check, ColourBy::Ulp,    ColourBy::Reach,
+                                        ColourBy::Finding, ColourBy::Region};
 
 /// What was found out about nodes aside from the run; each may be null.
 struct GraphChecks
@@ -29,6 +30,7 @@ struct GraphChecks
     VerificationPointer verification;
     GradientReachPointer reach;
     FoundNodes found = nullptr; ///< by a diagnosis
+    RegionPointer region{};     ///< of the run on screen: where its relevance ends
 };
 
 /// Boxes in the colours of something else than their modes. Immutable, made anew when the drawing changes, and (by
@@ -40,13 +42,13 @@ struct Colouring
     std::vector<std::size_t> legend; ///< classes to be explained: those that occur; by ledger the whole scale
     std::vector<ClassCounts> boxes;  ///< per box: how many of its nodes are in each class
     /// By ledger: per box the share of the start that was lost there; NaN = no row yet. By check and ulp: the error or
-    /// distance of its worst node; NaN = not checked.
+    /// distance of its worst node; NaN = not checked. By region: the share of the region's relevance that passes it.
     std::vector<double> shares;
 };
 
 /// "mode", "rule", "ledger", "operator", "matcher" (what chose the rule), "gradient check" (reverse rules against
 /// differences), "float error" (in ulp, against double), "gradient path" (what a gradient has to visit), "findings" (of
-/// a diagnosis).
+/// a diagnosis), "region" (what ends in the region that is marked).
 [[nodiscard]] QString wordOf(ColourBy by);
 /// `share` of one colour, the rest of another.
 [[nodiscard]] QColor blended(const QColor& over, const QColor& under, double share);

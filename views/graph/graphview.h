@@ -78,6 +78,9 @@ public:
     void setChecks(GraphChecks checks);
     /// What a diagnosis found: colours by finding, and lines in the tool tips.
     void setFound(FoundNodes found);
+    /// Where the relevance of the run on screen ends: colours by region, and a line in the tool tips; what puts nothing
+    /// there is faint while the colours are those. `overlay` must outlive the view.
+    void followRegion(const RegionOverlay& overlay);
     /// Values at which the next run takes LRP checkpoints, by name; their nodes get a pennant.
     void setCheckpoints(const QStringList& values);
     /// Nodes whose results are in memory at the step of a plan; they get a bar below.
@@ -181,6 +184,7 @@ private:
     void setLikeClosed(int group, bool isClosed);
     void applyColouring();
     void applyHighlight();
+    void applyRegion();
     [[nodiscard]] NodeSet visitedInRange() const;
     void applyBreakpoints();
     void applyFused();
@@ -221,15 +225,16 @@ private:
     GraphChecks m_checks;
     bool m_hidesConstants = false;
     std::vector<base::NodeId> m_breakpoints;
-    QStringList m_checkpoints;        // names of values
-    std::vector<base::NodeId> m_live; // of the step of a plan
-    TimeRange* m_range = nullptr;     // borrowed; null = the whole run
-    FusedNodesPointer m_fused;        // may be of a run that is not on screen yet
-    NodeSet m_traced;                 // empty = nothing
-    std::vector<base::NodeId> m_also; // selected before the one that the window knows, oldest first
-    NodeSet m_highlighted;            // what is on screen
-    std::vector<bool> m_closed;       // as asked for; the scene on screen may be older
-    QString m_problem;                // why nothing can be drawn
+    QStringList m_checkpoints;               // names of values
+    std::vector<base::NodeId> m_live;        // of the step of a plan
+    const RegionOverlay* m_region = nullptr; // borrowed
+    TimeRange* m_range = nullptr;            // borrowed; null = the whole run
+    FusedNodesPointer m_fused;               // may be of a run that is not on screen yet
+    NodeSet m_traced;                        // empty = nothing
+    std::vector<base::NodeId> m_also;        // selected before the one that the window knows, oldest first
+    NodeSet m_highlighted;                   // what is on screen
+    std::vector<bool> m_closed;              // as asked for; the scene on screen may be older
+    QString m_problem;                       // why nothing can be drawn
     bool m_isFollowing = true;
     bool m_isOwnSelection = false;
     bool m_isLiving = false;

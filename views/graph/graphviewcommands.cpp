@@ -169,11 +169,15 @@ void GraphView::showRefined(const std::shared_ptr<const GraphScene>& from, const
 
 void GraphView::setColourBy(ColourBy by)
 {
+    const bool isOfRegion = by == ColourBy::Region || m_colourBy == ColourBy::Region;
     m_colourBy = by;
     if (m_tools != nullptr) {
         m_tools->setColourBy(by);
     }
     applyColouring();
+    if (isOfRegion) {
+        applyHighlight();
+    }
 }
 
 void GraphView::applyColouring()
@@ -186,6 +190,7 @@ void GraphView::applyColouring()
 void GraphView::setChecks(GraphChecks checks)
 {
     checks.found = m_checks.found;
+    checks.region = m_checks.region;
     m_checks = std::move(checks);
     if (isOfChecks(m_colourBy)) {
         applyColouring();
@@ -197,6 +202,22 @@ void GraphView::setFound(FoundNodes found)
     m_checks.found = std::move(found);
     if (m_colourBy == ColourBy::Finding) {
         applyColouring();
+    }
+}
+
+void GraphView::followRegion(const RegionOverlay& overlay)
+{
+    m_region = &overlay;
+    connect(&overlay, &RegionOverlay::changed, this, &GraphView::applyRegion);
+    applyRegion();
+}
+
+void GraphView::applyRegion()
+{
+    m_checks.region = m_region != nullptr && model().hasRun() ? m_region->of(model().sharedRun()) : nullptr;
+    if (m_colourBy == ColourBy::Region && showsThisRun()) {
+        applyColouring();
+        applyHighlight();
     }
 }
 
@@ -213,7 +234,10 @@ void GraphView::applyHighlight()
     }
     const GraphScene& scene = *m_canvas->scene();
     const std::vector<base::NodeId> found = m_find->matches();
-    const NodeSet& traced = m_traced.empty() ? visitedInRange() : m_traced;
+    const bool isOfRegion = m_colourBy == ColourBy::Region && m_checks.region && m_traced.empty();
+    const NodeSet traced = isOfRegion         ? setOf(*scene.book, nodesOfRegion(*m_checks.region))
+                           : m_traced.empty() ? visitedInRange()
+                                              : m_traced;
     m_highlighted = found.empty() ? traced : setOf(*scene.book, found);
     m_canvas->setEmphasis(emphasise(scene, m_highlighted));
 }

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace retro::views
 {
@@ -22,9 +23,12 @@ constexpr double kMaxPixel = 64;
 constexpr double kMinPixel = 1.0 / 16;
 constexpr double kMargin = 2; // design pixels at the sides; above and below there are rows of their own
 constexpr double kGap = 6;
+constexpr double kChartGap = 12;
 constexpr double kStripMargin = 8; // a strip begins where the controls above it do
 constexpr double kWipeReach = 6;   // of the pointer to the line between two runs
 constexpr double kWipeStep = 0.05; // of a key
+constexpr int kBrushShare = 24;    // of the shorter side: the radius of the brush
+constexpr int kClickReach = 4;     // pixels that a click may move
 constexpr double kMaxFit = 40;     // a row of three numbers does not fill the pane
 
 bool hasTwoPictures(const HeatmapFigure& figure)
@@ -92,7 +96,8 @@ std::optional<QPoint> HeatmapPlacement::valueAt(const QPointF& point) const
         return std::nullopt;
     }
     if (!steps.empty()) {
-        const int step = stepAt(steps, point - picture.topLeft());
+        const int inChart = chart.stepAt(point);
+        const int step = inChart >= 0 ? inChart : stepAt(steps, point - picture.topLeft());
         return step < 0 ? std::nullopt : std::optional(QPoint(step, 0));
     }
     for (const QRectF& box : {picture, beside}) {
@@ -147,8 +152,10 @@ HeatmapCanvas::HeatmapCanvas(QWidget* parent) : QWidget(parent)
     setFocusPolicy(Qt::StrongFocus);
     setMinimumSize(fonts::px(120), fonts::px(100));
     setAccessibleName(tr("Heatmap"));
-    setAccessibleDescription(tr("Relevance as colours; arrow keys move the probe, plus and minus zoom, 0 fits. "
-                                "With another run beside it, Shift with left and right moves the line."));
+    setAccessibleDescription(
+        tr("Relevance as colours; arrow keys move the probe, Enter asks where its relevance came from, "
+           "plus and minus zoom, 0 fits. "
+           "With another run beside it, Shift with left and right moves the line."));
 }
 
 void HeatmapCanvas::setFigure(HeatmapFigure figure)
@@ -158,10 +165,131 @@ void HeatmapCanvas::setFigure(HeatmapFigure figure)
     if (isOtherSize) {
         m_camera = {};
         m_probed = {-1, -1};
+        m_marks.clear();
+        m_strokeFrom.reset();
     }
     m_image = figureImage(m_figure);
     place();
     emit probed(m_probed);
+}
+
+void HeatmapCanvas::setChart(StepsChart chart)
+{
+    m_chart = std::move(chart);
+    place();
+}
+
+void HeatmapCanvas::setMarkTool(MarkTool tool)
+{
+    m_tool = tool;
+    m_strokeFrom.reset();
+    setCursor(tool == MarkTool::None ? Qt::ArrowCursor : Qt::CrossCursor);
+}
+
+void HeatmapCanvas::setMarks(std::vector<std::uint8_t> marks)
+{
+    m_marks = std::move(marks);
+    update();
+}
+
+QPoint HeatmapCanvas::clampedValueAt(const QPointF& point) const
+{
+    if (!m_placement.steps.empty()) {
+        const int inChart = m_placement.chart.stepAt(point);
+        return {inChart >= 0 ? inChart : stepAt(m_placement.steps, point - m_placement.picture.topLeft()), 0};
+    }
+    const QPointF inside = (point - m_placement.picture.topLeft()) / m_placement.pixel;
+    return {std::clamp(static_cast<int>(std::floor(inside.x())), 0, m_figure.plane.width - 1),
+            std::clamp(static_cast<int>(std::floor(inside.y())), 0, m_figure.plane.height - 1)};
+}
+
+void HeatmapCanvas::beginStroke(const QPoint& at, bool isAdded)
+{
+    const std::size_t size = m_figure.plane.values.size();
+    m_markedBefore = isAdded && m_marks.size() == size ? m_marks : std::vector<std::uint8_t>(size, 0);
+    m_marks = m_markedBefore;
+    m_strokeFrom = at;
+    strokeTo(at);
+}
+
+void HeatmapCanvas::strokeTo(const QPoint& at)
+{
+    if (!m_strokeFrom || at.x() < 0) {
+        return;
+    }
+    const int width = m_figure.plane.width;
+    const auto mark = [&](int x, int y) {
+        if (x >= 0 && y >= 0 && x < width && y < m_figure.plane.height) {
+            m_marks[static_cast<std::size_t>(y) * static_cast<std::size_t>(width) + static_cast<std::size_t>(x)] = 1;
+        }
+    };
+    if (m_tool == MarkTool::Box || !m_placement.steps.empty()) {
+        m_marks = m_markedBefore;
+        for (int y = std::min(at.y(), m_strokeFrom->y()); y <= std::max(at.y(), m_strokeFrom->y()); ++y) {
+            for (int x = std::min(at.x(), m_strokeFrom->x()); x <= std::max(at.x(), m_strokeFrom->x()); ++x) {
+                mark(x, y);
+            }
+        }
+    } else {
+        const int radius = std::max(0, std::min(width, m_figure.plane.height) / kBrushShare);
+        const int steps = std::max({1, std::abs(at.x() - m_strokeFrom->x()), std::abs(at.y() - m_strokeFrom->y())});
+        for (int i = 0; i <= steps; ++i) {
+            const int cx = m_strokeFrom->x() + (at.x() - m_strokeFrom->x()) * i / steps;
+            const int cy = m_strokeFrom->y() + (at.y() - m_strokeFrom->y()) * i / steps;
+            for (int dy = -radius; dy <= radius; ++dy) {
+                for (int dx = -radius; dx <= radius; ++dx) {
+                    if (dx * dx + dy * dy <= radius * radius) {
+                        mark(cx + dx, cy + dy);
+                    }
+                }
+            }
+        }
+        m_strokeFrom = at;
+    }
+    update();
+    emit marked();
+}
+
+/// The edges between what is marked and the rest, dark with a light line beside it: the ground is a picture.
+void HeatmapCanvas::paintMarks(QPainter& painter, const Theme& colors) const
+{
+    if (m_marks.size() != m_figure.plane.values.size() || m_marks.empty()) {
+        return;
+    }
+    const int width = m_figure.plane.width;
+    const int height = m_figure.plane.height;
+    const auto isMarked = [&](int x, int y) {
+        return x >= 0 && y >= 0 && x < width && y < height &&
+               m_marks[static_cast<std::size_t>(y) * static_cast<std::size_t>(width) + static_cast<std::size_t>(x)] !=
+                   0;
+    };
+    if (!m_placement.steps.empty()) {
+        painter.setBrush(Qt::NoBrush);
+        painter.setPen(QPen(colors[Role::Accent], 2));
+        for (int x = 0; x < width && x < static_cast<int>(m_placement.steps.size()); ++x) {
+            if (isMarked(x, 0)) {
+                painter.drawRect(m_placement.steps[static_cast<std::size_t>(x)].adjusted(1, 1, -1, -1));
+            }
+        }
+        return;
+    }
+    QList<QLineF> lines;
+    const QPointF corner = m_placement.picture.topLeft();
+    for (int y = 0; y <= height; ++y) {
+        for (int x = 0; x <= width; ++x) {
+            const QPointF at = corner + QPointF(x, y) * m_placement.pixel;
+            if (isMarked(x, y) != isMarked(x - 1, y)) {
+                lines.append(QLineF(at, at + QPointF(0, m_placement.pixel)));
+            }
+            if (isMarked(x, y) != isMarked(x, y - 1)) {
+                lines.append(QLineF(at, at + QPointF(m_placement.pixel, 0)));
+            }
+        }
+    }
+    painter.setPen(QPen(Theme::of(ThemeKind::Light)[Role::Base], 3));
+    painter.drawLines(lines);
+    painter.setPen(QPen(Theme::of(ThemeKind::Light)[Role::Accent], 1.5, Qt::DashLine));
+    painter.drawLines(lines);
 }
 
 void HeatmapCanvas::setCamera(const HeatmapCamera& camera)
@@ -174,6 +302,13 @@ void HeatmapCanvas::place()
 {
     const double margin = fonts::px(kMargin);
     m_placement = placeFigure(m_figure, m_camera, QRectF(rect()).adjusted(margin, 1, -margin, -2));
+    if (!m_placement.steps.empty() && m_chart.relevance.size() == m_placement.steps.size()) {
+        const double top = m_placement.picture.bottom() + fonts::px(kChartGap);
+        const double side = fonts::px(kStripMargin);
+        m_placement.chart =
+            layoutChart(m_chart, QRectF(QPointF(m_placement.room.left() + side, top),
+                                        QPointF(m_placement.room.right() - side, m_placement.room.bottom())));
+    }
     update();
 }
 
@@ -213,6 +348,7 @@ void HeatmapCanvas::paintEvent(QPaintEvent* /*event*/)
     if (m_figure.box) {
         paintFigureBox(painter, *m_figure.box, m_placement.picture.topLeft(), m_placement.pixel);
     }
+    paintMarks(painter, colors);
     if (m_figure.wipe) {
         paintWipe(painter, *m_figure.wipe, m_placement.picture, m_placement.pixel, colors);
     }
@@ -234,6 +370,7 @@ void HeatmapCanvas::paintStrip(QPainter& painter, const Theme& colors) const
     painter.setClipRect(m_placement.room);
     painter.translate(m_placement.picture.topLeft());
     paintSteps(painter, m_figure.strip, m_placement.steps, colors);
+    paintMarks(painter, colors);
     const auto step = static_cast<std::size_t>(std::max(0, m_probed.x()));
     if (hasFocus() && m_probed.x() >= 0 && step < m_placement.steps.size()) {
         painter.setBrush(Qt::NoBrush);
@@ -241,7 +378,31 @@ void HeatmapCanvas::paintStrip(QPainter& painter, const Theme& colors) const
         painter.drawRoundedRect(m_placement.steps[step].adjusted(1, 1, -1, -1), 3, 3);
     }
     painter.restore();
+    if (!m_placement.chart.isEmpty()) {
+        paintChart(painter, m_chart, m_placement.chart, colors);
+        paintChartMarks(painter, colors);
+    }
     paintColorBar(painter, m_figure.bar, m_placement.bar, colors);
+}
+
+/// The column under the pointer, and those that are marked.
+void HeatmapCanvas::paintChartMarks(QPainter& painter, const Theme& colors) const
+{
+    const StepsChartLayout& chart = m_placement.chart;
+    painter.setBrush(Qt::NoBrush);
+    painter.setPen(QPen(colors[Role::Accent], 1.5));
+    const bool isMarked = m_marks.size() == chart.count;
+    for (std::size_t step = 0; step < chart.count; ++step) {
+        if (isMarked && m_marks[step] != 0) {
+            painter.drawRect(chart.column(step, chart.steps).adjusted(1, 0, -1, -1));
+        }
+    }
+    if (m_probed.x() >= 0 && static_cast<std::size_t>(m_probed.x()) < chart.count) {
+        const QRectF column = chart.column(static_cast<std::size_t>(m_probed.x()), chart.steps);
+        painter.setPen(QPen(colors[Role::Accent], 1));
+        painter.drawLine(column.topLeft(), column.bottomLeft());
+        painter.drawLine(column.topRight(), column.bottomRight());
+    }
 }
 
 void HeatmapCanvas::resizeEvent(QResizeEvent* event)
@@ -284,10 +445,20 @@ void HeatmapCanvas::mouseMoveEvent(QMouseEvent* event)
         wipeTo((event->position().x() - m_placement.picture.left()) / m_placement.picture.width());
         return;
     }
+    if (m_strokeFrom) {
+        strokeTo(clampedValueAt(event->position()));
+        return;
+    }
     if (isOnWipe(event->position())) {
         setCursor(Qt::SplitHCursor);
+    } else if (m_tool != MarkTool::None) {
+        setCursor(Qt::CrossCursor);
     } else {
         unsetCursor();
+    }
+    m_isClick = m_isClick && (event->position() - m_pressedAt).manhattanLength() < kClickReach;
+    if (m_isClick) {
+        return; // a hand that shakes does not move the picture
     }
     if (m_dragFrom) {
         const QPointF moved = event->position() - *m_dragFrom;
@@ -301,13 +472,25 @@ void HeatmapCanvas::mouseMoveEvent(QMouseEvent* event)
 void HeatmapCanvas::mousePressEvent(QMouseEvent* event)
 {
     m_isWiping = event->button() == Qt::LeftButton && isOnWipe(event->position());
+    m_pressedAt = event->position();
+    const std::optional<QPoint> value = m_placement.valueAt(event->position());
+    if (!m_isWiping && m_tool != MarkTool::None && event->button() == Qt::LeftButton && value) {
+        return beginStroke(*value, event->modifiers().testFlag(Qt::ShiftModifier));
+    }
+    m_isClick = !m_isWiping && event->button() == Qt::LeftButton && value.has_value();
     if (!m_isWiping && (event->button() == Qt::LeftButton || event->button() == Qt::MiddleButton)) {
         m_dragFrom = event->position();
     }
 }
 
-void HeatmapCanvas::mouseReleaseEvent(QMouseEvent* /*event*/)
+void HeatmapCanvas::mouseReleaseEvent(QMouseEvent* event)
 {
+    m_strokeFrom.reset();
+    if (std::exchange(m_isClick, false)) {
+        if (const auto value = m_placement.valueAt(event->position())) {
+            emit picked(*value);
+        }
+    }
     m_dragFrom.reset();
     m_isWiping = false;
 }
@@ -334,6 +517,15 @@ void HeatmapCanvas::keyPressEvent(QKeyEvent* event)
         return zoomOut();
     case Qt::Key_0:
         return zoomToFit();
+    case Qt::Key_Return:
+    case Qt::Key_Enter:
+        if (m_probed.x() >= 0 && m_tool == MarkTool::None) {
+            emit picked(m_probed);
+        } else if (m_probed.x() >= 0) {
+            beginStroke(m_probed, event->modifiers().testFlag(Qt::ShiftModifier));
+            m_strokeFrom.reset();
+        }
+        return;
     default:
         break;
     }

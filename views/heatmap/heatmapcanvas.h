@@ -2,6 +2,7 @@
 #pragma once
 
 #include "views/common/paint/heatmapimage.h"
+#include "views/heatmap/stepschart.h"
 
 #include <QPixmap>
 #include <QWidget>
@@ -30,6 +31,7 @@ struct HeatmapPlacement
     QRectF picture;            ///< the heatmap
     QRectF beside;             ///< the bare picture; empty unless side by side
     std::vector<QRectF> steps; ///< cells of a strip, from the corner of `picture`; empty unless there are steps
+    StepsChartLayout chart;    ///< below the strip; empty unless there are steps, and room
     ColorBarLayout bar;
 
     /// Value of the plane under a point; none outside. Works on the bare picture too.
@@ -37,6 +39,13 @@ struct HeatmapPlacement
 };
 [[nodiscard]] HeatmapPlacement placeFigure(const HeatmapFigure& figure, const HeatmapCamera& camera,
                                            const QRectF& area);
+
+/// How the pointer marks a region.
+enum class MarkTool : std::uint8_t {
+    None, ///< it does not: dragging moves the picture
+    Box,
+    Brush
+};
 
 /// Paints a figure with zoom and pan and tells the value under the pointer.
 class HeatmapCanvas final : public QWidget
@@ -48,9 +57,22 @@ public:
 
     void setFigure(HeatmapFigure figure);
     [[nodiscard]] const HeatmapFigure& figure() const { return m_figure; }
+    /// What is drawn below the strip of a figure of steps, where there is room.
+    void setChart(StepsChart chart);
+    [[nodiscard]] const StepsChart& chart() const { return m_chart; }
+    [[nodiscard]] const HeatmapPlacement& placement() const { return m_placement; }
     [[nodiscard]] const HeatmapCamera& camera() const { return m_camera; }
     void setCamera(const HeatmapCamera& camera);
     [[nodiscard]] QSize sizeHint() const override { return {420, 420}; }
+
+    /// Dragging marks pixels or steps; a stroke takes the place of the one before, with Shift it is added.
+    void setMarkTool(MarkTool tool);
+    [[nodiscard]] MarkTool markTool() const { return m_tool; }
+    /// A stroke is under way.
+    [[nodiscard]] bool isMarking() const { return m_strokeFrom.has_value(); }
+    /// What is marked: one entry per value of the figure's plane, not 0 = marked; empty = nothing.
+    [[nodiscard]] const std::vector<std::uint8_t>& marks() const { return m_marks; }
+    void setMarks(std::vector<std::uint8_t> marks);
 
 public slots:
     void zoomIn();
@@ -58,6 +80,10 @@ public slots:
     void zoomToFit();
 
 signals:
+    /// A value was clicked.
+    void picked(QPoint value);
+    /// Other values are marked.
+    void marked();
     /// The line between two runs was moved to a share of the width.
     void wiped(double place);
     /// The value (in pixels of the plane) under the pointer or the keyboard's probe; (−1, −1) when none.
@@ -80,13 +106,25 @@ private:
     void zoomAt(const QPointF& point, double pixel);
     [[nodiscard]] bool isOnWipe(const QPointF& point) const;
     void wipeTo(double place);
+    void beginStroke(const QPoint& at, bool isAdded);
+    void strokeTo(const QPoint& at);
+    void paintChartMarks(QPainter& painter, const Theme& colors) const;
+    void paintMarks(QPainter& painter, const Theme& colors) const;
+    [[nodiscard]] QPoint clampedValueAt(const QPointF& point) const;
 
     HeatmapFigure m_figure;
+    StepsChart m_chart;
     HeatmapCamera m_camera;
     HeatmapPlacement m_placement;
     QImage m_image;
     QPoint m_probed{-1, -1};
     std::optional<QPointF> m_dragFrom;
+    QPointF m_pressedAt;
+    bool m_isClick = false; ///< pressed, and not moved since
+    MarkTool m_tool = MarkTool::None;
+    std::vector<std::uint8_t> m_marks;
+    std::vector<std::uint8_t> m_markedBefore; ///< under the stroke
+    std::optional<QPoint> m_strokeFrom;
     bool m_isWiping = false;
 };
 

@@ -5,6 +5,7 @@
 #include "views/common/run/composedrelevance.h"
 #include "views/common/run/runtexts.h"
 #include "views/heatmap/heatmaptranslation.h"
+#include "views/heatmap/tableinput.h"
 
 #include <algorithm>
 #include <functional>
@@ -29,12 +30,13 @@ bool isPictureShape(const tensor::Shape& shape, bool channelsLast)
     return height > 1 && width > 1;
 }
 
-/// The relevance of a series, or of a value with as many steps as the series has.
+/// The relevance of a series or a row of features, or of a value with as many steps as the series has.
 bool isSeries(const RunModel& model, const tensor::Shape& shape)
 {
     const QString& layout = model.input().layout;
     const auto inputs = model.graph().inputs();
-    if ((layout != QLatin1String("NTC") && layout != QLatin1String("NT")) || inputs.size() != 1) {
+    const bool hasSteps = layout == QLatin1String("NTC") || layout == QLatin1String("NT");
+    if ((!hasSteps && !isTable(model)) || inputs.size() != 1) {
         return false;
     }
     const tensor::Shape& input = model.run().shapes[inputs.front().index()];
@@ -214,6 +216,12 @@ HeatmapContent heatmapContent(const RunModel& model, const SelectedThing& select
     content.relevance = composedRelevance(model, content.value, *relevance);
     fillPlane(model, content);
     return content;
+}
+
+void showTensor(const RunModel& model, const tensor::Tensor& tensor, HeatmapContent& content)
+{
+    content.relevance = tensor;
+    fillPlane(model, content);
 }
 
 QImage inputPicture(const RunModel& model)

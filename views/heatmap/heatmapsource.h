@@ -40,6 +40,9 @@ struct HeatmapContent
 /// there.
 [[nodiscard]] HeatmapContent heatmapContent(const RunModel& model, const SelectedThing& selected, bool grows = false);
 
+/// Shows another tensor of the content's shape in place of its relevance: what ends in a region, weights.
+void showTensor(const RunModel& model, const tensor::Tensor& tensor, HeatmapContent& content);
+
 /// The input of the run as a picture; null when it is none.
 [[nodiscard]] QImage inputPicture(const RunModel& model);
 

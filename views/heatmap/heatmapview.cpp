@@ -14,6 +14,8 @@
 #include "views/heatmap/controlrow.h"
 #include "views/heatmap/heatmapcanvas.h"
 #include "views/heatmap/otherrun.h"
+#include "views/heatmap/pickedplace.h"
+#include "views/heatmap/tableinput.h"
 
 #include <QCheckBox>
 #include <QComboBox>
@@ -99,6 +101,7 @@ HeatmapView::HeatmapView(RunModel& model, Cursor& cursor, Selection& selection, 
     m_canvas = new HeatmapCanvas(body);
     column->addWidget(makeControls(body));
     column->addWidget(makeStops(body));
+    column->addWidget(makeRegionRow(body));
     column->addWidget(m_canvas, 1);
     m_probe = new ElidedLabel({}, Role::Text2, fonts::numbers(), body);
     m_probe->setContentsMargins(fonts::px(10), 0, fonts::px(10), 0);
@@ -106,6 +109,8 @@ HeatmapView::HeatmapView(RunModel& model, Cursor& cursor, Selection& selection, 
     m_probe->setAccessibleName(tr("Value under the pointer"));
     column->addWidget(m_probe);
     connect(m_canvas, &HeatmapCanvas::probed, this, &HeatmapView::showProbe);
+    connect(m_canvas, &HeatmapCanvas::picked, this, &HeatmapView::takePick);
+    connect(m_canvas, &HeatmapCanvas::marked, this, &HeatmapView::takeMarks);
     connect(m_canvas, &HeatmapCanvas::wiped, this, [this](double place) { m_wipe = place; });
     setBody(body);
     showControls();
@@ -182,6 +187,43 @@ QWidget* HeatmapView::makeStops(QWidget* parent)
     connect(m_stops, &QLineEdit::editingFinished, this, &HeatmapView::readControls);
     m_stopsRow->hide();
     return m_stopsRow;
+}
+
+QWidget* HeatmapView::makeRegionRow(QWidget* parent)
+{
+    m_regionRow = new QWidget(parent);
+    auto* row = new QHBoxLayout(m_regionRow);
+    row->setContentsMargins(fonts::px(10), 0, fonts::px(10), fonts::px(4));
+    m_tool = makeCombo(tr("What dragging marks; Shift adds to what is marked"), m_regionRow);
+    m_tool->addItem(tr("Mark a box"), static_cast<int>(MarkTool::Box));
+    m_tool->addItem(tr("Mark with a brush"), static_cast<int>(MarkTool::Brush));
+    m_quantity = makeCombo(tr("What is shown of the marked region"), m_regionRow);
+    m_quantity->addItem(tr("Relevance"), 0);
+    m_quantity->addItem(tr("What ends in the region"), 1);
+    m_quantity->addItem(tr("Weight: per unit of relevance"), 2);
+    row->addWidget(m_tool);
+    row->addWidget(m_quantity);
+    row->addStretch(1);
+    connect(m_tool, &QComboBox::currentIndexChanged, this, [this] {
+        if (m_canvas->markTool() != MarkTool::None) {
+            setMarking(true);
+        }
+    });
+    connect(m_quantity, &QComboBox::currentIndexChanged, this, [this] {
+        redraw();
+        emit captionChanged();
+    });
+    m_regionRow->hide();
+    return m_regionRow;
+}
+
+void HeatmapView::showRegionRow()
+{
+    const bool hasRegion = m_region != nullptr && model().hasRun() && m_region->of(model().sharedRun()) != nullptr;
+    const bool isMarking = m_canvas->markTool() != MarkTool::None;
+    m_tool->setVisible(isMarking);
+    m_quantity->setVisible(hasRegion);
+    m_regionRow->setVisible(isMarking || hasRegion);
 }
 
 void HeatmapView::chooseMap()
@@ -277,6 +319,9 @@ QString HeatmapView::hint() const
     if (target.isEmpty()) {
         return {};
     }
+    if (m_content.isSteps && isTable(model())) {
+        return tr("Red features speak for %1, blue ones against it.").arg(target);
+    }
     if (m_content.isSteps) {
         return stepWords().isEmpty() ? tr("Red steps speak for %1, blue ones against it.").arg(target)
                                      : tr("Red words speak for %1, blue ones against it.").arg(target);
@@ -302,7 +347,88 @@ void HeatmapView::refresh(Changes changes)
         m_settings.keptLimit.reset();
     }
     m_content = heatmapContent(model(), selection().thing(), m_isGrowing);
+    applyQuantity();
     drawContent();
+}
+
+void HeatmapView::applyQuantity()
+{
+    const int quantity = m_quantity->currentData().toInt();
+    const RegionPointer region = m_region != nullptr ? m_region->of(model().sharedRun()) : nullptr;
+    if (quantity == 0 || !region || !m_content.relevance.isValid()) {
+        return;
+    }
+    const std::size_t at = m_content.value.index();
+    const tensor::Tensor weights = at < region->weights.size() ? region->weights[at] : tensor::Tensor();
+    tensor::Tensor shown = quantity == 1 ? region->product(m_content.value) : weights;
+    if (!shown.isValid()) {
+        shown = tensor::Tensor::full(tensor::DType::Float32, m_content.relevance.shape(), 0); // nothing ends there
+    }
+    showTensor(model(), shown, m_content);
+    m_content.place = quantity == 1 ? tr("%1, what ends in the region").arg(m_content.place)
+                                    : tr("%1, weight per unit of relevance").arg(m_content.place);
+}
+
+void HeatmapView::setMarking(bool isOn)
+{
+    m_canvas->setMarkTool(isOn ? static_cast<MarkTool>(m_tool->currentData().toInt()) : MarkTool::None);
+    showRegionRow();
+    emit captionChanged();
+}
+
+void HeatmapView::followRegion(const RegionOverlay& overlay)
+{
+    m_region = &overlay;
+    connect(&overlay, &RegionOverlay::changed, this, &HeatmapView::showRegion);
+}
+
+/// The region's outline, where what is drawn lies over the input.
+void HeatmapView::showMarks()
+{
+    const RegionPointer region = m_region != nullptr && model().hasRun() ? m_region->of(model().sharedRun()) : nullptr;
+    if (!region || m_canvas->isMarking() || region->mask.width != m_planeSize.width() ||
+        region->mask.height != m_planeSize.height()) {
+        return;
+    }
+    Marks marks(region->mask.values.size(), 0);
+    for (std::size_t i = 0; i < marks.size(); ++i) {
+        marks[i] = region->mask.values[i] != 0 ? 1 : 0;
+    }
+    m_canvas->setMarks(std::move(marks));
+}
+
+void HeatmapView::showRegion()
+{
+    const RegionPointer region = model().hasRun() ? m_region->of(model().sharedRun()) : nullptr;
+    const bool isShown = region != nullptr;
+    showRegionRow();
+    if (!isShown && m_region->region() == nullptr) {
+        m_canvas->setMarks({});
+    }
+    showMarks();
+    if (m_quantity->currentIndex() != 0 && isVisible()) {
+        redraw();
+    }
+}
+
+void HeatmapView::takePick(QPoint value)
+{
+    const auto place = model().hasRun() ? pickedPlace(model(), m_content, m_planeSize, value) : std::nullopt;
+    if (place) {
+        emit elementPicked(m_content.value, *place);
+    }
+}
+
+void HeatmapView::takeMarks()
+{
+    if (!model().hasRun()) {
+        return;
+    }
+    const tensor::Tensor mask = markedMask(model(), m_content, m_planeSize, m_canvas->marks());
+    if (mask.isValid()) {
+        emit regionMarked(markedInput(model(), m_content, m_planeSize), mask,
+                          markedText(m_content, m_planeSize, m_canvas->marks()));
+    }
 }
 
 void HeatmapView::redraw()
@@ -310,6 +436,7 @@ void HeatmapView::redraw()
     if (model().hasRun()) {
         m_content = heatmapContent(model(), selection().thing(),
                                    m_isGrowing); // another run may have come since the last refresh
+        applyQuantity();
         drawContent();
     }
 }
@@ -327,7 +454,14 @@ void HeatmapView::drawContent()
     }
     m_mode->setEnabled(m_content.isPicture);
     m_smooth->setEnabled(m_content.isPicture);
+    m_planeSize = QSize(figure.plane.width, figure.plane.height);
+    StepsChart chart;
+    if (m_content.isSteps) {
+        chart = stepsChart(model(), m_content.value, m_content.plane.values, figure.bar.scale, figure.bar.map);
+    }
     m_canvas->setFigure(std::move(figure));
+    m_canvas->setChart(std::move(chart));
+    showMarks();
 }
 
 HeatmapFigure HeatmapView::figureOf() const

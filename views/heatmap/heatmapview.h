@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "views/common/run/regionfacts.h"
 #include "views/common/view.h"
 #include "views/heatmap/heatmapsource.h"
 
@@ -54,10 +55,18 @@ public:
     [[nodiscard]] bool hasOther() const { return m_other != nullptr; }
     /// That run; null = there is none.
     [[nodiscard]] std::shared_ptr<const trace::Run> otherRun() const;
+    /// Dragging marks a region of the input.
+    void setMarking(bool isOn);
+    /// What is shown of a marked region beside the relevance itself; `overlay` must outlive the view.
+    void followRegion(const RegionOverlay& overlay);
     /// Words of the steps; empty = they have numbers.
     [[nodiscard]] const QStringList& stepWords() const { return model().input().words; }
 
 signals:
+    /// A pixel, word or step was clicked: a place in a value, −1 = all along the axis.
+    void elementPicked(retro::base::ValueId value, const std::vector<std::int64_t>& index);
+    /// Pixels, words or steps of an input were marked: a mask in its shape, and the marks in words.
+    void regionMarked(retro::base::ValueId input, const retro::tensor::Tensor& mask, const QString& words);
     /// The person wants to choose the file of another run.
     void otherRunWanted();
 
@@ -68,6 +77,8 @@ protected:
 private:
     QWidget* makeControls(QWidget* parent);
     QWidget* makeStops(QWidget* parent);
+    QWidget* makeRegionRow(QWidget* parent);
+    void showRegionRow();
     void chooseMap();
     void readMap();
     void readControls();
@@ -79,6 +90,12 @@ private:
     void redraw();
     void drawContent();
     void showProbe(QPoint value);
+    void takePick(QPoint value);
+    void takeMarks();
+    void showRegion();
+    void showMarks();
+    /// What the content shows of the region, in place of relevance.
+    void applyQuantity();
 
     HeatmapSettings m_settings;
     HeatmapContent m_content;
@@ -92,6 +109,11 @@ private:
     QWidget* m_stopsRow = nullptr;
     QComboBox* m_gamma = nullptr;
     QComboBox* m_against = nullptr; ///< the other run
+    QWidget* m_regionRow = nullptr;
+    QComboBox* m_quantity = nullptr;         ///< of a region
+    QComboBox* m_tool = nullptr;             ///< box or brush
+    const RegionOverlay* m_region = nullptr; ///< borrowed
+    QSize m_planeSize;                       ///< of the figure on screen
     std::unique_ptr<OtherRun> m_other;
     QString m_otherProblem;
     double m_wipe = 0.5; ///< place of the line

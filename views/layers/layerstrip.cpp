@@ -144,7 +144,16 @@ void LayerStrip::setLayers(std::vector<Layer> layers, std::vector<QImage> pictur
     m_layers = std::move(layers);
     m_pictures = std::move(pictures);
     m_arrived = 0;
+    m_regionShares.clear();
+    m_regionPictures.clear();
     updateGeometry();
+    update();
+}
+
+void LayerStrip::setRegion(QStringList shares, std::vector<QImage> pictures)
+{
+    m_regionShares = std::move(shares);
+    m_regionPictures = std::move(pictures);
     update();
 }
 
@@ -182,11 +191,14 @@ void LayerStrip::paintCell(QPainter& painter, std::size_t i, const StripLayout::
     painter.setFont(name);
     painter.setPen(theme[hasArrived ? Role::Text : Role::Text3]);
     painter.drawText(cell.name, Qt::AlignLeft | Qt::AlignVCenter, fittingName(layer.name, name, cell.name.width()));
-    const QString share = hasArrived ? amountOf(layer) : tr("not yet");
+    const bool isOfRegion = static_cast<qsizetype>(i) < m_regionShares.size();
+    const QString amount = isOfRegion ? m_regionShares[static_cast<qsizetype>(i)] : amountOf(layer);
+    const QString share = hasArrived ? amount : tr("not yet");
     const bool fits = fonts::widthOf(fonts::numbers(weight), share) < cell.cell.width();
     painter.setFont(fits ? fonts::numbers(weight) : fonts::smallNumbers(weight));
     painter.drawText(cell.share, Qt::AlignLeft | Qt::AlignVCenter | Qt::TextDontClip, share);
-    paintPicture(painter, cell.picture, hasArrived ? m_pictures[i] : QImage(), theme);
+    paintPicture(painter, cell.picture, hasArrived ? (isOfRegion ? m_regionPictures[i] : m_pictures[i]) : QImage(),
+                 theme);
 }
 
 void LayerStrip::paintPicture(QPainter& painter, const QRectF& box, const QImage& picture, const Theme& theme)

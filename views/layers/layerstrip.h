@@ -46,6 +46,9 @@ public:
     explicit LayerStrip(QWidget* parent = nullptr);
 
     void setLayers(std::vector<Layer> layers, std::vector<QImage> pictures);
+    /// Per layer what a region has of it, in words, and a picture of where that is; shown in place of the share and the
+    /// picture of its relevance. Empty: no region is marked.
+    void setRegion(QStringList shares, std::vector<QImage> pictures);
     /// Layers that have arrived at the cursor; the last of them is the present one.
     void setArrived(int count);
     [[nodiscard]] const std::vector<Layer>& layers() const { return m_layers; }
@@ -73,6 +76,8 @@ private:
 
     std::vector<Layer> m_layers;
     std::vector<QImage> m_pictures;
+    QStringList m_regionShares;
+    std::vector<QImage> m_regionPictures;
     int m_arrived = 0;
 };
 

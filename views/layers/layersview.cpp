@@ -3,6 +3,7 @@
 
 #include "core/base/file.h"
 #include "views/common/csv.h"
+#include "views/common/numbertext.h"
 #include "views/common/paint/paintfile.h"
 #include "views/common/run/gradientnote.h"
 #include "views/common/run/runtexts.h"
@@ -32,8 +33,41 @@ LayersView::LayersView(RunModel& model, Cursor& cursor, Selection& selection, QW
 
 bool LayersView::isGradient() const { return model().hasRun() && model().derived<GradientNote>()->isGradient; }
 
+RegionPointer LayersView::region() const
+{
+    return m_region != nullptr && model().hasRun() ? m_region->of(model().sharedRun()) : nullptr;
+}
+
+void LayersView::followRegion(const RegionOverlay& overlay)
+{
+    m_region = &overlay;
+    connect(&overlay, &RegionOverlay::changed, this, [this] {
+        showRegion();
+        emit captionChanged();
+    });
+}
+
+void LayersView::showRegion()
+{
+    const RegionPointer shown = region();
+    QStringList shares;
+    std::vector<QImage> pictures;
+    for (std::size_t i = 0; shown && i < m_strip->layers().size(); ++i) {
+        const base::ValueId value = m_strip->layers()[i].value;
+        const RegionPart* part = shown->partOf(value);
+        const tensor::Tensor product = shown->product(value);
+        shares << valueText(part == nullptr ? 0 : part->total, 3);
+        pictures.push_back(layerPicture(product.isValid() ? &product : nullptr, kPictureSide,
+                                        model().input().layout == QLatin1String("NHWC")));
+    }
+    m_strip->setRegion(shares, std::move(pictures));
+}
+
 QString LayersView::subject() const
 {
+    if (const RegionPointer shown = region()) {
+        return tr("what ends in the region, %1 altogether").arg(valueText(shown->total));
+    }
     return isGradient() ? tr("magnitude of the gradient, Σ|·|") : tr("share of the relevance that has arrived");
 }
 
@@ -70,6 +104,7 @@ void LayersView::rebuild()
         pictures.push_back(layerPicture(tensor.isValid() ? &tensor : nullptr, kPictureSide, isChannelsLast));
     }
     m_strip->setLayers(std::move(layers), std::move(pictures));
+    showRegion();
 }
 
 void LayersView::refresh(Changes changes)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "views/common/run/regionfacts.h"
 #include "views/common/view.h"
 
 namespace retro::views
@@ -24,15 +25,21 @@ public:
     [[nodiscard]] QStringList exportFormats() const override;
     [[nodiscard]] base::Result<void> exportTo(const std::filesystem::path& path) override;
 
+    /// While a region is marked, each layer shows what of it ends there; `overlay` must outlive the view.
+    void followRegion(const RegionOverlay& overlay);
+
 protected:
     void refresh(Changes changes) override;
     [[nodiscard]] QString emptyReason() const override;
 
 private:
     void rebuild();
+    void showRegion();
+    [[nodiscard]] RegionPointer region() const;
     void goTo(int layer);
     [[nodiscard]] bool isGradient() const;
     LayerStrip* m_strip = nullptr;
+    const RegionOverlay* m_region = nullptr; ///< borrowed
 };
 
 } // namespace retro::views

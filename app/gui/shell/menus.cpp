@@ -34,11 +34,12 @@ constexpr std::array kPlan{
              "view.palette view.find - view.zoomin view.zoomout view.zoomfit - >view.theme. *"},
     MenuPlan{QT_TRANSLATE_NOOP("retro::app::menus", "&Run"), "run.",
              "run.start run.stop run.oracle run.verify >run.verify. - *"},
-    MenuPlan{QT_TRANSLATE_NOOP("retro::app::menus", "&Analyze"), "analyze.",
-             "run.diagnose run.diagnose.deep run.diagnose.compare"},
+    MenuPlan{QT_TRANSLATE_NOOP("retro::app::menus", "&Analyze"), "analyze. region.",
+             "run.diagnose run.diagnose.deep run.diagnose.compare - region.mark region.largest region.whole "
+             "region.file region.clear - *"},
     MenuPlan{QT_TRANSLATE_NOOP("retro::app::menus", "&Go"), "go.",
              "go.historyback go.historyforward - go.first go.runback go.back go.play go.forward go.run go.last - "
-             "go.over go.overback go.out go.outback go.selection go.selectionback - go.mode go.modeback go.violation "
+             "go.over go.overback go.out go.outback go.selection go.selectionback go.changed go.changedback - go.mode go.modeback go.violation "
              "go.violationback go.fulfilled go.fulfilledback - * - go.slower go.faster - go.mark go.marknext "
              "go.markback >go.bookmark. go.note"},
     MenuPlan{QT_TRANSLATE_NOOP("retro::app::menus", "&Plan"), "plan.",

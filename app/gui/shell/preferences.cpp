@@ -23,7 +23,7 @@ namespace
 {
 
 /// Number of the arrangement of docks: goes up when docks come, go or are renamed, so that an old layout is not used.
-constexpr int kLayoutVersion = 5;
+constexpr int kLayoutVersion = 6;
 
 QString layoutName(const Workspace& space) { return QStringLiteral("layout/") + space.id(); }
 

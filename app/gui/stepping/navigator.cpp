@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/gui/stepping/navigator.h"
 
+#include "core/trace/valuebreaks.h"
+
 #include <QAction>
 #include <QCoreApplication>
 
@@ -165,7 +167,7 @@ void Navigator::runTo(RunTarget target, bool isForward)
                         : tr("Run to %1: there is none before this step.").arg(nameOf(target)));
 }
 
-/// The conditions that hold at a position, as they were typed.
+/// The conditions that hold at a position, as they were typed; of those that look at numbers, why.
 QString Navigator::stopReason(std::uint64_t position) const
 {
     const trace::Run& run = m_context.model.run();
@@ -175,7 +177,8 @@ QString Navigator::stopReason(std::uint64_t position) const
         const bool holds = entry.isEnabled && entry.found && position > 0 &&
                            trace::nextStop(run, *entry.found, position - 1) == position;
         if (holds) {
-            holding.append(entry.condition);
+            const QString why = QString::fromStdString(trace::whyStopped(run, *entry.found, position));
+            holding.append(trace::looksAtNumbers(entry.found->kind) && !why.isEmpty() ? why : entry.condition);
         }
     }
     return holding.join(QStringLiteral(", "));

@@ -15,6 +15,7 @@
 #include "app/gui/controllers/rulecontroller.h"
 #include "app/gui/controllers/runcontroller.h"
 #include "app/gui/controllers/verificationcontroller.h"
+#include "app/gui/controllers/wherecontroller.h"
 #include "app/gui/embeddedsample.h"
 #include "app/gui/facts/modelfacts.h"
 #include "app/gui/facts/planlink.h"
@@ -38,6 +39,7 @@
 #include "core/engine/question/resolve.h"
 #include "core/formats/onnxmetadata.h"
 #include "core/trace/runfile.h"
+#include "views/beforeafter/beforeafterview.h"
 #include "views/classes/classesview.h"
 #include "views/common/numbertext.h"
 #include "views/common/paint/background.h"
@@ -108,7 +110,8 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_model(m_cursor)
     addRuleActions(m_actions);
     addRunDifferenceAction(m_actions);
     addPlanActions(m_actions);
-    const WorkspaceContext context{m_model, m_cursor, m_selection, m_breakpoints};
+    addWhereActions(m_actions);
+    const WorkspaceContext context{m_model, m_cursor, m_selection, m_breakpoints, m_region};
     m_stack = new QStackedWidget(this);
     m_explain = new ExplainWorkspace(context, m_stack);
     m_engineSpace = new EngineWorkspace(context, m_stack);
@@ -187,6 +190,7 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_model(m_cursor)
     connectOracle();
     connectVerification();
     connectDiagnosis();
+    connectWhere();
     connectPanel();
     connectChoices();
     connect(m_shell, &Shell::sessionWanted, this, &MainWindow::resume);
@@ -450,6 +454,8 @@ void MainWindow::takeGraph(const ExplainDone& graph)
     m_run->setModel(graph.model);
     m_model.setRun(graph.run, {}, false);
     m_diagnosis->takeModel(graph.model);
+    m_where->clear();
+    m_explain->beforeAfter().clear();
     m_fused->take(graph, true);
     m_opened = QString::fromStdString(graph.model->path.string());
     m_needs->setModel(nullptr, {});
@@ -561,6 +567,8 @@ void MainWindow::takeResult(const ExplainDone& result)
     }
     showStatus();
     m_diagnosis->take(result, m_job.path);
+    m_explain->beforeAfter().addRun(result.run, result.input, result.job.isLive);
+    m_where->take(result, m_job.path);
     m_cover->takeResult(result);
     m_choices->takeAnswer(!m_job.model);
     m_shownInputs = result.inputs;
@@ -722,6 +730,8 @@ void MainWindow::closeModel()
     m_fused->clear();
     m_verification->clear();
     m_diagnosis->clear();
+    m_where->clear();
+    m_explain->beforeAfter().clear();
     for (views::HeatmapView* heatmap : findChildren<views::HeatmapView*>()) {
         heatmap->clearOther();
     }

@@ -3,6 +3,7 @@
 
 #include "app/gui/jobs/engineworker.h"
 #include "views/common/actions.h"
+#include "views/common/run/regionfacts.h"
 #include "views/common/viewcontext.h"
 #include "views/common/widgets/breakpointlist.h"
 #include "views/plan/planmodel.h"
@@ -45,6 +46,7 @@ class Shell;
 class TourHost;
 class TransportBar;
 class VerificationController;
+class WhereController;
 class Workspace;
 struct Session;
 struct WorkspaceContext;
@@ -114,6 +116,8 @@ public:
     [[nodiscard]] OtherRunReader& otherRuns() const { return *m_otherRuns; }
     [[nodiscard]] RuleController& rules() const { return *m_rules; }
     [[nodiscard]] DiagnoseController& diagnosis() const { return *m_diagnosis; }
+    [[nodiscard]] WhereController& where() const { return *m_where; }
+    [[nodiscard]] const views::RegionOverlay& region() const { return m_region; }
 
 signals:
     /// The last job ended, well or not; every view has what it will get.
@@ -136,6 +140,8 @@ private:
     void connectDiagnosis();
     void connectDiagnosisPanes();
     void connectMending();
+    void connectWhere();
+    void runConditions(const QStringList& conditions, const QString& form);
     void showDiagnosis();
     /// Brings the pane of the workspace to the front that shows what a finding says.
     void showEvidence(const diagnosis::Finding& finding);
@@ -183,6 +189,7 @@ private:
     views::Selection m_selection;
     views::RunModel m_model;
     views::BreakpointList m_breakpoints{m_model};
+    views::RegionOverlay m_region;
     views::PlanModel m_plan;
     EngineWorker m_engine;
     engine::LoadedModelPointer m_loaded;
@@ -212,6 +219,7 @@ private:
     OracleController* m_oracle = nullptr;
     VerificationController* m_verification = nullptr;
     DiagnoseController* m_diagnosis = nullptr;
+    WhereController* m_where = nullptr;
     PlanController* m_planner = nullptr;
     PlanLink* m_planLink = nullptr;
     PlanBar* m_planBar = nullptr;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/gui/window/workspaces.h"
 
+#include "views/beforeafter/beforeafterview.h"
 #include "views/breakpoints/breakpointsview.h"
 #include "views/classes/classesview.h"
 #include "views/common/paint/fonts.h"
@@ -11,6 +12,7 @@
 #include "views/diagnose/diagnoseview.h"
 #include "views/graph/graphview.h"
 #include "views/heatmap/heatmapview.h"
+#include "views/history/historyview.h"
 #include "views/input/inputview.h"
 #include "views/inspector/inspectorview.h"
 #include "views/inspector/valuesview.h"
@@ -21,6 +23,7 @@
 #include "views/program/programview.h"
 #include "views/promises/promisesview.h"
 #include "views/promises/whyview.h"
+#include "views/region/regionview.h"
 #include "views/run/runpanel.h"
 #include "views/timeline/frontierview.h"
 #include "views/timeline/timelineview.h"
@@ -83,10 +86,18 @@ ExplainWorkspace::ExplainWorkspace(const WorkspaceContext& context, QWidget* par
     m_compareDock = addView(m_compare);
     m_classes = new views::ClassesView(model, cursor, selection, this);
     m_classesDock = addView(m_classes);
-    m_layersDock = addView(new views::LayersView(model, cursor, selection, this));
+    auto* layers = new views::LayersView(model, cursor, selection, this);
+    layers->followRegion(context.region);
+    m_layersDock = addView(layers);
     m_ledgerDock = addView(new views::LedgerView(model, cursor, selection, this));
     m_diagnosis = new views::DiagnoseView(model, cursor, selection, this);
     m_diagnosisDock = addView(m_diagnosis);
+    m_history = new views::HistoryView(model, cursor, selection, this);
+    QDockWidget* historyDock = addView(m_history);
+    m_region = new views::RegionView(model, cursor, selection, context.region, this);
+    QDockWidget* regionDock = addView(m_region);
+    m_beforeAfter = new views::BeforeAfterView(model, cursor, selection, this);
+    QDockWidget* beforeAfterDock = addView(m_beforeAfter);
     splitDockWidget(m_runDock, m_inputDock, Qt::Horizontal);
     splitDockWidget(m_inputDock, m_layersDock, Qt::Vertical);
     splitDockWidget(m_inputDock, m_heatmapDock, Qt::Horizontal);
@@ -94,7 +105,12 @@ ExplainWorkspace::ExplainWorkspace(const WorkspaceContext& context, QWidget* par
     splitDockWidget(m_inputDock, m_classesDock, Qt::Vertical);
     splitDockWidget(m_layersDock, m_ledgerDock, Qt::Horizontal);
     tabifyDockWidget(m_compareDock, m_diagnosisDock);
+    tabifyDockWidget(m_diagnosisDock, historyDock);
     m_compareDock->raise();
+    tabifyDockWidget(m_layersDock, regionDock);
+    m_layersDock->raise();
+    tabifyDockWidget(m_heatmapDock, beforeAfterDock);
+    m_heatmapDock->raise();
     rememberLayout();
 }
 
@@ -124,9 +140,10 @@ void ExplainWorkspace::applySizes()
 EngineWorkspace::EngineWorkspace(const WorkspaceContext& context, QWidget* parent)
     : Workspace(QStringLiteral("engine"), parent)
 {
-    auto& [model, cursor, selection, breakpoints] = context;
+    auto& [model, cursor, selection, breakpoints, region] = context;
     m_graph = new views::GraphView(model, cursor, selection, this);
     m_graph->setLiving(true);
+    m_graph->followRegion(region);
     m_breakpoints = new views::BreakpointsView(model, cursor, selection, breakpoints, this);
     auto* range = new views::TimeRange(this);
     clearForOtherCourse(model, *range);
@@ -139,9 +156,9 @@ EngineWorkspace::EngineWorkspace(const WorkspaceContext& context, QWidget* paren
     m_graphDock = addView(m_graph);
     m_inspector = new views::InspectorView(model, cursor, selection, this);
     m_inspectorDock = addView(m_inspector);
-    auto* heatmap = new views::HeatmapView(model, cursor, selection, this);
-    heatmap->setGrowing(true);
-    m_heatmapDock = addView(heatmap, tr("Heatmap"));
+    m_heatmap = new views::HeatmapView(model, cursor, selection, this);
+    m_heatmap->setGrowing(true);
+    m_heatmapDock = addView(m_heatmap, tr("Heatmap"));
     m_valuesDock = addView(new views::ValuesView(model, cursor, selection, this));
     m_timeline = new views::TimelineView(model, cursor, selection, this);
     m_timeline->followBreakpoints(breakpoints);

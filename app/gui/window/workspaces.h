@@ -6,6 +6,7 @@
 
 namespace retro::views
 {
+class BeforeAfterView;
 class BreakpointList;
 class BreakpointsView;
 class ClassesView;
@@ -13,9 +14,13 @@ class CompareView;
 class DiagnoseView;
 class GraphView;
 class HeatmapView;
+class HistoryView;
 class InputView;
 class InspectorView;
+class LayersView;
 class NotebookView;
+class RegionOverlay;
+class RegionView;
 class RunPanel;
 class TimelineView;
 class VerificationView;
@@ -31,6 +36,7 @@ struct WorkspaceContext
     views::Cursor& cursor;
     views::Selection& selection;
     views::BreakpointList& breakpoints;
+    views::RegionOverlay& region;
 };
 
 /// The first screen: what is explained at the left, the heatmap as the largest thing, the control model at the right,
@@ -47,6 +53,9 @@ public:
     [[nodiscard]] views::InputView& input() const { return *m_input; }
     [[nodiscard]] views::ClassesView& classes() const { return *m_classes; }
     [[nodiscard]] views::DiagnoseView& diagnosis() const { return *m_diagnosis; }
+    [[nodiscard]] views::HistoryView& history() const { return *m_history; }
+    [[nodiscard]] views::RegionView& region() const { return *m_region; }
+    [[nodiscard]] views::BeforeAfterView& beforeAfter() const { return *m_beforeAfter; }
 
 protected:
     void applySizes() override;
@@ -58,6 +67,9 @@ private:
     views::InputView* m_input = nullptr;
     views::ClassesView* m_classes = nullptr;
     views::DiagnoseView* m_diagnosis = nullptr;
+    views::HistoryView* m_history = nullptr;
+    views::RegionView* m_region = nullptr;
+    views::BeforeAfterView* m_beforeAfter = nullptr;
     QDockWidget* m_runDock = nullptr;
     QDockWidget* m_inputDock = nullptr;
     QDockWidget* m_classesDock = nullptr;
@@ -76,6 +88,7 @@ class EngineWorkspace final : public Workspace
 public:
     explicit EngineWorkspace(const WorkspaceContext& context, QWidget* parent = nullptr);
     [[nodiscard]] views::GraphView& graph() const { return *m_graph; }
+    [[nodiscard]] views::HeatmapView& heatmap() const { return *m_heatmap; }
     [[nodiscard]] views::InspectorView& inspector() const { return *m_inspector; }
     [[nodiscard]] views::TimelineView& timeline() const { return *m_timeline; }
     [[nodiscard]] views::NotebookView& notebook() const { return *m_notebook; }
@@ -106,6 +119,7 @@ private:
     QDockWidget* m_graphDock = nullptr;
     views::InspectorView* m_inspector = nullptr;
     QDockWidget* m_inspectorDock = nullptr;
+    views::HeatmapView* m_heatmap = nullptr;
     QDockWidget* m_heatmapDock = nullptr;
     QDockWidget* m_valuesDock = nullptr;
     QDockWidget* m_timelineDock = nullptr;

@@ -49,6 +49,13 @@ Result<void> checkPositive(const std::string& text)
     return number > 0 ? Result<void>() : base::usageError("write a number above 0");
 }
 
+/// An empty text is a question that was not written down, and no question that was not asked.
+Result<void> checkSaid(const std::string& text)
+{
+    return !text.empty() ? Result<void>()
+                         : base::usageError("write what is meant; leave the option out to ask nothing");
+}
+
 Result<void> checkCount(const std::string& text)
 {
     std::uint64_t count = 0;
@@ -279,6 +286,7 @@ const std::vector<QuestionField>& table()
          .member = &Q::region,
          .verbs = kExplain,
          .help = "INPUT=MASK.npy: also how much of every element's relevance ends in this region: DIR/region",
+         .check = checkSaid,
          .takesSeveral = true,
          .group = "region-of",
          .key = KeyPart::Content},
@@ -286,16 +294,19 @@ const std::vector<QuestionField>& table()
          .member = &Q::regionBox,
          .verbs = kExplain,
          .help = "y0:y1,x0:x1 of the input that carries relevance, the ends excluded: the region",
+         .check = checkSaid,
          .group = "region-of"},
         {.name = "region-tokens",
          .member = &Q::regionTokens,
          .verbs = kExplain,
          .help = "Positions of tokens, 2-4,7: the region",
+         .check = checkSaid,
          .group = "region-of"},
         {.name = "condition",
          .member = &Q::conditions,
          .verbs = kExplain,
          .help = "VALUE:axis=1:3,7 or VALUE:mask=FILE.npy: only the relevance that passes there, again for more",
+         .check = checkSaid,
          .takesSeveral = true,
          .key = KeyPart::Content},
         {.name = "condition-form",

@@ -2,6 +2,7 @@
 #include "core/engine/region/history.h"
 
 #include "core/engine/compare/compare.h"
+#include "core/engine/diagnose.h"
 #include "core/engine/explain/explain.h"
 #include "core/engine/explain/stopwatch.h"
 #include "core/engine/model/binding.h"
@@ -11,6 +12,7 @@
 #include "core/lrp/rules/ruleapplication.h"
 #include "core/lrp/rules/ruleformulas.h"
 #include "core/ops/algebra.h"
+#include "core/ops/threads.h"
 #include "core/tensor/storagepool.h"
 
 #include <fmt/format.h>
@@ -20,6 +22,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <mutex>
 #include <numeric>
 #include <utility>
 
@@ -39,15 +42,6 @@ constexpr std::size_t kPoolBytes = std::size_t{512} << 20U; ///< what is kept be
 constexpr double kNamedPart = 1e-3;                         ///< of the largest part: smaller ones are not counted
 constexpr double kWholeWithin = 1e-4; ///< of Σ|part|: so far a sum may be from the element's relevance in float32
 
-std::vector<std::int64_t> placeAt(const tensor::Shape& shape, std::int64_t flat)
-{
-    std::vector<std::int64_t> index(shape.size(), 0);
-    for (std::size_t axis = shape.size(); axis-- > 0;) {
-        index[axis] = flat % shape[axis];
-        flat /= shape[axis];
-    }
-    return index;
-}
 
 std::int64_t flatOf(const tensor::Shape& shape, std::span<const std::int64_t> index)
 {
@@ -58,17 +52,51 @@ std::int64_t flatOf(const tensor::Shape& shape, std::span<const std::int64_t> in
     return flat;
 }
 
-/// 1 at one element, else 0.
-Tensor oneAt(tensor::DType dtype, const tensor::Shape& shape, std::int64_t flat)
+/// 1 at these elements, else 0.
+Tensor oneAt(tensor::DType dtype, const tensor::Shape& shape, std::span<const std::int64_t> flats)
 {
     tensor::TensorBuffer buffer(dtype, shape);
     buffer.clear();
-    if (dtype == tensor::DType::Float64) {
-        buffer.data<double>()[flat] = 1;
-    } else {
-        buffer.data<float>()[flat] = 1;
+    for (const std::int64_t flat : flats) {
+        if (dtype == tensor::DType::Float64) {
+            buffer.data<double>()[flat] = 1;
+        } else {
+            buffer.data<float>()[flat] = 1;
+        }
     }
     return std::move(buffer).freeze();
+}
+
+/// The elements of a place, one behind the other in memory of row-major order; none where there is no such place.
+std::vector<std::int64_t> elementsOf(const tensor::Shape& shape, std::span<const std::int64_t> index)
+{
+    std::vector<std::int64_t> flats;
+    if (index.size() != shape.size()) {
+        return flats;
+    }
+    flats.push_back(0);
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+        const bool isAll = index[axis] == HistoryPlace::kAll;
+        const std::int64_t begin = isAll ? 0 : index[axis];
+        const std::int64_t end = isAll ? shape[axis] : index[axis] + 1;
+        std::vector<std::int64_t> next;
+        for (const std::int64_t flat : flats) {
+            for (std::int64_t i = begin; i < end && begin >= 0 && end <= shape[axis]; ++i) {
+                next.push_back(flat * shape[axis] + i);
+            }
+        }
+        flats = std::move(next);
+    }
+    return flats;
+}
+
+std::string textOf(std::span<const std::int64_t> index)
+{
+    std::string text;
+    for (const std::int64_t i : index) {
+        text += (text.empty() ? "" : ",") + (i == HistoryPlace::kAll ? std::string("*") : std::to_string(i));
+    }
+    return text;
 }
 
 /// The place of an element by where it lies in the memory of a dense tensor.
@@ -88,45 +116,138 @@ std::vector<std::int64_t> placeIn(const Tensor& dense, std::int64_t offset)
     return index;
 }
 
-/// The parts of a value that count.
+/// The parts of a value: way · relevance, element by element.
 struct Parts
 {
-    std::int64_t count = 0;
+    double sum = 0;
+    double magnitude = 0;
+    std::int64_t count = 0;                                            ///< of those that count
     std::vector<std::pair<std::vector<std::int64_t>, double>> largest; ///< place and part, by size
+    std::vector<HistoryChannel> channels;                              ///< along axis 1, the largest ones
+    Tensor where;
 };
 
+constexpr std::int64_t kPiece = 4096; ///< elements whose sums are made at a time
+
+/// What a piece of the elements adds up to.
 template <class T>
-Parts partsIn(const Tensor& dense, std::size_t most)
+struct PieceSums
 {
-    const std::span<const T> all(dense.data<T>(), static_cast<std::size_t>(dense.size()));
+    double sum = 0;
+    double magnitude = 0;
     T largest{0};
-    for (const T part : all) {
-        largest = std::max(largest, std::abs(part));
+};
+
+/// Sums and largest |part| piece by piece, without writing the parts down: pieces are added in their order, so that the
+/// number of threads changes no bit.
+template <class T>
+std::vector<PieceSums<T>> pieceSums(std::span<const T> way, std::span<const T> arrived)
+{
+    const auto size = static_cast<std::int64_t>(way.size());
+    std::vector<PieceSums<T>> pieces(static_cast<std::size_t>((size + kPiece - 1) / kPiece));
+    ops::parallelFor(static_cast<std::int64_t>(pieces.size()), 4, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t piece = begin; piece < end; ++piece) {
+            const auto from = static_cast<std::size_t>(piece * kPiece);
+            const std::size_t to = std::min(way.size(), from + static_cast<std::size_t>(kPiece));
+            PieceSums<T> sums;
+            for (std::size_t i = from; i < to; ++i) {
+                const T part = way[i] * arrived[i];
+                sums.sum += static_cast<double>(part);
+                sums.magnitude += static_cast<double>(std::abs(part));
+                sums.largest = std::max(sums.largest, std::abs(part));
+            }
+            pieces[static_cast<std::size_t>(piece)] = sums;
+        }
+    });
+    return pieces;
+}
+
+constexpr std::size_t kLeastChannels = 8;
+
+/// Where the parts lie: along axis 1, and in the plane of a value with four axes.
+template <class PartAt>
+void addPlaces(const Tensor& dense, std::span<const std::int64_t> order, const PartAt& partAt, std::size_t most,
+               Parts& parts)
+{
+    const tensor::Shape& shape = dense.shape();
+    if (shape.size() < 2) {
+        return;
+    }
+    std::vector<double> along(static_cast<std::size_t>(shape[1]), 0);
+    std::vector<double> plane;
+    if (shape.size() == 4) {
+        plane.resize(static_cast<std::size_t>(shape[2] * shape[3]), 0);
+    }
+    for (const std::int64_t at : order) {
+        const std::vector<std::int64_t> place = placeIn(dense, at);
+        const auto part = static_cast<double>(partAt(at));
+        along[static_cast<std::size_t>(place[1])] += part;
+        if (!plane.empty()) {
+            plane[static_cast<std::size_t>(place[2] * shape[3] + place[3])] += part;
+        }
+    }
+    for (std::size_t i = 0; i < along.size(); ++i) {
+        if (along[i] != 0) {
+            parts.channels.push_back({static_cast<std::int64_t>(i), along[i]});
+        }
+    }
+    std::ranges::stable_sort(parts.channels, [](const HistoryChannel& a, const HistoryChannel& b) {
+        return std::abs(a.part) > std::abs(b.part);
+    });
+    parts.channels.resize(std::min(most, parts.channels.size()));
+    if (!plane.empty()) {
+        parts.where = Tensor::of<double>({shape[2], shape[3]}, plane);
+    }
+}
+
+template <class T>
+Parts partsIn(const Tensor& dense, const Tensor& relevance, std::size_t most)
+{
+    const std::span<const T> way(dense.data<T>(), static_cast<std::size_t>(dense.size()));
+    const std::span<const T> arrived(relevance.data<T>(), way.size());
+    const std::vector<PieceSums<T>> pieces = pieceSums<T>(way, arrived);
+    Parts parts;
+    T largest{0};
+    for (const PieceSums<T>& piece : pieces) {
+        parts.sum += piece.sum;
+        parts.magnitude += piece.magnitude;
+        largest = std::max(largest, piece.largest);
     }
     std::vector<std::int64_t> order;
     const T least = static_cast<T>(kNamedPart) * largest;
-    for (std::size_t i = 0; i < all.size() && largest > 0; ++i) {
-        if (std::abs(all[i]) >= least) {
-            order.push_back(static_cast<std::int64_t>(i));
+    for (std::size_t piece = 0; piece < pieces.size() && largest > 0; ++piece) {
+        const std::size_t from = piece * static_cast<std::size_t>(kPiece);
+        const std::size_t to = std::min(way.size(), from + static_cast<std::size_t>(kPiece));
+        for (std::size_t i = from; i < to && pieces[piece].largest >= least; ++i) {
+            if (std::abs(way[i] * arrived[i]) >= least) {
+                order.push_back(static_cast<std::int64_t>(i));
+            }
         }
     }
-    Parts parts{std::ssize(order), {}};
-    const auto count = static_cast<std::ptrdiff_t>(std::min(most, order.size()));
-    std::partial_sort(order.begin(), order.begin() + count, order.end(), [&](std::int64_t a, std::int64_t b) {
-        const T x = std::abs(all[static_cast<std::size_t>(a)]);
-        const T y = std::abs(all[static_cast<std::size_t>(b)]);
-        return x != y ? x > y : a < b;
+    parts.count = static_cast<std::int64_t>(order.size());
+    const auto partAt = [&](std::int64_t i) {
+        return way[static_cast<std::size_t>(i)] * arrived[static_cast<std::size_t>(i)];
+    };
+    addPlaces(dense, order, partAt, std::max(most, kLeastChannels), parts);
+    const auto named = order.begin() + static_cast<std::ptrdiff_t>(std::min(most, order.size()));
+    std::partial_sort(order.begin(), named, order.end(), [&](std::int64_t a, std::int64_t b) {
+        const T pa = std::abs(partAt(a));
+        const T pb = std::abs(partAt(b));
+        return pa != pb ? pa > pb : a < b;
     });
-    for (std::ptrdiff_t i = 0; i < count; ++i) {
-        const std::int64_t at = order[static_cast<std::size_t>(i)];
-        parts.largest.emplace_back(placeIn(dense, at), static_cast<double>(all[static_cast<std::size_t>(at)]));
+    for (auto at = order.begin(); at != named; ++at) {
+        parts.largest.emplace_back(placeIn(dense, *at), static_cast<double>(partAt(*at)));
     }
     return parts;
 }
 
-Parts partsOf(const Tensor& dense, std::size_t most)
+/// `way` and `relevance` of one shape and type.
+Parts partsOf(const Tensor& way, const Tensor& relevance, std::size_t most)
 {
-    return dense.dtype() == tensor::DType::Float64 ? partsIn<double>(dense, most) : partsIn<float>(dense, most);
+    const Tensor dense = way.isDense() ? way : way.contiguous();
+    const Tensor laid = algebra::laidOutAs(relevance, dense);
+    return dense.dtype() == tensor::DType::Float64 ? partsIn<double>(dense, laid, most)
+                                                   : partsIn<float>(dense, laid, most);
 }
 
 } // namespace
@@ -135,7 +256,8 @@ Result<HistoryPlace> parseHistoryPlace(const std::string& text)
 {
     const std::size_t colon = text.rfind(':');
     if (colon == std::string::npos || colon == 0) {
-        return base::usageError("write VALUE:i,j,… (the name of a value, then the place of one element)",
+        return base::usageError("write VALUE:i,j,… (the name of a value, then the place of one element; * for all "
+                                "along an axis)",
                                 "--history " + text);
     }
     HistoryPlace place{text.substr(0, colon), {}};
@@ -143,10 +265,12 @@ Result<HistoryPlace> parseHistoryPlace(const std::string& text)
     while (true) {
         const std::size_t comma = rest.find(',');
         const std::string_view part = rest.substr(0, comma);
-        std::int64_t number = 0;
+        std::int64_t number = HistoryPlace::kAll;
         const auto read = std::from_chars(part.data(), part.data() + part.size(), number);
-        if (read.ec != std::errc() || read.ptr != part.data() + part.size() || number < 0) {
-            return base::usageError("write VALUE:i,j,… (the name of a value, then the place of one element)",
+        const bool isNumber = read.ec == std::errc() && read.ptr == part.data() + part.size() && number >= 0;
+        if (!isNumber && part != "*") {
+            return base::usageError("write VALUE:i,j,… (the name of a value, then the place of one element; * for all "
+                                    "along an axis)",
                                     "--history " + text);
         }
         place.index.push_back(number);
@@ -160,14 +284,22 @@ Result<HistoryPlace> parseHistoryPlace(const std::string& text)
 struct Historian::Data
 {
     std::shared_ptr<const trace::Run> run;
-    std::shared_ptr<const Prepared> prepared;
+    std::shared_ptr<const execute::BoundModel> model;
+    std::shared_ptr<const lrp::RuleAssignment> rules;
     std::optional<RegionAsker> asker;
     std::vector<Tensor> relevance;                   ///< by ValueId
     std::vector<std::optional<std::uint64_t>> steps; ///< by ValueId: when its relevance was known
     std::vector<ValueId> targets;
     std::unique_ptr<tensor::StoragePool> pool = std::make_unique<tensor::StoragePool>(kPoolBytes);
 
-    [[nodiscard]] const graph::Graph& graph() const { return prepared->model->graph(); }
+    mutable std::mutex mutex;             ///< the pool is one question's at a time
+    mutable std::vector<Tensor> arriving; ///< weights of a region that is all inputs; empty = not asked yet
+
+    [[nodiscard]] const graph::Graph& graph() const { return model->graph(); }
+    /// The rule of a node in the words of the run.
+    [[nodiscard]] const trace::NodeRule& words(NodeId node) const { return run->rules[node.index()]; }
+
+    Result<void> start(const std::vector<Tensor>& inputs, const std::stop_token& stop);
 
     void findSteps()
     {
@@ -286,6 +418,34 @@ Result<void> checkRules(const trace::Run& run, const Prepared& prepared)
 
 } // namespace
 
+Result<void> Historian::Data::start(const std::vector<Tensor>& inputs, const std::stop_token& stop)
+{
+    relevance = finalRelevance(*run);
+    targets = {run->facts.targetValue};
+    const bool timesInput = run->facts.numbers.contains("times_input");
+    RETRO_TRY(RegionAsker made,
+              RegionAsker::make({model, *rules, targets, inputs, nullptr, run->values, timesInput, stop}));
+    asker.emplace(std::move(made));
+    findSteps();
+    return {};
+}
+
+Result<Historian> Historian::of(const HistorySource& source, const std::stop_token& stop)
+{
+    RETRO_CHECK(checkRun(*source.run));
+    RETRO_CHECK(checkGraph(*source.run, *source.model));
+    auto data = std::make_unique<Data>();
+    data->run = source.run;
+    data->model = source.model;
+    data->rules = source.rules;
+    std::vector<Tensor> inputs;
+    for (const ValueId input : source.run->graph->inputs()) {
+        inputs.push_back(source.run->values[input.index()]);
+    }
+    RETRO_CHECK(data->start(inPrecision(data->graph(), inputs, source.model->precision()), stop));
+    return Historian(std::move(data));
+}
+
 Result<Historian> Historian::open(const std::shared_ptr<const trace::Run>& run, const LoadedModelPointer& model,
                                   const std::stop_token& stop)
 {
@@ -303,37 +463,63 @@ Result<Historian> Historian::open(const std::shared_ptr<const trace::Run>& run, 
     request.precision = run->facts.precision == "float64" ? execute::Precision::Double : execute::Precision::Float;
     auto data = std::make_unique<Data>();
     data->run = run;
-    RETRO_TRY(data->prepared, prepare(*model, request, nullptr, stop));
-    RETRO_CHECK(checkGraph(*run, *data->prepared->model));
-    RETRO_CHECK(checkRules(*run, *data->prepared));
-    data->relevance = finalRelevance(*run);
-    data->targets = {run->facts.targetValue};
+    RETRO_TRY(const LoadedModelPointer fitting, withRewritesOf(*run, model, stop));
+    RETRO_TRY(const std::shared_ptr<const Prepared> prepared, prepare(*fitting, request, nullptr, stop));
+    data->model = prepared->model;
+    data->rules = prepared->rules;
+    RETRO_CHECK(checkGraph(*run, *data->model));
+    RETRO_CHECK(checkRules(*run, *prepared));
     const std::vector<Tensor> inputs = inPrecision(data->graph(), request.inputs, request.precision);
-    RETRO_CHECK(checkWeights(*run, data->prepared->model, inputs, stop));
-    RETRO_TRY(RegionAsker asker,
-              RegionAsker::make({data->prepared->model, *data->prepared->rules, data->targets, inputs, nullptr,
-                                 run->values, data->prepared->composite.timesInput, stop}));
-    data->asker.emplace(std::move(asker));
-    data->findSteps();
+    RETRO_CHECK(checkWeights(*run, data->model, inputs, stop));
+    RETRO_CHECK(data->start(inputs, stop));
     return Historian(std::move(data));
+}
+
+const std::vector<Tensor>& Historian::relevance() const { return m_data->relevance; }
+
+Result<RegionResult> Historian::region(const RegionRequest& request, std::string_view layout,
+                                       const std::stop_token& stop) const
+{
+    const Stopwatch watch;
+    const Data& data = *m_data;
+    RegionResult region;
+    region.text = request.text();
+    RETRO_TRY(region.masks, regionMasks(request, *data.model, layout));
+    const std::lock_guard lock(data.mutex);
+    RETRO_TRY(region.weights, data.asker->ask(region.masks, stop));
+    if (request.arrives) {
+        if (data.arriving.empty()) {
+            RETRO_TRY(data.arriving, data.asker->ask(data.asker->whole(), stop));
+        }
+        region.arriving = data.arriving;
+    }
+    region.total = regionTotal(region.masks, data.relevance, data.graph());
+    region.seconds = watch.seconds();
+    return region;
 }
 
 HistoryRow Historian::Data::rowOf(ValueId value, const Tensor& way, double asked, std::size_t most) const
 {
     const Tensor& arrived = relevance[value.index()];
-    const Tensor product = algebra::multiply(way, algebra::laidOutAs(arrived, way));
-    const Parts parts = partsOf(product.isDense() ? product : product.contiguous(), most);
-    HistoryRow row{
-        value, graph().nodeOf(value), algebra::sum(product), algebra::sumAbsolute(product), false, parts.count, {}, {},
-        {},    steps[value.index()]};
+    const Parts parts = partsOf(way, arrived, most);
+    HistoryRow row;
+    row.value = value;
+    row.node = graph().nodeOf(value);
+    row.sum = parts.sum;
+    row.magnitude = parts.magnitude;
+    row.elements = parts.count;
+    row.axis = way.rank() > 1 ? std::optional<std::size_t>(1) : std::nullopt;
+    row.channels = parts.channels;
+    row.where = parts.where;
+    row.step = steps[value.index()];
     for (const auto& [index, part] : parts.largest) {
         const std::int64_t flat = flatOf(way.shape(), index);
         row.largest.push_back({index, arrived.at(flat), way.at(flat), part});
     }
     row.isWhole = std::abs(row.sum - asked) <= kWholeWithin * row.magnitude;
     if (!graph().isInput(row.node)) {
-        row.rule = prepared->words[row.node.index()].rule;
-        row.formula = lrp::formulaOf(row.rule, prepared->words[row.node.index()].structure);
+        row.rule = words(row.node).rule;
+        row.formula = lrp::formulaOf(row.rule, words(row.node).structure);
     }
     return row;
 }
@@ -347,7 +533,7 @@ void Historian::Data::addLinearNumbers(const ops::LinearMap& map, ValueId value,
         return;
     }
     const double element = x.at(flat);
-    const Tensor through = map.apply(oneAt(x.dtype(), x.shape(), flat), {});
+    const Tensor through = map.apply(oneAt(x.dtype(), x.shape(), std::array{flat}), {});
     const double weight = through.at(from);
     numbers.push_back({"x", element});
     numbers.push_back({"W", weight});
@@ -362,20 +548,19 @@ HistoryLastStep Historian::Data::lastStep(ValueId value, std::int64_t flat, Node
                                           std::span<const Tensor> ways) const
 {
     const ValueId result = graph().outputsOf(reader)[0];
-    HistoryLastStep step{reader, {}, prepared->words[reader.index()].rule, {}, {}, 0, 0};
-    step.formula = lrp::formulaOf(step.rule, prepared->words[reader.index()].structure);
+    HistoryLastStep step{reader, {}, words(reader).rule, {}, {}, 0, 0};
+    step.formula = lrp::formulaOf(step.rule, words(reader).structure);
     const Tensor& way = ways[result.index()];
     const Tensor& arrived = relevance[result.index()];
-    const Tensor product = algebra::multiply(way, algebra::laidOutAs(arrived, way));
-    const Parts parts = partsOf(product.isDense() ? product : product.contiguous(), 1);
-    step.all = algebra::sum(product);
+    const Parts parts = partsOf(way, arrived, 1);
+    step.all = parts.sum;
     if (parts.largest.empty()) {
         return step;
     }
     step.from = parts.largest.front().first;
     step.part = parts.largest.front().second;
     const std::int64_t best = flatOf(way.shape(), step.from);
-    const ops::Structure& structure = prepared->model->op(reader).structure();
+    const ops::Structure& structure = model->op(reader).structure();
     if (structure.kind() == ops::StructureKind::LinearMap) {
         addLinearNumbers(static_cast<const ops::LinearMap&>(structure), value, flat, best, reader, step.numbers);
     }
@@ -388,29 +573,33 @@ Result<History> Historian::of(const HistoryPlace& place, std::size_t most, const
 {
     const Stopwatch watch;
     const Data& data = *m_data;
+    const std::lock_guard lock(data.mutex);
     const tensor::StoragePool::Use use(*data.pool); // the next question takes the memory of this one
     const graph::Graph& graph = data.graph();
     const auto value = graph.findValue(place.value);
     if (!value) {
         return base::usageError("the run's graph has no value of this name", "--history " + place.value);
     }
-    const tensor::Shape& shape = data.prepared->model->typeOf(*value).shape;
-    const bool isInside = place.index.size() == shape.size() &&
-                          std::equal(place.index.begin(), place.index.end(), shape.begin(), std::less<>());
-    if (!isInside) {
-        return base::usageError(fmt::format("the value is {}, and {} is no place in it", tensor::toText(shape),
-                                            fmt::join(place.index, ",")),
-                                "--history " + place.value);
+    const tensor::Shape& shape = data.model->typeOf(*value).shape;
+    const std::vector<std::int64_t> elements = elementsOf(shape, place.index);
+    if (elements.empty()) {
+        return base::usageError(
+            fmt::format("the value is {}, and {} is no place in it", tensor::toText(shape), textOf(place.index)),
+            "--history " + place.value);
     }
     const Tensor& own = data.relevance[value->index()];
     if (!own.isValid()) {
         return base::inputError(
             fmt::format("the run has no relevance of \"{}\": none reached it, or it was not kept", place.value));
     }
-    History history{*value, place.index, own.at(flatOf(shape, place.index)), 0, {}, {}, 0, 0};
-    const std::int64_t flat = flatOf(shape, place.index);
+    History history{*value, place.index, 0, 0, {}, {}, 0, 0};
+    std::int64_t flat = elements.front(); // the largest of them, whose numbers are shown
+    for (const std::int64_t element : elements) {
+        history.relevance += own.at(element);
+        flat = std::abs(own.at(element)) > std::abs(own.at(flat)) ? element : flat;
+    }
     RETRO_TRY(const std::vector<Tensor> ways,
-              data.asker->askAt(*value, oneAt(execute::dtypeOf(data.prepared->model->precision()), shape, flat), stop));
+              data.asker->askAt(*value, oneAt(execute::dtypeOf(data.model->precision()), shape, elements), stop));
     for (const ValueId target : data.targets) {
         history.start += algebra::sum(data.relevance[target.index()]);
     }

@@ -16,6 +16,10 @@ ordered_json historyJson(const trace::Run& run, const History& history)
         for (const HistoryElement& one : row.largest) {
             parts.push_back({{"index", one.index}, {"relevance", one.relevance}, {"way", one.way}, {"part", one.part}});
         }
+        ordered_json channels = ordered_json::array();
+        for (const HistoryChannel& one : row.channels) {
+            channels.push_back({{"index", one.index}, {"part", one.part}});
+        }
         rows.push_back({{"value", run.graph->value(row.value).name},
                         {"node", run.graph->labelOf(row.node)},
                         {"rule", row.rule},
@@ -25,6 +29,7 @@ ordered_json historyJson(const trace::Run& run, const History& history)
                         {"whole", row.isWhole},
                         {"elements", row.elements},
                         {"largest", parts},
+                        {"channels", channels},
                         {"step", row.step ? ordered_json(*row.step) : ordered_json(nullptr)}});
     }
     ordered_json last = ordered_json::array();

@@ -48,7 +48,7 @@ public:
 
     Result<void> takeFile(const std::string& text)
     {
-        const std::size_t at = text.find('=');
+        const std::size_t at = nameEnd(text);
         RETRO_TRY(const std::size_t input, at == std::string::npos ? onlyInput(text) : inputNamed(text.substr(0, at)));
         const std::string file = at == std::string::npos ? text : text.substr(at + 1);
         RETRO_TRY(const Tensor read, tensor::readNpy(file));
@@ -120,6 +120,19 @@ private:
         }
         return std::equal(from.rbegin(), from.rend(), to.rbegin(),
                           [](std::int64_t a, std::int64_t b) { return a == b || a == 1; });
+    }
+
+    /// Where NAME of NAME=FILE ends: names and files may have signs of equality themselves.
+    [[nodiscard]] std::size_t nameEnd(const std::string& text) const
+    {
+        std::size_t end = text.find('=');
+        const std::vector<std::size_t> all = tracked();
+        for (std::size_t at = end; at != std::string::npos; at = text.find('=', at + 1)) {
+            if (std::ranges::any_of(all, [&](std::size_t input) { return nameOf(input) == text.substr(0, at); })) {
+                end = at;
+            }
+        }
+        return end;
     }
 
     [[nodiscard]] std::vector<std::size_t> tracked() const
@@ -407,10 +420,6 @@ double regionTotal(std::span<const Tensor> masks, std::span<const Tensor> releva
     return total;
 }
 
-namespace
-{
-
-/// The axis of channels of a value: features of tokens where a rank of three has them last.
 std::optional<std::size_t> channelAxisOf(const tensor::Shape& shape)
 {
     if (shape.size() < 2) {
@@ -418,6 +427,9 @@ std::optional<std::size_t> channelAxisOf(const tensor::Shape& shape)
     }
     return shape.size() == 3 && shape[1] != 1 && shape[2] >= shape[1] ? std::size_t{2} : std::size_t{1};
 }
+
+namespace
+{
 
 std::vector<double> sumsAlong(const Tensor& t, std::size_t axis)
 {

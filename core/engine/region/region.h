@@ -46,14 +46,12 @@ struct RegionResult
 struct RegionShare
 {
     base::ValueId value;
-    double total = 0;              ///< Σ R·w
-    double relevance = 0;          ///< Σ R
-    double weightSum = 0;          ///< Σ w
-    std::optional<double> arrives; ///< Σ R·w¹
-    /// Axis of channels: 1 (heads, where heads have been split off), the last one of tokens × features; none of
-    /// vectors.
-    std::optional<std::size_t> axis;
-    std::vector<double> perChannel; ///< Σ R·w for each index along the axis
+    double total = 0;                ///< Σ R·w
+    double relevance = 0;            ///< Σ R
+    double weightSum = 0;            ///< Σ w
+    std::optional<double> arrives;   ///< Σ R·w¹
+    std::optional<std::size_t> axis; ///< channelAxisOf()
+    std::vector<double> perChannel;  ///< Σ R·w for each index along the axis
 };
 
 /// The masks of a region for inputs of these types, in the run's type. `layout` as a model's card says it ("NHWC"); may
@@ -101,6 +99,10 @@ private:
     explicit RegionAsker(std::unique_ptr<Data> data);
     std::unique_ptr<Data> m_data;
 };
+
+/// The axis of channels of a value: 1 (heads, where heads have been split off), the last one of tokens × features; none
+/// of vectors.
+[[nodiscard]] std::optional<std::size_t> channelAxisOf(const tensor::Shape& shape);
 
 /// What each value of a region puts there, in the order of values; those that relevance or region do not reach are left
 /// out. `relevance` by ValueId.

@@ -106,6 +106,89 @@ private slots:
                  qPrintable(QString("%1 %2").arg(part).arg(step.part)));
     }
 
+    /// * adds up the places along an axis, and every row with them.
+    void placesAlongAnAxisAreAddedUp()
+    {
+        const Recorded one = recorded("epsilon_plus");
+        QVERIFY(one.run);
+        const auto historian = engine::Historian::open(one.run, one.model);
+        QVERIFY(historian.ok());
+        const auto place = engine::parseHistoryPlace(one.input + ":0,*,12,86");
+        QVERIFY(place.ok());
+        const auto whole = historian->of(*place);
+        QVERIFY2(whole.ok(), whole.ok() ? "" : whole.error().text().c_str());
+        double sum = 0;
+        for (std::int64_t channel = 0; channel < 3; ++channel) {
+            const auto single = historian->of({one.input, {0, channel, 12, 86}});
+            QVERIFY(single.ok());
+            sum += single->relevance;
+        }
+        QVERIFY(std::abs(whole->relevance - sum) <= 1e-12 * std::abs(sum));
+        QVERIFY(whole->apart <= 1e-9);
+        for (const engine::HistoryRow& row : whole->rows) {
+            double along = 0;
+            for (const engine::HistoryChannel& channel : row.channels) {
+                along += channel.part;
+            }
+            QVERIFY(row.channels.size() > 7 || std::abs(along - row.sum) <= 0.02 * row.magnitude);
+        }
+        QVERIFY(!engine::parseHistoryPlace(one.input + ":0,**,1,1").ok());
+        QVERIFY(!historian->of({one.input, {0, -2, 1, 1}}).ok());
+    }
+
+    /// A pass that is still bound gives the same numbers as its run and its model.
+    void whatIsBoundIsNotPreparedAgain()
+    {
+        auto question = tests::questionOf<engine::ExplainRequest>("clever-hans/clever-hans");
+        engine::ExplainRequest request = question.request;
+        request.composite = "epsilon_plus";
+        request.record = request.keepValues = true;
+        const auto made = engine::explain(*question.model, request);
+        QVERIFY(made.ok());
+        const auto bound = engine::Historian::of({made->run, made->model, made->assigned});
+        const auto opened = engine::Historian::open(made->run, question.model);
+        QVERIFY2(bound.ok(), bound.ok() ? "" : bound.error().text().c_str());
+        QVERIFY(opened.ok());
+        const graph::Graph& graph = *question.model->graph();
+        const engine::HistoryPlace place{graph.value(graph.inputs()[0]).name, {0, 1, 12, 86}};
+        const auto a = bound->of(place);
+        const auto b = opened->of(place);
+        QVERIFY(a.ok() && b.ok());
+        QCOMPARE(a->rows.size(), b->rows.size());
+        for (std::size_t i = 0; i < a->rows.size(); ++i) {
+            QCOMPARE(a->rows[i].sum, b->rows[i].sum);
+        }
+        // A region of that one element has what the history says of it.
+        engine::RegionRequest region;
+        const tensor::Shape shape = made->run->shapes[graph.inputs()[0].index()];
+        std::vector<double> mask(static_cast<std::size_t>(tensor::elementCount(shape)), 0);
+        mask[static_cast<std::size_t>((1 * shape[2] + 12) * shape[3] + 86)] = 1;
+        region.given = {tensor::Tensor::of<double>(shape, mask)};
+        const auto asked = bound->region(region, "NCHW");
+        QVERIFY2(asked.ok(), asked.ok() ? "" : asked.error().text().c_str());
+        QVERIFY(std::abs(asked->total - a->relevance) <= 1e-9 * std::abs(a->relevance));
+    }
+
+    /// The model is rewritten as it was for the run.
+    void otherRewritesAreFound()
+    {
+        auto question = tests::questionOf<engine::ExplainRequest>("clever-hans/clever-hans");
+        rewrite::RewriteOptions options = question.model->rewritten.options;
+        options.mergeBatchNorm = false;
+        const auto unmerged = engine::withRewrites(question.model, options);
+        QVERIFY(unmerged.ok());
+        engine::ExplainRequest request = question.request;
+        request.record = request.keepValues = true;
+        const auto made = engine::explain(**unmerged, request);
+        QVERIFY(made.ok());
+        QVERIFY(made->run->graph->nodeCount() != question.model->graph()->nodeCount());
+        const auto historian = engine::Historian::open(made->run, question.model);
+        QVERIFY2(historian.ok(), historian.ok() ? "" : historian.error().text().c_str());
+        const graph::Graph& graph = *made->run->graph;
+        const auto history = historian->of({graph.value(graph.inputs()[0]).name, {0, 1, 12, 86}});
+        QVERIFY(history.ok() && history->rows.size() > 5);
+    }
+
     void whatIsMissingIsNamed()
     {
         const Recorded one = recorded("epsilon");

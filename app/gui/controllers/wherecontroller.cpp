@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/gui/controllers/wherecontroller.h"
+
+#include "app/gui/facts/wherefacts.h"
+#include "core/base/cancel.h"
+#include "core/base/failure.h"
+#include "core/engine/diagnose.h"
+#include "core/engine/explain/explain.h"
+#include "core/trace/breakpoints.h"
+#include "views/common/jobrunner.h"
+#include "views/heatmap/heatmapview.h"
+#include "views/history/historyview.h"
+#include "views/region/channelstrip.h"
+#include "views/region/regionview.h"
+
+#include <QAction>
+#include <QFileDialog>
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+
+namespace retro::app
+{
+
+using base::Result;
+
+namespace
+{
+
+using views::ActionSpec;
+
+/// What the largest elements of "where half of it lies" hold of Σ|R|.
+constexpr double kLargestShare = 0.5;
+
+constexpr std::array kWhereActions{
+    ActionSpec{"region.mark", QT_TRANSLATE_NOOP("retro::views::actions", "&Mark a region"),
+               QT_TRANSLATE_NOOP("retro::views::actions",
+                                 "Drag over the heatmap: how much of every layer's relevance ends in that part"),
+               "brush", "Ctrl+Shift+U", true},
+    ActionSpec{"region.largest", QT_TRANSLATE_NOOP("retro::views::actions", "Where &half of it lies"),
+               QT_TRANSLATE_NOOP("retro::views::actions",
+                                 "Mark the elements of the input that hold half of all relevance by magnitude"),
+               "zoomfit", ""},
+    ActionSpec{"region.whole", QT_TRANSLATE_NOOP("retro::views::actions", "&All of the input"),
+               QT_TRANSLATE_NOOP("retro::views::actions",
+                                 "Mark everything: channels are then ranked by the relevance that passes them"),
+               "expand", ""},
+    ActionSpec{"region.file", QT_TRANSLATE_NOOP("retro::views::actions", "Mask from a &file…"),
+               QT_TRANSLATE_NOOP("retro::views::actions", "Mark what an array of numbers says (.npy)"), "open", ""},
+    ActionSpec{"region.clear", QT_TRANSLATE_NOOP("retro::views::actions", "&No region"),
+               QT_TRANSLATE_NOOP("retro::views::actions", "Forget the region that is marked"), "close", ""},
+    ActionSpec{
+        "go.changed", QT_TRANSLATE_NOOP("retro::views::actions", "Run to where this &changed"),
+        QT_TRANSLATE_NOOP("retro::views::actions",
+                          "On to where the relevance of the selected value, or of the element asked about, changes"),
+        "runto", "Ctrl+F6"},
+    ActionSpec{"go.changedback", QT_TRANSLATE_NOOP("retro::views::actions", "Run back to where this changed"),
+               QT_TRANSLATE_NOOP("retro::views::actions",
+                                 "Back to where the relevance of the selected value, or of the element asked about, "
+                                 "changed last"),
+               "runtoback", "Ctrl+Shift+F6"},
+};
+
+/// The pixels of the input that a relevance map of it has.
+views::Plane mapOf(const tensor::Tensor& relevance, bool isChannelsLast)
+{
+    if (!relevance.isValid()) {
+        return {};
+    }
+    if (relevance.rank() == 4) {
+        auto plane = views::channelSum(relevance, 0, isChannelsLast);
+        return plane.ok() ? std::move(plane).value() : views::Plane();
+    }
+    if (relevance.rank() == 2 || relevance.rank() == 3) {
+        std::vector<double> sums = views::stepSums(relevance);
+        const auto width = static_cast<int>(sums.size());
+        return {width, width == 0 ? 0 : 1, std::move(sums)};
+    }
+    return views::sliceGrid(relevance).plane;
+}
+
+} // namespace
+
+void addWhereActions(views::ActionRegistry& actions) { actions.addAll(kWhereActions); }
+
+/// A run and what answers for it, opened when somebody asks. Any thread.
+class WhereController::Source
+{
+public:
+    Source(engine::HistorySource source, QString file, QString layout)
+        : m_source(std::move(source)), m_file(std::move(file)), m_layout(std::move(layout))
+    {}
+
+    [[nodiscard]] const std::shared_ptr<const trace::Run>& run() const { return m_source.run; }
+    [[nodiscard]] const QString& layout() const { return m_layout; }
+    [[nodiscard]] bool isChannelsLast() const { return m_layout == QLatin1String("NHWC"); }
+
+    Result<std::shared_ptr<const engine::Historian>> historian(const std::stop_token& stop)
+    {
+        const std::lock_guard lock(m_mutex);
+        if (!m_historian && !m_refusal) {
+            Result<engine::Historian> opened = open(stop);
+            if (opened) {
+                m_historian = std::make_shared<const engine::Historian>(std::move(opened).value());
+            } else if (opened.error().code == base::ErrorCode::Cancelled) {
+                return opened.error();
+            } else {
+                m_refusal = opened.error();
+            }
+        }
+        if (m_refusal) {
+            return *m_refusal;
+        }
+        return m_historian;
+    }
+
+private:
+    Result<engine::Historian> open(const std::stop_token& stop)
+    {
+        if (m_source.model && m_source.rules) {
+            return engine::Historian::of(m_source, stop);
+        }
+        const engine::LoadedModelPointer model = engine::modelOfRun(*m_source.run, m_file.toStdString(), stop);
+        return engine::Historian::open(m_source.run, model, stop);
+    }
+
+    engine::HistorySource m_source;
+    QString m_file;
+    QString m_layout;
+    std::mutex m_mutex;
+    std::shared_ptr<const engine::Historian> m_historian;
+    std::optional<base::Error> m_refusal;
+};
+
+WhereController::WhereController(const WhereContext& context, QObject* parent)
+    : QObject(parent), m_context(context), m_historyJobs(new views::JobRunner(this)),
+      m_regionJobs(new views::JobRunner(this)), m_mapJobs(new views::JobRunner(this))
+{
+    connectActions();
+    connect(&context.history, &views::HistoryView::placeTyped, this, &WhereController::askHistory);
+    connect(&context.region, &views::RegionView::mapsWanted, this, &WhereController::askMaps);
+    QList<QAction*> buttons;
+    for (const char* id : {"region.mark", "region.largest", "region.whole", "region.clear"}) {
+        buttons.append(&context.actions.at(QLatin1String(id)));
+    }
+    context.region.addButtons(buttons);
+    for (views::HeatmapView* heatmap : context.heatmaps) {
+        heatmap->followRegion(context.overlay);
+        connect(heatmap, &views::HeatmapView::elementPicked, this, &WhereController::pick);
+        connect(heatmap, &views::HeatmapView::regionMarked, this,
+                [this](base::ValueId input, const tensor::Tensor& mask, const QString& words) {
+                    std::vector<tensor::Tensor> masks;
+                    for (const base::ValueId one : m_context.model.graph().inputs()) {
+                        masks.push_back(one == input ? mask : tensor::Tensor());
+                    }
+                    askRegion(masks, words);
+                });
+    }
+    showActions();
+}
+
+WhereController::~WhereController() = default;
+
+void WhereController::connectActions()
+{
+    const auto on = [this](const char* id, auto&& action) {
+        connect(&m_context.actions.at(QLatin1String(id)), &QAction::triggered, this,
+                std::forward<decltype(action)>(action));
+    };
+    connect(&m_context.actions.at(QStringLiteral("region.mark")), &QAction::toggled, this, [this](bool isOn) {
+        for (views::HeatmapView* heatmap : m_context.heatmaps) {
+            heatmap->setMarking(isOn);
+        }
+        if (isOn) {
+            emit regionWanted();
+        }
+    });
+    on("region.largest", [this] {
+        emit regionWanted();
+        startRegion(
+            [](const engine::Historian& historian, const trace::Run& run) {
+                engine::RegionRequest request;
+                request.given.resize(run.graph->inputs().size());
+                for (std::size_t i = 0; i < request.given.size(); ++i) {
+                    const tensor::Tensor& arrived = historian.relevance()[run.graph->inputs()[i].index()];
+                    request.given[i] = arrived.isValid() ? largestMask(arrived, kLargestShare) : tensor::Tensor();
+                }
+                return request;
+            },
+            tr("where half of it lies"));
+    });
+    on("region.whole", [this] {
+        emit regionWanted();
+        startRegion(
+            [](const engine::Historian& historian, const trace::Run& run) {
+                engine::RegionRequest request;
+                request.given.resize(run.graph->inputs().size());
+                for (std::size_t i = 0; i < request.given.size(); ++i) {
+                    const tensor::Tensor& arrived = historian.relevance()[run.graph->inputs()[i].index()];
+                    request.given[i] = arrived.isValid()
+                                           ? tensor::Tensor::full(tensor::DType::Float64, arrived.shape(), 1)
+                                           : tensor::Tensor();
+                }
+                return request;
+            },
+            tr("all of the input"));
+    });
+    on("region.file", [this] {
+        const QString file =
+            QFileDialog::getOpenFileName(&m_context.region, tr("Open a mask"), {}, tr("Arrays (*.npy)"));
+        if (!file.isEmpty()) {
+            emit regionWanted();
+            askRegionFile(file);
+        }
+    });
+    on("region.clear", [this] {
+        m_regionJobs->cancel();
+        m_mapJobs->cancel();
+        m_region = nullptr;
+        m_context.overlay.set(nullptr);
+        m_context.region.setAsking({});
+        showActions();
+    });
+    on("go.changed", [this] { runToChange(true); });
+    on("go.changedback", [this] { runToChange(false); });
+}
+
+void WhereController::showActions()
+{
+    const bool hasRun = m_source != nullptr;
+    for (const char* id :
+         {"region.mark", "region.largest", "region.whole", "region.file", "go.changed", "go.changedback"}) {
+        m_context.actions.at(QLatin1String(id)).setEnabled(hasRun);
+    }
+    m_context.actions.at(QStringLiteral("region.clear")).setEnabled(m_region != nullptr);
+}
+
+bool WhereController::isIdle() const
+{
+    return !m_historyJobs->isRunning() && !m_regionJobs->isRunning() && !m_mapJobs->isRunning();
+}
+
+void WhereController::take(const ExplainDone& done, const QString& file)
+{
+    const auto before = m_source ? m_source->run()->graph : nullptr;
+    m_historyJobs->cancel();
+    m_regionJobs->cancel();
+    m_mapJobs->cancel();
+    m_context.overlay.set(nullptr); // its weights are those of another run
+    if (!done.hasRelevance || !done.run.run) {
+        return clear();
+    }
+    m_source = std::make_shared<Source>(engine::HistorySource{done.run.run, done.bound, done.assigned}, file,
+                                        done.input.layout);
+    m_job = done.model ? std::optional(done.job) : std::nullopt;
+    const auto isSame = [&] { // of the same inputs, by name and shape
+        const graph::Graph& now = *done.run.run->graph;
+        return before && before->valueCount() == now.valueCount() && before->nodeCount() == now.nodeCount();
+    };
+    if (before != done.run.run->graph && !isSame()) {
+        m_place.clear();
+        m_region = nullptr;
+    }
+    m_context.history.clear();
+    showActions();
+    if (!m_place.isEmpty()) {
+        askHistory(m_place);
+    }
+    if (m_region) {
+        startRegion(m_region, m_regionWords);
+    }
+}
+
+void WhereController::clear()
+{
+    m_historyJobs->cancel();
+    m_regionJobs->cancel();
+    m_mapJobs->cancel();
+    m_source.reset();
+    m_job.reset();
+    m_place.clear();
+    m_region = nullptr;
+    m_context.overlay.set(nullptr);
+    m_context.history.clear();
+    m_context.actions.at(QStringLiteral("region.mark")).setChecked(false);
+    showActions();
+}
+
+void WhereController::pick(base::ValueId value, const std::vector<std::int64_t>& index)
+{
+    if (!m_source || !m_context.model.hasRun()) {
+        return;
+    }
+    emit historyWanted();
+    askHistory(m_context.model.label(value) + QLatin1Char(':') + views::placeText(index));
+}
+
+void WhereController::askHistory(const QString& place)
+{
+    if (!m_source) {
+        return m_context.history.setRefusal(tr("Nothing was run yet: choose an input and press Run."));
+    }
+    const auto parsed = engine::parseHistoryPlace(place.toStdString());
+    if (!parsed) {
+        return m_context.history.setRefusal(QString::fromStdString(parsed.error().message));
+    }
+    m_place = place;
+    m_context.history.setAsked(place);
+    m_historyJobs->start(
+        [this, source = m_source, asked = *parsed](const std::stop_token& stop) -> views::JobRunner::Delivery {
+            const auto answer = [&]() -> Result<views::HistoryPointer> {
+                RETRO_TRY(const std::shared_ptr<const engine::Historian> historian, source->historian(stop));
+                RETRO_TRY(const engine::History history, historian->of(asked, 8, stop));
+                return historyFacts(history, source->run());
+            };
+            const Result<views::HistoryPointer> history = base::caught(answer);
+            return [this, history] {
+                if (history) {
+                    m_context.history.setHistory(*history);
+                } else if (history.error().code != base::ErrorCode::Cancelled) {
+                    m_context.history.setRefusal(QString::fromStdString(history.error().text()));
+                }
+            };
+        });
+}
+
+void WhereController::askRegion(const std::vector<tensor::Tensor>& masks, const QString& words)
+{
+    startRegion(
+        [masks](const engine::Historian&, const trace::Run&) {
+            engine::RegionRequest request;
+            request.given = masks;
+            return request;
+        },
+        words);
+}
+
+void WhereController::askRegionFile(const QString& file)
+{
+    startRegion(
+        [file](const engine::Historian&, const trace::Run&) {
+            engine::RegionRequest request;
+            request.masks = {file.toStdString()};
+            return request;
+        },
+        file.section(QLatin1Char('/'), -1));
+}
+
+void WhereController::startRegion(MakeRegion make, const QString& words)
+{
+    if (!m_source) {
+        return m_context.region.setRefusal(tr("Nothing was run yet: choose an input and press Run."));
+    }
+    m_region = make;
+    m_regionWords = words;
+    showActions();
+    if (m_context.overlay.region() == nullptr) {
+        m_context.region.setAsking(tr("Carrying the region forward …"));
+    }
+    m_regionJobs->start([this, source = m_source, make,
+                         words](const std::stop_token& stop) -> views::JobRunner::Delivery {
+        const auto answer = [&]() -> Result<views::RegionPointer> {
+            RETRO_TRY(const std::shared_ptr<const engine::Historian> historian, source->historian(stop));
+            engine::RegionRequest request = make(*historian, *source->run());
+            request.arrives = true;
+            RETRO_TRY(engine::RegionResult region, historian->region(request, source->layout().toStdString(), stop));
+            views::Plane plane;
+            for (const tensor::Tensor& mask : region.masks) {
+                if (mask.isValid() && plane.isEmpty()) {
+                    plane = maskPlane(mask, source->isChannelsLast());
+                }
+            }
+            const views::RegionPointer facts =
+                regionFacts(std::move(region), historian->relevance(), source->run(), words);
+            auto drawn = std::make_shared<views::RegionFacts>(*facts);
+            drawn->mask = std::move(plane);
+            return views::RegionPointer(drawn);
+        };
+        const Result<views::RegionPointer> region = base::caught(answer);
+        return [this, region] {
+            if (region) {
+                m_context.overlay.set(*region);
+            } else if (region.error().code != base::ErrorCode::Cancelled) {
+                m_context.region.setRefusal(QString::fromStdString(region.error().text()));
+            }
+        };
+    });
+}
+
+void WhereController::askMaps(base::ValueId value, std::size_t axis, const std::vector<std::int64_t>& indices)
+{
+    if (!m_job || !m_source) {
+        return m_context.region.setRefusal(
+            tr("A recorded run holds no model to run again. Open its model to see maps of single channels."));
+    }
+    m_context.region.strip().clearMaps();
+    const std::string name = m_source->run()->graph->value(value).name;
+    m_mapJobs->start([this, source = m_source, job = *m_job, value, axis, indices,
+                      name](const std::stop_token& stop) mutable -> views::JobRunner::Delivery {
+        using Maps = std::vector<std::pair<std::int64_t, views::Plane>>;
+        const auto answer = [&]() -> Result<Maps> {
+            RETRO_TRY(engine::ExplainRequest request, requestOf(job));
+            RETRO_TRY(request.inputs, readInputs(job));
+            request.record = request.keepValues = request.keepsPass = false;
+            request.checkpoints.clear();
+            Maps maps;
+            for (const std::int64_t index : indices) {
+                RETRO_CHECK(base::checkStop(stop));
+                request.conditions = {name + ":axis=" + std::to_string(axis) + ":" + std::to_string(index)};
+                RETRO_TRY(const engine::ExplainResult result, engine::explain(*job.model, request, stop));
+                for (const base::ValueId input : result.model->graph().inputs()) {
+                    if (result.relevance[input.index()].isValid()) {
+                        maps.emplace_back(index, mapOf(result.relevance[input.index()], source->isChannelsLast()));
+                        break;
+                    }
+                }
+            }
+            return maps;
+        };
+        const Result<Maps> maps = base::caught(answer);
+        return [this, maps, value, axis] {
+            if (!maps) {
+                if (maps.error().code != base::ErrorCode::Cancelled) {
+                    m_context.region.setRefusal(QString::fromStdString(maps.error().text()));
+                }
+                return;
+            }
+            for (const auto& [index, plane] : *maps) {
+                m_context.region.setMap(value, axis, index, plane);
+            }
+        };
+    });
+}
+
+/// Of the element that was asked about where its value is selected, else of the selected value's sum.
+void WhereController::runToChange(bool isForward)
+{
+    if (!m_context.model.hasRun()) {
+        return;
+    }
+    const trace::Run& run = m_context.model.run();
+    trace::Breakpoint wanted;
+    wanted.kind = trace::BreakKind::ValueReached;
+    wanted.change = trace::ValueChange::Changes;
+    wanted.value = m_context.model.valueOf(m_context.selection.thing());
+    const views::HistoryPointer& history = m_context.history.history();
+    if (history && (!wanted.value.isValid() || wanted.value == history->value)) {
+        wanted.value = history->value;
+        const bool isOne = std::ranges::none_of(history->index, [](std::int64_t i) { return i < 0; });
+        wanted.measure = isOne ? trace::ValueMeasure::Element : trace::ValueMeasure::Sum;
+        wanted.index = isOne ? history->index : std::vector<std::int64_t>();
+    }
+    if (!wanted.value.isValid()) {
+        emit said(tr("Select a node or a value first, or click an element of the heatmap."));
+        return;
+    }
+    const std::uint64_t here = m_context.model.position();
+    const auto stop = isForward ? trace::nextStop(run, wanted, here) : trace::previousStop(run, wanted, here);
+    if (!stop) {
+        emit said(isForward ? tr("It does not change after this step.") : tr("It does not change before this step."));
+        return;
+    }
+    m_context.cursor.moveTo(*stop);
+    emit said(QString::fromStdString(trace::whyStopped(run, wanted, *stop)));
+}
+
+} // namespace retro::app

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where relevance came from and where it goes, in the window: a pixel is clicked, a region marked, a channel chosen, a
+// change compared with what was before.
+#include <QtTest>
+
+#include "app/gui/controllers/wherecontroller.h"
+#include "app/gui/window/mainwindow.h"
+#include "app/gui/window/workspaces.h"
+#include "views/beforeafter/beforeafterview.h"
+#include "views/common/paint/style.h"
+#include "views/graph/graphview.h"
+#include "views/heatmap/heatmapcanvas.h"
+#include "views/heatmap/heatmapview.h"
+#include "views/history/historyview.h"
+#include "views/region/channelstrip.h"
+#include "views/region/classshares.h"
+#include "views/region/regionview.h"
+
+using namespace retro;
+
+namespace
+{
+
+constexpr int kPatience = 120'000;
+
+bool settles(app::MainWindow& window)
+{
+    return QTest::qWaitFor([&] { return !window.isBusy() && window.where().isIdle(); }, kPatience);
+}
+
+QAction& action(app::MainWindow& window, const char* id) { return window.actions().at(QLatin1String(id)); }
+
+template <class View>
+View& viewOf(app::MainWindow& window)
+{
+    return *window.findChild<View*>();
+}
+
+void openSample(app::MainWindow& window, const QString& path = {})
+{
+    window.show();
+    window.open(path);
+    QVERIFY(settles(window));
+    QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+    window.showWorkspace(QStringLiteral("explain"));
+    window.flush();
+}
+
+std::vector<tensor::Tensor> tagMask(app::MainWindow& window)
+{
+    const base::ValueId input = window.model().graph().inputs().front();
+    const tensor::Shape& shape = window.model().run().shapes[input.index()];
+    const QRect tag = *window.model().input().tagBox;
+    std::vector<double> mask(static_cast<std::size_t>(tensor::elementCount(shape)), 0);
+    for (std::int64_t c = 0; c < shape[1]; ++c) {
+        for (int y = tag.top(); y <= tag.bottom(); ++y) {
+            for (int x = tag.left(); x <= tag.right(); ++x) {
+                mask[static_cast<std::size_t>((c * shape[2] + y) * shape[3] + x)] = 1;
+            }
+        }
+    }
+    return {tensor::Tensor::of<double>(shape, mask)};
+}
+
+} // namespace
+
+class WhereScenarioTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void initTestCase() { views::Style::install(*qApp); }
+
+    void aClickedPixelIsFollowedBack()
+    {
+        app::MainWindow window;
+        openSample(window);
+        auto& heatmap = window.workspace().findChild<views::HeatmapView*>() != nullptr
+                            ? *window.workspace().findChild<views::HeatmapView*>()
+                            : viewOf<views::HeatmapView>(window);
+        auto* canvas = heatmap.findChild<views::HeatmapCanvas*>();
+        QSignalSpy picked(&heatmap, &views::HeatmapView::elementPicked);
+        const auto& figure = canvas->figure();
+        const auto placement =
+            views::placeFigure(figure, canvas->camera(), QRectF(canvas->rect()).adjusted(2, 1, -2, -2));
+        const QPointF at = placement.picture.topLeft() + QPointF(86.5, 12.5) * placement.pixel;
+        QTest::mouseClick(canvas, Qt::LeftButton, {}, at.toPoint());
+        QCOMPARE(picked.count(), 1);
+        QVERIFY(settles(window));
+        const auto& view = viewOf<views::HistoryView>(window);
+        const views::HistoryPointer history = view.history();
+        QVERIFY2(history, qPrintable(view.detailText()));
+        QCOMPARE(history->index, (std::vector<std::int64_t>{0, -1, 12, 86}));
+        QCOMPARE(history->run, window.model().sharedRun());
+        QVERIFY(history->layers.size() > 8);
+        QVERIFY(history->apart < 1e-4);
+        QVERIFY(std::abs(history->layers.front().sum - history->relevance) <= 1e-4 * std::abs(history->relevance));
+        QVERIFY(!history->last.empty());
+        // The pane is in sight, and a row takes the cursor to its event.
+        QVERIFY(view.isVisible());
+        auto& rows = viewOf<views::HistoryView>(window);
+        rows.chooseRow(1);
+        QCOMPARE(window.cursor().position(), *history->layers[1].position);
+        QCOMPARE(window.selection().value(), std::optional(history->layers[1].value));
+        // Any element of any tensor can be typed; what is none is said.
+        emit rows.placeTyped(window.model().label(history->layers[1].value) + QStringLiteral(":0,0"));
+        QVERIFY(settles(window));
+        QVERIFY(rows.history() && rows.history()->value == history->layers[1].value);
+        emit rows.placeTyped(QStringLiteral("nowhere:0"));
+        QVERIFY(settles(window));
+        QVERIFY(!rows.history());
+    }
+
+    void aRegionRanksAndAConditionDraws()
+    {
+        app::MainWindow window;
+        openSample(window);
+        window.where().askRegion(tagMask(window), QStringLiteral("the tag"));
+        QVERIFY(settles(window));
+        const views::RegionPointer region = window.region().region();
+        auto& view = viewOf<views::RegionView>(window);
+        QVERIFY2(region, qPrintable(view.sentence()));
+        QVERIFY(region->total > 0.5 * region->arrived); // the tag speaks for the answer
+        const auto value = window.model().graph().findValue("/block4/out/Relu_output_0");
+        QVERIFY(value.has_value());
+        QVERIFY(std::abs(*region->shareOf(*value) - 1) < 1e-4); // all of it passes there
+        const std::vector<views::RegionChannel> channels = views::rankedAlong(*region, *value, 1, 64);
+        double sum = 0;
+        for (const views::RegionChannel& channel : channels) {
+            sum += channel.part;
+        }
+        QVERIFY(std::abs(sum - region->total) <= 1e-4 * std::abs(region->total));
+        QCOMPARE(channels.front().index, std::int64_t{47});
+        // The weights do not know the target: what another class would put there is what its own explanation puts
+        // there.
+        const base::ValueId scores = window.model().run().facts.targetValue;
+        const std::vector<views::RegionChannel> classes = views::sharesOfClasses(*region, scores, 6);
+        QCOMPARE(classes.size(), std::size_t{6});
+        QCOMPARE(classes.front().index, window.model().run().facts.targetIndex.front());
+        QVERIFY(std::abs(classes.front().part - region->total) <= 1e-4 * std::abs(region->total));
+        // The graph can be coloured by it.
+        window.showWorkspace(QStringLiteral("engine"));
+        auto& graph = viewOf<views::GraphView>(window);
+        graph.setColourBy(views::ColourBy::Region);
+        window.flush();
+        QTRY_VERIFY_WITH_TIMEOUT(!graph.isLayoutRunning(), 60'000);
+        QVERIFY(!graph.highlighted().empty());
+        // The chosen channel's relevance alone, run again: what it has in the region is what the ranking said.
+        window.showWorkspace(QStringLiteral("explain"));
+        view.showValue(*value);
+        view.strip().choose(47, false);
+        QCOMPARE(view.condition(), QStringLiteral("/block4/out/Relu_output_0:axis=1:47"));
+        const double expected = channels.front().part;
+        emit view.conditionsWanted({view.condition()}, QStringLiteral("only"));
+        QVERIFY(settles(window));
+        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        QVERIFY(!window.model().run().facts.conditions.empty());
+        const views::RegionPointer passed = window.region().region(); // asked again by itself
+        QVERIFY(passed && passed->run == window.model().sharedRun());
+        QVERIFY2(std::abs(passed->total - expected) <= 1e-4 * std::abs(expected),
+                 qPrintable(QStringLiteral("%1 %2").arg(passed->total).arg(expected)));
+        emit view.conditionsWanted({}, QStringLiteral("only"));
+        QVERIFY(settles(window));
+        QVERIFY(window.model().run().facts.conditions.empty());
+        action(window, "region.clear").trigger();
+        QVERIFY(!window.region().region());
+    }
+
+    void mapsOfChannelsStandSideBySide()
+    {
+        app::MainWindow window;
+        openSample(window);
+        action(window, "region.whole").trigger();
+        QVERIFY(settles(window));
+        QVERIFY(window.region().region());
+        auto& view = viewOf<views::RegionView>(window);
+        const auto value = window.model().graph().findValue("/block4/out/Relu_output_0");
+        view.showValue(*value);
+        emit view.mapsWanted(*value, 1, {47, 29});
+        QVERIFY(settles(window));
+        QVERIFY(view.strip().hasMap(47));
+        QVERIFY(view.strip().hasMap(29));
+    }
+
+    void aStrokeOverTheHeatmapIsARegion()
+    {
+        app::MainWindow window;
+        openSample(window);
+        action(window, "region.mark").setChecked(true);
+        auto* heatmap = window.workspace().findChild<views::HeatmapView*>();
+        auto* canvas = heatmap->findChild<views::HeatmapCanvas*>();
+        window.flush();
+        QTest::qWait(50); // the row of tools takes its place
+        const auto at = [&](double x, double y) {
+            const auto placement =
+                views::placeFigure(canvas->figure(), canvas->camera(), QRectF(canvas->rect()).adjusted(2, 1, -2, -2));
+            return (placement.picture.topLeft() + QPointF(x + 0.5, y + 0.5) * placement.pixel).toPoint();
+        };
+        const QRect tag = *window.model().input().tagBox;
+        QTest::mousePress(canvas, Qt::LeftButton, {}, at(tag.left(), tag.top()));
+        QTest::mouseMove(canvas, at(tag.center().x(), tag.center().y()));
+        QTest::mouseMove(canvas, at(tag.right(), tag.bottom()));
+        QTest::mouseRelease(canvas, Qt::LeftButton, {}, at(tag.right(), tag.bottom()));
+        QVERIFY(settles(window));
+        const views::RegionPointer region = window.region().region();
+        QVERIFY(region);
+        double marked = 0;
+        for (const double one : region->mask.values) {
+            marked += one;
+        }
+        QCOMPARE(marked, double(tag.width()) * tag.height()); // the newest stroke, whole
+        QVERIFY(region->total > 0.5 * region->arrived);
+        action(window, "region.mark").setChecked(false);
+    }
+
+    void aChangeKeepsWhatWasBefore()
+    {
+        app::MainWindow window;
+        openSample(window);
+        auto& view = viewOf<views::BeforeAfterView>(window);
+        QCOMPARE(view.runCount(), std::size_t{1});
+        action(window, "cover.tag").trigger();
+        QVERIFY(settles(window));
+        view.flush();
+        QCOMPARE(view.runCount(), std::size_t{2});
+        const views::RunPair& pair = view.pair();
+        QVERIFY(pair.before.sum > 1 && pair.after.sum < 0.5);
+        QVERIFY(view.sentence().contains(QStringLiteral("turns from mug")));
+        QVERIFY(view.sentence().contains(QStringLiteral("numbers differ")));
+        QCOMPARE(pair.difference.values.size(), pair.after.plane.values.size());
+        QCOMPARE(pair.difference.values[0], pair.after.plane.values[0] - pair.before.plane.values[0]);
+        view.choosePair(1, 0);
+        view.flush();
+        QVERIFY(view.pair().before.sum < view.pair().after.sum);
+        window.closeModel();
+        QCOMPARE(view.runCount(), std::size_t{0});
+    }
+
+    void runsGoToWhereAnElementChanged()
+    {
+        app::MainWindow window;
+        openSample(window);
+        window.where().askHistory(QStringLiteral("image:0,0,49,31"));
+        QVERIFY(settles(window));
+        window.selection().clear();
+        window.cursor().moveTo(window.cursor().end());
+        QSignalSpy said(&window.where(), &app::WhereController::said);
+        action(window, "go.changedback").trigger();
+        QVERIFY(window.cursor().position() < window.cursor().end());
+        QCOMPARE(said.count(), 1);
+        QVERIFY2(said.front().front().toString().contains(QStringLiteral("image[0,0,49,31]")),
+                 qPrintable(said.front().front().toString()));
+        const std::uint64_t here = window.cursor().position();
+        action(window, "go.changedback").trigger();
+        QCOMPARE(window.cursor().position(), here); // it changes once
+        action(window, "go.first").trigger();
+        action(window, "go.changed").trigger();
+        QCOMPARE(window.cursor().position(), here);
+    }
+
+    void wordsAreAskedAsPixelsAre()
+    {
+        app::MainWindow window;
+        openSample(window, QStringLiteral(RETRO_SOURCE_DIR "/samples/planted-word/planted-word.onnx"));
+        window.where().askHistory(QStringLiteral("tokens:0,5"));
+        QVERIFY(settles(window));
+        const auto& view = viewOf<views::HistoryView>(window);
+        QVERIFY2(view.history(), qPrintable(view.detailText()));
+        QCOMPARE(view.history()->layers.back().value, window.model().graph().inputs().front());
+    }
+};
+
+QTEST_MAIN(WhereScenarioTest)
+#include "wherescenariotest.moc"

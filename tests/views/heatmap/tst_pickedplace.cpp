@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/views/support/grabs.h"
+#include "tests/views/support/tinyrun.h"
+#include "views/heatmap/pickedplace.h"
+#include "views/heatmap/stepschart.h"
+
+#include <QTest>
+
+using namespace retro;
+using namespace retro::views;
+
+namespace
+{
+
+using Place = std::vector<std::int64_t>;
+
+HeatmapContent gridOf(const tensor::Tensor& tensor)
+{
+    HeatmapContent content;
+    content.relevance = tensor;
+    content.grid = sliceGrid(tensor);
+    content.plane = content.grid.plane;
+    return content;
+}
+
+} // namespace
+
+class PickedPlaceTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void initTestCase() { tests::installLook(); }
+
+    void pixelsOfPicturesAndLayers()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        const HeatmapContent content = heatmapContent(context.model, context.model.graph().inputs().front());
+        QVERIFY(content.isPicture);
+        const QSize size(content.plane.width, content.plane.height);
+        QCOMPARE(*pickedPlace(context.model, content, size, {7, 3}), (Place{0, -1, 3, 7}));
+        QVERIFY(!pickedPlace(context.model, content, size, {size.width(), 0}));
+        // A layer of half the size lies under twice as many pixels.
+        HeatmapContent layer = content;
+        layer.plane = {size.width() / 2, size.height() / 2,
+                       std::vector<double>(static_cast<std::size_t>(size.width() / 2 * size.height() / 2), 0)};
+        QCOMPARE(*pickedPlace(context.model, layer, size, {7, 3}), (Place{0, -1, 1, 3}));
+    }
+
+    /// Every element of a tensor is found under some point of its grid, and its value stands there.
+    void slicesOfAnyTensor()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        for (const tensor::Shape& shape :
+             {tensor::Shape{5}, tensor::Shape{1, 9}, tensor::Shape{3, 4}, tensor::Shape{1, 2, 3, 4},
+              tensor::Shape{2, 3, 2, 2}, tensor::Shape{1, 100}}) {
+            std::vector<double> values;
+            for (std::int64_t i = 0; i < tensor::elementCount(shape); ++i) {
+                values.push_back(static_cast<double>(i) + 1);
+            }
+            const tensor::Tensor tensor = tensor::Tensor::of<double>(shape, values);
+            const HeatmapContent content = gridOf(tensor);
+            const QSize size(content.plane.width, content.plane.height);
+            std::size_t found = 0;
+            for (int y = 0; y < size.height(); ++y) {
+                for (int x = 0; x < size.width(); ++x) {
+                    const auto place = pickedPlace(context.model, content, size, {x, y});
+                    if (!place) {
+                        continue;
+                    }
+                    std::int64_t flat = 0;
+                    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+                        QVERIFY((*place)[axis] >= 0 && (*place)[axis] < shape[axis]);
+                        flat = flat * shape[axis] + (*place)[axis];
+                    }
+                    QCOMPARE(content.plane.at(x, y), tensor.at(flat));
+                    ++found;
+                }
+            }
+            QCOMPARE(found, values.size());
+        }
+    }
+
+    void marksAreAMaskOfTheInput()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        const base::ValueId input = context.model.graph().inputs().front();
+        const HeatmapContent content = heatmapContent(context.model, input);
+        const QSize size(content.plane.width, content.plane.height);
+        Marks marks(content.plane.values.size(), 0);
+        marks[static_cast<std::size_t>(2 * size.width() + 5)] = 1;
+        marks[static_cast<std::size_t>(2 * size.width() + 6)] = 1;
+        QCOMPARE(markedInput(context.model, content, size), input);
+        const tensor::Tensor mask = markedMask(context.model, content, size, marks);
+        const tensor::Shape& shape = context.model.run().shapes[input.index()];
+        QCOMPARE(mask.shape(), shape);
+        double sum = 0;
+        for (std::int64_t i = 0; i < mask.size(); ++i) {
+            sum += mask.at(i);
+        }
+        QCOMPARE(sum, 2.0 * static_cast<double>(shape[1])); // every channel of two pixels
+        QCOMPARE(markedText(content, size, marks), QStringLiteral("box 2:3,5:7"));
+        QVERIFY(markedText(content, size, Marks(marks.size(), 0)).isEmpty());
+    }
+
+    void aChartFillsItsRoom()
+    {
+        StepsChart chart;
+        chart.relevance = {0.1, -0.2, 0.4};
+        chart.scale = symmetricScale(chart.relevance);
+        chart.signal = {{QStringLiteral("channel 0"), {1, 2, 3}}};
+        for (int i = 0; i < 5; ++i) {
+            chart.rows.push_back({QString::number(i), {0.1, 0, 0.2}, i == 4});
+        }
+        const QRectF area(10, 20, 700, 500);
+        const StepsChartLayout layout = layoutChart(chart, area);
+        QVERIFY(!layout.isEmpty());
+        QCOMPARE(layout.rows.size(), std::size_t{5});
+        QVERIFY(layout.axis.bottom() <= area.bottom() + 0.5);
+        QVERIFY(layout.rows.back().bottom() >= area.bottom() - 60); // it is used
+        QVERIFY(layout.rows.back().bottom() <= layout.axis.top() + 0.5);
+        for (int step = 0; step < 3; ++step) {
+            QCOMPARE(layout.stepAt(layout.column(static_cast<std::size_t>(step), layout.bars).center()), step);
+        }
+        QCOMPARE(layout.stepAt({0, 0}), -1);
+        QVERIFY(layoutChart(chart, QRectF(0, 0, 700, 20)).isEmpty());
+        QVERIFY(layoutChart({}, area).isEmpty());
+    }
+};
+
+QTEST_MAIN(PickedPlaceTest)
+#include "tst_pickedplace.moc"

@@ -1,0 +1,475 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/region/regionview.h"
+
+#include "core/base/file.h"
+#include "views/common/csv.h"
+#include "views/common/numbertext.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/paint/paintfile.h"
+#include "views/common/paint/theme.h"
+#include "views/common/run/runtexts.h"
+#include "views/region/channelstrip.h"
+#include "views/region/classshares.h"
+
+#include <QAction>
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QLabel>
+#include <QPainter>
+#include <QSignalBlocker>
+#include <QTableWidget>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <cmath>
+
+namespace retro::views
+{
+
+using fonts::px;
+
+namespace
+{
+
+constexpr std::size_t kMostChannels = 24; ///< that are drawn
+constexpr std::size_t kMostMaps = 8;      ///< conditional maps at a time: each is a pass
+constexpr int kValueWidth = 420;
+
+QTableWidgetItem* cellOf(const QString& text, bool isNumber)
+{
+    auto* item = new QTableWidgetItem(text);
+    item->setFont(isNumber ? fonts::smallNumbers() : fonts::label());
+    item->setTextAlignment(Qt::Alignment((isNumber ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter));
+    item->setFlags(Qt::ItemIsEnabled | Qt::ItemIsSelectable);
+    return item;
+}
+
+QToolButton* makeButton(const QString& text, const QString& tip, QWidget* parent)
+{
+    auto* button = new QToolButton(parent);
+    button->setText(text);
+    button->setToolTip(tip);
+    button->setFont(fonts::label());
+    return button;
+}
+
+} // namespace
+
+RegionView::RegionView(RunModel& model, Cursor& cursor, Selection& selection, RegionOverlay& overlay, QWidget* parent)
+    : View(model, cursor, selection, parent), m_overlay(overlay)
+{
+    setAccessibleName(tr("What ends in a region"));
+    setEmptyText(tr("Which layers and channels put relevance into a part of the input? Open a model and run it, then "
+                    "mark the part."));
+    auto* body = new QWidget(this);
+    auto* row = new QHBoxLayout(body);
+    row->setContentsMargins(0, 0, 0, 0);
+    row->setSpacing(px(8));
+    QWidget* values = makeValues(body);
+    values->setMaximumWidth(px(kValueWidth));
+    row->addWidget(values, 1);
+    row->addWidget(makeChannels(body), 2);
+    setBody(body);
+    connect(&overlay, &RegionOverlay::changed, this, &RegionView::takeRegion);
+    showButtons();
+}
+
+QWidget* RegionView::makeValues(QWidget* parent)
+{
+    auto* side = new QWidget(parent);
+    auto* column = new QVBoxLayout(side);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(px(2));
+    auto* buttons = new QWidget(side);
+    m_buttons = new QHBoxLayout(buttons);
+    m_buttons->setContentsMargins(px(10), px(2), px(4), 0);
+    m_buttons->setSpacing(px(4));
+    m_buttons->addStretch(1);
+    column->addWidget(buttons);
+    m_sentence = new QLabel(side);
+    m_sentence->setFont(fonts::label());
+    m_sentence->setTextFormat(Qt::PlainText);
+    m_sentence->setWordWrap(true);
+    m_sentence->setContentsMargins(px(10), 0, px(4), px(2));
+    column->addWidget(m_sentence);
+    m_values = new QTableWidget(0, 4, side);
+    m_values->setAccessibleName(tr("Values by what they put into the region"));
+    m_values->setHorizontalHeaderLabels({tr("Value"), tr("Part"), tr("% region"), tr("% of itself")});
+    m_values->setFrameShape(QFrame::NoFrame);
+    m_values->setShowGrid(false);
+    m_values->setSelectionBehavior(QAbstractItemView::SelectRows);
+    m_values->setSelectionMode(QAbstractItemView::SingleSelection);
+    m_values->setAlternatingRowColors(true);
+    m_values->setTabKeyNavigation(false);
+    m_values->setTextElideMode(Qt::ElideMiddle);
+    m_values->verticalHeader()->hide();
+    m_values->verticalHeader()->setMinimumSectionSize(px(20));
+    m_values->verticalHeader()->setDefaultSectionSize(px(20));
+    m_values->horizontalHeader()->setHighlightSections(false);
+    m_values->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Stretch);
+    for (int section = 1; section < 4; ++section) {
+        m_values->horizontalHeader()->setSectionResizeMode(section, QHeaderView::ResizeToContents);
+    }
+    m_values->setToolTip(tr("Totals over a cut add up; a value beside a skip has less: the rest goes round it."));
+    connect(m_values, &QTableWidget::currentCellChanged, this, [this](int at) {
+        const RegionPointer shown = region();
+        if (shown && at >= 0 && m_values->item(at, 0) != nullptr) {
+            const base::ValueId value(m_values->item(at, 0)->data(Qt::UserRole).toUInt());
+            selection().selectValue(value);
+            showValue(value);
+        }
+    });
+    column->addWidget(m_values, 1);
+    return side;
+}
+
+QWidget* RegionView::makeChannels(QWidget* parent)
+{
+    auto* side = new QWidget(parent);
+    auto* column = new QVBoxLayout(side);
+    column->setContentsMargins(0, px(2), px(6), 0);
+    column->setSpacing(px(2));
+    auto* top = new QHBoxLayout;
+    m_caption = new QLabel(side);
+    m_caption->setFont(fonts::label());
+    m_caption->setTextFormat(Qt::PlainText);
+    m_axis = new QComboBox(side);
+    m_axis->setFont(fonts::label());
+    m_axis->setAccessibleName(tr("Axis along which the parts are ranked"));
+    m_axis->setToolTip(tr("Channels, heads, features or positions: the axis along which the parts are ranked"));
+    top->addWidget(m_caption, 1);
+    top->addWidget(m_axis);
+    column->addLayout(top);
+    m_strip = new ChannelStrip(side);
+    column->addWidget(m_strip, 1);
+    auto* below = new QHBoxLayout;
+    below->setSpacing(px(4));
+    m_only = makeButton(tr("Only these"), tr("Run again with only the relevance that passes what is chosen"), side);
+    m_also = makeButton(
+        tr("And these"),
+        tr("Run again with only the relevance that passes the conditions of this run and what is chosen"), side);
+    m_all = makeButton(tr("All relevance"), tr("Run again without conditions"), side);
+    m_maps = makeButton(tr("Maps side by side"),
+                        tr("The map of the input that each channel makes by itself, for what is chosen or the first "
+                           "eight"),
+                        side);
+    m_form = new QComboBox(side);
+    m_form->setFont(fonts::label());
+    m_form->setAccessibleName(tr("What a condition keeps beside the relevance that it lets through"));
+    m_form->addItem(tr("nothing else"), QStringLiteral("only"));
+    m_form->addItem(tr("and what goes round it"), QStringLiteral("beside"));
+    for (QWidget* one : {static_cast<QWidget*>(m_only), static_cast<QWidget*>(m_also), static_cast<QWidget*>(m_form),
+                         static_cast<QWidget*>(m_all), static_cast<QWidget*>(m_maps)}) {
+        below->addWidget(one);
+    }
+    below->addStretch(1);
+    column->addLayout(below);
+    connect(m_axis, &QComboBox::currentIndexChanged, this, &RegionView::showChannels);
+    connect(m_strip, &ChannelStrip::chosenChanged, this, &RegionView::showButtons);
+    connect(m_only, &QToolButton::clicked, this, [this] { askConditions(false); });
+    connect(m_also, &QToolButton::clicked, this, [this] { askConditions(true); });
+    connect(m_all, &QToolButton::clicked, this, [this] {
+        m_conditions.clear();
+        emit conditionsWanted({}, QStringLiteral("only"));
+    });
+    connect(m_maps, &QToolButton::clicked, this, [this] {
+        std::vector<std::int64_t> wanted = m_strip->chosen();
+        for (std::size_t i = 0; m_strip->chosen().empty() && i < std::min(kMostMaps, m_strip->channels().size()); ++i) {
+            wanted.push_back(m_strip->channels()[i].index);
+        }
+        if (!wanted.empty()) {
+            emit mapsWanted(m_value, shownAxis(), wanted);
+        }
+    });
+    return side;
+}
+
+void RegionView::addButtons(const QList<QAction*>& actions)
+{
+    int at = 0;
+    for (QAction* action : actions) {
+        auto* button = new QToolButton(this);
+        button->setDefaultAction(action);
+        button->setToolButtonStyle(Qt::ToolButtonTextOnly);
+        button->setFont(fonts::label());
+        m_buttons->insertWidget(at++, button);
+    }
+}
+
+RegionPointer RegionView::region() const { return model().hasRun() ? m_overlay.of(model().sharedRun()) : nullptr; }
+
+QString RegionView::sentence() const
+{
+    if (!m_refusal.isEmpty()) {
+        return m_refusal;
+    }
+    const RegionPointer shown = region();
+    if (!shown) {
+        return m_asking.isEmpty() ? tr("Mark a part of the input: drag over the heatmap.") : m_asking;
+    }
+    const double share = shown->arrived == 0 ? 0 : shown->total / shown->arrived;
+    QString text = tr("%1: %2 of %3 (%4) ends there.")
+                       .arg(shown->text, valueText(shown->total), valueText(shown->arrived), percentText(share));
+    const QString conditions = QString::fromStdString(model().run().facts.conditions);
+    return conditions.isEmpty() ? text : text + QLatin1Char(' ') + tr("This run: %1.").arg(conditions);
+}
+
+QString RegionView::subject() const
+{
+    const RegionPointer shown = region();
+    return shown ? tr("%1, %2 s").arg(shown->text, fixedText(shown->seconds, 3)) : QString();
+}
+
+QString RegionView::hint() const
+{
+    return tr("How much of each value's relevance ends in the marked part, and which channels put it there.");
+}
+
+bool RegionView::canShow(const SelectedThing& thing) const
+{
+    const RegionPointer shown = region();
+    const base::ValueId value = model().hasRun() ? model().valueOf(thing) : base::ValueId();
+    return shown && value.isValid() && shown->partOf(value) != nullptr;
+}
+
+void RegionView::setAsking(const QString& words)
+{
+    m_asking = words;
+    m_refusal.clear();
+    m_sentence->setText(sentence());
+}
+
+void RegionView::setRefusal(const QString& why)
+{
+    m_refusal = why;
+    m_asking.clear();
+    m_sentence->setText(sentence());
+    QPalette colors = m_sentence->palette();
+    colors.setColor(QPalette::WindowText, theme(this)[why.isEmpty() ? Role::Text : Role::AlarmText]);
+    m_sentence->setPalette(colors);
+}
+
+void RegionView::takeRegion()
+{
+    m_asking.clear();
+    setRefusal({});
+    fillValues();
+    showValue(m_value);
+    emit captionChanged();
+}
+
+void RegionView::fillValues()
+{
+    const QSignalBlocker blocker(m_values);
+    const RegionPointer shown = region();
+    std::vector<const RegionPart*> parts;
+    for (std::size_t i = 0; shown && i < shown->parts.size(); ++i) {
+        parts.push_back(&shown->parts[i]);
+    }
+    // From the score down, as relevance runs; inputs at the end.
+    std::ranges::stable_sort(parts, [&](const RegionPart* a, const RegionPart* b) {
+        const base::NodeId nodeA = model().graph().nodeOf(a->value);
+        const base::NodeId nodeB = model().graph().nodeOf(b->value);
+        const bool isInputA = model().graph().isInput(nodeA);
+        const bool isInputB = model().graph().isInput(nodeB);
+        return isInputA != isInputB ? isInputB : nodeB < nodeA;
+    });
+    m_values->setRowCount(static_cast<int>(parts.size()));
+    bool isKnown = false;
+    for (int row = 0; row < static_cast<int>(parts.size()); ++row) {
+        const RegionPart& part = *parts[static_cast<std::size_t>(row)];
+        auto* name = cellOf(model().label(part.value), false);
+        name->setData(Qt::UserRole, static_cast<uint>(part.value.index()));
+        m_values->setItem(row, 0, name);
+        m_values->setItem(row, 1, cellOf(valueText(part.total), true));
+        m_values->setItem(row, 2, cellOf(shown->total == 0 ? QString() : percentText(part.total / shown->total), true));
+        m_values->setItem(row, 3,
+                          cellOf(part.relevance == 0 ? QString() : percentText(part.total / part.relevance), true));
+        if (part.arrives) {
+            m_values->item(row, 3)->setToolTip(tr("%1 of its %2 arrives at the inputs at all; %3 is lost below it")
+                                                   .arg(valueText(*part.arrives), valueText(part.relevance),
+                                                        valueText(part.relevance - *part.arrives)));
+        }
+        if (part.value == m_value) {
+            isKnown = true;
+            m_values->selectRow(row);
+        }
+    }
+    if (!isKnown && shown) { // the last layer with channels and a map: what a person looks at first
+        for (const RegionPart* part : parts) {
+            const tensor::Shape& shape = model().run().shapes[part->value.index()];
+            if (part->axis && !model().graph().isInput(model().graph().nodeOf(part->value)) && shape.size() >= 3) {
+                m_value = part->value;
+            }
+        }
+        for (int row = 0; row < m_values->rowCount(); ++row) {
+            if (m_values->item(row, 0)->data(Qt::UserRole).toUInt() == m_value.index()) {
+                m_values->selectRow(row);
+            }
+        }
+    }
+}
+
+QString RegionView::wordOfAxis(std::size_t axis) const
+{
+    const tensor::Shape& shape = model().run().shapes[m_value.index()];
+    if (axis == 1 && shape.size() != 3) {
+        return tr("channel");
+    }
+    if (shape.size() == 3) {
+        return axis == 2 ? tr("feature") : tr("place");
+    }
+    return tr("axis %1:").arg(axis);
+}
+
+std::size_t RegionView::shownAxis() const { return static_cast<std::size_t>(m_axis->currentData().toUInt()); }
+
+void RegionView::showValue(base::ValueId value)
+{
+    const RegionPointer shown = region();
+    const RegionPart* part = shown ? shown->partOf(value) : nullptr;
+    m_value = part != nullptr ? value : base::ValueId();
+    {
+        const QSignalBlocker blocker(m_axis);
+        m_axis->clear();
+        if (part != nullptr) {
+            const tensor::Shape& shape = model().run().shapes[value.index()];
+            for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+                if (shape[axis] > 1) {
+                    m_axis->addItem(tr("axis %1 (%2)").arg(axis).arg(shape[axis]), static_cast<uint>(axis));
+                }
+                if (part->axis && axis == *part->axis && shape[axis] > 1) {
+                    m_axis->setCurrentIndex(m_axis->count() - 1);
+                }
+            }
+        }
+    }
+    showChannels();
+}
+
+void RegionView::showChannels()
+{
+    const RegionPointer shown = region();
+    const RegionPart* part = shown ? shown->partOf(m_value) : nullptr;
+    if (part == nullptr || m_axis->count() == 0) {
+        m_strip->setChannels({}, 0, {});
+        m_caption->setText(shown ? tr("Choose a value with channels.") : QString());
+        return showButtons();
+    }
+    const std::size_t axis = shownAxis();
+    const bool isOfClasses = m_value == model().run().facts.targetValue && axis == 1;
+    std::vector<RegionChannel> classes =
+        isOfClasses ? sharesOfClasses(*shown, m_value, kMostChannels) : std::vector<RegionChannel>();
+    if (!classes.empty()) { // the weights do not know which class was explained
+        m_strip->setChannels(std::move(classes), shown->total, tr("class"));
+        m_caption->setText(tr("What each class would put into this region, from its score."));
+        return showButtons();
+    }
+    m_strip->setChannels(rankedAlong(*shown, m_value, axis, kMostChannels), shown->total, wordOfAxis(axis));
+    m_caption->setText(tr("What of %1 fed this region? Map: where in the layer.").arg(model().label(m_value)));
+    showButtons();
+}
+
+QString RegionView::condition() const
+{
+    QStringList indices;
+    for (const std::int64_t index : m_strip->chosen()) {
+        indices << QString::number(index);
+    }
+    return indices.isEmpty() || !m_value.isValid() ? QString()
+                                                   : QStringLiteral("%1:axis=%2:%3")
+                                                         .arg(model().label(m_value))
+                                                         .arg(shownAxis())
+                                                         .arg(indices.join(QLatin1Char(',')));
+}
+
+void RegionView::showButtons()
+{
+    const bool isChosen = !m_strip->chosen().empty();
+    const bool isConditional = model().hasRun() && !model().run().facts.conditions.empty();
+    m_only->setEnabled(isChosen);
+    m_also->setEnabled(isChosen && !m_conditions.isEmpty() && isConditional);
+    m_all->setEnabled(isConditional);
+    m_maps->setEnabled(!m_strip->channels().empty());
+}
+
+void RegionView::askConditions(bool isAdded)
+{
+    const QString asked = condition();
+    if (asked.isEmpty()) {
+        return;
+    }
+    m_conditions = isAdded ? m_conditions + QStringList{asked} : QStringList{asked};
+    emit conditionsWanted(m_conditions, m_form->currentData().toString());
+}
+
+void RegionView::setMap(base::ValueId value, std::size_t axis, std::int64_t index, Plane map)
+{
+    if (value == m_value && axis == shownAxis()) {
+        m_strip->setMap(index, std::move(map));
+    }
+}
+
+void RegionView::refresh(Changes changes)
+{
+    if (changes.testFlag(Change::Run)) {
+        if (model().run().facts.conditions.empty()) {
+            m_conditions.clear();
+        }
+        fillValues();
+        showValue(m_value);
+    }
+    const base::ValueId selected = model().valueOf(selection().thing());
+    const RegionPointer shown = region();
+    if (changes.testFlag(Change::Selection) && shown && selected.isValid() && selected != m_value &&
+        shown->partOf(selected) != nullptr) {
+        const QSignalBlocker blocker(m_values);
+        showValue(selected);
+        for (int row = 0; row < m_values->rowCount(); ++row) {
+            if (m_values->item(row, 0)->data(Qt::UserRole).toUInt() == selected.index()) {
+                m_values->selectRow(row);
+            }
+        }
+    }
+    m_sentence->setText(sentence());
+    showButtons();
+}
+
+QStringList RegionView::exportFormats() const
+{
+    return {QStringLiteral("csv"), QStringLiteral("png"), QStringLiteral("svg"), QStringLiteral("pdf")};
+}
+
+base::Result<void> RegionView::exportTo(const std::filesystem::path& path)
+{
+    const RegionPointer shown = region();
+    if (!shown) {
+        return base::usageError("no region is marked", path.string());
+    }
+    if (path.extension() == ".csv") {
+        CsvText text({"value", "axis", "channel", "part", "relevance"});
+        for (const RegionPart& part : shown->parts) {
+            text.add(model().label(part.value)).add(std::int64_t{-1}).add(std::int64_t{-1});
+            text.add(part.total).add(part.relevance).endRow();
+            const std::vector<RegionChannel> channels =
+                part.axis ? rankedAlong(*shown, part.value, *part.axis, part.perChannel.size())
+                          : std::vector<RegionChannel>();
+            for (const RegionChannel& channel : channels) {
+                text.add(model().label(part.value)).add(static_cast<std::int64_t>(*part.axis)).add(channel.index);
+                text.add(channel.part).add(channel.relevance).endRow();
+            }
+        }
+        return base::writeFile(path, text.take());
+    }
+    const QSizeF size(std::max(m_strip->width(), px(700)), std::max(m_strip->height(), px(190)));
+    const auto paint = [&](QPainter& painter) {
+        const Theme& light = Theme::of(ThemeKind::Light);
+        painter.fillRect(QRectF(QPointF(), size), light[Role::Base]);
+        m_strip->paint(painter, QRectF(QPointF(8, 4), size - QSizeF(16, 8)), light);
+    };
+    return paintToFile(path, size, paint, title(), runTexts(model().run(), model().position()), 2);
+}
+
+} // namespace retro::views
