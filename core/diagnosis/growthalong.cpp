@@ -25,15 +25,29 @@ struct Arrived
 GrowthAlong growthAlong(const Facts& facts)
 {
     const graph::Graph& graph = facts.graph();
-    std::vector<Arrived> arrived; // in order of the pass, inputs first
+    std::vector<double> inputs;
     for (const ValueId input : graph.inputs()) {
-        if (const double magnitude = facts.magnitude(input); magnitude > 0) {
-            arrived.push_back({graph.inputNode(input), magnitude});
+        inputs.push_back(facts.magnitude(input));
+    }
+    std::vector<trace::NodeBalance> balances;
+    for (std::size_t i = 0; i < graph.nodeCount(); ++i) {
+        balances.push_back(facts.balance(NodeId(i)));
+    }
+    return growthAlong(graph, balances, inputs);
+}
+
+GrowthAlong growthAlong(const graph::Graph& graph, std::span<const trace::NodeBalance> balances,
+                        std::span<const double> inputs)
+{
+    std::vector<Arrived> arrived; // in order of the pass, inputs first
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        if (inputs[i] > 0) {
+            arrived.push_back({graph.inputNode(graph.inputs()[i]), inputs[i]});
         }
     }
     GrowthAlong growth;
-    for (std::size_t i = 0; i < graph.nodeCount(); ++i) {
-        const trace::NodeBalance& balance = facts.balance(NodeId(i));
+    for (std::size_t i = 0; i < std::min(graph.nodeCount(), balances.size()); ++i) {
+        const trace::NodeBalance& balance = balances[i];
         if (balance.rows > 0 && balance.magnitude > 0) {
             arrived.push_back({NodeId(i), balance.magnitude});
             if (balance.growth() > growth.steepest) {

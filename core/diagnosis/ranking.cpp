@@ -40,7 +40,8 @@ bool mayTakeAll(const Finding& finding)
 /// True for a fault of the file that explains what is seen behind it (section 3, *the file before its effect*).
 bool isFault(const Finding& finding)
 {
-    static constexpr std::array<std::string_view, 2> kIds{"model.channel-outlier", "model.bn-outlier"};
+    static constexpr std::array<std::string_view, 3> kIds{"model.channel-outlier", "model.bn-outlier",
+                                                          "model.norm-outlier"};
     return isOneOf(finding.id, kIds);
 }
 

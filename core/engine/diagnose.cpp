@@ -7,6 +7,7 @@
 #include "core/engine/model/precision.h"
 #include "core/engine/model/prepare.h"
 #include "core/engine/results/runfacts.h"
+#include "core/engine/results/runweights.h"
 #include "core/execute/control/unroll.h"
 #include "core/execute/forward.h"
 #include "core/graph/graphbuilder.h"
@@ -143,21 +144,32 @@ Pass passOf(const ExplainResult& result)
 namespace
 {
 
-/// The model of a run, bound to its inputs with weights; null where that does not go.
-std::shared_ptr<const execute::BoundModel> boundFor(const trace::Run& run, const LoadedModel& model,
-                                                    const std::stop_token& stop)
+/// The data of the inputs of a run; some may be invalid.
+std::vector<Tensor> inputsOf(const trace::Run& run)
 {
     std::vector<Tensor> inputs;
     for (const ValueId input : run.graph->inputs()) {
         inputs.push_back(run.values[input.index()]);
     }
+    return inputs;
+}
+
+execute::Precision precisionIn(const trace::Run& run, const LoadedModel& model)
+{
+    const auto wide =
+        precisionOf(model) == execute::Precision::Declared ? execute::Precision::Declared : execute::Precision::Double;
+    return run.facts.precision == "float64" ? wide : execute::Precision::Float;
+}
+
+/// The model of a run, bound to its inputs with weights; null where that does not go.
+std::shared_ptr<const execute::BoundModel> boundFor(const trace::Run& run, const LoadedModel& model,
+                                                    const std::stop_token& stop)
+{
+    const std::vector<Tensor> inputs = inputsOf(run);
     if (!std::ranges::all_of(inputs, &Tensor::isValid)) {
         return nullptr;
     }
-    const auto wide =
-        precisionOf(model) == execute::Precision::Declared ? execute::Precision::Declared : execute::Precision::Double;
-    const auto precision = run.facts.precision == "float64" ? wide : execute::Precision::Float;
-    auto bound = bindModel(model, inputs, precision, nullptr, stop);
+    auto bound = bindModel(model, inputs, precisionIn(run, model), nullptr, stop);
     const bool fits = bound.ok() && graph::structuralHash((*bound)->graph()) == graph::structuralHash(*run.graph);
     return fits ? *bound : nullptr;
 }
@@ -240,19 +252,19 @@ std::shared_ptr<Facts> factsOf(const std::shared_ptr<const trace::Run>& run, con
     sources.runName = name;
     sources.stop = stop;
     sources.composite = run->facts.composite;
-    for (const ValueId input : run->graph->inputs()) {
-        if (run->values[input.index()].isValid()) {
-            sources.inputs.push_back(run->values[input.index()]);
-        }
-    }
-    if (sources.inputs.size() != run->graph->inputs().size()) {
+    sources.inputs = inputsOf(*run);
+    if (!std::ranges::all_of(sources.inputs, &Tensor::isValid)) {
         sources.inputs.clear();
     }
     sources.makePass = [run, model, stop]() -> Result<Pass> { return passOf(run, model.get(), stop); };
     return std::make_shared<Facts>(std::move(sources));
 }
 
-Result<void> expectModelOf(const trace::Run& run, const LoadedModel& model)
+namespace
+{
+
+/// Errors (Input): the graph, as it is rewritten, is not the one of the run.
+Result<void> expectGraphOf(const trace::Run& run, const LoadedModel& model)
 {
     // A loop is written out in the graph of the run alone: what does not fit is then not bound (boundFor()).
     const bool fits = execute::hasControlFlow(*model.graph()) ||
@@ -266,10 +278,21 @@ Result<void> expectModelOf(const trace::Run& run, const LoadedModel& model)
     return {};
 }
 
+} // namespace
+
+Result<void> expectModelOf(const trace::Run& run, const LoadedModel& model, const std::stop_token& stop)
+{
+    RETRO_CHECK(expectGraphOf(run, model));
+    const auto bound = boundFor(run, model, stop);
+    return bound
+               ? expectWeightsOf(run, bound, inPrecision(bound->graph(), inputsOf(run), precisionIn(run, model)), stop)
+               : Result<void>();
+}
+
 Result<LoadedModelPointer> withRewritesOf(const trace::Run& run, const LoadedModelPointer& model,
                                           const std::stop_token& stop)
 {
-    const Result<void> fits = expectModelOf(run, *model);
+    const Result<void> fits = expectGraphOf(run, *model);
     if (fits) {
         return model;
     }
@@ -283,7 +306,7 @@ Result<LoadedModelPointer> withRewritesOf(const trace::Run& run, const LoadedMod
     tried.push_back(rewrite::noRewrites());
     for (const rewrite::RewriteOptions& options : tried) {
         RETRO_TRY(const LoadedModelPointer other, withRewrites(model, options, stop));
-        if (expectModelOf(run, *other)) {
+        if (expectGraphOf(run, *other)) {
             return other;
         }
     }
@@ -302,7 +325,7 @@ LoadedModelPointer modelOfRun(const trace::Run& run, const std::filesystem::path
         return nullptr;
     }
     const auto fitting = withRewritesOf(run, *model, stop);
-    return fitting.ok() ? *fitting : nullptr;
+    return fitting.ok() && expectModelOf(run, **fitting, stop).ok() ? *fitting : nullptr;
 }
 
 namespace

@@ -32,17 +32,20 @@ namespace retro::engine
                                                         const LoadedModelPointer& model, const std::string& name,
                                                         const std::stop_token& stop = {});
 
-/// The model of a run file, when it lies beside it and its rewritten graph is that of the run; null else.
+/// The model of a run file, when it lies beside it, its rewritten graph is that of the run, and it gives the forward
+/// values that the run has; null else.
 [[nodiscard]] LoadedModelPointer modelOfRun(const trace::Run& run, const std::filesystem::path& runFile,
                                             const std::stop_token& stop = {});
 
 /// The model with the rewrites that the run had: as it is, with one of them switched off or on, or with none. Errors:
-/// Input (with none of these it is the model of the run), Cancelled.
+/// Input (with none of these it has the graph of the run), Cancelled. Weights are not compared.
 [[nodiscard]] base::Result<LoadedModelPointer> withRewritesOf(const trace::Run& run, const LoadedModelPointer& model,
                                                               const std::stop_token& stop = {});
 
-/// Errors (Input): the model, as it is rewritten, is not the one of the run.
-[[nodiscard]] base::Result<void> expectModelOf(const trace::Run& run, const LoadedModel& model);
+/// Errors (Input): the model, as it is rewritten, is not the one of the run, or has other weights: one forward pass
+/// tells. Cancelled.
+[[nodiscard]] base::Result<void> expectModelOf(const trace::Run& run, const LoadedModel& model,
+                                               const std::stop_token& stop = {});
 
 /// Runs the checks that go along with every explanation, and lets the forward values go. What was found stands in
 /// `result.diagnosis`. `weights` (may be null) are kept from one explanation of the model to the next. Errors:

@@ -371,6 +371,10 @@ FindingRow* DiagnoseView::addRow(const diagnosis::Finding& finding, bool isSetAs
         emit showRequested(shown);
     });
     connect(row, &FindingRow::mendRequested, this, &DiagnoseView::mendRequested);
+    connect(row, &FindingRow::previewRequested, this, &DiagnoseView::previewRequested);
+    if (m_preview.key == keyOf(finding)) {
+        row->setPreview(m_preview);
+    }
     connect(row, &FindingRow::setAsideRequested, this, &DiagnoseView::setAsideRequested);
     return row;
 }
@@ -432,7 +436,16 @@ void DiagnoseView::makeCurrent(FindingRow* row)
     }
     m_current = row;
     m_currentKey = keyOf(row->finding());
+    row->setEvidence(m_drawings ? m_drawings(row->finding()) : FindingEvidence());
     row->setCurrent(true);
+}
+
+void DiagnoseView::setPreview(const FindingPreview& preview)
+{
+    m_preview = preview;
+    for (FindingRow* row : m_rows) {
+        row->setPreview(keyOf(row->finding()) == preview.key ? preview : FindingPreview());
+    }
 }
 
 bool DiagnoseView::showFinding(const std::string& key)

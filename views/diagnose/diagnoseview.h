@@ -46,6 +46,10 @@ public:
     [[nodiscard]] const DiagnosisState& state() const { return m_state; }
     /// Says what the window can do about a finding; before the first setState().
     void setOffers(FindingOffers offers) { m_offers = std::move(offers); }
+    /// Draws what shows a finding, when its row is opened.
+    void setDrawings(FindingDrawings drawings) { m_drawings = std::move(drawings); }
+    /// What the change of a finding would do; taken off the row of any other one.
+    void setPreview(const FindingPreview& preview);
     void setFilter(FindingFilter filter);
     [[nodiscard]] FindingFilter filter() const { return m_filter; }
     /// The table of all statistics in the place of the findings.
@@ -69,6 +73,8 @@ signals:
     void referenceDropped();
     void showRequested(const retro::diagnosis::Finding& finding);
     void mendRequested(const retro::diagnosis::Finding& finding);
+    /// The change is to be tried, and not taken.
+    void previewRequested(const retro::diagnosis::Finding& finding);
     void setAsideRequested(const retro::diagnosis::Finding& finding, bool isSetAside);
     /// The last change is to be taken back.
     void takeBackRequested();
@@ -96,6 +102,8 @@ private:
 
     DiagnosisState m_state;
     FindingOffers m_offers;
+    FindingDrawings m_drawings;
+    FindingPreview m_preview;
     FindingFilter m_filter = FindingFilter::All;
     bool m_showsNumbers = false;
     bool m_showsAside = false;

@@ -3,6 +3,7 @@
 
 #include "core/diagnosis/diagnosis.h"
 #include "core/graph/graph.h"
+#include "views/diagnose/findingevidence.h"
 
 #include <QString>
 
@@ -20,6 +21,7 @@ struct FindingOffer
 {
     QString text = {}; ///< of a button: "Use epsilon here"; empty: nothing can be carried out here
     QString tip = {};
+    bool canPreview = false; ///< it can be tried without being taken
 };
 
 /// Says what can be done about a finding.
@@ -39,6 +41,9 @@ struct DiagnosisState
     QString reference = {};                         ///< name of what is compared with; empty: nothing
     bool operator==(const DiagnosisState&) const = default;
 };
+
+/// What is drawn of a finding, from the run on screen.
+using FindingDrawings = std::function<FindingEvidence(const diagnosis::Finding&)>;
 
 /// "flow.bias /conv2/Conv": a check and a place, as a card keeps what is no problem.
 [[nodiscard]] std::string keyOf(const diagnosis::Finding& finding);

@@ -19,6 +19,8 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include <utility>
+
 namespace retro::views
 {
 
@@ -107,6 +109,9 @@ QWidget* FindingRow::makeMore(const FindingOffer& offer)
         text->setObjectName(QStringLiteral("meaning"));
         column->addWidget(text);
     }
+    m_drawings = new QVBoxLayout;
+    m_drawings->setSpacing(fonts::px(6));
+    column->addLayout(m_drawings);
     addFollowers(*column);
     auto* buttons = new QWidget(more);
     auto* flow = new FlowLayout(fonts::px(6), fonts::px(6), buttons);
@@ -177,6 +182,11 @@ void FindingRow::addButtons(FlowLayout& flow, const FindingOffer& offer)
         auto* mend = addButton(flow, "mend", offer.text, offer.tip);
         connect(mend, &QToolButton::clicked, this, [this] { emit mendRequested(m_finding); });
     }
+    if (offer.canPreview) {
+        auto* preview = addButton(flow, "preview", tr("Try it"),
+                                  tr("Run it aside and show what comes out; nothing is changed yet"));
+        connect(preview, &QToolButton::clicked, this, [this] { emit previewRequested(m_finding); });
+    }
     auto* show =
         addButton(flow, "show", tr("Show me"),
                   tr("Select it, go to the step where its relevance was known in full, and bring the pane that "
@@ -206,11 +216,29 @@ void FindingRow::setCurrent(bool isCurrent)
     update();
 }
 
+void FindingRow::setEvidence(const FindingEvidence& evidence)
+{
+    delete std::exchange(m_evidence, nullptr);
+    if (evidence.kind != EvidenceKind::None) {
+        m_evidence = new EvidenceDrawing(evidence, m_more);
+        m_drawings->insertWidget(0, m_evidence);
+    }
+}
+
+void FindingRow::setPreview(const FindingPreview& preview)
+{
+    delete std::exchange(m_preview, nullptr);
+    if (!preview.isEmpty()) {
+        m_preview = new PreviewDrawing(preview, m_more);
+        m_drawings->addWidget(m_preview);
+    }
+}
+
 void FindingRow::setStale(bool isStale)
 {
     m_isStale = isStale;
     applyColors();
-    for (const char* name : {"mend", "show", "goto", "aside"}) {
+    for (const char* name : {"mend", "preview", "show", "goto", "aside"}) {
         if (QToolButton* one = button(QLatin1String(name))) {
             one->setEnabled(!isStale);
         }

@@ -31,9 +31,14 @@ public:
     [[nodiscard]] bool isCurrent() const { return m_isCurrent; }
     /// Shows what follows from it.
     void setFollowersShown(bool areShown);
+    /// Draws what shows it; nothing for EvidenceKind::None.
+    void setEvidence(const FindingEvidence& evidence);
+    /// Shows what the change would do; an empty preview takes it away.
+    void setPreview(const FindingPreview& preview);
     /// What it was found in is no longer what is on screen.
     void setStale(bool isStale);
-    /// The buttons of the row, by object name: "goto", "show", "mend", "copy", "aside", "followers".
+    /// The buttons of the row, by object name: "goto", "show", "mend", "preview", "copy", "aside",
+    /// "followers".
     [[nodiscard]] QToolButton* button(const QString& name) const;
 
 signals:
@@ -42,6 +47,8 @@ signals:
     void goToRequested(const retro::diagnosis::Finding& finding);
     void showRequested(const retro::diagnosis::Finding& finding);
     void mendRequested(const retro::diagnosis::Finding& finding);
+    /// The change is to be tried, and not taken.
+    void previewRequested(const retro::diagnosis::Finding& finding);
     void setAsideRequested(const retro::diagnosis::Finding& finding, bool isSetAside);
 
 protected:
@@ -66,6 +73,9 @@ private:
     bool m_isCurrent = false;
     bool m_isStale = false;
     QWidget* m_more = nullptr;
+    QVBoxLayout* m_drawings = nullptr;
+    QWidget* m_evidence = nullptr;
+    QWidget* m_preview = nullptr;
     QWidget* m_followers = nullptr;
     QToolButton* m_fold = nullptr;
     std::vector<QLabel*> m_texts;

@@ -13,9 +13,19 @@
 #include <QPushButton>
 #include <QStackedLayout>
 #include <QTableView>
+#include <QTimer>
+
+#include <algorithm>
 
 namespace retro::views
 {
+
+namespace
+{
+
+constexpr double kLeastHeight = 58; // design pixels: names of columns and a problem
+
+} // namespace
 
 ProblemsPanel::ProblemsPanel(ProblemList& list, RunModel& run, Cursor& cursor, Selection& selection, QWidget* parent)
     : QWidget(parent), m_run(run), m_cursor(cursor), m_selection(selection), m_model(list, run)
@@ -23,6 +33,8 @@ ProblemsPanel::ProblemsPanel(ProblemList& list, RunModel& run, Cursor& cursor, S
     setAutoFillBackground(true);
     setBackgroundRole(QPalette::Base);
     m_stack = new QStackedLayout(this);
+    m_stack->setSizeConstraint(QLayout::SetNoConstraint); // a low window stays low
+    setMinimumHeight(fonts::px(kLeastHeight));
     auto* empty = new EmptyState(this);
     empty->showEmpty(tr("No problems. What goes wrong, or may mislead, is listed here."));
     m_stack->addWidget(empty);
@@ -42,13 +54,19 @@ QWidget* ProblemsPanel::makeBody()
     m_table->setToolTip(tr("Return or a double click shows the layer"));
     m_table->setAlternatingRowColors(true);
     m_table->setSelectionMode(QAbstractItemView::SingleSelection);
-    m_table->setTextElideMode(Qt::ElideMiddle);
+    m_table->setWordWrap(true); // nothing of what is said is left out
     QHeaderView* header = m_table->horizontalHeader();
     header->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
     header->setSectionResizeMode(ProblemsModel::What, QHeaderView::Stretch);
     header->setSectionResizeMode(ProblemsModel::Where, QHeaderView::Interactive);
     header->setSectionResizeMode(ProblemsModel::Remedy, QHeaderView::Stretch);
     header->resizeSection(ProblemsModel::Where, fonts::px(220));
+    m_fit = new QTimer(this);
+    m_fit->setSingleShot(true);
+    m_fit->setInterval(0);
+    connect(m_fit, &QTimer::timeout, this, &ProblemsPanel::fitRows);
+    connect(header, &QHeaderView::sectionResized, m_fit, qOverload<>(&QTimer::start));
+    connect(&m_model, &QAbstractItemModel::modelReset, m_fit, qOverload<>(&QTimer::start));
     row->addWidget(m_table, 1);
     auto* column = new QVBoxLayout;
     column->setContentsMargins(0, fonts::px(6), 0, fonts::px(6));
@@ -65,6 +83,25 @@ QWidget* ProblemsPanel::makeBody()
     connect(m_show, &QPushButton::clicked, this, &ProblemsPanel::jump);
     connect(m_copy, &QPushButton::clicked, this, [this] { QApplication::clipboard()->setText(report()); });
     return body;
+}
+
+/// Each row as high as its sentences are in columns of this width.
+void ProblemsPanel::fitRows()
+{
+    for (int row = 0; row < m_model.rowCount(); ++row) {
+        int height = fonts::px(24);
+        for (int column = 0; column < ProblemsModel::ColumnCount; ++column) {
+            const QModelIndex index = m_model.index(row, column);
+            const int mark = column == ProblemsModel::What ? fonts::px(24) : 0;
+            const int room = std::max(fonts::px(40), m_table->columnWidth(column) - mark - fonts::px(12));
+            const QRect text = m_table->fontMetrics().boundingRect(QRect(0, 0, room, 10'000), Qt::TextWrapAnywhere,
+                                                                   index.data().toString());
+            const QRect words = m_table->fontMetrics().boundingRect(QRect(0, 0, room, 10'000), Qt::TextWordWrap,
+                                                                    index.data().toString());
+            height = std::max(height, std::max(text.height(), words.height()) + fonts::px(8));
+        }
+        m_table->setRowHeight(row, height);
+    }
 }
 
 const Problem* ProblemsPanel::chosen() const

@@ -8,6 +8,7 @@
 class QPushButton;
 class QStackedLayout;
 class QTableView;
+class QTimer;
 
 namespace retro::views
 {
@@ -32,6 +33,7 @@ signals:
     void diagnosisWanted(const QString& what);
 
 private:
+    void fitRows();
     [[nodiscard]] QWidget* makeBody();
     [[nodiscard]] const Problem* chosen() const;
     void showState();
@@ -42,6 +44,7 @@ private:
     Cursor& m_cursor;
     Selection& m_selection;
     ProblemsModel m_model;
+    QTimer* m_fit = nullptr;
     QStackedLayout* m_stack = nullptr;
     QTableView* m_table = nullptr;
     QPushButton* m_show = nullptr;

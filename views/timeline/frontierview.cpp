@@ -80,7 +80,7 @@ QVariant FrontierTable::headerData(int section, Qt::Orientation orientation, int
     case StateColumn:
         return tr("State");
     case SumColumn:
-        return tr("Σ");
+        return tr("ΣR");
     case BytesColumn:
         return tr("Size");
     default:

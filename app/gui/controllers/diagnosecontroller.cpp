@@ -2,6 +2,7 @@
 #include "app/gui/controllers/diagnosecontroller.h"
 
 #include "app/gui/embeddedsample.h"
+#include "app/gui/facts/findingdrawings.h"
 #include "core/engine/question/resolve.h"
 #include "core/formats/cardwriter.h"
 #include "core/tensor/npy.h"
@@ -102,13 +103,19 @@ void addDiagnoseActions(views::ActionRegistry& actions) { actions.addAll(kDiagno
 DiagnoseController::DiagnoseController(views::ActionRegistry& actions, std::vector<views::DiagnoseView*> panes,
                                        views::RunModel& model, views::RunPanel& panel, QWidget& window)
     : QObject(&window), m_panes(std::move(panes)), m_model(model), m_panel(panel), m_window(window),
-      m_jobs(new views::JobRunner(this)), m_cards(new views::JobRunner(this))
+      m_jobs(new views::JobRunner(this)), m_cards(new views::JobRunner(this)), m_previews(new views::JobRunner(this))
 {
     for (views::DiagnoseView* pane : m_panes) {
         pane->setOffers([this](const Finding& finding) {
             const Mend mend = mendOf(finding, stage());
-            return views::FindingOffer{mend.text, mend.tip};
+            return views::FindingOffer{mend.text, mend.tip, mend.by == MendBy::Question && m_request && m_request->run};
         });
+        pane->setDrawings([this](const Finding& finding) {
+            return m_request && m_request->run && m_state.graph == m_request->run->graph
+                       ? evidenceOf(finding, *m_request->run)
+                       : views::FindingEvidence();
+        });
+        connect(pane, &views::DiagnoseView::previewRequested, this, &DiagnoseController::preview);
         connect(pane, &views::DiagnoseView::checkRequested, this,
                 [this](bool isDeep) { check(isDeep ? DiagnoseScope::Deep : DiagnoseScope::All); });
         connect(pane, &views::DiagnoseView::compareRequested, this, &DiagnoseController::chooseReference);
@@ -198,6 +205,8 @@ void DiagnoseController::clear()
 void DiagnoseController::forget(const QString& refusal)
 {
     m_jobs->cancel();
+    m_previews->cancel();
+    showPreview({});
     m_due.reset();
     m_request.reset();
     m_change.reset();
@@ -213,6 +222,8 @@ void DiagnoseController::setRunning(bool isRunning)
 {
     if (isRunning) {
         m_jobs->cancel(); // its run is about to go
+        m_previews->cancel();
+        showPreview({});
         m_state.stage.clear();
         m_state.isStale = m_state.diagnosis != nullptr;
     } else if (m_request && m_due && !isChecking()) { // the job was stopped: what was on screen stays there
@@ -414,6 +425,40 @@ void DiagnoseController::askWithInput(const Finding& finding, const Mend& mend)
     engine::Question question = m_panel.question();
     question.inputs = {file->toStdString()};
     askFor(finding, question);
+}
+
+void DiagnoseController::showPreview(const views::FindingPreview& preview)
+{
+    for (views::DiagnoseView* pane : m_panes) {
+        pane->setPreview(preview);
+    }
+}
+
+bool DiagnoseController::isPreviewing() const { return m_previews->isRunning(); }
+
+void DiagnoseController::preview(const Finding& finding)
+{
+    const Mend mend = mendOf(finding, stage());
+    if (mend.by != MendBy::Question || !m_request || !m_request->run) {
+        return;
+    }
+    views::FindingPreview pending;
+    pending.key = views::keyOf(finding);
+    pending.changes = mend.text;
+    pending.isRunning = true;
+    showPreview(pending);
+    m_previews->start([this, request = *m_request, question = mend.question, finding,
+                       pending](const std::stop_token& stop) -> views::JobRunner::Delivery {
+        base::Result<views::FindingPreview> made = previewOf(request, question, finding, stop);
+        views::FindingPreview preview = pending;
+        preview.isRunning = false;
+        if (made) {
+            preview = std::move(made).value();
+        } else {
+            preview.failure = QString::fromStdString(made.error().text());
+        }
+        return [this, preview] { showPreview(preview); };
+    });
 }
 
 void DiagnoseController::takeBack()

@@ -64,6 +64,10 @@ public:
 
     /// Carries out the action of a finding.
     void mend(const diagnosis::Finding& finding);
+    /// Tries the action of a finding aside and shows what comes out; nothing is taken.
+    void preview(const diagnosis::Finding& finding);
+    /// A preview is being made.
+    [[nodiscard]] bool isPreviewing() const;
     /// Asks as before the last change.
     void takeBack();
     /// A finding is no problem of this model, or is one again.
@@ -103,6 +107,7 @@ private:
     void forget(const QString& refusal);
     void show();
     void publish();
+    void showPreview(const views::FindingPreview& preview);
     void askFor(const diagnosis::Finding& finding, const engine::Question& question);
     void askWithInput(const diagnosis::Finding& finding, const Mend& mend);
     void takeCard(const engine::LoadedModelPointer& model);
@@ -115,7 +120,8 @@ private:
     views::RunPanel& m_panel;
     QWidget& m_window;
     views::JobRunner* m_jobs = nullptr;
-    views::JobRunner* m_cards = nullptr; ///< writes cards
+    views::JobRunner* m_cards = nullptr;    ///< writes cards
+    views::JobRunner* m_previews = nullptr; ///< tries changes
     views::DiagnosisState m_state;
     std::optional<DiagnoseRequest> m_request; ///< what is on screen; none = nothing to check
     engine::LoadedModelPointer m_loaded;

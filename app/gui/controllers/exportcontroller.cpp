@@ -296,14 +296,28 @@ void ExportController::askFilm()
     if (path.isEmpty()) {
         return;
     }
+    paintFilm(path);
+}
+
+/// The window can be used and closed meanwhile; closing it ends the film.
+void ExportController::paintFilm(const QString& path)
+{
+    if (m_isPainting) {
+        emit failed(
+            base::usageError("another animation is being painted; wait for it or cancel it", path.toStdString()));
+        return;
+    }
+    m_isPainting = true;
     QProgressDialog progress(tr("Painting the animation"), tr("Cancel"), 0, 1000, &m_window);
-    progress.setWindowModality(Qt::ApplicationModal);
+    progress.setWindowModality(Qt::NonModal);
     progress.setMinimumDuration(300);
-    const base::Result<void> done = writeFilm(path, [&progress](double share) {
+    const base::Result<void> done = writeFilm(path, [this, &progress](double share) {
         progress.setValue(std::min(999, static_cast<int>(share * 1000)));
-        return !progress.wasCanceled();
+        QCoreApplication::processEvents();
+        return !progress.wasCanceled() && m_window.isVisible();
     });
     progress.reset();
+    m_isPainting = false;
     if (done) {
         emit wrote(path);
     } else if (done.error().code != base::ErrorCode::Cancelled) {

@@ -50,6 +50,10 @@ public:
     [[nodiscard]] base::Result<void> writeFilm(const QString& path,
                                                const std::function<bool(double)>& goesOn = {}) const;
 
+    /// The same with a bar of how far it is, until it is there, cancelled, or the window is closed; wrote() or failed()
+    /// says how it went. One at a time.
+    void paintFilm(const QString& path);
+
 signals:
     void wrote(const QString& path);
     void failed(const retro::base::Error& error);
@@ -61,6 +65,7 @@ private:
     QStackedWidget& m_spaces;
     const DockActions& m_docks;
     QWidget& m_window;
+    bool m_isPainting = false;
 };
 
 } // namespace retro::app

@@ -211,7 +211,7 @@ void Preferences::saveLayouts()
     }
     for (const Workspace* space : m_spaces) {
         if (m_store != nullptr && space->wasShown()) {
-            m_store->setValue(layoutName(*space), space->saveState(kLayoutVersion));
+            m_store->setValue(layoutName(*space), space->layout(kLayoutVersion));
             m_store->setValue(arrangedName(*space), space->isArranged());
         }
     }

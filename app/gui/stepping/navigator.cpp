@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/gui/stepping/navigator.h"
 
+#include "core/trace/motion.h"
 #include "core/trace/valuebreaks.h"
+#include "views/common/paint/motion.h"
 
 #include <QAction>
 #include <QCoreApplication>
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace retro::app
 {
@@ -15,10 +18,13 @@ namespace retro::app
 namespace
 {
 
-constexpr std::array kMoves{"go.first",     "go.runback",       "go.back",      "go.play",         "go.forward",
-                            "go.run",       "go.last",          "go.over",      "go.overback",     "go.out",
-                            "go.outback",   "go.mode",          "go.modeback",  "go.violation",    "go.violationback",
-                            "go.fulfilled", "go.fulfilledback", "go.selection", "go.selectionback"};
+constexpr std::array kMoves{"go.first",     "go.runback",       "go.back",      "go.play",          "go.forward",
+                            "go.run",       "go.last",          "go.over",      "go.overback",      "go.out",
+                            "go.outback",   "go.mode",          "go.modeback",  "go.violation",     "go.violationback",
+                            "go.fulfilled", "go.fulfilledback", "go.selection", "go.selectionback", "go.creep",
+                            "go.creepback"};
+
+constexpr double kCreep = 0.1; // of a visit
 
 constexpr std::array<const char*, kRunTargets> kTargetNames{
     QT_TRANSLATE_NOOP("retro::app::Navigator", "breakpoint"),
@@ -85,6 +91,7 @@ void Navigator::connectActions()
     both("go.mode", "go.modeback", [this](bool isForward) { runTo(RunTarget::ModeChange, isForward); });
     both("go.violation", "go.violationback", [this](bool isForward) { runTo(RunTarget::Violation, isForward); });
     both("go.fulfilled", "go.fulfilledback", [this](bool isForward) { runTo(RunTarget::Fulfilment, isForward); });
+    both("go.creep", "go.creepback", [this](bool isForward) { creep(isForward); });
     both("go.selection", "go.selectionback", [this](bool isForward) { runTo(RunTarget::Selection, isForward); });
 }
 
@@ -208,17 +215,73 @@ bool Navigator::goToText(const QString& typed)
         return false;
     }
     emit moveRequested();
-    const Destination place = text.startsWith(QLatin1Char('@')) ? placeOfNode(text.mid(1)) : placeOfNumber(text);
+    QString unclear = tr("Type a number, +10, -10, 50%, or @ and the name of a node.");
+    const bool isName = text.startsWith(QLatin1Char('@'));
+    const Destination place = isName ? placeOfNode(text.mid(1).trimmed(), unclear) : placeOfNumber(text);
     if (place) {
         m_context.cursor.moveTo(*place);
+    } else {
+        emit said(unclear);
     }
     return place.has_value();
 }
 
-Destination Navigator::placeOfNode(const QString& name) const
+void Navigator::creep(bool isForward)
 {
-    const auto node = m_context.model.graph().findNode(name.toStdString());
-    return node ? m_context.model.relevanceStep(*node) : std::nullopt;
+    emit moveRequested();
+    m_glide->finish();
+    if (!canMove()) {
+        return;
+    }
+    if (views::isMotionReduced()) {
+        step(Granularity::Event, isForward);
+        return;
+    }
+    constexpr double kNearly = 1e-6; // ten of them are a visit
+    const auto whole = [](double x) { return std::abs(x - std::round(x)) < kNearly ? std::round(x) : x; };
+    const trace::Pace& pace = m_context.model.derived<trace::Motion>()->pace();
+    const double visits = pace.visitsAt(m_context.cursor.moment()) + (isForward ? kCreep : -kCreep);
+    m_context.cursor.glideTo(whole(pace.momentAt(whole(visits))));
+}
+
+Destination Navigator::placeOfNode(const QString& name, QString& unclear) const
+{
+    const graph::Graph& graph = m_context.model.graph();
+    if (const auto node = graph.findNode(name.toStdString())) {
+        if (const Destination place = m_context.model.relevanceStep(*node)) {
+            return place;
+        }
+        unclear = tr("No relevance comes to %1.").arg(name);
+        return std::nullopt;
+    }
+    std::vector<base::NodeId> named; // as the window names them: whole
+    std::vector<base::NodeId> alike; // or in part
+    for (std::size_t i = 0; i < graph.runNodeCount() && !name.isEmpty(); ++i) {
+        const base::NodeId node(i);
+        const QString full = QString::fromStdString(graph.labelOf(node));
+        const QString label = m_context.model.placeLabel(node);
+        if (full.compare(name, Qt::CaseInsensitive) == 0 || label.compare(name, Qt::CaseInsensitive) == 0) {
+            named.push_back(node);
+        } else if (full.contains(name, Qt::CaseInsensitive) || label.contains(name, Qt::CaseInsensitive)) {
+            alike.push_back(node);
+        }
+    }
+    const std::vector<base::NodeId>& found = named.empty() ? alike : named;
+    if (found.empty()) {
+        unclear = tr("No node has %1 in its name.").arg(name);
+        return std::nullopt;
+    }
+    if (found.size() > 1) {
+        unclear = tr("%n nodes have %1 in their names, the first is %2; type more of it.", nullptr,
+                     static_cast<int>(found.size()))
+                      .arg(name, m_context.model.placeLabel(found.front()));
+        return std::nullopt;
+    }
+    const Destination place = m_context.model.relevanceStep(found.front());
+    if (!place) {
+        unclear = tr("No relevance comes to %1.").arg(m_context.model.placeLabel(found.front()));
+    }
+    return place;
 }
 
 Destination Navigator::placeOfNumber(const QString& text) const

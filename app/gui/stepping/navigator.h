@@ -58,8 +58,11 @@ public:
     void runTo(RunTarget target, bool isForward);
     /// Out of the promise that waits, or back to where it was raised.
     void stepOut(bool isForward);
-    /// A position as people type it: "27", "+10", "-10", "50%", "@node". False when it is unclear.
+    /// A position as people type it: "27", "+10", "-10", "50%", "@node" (a name, or a part of one that no other node
+    /// has, small or large letters). False when it is unclear, and said() says why.
     bool goToText(const QString& text);
+    /// A tenth of a visit on or back, between events too; with reduced motion an event.
+    void creep(bool isForward);
 
 signals:
     /// Another run: the stepper is new.
@@ -75,7 +78,7 @@ private:
     void connectActions();
     void takeRun();
     [[nodiscard]] Destination placeOf(RunTarget target, bool isForward) const;
-    [[nodiscard]] Destination placeOfNode(const QString& name) const;
+    [[nodiscard]] Destination placeOfNode(const QString& name, QString& unclear) const;
     [[nodiscard]] Destination placeOfNumber(const QString& text) const;
     [[nodiscard]] QString stopReason(std::uint64_t position) const;
     [[nodiscard]] bool canMove() const;

@@ -3,6 +3,7 @@
 
 #include "app/gui/facts/runfigures.h"
 #include "app/gui/stepping/nowline.h"
+#include "app/gui/stepping/positionbox.h"
 #include "core/trace/describe.h"
 #include "views/common/numbertext.h"
 #include "views/common/paint/fonts.h"
@@ -178,21 +179,11 @@ void TransportBar::addRunTarget()
 
 void TransportBar::addPosition()
 {
-    auto* box = new QWidget(this);
-    auto* row = new QHBoxLayout(box);
-    row->setContentsMargins(px(8), 0, px(12), 0);
-    row->setSpacing(0);
-    m_position = new QLineEdit(box);
-    m_position->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
-    m_position->setFont(views::fonts::numbers());
-    m_position->setFixedWidth(px(64));
-    m_position->setAccessibleName(tr("Position; type a number or @node name"));
-    m_position->setToolTip(tr("Where the run is: a number, +10, -10, 50%, or @ and a node's name"));
-    m_count = new QLabel(box);
-    m_count->setFont(views::fonts::numbers());
-    row->addWidget(m_position);
-    row->addWidget(m_count);
-    box->setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Preferred);
+    auto* box =
+        new PositionBox(tr("Position; type a number or @node name"),
+                        tr("Where the run is: a number, +10, -10, 50%, or @ and a node's name or a part of it"), this);
+    m_position = &box->field();
+    m_count = &box->count();
     addWidget(box);
     m_now = new NowLine(this);
     addWidget(m_now);
@@ -363,9 +354,7 @@ QString TransportBar::nowInWords() const
 
 void TransportBar::goToTyped()
 {
-    if (!m_navigator->goToText(m_position->text())) {
-        emit m_navigator->said(tr("Type a number, +10, -10, 50%, or @ and the name of a node."));
-    }
+    static_cast<void>(m_navigator->goToText(m_position->text())); // which says what is unclear
     showPosition();
 }
 

@@ -5,8 +5,11 @@
 #include "app/gui/shell/preferences.h"
 #include "app/gui/window/callout.h"
 #include "views/common/actions.h"
+#include "views/common/paint/fonts.h"
 
 #include <QAction>
+#include <QApplication>
+#include <QKeyEvent>
 #include <QSettings>
 
 #include <algorithm>
@@ -14,17 +17,23 @@
 namespace retro::app
 {
 
+using views::fonts::px;
+
 namespace
 {
 
 const QString kRead = QStringLiteral("tips/keys");
 
+// Design pixels.
+constexpr double kButtons = 150; // of the bar: those that step
+constexpr double kTitles = 52;   // of the panes below it, with their hints
+
 } // namespace
 
 KeysTip::KeysTip(QWidget& window, QWidget& target, const views::ActionRegistry& actions, Preferences& preferences,
                  QSettings& store)
-    : QObject(&window), m_target(target), m_actions(actions), m_preferences(preferences), m_store(store),
-      m_callOut(new CallOut(window))
+    : QObject(&window), m_window(window), m_target(target), m_actions(actions), m_preferences(preferences),
+      m_store(store), m_callOut(new CallOut(window))
 {
     connect(m_callOut, &CallOut::nextRequested, this, [this] { end(false); });
     connect(m_callOut, &CallOut::backRequested, this, [this] { end(true); });
@@ -40,14 +49,40 @@ void KeysTip::offerOnce()
                            "out, as %2 does in Visual Studio, press %3.")
                             .arg(keyOf("go.forward"), keyOf("go.back"), keyOf("go.out")));
     m_callOut->setButtons({}, tr("Use Visual Studio's keys"), tr("Got it"));
-    m_callOut->pointAt({m_target.mapTo(m_target.window(), QPoint()), m_target.size()});
+    const QSize around(px(kButtons), m_target.height() + px(kTitles));
+    m_callOut->pointAt({m_target.mapTo(m_target.window(), QPoint()), around});
+    qApp->installEventFilter(this);
 }
 
-void KeysTip::hide() { m_callOut->hide(); }
+void KeysTip::hide()
+{
+    m_callOut->hide();
+    qApp->removeEventFilter(this);
+}
+
+bool KeysTip::eventFilter(QObject* watched, QEvent* event)
+{
+    const bool isKey = event->type() == QEvent::ShortcutOverride || event->type() == QEvent::KeyPress;
+    if (!isKey || static_cast<QKeyEvent*>(event)->key() != Qt::Key_Escape || m_callOut->isHidden()) {
+        return QObject::eventFilter(watched, event);
+    }
+    const QWidget* focus = QApplication::focusWidget();
+    const bool isElsewhere = QApplication::activePopupWidget() != nullptr ||
+                             QApplication::activeModalWidget() != nullptr ||
+                             (focus != nullptr && focus->window() != &m_window);
+    if (isElsewhere) {
+        return QObject::eventFilter(watched, event);
+    }
+    event->accept();
+    if (event->type() == QEvent::KeyPress) {
+        end(false);
+    }
+    return true;
+}
 
 void KeysTip::end(bool takesOtherKeys)
 {
-    m_callOut->hide();
+    hide();
     m_store.setValue(kRead, true);
     if (takesOtherKeys) {
         m_preferences.useScheme(keySchemes().back());

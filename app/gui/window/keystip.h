@@ -24,7 +24,8 @@ class KeysTip final : public QObject
     Q_OBJECT
 
 public:
-    /// Points at `target`, a part of `window`. `store` remembers that it was read; it must outlive this.
+    /// Points at the beginning of `target`, a bar of `window`, from below the titles of the panes under it. `store`
+    /// remembers that it was read; it must outlive this.
     KeysTip(QWidget& window, QWidget& target, const views::ActionRegistry& actions, Preferences& preferences,
             QSettings& store);
 
@@ -34,6 +35,9 @@ public:
     void hide();
     [[nodiscard]] CallOut& callOut() const { return *m_callOut; }
 
+    /// Escape takes the tip away, wherever the keyboard is in the window.
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
 private:
     void end(bool takesOtherKeys);
     /// The keys of an action as they are now; "no key" when it has none.
@@ -41,6 +45,7 @@ private:
     /// True while the keys are as they were made.
     [[nodiscard]] bool hasFirstKeys() const;
 
+    QWidget& m_window;
     QWidget& m_target;
     const views::ActionRegistry& m_actions;
     Preferences& m_preferences;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/gui/window/planbar.h"
 
+#include "app/gui/stepping/positionbox.h"
 #include "views/common/numbertext.h"
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/icons.h"
@@ -45,21 +46,10 @@ PlanBar::PlanBar(views::ActionRegistry& actions, views::PlanModel& plan, views::
 
 void PlanBar::addPosition()
 {
-    auto* box = new QWidget(this);
-    auto* row = new QHBoxLayout(box);
-    row->setContentsMargins(px(8), 0, px(12), 0);
-    row->setSpacing(0);
-    m_position = new QLineEdit(box);
-    m_position->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
-    m_position->setFont(views::fonts::numbers());
-    m_position->setFixedWidth(px(64));
-    m_position->setAccessibleName(tr("Step of the plan; type a number"));
-    m_position->setToolTip(tr("The step of the plan that is looked at: a number"));
-    m_count = new QLabel(box);
-    m_count->setFont(views::fonts::numbers());
-    row->addWidget(m_position);
-    row->addWidget(m_count);
-    box->setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Preferred);
+    auto* box = new PositionBox(tr("Step of the plan; type a number"),
+                                tr("The step of the plan that is looked at: a number"), this);
+    m_position = &box->field();
+    m_count = &box->count();
     addWidget(box);
     m_now = new views::ElidedLabel({}, views::Role::Text, views::fonts::content(), this);
     m_now->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);

@@ -148,6 +148,7 @@ void Tour::show(int stop)
     if (!m_stops.input->hasBrush()) {
         m_callOut->focusNext();
     }
+    emit stopShown(m_stop);
 }
 
 void Tour::showWords() { m_callOut->setWords(title(), text(), tr("%1 of %2").arg(m_stop + 1).arg(kStops)); }
@@ -160,7 +161,7 @@ std::vector<QWidget*> Tour::targets() const
         return {m_stops.input};
     case 1:
         return {m_stops.classes};
-    case 3:
+    case kLayers:
         return {m_stops.layers, m_stops.ledger};
     default:
         return {m_stops.heatmap};

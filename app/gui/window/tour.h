@@ -33,8 +33,7 @@ struct TourStops
 };
 
 /// Five call-outs on the sample: the input, the classes, the heatmap, layers and ledger, and at last the user covers
-/// the tag and sees class and heatmap change. About a minute. Nothing moves by itself, so reduced motion needs nothing.
-/// Escape or Skip ends it anywhere. GUI thread.
+/// the tag and sees class and heatmap change. About a minute. Escape or Skip ends it anywhere. GUI thread.
 class Tour final : public QObject
 {
     Q_OBJECT
@@ -54,6 +53,8 @@ public:
     /// Number of stops.
     static constexpr int kStops = 5;
     [[nodiscard]] bool isRunning() const { return m_stop >= 0; }
+    /// The stop at which relevance goes through the layers.
+    static constexpr int kLayers = 3;
     /// Stop on screen, from 0; −1 when it does not run.
     [[nodiscard]] int stopIndex() const { return m_stop; }
     [[nodiscard]] const CallOut& callOut() const { return *m_callOut; }
@@ -61,6 +62,8 @@ public:
 signals:
     /// The offer was taken.
     void wanted();
+    /// Another stop is on screen.
+    void stopShown(int stop);
     /// The tour (or its offer) is over; `isDone`: the last stop was reached.
     void ended(bool isDone);
 

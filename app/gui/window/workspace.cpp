@@ -10,6 +10,7 @@
 
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 namespace retro::app
 {
@@ -47,6 +48,7 @@ Workspace::~Workspace()
     // Docks move, hide and are asked for while QWidget takes them down one by one; whoever follows them ends first, and
     // they end while there is still a whole workspace around them.
     delete m_titles;
+    m_apart.clear();
     while (!m_docks.empty()) {
         const QDockWidget* last = m_docks.back();
         m_docks.pop_back(); // the focus that it gives up goes through those that are still listed
@@ -125,6 +127,7 @@ void Workspace::resetLayout()
         dock->show();
     }
     restoreState(m_initial);
+    m_apart.clear();
     m_kept.clear();
     m_isArranged = false;
     m_titles->flush(); // what lies above the contents takes room too
@@ -140,6 +143,10 @@ bool Workspace::takeLayout(const QByteArray& layout, int version, bool isArrange
         return false;
     }
     m_isArranged = isArranged;
+    if (!isVisible()) {
+        m_apart.clear();
+        hideApart();
+    }
     // Before it is shown the workspace has a size of no meaning, into which Qt has pressed the sizes of the docks.
     m_kept = m_wasShown ? QByteArray() : layout;
     m_keptVersion = version;
@@ -164,9 +171,46 @@ QList<int> Workspace::shared(int room, std::initializer_list<double> parts)
     return sizes;
 }
 
+/// Windows of their own would stay over other workspaces: they go with theirs.
+void Workspace::hideApart()
+{
+    for (QDockWidget* dock : m_docks) {
+        if (dock->isFloating() && !dock->isHidden()) {
+            m_apart.push_back(dock);
+            dock->hide();
+        }
+    }
+}
+
+QByteArray Workspace::layout(int version) const
+{
+    // Qt writes down whether each dock is hidden, and asks this very mark.
+    for (QDockWidget* dock : m_apart) {
+        dock->setAttribute(Qt::WA_WState_Hidden, false);
+    }
+    const QByteArray layout = saveState(version);
+    for (QDockWidget* dock : m_apart) {
+        dock->setAttribute(Qt::WA_WState_Hidden, true);
+    }
+    return layout;
+}
+
+void Workspace::hideEvent(QHideEvent* event)
+{
+    QMainWindow::hideEvent(event);
+    if (!event->spontaneous()) {
+        hideApart();
+    }
+}
+
 void Workspace::showEvent(QShowEvent* event)
 {
     QMainWindow::showEvent(event);
+    if (!event->spontaneous()) {
+        for (QDockWidget* dock : std::exchange(m_apart, {})) {
+            dock->show();
+        }
+    }
     if (!m_wasShown) {
         m_wasShown = true;
         takeKept();

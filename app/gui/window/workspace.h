@@ -40,6 +40,9 @@ public:
     /// A person has moved docks or the lines between them.
     [[nodiscard]] bool isArranged() const { return m_isArranged; }
     [[nodiscard]] bool wasShown() const { return m_wasShown; }
+    /// The arrangement, for takeLayout(): as saveState(version), with the panes that are windows of their own and went
+    /// out of sight with the workspace.
+    [[nodiscard]] QByteArray layout(int version) const;
     /// The text has another size: docks take theirs anew.
     void takeTextSize() { keepShares(); }
     /// Brings every view up to date at once, shown or not.
@@ -56,6 +59,7 @@ protected:
     /// The arrangement that resetLayout() goes back to; called once all docks are in place.
     void rememberLayout();
     void showEvent(QShowEvent* event) override;
+    void hideEvent(QHideEvent* event) override;
     bool focusNextPrevChild(bool isNext) override;
     void resizeEvent(QResizeEvent* event) override;
     bool event(QEvent* event) override;
@@ -67,6 +71,7 @@ protected:
 private:
     void keepShares();
     void takeKept();
+    void hideApart();
     void chainFocus();
     QDockWidget* makeDock(QWidget* content, const QString& title, const QString& tabName);
 
@@ -75,7 +80,8 @@ private:
     std::vector<views::View*> m_views;
     DockTitles* m_titles = nullptr;
     QByteArray m_initial;
-    QByteArray m_kept; ///< taken, and given to the docks once more when they have their room
+    std::vector<QDockWidget*> m_apart; ///< windows of their own that are out of sight because the workspace is
+    QByteArray m_kept;                 ///< taken, and given to the docks once more when they have their room
     int m_keptVersion = 0;
     bool m_wasShown = false;
     bool m_isArranged = false; ///< a person, or an arrangement that was kept, has moved docks or the lines between

@@ -9,6 +9,7 @@
     X(modelWeightNonfinite)                                                                                            \
     X(modelChannelOutlier)                                                                                             \
     X(modelBnOutlier)                                                                                                  \
+    X(modelNormOutlier)                                                                                                \
     X(modelZeroWeights)                                                                                                \
     X(modelStride)                                                                                                     \
     X(modelCheckerboard)                                                                                               \

@@ -15,8 +15,8 @@ namespace
 /// Share of Σ|R| of a node, and of what started (section 4.6, flow.unread: > 0.3 and > 0.2 of S).
 constexpr double kMostUnread = 0.3;
 constexpr double kMostUnreadOfStart = 0.2;
-/// Of a Pad with a constant that is not 0, which no healthy model of those measured has at a computed value: 0.13 and
-/// more was seen where one was planted.
+/// Less is a note of a Pad with a constant that is not 0, which no healthy model of those measured has at a computed
+/// value: 0.13 and more was seen where one was planted.
 constexpr double kMostUnreadOfFill = 0.1;
 constexpr double kFillOfStart = 0.05;
 /// Base of the score and e = .4 + .5x (section 4.6).
@@ -41,17 +41,20 @@ void findUnread(const Facts& facts, Probe& probe)
 {
     forLostShares(facts, probe, event::Cause::Unread, [&](const LostShare& lost) {
         const std::string fill = fillOf(facts, lost.node);
-        const double most = fill.empty() ? kMostUnread : kMostUnreadOfFill;
-        if (!(lost.share > most && lost.ofStart > (fill.empty() ? kMostUnreadOfStart : kFillOfStart))) {
+        const bool warns = lost.share > kMostUnread && lost.ofStart > kMostUnreadOfStart;
+        const bool isNoted = !fill.empty() && lost.share > kMostUnreadOfFill && lost.ofStart > kFillOfStart;
+        if (!warns && !isNoted) {
             return;
         }
-        Finding& finding = probe.warning(kUnreadBase, 0.4 + 0.5 * lost.share, facts.place(lost.node));
+        const double effect = 0.4 + 0.5 * lost.share;
+        Finding& finding = warns ? probe.warning(kUnreadBase, effect, facts.place(lost.node))
+                                 : probe.note(effect, facts.place(lost.node));
         finding.what = fmt::format("{} of Σ|R| that arrives here falls on elements that come from nowhere: unread{}",
                                    percentText(lost.share), fill);
         finding.means = "Padding takes part in the prediction, so that much of it is not about the input.";
         finding.remedy = "Pad with 0, or with what the model was trained with";
         finding.numbers = {{"lost_of_sum_abs_R", lost.share}};
-        finding.threshold = most;
+        finding.threshold = warns ? kMostUnread : kMostUnreadOfFill;
         finding.action = {"go to node", {{"node", facts.graph().labelOf(lost.node)}}, {}};
     });
 }

@@ -2,6 +2,7 @@
 #include "core/engine/evaluate/subject.h"
 
 #include "core/engine/evaluate/channelaxis.h"
+#include "core/engine/explain/automaticrules.h"
 #include "core/engine/explain/numericalstop.h"
 #include "core/engine/model/binding.h"
 #include "core/execute/forward.h"
@@ -92,6 +93,9 @@ Result<Subject> Subject::make(const LoadedModelPointer& model, const ExplainRequ
     subject.m_value = result.target.value;
     subject.m_score = std::accumulate(result.target.logit.begin(), result.target.logit.end(), 0.0);
     subject.m_warnings = result.warnings;
+    if (addsRules(question, result)) { // changed inputs and weights are explained by the rules of this one
+        subject.m_question.composite = result.composite.name;
+    }
     if (question.target.kind != TargetRequest::Kind::Value && hasSeveralTargets(result.target)) {
         return base::inputError(
             fmt::format(

@@ -5,6 +5,7 @@
 #include "core/base/log.h"
 #include "core/base/mappedfile.h"
 #include "core/base/memoryaccount.h"
+#include "core/engine/explain/automaticrules.h"
 #include "core/engine/explain/requestcheck.h"
 #include "core/engine/model/precision.h"
 #include "core/engine/model/programcache.h"
@@ -83,6 +84,16 @@ Result<ExplainResult> explained(const LoadedModel& model, const ExplainRequest& 
     return explained(model, whole, stop, progress, cache);
 }
 
+/// explained(), with what `auto` comes to.
+Result<ExplainResult> settled(const LoadedModel& model, const ExplainRequest& request, const std::stop_token& stop,
+                              const StageProgress& progress, ProgramCache* cache)
+{
+    const auto make = [&](const ExplainRequest& one) { return explained(model, one, stop, progress, cache); };
+    Result<ExplainResult> first = make(request);
+    return first && isAutomatic(request) ? withAutomaticRules(request, std::move(first).value(), make)
+                                         : std::move(first);
+}
+
 /// A result, with its line in the log.
 Result<ExplainResult> logged(const LoadedModel& model, Result<ExplainResult> result)
 {
@@ -105,7 +116,7 @@ Result<ExplainResult> explain(const LoadedModel& model, const ExplainRequest& re
     RETRO_CHECK(checkRequest(request));
     ProgramCache cache;
     const bool usesProgram = request.engine == EngineKind::Compiled || request.inputsOnly;
-    return logged(model, explained(model, request, stop, progress, usesProgram ? &cache : nullptr));
+    return logged(model, settled(model, request, stop, progress, usesProgram ? &cache : nullptr));
 }
 
 Explainer::Explainer(LoadedModelPointer model) : m_model(std::move(model)), m_cache(std::make_unique<ProgramCache>()) {}
@@ -120,7 +131,7 @@ Result<ExplainResult> Explainer::explain(const ExplainRequest& request, std::sto
                                          const StageProgress& progress)
 {
     RETRO_CHECK(checkRequest(request));
-    return logged(*m_model, explained(*m_model, request, stop, progress, m_cache.get()));
+    return logged(*m_model, settled(*m_model, request, stop, progress, m_cache.get()));
 }
 
 } // namespace retro::engine

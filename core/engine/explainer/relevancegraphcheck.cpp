@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/explainer/relevancegraphcheck.h"
 
+#include "core/engine/explain/automaticrules.h"
 #include "core/engine/explain/runforward.h"
 #include "core/ops/algebra.h"
 
@@ -90,7 +91,11 @@ Result<RelevanceGraphCheck> checkRelevanceGraph(const std::filesystem::path& fil
                                                 const ExplainRequest& request, const RelevanceGraph& written,
                                                 bool alsoInDouble, const std::stop_token& stop)
 {
-    RETRO_TRY(const ExplainResult explained, explain(*model, request, stop));
+    ExplainRequest asked = request;
+    if (isAutomatic(asked)) { // the graph was written before any input was seen, so no pass changed its rules
+        asked.composite = written.metadata.at("retrograde.composite");
+    }
+    RETRO_TRY(const ExplainResult explained, explain(*model, asked, stop));
     RETRO_TRY(const LoadedModelPointer graph, loadModel(file, rewrite::noRewrites(), stop));
     RelevanceGraphCheck check;
     RETRO_TRY(check.inputs, inputsOf(*graph, request, written, explained));

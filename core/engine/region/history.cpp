@@ -7,7 +7,7 @@
 #include "core/engine/explain/stopwatch.h"
 #include "core/engine/model/binding.h"
 #include "core/engine/model/prepare.h"
-#include "core/execute/forward.h"
+#include "core/engine/results/runweights.h"
 #include "core/lrp/rules/linearrule.h"
 #include "core/lrp/rules/ruleapplication.h"
 #include "core/lrp/rules/ruleformulas.h"
@@ -345,17 +345,6 @@ Result<void> checkRun(const trace::Run& run)
     return {};
 }
 
-/// How far two results of one model may lie apart on machines that add in other orders, of the largest value.
-constexpr double kSameModelWithin = 1e-3;
-
-base::Error otherModel(const trace::Run& run, std::string_view why)
-{
-    return base::inputError(fmt::format("the model is not that of the run: {}; name the one that was explained by "
-                                        "--model",
-                                        why),
-                            run.facts.modelName);
-}
-
 /// Names, operators and shapes.
 Result<void> checkGraph(const trace::Run& run, const execute::BoundModel& model)
 {
@@ -379,28 +368,6 @@ Result<void> checkGraph(const trace::Run& run, const execute::BoundModel& model)
         }
     }
     return {};
-}
-
-/// Weights: the model gives what it gave in the run.
-Result<void> checkWeights(const trace::Run& run, const std::shared_ptr<const execute::BoundModel>& model,
-                          const std::vector<Tensor>& inputs, const std::stop_token& stop)
-{
-    const ValueId target = run.facts.targetValue;
-    if (target.index() >= run.values.size() || !run.values[target.index()].isValid()) {
-        return {};
-    }
-    const std::array kept{target};
-    RETRO_TRY(const execute::ForwardResult again,
-              execute::forward(model, inputs, execute::SavePolicy::Autograd, stop, {}, kept));
-    const Tensor& then = run.values[target.index()];
-    const Tensor now = again.value(target);
-    double apart = 0;
-    double largest = 0;
-    for (std::int64_t i = 0; i < then.size(); ++i) {
-        apart = std::max(apart, std::abs(then.at(i) - now.at(i)));
-        largest = std::max(largest, std::abs(then.at(i)));
-    }
-    return apart <= kSameModelWithin * largest ? Result<void>() : otherModel(run, "its weights are others");
 }
 
 Result<void> checkRules(const trace::Run& run, const Prepared& prepared)
@@ -470,7 +437,7 @@ Result<Historian> Historian::open(const std::shared_ptr<const trace::Run>& run, 
     RETRO_CHECK(checkGraph(*run, *data->model));
     RETRO_CHECK(checkRules(*run, *prepared));
     const std::vector<Tensor> inputs = inPrecision(data->graph(), request.inputs, request.precision);
-    RETRO_CHECK(checkWeights(*run, data->model, inputs, stop));
+    RETRO_CHECK(expectWeightsOf(*run, data->model, inputs, stop));
     RETRO_CHECK(data->start(inputs, stop));
     return Historian(std::move(data));
 }

@@ -116,6 +116,21 @@ private slots:
         QCOMPARE(model.code, 2);
     }
 
+    void aModelWithOtherWeightsIsNotThatOfTheRun()
+    {
+        QCOMPARE(explain("bad.onnx", "own.retro").code, 0);
+        write("other.onnx", padded(4, 3)); // the same graph
+        const Answer other = cli({"diagnose", path("own.retro"), "--model", path("other.onnx")});
+        QCOMPARE(other.code, 3);
+        QVERIFY2(other.err.contains("its weights are others"), qPrintable(other.err));
+        // Nor is one that lies beside it under the name of the model.
+        QTemporaryDir folder;
+        QVERIFY(QFile::copy(path("own.retro"), folder.filePath("own.retro")));
+        QVERIFY(QFile::copy(path("other.onnx"), folder.filePath("bad.onnx")));
+        const Answer beside = cli({"diagnose", folder.filePath("own.retro")});
+        QVERIFY2(beside.out.contains("checks want the model bad.onnx"), qPrintable(beside.out));
+    }
+
     void runFileHasTheSameFindings()
     {
         QCOMPARE(explain("bad.onnx", "bad.retro").code, 0);

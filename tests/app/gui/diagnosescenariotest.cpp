@@ -189,6 +189,21 @@ private slots:
         QVERIFY(finding != nullptr && finding->level == diagnosis::Level::Warning);
         QCOMPARE(finding->number("rank"), double(kClasses));
         const QString best = stage.classOfRank(0);
+        // Tried aside: what is on screen stays, and the pane says what would come out.
+        const auto run = stage.window.model().run().graph;
+        QVERIFY(stage.press("target.rank", "preview"));
+        QVERIFY(QTest::qWaitFor([&] { return !stage.window.diagnosis().isPreviewing(); }, kPatience));
+        auto* preview = stage.pane().currentRow()->findChild<views::PreviewDrawing*>();
+        QVERIFY(preview != nullptr);
+        QVERIFY2(preview->preview().failure.isEmpty(), qPrintable(preview->preview().failure));
+        QVERIFY2(preview->accessibleName().contains("Not yet taken: --target " + best) &&
+                     preview->accessibleName().contains("target.rank is gone"),
+                 qPrintable(preview->accessibleName()));
+        QVERIFY(!preview->preview().now.isNull() && !preview->preview().after.isNull());
+        QVERIFY(preview->preview().now != preview->preview().after);
+        QCOMPARE(QString::number(stage.window.model().run().facts.targetIndex.front()), last);
+        QVERIFY(stage.window.model().run().graph == run);
+        QVERIFY(stage.window.grab().save(RETRO_BINARY_DIR "/grabs/diagnose-preview.png"));
         QVERIFY(stage.press("target.rank", "mend"));
         QVERIFY(stage.window.diagnosis().state().isStale); // grey until the next one is there
         QVERIFY(stage.settles());

@@ -427,6 +427,37 @@ private slots:
         QVERIFY(!hasTitleBar(*dockOf(*space, QStringLiteral("Inspector"))));
         QVERIFY(hasTitleBar(*dockOf(*space, QStringLiteral("Graph"))));
     }
+
+    void aPaneOfItsOwnGoesWithItsWorkspace()
+    {
+        app::MainWindow window;
+        showTiny(window, {1600, 1000}, "engine");
+        auto* engine = window.findChild<app::EngineWorkspace*>();
+        QDockWidget* apart = dockOf(*engine, QStringLiteral("Timeline"));
+        apart->setFloating(true);
+        QTest::qWait(0);
+        QVERIFY(apart->isVisible());
+        window.showWorkspace(QStringLiteral("explain"));
+        QVERIFY(!apart->isVisible());
+        const QByteArray layout = engine->layout(1); // as it is kept for the next start
+        QVERIFY(!apart->isVisible());
+        window.showWorkspace(QStringLiteral("engine"));
+        QVERIFY(apart->isVisible() && apart->isFloating());
+        apart->close(); // what a person closed stays closed
+        window.showWorkspace(QStringLiteral("explain"));
+        window.showWorkspace(QStringLiteral("engine"));
+        QVERIFY(!apart->isVisible());
+
+        app::MainWindow next;
+        auto* other = next.findChild<app::EngineWorkspace*>();
+        QVERIFY(other->takeLayout(layout, 1, true));
+        showTiny(next, {1600, 1000}, "explain");
+        QDockWidget* again = dockOf(*other, QStringLiteral("Timeline"));
+        QVERIFY(again->isFloating() && !again->isVisible());
+        next.showWorkspace(QStringLiteral("engine"));
+        QTest::qWait(0);
+        QVERIFY(again->isVisible());
+    }
 };
 
 QTEST_MAIN(DockTitlesTest)

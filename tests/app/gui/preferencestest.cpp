@@ -333,6 +333,34 @@ private slots:
         QCOMPARE(window.actions().at("go.back").shortcut(), QKeySequence("Shift+F11"));
     }
 
+    void theTipAboutKeysLeavesTitlesFreeAndGoesWithEscape()
+    {
+        Store store;
+        app::MainWindow window;
+        window.resize(1280, 800);
+        window.shell().remember(store.settings);
+        showRun(window);
+        window.show();
+        window.showWorkspace("engine");
+        window.flush();
+        app::KeysTip tip(window, *window.findChild<app::TransportBar*>(), window.actions(),
+                         window.shell().preferences(), store.settings);
+        tip.offerOnce();
+        const QRect bubble = tip.callOut().geometry();
+        for (const QDockWidget* dock : window.workspace().docks()) {
+            const QWidget* title = dock->titleBarWidget();
+            if (title != nullptr && title->isVisible()) {
+                const QRect names(title->mapTo(&window, QPoint()),
+                                  QSize(title->width(), title->fontMetrics().height()));
+                QVERIFY2(!bubble.intersects(names), qPrintable(dock->windowTitle()));
+            }
+        }
+        QTest::keyClick(&window, Qt::Key_Escape);
+        QVERIFY(!tip.callOut().isVisible());
+        tip.offerOnce();
+        QVERIFY(!tip.callOut().isVisible()); // it was read
+    }
+
     void theTipAboutKeysGivesThoseOfVisualStudio()
     {
         Store store;

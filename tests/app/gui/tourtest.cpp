@@ -78,6 +78,26 @@ class TourTest : public QObject
 {
     Q_OBJECT
 private slots:
+    void relevanceGoesThroughTheLayersByItselfOnce()
+    {
+        app::MainWindow window;
+        beginTour(window);
+        app::SelfPlay& play = window.tours().play();
+        play.begin(); // nobody sees it here: nothing moves
+        QVERIFY(!play.isRunning());
+        const std::uint64_t end = window.cursor().end();
+        play.showShare(0);
+        QCOMPARE(window.cursor().position(), std::uint64_t{0});
+        std::uint64_t last = 0;
+        for (const double share : {0.2, 0.4, 0.6, 0.8}) {
+            play.showShare(share);
+            QVERIFY(window.cursor().position() > last && window.cursor().position() < end);
+            last = window.cursor().position();
+        }
+        play.showShare(1);
+        QCOMPARE(window.cursor().position(), end);
+    }
+
     void initTestCase()
     {
         // What the tour remembers stays in a folder of this test.

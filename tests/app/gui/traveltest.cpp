@@ -151,6 +151,27 @@ private slots:
         QVERIFY(window.model.state().promises[1].isComplete);
     }
 
+    void tenTenthsAreAVisit()
+    {
+        Fixture window;
+        window.cursor.moveTo(tests::endOfVisit(window.model, 2));
+        const double start = window.cursor.moment();
+        std::vector<double> moments{start};
+        for (int i = 0; i < 10; ++i) {
+            window.press("go.creep");
+            QVERIFY(window.cursor.moment() > moments.back());
+            moments.push_back(window.cursor.moment());
+        }
+        QCOMPARE(window.cursor.moment(), static_cast<double>(tests::endOfVisit(window.model, 3)));
+        for (std::size_t i = 10; i-- > 0;) { // and back the same way
+            window.press("go.creepback");
+            QVERIFY(std::abs(window.cursor.moment() - moments[i]) < 1e-6);
+        }
+        window.cursor.moveTo(0);
+        window.press("go.creepback");
+        QCOMPARE(window.cursor.moment(), 0.0);
+    }
+
     void typedPositions()
     {
         Fixture window;
@@ -162,7 +183,15 @@ private slots:
         QVERIFY(window.navigator.goToText(QStringLiteral("50%")));
         QCOMPARE(window.cursor.position(), tests::endOfVisit(window.model, 4));
         QVERIFY(window.navigator.goToText(QStringLiteral("@stem/conv1")));
+        const std::uint64_t named = window.cursor.position();
+        window.cursor.moveTo(0);
+        QVERIFY(window.navigator.goToText(QStringLiteral("@CONV1"))); // a part that no other node has
+        QCOMPARE(window.cursor.position(), named);
+        QSignalSpy said(&window.navigator, &app::Navigator::said);
+        QVERIFY(!window.navigator.goToText(QStringLiteral("@conv"))); // of several
+        QVERIFY(said.takeFirst().front().toString().contains(QStringLiteral("nodes have conv in their names")));
         QVERIFY(!window.navigator.goToText(QStringLiteral("@nowhere")));
+        QVERIFY(said.takeFirst().front().toString().contains(QStringLiteral("No node has nowhere in its name")));
         QVERIFY(!window.navigator.goToText(QStringLiteral("soon")));
     }
 

@@ -130,8 +130,8 @@ private slots:
         // 32 padded elements of 4 beside 10 in all: 128 of 138.
         QVERIFY(std::abs(found.findings.front().number("lost_of_sum_abs_R") - 128.0 / 138) < 1e-4);
         QVERIFY(isSilent(diagnosed(padded(0), kPicture, "flow.unread")));
-        // A fill that takes less of it is no accident either: 32·0.1 beside 10.
-        QVERIFY(hasAll(firstText(diagnosed(padded(0.1F), kPicture, "flow.unread")), {"warning pad", "pads with 0.1"}));
+        // A fill that takes less of it is worth knowing, too: 32·0.1 beside 10.
+        QVERIFY(hasAll(firstText(diagnosed(padded(0.1F), kPicture, "flow.unread")), {"note pad", "pads with 0.1"}));
         QVERIFY(isSilent(diagnosed(padded(0.01F), kPicture, "flow.unread")));
     }
 

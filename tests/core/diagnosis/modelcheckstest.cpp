@@ -107,6 +107,32 @@ SharedGraph leaky(double slope)
     return writer.finish();
 }
 
+/// A normalisation of rows of four with these scales, as an operator of its own.
+SharedGraph layerNormOf(const std::vector<float>& scale)
+{
+    Writer writer;
+    const ValueId x = writer.input("x", {1, 3, 4});
+    const ValueId gamma = writer.constant("norm.scale", floats({4}, scale));
+    writer.output(writer.node("LayerNormalization", "norm", {x, gamma}, {{"axis", std::int64_t{-1}}}));
+    return writer.finish();
+}
+
+/// The same, written out.
+SharedGraph writtenOutNormOf(const std::vector<float>& scale)
+{
+    Writer writer;
+    const ValueId x = writer.input("x", {1, 3, 4});
+    const ValueId axes = writer.constant("axes", Tensor::of<std::int64_t>({1}, Whole{-1}));
+    const ValueId centred = writer.node("Sub", "sub", {x, writer.node("ReduceMean", "mean", {x, axes})});
+    const ValueId squares = writer.node("Mul", "square", {centred, centred});
+    const ValueId variance = writer.node("ReduceMean", "variance", {squares, axes});
+    const ValueId epsilon = writer.constant("epsilon", Tensor::scalar<float>(1e-5F));
+    const ValueId root = writer.node("Sqrt", "root", {writer.node("Add", "add", {variance, epsilon})});
+    const ValueId divided = writer.node("Div", "div", {centred, root});
+    writer.output(writer.node("Mul", "scaled", {divided, writer.constant("norm.scale", floats({4}, scale))}));
+    return writer.finish();
+}
+
 } // namespace
 
 class ModelChecksTest : public QObject
@@ -193,6 +219,17 @@ private slots:
         QVERIFY(hasAll(firstText(found), {"warning bn multiplies channel 2 of 4", "variance 1e-08"}));
         QVERIFY(isDocumented(found));
         QVERIFY(isSilent(diagnosed(normalisationOf({1, 2, 0.5F, 1}), kNoInput, "model.bn-outlier")));
+    }
+
+    void scaleThatBlowsAChannelUpIsNamed()
+    {
+        const Diagnosis found = diagnosed(layerNormOf({1, -1, 500, 1}), kNoInput, "model.norm-outlier");
+        QVERIFY(hasAll(firstText(found), {"warning norm its scale multiplies channel 2 of 4 by 500", "norm.scale"}));
+        QVERIFY(isDocumented(found));
+        QVERIFY(isSilent(diagnosed(layerNormOf({1, -2, 0.5F, 9}), kNoInput, "model.norm-outlier")));
+        const Diagnosis written = diagnosed(writtenOutNormOf({1, 1, 500, 1}), kNoInput, "model.norm-outlier");
+        QVERIFY(hasAll(firstText(written), {"warning scaled its scale multiplies channel 2 of 4 by 500"}));
+        QVERIFY(isSilent(diagnosed(writtenOutNormOf({1, 2, 0.5F, 1}), kNoInput, "model.norm-outlier")));
     }
 
     void channelsWithoutWeightsAreNamedWithTheirOperand()

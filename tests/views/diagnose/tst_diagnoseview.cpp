@@ -7,6 +7,7 @@
 #include "core/diagnosis/registry.h"
 #include "tests/views/support/grabs.h"
 #include "tests/views/support/tinyrun.h"
+#include "views/common/paint/fonts.h"
 #include "views/diagnose/diagnoseview.h"
 #include "views/diagnose/findingmark.h"
 #include "views/diagnose/findingrow.h"
@@ -111,6 +112,80 @@ class DiagnoseViewTest : public QObject
 
 private slots:
     void initTestCase() { tests::installLook(); }
+
+    void whatShowsAFindingIsDrawn()
+    {
+        Stage stage;
+        stage.view.setDrawings([](const Finding& finding) {
+            FindingEvidence evidence;
+            if (finding.id == "flow.unread") {
+                evidence.kind = EvidenceKind::Growth;
+                evidence.title = QStringLiteral("on its way");
+                evidence.bars = {{QStringLiteral("fc"), 1}, {QStringLiteral("conv2"), 90, true}, {{}, 0}};
+                evidence.limit = 1;
+            } else if (finding.id == "target.rank") {
+                evidence.kind = EvidenceKind::Parts;
+                evidence.bars = {{QStringLiteral("handed on"), 1}, {QStringLiteral("bias"), 3, true, 1}};
+            }
+            return evidence;
+        });
+        stage.view.step(1);
+        auto* drawing = stage.view.currentRow()->findChild<EvidenceDrawing*>();
+        QVERIFY(drawing != nullptr);
+        QVERIFY2(drawing->accessibleName().contains(QStringLiteral("conv2 90")), qPrintable(drawing->accessibleName()));
+        // The bar of the place is there, in the colour of an alarm, and higher than the other one.
+        const QImage picture = drawing->grab().toImage();
+        const QRgb alarm = theme(drawing)[Role::AlarmText].rgb();
+        int rows = 0;
+        for (int y = 0; y < picture.height(); ++y) {
+            for (int x = 0; x < picture.width(); ++x) {
+                if (picture.pixel(x, y) == alarm) {
+                    ++rows;
+                    break;
+                }
+            }
+        }
+        QVERIFY2(rows > picture.height() / 3, qPrintable(QString::number(rows)));
+        stage.view.step(1);
+        drawing = stage.view.currentRow()->findChild<EvidenceDrawing*>();
+        QVERIFY(drawing != nullptr && !drawing->grab().isNull());
+        stage.view.step(-2);
+        QVERIFY(stage.view.currentRow()->findChild<EvidenceDrawing*>() == nullptr); // its number alone
+    }
+
+    void aChangeIsTriedWithoutBeingTaken()
+    {
+        Stage stage;
+        stage.view.setOffers([](const Finding& finding) {
+            FindingOffer offer{QStringLiteral("Use epsilon here"), QStringLiteral("runs again")};
+            offer.canPreview = finding.id == "flow.unread";
+            return offer;
+        });
+        stage.state.setAside = {"none"}; // rows anew
+        stage.show();
+        QVERIFY(stage.view.rows()[0]->button(QStringLiteral("preview")) == nullptr);
+        QSignalSpy asked(&stage.view, &DiagnoseView::previewRequested);
+        stage.view.step(1);
+        stage.button(1, "preview").click();
+        QCOMPARE(asked.size(), 1);
+        FindingPreview preview;
+        preview.key = stage.keyAt(1);
+        preview.isRunning = true;
+        preview.changes = QStringLiteral("--rule name:conv2=epsilon");
+        stage.view.setPreview(preview);
+        auto* shown = stage.view.rows()[1]->findChild<PreviewDrawing*>();
+        QVERIFY(shown != nullptr && shown->accessibleName().startsWith(QStringLiteral("Trying it")));
+        preview.isRunning = false;
+        preview.figures = {QStringLiteral("flow.unread is gone")};
+        preview.now = preview.after = QImage(8, 8, QImage::Format_RGB32);
+        stage.view.setPreview(preview);
+        shown = stage.view.rows()[1]->findChild<PreviewDrawing*>();
+        QVERIFY(shown->accessibleName().startsWith(QStringLiteral("Not yet taken: --rule name:conv2=epsilon")));
+        QVERIFY(shown->accessibleName().contains(QStringLiteral("flow.unread is gone")));
+        QVERIFY(shown->sizeHint().height() > fonts::px(100)); // both pictures
+        stage.view.setPreview({});
+        QVERIFY(stage.view.rows()[1]->findChild<PreviewDrawing*>() == nullptr);
+    }
 
     void aFindingIsShownWithItsWords()
     {

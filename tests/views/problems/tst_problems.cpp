@@ -2,6 +2,7 @@
 #include <QtTest>
 
 #include "tests/views/support/tinyrun.h"
+#include "views/common/paint/fonts.h"
 #include "views/common/paint/style.h"
 #include "views/problems/problemreport.h"
 #include "views/problems/problemspanel.h"
@@ -85,6 +86,24 @@ private slots:
         }
         problem.node = base::NodeId(std::uint32_t{12345}); // of another model
         QVERIFY(!problemReport(problem, context.model).contains("Node: "));
+    }
+
+    void nothingThatIsSaidIsLeftOut()
+    {
+        tests::ViewContext context;
+        ProblemList list;
+        ProblemsPanel panel(list, context.model, context.cursor, context.selection);
+        panel.resize(700, 300);
+        panel.show();
+        list.add(warning("short"));
+        const QString name = QStringLiteral("/encoder/layer/attention/output/dense/").repeated(4);
+        list.add(warning(name + QStringLiteral(" takes more than it should of what arrives here")));
+        QTRY_VERIFY(panel.table().rowHeight(1) > 2 * panel.table().rowHeight(0));
+        const int narrow = panel.table().rowHeight(1);
+        panel.resize(1500, 300);
+        QTRY_VERIFY(panel.table().rowHeight(1) < narrow);
+        panel.resize(700, panel.minimumSizeHint().height());
+        QVERIFY(panel.minimumHeight() <= fonts::px(60)); // a low window stays low
     }
 
     void jumpSelectsAndGoes()
