@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "app/cli/peaktext.h"
 #include "app/cli/planningoptions.h"
 #include "core/analysis/criticalsubgraph.h"
 #include "core/analysis/report.h"
@@ -329,7 +330,11 @@ Result<void> analyzeGraph(const Context& context, const AnalyzeOptions& options)
     RETRO_TRY(const Report report,
               analysis::makeReport(planning.graph, options.machine, options.planning.joint(planning.unit)));
     if (context.json) {
-        context.answer(reportJson(planning, report, options, from));
+        ordered_json json = reportJson(planning, report, options, from);
+        const auto joint =
+            analysis::jointOf(planning.graph, planning.graph.order(), options.planning.joint(planning.unit));
+        json["peak_tensors"] = joint ? peakTensorsJson(schedule::storeAllPeakTensors(joint->graph)) : ordered_json();
+        context.answer(json);
     } else {
         sayReport(context, planning, report, options, from);
     }
