@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/memorysnapshot.h"
+#include "app/cli/peaktext.h"
 #include "app/cli/planningoptions.h"
 #include "core/analysis/criticalsubgraph.h"
 #include "core/analysis/report.h"
@@ -339,6 +340,9 @@ Result<void> analyzeGraph(const Context& context, const AnalyzeOptions& options)
     if (context.json) {
         ordered_json json = reportJson(planning, report, options, from);
         tellBands(json, bands);
+        const auto joint =
+            analysis::jointOf(planning.graph, planning.graph.order(), options.planning.joint(planning.unit));
+        json["peak_tensors"] = joint ? peakTensorsJson(schedule::storeAllPeakTensors(joint->graph)) : ordered_json();
         context.answer(json);
     } else {
         sayBands(context, bands);

@@ -177,7 +177,7 @@ Result<engine::ExplainResult> explainInto(const Context& context, const ExplainO
     RETRO_CHECK(base::makeFolder(folder));
     RETRO_CHECK(engine::withdraw(folder / "summary.json"));
     if (const std::string& file = options.question().run; !file.empty()) {
-        RETRO_CHECK(trace::writeRun(file, *result.run));
+        RETRO_CHECK(trace::writeRecorded(file, {result.run, {}, result.runPlan}));
     }
     if (!options.question().image.empty()) {
         RETRO_CHECK(writeImage(options, model, request, result));

@@ -135,7 +135,7 @@ Result<Gradients> planned(const Context& context, const engine::LoadedModel& mod
                                                             : engine::recordedPlannedGradient(model, recording, wish));
     runtime::fitSeconds(made.run);
     if (made.recorded) {
-        RETRO_CHECK(trace::writeRun(runFile, *made.recorded));
+        RETRO_CHECK(trace::writeRecorded(runFile, {made.recorded, {}, made.runPlan}));
     }
     if (!context.json) {
         sayPlanRun(context, *made.program, made.chosen, made.run, rows);

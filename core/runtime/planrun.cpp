@@ -68,6 +68,9 @@ public:
         const Clock::time_point begin = Clock::now();
         for (m_at = 0; m_at < m_plan.steps.size(); ++m_at) {
             RETRO_CHECK(base::checkStop(m_options.stop));
+            if (m_options.endsAtTurn && isTurn(m_plan.steps[m_at])) {
+                break;
+            }
             RETRO_CHECK(step());
         }
         RETRO_CHECK(m_stream.drain());
@@ -79,6 +82,11 @@ public:
     }
 
 private:
+    [[nodiscard]] bool isTurn(const Step& what) const
+    {
+        return what.kind == StepKind::Compute && !m_program.isForward(what.id);
+    }
+
     Result<void> step()
     {
         const Step& what = m_plan.steps[m_at];

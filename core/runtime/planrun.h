@@ -48,6 +48,7 @@ struct PlanRunOptions
     TierMap tiers = standardTiers(); ///< by the names that the plan uses
     double secondsPerCost = 1;       ///< of the graph's cost unit, for what is predicted
     std::stop_token stop;
+    bool endsAtTurn = false; ///< carries out what comes before the first gradient (relevance) operator alone
     /// After every step, on the thread that runs.
     std::function<void(const StepRecord&)> onStep;
     /// Every tensor that is made, for the first time or again, before the onStep of its step.

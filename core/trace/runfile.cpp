@@ -40,7 +40,7 @@ Result<void> writeContents(Database& database, const RowCounts& counts)
 }
 
 Result<void> writeTo(const std::filesystem::path& path, const Run& run, std::span<const Note> notes,
-                     const std::stop_token& stop)
+                     const RunPlan* plan, const std::stop_token& stop)
 {
     RETRO_TRY(Database database, Database::create(path));
     RETRO_CHECK(createTables(database));
@@ -51,6 +51,7 @@ Result<void> writeTo(const std::filesystem::path& path, const Run& run, std::spa
     RETRO_CHECK(writeNotes(database, notes, counts));
     RETRO_CHECK(writeForwardValues(database, run, pool, counts));
     RETRO_CHECK(writeChunks(database, run, pool, counts, stop));
+    RETRO_CHECK(writePlan(database, plan, counts));
     RETRO_CHECK(writeTensors(database, pool, counts, stop));
     RETRO_CHECK(writeContents(database, counts));
     return database.execute("COMMIT");
@@ -131,6 +132,9 @@ Result<RecordedRun> readFrom(const std::filesystem::path& path)
     RETRO_CHECK(readSmallTables(database, counts, *run));
     RETRO_CHECK(readForwardValues(database, counts, tensors, *run));
     RecordedRun recorded;
+    if (tables > positionOf(kPlan)) {
+        RETRO_TRY(recorded.plan, readPlan(database, counts, *run));
+    }
     if (tables > positionOf(kNotes)) {
         RETRO_TRY(recorded.notes, readNotes(database, counts, *run));
     }
@@ -174,13 +178,29 @@ Result<void> writeRun(const std::filesystem::path& path, const Run& run, std::st
     return writeRecorded(path, run, {}, std::move(stop));
 }
 
-Result<void> writeRecorded(const std::filesystem::path& path, const Run& run, std::span<const Note> notes,
-                           std::stop_token stop)
+namespace
+{
+
+Result<void> write(const std::filesystem::path& path, const Run& run, std::span<const Note> notes, const RunPlan* plan,
+                   const std::stop_token& stop)
 {
     RETRO_CHECK(file::checkWritable(run));
     RETRO_CHECK(file::checkNotes(run, notes));
     return base::writeThrough(
-        path, [&](const std::filesystem::path& temporary) { return file::writeTo(temporary, run, notes, stop); });
+        path, [&](const std::filesystem::path& temporary) { return file::writeTo(temporary, run, notes, plan, stop); });
+}
+
+} // namespace
+
+Result<void> writeRecorded(const std::filesystem::path& path, const Run& run, std::span<const Note> notes,
+                           std::stop_token stop)
+{
+    return write(path, run, notes, nullptr, stop);
+}
+
+Result<void> writeRecorded(const std::filesystem::path& path, const RecordedRun& recorded, std::stop_token stop)
+{
+    return write(path, *recorded.run, recorded.notes, recorded.plan.get(), stop);
 }
 
 Result<std::shared_ptr<const Run>> readRun(const std::filesystem::path& path)

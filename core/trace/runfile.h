@@ -4,6 +4,7 @@
 #include "core/base/result.h"
 #include "core/trace/notes.h"
 #include "core/trace/run.h"
+#include "core/trace/runplan.h"
 
 #include <filesystem>
 #include <memory>
@@ -15,7 +16,7 @@ namespace retro::trace
 {
 
 /// Version of the run file format (SQLite user_version). Older versions open, newer ones are refused by name.
-inline constexpr int kRunFileVersion = 11;
+inline constexpr int kRunFileVersion = 12;
 
 /// Writes a run as a `.retro` file: an SQLite database (docs/formats/retro.md). Through a temporary name. Errors:
 /// Output.
@@ -24,18 +25,22 @@ inline constexpr int kRunFileVersion = 11;
 /// damaged.
 [[nodiscard]] base::Result<std::shared_ptr<const Run>> readRun(const std::filesystem::path& path);
 
-/// A run with what somebody wrote about it, in the order of the file.
+/// A run with what somebody wrote about it, in the order of the file, and the plan that carried it out.
 struct RecordedRun
 {
     std::shared_ptr<const Run> run;
     std::vector<Note> notes;
+    std::shared_ptr<const RunPlan> plan{}; ///< null = none
 };
 
 /// As writeRun(), with notes. More than kMostNotes or longer ones than kMostNoteBytes would not be read again. Errors:
 /// Output, Bug (too many, too long, not of this run).
 [[nodiscard]] base::Result<void> writeRecorded(const std::filesystem::path& path, const Run& run,
                                                std::span<const Note> notes, std::stop_token stop = {});
-/// As readRun(), with the notes; files of versions 1 to 3 have none.
+/// The same of all that belongs to a run; `recorded.run` must be there.
+[[nodiscard]] base::Result<void> writeRecorded(const std::filesystem::path& path, const RecordedRun& recorded,
+                                               std::stop_token stop = {});
+/// As readRun(), with the notes; files of versions 1 to 3 have none, those before 12 no plan.
 [[nodiscard]] base::Result<RecordedRun> readRecorded(const std::filesystem::path& path);
 
 } // namespace retro::trace

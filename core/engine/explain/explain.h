@@ -16,6 +16,7 @@
 #include "core/lrp/traversal/traversal.h"
 #include "core/program/program.h"
 #include "core/trace/run.h"
+#include "core/trace/runplan.h"
 
 #include <functional>
 #include <map>
@@ -41,12 +42,14 @@ enum class EngineKind {
 };
 
 struct SearchRecord;
+struct CarriedPlan;
 
 /// Forward values that a plan keeps, without inputs, and the search that led to it (null: it is not recorded).
 struct KeptValues
 {
     std::vector<base::ValueId> values;
     std::shared_ptr<const SearchRecord> search;
+    std::shared_ptr<const CarriedPlan> plan; ///< whose forward steps the pass takes; null = it has its own order
 };
 
 class PassSubject;
@@ -60,7 +63,10 @@ struct PlanSaving
     std::int64_t keptBytes = 0;
     std::map<base::ValueId, std::size_t> promised;  ///< dropped, and brought by promises: how often
     std::shared_ptr<const SearchRecord> search;     ///< of the plan, where it is recorded
-    std::map<base::NodeId, std::size_t> recomputed; ///< nodes that ran again for what carries no relevance: how often
+    std::map<base::NodeId, std::size_t> recomputed; ///< nodes that ran again for a rule: how often
+    std::shared_ptr<const CarriedPlan> plan;        ///< null where the forward pass had its own order
+    std::vector<trace::DroppedValue> dropped;       ///< each forward value that is not kept, by value
+    std::uint64_t heldPeak = 0;                     ///< bytes of arguments that promises held, at most at one time
 };
 
 /// How the forward values of a pass came to the rules that read them.
@@ -184,6 +190,7 @@ struct ExplainResult
     double secondsRelevance = 0;
     std::int64_t peakBytes = 0;
     std::shared_ptr<const trace::Run> run;                 ///< when recorded
+    std::shared_ptr<const trace::RunPlan> runPlan;         ///< of a recorded pass by a plan
     std::shared_ptr<const diagnosis::Diagnosis> diagnosis; ///< where it was made (diagnose.h)
     std::shared_ptr<const execute::ForwardResult> forward; ///< when it was asked for; null where none was kept
     /// When the relevance comes from a program; `counts` are then those of the pass that it was made from.

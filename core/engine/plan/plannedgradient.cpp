@@ -7,6 +7,7 @@
 #include "core/engine/model/binding.h"
 #include "core/engine/model/prepare.h"
 #include "core/engine/plan/planrecorder.h"
+#include "core/engine/plan/runplan.h"
 #include "core/engine/results/runfacts.h"
 #include "core/ops/algebra.h"
 
@@ -93,7 +94,8 @@ Result<PlannedGradient> plannedGradient(std::shared_ptr<const execute::BoundMode
     RETRO_TRY(const std::vector<base::ValueId> chosen, chosenInputs(result.model->graph(), request.from));
     const PassSubject subject =
         PassSubject::gradient(result.model, {target}, request.from.empty() ? std::span<const base::ValueId>() : chosen);
-    RETRO_TRY(runtime::JointProgram program, jointProgram(subject));
+    PlannedHalf planned;
+    RETRO_TRY(runtime::JointProgram program, jointProgram(subject, &planned));
     made.program = std::make_shared<const runtime::JointProgram>(std::move(program));
     RETRO_TRY(made.chosen, choosePlan(*made.program, wish, options.stop));
     if (made.chosen.search && made.chosen.plan.subject) {
@@ -121,6 +123,7 @@ Result<PlannedGradient> plannedGradient(std::shared_ptr<const execute::BoundMode
     result.peakBytes = made.run.tensorsPeak;
     if (recorder) {
         made.recorded = std::move(*recorder).take(inputs, result.outputs);
+        made.runPlan = runPlanOf(made.program->forward(), made.program->joint(), made.chosen, planned);
     }
     return made;
 }

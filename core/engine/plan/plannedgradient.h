@@ -20,7 +20,8 @@ struct PlannedGradient
     std::shared_ptr<const runtime::JointProgram> program;
     ChosenPlan chosen;
     runtime::PlanRun run;
-    std::shared_ptr<trace::Run> recorded; ///< where the wish says so; without facts and rules
+    std::shared_ptr<trace::Run> recorded;          ///< where the wish says so; without facts and rules
+    std::shared_ptr<const trace::RunPlan> runPlan; ///< beside it
 };
 
 /// As gradient(), by a plan of the joint graph from the target on: bit by bit the same gradients under every plan.

@@ -9,6 +9,7 @@
 #include "core/engine/model/prepare.h"
 #include "core/engine/plan/planrecorder.h"
 #include "core/engine/plan/relevancehalf.h"
+#include "core/engine/plan/runplan.h"
 #include "core/engine/results/runfacts.h"
 #include "core/ops/algebra.h"
 #include "core/trace/wrongnumber.h"
@@ -188,7 +189,8 @@ Result<PlannedRelevance> plannedRelevance(const LoadedModel& model, const Explai
     RETRO_TRY(Starts starts, Starts::find(request, result));
     RETRO_TRY(const PassSubject subject, PassSubject::relevance(result.model, starts.targets(), prepared->rules));
     result.nodes = subject.graph()->postOrder().size();
-    RETRO_TRY(runtime::JointProgram program, jointProgram(subject));
+    PlannedHalf planned;
+    RETRO_TRY(runtime::JointProgram program, jointProgram(subject, &planned));
     made.program = std::make_shared<const runtime::JointProgram>(std::move(program));
     RETRO_TRY(made.chosen, choosePlan(*made.program, wish, options.stop));
     if (made.chosen.search && made.chosen.plan.subject) {
@@ -244,6 +246,7 @@ Result<PlannedRelevance> plannedRelevance(const LoadedModel& model, const Explai
     result.peakBytes = made.run.tensorsPeak;
     if (recorder) {
         const std::shared_ptr<trace::Run> recorded = std::move(*recorder).take(inputs, result.outputs);
+        result.runPlan = runPlanOf(made.program->forward(), made.program->joint(), made.chosen, planned);
         const trace::RunFacts facts = recorded->facts;
         fillFacts(recorded->facts, {model, request, result, "plan"});
         recorded->facts.engine = "oracle";

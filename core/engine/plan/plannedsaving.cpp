@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/plan/plannedsaving.h"
 
+#include <algorithm>
 #include <set>
 
 namespace retro::engine
@@ -47,21 +48,53 @@ std::vector<base::ValueId> keptAtTurn(const runtime::JointProgram& program, cons
     return kept;
 }
 
+std::vector<trace::DroppedValue> droppedAtTurn(const runtime::JointProgram& program, const schedule::Plan& plan)
+{
+    const analysis::OpGraph& graph = program.graph();
+    std::set<schedule::OpValueId> live;
+    std::vector<std::uint32_t> wentAt(graph.values().size(), 0);
+    for (std::size_t at = 0; at < plan.steps.size(); ++at) {
+        const schedule::Step& step = plan.steps[at];
+        if (step.kind == StepKind::Compute && !program.isForward(step.id)) {
+            break;
+        }
+        follow(graph, step, live);
+        if (step.kind == StepKind::Free || step.kind == StepKind::Offload) {
+            wentAt[step.id] = static_cast<std::uint32_t>(at);
+        }
+    }
+    std::vector<trace::DroppedValue> dropped;
+    for (analysis::OpId op = 0; op < program.forwardCount(); ++op) {
+        for (const schedule::OpValueId id : graph.op(op).outputs) {
+            if (!live.contains(id) && !graph.value(id).isPinned) {
+                dropped.push_back(
+                    {program.valueOf(id), static_cast<std::int64_t>(graph.value(id).bytes), wentAt[id], {}});
+            }
+        }
+    }
+    std::ranges::sort(dropped, {}, &trace::DroppedValue::value);
+    return dropped;
+}
+
 KeptByPlan keptBy(PlanOptions wish, std::function<void(const runtime::JointProgram&, const ChosenPlan&)> onChosen)
 {
     return [wish = std::move(wish), onChosen = std::move(onChosen)](const PassSubject& subject) -> Result<KeptValues> {
-        RETRO_TRY(const runtime::JointProgram program, jointProgram(subject));
-        RETRO_TRY(const ChosenPlan chosen, choosePlan(program, wish));
-        const schedule::Simulation judged = schedule::simulate(program.graph(), chosen.plan);
-        if (!judged.ok()) {
-            return base::inputError("the plan fails: " + judged.error->text +
+        auto carried = std::make_shared<CarriedPlan>();
+        RETRO_TRY(runtime::JointProgram made, jointProgram(subject, &carried->half));
+        carried->program = std::make_shared<const runtime::JointProgram>(std::move(made));
+        const runtime::JointProgram& program = *carried->program;
+        RETRO_TRY(carried->chosen, choosePlan(program, wish));
+        const ChosenPlan& chosen = carried->chosen;
+        carried->predicted = schedule::simulate(program.graph(), chosen.plan);
+        if (!carried->predicted.ok()) {
+            return base::inputError("the plan fails: " + carried->predicted.error->text +
                                     "; make another with `retrograde-cli plan --relevance`");
         }
         if (onChosen) {
             onChosen(program, chosen);
         }
-        return KeptValues{keptAtTurn(program, chosen.plan),
-                          wish.isRecorded ? std::make_shared<const SearchRecord>(chosen.record) : nullptr};
+        const auto search = wish.isRecorded ? std::make_shared<const SearchRecord>(chosen.record) : nullptr;
+        return KeptValues{keptAtTurn(program, chosen.plan), search, carried};
     };
 }
 

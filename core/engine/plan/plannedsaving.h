@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/engine/explain/explain.h"
+#include "core/engine/plan/carriedplan.h"
 #include "core/engine/plan/planwish.h"
 
 #include <functional>
@@ -13,6 +14,9 @@ namespace retro::engine
 /// The forward values that are in memory when a plan's first gradient (relevance) operator starts: what it keeps over
 /// the turn. Inputs and constants are left out.
 [[nodiscard]] std::vector<base::ValueId> keptAtTurn(const runtime::JointProgram& program, const schedule::Plan& plan);
+/// Every other forward value, by its number, with the step at which the plan lets it go.
+[[nodiscard]] std::vector<trace::DroppedValue> droppedAtTurn(const runtime::JointProgram& program,
+                                                             const schedule::Plan& plan);
 /// For ExplainRequest::keptByPlan: makes or reads the plan of the relevance from the targets on that is wished for;
 /// `onChosen`, when given, hears which. Errors: as jointProgram() and choosePlan().
 [[nodiscard]] KeptByPlan keptBy(PlanOptions wish,

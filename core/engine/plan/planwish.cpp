@@ -79,9 +79,12 @@ analysis::JointOptions jointOptions(analysis::JointKind kind, analysis::CostUnit
     return options;
 }
 
-Result<runtime::JointProgram> jointProgram(const PassSubject& subject)
+Result<runtime::JointProgram> jointProgram(const PassSubject& subject, PlannedHalf* half)
 {
     RETRO_TRY(const analysis::PlanningGraph planning, planningGraphOf(subject));
+    if (half != nullptr) {
+        *half = {subject.kind(), planning.unit, planning.constantBytes};
+    }
     return runtime::JointProgram::make(subject.sharedModel(), planning, planning.graph.order(),
                                        jointOptions(subject.kind(), planning.unit));
 }
@@ -91,17 +94,20 @@ Result<ChosenPlan> choosePlan(const runtime::JointProgram& program, const PlanOp
 {
     const analysis::OpGraph& joint = program.graph();
     ChosenPlan chosen;
+    chosen.strategy = wish.strategy;
     if (wish.plan) {
         if (wish.plan->graphHash != joint.hash()) {
             return base::inputError("the plan is of another graph: of another target, of other sizes of the inputs, or "
                                     "of other rewrites; plan again for this question");
         }
         chosen.plan = *wish.plan;
+        chosen.search = wish.found;
         chosen.storeAllPeak = analysis::storeAllPeak(joint);
         return chosen;
     }
     if (!wish.file.empty()) {
         RETRO_TRY(chosen, readPlan(program, wish));
+        chosen.strategy = chosen.plan.annotations.planner;
         chosen.storeAllPeak = analysis::storeAllPeak(joint);
         return chosen;
     }

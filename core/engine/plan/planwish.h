@@ -20,6 +20,8 @@ namespace retro::engine
 struct PlanOptions
 {
     std::optional<schedule::Plan> plan; ///< one that is there already; before `file`
+    /// How `plan` was come by, its plan left out; none where nobody knows.
+    std::optional<schedule::PlanResult> found;
     std::filesystem::path file;         ///< a plan (docs/formats/plan.md); empty = make one
     std::string budget;                 ///< bytes or "P%" of the store-all peak; empty = that peak
     std::string strategy = "fast";      ///< as schedule::planWith
@@ -36,14 +38,22 @@ struct ChosenPlan
     schedule::Plan plan;
     std::uint64_t storeAllPeak = 0;
     std::optional<schedule::PlanResult> search; ///< when the plan was made
+    std::string strategy;                       ///< that was asked for
     SearchRecord record;                        ///< of the search, where it was wished for
 };
 
+/// What a plan was made for, beside its joint graph.
+struct PlannedHalf
+{
+    analysis::JointKind kind = analysis::JointKind::Gradient;
+    analysis::CostUnit unit = analysis::CostUnit::Operators;
+    std::uint64_t constantBytes = 0; ///< weights, outside every budget
+};
 /// How the second half of the joint graph of a real run is made.
 [[nodiscard]] analysis::JointOptions jointOptions(analysis::JointKind kind, analysis::CostUnit unit);
 /// The joint graph of a pass over a bound model, its operators real, forward ones first come, first served. Errors: as
-/// runtime::JointProgram::make.
-[[nodiscard]] base::Result<runtime::JointProgram> jointProgram(const PassSubject& subject);
+/// runtime::JointProgram::make. `half`, when given, gets what is planned for.
+[[nodiscard]] base::Result<runtime::JointProgram> jointProgram(const PassSubject& subject, PlannedHalf* half = nullptr);
 /// The plan that is wished for. Errors: Usage (budget, strategy), Input (the file: unreadable, of another graph),
 /// Engine (no plan within the budget; says the floor and what was reached), Cancelled.
 [[nodiscard]] base::Result<ChosenPlan> choosePlan(const runtime::JointProgram& program, const PlanOptions& wish,

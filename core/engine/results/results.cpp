@@ -11,9 +11,11 @@
 #include "core/engine/lut/lutpath.h"
 #include "core/engine/model/precision.h"
 #include "core/engine/model/uniquenames.h"
+#include "core/engine/plan/carriedplan.h"
 #include "core/engine/plan/plannedsaving.h"
 #include "core/engine/results/runfacts.h"
 #include "core/ops/algebra.h"
+#include "core/schedule/peaktensors.h"
 #include "core/tensor/npy.h"
 #include "core/trace/targetplace.h"
 
@@ -272,6 +274,39 @@ std::vector<std::string> fileNames(const graph::Graph& graph)
 namespace
 {
 
+/// When a value went, and how it came back.
+ordered_json droppedJson(const trace::DroppedValue& dropped, const graph::Graph& graph)
+{
+    ordered_json json{{"value", graph.value(dropped.value).name},
+                      {"bytes", dropped.bytes},
+                      {"step", dropped.step},
+                      {"came_back", ordered_json::array()}};
+    for (const trace::ValueReturn& one : dropped.returns) {
+        ordered_json nodes = ordered_json::array();
+        for (const base::NodeId node : one.again) {
+            nodes.push_back(graph.node(node).name);
+        }
+        json["came_back"].push_back(
+            {{"way", nameOf(one.way)},
+             {"visit", one.visit},
+             {"promise", one.promise.isValid() ? ordered_json(one.promise.value) : ordered_json()},
+             {"nodes", nodes}});
+    }
+    return json;
+}
+
+/// What the plan has in memory at its peak.
+ordered_json peakJson(const CarriedPlan& carried)
+{
+    ordered_json json = ordered_json::array();
+    for (const schedule::PeakTensor& one :
+         schedule::peakTensors(carried.program->graph(), carried.chosen.plan, carried.predicted)) {
+        json.push_back(
+            {{"name", one.name}, {"bytes", one.bytes}, {"born", one.born}, {"dies", one.dies}, {"why", one.why}});
+    }
+    return json;
+}
+
 ordered_json savingJson(const PlanSaving& saving, const graph::Graph& graph)
 {
     ordered_json json{{"kept", ordered_json::array()}, {"kept_bytes", saving.keptBytes}};
@@ -286,6 +321,15 @@ ordered_json savingJson(const PlanSaving& saving, const graph::Graph& graph)
     for (const auto& [node, times] : saving.recomputed) {
         json["recomputed"][graph.node(node).name] = times;
     }
+    json["dropped"] = ordered_json::array();
+    for (const trace::DroppedValue& one : saving.dropped) {
+        json["dropped"].push_back(droppedJson(one, graph));
+    }
+    if (saving.plan) {
+        json["plan_peak"] = saving.plan->predicted.peak;
+        json["peak_tensors"] = peakJson(*saving.plan);
+    }
+    json["held_peak"] = saving.heldPeak;
     return json;
 }
 

@@ -2,6 +2,7 @@
 #include "core/engine/results/runfacts.h"
 
 #include "core/engine/input/inputfacts.h"
+#include "core/engine/plan/carriedplan.h"
 #include "core/engine/plan/planevents.h"
 #include "core/engine/question/fields.h"
 #include "core/trace/gradientrun.h"
@@ -104,6 +105,10 @@ void fillFacts(trace::RunFacts& facts, const FactSources& from)
         for (const RegionShare& share : regionShares(*result.region, result.relevance, result.model->graph())) {
             facts.numbers["region of " + result.model->graph().value(share.value).name] = share.total;
         }
+    }
+    if (result.planSaving && result.planSaving->plan) {
+        facts.numbers["plan_peak"] = static_cast<double>(result.planSaving->plan->predicted.peak);
+        facts.numbers["held_peak"] = static_cast<double>(result.planSaving->heldPeak);
     }
     if (result.planSaving && result.planSaving->search) {
         facts.planTries = result.planSaving->search->tries;

@@ -8,6 +8,8 @@
 #include "core/engine/model/binding.h"
 #include "core/engine/model/precision.h"
 #include "core/engine/model/prepare.h"
+#include "core/engine/plan/carriedplan.h"
+#include "core/engine/plan/runplan.h"
 #include "core/engine/region/conditions.h"
 #include "core/engine/results/runfacts.h"
 #include "core/lrp/rules/gradientorder.h"
@@ -160,7 +162,20 @@ void Pass::finishRun(std::string_view save)
     recorded->rules = result.rules;
     fillValues(*recorded, {*result.model, request.keepValues ? &forward->saved : nullptr, inputs, result.outputs});
     fillFacts(recorded->facts, {model, request, result, std::string(save)});
+    if (result.planSaving && result.planSaving->plan) {
+        takePlan(*result.planSaving);
+    }
     result.run = std::move(recorded);
+}
+
+/// The plan of the pass, into its run.
+void Pass::takePlan(const PlanSaving& saving)
+{
+    const CarriedPlan& carried = *saving.plan;
+    auto plan = runPlanOf(carried.program->forward(), carried.program->joint(), carried.chosen, carried.half);
+    plan->kept = saving.kept;
+    plan->dropped = saving.dropped;
+    result.runPlan = std::move(plan);
 }
 
 Result<void> Pass::finish(std::string_view save, const execute::SavedValues* saved)

@@ -1,22 +1,148 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/ways/planned.h"
 
-#include "core/engine/plan/savingsink.h"
+#include "core/engine/plan/carriedplan.h"
+#include "core/engine/plan/planevents.h"
+#include "core/execute/recomputingstore.h"
+#include "core/runtime/planrun.h"
+
+#include <algorithm>
+#include <optional>
 
 namespace retro::engine
 {
 
-base::Result<execute::ForwardResult> PlannedWay::forward(Pass& pass)
+using base::Result;
+using runtime::OpValueId;
+using runtime::StepRecord;
+using tensor::Tensor;
+
+namespace
+{
+
+/// Carries out the forward steps of a plan: what it has in memory when the second half begins goes into a store.
+class ForwardByPlan
+{
+public:
+    ForwardByPlan(const Pass& pass, const CarriedPlan& plan, std::span<const base::ValueId> alsoKept)
+        : m_pass(pass), m_plan(plan), m_program(*plan.program), m_alsoKept(alsoKept),
+          m_live(m_program.graph().values().size()), m_given(m_program.model().graph().valueCount())
+    {}
+
+    /// What is carried out is told to `events`, where somebody listens.
+    Result<execute::ForwardResult> run(std::shared_ptr<const execute::SavePlan> saved, PlanEvents* events)
+    {
+        runtime::PlanRunOptions options;
+        options.stop = m_pass.stop;
+        options.endsAtTurn = true;
+        options.onMade = [this](const runtime::Made& made) { m_given[made.value.index()] = made.tensor; };
+        options.onTensor = [this, events](OpValueId id, const Tensor& tensor) {
+            m_live[id] = tensor;
+            if (events != nullptr) {
+                events->onTensor(id, tensor);
+            }
+        };
+        options.onStep = [this, events](const StepRecord& record) { take(record, events); };
+        RETRO_TRY(const runtime::PlanRun ran,
+                  runtime::runPlan(m_program, m_plan.chosen.plan, m_pass.inputs, {}, options));
+        static_cast<void>(ran);
+        return results(std::move(saved));
+    }
+
+private:
+    void take(const StepRecord& record, PlanEvents* events)
+    {
+        for (const OpValueId value : record.left) {
+            m_live[value] = {};
+        }
+        if (record.step.kind == schedule::StepKind::Free) {
+            forget(record.step.id);
+        }
+        if (events != nullptr) {
+            events->onStep(record.step, record.isRecompute, record.left);
+        }
+        m_pass.report("forward", record.index, m_plan.chosen.plan.steps.size());
+    }
+
+    /// A tensor that nobody asks for any more goes when the plan lets it go.
+    void forget(OpValueId id)
+    {
+        m_live[id] = {};
+        const base::ValueId value = m_program.valueOf(id);
+        const auto outputs = m_program.model().graph().outputs();
+        const bool isAsked = std::ranges::find(outputs, value) != outputs.end() ||
+                             std::ranges::find(m_alsoKept, value) != m_alsoKept.end();
+        if (!isAsked) {
+            m_given[value.index()] = {};
+        }
+    }
+
+    Result<execute::ForwardResult> results(std::shared_ptr<const execute::SavePlan> saved)
+    {
+        const auto store = std::make_shared<execute::RecomputingStore>(m_program.sharedModel());
+        const graph::Graph& graph = m_program.model().graph();
+        for (std::size_t i = 0; i < m_pass.inputs.size(); ++i) {
+            store->put(graph.inputs()[i], m_pass.inputs[i]);
+        }
+        for (OpValueId id = 0; id < m_live.size(); ++id) {
+            if (m_live[id].isValid() && saved->keeps(m_program.valueOf(id))) {
+                store->put(m_program.valueOf(id), m_live[id]);
+            }
+        }
+        const auto valueOf = [&](base::ValueId value) {
+            const Tensor& given = m_given[value.index()];
+            return given.isValid()                       ? given
+                   : m_program.model().isConstant(value) ? m_program.model().constant(value)
+                                                         : execute::RecomputingStore(*store).get(value);
+        };
+        for (const base::ValueId value : m_alsoKept) {
+            store->put(value, valueOf(value));
+        }
+        std::vector<Tensor> outputs;
+        for (const base::ValueId output : graph.outputs()) {
+            outputs.push_back(valueOf(output));
+        }
+        return execute::ForwardResult{std::move(outputs),
+                                      execute::SavedValues(m_program.sharedModel(), std::move(saved), store), store,
+                                      std::nullopt};
+    }
+
+    const Pass& m_pass;
+    const CarriedPlan& m_plan;
+    const runtime::JointProgram& m_program;
+    std::span<const base::ValueId> m_alsoKept;
+    std::vector<Tensor> m_live;  ///< per value of the joint graph: in memory
+    std::vector<Tensor> m_given; ///< per value of the model: made, and still asked for
+};
+
+} // namespace
+
+Result<execute::ForwardResult> PlannedWay::forward(Pass& pass)
 {
     const ForwardNeed need = needs(pass);
-    RETRO_TRY(auto plan, savePlan(pass.request, need.policy, pass.targets, pass.result));
-    return execute::forward(pass.result.model, pass.inputs, std::move(plan), pass.stop, pass.progressOf("forward"),
-                            need.alsoKept);
+    RETRO_TRY(auto saved, savePlan(pass.request, need.policy, pass.targets, pass.result));
+    const std::optional<PlanSaving>& saving = pass.result.planSaving;
+    if (!saving || !saving->plan) {
+        if (saving && saving->search) {
+            std::ranges::for_each(saving->search->events, [this](const event::Event& one) { m_before.onEvent(one); });
+        }
+        return execute::forward(pass.result.model, pass.inputs, std::move(saved), pass.stop, pass.progressOf("forward"),
+                                need.alsoKept);
+    }
+    const CarriedPlan& plan = *saving->plan;
+    ForwardByPlan forward(pass, plan, need.alsoKept);
+    if (!pass.request.record) {
+        return forward.run(std::move(saved), nullptr);
+    }
+    const PlanPlaces places(plan.program->model().graph(), plan.program->graph());
+    const SearchRecord none;
+    PlanEvents events(places, plan.program->graph(), m_before, saving->search ? *saving->search : none);
+    return forward.run(std::move(saved), &events);
 }
 
-base::Result<void> PlannedWay::carryTo(Pass& pass, const lrp::TraversalGraph& graph, event::Sink& sink)
+Result<void> PlannedWay::carryTo(Pass& pass, const lrp::TraversalGraph& graph, event::Sink& sink)
 {
-    SavingSink saving(sink, *pass.forward, pass.result);
+    SavingSink saving(sink, {*pass.forward, *pass.prepared->rules, graph, m_before, pass.request.record}, pass.result);
     return PromiseWay::carryTo(pass, graph, saving);
 }
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/engine/plan/savingsink.h"
 #include "core/engine/ways/promise.h"
 
 namespace retro::engine
 {
 
-/// The traversal with promises over what a plan keeps: promises bring what it dropped (SavePolicy::Plan).
+/// The traversal with promises over what a plan keeps: the forward steps of the plan, then promises, which bring what
+/// it dropped (SavePolicy::Plan).
 class PlannedWay final : public PromiseWay
 {
 public:
@@ -15,6 +17,9 @@ public:
 
 protected:
     base::Result<void> carryTo(Pass& pass, const lrp::TraversalGraph& graph, event::Sink& sink) override;
+
+private:
+    ToldBefore m_before;
 };
 
 } // namespace retro::engine

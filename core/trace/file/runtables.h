@@ -5,6 +5,7 @@
 #include "core/trace/file/tensortable.h"
 #include "core/trace/notes.h"
 #include "core/trace/run.h"
+#include "core/trace/runplan.h"
 
 namespace retro::trace::file
 {
@@ -19,6 +20,13 @@ namespace retro::trace::file
 /// Reads them; `run` must have its graph and events. Errors (Input): a place or thing that is not in the run, too many,
 /// too long.
 [[nodiscard]] base::Result<std::vector<Note>> readNotes(Database& database, const RowCounts& counts, const Run& run);
+
+/// The plan of the run, what planners reached and how dropped values came back. Errors: Output.
+[[nodiscard]] base::Result<void> writePlan(Database& database, const RunPlan* plan, RowCounts& counts);
+/// Reads it; `run` must have its graph and visits. Null where there is none. Errors (Input): a value, node or visit
+/// that is not there.
+[[nodiscard]] base::Result<std::shared_ptr<const RunPlan>> readPlan(Database& database, const RowCounts& counts,
+                                                                    const Run& run);
 
 /// Forward values as rows of the pool. Values of constants belong to the graph and are left out.
 [[nodiscard]] base::Result<void> writeForwardValues(Database& database, const Run& run, TensorPool& pool,

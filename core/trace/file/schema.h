@@ -5,9 +5,9 @@
 
 #include <array>
 
-// Tables of version 10 of the run file (docs/formats/retro.md). A change here is a new version: readers compare the
-// whole statement. Versions 1 to 4 lack the last one or two of kCounted, and older
-// ones differ in what rows hold.
+// Tables of version 12 of the run file (docs/formats/retro.md). A change here is a new version: readers compare the
+// whole statement. Versions 5 to 11 lack the last three of kCounted, 4 the last four,
+// 1 to 3 the last five, and older ones differ in what rows hold.
 namespace retro::trace::file
 {
 
@@ -36,16 +36,25 @@ inline constexpr Table kBookmarks{"bookmarks", "position INTEGER NOT NULL, text 
 inline constexpr Table kNotes{"notes", "position INTEGER NOT NULL, subject INTEGER NOT NULL, item INTEGER NOT NULL, "
                                        "text TEXT NOT NULL"};
 inline constexpr Table kMetadata{"metadata", "node INTEGER NOT NULL, name TEXT NOT NULL, text TEXT NOT NULL"};
+inline constexpr Table kPlan{"plan", "name TEXT NOT NULL, text TEXT NOT NULL"};
+inline constexpr Table kPlanAttempts{"plan_attempts",
+                                     "planner TEXT NOT NULL, forward_order TEXT NOT NULL, fits INTEGER NOT NULL, "
+                                     "peak INTEGER NOT NULL, cost TEXT NOT NULL, seconds TEXT NOT NULL, "
+                                     "refusal TEXT NOT NULL"};
+inline constexpr Table kPlanSaving{"plan_saving", "value INTEGER NOT NULL, bytes INTEGER NOT NULL, "
+                                                  "step INTEGER NOT NULL, way TEXT NOT NULL, visit INTEGER NOT NULL, "
+                                                  "promise INTEGER NOT NULL, nodes TEXT NOT NULL"};
 /// How many rows each of the others has, in the order of kCounted.
 inline constexpr Table kContents{"contents", "name TEXT NOT NULL, rows INTEGER NOT NULL"};
 
-inline constexpr std::array<const Table*, 18> kCounted{
-    &kGraph,   &kOpsets, &kValues,  &kNodes,   &kAttributes, &kOutputs, &kFacts,     &kRules, &kShapes,
-    &kTensors, &kPieces, &kForward, &kHandles, &kLedger,     &kEvents,  &kBookmarks, &kNotes, &kMetadata};
+inline constexpr std::array<const Table*, 21> kCounted{
+    &kGraph,  &kOpsets,    &kValues,  &kNodes,    &kAttributes, &kOutputs,      &kFacts,
+    &kRules,  &kShapes,    &kTensors, &kPieces,   &kForward,    &kHandles,      &kLedger,
+    &kEvents, &kBookmarks, &kNotes,   &kMetadata, &kPlan,       &kPlanAttempts, &kPlanSaving};
 /// How many of them a file of this version has.
 [[nodiscard]] constexpr std::size_t countedOf(std::int64_t version)
 {
-    return kCounted.size() - (version < 4 ? 2 : version < 5 ? 1 : 0);
+    return kCounted.size() - (version < 4 ? 5 : version < 5 ? 4 : version < 12 ? 3 : 0);
 }
 
 /// Rows of each table, by position in kCounted.
