@@ -38,7 +38,7 @@ def result_lines(output: Any, stem: str, pictures: dict[str, bytes]) -> list[str
     text = output.get("text") or data.get("text/plain") or ""
     if not text.strip() or output.get("name") == "stderr":
         return []
-    lines = [line if len(line) <= LONGEST else line[:LONGEST - 1] + "…" for line in text.rstrip().split("\n")]
+    lines = [line.rstrip() if len(line) <= LONGEST else line[:LONGEST - 1] + "…" for line in text.rstrip().split("\n")]
     return ["```text", *lines, "```", ""]
 
 

@@ -43,7 +43,8 @@ class Versions(unittest.TestCase):
 
 class Programs(unittest.TestCase):
     def test_python_m_knows_every_verb(self):
-        said = subprocess.run([os.environ["RETROGRADE_CLI"], "--help"], capture_output=True, text=True, check=True).stdout
+        cli = [os.environ["RETROGRADE_CLI"], "--help"]
+        said = subprocess.run(cli, capture_output=True, text=True, check=True).stdout
         verbs = set(re.findall(r"^  (\w+) ", said.split("Subcommands:")[1], re.M))
         text = (dist.ROOT / "app/python/retrograde/__main__.py").read_text(encoding="utf-8")
         named = set(re.findall(r'"(\w+)"', re.search(r"VERBS = \((.*?)\)", text, re.S).group(1)))

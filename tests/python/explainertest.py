@@ -49,7 +49,8 @@ class Explainer(Case):
         path, _ = self.written()
         session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
         x = numpy.concatenate([self.picture()] * 3)
-        found, started = session.run(["relevance/image", "rg.started"], {"image": x, "target": numpy.array([1, -1, 99])})
+        given = {"image": x, "target": numpy.array([1, -1, 99])}
+        found, started = session.run(["relevance/image", "rg.started"], given)
         self.assertTrue(numpy.isnan(found[2]).all())
         self.assertTrue(numpy.isnan(started))
         for sample, target in ((0, 1), (1, "argmax")):

@@ -287,7 +287,8 @@ class Imports(unittest.TestCase):
                     self.assertIsNot(hints.return_annotation, inspect.Signature.empty, where)
                     for parameter in hints.parameters.values():
                         if parameter.name not in ("self", "_"):
-                            self.assertIsNot(parameter.annotation, inspect.Parameter.empty, f"{where}: {parameter.name}")
+                            said = f"{where}: {parameter.name}"
+                            self.assertIsNot(parameter.annotation, inspect.Parameter.empty, said)
 
     def test_everything_that_is_offered_has_its_words(self):
         for name in rg.__all__:

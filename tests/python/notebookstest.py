@@ -25,7 +25,8 @@ class Pages(Case):
             cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
             page = path.with_suffix(".md").read_text(encoding="utf-8")
             code = [found.group(1) for found in re.finditer(r"^```python\n(.*?)\n^```$", page, re.M | re.S)]
-            self.assertEqual(code, ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"], path.name)
+            wanted = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+            self.assertEqual(code, wanted, path.name)
             for cell in cells:
                 self.assertFalse(cell.get("outputs"), f"{path.name} holds results; they are on the page")
                 if cell["cell_type"] == "markdown":

@@ -4,7 +4,7 @@ import json
 import sys
 import unittest
 
-from module import PICTURE, ROOT, SKIPPED, Case, numpy, rg
+from module import PICTURE, ROOT, SAMPLE, SKIPPED, Case, numpy, rg
 
 try:
     import anywidget
@@ -31,8 +31,8 @@ class Visits(Case):
         self.assertAlmostEqual(found["relevance"], float(relevance[tuple(place)]), places=9)
         self.assertLess(found["apart"], 1e-4)
         written = "image:" + ",".join(map(str, place))
-        said = json.loads(self.command("trace", run.save(self.folder / "run.retro"), "--history", written, "--most", "3",
-                                       "--model", str(ROOT / "samples/clever-hans/clever-hans.onnx"), "--json"))
+        said = json.loads(self.command("trace", run.save(self.folder / "run.retro"), "--history", written, "--json",
+                                       "--most", "3", "--model", str(SAMPLE)))
         for one in (said, found):
             del one["seconds"]
         self.assertEqual(said, found)

@@ -33,8 +33,8 @@ _HOMES = {"load": "model", "explain": "model", "Model": "model", "options": "mod
           "threads": "model", "Run": "run", "plan": "planning", "checkpoint": "planning",
           "Live": "live", "connect": "live", "Composite": "capture.client", "analyze": "capture.client"}
 __all__ = ["Cancelled", "Composite", "EngineError", "InputError", "Live", "Model", "OutOfMemory", "OutputError",
-           "RetrogradeError", "Run", "UsageError", "analyze", "capture", "checkpoint", "connect", "explain", "load", "options",
-           "plan", "set_threads", "threads"]
+           "RetrogradeError", "Run", "UsageError", "analyze", "capture", "checkpoint", "connect", "explain", "load",
+           "options", "plan", "set_threads", "threads"]
 
 
 def __getattr__(name: str) -> Any:

@@ -183,8 +183,8 @@ class Model:
             Floating types become that of the pass. Masks, positions and pasts of a language model may be left out.
         target: a class (number or label), "argmax", "VALUE:i,j", or a list of them. Default: the model card's, else
             argmax.
-        composite: built-in name ("epsilon_plus", "gradient_x_input", "epsilon:epsilon=0.01"), a file, a retrograde.Composite
-            or one of zennit. Default: the card's, else "auto".
+        composite: built-in name ("epsilon_plus", "gradient_x_input", "epsilon:epsilon=0.01"), a file, a
+            retrograde.Composite or one of zennit. Default: the card's, else "auto".
         start: what relevance starts with: "logit" (the score itself; default, as on the command line), "one" (what a
             plain gradient has: captum, torch.autograd), "all", "contrastive", or an array of the target's shape.
         engine: "promise" (default), "compiled" or "oracle"; all give the same bits.

@@ -137,8 +137,8 @@ class Run:
 
     def widget(self) -> Any:
         """Steps through the run in a notebook: a slider over the visits, what happens in each, and the relevance of the
-        node's values. Needs anywidget. Returns the widget (its `step` can be set). Raises UsageError without a record or
-        without anywidget."""
+        node's values. Needs anywidget. Returns the widget (its `step` can be set). Raises UsageError without a record
+        or without anywidget."""
         from .widget import widget_of
         return widget_of(self)
 

@@ -59,7 +59,8 @@ function render({ model, el }) {
 }
 export default { render };
 """
-STYLE = ".retrograde-steps input { width: 50%; vertical-align: middle; } .retrograde-steps button { margin-right: 2px; }"
+STYLE = (".retrograde-steps input { width: 50%; vertical-align: middle; } "
+         ".retrograde-steps button { margin-right: 2px; }")
 
 
 def plane(relevance: numpy.ndarray) -> numpy.ndarray:

@@ -561,7 +561,7 @@ private slots:
         QVERIFY(engine::writeRelevanceGraph(file, modelOf(linearMaps()[0].graph), request, {}).ok());
         QCOMPARE(formats::onnxMetadata(file).at("retrograde.start"), std::string("logit"));
         QVERIFY(formats::explanationText(file).find("under epsilon") != std::string::npos);
-        std::filesystem::resize_file(file, std::filesystem::file_size(file) - 3); // cut off
+        std::filesystem::resize_file(file, 10); // cut off
         QVERIFY(formats::onnxMetadata(file).empty());
         const std::filesystem::path plain = folder.filePath("plain.onnx").toStdString();
         QVERIFY(base::writeFile(plain, formats::toOnnx(*linearMaps()[0].graph).value()).ok());
