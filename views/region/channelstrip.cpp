@@ -119,7 +119,7 @@ void ChannelStrip::paintCell(QPainter& painter, const QRectF& cell, const Region
     painter.drawText(QRectF(cell.left() + px(4), cell.top(), cell.width() - px(4), line + px(2)),
                      Qt::AlignLeft | Qt::AlignVCenter, QStringLiteral("%1 %2").arg(m_word).arg(channel.index));
     const double top = cell.top() + line + px(4);
-    const double side = std::max(10.0, std::min(cell.bottom() - top - px(2), cell.width() - px(112)));
+    const double side = std::max(10.0, std::min(cell.bottom() - top - px(2), cell.width() - px(126)));
     double x = cell.left() + px(4);
     const auto map = m_maps.find(channel.index);
     if (map != m_maps.end() || !channel.map.isEmpty()) {

@@ -151,20 +151,21 @@ QWidget* RegionView::makeChannels(QWidget* parent)
     auto* commands = new QWidget(side);
     auto* below = new FlowLayout(px(4), px(3), commands);
     below->setContentsMargins(0, 0, 0, px(2));
-    m_only = makeButton(tr("Only these"), tr("Run again with only the relevance that passes what is chosen"), side);
+    m_only = makeButton(tr("Only"), tr("Run again with only the relevance that passes what is chosen"), side);
     m_also = makeButton(
-        tr("And these"),
-        tr("Run again with only the relevance that passes the conditions of this run and what is chosen"), side);
-    m_all = makeButton(tr("All relevance"), tr("Run again without conditions"), side);
-    m_maps = makeButton(tr("Maps side by side"),
+        tr("And"), tr("Run again with only the relevance that passes the conditions of this run and what is chosen"),
+        side);
+    m_all = makeButton(tr("All"), tr("Run again without conditions"), side);
+    m_maps = makeButton(tr("Maps"),
                         tr("The map of the input that each channel makes by itself, for what is chosen or the first "
                            "eight"),
                         side);
     m_form = new QComboBox(side);
     m_form->setFont(fonts::label());
     m_form->setAccessibleName(tr("What a condition keeps beside the relevance that it lets through"));
+    m_form->setToolTip(tr("What a condition keeps beside the relevance that it lets through"));
     m_form->addItem(tr("nothing else"), QStringLiteral("only"));
-    m_form->addItem(tr("and what goes round it"), QStringLiteral("beside"));
+    m_form->addItem(tr("and ways round"), QStringLiteral("beside"));
     for (QWidget* one : {static_cast<QWidget*>(m_only), static_cast<QWidget*>(m_also), static_cast<QWidget*>(m_form),
                          static_cast<QWidget*>(m_all), static_cast<QWidget*>(m_maps)}) {
         below->addWidget(one);
