@@ -194,7 +194,7 @@ void BeforeAfterView::addRun(RunHandle run, InputInfo input, bool isLive)
     }
     const QString name = tr("%1: %2, %3")
                              .arg(m_number)
-                             .arg(isLive ? tr("changed while painting") : QString::fromStdString(facts.modelName),
+                             .arg(isLive ? tr("pixels covered") : QString::fromStdString(facts.modelName),
                                   QString::fromStdString(facts.composite));
     auto kept = std::make_unique<Kept>(std::move(run), std::move(input), isLive, name);
     if (takesPlace) {

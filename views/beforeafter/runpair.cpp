@@ -22,6 +22,7 @@ namespace
 {
 
 constexpr std::size_t kMostClasses = 8;
+constexpr double kRounding = 1e-6;    // of the start: what nobody would call unexplained
 constexpr double kLeastChange = 5e-4; // of the largest score: less is no movement that anybody would name
 
 QString pairText(const char* text) { return QCoreApplication::translate("retro::views::BeforeAfterView", text); }
@@ -178,7 +179,8 @@ void addLedger(const RunModel& before, const RunModel& after, RunPair& pair)
         }
     }
     pair.ledger.push_back({pairText("Reached the input"), a.leaves, b.leaves});
-    if (a.unexplained != 0 || b.unexplained != 0) {
+    const double least = kRounding * std::max(std::abs(a.start), std::abs(b.start));
+    if (std::abs(a.unexplained) > least || std::abs(b.unexplained) > least) {
         pair.ledger.push_back({pairText("Unexplained"), -a.unexplained, -b.unexplained});
     }
 }

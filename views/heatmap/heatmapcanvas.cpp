@@ -24,6 +24,7 @@ constexpr double kMinPixel = 1.0 / 16;
 constexpr double kMargin = 2; // design pixels at the sides; above and below there are rows of their own
 constexpr double kGap = 6;
 constexpr double kChartGap = 12;
+constexpr double kChartBar = 200;
 constexpr double kStripMargin = 8; // a strip begins where the controls above it do
 constexpr double kWipeReach = 6;   // of the pointer to the line between two runs
 constexpr double kWipeStep = 0.05; // of a key
@@ -308,6 +309,11 @@ void HeatmapCanvas::place()
         m_placement.chart =
             layoutChart(m_chart, QRectF(QPointF(m_placement.room.left() + side, top),
                                         QPointF(m_placement.room.right() - side, m_placement.room.bottom())));
+        if (!m_placement.chart.isEmpty()) { // the bar makes room for the chart
+            const double height = std::min(m_placement.room.height(), static_cast<double>(fonts::px(kChartBar)));
+            const QPointF corner(m_placement.room.right() + kGap, m_placement.room.top());
+            m_placement.bar = layoutColorBar(m_figure.bar, QRectF(corner, QSizeF(colorBarWidth(m_figure.bar), height)));
+        }
     }
     update();
 }

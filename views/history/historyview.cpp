@@ -116,8 +116,9 @@ QWidget* HistoryView::makeDetail(QWidget* parent)
     m_parts->setAlternatingRowColors(true);
     m_parts->setTabKeyNavigation(false);
     m_parts->verticalHeader()->hide();
-    m_parts->verticalHeader()->setDefaultSectionSize(px(20));
     m_parts->verticalHeader()->setMinimumSectionSize(px(20));
+    m_parts->verticalHeader()->setDefaultSectionSize(px(20));
+    m_parts->setMinimumHeight(px(60));
     m_parts->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Stretch);
     m_parts->horizontalHeader()->setSectionResizeMode(1, QHeaderView::ResizeToContents);
     m_parts->horizontalHeader()->setSectionResizeMode(2, QHeaderView::ResizeToContents);
@@ -173,6 +174,9 @@ void HistoryView::say(const QString& text, bool isProblem)
     m_sentence->setPalette(colors);
     m_sentence->setText(!text.isEmpty() ? text
                                         : tr("Click a pixel, a word or a step of the heatmap, or type an element."));
+    if (m_history && m_split->isHidden()) { // rows and parts share the room, until a person moves the line
+        m_split->setSizes({px(300), px(200)});
+    }
     m_split->setVisible(m_history != nullptr);
 }
 
@@ -333,7 +337,11 @@ void HistoryView::refresh(Changes changes)
 void HistoryView::resizeEvent(QResizeEvent* event)
 {
     View::resizeEvent(event);
-    m_split->setOrientation(width() >= px(kSideBySide) ? Qt::Horizontal : Qt::Vertical);
+    const Qt::Orientation wanted = width() >= px(kSideBySide) ? Qt::Horizontal : Qt::Vertical;
+    if (wanted != m_split->orientation()) {
+        m_split->setOrientation(wanted);
+        m_split->setSizes({px(300), px(200)});
+    }
 }
 
 QStringList HistoryView::exportFormats() const

@@ -42,7 +42,7 @@ void LayersView::followRegion(const RegionOverlay& overlay)
 {
     m_region = &overlay;
     connect(&overlay, &RegionOverlay::changed, this, [this] {
-        showRegion();
+        schedule(Change::Run); // with the next frame, and not while it is hidden
         emit captionChanged();
     });
 }

@@ -22,7 +22,7 @@ using fonts::px;
 namespace
 {
 
-constexpr double kCellWidth = 176;
+constexpr double kCellWidth = 190;
 constexpr double kLeastHeight = 92;
 
 void paintPlane(QPainter& painter, const QRectF& box, const Plane& plane, const Theme& colors)
@@ -119,12 +119,12 @@ void ChannelStrip::paintCell(QPainter& painter, const QRectF& cell, const Region
     painter.drawText(QRectF(cell.left() + px(4), cell.top(), cell.width() - px(4), line + px(2)),
                      Qt::AlignLeft | Qt::AlignVCenter, QStringLiteral("%1 %2").arg(m_word).arg(channel.index));
     const double top = cell.top() + line + px(4);
-    const double side = std::max(10.0, std::min(cell.bottom() - top - px(2), (cell.width() - px(84)) / 1.0));
+    const double side = std::max(10.0, std::min(cell.bottom() - top - px(2), cell.width() - px(126)));
     double x = cell.left() + px(4);
     const auto map = m_maps.find(channel.index);
     if (map != m_maps.end() || !channel.map.isEmpty()) {
         const double own =
-            map != m_maps.end() && !channel.map.isEmpty() ? std::min(side, (cell.width() - px(88)) / 2) : side;
+            map != m_maps.end() && !channel.map.isEmpty() ? std::min(side, (cell.width() - px(80)) / 2) : side;
         if (!channel.map.isEmpty()) {
             paintPlane(painter, QRectF(x, top, own, own), channel.map, colors);
             x += own + px(4);

@@ -8,6 +8,7 @@
 #include "views/common/paint/paintfile.h"
 #include "views/common/paint/theme.h"
 #include "views/common/run/runtexts.h"
+#include "views/common/widgets/flowlayout.h"
 #include "views/region/channelstrip.h"
 #include "views/region/classshares.h"
 
@@ -36,6 +37,8 @@ namespace
 constexpr std::size_t kMostChannels = 24; ///< that are drawn
 constexpr std::size_t kMostMaps = 8;      ///< conditional maps at a time: each is a pass
 constexpr int kValueWidth = 420;
+constexpr int kPaneWidth = 280;
+constexpr int kPaneHeight = 110;
 
 QTableWidgetItem* cellOf(const QString& text, bool isNumber)
 {
@@ -71,6 +74,7 @@ RegionView::RegionView(RunModel& model, Cursor& cursor, Selection& selection, Re
     values->setMaximumWidth(px(kValueWidth));
     row->addWidget(values, 1);
     row->addWidget(makeChannels(body), 2);
+    body->setMinimumSize(px(kPaneWidth), px(kPaneHeight)); // what does not fit is cut, the window stays as it is
     setBody(body);
     connect(&overlay, &RegionOverlay::changed, this, &RegionView::takeRegion);
     showButtons();
@@ -83,10 +87,8 @@ QWidget* RegionView::makeValues(QWidget* parent)
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(px(2));
     auto* buttons = new QWidget(side);
-    m_buttons = new QHBoxLayout(buttons);
+    m_buttons = new FlowLayout(px(4), px(3), buttons);
     m_buttons->setContentsMargins(px(10), px(2), px(4), 0);
-    m_buttons->setSpacing(px(4));
-    m_buttons->addStretch(1);
     column->addWidget(buttons);
     m_sentence = new QLabel(side);
     m_sentence->setFont(fonts::label());
@@ -137,6 +139,8 @@ QWidget* RegionView::makeChannels(QWidget* parent)
     m_caption->setTextFormat(Qt::PlainText);
     m_axis = new QComboBox(side);
     m_axis->setFont(fonts::label());
+    m_axis->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+    m_caption->setMinimumWidth(1); // the choice beside it stays whole
     m_axis->setAccessibleName(tr("Axis along which the parts are ranked"));
     m_axis->setToolTip(tr("Channels, heads, features or positions: the axis along which the parts are ranked"));
     top->addWidget(m_caption, 1);
@@ -144,28 +148,29 @@ QWidget* RegionView::makeChannels(QWidget* parent)
     column->addLayout(top);
     m_strip = new ChannelStrip(side);
     column->addWidget(m_strip, 1);
-    auto* below = new QHBoxLayout;
-    below->setSpacing(px(4));
-    m_only = makeButton(tr("Only these"), tr("Run again with only the relevance that passes what is chosen"), side);
+    auto* commands = new QWidget(side);
+    auto* below = new FlowLayout(px(4), px(3), commands);
+    below->setContentsMargins(0, 0, 0, px(2));
+    m_only = makeButton(tr("Only"), tr("Run again with only the relevance that passes what is chosen"), side);
     m_also = makeButton(
-        tr("And these"),
-        tr("Run again with only the relevance that passes the conditions of this run and what is chosen"), side);
-    m_all = makeButton(tr("All relevance"), tr("Run again without conditions"), side);
-    m_maps = makeButton(tr("Maps side by side"),
+        tr("And"), tr("Run again with only the relevance that passes the conditions of this run and what is chosen"),
+        side);
+    m_all = makeButton(tr("All"), tr("Run again without conditions"), side);
+    m_maps = makeButton(tr("Maps"),
                         tr("The map of the input that each channel makes by itself, for what is chosen or the first "
                            "eight"),
                         side);
     m_form = new QComboBox(side);
     m_form->setFont(fonts::label());
     m_form->setAccessibleName(tr("What a condition keeps beside the relevance that it lets through"));
+    m_form->setToolTip(tr("What a condition keeps beside the relevance that it lets through"));
     m_form->addItem(tr("nothing else"), QStringLiteral("only"));
-    m_form->addItem(tr("and what goes round it"), QStringLiteral("beside"));
+    m_form->addItem(tr("and ways round"), QStringLiteral("beside"));
     for (QWidget* one : {static_cast<QWidget*>(m_only), static_cast<QWidget*>(m_also), static_cast<QWidget*>(m_form),
                          static_cast<QWidget*>(m_all), static_cast<QWidget*>(m_maps)}) {
         below->addWidget(one);
     }
-    below->addStretch(1);
-    column->addLayout(below);
+    column->addWidget(commands);
     connect(m_axis, &QComboBox::currentIndexChanged, this, &RegionView::showChannels);
     connect(m_strip, &ChannelStrip::chosenChanged, this, &RegionView::showButtons);
     connect(m_only, &QToolButton::clicked, this, [this] { askConditions(false); });
@@ -188,13 +193,12 @@ QWidget* RegionView::makeChannels(QWidget* parent)
 
 void RegionView::addButtons(const QList<QAction*>& actions)
 {
-    int at = 0;
     for (QAction* action : actions) {
         auto* button = new QToolButton(this);
         button->setDefaultAction(action);
         button->setToolButtonStyle(Qt::ToolButtonTextOnly);
         button->setFont(fonts::label());
-        m_buttons->insertWidget(at++, button);
+        m_buttons->addWidget(button);
     }
 }
 
@@ -297,13 +301,14 @@ void RegionView::fillValues()
             m_values->selectRow(row);
         }
     }
-    if (!isKnown && shown) { // the last layer with channels and a map: what a person looks at first
-        for (const RegionPart* part : parts) {
+    if (!isKnown && shown) { // the first value with maps on the way from the class: what a person looks at first
+        const auto hasMaps = [&](const RegionPart* part) {
             const tensor::Shape& shape = model().run().shapes[part->value.index()];
-            if (part->axis && !model().graph().isInput(model().graph().nodeOf(part->value)) && shape.size() >= 3) {
-                m_value = part->value;
-            }
-        }
+            const bool isInput = model().graph().isInput(model().graph().nodeOf(part->value));
+            return part->axis && !isInput && shape.size() >= 3 && shape[shape.size() - 1] * shape[shape.size() - 2] > 1;
+        };
+        const auto first = std::ranges::find_if(parts, hasMaps);
+        m_value = first != parts.end() ? (*first)->value : m_value;
         for (int row = 0; row < m_values->rowCount(); ++row) {
             if (m_values->item(row, 0)->data(Qt::UserRole).toUInt() == m_value.index()) {
                 m_values->selectRow(row);

@@ -8,7 +8,6 @@
 
 class QAction;
 class QComboBox;
-class QHBoxLayout;
 class QLabel;
 class QTableWidget;
 class QToolButton;
@@ -17,6 +16,7 @@ namespace retro::views
 {
 
 class ChannelStrip;
+class FlowLayout;
 
 /// A region of the input, asked: how much of every value's relevance ends there, which channels put it there, and the
 /// other way round, the map that only the relevance of chosen channels makes. The view says what is wanted; the window
@@ -80,7 +80,7 @@ private:
     QString m_refusal;
     QStringList m_conditions; ///< of the run on screen, as asked here
     QLabel* m_sentence = nullptr;
-    QHBoxLayout* m_buttons = nullptr;
+    FlowLayout* m_buttons = nullptr;
     QTableWidget* m_values = nullptr;
     QLabel* m_caption = nullptr;
     QComboBox* m_axis = nullptr;

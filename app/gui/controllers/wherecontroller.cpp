@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <array>
 #include <mutex>
+#include <utility>
 
 namespace retro::app
 {
@@ -141,8 +142,10 @@ WhereController::WhereController(const WhereContext& context, QObject* parent)
     connect(&context.history, &views::HistoryView::placeTyped, this, &WhereController::askHistory);
     connect(&context.region, &views::RegionView::mapsWanted, this, &WhereController::askMaps);
     QList<QAction*> buttons;
-    for (const char* id : {"region.mark", "region.largest", "region.whole", "region.clear"}) {
+    for (const auto& [id, word] : {std::pair("region.mark", tr("Mark")), std::pair("region.largest", tr("Half")),
+                                   std::pair("region.whole", tr("All")), std::pair("region.clear", tr("None"))}) {
         buttons.append(&context.actions.at(QLatin1String(id)));
+        buttons.last()->setIconText(word); // there is little room in the pane
     }
     context.region.addButtons(buttons);
     for (views::HeatmapView* heatmap : context.heatmaps) {

@@ -224,7 +224,7 @@ private slots:
         view.flush();
         QCOMPARE(view.runCount(), std::size_t{2});
         const views::RunPair& pair = view.pair();
-        QVERIFY(pair.before.sum > 1 && pair.after.sum < 0.5);
+        QVERIFY(pair.before.sum > 2 && pair.after.sum < 1);
         QVERIFY(view.sentence().contains(QStringLiteral("turns from mug")));
         QVERIFY(view.sentence().contains(QStringLiteral("numbers differ")));
         QCOMPARE(pair.difference.values.size(), pair.after.plane.values.size());
