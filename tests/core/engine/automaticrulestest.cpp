@@ -111,9 +111,9 @@ private slots:
     void rulesOfAPersonStandFirst()
     {
         engine::ExplainRequest request = kAuto.request();
-        request.composite = "auto | name:sum0=epsilon";
+        request.composite = "auto | name:sum0=norm";
         const engine::ExplainResult result = explained(compounding(3), request);
-        QVERIFY(result.composite.name.starts_with("epsilon | name:sum0=epsilon | "));
+        QVERIFY(result.composite.name.starts_with("epsilon | name:sum0=norm | "));
         QVERIFY(result.composite.name.ends_with(kSums));
     }
 
