@@ -217,6 +217,7 @@ QWidget* DiagnoseView::makeTable()
 QWidget* DiagnoseView::makeFoot()
 {
     m_foot = new QWidget(this);
+    m_foot->setMinimumHeight(1); // in a low pane the findings come first
     auto* row = new QHBoxLayout(m_foot);
     row->setContentsMargins(fonts::px(12), fonts::px(6), fonts::px(12), fonts::px(6));
     row->setSpacing(fonts::px(8));

@@ -325,7 +325,7 @@ GraphPicture GraphCanvas::picture()
 
 QSize GraphCanvas::sizeHint() const { return {fonts::px(760), fonts::px(540)}; }
 
-QSize GraphCanvas::minimumSizeHint() const { return {fonts::px(240), fonts::px(160)}; }
+QSize GraphCanvas::minimumSizeHint() const { return {fonts::px(240), fonts::px(132)}; }
 
 void GraphCanvas::cameraChanged()
 {

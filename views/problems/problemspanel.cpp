@@ -23,7 +23,7 @@ namespace retro::views
 namespace
 {
 
-constexpr double kLeastHeight = 58; // design pixels: names of columns and a problem
+constexpr double kLeastHeight = 46; // design pixels: names of columns and a problem
 
 } // namespace
 

@@ -66,6 +66,7 @@ PromisesView::PromisesView(RunModel& model, Cursor& cursor, Selection& selection
 void PromisesView::makeTree()
 {
     m_tree = new QTreeView(this);
+    m_tree->setMinimumHeight(fonts::px(44)); // a low window stays low
     m_tree->setAccessibleName(tr("Tree of promises"));
     m_tree->setFrameShape(QFrame::NoFrame);
     m_tree->setModel(m_items);

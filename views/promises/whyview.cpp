@@ -2,6 +2,7 @@
 #include "views/promises/whyview.h"
 
 #include "views/common/numbertext.h"
+#include "views/common/paint/fonts.h"
 #include "views/promises/whypane.h"
 
 namespace retro::views
@@ -16,7 +17,9 @@ WhyView::WhyView(RunModel& model, Cursor& cursor, Selection& selection, QWidget*
     connect(m_pane, &WhyPane::openingRequested, this, &WhyView::goToOpening);
     connect(m_pane, &WhyPane::fulfilmentRequested, this, &WhyView::goToFulfilment);
     connect(m_pane, &WhyPane::nodeRequested, this, &WhyView::selectNode);
-    setBody(makeScroll(m_pane));
+    QWidget* body = makeScroll(m_pane);
+    body->setMinimumHeight(fonts::px(36)); // a low window stays low
+    setBody(body);
 }
 
 SelectedThing WhyView::subjectThing() const

@@ -97,6 +97,7 @@ FrontierView::FrontierView(RunModel& model, Cursor& cursor, Selection& selection
     m_table = new QTableView(this);
     makeList(*m_table, *m_items, fonts::px(22));
     m_table->setAccessibleName(tr("Members of the frontier"));
+    m_table->setMinimumHeight(fonts::px(44)); // a low window stays low
     m_table->setSelectionMode(QAbstractItemView::ExtendedSelection);
     m_table->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
     m_table->horizontalHeader()->setResizeContentsPrecision(0); // of the rows in sight: there may be thousands

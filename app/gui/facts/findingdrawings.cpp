@@ -34,6 +34,7 @@ using views::FindingEvidence;
 using views::FindingPreview;
 
 constexpr std::size_t kMostBars = 28;
+constexpr double kLeastShare = 0.001;     // of what arrived: a smaller part is not drawn
 constexpr double kScalePercentile = 99.9; // of |R|, as everywhere
 
 QString drawn(const char* text) { return QCoreApplication::translate("retro::app::findingdrawings", text); }
@@ -94,10 +95,14 @@ FindingEvidence growthOf(const Finding& finding, const trace::Run& run)
     const graph::Graph& graph = *run.graph;
     const std::vector<trace::NodeBalance> balances = balancesIn(run);
     const NodeId place = nodeIn(finding, graph);
+    const bool isKnown = std::ranges::any_of(balances, [](const trace::NodeBalance& one) {
+        return one.magnitudeHandedOn > 0; // of older run files it is not
+    });
     std::vector<EvidenceBar> all;
     for (std::size_t i = graph.nodeCount(); i-- > 0;) {
-        if (balances[i].rows > 0) {
-            all.push_back({views::RunModel::placeLabel(graph, NodeId(i)), balances[i].magnitude, NodeId(i) == place});
+        if (const trace::NodeBalance& one = balances[i]; one.rows > 0) {
+            all.push_back({views::RunModel::placeLabel(graph, NodeId(i)),
+                           isKnown ? one.magnitudeHandedOn : one.magnitude, NodeId(i) == place});
         }
     }
     const std::vector<double> inputs = magnitudesAtInputs(graph, engine::finalRelevance(run));
@@ -106,8 +111,7 @@ FindingEvidence growthOf(const Finding& finding, const trace::Run& run)
         all.push_back({views::RunModel::placeLabel(graph, node), inputs[i], node == place});
     }
     FindingEvidence evidence{EvidenceKind::Growth};
-    evidence.title = drawn(
-        QT_TRANSLATE_NOOP("retro::app::findingdrawings", "Σ|R| from the target to the input; dashed: what started"));
+    evidence.title = drawn(QT_TRANSLATE_NOOP("retro::app::findingdrawings", "Σ|R| handed on; dashed: what started"));
     evidence.bars = gathered(all);
     const auto started = run.facts.numbers.find("relevance_start");
     evidence.limit = started == run.facts.numbers.end() ? 0 : std::abs(started->second);
@@ -130,7 +134,7 @@ FindingEvidence partsOf(const Finding& finding, const trace::Run& run)
     for (std::size_t i = 0; i < balance.causes.size(); ++i) {
         const double amount = std::abs(balance.causes[i]);
         const std::string_view name = event::nameOf(static_cast<event::Cause>(i));
-        if (amount > 0) {
+        if (amount > kLeastShare * balance.magnitude) {
             taken += amount;
             causes.push_back({QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size())), amount, false, 1});
         }
@@ -327,7 +331,10 @@ Result<FindingPreview> previewOf(DiagnoseRequest request, const engine::Question
     const double decades =
         diagnosis::growthAlong(*run.graph, balances, magnitudesAtInputs(*run.graph, relevance)).decades;
     const graph::Graph& graph = made.model->graph();
-    preview.figures = {outcome(finding, after),
+    const bool isChecked = !after.checks.empty() && after.checks.front().isRun;
+    const QString unknown = drawn(QT_TRANSLATE_NOOP("retro::app::findingdrawings", "%1 is not looked for here"))
+                                .arg(QString::fromStdString(finding.id));
+    preview.figures = {isChecked ? outcome(finding, after) : unknown,
                        change(drawn(QT_TRANSLATE_NOOP("retro::app::findingdrawings", "Σ at the inputs")),
                               sumAtInputs(*run.graph, relevance), sumAtInputs(graph, made.relevance)),
                        change(drawn(QT_TRANSLATE_NOOP("retro::app::findingdrawings", "decades that Σ|R| grows by")),
