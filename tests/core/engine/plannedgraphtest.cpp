@@ -97,7 +97,9 @@ Tensor seedFor(const graph::Graph& graph, const std::string& seed)
 /// and constants are left out, and so is what a step makes for itself.
 std::map<std::int64_t, std::uint64_t> liveBytes(const graph::Graph& graph)
 {
-    const auto stepOf = [](const graph::Node& node) { return std::stoll(node.metadata.at(engine::kStepKey)); };
+    const auto stepOf = [](const graph::Node& node) -> std::int64_t {
+        return std::stoll(node.metadata.at(engine::kStepKey));
+    };
     std::vector<std::int64_t> born(graph.valueCount(), -2);
     std::vector<std::int64_t> dies(graph.valueCount(), -2);
     for (const graph::Node& node : graph.nodes()) {
