@@ -161,7 +161,7 @@ private slots:
         QTest::addColumn<QString>("sample");
         QTest::addColumn<QString>("way");
         for (const char* sample : kSamples) {
-            for (const char* way : {"80%", "recompute_all", "rebuild", "compress", "store"}) {
+            for (const char* way : {"chen_sqrt", "recompute_all", "rebuild", "compress", "store"}) {
                 QTest::addRow("%s by %s", sample, way) << QString(sample) << QString(way);
             }
         }
@@ -202,7 +202,7 @@ private slots:
     void theFileLivesAsTheSimulatorSays()
     {
         const Question question = tests::questionOf<engine::GradientRequest>("clever-hans/clever-hans");
-        for (const char* way : {"75%", "recompute_all", "store_all"}) {
+        for (const char* way : {"chen_sqrt", "recompute_all", "store_all"}) {
             engine::GradientGraphForm form{true};
             setWay(form, way);
             const auto made = write("live.json", question, form);
@@ -237,9 +237,10 @@ private slots:
 private:
     static void setWay(engine::GradientGraphForm& form, const QString& way)
     {
-        if (way.endsWith('%') || way.endsWith("_all")) {
+        if (way.contains('_')) { // the name of a planner
             form.plan.emplace();
-            (way.endsWith('%') ? form.plan->budget : form.plan->strategy) = way.toStdString();
+            form.plan->strategy = way.toStdString();
+            form.plan->budget = "1000%";
             return;
         }
         form.forwarding.emplace();

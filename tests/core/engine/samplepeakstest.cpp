@@ -44,6 +44,24 @@ QString difference(const runtime::PlanRun& run)
     return run.peak == run.predicted.peak ? QString() : QStringLiteral("another peak");
 }
 
+/// With its inputs, each by its name.
+template <class Request>
+tests::SampleQuestion<Request> questionOf(const QString& sample)
+{
+    tests::SampleQuestion<Request> question = tests::questionOf<Request>(qPrintable(sample));
+    // Tokens, of any number, come from a file beside the model.
+    const auto path = std::filesystem::path(RETRO_SOURCE_DIR) / "samples" / sample.toStdString();
+    const auto given = path.parent_path() / "good.npy";
+    std::vector<std::string> drawn;
+    for (const base::ValueId input : question.model->graph()->inputs()) {
+        const std::string data = std::filesystem::exists(given) ? given.string() : "random:1";
+        drawn.push_back(question.model->graph()->value(input).name + "=" + data);
+    }
+    const auto inputs = engine::resolveInputs(drawn, *question.model->graph(), {}, {});
+    question.request.inputs = inputs.ok() ? *inputs : std::vector<tensor::Tensor>();
+    return question;
+}
+
 bool hasFloatingInput(const engine::LoadedModel& model)
 {
     const graph::Graph& graph = *model.graph();
@@ -77,7 +95,7 @@ private slots:
         engine::PlanOptions wish;
         wish.strategy = strategy.toStdString();
         wish.budget = "1000%"; // what a strategy gives is what is looked at
-        const auto relevance = tests::questionOf<engine::ExplainRequest>(qPrintable(sample));
+        const auto relevance = questionOf<engine::ExplainRequest>(sample);
         QVERIFY(relevance.model && !relevance.request.inputs.empty());
         const auto explained = engine::plannedRelevance(*relevance.model, relevance.request, wish);
         QVERIFY2(explained.ok(), explained.ok() ? "" : explained.error().text().c_str());
@@ -85,7 +103,7 @@ private slots:
         if (!hasFloatingInput(*relevance.model)) {
             return; // tokens have no gradient
         }
-        const auto gradient = tests::questionOf<engine::GradientRequest>(qPrintable(sample));
+        const auto gradient = questionOf<engine::GradientRequest>(sample);
         const auto made = engine::plannedGradient(*gradient.model, gradient.request, wish);
         QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
         QVERIFY2(difference(made->run).isEmpty(), qPrintable(difference(made->run)));
