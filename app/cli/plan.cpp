@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/planfit.h"
 #include "app/cli/planningoptions.h"
+#include "app/cli/planpolicy.h"
 #include "app/common/exportplan.h"
 #include "core/analysis/orders.h"
 #include "core/analysis/report.h"
@@ -40,7 +41,8 @@ struct PlanOptions
     std::string blocks; ///< a number, or auto; so are the next two
     std::string blockSize;
     std::string blockBytes;
-    std::string fit; ///< NAME, or NAME=N
+    std::string fit;    ///< NAME, or NAME=N
+    std::string policy; ///< file of a policy for selective checkpointing
     std::string out;
     std::string picture;
     std::string runFile;
@@ -325,6 +327,10 @@ Result<void> makePlan(Context& context, const PlanOptions& options)
     if (result.plan && !options.out.empty()) {
         RETRO_CHECK(base::writeFile(options.out, schedule::toPlanJson(joint.graph, *result.plan)));
     }
+    if (result.plan && !options.policy.empty()) {
+        RETRO_TRY(const std::string policy, checkpointPolicy(*model->graph(), joint.graph, *result.plan));
+        RETRO_CHECK(base::writeFile(options.policy, policy));
+    }
     if (result.plan && !options.picture.empty()) {
         RETRO_CHECK(drawPlan(options, planning, joint, request, result));
     }
@@ -498,6 +504,8 @@ void addPlan(CLI::App& program, Context& context)
                      "NAME: the largest extent of this symbol of the inputs that fits into --budget; NAME=N: whether N "
                      "fits");
     verb->add_option("--out", options->out, "Write the plan to this file (.json)");
+    verb->add_option("--policy", options->policy,
+                     "Of a captured run of PyTorch: write the plan as a policy of torch.utils.checkpoint (.json)");
     verb->add_option("--run", options->runFile,
                      "Record the search, and the plan as the simulator carries it out, into this .retro file");
     verb->add_option("--picture", options->picture,

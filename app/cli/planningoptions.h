@@ -23,8 +23,8 @@ struct PlanningOptions
     void addTo(CLI::App& verb, const Context& context);
     /// The model as plans are made for it.
     [[nodiscard]] base::Result<engine::LoadedModelPointer> open() const;
-    /// Its planning graph; with inputs that of a run on them. Errors: Usage (a size that is no NAME=N, no such target), as
-    /// engine::subjectPlanningOf.
+    /// Its planning graph; with inputs that of a run on them. Errors: Usage (a size that is no NAME=N, no such target),
+    /// as engine::subjectPlanningOf.
     [[nodiscard]] base::Result<engine::SubjectPlanning> planningOf(const engine::LoadedModel& loaded) const;
     [[nodiscard]] analysis::JointOptions joint(analysis::CostUnit unit) const;
 

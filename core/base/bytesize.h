@@ -14,10 +14,10 @@ namespace retro::base
 inline constexpr std::string_view kBytesForms = "bytes such as 4096, 1e9, 8GB or 1.5GiB";
 
 /// A size as people write it: a number with or without a fraction or an exponent, and a unit. kB, MB, GB, TB and PB are
-/// powers of 1000; KiB, MiB, GiB, TiB and PiB powers of 1024; without a unit, or with B, bytes. Upper and lower case mean
-/// the same, and a space may stand before the unit. Fractions of a byte are cut off. Errors (Usage, without a place): a
-/// letter alone ("8G" may be 8GB or 8GiB: the message names both), something else, a negative size, more than 2^63 − 1
-/// bytes.
+/// powers of 1000; KiB, MiB, GiB, TiB and PiB powers of 1024; without a unit, or with B, bytes. Upper and lower case
+/// mean the same, and a space may stand before the unit. Fractions of a byte are cut off. Errors (Usage, without a
+/// place): a letter alone ("8G" may be 8GB or 8GiB: the message names both), something else, a negative size, more than
+/// 2^63 − 1 bytes.
 [[nodiscard]] Result<std::uint64_t> parseBytes(std::string_view text);
 
 /// As parseBytes(), or a share of `whole` such as "70%". Errors (Usage): also a share of 0 or beyond 1,000,000 %.

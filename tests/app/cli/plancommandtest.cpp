@@ -70,6 +70,74 @@ private slots:
         QVERIFY(cli(plan + QStringList{"--target", "nowhere"}).err.contains("nowhere"));
     }
 
+    /// A budget in a unit that may mean either is refused; the others are read.
+    void budgetsHaveUnits()
+    {
+        const Answer refused = cli({"plan", kGraph, "--budget", "8G"});
+        QCOMPARE(refused.code, 2);
+        QVERIFY2(refused.err.contains("8GB") && refused.err.contains("8GiB"), qPrintable(refused.err));
+        QVERIFY(cli({"plan", kGraph, "--budget", "1GB"}).out.contains("budget 1.00 GB (953.67 MiB)"));
+    }
+
+    /// With an input, control flow is planned as it runs, and a run that goes another way refuses the plan.
+    void controlFlowIsPlannedAsItRuns()
+    {
+        const QString model = write("branches.json", branches());
+        const QString file = m_folder.filePath("branches plan.json");
+        QVERIFY(cli({"plan", model}).err.contains("inputs must be given"));
+        const Answer made = cli({"plan", model, "--input", "zeros", "--out", file, "--json"});
+        QVERIFY2(made.code == 0, qPrintable(made.err));
+        QCOMPARE(parsed(made)["decisions"]["gate"]["branch"].get<std::string>(), std::string("then_branch"));
+        const QStringList run{"grad", model, "--plan", file, "--output-dir", m_folder.filePath("by branch"), "--json"};
+        const Answer same = cli(run + QStringList{"--input", "zeros"});
+        QVERIFY2(same.code == 0, qPrintable(same.err));
+        const json plan = parsed(same)["plan"];
+        QVERIFY(plan["predicted"]["peak"] == plan["measured"]["peak"]);
+        QVERIFY(plan["predicted"]["peak"] == parsed(made)["peak"]);
+        for (const QStringList& other :
+             {run + QStringList{"--input", "random:1"}, QStringList{"simulate", model, file, "--input", "random:1"}}) {
+            const Answer refused = cli(other);
+            QCOMPARE(refused.code, 3);
+            for (const char* part : {"'gate'", "then_branch", "else_branch"}) {
+                QVERIFY2(refused.err.contains(part), qPrintable(refused.err));
+            }
+        }
+    }
+
+    /// The largest extent fits, and one more does not.
+    void theLargestExtentThatFits()
+    {
+        const QString model = write("free.json", freeRows());
+        const QStringList fit{"plan", model, "--budget", "100kB", "--strategy", "store_all", "--json"};
+        const json found = parsed(cli(fit + QStringList{"--fit", "N"}));
+        const int largest = found["largest"].get<int>();
+        QVERIFY(largest > 1 && found["is_exact"].get<bool>());
+        QVERIFY(found["peak"].get<int>() <= 100000 && found["peak_of_one_more"].get<int>() > 100000);
+        QCOMPARE(cli(fit + QStringList{"--size", QStringLiteral("N=%1").arg(largest)}).code, 0);
+        QCOMPARE(cli(fit + QStringList{"--size", QStringLiteral("N=%1").arg(largest + 1)}).code, 4);
+        QCOMPARE(cli(fit + QStringList{"--fit", QStringLiteral("N=%1").arg(largest)}).code, 0);
+        const Answer more = cli(fit + QStringList{"--fit", QStringLiteral("N=%1").arg(largest + 1)});
+        QCOMPARE(more.code, 4);
+        QCOMPARE(parsed(more)["missing"].get<int>(), found["peak_of_one_more"].get<int>() - 100000);
+        QCOMPARE(cli({"plan", model, "--fit", "N"}).code, 2);
+        QCOMPARE(cli({"plan", model, "--fit", "M", "--budget", "1MB"}).code, 2);
+    }
+
+    /// 256 elements of weights: what is counted is taken off the budget.
+    void whatCountsIsTakenOff()
+    {
+        const QString model = write("free.json", freeRows());
+        const QStringList plan{"plan", model, "--parameters", "--strategy", "store_all", "--json"};
+        const json made = parsed(cli(plan + QStringList{"--count", "weights,gradients,adam", "--budget", "1MB"}));
+        QVERIFY(made["counted"] == json({{"weights", 1024}, {"gradients", 1024}, {"adam", 2048}}));
+        QCOMPARE(made["budget"].get<int>(), 1000000);
+        QCOMPARE(made["budget_for_results"].get<int>(), 1000000 - 4096);
+        QCOMPARE(parsed(cli(plan + QStringList{"--count", "mixed"}))["counted_bytes"].get<int>(), 4096);
+        QVERIFY(cli(plan + QStringList{"--count", "mixed,adam"}).err.contains("mixed"));
+        QVERIFY(cli(plan + QStringList{"--count", "sums"}).err.contains("workspace"));
+        QVERIFY(cli({"plan", model, "--count", "adam"}).err.contains("--parameters"));
+    }
+
     void aTierTakesWhatWaits()
     {
         const QString file = m_folder.filePath("moved.json");
@@ -174,6 +242,62 @@ private slots:
     }
 
 private:
+    /// The path of a file with this in it.
+    QString write(const char* name, const json& content)
+    {
+        QFile file(m_folder.filePath(name));
+        const bool isOpen = file.open(QIODevice::WriteOnly);
+        file.write(QByteArray::fromStdString(isOpen ? content.dump() : std::string()));
+        return file.fileName();
+    }
+
+    static json graphOf(const std::string& name, const json& values, const json& nodes, const std::string& output)
+    {
+        return {{"format", "retrograde-graph/1"},
+                {"name", name},
+                {"opsets", {{"ai.onnx", 17}}},
+                {"inputs", {"x"}},
+                {"outputs", {output}},
+                {"values", values},
+                {"nodes", nodes}};
+    }
+
+    /// If the sum of x is 0: Tanh, else Exp.
+    static json branches()
+    {
+        const json x{{"name", "x"}, {"dtype", "float32"}, {"shape", {2, 3}}};
+        const auto branch = [&](const char* op) {
+            const json node{{"op", op}, {"name", op}, {"inputs", {"x"}}, {"outputs", {"y"}}};
+            return json{{"graph", graphOf(op, json::array({x, json{{"name", "y"}}}), json::array({node}), "y")},
+                        {"captured", 1}};
+        };
+        const json zero{{"name", "zero"},
+                        {"constant", {{"dtype", "float32"}, {"shape", json::array()}, {"data", "AAAAAA=="}}}};
+        const json nodes = json::array(
+            {{{"op", "ReduceSum"}, {"inputs", {"x"}}, {"outputs", {"s"}}, {"attributes", {{"keepdims", {{"int", 0}}}}}},
+             {{"op", "Equal"}, {"inputs", {"s", "zero"}}, {"outputs", {"c"}}},
+             {{"op", "If"},
+              {"name", "gate"},
+              {"inputs", {"c", "x"}},
+              {"outputs", {"y"}},
+              {"attributes", {{"then_branch", branch("Tanh")}, {"else_branch", branch("Exp")}}}},
+             {{"op", "Sigmoid"}, {"inputs", {"y"}}, {"outputs", {"z"}}}});
+        return graphOf("branches", json::array({x, zero}), nodes, "z");
+    }
+
+    /// Two products with one matrix of 16 × 16, for N rows.
+    static json freeRows()
+    {
+        const std::string data = QByteArray(16 * 16 * 4, '\0').toBase64().toStdString();
+        const json values =
+            json::array({{{"name", "x"}, {"dtype", "float32"}, {"shape", json::array({"N", 16})}},
+                         {{"name", "W"}, {"constant", {{"dtype", "float32"}, {"shape", {16, 16}}, {"data", data}}}}});
+        const json nodes = json::array({{{"op", "MatMul"}, {"inputs", {"x", "W"}}, {"outputs", {"h"}}},
+                                        {{"op", "Tanh"}, {"inputs", {"h"}}, {"outputs", {"t"}}},
+                                        {{"op", "MatMul"}, {"inputs", {"t", "W"}}, {"outputs", {"y"}}}});
+        return graphOf("free", values, nodes, "y");
+    }
+
     QTemporaryDir m_folder;
 };
 

@@ -97,7 +97,9 @@ Tensor seedFor(const graph::Graph& graph, const std::string& seed)
 /// and constants are left out, and so is what a step makes for itself.
 std::map<std::int64_t, std::uint64_t> liveBytes(const graph::Graph& graph)
 {
-    const auto stepOf = [](const graph::Node& node) { return std::stoll(node.metadata.at(engine::kStepKey)); };
+    const auto stepOf = [](const graph::Node& node) -> std::int64_t {
+        return std::stoll(node.metadata.at(engine::kStepKey));
+    };
     std::vector<std::int64_t> born(graph.valueCount(), -2);
     std::vector<std::int64_t> dies(graph.valueCount(), -2);
     for (const graph::Node& node : graph.nodes()) {
@@ -159,7 +161,7 @@ private slots:
         QTest::addColumn<QString>("sample");
         QTest::addColumn<QString>("way");
         for (const char* sample : kSamples) {
-            for (const char* way : {"80%", "recompute_all", "rebuild", "compress", "store"}) {
+            for (const char* way : {"chen_sqrt", "recompute_all", "rebuild", "compress", "store"}) {
                 QTest::addRow("%s by %s", sample, way) << QString(sample) << QString(way);
             }
         }
@@ -200,7 +202,7 @@ private slots:
     void theFileLivesAsTheSimulatorSays()
     {
         const Question question = tests::questionOf<engine::GradientRequest>("clever-hans/clever-hans");
-        for (const char* way : {"75%", "recompute_all", "store_all"}) {
+        for (const char* way : {"chen_sqrt", "recompute_all", "store_all"}) {
             engine::GradientGraphForm form{true};
             setWay(form, way);
             const auto made = write("live.json", question, form);
@@ -235,9 +237,10 @@ private slots:
 private:
     static void setWay(engine::GradientGraphForm& form, const QString& way)
     {
-        if (way.endsWith('%') || way.endsWith("_all")) {
+        if (way.contains('_')) { // the name of a planner
             form.plan.emplace();
-            (way.endsWith('%') ? form.plan->budget : form.plan->strategy) = way.toStdString();
+            form.plan->strategy = way.toStdString();
+            form.plan->budget = "1000%";
             return;
         }
         form.forwarding.emplace();

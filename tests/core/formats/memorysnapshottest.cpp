@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory snapshots of PyTorch: read as data, whatever else stands in them.
-#include "core/base/file.h"
 #include "core/formats/memorycourse.h"
 
+#include <QFile>
 #include <QTemporaryDir>
 #include <QtTest>
 
@@ -195,11 +195,12 @@ private slots:
 private:
     base::Result<formats::MemorySnapshot> read(const std::string& bytes)
     {
-        const std::string path = m_folder.filePath("snapshot.pickle").toStdString();
-        if (!base::writeFile(path, std::string_view(bytes)).ok()) {
+        QFile file(m_folder.filePath("snapshot.pickle"));
+        if (!file.open(QIODevice::WriteOnly) || file.write(bytes.data(), static_cast<qint64>(bytes.size())) < 0) {
             return base::inputError("the test cannot write");
         }
-        return formats::readMemorySnapshot(path);
+        file.close();
+        return formats::readMemorySnapshot(file.fileName().toStdString());
     }
 
     QTemporaryDir m_folder;

@@ -243,7 +243,8 @@ class OnnxModule(torch.nn.Module):
     def open(self, names):
         """Writes the model with its parameters as inputs; their data by name."""
         read = f"{self.folder.name}/read.json"
-        subprocess.check_call([self.cli, "info", self.model_file, "--graph-out", read, "--quiet"], stdout=subprocess.DEVNULL)
+        subprocess.check_call([self.cli, "info", self.model_file, "--graph-out", read, "--quiet"],
+                              stdout=subprocess.DEVNULL)
         graph = json.loads(pathlib.Path(read).read_text(encoding="utf-8"))
         statistics = fix_statistics(graph)
         if names is None:

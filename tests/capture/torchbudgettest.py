@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""retrograde.capture.torchbudget: what torch.compile saves within its activation memory budget, by a plan."""
+import capturing
+
+torch = capturing.need("torch")
+capturing.need("torch._inductor.custom_graph_pass")
+import torch._inductor.custom_graph_pass as passes
+
+if not hasattr(passes, "CustomKnapsackSolver"):
+    print(f"skipped: PyTorch {torch.__version__} has no CustomKnapsackSolver (2.9 has)")
+    raise SystemExit(capturing.SKIPPED)
+import torch._functorch.config as functorch
+from retrograde.capture import torchbudget
+
+LAYERS = 6
+
+
+class Layer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(32, 32)
+
+    def forward(self, x):
+        return torch.sin(torch.relu(self.linear(x))).cos()
+
+
+class TorchBudget(capturing.Case):
+    def setUp(self):
+        super().setUp()
+        torch.manual_seed(0)
+        self.network = torch.nn.Sequential(*[Layer() for _ in range(LAYERS)])
+        self.x = torch.randn(64, 32)
+
+    def saved(self, solver, budget):
+        """Bytes that autograd holds beside parameters and input, and the gradient of the first weight."""
+        torch._dynamo.reset()
+        held = {}
+
+        def pack(tensor):
+            held[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
+            return tensor
+
+        with functorch.patch(activation_memory_budget=budget, activation_memory_budget_solver=solver,
+                             activation_memory_budget_runtime_estimator="flops"):
+            compiled = torch.compile(self.network, backend="aot_eager_decomp_partition")
+            with torch.autograd.graph.saved_tensors_hooks(pack, lambda one: one):
+                result = compiled(self.x)
+            self.network.zero_grad()
+            result.sum().backward()
+        own = {one.untyped_storage().data_ptr() for one in (*self.network.parameters(), self.x)}
+        gradient = self.network[0].linear.weight.grad.clone()
+        return sum(size for place, size in held.items() if place not in own), gradient
+
+    def test_budgets_are_kept(self):
+        self.network(self.x).sum().backward()
+        wanted = self.network[0].linear.weight.grad.clone()
+        solver, last = torchbudget.Solver(seconds=1), 0
+        for budget in (0.3, 0.6, 0.9):
+            own, gradient = self.saved(solver, budget)
+            theirs, _ = self.saved("dp", budget)
+            self.assertGreaterEqual(own, last)  # a larger budget never saves less
+            self.assertLessEqual(own, theirs)
+            self.assertLess((gradient - wanted).abs().max().item(), 1e-5)
+            last = own
+        self.assertGreater(last, 0)
+
+    def test_the_answer_depends_on_what_its_name_says(self):
+        self.assertEqual(torchbudget.Solver().uuid(), torchbudget.Solver().uuid())
+        self.assertNotEqual(torchbudget.Solver().uuid(), torchbudget.Solver(strategy="rotor").uuid())
+        self.assertNotEqual(torchbudget.Solver().uuid(), torchbudget.Solver(seconds=1).uuid())
+
+
+if __name__ == "__main__":
+    capturing.run()
