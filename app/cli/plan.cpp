@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "app/cli/peaktext.h"
 #include "app/cli/planningoptions.h"
 #include "app/common/exportplan.h"
 #include "core/analysis/orders.h"
@@ -265,7 +266,7 @@ Result<void> drawPlan(const PlanOptions& options, const analysis::PlanningGraph&
     subject->storeAllPeak = result.basePeak;
     subject->baseCost = result.baseCost;
     const views::PlanQuestion question{options.strategy, request.budget, request.choices, request.seconds,
-                                       request.tier};
+                                       request.tier,     options.order,  request.blocks};
     return exportPlan(views::shownPlan(subject, question, drawn), options.picture, options.theme == "dark");
 }
 
@@ -311,6 +312,10 @@ Result<void> makePlan(Context& context, const PlanOptions& options)
         json["strategy"] = options.strategy;
         json["cost_unit"] = analysis::nameOf(planning.unit);
         json["warnings"] = planning.warnings;
+        if (result.plan) {
+            json["peak_tensors"] = peakTensorsJson(schedule::peakTensors(
+                joint.graph, *result.plan, schedule::simulate(joint.graph, *result.plan)));
+        }
         context.answer(json);
     } else {
         sayResult(context, result);
@@ -408,6 +413,7 @@ Result<void> judgePlan(Context& context, const SimulateOptions& options)
         ordered_json json =
             simulationJson(joint.graph, run, options, simulation.budget ? simulation.budget : plan.budget);
         json["hash"] = isOfAnother ? "differs" : "same";
+        json["peak_tensors"] = peakTensorsJson(schedule::peakTensors(joint.graph, plan, run));
         context.answer(json);
     } else {
         if (isOfAnother) {
