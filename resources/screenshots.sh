@@ -41,7 +41,8 @@ for theme in light dark; do
             --view graph --step "$step"
     done
 done
-shoot "$out/plan-light.png" 256 samples/graphs/resnet50.json --workspace plan --theme light --size 1600x1000
+shoot "$out/plan-light.png" 256 "$model" --input "$picture" --workspace plan --theme light --size 1600x1000 \
+    --action plan.run --step 50
 
 view run light --view run --size 320x960
 view input light --view input --size 420x480 --action cover.brush

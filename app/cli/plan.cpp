@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "app/cli/peaktext.h"
 #include "app/cli/planfit.h"
 #include "app/cli/planningoptions.h"
 #include "app/cli/planpolicy.h"
@@ -283,7 +284,7 @@ Result<void> drawPlan(const PlanOptions& options, const analysis::PlanningGraph&
     subject->storeAllPeak = result.basePeak;
     subject->baseCost = result.baseCost;
     const views::PlanQuestion question{options.strategy, request.budget, request.choices, request.seconds,
-                                       request.tier};
+                                       request.tier,     options.order,  request.blocks};
     return exportPlan(views::shownPlan(subject, question, drawn), options.picture, options.theme == "dark");
 }
 
@@ -343,6 +344,10 @@ Result<void> makePlan(Context& context, const PlanOptions& options)
         json["budget"] = budget.whole;
         json["budget_for_results"] = budget.forResults;
         tellBands(json, bands);
+        if (result.plan) {
+            json["peak_tensors"] = peakTensorsJson(schedule::peakTensors(
+                joint.graph, *result.plan, schedule::simulate(joint.graph, *result.plan)));
+        }
         context.answer(json);
     } else {
         sayBands(context, bands);
@@ -454,6 +459,7 @@ Result<void> judgePlan(Context& context, const SimulateOptions& options)
             simulationJson(joint.graph, run, options, simulation.budget ? simulation.budget : plan.budget);
         json["hash"] = isOfAnother ? "differs" : "same";
         tellBands(json, bands);
+        json["peak_tensors"] = peakTensorsJson(schedule::peakTensors(joint.graph, plan, run));
         context.answer(json);
     } else {
         if (isOfAnother) {

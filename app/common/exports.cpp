@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/common/exports.h"
 
+#include "core/base/file.h"
 #include "views/ledger/ledgerview.h"
 #include "views/log/logview.h"
+#include "views/plan/frontiercurve.h"
 #include "views/promises/promisesview.h"
 #include "views/timeline/timelineview.h"
 
@@ -31,6 +33,12 @@ Result<void> writeHeatmap(const RunPointer& run, const std::filesystem::path& pa
     return exportHeatmap(*run, path, request);
 }
 
+/// Bytes in memory per visit, as the frontier chart draws them.
+Result<void> writeFrontier(const RunPointer& run, const std::filesystem::path& path, const ExportRequest&)
+{
+    return base::writeFile(path, views::frontierCsv(*run));
+}
+
 template <class SomeView>
 std::unique_ptr<views::View> make(ViewStage& stage)
 {
@@ -42,6 +50,7 @@ constexpr std::array kParts{
     RunPart{"graph", "png svg pdf dot json", "select", true, {}, exportGraph},
     RunPart{"timeline", "svg png pdf csv", "theme size", true, {make<views::TimelineView>, 1200, 340}},
     RunPart{"ledger", "svg png pdf csv", "theme size", true, {make<views::LedgerView>, 480, 320}},
+    RunPart{"frontier", "csv", "", false, {}, writeFrontier},
     RunPart{"promises", "csv json", "", false, {make<views::PromisesView>, 640, 800}},
     RunPart{"log", "csv json", "", false, {make<views::LogView>, 800, 600}},
 };

@@ -106,6 +106,9 @@ int main(int argc, char** argv)
     window.showWorkspace(options.workspace);
     if (!options.isWelcome()) {
         window.open(options.model, options.inputs, options.composite, {options.shapes, options.isGraphOnly});
+        if (!options.plan.isEmpty()) {
+            window.openPlan(options.plan);
+        }
     }
     addWatches(window, options.watches);
     return isPicture ? app::takeScreenshot(window, options) : app::runWindow(window, options);

@@ -60,6 +60,7 @@ struct RawOptions
     std::string model;
     engine::Question question;
     std::string workspace = "explain";
+    std::string plan;
     std::string theme = "system";
     std::string size;
     std::string step = "end";
@@ -85,6 +86,7 @@ void addOptions(CLI::App& program, RawOptions& raw, WindowOptions& options)
                                    "the built-in sample",
                                    formats::modelFormatsText()));
     addQuestion(program, engine::kWindow, raw.question);
+    program.add_option("--plan", raw.plan, "Show this plan of the model (docs/formats/plan.md) in the workspace Plan");
     program.add_option("--workspace", raw.workspace, "explain (default), engine, kernels, or welcome")
         ->check(CLI::IsMember(spaces));
     program.add_option("--theme", raw.theme, "light, dark, or system (default)")
@@ -119,6 +121,7 @@ void take(const RawOptions& raw, WindowOptions& options)
     options.isGraphOnly = raw.question.noWeights;
     options.composite = QString::fromStdString(raw.question.composite);
     options.workspace = QString::fromStdString(raw.workspace);
+    options.plan = QString::fromStdString(raw.plan);
     options.screenshot = QString::fromStdString(raw.screenshot);
     options.selectNode = QString::fromStdString(raw.select);
     options.history = QString::fromStdString(raw.history);

@@ -21,6 +21,7 @@ struct WindowOptions
     QStringList shapes;       ///< of inputs
     bool isGraphOnly = false; ///< weights stay in the file
     QString composite;
+    QString plan; ///< file that is shown in the workspace Plan; empty = none
     QString workspace = QStringLiteral("explain");
     QString screenshot; ///< empty = an ordinary window
     QString selectNode;

@@ -105,6 +105,14 @@ public:
                 leave("there is no action '" + id.toStdString() + "'", kUsage);
                 return;
             }
+            const bool isPlanned = m_window.plan().plan() != nullptr || !m_window.plan().absence().isEmpty();
+            if (!action->isEnabled() && id.startsWith(QLatin1String("plan.")) && !isPlanned &&
+                m_waits++ < kMostWaits) { // its plan is being made
+                m_actions.prepend(id);
+                m_window.flush();
+                QTimer::singleShot(kSettleMilliseconds, this, &Photographer::proceed);
+                return;
+            }
             if (!action->isEnabled()) {
                 leave("the action '" + id.toStdString() + "' is disabled: " + action->toolTip().toStdString(), kUsage);
                 return;

@@ -92,6 +92,9 @@ void BudgetView::makeFigures(QWidget& parent)
     head->addWidget(m_slider, row++, 0, 1, 3);
     addLine(tr("Peak"), m_peak, m_peakNote, false);
     addLine(tr("Extra work"), m_work, m_workNote, false);
+    addLine(tr("Kept"), m_kept, m_keptNote, false);
+    addLine(tr("Dropped"), m_dropped, m_droppedNote, false);
+    addLine(tr("Promises"), m_promises, m_promisesNote, false);
     addLine(tr("Planned in"), m_time, m_timeNote, false);
     makeChoices(parent, *head, row);
     column->addLayout(head);
@@ -200,7 +203,8 @@ void BudgetView::showPlan()
 {
     QPalette alarm = palette();
     const bool isRefused = !m_plan.refusal().isEmpty();
-    const bool isOver = m_plan.plan() && m_plan.plan()->isOverBudget() && !isRefused;
+    const bool isFailing = m_plan.plan() && m_plan.plan()->run.error.has_value();
+    const bool isOver = isFailing || (m_plan.plan() && m_plan.plan()->isOverBudget() && !isRefused);
     if (isRefused || isOver) {
         alarm.setColor(QPalette::WindowText, theme(this)[Role::AlarmText]);
     }
@@ -221,14 +225,45 @@ void BudgetView::showFigures(const ShownPlan& plan)
     m_workNote->setText(tr("%1 of %2")
                             .arg(costText(plan.result.cost - plan.result.baseCost, plan.subject->unit),
                                  costText(plan.result.baseCost, plan.subject->unit)));
+    showSaving(plan);
     m_time->setText(tr("%1 ms").arg(fixedText(plan.result.seconds * 1000, 0)));
     m_timeNote->setText(tr("rebuilds %1 tensors").arg(countText(static_cast<std::int64_t>(plan.rebuiltTensors()))));
+}
+
+/// What a traversal by the plan keeps, drops and brings back, without running it.
+void BudgetView::showSaving(const ShownPlan& plan)
+{
+    if (!plan.saving) {
+        const QString none = QStringLiteral("–");
+        const QString why = plan.subject->half == PlanFor::Relevance ? tr("known once an input is chosen")
+                                                                     : tr("only a relevance pass raises promises");
+        for (QLabel* figure : {m_kept, m_dropped, m_promises}) {
+            figure->setText(none);
+        }
+        m_keptNote->setText(why);
+        m_droppedNote->setText({});
+        m_promisesNote->setText({});
+        return;
+    }
+    const SavingNumbers& saving = *plan.saving;
+    const auto count = [](std::size_t number) { return countText(static_cast<std::int64_t>(number)); };
+    m_kept->setText(bytesWords(saving.keptBytes));
+    m_keptNote->setText(tr("%1 values between the passes").arg(count(saving.kept)));
+    m_dropped->setText(count(saving.dropped));
+    m_droppedNote->setText(tr("%1 by promise, %2 recomputed").arg(count(saving.byPromise), count(saving.recomputed)));
+    m_promises->setText(count(saving.promises));
+    m_promisesNote->setText(tr("%1 visits").arg(count(saving.visits)));
 }
 
 QString BudgetView::messageOf(const ShownPlan& plan) const
 {
     if (!m_plan.refusal().isEmpty()) {
         return tr("✕ %1 %2").arg(m_plan.refusal(), m_plan.refusalRemedy());
+    }
+    if (plan.run.error) {
+        const std::size_t step = plan.run.error->step.value_or(plan.plan().steps.size());
+        return tr("✕ The plan fails at step %1: %2.")
+            .arg(countText(static_cast<std::int64_t>(step) + 1), QString::fromStdString(plan.run.error->text));
     }
     if (plan.isOverBudget()) {
         return tr("✕ Your choices need %1, which is %2 over the budget. Recompute more, or allow more.")

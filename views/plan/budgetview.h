@@ -44,6 +44,7 @@ private:
     void showQuestion();
     void showPlan();
     void showFigures(const ShownPlan& plan);
+    void showSaving(const ShownPlan& plan);
     [[nodiscard]] QString messageOf(const ShownPlan& plan) const;
     void takeSlider(int value);
     void takeStrategy(int index);
@@ -62,6 +63,12 @@ private:
     ElidedLabel* m_peakNote = nullptr;
     QLabel* m_work = nullptr;
     ElidedLabel* m_workNote = nullptr;
+    QLabel* m_kept = nullptr;
+    ElidedLabel* m_keptNote = nullptr;
+    QLabel* m_dropped = nullptr;
+    ElidedLabel* m_droppedNote = nullptr;
+    QLabel* m_promises = nullptr;
+    ElidedLabel* m_promisesNote = nullptr;
     QLabel* m_time = nullptr;
     ElidedLabel* m_timeNote = nullptr;
     QLabel* m_message = nullptr;

@@ -150,6 +150,9 @@ ParetoScale paretoScale(const ParetoFigure& figure, const QSizeF& size)
             take(one.peak, one.cost);
         }
     }
+    if (figure.budget > 0) { // its line lies on the chart, also where no plan is
+        least = std::min(least, static_cast<double>(figure.budget));
+    }
     scale.mostBytes = std::max(1.0, static_cast<double>(figure.storeAllPeak) * 1.06);
     scale.leastBytes = std::min(std::max(0.0, least * 0.85), scale.mostBytes * 0.9);
     scale.mostExtra = extra * 1.12;

@@ -40,6 +40,8 @@ void PlanModel::reset(const QString& absence)
     m_canAsk = absence.isEmpty();
     m_subject.reset();
     m_plan.reset();
+    m_overRun.reset();
+    m_analysis.reset();
     m_ghost.reset();
     m_attempts.clear();
     m_question = {};
@@ -82,13 +84,78 @@ void PlanModel::setFailed(const QString& what, const QString& remedy)
 void PlanModel::setSubject(PlanSubjectPointer subject)
 {
     m_subject = std::move(subject);
+    m_half = m_subject->half;
     m_state = PlanState::Ready;
     m_canAsk = false;
     m_question = {};
     m_question.budget = firstBudget(m_subject->storeAllPeak);
+    emit halfChanged();
     emit stateChanged();
     emit questionChanged();
     ask();
+}
+
+void PlanModel::showPlan(PlanSubjectPointer subject, ShownPlanPointer plan)
+{
+    m_subject = std::move(subject);
+    m_half = m_subject->half;
+    m_state = PlanState::Ready;
+    m_canAsk = false;
+    m_question = plan->question;
+    m_touched.clear();
+    m_attempts.clear();
+    m_ghost.reset();
+    m_plan.reset();
+    emit halfChanged();
+    emit stateChanged();
+    takePlan(std::move(plan));
+    emit questionChanged();
+}
+
+void PlanModel::setOverRun(ShownPlanPointer plan)
+{
+    if (m_overRun == plan) {
+        return;
+    }
+    m_overRun = std::move(plan);
+    const std::size_t columns = this->plan() ? this->plan()->matrix.columns().size() : 0;
+    m_step = columns == 0 ? 0 : std::min(m_step, static_cast<std::uint32_t>(columns - 1));
+    emit planChanged();
+    emit stepChanged();
+}
+
+void PlanModel::setAnalysis(PlanAnalysisPointer analysis)
+{
+    m_analysis = std::move(analysis);
+    emit analysisChanged();
+}
+
+void PlanModel::setHalf(PlanFor half)
+{
+    if (half != m_half) {
+        m_half = half;
+        emit halfChanged();
+    }
+}
+
+void PlanModel::setOrder(const std::string& order)
+{
+    if (m_subject && order != m_question.order) {
+        m_question.order = order;
+        emit questionChanged();
+        ask();
+    }
+}
+
+void PlanModel::setBlocks(const schedule::BlockWish& blocks)
+{
+    const schedule::BlockWish& now = m_question.blocks;
+    const bool isSame = blocks.count == now.count && blocks.operators == now.operators && blocks.bytes == now.bytes;
+    if (m_subject && !isSame) {
+        m_question.blocks = blocks;
+        emit questionChanged();
+        ask();
+    }
 }
 
 void PlanModel::ask()
@@ -115,10 +182,12 @@ void PlanModel::takePlan(ShownPlanPointer plan)
     if (!m_isDragging && m_plan) {
         m_ghost = m_plan;
     }
-    const double share = m_plan && !m_plan->matrix.columns().empty()
-                             ? static_cast<double>(m_step) / static_cast<double>(m_plan->matrix.columns().size())
+    const ShownPlanPointer& shown = this->plan();
+    const double share = shown && !shown->matrix.columns().empty()
+                             ? static_cast<double>(m_step) / static_cast<double>(shown->matrix.columns().size())
                              : 0;
     m_plan = std::move(plan);
+    m_overRun.reset();
     m_refusal.clear();
     m_refusalRemedy.clear();
     m_measured.clear(); // of another plan
@@ -298,7 +367,8 @@ void PlanModel::clearChoices()
 bool PlanChoices::operator==(const PlanChoices& other) const
 {
     const auto parts = [](const PlanQuestion& q) {
-        return std::tie(q.strategy, q.budget, q.choices.keep, q.choices.recompute, q.seconds, q.tier);
+        return std::tie(q.strategy, q.budget, q.choices.keep, q.choices.recompute, q.seconds, q.tier, q.order,
+                        q.blocks.count, q.blocks.operators, q.blocks.bytes);
     };
     return parts(question) == parts(other.question) && touched == other.touched;
 }
@@ -338,7 +408,7 @@ void PlanModel::cancel() { emit cancelWanted(); }
 
 void PlanModel::setStep(std::int64_t step)
 {
-    const std::int64_t last = m_plan ? static_cast<std::int64_t>(m_plan->matrix.columns().size()) - 1 : 0;
+    const std::int64_t last = plan() ? static_cast<std::int64_t>(plan()->matrix.columns().size()) - 1 : 0;
     const auto next = static_cast<std::uint32_t>(std::clamp<std::int64_t>(step, 0, std::max<std::int64_t>(last, 0)));
     if (next != m_step) {
         m_step = next;

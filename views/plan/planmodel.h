@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "views/plan/plananalysis.h"
 #include "views/plan/shownplan.h"
 
 #include <QObject>
@@ -57,6 +58,11 @@ public:
     void setPlanning(bool isPlanning);
     /// The plan that answers a question.
     void takePlan(ShownPlanPointer plan);
+    /// A plan that nobody asked for, with its subject: out of a run or a file. No question follows; its own becomes
+    /// the question.
+    void showPlan(PlanSubjectPointer subject, ShownPlanPointer plan);
+    /// The plan on screen over the time of a run that it carried out; null = over its own steps.
+    void setOverRun(ShownPlanPointer plan);
     /// There is no plan for the question: what is wrong, and what to do. The plan before stays.
     void takeRefusal(const QString& what, const QString& remedy);
     /// More points of the curve; `share` done (0…1); 1 = no more will come.
@@ -74,7 +80,14 @@ public:
     [[nodiscard]] const PlanSubjectPointer& subject() const { return m_subject; }
     [[nodiscard]] bool isPlanning() const { return m_isPlanning; }
     /// The plan on screen; null before the first.
-    [[nodiscard]] const ShownPlanPointer& plan() const { return m_plan; }
+    [[nodiscard]] const ShownPlanPointer& plan() const { return m_overRun ? m_overRun : m_plan; }
+    /// The same over its own steps.
+    [[nodiscard]] const ShownPlanPointer& planOfSteps() const { return m_plan; }
+    /// Which pass is planned for: that of the subject, or the one that was chosen before there is a subject.
+    [[nodiscard]] PlanFor half() const { return m_half; }
+    /// What is known of the subject whatever the plan; null while nobody has worked it out.
+    [[nodiscard]] const PlanAnalysisPointer& analysis() const { return m_analysis; }
+    void setAnalysis(PlanAnalysisPointer analysis);
     /// What planners have reached for the present subject: those of the last question that went to several, and of the
     /// questions to one since. Whether they fit is about the budget of the plan on screen.
     [[nodiscard]] const std::vector<schedule::Attempt>& attempts() const { return m_attempts; }
@@ -96,6 +109,11 @@ public:
     /// Asks for the subject when there is none yet.
     void want();
     void setBudget(std::uint64_t bytes);
+    /// Plans for another pass: another subject follows.
+    void setHalf(PlanFor half);
+    /// The order of the forward operators: "auto", or one by name.
+    void setOrder(const std::string& order);
+    void setBlocks(const schedule::BlockWish& blocks);
     void setStrategy(const std::string& strategy);
     /// Where values may be moved to; none = nothing moves.
     void setTier(const std::optional<schedule::Tier>& tier);
@@ -132,6 +150,8 @@ signals:
     void stepChanged();
     void pointsChanged();
     void measuredChanged();
+    void analysisChanged();
+    void halfChanged();
     /// The window is asked.
     void subjectWanted();
     void planWanted();
@@ -149,6 +169,9 @@ private:
     PlanSubjectPointer m_subject;
     PlanQuestion m_question;
     ShownPlanPointer m_plan;
+    ShownPlanPointer m_overRun; ///< the same over the time of a run; null = none
+    PlanAnalysisPointer m_analysis;
+    PlanFor m_half = PlanFor::Relevance;
     ShownPlanPointer m_ghost;
     std::vector<schedule::Attempt> m_attempts;
     QString m_refusal;

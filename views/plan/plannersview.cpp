@@ -10,6 +10,7 @@
 #include "views/common/widgets/listtable.h"
 #include "views/plan/plannertablemodel.h"
 
+#include <QComboBox>
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QHelpEvent>
@@ -17,9 +18,12 @@
 #include <QPainter>
 #include <QProgressBar>
 #include <QPushButton>
+#include <QSpinBox>
 #include <QTableView>
 #include <QToolTip>
 #include <QVBoxLayout>
+
+#include <algorithm>
 
 namespace retro::views
 {
@@ -114,6 +118,11 @@ PlannersView::PlannersView(RunModel& model, Cursor& cursor, Selection& selection
     row->addWidget(m_bar, 1);
     row->addWidget(m_button);
     column->addLayout(row);
+    auto* choices = new QHBoxLayout;
+    choices->setContentsMargins(px(10), 0, px(10), px(4));
+    choices->setSpacing(px(8));
+    addChoices(*body, *choices);
+    column->addLayout(choices);
     makeTable();
     column->addWidget(m_table, 2);
     setBody(body);
@@ -126,10 +135,94 @@ PlannersView::PlannersView(RunModel& model, Cursor& cursor, Selection& selection
             }
         }
     });
-    for (const auto change :
-         {&PlanModel::stateChanged, &PlanModel::planChanged, &PlanModel::questionChanged, &PlanModel::pointsChanged}) {
+    for (const auto change : {&PlanModel::stateChanged, &PlanModel::planChanged, &PlanModel::questionChanged,
+                              &PlanModel::pointsChanged, &PlanModel::analysisChanged}) {
         connect(&plan, change, this, [this] { schedule(Change::State); });
     }
+}
+
+/// The order of the forward operators and how large blocks are.
+void PlannersView::addChoices(QWidget& body, QHBoxLayout& row)
+{
+    m_orders = new QComboBox(&body);
+    m_orders->setAccessibleName(tr("Order of the forward operators"));
+    m_orders->setToolTip(tr("In which order the forward operators run"));
+    m_orders->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    m_orders->setMinimumContentsLength(8);
+    m_blockUnits = new QComboBox(&body);
+    m_blockUnits->setAccessibleName(tr("What blocks are counted in"));
+    m_blockUnits->setToolTip(tr("For planners that cut into blocks"));
+    m_blockUnits->addItems({tr("blocks"), tr("operators a block"), tr("kB a block")});
+    m_blockUnits->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    m_blockUnits->setMinimumContentsLength(7);
+    m_blocks = new QSpinBox(&body);
+    m_blocks->setAccessibleName(tr("Blocks; 0 = auto"));
+    m_blocks->setRange(0, 100'000'000);
+    m_blocks->setSpecialValueText(tr("auto"));
+    m_blocks->setKeyboardTracking(false);
+    row.addWidget(m_orders, 2);
+    row.addWidget(m_blocks, 1);
+    row.addWidget(m_blockUnits, 2);
+    connect(m_orders, &QComboBox::activated, this,
+            [this](int index) { m_plan.setOrder(m_orders->itemData(index).toString().toStdString()); });
+    connect(m_blocks, &QSpinBox::valueChanged, this, &PlannersView::takeBlocks);
+    connect(m_blockUnits, &QComboBox::activated, this, &PlannersView::takeBlocks);
+}
+
+void PlannersView::takeBlocks()
+{
+    if (m_isShowing) {
+        return;
+    }
+    schedule::BlockWish wish;
+    const auto number = static_cast<std::size_t>(m_blocks->value());
+    switch (m_blockUnits->currentIndex()) {
+    case 1:
+        wish.operators = number;
+        break;
+    case 2:
+        wish.bytes = std::uint64_t{number} * 1024;
+        break;
+    default:
+        wish.count = number;
+        break;
+    }
+    m_plan.setBlocks(wish);
+}
+
+/// Orders with their two peaks, once they are known.
+void PlannersView::showChoices()
+{
+    m_isShowing = true;
+    m_orders->clear();
+    m_orders->addItem(tr("order: auto"), QStringLiteral("auto"));
+    const auto add = [this](const std::string& name, const QString& words) {
+        m_orders->addItem(words, QString::fromStdString(name));
+    };
+    if (m_plan.analysis()) {
+        for (const PlanAnalysis::Order& order : m_plan.analysis()->orders) {
+            add(order.name,
+                tr("%1: %2, store-all %3")
+                    .arg(QString::fromStdString(order.name), bytesText(static_cast<std::int64_t>(order.peak)),
+                         bytesText(static_cast<std::int64_t>(order.storeAllPeak))));
+        }
+    }
+    const std::string& chosen = m_plan.question().order;
+    if (m_orders->findData(QString::fromStdString(chosen)) < 0) {
+        add(chosen, QString::fromStdString(chosen));
+    }
+    m_orders->setCurrentIndex(m_orders->findData(QString::fromStdString(chosen)));
+    const schedule::BlockWish& blocks = m_plan.question().blocks;
+    if (!blocks.isAuto()) {
+        m_blockUnits->setCurrentIndex(blocks.operators > 0 ? 1 : blocks.bytes > 0 ? 2 : 0);
+    }
+    if (!m_blocks->hasFocus()) {
+        const std::uint64_t number = blocks.operators > 0 ? blocks.operators
+                                     : blocks.bytes > 0   ? blocks.bytes / 1024
+                                                          : blocks.count;
+        m_blocks->setValue(static_cast<int>(std::min<std::uint64_t>(number, 100'000'000)));
+    }
+    m_isShowing = false;
 }
 
 void PlannersView::makeTable()
@@ -217,6 +310,7 @@ void PlannersView::refresh(Changes /*changes*/)
         return;
     }
     m_pane->setFigure(figureNow());
+    showChoices();
     if (m_shown != m_plan.plan()) {
         m_shown = m_plan.plan();
         m_items->setPlan(m_shown, m_plan.attempts());

@@ -4,8 +4,11 @@
 #include "views/common/view.h"
 #include "views/plan/pareto.h"
 
+class QComboBox;
+class QHBoxLayout;
 class QProgressBar;
 class QPushButton;
+class QSpinBox;
 class QTableView;
 
 namespace retro::views
@@ -61,6 +64,10 @@ public:
     [[nodiscard]] PlannerTableModel& items() const { return *m_items; }
     [[nodiscard]] QTableView& table() const { return *m_table; }
     [[nodiscard]] QPushButton& button() const { return *m_button; }
+    [[nodiscard]] QComboBox& orders() const { return *m_orders; }
+    /// What blocks are counted in, and how many (0 = auto).
+    [[nodiscard]] QComboBox& blockUnits() const { return *m_blockUnits; }
+    [[nodiscard]] QSpinBox& blocks() const { return *m_blocks; }
 
 protected:
     void refresh(Changes changes) override;
@@ -68,6 +75,9 @@ protected:
 
 private:
     void makeTable();
+    void addChoices(QWidget& body, QHBoxLayout& row);
+    void showChoices();
+    void takeBlocks();
     void showCurve();
     void toggleCurve();
     [[nodiscard]] ParetoFigure figureNow() const;
@@ -79,6 +89,10 @@ private:
     QTableView* m_table = nullptr;
     QProgressBar* m_bar = nullptr;
     QPushButton* m_button = nullptr;
+    QComboBox* m_orders = nullptr;
+    QComboBox* m_blockUnits = nullptr;
+    QSpinBox* m_blocks = nullptr;
+    bool m_isShowing = false; ///< what changes is our own doing
     ElidedLabel* m_note = nullptr;
     ShownPlanPointer m_shown;
     PlanSubjectPointer m_asked; ///< the points of this one were asked for

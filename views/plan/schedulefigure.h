@@ -37,8 +37,9 @@ struct ScheduleFigure
     std::uint64_t budget = 0;
     ScheduleAxis columns; ///< items in sight; pixels are filled in by fitTo()
     ScheduleAxis rows;
-    std::optional<std::uint32_t> row; ///< that is selected
-    std::uint32_t step = 0;           ///< column that is looked at
+    std::optional<std::uint32_t> row;     ///< that is selected
+    std::optional<std::uint32_t> promise; ///< that is selected: the rows that it brings are marked
+    std::uint32_t step = 0;               ///< column that is looked at
 
     /// Gives the axes their pixels.
     void fitTo(const ScheduleLayout& layout);

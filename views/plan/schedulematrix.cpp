@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 namespace retro::views
 {
@@ -141,6 +142,11 @@ void ScheduleMatrix::addColumns(const analysis::JointGraph& joint, const schedul
             m_columns.back().bytes = run.steps[i].transient;
         }
     }
+    findPeak();
+}
+
+void ScheduleMatrix::findPeak()
+{
     const auto most = std::ranges::max_element(m_columns, {}, &ScheduleColumn::bytes);
     if (most != m_columns.end()) {
         m_peak = most->bytes;
@@ -148,6 +154,45 @@ void ScheduleMatrix::addColumns(const analysis::JointGraph& joint, const schedul
     }
     const auto first = std::ranges::find(m_columns, CellKind::Gradient, &ScheduleColumn::cell);
     m_firstGradient = static_cast<std::uint32_t>(first - m_columns.begin());
+}
+
+ScheduleMatrix ScheduleMatrix::over(std::vector<ScheduleColumn> columns, std::vector<ScheduleCell> cells,
+                                    std::vector<ScheduleSpan> spans) const
+{
+    ScheduleMatrix other = *this;
+    other.m_columns = std::move(columns);
+    other.m_cells = std::move(cells);
+    other.m_spans = std::move(spans);
+    std::ranges::stable_sort(other.m_cells, [](const ScheduleCell& a, const ScheduleCell& b) {
+        return std::pair(a.row, a.column) < std::pair(b.row, b.column);
+    });
+    std::ranges::sort(other.m_spans, [](const ScheduleSpan& a, const ScheduleSpan& b) {
+        return std::pair(a.row, a.from) < std::pair(b.row, b.from);
+    });
+    other.findPeak();
+    other.countLive();
+    other.index();
+    for (std::uint32_t row = 0; row < other.m_rows.size(); ++row) {
+        const auto own = other.cellsOf(row);
+        const auto stays = other.spansOf(row);
+        other.m_rows[row].first = own.empty() ? 0 : own.front().column;
+        other.m_rows[row].last = stays.empty() ? other.m_rows[row].first : stays.back().until - 1;
+    }
+    return other;
+}
+
+void ScheduleMatrix::countLive()
+{
+    std::vector<std::int64_t> change(m_columns.size() + 1, 0);
+    for (const ScheduleSpan& span : m_spans) {
+        ++change[span.from];
+        --change[span.until];
+    }
+    std::int64_t live = 0;
+    for (std::size_t i = 0; i < m_columns.size(); ++i) {
+        live += change[i];
+        m_columns[i].live = static_cast<std::uint32_t>(live);
+    }
 }
 
 void ScheduleMatrix::addCell(std::uint32_t row, std::uint32_t column)
@@ -180,7 +225,6 @@ void ScheduleMatrix::addSpans(const schedule::Plan& plan, const schedule::Simula
     const auto columnOf = [&](std::uint32_t step) {
         return columnsBefore[std::min<std::size_t>(step, plan.steps.size())];
     };
-    std::vector<std::int64_t> change(m_columns.size() + 1, 0);
     for (const schedule::Stay& stay : run.stays) {
         const std::uint32_t row = m_rowOfValue[stay.value];
         const std::uint32_t from = columnOf(stay.from);
@@ -189,14 +233,8 @@ void ScheduleMatrix::addSpans(const schedule::Plan& plan, const schedule::Simula
             continue;
         }
         m_spans.push_back({row, from, until});
-        ++change[from];
-        --change[until];
     }
-    std::int64_t live = 0;
-    for (std::size_t i = 0; i < m_columns.size(); ++i) {
-        live += change[i];
-        m_columns[i].live = static_cast<std::uint32_t>(live);
-    }
+    countLive();
     std::ranges::sort(m_spans, [](const ScheduleSpan& a, const ScheduleSpan& b) {
         return std::pair(a.row, a.from) < std::pair(b.row, b.from);
     });

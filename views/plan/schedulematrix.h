@@ -14,7 +14,8 @@ namespace retro::views
 {
 
 /// What a step does to a tensor.
-enum class CellKind : std::uint8_t { Compute, Recompute, Gradient, Offload, Prefetch };
+enum class CellKind : std::uint8_t { Compute, Recompute, Gradient, Offload, Prefetch, Return };
+inline constexpr std::size_t kCellKinds = 6; ///< Return: a promise found the value
 
 /// A step at a tensor.
 struct ScheduleCell
@@ -72,6 +73,10 @@ public:
     /// `run` is what the simulator says of `plan`. O(steps + values, sorted).
     ScheduleMatrix(const analysis::JointGraph& joint, const schedule::Plan& plan, const schedule::Simulation& run);
 
+    /// The same rows over other columns, those of a run: cells and spans in any order. O(cells + spans, sorted).
+    [[nodiscard]] ScheduleMatrix over(std::vector<ScheduleColumn> columns, std::vector<ScheduleCell> cells,
+                                      std::vector<ScheduleSpan> spans) const;
+
     [[nodiscard]] std::span<const ScheduleRow> rows() const { return m_rows; }
     [[nodiscard]] std::span<const ScheduleColumn> columns() const { return m_columns; }
     /// By row, then column.
@@ -106,6 +111,8 @@ private:
     void addCell(std::uint32_t row, std::uint32_t column);
     void addCells(const analysis::JointGraph& joint);
     void addSpans(const schedule::Plan& plan, const schedule::Simulation& run);
+    void countLive(); ///< of the columns, from the spans
+    void findPeak();
     void decide(const analysis::JointGraph& joint);
     [[nodiscard]] Decision decisionOf(std::uint32_t row, bool isForward) const;
     void index();

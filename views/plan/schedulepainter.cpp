@@ -61,6 +61,17 @@ void paintCellMark(QPainter& painter, const QRectF& box, CellKind kind, const Th
         painter.setBrush(theme[Role::Base]);
         painter.drawRect(box.adjusted(0.6, 0.6, -0.6, -0.6));
         return;
+    case CellKind::Return: {
+        const QPointF c = box.center();
+        const double half = std::min({box.width(), box.height(), static_cast<double>(px(9))}) / 2;
+        painter.setRenderHint(QPainter::Antialiasing, true);
+        painter.setPen(Qt::NoPen);
+        painter.setBrush(theme[Role::FulfilLine]);
+        painter.drawPolygon(
+            QPolygonF({{c.x() - half, c.y()}, {c.x(), c.y() - half}, {c.x() + half, c.y()}, {c.x(), c.y() + half}}));
+        painter.setRenderHint(QPainter::Antialiasing, false);
+        return;
+    }
     case CellKind::Offload:
     case CellKind::Prefetch: {
         painter.fillRect(box, theme[Role::FulfilTint]);
@@ -254,6 +265,12 @@ void SchedulePainter::paintMatrix()
         paintSummary();
         paintSmallCells();
     }
+    if (m_plan.run.error) { // behind the last column that holds
+        const double x = m_figure.columns.pixel(static_cast<double>(m_plan.matrix.columns().size()));
+        const double left = std::clamp(x - px(3), m_layout.matrix.left(), m_layout.matrix.right() - px(6));
+        m_painter.fillRect(QRectF(left, m_layout.matrix.top(), px(6), m_layout.matrix.height()),
+                           m_theme[Role::AlarmLine]);
+    }
     if (m_figure.row && !isDetailed()) { // its row is too thin to be tinted
         const double center = m_figure.rows.pixel(*m_figure.row + 0.5);
         paintHairline(m_painter, {m_layout.matrix.left(), center}, {m_layout.matrix.right(), center},
@@ -267,11 +284,19 @@ void SchedulePainter::paintRowGrounds()
     const ScheduleAxis& rows = m_figure.rows;
     const auto last = static_cast<std::uint32_t>(std::min(rows.count, std::ceil(rows.to)));
     for (auto row = static_cast<std::uint32_t>(std::max(0.0, std::floor(rows.from))); row < last; ++row) {
-        const bool isMarked = m_figure.row == row;
+        const bool isMarked = m_figure.row == row || isBroughtByMarked(row);
         const QRectF line(m_layout.matrix.left(), rows.pixel(row) + (isMarked ? 0 : 1), m_layout.matrix.width(),
                           rows.pitch() - (isMarked ? 0 : 1.5));
         m_painter.fillRect(line, m_theme[isMarked ? Role::Sel : Role::Alt]);
     }
+}
+
+/// The promise that is selected brings this row's value.
+bool SchedulePainter::isBroughtByMarked(std::uint32_t row) const
+{
+    return m_plan.axis && m_figure.promise && std::ranges::any_of(m_plan.axis->gaps, [&](const ScheduleGap& gap) {
+               return gap.row == row && gap.promise == *m_figure.promise;
+           });
 }
 
 void SchedulePainter::paintDetails()
@@ -281,6 +306,7 @@ void SchedulePainter::paintDetails()
     const auto last = std::min(m_plan.matrix.rows().size(), static_cast<std::size_t>(std::ceil(rows.to)));
     for (auto row = static_cast<std::uint32_t>(std::max(0.0, std::floor(rows.from))); row < last; ++row) {
         paintSpans(row);
+        paintGaps(row);
         for (const ScheduleCell& cell : m_plan.matrix.cellsOf(row)) {
             if (cell.column + 1.0 >= columns.from && cell.column <= columns.to) {
                 paintCell(cell);
@@ -302,6 +328,45 @@ void SchedulePainter::paintSpans(std::uint32_t row)
         const double right = std::min(columns.pixel(span.until), m_layout.matrix.right());
         m_painter.fillRect(QRectF(left, m_figure.rows.pixel(row) + inset, right - left, pitch - 2 * inset),
                            m_theme[Role::Keep]);
+    }
+}
+
+/// From the promise that will bring a value to where it found it, with its name where there is room.
+void SchedulePainter::paintGaps(std::uint32_t row)
+{
+    if (!m_plan.axis) {
+        return;
+    }
+    const ScheduleAxis& columns = m_figure.columns;
+    const auto& gaps = m_plan.axis->gaps;
+    const double y = std::round(m_figure.rows.pixel(row + 0.5)) + 0.5;
+    const double half = std::min(m_figure.rows.pitch() * 0.32, static_cast<double>(px(4)));
+    const QFont font = fonts::small();
+    for (auto at = std::ranges::lower_bound(gaps, row, {}, &ScheduleGap::row); at != gaps.end() && at->row == row;
+         ++at) {
+        if (at->until + 1.0 < columns.from || at->from > columns.to) {
+            continue;
+        }
+        const double left = columns.pixel(at->from + 0.5);
+        const double right = std::max(left, columns.pixel(at->until + 0.5));
+        const bool isMarked = m_figure.promise == at->promise;
+        m_painter.setRenderHint(QPainter::Antialiasing, true);
+        m_painter.setPen(
+            QPen(m_theme[Role::SearchLine], isMarked ? 2.2 : 1.2, isMarked ? Qt::SolidLine : Qt::DashLine));
+        m_painter.drawLine(QPointF(left, y), QPointF(right, y));
+        m_painter.setPen(QPen(m_theme[Role::SearchLine], 1.2));
+        m_painter.setBrush(m_theme[Role::Base]);
+        m_painter.drawPolygon(QPolygonF({{left - half, y}, {left, y - half}, {left + half, y}, {left, y + half}}));
+        m_painter.setRenderHint(QPainter::Antialiasing, false);
+        const QString name = QStringLiteral("P%1").arg(at->promise);
+        const double width = fonts::widthOf(font, name) + px(6);
+        if (right - left > width + 3 * half && m_figure.rows.pitch() >= px(kLeastNameRow)) {
+            const QRectF box((left + right - width) / 2, y - px(6), width, px(12));
+            m_painter.fillRect(box, m_theme[m_figure.row == row ? Role::Sel : Role::Alt]);
+            m_painter.setFont(font);
+            m_painter.setPen(m_theme[Role::SearchText]);
+            m_painter.drawText(box, Qt::AlignCenter, name);
+        }
     }
 }
 
@@ -354,7 +419,7 @@ void SchedulePainter::paintSmallCells()
         return QRectF(columns.pixel(cell.column), rows.pixel(cell.row), std::max(side, columns.pitch()),
                       std::max(side, rows.pitch()));
     };
-    std::array<std::vector<QRectF>, 5> marks;
+    std::array<std::vector<QRectF>, kCellKinds> marks;
     const auto last = std::min(m_plan.matrix.rows().size(), static_cast<std::size_t>(std::ceil(rows.to)));
     for (auto row = static_cast<std::uint32_t>(std::max(0.0, std::floor(rows.from))); row < last; ++row) {
         for (const ScheduleCell& cell : m_plan.matrix.cellsOf(row)) {
@@ -363,8 +428,9 @@ void SchedulePainter::paintSmallCells()
             }
         }
     }
-    constexpr std::array kRoles{Role::Ink, Role::SearchLine, Role::Strong, Role::FulfilLine, Role::FulfilLine};
-    constexpr std::array<std::size_t, 5> kOrder{2, 0, 3, 4, 1}; // what is rare lies above
+    constexpr std::array kRoles{Role::Ink,        Role::SearchLine, Role::Strong,
+                                Role::FulfilLine, Role::FulfilLine, Role::FulfilLine};
+    constexpr std::array<std::size_t, kCellKinds> kOrder{2, 0, 3, 4, 5, 1}; // what is rare lies above
     m_painter.setPen(Qt::NoPen);
     for (const std::size_t kind : kOrder) {
         m_painter.setBrush(m_theme[kRoles[kind]]);
@@ -395,10 +461,93 @@ void SchedulePainter::paintCurve()
     if (m_figure.ghost) {
         paintSteps(m_figure.ghost->matrix, true);
     }
+    if (m_plan.axis) {
+        paintStack();
+        paintBandNames();
+    }
     paintSteps(m_plan.matrix, false);
     m_painter.restore();
     paintBudget();
     paintPeak();
+}
+
+/// What the run had in memory, tensor by tensor, the oldest below; by sums where columns are thin.
+void SchedulePainter::paintStack()
+{
+    const RunAxis& axis = *m_plan.axis;
+    const ScheduleAxis& columns = m_figure.columns;
+    const auto last = std::min(axis.measured.size(), static_cast<std::size_t>(std::ceil(columns.to)));
+    const auto first = static_cast<std::uint32_t>(std::max(0.0, std::floor(columns.from)));
+    const bool isThin = columns.pitch() < 2;
+    std::vector<const StackBand*> there;
+    std::size_t next = 0;
+    for (std::uint32_t at = 0; at < last; ++at) {
+        std::erase_if(there, [at](const StackBand* band) { return band->until <= at; });
+        for (; next < axis.bands.size() && axis.bands[next].from <= at; ++next) {
+            there.push_back(&axis.bands[next]);
+        }
+        if (at < first) {
+            continue;
+        }
+        const double left = columns.pixel(at);
+        const double width = std::max(1.0, columns.pixel(at + 1.0) - left);
+        if (isThin) {
+            const double top = y(static_cast<double>(axis.measured[at]));
+            m_painter.fillRect(QRectF(left, top, width, m_layout.curve.bottom() - top), m_theme[Role::Keep]);
+            continue;
+        }
+        std::uint64_t below = 0;
+        for (const StackBand* band : there) {
+            const double bottom = y(static_cast<double>(below));
+            below += band->bytes;
+            const double top = y(static_cast<double>(below));
+            paintBand(*band, at, QRectF(left, top, width, bottom - top));
+        }
+    }
+}
+
+void SchedulePainter::paintBand(const StackBand& band, std::uint32_t column, const QRectF& box)
+{
+    const bool isMarked = m_figure.row && band.row == *m_figure.row;
+    switch (band.kind) {
+    case StackKind::Kept:
+        m_painter.fillRect(box, m_theme[isMarked ? Role::Sel : Role::Keep]);
+        break;
+    case StackKind::Rebuilt:
+        m_painter.fillRect(box, m_theme[Role::SearchTint]);
+        paintHatch(m_painter, box, m_theme[Role::SearchLine], 4, 1);
+        break;
+    case StackKind::Relevance:
+        m_painter.fillRect(box, m_theme[Role::Base]);
+        break;
+    }
+    if (box.height() < 2) {
+        return;
+    }
+    const QColor edge = m_theme[isMarked                            ? Role::Accent
+                                : band.kind == StackKind::Kept      ? Role::Base
+                                : band.kind == StackKind::Relevance ? Role::Strong
+                                                                    : Role::SearchLine];
+    paintHairline(m_painter, box.topLeft(), box.topRight(), edge);
+    const QFont font = fonts::small();
+    const double width = (band.until - band.from) * m_figure.columns.pitch();
+    const bool isMiddle = column == (band.from + band.until) / 2;
+    const QString name = QString::fromStdString(band.name);
+    if (isMiddle && box.height() >= px(12) && fonts::widthOf(font, name) + px(6) < width) {
+        m_labels.emplace_back(QPointF(box.center()), name);
+    }
+}
+
+/// Names lie above every band.
+void SchedulePainter::paintBandNames()
+{
+    m_painter.setFont(fonts::small());
+    m_painter.setPen(m_theme[Role::Text]);
+    for (const auto& [center, name] : m_labels) {
+        const double width = fonts::widthOf(m_painter.font(), name) + px(4);
+        m_painter.drawText(QRectF(center.x() - width / 2, center.y() - px(7), width, px(14)), Qt::AlignCenter, name);
+    }
+    m_labels.clear();
 }
 
 QPolygonF SchedulePainter::lineOf(const ScheduleMatrix& matrix) const
@@ -430,7 +579,7 @@ void SchedulePainter::paintSteps(const ScheduleMatrix& matrix, bool isGhost)
     if (line.isEmpty()) {
         return;
     }
-    if (!isGhost) {
+    if (!isGhost && !m_plan.axis) {
         QPainterPath area;
         area.addPolygon(line);
         area.lineTo(line.back().x(), m_layout.curve.bottom());
@@ -477,8 +626,8 @@ void SchedulePainter::paintPeak()
 
 void SchedulePainter::paintMeasured()
 {
-    if (m_figure.measured == nullptr || m_figure.measured->empty()) {
-        return;
+    if (m_figure.measured == nullptr || m_figure.measured->empty() || m_plan.axis) {
+        return; // a run's own axis has it tensor by tensor
     }
     const ScheduleAxis& columns = m_figure.columns;
     const auto& all = m_plan.matrix.columns();
@@ -505,8 +654,8 @@ void SchedulePainter::paintLegend()
     const double bottom = m_layout.legend.bottom();
     double x = m_layout.legend.left();
     const QFont font = fonts::small();
-    const QString steps =
-        painterText("%1 steps").arg(countText(static_cast<std::int64_t>(m_plan.matrix.columns().size())));
+    const QString steps = (m_plan.axis ? painterText("%1 visits") : painterText("%1 steps"))
+                              .arg(countText(static_cast<std::int64_t>(m_plan.matrix.columns().size())));
     const double end = m_layout.legend.right() - fonts::widthOf(font, steps) - px(12);
     const auto entry = [&](const QString& words, const auto& sample) {
         const double width = px(kLegendSample) + px(6) + fonts::widthOf(font, words);
@@ -535,13 +684,24 @@ void SchedulePainter::paintLegend()
     entry(painterText("compute"), box(CellKind::Compute));
     entry(painterText("recompute"), box(CellKind::Recompute));
     entry(painterText("kept"), [&](const QRectF& at) { paintDecision(m_painter, at, Decision::Keep, m_theme); });
-    entry(painterText("gradient"), box(CellKind::Gradient));
+    entry(m_plan.subject->half == PlanFor::Relevance ? painterText("relevance") : painterText("gradient"),
+          box(CellKind::Gradient));
+    if (m_plan.axis) {
+        entry(painterText("dropped: a promise waits"), [&](const QRectF& at) {
+            m_painter.setPen(QPen(m_theme[Role::SearchLine], 1.2, Qt::DashLine));
+            m_painter.drawLine(QPointF(at.left(), at.center().y()), QPointF(at.right(), at.center().y()));
+        });
+        entry(painterText("found"), box(CellKind::Return));
+    }
     if (m_plan.run.movedBytes > 0) {
         entry(painterText("moved out"), box(CellKind::Offload));
         entry(painterText("fetched"), box(CellKind::Prefetch));
     }
     entry(painterText("predicted"), line(Role::FulfilLine, Qt::SolidLine, 1.6));
-    if (m_figure.measured != nullptr && !m_figure.measured->empty()) {
+    if (m_plan.axis) {
+        entry(painterText("measured, by tensor"),
+              [&](const QRectF& at) { paintDecision(m_painter, at, Decision::Keep, m_theme); });
+    } else if (m_figure.measured != nullptr && !m_figure.measured->empty()) {
         entry(painterText("measured"), [&](const QRectF& at) {
             m_painter.setPen(QPen(m_theme[Role::Ink], 1.2));
             m_painter.setBrush(m_theme[Role::Base]);

@@ -35,12 +35,17 @@ private:
     void paintSummary();
     void paintDetails();
     void paintSpans(std::uint32_t row);
+    void paintGaps(std::uint32_t row);
+    [[nodiscard]] bool isBroughtByMarked(std::uint32_t row) const;
     void paintCell(const ScheduleCell& cell);
     void paintSmallCells();
     void paintAxis();
     void paintCurve();
     [[nodiscard]] QPolygonF lineOf(const ScheduleMatrix& matrix) const;
     void paintSteps(const ScheduleMatrix& matrix, bool isGhost);
+    void paintStack();
+    void paintBand(const StackBand& band, std::uint32_t column, const QRectF& box);
+    void paintBandNames();
     void paintPeak();
     void paintBudget();
     void paintMeasured();
@@ -54,7 +59,8 @@ private:
     const ScheduleLayout& m_layout;
     const Theme& m_theme;
     const ShownPlan& m_plan;
-    double m_most; ///< bytes at the top of the curve
+    double m_most;                                     ///< bytes at the top of the curve
+    std::vector<std::pair<QPointF, QString>> m_labels; ///< of the stack
 };
 
 /// A sample of the mark of a cell, for legends and tables.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/plan/schedulepane.h"
 
+#include "core/schedule/peaktensors.h"
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/theme.h"
 #include "views/plan/bytescale.h"
@@ -63,11 +64,12 @@ void SchedulePane::takePlan()
 {
     const bool isFirst =
         m_figure.plan == nullptr || m_plan.plan() == nullptr || m_figure.plan->subject != m_plan.plan()->subject;
-    if (m_figure.plan == m_plan.plan() && m_figure.ghost == m_plan.ghost()) {
+    const bool isSameGhost = m_figure.ghost == m_plan.ghost() || (m_figure.plan && m_figure.plan->axis);
+    if (m_figure.plan == m_plan.plan() && isSameGhost) {
         return;
     }
     m_figure.plan = m_plan.plan();
-    m_figure.ghost = m_plan.ghost();
+    m_figure.ghost = m_plan.plan() && m_plan.plan()->axis ? nullptr : m_plan.ghost(); // of another axis
     m_figure.measured = &m_plan.measured();
     m_figure.budget = m_plan.question().budget;
     m_figure.step = m_plan.step();
@@ -94,6 +96,52 @@ void SchedulePane::setRow(std::optional<std::uint32_t> row)
         }
         drop();
     }
+}
+
+void SchedulePane::setPromise(std::optional<std::uint32_t> promise)
+{
+    if (m_figure.promise != promise) {
+        m_figure.promise = promise;
+        drop();
+    }
+}
+
+const ScheduleGap* SchedulePane::gapUnder(const QPointF& at) const
+{
+    if (!m_figure.plan || !m_figure.plan->axis || !layoutNow().matrix.contains(at)) {
+        return nullptr;
+    }
+    const ScheduleFigure figure = fitted();
+    const std::uint32_t row = figure.rows.itemUnder(at.y());
+    const std::uint32_t column = figure.columns.itemUnder(at.x());
+    return figure.plan->matrix.isLive(row, column) ? nullptr : figure.plan->axis->gapAt(row, column);
+}
+
+/// The largest of what is in memory, and why it is there.
+QString SchedulePane::stackTip(std::uint32_t column) const
+{
+    constexpr std::size_t kMost = 6;
+    QStringList lines{stepTip(column)};
+    if (m_figure.plan->axis) {
+        const auto there = m_figure.plan->axis->at(column);
+        lines.append(tr("measured %1 in %2 tensors")
+                         .arg(bytesWords(m_figure.plan->axis->measured[column]),
+                              countText(static_cast<std::int64_t>(there.size()))));
+        for (std::size_t i = 0; i < std::min(kMost, there.size()); ++i) {
+            lines.append(tr("%1: %2, %3")
+                             .arg(QString::fromStdString(there[i]->name), bytesWords(there[i]->bytes),
+                                  QString::fromStdString(there[i]->why)));
+        }
+        return lines.join(QLatin1Char('\n'));
+    }
+    const ShownPlan& plan = *m_figure.plan;
+    const auto there = schedule::tensorsAt(plan.graph(), plan.plan(), plan.run, plan.matrix.columns()[column].step);
+    for (std::size_t i = 0; i < std::min(kMost, there.size()); ++i) {
+        lines.append(tr("%1: %2, %3")
+                         .arg(QString::fromStdString(there[i].name), bytesWords(there[i].bytes),
+                              QString::fromStdString(there[i].why)));
+    }
+    return lines.join(QLatin1Char('\n'));
 }
 
 void SchedulePane::fit()
@@ -225,6 +273,13 @@ QString SchedulePane::tipAt(const QPointF& at) const
     const ScheduleFigure figure = fitted();
     const bool isRow =
         at.y() >= layout.matrix.top() && at.y() < layout.matrix.bottom() && !figure.plan->matrix.rows().empty();
+    if (const ScheduleGap* gap = gapUnder(at)) {
+        return tr("%1: dropped; P%2 will bring it").arg(figure.plan->rowName(gap->row)).arg(gap->promise) +
+               QLatin1Char('\n') + stepTip(figure.columns.itemUnder(at.x()));
+    }
+    if (layout.curve.contains(at)) {
+        return stackTip(figure.columns.itemUnder(at.x()));
+    }
     if (layout.matrix.contains(at) && isRow) {
         return cellTip(figure.rows.itemUnder(at.y()), figure.columns.itemUnder(at.x()));
     }
@@ -269,8 +324,13 @@ void SchedulePane::mousePressEvent(QMouseEvent* event)
     const QPointF at = event->position();
     m_last = at;
     if (layout.matrix.contains(at) || layout.names.contains(at) || layout.tree.contains(at)) {
-        chooseRow(fitted().rows.itemUnder(at.y()));
         m_drag = Drag::Pan;
+        if (const ScheduleGap* gap = gapUnder(at)) {
+            setRow(gap->row);
+            emit gapChosen(gap->promise, gap->from);
+            return;
+        }
+        chooseRow(fitted().rows.itemUnder(at.y()));
         if (layout.matrix.contains(at)) {
             scrubTo(at.x());
         }

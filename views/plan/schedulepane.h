@@ -30,6 +30,8 @@ public:
     /// The row that is selected elsewhere; none = no row.
     void setRow(std::optional<std::uint32_t> row);
     [[nodiscard]] std::optional<std::uint32_t> row() const { return m_figure.row; }
+    /// The promise that is selected elsewhere; the rows that it brings are marked.
+    void setPromise(std::optional<std::uint32_t> promise);
     /// Shows the whole plan.
     void fit();
     void zoom(double factor);
@@ -47,6 +49,8 @@ public:
 signals:
     /// A tensor was chosen here.
     void rowChosen(quint32 row);
+    /// The time in which a promise waits was chosen.
+    void gapChosen(quint32 promise, quint32 column);
 
 protected:
     void paintEvent(QPaintEvent* event) override;
@@ -69,6 +73,8 @@ private:
     [[nodiscard]] bool zoomKey(int key);
     [[nodiscard]] bool moveKey(int key);
     [[nodiscard]] bool choiceKey(int key);
+    [[nodiscard]] const ScheduleGap* gapUnder(const QPointF& at) const;
+    [[nodiscard]] QString stackTip(std::uint32_t column) const;
     void chooseRow(std::uint32_t row);
     void moveRow(int by);
     void scrubTo(double x);

@@ -38,6 +38,8 @@ const char* wordOf(CellKind kind)
         return "offload";
     case CellKind::Prefetch:
         return "prefetch";
+    case CellKind::Return:
+        return "visit";
     }
     return "";
 }
@@ -108,6 +110,10 @@ ScheduleView::ScheduleView(RunModel& model, Cursor& cursor, Selection& selection
         }
     });
     connect(m_pane, &SchedulePane::rowChosen, this, &ScheduleView::selectRow);
+    connect(m_pane, &SchedulePane::gapChosen, this, [this](quint32 promise, quint32 at) {
+        this->selection().selectPromise(base::PromiseId(promise));
+        m_plan.setStep(at); // where it was made
+    });
     for (const auto change : {&PlanModel::stateChanged, &PlanModel::planChanged, &PlanModel::questionChanged}) {
         connect(&plan, change, this, [this] { schedule(Change::State); });
     }
@@ -246,7 +252,11 @@ void ScheduleView::showStep()
 void ScheduleView::followSelection()
 {
     if (m_plan.plan()) {
-        m_pane->setRow(rowOfThing(model(), selection().thing(), *m_plan.plan()));
+        const auto promise = selection().promise();
+        m_pane->setPromise(promise ? std::optional(promise->value) : std::nullopt);
+        if (!promise) { // the rows that it brings are marked
+            m_pane->setRow(rowOfThing(model(), selection().thing(), *m_plan.plan()));
+        }
     }
 }
 

@@ -115,7 +115,12 @@ QString ShownPlan::stepWords(std::uint32_t column) const
         return shownText("Compute %1").arg(what);
     case CellKind::Recompute:
         return shownText("Recompute %1").arg(what);
+    case CellKind::Return:
+        return what.isEmpty() ? shownText("Visit") : shownText("Visit %1").arg(what);
     case CellKind::Gradient:
+        if (subject->half == PlanFor::Relevance) {
+            return at.row != kNone ? shownText("Relevance of %1").arg(what) : shownText("Relevance %1").arg(what);
+        }
         return at.row != kNone ? shownText("Gradient of %1").arg(what) : shownText("Gradient %1").arg(what);
     case CellKind::Offload:
         return shownText("Move %1 out").arg(what);
@@ -141,7 +146,8 @@ QString ShownPlan::reasonOf(std::uint32_t row) const
     case Decision::Recompute:
         return shownText("out of memory for %1 steps, rebuilt for %2").arg(countText(stepsAway(matrix, row)), cost);
     case Decision::Pass:
-        return shownText("no gradient reads it after the forward sweep");
+        return subject->half == PlanFor::Relevance ? shownText("no rule reads it after the forward sweep")
+                                                   : shownText("no gradient reads it after the forward sweep");
     }
     return {};
 }

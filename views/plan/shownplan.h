@@ -4,6 +4,7 @@
 #include "core/schedule/portfolio.h"
 #include "views/plan/blocktree.h"
 #include "views/plan/plansubject.h"
+#include "views/plan/runaxis.h"
 
 #include <QString>
 
@@ -19,6 +20,8 @@ struct ShownPlan
     schedule::Simulation run;
     ScheduleMatrix matrix;
     BlockTree tree;
+    std::optional<SavingNumbers> saving; ///< of a relevance pass by it; none = nobody knows
+    RunAxisPointer axis;                 ///< of the run whose time the columns are; null = they are steps of the plan
 
     [[nodiscard]] const analysis::OpGraph& graph() const { return subject->graph(); }
     [[nodiscard]] const schedule::Plan& plan() const { return *result.plan; }
@@ -45,6 +48,10 @@ using ShownPlanPointer = std::shared_ptr<const ShownPlan>;
 /// Everything about a plan; `result.plan` must be there.
 [[nodiscard]] ShownPlanPointer shownPlan(PlanSubjectPointer subject, PlanQuestion question,
                                          schedule::PlanResult result);
+
+/// The same over the time axis of a run that it carried out: columns are its visits, from the plan's first on. Null
+/// where the run was carried out by no plan, or names values that the plan has not. O(events).
+[[nodiscard]] ShownPlanPointer shownOverRun(const ShownPlanPointer& plan, std::shared_ptr<const trace::Run> run);
 
 /// A planner's name for people: "store all", "peak shaving".
 [[nodiscard]] QString plannerTitle(const std::string& planner);

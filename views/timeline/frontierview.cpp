@@ -18,7 +18,25 @@ void FrontierTable::refresh()
 {
     beginResetModel();
     m_members = m_model.hasRun() ? m_model.state().frontier() : std::vector<trace::FrontierMember>();
+    m_forward.clear();
+    if (m_model.hasRun()) {
+        const trace::RunState& state = m_model.state();
+        for (const trace::PromiseState& promise : state.promises) {
+            for (const trace::BranchState& branch : promise.branches) {
+                m_forward.insert(branch.argument.value);
+            }
+        }
+        for (std::size_t value = 0; value < state.planned.size() / 2; ++value) {
+            m_forward.insert(state.planned[value].handle.value);
+        }
+    }
     endResetModel();
+}
+
+/// Arguments of promises and what a plan has in memory are forward values: their sums are no relevance.
+bool FrontierTable::isForwardValue(const trace::FrontierMember& member) const
+{
+    return m_forward.contains(member.handle.value);
 }
 
 int FrontierTable::rowCount(const QModelIndex& parent) const
@@ -38,7 +56,7 @@ QString FrontierTable::textAt(const trace::FrontierMember& member, int column) c
     case StateColumn:
         return member.heldByPromise ? tr("held") : tr("landed");
     case SumColumn:
-        return valueText(info.sum);
+        return isForwardValue(member) ? QStringLiteral("–") : valueText(info.sum);
     case BytesColumn:
         return bytesText(info.bytes);
     default:

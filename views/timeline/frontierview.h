@@ -5,6 +5,7 @@
 
 #include <QAbstractTableModel>
 
+#include <set>
 #include <vector>
 
 class QTableView;
@@ -32,8 +33,11 @@ public:
 private:
     [[nodiscard]] QString textAt(const trace::FrontierMember& member, int column) const;
 
+    [[nodiscard]] bool isForwardValue(const trace::FrontierMember& member) const;
+
     const RunModel& m_model;
     std::vector<trace::FrontierMember> m_members;
+    std::set<std::uint32_t> m_forward; ///< handles of forward values
 };
 
 /// The list of the frontier. Choosing a row selects its node everywhere; the rows of the selected node are marked.

@@ -34,9 +34,9 @@ constexpr std::array kPlanActions{
                QT_TRANSLATE_NOOP("retro::views::actions", "Go through the plan step by step, or pause"), "play",
                "Ctrl+Alt+Space"},
     ActionSpec{
-        "plan.run", QT_TRANSLATE_NOOP("retro::views::actions", "&Run the gradient by the plan"),
+        "plan.run", QT_TRANSLATE_NOOP("retro::views::actions", "&Run by this plan"),
         QT_TRANSLATE_NOOP("retro::views::actions",
-                          "Compute the gradient of the target as the plan says, and compare with what it promised"),
+                          "Carry out the pass that is planned for as the plan says, and compare with what it promised"),
         "runforward", ""},
     ActionSpec{"plan.fast", QT_TRANSLATE_NOOP("retro::views::actions", "Plan f&ast"),
                QT_TRANSLATE_NOOP("retro::views::actions", "Ask every fast planner and take the best plan that fits"),
@@ -57,6 +57,19 @@ constexpr std::array kPlanActions{
     ActionSpec{"plan.fit", QT_TRANSLATE_NOOP("retro::views::actions", "Show the &whole plan"),
                QT_TRANSLATE_NOOP("retro::views::actions", "Fit every step and tensor of the schedule"), "zoomfit", ""},
 };
+
+/// Which pass is planned for: always of use.
+constexpr std::array kHalfActions{
+    ActionSpec{
+        "plan.for.relevance", QT_TRANSLATE_NOOP("retro::views::actions", "Plan for rele&vance"),
+        QT_TRANSLATE_NOOP("retro::views::actions", "Plan for forward pass and relevance, as the question has it"), "",
+        ""},
+    ActionSpec{"plan.for.gradient", QT_TRANSLATE_NOOP("retro::views::actions", "Plan for the &gradient"),
+               QT_TRANSLATE_NOOP("retro::views::actions", "Plan for forward pass and gradient of the target"), "", ""},
+    ActionSpec{"plan.for.forward", QT_TRANSLATE_NOOP("retro::views::actions", "Plan for the for&ward pass"),
+               QT_TRANSLATE_NOOP("retro::views::actions", "Plan for the forward pass alone"), "", ""},
+};
+constexpr std::array kHalves{views::PlanFor::Relevance, views::PlanFor::Gradient, views::PlanFor::Forward};
 
 /// Nodes whose results the plan that the run carried out has in memory at the cursor.
 std::vector<base::NodeId> plannedNodes(const views::RunModel& model)
@@ -101,7 +114,14 @@ void markLive(views::GraphView& graph, const views::RunModel& model, const views
     }
 }
 
-void addPlanActions(views::ActionRegistry& actions) { actions.addAll(kPlanActions); }
+void addPlanActions(views::ActionRegistry& actions)
+{
+    actions.addAll(kPlanActions);
+    actions.addAll(kHalfActions);
+    for (const ActionSpec& spec : kHalfActions) {
+        actions.at(QLatin1String(spec.id)).setCheckable(true);
+    }
+}
 
 PlanCommands::PlanCommands(views::ActionRegistry& actions, views::PlanModel& plan, PlanWorkspace& space,
                            QObject* parent)
@@ -139,6 +159,21 @@ void PlanCommands::connectChoices()
     on("plan.recompute", [this] { m_space.schedule().chooseSelected(views::Decision::Recompute); });
     on("plan.forget", [this] { m_plan.clearChoices(); });
     on("plan.curve", [this] { m_plan.wantCurve(true); });
+    for (std::size_t i = 0; i < kHalves.size(); ++i) {
+        on(kHalfActions[i].id, [this, i] {
+            m_plan.setHalf(kHalves[i]);
+            showHalf();
+        });
+    }
+    connect(&m_plan, &views::PlanModel::halfChanged, this, &PlanCommands::showHalf);
+    showHalf();
+}
+
+void PlanCommands::showHalf()
+{
+    for (std::size_t i = 0; i < kHalves.size(); ++i) {
+        m_actions.at(QLatin1String(kHalfActions[i].id)).setChecked(m_plan.half() == kHalves[i]);
+    }
 }
 
 void PlanCommands::enable()

@@ -34,6 +34,7 @@ public:
 private:
     void connectSteps();
     void connectChoices();
+    void showHalf();
     void enable();
 
     views::ActionRegistry& m_actions;

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/gui/controllers/plancontroller.h"
 
+#include "app/gui/facts/recordedplan.h"
 #include "app/gui/jobs/engineworker.h"
 #include "core/analysis/bounds.h"
 #include "core/analysis/report.h"
-#include "core/engine/plan/plannedgradient.h"
-#include "core/engine/plan/planning.h"
+#include "core/base/file.h"
+#include "core/engine/plan/passplanning.h"
+#include "core/engine/plan/savingforecast.h"
 #include "core/engine/question/resolve.h"
+#include "core/schedule/planjson.h"
+#include "core/schedule/planorders.h"
 #include "views/common/numbertext.h"
 
 #include <algorithm>
@@ -39,6 +43,7 @@ schedule::PlanRequest requestOf(const PlanSubject& subject, const PlanQuestion& 
     request.seconds = question.seconds;
     request.tier = question.tier;
     request.secondsPerCost = views::secondsPerCost(subject.unit);
+    request.blocks = question.blocks;
     request.stop = stop;
     return request;
 }
@@ -47,8 +52,11 @@ schedule::PlanRequest requestOf(const PlanSubject& subject, const PlanQuestion& 
 Result<PlanResult> planOf(const PlanSubject& subject, const PlanQuestion& question, const std::stop_token& stop)
 {
     schedule::PlanRequest request = requestOf(subject, question, stop);
-    Result<PlanResult> result = schedule::planWith(question.strategy, request);
     const bool isOwn = question.strategy == views::kUserStrategy;
+    const bool hasOrders = subject.forward.size() > 0 && !(isOwn && question.order == schedule::kAutoOrder);
+    Result<PlanResult> result =
+        hasOrders ? schedule::planInOrders(question.strategy, question.order, subject.forward, subject.joint, request)
+                  : schedule::planWith(question.strategy, request);
     if (!result || result->plan || !isOwn || result->status != schedule::PlanStatus::InfeasibleInThisOrder) {
         return result;
     }
@@ -92,49 +100,141 @@ std::vector<views::PlanPoint> pointsOf(const PlanResult& result)
     return points;
 }
 
-/// With the sizes that the inputs of the job have.
-Result<engine::JointPlanning> jointForInputs(ExplainJob& job, const engine::TargetRequest& target,
-                                             const std::stop_token& stop)
+/// A joint graph with what it is of.
+std::shared_ptr<PlanSubject> subjectOf(const ExplainJob& job, views::PlanFor half, analysis::OpGraph forward,
+                                       analysis::JointGraph joint)
 {
-    engine::ExplainRequest question;
-    RETRO_TRY(question.inputs, readInputs(job));
-    question.target = target;
-    question.precision = engine::precisionOf(job.question, *job.model);
-    return engine::plannedJoint(*job.model, question, stop);
+    auto subject = std::make_shared<PlanSubject>();
+    subject->model = QString::fromStdString(job.model->name);
+    subject->half = half;
+    subject->forward = std::move(forward);
+    subject->joint = std::move(joint);
+    return subject;
 }
 
-Result<engine::JointPlanning> jointForJob(ExplainJob& job, const std::stop_token& stop)
+/// The pass that the job asks for, with the sizes and data of its inputs.
+Result<std::shared_ptr<PlanSubject>> subjectForInputs(ExplainJob& job, views::PlanFor half, const std::stop_token& stop)
+{
+    RETRO_TRY(job.model, modelOf(job, stop));
+    RETRO_TRY(engine::ExplainRequest question, requestOf(job));
+    RETRO_TRY(question.inputs, readInputs(job));
+    const bool isRelevance = half == views::PlanFor::Relevance;
+    RETRO_TRY(engine::PassPlanning planned,
+              engine::passPlanningOf(*job.model, question,
+                                     isRelevance ? analysis::JointKind::Relevance : analysis::JointKind::Gradient,
+                                     stop));
+    const auto subject = subjectOf(job, half, planned.program->forward(), planned.program->joint());
+    subject->unit = planned.half.unit;
+    subject->constantBytes = planned.half.constantBytes;
+    if (isRelevance) {
+        subject->forecast = [planned](const schedule::Plan& plan,
+                                      const std::stop_token& token) -> std::optional<views::SavingNumbers> {
+            const auto counts = engine::forecastSaving(*planned.subject, *planned.program, plan, token);
+            return counts ? std::optional(views::SavingNumbers{counts->kept, counts->keptBytes, counts->dropped,
+                                                               counts->byPromise, counts->recomputed, counts->promises,
+                                                               counts->visits})
+                          : std::nullopt;
+        };
+    }
+    return subject;
+}
+
+/// With the sizes that the model declares.
+Result<std::shared_ptr<PlanSubject>> subjectAsDeclared(const ExplainJob& job, views::PlanFor half,
+                                                       const std::stop_token& stop)
 {
     RETRO_TRY(const engine::TargetRequest target, engine::targetOf(job.question, *job.model));
+    if (half == views::PlanFor::Relevance) {
+        engine::HalfWish wish;
+        wish.kind = analysis::JointKind::Relevance;
+        RETRO_TRY(const base::ValueId value, engine::targetValue(target, *job.model->graph()));
+        wish.outputs = {value};
+        wish.composite = engine::completed(job.question, job.card()).composite;
+        RETRO_TRY(analysis::PlanningGraph planning, engine::planningGraphOf(*job.model, {}, wish, stop));
+        RETRO_TRY(analysis::JointGraph joint, analysis::jointOf(planning.graph, planning.graph.order(),
+                                                                engine::jointOptions(wish.kind, planning.unit)));
+        const auto subject = subjectOf(job, half, std::move(planning.graph), std::move(joint));
+        subject->unit = planning.unit;
+        subject->constantBytes = planning.constantBytes;
+        subject->warnings = std::move(planning.warnings);
+        return subject;
+    }
+    RETRO_TRY(engine::JointPlanning planned, engine::jointPlanningOf(job.model, target, stop));
+    const auto subject = subjectOf(job, half, std::move(planned.planning.graph), std::move(planned.joint));
+    subject->unit = planned.planning.unit;
+    subject->constantBytes = planned.planning.constantBytes;
+    subject->warnings = std::move(planned.planning.warnings);
+    return subject;
+}
+
+Result<std::shared_ptr<PlanSubject>> subjectForJob(ExplainJob& job, views::PlanFor half, const std::stop_token& stop)
+{
     const bool isOfRun = !job.question.inputs.empty() && !engine::statesFacts(*job.model->rewritten.before);
     if (!isOfRun) {
-        return engine::jointPlanningOf(job.model, target, stop);
+        return subjectAsDeclared(job, half, stop);
     }
-    Result<engine::JointPlanning> joint = jointForInputs(job, target, stop);
-    if (joint.ok() || joint.error().code == base::ErrorCode::Cancelled) {
-        return joint;
+    Result<std::shared_ptr<PlanSubject>> subject = subjectForInputs(job, half, stop);
+    if (subject.ok() || subject.error().code == base::ErrorCode::Cancelled) {
+        return subject;
     }
-    Result<engine::JointPlanning> declared = engine::jointPlanningOf(job.model, target, stop);
+    Result<std::shared_ptr<PlanSubject>> declared = subjectAsDeclared(job, half, stop);
     if (declared.ok()) {
-        declared->planning.warnings.push_back("planned for the sizes that the model declares: " + joint.error().text());
+        (*declared)->warnings.push_back("planned for the sizes that the model declares: " + subject.error().text());
     }
     return declared;
 }
 
+/// A graph that states facts is a training step: no rule carries relevance through it.
+bool isForGradients(const engine::LoadedModel& model) { return engine::statesFacts(*model.rewritten.before); }
+
+/// Which pass a plan file is of: by the names of what it computes in the second half.
+views::PlanFor halfOfPlan(const std::string& text)
+{
+    const auto has = [&](const char* prefix) { return text.find(prefix) != std::string::npos; };
+    return has("[\"c\",\"r:")   ? views::PlanFor::Relevance
+           : has("[\"c\",\"d:") ? views::PlanFor::Gradient
+                                : views::PlanFor::Forward;
+}
+
+/// A plan that is there already, as the simulator sees it.
+PlanResult judgedPlan(const PlanSubject& subject, schedule::Plan plan)
+{
+    const schedule::Simulation run = schedule::simulate(subject.graph(), plan);
+    PlanResult result;
+    result.status = schedule::PlanStatus::Feasible;
+    result.planner = plan.annotations.planner;
+    result.order = plan.annotations.order;
+    result.peak = run.peak;
+    result.budget = plan.budget.value_or(run.peak);
+    result.basePeak = subject.storeAllPeak;
+    result.cost = run.cost;
+    result.movedBytes = run.movedBytes;
+    result.baseCost = subject.baseCost;
+    result.lowerBound = analysis::costBound(subject.graph(), result.budget).value_or(subject.baseCost);
+    result.plan = std::move(plan);
+    return result;
+}
+
 } // namespace
 
-Result<PlanSubjectPointer> planSubjectOf(ExplainJob job, const std::stop_token& stop)
+Result<PlanSubjectPointer> planSubjectOf(ExplainJob job, views::PlanFor half, const std::stop_token& stop)
 {
-    RETRO_TRY(engine::JointPlanning joint, jointForJob(job, stop));
-    auto subject = std::make_shared<PlanSubject>();
-    subject->model = QString::fromStdString(job.model->name);
-    subject->joint = std::move(joint.joint);
-    subject->unit = joint.planning.unit;
-    subject->constantBytes = joint.planning.constantBytes;
-    subject->warnings = std::move(joint.planning.warnings);
+    const bool isAlone = half == views::PlanFor::Forward;
+    const views::PlanFor joined = isAlone || isForGradients(*job.model) ? views::PlanFor::Gradient : half;
+    Result<std::shared_ptr<PlanSubject>> made = subjectForJob(job, joined, stop);
+    if (!made && joined == views::PlanFor::Relevance && made.error().code != base::ErrorCode::Cancelled) {
+        const std::string why = made.error().text();
+        RETRO_TRY(made, subjectForJob(job, views::PlanFor::Gradient, stop));
+        (*made)->warnings.push_back("planned for the gradient, as no relevance can be carried: " + why);
+    }
+    RETRO_TRY(const std::shared_ptr<PlanSubject> subject, std::move(made));
+    if (isAlone) {
+        subject->half = half;
+        RETRO_TRY(subject->joint, engine::forwardAlone(subject->joint));
+    }
     subject->storeAllPeak = analysis::storeAllPeak(subject->graph());
     subject->baseCost = analysis::costOfAll(subject->graph());
-    return PlanSubjectPointer(std::move(subject));
+    return PlanSubjectPointer(subject);
 }
 
 PlanAnswer answerTo(const PlanSubjectPointer& subject, const PlanQuestion& question, const std::stop_token& stop)
@@ -149,15 +249,24 @@ PlanAnswer answerTo(const PlanSubjectPointer& subject, const PlanQuestion& quest
     } else if (!result->plan) {
         answer = refusalOf(*result);
     } else {
-        answer.plan = views::shownPlan(subject, question, *std::move(result));
+        auto shown = std::make_shared<views::ShownPlan>(*views::shownPlan(subject, question, *std::move(result)));
+        shown->saving = subject->forecast ? subject->forecast(shown->plan(), stop) : std::nullopt;
+        answer.plan = std::move(shown);
     }
     return answer;
 }
 
 PlanController::PlanController(EngineWorker& engine, views::PlanModel& plan, QObject* parent)
     : QObject(parent), m_engine(engine), m_plan(plan), m_jobs(new views::JobRunner(this)),
-      m_points(new views::JobRunner(this))
+      m_points(new views::JobRunner(this)), m_analysis(new views::JobRunner(this))
 {
+    connect(&plan, &views::PlanModel::halfChanged, this, [this] {
+        const bool isOther = m_plan.subject() && m_plan.subject()->half != m_plan.half();
+        if (m_model && isOther) {
+            m_file.clear();
+            m_number = m_engine.preparePlanSubject(m_job, m_plan.half());
+        }
+    });
     connect(&plan, &views::PlanModel::subjectWanted, this, &PlanController::prepare);
     connect(&plan, &views::PlanModel::planWanted, this, &PlanController::plan);
     connect(&plan, &views::PlanModel::curveWanted, this, &PlanController::curve);
@@ -184,19 +293,89 @@ void PlanController::setModel(engine::LoadedModelPointer model, const QString& a
     }
     m_jobs->cancel();
     m_points->cancel();
+    m_analysis->cancel();
     m_isDue = false;
     m_number = 0;
+    m_file.clear();
     m_engine.stopPlanSubject();
     m_model = std::move(model);
     m_job = {};
     m_job.model = m_model;
     m_job.question.targets = {engine::usualTarget(m_job.card())};
     m_plan.reset(absence);
+    m_plan.setHalf(views::PlanFor::Relevance);
+}
+
+void PlanController::showRecorded(const views::ShownPlanPointer& plan)
+{
+    m_plan.showPlan(plan->subject, plan);
+    analyse();
+}
+
+void PlanController::openPlan(const QString& path)
+{
+    m_file = path;
+    if (m_plan.subject()) {
+        takeFile(m_plan.subject());
+    } else if (m_plan.state() != views::PlanState::Loading) {
+        m_plan.want();
+    }
+}
+
+/// The plan of a file, of the joint graph of a subject; of another pass it asks for that one's first.
+void PlanController::takeFile(const PlanSubjectPointer& subject)
+{
+    Result<std::string> text = base::readTextFile(m_file.toStdString(), schedule::kMaxPlanBytes);
+    if (text && halfOfPlan(*text) != subject->half && m_model && !isForGradients(*m_model)) {
+        const QString file = m_file;
+        if (m_plan.subject() != subject) {
+            m_plan.setSubject(subject); // whose half is another one
+        }
+        m_plan.setHalf(halfOfPlan(*text));
+        m_file = file;
+        return;
+    }
+    Result<schedule::Plan> plan = text ? schedule::parsePlanJson(subject->graph(), *text, m_file.toStdString())
+                                       : Result<schedule::Plan>(text.error());
+    if (!plan) {
+        m_file.clear();
+        if (m_plan.subject() != subject) {
+            m_plan.setSubject(subject);
+        }
+        emit failed(QString::fromStdString(plan.error().text()));
+        return;
+    }
+    PlanQuestion question;
+    question.strategy = plan->annotations.planner.empty() ? question.strategy : plan->annotations.planner;
+    PlanResult result = judgedPlan(*subject, *std::move(plan));
+    question.budget = result.budget;
+    auto shown = std::make_shared<views::ShownPlan>(*views::shownPlan(subject, question, std::move(result)));
+    if (subject->forecast && shown->run.ok()) {
+        shown->saving = subject->forecast(shown->plan(), {});
+    }
+    m_plan.showPlan(subject, std::move(shown));
+    analyse();
+}
+
+/// What is true of the subject on screen, beside everything else.
+void PlanController::analyse()
+{
+    m_analysis->start([this, subject = m_plan.subject()](const std::stop_token& stop) -> views::JobRunner::Delivery {
+        const views::PlanAnalysisPointer analysis = analysisOf(*subject, stop);
+        return [this, subject, analysis] {
+            if (m_plan.subject() == subject && analysis) {
+                m_plan.setAnalysis(analysis);
+            }
+        };
+    });
 }
 
 void PlanController::setQuestion(const ExplainJob& job)
 {
-    const bool isKnown = job.question.targets == m_job.question.targets && job.question.inputs == m_job.question.inputs;
+    const engine::Question& now = m_job.question;
+    const bool isKnown = job.question.targets == now.targets && job.question.inputs == now.inputs &&
+                         job.question.composite == now.composite && job.question.rules == now.rules &&
+                         job.question.shapes == now.shapes && job.question.precision == now.precision;
     if (!m_model || job.model != m_model || isKnown) {
         return;
     }
@@ -204,18 +383,25 @@ void PlanController::setQuestion(const ExplainJob& job)
     m_job.cover = nullptr; // another picture of the same size
     const bool isAsked = m_plan.state() != views::PlanState::Absent;
     if (isAsked) {
-        m_number = m_engine.preparePlanSubject(m_job);
+        m_number = m_engine.preparePlanSubject(m_job, m_plan.half());
     }
 }
 
 void PlanController::takeSubject(const PlanSubjectPointer& subject)
 {
     const PlanSubjectPointer& shown = m_plan.subject();
-    if (shown && shown->graph().hash() == subject->graph().hash()) {
+    const bool isSame = shown && shown->half == subject->half && shown->graph().hash() == subject->graph().hash();
+    if (isSame && (!subject->forecast || shown->forecast)) {
+        m_plan.setHalf(subject->half);
         return; // what is on screen holds for this question, too
     }
     forgetPlans();
+    if (!m_file.isEmpty()) {
+        takeFile(subject);
+        return;
+    }
     m_plan.setSubject(subject);
+    analyse();
 }
 
 /// What was planned for another question goes.
@@ -233,12 +419,13 @@ void PlanController::prepare()
 {
     if (m_model) {
         m_plan.setLoading();
-        m_number = m_engine.preparePlanSubject(m_job);
+        m_number = m_engine.preparePlanSubject(m_job, m_plan.half());
     }
 }
 
 void PlanController::plan()
 {
+    m_file.clear(); // something else is asked for
     const bool isSlow = m_plan.question().strategy == views::kBestStrategy;
     if (m_jobs->isRunning() && !isSlow && !m_isSlow) {
         m_isDue = true; // the newest question follows the one that is being answered
@@ -296,19 +483,21 @@ void PlanController::curve(bool isWanted)
 void PlanController::nextPoint()
 {
     PlanQuestion question;
+    const bool isOrdered = m_plan.plan() && !m_plan.plan()->result.order.empty();
+    question.order = isOrdered ? m_plan.plan()->result.order : m_plan.question().order;
     question.budget = m_budgets[m_done];
-    m_points->start([this, subject = m_plan.subject(),
-                     question](const std::stop_token& stop) -> views::JobRunner::Delivery {
-        const Result<PlanResult> result = schedule::planWith(question.strategy, requestOf(*subject, question, stop));
-        const std::vector<views::PlanPoint> points = result ? pointsOf(*result) : std::vector<views::PlanPoint>();
-        return [this, points] {
-            ++m_done;
-            m_plan.addPoints(points, static_cast<double>(m_done) / static_cast<double>(m_budgets.size()));
-            if (m_done < m_budgets.size()) {
-                nextPoint();
-            }
-        };
-    });
+    m_points->start(
+        [this, subject = m_plan.subject(), question](const std::stop_token& stop) -> views::JobRunner::Delivery {
+            const Result<PlanResult> result = planOf(*subject, question, stop);
+            const std::vector<views::PlanPoint> points = result ? pointsOf(*result) : std::vector<views::PlanPoint>();
+            return [this, points] {
+                ++m_done;
+                m_plan.addPoints(points, static_cast<double>(m_done) / static_cast<double>(m_budgets.size()));
+                if (m_done < m_budgets.size()) {
+                    nextPoint();
+                }
+            };
+        });
 }
 
 void PlanController::stop()

@@ -29,14 +29,24 @@ public:
 
     /// The model that is open, from now on; null = none, for the reason given.
     void setModel(engine::LoadedModelPointer model, const QString& absence = {});
-    /// What is asked of that model: plans are for the gradient of its target, with the sizes of its inputs. A question
-    /// that leads to the same joint graph changes nothing on screen.
+    /// What is asked of that model: plans are for that pass, with the sizes of its inputs. A question that leads to the
+    /// same joint graph changes nothing on screen.
     void setQuestion(const ExplainJob& job);
+    /// The plan of a recorded run, whose model is not here.
+    void showRecorded(const views::ShownPlanPointer& plan);
+    /// A plan file of the model that is open: it stays until something else is asked. One of another pass changes what
+    /// is planned for. What is wrong with it comes with failed().
+    void openPlan(const QString& path);
+
+signals:
+    void failed(const QString& what);
 
 private:
     void prepare();
     void takeSubject(const views::PlanSubjectPointer& subject);
     void forgetPlans();
+    void takeFile(const views::PlanSubjectPointer& subject);
+    void analyse();
     void plan();
     void start();
     void deliver(const PlanAnswer& answer);
@@ -50,6 +60,8 @@ private:
     ExplainJob m_job; ///< what is asked of it
     views::JobRunner* m_jobs = nullptr;
     views::JobRunner* m_points = nullptr;
+    views::JobRunner* m_analysis = nullptr;
+    QString m_file;                       ///< a plan to be shown, or on screen; empty = plans are made
     std::vector<std::uint64_t> m_budgets; ///< of the curve
     std::size_t m_done = 0;
     quint64 m_number = 0;  ///< of the joint graph that is being made
@@ -68,9 +80,11 @@ struct PlanAnswer
 [[nodiscard]] PlanAnswer answerTo(const views::PlanSubjectPointer& subject, const views::PlanQuestion& question,
                                   const std::stop_token& stop = {});
 
-/// The joint graph of what a job asks, as views draw it: that of the gradient which "run by the plan" computes. Where
-/// the job has no inputs, or they cannot be read, the sizes are those that the model declares. Errors: as
+/// The joint graph of what a job asks, as views draw it: that of the pass which "run by the plan" carries out. Where
+/// the job has no inputs, or they cannot be read, the sizes are those that the model declares. Of a graph that no rule
+/// carries relevance through it is that of the gradient; its warnings say so. Errors: as engine::passPlanningOf(),
 /// engine::jointPlanningOf() and engine::parseTarget().
-[[nodiscard]] base::Result<views::PlanSubjectPointer> planSubjectOf(ExplainJob job, const std::stop_token& stop = {});
+[[nodiscard]] base::Result<views::PlanSubjectPointer>
+planSubjectOf(ExplainJob job, views::PlanFor half = views::PlanFor::Gradient, const std::stop_token& stop = {});
 
 } // namespace retro::app

@@ -5,45 +5,97 @@
 #include "app/gui/facts/inputinfo.h"
 #include "app/gui/jobs/runhandles.h"
 #include "core/engine/plan/plannedgradient.h"
+#include "core/engine/plan/plannedsaving.h"
 
 namespace retro::app
 {
 
 using base::Result;
 
-Result<std::shared_ptr<ExplainDone>> passByPlan(ExplainJob& job, engine::ExplainRequest request,
-                                                const std::stop_token& token)
+namespace
 {
-    // The question changes with it: what is on screen, and what the oracle is asked, is the gradient from one.
-    request.composite = job.question.composite = "gradient";
-    job.question.rules.clear();
-    job.question.start = "one";
-    request.start = {};
-    request.start.kind = engine::StartKind::One;
-    request.checkpoints.clear();
+
+engine::PlanOptions wishOf(const PlanToCarry& carried)
+{
     engine::PlanOptions wish;
-    wish.plan = *job.plan;
-    runtime::PlanRunOptions options;
-    options.stop = token;
-    RETRO_TRY(const engine::PlannedGradient made,
-              engine::recordedPlannedGradient(*job.model, request, std::move(wish), std::move(options)));
+    wish.plan = carried.plan;
+    wish.found = carried.found;
+    wish.strategy = carried.strategy;
+    return wish;
+}
+
+std::shared_ptr<ExplainDone> answerTo(const ExplainJob& job)
+{
     auto done = std::make_shared<ExplainDone>();
     done->generation = job.generation;
     done->model = job.model;
-    done->composite = request.composite;
-    done->bound = made.gradient.model;
     done->inputs = job.question.inputs;
     done->job = job;
     done->hasRelevance = true;
+    done->planPass = PlanPass{std::make_shared<const schedule::Plan>(job.plan->plan), {}};
+    return done;
+}
+
+/// The gradient is what the oracle is asked then, too; the question in the panel stays.
+Result<std::shared_ptr<ExplainDone>> gradientByPlan(ExplainJob& job, engine::ExplainRequest request,
+                                                    const std::stop_token& token)
+{
+    ExplainJob asked = job;
+    request.composite = asked.question.composite = "gradient";
+    asked.question.rules.clear();
+    asked.question.start = "one";
+    request.start = {};
+    request.start.kind = engine::StartKind::One;
+    request.checkpoints.clear();
+    runtime::PlanRunOptions options;
+    options.stop = token;
+    RETRO_TRY(const engine::PlannedGradient made,
+              engine::recordedPlannedGradient(*job.model, request, wishOf(*job.plan), std::move(options)));
+    std::shared_ptr<ExplainDone> done = answerTo(asked);
+    done->composite = request.composite;
+    done->bound = made.gradient.model;
     done->input = inputInfo(*made.recorded);
     done->fused = std::make_shared<views::FusedNodes>(fusedNodes(*job.model, *made.recorded->graph));
-    PlanPass pass{job.plan, {}, made.chosen.record.visits};
     for (const runtime::StepRecord& step : made.run.steps) {
-        pass.bytes.push_back(step.measured.transient);
+        done->planPass->bytes.push_back(step.measured.transient);
     }
-    done->planPass = std::move(pass);
+    done->runPlan = made.runPlan;
     RETRO_TRY(done->run, makeHandle(made.recorded, token));
     return done;
+}
+
+Result<std::shared_ptr<ExplainDone>> relevanceByPlan(ExplainJob& job, engine::ExplainRequest request,
+                                                     const std::stop_token& token)
+{
+    request.engine = engine::EngineKind::Promise;
+    request.save = execute::SavePolicy::Plan;
+    request.keptByPlan = engine::keptBy(wishOf(*job.plan));
+    request.record = true;
+    request.keepValues = true;
+    request.forwarding.reset();
+    RETRO_TRY(const engine::ExplainResult result, engine::explain(*job.model, request, token));
+    job.question.composite = request.composite;
+    job.question.rules.clear(); // they are part of it
+    std::shared_ptr<ExplainDone> done = answerTo(job);
+    done->composite = request.composite;
+    done->bound = result.model;
+    done->assigned = result.assigned;
+    done->warnings = result.warnings;
+    done->rulesApplied = result.rulesApplied;
+    done->input = inputInfo(*result.run);
+    done->fused = std::make_shared<views::FusedNodes>(fusedNodes(*job.model, *result.run->graph));
+    done->runPlan = result.runPlan;
+    RETRO_TRY(done->run, makeHandle(result.run, token));
+    return done;
+}
+
+} // namespace
+
+Result<std::shared_ptr<ExplainDone>> passByPlan(ExplainJob& job, engine::ExplainRequest request,
+                                                const std::stop_token& token)
+{
+    return job.plan->half == views::PlanFor::Relevance ? relevanceByPlan(job, std::move(request), token)
+                                                       : gradientByPlan(job, std::move(request), token);
 }
 
 } // namespace retro::app

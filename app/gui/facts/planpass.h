@@ -9,7 +9,8 @@
 namespace retro::app
 {
 
-/// Computes the gradient of a job's target as its plan says, recorded. Errors: as engine::recordedPlannedGradient().
+/// Carries out what a job asks as its plan says, recorded: its relevance, or the gradient of its target. Errors: as
+/// engine::explain() and engine::recordedPlannedGradient().
 [[nodiscard]] base::Result<std::shared_ptr<ExplainDone>> passByPlan(ExplainJob& job, engine::ExplainRequest request,
                                                                     const std::stop_token& token);
 

@@ -8,6 +8,7 @@
 #include "app/gui/facts/modelfacts.h"
 #include "app/gui/facts/planpass.h"
 #include "app/gui/facts/questioncheck.h"
+#include "app/gui/facts/recordedplan.h"
 #include "app/gui/facts/runproblems.h"
 #include "app/gui/facts/verificationfacts.h"
 #include "app/gui/jobs/runhandles.h"
@@ -314,12 +315,13 @@ Result<void> EngineWorker::runVerification(ExplainJob& job, const trace::Run& ru
     return {};
 }
 
-void EngineWorker::saveRun(std::shared_ptr<const trace::Run> run, const QString& path, std::vector<trace::Note> notes)
+void EngineWorker::saveRun(std::shared_ptr<const trace::Run> run, const QString& path, std::vector<trace::Note> notes,
+                           std::shared_ptr<const trace::RunPlan> plan)
 {
     enqueue(
-        [this, run = std::move(run), path, notes = std::move(notes)] {
+        [this, recorded = trace::RecordedRun{std::move(run), std::move(notes), std::move(plan)}, path] {
             m_isWriting = true;
-            const Result<void> done = trace::writeRecorded(path.toStdString(), *run, notes);
+            const Result<void> done = trace::writeRecorded(path.toStdString(), recorded);
             m_isWriting = false;
             if (done) {
                 emit saved(path);
@@ -367,7 +369,7 @@ void EngineWorker::enqueueCheck(const ExplainJob& job, std::uint64_t number)
         });
 }
 
-quint64 EngineWorker::preparePlanSubject(ExplainJob job)
+quint64 EngineWorker::preparePlanSubject(ExplainJob job, views::PlanFor half)
 {
     std::stop_token token;
     quint64 number = 0;
@@ -382,12 +384,12 @@ quint64 EngineWorker::preparePlanSubject(ExplainJob job)
         emit planSubjectFailed(number, QString::fromStdString(error.text()));
     };
     enqueue(
-        [this, job = std::move(job), number, token, tell] {
+        [this, job = std::move(job), half, number, token, tell] {
             if (token.stop_requested()) {
                 return;
             }
             base::Leftovers leftovers;
-            const Result<views::PlanSubjectPointer> subject = planSubjectOf(job, token);
+            const Result<views::PlanSubjectPointer> subject = planSubjectOf(job, half, token);
             disposeAside(leftovers);
             if (subject) {
                 emit planSubjectReady(number, *subject);
@@ -451,6 +453,9 @@ Result<void> EngineWorker::openRun(const ExplainJob& job, const std::stop_token&
     done->composite = run->facts.composite;
     done->hasRelevance = !run->events.empty();
     done->input = inputInfo(*run);
+    if (recorded.plan) {
+        takeRecordedPlan(std::move(recorded.plan), *run, job.path.toStdString(), *done);
+    }
     RETRO_TRY(done->run, makeHandle(std::move(run), token));
     emit explained(done);
     return {};

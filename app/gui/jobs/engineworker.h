@@ -33,7 +33,8 @@ public:
     /// Queues a job and returns its generation.
     std::uint64_t post(ExplainJob job);
     /// Writes a run file in the background; saved() or saveFailed() says how it ended.
-    void saveRun(std::shared_ptr<const trace::Run> run, const QString& path, std::vector<trace::Note> notes = {});
+    void saveRun(std::shared_ptr<const trace::Run> run, const QString& path, std::vector<trace::Note> notes = {},
+                 std::shared_ptr<const trace::RunPlan> plan = {});
     /// Looks at a question without running it; checked() tells. Goes behind every job, also one that comes later;
     /// the newest question wins.
     void check(ExplainJob job);
@@ -45,7 +46,7 @@ public:
     std::uint64_t verify(ExplainJob job, std::shared_ptr<const trace::Run> run);
     /// Makes the joint graph that planners work on for what the job asks; planSubjectReady() or planSubjectFailed()
     /// tells, with the number that this returns. The newest one wins; jobs neither stop it nor are stopped by it.
-    quint64 preparePlanSubject(ExplainJob job);
+    quint64 preparePlanSubject(ExplainJob job, views::PlanFor half);
     /// Nobody wants the joint graph any more.
     void stopPlanSubject();
     /// Stops whatever runs.

@@ -5,11 +5,13 @@
 #include "core/engine/explain/explain.h"
 #include "core/engine/input/pictureinput.h"
 #include "core/engine/question/question.h"
-#include "core/schedule/plan.h"
+#include "core/schedule/portfolio.h"
 #include "core/trace/notes.h"
+#include "core/trace/runplan.h"
 #include "views/common/run/fusednode.h"
 #include "views/common/run/verification.h"
 #include "views/common/viewcontext.h"
+#include "views/plan/shownplan.h"
 #include "views/problems/problemlist.h"
 #include "views/run/runfacts.h"
 
@@ -25,6 +27,15 @@
 
 namespace retro::app
 {
+
+/// A plan that a pass shall be carried out by.
+struct PlanToCarry
+{
+    schedule::Plan plan;
+    schedule::PlanResult found; ///< how it was come by; without the plan itself
+    std::string strategy;
+    views::PlanFor half = views::PlanFor::Gradient; ///< relevance as asked, or the gradient of the target
+};
 
 /// What the window asks of the engine: which model, which input, which question. Plain values; the newest request wins.
 struct ExplainJob
@@ -44,8 +55,8 @@ struct ExplainJob
     std::shared_ptr<const engine::Cover> cover;
     /// Fused nodes whose members get relevance, by name.
     std::vector<std::string> opened;
-    /// A plan by which the gradient of the target is to be computed; null = relevance as asked.
-    std::shared_ptr<const schedule::Plan> plan;
+    /// A plan by which the pass is to be carried out; null = as the run saves.
+    std::shared_ptr<const PlanToCarry> plan;
     /// How forward values get to the rules of the gradient of the target; none = as the run saves them.
     std::optional<engine::ForwardingOptions> forwarding;
     /// Asked while the user paints: the window shows no stages for it.
@@ -91,8 +102,7 @@ struct CompositeSample
 struct PlanPass
 {
     std::shared_ptr<const schedule::Plan> plan;
-    std::vector<std::uint64_t> bytes; ///< in memory while each step of the plan ran, as measured
-    std::uint32_t firstVisit = 0;     ///< of the run: the visit of the plan's first computation
+    std::vector<std::uint64_t> bytes; ///< in memory while each step of the plan ran, as measured; may be empty
 };
 
 /// What came out; immutable, shared with the window.
@@ -116,7 +126,9 @@ struct ExplainDone
     std::vector<views::Problem> problems; ///< of graphReady(): what may mislead in the model
     views::FusedNodesPointer fused;       ///< what nodes stand for; null for recorded runs
     std::vector<trace::Note> notes;       ///< of recorded runs
-    std::optional<PlanPass> planPass;     ///< of a job with a plan
+    std::optional<PlanPass> planPass;     ///< of a job with a plan, and of a recorded run that has one
+    std::shared_ptr<const trace::RunPlan> runPlan; ///< what a file of the run keeps of it
+    views::ShownPlanPointer shownPlan;             ///< of a recorded run: the plan that it has
 };
 
 /// Side results that come after the main one.

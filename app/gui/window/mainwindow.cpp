@@ -120,8 +120,17 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_model(m_cursor)
     new PlanCommands(m_actions, m_plan, *m_planSpace, this);
     markLive(m_engineSpace->graph(), m_model, m_plan);
     m_planLink = new PlanLink(m_model, m_cursor, m_plan, this);
-    connect(&m_actions.at(QStringLiteral("plan.run")), &QAction::triggered, this,
-            [this] { post(m_planLink->byPlan(m_run->job())); });
+    connect(&m_actions.at(QStringLiteral("plan.run")), &QAction::triggered, this, [this] {
+        if (!m_loaded) {
+            return say(tr("A recorded run holds no model to run. Open its model."));
+        }
+        if (m_plan.half() == views::PlanFor::Forward) {
+            return say(tr("A forward pass alone gives no run. Plan for relevance or the gradient to run by the plan."));
+        }
+        post(m_planLink->byPlan(m_run->job()));
+    });
+    connect(m_planner, &PlanController::failed, this,
+            [this](const QString& what) { showProblem(base::inputError(what.toStdString())); });
     m_kernels = new KernelsWorkspace(context, m_stack);
     for (QWidget* space : {static_cast<QWidget*>(m_explain), static_cast<QWidget*>(m_engineSpace),
                            static_cast<QWidget*>(m_planSpace), static_cast<QWidget*>(m_kernels)}) {
@@ -464,6 +473,9 @@ void MainWindow::takeGraph(const ExplainDone& graph)
     m_shell->recent().add(m_job.path);
     setWindowTitle(tr("%1 – Retrograde").arg(QString::fromStdString(graph.model->name)));
     showStatus();
+    if (!m_planFile.isEmpty()) {
+        openPlan(std::exchange(m_planFile, QString()));
+    }
 }
 
 void MainWindow::connectNeeds()
@@ -510,6 +522,9 @@ void MainWindow::showRecorded(const ExplainDone& result)
     const QString name = QString::fromStdString(result.run.run->facts.modelName);
     setWindowTitle(tr("Recorded run of %1 – Retrograde").arg(name));
     m_recorded = recordedFacts(*result.run.run, m_job.path, m_shell->recent().files());
+    if (result.shownPlan) {
+        m_planner->showRecorded(result.shownPlan);
+    }
     panel.setModel(m_recorded);
     panel.setQuestion(recordedQuestion(*result.run.run));
     panel.setThumbnails({}, {});
@@ -525,7 +540,10 @@ void MainWindow::showQuestion(const ExplainDone& result)
     asked.targets = result.job.question.targets;
     asked.start = m_job.question.start;
     engine::setPreparation(result.job.options(), asked);
-    putComposite(result.composite, asked);
+    const bool isAnotherPass = result.planPass && result.job.plan->half != views::PlanFor::Relevance;
+    if (!isAnotherPass) { // a gradient by a plan is of the same target; the question stays
+        putComposite(result.composite, asked);
+    }
     panel.setQuestion(asked);
     m_run->setModel(result.model);
     if (!m_job.model) {

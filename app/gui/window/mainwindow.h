@@ -76,6 +76,9 @@ public:
     void open(const QString& path, const QStringList& inputs, const QString& composite, const OpenOptions& options);
     /// Opens the model that is open once more, its unsupported operators handing their operands on.
     void openPassingThrough();
+    /// Shows a plan file of the model that is open; without one, the model that it names beside it is opened, else
+    /// one is asked for.
+    void openPlan(const QString& path);
     /// Explains another input with the model that is open.
     void explainInput(const QString& source);
     /// Closes what is open; the welcome page comes.
@@ -228,6 +231,7 @@ private:
     QLabel* m_statusLeft = nullptr;
     QLabel* m_statusRight = nullptr;
     QString m_lastError;
+    QString m_planFile; ///< to be shown once a model is there
     bool m_isBusy = false;
 };
 

@@ -35,6 +35,7 @@ PlanBar::PlanBar(views::ActionRegistry& actions, views::PlanModel& plan, views::
         addAction(at(id));
     }
     addSeparator();
+    addHalves();
     addPosition();
     addEnd(*at("plan.run"), tr("Run this plan"));
     addEnd(*at("export.plan"), tr("Export plan…"));
@@ -42,6 +43,31 @@ PlanBar::PlanBar(views::ActionRegistry& actions, views::PlanModel& plan, views::
     connect(&plan, &views::PlanModel::stepChanged, this, &PlanBar::showStep);
     connect(&schedule, &views::ScheduleView::nowChanged, this, &PlanBar::showStep);
     showStep();
+}
+
+/// Which pass is planned for, one of three.
+void PlanBar::addHalves()
+{
+    auto* box = new QWidget(this);
+    auto* row = new QHBoxLayout(box);
+    row->setContentsMargins(px(4), 0, px(4), 0);
+    row->setSpacing(0);
+    auto* words = new QLabel(tr("Plan for"), box);
+    words->setContentsMargins(0, 0, px(6), 0);
+    row->addWidget(words);
+    const auto add = [&](const char* id, const QString& text) {
+        QAction& action = m_actions.at(QLatin1String(id));
+        action.setIconText(text);
+        auto* button = new QToolButton(box);
+        button->setDefaultAction(&action);
+        button->setProperty("segment", true);
+        button->setToolButtonStyle(Qt::ToolButtonTextOnly);
+        row->addWidget(button);
+    };
+    add("plan.for.relevance", tr("Relevance"));
+    add("plan.for.gradient", tr("Gradient"));
+    add("plan.for.forward", tr("Forward"));
+    addWidget(box);
 }
 
 void PlanBar::addPosition()

@@ -30,6 +30,7 @@ public:
     [[nodiscard]] QLineEdit& position() const { return *m_position; }
 
 private:
+    void addHalves();
     void addPosition();
     void addEnd(QAction& action, const QString& text);
     void showStep();

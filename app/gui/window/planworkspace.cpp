@@ -2,7 +2,9 @@
 #include "app/gui/window/planworkspace.h"
 
 #include "views/common/paint/fonts.h"
+#include "views/plan/analysisview.h"
 #include "views/plan/budgetview.h"
+#include "views/plan/frontierchart.h"
 #include "views/plan/plannersview.h"
 #include "views/plan/scheduleview.h"
 #include "views/plan/tensorsview.h"
@@ -21,8 +23,8 @@ namespace
 // Design pixels.
 constexpr double kLeastBudgetSide = 330; // figures and their notes stand beside each other
 constexpr double kMostBudgetSide = 0.34; // of the width
-constexpr double kBudget = 262;          // every figure and a sentence
-constexpr double kMostBudget = 0.46;
+constexpr double kBudget = 326;          // every figure and a sentence
+constexpr double kMostBudget = 0.5;
 constexpr double kLeastTensors = 168; // four tensors
 constexpr double kMostTensors = 0.3;
 } // namespace
@@ -35,13 +37,21 @@ PlanWorkspace::PlanWorkspace(const WorkspaceContext& context, views::PlanModel& 
     m_budget = new views::BudgetView(model, cursor, selection, plan, this);
     m_planners = new views::PlannersView(model, cursor, selection, plan, this);
     m_tensors = new views::TensorsView(model, cursor, selection, plan, this);
+    m_analysis = new views::AnalysisView(model, cursor, selection, plan, this);
+    m_frontier = new views::FrontierChart(model, cursor, selection, plan, this);
     m_scheduleDock = addView(m_schedule);
     m_tensorsDock = addView(m_tensors);
     m_budgetDock = addView(m_budget);
     m_plannersDock = addView(m_planners);
+    m_analysisDock = addView(m_analysis);
+    m_frontierDock = addView(m_frontier);
     splitDockWidget(m_scheduleDock, m_budgetDock, Qt::Horizontal);
     splitDockWidget(m_scheduleDock, m_tensorsDock, Qt::Vertical);
     splitDockWidget(m_budgetDock, m_plannersDock, Qt::Vertical);
+    tabifyDockWidget(m_plannersDock, m_analysisDock);
+    tabifyDockWidget(m_tensorsDock, m_frontierDock);
+    m_tensorsDock->raise();
+    m_plannersDock->raise();
     rememberLayout();
 }
 

@@ -5,7 +5,9 @@
 
 namespace retro::views
 {
+class AnalysisView;
 class BudgetView;
+class FrontierChart;
 class PlanModel;
 class PlannersView;
 class ScheduleView;
@@ -27,6 +29,8 @@ public:
     [[nodiscard]] views::BudgetView& budget() const { return *m_budget; }
     [[nodiscard]] views::PlannersView& planners() const { return *m_planners; }
     [[nodiscard]] views::TensorsView& tensors() const { return *m_tensors; }
+    [[nodiscard]] views::AnalysisView& analysis() const { return *m_analysis; }
+    [[nodiscard]] views::FrontierChart& frontier() const { return *m_frontier; }
 
 protected:
     void applySizes() override;
@@ -36,9 +40,13 @@ private:
     views::BudgetView* m_budget = nullptr;
     views::PlannersView* m_planners = nullptr;
     views::TensorsView* m_tensors = nullptr;
+    views::AnalysisView* m_analysis = nullptr;
+    views::FrontierChart* m_frontier = nullptr;
     QDockWidget* m_scheduleDock = nullptr;
     QDockWidget* m_budgetDock = nullptr;
     QDockWidget* m_plannersDock = nullptr;
+    QDockWidget* m_analysisDock = nullptr;
+    QDockWidget* m_frontierDock = nullptr;
     QDockWidget* m_tensorsDock = nullptr;
 };
 

@@ -2,23 +2,32 @@
 // Files of the main window: dialogs, dropping, saving and exporting.
 #include "app/common/report.h"
 #include "app/gui/controllers/diagnosecontroller.h"
+#include "app/gui/controllers/plancontroller.h"
+#include "app/gui/facts/planlink.h"
 #include "app/gui/jobs/otherrunreader.h"
 #include "app/gui/shell/bookmarks.h"
 #include "app/gui/shell/problemscontroller.h"
+#include "app/gui/shell/recentfiles.h"
 #include "app/gui/shell/session.h"
 #include "app/gui/shell/shell.h"
 #include "app/gui/window/filefilters.h"
 #include "app/gui/window/mainwindow.h"
 #include "app/gui/window/workspaces.h"
+#include "core/base/file.h"
+#include "core/schedule/planjson.h"
 #include "views/common/stringlist.h"
 #include "views/heatmap/heatmapview.h"
 #include "views/notebook/notebookview.h"
 #include "views/run/runpanel.h"
 
+#include <QDir>
 #include <QDragEnterEvent>
+#include <QFile>
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QMimeData>
+
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 
@@ -30,6 +39,30 @@ namespace
 
 /// Arrays by value name: no model, but what a run is compared with.
 bool isArrays(const QString& path) { return QFileInfo(path).suffix().toLower() == QLatin1String("npz"); }
+
+/// The beginning of a plan file says its format.
+bool isPlan(const QString& path)
+{
+    constexpr qint64 kHead = 256;
+    QFile file(path);
+    return QFileInfo(path).suffix().toLower() == QLatin1String("json") && file.open(QIODevice::ReadOnly) &&
+           file.read(kHead).contains("\"retrograde-plan/");
+}
+
+/// The model that a plan names, where it lies beside the plan; else empty.
+QString modelBeside(const QString& plan)
+{
+    auto text = base::readTextFile(plan.toStdString(), schedule::kMaxPlanBytes);
+    const auto json = text ? nlohmann::json::parse(*text, nullptr, false) : nlohmann::json();
+    const auto subject = json.is_object() ? json.find("subject") : json.end();
+    if (!json.is_object() || subject == json.end() || !subject->is_object() || !subject->contains("model") ||
+        !(*subject)["model"].is_string()) {
+        return {};
+    }
+    const QString name = QFileInfo(QString::fromStdString((*subject)["model"].get<std::string>())).fileName();
+    const QString beside = QFileInfo(plan).dir().filePath(name);
+    return !name.isEmpty() && QFileInfo::exists(beside) ? beside : QString();
+}
 
 /// The one local file of a drag, else empty.
 QString fileOf(const QMimeData& data)
@@ -55,6 +88,10 @@ void MainWindow::open(const QString& path, const QStringList& inputs, const QStr
         m_otherRuns->read({}, path);
         return;
     }
+    if (isPlan(path)) {
+        openPlan(path);
+        return;
+    }
     ExplainJob job;
     job.path = path;
     job.question.inputs = views::textsOf(inputs);
@@ -62,6 +99,26 @@ void MainWindow::open(const QString& path, const QStringList& inputs, const QStr
     job.question.noWeights = options.isGraphOnly;
     job.question.composite = composite.toStdString();
     post(std::move(job));
+}
+
+void MainWindow::openPlan(const QString& path)
+{
+    m_shell->recent().add(path);
+    if (m_loaded) {
+        showWorkspace(QStringLiteral("plan"));
+        m_planner->openPlan(path);
+        return;
+    }
+    m_planFile = path; // for the model that comes
+    if (m_isBusy) {
+        return;
+    }
+    const QString model = modelBeside(path);
+    if (!model.isEmpty()) {
+        open(model);
+        return;
+    }
+    chooseModel();
 }
 
 void MainWindow::chooseInput()
@@ -90,7 +147,7 @@ void MainWindow::saveRun()
         return;
     }
     m_engine.saveRun(m_shell->bookmarks().withBookmarks(m_model.sharedRun()), path,
-                     m_engineSpace->notebook().items().notes());
+                     m_engineSpace->notebook().items().notes(), m_planLink->runPlan());
 }
 
 base::Result<void> MainWindow::exportHeatmap(const QString& path)

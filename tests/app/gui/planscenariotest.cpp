@@ -4,6 +4,7 @@
 
 #include "app/gui/controllers/exportcontroller.h"
 #include "app/gui/controllers/plancontroller.h"
+#include "app/gui/facts/planlink.h"
 #include "app/gui/window/mainwindow.h"
 #include "app/gui/window/planworkspace.h"
 #include "core/trace/runfile.h"
@@ -16,6 +17,7 @@
 #include "views/plan/tensorsview.h"
 #include "views/run/runpanel.h"
 
+#include <QFileInfo>
 #include <QStatusBar>
 #include <QTemporaryDir>
 
@@ -57,6 +59,15 @@ bool showsPlanOf(app::MainWindow& window, const QString& file)
     }
     window.flush();
     return plans(window);
+}
+
+/// Plans for another pass and waits for its first plan.
+bool plansFor(app::MainWindow& window, const char* action, views::PlanFor half)
+{
+    press(window, action);
+    return QTest::qWaitFor([&] { return window.plan().subject() && window.plan().subject()->half == half; },
+                           kPatience) &&
+           plans(window);
 }
 
 app::ExplainJob jobOf(const engine::LoadedModelPointer& model)
@@ -203,6 +214,7 @@ private slots:
         {
             app::MainWindow window;
             QVERIFY(showsPlanOf(window, model));
+            QVERIFY(plansFor(window, "plan.for.gradient", views::PlanFor::Gradient));
             window.plan().setBudget(window.plan().plan()->result.basePeak / 10 * 8);
             QVERIFY(plans(window));
             QVERIFY(QTest::qWaitFor([&] { return window.plan().plan()->result.plan->budget.has_value(); }, kPatience));
@@ -261,6 +273,7 @@ private slots:
     {
         app::MainWindow window;
         QVERIFY(showsPlanOf(window, QStringLiteral(RETRO_SOURCE_DIR "/samples/one-segment/one-segment.onnx")));
+        QVERIFY(plansFor(window, "plan.for.gradient", views::PlanFor::Gradient));
         QVERIFY(window.model().graph().outputs().size() > 1);
         const auto runs = [&](const char* target) {
             const auto asked = engine::parseTarget(target);
@@ -288,14 +301,14 @@ private slots:
         QVERIFY(window.plan().plan() != nullptr);
         QVERIFY2(runs("scores:0,2,12,8"), qPrintable(window.lastError()));
         // Another element of the same value has the same plan: nothing changes on screen.
-        const views::ShownPlanPointer shown = window.plan().plan();
+        const views::ShownPlanPointer shown = window.plan().planOfSteps();
         question = panel.question();
         question.targets = {"scores:0,1,3,4"};
         panel.setQuestion(question);
         emit panel.questionChanged();
         QVERIFY(settles(window));
         QVERIFY2(runs("scores:0,1,3,4"), qPrintable(window.lastError()));
-        QCOMPARE(window.plan().plan(), shown);
+        QCOMPARE(window.plan().planOfSteps(), shown);
     }
 
     /// Pixels that are covered after a plan was run are answered by the same plan.
@@ -303,8 +316,9 @@ private slots:
     {
         app::MainWindow window;
         QVERIFY(showsPlanOf(window, {})); // the built-in sample, whose card marks a tag
+        QVERIFY(plansFor(window, "plan.for.gradient", views::PlanFor::Gradient));
         QVERIFY(window.plan().plan() != nullptr);
-        const views::ShownPlanPointer plan = window.plan().plan();
+        const views::ShownPlanPointer plan = window.plan().planOfSteps();
         press(window, "plan.run");
         QVERIFY(settles(window));
         QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
@@ -318,13 +332,95 @@ private slots:
         QVERIFY(covered->facts.targetValue == first->facts.targetValue);
         const auto out = first->graph->outputs().front().index();
         QVERIFY(!covered->values[out].bitEqual(first->values[out])); // the model saw something else
-        QCOMPARE(window.plan().plan(), plan);
+        QCOMPARE(window.plan().planOfSteps(), plan);
         QCOMPARE(window.plan().measured().size(), plan->plan().steps.size());
         press(window, "edit.undo");
         QVERIFY(settles(window));
         const auto back = window.model().sharedRun();
         QVERIFY(back != covered && back->values[out].bitEqual(first->values[out]));
         QCOMPARE(QString::fromStdString(back->facts.engine), QStringLiteral("plan"));
+    }
+
+    /// The relevance on screen by a plan: drag the budget, run, step to where a promise finds a value, save, reopen.
+    void relevanceRunsByItsPlan()
+    {
+        const QTemporaryDir folder;
+        const QString file = folder.filePath(QStringLiteral("relevance.retro"));
+        QImage painted;
+        views::SavingNumbers saving;
+        std::vector<schedule::Step> steps;
+        constexpr QSize kSize(1280, 800);
+        {
+            app::MainWindow window;
+            window.resize(kSize);
+            QVERIFY(showsPlanOf(window, {}));
+            QVERIFY(QTest::qWaitFor([&] { return window.plan().plan() && window.plan().plan()->saving.has_value(); },
+                                    kPatience));
+            QCOMPARE(window.plan().half(), views::PlanFor::Relevance);
+            const engine::Question asked = window.findChild<views::RunPanel*>()->question();
+            // All that rules read is kept: nothing is promised.
+            window.plan().setBudget(window.plan().subject()->storeAllPeak);
+            QTRY_VERIFY_WITH_TIMEOUT(window.plan().plan()->question.budget == window.plan().question().budget,
+                                     kPatience);
+            QCOMPARE(window.plan().plan()->saving->promises, 0U);
+            views::BudgetSlider& slider = spaceOf(window).budget().slider();
+            slider.setSliderDown(true);
+            slider.setValue(800);
+            slider.setSliderDown(false);
+            QTRY_VERIFY_WITH_TIMEOUT(window.plan().plan()->question.budget == window.plan().question().budget,
+                                     kPatience);
+            saving = *window.plan().plan()->saving;
+            QVERIFY(saving.promises > 0 && saving.byPromise > 0);
+            QVERIFY(saving.kept + saving.dropped > 0);
+
+            const auto before = window.model().sharedRun();
+            press(window, "plan.run");
+            QVERIFY(settles(window));
+            QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+            const trace::Run& run = window.model().run();
+            QVERIFY(window.model().sharedRun() != before);
+            QCOMPARE(QString::fromStdString(run.facts.engine), QStringLiteral("promise"));
+            QVERIFY(window.findChild<views::RunPanel*>()->question().composite == asked.composite);
+            const auto counted = [&](event::EventKind kind) {
+                return static_cast<std::uint32_t>(std::ranges::count(run.events, kind, &event::Event::kind));
+            };
+            QCOMPARE(counted(event::EventKind::NewPromise), saving.promises);
+            const auto axis = window.plan().plan()->axis;
+            QVERIFY(axis != nullptr && !axis->gaps.empty());
+            QCOMPARE(run.visitCount() - axis->firstVisit,
+                     saving.visits + window.plan().plan()->subject->joint.forwardCount);
+
+            const auto found = std::ranges::find(run.events, event::EventKind::Fetch, &event::Event::kind);
+            QVERIFY(found != run.events.end());
+            window.cursor().moveTo(static_cast<std::uint64_t>(found - run.events.begin()) + 1);
+            QCOMPARE(window.plan().step(), found->visit - axis->firstVisit);
+            window.flush();
+            const auto* link = window.findChild<app::PlanLink*>();
+            QVERIFY(link != nullptr && link->isTied() && link->runPlan() != nullptr);
+            steps = window.plan().plan()->plan().steps;
+            press(window, "go.last");
+            window.selection().clear();
+            window.flush();
+            painted = spaceOf(window).schedule().pane().grab().toImage();
+            window.engine().saveRun(window.model().sharedRun(), file, {}, link->runPlan());
+            QTRY_VERIFY_WITH_TIMEOUT(window.engine().isIdle() && QFileInfo::exists(file), kPatience);
+        }
+        app::MainWindow window;
+        window.resize(kSize);
+        window.show();
+        window.open(file);
+        QVERIFY(settles(window));
+        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        QVERIFY(window.showWorkspace("plan"));
+        press(window, "go.last");
+        window.flush();
+        QVERIFY(window.plan().plan() != nullptr);
+        QVERIFY(window.plan().plan()->plan().steps == steps);
+        QVERIFY(window.plan().plan()->saving == std::optional(saving));
+        QVERIFY(window.plan().plan()->axis != nullptr);
+        QVERIFY(!window.plan().plan()->result.attempts.empty());
+        QCOMPARE(spaceOf(window).schedule().pane().grab().toImage(), painted);
+        QTRY_VERIFY_WITH_TIMEOUT(window.plan().analysis() != nullptr, kPatience);
     }
 
     void pointsComeAndCanBeStopped()

@@ -1,0 +1,453 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/plan/runaxis.h"
+
+#include "core/event/planevent.h"
+#include "views/plan/shownplan.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+namespace retro::views
+{
+
+namespace
+{
+
+using analysis::kNone;
+using event::Event;
+using event::EventKind;
+
+/// Follows a run by a plan and draws it over its visits.
+class AxisWalk
+{
+public:
+    AxisWalk(const ShownPlan& plan, std::shared_ptr<const trace::Run> run, std::uint32_t firstVisit)
+        : m_plan(plan), m_run(*run), m_graph(*run->graph), m_axis(std::make_shared<RunAxis>()),
+          m_columns(run->visitCount() - firstVisit), m_rowOf(m_graph.valueCount(), kNone),
+          m_forwardOf(m_graph.valueCount(), kNone), m_gradientOf(m_graph.valueCount(), kNone)
+    {
+        m_axis->run = std::move(run);
+        m_axis->firstVisit = firstVisit;
+        findValues();
+        findSteps();
+    }
+
+    void walk()
+    {
+        for (const Event& event : m_run.events) {
+            if (event.visit >= m_axis->firstVisit && !isSearch(event.kind)) {
+                take(event, event.visit - m_axis->firstVisit);
+            }
+        }
+        endAll();
+        fillColumns();
+        sum();
+    }
+
+    [[nodiscard]] ShownPlanPointer shown()
+    {
+        auto shown = std::make_shared<ShownPlan>(m_plan);
+        shown->matrix = m_plan.matrix.over(std::move(m_columns), std::move(m_cells), std::move(m_spans));
+        shown->axis = m_axis;
+        return shown;
+    }
+
+private:
+    struct Stay
+    {
+        std::uint32_t from = 0;
+        std::uint64_t bytes = 0;
+        bool isRebuilt = false;
+    };
+    struct Argument
+    {
+        std::uint32_t row = 0;
+        std::uint32_t from = 0;
+        std::uint64_t bytes = 0;
+        base::ValueId value;
+    };
+    struct Waiting
+    {
+        std::uint32_t count = 0;
+        std::uint32_t from = 0;
+        std::uint32_t node = 0;
+    };
+
+    static bool isSearch(EventKind kind) { return kind >= EventKind::Candidate && kind <= EventKind::Rebuild; }
+
+    void findValues()
+    {
+        const analysis::OpGraph& joint = m_plan.graph();
+        for (analysis::OpValueId id = 0; id < joint.values().size(); ++id) {
+            const std::string& name = joint.value(id).name;
+            if (const auto value = m_graph.findValue(name)) {
+                m_forwardOf[value->index()] = id;
+                m_rowOf[value->index()] = m_plan.matrix.rowOf(id);
+            } else if (name.size() > 2 && (name.starts_with("d:") || name.starts_with("r:"))) {
+                if (const auto of = m_graph.findValue(std::string_view(name).substr(2))) {
+                    m_gradientOf[of->index()] = id;
+                }
+            }
+        }
+    }
+
+    /// Steps at which each operator runs.
+    void findSteps()
+    {
+        m_stepsOf.resize(m_plan.graph().size());
+        const auto& steps = m_plan.plan().steps;
+        for (std::uint32_t at = 0; at < steps.size(); ++at) {
+            if (steps[at].kind == schedule::StepKind::Compute) {
+                m_stepsOf[steps[at].id].push_back(at);
+            }
+        }
+        m_ran.resize(m_plan.graph().size(), 0);
+    }
+
+    [[nodiscard]] std::uint64_t bytesOf(std::uint32_t handle) const
+    {
+        return handle < m_run.handles.size() ? static_cast<std::uint64_t>(m_run.handles[handle].bytes) : 0;
+    }
+
+    void take(const Event& event, std::uint32_t column)
+    {
+        switch (event.kind) {
+        case EventKind::Compute:
+        case EventKind::Recompute:
+            takeMade(event, column);
+            break;
+        case EventKind::Free:
+            leave(event, column + 1);
+            break;
+        case EventKind::Move:
+            addCell(event.other, column, CellKind::Offload, event::isOfGradient(event));
+            break;
+        case EventKind::Fetch:
+            takeFetch(event, column);
+            break;
+        case EventKind::NewPromise:
+            m_created[event.promise] = column;
+            break;
+        case EventKind::Complete:
+            complete(event.promise, column + 1);
+            break;
+        case EventKind::Land:
+            land(event, column);
+            break;
+        case EventKind::Take:
+            letGo(event, column + 1);
+            break;
+        case EventKind::Relevance:
+            takeRelevance(event, column);
+            break;
+        default:
+            break;
+        }
+    }
+
+    void addCell(std::uint32_t value, std::uint32_t column, CellKind kind, bool isGradient = false)
+    {
+        if (value < m_rowOf.size() && m_rowOf[value] != kNone && !isGradient) {
+            m_cells.push_back({m_rowOf[value], column, kind});
+        }
+    }
+
+    void enter(const Event& event, std::uint32_t column, bool isRebuilt)
+    {
+        m_stays[{event.other, event::isOfGradient(event)}] = {column, bytesOf(event.handle), isRebuilt};
+    }
+
+    void takeMade(const Event& event, std::uint32_t column)
+    {
+        if (event.other >= m_rowOf.size()) {
+            return;
+        }
+        const bool isAgain = event.kind == EventKind::Recompute;
+        const bool isGradient = event::isOfGradient(event);
+        addCell(event.other, column, isAgain ? CellKind::Recompute : CellKind::Compute, isGradient);
+        if (isAgain && event.extra == 1) {
+            return; // there for a moment
+        }
+        enter(event, column, isAgain);
+        const std::uint32_t id = isGradient ? m_gradientOf[event.other] : m_forwardOf[event.other];
+        noteStep(id, column,
+                 isGradient ? CellKind::Gradient
+                 : isAgain  ? CellKind::Recompute
+                            : CellKind::Compute,
+                 m_rowOf[event.other]);
+    }
+
+    /// The step of the plan that a column carries out.
+    void noteStep(std::uint32_t id, std::uint32_t column, CellKind kind, std::uint32_t row)
+    {
+        if (id == kNone || column >= m_columns.size() || m_plan.graph().value(id).producer == kNone) {
+            return;
+        }
+        const analysis::OpId op = m_plan.graph().value(id).producer;
+        const auto& steps = m_stepsOf[op];
+        if (m_columns[column].op == op || steps.empty()) {
+            return; // another result of it
+        }
+        const std::size_t run = std::min<std::size_t>(m_ran[op]++, steps.size() - 1);
+        m_columns[column].op = op;
+        m_columns[column].row = row;
+        m_columns[column].cell = kind;
+        m_columns[column].step = steps[run];
+        m_hasStep.insert(column);
+    }
+
+    void takeRelevance(const Event& event, std::uint32_t column)
+    {
+        const auto outputs = m_graph.outputsOf(base::NodeId(event.node));
+        if (event.slot >= outputs.size() || !outputs[event.slot].isValid()) {
+            return;
+        }
+        const std::uint32_t value = outputs[event.slot].value;
+        addCell(value, column, CellKind::Gradient);
+        noteStep(m_gradientOf[value], column, CellKind::Gradient, m_rowOf[value]);
+    }
+
+    void leave(const Event& event, std::uint32_t until)
+    {
+        const auto at = m_stays.find({event.other, event::isOfGradient(event)});
+        if (at != m_stays.end()) {
+            endStay(at->first, at->second, until);
+            m_stays.erase(at);
+        }
+    }
+
+    void endStay(const std::pair<std::uint32_t, bool>& what, const Stay& stay, std::uint32_t until)
+    {
+        const auto& [value, isGradient] = what;
+        const std::uint32_t row = isGradient ? kNone : m_rowOf[value];
+        if (row != kNone) {
+            addSpan(row, stay.from, until);
+        }
+        const std::string name = m_graph.value(base::ValueId(value)).name;
+        const StackKind kind = isGradient       ? StackKind::Relevance
+                               : stay.isRebuilt ? StackKind::Rebuilt
+                                                : StackKind::Kept;
+        addBand({row, kind, stay.from, until, stay.bytes, isGradient ? "relevance of " + name : name,
+                 isGradient       ? "waits to be read"
+                 : stay.isRebuilt ? "computed again"
+                                  : "in memory by the plan"});
+    }
+
+    void addSpan(std::uint32_t row, std::uint32_t from, std::uint32_t until)
+    {
+        const auto end = std::min<std::uint32_t>(until, static_cast<std::uint32_t>(m_columns.size()));
+        if (from < end) {
+            m_spans.push_back({row, from, end});
+        }
+    }
+
+    void addBand(StackBand band)
+    {
+        band.until = std::min<std::uint32_t>(band.until, static_cast<std::uint32_t>(m_columns.size()));
+        if (band.from < band.until && band.bytes > 0) {
+            m_axis->bands.push_back(std::move(band));
+        }
+    }
+
+    void takeFetch(const Event& event, std::uint32_t column)
+    {
+        if (event.promise == base::PromiseId::kInvalid) {
+            enter(event, column, false);
+            addCell(event.other, column, CellKind::Prefetch, event::isOfGradient(event));
+            return;
+        }
+        if (event.other >= m_rowOf.size() || m_rowOf[event.other] == kNone) {
+            return;
+        }
+        const std::uint32_t row = m_rowOf[event.other];
+        const auto created = m_created.find(event.promise);
+        m_axis->gaps.push_back({row, created == m_created.end() ? column : created->second, column, event.promise});
+        m_cells.push_back({row, column, CellKind::Return});
+        m_arguments[event.promise].push_back({row, column, bytesOf(event.handle), base::ValueId(event.other)});
+    }
+
+    /// What a promise held goes with it.
+    void complete(std::uint32_t promise, std::uint32_t until)
+    {
+        const auto at = m_arguments.find(promise);
+        if (at == m_arguments.end()) {
+            return;
+        }
+        for (const Argument& one : at->second) {
+            addSpan(one.row, one.from, until);
+            addBand({one.row, StackKind::Rebuilt, one.from, until, one.bytes, m_graph.value(one.value).name,
+                     "argument of P" + std::to_string(promise)});
+        }
+        m_arguments.erase(at);
+    }
+
+    void land(const Event& event, std::uint32_t column)
+    {
+        if (event.handle == base::HandleId::kInvalid) {
+            return;
+        }
+        Waiting& one = m_waiting[event.handle];
+        if (one.count++ == 0) {
+            one.from = column;
+            one.node = event.node;
+        }
+    }
+
+    void letGo(const Event& event, std::uint32_t until)
+    {
+        const auto at = m_waiting.find(event.handle);
+        if (at == m_waiting.end() || --at->second.count > 0) {
+            return;
+        }
+        endWaiting(at->first, at->second, until);
+        m_waiting.erase(at);
+    }
+
+    void endWaiting(std::uint32_t handle, const Waiting& one, std::uint32_t until)
+    {
+        const std::string node = one.node < m_graph.runNodeCount() ? m_graph.labelOf(base::NodeId(one.node)) : "?";
+        addBand({kNone, StackKind::Relevance, one.from, until, bytesOf(handle), "relevance at " + node,
+                 "waits at " + node});
+    }
+
+    void endAll()
+    {
+        const auto end = static_cast<std::uint32_t>(m_columns.size());
+        for (const auto& [what, stay] : m_stays) {
+            endStay(what, stay, end);
+        }
+        while (!m_arguments.empty()) {
+            complete(m_arguments.begin()->first, end);
+        }
+        for (const auto& [handle, one] : m_waiting) {
+            endWaiting(handle, one, end);
+        }
+    }
+
+    /// A column without a step of its own belongs to the one before.
+    void fillColumns()
+    {
+        std::uint32_t step = 0;
+        for (std::uint32_t at = 0; at < m_columns.size(); ++at) {
+            ScheduleColumn& column = m_columns[at];
+            if (m_hasStep.contains(at)) {
+                step = column.step;
+            } else {
+                const base::NodeId node(m_run.events[visitEvent(at)].node);
+                column.step = step;
+                column.cell = CellKind::Return;
+                column.row = rowOfNode(node);
+            }
+            column.bytes = step < m_plan.run.steps.size() ? m_plan.run.steps[step].transient : 0;
+        }
+    }
+
+    /// The Visit event of a column.
+    [[nodiscard]] std::size_t visitEvent(std::uint32_t column) const
+    {
+        std::size_t at = m_run.visitStart[m_axis->firstVisit + column];
+        while (at + 1 < m_run.events.size() && m_run.events[at].kind != EventKind::Visit) {
+            ++at;
+        }
+        return at;
+    }
+
+    [[nodiscard]] std::uint32_t rowOfNode(base::NodeId node) const
+    {
+        if (!node.isValid() || node.index() >= m_graph.runNodeCount()) {
+            return kNone;
+        }
+        for (const base::ValueId output : m_graph.outputsOf(node)) {
+            if (output.isValid() && m_rowOf[output.index()] != kNone) {
+                return m_rowOf[output.index()];
+            }
+        }
+        return kNone;
+    }
+
+    void sum()
+    {
+        std::ranges::stable_sort(m_axis->bands, {}, &StackBand::from);
+        std::ranges::sort(m_axis->gaps, [](const ScheduleGap& a, const ScheduleGap& b) {
+            return std::pair(a.row, a.from) < std::pair(b.row, b.from);
+        });
+        std::vector<std::int64_t> change(m_columns.size() + 1, 0);
+        for (const StackBand& band : m_axis->bands) {
+            change[band.from] += static_cast<std::int64_t>(band.bytes);
+            change[band.until] -= static_cast<std::int64_t>(band.bytes);
+        }
+        std::int64_t bytes = 0;
+        for (std::size_t at = 0; at < m_columns.size(); ++at) {
+            bytes += change[at];
+            m_axis->measured.push_back(static_cast<std::uint64_t>(bytes));
+        }
+    }
+
+    const ShownPlan& m_plan;
+    const trace::Run& m_run;
+    const graph::Graph& m_graph;
+    std::shared_ptr<RunAxis> m_axis;
+    std::vector<ScheduleColumn> m_columns;
+    std::vector<ScheduleCell> m_cells;
+    std::vector<ScheduleSpan> m_spans;
+    std::vector<std::uint32_t> m_rowOf;                ///< per value of the graph
+    std::vector<std::uint32_t> m_forwardOf;            ///< per value of the graph: of the joint graph
+    std::vector<std::uint32_t> m_gradientOf;           ///< per value of the graph: its gradient (relevance) there
+    std::vector<std::vector<std::uint32_t>> m_stepsOf; ///< per operator
+    std::vector<std::size_t> m_ran;                    ///< per operator: how often so far
+    std::set<std::uint32_t> m_hasStep;                 ///< columns
+    std::map<std::pair<std::uint32_t, bool>, Stay> m_stays;
+    std::map<std::uint32_t, std::uint32_t> m_created; ///< per promise
+    std::map<std::uint32_t, std::vector<Argument>> m_arguments;
+    std::unordered_map<std::uint32_t, Waiting> m_waiting;
+};
+
+} // namespace
+
+const ScheduleGap* RunAxis::gapAt(std::uint32_t row, std::uint32_t column) const
+{
+    const auto first = std::ranges::lower_bound(gaps, row, {}, &ScheduleGap::row);
+    for (auto at = first; at != gaps.end() && at->row == row; ++at) {
+        if (column >= at->from && column <= at->until) {
+            return &*at;
+        }
+    }
+    return nullptr;
+}
+
+std::vector<const StackBand*> RunAxis::at(std::uint32_t column) const
+{
+    std::vector<const StackBand*> there;
+    for (const StackBand& band : bands) {
+        if (band.from > column) {
+            break;
+        }
+        if (column < band.until) {
+            there.push_back(&band);
+        }
+    }
+    std::ranges::stable_sort(there, [](const StackBand* a, const StackBand* b) { return a->bytes > b->bytes; });
+    return there;
+}
+
+std::optional<std::uint32_t> firstPlannedVisit(const trace::Run& run)
+{
+    const auto made = std::ranges::find_if(run.events, [](const Event& one) { return one.kind == EventKind::Compute; });
+    return made == run.events.end() ? std::nullopt : std::optional(made->visit);
+}
+
+ShownPlanPointer shownOverRun(const ShownPlanPointer& plan, std::shared_ptr<const trace::Run> run)
+{
+    const std::optional<std::uint32_t> first = run ? firstPlannedVisit(*run) : std::nullopt;
+    if (!plan || !first || *first >= run->visitCount()) {
+        return nullptr;
+    }
+    AxisWalk walk(*plan, std::move(run), *first);
+    walk.walk();
+    return walk.shown();
+}
+
+} // namespace retro::views
