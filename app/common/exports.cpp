@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/common/exports.h"
 
+#include "core/base/file.h"
+#include "core/base/jsonout.h"
+#include "core/engine/language/languagepage.h"
 #include "views/ledger/ledgerview.h"
 #include "views/log/logview.h"
 #include "views/promises/promisesview.h"
 #include "views/timeline/timelineview.h"
+
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -31,6 +36,20 @@ Result<void> writeHeatmap(const RunPointer& run, const std::filesystem::path& pa
     return exportHeatmap(*run, path, request);
 }
 
+Result<void> writeTokens(const RunPointer& run, const std::filesystem::path& path, const ExportRequest& request)
+{
+    RETRO_TRY(const engine::LanguageReport report, engine::reportOf(*run, request.position));
+    const bool isTable = path.extension() == ".csv";
+    return base::writeFile(path,
+                           isTable ? engine::tokensCsv(report) : base::jsonOut(engine::reportJson(report), 1) + "\n");
+}
+
+Result<void> writePage(const RunPointer& run, const std::filesystem::path& path, const ExportRequest& request)
+{
+    RETRO_TRY(const engine::LanguageReport report, engine::reportOf(*run, request.position));
+    return base::writeFile(path, engine::languagePage(report));
+}
+
 template <class SomeView>
 std::unique_ptr<views::View> make(ViewStage& stage)
 {
@@ -44,6 +63,8 @@ constexpr std::array kParts{
     RunPart{"ledger", "svg png pdf csv", "theme size", true, {make<views::LedgerView>, 480, 320}},
     RunPart{"promises", "csv json", "", false, {make<views::PromisesView>, 640, 800}},
     RunPart{"log", "csv json", "", false, {make<views::LogView>, 800, 600}},
+    RunPart{"tokens", "csv json", "", false, {}, writeTokens},
+    RunPart{"html", "html", "", false, {}, writePage},
 };
 
 } // namespace
