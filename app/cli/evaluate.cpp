@@ -4,11 +4,13 @@
 #include "app/cli/context.h"
 #include "app/cli/outputfolder.h"
 #include "app/common/curvechart.h"
+#include "app/common/decodepicture.h"
 #include "core/base/csvfield.h"
 #include "core/base/failure.h"
 #include "core/base/file.h"
 #include "core/base/jsonout.h"
 #include "core/base/standardstreams.h"
+#include "core/engine/language/languagequestion.h"
 #include "core/engine/question/resolve.h"
 #include "core/engine/results/batch.h"
 #include "core/engine/results/resultkey.h"
@@ -146,15 +148,39 @@ Result<void> writeEvaluation(const fs::path& folder, const std::string& plot, co
     return base::writeFile(folder / "evaluation.json", base::jsonOut(json, 2) + "\n");
 }
 
+/// Of a text: the token that takes the place of removed ones, where nobody said it.
+void takeBlank(const Context& context, const engine::LanguageQuestion& language, const engine::LoadedModel& model,
+               engine::EvaluationOptions& measures)
+{
+    const std::string& tokens = model.graph()->value(language.language.tokens).name;
+    const auto blank = language.words.blank();
+    if (measures.units.mask || !blank || (!measures.input.empty() && measures.input != tokens)) {
+        return;
+    }
+    measures.input = tokens;
+    measures.units.mask = *blank;
+    if (!context.json) {
+        context.say(fmt::format("removed      tokens become {} (--mask-id chooses another one)",
+                                language.words.quoted(*blank)));
+    }
+}
+
 /// Evaluates one input into a folder.
 Result<ordered_json> evaluateInto(const Context& context, const EvaluateOptions& options,
                                   const engine::LoadedModelPointer& model, const ModelOptions& inputs,
                                   const fs::path& folder)
 {
     RETRO_TRY(const engine::ResultKey asked, keyOf(options, *model, inputs.question.inputs));
-    RETRO_TRY(engine::ExplainRequest request, engine::resolve(inputs.question, *model));
-    RETRO_TRY(request.inputs, inputs.resolve(*model));
-    RETRO_TRY(const engine::EvaluationOptions measures, measuresOf(options, *model));
+    RETRO_TRY(const auto language, engine::languageQuestion(*model, inputs.question, decodePicture));
+    const engine::Question question = language ? engine::withoutLanguage(inputs.question, *language) : inputs.question;
+    RETRO_TRY(engine::ExplainRequest request, engine::resolve(question, *model));
+    RETRO_TRY(engine::EvaluationOptions measures, measuresOf(options, *model));
+    if (language) {
+        RETRO_CHECK(engine::takeLanguage(*language, request));
+        takeBlank(context, *language, *model, measures);
+    } else {
+        RETRO_TRY(request.inputs, inputs.resolve(*model));
+    }
     RETRO_TRY(const engine::Evaluation evaluation, engine::evaluate(model, request, measures, {}, context.progress()));
     ordered_json json;
     engine::addKey(asked, json);

@@ -11,6 +11,8 @@
 #include "core/engine/diagnose.h"
 #include "core/engine/explain/oraclecheck.h"
 #include "core/engine/input/tokenwords.h"
+#include "core/engine/language/languagepage.h"
+#include "core/engine/language/languagequestion.h"
 #include "core/engine/lut/lutdecisions.h"
 #include "core/engine/plan/plannedrelevance.h"
 #include "core/engine/question/combinations.h"
@@ -49,9 +51,12 @@ struct ExplainOptions
     std::shared_ptr<diagnosis::ModelFacts> weights; ///< of a batch: what checks know of the model
     bool isBatch = false;                           ///< one input of many
     bool isFirst = false;                           ///< the first of them
+    bool isText = false;                            ///< a text, whose tokens are said in place of the usual lines
 
     [[nodiscard]] const engine::Question& question() const { return model.question; }
 };
+
+using LanguageQuestion = std::optional<engine::LanguageQuestion>;
 
 /// Which question the results answer, with its inputs as they are before they are read.
 engine::ResultKey keyOf(const ExplainOptions& options, const engine::LoadedModel& model)
@@ -60,10 +65,17 @@ engine::ResultKey keyOf(const ExplainOptions& options, const engine::LoadedModel
             engine::sourceStamps(options.question().inputs, *model.graph())};
 }
 
-Result<engine::ExplainRequest> requestOf(const ExplainOptions& options, const engine::LoadedModel& model)
+Result<engine::ExplainRequest> requestOf(const ExplainOptions& options, const engine::LoadedModel& model,
+                                         const LanguageQuestion& language = std::nullopt)
 {
-    RETRO_TRY(engine::ExplainRequest request, engine::resolve(options.question(), model));
-    RETRO_TRY(request.inputs, options.model.resolve(model));
+    const engine::Question question =
+        language ? engine::withoutLanguage(options.question(), *language) : options.question();
+    RETRO_TRY(engine::ExplainRequest request, engine::resolve(question, model));
+    if (language) {
+        RETRO_CHECK(engine::takeLanguage(*language, request));
+    } else {
+        RETRO_TRY(request.inputs, options.model.resolve(model));
+    }
     request.keepsForward =
         !request.inputsOnly && !engine::asksFor(options.question(), "planned") && !request.forwarding;
     if (request.engine == engine::EngineKind::Promise && !request.inputsOnly && engine::hasLutLayer(*model.graph())) {
@@ -174,17 +186,23 @@ Result<engine::ExplainResult> explainInto(const Context& context, const ExplainO
     RETRO_TRY(const std::vector<engine::OpenedFused> opened,
               engine::openFused(model, request, result, options.question().open));
     const std::filesystem::path folder = options.outputFolder;
-    RETRO_CHECK(base::makeFolder(folder));
-    RETRO_CHECK(engine::withdraw(folder / "summary.json"));
+    if (!folder.empty()) {
+        RETRO_CHECK(base::makeFolder(folder));
+        RETRO_CHECK(engine::withdraw(folder / "summary.json"));
+    }
     if (const std::string& file = options.question().run; !file.empty()) {
         RETRO_CHECK(trace::writeRecorded(file, {result.run, {}, result.runPlan}));
     }
     if (!options.question().image.empty()) {
         RETRO_CHECK(writeImage(options, model, request, result));
     }
-    RETRO_CHECK(engine::writeExplanation(folder, model, request, result, opened, asked));
+    if (!folder.empty()) {
+        RETRO_CHECK(engine::writeExplanation(folder, model, request, result, opened, asked));
+    }
     if (!options.isBatch && !context.json) {
-        sayResult(context, model, result, engine::rowsOf("profile-rows", options.question()));
+        if (!options.isText) {
+            sayResult(context, model, result, engine::rowsOf("profile-rows", options.question()));
+        }
         sayParameters(context, result);
         sayCheckpoints(context, result);
         sayConditions(context, result);
@@ -226,16 +244,22 @@ Result<void> explainMany(const Context& context, const ExplainOptions& options, 
         own.isFirst = std::exchange(isFirst, false);
         own.weights = weights;
         const engine::ResultKey asked = keyOf(own, *model);
-        RETRO_TRY(const engine::ExplainRequest request, requestOf(own, *model));
-        RETRO_CHECK(explainInto(context, own, *model, request, asked,
-                                [&] { return explainer.explain(request, {}, context.progress()); }));
+        RETRO_TRY(const LanguageQuestion language, engine::languageQuestion(*model, own.question(), decodePicture));
+        RETRO_TRY(const engine::ExplainRequest request, requestOf(own, *model, language));
+        RETRO_TRY(const engine::ExplainResult result, explainInto(context, own, *model, request, asked, [&] {
+                      return explainer.explain(request, {}, context.progress());
+                  }));
+        if (language) {
+            RETRO_TRY(const engine::LanguageReport report, engine::reportOf(*language, *model, own.question(), result));
+            RETRO_CHECK(engine::writeReport(own.outputFolder, report));
+        }
         return {};
     });
 }
 
 Result<void> checkOptions(const ExplainOptions& options, bool isBatch)
 {
-    if (options.outputFolder.empty()) {
+    if (options.outputFolder.empty() && !options.isText) {
         return base::usageError(
             "explain needs --output-dir DIR for the relevance files (or --rules, which runs nothing)");
     }
@@ -265,9 +289,13 @@ Result<nlohmann::ordered_json> askOracle(Context& context, const engine::LoadedM
 }
 
 /// Holds the folder of the results; what killed calls left there and beside the other files goes.
-Result<HeldFolder> holdResults(const ExplainOptions& options)
+Result<std::optional<HeldFolder>> holdResults(const ExplainOptions& options)
 {
-    RETRO_TRY(HeldFolder lock, holdFolder(options.outputFolder));
+    std::optional<HeldFolder> lock;
+    if (!options.outputFolder.empty()) {
+        RETRO_TRY(HeldFolder held, holdFolder(options.outputFolder));
+        lock.emplace(std::move(held));
+    }
     for (const std::string& file : {options.question().run, options.question().image}) {
         if (!file.empty()) {
             base::removeLeftoversOf(file);
@@ -277,13 +305,14 @@ Result<HeldFolder> holdResults(const ExplainOptions& options)
 }
 
 /// The oracle by a plan: relevance goes to its files as it is made, so that it is not held in memory.
-Result<void> explainByPlan(Context& context, const ExplainOptions& options, const engine::LoadedModel& model)
+Result<void> explainByPlan(Context& context, const ExplainOptions& options, const engine::LoadedModel& model,
+                           const LanguageQuestion& language)
 {
     const engine::ResultKey asked = keyOf(options, model);
-    RETRO_TRY(engine::ExplainRequest request, requestOf(options, model));
+    RETRO_TRY(engine::ExplainRequest request, requestOf(options, model, language));
     RETRO_TRY(const engine::PlanOptions wish, engine::planWish(options.question()));
     request.record = false; // the plan's steps are, not a traversal
-    RETRO_TRY(const HeldFolder lock, holdResults(options));
+    RETRO_TRY(const std::optional<HeldFolder> lock, holdResults(options));
     const std::filesystem::path folder = std::filesystem::path(options.outputFolder) / "relevance";
     RETRO_CHECK(base::makeFolder(folder));
     RETRO_CHECK(engine::withdraw(folder.parent_path() / "summary.json"));
@@ -310,18 +339,47 @@ Result<void> explainByPlan(Context& context, const ExplainOptions& options, cons
     return {};
 }
 
+/// What is said of a text, beside the results of every explanation.
+Result<void> explainText(const Context& context, const ExplainOptions& options, const engine::LoadedModel& model,
+                         const engine::ExplainRequest& request, const engine::LanguageQuestion& language,
+                         const engine::ExplainResult& result, nlohmann::ordered_json& summary)
+{
+    const engine::Question& question = options.question();
+    RETRO_TRY(engine::LanguageReport report, engine::reportOf(language, model, question, result));
+    RETRO_CHECK(engine::addGeneration(language, model, question, request, decodePicture, report));
+    if (!question.html.empty()) {
+        RETRO_CHECK(engine::addSidesOfContrast(language, model, request, report));
+        RETRO_CHECK(base::writeFile(question.html, engine::languagePage(report)));
+    }
+    if (!options.outputFolder.empty()) {
+        RETRO_CHECK(engine::writeReport(options.outputFolder, report));
+    }
+    if (context.json) {
+        summary["text"] = engine::reportJson(report);
+        return {};
+    }
+    for (const std::string& line : engine::reportLines(report)) {
+        context.say(line);
+    }
+    return {};
+}
+
 /// One input by one engine, and the oracle beside it where that is asked.
-Result<void> explainOne(Context& context, const ExplainOptions& options, const engine::LoadedModel& model)
+Result<void> explainOne(Context& context, const ExplainOptions& options, const engine::LoadedModel& model,
+                        const LanguageQuestion& language)
 {
     const engine::ResultKey asked = keyOf(options, model);
-    RETRO_TRY(const engine::ExplainRequest request, requestOf(options, model));
-    RETRO_TRY(const HeldFolder lock, holdResults(options));
+    RETRO_TRY(const engine::ExplainRequest request, requestOf(options, model, language));
+    RETRO_TRY(const std::optional<HeldFolder> lock, holdResults(options));
     RETRO_TRY(const engine::ExplainResult result, explainInto(context, options, model, request, asked, [&] {
                   return engine::explain(model, request, {}, context.progress());
               }));
     nlohmann::ordered_json summary = engine::summaryJson(model, request, result, asked);
     if (options.question().checkOracle) {
         RETRO_TRY(summary["oracle"], askOracle(context, model, request, result));
+    }
+    if (language) {
+        RETRO_CHECK(explainText(context, options, model, request, *language, result, summary));
     }
     if (context.json) {
         context.answer(summary);
@@ -345,20 +403,28 @@ Result<void> explainModel(Context& context, const ExplainOptions& options)
     RETRO_CHECK(checkWithoutGraph(options.graph));
     RETRO_TRY(std::optional<std::vector<engine::BatchItem>> batch,
               engine::findBatch(options.question().inputs, *model->graph()));
+    LanguageQuestion language;
+    if (!batch) {
+        RETRO_CHECK(engine::checkTogether(engine::asksOf(options.question())));
+        RETRO_TRY(language, engine::languageQuestion(*model, options.question(), decodePicture));
+        warn(language ? language->warnings : std::vector<std::string>());
+    }
     if (options.rules || !options.compositeFile.empty()) {
         const ExplainOptions first = batch ? optionsFor(options, batch->front()) : options;
-        RETRO_TRY(const engine::ExplainRequest request, requestOf(first, *model));
+        RETRO_TRY(const engine::ExplainRequest request, requestOf(first, *model, language));
         RETRO_CHECK(showRules(context, options, *model, request));
     }
     if (options.rules || (!options.compositeFile.empty() && options.outputFolder.empty())) {
         return {};
     }
-    RETRO_CHECK(checkOptions(options, batch.has_value()));
+    const bool isByPlan = engine::asksFor(options.question(), "oracle-by-plan");
+    ExplainOptions one = options;
+    one.isText = language.has_value() && !isByPlan;
+    RETRO_CHECK(checkOptions(one, batch.has_value()));
     if (batch) {
         return explainMany(context, options, model, std::move(*batch));
     }
-    return engine::asksFor(options.question(), "oracle-by-plan") ? explainByPlan(context, options, *model)
-                                                                 : explainOne(context, options, *model);
+    return isByPlan ? explainByPlan(context, one, *model, language) : explainOne(context, one, *model, language);
 }
 
 } // namespace

@@ -2,11 +2,15 @@
 #include "app/common/exports.h"
 
 #include "core/base/file.h"
+#include "core/base/jsonout.h"
+#include "core/engine/language/languagepage.h"
 #include "views/ledger/ledgerview.h"
 #include "views/log/logview.h"
 #include "views/plan/frontiercurve.h"
 #include "views/promises/promisesview.h"
 #include "views/timeline/timelineview.h"
+
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -39,6 +43,20 @@ Result<void> writeFrontier(const RunPointer& run, const std::filesystem::path& p
     return base::writeFile(path, views::frontierCsv(*run));
 }
 
+Result<void> writeTokens(const RunPointer& run, const std::filesystem::path& path, const ExportRequest& request)
+{
+    RETRO_TRY(const engine::LanguageReport report, engine::reportOf(*run, request.position));
+    const bool isTable = path.extension() == ".csv";
+    return base::writeFile(path,
+                           isTable ? engine::tokensCsv(report) : base::jsonOut(engine::reportJson(report), 1) + "\n");
+}
+
+Result<void> writePage(const RunPointer& run, const std::filesystem::path& path, const ExportRequest& request)
+{
+    RETRO_TRY(const engine::LanguageReport report, engine::reportOf(*run, request.position));
+    return base::writeFile(path, engine::languagePage(report));
+}
+
 template <class SomeView>
 std::unique_ptr<views::View> make(ViewStage& stage)
 {
@@ -53,6 +71,8 @@ constexpr std::array kParts{
     RunPart{"frontier", "csv", "", false, {}, writeFrontier},
     RunPart{"promises", "csv json", "", false, {make<views::PromisesView>, 640, 800}},
     RunPart{"log", "csv json", "", false, {make<views::LogView>, 800, 600}},
+    RunPart{"tokens", "csv json", "", false, {}, writeTokens},
+    RunPart{"html", "html", "", false, {}, writePage},
 };
 
 } // namespace

@@ -3,8 +3,11 @@
 
 #include "app/python/errors.h"
 #include "app/python/listener.h"
+#include "core/base/jsonout.h"
 #include "core/engine/input/fittedinput.h"
 #include "core/engine/language/filledinputs.h"
+#include "core/engine/language/languagepage.h"
+#include "core/engine/language/languagequestion.h"
 #include "core/engine/lut/lutpath.h"
 #include "core/engine/plan/planning.h"
 #include "core/engine/question/combinations.h"
@@ -14,6 +17,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -36,13 +40,19 @@ namespace
 constexpr std::array<std::string_view, 9> kOfFiles{"input",   "run",          "image", "bits",     "colormap",
                                                    "overlay", "check-oracle", "open",  "plan-rows"};
 
+/// What explain_text takes beside the options of explain.
+constexpr std::array<std::string_view, 10> kOfTexts{"text",          "tokenizer", "ids",      "position", "contrast",
+                                                    "target-tokens", "generate",  "continue", "layers",   "html"};
+
+bool isOfTexts(std::string_view name) { return std::ranges::find(kOfTexts, name) != kOfTexts.end(); }
+
 /// Options that say how a model is read.
 bool isOfModel(const QuestionField& field) { return (field.verbs & engine::kInfo) != 0 || field.name == "lut-path"; }
 
 bool isOption(const QuestionField& field)
 {
     const bool isAsked = (field.verbs & engine::kExplain) != 0 || field.name == "precision";
-    return isAsked && std::ranges::find(kOfFiles, field.name) == kOfFiles.end();
+    return isAsked && std::ranges::find(kOfFiles, field.name) == kOfFiles.end() && !isOfTexts(field.name);
 }
 
 bool isSwitch(const QuestionField& field) { return std::holds_alternative<bool Question::*>(field.member); }
@@ -288,6 +298,57 @@ std::shared_ptr<Run> Model::explain(const nb::list& given, const Options& option
         throw Refused(*refused);
     }
     return run;
+}
+
+nb::tuple Model::explainText(const Options& options, std::optional<bool> records, const nb::object& told)
+{
+    Options plain = options;
+    std::erase_if(plain, [](const auto& option) { return isOfTexts(option.first); });
+    Question question = questionOf(plain, false);
+    for (const auto& [name, texts] : options) {
+        if (isOfTexts(name)) {
+            engine::setTexts(engine::questionField(name, engine::kExplain), texts, question);
+        }
+    }
+    const bool goesOn = !question.generate.empty() || !question.continuation.empty();
+    if (records.value_or(!goesOn && canBeRecorded(question))) {
+        question.run = "run";
+    }
+    Listener listener(told);
+    std::shared_ptr<Run> run;
+    engine::LanguageReport report;
+    std::optional<base::Error> refused;
+    {
+        const nb::gil_scoped_release unlocked;
+        const std::scoped_lock one(m_one);
+        const engine::LoadedModelPointer model = runnable(question);
+        const auto pass = [&]() -> base::Result<void> {
+            RETRO_TRY(const auto asked, engine::languageQuestion(*model, question, readPng));
+            if (!asked) {
+                return base::usageError("a text is wanted: text=, or ids=");
+            }
+            RETRO_TRY(engine::ExplainRequest request,
+                      engine::resolve(engine::withoutLanguage(question, *asked), *model));
+            RETRO_CHECK(engine::takeLanguage(*asked, request));
+            RETRO_TRY(engine::ExplainResult made, m_explainer->explain(request, listener.token(), listener.progress()));
+            RETRO_TRY(report, engine::reportOf(*asked, *model, question, made));
+            RETRO_CHECK(engine::addGeneration(*asked, *model, question, request, readPng, report, listener.token()));
+            run = std::make_shared<Run>(model, std::move(request), std::move(made));
+            return {};
+        };
+        if (const base::Result<void> done = base::caught(pass); !done) {
+            refused = done.error();
+        }
+    }
+    listener.finish();
+    if (refused) {
+        throw Refused(*refused);
+    }
+    const auto matrix = [](const tensor::Tensor& data) {
+        return data.isValid() ? arrayOf(data) : nb::object(nb::none());
+    };
+    return nb::make_tuple(run, base::jsonOut(engine::reportJson(report)), matrix(report.layers), matrix(report.heads),
+                          engine::languagePage(report));
 }
 
 nb::list describeOptions()

@@ -49,6 +49,11 @@ public:
     [[nodiscard]] std::shared_ptr<Run> explain(const nanobind::list& given, const Options& options,
                                                std::optional<bool> records, bool copies, const nanobind::object& told);
 
+    /// Explains a text (docs/language.md): a Run, what is said of the text as JSON (tokens.json), layers and heads
+    /// (arrays, or None), and the page as HTML. `options` as for explain(), with those of texts.
+    [[nodiscard]] nanobind::tuple explainText(const Options& options, std::optional<bool> records,
+                                              const nanobind::object& told);
+
 private:
     [[nodiscard]] engine::LoadedModelPointer runnable(const engine::Question& question);
     [[nodiscard]] std::vector<tensor::Tensor> inputsOf(const nanobind::list& given, bool copies,

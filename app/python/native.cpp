@@ -30,7 +30,9 @@ void addModel(nb::module_& module)
         .def("without", &Model::without)
         .def("picture", &Model::picture)
         .def("explain", &Model::explain, nb::arg("given"), nb::arg("options"), nb::arg("records").none(),
-             nb::arg("copies"), nb::arg("told").none());
+             nb::arg("copies"), nb::arg("told").none())
+        .def("explain_text", &Model::explainText, nb::arg("options"), nb::arg("records").none(),
+             nb::arg("told").none());
 }
 
 void addRun(nb::module_& module)

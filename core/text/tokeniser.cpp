@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 namespace retro::text
 {
@@ -25,6 +26,16 @@ constexpr base::JsonLimits kTokenizerLimits{kMostTokenizerBytes, 32, 2ULL << 30}
 /// Longest piece whose tokens are remembered, and how many are.
 constexpr std::size_t kMostRemembered = 256;
 constexpr std::size_t kMostMemories = 100'000;
+
+constexpr std::string_view kSpaceSign = "▁";
+
+std::string exchanged(std::string text, std::string_view from, std::string_view to)
+{
+    for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
+        text.replace(at, from.size(), to);
+    }
+    return text;
+}
 
 /// A part of the file that may be null.
 template <class Part>
@@ -49,6 +60,8 @@ struct Tokeniser::Parts
     std::optional<Decoder> decoder;
     std::optional<base::Error> undecodable; ///< why there is no decoder although the file has one
     AddedTokens added;
+    bool isByteLevel = false;    ///< tokens are written in visible bytes
+    bool writesSpacesAs = false; ///< spaces are written as "▁"
 
     [[nodiscard]] const Normaliser* normaliserOrNone() const { return normaliser ? &*normaliser : nullptr; }
 };
@@ -83,6 +96,12 @@ Result<Tokeniser> Tokeniser::parse(std::string contents, const std::string& wher
     } else {
         parts->undecodable = decoder.error();
     }
+    for (const char* const name : {"normalizer", "pre_tokenizer", "decoder"}) {
+        const nlohmann::json* const part = root.find(name);
+        const std::string written = part != nullptr ? part->dump() : std::string();
+        parts->isByteLevel = parts->isByteLevel || written.find("\"ByteLevel\"") != std::string::npos;
+        parts->writesSpacesAs = parts->writesSpacesAs || written.find(kSpaceSign) != std::string::npos;
+    }
     RETRO_TRY(parts->added, AddedTokens::read(root, parts->model->vocabulary(), parts->normaliserOrNone()));
     return Tokeniser(std::move(parts));
 }
@@ -91,7 +110,8 @@ Token Tokeniser::tokenOf(const AlignedText& piece, const PieceToken& found) cons
 {
     Token token{found.id, piece.rangeOf(found.begin, found.end)};
     const std::string* const written = m_parts->model->vocabulary().textOf(found.id);
-    const auto text = std::string_view(piece.bytes()).substr(found.begin, found.end - found.begin);
+    const auto text = std::string_view(piece.bytes())
+                          .substr(std::min<std::size_t>(found.begin, piece.bytes().size()), found.end - found.begin);
     const bool isByte = written != nullptr && written->starts_with("<0x") && text != *written;
     if (m_parts->model->writesText() && !isByte) {
         countSpaces(text, token);
@@ -180,6 +200,47 @@ const std::string* Tokeniser::writtenOf(TokenId id) const
 {
     const std::string* const added = m_parts->added.textOf(id);
     return added != nullptr ? added : m_parts->model->vocabulary().textOf(id);
+}
+
+std::string Tokeniser::bytesOf(TokenId id) const
+{
+    const std::string* const written = writtenOf(id);
+    if (written == nullptr || m_parts->added.textOf(id) != nullptr) {
+        return written == nullptr ? std::string() : *written;
+    }
+    if (m_parts->isByteLevel) {
+        std::string bytes;
+        for (const char32_t code : toCodes(*written)) {
+            const int byte = byteOfVisible(code);
+            if (byte < 0) {
+                return *written;
+            }
+            bytes.push_back(static_cast<char>(byte));
+        }
+        return bytes;
+    }
+    unsigned byte = 0;
+    constexpr std::size_t kByteLength = 6; // <0x1F>
+    const char* const digits = written->data() + 3;
+    if (written->size() == kByteLength && written->starts_with("<0x") && written->back() == '>' &&
+        std::from_chars(digits, digits + 2, byte, 16).ptr == digits + 2) {
+        return {static_cast<char>(byte)};
+    }
+    return m_parts->writesSpacesAs ? exchanged(*written, kSpaceSign, " ") : *written;
+}
+
+std::optional<TokenId> Tokeniser::findBytes(std::string_view bytes) const
+{
+    std::string written(bytes);
+    if (m_parts->isByteLevel) {
+        written.clear();
+        for (const char byte : bytes) {
+            append(written, visibleByte(static_cast<unsigned char>(byte)));
+        }
+    } else if (m_parts->writesSpacesAs) {
+        written = exchanged(std::move(written), " ", kSpaceSign);
+    }
+    return m_parts->model->vocabulary().find(written);
 }
 
 std::optional<TokenId> Tokeniser::find(std::string_view written) const

@@ -48,6 +48,11 @@ public:
 
     /// A token as the vocabulary writes it ("Ġthe", "▁the"); null for a number without a token.
     [[nodiscard]] const std::string* writtenOf(TokenId id) const;
+    /// The bytes that a token stands for inside a text; they may be part of a character. A special token is written
+    /// as it is. Empty for a number without a token.
+    [[nodiscard]] std::string bytesOf(TokenId id) const;
+    /// The token that stands for exactly these bytes inside a text.
+    [[nodiscard]] std::optional<TokenId> findBytes(std::string_view bytes) const;
     /// The number of a token, as the vocabulary writes it.
     [[nodiscard]] std::optional<TokenId> find(std::string_view written) const;
     /// Whether it is one of those that stand for no text, such as <|end_of_text|>.

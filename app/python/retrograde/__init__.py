@@ -27,14 +27,16 @@ if TYPE_CHECKING:
     from .model import Model, explain, load, options, set_threads, threads
     from .planning import checkpoint, plan
     from .run import Run
+    from .text import TextExplanation, explain_text
 
 # Imported when they are asked for: what needs the compiled module or numpy does not slow the others down.
 _HOMES = {"load": "model", "explain": "model", "Model": "model", "options": "model", "set_threads": "model",
           "threads": "model", "Run": "run", "plan": "planning", "checkpoint": "planning",
-          "Live": "live", "connect": "live", "Composite": "capture.client", "analyze": "capture.client"}
+          "Live": "live", "connect": "live", "explain_text": "text", "TextExplanation": "text",
+          "Composite": "capture.client", "analyze": "capture.client"}
 __all__ = ["Cancelled", "Composite", "EngineError", "InputError", "Live", "Model", "OutOfMemory", "OutputError",
-           "RetrogradeError", "Run", "UsageError", "analyze", "capture", "checkpoint", "connect", "explain", "load",
-           "options", "plan", "set_threads", "threads"]
+           "RetrogradeError", "Run", "TextExplanation", "UsageError", "analyze", "capture", "checkpoint", "connect",
+           "explain", "explain_text", "load", "options", "plan", "set_threads", "threads"]
 
 
 def __getattr__(name: str) -> Any:

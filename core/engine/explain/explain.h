@@ -150,6 +150,8 @@ struct ExplainRequest
     bool keepsForward = false;
     /// Where the inputs came from, as --input says it, for the recorded run.
     std::vector<std::string> sources;
+    /// The words of a text, one per token, for the recorded run; none = by the vocabulary of the card.
+    std::vector<std::string> words;
     /// How pixels became the inputs, for the recorded run; none = as the card says.
     std::optional<PictureOptions> preparation;
 };

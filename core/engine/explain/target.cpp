@@ -358,6 +358,40 @@ Result<void> checkTarget(const TargetRequest& request, const SampleLayout& sampl
     return {};
 }
 
+/// Takes the mean of other classes off, at the place of the target in every sample.
+Result<void> setAgainst(ResolvedTarget& target, const StartRequest& start, const tensor::Tensor& plain,
+                        const SampleLayout& samples, const std::vector<std::string>& axes)
+{
+    const std::int64_t classes = plain.shape().back();
+    if (axes.back() != "class") {
+        return usageError("a contrast is between classes of a value whose last axis has them; leave it out, or name "
+                          "another target",
+                          "--contrast");
+    }
+    const tensor::Tensor given = target.start.to(tensor::DType::Float64).contiguous();
+    tensor::TensorBuffer buffer(tensor::DType::Float64, given.shape());
+    const std::span<double> out = buffer.span<double>();
+    std::copy_n(given.data<double>(), out.size(), out.begin());
+    const double share = 1.0 / static_cast<double>(start.against.size());
+    for (std::int64_t s = 0; s < samples.count; ++s) {
+        const std::int64_t chosen = target.index[static_cast<std::size_t>(s)];
+        if (chosen < 0) {
+            continue;
+        }
+        const std::int64_t row = s * samples.length + chosen / classes * classes;
+        for (const std::int64_t other : start.against) {
+            if (other < 0 || other >= classes) {
+                return usageError(fmt::format("there is no class {}; the output has {}", other, classes), "--contrast");
+            }
+            const double score = plain.at(row + other);
+            out[static_cast<std::size_t>(row + other)] -= share * (start.kind == StartKind::Logit ? score : 1.0);
+            target.logit[static_cast<std::size_t>(s)] -= share * score;
+        }
+    }
+    target.start = std::move(buffer).freeze().to(target.start.dtype());
+    return {};
+}
+
 } // namespace
 
 Result<StartRequest> parseStart(const std::string& text)
@@ -368,11 +402,11 @@ Result<StartRequest> parseStart(const std::string& text)
                                                                        {"contrastive", StartKind::Contrastive}};
     for (const auto& [name, kind] : kNames) {
         if (text == name || (text.empty() && kind == StartKind::Logit)) {
-            return StartRequest{kind, {}, {}, {}};
+            return StartRequest{kind, {}, {}, {}, {}};
         }
     }
     if (text.ends_with(".npy")) {
-        return StartRequest{StartKind::Given, text, {}, {}};
+        return StartRequest{StartKind::Given, text, {}, {}, {}};
     }
     return usageError("the start is logit, one, all, contrastive, or a .npy file", "--start " + text);
 }
@@ -425,6 +459,9 @@ Result<ResolvedTarget> resolveTarget(const TargetRequest& request, const StartRe
         target.start = ops::visitFloat(plain.dtype(), [&](auto zero) {
                            return oneHotStart<decltype(zero)>(target, start.kind, plain, samples);
                        }).to(forward.dtype());
+        if (!start.against.empty()) {
+            RETRO_CHECK(setAgainst(target, start, plain, samples, names));
+        }
     }
     return target;
 }

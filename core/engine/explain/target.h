@@ -67,6 +67,9 @@ struct StartRequest
     std::filesystem::path file; ///< for Given
     tensor::Tensor given{};     ///< for Given, in place of a file: what flows at the target, of its shape
     std::string led{};          ///< of `given`: the start that led there, in words
+    /// Of Logit and One: elements beside the target, by their class at the place of the target, whose mean is taken
+    /// off.
+    std::vector<std::int64_t> against{};
 };
 
 /// Parses --start. Errors: Usage.
@@ -81,7 +84,8 @@ struct ResolvedTarget
     /// Per sample (first axis; one entry for targets without a batch axis): flat index within the sample, −1 for the
     /// whole value.
     std::vector<std::int64_t> index;
-    /// Per sample: the value at that index (the sum for the whole value).
+    /// Per sample: the value at that index (the sum for the whole value), less the mean of what it is set
+    /// against.
     std::vector<double> logit;
     /// Start relevance, shape of the value.
     tensor::Tensor start;

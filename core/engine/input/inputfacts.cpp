@@ -45,9 +45,6 @@ void addWords(InputFacts& facts, const formats::ModelCard& card, const std::vect
     const bool isShort =
         inputs.size() == 1 && inputs.front().size() <= static_cast<std::int64_t>(InputFacts::kMostWords);
     facts.words = isShort ? tokenWords(card, inputs.front()) : std::vector<std::string>();
-    for (std::string& word : facts.words) {
-        word = word.size() <= InputFacts::kMostBytes ? word : std::string("…");
-    }
 }
 
 } // namespace
@@ -68,6 +65,12 @@ InputFacts inputFacts(const formats::ModelCard* card, const ExplainRequest& requ
     if (card != nullptr) {
         addPicture(facts, *card);
         addWords(facts, *card, request.inputs);
+    }
+    if (!request.words.empty() && request.words.size() <= InputFacts::kMostWords) {
+        facts.words = request.words;
+    }
+    for (std::string& word : facts.words) {
+        word = word.size() <= InputFacts::kMostBytes ? word : std::string("…");
     }
     return facts;
 }

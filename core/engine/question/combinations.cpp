@@ -33,7 +33,32 @@ constexpr std::string_view kFormsSave = "how forward values get to the rules tha
 constexpr std::string_view kNothingRuns = "a graph is written and nothing runs";
 constexpr std::string_view kStepsOfPromise = "the engine promise alone takes the steps of the document";
 
+constexpr std::string_view kOneText = "what a model reads is given once";
+constexpr std::string_view kOneGoesOn = "the text goes on in one way";
+constexpr std::string_view kStepsAlone = "each step is a pass over the inputs of its own";
+
 constexpr std::array kExclusions{
+    Exclusion{"text", "ids", kOneText},
+    Exclusion{"generate", "continue", kOneGoesOn},
+    Exclusion{"generate", "run", kStepsAlone},
+    Exclusion{"continue", "run", kStepsAlone},
+    Exclusion{"generate", "check-oracle", kStepsAlone},
+    Exclusion{"continue", "check-oracle", kStepsAlone},
+    Exclusion{"contrast", "start", "a contrast says where relevance starts"},
+    Exclusion{"text", "graph-out", kNothingRuns},
+    Exclusion{"ids", "graph-out", kNothingRuns},
+    Exclusion{"contrast", "graph-out", kNothingRuns},
+    Exclusion{"generate", "graph-out", kNothingRuns},
+    Exclusion{"continue", "graph-out", kNothingRuns},
+    Exclusion{"html", "graph-out", kNothingRuns},
+    Exclusion{"text", kOracleByPlan, kByPlan},
+    Exclusion{"ids", kOracleByPlan, kByPlan},
+    Exclusion{"text", kBatch, kOneText},
+    Exclusion{"ids", kBatch, kOneText},
+    Exclusion{"contrast", kBatch, "a contrast is of one text"},
+    Exclusion{"generate", kBatch, kStepsAlone},
+    Exclusion{"continue", kBatch, kStepsAlone},
+    Exclusion{"html", kBatch, "a page shows one text"},
     Exclusion{"inputs-only", "engine=oracle", kInputsAlone},
     Exclusion{"inputs-only", "engine=compiled", kInputsAlone},
     Exclusion{"inputs-only", "planned", kInputsAlone},

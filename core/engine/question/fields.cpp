@@ -65,6 +65,16 @@ Result<void> checkCount(const std::string& text)
                                                      : base::usageError("write a whole number, 0 or more");
 }
 
+Result<void> checkPlace(const std::string& text)
+{
+    std::int64_t place = 0;
+    const char* const end = text.data() + text.size();
+    const auto read = std::from_chars(text.data(), end, place);
+    return read.ec == std::errc() && read.ptr == end
+               ? Result<void>()
+               : base::usageError("write a whole number: 0 is the first token, -1 the last one");
+}
+
 Result<void> checkBytes(const std::string& text)
 {
     RETRO_TRY(const std::uint64_t bytes, base::parseBytes(text));
@@ -226,12 +236,59 @@ const std::vector<QuestionField>& table()
          .takesSeveral = true,
          .separator = ',',
          .card = cardScale()},
+        // Its text.
+        {.name = "text",
+         .member = &Q::text,
+         .verbs = kExplain | kEvaluate,
+         .help = "What a language model reads; --tokenizer makes tokens of it (docs/language.md)"},
+        {.name = "tokenizer",
+         .member = &Q::tokenizer,
+         .verbs = kExplain | kEvaluate,
+         .help = "tokenizer.json (default: the one beside the model)",
+         .key = KeyPart::Content},
+        {.name = "ids",
+         .member = &Q::ids,
+         .verbs = kExplain | kEvaluate,
+         .help = "1,2,3: the numbers of the tokens, in place of --text"},
+        {.name = "position",
+         .member = &Q::position,
+         .verbs = kExplain | kEvaluate,
+         .help = "Of a language model: at which token the next word is asked for; negative from the end (default -1)",
+         .check = checkPlace},
+        {.name = "contrast",
+         .member = &Q::contrast,
+         .verbs = kExplain,
+         .help = "Why the target and not this word (or number of a token); again for more: their mean"},
+        {.name = "target-tokens",
+         .member = &Q::targetTokens,
+         .verbs = kExplain | kEvaluate,
+         .help = "Of a word that is several tokens, explain the first; without it such a word is refused"},
+        {.name = "generate",
+         .member = &Q::generate,
+         .verbs = kExplain,
+         .help = "Go on with so many words, the best one each, and explain each of them",
+         .check = checkNumber<1, 4096>},
+        {.name = "continue",
+         .member = &Q::continuation,
+         .verbs = kExplain,
+         .help = "Go on with this text and explain each of its tokens"},
+        {.name = "layers",
+         .member = &Q::layers,
+         .verbs = kExplain,
+         .help = "File that names the residual stream and the heads of each layer, where they are not found "
+                 "(docs/language.md)",
+         .key = KeyPart::Content},
+        {.name = "html",
+         .member = &Q::html,
+         .verbs = kExplain,
+         .help = "Also write the words with their relevance as one page",
+         .key = KeyPart::FileName},
         // What is explained.
         {.name = "target",
          .member = &Q::targets,
          .verbs = kExplain,
          .help = "argmax, a class index, or VALUE[:i,j,…] (default: the card's, else argmax); several: relevance "
-                 "starts at each",
+                 "starts at each. Of a language model a word or the number of a token, at --position",
          .usual = "argmax",
          .title = "Target",
          .tip = "The class whose score is explained, or any value of the model",

@@ -30,6 +30,18 @@ struct Question
     std::string channels;
     std::vector<std::string> scale; ///< two numbers
 
+    // Its text, where it reads tokens (docs/language.md).
+    std::string text;
+    std::string tokenizer; ///< file
+    std::string ids;       ///< 1,2,3 in place of a text
+    std::string position;
+    std::vector<std::string> contrast; ///< words, or numbers of tokens
+    bool targetTokens = false;         ///< of a word of several tokens, the first
+    std::string generate;
+    std::string continuation;
+    std::string layers; ///< file
+    std::string html;   ///< file
+
     // What is explained.
     std::vector<std::string> targets;
     std::string start;

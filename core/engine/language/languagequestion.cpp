@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/language/languagequestion.h"
+
+#include "core/base/file.h"
+#include "core/engine/input/fittedinput.h"
+#include "core/engine/language/languageparts.h"
+#include "core/engine/question/fields.h"
+#include "core/engine/question/resolve.h"
+#include "core/tensor/npy.h"
+#include "core/trace/targetplace.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+namespace retro::engine
+{
+
+using base::Result;
+using base::usageError;
+using base::ValueId;
+using tensor::Tensor;
+
+namespace
+{
+
+constexpr std::size_t kMostTextTokens = 1U << 20;
+
+std::int64_t wholeOf(const std::string& text, std::int64_t usual)
+{
+    std::int64_t number = usual;
+    std::from_chars(text.data(), text.data() + text.size(), number);
+    return number;
+}
+
+/// The first option of a question that only models of texts understand; empty when there is none.
+std::string optionOfTexts(const Question& question)
+{
+    const std::pair<const char*, bool> options[] = {
+        {"--text", !question.text.empty()},         {"--ids", !question.ids.empty()},
+        {"--position", !question.position.empty()}, {"--contrast", !question.contrast.empty()},
+        {"--generate", !question.generate.empty()}, {"--continue", !question.continuation.empty()},
+        {"--target-tokens", question.targetTokens}, {"--html", !question.html.empty()},
+        {"--layers", !question.layers.empty()},     {"--tokenizer", !question.tokenizer.empty()}};
+    const auto* const found = std::ranges::find_if(options, [](const auto& option) { return option.second; });
+    return found == std::end(options) ? std::string() : found->first;
+}
+
+Result<std::vector<std::int64_t>> numbersIn(const std::string& text)
+{
+    std::vector<std::int64_t> numbers;
+    const char* at = text.data();
+    const char* const end = text.data() + text.size();
+    while (at < end) {
+        std::int64_t number = 0;
+        const auto read = std::from_chars(at, end, number);
+        const bool isGood = read.ec == std::errc() && number >= 0 && number <= std::numeric_limits<std::int32_t>::max();
+        if (!isGood || (read.ptr < end && *read.ptr != ',')) {
+            return usageError("write the numbers of the tokens with commas between: 1,2,3", "--ids");
+        }
+        numbers.push_back(number);
+        at = read.ptr + (read.ptr < end ? 1 : 0);
+    }
+    return numbers;
+}
+
+/// The source that the question gives for the tokens; empty = none.
+std::string sourceOfTokens(const LoadedModel& model, const LanguageModel& language, const Question& question)
+{
+    const graph::Graph& graph = *model.graph();
+    for (const std::string& text : question.inputs) {
+        const InputSource source = parseInput(text, graph);
+        if (source.name == graph.value(language.tokens).name || (source.name.empty() && graph.inputs().size() == 1)) {
+            return source.source;
+        }
+    }
+    return {};
+}
+
+Result<std::vector<std::int64_t>> oneRowOf(const Tensor& tokens)
+{
+    const bool isRow = tokens.rank() == 1 || (tokens.rank() == 2 && tokens.shape()[0] == 1);
+    if (!isRow) {
+        return usageError("words are asked of one text, and this input has several rows; give one row of tokens",
+                          tensor::toText(tokens.shape()));
+    }
+    std::vector<std::int64_t> ids;
+    for (std::int64_t i = 0; i < tokens.size(); ++i) {
+        ids.push_back(static_cast<std::int64_t>(tokens.at(i)));
+    }
+    return ids;
+}
+
+std::vector<std::int64_t> idsOf(const std::vector<LanguageToken>& tokens)
+{
+    std::vector<std::int64_t> ids;
+    for (const LanguageToken& token : tokens) {
+        ids.push_back(token.id);
+    }
+    return ids;
+}
+
+/// Fills in the tokens of the text.
+Result<void> takeTextTokens(const LoadedModel& model, const Question& question, const PictureDecoder& decode,
+                            LanguageQuestion& asked)
+{
+    const std::string source = sourceOfTokens(model, asked.language, question);
+    const std::string& name = model.graph()->value(asked.language.tokens).name;
+    if (!source.empty() && !(question.text.empty() && question.ids.empty())) {
+        return usageError(fmt::format("the tokens are given twice: by --input {} and by {}", name,
+                                      question.text.empty() ? "--ids" : "--text"));
+    }
+    if (!question.ids.empty()) {
+        RETRO_TRY(const std::vector<std::int64_t> ids, numbersIn(question.ids));
+        asked.tokens = asked.words.tokensOf(ids);
+    } else if (!source.empty() && !source.ends_with(".txt")) {
+        const formats::ModelCard* const card = model.card ? &*model.card : nullptr;
+        RETRO_TRY(const PictureOptions options, pictureOptions(question, card));
+        RETRO_TRY(const Tensor given, readInput(source, *model.graph(), asked.language.tokens, options, decode, card));
+        RETRO_TRY(const std::vector<std::int64_t> ids, oneRowOf(given));
+        asked.tokens = asked.words.tokensOf(ids);
+    } else if (!source.empty()) {
+        RETRO_TRY(asked.text, base::readTextFile(source, text::kMostTextBytes));
+        RETRO_TRY(asked.tokens, asked.words.tokensOf(asked.text, true));
+    } else if (!question.text.empty()) {
+        asked.text = question.text;
+        RETRO_TRY(asked.tokens, asked.words.tokensOf(asked.text, true));
+    } else {
+        return usageError(fmt::format("no text; add --text \"…\", --ids 1,2,3, or --input {}=FILE", name));
+    }
+    if (asked.tokens.empty() || asked.tokens.size() > kMostTextTokens) {
+        return usageError(
+            fmt::format("the text has {} tokens; give from 1 to {}", asked.tokens.size(), kMostTextTokens));
+    }
+    const std::int64_t words = asked.language.words;
+    for (std::size_t i = 0; words > 0 && i < asked.tokens.size(); ++i) {
+        if (asked.tokens[i].id >= words) {
+            return base::inputError(fmt::format("token {} has the number {}, and the model has {} words; give the "
+                                                "tokenizer that belongs to it",
+                                                i, asked.tokens[i].id, words),
+                                    "input '" + name + "'");
+        }
+    }
+    return {};
+}
+
+/// Whether a text of --target is one of the forms that name a value or an axis.
+bool namesPlace(const std::string& target, const LoadedModel& model)
+{
+    const auto parsed = parseTarget(target, model.card ? model.card->labels : std::vector<std::string>());
+    if (!parsed) {
+        return false;
+    }
+    const bool isOfValue = parsed->kind == TargetRequest::Kind::Value || parsed->kind == TargetRequest::Kind::Place;
+    const bool isKnown = parsed->value.empty() ? parsed->kind == TargetRequest::Kind::Place
+                                               : model.graph()->findValue(parsed->value).has_value();
+    return isOfValue && isKnown;
+}
+
+Result<void> takeWords(const LoadedModel& model, const Question& question, LanguageQuestion& asked)
+{
+    const std::string target = question.targets.empty() ? "argmax" : question.targets.front();
+    asked.asksForWord = question.targets.size() <= 1 && !namesPlace(target, model);
+    if (!asked.asksForWord && !(question.position.empty() && question.contrast.empty())) {
+        return usageError(
+            "--position and --contrast belong to a target that is a word, the number of a token or argmax",
+            "--target " + target);
+    }
+    if (asked.asksForWord && target != "argmax") {
+        RETRO_TRY(asked.target, asked.words.idOf(target, question.targetTokens, asked.language.words, "--target"));
+    }
+    for (const std::string& other : question.contrast) {
+        RETRO_TRY(const text::TokenId id,
+                  asked.words.idOf(other, question.targetTokens, asked.language.words, "--contrast"));
+        asked.contrast.push_back(id);
+    }
+    const auto count = std::ssize(asked.tokens);
+    const std::int64_t position = wholeOf(question.position, -1);
+    asked.position = position < 0 ? position + count : position;
+    if (asked.position < 0 || asked.position >= count) {
+        return usageError(fmt::format("there is no position {} in a text of {} tokens", position, count), "--position");
+    }
+    return {};
+}
+
+/// The tokens of --continue as they stand behind the text.
+Result<void> takeContinuation(const Question& question, LanguageQuestion& asked)
+{
+    asked.generates = wholeOf(question.generate, 0);
+    if (question.continuation.empty()) {
+        return {};
+    }
+    RETRO_TRY(std::vector<LanguageToken> whole, asked.words.tokensOf(asked.text + question.continuation, true));
+    const std::vector<std::int64_t> before = idsOf(asked.tokens);
+    const std::vector<std::int64_t> all = idsOf(whole);
+    const bool goesOn =
+        !asked.text.empty() && all.size() > before.size() && std::equal(before.begin(), before.end(), all.begin());
+    if (goesOn) {
+        asked.continued.assign(whole.begin() + std::ssize(before), whole.end());
+        return {};
+    }
+    RETRO_TRY(asked.continued, asked.words.tokensOf(question.continuation, false));
+    for (LanguageToken& token : asked.continued) {
+        token.place.reset();
+    }
+    return {};
+}
+
+/// Row `position` of the scores; empty where the output is of another shape.
+std::vector<double> rowOfScores(const Tensor& scores, std::int64_t position)
+{
+    std::vector<double> row;
+    if (scores.isValid() && scores.rank() == 3 && position < scores.shape()[1]) {
+        const std::int64_t words = scores.shape()[2];
+        for (std::int64_t i = 0; i < words; ++i) {
+            row.push_back(scores.at(position * words + i));
+        }
+    }
+    return row;
+}
+
+std::int64_t bestOf(const std::vector<double>& row)
+{
+    std::int64_t best = -1;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+        if (std::isfinite(row[i]) && (best < 0 || row[i] > row[static_cast<std::size_t>(best)])) {
+            best = static_cast<std::int64_t>(i);
+        }
+    }
+    return best;
+}
+
+std::vector<double> relevanceOfTokens(const ExplainResult& result, ValueId tokens, std::size_t count)
+{
+    std::vector<double> parts(count, 0.0);
+    const Tensor& relevance = result.relevance[tokens.index()];
+    for (std::size_t i = 0; relevance.isValid() && i < count && std::cmp_less(i, relevance.size()); ++i) {
+        parts[i] = relevance.at(static_cast<std::int64_t>(i));
+    }
+    return parts;
+}
+
+ScoredToken withScore(const LanguageWords& words, std::int64_t id, const std::vector<double>& row)
+{
+    ScoredToken token{id, {}, std::cmp_less(id, row.size()) ? row[static_cast<std::size_t>(id)] : 0};
+    token.text = words.tokeniser() != nullptr ? words.textOf(static_cast<text::TokenId>(id)) : std::string();
+    return token;
+}
+
+/// The scores among the results of a pass.
+Tensor scoresAmong(const ExplainResult& result, const LanguageModel& language, const LoadedModel& model)
+{
+    const graph::Graph& graph = result.model->graph();
+    const std::string& name = model.graph()->value(language.scores).name;
+    for (std::size_t i = 0; i < graph.outputs().size() && i < result.outputs.size(); ++i) {
+        if (graph.value(graph.outputs()[i]).name == name) {
+            return result.outputs[i];
+        }
+    }
+    return {};
+}
+
+/// The same request about other tokens and another word, of which the tokens' relevance alone is wanted.
+ExplainRequest stepRequest(const ExplainRequest& request, std::int64_t position, std::optional<std::int64_t> target)
+{
+    ExplainRequest step = request;
+    step.record = step.keepValues = step.keepsForward = step.parameters = false;
+    step.region = {};
+    step.checkpoints.clear();
+    step.start.against.clear();
+    step.target.kind = TargetRequest::Kind::Place;
+    step.target.place = {{"token", position}};
+    if (target) {
+        step.target.place.push_back({"class", *target});
+    }
+    return step;
+}
+
+} // namespace
+
+Result<std::optional<LanguageQuestion>> languageQuestion(const LoadedModel& model, const Question& question,
+                                                         const PictureDecoder& decode)
+{
+    const std::string option = optionOfTexts(question);
+    const auto language = languageModel(model);
+    if (!language) {
+        return option.empty()
+                   ? Result<std::optional<LanguageQuestion>>(std::nullopt)
+                   : usageError("the model reads no tokens, or has no scores of batch × tokens × words; leave "
+                                "this option out",
+                                option);
+    }
+    const bool hasWords = model.card && !model.card->vocabulary.empty();
+    if (option.empty() && (!language->predicts || hasWords)) {
+        return std::optional<LanguageQuestion>();
+    }
+    LanguageQuestion asked;
+    asked.language = *language;
+    std::string warning;
+    RETRO_TRY(asked.words, languageWords(model.path, question.tokenizer, !question.text.empty(), warning));
+    if (!warning.empty()) {
+        asked.warnings.push_back(warning);
+    }
+    RETRO_CHECK(takeTextTokens(model, question, decode, asked));
+    RETRO_CHECK(takeWords(model, question, asked));
+    RETRO_CHECK(takeContinuation(question, asked));
+    const std::vector<std::int64_t> ids = idsOf(asked.tokens);
+    RETRO_TRY(asked.inputs, languageInputs(model, *language, question, decode, ids));
+    return std::optional<LanguageQuestion>(std::move(asked));
+}
+
+Question withoutLanguage(Question question, const LanguageQuestion& asked)
+{
+    if (asked.asksForWord) {
+        question.targets.clear();
+    }
+    return question;
+}
+
+Result<void> takeLanguage(const LanguageQuestion& asked, ExplainRequest& request)
+{
+    request.inputs = asked.inputs;
+    request.words.clear();
+    for (const LanguageToken& token : asked.tokens) {
+        request.words.push_back(token.text);
+    }
+    if (!asked.asksForWord) {
+        return {};
+    }
+    const bool takesWords = request.start.kind == StartKind::Logit || request.start.kind == StartKind::One;
+    if (!asked.contrast.empty() && !takesWords) {
+        return usageError("a contrast says where relevance starts; leave --start out");
+    }
+    request.alsoTargets.clear();
+    request.target = {};
+    request.target.kind = TargetRequest::Kind::Place;
+    request.target.place = {{"token", asked.position}};
+    if (asked.target) {
+        request.target.place.push_back({"class", *asked.target});
+    }
+    request.start.against = asked.contrast;
+    return {};
+}
+
+Result<LanguageReport> reportOf(const LanguageQuestion& asked, const LoadedModel& model, const Question& question,
+                                const ExplainResult& result)
+{
+    const graph::Graph& graph = result.model->graph();
+    LanguageReport report;
+    report.model = model.name;
+    report.text = asked.text;
+    report.tokens = asked.tokens;
+    report.composite = result.composite.name;
+    const auto tokens = graph.findValue(model.graph()->value(asked.language.tokens).name);
+    report.relevance = relevanceOfTokens(result, tokens.value_or(asked.language.tokens), asked.tokens.size());
+    for (const double part : report.relevance) {
+        report.reached += part;
+    }
+    report.started = result.relevanceStart;
+    report.losses = causeTotals(result.ledger);
+    report.score = result.target.logit.empty() ? 0 : result.target.logit.front();
+    const Tensor scores = scoresAmong(result, asked.language, model);
+    const std::int64_t index = result.target.index.empty() ? -1 : result.target.index.front();
+    const bool isWord = graph.value(result.target.value).name == model.graph()->value(asked.language.scores).name &&
+                        scores.isValid() && scores.rank() == 3 && index >= 0;
+    if (isWord) {
+        const std::int64_t words = scores.shape()[2];
+        report.position = index / words;
+        const std::vector<double> row = rowOfScores(scores, report.position);
+        report.target = withScore(asked.words, index % words, row);
+        report.best = withScore(asked.words, bestOf(row), row);
+        for (const std::int64_t other : asked.contrast) {
+            report.contrast.push_back(withScore(asked.words, other, row));
+        }
+    } else {
+        const std::vector<std::string>& place = result.target.place;
+        const std::string of = place.empty() || place.front().empty() ? "the whole value" : place.front();
+        report.otherTarget = fmt::format("{} of {}", of, graph.value(result.target.value).name);
+    }
+    LanguageParts parts;
+    if (!question.layers.empty()) {
+        RETRO_TRY(parts, readLanguageParts(question.layers, graph));
+    } else {
+        parts = findLanguageParts(*result.model);
+    }
+    const bool isWhole = !question.inputsOnly;
+    report.layers = isWhole ? relevanceOfStreams(parts, result.relevance, std::ssize(asked.tokens)) : Tensor();
+    report.heads = isWhole ? relevanceOfHeads(parts, result.relevance, std::ssize(asked.tokens)) : Tensor();
+    return report;
+}
+
+Result<void> addGeneration(const LanguageQuestion& asked, const LoadedModel& model, const Question& question,
+                           const ExplainRequest& request, const PictureDecoder& decode, LanguageReport& report,
+                           std::stop_token stop)
+{
+    std::vector<std::int64_t> ids = idsOf(asked.tokens);
+    const std::size_t steps =
+        asked.continued.empty() ? static_cast<std::size_t>(asked.generates) : asked.continued.size();
+    for (std::size_t i = 0; i < steps; ++i) {
+        const std::optional<std::int64_t> next =
+            asked.continued.empty() ? std::nullopt : std::optional<std::int64_t>(asked.continued[i].id);
+        const auto position = std::ssize(ids) - 1;
+        ExplainRequest step = stepRequest(request, position, next);
+        step.inputsOnly = step.engine == EngineKind::Promise && !step.forwarding && !step.keptByPlan;
+        RETRO_TRY(step.inputs, languageInputs(model, asked.language, question, decode, ids));
+        RETRO_TRY(const ExplainResult result, explain(model, step, stop));
+        const std::int64_t index = result.target.index.front();
+        const Tensor scores = scoresAmong(result, asked.language, model);
+        if (!scores.isValid() || scores.rank() != 3) {
+            return base::engineError("the scores of this model are not of batch × tokens × words, so no next word "
+                                     "follows from them");
+        }
+        GeneratedStep made;
+        made.position = position;
+        made.token = withScore(asked.words, index % scores.shape()[2], rowOfScores(scores, position));
+        made.relevance = relevanceOfTokens(result, asked.language.tokens, ids.size());
+        ids.push_back(made.token.id);
+        report.generatedTokens.push_back(
+            asked.continued.empty() ? asked.words.tokensOf(std::span(&made.token.id, 1)).front() : asked.continued[i]);
+        report.generated.push_back(std::move(made));
+    }
+    return {};
+}
+
+Result<void> addSidesOfContrast(const LanguageQuestion& asked, const LoadedModel& model, const ExplainRequest& request,
+                                LanguageReport& report, std::stop_token stop)
+{
+    if (asked.contrast.size() != 1 || report.position < 0) {
+        return {};
+    }
+    for (const ScoredToken& side : {report.target, report.contrast.front()}) {
+        ExplainRequest one = stepRequest(request, report.position, side.id);
+        one.inputsOnly = one.engine == EngineKind::Promise && !one.forwarding && !one.keptByPlan;
+        RETRO_TRY(const ExplainResult result, explain(model, one, stop));
+        report.others.push_back({side.quoted(), relevanceOfTokens(result, asked.language.tokens, asked.tokens.size())});
+    }
+    return {};
+}
+
+} // namespace retro::engine

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/base/result.h"
+#include "core/engine/explain/explain.h"
+#include "core/engine/language/languagemodel.h"
+#include "core/engine/language/languagereport.h"
+#include "core/engine/language/languagewords.h"
+#include "core/engine/question/question.h"
+
+#include <cstdint>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+namespace retro::engine
+{
+
+/// A question about a text, with words and places made numbers.
+struct LanguageQuestion
+{
+    LanguageModel language;
+    LanguageWords words;
+    std::string text;                  ///< as given; empty for numbers
+    std::vector<LanguageToken> tokens; ///< of the text
+    std::vector<tensor::Tensor> inputs;
+    std::int64_t position = 0;
+    std::optional<std::int64_t> target; ///< a token; none = the best at the position
+    bool asksForWord = true;            ///< false: the target is another value or place
+    std::vector<std::int64_t> contrast;
+    std::int64_t generates = 0;
+    std::vector<LanguageToken> continued; ///< tokens that the text goes on with
+    std::vector<std::string> warnings;
+};
+
+/// The question about a text that `question` asks of `model`; none where it asks for none: the model reads no tokens,
+/// or it says nothing of words and the model does not predict words. Errors: Usage (a word, a position, what belongs to
+/// models of texts alone), Input (tokenizer, inputs).
+[[nodiscard]] base::Result<std::optional<LanguageQuestion>>
+languageQuestion(const LoadedModel& model, const Question& question, const PictureDecoder& decode);
+
+/// The question without what takeLanguage() brings: for resolve().
+[[nodiscard]] Question withoutLanguage(Question question, const LanguageQuestion& asked);
+
+/// Puts inputs, target and contrast into a request that resolve() made. Errors (Usage): more than one target.
+[[nodiscard]] base::Result<void> takeLanguage(const LanguageQuestion& asked, ExplainRequest& request);
+
+/// What came of it: tokens, layers and heads. `question` names the file of layers, if any. Errors: Input (that file).
+[[nodiscard]] base::Result<LanguageReport> reportOf(const LanguageQuestion& asked, const LoadedModel& model,
+                                                    const Question& question, const ExplainResult& result);
+
+/// Goes on with the text, and explains each of its steps as a question of its own. Errors: as explain().
+[[nodiscard]] base::Result<void> addGeneration(const LanguageQuestion& asked, const LoadedModel& model,
+                                               const Question& question, const ExplainRequest& request,
+                                               const PictureDecoder& decode, LanguageReport& report,
+                                               std::stop_token stop = {});
+
+/// Of a contrast, the target and what it is set against by themselves: passes of their own. Errors: as explain().
+[[nodiscard]] base::Result<void> addSidesOfContrast(const LanguageQuestion& asked, const LoadedModel& model,
+                                                    const ExplainRequest& request, LanguageReport& report,
+                                                    std::stop_token stop = {});
+
+} // namespace retro::engine

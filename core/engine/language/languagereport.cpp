@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/language/languagereport.h"
+
+#include "core/base/csvfield.h"
+#include "core/base/file.h"
+#include "core/base/jsonout.h"
+#include "core/base/visibletext.h"
+#include "core/tensor/npy.h"
+#include "core/text/utf8.h"
+#include "core/trace/runstate.h"
+#include "core/trace/timeline.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace retro::engine
+{
+
+using base::Result;
+using nlohmann::ordered_json;
+using tensor::Tensor;
+
+namespace
+{
+
+constexpr std::size_t kMostLines = 400; // tokens that a terminal shows
+constexpr std::size_t kShownOfMany = 40;
+
+double sumOfMagnitudes(std::span<const double> numbers)
+{
+    return std::accumulate(numbers.begin(), numbers.end(), 0.0,
+                           [](double sum, double one) { return sum + std::abs(one); });
+}
+
+double meanOf(const std::vector<ScoredToken>& tokens)
+{
+    double sum = 0;
+    for (const ScoredToken& token : tokens) {
+        sum += token.score / static_cast<double>(tokens.size());
+    }
+    return sum;
+}
+
+std::string barOf(double share)
+{
+    constexpr std::array<std::string_view, 8> kParts{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+    constexpr double kCells = 5;
+    const auto eighths = static_cast<std::size_t>(std::lround(std::clamp(share, 0.0, 1.0) * kCells * 8));
+    std::string text;
+    for (std::size_t i = 0; i < eighths / 8; ++i) {
+        text += "█";
+    }
+    return text + std::string(kParts[eighths % 8]);
+}
+
+std::string paddedTo(std::string text, std::size_t width)
+{
+    const std::size_t length = text::characterCount(text);
+    return length < width ? text + std::string(width - length, ' ') : text;
+}
+
+/// A token as the table shows it: in quotes where it begins or ends with a space.
+std::string shownToken(const std::string& token)
+{
+    const std::string line = lineText(token);
+    return line.starts_with(' ') || line.ends_with(' ') ? fmt::format("\"{}\"", line) : line;
+}
+
+std::vector<std::size_t> shownTokens(const LanguageReport& report)
+{
+    std::vector<std::size_t> shown(report.tokens.size());
+    std::iota(shown.begin(), shown.end(), std::size_t{0});
+    if (shown.size() > kMostLines) {
+        std::ranges::stable_sort(shown, [&](std::size_t a, std::size_t b) {
+            return std::abs(report.relevance[a]) > std::abs(report.relevance[b]);
+        });
+        shown.resize(kShownOfMany);
+        std::ranges::sort(shown);
+    }
+    return shown;
+}
+
+std::string targetLine(const LanguageReport& report)
+{
+    if (report.position < 0) {
+        return fmt::format("target       {}, score {:.6g}", report.otherTarget, report.score);
+    }
+    std::string line = fmt::format("target       {}", report.target.quoted());
+    for (std::size_t i = 0; i < report.contrast.size(); ++i) {
+        line += (i == 0 ? " instead of " : ", ") + report.contrast[i].quoted();
+    }
+    line += fmt::format(" at position {} of {}, score ", report.position, report.tokens.size());
+    line += report.contrast.empty()
+                ? fmt::format("{:.6g}", report.score)
+                : fmt::format("{:.6g} - {:.6g} = {:.6g}", report.target.score, meanOf(report.contrast), report.score);
+    return line + fmt::format("; best word {}", report.best.quoted());
+}
+
+ordered_json tokenJson(const ScoredToken& token)
+{
+    ordered_json json{{"id", token.id}, {"score", token.score}};
+    if (!token.text.empty()) {
+        json["text"] = token.text;
+    }
+    return json;
+}
+
+ordered_json numberOrNull(double number)
+{
+    return std::isfinite(number) ? ordered_json(number) : ordered_json(nullptr);
+}
+
+ordered_json rowsJson(const Tensor& matrix)
+{
+    ordered_json rows = ordered_json::array();
+    const std::int64_t columns = matrix.shape().back();
+    for (std::int64_t i = 0; i < matrix.size(); i += columns) {
+        ordered_json row = ordered_json::array();
+        for (std::int64_t k = 0; k < columns; ++k) {
+            row.push_back(numberOrNull(matrix.at(i + k)));
+        }
+        rows.push_back(std::move(row));
+    }
+    return rows;
+}
+
+std::string layersCsv(const LanguageReport& report)
+{
+    std::string csv = "layer";
+    for (std::size_t i = 0; i < report.tokens.size(); ++i) {
+        csv += "," + base::csvField(fmt::format("{} {}", i, lineText(report.tokens[i].text)));
+    }
+    const std::int64_t tokens = report.layers.shape()[1];
+    for (std::int64_t i = 0; i < report.layers.size(); ++i) {
+        csv += i % tokens == 0 ? fmt::format("\r\n{}", i / tokens) : std::string();
+        csv += fmt::format(",{}", report.layers.at(i));
+    }
+    return csv + "\r\n";
+}
+
+/// Tokens of the text and those that it went on with.
+std::vector<LanguageToken> allTokens(const LanguageReport& report)
+{
+    std::vector<LanguageToken> all = report.tokens;
+    all.insert(all.end(), report.generatedTokens.begin(), report.generatedTokens.end());
+    return all;
+}
+
+std::string generationCsv(const LanguageReport& report)
+{
+    std::string csv = "step,position,id,text,score";
+    const std::vector<LanguageToken> all = allTokens(report);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        csv += "," + base::csvField(fmt::format("{} {}", i, lineText(all[i].text)));
+    }
+    csv += "\r\n";
+    for (std::size_t i = 0; i < report.generated.size(); ++i) {
+        const GeneratedStep& step = report.generated[i];
+        csv += fmt::format("{},{},{},{},{}", i, step.position, step.token.id, base::csvField(step.token.text),
+                           step.token.score);
+        for (std::size_t k = 0; k < all.size(); ++k) {
+            csv += k < step.relevance.size() ? fmt::format(",{}", step.relevance[k]) : ",";
+        }
+        csv += "\r\n";
+    }
+    return csv;
+}
+
+/// Steps × tokens, NaN behind the tokens of a step.
+Tensor generationMatrix(const LanguageReport& report)
+{
+    const std::size_t width = report.tokens.size() + report.generatedTokens.size();
+    tensor::TensorBuffer buffer(tensor::DType::Float64,
+                                {std::ssize(report.generated), static_cast<std::int64_t>(width)});
+    const std::span<double> out = buffer.span<double>();
+    std::ranges::fill(out, std::numeric_limits<double>::quiet_NaN());
+    for (std::size_t i = 0; i < report.generated.size(); ++i) {
+        std::ranges::copy(report.generated[i].relevance, out.begin() + static_cast<std::ptrdiff_t>(i * width));
+    }
+    return std::move(buffer).freeze();
+}
+
+} // namespace
+
+std::string ScoredToken::quoted() const
+{
+    return text.empty() ? std::to_string(id) : fmt::format("\"{}\" ({})", base::visibleText(text), id);
+}
+
+double LanguageReport::shareOf(std::size_t token) const
+{
+    const double all = sumOfMagnitudes(relevance);
+    return all > 0 ? relevance[token] / all : 0;
+}
+
+std::vector<std::string> reportLines(const LanguageReport& report)
+{
+    std::vector<std::string> lines{targetLine(report)};
+    std::string where;
+    for (const auto& [cause, amount] : report.losses) {
+        if (amount != 0) {
+            where += fmt::format("{}{} {:+.6g}", where.empty() ? " (" : ", ", cause, 0.0 - amount);
+        }
+    }
+    lines.push_back(fmt::format("relevance    {:.6g} started, {:.6g} reached the tokens{}{}", report.started,
+                                report.reached, where, where.empty() ? "" : ")"));
+    const std::vector<std::size_t> shown = shownTokens(report);
+    double most = 0;
+    std::size_t widest = 0;
+    std::vector<std::string> cells;
+    for (const std::size_t i : shown) {
+        most = std::max(most, std::abs(report.relevance[i]));
+        widest = std::max(widest, text::characterCount(shownToken(report.tokens[i].text)));
+    }
+    const std::size_t digits = std::to_string(report.tokens.size()).size();
+    for (const std::size_t i : shown) {
+        const double part = report.relevance[i];
+        cells.push_back(fmt::format("  {:>{}} {}  {:+.4g}", i, digits,
+                                    paddedTo(shownToken(report.tokens[i].text), std::min<std::size_t>(widest, 32)),
+                                    part));
+        cells.back() = paddedTo(cells.back(), digits + std::min<std::size_t>(widest, 32) + 16) +
+                       paddedTo(barOf(most > 0 ? std::abs(part) / most : 0), 6);
+    }
+    const std::size_t half = (cells.size() + 1) / 2;
+    for (std::size_t i = 0; i < half; ++i) {
+        std::string line = cells[i] + (i + half < cells.size() ? "  " + cells[i + half] : "");
+        line.resize(line.find_last_not_of(' ') + 1);
+        lines.push_back(std::move(line));
+    }
+    if (shown.size() < report.tokens.size()) {
+        lines.push_back(
+            fmt::format("  … the {} largest of {} tokens; tokens.csv has all", shown.size(), report.tokens.size()));
+    }
+    for (std::size_t i = 0; i < report.generated.size(); ++i) {
+        const GeneratedStep& step = report.generated[i];
+        const auto largest = std::ranges::max_element(step.relevance, {}, [](double r) { return std::abs(r); });
+        const auto at = static_cast<std::size_t>(largest - step.relevance.begin());
+        const std::vector<LanguageToken> all = allTokens(report);
+        lines.push_back(fmt::format("step {:<7} {}, score {:.6g}; most from {} {}", i, step.token.quoted(),
+                                    step.token.score, at, step.relevance.empty() ? "" : shownToken(all[at].text)));
+    }
+    return lines;
+}
+
+ordered_json reportJson(const LanguageReport& report)
+{
+    ordered_json question{{"composite", report.composite}};
+    if (report.position >= 0) {
+        question["position"] = report.position;
+        question["target"] = tokenJson(report.target);
+        question["best"] = tokenJson(report.best);
+        for (const ScoredToken& other : report.contrast) {
+            question["contrast"].push_back(tokenJson(other));
+        }
+    } else {
+        question["target"] = report.otherTarget;
+    }
+    ordered_json tokens = ordered_json::array();
+    for (std::size_t i = 0; i < report.tokens.size(); ++i) {
+        const LanguageToken& token = report.tokens[i];
+        ordered_json one{{"position", i}, {"id", token.id}, {"text", token.text}};
+        one["start"] = token.place ? ordered_json(token.place->begin) : ordered_json(nullptr);
+        one["end"] = token.place ? ordered_json(token.place->end) : ordered_json(nullptr);
+        one["relevance"] = numberOrNull(report.relevance[i]);
+        one["share"] = numberOrNull(report.shareOf(i));
+        tokens.push_back(std::move(one));
+    }
+    ordered_json json{{"model", report.model},
+                      {"text", report.text},
+                      {"question", question},
+                      {"score", report.score},
+                      {"started", report.started},
+                      {"reached", report.reached},
+                      {"losses", ordered_json::object()},
+                      {"tokens", tokens}};
+    for (const auto& [cause, amount] : report.losses) {
+        json["losses"][cause] = amount;
+    }
+    if (report.layers.isValid()) {
+        json["layers"] = rowsJson(report.layers);
+    }
+    for (const GeneratedStep& step : report.generated) {
+        ordered_json one = tokenJson(step.token);
+        one["position"] = step.position;
+        one["relevance"] = step.relevance;
+        json["generated"].push_back(std::move(one));
+    }
+    return json;
+}
+
+std::string tokensCsv(const LanguageReport& report)
+{
+    std::string csv = "position,id,text,start,end,relevance,share\r\n";
+    for (std::size_t i = 0; i < report.tokens.size(); ++i) {
+        const LanguageToken& token = report.tokens[i];
+        const std::string place =
+            token.place ? fmt::format("{},{}", token.place->begin, token.place->end) : std::string(",");
+        csv += fmt::format("{},{},{},{},{},{}\r\n", i, token.id, base::csvField(token.text), place, report.relevance[i],
+                           report.shareOf(i));
+    }
+    return csv;
+}
+
+Result<void> writeReport(const std::filesystem::path& folder, const LanguageReport& report)
+{
+    RETRO_CHECK(base::writeFile(folder / "tokens.csv", tokensCsv(report)));
+    RETRO_CHECK(base::writeFile(folder / "tokens.json", base::jsonOut(reportJson(report), 1) + "\n"));
+    if (report.layers.isValid()) {
+        RETRO_CHECK(tensor::writeNpy(folder / "layers.npy", report.layers));
+        RETRO_CHECK(base::writeFile(folder / "layers.csv", layersCsv(report)));
+    }
+    if (report.heads.isValid()) {
+        RETRO_CHECK(tensor::writeNpy(folder / "heads.npy", report.heads));
+    }
+    if (!report.generated.empty()) {
+        RETRO_CHECK(base::writeFile(folder / "generation.csv", generationCsv(report)));
+        RETRO_CHECK(tensor::writeNpy(folder / "generation.npy", generationMatrix(report)));
+    }
+    return {};
+}
+
+} // namespace retro::engine

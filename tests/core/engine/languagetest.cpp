@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0
+// Questions about texts: which word at which position is explained, contrasts, steps of a generation, and what is
+// written of them. The model has one causal attention over a table of words; its tokeniser has one word for each.
+#include <QtTest>
+
+#include "core/base/file.h"
+#include "core/engine/language/languagepage.h"
+#include "core/engine/language/languageparts.h"
+#include "core/engine/language/languagequestion.h"
+#include "core/engine/question/resolve.h"
+#include "core/tensor/npy.h"
+#include "tests/core/rewrite/graphs.h"
+
+#include <QTemporaryDir>
+#include <QXmlStreamReader>
+
+#include <algorithm>
+#include <cmath>
+
+using namespace retro;
+using rewrite::testing::randomTensor;
+using rewrite::testing::SharedGraph;
+using tensor::Tensor;
+
+namespace
+{
+
+constexpr std::int64_t kWords = 7;
+constexpr std::int64_t kWidth = 6;
+
+/// ids (1 × tokens) and attention_mask → logits (1 × tokens × words); `lengths` of both inputs: none = free.
+SharedGraph speaking()
+{
+    graph::GraphBuilder builder;
+    builder.setOpset("", 17);
+    const std::vector<graph::Dimension> row{{1, ""}, {std::nullopt, "tokens"}};
+    const auto ids = builder.addInput("input_ids", tensor::DType::Int64, row);
+    const auto attended = builder.addInput("attention_mask", tensor::DType::Int64, row);
+    const auto constant = [&](const std::string& name, Tensor data) {
+        return builder.addConstant(name, std::move(data));
+    };
+    const auto node = [&](const std::string& op, const std::string& name, std::vector<base::ValueId> inputs,
+                          graph::Attributes attributes = {}) {
+        const auto result = builder.addResult(name);
+        builder.addNode({op, "", name + "_node", "", 17, std::move(inputs), {result}, std::move(attributes)});
+        return result;
+    };
+    const auto x = node("Gather", "embedded", {constant("table", randomTensor({kWords, kWidth}, 1)), ids});
+    const auto q = node("MatMul", "q", {x, constant("wq", randomTensor({kWidth, kWidth}, 2))});
+    const auto turned = node("Transpose", "turned", {x}, {{"perm", std::vector<std::int64_t>{0, 2, 1}}});
+    const auto scores = node("MatMul", "scores", {q, turned});
+    const auto plain = node("Cast", "ones", {attended}, {{"to", std::int64_t{1}}});
+    const auto column = node("Unsqueeze", "column",
+                             {plain, constant("axis", Tensor::of<std::int64_t>({1}, std::vector<std::int64_t>{2}))});
+    const auto line = node("Unsqueeze", "line",
+                           {plain, constant("axis1", Tensor::of<std::int64_t>({1}, std::vector<std::int64_t>{1}))});
+    const auto square = node("Mul", "square", {column, line});
+    const auto lower = node("Trilu", "lower", {square}, {{"upper", std::int64_t{0}}});
+    const auto missing = node("Sub", "missing", {constant("one", Tensor::full(tensor::DType::Float32, {1}, 1)), lower});
+    const auto mask = node("Mul", "mask", {missing, constant("far", Tensor::full(tensor::DType::Float32, {1}, -1e9))});
+    const auto masked = node("Add", "masked", {scores, mask});
+    const auto weights = node("Softmax", "weights", {masked}, {{"axis", std::int64_t{-1}}});
+    const auto mixed = node("MatMul", "mixed", {weights, x});
+    const auto stream = node("Add", "stream", {x, mixed});
+    builder.addOutput(node("MatMul", "logits", {stream, constant("head", randomTensor({kWidth, kWords}, 3))}));
+    auto built = std::move(builder).build();
+    return built.ok() ? std::make_shared<const graph::Graph>(std::move(built).value()) : nullptr;
+}
+
+/// JSON with single quotes.
+std::string json(std::string text)
+{
+    std::ranges::replace(text, '\'', '"');
+    return text;
+}
+
+/// A folder with the tokeniser of the model: a, b, c … with and without a space before.
+class Folder
+{
+public:
+    Folder()
+    {
+        const std::string contents =
+            "{'model':{'type':'BPE','vocab':{'a':0,'b':1,'c':2,'Ġa':3,'Ġ':4,'<':5,'ab':6},'merges':['Ġ a','a b']},"
+            "'pre_tokenizer':{'type':'ByteLevel','add_prefix_space':false},'decoder':{'type':'ByteLevel'}}";
+        m_isThere = base::writeFile(path() / "tokenizer.json", json(contents)).ok();
+    }
+    [[nodiscard]] bool isThere() const { return m_isThere; }
+    [[nodiscard]] std::filesystem::path path() const { return m_folder.path().toStdString(); }
+    [[nodiscard]] engine::LoadedModelPointer model() const
+    {
+        const SharedGraph graph = speaking();
+        auto rewritten = rewrite::rewrite(graph, {});
+        if (graph == nullptr || !rewritten) {
+            qFatal("the graph of the test is wrong");
+        }
+        auto model = std::make_shared<engine::LoadedModel>();
+        model->path = path() / "model.onnx";
+        model->name = "model.onnx";
+        model->rewritten = std::move(rewritten).value();
+        model->read = graph;
+        return model;
+    }
+
+private:
+    QTemporaryDir m_folder;
+    bool m_isThere = false;
+};
+
+struct Answer
+{
+    engine::LanguageQuestion asked;
+    engine::ExplainRequest request;
+    engine::ExplainResult result;
+    engine::LanguageReport report;
+};
+
+base::Result<Answer> answer(const engine::LoadedModel& model, engine::Question question)
+{
+    question.precision = "double";
+    question.composite = question.composite.empty() ? "attnlrp:epsilon=0" : question.composite;
+    RETRO_TRY(const auto asked, engine::languageQuestion(model, question, {}));
+    if (!asked) {
+        return base::usageError("no question about a text");
+    }
+    Answer all;
+    all.asked = *asked;
+    RETRO_TRY(all.request, engine::resolve(engine::withoutLanguage(question, *asked), model));
+    RETRO_CHECK(engine::takeLanguage(*asked, all.request));
+    RETRO_TRY(all.result, engine::explain(model, all.request));
+    RETRO_TRY(all.report, engine::reportOf(*asked, model, question, all.result));
+    RETRO_CHECK(engine::addGeneration(*asked, model, question, all.request, {}, all.report));
+    return all;
+}
+
+std::string problemOf(const engine::LoadedModel& model, const engine::Question& question)
+{
+    const auto all = answer(model, question);
+    return all.ok() ? std::string() : all.error().text();
+}
+
+bool contains(const std::string& text, const char* part)
+{
+    const bool isThere = text.find(part) != std::string::npos;
+    if (!isThere) {
+        qWarning("\"%s\" lacks \"%s\"", text.c_str(), part);
+    }
+    return isThere;
+}
+
+engine::Question about(const std::string& text)
+{
+    engine::Question question;
+    question.text = text;
+    return question;
+}
+
+bool areNear(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max(1.0, std::abs(b)); }
+
+} // namespace
+
+class LanguageTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void initTestCase() { QVERIFY(m_folder.isThere()); }
+
+    // The best word is the best of its row, not of all rows.
+    void argmaxIsOfThePosition()
+    {
+        const auto model = m_folder.model();
+        for (std::int64_t position = -4; position < 4; ++position) {
+            engine::Question question = about("ab ca");
+            question.position = std::to_string(position);
+            const auto all = answer(*model, question);
+            QVERIFY2(all.ok(), all.ok() ? "" : all.error().text().c_str());
+            const auto tokens = std::ssize(all->report.tokens);
+            QCOMPARE(tokens, 4);
+            QCOMPARE(all->report.position, position < 0 ? position + tokens : position);
+            const Tensor& scores = all->result.outputs.front();
+            for (std::int64_t word = 0; word < kWords; ++word) {
+                QVERIFY(scores.at(all->report.position * kWords + word) <= all->report.best.score);
+            }
+            QCOMPARE(all->report.target.id, all->report.best.id);
+            for (std::int64_t i = all->report.position + 1; i < tokens; ++i) {
+                QCOMPARE(all->report.relevance[static_cast<std::size_t>(i)], 0.0);
+            }
+        }
+    }
+
+    void wordsAndNumbers()
+    {
+        const auto model = m_folder.model();
+        engine::Question question = about("abc");
+        question.targets = {" a"};
+        const auto word = answer(*model, question);
+        QVERIFY2(word.ok(), word.ok() ? "" : word.error().text().c_str());
+        QCOMPARE(word->report.target.id, 3);
+        QCOMPARE(word->report.position, 1);
+        QVERIFY(contains(engine::reportLines(word->report).front(), "\" a\" (3) at position 1 of 2"));
+        question.targets = {"3"};
+        question.text.clear();
+        question.ids = "6,2";
+        const auto number = answer(*model, question);
+        QVERIFY(number.ok());
+        QCOMPARE(number->report.relevance, word->report.relevance);
+        question.targets = {"Ġa"};
+        QCOMPARE(answer(*model, question)->report.target.id, 3);
+    }
+
+    void refusals()
+    {
+        const auto model = m_folder.model();
+        engine::Question question = about("abc");
+        question.targets = {"ca"};
+        QVERIFY(contains(problemOf(*model, question), "this word is 2 tokens: \"c\" (2), \"a\" (0)"));
+        question.targetTokens = true;
+        QCOMPARE(answer(*model, question)->report.target.id, 2);
+        question.targets = {"9"};
+        QVERIFY(contains(problemOf(*model, question), "there is no token of this number; the model has 7"));
+        question.targets.clear();
+        question.position = "2";
+        QVERIFY(contains(problemOf(*model, question), "no position 2 in a text of 2 tokens"));
+        question = about("ab");
+        question.text = "a\xFF";
+        QVERIFY(contains(problemOf(*model, question), "byte 0xff at offset 1"));
+        question = {};
+        question.ids = "1,x";
+        QVERIFY(contains(problemOf(*model, question), "write the numbers of the tokens"));
+        question.ids = "1,7";
+        QVERIFY(contains(problemOf(*model, question), "token 1 has the number 7"));
+        question.ids.clear();
+        QVERIFY(contains(problemOf(*model, question), "no text; add --text"));
+        question = about("ab");
+        question.position = "0";
+        question.targets = {"stream:0,0,1"};
+        QVERIFY(contains(problemOf(*model, question), "belong to a target that is a word"));
+        question.position.clear();
+        QCOMPARE(answer(*model, question)->report.position, -1);
+    }
+
+    // +logit(A) - logit(B): the difference of the two answers, in the form of relevance and of a gradient.
+    void contrastIsTheDifference()
+    {
+        const auto model = m_folder.model();
+        for (const char* const composite : {"attnlrp:epsilon=0", "attnlrp:form=gradient_x_input", "gradient"}) {
+            engine::Question question = about("ab cab");
+            question.composite = composite;
+            question.targets = {"1"};
+            const auto one = answer(*model, question);
+            question.targets = {"2"};
+            const auto two = answer(*model, question);
+            question.targets = {"5"};
+            const auto five = answer(*model, question);
+            question.targets = {"1"};
+            question.contrast = {"2", "5"};
+            const auto all = answer(*model, question);
+            QVERIFY2(all.ok(), all.ok() ? "" : all.error().text().c_str());
+            QVERIFY(one.ok() && two.ok() && five.ok());
+            for (std::size_t i = 0; i < all->report.relevance.size(); ++i) {
+                const double others = (two->report.relevance[i] + five->report.relevance[i]) / 2;
+                QVERIFY(areNear(all->report.relevance[i], one->report.relevance[i] - others));
+            }
+            QVERIFY(areNear(all->report.score, one->report.score - (two->report.score + five->report.score) / 2));
+        }
+    }
+
+    // A step is the answer for its prefix alone.
+    void stepsAreAnswersForPrefixes()
+    {
+        const auto model = m_folder.model();
+        engine::Question question = about("ab");
+        question.generate = "4";
+        const auto all = answer(*model, question);
+        QVERIFY2(all.ok(), all.ok() ? "" : all.error().text().c_str());
+        QCOMPARE(all->report.generated.size(), std::size_t{4});
+        std::string ids = "6";
+        for (const engine::GeneratedStep& step : all->report.generated) {
+            engine::Question prefix;
+            prefix.ids = ids;
+            const auto alone = answer(*model, prefix);
+            QVERIFY(alone.ok());
+            QCOMPARE(step.token.id, alone->report.best.id);
+            QCOMPARE(step.relevance, alone->report.relevance);
+            ids += "," + std::to_string(step.token.id);
+        }
+        question.generate.clear();
+        question.continuation = "c a";
+        const auto given = answer(*model, question);
+        QVERIFY(given.ok());
+        QCOMPARE(given->report.generatedTokens.size(), std::size_t{2});
+        QCOMPARE(given->report.generated[1].token.id, 3);
+        QCOMPARE(given->report.generated[1].position, 1);
+    }
+
+    void layersComeFromAFile()
+    {
+        const auto model = m_folder.model();
+        const std::filesystem::path file = m_folder.path() / "layers.json";
+        QVERIFY(base::writeFile(file, json("{'streams':['embedded','stream'],"
+                                           "'heads':[{'value':'mixed','count':2}]}"))
+                    .ok());
+        engine::Question question = about("ab ca");
+        question.layers = file.string();
+        const auto all = answer(*model, question);
+        QVERIFY2(all.ok(), all.ok() ? "" : all.error().text().c_str());
+        QCOMPARE(all->report.layers.shape(), (tensor::Shape{2, 4}));
+        QCOMPARE(all->report.heads.shape(), (tensor::Shape{1, 4, 2}));
+        double first = 0;
+        for (std::int64_t i = 0; i < 4; ++i) {
+            QVERIFY(areNear(all->report.layers.at(i), all->report.relevance[static_cast<std::size_t>(i)]));
+            first += all->report.layers.at(4 + i);
+        }
+        QVERIFY(areNear(first, all->report.score)); // the head has no bias
+        QVERIFY(base::writeFile(file, json("{'streams':['nothing']}")).ok());
+        QVERIFY(contains(problemOf(*model, question), "the model has no value 'nothing'"));
+    }
+
+    void filesAreWritten()
+    {
+        const auto model = m_folder.model();
+        engine::Question question = about("ab c");
+        question.generate = "2";
+        const auto all = answer(*model, question);
+        QVERIFY(all.ok());
+        const std::filesystem::path folder = m_folder.path() / "out";
+        QVERIFY(base::makeFolder(folder).ok());
+        QVERIFY(engine::writeReport(folder, all->report).ok());
+        const auto steps = tensor::readNpy(folder / "generation.npy");
+        QVERIFY(steps.ok());
+        QCOMPARE(steps->shape(), (tensor::Shape{2, 5}));
+        QVERIFY(std::isnan(steps->at(3)) && !std::isnan(steps->at(2)) && !std::isnan(steps->at(8)));
+        const std::string csv = base::readTextFile(folder / "tokens.csv", 1U << 20).value();
+        QVERIFY(contains(csv, "position,id,text,start,end,relevance,share\r\n0,6,ab,0,2,"));
+        QVERIFY(!std::filesystem::exists(folder / "layers.npy"));
+    }
+
+    // Whatever the tokens are, the page is well-formed and shows them.
+    void pagesAreWellFormed()
+    {
+        engine::LanguageReport report;
+        const std::vector<std::string> words{"<b>&\"'", " ",    "\n",   "\x01",     "]]>",
+                                             "\u202E",  "שלום", "a\tb", "</script>"};
+        for (const std::string& word : words) {
+            report.tokens.push_back({static_cast<text::TokenId>(report.tokens.size()), word, std::nullopt});
+            report.relevance.push_back(report.tokens.size() % 2 == 0 ? 1.0 : -0.5);
+        }
+        report.position = 3;
+        report.target = {1, "</title><script>", 2};
+        report.generatedTokens.push_back({3, "<i>", std::nullopt});
+        report.generated.push_back({{3, "<i>", 1}, 8, report.relevance});
+        report.layers = Tensor::zeros(tensor::DType::Float64, {2, std::ssize(words)});
+        QXmlStreamReader reader(QString::fromStdString(engine::languagePage(report)));
+        QString text;
+        int buttons = 0;
+        while (!reader.atEnd()) {
+            reader.readNext();
+            buttons += reader.isStartElement() && reader.name() == QLatin1String("button") ? 1 : 0;
+            text += reader.isCharacters() ? reader.text().toString() : QString();
+            for (const QXmlStreamAttribute& attribute : reader.attributes()) {
+                QVERIFY(!attribute.value().startsWith(QLatin1String("http")) ||
+                        attribute.name() == QLatin1String("xmlns"));
+            }
+        }
+        QVERIFY2(!reader.hasError(), qPrintable(reader.errorString()));
+        QCOMPARE(buttons, 2);
+        for (const char* const shown : {"<b>&\"'", "␣", "⏎", "\\x01", "]]>", "\\u202e", "שלום", "</script>", "<i>"}) {
+            QVERIFY2(text.contains(QString::fromUtf8(shown)), shown);
+        }
+    }
+
+private:
+    Folder m_folder;
+};
+
+QTEST_APPLESS_MAIN(LanguageTest)
+#include "languagetest.moc"
