@@ -16,6 +16,7 @@
 #include "core/engine/question/combinations.h"
 #include "core/engine/question/resolve.h"
 #include "core/engine/results/results.h"
+#include "core/engine/ways/workload.h"
 #include "core/runtime/profile.h"
 #include "core/tensor/npy.h"
 #include "core/trace/runfile.h"
@@ -46,6 +47,7 @@ struct ExplainOptions
     RelevanceGraphOptions graph;
     int jobs = 1;
     bool rules = false;
+    bool estimate = false;
     std::shared_ptr<diagnosis::ModelFacts> weights; ///< of a batch: what checks know of the model
     bool isBatch = false;                           ///< one input of many
     bool isFirst = false;                           ///< the first of them
@@ -233,6 +235,25 @@ Result<void> explainMany(const Context& context, const ExplainOptions& options, 
     });
 }
 
+/// Says what the explanation would take; runs nothing. Refuses what there is no memory for.
+Result<void> showEstimate(const Context& context, const ExplainOptions& options, const engine::LoadedModel& model)
+{
+    RETRO_TRY(const engine::ExplainRequest request, requestOf(options, model));
+    RETRO_TRY(const engine::PassEstimate made, engine::estimate(model, request));
+    if (context.json) {
+        context.answer({{"process_bytes", made.processBytes},
+                        {"weight_bytes", made.weightBytes},
+                        {"tensor_bytes", made.tensorBytes},
+                        {"kept_bytes", made.keptBytes},
+                        {"step_bytes", made.stepBytes},
+                        {"flops", made.flops},
+                        {"seconds", made.seconds}});
+    } else {
+        context.say(made.text());
+    }
+    return engine::checkEstimate(made);
+}
+
 Result<void> checkOptions(const ExplainOptions& options, bool isBatch)
 {
     if (options.outputFolder.empty()) {
@@ -353,6 +374,9 @@ Result<void> explainModel(Context& context, const ExplainOptions& options)
     if (options.rules || (!options.compositeFile.empty() && options.outputFolder.empty())) {
         return {};
     }
+    if (options.estimate) {
+        return showEstimate(context, batch ? optionsFor(options, batch->front()) : options, *model);
+    }
     RETRO_CHECK(checkOptions(options, batch.has_value()));
     if (batch) {
         return explainMany(context, options, model, std::move(*batch));
@@ -379,6 +403,9 @@ void addExplain(CLI::App& program, Context& context)
     addRelevanceGraphOptions(*verb, options->graph);
     verb->add_flag("--rules", options->rules,
                    "Print node by node which rule it gets and which matcher chose it; runs nothing");
+    verb->add_flag("--estimate", options->estimate,
+                   "Print what the explanation would take of memory and time; runs nothing. Exit code 4 where the "
+                   "memory that may be used cannot hold it");
 }
 
 } // namespace retro::app
