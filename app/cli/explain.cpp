@@ -18,6 +18,7 @@
 #include "core/engine/question/combinations.h"
 #include "core/engine/question/resolve.h"
 #include "core/engine/results/results.h"
+#include "core/engine/ways/workload.h"
 #include "core/runtime/profile.h"
 #include "core/tensor/npy.h"
 #include "core/trace/runfile.h"
@@ -48,6 +49,7 @@ struct ExplainOptions
     RelevanceGraphOptions graph;
     int jobs = 1;
     bool rules = false;
+    bool estimate = false;
     std::shared_ptr<diagnosis::ModelFacts> weights; ///< of a batch: what checks know of the model
     bool isBatch = false;                           ///< one input of many
     bool isFirst = false;                           ///< the first of them
@@ -257,6 +259,25 @@ Result<void> explainMany(const Context& context, const ExplainOptions& options, 
     });
 }
 
+/// Says what the explanation would take; runs nothing. Refuses what there is no memory for.
+Result<void> showEstimate(const Context& context, const ExplainOptions& options, const engine::LoadedModel& model)
+{
+    RETRO_TRY(const engine::ExplainRequest request, requestOf(options, model));
+    RETRO_TRY(const engine::PassEstimate made, engine::estimate(model, request));
+    if (context.json) {
+        context.answer({{"process_bytes", made.processBytes},
+                        {"weight_bytes", made.weightBytes},
+                        {"tensor_bytes", made.tensorBytes},
+                        {"kept_bytes", made.keptBytes},
+                        {"step_bytes", made.stepBytes},
+                        {"flops", made.flops},
+                        {"seconds", made.seconds}});
+    } else {
+        context.say(made.text());
+    }
+    return engine::checkEstimate(made);
+}
+
 Result<void> checkOptions(const ExplainOptions& options, bool isBatch)
 {
     if (options.outputFolder.empty() && !options.isText) {
@@ -417,6 +438,9 @@ Result<void> explainModel(Context& context, const ExplainOptions& options)
     if (options.rules || (!options.compositeFile.empty() && options.outputFolder.empty())) {
         return {};
     }
+    if (options.estimate) {
+        return showEstimate(context, batch ? optionsFor(options, batch->front()) : options, *model);
+    }
     const bool isByPlan = engine::asksFor(options.question(), "oracle-by-plan");
     ExplainOptions one = options;
     one.isText = language.has_value() && !isByPlan;
@@ -445,6 +469,9 @@ void addExplain(CLI::App& program, Context& context)
     addRelevanceGraphOptions(*verb, options->graph);
     verb->add_flag("--rules", options->rules,
                    "Print node by node which rule it gets and which matcher chose it; runs nothing");
+    verb->add_flag("--estimate", options->estimate,
+                   "Print what the explanation would take of memory and time; runs nothing. Exit code 4 where the "
+                   "memory that may be used cannot hold it");
 }
 
 } // namespace retro::app

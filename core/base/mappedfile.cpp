@@ -200,6 +200,19 @@ OpenSources& openSources()
     return *all;
 }
 
+/// What lies at the addresses of the mappings, by their first byte. Guarded by the mutex of OpenSources.
+struct MappedBytes
+{
+    std::uint64_t offset = 0; ///< in the file, of the first byte asked for
+    std::uint64_t length = 0;
+    std::shared_ptr<const MappedSource> source;
+};
+std::map<const std::byte*, MappedBytes>& mappedBytes()
+{
+    static auto* const all = new std::map<const std::byte*, MappedBytes>; // never ends, as mappings may not
+    return *all;
+}
+
 bool isSameTime(const timespec& a, const timespec& b) { return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec; }
 
 /// The one Source of a file in this state; made when there is none yet.
@@ -267,12 +280,18 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::filesystem
     file->m_slot = slot;
     file->m_data = {static_cast<const std::byte*>(base) + skipped, length};
     file->m_source = sourceOf(path, status);
+    const std::lock_guard lock(openSources().mutex);
+    mappedBytes()[file->m_data.data()] = {offset, length, file->m_source};
     return std::shared_ptr<const MappedFile>(std::move(file));
 }
 
 MappedFile::~MappedFile()
 {
     if (m_base != nullptr) {
+        {
+            const std::lock_guard lock(openSources().mutex);
+            mappedBytes().erase(m_data.data());
+        }
         giveSlotBack(m_slot);
         ::munmap(m_base, m_length);
     }
@@ -281,6 +300,25 @@ MappedFile::~MappedFile()
 bool needsSignalStacks() { return rangesInUse.load(std::memory_order_relaxed) > 0; }
 
 bool hasMissingPage() { return rangesMissingPages.load(std::memory_order_relaxed) > 0; }
+
+std::optional<MappedPlace> mappedPlaceOf(const std::byte* address)
+{
+    const std::lock_guard lock(openSources().mutex);
+    auto at = mappedBytes().upper_bound(address);
+    if (at == mappedBytes().begin()) {
+        return std::nullopt;
+    }
+    --at;
+    const auto behind = static_cast<std::uint64_t>(address - at->first);
+    const MappedBytes& bytes = at->second;
+    if (behind >= bytes.length) {
+        return std::nullopt;
+    }
+    constexpr std::int64_t kNanoseconds = 1'000'000'000;
+    return MappedPlace{bytes.source->path, static_cast<std::uint64_t>(bytes.source->size),
+                       bytes.source->changed.tv_sec * kNanoseconds + bytes.source->changed.tv_nsec,
+                       bytes.offset + behind, bytes.length - behind};
+}
 
 Result<void> checkMappedFiles()
 {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 
 namespace retro::base
@@ -39,6 +40,19 @@ private:
     std::shared_ptr<const MappedSource> m_source;
     std::span<const std::byte> m_data;
 };
+
+/// Where bytes of a mapped file lie.
+struct MappedPlace
+{
+    std::filesystem::path file;
+    std::uint64_t fileBytes = 0; ///< of the whole file, as it was when it was opened
+    std::int64_t changed = 0;    ///< nanoseconds since 1970, as it was then
+    std::uint64_t offset = 0;    ///< of the address, in the file
+    std::uint64_t length = 0;    ///< bytes of the mapping from the address on
+};
+
+/// The place of an address inside MappedFile::data() of a file that is open; nothing for other memory.
+[[nodiscard]] std::optional<MappedPlace> mappedPlaceOf(const std::byte* address);
 
 /// Looks whether every mapped file that is in use is still as it was when it was opened: size, time of the last change,
 /// no missing page. A file that another one of the same name replaced counts as unchanged: the mapping keeps the old

@@ -11,6 +11,7 @@
 #include "core/graph/placeholder.h"
 #include "core/ops/bind/bindcheck.h"
 #include "core/ops/kernel/roundnumbers.h"
+#include "core/ops/linear/storedweight.h"
 #include "core/ops/numbertypes.h"
 #include "core/ops/registry.h"
 #include "core/ops/runoperator.h"
@@ -309,6 +310,20 @@ base::Result<void> expectMemory(const graph::Node& node, std::span<const ops::Te
 
 } // namespace
 
+namespace
+{
+
+/// Weights of 16 bits are not widened for operators that hold them as they are stored.
+Tensor constantForBinding(const BoundModel& model, const graph::Node& node, std::size_t slot)
+{
+    const Tensor& stored = model.storedConstant(node.inputs[slot]);
+    const bool isShapeEnough = stored.isValid() && staysNarrow(stored) && ops::takesStored(node, slot);
+    return isShapeEnough ? ops::shapeOnly(dtypeOf(model.precision()), stored.shape())
+                         : model.constant(node.inputs[slot]);
+}
+
+} // namespace
+
 base::Result<void> BoundModel::bindNode(NodeId id, EarlyValues& early)
 {
     const graph::Node& node = m_graph->node(id);
@@ -317,7 +332,7 @@ base::Result<void> BoundModel::bindNode(NodeId id, EarlyValues& early)
     for (std::size_t slot = 0; slot < node.inputs.size(); ++slot) {
         if (node.inputs[slot].isValid()) {
             types[slot] = m_types[node.inputs[slot].index()];
-            constants[slot] = constant(node.inputs[slot]);
+            constants[slot] = constantForBinding(*this, node, slot);
         }
     }
     const NodeOperands operands(node, early);

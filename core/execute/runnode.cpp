@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/execute/runnode.h"
 
+#include "core/ops/linear/storedweight.h"
 #include "core/ops/runoperator.h"
 
 namespace retro::execute
@@ -9,12 +10,15 @@ namespace retro::execute
 namespace
 {
 
-/// False for the weights of a linear map, which holds them itself: narrow ones need not be widened for it.
-bool readsSlot(const ops::BoundOperator& op, std::size_t slot)
+/// False for the weights of a linear map, which holds them itself, and for a table that is read row by row: narrow ones
+/// need not be widened for it.
+bool readsWide(const ops::BoundOperator& op, const graph::Node& node, std::size_t slot)
 {
     const ops::Structure& structure = op.structure();
-    return structure.kind() != ops::StructureKind::LinearMap ||
-           static_cast<const ops::LinearMap&>(structure).operandSlot() == slot;
+    if (structure.kind() == ops::StructureKind::LinearMap) {
+        return static_cast<const ops::LinearMap&>(structure).operandSlot() == slot;
+    }
+    return structure.kind() != ops::StructureKind::ShapeMap || !ops::takesStored(node, slot);
 }
 
 } // namespace
@@ -31,7 +35,7 @@ base::Result<std::vector<Tensor>> operandsOf(const BoundModel& model, NodeId id,
         if (!model.isConstant(value)) {
             operands[slot] = valueOf(value);
         } else {
-            operands[slot] = readsSlot(model.op(id), slot) ? model.constant(value) : model.storedConstant(value);
+            operands[slot] = readsWide(model.op(id), node, slot) ? model.constant(value) : model.storedConstant(value);
         }
     }
     if (base::Result<void> checked = model.op(id).check(operands); !checked.ok()) {

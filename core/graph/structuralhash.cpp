@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/hash.h"
 #include "core/base/hash128.h"
+#include "core/base/mappedfile.h"
 #include "core/graph/contentdigest.h"
 #include "core/graph/graphbuilder.h"
 
+#include <algorithm>
 #include <bit>
+#include <cmath>
+#include <optional>
 
 namespace retro::graph
 {
@@ -14,6 +18,47 @@ namespace
 
 using base::Hasher;
 using base::Hasher128;
+
+/// What counts of the constants.
+enum class Constants : std::uint8_t { Types, Data, Stamps };
+
+constexpr std::uint64_t kStampedPages = 64; // of a file
+constexpr std::uint64_t kPageBytes = 4096;
+
+/// Its file, its place there, and pages spread over it: the first and the last one, and others between.
+template <class H>
+void addPages(H& hash, std::span<const std::byte> data, const base::MappedPlace& place)
+{
+    hash.text(place.file.filename().string());
+    hash.number(place.fileBytes);
+    hash.number(static_cast<std::uint64_t>(place.changed));
+    hash.number(place.offset);
+    const std::uint64_t bytes = data.size();
+    const double share = static_cast<double>(bytes) / static_cast<double>(std::max<std::uint64_t>(place.fileBytes, 1));
+    const auto pages = static_cast<std::uint64_t>(std::ceil(share * static_cast<double>(kStampedPages)));
+    const std::uint64_t last = bytes - std::min(bytes, kPageBytes);
+    for (std::uint64_t i = 0; i < pages; ++i) {
+        const double part = pages < 2 ? 0.5 : static_cast<double>(i) / static_cast<double>(pages - 1);
+        const auto begin = std::min(last, static_cast<std::uint64_t>(part * static_cast<double>(last)));
+        hash.bytes(data.subspan(begin, std::min(kPageBytes, bytes - begin)));
+    }
+}
+
+/// True when the data lies in a mapped file and was added by its place there.
+template <class H>
+bool addStamp(H& hash, const tensor::Tensor& t)
+{
+    if (!t.isValid() || !t.isContiguous() || t.storage()->isOwn() || t.bytes() == 0) {
+        return false;
+    }
+    const std::optional<base::MappedPlace> place = base::mappedPlaceOf(t.rawData());
+    const auto bytes = static_cast<std::uint64_t>(t.bytes());
+    if (!place || place->length < bytes) {
+        return false;
+    }
+    addPages(hash, {t.rawData(), bytes}, *place);
+    return true;
+}
 
 template <class H>
 void addTensor(H& hash, const tensor::Tensor& t)
@@ -31,19 +76,20 @@ void addTensor(H& hash, const tensor::Tensor& t)
 
 /// A constant by its declared type and shape, which it has even where its data was left out (run files).
 template <class H>
-void addConstant(H& hash, const Value& value, bool withData)
+void addConstant(H& hash, const Value& value, Constants constants)
 {
     hash.number(static_cast<std::uint64_t>(value.dtype));
     for (const Dimension& dimension : value.shape.value_or(std::vector<Dimension>())) {
         hash.number(static_cast<std::uint64_t>(dimension.extent.value_or(-1)));
     }
-    if (withData) {
-        addTensor(hash, value.constant);
+    if (constants == Constants::Types || (constants == Constants::Stamps && addStamp(hash, value.constant))) {
+        return;
     }
+    addTensor(hash, value.constant);
 }
 
 template <class H>
-void addGraph(H& hash, const Graph& graph, bool withData);
+void addGraph(H& hash, const Graph& graph, Constants constants);
 
 void addDigest(Hasher& hash, const Hasher& nested) { hash.number(nested.digest()); }
 void addDigest(Hasher128& hash, const Hasher128& nested) { hash.text(nested.digest()); }
@@ -55,7 +101,7 @@ struct AttributeHasher
     void operator()(const Subgraph& v) const
     {
         H nested;
-        addGraph(nested, *v.graph, true);
+        addGraph(nested, *v.graph, Constants::Data);
         addDigest(hash, nested);
     }
     void operator()(std::int64_t v) const { hash.number(static_cast<std::uint64_t>(v)); }
@@ -92,7 +138,7 @@ void addNode(H& hash, const Node& node)
 }
 
 template <class H>
-void addGraph(H& hash, const Graph& graph, bool withData)
+void addGraph(H& hash, const Graph& graph, Constants constants)
 {
     for (const ValueId input : graph.inputs()) {
         hash.number(input.value);
@@ -103,7 +149,7 @@ void addGraph(H& hash, const Graph& graph, bool withData)
     for (const Value& value : graph.values()) {
         hash.number(static_cast<std::uint64_t>(value.kind));
         if (value.kind == ValueKind::Constant) {
-            addConstant(hash, value, withData);
+            addConstant(hash, value, constants);
         }
     }
     for (const Node& node : graph.nodes()) {
@@ -116,14 +162,21 @@ void addGraph(H& hash, const Graph& graph, bool withData)
 std::uint64_t structuralHash(const Graph& graph)
 {
     Hasher hash;
-    addGraph(hash, graph, false);
+    addGraph(hash, graph, Constants::Types);
     return hash.digest();
 }
 
 std::string contentDigest(const Graph& graph)
 {
     Hasher128 hash;
-    addGraph(hash, graph, true);
+    addGraph(hash, graph, Constants::Data);
+    return hash.digest();
+}
+
+std::string stampedDigest(const Graph& graph)
+{
+    Hasher128 hash;
+    addGraph(hash, graph, Constants::Stamps);
     return hash.digest();
 }
 

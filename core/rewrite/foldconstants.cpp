@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/failure.h"
 #include "core/base/memorylimit.h"
+#include "core/ops/kernel/matrixproduct.h"
 #include "core/ops/kernel/roundnumbers.h"
 #include "core/ops/numbertypes.h"
 #include "core/ops/registry.h"
+#include "core/rewrite/attributes.h"
 #include "core/rewrite/passes.h"
 #include "core/tensor/checkedshape.h"
 
@@ -25,6 +27,9 @@ namespace
 
 using OperatorPointer = std::unique_ptr<BoundOperator>;
 
+/// Smaller matrices are copied: products read rows of theirs a little faster.
+constexpr std::int64_t kLeastTurnedBytes = 1 << 20;
+
 class Folder
 {
 public:
@@ -39,6 +44,12 @@ public:
         const graph::Node& node = m_draft.node(id);
         if (m_draft.isRemoved(id) || !isFoldable(node)) {
             return false;
+        }
+        if (isTurnedWeight(node)) {
+            const graph::Value& matrix = m_draft.value(node.inputs[0]);
+            m_draft.makeConstant(node.outputs[0], ops::swapped(matrix.constant), matrix.dtype);
+            m_draft.removeNode(id);
+            return true;
         }
         const std::vector<DType> types = ops::resultNumbers(node, operandTypes(node));
         const auto computed = base::caught([&]() -> base::Result<std::vector<Tensor>> { return compute(id, types); });
@@ -176,6 +187,34 @@ private:
         const std::vector<ops::TensorType>& types = op.outputTypes();
         return op.structure().kind() != ops::StructureKind::ShapeMap &&
                std::any_of(types.begin(), types.end(), [](const auto& type) { return isFloating(type.dtype); });
+    }
+
+    /// A large matrix that is turned for products alone: they read it as it lies, so it is no copy.
+    [[nodiscard]] bool isTurnedWeight(const graph::Node& node) const
+    {
+        if (node.op != "Transpose" || !node.domain.empty() || node.inputs.size() != 1 || node.outputs.size() != 1) {
+            return false;
+        }
+        const Tensor& matrix = m_draft.value(node.inputs[0]).constant;
+        const std::vector<std::int64_t> turned{1, 0};
+        return matrix.rank() == 2 && matrix.isContiguous() && matrix.bytes() >= kLeastTurnedBytes &&
+               attributeOr(node, "perm", turned) == turned && isReadByProductsAlone(node.outputs[0]);
+    }
+
+    [[nodiscard]] bool isReadByProductsAlone(ValueId value) const
+    {
+        std::size_t count = 0;
+        for (std::size_t i = 0; i < m_draft.nodeCount(); ++i) {
+            const graph::Node& node = m_draft.node(NodeId(i));
+            if (m_draft.isRemoved(NodeId(i)) || std::ranges::count(node.inputs, value) == 0) {
+                continue;
+            }
+            if (node.op != "MatMul" || !node.domain.empty() || node.inputs.front() == value) {
+                return false;
+            }
+            ++count;
+        }
+        return count > 0 && count == m_draft.readerCount(value); // else a graph within a node reads it
     }
 
     bool takeAllowance(const BoundOperator& op)

@@ -10,6 +10,7 @@
 #include "core/engine/model/precision.h"
 #include "core/engine/model/programcache.h"
 #include "core/engine/region/conditions.h"
+#include "core/engine/ways/wantedrow.h"
 #include "core/engine/ways/way.h"
 
 #include <fmt/format.h>
@@ -114,6 +115,17 @@ Result<ExplainResult> explain(const LoadedModel& model, const ExplainRequest& re
                               const StageProgress& progress)
 {
     RETRO_CHECK(checkRequest(request));
+    if (const std::optional<WantedRow> asked = WantedRow::of(model, request)) {
+        ProgramCache cache;
+        Result<ExplainResult> result = explained(asked->model(), asked->request(), stop, progress, &cache);
+        if (result.ok()) {
+            asked->restorePlace(*result);
+            return logged(model, std::move(result));
+        }
+        if (result.error().code == base::ErrorCode::Cancelled || result.error().code == base::ErrorCode::Memory) {
+            return logged(model, std::move(result));
+        } // what else is wrong is said of the whole model
+    }
     ProgramCache cache;
     const bool usesProgram = request.engine == EngineKind::Compiled || request.inputsOnly;
     return logged(model, settled(model, request, stop, progress, usesProgram ? &cache : nullptr));

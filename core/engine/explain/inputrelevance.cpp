@@ -10,15 +10,27 @@ namespace retro::engine
 using base::ValueId;
 using tensor::Tensor;
 
+namespace
+{
+
+/// Forward values that take more together are not all kept: those that are cheap to compute again are not.
+constexpr std::int64_t kMostKeptAsIs = 256LL << 20;
+
+} // namespace
+
+std::vector<ValueId> InputPass::keptValues(const std::shared_ptr<const execute::BoundModel>& model,
+                                           const lrp::ProgramRunner& runner, std::span<const ValueId> targets)
+{
+    return execute::RebuildingStore(model, runner.readValues(), targets, kMostKeptAsIs).keptValues();
+}
+
 base::Result<execute::ForwardResult> InputPass::forward(const std::shared_ptr<const execute::BoundModel>& model,
                                                         std::span<const Tensor> inputs,
                                                         std::span<const ValueId> targets, const std::stop_token& stop,
                                                         const execute::Progress& progress)
 {
-    m_store = std::make_shared<execute::ReleasingStore>(model->graph().valueCount());
-    std::vector<ValueId> kept = m_runner.readValues();
-    kept.insert(kept.end(), targets.begin(), targets.end());
-    return execute::forwardInto(m_store, model, inputs, kept, stop, progress);
+    m_store = std::make_shared<execute::RebuildingStore>(model, m_runner.readValues(), targets, kMostKeptAsIs);
+    return execute::forwardInto(m_store, model, inputs, m_store->keptValues(), stop, progress);
 }
 
 base::Result<void> InputPass::run(const execute::SavedValues& saved, std::span<const Tensor> starts,

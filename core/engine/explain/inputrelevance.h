@@ -3,7 +3,7 @@
 
 #include "core/engine/explain/explain.h"
 #include "core/execute/forward.h"
-#include "core/execute/releasingstore.h"
+#include "core/execute/rebuildingstore.h"
 #include "core/lrp/program/programrunner.h"
 
 #include <functional>
@@ -21,7 +21,8 @@ public:
     /// `runner` must outlive this.
     explicit InputPass(lrp::ProgramRunner& runner) : m_runner(runner) {}
 
-    /// Keeps what the program reads, and `targets`. Errors: as execute::forward.
+    /// Keeps what the program reads, and `targets`; where that is much, what is cheap to compute again is not kept
+    /// (execute::RebuildingStore). Errors: as execute::forward.
     [[nodiscard]] base::Result<execute::ForwardResult>
     forward(const std::shared_ptr<const execute::BoundModel>& model, std::span<const tensor::Tensor> inputs,
             std::span<const base::ValueId> targets, const std::stop_token& stop, const execute::Progress& progress);
@@ -31,9 +32,14 @@ public:
                                          const std::function<void(std::size_t, std::size_t)>& progress,
                                          ExplainResult& result);
 
+    /// The values that forward() keeps.
+    [[nodiscard]] static std::vector<base::ValueId> keptValues(const std::shared_ptr<const execute::BoundModel>& model,
+                                                               const lrp::ProgramRunner& runner,
+                                                               std::span<const base::ValueId> targets);
+
 private:
     lrp::ProgramRunner& m_runner;
-    std::shared_ptr<execute::ReleasingStore> m_store;
+    std::shared_ptr<execute::RebuildingStore> m_store;
 };
 
 /// Keeps what arrived at output `k` of a node, where that is a value of the graph; relevance has an entry per value.

@@ -29,7 +29,7 @@ using nlohmann::ordered_json;
 /// Largest file named by a question that is read for its key.
 constexpr std::uint64_t kMostFileBytes = 16ULL << 30U;
 
-/// The content hash of the graph that was asked for last: a batch asks once per input, and large models take long.
+/// The digest of the graph that was asked for last: a batch asks once per input, and large models take long.
 std::string contentOf(const std::shared_ptr<const graph::Graph>& graph)
 {
     static std::mutex mutex;
@@ -37,7 +37,7 @@ std::string contentOf(const std::shared_ptr<const graph::Graph>& graph)
     static std::string hash;
     const std::lock_guard lock(mutex);
     if (last.lock() != graph) {
-        hash = graph::contentDigest(*graph);
+        hash = graph::stampedDigest(*graph);
         last = graph;
     }
     return hash;

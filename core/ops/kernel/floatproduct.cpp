@@ -71,16 +71,25 @@ struct Part
     std::int64_t lastColumn = 0;
 };
 
+/// Where b is widened from; null: it lies in memory.
+struct StoredFactor
+{
+    const WeightRows* rows = nullptr;
+    bool isTurned = false; ///< b is their transpose
+};
+
 class FloatProduct
 {
 public:
     /// `packed`: what packFloats() gave for b, whose data is then not read; null: b is packed on the way.
-    FloatProduct(const MatrixView<float>& a, const MatrixView<float>& b, const float* packed, float* c,
-                 std::int64_t stride, const AfterProduct& after)
+    /// `stored`: what b is packed from; its data is then not read either.
+    FloatProduct(const MatrixView<float>& a, const MatrixView<float>& b, const float* packed, StoredFactor stored,
+                 float* c, std::int64_t stride, const AfterProduct& after)
         : m_a(a), m_b(b), m_c(c), m_stride(stride), m_after(after), m_depths(a.columns), m_tiles(productTiles()),
-          m_packed(packed), m_copiesRows(a.columnStride != 1 || (a.rowStride % kBadStride == 0 &&
-                                                                 std::min(a.rows, m_tiles.rows) > kMostOnOneLine)),
-          m_readsInPlace(packed == nullptr && b.columnStride == 1 && a.rows <= m_tiles.rows)
+          m_packed(packed), m_stored(stored),
+          m_copiesRows(a.columnStride != 1 ||
+                       (a.rowStride % kBadStride == 0 && std::min(a.rows, m_tiles.rows) > kMostOnOneLine)),
+          m_readsInPlace(packed == nullptr && stored.rows == nullptr && b.columnStride == 1 && a.rows <= m_tiles.rows)
     {}
 
     /// On the threads at hand.
@@ -88,10 +97,13 @@ public:
     {
         const std::int64_t panels = (m_b.columns + m_tiles.columns - 1) / m_tiles.columns;
         const std::int64_t bands = (m_a.rows + m_tiles.rows - 1) / m_tiles.rows;
-        if (m_packed == nullptr && m_a.rows <= m_tiles.turnedRows && m_b.rowStride == 1 && m_b.rows > 1 &&
-            m_a.columnStride == 1) {
+        const bool isTurned = m_stored.rows == nullptr ? m_b.rowStride == 1 && m_b.rows > 1 : m_stored.isTurned;
+        if (m_packed == nullptr && m_a.rows <= m_tiles.turnedRows && isTurned && m_a.columnStride == 1) {
             parallelFor(panels, grainOf(m_a.rows * m_tiles.columns), [&](std::int64_t begin, std::int64_t end) {
-                turned(begin * m_tiles.columns, std::min(end * m_tiles.columns, m_b.columns));
+                const std::int64_t last = std::min(end * m_tiles.columns, m_b.columns);
+                const std::int64_t first = begin * m_tiles.columns;
+                m_stored.rows == nullptr ? turned(first, last, m_b.data + first * m_b.columnStride, m_b.columnStride)
+                                         : turnedStored(first, last);
             });
             return;
         }
@@ -109,15 +121,18 @@ public:
 
 private:
     static constexpr std::int64_t kManyBands = 16;
-    static constexpr std::int64_t kLine = 16;         // floats in a line of a cache
-    static constexpr std::int64_t kBadStride = 1024;  // floats in 4 KiB: rows so far apart fall on the same lines
-    static constexpr std::int64_t kMostOnOneLine = 6; // of so many a cache keeps all
+    static constexpr std::int64_t kLine = 16;               // floats in a line of a cache
+    static constexpr std::int64_t kBadStride = 1024;        // floats in 4 KiB: rows so far apart fall on the same lines
+    static constexpr std::int64_t kMostOnOneLine = 6;       // of so many a cache keeps all
+    static constexpr std::int64_t kLinesTogether = 1 << 15; // numbers that are widened before they are multiplied
+    static constexpr std::int64_t kLeastLines = 8;
 
     using Numbers = std::unique_ptr<float[]>;
     struct Room
     {
         Numbers panels; ///< of b
         Numbers rows;   ///< of a
+        Numbers lines;  ///< of b, widened
     };
 
     /// Panels (bands) with `each` elements of c that are worth a thread.
@@ -144,6 +159,9 @@ private:
         if (m_copiesRows) {
             room.rows = numbers(m_depths.most() * m_tiles.rows);
         }
+        if (m_stored.rows != nullptr) {
+            room.lines = numbers(std::max(m_depths.most() * m_tiles.columns, kStripColumns));
+        }
         for (std::int64_t column = part.firstColumn; column < part.lastColumn; column += kStripColumns) {
             const std::int64_t last = std::min(column + kStripColumns, part.lastColumn);
             for (std::int64_t block = 0; block < m_depths.blocks(); ++block) {
@@ -152,17 +170,31 @@ private:
         }
     }
 
-    /// Columns [first, last), b as it lies.
-    void turned(std::int64_t first, std::int64_t last) const
+    /// Columns [first, last) of b as they lie: from `data`, `column` numbers apart.
+    void turned(std::int64_t first, std::int64_t last, const float* data, std::int64_t column) const
     {
-        TurnedProduct product{m_a.data,         m_a.rowStride, m_b.data + first * m_b.columnStride,
-                              m_b.columnStride, m_a.columns,   m_depths.block(),
-                              m_c + first,      m_stride,      m_a.rows,
-                              last - first};
+        TurnedProduct product{m_a.data,         m_a.rowStride, data,     column,   m_a.columns,
+                              m_depths.block(), m_c + first,   m_stride, m_a.rows, last - first};
         product.perColumn = m_after.perColumn == nullptr ? nullptr : m_after.perColumn + first;
         m_tiles.multiplyTurned(product);
         if (m_after.rows != nullptr) {
             finish({0, m_a.rows, first, last});
+        }
+    }
+
+    /// The same with some columns widened at a time.
+    void turnedStored(std::int64_t first, std::int64_t last) const
+    {
+        const std::int64_t depth = m_a.columns;
+        const std::int64_t together = std::clamp(kLinesTogether / std::max<std::int64_t>(depth, 1), kLeastLines,
+                                                 std::max(last - first, kLeastLines));
+        const Numbers lines = numbers(together * depth);
+        for (std::int64_t begin = first; begin < last; begin += together) {
+            const std::int64_t end = std::min(begin + together, last);
+            for (std::int64_t j = begin; j < end; ++j) {
+                m_stored.rows->widen(j, 0, depth, lines.get() + (j - begin) * depth);
+            }
+            turned(begin, end, lines.get(), depth);
         }
     }
 
@@ -183,9 +215,39 @@ private:
         }
     }
 
+    /// As packStrip(), widened from where b is stored.
+    void packStored(const Part& part, std::int64_t block, float* to, float* lines) const
+    {
+        const std::int64_t depth = m_depths.length(block);
+        const std::int64_t begin = m_depths.begin(block);
+        const std::int64_t width = part.lastColumn - part.firstColumn;
+        const std::int64_t step = panelStep(depth);
+        if (m_stored.isTurned) { // numbers beside each other along the inner extent
+            for (std::int64_t j = 0; j < width; j += m_tiles.columns, to += step) {
+                const std::int64_t count = std::min(m_tiles.columns, width - j);
+                for (std::int64_t i = 0; i < count; ++i) {
+                    m_stored.rows->widen(part.firstColumn + j + i, begin, depth, lines + i * depth);
+                }
+                m_tiles.turn(lines, depth, count, depth, to);
+            }
+            return;
+        }
+        for (std::int64_t k = 0; k < depth; ++k) {
+            m_stored.rows->widen(begin + k, part.firstColumn, width, lines);
+            float* panel = to + k * m_tiles.columns;
+            for (std::int64_t j = 0; j < width; j += m_tiles.columns, panel += step) {
+                const std::int64_t count = std::min(m_tiles.columns, width - j);
+                std::copy_n(lines + j, count, panel);
+                std::fill(panel + count, panel + m_tiles.columns, 0.0F);
+            }
+        }
+    }
+
     void strip(const Part& part, std::int64_t block, const Room& room) const
     {
-        if (packs()) {
+        if (m_stored.rows != nullptr) {
+            packStored(part, block, room.panels.get(), room.lines.get());
+        } else if (packs()) {
             packStrip(part, block, room.panels.get());
         }
         const std::int64_t rows = part.lastRow - part.firstRow;
@@ -286,6 +348,7 @@ private:
     Depths m_depths;
     const ProductTiles& m_tiles;
     const float* m_packed;
+    StoredFactor m_stored;
     bool m_copiesRows;
     bool m_readsInPlace; ///< b, of which each number is needed once
 };
@@ -295,7 +358,7 @@ private:
 void multiplyFloats(const MatrixView<float>& a, const MatrixView<float>& b, float* c, std::int64_t stride,
                     const AfterProduct& after)
 {
-    FloatProduct(a, b, nullptr, c, stride, after).run();
+    FloatProduct(a, b, nullptr, {}, c, stride, after).run();
 }
 
 tensor::Tensor packFloats(const MatrixView<float>& b)
@@ -325,7 +388,17 @@ void multiplyPacked(const MatrixView<float>& a, const tensor::Tensor& packed, st
     const MatrixView<float> b{nullptr, a.columns, columns, columns, 1};
     const std::int64_t width = productTiles().columns;
     base::guard(packed.size() == a.columns * ((columns + width - 1) / width) * width, "a packed matrix has its size");
-    FloatProduct(a, b, packed.data<float>(), c, stride, after).run();
+    FloatProduct(a, b, packed.data<float>(), {}, c, stride, after).run();
+}
+
+void multiplyStored(const MatrixView<float>& a, const WeightRows& weights, bool isTurned, float* c, std::int64_t stride,
+                    const AfterProduct& after)
+{
+    const std::int64_t rows = isTurned ? weights.length() : weights.rows();
+    const std::int64_t columns = isTurned ? weights.rows() : weights.length();
+    base::guard(a.columns == rows, "the columns of a matrix meet the rows of the weights");
+    const MatrixView<float> b{nullptr, rows, columns, isTurned ? 1 : columns, isTurned ? rows : 1};
+    FloatProduct(a, b, nullptr, {&weights, isTurned}, c, stride, after).run();
 }
 
 } // namespace retro::ops

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/ops/kernel/rowsover.h"
+#include "core/ops/kernel/weightrows.h"
 #include "core/ops/reference/matrix.h"
 #include "core/tensor/tensor.h"
 
@@ -36,6 +37,11 @@ void multiplyFloats(const reference::MatrixView<float>& a, const reference::Matr
 
 /// As multiplyFloats() with a matrix of `columns` columns that was packed; same bits.
 void multiplyPacked(const reference::MatrixView<float>& a, const tensor::Tensor& packed, std::int64_t columns, float* c,
+                    std::int64_t stride, const AfterProduct& after = {});
+
+/// As multiplyFloats() with b = the rows of `weights`, or (`isTurned`) with their transpose, widened piece by piece
+/// into the panels that b is packed into; same bits as with a wide copy. At most about 1 MiB is taken per thread.
+void multiplyStored(const reference::MatrixView<float>& a, const WeightRows& weights, bool isTurned, float* c,
                     std::int64_t stride, const AfterProduct& after = {});
 
 } // namespace retro::ops

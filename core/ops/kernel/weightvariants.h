@@ -66,6 +66,8 @@ public:
 
     [[nodiscard]] bool isValid() const { return m_weight.isValid(); }
     [[nodiscard]] const tensor::Shape& shape() const { return m_weight.shape(); }
+    /// The tensor as it is stored.
+    [[nodiscard]] const Tensor& stored() const { return m_weight; }
     /// False when variants, and what is prepared from them, must not be kept.
     [[nodiscard]] bool isKept() const { return !isValid() || !isSixteenBit(m_weight.dtype()); }
     /// The tensor with the variant applied; invalid when there is none.

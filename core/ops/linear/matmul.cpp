@@ -142,6 +142,13 @@ private:
     Shapes m_shapes;
 };
 
+/// A matrix that is only turned stays as it lies: a product reads it so, and it may be most of a model.
+Tensor asMultiplied(const Tensor& weight, const Shape& shape)
+{
+    const bool isTurned = weight.rank() == 2 && weight.shape() == shape && swapped(weight).isContiguous();
+    return isTurned ? weight : weight.reshaped(shape);
+}
+
 BoundResult boundMap(const BindContext& context, const Shapes& shapes)
 {
     MatrixMapPlan plan;
@@ -150,7 +157,7 @@ BoundResult boundMap(const BindContext& context, const Shapes& shapes)
     plan.xOuter = context.operandTypes[plan.slot].shape;
     plan.xInner = plan.isWeightOnRight ? shapes.a : shapes.b;
     plan.zInner = shapes.z;
-    plan.weight = storedWeight(context, 1 - plan.slot).reshaped(plan.isWeightOnRight ? shapes.b : shapes.a);
+    plan.weight = asMultiplied(storedWeight(context, 1 - plan.slot), plan.isWeightOnRight ? shapes.b : shapes.a);
     if (context.constant(2)) {
         plan.bias = context.constants[2].contiguous();
     }

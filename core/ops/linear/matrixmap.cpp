@@ -36,8 +36,53 @@ Tensor MatrixMap::inner(const Tensor& x) const
     return m_plan.isTransposed ? swapped(x).contiguous() : x.reshaped(m_plan.xInner);
 }
 
+namespace
+{
+
+/// Variants of wider weights of more bytes are not kept: they are made piece by piece, as narrow weights are widened.
+constexpr std::int64_t kMostKeptBytes = 64 << 20;
+
+/// x times the rows, or times their transpose.
+Tensor productOfRows(const Tensor& x, const WeightRows& rows, bool isTurned)
+{
+    const Tensor in = x.contiguous();
+    const std::int64_t depth = isTurned ? rows.length() : rows.rows();
+    const std::int64_t columns = isTurned ? rows.rows() : rows.length();
+    Shape shape = in.shape();
+    shape.back() = columns;
+    tensor::TensorBuffer buffer(in.dtype(), shape);
+    if (tensor::elementCount(shape) > 0) {
+        multiplyStored({in.data<float>(), tensor::elementCount(shape) / columns, depth, depth, 1}, rows, isTurned,
+                       buffer.data<float>(), columns);
+    }
+    return std::move(buffer).freeze();
+}
+
+} // namespace
+
+std::unique_ptr<const WeightRows> MatrixMap::rows(const Tensor& x, WeightVariant variant, bool& isTurned) const
+{
+    const Tensor& weight = m_weight.stored();
+    const bool isPiecewise = !m_weight.isKept() || (variant.part != WeightPart::All && weight.bytes() > kMostKeptBytes);
+    if (!isPiecewise || !m_plan.isWeightOnRight || weight.rank() != 2 || x.dtype() != tensor::DType::Float32) {
+        return nullptr;
+    }
+    isTurned = swapped(weight).isContiguous();
+    const Tensor matrix = isTurned ? swapped(weight) : weight;
+    return hasWeightRows(matrix) ? weightRows(matrix, WeightVariants::canonical(variant)) : nullptr;
+}
+
 Tensor MatrixMap::product(const Tensor& x, WeightVariant variant, bool isBackward) const
 {
+    bool isTurned = false;
+    if (const std::unique_ptr<const WeightRows> stored = rows(x, variant, isTurned)) {
+        if (isBackward && isTurned) {
+            if (Tensor sum = weightedRows(x, *stored); sum.isValid()) {
+                return sum;
+            }
+        }
+        return productOfRows(x, *stored, isTurned != isBackward);
+    }
     const Tensor weight = m_weight.get(variant);
     const Tensor factor = isBackward ? swapped(weight) : weight;
     if (isBackward && m_plan.isWeightOnRight) {
@@ -77,7 +122,7 @@ bool MatrixMap::isOneProduct(const Tensor& x) const
            tensor::elementCount(m_plan.xInner) / weight[0] == tensor::elementCount(m_plan.zInner) / weight[1];
 }
 
-Tensor MatrixMap::inOneWalk(const Tensor& x, const RowsOver* rows) const
+Tensor MatrixMap::inOneWalk(const Tensor& x, const RowsOver* over) const
 {
     if (!isOneProduct(x)) {
         return {};
@@ -88,13 +133,19 @@ Tensor MatrixMap::inOneWalk(const Tensor& x, const RowsOver* rows) const
         return {};
     }
     const Tensor in = inner(x).contiguous();
-    Tensor matrix = m_weight.get({});
-    const bool isTurned = swapped(matrix).isContiguous();
-    matrix = isTurned ? matrix : matrix.contiguous();
+    const reference::MatrixView<float> a{in.data<float>(), in.size() / weight[0], weight[0], weight[0], 1};
+    const AfterProduct after{bias.isValid() ? bias.data<float>() : nullptr, over};
     tensor::TensorBuffer buffer(x.dtype(), m_plan.zInner);
-    multiplyFloats({in.data<float>(), in.size() / weight[0], weight[0], weight[0], 1},
-                   {matrix.data<float>(), weight[0], weight[1], isTurned ? 1 : weight[1], isTurned ? weight[0] : 1},
-                   buffer.data<float>(), weight[1], {bias.isValid() ? bias.data<float>() : nullptr, rows});
+    bool isTurned = false;
+    if (const std::unique_ptr<const WeightRows> stored = rows(x, {}, isTurned)) {
+        multiplyStored(a, *stored, isTurned, buffer.data<float>(), weight[1], after);
+        return std::move(buffer).freeze().reshaped(m_outputTypes[0].shape);
+    }
+    Tensor matrix = m_weight.get({});
+    isTurned = swapped(matrix).isContiguous();
+    matrix = isTurned ? matrix : matrix.contiguous();
+    multiplyFloats(a, {matrix.data<float>(), weight[0], weight[1], isTurned ? 1 : weight[1], isTurned ? weight[0] : 1},
+                   buffer.data<float>(), weight[1], after);
     return std::move(buffer).freeze().reshaped(m_outputTypes[0].shape);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/ops/bind/operatorbase.h"
+#include "core/ops/kernel/weightrows.h"
 #include "core/ops/kernel/weightvariants.h"
 
 namespace retro::ops
@@ -41,8 +42,11 @@ public:
 private:
     /// Whether all of x is one matrix that is multiplied by the weights, in float32.
     [[nodiscard]] bool isOneProduct(const Tensor& x) const;
-    /// Product and bias per column, and `rows` (may be null) over it, in one walk; invalid where that does not exist.
-    [[nodiscard]] Tensor inOneWalk(const Tensor& x, const RowsOver* rows) const;
+    /// Product and bias per column, and `over` (may be null) over it, in one walk; invalid where that does not exist.
+    [[nodiscard]] Tensor inOneWalk(const Tensor& x, const RowsOver* over) const;
+    /// The weights as rows that are widened piece by piece, for a product of float32 where no wide copy may be made;
+    /// null where they are multiplied as they lie. `isTurned`: the rows are columns of the weights.
+    [[nodiscard]] std::unique_ptr<const WeightRows> rows(const Tensor& x, WeightVariant variant, bool& isTurned) const;
     /// Product of an inner operand with the weights, or with their transpose.
     [[nodiscard]] Tensor product(const Tensor& x, WeightVariant variant, bool isBackward) const;
     /// What a cotangent of the inner result gives for the inner operand. Rows that are all 0 are not multiplied.

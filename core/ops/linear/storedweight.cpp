@@ -3,6 +3,8 @@
 
 #include "core/ops/kernel/weightvariants.h"
 
+#include <cstring>
+
 namespace retro::ops
 {
 
@@ -17,6 +19,26 @@ Tensor storedWeight(const BindContext& context, std::size_t slot)
     const bool isStoredSo = value.kind == graph::ValueKind::Constant && value.constant.isValid() &&
                             isSixteenBit(value.constant.dtype()) && value.constant.shape() == inRun.shape();
     return isStoredSo ? value.constant : inRun;
+}
+
+bool takesStored(const graph::Node& node, std::size_t slot)
+{
+    if (node.op == "MatMul") {
+        return slot < 2 && (node.domain.empty() || node.domain == "retrograde");
+    }
+    if (node.op == "Gemm" && node.domain.empty()) {
+        const auto alpha = node.attributes.find("alpha"); // a factor goes into the weights when the node is bound
+        const bool isScaled = alpha != node.attributes.end();
+        return slot < 2 && !isScaled;
+    }
+    return node.op == "Gather" && node.domain.empty() && slot == 0;
+}
+
+Tensor shapeOnly(tensor::DType type, const tensor::Shape& shape)
+{
+    auto storage = std::make_shared<tensor::Storage>(sizeof(double));
+    std::memset(storage->data(), 0, storage->size());
+    return {type, shape, tensor::Shape(shape.size(), 0), 0, std::move(storage)};
 }
 
 } // namespace retro::ops

@@ -46,17 +46,9 @@ public:
         const std::vector<std::int64_t> indices = indicesOf(operands);
         const Tensor x = operands[0].contiguous();
         const TensorType& type = m_outputTypes[0];
-        tensor::TensorBuffer buffer(type.dtype, type.shape);
-        const AxisView view(m_operand, m_axis);
-        const std::size_t row = static_cast<std::size_t>(view.inner) * tensor::sizeOf(type.dtype);
-        std::byte* out = buffer.rawData();
-        for (std::int64_t o = 0; o < view.outer; ++o) {
-            for (const std::int64_t index : indices) {
-                copyRow(x, view, o, index, row, out);
-                out += row;
-            }
-        }
-        return {std::move(buffer).freeze()};
+        tensor::TensorBuffer picked(x.dtype(), type.shape);
+        copyRows(x, indices, picked.rawData());
+        return {std::move(picked).freeze().to(type.dtype)}; // rows of a table that stays as it is stored are widened
     }
     [[nodiscard]] Reads savedForGradient() const override
     {
@@ -117,6 +109,18 @@ private:
     [[nodiscard]] std::vector<std::int64_t> indicesOf(std::span<const Tensor> operands) const
     {
         return m_isSteered ? indicesFrom(operands[1], m_operand[m_axis]) : m_indices;
+    }
+
+    void copyRows(const Tensor& x, const std::vector<std::int64_t>& indices, std::byte* out) const
+    {
+        const AxisView view(m_operand, m_axis);
+        const std::size_t row = static_cast<std::size_t>(view.inner) * tensor::sizeOf(x.dtype());
+        for (std::int64_t o = 0; o < view.outer; ++o) {
+            for (const std::int64_t index : indices) {
+                copyRow(x, view, o, index, row, out);
+                out += row;
+            }
+        }
     }
 
     static void copyRow(const Tensor& x, const AxisView& view, std::int64_t o, std::int64_t index, std::size_t row,

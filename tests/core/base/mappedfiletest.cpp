@@ -38,6 +38,30 @@ class MappedFileTest : public QObject
 private slots:
     void initTestCase() { std::signal(SIGBUS, SIG_DFL); } // not the test library's, which prints a trace
 
+    void anAddressIsFoundInItsFile()
+    {
+        const fs::path path = made("placed.bin", 100'000);
+        const std::byte* gone = nullptr;
+        {
+            const auto first = MappedFile::open(path, 100, 5000);
+            const auto second = MappedFile::open(path, 50'000, 20'000);
+            QVERIFY(first.ok() && second.ok());
+            const auto place = mappedPlaceOf((*second)->data().data() + 7);
+            QVERIFY(place.has_value());
+            QCOMPARE(place->file, path);
+            QCOMPARE(place->fileBytes, std::uint64_t{100'000});
+            QCOMPARE(place->offset, std::uint64_t{50'007});
+            QCOMPARE(place->length, std::uint64_t{19'993});
+            QVERIFY(place->changed > 0);
+            QCOMPARE(mappedPlaceOf((*first)->data().data())->offset, std::uint64_t{100});
+            QVERIFY(!mappedPlaceOf((*first)->data().data() + 5000));
+            gone = (*first)->data().data();
+        }
+        QVERIFY(!mappedPlaceOf(gone));
+        const std::byte own{1};
+        QVERIFY(!mappedPlaceOf(&own));
+    }
+
     void aFileThatGetsShorterReadsAsZerosAndIsSaid()
     {
         const fs::path path = made("short.bin", 1 << 20);

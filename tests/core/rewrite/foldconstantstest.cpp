@@ -70,6 +70,35 @@ private slots:
         QCOMPARE(contentDigest(*graph), untouched);
     }
 
+    void aLargeMatrixThatProductsReadTurnedIsNoCopy()
+    {
+        for (const bool isReadElsewhere : {false, true}) {
+            Writer writer;
+            const ValueId x = writer.input("x", {2, 600});
+            const ValueId w = writer.constant("w", randomTensor({700, 600}, 1));
+            const ValueId turned = writer.node("Transpose", "turn", {w}, permutation());
+            writer.output(writer.node("MatMul", "product", {x, turned}));
+            writer.output(writer.node("MatMul", "again", {writer.node("Relu", "relu", {x}), turned}));
+            if (isReadElsewhere) {
+                writer.output(writer.node("Mul", "scaled", {writer.input("y", {600, 700}), turned}));
+            }
+            const SharedGraph graph = writer.finish();
+            const Rewritten result = folded(graph);
+            const Tensor& weight = named(*result.graph, "turn_out").constant;
+            const Tensor& before = named(*graph, "w").constant;
+            QCOMPARE(weight.shape(), (Shape{600, 700}));
+            QCOMPARE(weight.storage() == before.storage(), !isReadElsewhere);
+            QCOMPARE(weight.isContiguous(), isReadElsewhere);
+            std::vector<Tensor> inputs{randomTensor({2, 600}, 2)};
+            if (isReadElsewhere) {
+                inputs.push_back(randomTensor({600, 700}, 3));
+            }
+            for (const Precision precision : {Precision::Float, Precision::Double}) {
+                QCOMPARE(deviation(result.graph, graph, inputs, precision), 0.0);
+            }
+        }
+    }
+
     void arithmeticIsDoneInDouble()
     {
         Writer writer;

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/ways/wantedrow.h"
+
+#include "core/base/zeropages.h"
+#include "core/rewrite/addvalue.h"
+#include "core/trace/targetplace.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string_view>
+#include <utility>
+
+namespace retro::engine
+{
+
+namespace
+{
+
+using base::NodeId;
+using base::ValueId;
+using graph::Graph;
+using graph::Node;
+
+/// Functions of single elements, of one operand or with a constant of one element.
+constexpr std::array<std::string_view, 7> kElementwise{"Cast", "Tanh", "Add", "Sub", "Mul", "Div", "Identity"};
+
+bool isConstant(const Graph& graph, ValueId id)
+{
+    return id.isValid() && graph.value(id).kind == graph::ValueKind::Constant && graph.value(id).constant.isValid();
+}
+
+bool isElementwise(const Graph& graph, const Node& node)
+{
+    const bool isKnown = node.domain.empty() && std::ranges::count(kElementwise, node.op) == 1;
+    return isKnown && !node.inputs.empty() && node.outputs.size() == 1 &&
+           std::all_of(node.inputs.begin() + 1, node.inputs.end(), [&graph](ValueId id) {
+               return isConstant(graph, id) && graph.value(id).constant.size() == 1 &&
+                      graph.value(id).constant.rank() <= 1;
+           });
+}
+
+/// x·W with a constant matrix W, with or without a bias per column.
+bool isHead(const Graph& graph, const Node& node)
+{
+    const bool isProduct = node.op == "MatMul" && (node.domain.empty() || node.domain == "retrograde") &&
+                           node.inputs.size() >= 2 && node.outputs.size() == 1 && !isConstant(graph, node.inputs[0]) &&
+                           isConstant(graph, node.inputs[1]);
+    const bool hasBias = isProduct && node.inputs.size() > 2;
+    return isProduct && graph.value(node.inputs[1]).constant.rank() == 2 &&
+           (!hasBias || (isConstant(graph, node.inputs[2]) && graph.value(node.inputs[2]).constant.rank() <= 1));
+}
+
+/// The product that makes the target; none where it is made in another way, or where others read what lies between.
+std::optional<NodeId> headOf(const Graph& graph, ValueId target)
+{
+    ValueId value = target;
+    while (graph.value(value).kind == graph::ValueKind::Result) {
+        const std::size_t readers = graph.uses(value).size();
+        const bool isOutput = std::ranges::count(graph.outputs(), value) > 0;
+        if (value == target ? readers > 0 : readers != 1 || isOutput) {
+            return std::nullopt;
+        }
+        const NodeId id = graph.nodeOf(value);
+        if (isHead(graph, graph.node(id))) {
+            return id;
+        }
+        if (!isElementwise(graph, graph.node(id))) {
+            return std::nullopt;
+        }
+        value = graph.node(id).inputs[0];
+    }
+    return std::nullopt;
+}
+
+/// The position that the target says, along the last but one axis of three; and the same request for a value that has
+/// that row alone.
+struct Position
+{
+    std::int64_t row = 0;
+    TargetRequest target;
+};
+
+std::optional<Position> positionOf(const TargetRequest& request)
+{
+    Position found{0, request};
+    if (request.kind == TargetRequest::Kind::Value && request.index.size() == 3 && request.index[0] == 0) {
+        found.row = request.index[1];
+        found.target.index[1] = 0;
+        return found;
+    }
+    if (request.kind == TargetRequest::Kind::Place) {
+        for (TargetRequest::Coordinate& coordinate : found.target.place) {
+            if (coordinate.axis == "token") {
+                found.row = std::exchange(coordinate.index, 0);
+                return found;
+            }
+        }
+    }
+    return std::nullopt;
+}
+
+/// True where nothing but the inputs' relevance is wanted of one target.
+bool wantsInputsAlone(const ExplainRequest& request)
+{
+    const bool isOneRow = request.start.kind == StartKind::Logit || request.start.kind == StartKind::One;
+    return request.inputsOnly && isOneRow && request.engine == EngineKind::Promise &&
+           request.precision == execute::Precision::Float && request.save == execute::SavePolicy::Autograd &&
+           request.alsoTargets.empty() && request.checkpoints.empty() && request.conditions.empty() &&
+           !request.record && !request.keepsForward && !request.keepsPass && !request.parameters &&
+           !request.forwarding && !request.keptByPlan && !request.region.isAsked() && !request.followsDocument;
+}
+
+/// One sample: the first axis of every input is 1.
+bool isOneSample(const ExplainRequest& request)
+{
+    return std::ranges::all_of(request.inputs,
+                               [](const tensor::Tensor& input) { return input.rank() == 0 || input.shape()[0] == 1; });
+}
+
+std::shared_ptr<const Graph> withRow(const Graph& graph, NodeId head, std::int64_t row, std::int64_t axis)
+{
+    graph::GraphBuilder builder(graph.name());
+    for (const auto& [domain, version] : graph.opsets()) {
+        builder.setOpset(domain, version);
+    }
+    const ValueId rows = graph.node(head).inputs[0];
+    std::vector<bool> isBehind(graph.valueCount(), false); // their shapes are not as declared
+    for (std::size_t i = head.index(); i < graph.nodeCount(); ++i) {
+        const Node& node = graph.node(NodeId(i));
+        const bool reads =
+            std::ranges::any_of(node.inputs, [&](ValueId id) { return id.isValid() && isBehind[id.index()]; });
+        for (const ValueId output : node.outputs) {
+            if (output.isValid() && (i == head.index() || reads)) {
+                isBehind[output.index()] = true;
+            }
+        }
+    }
+    std::vector<ValueId> ids;
+    for (std::size_t i = 0; i < graph.valueCount(); ++i) {
+        graph::Value value = graph.value(ValueId(i));
+        value.shape = isBehind[i] ? std::nullopt : value.shape;
+        ids.push_back(rewrite::addValue(builder, value, value.kind));
+    }
+    const std::string name = graph.value(rows).name + "/asked row";
+    const ValueId position = builder.addConstant(
+        name + "/position", tensor::Tensor::of<std::int64_t>({1}, std::span<const std::int64_t>(&row, 1)));
+    const ValueId picked = builder.addResult(name);
+    builder.declare(picked, graph.value(rows).dtype, std::nullopt);
+    Node gather;
+    gather.op = "Gather";
+    gather.name = name;
+    gather.opset = 13;
+    gather.attributes["axis"] = axis;
+    gather.inputs = {ids[rows.index()], position};
+    gather.outputs = {picked};
+    builder.addNode(std::move(gather));
+    for (std::size_t i = 0; i < graph.nodeCount(); ++i) {
+        Node node = graph.node(NodeId(i));
+        for (std::vector<ValueId>* values : {&node.inputs, &node.outputs}) {
+            for (ValueId& value : *values) {
+                value = value.isValid() ? ids[value.index()] : value;
+            }
+        }
+        if (NodeId(i) == head) {
+            node.inputs[0] = picked;
+        }
+        builder.addNode(std::move(node));
+    }
+    for (const ValueId output : graph.outputs()) {
+        builder.addOutput(ids[output.index()]);
+    }
+    auto built = std::move(builder).build();
+    return built.ok() ? std::make_shared<const Graph>(std::move(built).value()) : nullptr;
+}
+
+/// One row at its place in a value of zeros. The zeros take no memory: the value may have gigabytes of them.
+tensor::Tensor placed(const tensor::Tensor& row, const tensor::Shape& shape, std::int64_t at)
+{
+    const tensor::Tensor plain = row.contiguous();
+    const std::size_t width = tensor::sizeOf(plain.dtype());
+    const auto bytes = static_cast<std::size_t>(tensor::elementCount(shape)) * width;
+    const std::shared_ptr<std::byte> pages = base::zeroPages(bytes);
+    if (pages == nullptr) {
+        return row;
+    }
+    std::copy_n(plain.rawData(), plain.bytes(), pages.get() + static_cast<std::size_t>(at * shape.back()) * width);
+    const std::span<const std::byte> data(pages.get(), bytes);
+    return {plain.dtype(), shape, tensor::rowMajorStrides(shape), 0, std::make_shared<tensor::Storage>(pages, data)};
+}
+
+} // namespace
+
+std::optional<WantedRow> WantedRow::of(const LoadedModel& model, const ExplainRequest& request)
+{
+    const std::optional<Position> position = positionOf(request.target);
+    if (!position || position->row < 0 || !wantsInputsAlone(request) || !isOneSample(request)) {
+        return std::nullopt;
+    }
+    const Graph& graph = *model.graph();
+    const base::Result<ValueId> target = targetValue(request.target, graph);
+    const std::optional<NodeId> head = target.ok() ? headOf(graph, *target) : std::nullopt;
+    constexpr std::size_t kRank = 3; // sample, position, word
+    const auto& declared = target.ok() ? graph.value(*target).shape : std::nullopt;
+    if (!head || !declared || declared->size() != kRank || graph.outputs().size() != 1 ||
+        graph.outputs().front() != *target) {
+        return std::nullopt;
+    }
+    WantedRow asked;
+    asked.m_axis = kRank - 2;
+    asked.m_row = position->row;
+    asked.m_rows = graph.value(graph.node(*head).inputs[0]).name;
+    asked.m_model = model;
+    asked.m_model.rewritten.graph = withRow(graph, *head, asked.m_row, static_cast<std::int64_t>(asked.m_axis));
+    if (asked.m_model.rewritten.graph == nullptr) {
+        return std::nullopt;
+    }
+    asked.m_request = request;
+    asked.m_request.target = position->target;
+    return asked;
+}
+
+void WantedRow::restorePlace(ExplainResult& result) const
+{
+    const Graph& graph = result.model->graph();
+    const std::optional<ValueId> rows = graph.findValue(m_rows);
+    tensor::Shape shape = result.model->typeOf(result.target.value).shape;
+    shape[m_axis] = rows ? result.model->typeOf(*rows).shape[m_axis] : m_row + 1;
+    result.target.start = placed(result.target.start, shape, m_row);
+    const std::vector<std::string> names = trace::axisNames(graph, result.target.value, shape.size());
+    result.target.place.clear();
+    for (std::int64_t& index : result.target.index) {
+        index += index < 0 ? 0 : m_row * shape.back();
+        result.target.place.push_back(index < 0 ? std::string() : trace::placeText(names, shape, index));
+    }
+}
+
+} // namespace retro::engine

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/engine/explain/explain.h"
+
+#include <optional>
+#include <string>
+
+namespace retro::engine
+{
+
+/// A model that makes only the row of its target that is asked for. The head of a language model is a product with one
+/// row per position: of the logits of all positions, an explanation of one word reads those of one. The row is picked
+/// in front of the product, so that neither its other rows nor their relevance are computed or held. Relevance of the
+/// inputs has the bits of the whole model.
+class WantedRow
+{
+public:
+    /// The model and the request with that row alone. None where it cannot be told before the run (a target that does
+    /// not say its position), where more than the inputs' relevance is wanted, or where the target is not made row by
+    /// row by a product with constant weights and functions of single elements behind it.
+    [[nodiscard]] static std::optional<WantedRow> of(const LoadedModel& model, const ExplainRequest& request);
+
+    [[nodiscard]] const LoadedModel& model() const { return m_model; }
+    [[nodiscard]] const ExplainRequest& request() const { return m_request; }
+    /// Says the target's place in the whole value. `result` is of model() and request(); its outputs have that row
+    /// alone.
+    void restorePlace(ExplainResult& result) const;
+
+private:
+    WantedRow() = default;
+
+    LoadedModel m_model;
+    ExplainRequest m_request;
+    std::string m_rows;     ///< name of the value whose rows are positions
+    std::int64_t m_row = 0; ///< of it, that is asked for
+    std::size_t m_axis = 0; ///< of the positions
+};
+
+} // namespace retro::engine

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/execute/rebuildingstore.h"
+
+#include "core/execute/runnode.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+
+namespace retro::execute
+{
+
+namespace
+{
+
+using ops::StructureKind;
+
+constexpr std::size_t kMostSteps = 4; ///< nodes one behind the other that are run again for a value
+constexpr std::size_t kBeyond = std::numeric_limits<std::size_t>::max();
+
+/// Next to what a product of matrices takes.
+bool costsLittle(const ops::BoundOperator& op)
+{
+    switch (op.structure().kind()) {
+    case StructureKind::SumOfOperands:
+    case StructureKind::Product:
+    case StructureKind::Quotient:
+    case StructureKind::ShapeMap:
+    case StructureKind::ElementWise:
+    case StructureKind::SelfNormalisation:
+        return true;
+    default:
+        return false;
+    }
+}
+
+std::int64_t bytesOf(const BoundModel& model, ValueId value)
+{
+    const ops::TensorType& type = model.typeOf(value);
+    return tensor::elementCount(type.shape) * static_cast<std::int64_t>(tensor::sizeOf(type.dtype));
+}
+
+} // namespace
+
+RebuildingStore::RebuildingStore(std::shared_ptr<const BoundModel> model, std::span<const ValueId> read,
+                                 std::span<const ValueId> asIs, std::int64_t least)
+    : m_model(std::move(model)), m_tensors(m_model->graph().valueCount()),
+      m_depth(m_model->graph().valueCount(), kBeyond), m_dependents(m_model->graph().valueCount(), 0),
+      m_isRebuilt(m_model->graph().valueCount(), false), m_isAsked(m_model->graph().valueCount(), false)
+{
+    std::set<ValueId> all(read.begin(), read.end());
+    all.insert(asIs.begin(), asIs.end());
+    std::int64_t bytes = 0;
+    for (const ValueId value : all) {
+        bytes += m_model->isConstant(value) ? 0 : bytesOf(*m_model, value);
+        m_isAsked[value.index()] = true;
+    }
+    if (bytes >= least) {
+        choose(read, asIs);
+    }
+    for (std::size_t i = 0; i < m_tensors.size(); ++i) { // inputs may be there for what is computed again alone
+        if ((m_isAsked[i] && !m_isRebuilt[i]) || m_dependents[i] > 0) {
+            m_keptValues.emplace_back(i);
+        }
+    }
+}
+
+/// Steps from what is kept to a value, of which all operands are known already.
+std::size_t RebuildingStore::depthOf(ValueId value) const
+{
+    const graph::Graph& graph = m_model->graph();
+    const NodeId producer = graph.value(value).producer;
+    if (m_model->isConstant(value) || !producer.isValid()) {
+        return 0; // an input is always there
+    }
+    if (!costsLittle(m_model->op(producer))) {
+        return kBeyond;
+    }
+    std::size_t depth = 0;
+    for (const ValueId operand : graph.node(producer).inputs) {
+        const std::size_t own = !operand.isValid() || m_model->isConstant(operand) ? 0 : m_depth[operand.index()];
+        depth = std::max(depth, own);
+    }
+    return depth >= kMostSteps ? kBeyond : depth + 1;
+}
+
+void RebuildingStore::choose(std::span<const ValueId> read, std::span<const ValueId> asIs)
+{
+    const graph::Graph& graph = m_model->graph();
+    std::vector<bool> isRead(graph.valueCount(), false);
+    for (const ValueId value : read) {
+        isRead[value.index()] = true;
+    }
+    std::vector<bool> staysAsIs(graph.valueCount(), false);
+    for (const ValueId value : asIs) {
+        staysAsIs[value.index()] = true;
+    }
+    for (const ValueId input : graph.inputs()) {
+        m_depth[input.index()] = 0;
+    }
+    for (std::size_t i = 0; i < graph.nodeCount(); ++i) { // operands come before the nodes that read them
+        for (const ValueId value : graph.node(NodeId(i)).outputs) {
+            if (!value.isValid()) {
+                continue;
+            }
+            std::size_t& depth = m_depth[value.index()];
+            depth = depthOf(value);
+            if (staysAsIs[value.index()] || (isRead[value.index()] && depth == kBeyond)) {
+                depth = 0;
+            } else if (isRead[value.index()] && depth > 0) {
+                m_isRebuilt[value.index()] = true;
+                ++m_rebuiltCount;
+                for (const ValueId source : sourcesOf(value)) {
+                    ++m_dependents[source.index()];
+                }
+            }
+        }
+    }
+}
+
+/// The kept values that a value is computed from again.
+std::vector<ValueId> RebuildingStore::sourcesOf(ValueId value) const
+{
+    const graph::Graph& graph = m_model->graph();
+    std::set<ValueId> sources;
+    std::set<ValueId> seen;
+    std::vector<ValueId> open{value};
+    while (!open.empty()) {
+        const ValueId at = open.back();
+        open.pop_back();
+        for (const ValueId operand : graph.node(graph.value(at).producer).inputs) {
+            if (!operand.isValid() || m_model->isConstant(operand) || !seen.insert(operand).second) {
+                continue;
+            }
+            if (m_depth[operand.index()] == 0) {
+                sources.insert(operand);
+            } else {
+                open.push_back(operand);
+            }
+        }
+    }
+    return {sources.begin(), sources.end()};
+}
+
+Tensor RebuildingStore::get(ValueId value) const
+{
+    if (!m_isRebuilt[value.index()] || !m_isAsked[value.index()]) {
+        return m_tensors[value.index()];
+    }
+    const graph::Graph& graph = m_model->graph();
+    std::set<std::size_t> nodes; // ascending ids are a topological order
+    std::vector<ValueId> open{value};
+    while (!open.empty()) {
+        const ValueId at = open.back();
+        open.pop_back();
+        const bool isThere = m_model->isConstant(at) || m_depth[at.index()] == 0;
+        if (!isThere && nodes.insert(graph.value(at).producer.index()).second) {
+            std::ranges::copy_if(graph.node(graph.value(at).producer).inputs, std::back_inserter(open),
+                                 [](ValueId input) { return input.isValid(); });
+        }
+    }
+    std::map<ValueId, Tensor> made;
+    for (const std::size_t node : nodes) {
+        const auto results = runNode(*m_model, NodeId(node), [&](ValueId operand) {
+            const auto found = made.find(operand);
+            return found == made.end() ? m_tensors[operand.index()] : found->second;
+        });
+        if (!results.ok()) {
+            return {}; // the forward pass would have ended with it
+        }
+        const std::vector<ValueId>& outputs = graph.node(NodeId(node)).outputs;
+        for (std::size_t k = 0; k < std::min(outputs.size(), results->size()); ++k) {
+            made[outputs[k]] = (*results)[k];
+        }
+    }
+    return made[value];
+}
+
+void RebuildingStore::releaseUnneeded(ValueId value)
+{
+    if (!m_isAsked[value.index()] && m_dependents[value.index()] == 0) {
+        m_tensors[value.index()] = {};
+    }
+}
+
+void RebuildingStore::letGo(ValueId value)
+{
+    if (!m_isAsked[value.index()]) {
+        return;
+    }
+    m_isAsked[value.index()] = false;
+    releaseUnneeded(value);
+    if (m_isRebuilt[value.index()]) {
+        for (const ValueId source : sourcesOf(value)) {
+            --m_dependents[source.index()];
+            releaseUnneeded(source);
+        }
+    }
+}
+
+} // namespace retro::execute
