@@ -164,7 +164,7 @@ std::string everySecond(FunctionWriter& body, const std::string& x, std::int64_t
 }
 
 /// What goes into the second layer of an expert.
-std::string hidden(FunctionWriter& body, const ExpertSetting& setting, std::int64_t expert, const std::string& x)
+std::string hiddenLayer(FunctionWriter& body, const ExpertSetting& setting, std::int64_t expert, const std::string& x)
 {
     const std::string first = expertProduct(body, setting, 0, expert, x);
     const std::string third = setting.hasThird ? expertProduct(body, setting, 2, expert, x) : std::string();
@@ -227,7 +227,7 @@ base::Result<bool> writeExperts(FunctionWriter& body, bool isPacked)
         const std::string place = body.add("ReduceMin", {body.add("Where", {isOwn, order, none}), last});
         const std::string share = body.add("GatherElements", {shares, place}, {{"axis", std::int64_t{-1}}});
         const std::string takes = body.add("Less", {place, none});
-        const std::string inside = hidden(body, setting, expert, body.add("Where", {takes, x, zero}));
+        const std::string inside = hiddenLayer(body, setting, expert, body.add("Where", {takes, x, zero}));
         const std::string made = expertProduct(body, setting, 1, expert, body.add("Where", {takes, inside, zero}));
         terms.push_back(body.add("Mul", {share, made}));
     }
