@@ -246,7 +246,7 @@ private:
 };
 
 /// The relevance of a value in float64; invalid when nothing arrived.
-Tensor arrived(std::span<const Tensor> relevance, ValueId value)
+Tensor arrivedAt(std::span<const Tensor> relevance, ValueId value)
 {
     const bool isThere = value.index() < relevance.size() && relevance[value.index()].isValid();
     return isThere ? relevance[value.index()].to(tensor::DType::Float64).contiguous() : Tensor();
@@ -265,7 +265,7 @@ Tensor streamRelevance(const ResidualStreams& streams, const BoundModel& model, 
     sums.clear();
     double* to = sums.data<double>();
     for (std::size_t layer = 0; layer < streams.streams.size(); ++layer, to += tokens) {
-        const Tensor own = arrived(relevance, streams.streams[layer]);
+        const Tensor own = arrivedAt(relevance, streams.streams[layer]);
         const Shape& extents = model.typeOf(streams.streams[layer]).shape;
         if (!own.isValid() || row >= extents[0] || extents[1] != tokens) {
             continue;
@@ -290,7 +290,7 @@ Tensor headRelevance(const ResidualStreams& streams, const BoundModel& model, st
     sums.clear();
     double* to = sums.data<double>();
     for (const HeadValues& values : streams.heads) {
-        const Tensor own = arrived(relevance, values.value);
+        const Tensor own = arrivedAt(relevance, values.value);
         const Shape& shape = model.typeOf(values.value).shape;
         const std::int64_t queries = values.isByHead ? shape[2] : shape[1];
         const std::int64_t width = values.isByHead ? shape[3] : shape[2] / values.heads;

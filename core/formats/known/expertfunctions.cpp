@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <numeric>
 #include <optional>
+#include <vector>
 
 namespace retro::formats
 {
@@ -23,8 +25,6 @@ namespace
 constexpr std::int64_t kMostExperts = 1024; ///< more are a fault in the file, and many nodes
 constexpr std::int64_t kTopKOpset = 11;
 constexpr std::int64_t kEqualParts = 18; ///< version since which Split makes a number of equal parts
-constexpr std::int64_t kInt64Number = 7; ///< TensorProto.DataType
-constexpr std::int64_t kBoolNumber = 9;
 
 /// Operand slots of one layer of all experts; none for what it does not have.
 struct ExpertLayer
@@ -164,7 +164,7 @@ std::string everySecond(FunctionWriter& body, const std::string& x, std::int64_t
 }
 
 /// What goes into the second layer of an expert.
-std::string hidden(FunctionWriter& body, const ExpertSetting& setting, std::int64_t expert, const std::string& x)
+std::string hiddenLayer(FunctionWriter& body, const ExpertSetting& setting, std::int64_t expert, const std::string& x)
 {
     const std::string first = expertProduct(body, setting, 0, expert, x);
     const std::string third = setting.hasThird ? expertProduct(body, setting, 2, expert, x) : std::string();
@@ -213,16 +213,21 @@ base::Result<bool> writeExperts(FunctionWriter& body, bool isPacked)
         isFlat ? body.operand(0) : body.add("Reshape", {body.operand(0), body.integers({-1, setting.columns})});
     const FunctionWriter::Names best = body.addOf("", "TopK", {body.operand(1), body.integers({setting.chosen})},
                                                   {{"axis", std::int64_t{-1}}}, kTopKOpset, 2);
-    const std::string shares = expertShares(body, best);
+    // one column more, of zeros, for the experts that a token did not choose
+    const std::string shares = body.add("Pad", {expertShares(body, best), body.integers({0, 0, 0, 1})});
+    std::vector<std::int64_t> columns(static_cast<std::size_t>(setting.chosen));
+    std::iota(columns.begin(), columns.end(), std::int64_t{0});
+    const std::string order = body.integers(columns);
+    const std::string none = body.integers({setting.chosen});
     const std::string zero = body.numberLikeOperand(0);
     const std::string last = body.integers({-1});
     FunctionWriter::Names terms;
     for (std::int64_t expert = 0; expert < setting.experts; ++expert) {
         const std::string isOwn = body.add("Equal", {best[1], body.integers({expert})});
-        const std::string share = body.add("ReduceSum", {body.add("Where", {isOwn, shares, zero}), last});
-        const std::string times = body.add("ReduceSum", {body.add("Cast", {isOwn}, {{"to", kInt64Number}}), last});
-        const std::string takes = body.add("Cast", {times}, {{"to", kBoolNumber}});
-        const std::string inside = hidden(body, setting, expert, body.add("Where", {takes, x, zero}));
+        const std::string place = body.add("ReduceMin", {body.add("Where", {isOwn, order, none}), last});
+        const std::string share = body.add("GatherElements", {shares, place}, {{"axis", std::int64_t{-1}}});
+        const std::string takes = body.add("Less", {place, none});
+        const std::string inside = hiddenLayer(body, setting, expert, body.add("Where", {takes, x, zero}));
         const std::string made = expertProduct(body, setting, 1, expert, body.add("Where", {takes, inside, zero}));
         terms.push_back(body.add("Mul", {share, made}));
     }

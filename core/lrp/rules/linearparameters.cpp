@@ -56,7 +56,12 @@ LinearParameters::LinearParameters(const execute::BoundModel& model, NodeId node
 
 const ops::LinearMap& LinearParameters::map() const { return as<ops::LinearMap>(m_model.op(m_node).structure()); }
 
-bool LinearParameters::isBias(std::size_t slot) const { return slot == kBiasSlot && map().hasBias(); }
+/// Operators that make a layer of packed or stacked operands have others there.
+bool LinearParameters::isBias(std::size_t slot) const
+{
+    return slot == kBiasSlot && map().hasBias() && slot < m_site.types.size() &&
+           tensor::elementCount(m_site.types[slot].shape) == map().bias({}).size();
+}
 
 void LinearParameters::open()
 {
@@ -104,7 +109,7 @@ void LinearParameters::throughWeights(const Tensor& x, ops::WeightVariant weight
 void LinearParameters::throughBias(ops::WeightVariant bias, const Tensor& s, double factor)
 {
     m_isTold = true;
-    if (const Tensor own = map().bias(bias); own.isValid()) {
+    if (const Tensor own = map().bias(bias); own.isValid() && isBias(kBiasSlot)) {
         addTo(m_bias, algebra::scale(reducedToBias(algebra::multiplyBroadcast(s, own)), factor));
     }
 }
@@ -115,7 +120,7 @@ void LinearParameters::gradient(const Tensor& arrived)
     if (Tensor own = weightGradient(m_values.operands[map().operandSlot()], arrived); own.isValid()) {
         addTo(m_weights, std::move(own));
     }
-    if (map().hasBias()) {
+    if (isBias(kBiasSlot)) {
         addTo(m_bias, algebra::scale(reducedToBias(arrived), m_beta));
     }
 }

@@ -157,7 +157,7 @@ private:
 };
 
 /// Scales, and the block that shares one.
-base::Result<void> expectScales(const BindContext& context, ExpertForm& form, std::int64_t experts)
+base::Result<void> expectExpertScales(const BindContext& context, ExpertForm& form, std::int64_t experts)
 {
     form.block = context.intAttribute("block_size", 0);
     const bool isPower = form.block >= 16 && (form.block & (form.block - 1)) == 0;
@@ -229,7 +229,7 @@ base::Result<ExpertForm> expertForm(const BindContext& context)
         }
     }
     if (isPacked) {
-        RETRO_CHECK(expectScales(context, form, weights.shape[0]));
+        RETRO_CHECK(expectExpertScales(context, form, weights.shape[0]));
     }
     return form;
 }

@@ -94,7 +94,7 @@ void takeMask(BodyBuilder& body, DotProduct& product)
 }
 
 /// 0, 1, 2 … or, for `isBackwards`, the other way round, down to 0.
-tensor::Tensor counted(Shape shape, bool isBackwards)
+tensor::Tensor countingNumbers(Shape shape, bool isBackwards)
 {
     tensor::TensorBuffer numbers(DType::Int64, std::move(shape));
     const std::span<std::int64_t> all = numbers.span<std::int64_t>();
@@ -113,10 +113,10 @@ void takeLengths(BodyBuilder& body, DotProduct& product)
     const ValueId wide =
         body.add("Cast", "lengths wide", {body.operand(AttentionSlot::kLengths)}, {{"to", std::int64_t{7}}});
     const ValueId lengths = body.reshape("lengths", wide, {product.kShape[0], 1, 1, 1});
-    const ValueId positions = body.constant("positions", counted({1, product.kShape[2]}, false));
+    const ValueId positions = body.constant("positions", countingNumbers({1, product.kShape[2]}, false));
     alsoKeep(body, product, "mask inside", body.add("Less", "inside", {positions, lengths}));
     if (product.isCausal && !body.isGiven(AttentionSlot::kPastKey)) {
-        const ValueId behind = body.constant("queries behind", counted({product.qShape[2], 1}, true));
+        const ValueId behind = body.constant("queries behind", countingNumbers({product.qShape[2], 1}, true));
         const ValueId ends = body.add("Sub", "keys of each query", {lengths, behind});
         alsoKeep(body, product, "mask seen", body.add("Less", "seen from the end", {positions, ends}));
         product.isCausal = false;

@@ -186,8 +186,9 @@ private slots:
         const auto groups = [](const Texts& operands, const graph::Attributes& more = {}, std::int64_t heads = 4) {
             ProtoModel model;
             model.input("q", {1, 3, 64}).input("k", {1, 3, 32}).input("p", {1, 2, 5, 16}).constant("w", wavy({4}, 0));
-            model.constant("c", wavy({8, 8}, 1)).constant("s", Tensor::of<std::int32_t>({1}, {2}));
-            model.constant("t", Tensor::of<std::int32_t>({}, {3}));
+            model.constant("c", wavy({8, 8}, 1))
+                .constant("s", Tensor::of<std::int32_t>({1}, std::vector<std::int32_t>{2}));
+            model.constant("t", Tensor::of<std::int32_t>({}, std::vector<std::int32_t>{3}));
             graph::Attributes attributes{{"num_heads", heads}, {"kv_num_heads", std::int64_t{2}}};
             attributes.insert(more.begin(), more.end());
             return model.output("y").node("com.microsoft:GroupQueryAttention", operands, {"y"}, attributes);
@@ -222,8 +223,8 @@ private slots:
             return model.output("y").node("com.microsoft:MoE", operands, {"y"}, attributes);
         };
         QCOMPARE(QString::fromStdString(operators(mixture({"x", "r", "a", "", "b"}, {}))),
-                 "TopK Softmax GatherElements Equal Where ReduceSum Cast ReduceSum Cast Where ExpertProduct Relu Where "
-                 "ExpertProduct Mul Equal Where ReduceSum Cast ReduceSum Cast Where ExpertProduct Relu Where "
+                 "TopK Softmax GatherElements Pad Equal Where ReduceMin GatherElements Less Where ExpertProduct Relu "
+                 "Where ExpertProduct Mul Equal Where ReduceMin GatherElements Less Where ExpertProduct Relu Where "
                  "ExpertProduct Mul Sum");
         QVERIFY(isRefused(mixture({"x", "r", "v", "", "b"}, {}), "operand 2) must be an initializer"));
         QVERIFY(isRefused(mixture({"x", "r", "a", "", "o"}, {}), "operand 4) must be an initializer"));

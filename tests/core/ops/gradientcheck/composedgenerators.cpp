@@ -143,7 +143,7 @@ OpCase cacheAppend(Draw& draw)
     past > 0 ? c.operand(draw.tensor({2, heads, past + draw.whole(0, 2), 3})) : c.absent();
     c.constant(draw.integers({2}, added - 1, past + added - 1));
     c.constant(ints({past + added}));
-    return c.with("front", draw.whole(0, 1)).outputs(2);
+    return c.with("front", draw.whole(0, 1)).with("window", draw.whole(0, 3)).outputs(5);
 }
 
 OpCase deformConv(Draw& draw)
