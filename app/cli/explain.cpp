@@ -260,9 +260,10 @@ Result<void> explainMany(const Context& context, const ExplainOptions& options, 
 }
 
 /// Says what the explanation would take; runs nothing. Refuses what there is no memory for.
-Result<void> showEstimate(const Context& context, const ExplainOptions& options, const engine::LoadedModel& model)
+Result<void> showEstimate(const Context& context, const ExplainOptions& options, const engine::LoadedModel& model,
+                          const LanguageQuestion& language)
 {
-    RETRO_TRY(const engine::ExplainRequest request, requestOf(options, model));
+    RETRO_TRY(const engine::ExplainRequest request, requestOf(options, model, language));
     RETRO_TRY(const engine::PassEstimate made, engine::estimate(model, request));
     if (context.json) {
         context.answer({{"process_bytes", made.processBytes},
@@ -439,7 +440,7 @@ Result<void> explainModel(Context& context, const ExplainOptions& options)
         return {};
     }
     if (options.estimate) {
-        return showEstimate(context, batch ? optionsFor(options, batch->front()) : options, *model);
+        return showEstimate(context, batch ? optionsFor(options, batch->front()) : options, *model, language);
     }
     const bool isByPlan = engine::asksFor(options.question(), "oracle-by-plan");
     ExplainOptions one = options;
