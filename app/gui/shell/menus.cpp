@@ -50,7 +50,8 @@ constexpr std::array kPlan{
     MenuPlan{QT_TRANSLATE_NOOP("retro::app::menus", "E&xport"), "export.",
              "export.heatmap export.levels export.layers export.classes - export.graph export.graphsight export.film "
              "export.graphselection export.timeline export.ledger export.promises "
-             "export.log export.notebook - export.plan export.planners export.tensors - export.explainer * - export.pane export.all "
+             "export.log export.notebook - export.plan export.planners export.tensors - export.explainer * - "
+             "export.pane export.all "
              "export.report"},
     MenuPlan{QT_TRANSLATE_NOOP("retro::app::menus", "&Window"), "window.",
              "window.explain window.engine window.plan window.kernels - window.dock1 window.dock2 window.dock3 "
