@@ -25,6 +25,9 @@ constexpr std::int32_t kMostSteps = 20'000;
 constexpr std::int32_t kMostStack = 64 << 20; // bytes
 constexpr std::size_t kMostExpression = 1U << 16;
 
+/// Lines end at "\n" alone, for ^, $ and the dot.
+constexpr std::uint32_t kFlags = UREGEX_MULTILINE | UREGEX_UNIX_LINES;
+
 /// The words of ICU for what the expressions of tokenisers call \w and \h.
 constexpr std::string_view kWordKinds = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\u00B2\u00B3\u00B9\u00BC-\u00BE)";
 constexpr std::string_view kHexKinds = "0-9A-Fa-f";
@@ -140,7 +143,7 @@ Result<Pattern> Pattern::ofExpression(const std::string& expression)
     UErrorCode status = U_ZERO_ERROR;
     UParseError place{};
     made->pattern.reset(
-        icu::RegexPattern::compile(icu::UnicodeString::fromUTF8(forIcu(expression)), UREGEX_MULTILINE, place, status));
+        icu::RegexPattern::compile(icu::UnicodeString::fromUTF8(forIcu(expression)), kFlags, place, status));
     if (U_FAILURE(status) != 0 || !made->pattern) {
         return inputError(
             fmt::format("the expression '{}' cannot be used ({}); simplify it", expression, u_errorName(status)));

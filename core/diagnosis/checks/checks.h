@@ -36,6 +36,8 @@
     X(quantSaturated)                                                                                                  \
     X(quantCoarse)                                                                                                     \
     X(attentionLeak)                                                                                                   \
+    X(tokenSink)                                                                                                       \
+    X(tokenBehind)                                                                                                     \
     X(flowCut)                                                                                                         \
     X(flowUnconnected)                                                                                                 \
     X(flowGrowth)                                                                                                      \

@@ -150,7 +150,7 @@ Result<std::vector<Tensor>> languageInputs(const LoadedModel& model, const Langu
     for (const std::string& text : question.inputs) {
         const InputSource source = parseInput(text, graph);
         const auto at = std::find_if(graph.inputs().begin(), graph.inputs().end(), [&](ValueId id) {
-            return graph.value(id).name == source.name || (source.name.empty() && graph.inputs().size() == 1);
+            return source.name.empty() ? id == language.tokens : graph.value(id).name == source.name;
         });
         if (at == graph.inputs().end() && !model.given.contains(source.name)) {
             return base::usageError("the model has no input of this name", "--input " + text);

@@ -73,23 +73,28 @@ std::string sourceOfTokens(const LoadedModel& model, const LanguageModel& langua
     const graph::Graph& graph = *model.graph();
     for (const std::string& text : question.inputs) {
         const InputSource source = parseInput(text, graph);
-        if (source.name == graph.value(language.tokens).name || (source.name.empty() && graph.inputs().size() == 1)) {
+        if (source.name.empty() || source.name == graph.value(language.tokens).name) {
             return source.source;
         }
     }
     return {};
 }
 
+bool isOneText(const Tensor& tokens) { return tokens.rank() == 1 || (tokens.rank() == 2 && tokens.shape()[0] == 1); }
+
 Result<std::vector<std::int64_t>> oneRowOf(const Tensor& tokens)
 {
-    const bool isRow = tokens.rank() == 1 || (tokens.rank() == 2 && tokens.shape()[0] == 1);
-    if (!isRow) {
+    if (!isOneText(tokens)) {
         return usageError("words are asked of one text, and this input has several rows; give one row of tokens",
                           tensor::toText(tokens.shape()));
     }
     std::vector<std::int64_t> ids;
     for (std::int64_t i = 0; i < tokens.size(); ++i) {
         ids.push_back(static_cast<std::int64_t>(tokens.at(i)));
+        if (ids.back() < 0 || ids.back() > std::numeric_limits<std::int32_t>::max()) {
+            return base::inputError(
+                fmt::format("token {} has the number {}, and no word has that; give others", i, ids.back()));
+        }
     }
     return ids;
 }
@@ -101,6 +106,15 @@ std::vector<std::int64_t> idsOf(const std::vector<LanguageToken>& tokens)
         ids.push_back(token.id);
     }
     return ids;
+}
+
+/// What the question gives as the tokens, as an array.
+Result<Tensor> givenTokens(const LoadedModel& model, const LanguageModel& language, const Question& question,
+                           const PictureDecoder& decode)
+{
+    const formats::ModelCard* const card = model.card ? &*model.card : nullptr;
+    RETRO_TRY(const PictureOptions options, pictureOptions(question, card));
+    return readInput(sourceOfTokens(model, language, question), *model.graph(), language.tokens, options, decode, card);
 }
 
 /// Fills in the tokens of the text.
@@ -117,9 +131,7 @@ Result<void> takeTextTokens(const LoadedModel& model, const Question& question, 
         RETRO_TRY(const std::vector<std::int64_t> ids, numbersIn(question.ids));
         asked.tokens = asked.words.tokensOf(ids);
     } else if (!source.empty() && !source.ends_with(".txt")) {
-        const formats::ModelCard* const card = model.card ? &*model.card : nullptr;
-        RETRO_TRY(const PictureOptions options, pictureOptions(question, card));
-        RETRO_TRY(const Tensor given, readInput(source, *model.graph(), asked.language.tokens, options, decode, card));
+        RETRO_TRY(const Tensor given, givenTokens(model, asked.language, question, decode));
         RETRO_TRY(const std::vector<std::int64_t> ids, oneRowOf(given));
         asked.tokens = asked.words.tokensOf(ids);
     } else if (!source.empty()) {
@@ -164,6 +176,13 @@ Result<void> takeWords(const LoadedModel& model, const Question& question, Langu
 {
     const std::string target = question.targets.empty() ? "argmax" : question.targets.front();
     asked.asksForWord = question.targets.size() <= 1 && !namesPlace(target, model);
+    const bool namesAll =
+        std::ranges::all_of(question.targets, [&model](const std::string& one) { return namesPlace(one, model); });
+    if (question.targets.size() > 1 && !namesAll) {
+        return usageError("a text is asked for one word; name further elements by their places "
+                          "(--target VALUE:0,position,number), or set the word against others with --contrast",
+                          "--target " + question.targets.back());
+    }
     if (!asked.asksForWord && !(question.position.empty() && question.contrast.empty())) {
         return usageError(
             "--position and --contrast belong to a target that is a word, the number of a token or argmax",
@@ -296,6 +315,14 @@ Result<std::optional<LanguageQuestion>> languageQuestion(const LoadedModel& mode
     const bool hasWords = model.card && !model.card->vocabulary.empty();
     if (option.empty() && (!language->predicts || hasWords)) {
         return std::optional<LanguageQuestion>();
+    }
+    if (option.empty()) { // of several texts at once each has a class of its own, as of any model
+        const std::string source = sourceOfTokens(model, *language, question);
+        const auto given = source.empty() || source.ends_with(".txt") ? Result<Tensor>(Tensor())
+                                                                      : givenTokens(model, *language, question, decode);
+        if (source.empty() || (given.ok() && given->isValid() && !isOneText(*given))) {
+            return std::optional<LanguageQuestion>();
+        }
     }
     LanguageQuestion asked;
     asked.language = *language;

@@ -231,6 +231,7 @@ private slots:
         question.ids = "1,7";
         QVERIFY(contains(problemOf(*model, question), "token 1 has the number 7"));
         question.ids.clear();
+        question.position = "0";
         QVERIFY(contains(problemOf(*model, question), "no text; add --text"));
         question = about("ab");
         question.position = "0";
@@ -238,6 +239,8 @@ private slots:
         QVERIFY(contains(problemOf(*model, question), "belong to a target that is a word"));
         question.position.clear();
         QCOMPARE(answer(*model, question)->report.position, -1);
+        question.targets = {"argmax", "1"};
+        QVERIFY(contains(problemOf(*model, question), "a text is asked for one word"));
     }
 
     // +logit(A) - logit(B): the difference of the two answers, in the form of relevance and of a gradient.
