@@ -2,17 +2,12 @@
 #include "core/engine/language/languagemodel.h"
 
 #include "core/engine/input/fittedinput.h"
+#include "core/engine/language/filledinputs.h"
 #include "core/engine/question/resolve.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
-
-#if __has_include("core/engine/language/filledinputs.h")
-#include "core/engine/language/filledinputs.h"
-#define RETRO_FILLS_INPUTS
-#endif
 
 namespace retro::engine
 {
@@ -98,27 +93,6 @@ std::optional<ValueId> scoresOf(const Graph& graph)
     return chosen;
 }
 
-/// Ones and positions; a past has to be given.
-[[maybe_unused]] void fillPlainInputs(const Graph& graph, std::vector<Tensor>& inputs, std::size_t tokens)
-{
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-        const graph::Value& input = graph.value(graph.inputs()[i]);
-        const tensor::Shape shape{1, static_cast<std::int64_t>(tokens)};
-        if (inputs[i].isValid() || (input.shape && input.shape->size() != 2)) {
-            continue;
-        }
-        if (input.name.find("mask") != std::string::npos) {
-            inputs[i] = Tensor::full(input.dtype, shape, 1.0);
-        } else if (input.name.find("position") != std::string::npos && holdsWholeNumbers(input)) {
-            std::vector<std::int64_t> places(tokens);
-            std::iota(places.begin(), places.end(), std::int64_t{0});
-            inputs[i] = Tensor::of<std::int64_t>(shape, std::span<const std::int64_t>(places)).to(input.dtype);
-        } else if (input.name == "token_type_ids") {
-            inputs[i] = Tensor::zeros(input.dtype, shape);
-        }
-    }
-}
-
 } // namespace
 
 std::optional<LanguageModel> languageModel(const LoadedModel& model)
@@ -160,11 +134,7 @@ Result<std::vector<Tensor>> languageInputs(const LoadedModel& model, const Langu
                       readInput(source.source, graph, *at, options, decode, card));
         }
     }
-#ifdef RETRO_FILLS_INPUTS
     RETRO_CHECK(fillLanguageInputs(model, inputs));
-#else
-    fillPlainInputs(graph, inputs, tokens.size());
-#endif
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         if (!inputs[i].isValid()) {
             const std::string& name = graph.value(graph.inputs()[i]).name;

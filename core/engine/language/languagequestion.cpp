@@ -407,15 +407,18 @@ Result<LanguageReport> reportOf(const LanguageQuestion& asked, const LoadedModel
         const std::string of = place.empty() || place.front().empty() ? "the whole value" : place.front();
         report.otherTarget = fmt::format("{} of {}", of, graph.value(result.target.value).name);
     }
-    LanguageParts parts;
-    if (!question.layers.empty()) {
-        RETRO_TRY(parts, readLanguageParts(question.layers, graph));
-    } else {
-        parts = findLanguageParts(*result.model);
+    if (question.inputsOnly) {
+        return report;
     }
-    const bool isWhole = !question.inputsOnly;
-    report.layers = isWhole ? relevanceOfStreams(parts, result.relevance, std::ssize(asked.tokens)) : Tensor();
-    report.heads = isWhole ? relevanceOfHeads(parts, result.relevance, std::ssize(asked.tokens)) : Tensor();
+    const execute::BoundModel& bound = *result.model;
+    auto parts = question.layers.empty() ? residualStreams(bound) : readLanguageParts(question.layers, bound);
+    if (!parts && !question.layers.empty()) {
+        return std::move(parts).error();
+    }
+    if (parts) { // else the graph has none
+        report.layers = streamRelevance(*parts, bound, result.relevance);
+        report.heads = parts->heads.empty() ? Tensor() : headRelevance(*parts, bound, result.relevance);
+    }
     return report;
 }
 
