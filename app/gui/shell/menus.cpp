@@ -39,7 +39,8 @@ constexpr std::array kPlan{
              "region.file region.clear - *"},
     MenuPlan{QT_TRANSLATE_NOOP("retro::app::menus", "&Go"), "go.",
              "go.historyback go.historyforward - go.first go.runback go.back go.play go.forward go.run go.last - "
-             "go.over go.overback go.out go.outback go.selection go.selectionback go.changed go.changedback - go.mode go.modeback go.violation "
+             "go.over go.overback go.out go.outback go.selection go.selectionback go.changed go.changedback - go.mode "
+             "go.modeback go.violation "
              "go.violationback go.fulfilled go.fulfilledback - * - go.slower go.faster - go.mark go.marknext "
              "go.markback >go.bookmark. go.note"},
     MenuPlan{QT_TRANSLATE_NOOP("retro::app::menus", "&Plan"), "plan.",
