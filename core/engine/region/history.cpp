@@ -42,7 +42,6 @@ constexpr std::size_t kPoolBytes = std::size_t{512} << 20U; ///< what is kept be
 constexpr double kNamedPart = 1e-3;                         ///< of the largest part: smaller ones are not counted
 constexpr double kWholeWithin = 1e-4; ///< of Σ|part|: so far a sum may be from the element's relevance in float32
 
-
 std::int64_t flatOf(const tensor::Shape& shape, std::span<const std::int64_t> index)
 {
     std::int64_t flat = 0;
@@ -99,22 +98,35 @@ std::string textOf(std::span<const std::int64_t> index)
     return text;
 }
 
-/// The place of an element by where it lies in the memory of a dense tensor.
-std::vector<std::int64_t> placeIn(const Tensor& dense, std::int64_t offset)
+/// Places of elements by where they lie in the memory of a dense tensor.
+class PlaceFinder
 {
-    std::vector<std::size_t> axes(dense.rank());
-    std::iota(axes.begin(), axes.end(), std::size_t{0});
-    std::ranges::stable_sort(axes,
-                             [&](std::size_t a, std::size_t b) { return dense.strides()[a] > dense.strides()[b]; });
-    std::vector<std::int64_t> index(dense.rank(), 0);
-    for (const std::size_t axis : axes) {
-        if (dense.shape()[axis] > 1) {
-            index[axis] = offset / dense.strides()[axis];
-            offset %= dense.strides()[axis];
+public:
+    explicit PlaceFinder(const Tensor& dense)
+    {
+        std::vector<std::size_t> axes(dense.rank());
+        std::iota(axes.begin(), axes.end(), std::size_t{0});
+        std::ranges::stable_sort(axes,
+                                 [&](std::size_t a, std::size_t b) { return dense.strides()[a] > dense.strides()[b]; });
+        for (const std::size_t axis : axes) {
+            if (dense.shape()[axis] > 1) {
+                m_steps.emplace_back(axis, dense.strides()[axis]);
+            }
         }
     }
-    return index;
-}
+
+    /// Writes the index along every axis that has several places; the others stay as they are.
+    void find(std::int64_t offset, std::span<std::int64_t> index) const
+    {
+        for (const auto& [axis, stride] : m_steps) {
+            index[axis] = offset / stride;
+            offset %= stride;
+        }
+    }
+
+private:
+    std::vector<std::pair<std::size_t, std::int64_t>> m_steps; ///< axis and stride, the longest first
+};
 
 /// The parts of a value: way · relevance, element by element.
 struct Parts
@@ -178,8 +190,10 @@ void addPlaces(const Tensor& dense, std::span<const std::int64_t> order, const P
     if (shape.size() == 4) {
         plane.resize(static_cast<std::size_t>(shape[2] * shape[3]), 0);
     }
+    const PlaceFinder places(dense);
+    std::vector<std::int64_t> place(shape.size(), 0);
     for (const std::int64_t at : order) {
-        const std::vector<std::int64_t> place = placeIn(dense, at);
+        places.find(at, place);
         const auto part = static_cast<double>(partAt(at));
         along[static_cast<std::size_t>(place[1])] += part;
         if (!plane.empty()) {
@@ -235,8 +249,11 @@ Parts partsIn(const Tensor& dense, const Tensor& relevance, std::size_t most)
         const T pb = std::abs(partAt(b));
         return pa != pb ? pa > pb : a < b;
     });
+    const PlaceFinder places(dense);
     for (auto at = order.begin(); at != named; ++at) {
-        parts.largest.emplace_back(placeIn(dense, *at), static_cast<double>(partAt(*at)));
+        std::vector<std::int64_t> place(dense.rank(), 0);
+        places.find(*at, place);
+        parts.largest.emplace_back(std::move(place), static_cast<double>(partAt(*at)));
     }
     return parts;
 }

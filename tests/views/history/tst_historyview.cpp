@@ -86,7 +86,7 @@ private slots:
         auto* parts = view.findChild<QTableWidget*>();
         QCOMPARE(parts->rowCount(), 3);
         QCOMPARE(parts->item(0, 0)->text(), QStringLiteral("0,1"));
-        QCOMPARE(parts->item(2, 1)->text(), QStringLiteral("0.05")); // others: 0.5 − 0.4 − 0.05
+        QCOMPARE(parts->item(2, 1)->text(), QStringLiteral("0.05000")); // others: 0.5 − 0.4 − 0.05
         QTest::keyClick(rows, Qt::Key_Up);
         QCOMPARE(view.chosenRow(), 0);
         // A part is asked about in its turn.
