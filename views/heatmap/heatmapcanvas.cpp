@@ -151,7 +151,7 @@ HeatmapCanvas::HeatmapCanvas(QWidget* parent) : QWidget(parent)
 {
     setMouseTracking(true);
     setFocusPolicy(Qt::StrongFocus);
-    setMinimumSize(fonts::px(120), fonts::px(100));
+    setMinimumSize(fonts::px(120), fonts::px(84)); // a low window stays low
     setAccessibleName(tr("Heatmap"));
     setAccessibleDescription(
         tr("Relevance as colours; arrow keys move the probe, Enter asks where its relevance came from, "

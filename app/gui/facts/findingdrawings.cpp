@@ -163,8 +163,9 @@ struct SmallHeatmap
 /// Of an input that is a picture; null else.
 SmallHeatmap heatmapOf(const Tensor& relevance, const trace::Run& run)
 {
-    const bool isPicture = relevance.isValid() && (relevance.rank() == 4 || relevance.rank() == 3);
-    if (!isPicture || (run.facts.input && run.facts.input->kind != "image")) {
+    const bool isNamed = run.facts.input && run.facts.input->kind == "image";
+    const bool isPicture = relevance.isValid() && (relevance.rank() == 4 || (relevance.rank() == 3 && isNamed));
+    if (!isPicture) {
         return {};
     }
     const bool isLast = run.facts.input && run.facts.input->layout == "NHWC";

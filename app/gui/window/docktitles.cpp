@@ -130,8 +130,6 @@ TabRow& DockTitles::rowOf(QTabBar& tabs)
     if (found != m_rows.end()) {
         return **found;
     }
-    tabs.setElideMode(Qt::ElideNone); // names stay whole; where there is no room for all, they can be moved through
-    tabs.setUsesScrollButtons(true);
     auto* row = new TabRow(tabs, &m_window);
     m_rows.push_back(row);
     connect(&tabs, &QObject::destroyed, this, [this, row] {

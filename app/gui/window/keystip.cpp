@@ -24,9 +24,7 @@ namespace
 
 const QString kRead = QStringLiteral("tips/keys");
 
-// Design pixels.
-constexpr double kButtons = 150; // of the bar: those that step
-constexpr double kTitles = 52;   // of the panes below it, with their hints
+constexpr double kTitles = 52; // design pixels: of the panes below it, with their hints
 
 } // namespace
 
@@ -49,7 +47,7 @@ void KeysTip::offerOnce()
                            "out, as %2 does in Visual Studio, press %3.")
                             .arg(keyOf("go.forward"), keyOf("go.back"), keyOf("go.out")));
     m_callOut->setButtons({}, tr("Use Visual Studio's keys"), tr("Got it"));
-    const QSize around(px(kButtons), m_target.height() + px(kTitles));
+    const QSize around(m_target.width(), m_target.height() + px(kTitles));
     m_callOut->pointAt({m_target.mapTo(m_target.window(), QPoint()), around});
     qApp->installEventFilter(this);
 }

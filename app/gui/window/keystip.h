@@ -24,7 +24,7 @@ class KeysTip final : public QObject
     Q_OBJECT
 
 public:
-    /// Points at the beginning of `target`, a bar of `window`, from below the titles of the panes under it. `store`
+    /// Points at `target`, a bar of `window`, from below the titles of the panes under it. `store`
     /// remembers that it was read; it must outlive this.
     KeysTip(QWidget& window, QWidget& target, const views::ActionRegistry& actions, Preferences& preferences,
             QSettings& store);
