@@ -133,8 +133,8 @@ std::map<std::int64_t, std::uint64_t> liveBytes(const graph::Graph& graph)
         const std::int64_t size =
             tensor::elementCount(type.shape) * static_cast<std::int64_t>(tensor::sizeOf(type.dtype));
         const bool isOutput = std::ranges::find(graph.outputs(), ValueId(i)) != graph.outputs().end();
-        if (born[i] < 0 || (dies[i] == born[i] && !isOutput)) {
-            continue; // an input, a constant, or what a step makes for itself
+        if (born[i] < 0 || dies[i] < born[i] || (dies[i] == born[i] && !isOutput)) {
+            continue; // an input, a constant, what nobody reads, or what a step makes for itself
         }
         changes[born[i]] += size;
         changes[dies[i] + 1] -= size;
