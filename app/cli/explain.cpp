@@ -274,7 +274,9 @@ Result<void> showEstimate(const Context& context, const ExplainOptions& options,
                         {"flops", made.flops},
                         {"seconds", made.seconds}});
     } else {
-        context.say(made.text());
+        for (const std::string& line : made.lines()) {
+            context.say(line);
+        }
     }
     return engine::checkEstimate(made);
 }

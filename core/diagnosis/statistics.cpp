@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/diagnosis/statistics.h"
 
+#include "core/ops/kernel/weightrows.h"
+#include "core/ops/kernel/weightvariants.h"
 #include "core/ops/threads.h"
 #include "core/tensor/visit.h"
 
@@ -343,10 +345,42 @@ std::vector<double> squaresAlong(const Tensor& tensor, std::size_t axis)
     return sums;
 }
 
+/// The same of a matrix of 16 bits, whose rows are widened piece by piece.
+std::vector<double> squaresOfNarrow(const Tensor& matrix, std::size_t axis)
+{
+    const auto rows = ops::weightRows(matrix, {});
+    const std::int64_t length = rows->length();
+    std::vector<double> sums(static_cast<std::size_t>(matrix.shape()[axis]));
+    const std::int64_t across = std::max<std::int64_t>(1, matrix.shape()[1 - axis]);
+    ops::parallelFor(std::ssize(sums), std::max<std::int64_t>(1, kWorthAThread / across),
+                     [&](std::int64_t begin, std::int64_t end) {
+                         std::vector<float> row(static_cast<std::size_t>(axis == 0 ? length : end - begin));
+                         for (std::int64_t i = begin; i < end && axis == 0; ++i) {
+                             rows->widen(i, 0, length, row.data());
+                             sums[static_cast<std::size_t>(i)] = squaresOf(row.data(), length);
+                         }
+                         for (std::int64_t i = 0; i < rows->rows() && axis == 1; ++i) {
+                             rows->widen(i, begin, end - begin, row.data());
+                             for (std::int64_t j = begin; j < end; ++j) {
+                                 const double x = row[static_cast<std::size_t>(j - begin)];
+                                 sums[static_cast<std::size_t>(j)] += x * x;
+                             }
+                         }
+                     });
+    return sums;
+}
+
 } // namespace
 
 std::vector<double> normsAlong(const Tensor& tensor, std::size_t axis)
 {
+    const bool isNarrow = tensor.isValid() && axis < tensor.rank() && tensor.size() > 0 &&
+                          ops::isSixteenBit(tensor.dtype()) && ops::hasWeightRows(tensor);
+    if (isNarrow) {
+        std::vector<double> norms = squaresOfNarrow(tensor, axis);
+        std::ranges::for_each(norms, [](double& x) { x = std::sqrt(x); });
+        return norms;
+    }
     const bool isPlain = tensor.isValid() && tensor.dtype() == tensor::DType::Float32 && tensor.isContiguous() &&
                          axis < tensor.rank() && tensor.size() > 0;
     std::vector<double> norms =

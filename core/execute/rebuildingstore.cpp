@@ -2,6 +2,7 @@
 #include "core/execute/rebuildingstore.h"
 
 #include "core/execute/runnode.h"
+#include "core/ops/linearoperands.h"
 
 #include <algorithm>
 #include <limits>
@@ -16,7 +17,7 @@ namespace
 
 using ops::StructureKind;
 
-constexpr std::size_t kMostSteps = 4; ///< nodes one behind the other that are run again for a value
+constexpr std::size_t kMostSteps = 8; ///< nodes one behind the other that are run again for a value
 constexpr std::size_t kBeyond = std::numeric_limits<std::size_t>::max();
 
 /// Next to what a product of matrices takes.
@@ -30,6 +31,8 @@ bool costsLittle(const ops::BoundOperator& op)
     case StructureKind::ElementWise:
     case StructureKind::SelfNormalisation:
         return true;
+    case StructureKind::Differentiable: // a rotation of positions, say
+        return dynamic_cast<const ops::LinearOperands*>(&op) != nullptr && op.flops() == 0;
     default:
         return false;
     }

@@ -34,6 +34,7 @@ constexpr std::uint64_t kProgramBytes = 48ULL << 20; ///< of the program itself
 constexpr std::uint64_t kLinearParts = 3;            ///< tensors of a result that the rule of a linear map makes
 constexpr std::uint64_t kOtherParts = 2;             ///< of the other rules
 constexpr std::uint64_t kComposedParts = 9;          ///< of the largest inner value of a composed operator
+constexpr std::uint64_t kPieceBytes = 8U << 20;      ///< of the scores of an attention that are held at once
 constexpr double kForwardReads = 3;                  ///< times that a value is written or read, forward
 constexpr double kReverseReads = 8;                  ///< the same in the relevance pass
 
@@ -111,6 +112,9 @@ public:
                     inner = std::max(inner, bytesOf(type));
                 }
             }
+            if (graph.node(NodeId(i)).op == "Attention") {
+                inner = std::min(inner, 2 * kPieceBytes);
+            }
             most = std::max(most, live + inner);
             for (const ValueId input : graph.node(NodeId(i)).inputs) {
                 if (input.isValid() && --readers[input.index()] == 0 && !m_isKept[input.index()] && counts(input)) {
@@ -183,6 +187,9 @@ std::uint64_t stepBytesOf(const BoundModel& model, NodeId node)
     std::uint64_t largest = 0;
     for (const ops::TensorType& type : op.outputTypes()) {
         largest = std::max(largest, bytesOf(type));
+    }
+    if (model.graph().node(node).op == "Attention") { // in pieces
+        largest = std::min(largest, std::max(kPieceBytes, bytesOf(op.outputTypes()[0])));
     }
     std::uint64_t operands = 0;
     for (const ValueId input : model.graph().node(node).inputs) {
@@ -321,12 +328,12 @@ Result<PassEstimate> estimateOf(const LoadedModel& model, const ExplainRequest& 
 
 } // namespace
 
-std::string PassEstimate::text() const
+std::vector<std::string> PassEstimate::lines() const
 {
-    return fmt::format("memory       {} at most, of which weights {} and tensors {} (kept {}, largest step {})\n"
-                       "time         {:.2f} s on {} threads, {:.1f} GFLOP",
-                       base::bytesText(processBytes), base::bytesText(weightBytes), base::bytesText(tensorBytes),
-                       base::bytesText(keptBytes), base::bytesText(stepBytes), seconds, ops::threads(), flops / 1e9);
+    return {fmt::format("memory       {} at most, of which weights {} and tensors {} (kept {}, largest step {})",
+                        base::bytesText(processBytes), base::bytesText(weightBytes), base::bytesText(tensorBytes),
+                        base::bytesText(keptBytes), base::bytesText(stepBytes)),
+            fmt::format("time         {:.2f} s on {} threads, {:.1f} GFLOP", seconds, ops::threads(), flops / 1e9)};
 }
 
 Result<PassEstimate> estimate(const LoadedModel& model, const ExplainRequest& request, const std::stop_token& stop)

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 namespace retro::engine
 {
@@ -21,8 +22,8 @@ struct PassEstimate
     double flops = 0;               ///< of forward and relevance pass, multiply-add counted as two
     double seconds = 0;             ///< on the threads at hand, from a product that is timed on the spot
 
-    /// The estimate in words, one line each.
-    [[nodiscard]] std::string text() const;
+    /// The estimate in words.
+    [[nodiscard]] std::vector<std::string> lines() const;
 };
 
 /// Binds the model for the request's inputs and works out what it takes. Takes some 0.1 s beside binding. Errors: as

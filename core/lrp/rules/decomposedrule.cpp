@@ -10,10 +10,17 @@
 #include "core/lrp/traversal/oracle.h"
 #include "core/lrp/traversal/regionpass.h"
 #include "core/lrp/traversal/traversalgraph.h"
+#include "core/ops/kernel/slices.h"
+#include "core/ops/kernel/visitnumber.h"
+#include "core/ops/linear/storedweight.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <utility>
 
 namespace retro::lrp
 {
@@ -53,7 +60,7 @@ struct BodyResult
     TraversalGraph graph;
 };
 
-class BoundDecomposedRule final : public DecomposedRule, public LinearRule
+class BoundDecomposedRule : public DecomposedRule, public LinearRule
 {
 public:
     BoundDecomposedRule(std::shared_ptr<const BoundModel> body, std::vector<std::size_t> operands, RuleAssignment rules,
@@ -71,15 +78,7 @@ public:
     {
         Balance balance(context);
         std::vector<Tensor> parts(context.tracked.size());
-        // bound to these types; its operands were checked by the node's own forward pass
-        const auto forward =
-            base::orFail(execute::forward(m_body, inputsOf(context.operands), execute::SavePolicy::All));
-        for (const BodyResult& result : m_results) {
-            const bool arrived = result.output < context.relevance.size() && context.relevance[result.output].isValid();
-            if (arrived) {
-                carryBack(result.graph, forward.saved, context.relevance[result.output], parts, balance);
-            }
-        }
+        carry(context, parts, balance);
         for (std::size_t slot = 0; slot < parts.size(); ++slot) {
             if (context.tracked[slot] == 0) {
                 parts[slot] = {};
@@ -131,6 +130,24 @@ public:
             weights[result.output] = inside[m_body->graph().outputsOf(root.node)[root.output].index()];
         }
         return weights;
+    }
+
+    /// Adds what the operands get of what arrived to `parts`, by operand slot.
+    virtual void carry(const RuleContext& context, std::vector<Tensor>& parts, Balance& balance) const
+    {
+        carry(context.operands, context.relevance, parts, balance);
+    }
+    void carry(std::span<const Tensor> operands, std::span<const Tensor> relevance, std::vector<Tensor>& parts,
+               Balance& balance) const
+    {
+        // bound to these types; its operands were checked by the node's own forward pass
+        const auto forward = base::orFail(execute::forward(m_body, inputsOf(operands), execute::SavePolicy::All));
+        for (const BodyResult& result : m_results) {
+            const bool arrived = result.output < relevance.size() && relevance[result.output].isValid();
+            if (arrived) {
+                carryBack(result.graph, forward.saved, relevance[result.output], parts, balance);
+            }
+        }
     }
 
     /// Every part has the same rule as there.
@@ -225,12 +242,22 @@ base::Result<rewrite::FunctionBody> bodyOfMembers(const BoundModel& model, NodeI
     return body;
 }
 
-base::Result<RulePointer> bindBody(const Composite& composite, const BoundModel& model, NodeId id,
-                                   rewrite::FunctionBody body, EntryUse* use)
+/// A body with rules for its nodes.
+struct RuledBody
+{
+    std::shared_ptr<const BoundModel> model;
+    std::vector<std::size_t> operands;
+    RuleAssignment rules;
+    std::vector<BodyResult> results;
+};
+
+/// `operands` are the types of the node's, by slot.
+base::Result<RuledBody> ruledBody(const Composite& composite, const BoundModel& model,
+                                  std::span<const ops::TensorType> operands, rewrite::FunctionBody body, EntryUse* use)
 {
     std::vector<ops::TensorType> types;
     for (const std::size_t slot : body.operands) {
-        types.push_back(model.typeOf(model.graph().node(id).inputs[slot]));
+        types.push_back(operands[slot]);
     }
     RETRO_TRY(const auto bound, BoundModel::bind(body.graph, types, execute::insideOf(model.precision())));
     Composite inner = composite;
@@ -244,8 +271,247 @@ base::Result<RulePointer> bindBody(const Composite& composite, const BoundModel&
             results.push_back({body.results[i], std::move(graph)});
         }
     }
-    return RulePointer(std::make_shared<const BoundDecomposedRule>(bound, std::move(body.operands), std::move(rules),
-                                                                   std::move(results)));
+    return RuledBody{bound, std::move(body.operands), std::move(rules), std::move(results)};
+}
+
+/// Scores of an attention of more bytes are not held at once: its heads, and where one is too large some queries of it,
+/// are taken one after the other.
+constexpr std::int64_t kMostScoreBytes = 8 << 20;
+
+/// How an attention is taken in pieces: so many heads that share keys, and so many queries, at a time.
+struct AttentionPieces
+{
+    std::int64_t batch = 1;
+    std::int64_t keyHeads = 1;
+    std::int64_t perKeyHead = 1; ///< heads of queries that share keys
+    std::int64_t queries = 1;
+    std::int64_t headsTogether = 1; ///< of keys
+    std::int64_t rowsTogether = 1;
+};
+
+/// Queries, keys and values by head, at most a mask beside them that takes no relevance, and no result but y.
+std::optional<AttentionPieces> piecesOf(const BoundModel& model, NodeId id)
+{
+    const graph::Node& node = model.graph().node(id);
+    const bool isPlain = node.op == "Attention" && node.domain.empty() && node.inputs.size() >= 3 &&
+                         node.inputs.size() <= 4 && node.outputs.size() == 1;
+    if (!isPlain || !std::all_of(node.inputs.begin(), node.inputs.begin() + 3, [&model](ValueId input) {
+            return model.typeOf(input).shape.size() == 4 && !model.isConstant(input);
+        })) {
+        return std::nullopt;
+    }
+    const bool hasMask = node.inputs.size() > 3 && node.inputs[3].isValid();
+    if (hasMask && (model.isTracked(node.inputs[3]) || model.typeOf(node.inputs[3]).shape.size() > 4 ||
+                    model.typeOf(node.inputs[3]).shape.size() < 2)) {
+        return std::nullopt;
+    }
+    const tensor::Shape& q = model.typeOf(node.inputs[0]).shape;
+    const tensor::Shape& k = model.typeOf(node.inputs[1]).shape;
+    const auto width = static_cast<std::int64_t>(tensor::sizeOf(model.typeOf(node.inputs[0]).dtype));
+    AttentionPieces pieces{q[0], k[1], q[1] / std::max<std::int64_t>(k[1], 1), q[2], k[1], q[2]};
+    const std::int64_t perRow = pieces.perKeyHead * k[2] * width; // of the heads that share keys
+    const std::int64_t perHead = perRow * q[2];
+    if (perHead == 0 || perHead * pieces.keyHeads * pieces.batch <= kMostScoreBytes) {
+        return std::nullopt;
+    }
+    pieces.headsTogether = std::clamp<std::int64_t>(kMostScoreBytes / perHead, 1, pieces.keyHeads);
+    const auto causal = node.attributes.find("is_causal");
+    const auto* isCausal = causal == node.attributes.end() ? nullptr : std::get_if<std::int64_t>(&causal->second);
+    if (isCausal == nullptr || *isCausal == 0) { // else a query's own place counts
+        pieces.rowsTogether = std::clamp<std::int64_t>(kMostScoreBytes / perRow, 1, q[2]);
+    }
+    return pieces;
+}
+
+/// One piece: where it lies along batch, heads of keys, and queries.
+struct Piece
+{
+    std::int64_t image = 0;
+    std::int64_t head = 0;
+    std::int64_t heads = 0;
+    std::int64_t row = 0;
+    std::int64_t rows = 0;
+};
+
+/// True where a mask of this shape is the same for each piece.
+bool isOneForAll(const AttentionPieces& all, const tensor::Shape& mask)
+{
+    const tensor::Shape pieces{all.batch, all.headsTogether == all.keyHeads ? 1 : all.keyHeads,
+                               all.rowsTogether == all.queries ? 1 : all.queries};
+    const std::size_t missing = 4 - mask.size();
+    for (std::size_t axis = missing; axis < pieces.size(); ++axis) {
+        if (pieces[axis] > 1 && mask[axis - missing] > 1) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/// The part of an operand (or of y) that belongs to a piece.
+Tensor partOf(const AttentionPieces& all, const Piece& piece, std::size_t slot, Tensor t)
+{
+    constexpr std::size_t kMask = 3;
+    constexpr std::size_t kOutput = 4;
+    const bool isOfQueries = slot == 0 || slot == kMask || slot == kOutput;
+    const std::int64_t times = isOfQueries ? all.perKeyHead : 1;
+    const std::size_t missing = 4 - t.rank(); // axes of a mask that broadcasts
+    const auto cut = [&](std::size_t axis, std::int64_t begin, std::int64_t count) {
+        if (axis >= missing && t.shape()[axis - missing] > 1) {
+            t = ops::slice(t, axis - missing, begin, count);
+        }
+    };
+    cut(0, piece.image, 1);
+    cut(1, piece.head * times, piece.heads * times);
+    if (isOfQueries) {
+        cut(2, piece.row, piece.rows);
+    }
+    return t;
+}
+
+/// Adds a piece's part to its place in the whole; the first one is put there.
+void addPart(const AttentionPieces& all, const Piece& piece, std::size_t slot, const Tensor& part,
+             tensor::TensorBuffer& whole)
+{
+    const tensor::Shape& shape = whole.shape();
+    const std::int64_t times = slot == 0 ? all.perKeyHead : 1;
+    const std::int64_t row = slot == 0 ? piece.row : 0;
+    const bool isFirst = slot == 0 || piece.row == 0; // a sum with 0 would lose the sign of −0
+    const Tensor plain = part.contiguous();
+    const std::int64_t length = plain.shape()[2] * plain.shape()[3];
+    ops::visitFloat(plain.dtype(), [&](auto zero) {
+        using T = decltype(zero);
+        const T* from = plain.data<T>();
+        for (std::int64_t head = 0; head < piece.heads * times; ++head) {
+            const std::int64_t at = (piece.image * shape[1] + piece.head * times + head) * shape[2] + row;
+            T* const to = whole.data<T>() + at * shape[3];
+            for (std::int64_t i = 0; i < length; ++i) {
+                to[i] = isFirst ? from[i] : to[i] + from[i];
+            }
+            from += length;
+        }
+    });
+}
+
+/// A large attention whose pieces are carried one after the other. A head's relevance has the bits of the whole; where
+/// its queries are taken in groups, what keys and values get of the groups is added.
+class PiecewiseDecomposedRule final : public BoundDecomposedRule
+{
+public:
+    using Bodies = std::map<std::pair<std::int64_t, std::int64_t>, std::shared_ptr<const BoundDecomposedRule>>;
+
+    /// `bodies`: by the heads and rows of a piece.
+    PiecewiseDecomposedRule(RuledBody whole, AttentionPieces pieces, Bodies bodies)
+        : BoundDecomposedRule(std::move(whole.model), std::move(whole.operands), std::move(whole.rules),
+                              std::move(whole.results)),
+          m_pieces(pieces), m_bodies(std::move(bodies))
+    {}
+
+    void carry(const RuleContext& context, std::vector<Tensor>& parts, Balance& balance) const override
+    {
+        constexpr std::size_t kOperands = 3; // that take relevance
+        std::vector<tensor::TensorBuffer> wholes;
+        for (std::size_t slot = 0; slot < kOperands; ++slot) {
+            wholes.emplace_back(context.operandTypes[slot].dtype, context.operandTypes[slot].shape);
+            wholes.back().clear();
+        }
+        eachPiece(m_pieces, [&](const Piece& piece) {
+            std::vector<Tensor> operands;
+            for (std::size_t slot = 0; slot < context.operands.size(); ++slot) {
+                const Tensor& operand = context.operands[slot];
+                operands.push_back(operand.isValid() ? partOf(m_pieces, piece, slot, operand) : operand);
+            }
+            const std::array arrived{partOf(m_pieces, piece, kOperands + 1, context.relevance[0]).contiguous()};
+            std::vector<Tensor> made(parts.size());
+            m_bodies.at({piece.heads, piece.rows})->BoundDecomposedRule::carry(operands, arrived, made, balance);
+            for (std::size_t slot = 0; slot < kOperands; ++slot) {
+                if (made[slot].isValid()) {
+                    addPart(m_pieces, piece, slot, made[slot], wholes[slot]);
+                }
+            }
+        });
+        for (std::size_t slot = 0; slot < kOperands; ++slot) {
+            parts[slot] = std::move(wholes[slot]).freeze();
+        }
+    }
+
+    /// Calls `visit` for each piece, in order.
+    template <class Visit>
+    static void eachPiece(const AttentionPieces& all, const Visit& visit)
+    {
+        for (std::int64_t image = 0; image < all.batch; ++image) {
+            for (std::int64_t head = 0; head < all.keyHeads; head += all.headsTogether) {
+                for (std::int64_t row = 0; row < all.queries; row += all.rowsTogether) {
+                    visit(Piece{image, head, std::min(all.headsTogether, all.keyHeads - head), row,
+                                std::min(all.rowsTogether, all.queries - row)});
+                }
+            }
+        }
+    }
+
+private:
+    AttentionPieces m_pieces;
+    Bodies m_bodies;
+};
+
+std::vector<ops::TensorType> typesOf(std::span<const rewrite::BodyOperand> operands)
+{
+    std::vector<ops::TensorType> types;
+    for (const rewrite::BodyOperand& operand : operands) {
+        types.push_back(operand.type);
+    }
+    return types;
+}
+
+/// The rule of a large attention in pieces; null where it is not taken so.
+base::Result<RulePointer> bindPieces(const Composite& composite, const BoundModel& model, NodeId id, RuledBody& whole)
+{
+    const std::optional<AttentionPieces> pieces = piecesOf(model, id);
+    if (!pieces) {
+        return RulePointer();
+    }
+    const std::vector<rewrite::BodyOperand> operands = operandsOf(model, id);
+    std::vector<Piece> kinds;
+    PiecewiseDecomposedRule::eachPiece(*pieces, [&kinds](const Piece& piece) {
+        const bool isKnown = std::ranges::any_of(
+            kinds, [&](const Piece& one) { return one.heads == piece.heads && one.rows == piece.rows; });
+        if (!isKnown) {
+            kinds.push_back(piece);
+        }
+    });
+    PiecewiseDecomposedRule::Bodies bodies;
+    for (const Piece& piece : kinds) {
+        std::vector<rewrite::BodyOperand> own = operands;
+        for (std::size_t slot = 0; slot < own.size(); ++slot) {
+            if (own[slot].isGiven) { // the shape alone
+                const Tensor stand = ops::shapeOnly(own[slot].type.dtype, own[slot].type.shape);
+                own[slot].type.shape = partOf(*pieces, piece, slot, stand).shape();
+                own[slot].constant = isOneForAll(*pieces, stand.shape()) ? own[slot].constant : Tensor();
+            }
+        }
+        RETRO_TRY(rewrite::FunctionBody body, rewrite::functionBody(model.graph().node(id), own));
+        RETRO_TRY(RuledBody ruled, ruledBody(composite, model, typesOf(own), std::move(body), nullptr));
+        bodies[{piece.heads, piece.rows}] = std::make_shared<const BoundDecomposedRule>(
+            ruled.model, std::move(ruled.operands), std::move(ruled.rules), std::move(ruled.results));
+    }
+    return RulePointer(std::make_shared<const PiecewiseDecomposedRule>(std::move(whole), *pieces, std::move(bodies)));
+}
+
+base::Result<RulePointer> bindBody(const Composite& composite, const BoundModel& model, NodeId id,
+                                   rewrite::FunctionBody body, bool isOwnBody, EntryUse* use)
+{
+    std::vector<ops::TensorType> types;
+    for (const ValueId input : model.graph().node(id).inputs) {
+        types.push_back(input.isValid() ? model.typeOf(input) : ops::TensorType());
+    }
+    RETRO_TRY(RuledBody whole, ruledBody(composite, model, types, std::move(body), use));
+    if (isOwnBody) {
+        RETRO_TRY(RulePointer pieces, bindPieces(composite, model, id, whole));
+        if (pieces) {
+            return pieces;
+        }
+    }
+    return RulePointer(std::make_shared<const BoundDecomposedRule>(whole.model, std::move(whole.operands),
+                                                                   std::move(whole.rules), std::move(whole.results)));
 }
 
 } // namespace
@@ -271,7 +537,7 @@ base::Result<RulePointer> bindDecomposed(const Composite& composite, const Bound
                                          const graph::Graph* members, EntryUse* use)
 {
     RETRO_TRY(rewrite::FunctionBody body, members != nullptr ? bodyOfMembers(model, id, *members) : bodyOf(model, id));
-    return bindBody(composite, model, id, std::move(body), use);
+    return bindBody(composite, model, id, std::move(body), members == nullptr, use);
 }
 
 RulePointer decomposedRule() { return std::make_shared<const DecomposedRule>(); }

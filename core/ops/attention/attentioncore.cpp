@@ -8,10 +8,12 @@
 #include "core/ops/kernel/filled.h"
 #include "core/ops/kernel/mapover.h"
 #include "core/ops/kernel/matrixproduct.h"
+#include "core/ops/kernel/slices.h"
 #include "core/ops/reference/sum.h"
 
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 namespace retro::ops
@@ -164,15 +166,101 @@ Tensor mixed(const AttentionForm& form, const Tensor& probabilities, const Tenso
         .reshaped({form.batch, form.heads, form.queries, form.valueWidth});
 }
 
-} // namespace
+/// Scores of more bytes are not held at once: they are made and used some rows at a time.
+constexpr std::int64_t kMostScoreBytes = 16 << 20;
+constexpr std::int64_t kPieceBytes = 2 << 20; // of scores that are held by a thread then
 
-Tensor attended(const AttentionForm& form, const Tensor& q, const Tensor& k, const Tensor& v, const AttentionMask& mask)
+/// y of all scores at once.
+Tensor attendedWhole(const AttentionForm& form, const Tensor& q, const Tensor& k, const Tensor& v,
+                     const AttentionMask& mask)
 {
     Tensor scores = rawScores(form, q, k);
     if (form.softcap > 0) {
         scores = capped(scores, form.softcap);
     }
     return mixed(form, softmaxOfRows(biased(form, std::move(scores), mask), form.keys), v);
+}
+
+/// Some queries of one head of one image.
+struct QueryRows
+{
+    std::int64_t image = 0;
+    std::int64_t head = 0;
+    std::int64_t first = 0;
+    std::int64_t count = 0;
+};
+
+Tensor ofHead(const Tensor& t, std::int64_t image, std::int64_t head)
+{
+    return slice(slice(t, 0, image, 1), 1, head, 1);
+}
+
+/// The mask of some rows.
+AttentionMask maskOf(const AttentionMask& mask, const QueryRows& rows)
+{
+    AttentionMask part;
+    if (mask.bias.isValid()) {
+        const std::array<std::int64_t, 3> begin{rows.image, rows.head, rows.first};
+        const std::array<std::int64_t, 3> count{1, 1, rows.count};
+        part.bias = mask.bias;
+        for (std::size_t axis = 0; axis < begin.size(); ++axis) {
+            if (part.bias.shape()[axis] > 1) {
+                part.bias = slice(part.bias, axis, begin[axis], count[axis]);
+            }
+        }
+    }
+    if (!mask.lengths.empty()) {
+        part.lengths = {mask.lengths[static_cast<std::size_t>(rows.image)]};
+    }
+    return part;
+}
+
+Tensor attendedRows(const AttentionForm& form, const Tensor& q, const Tensor& k, const Tensor& v,
+                    const AttentionMask& mask, const QueryRows& rows)
+{
+    AttentionForm part = form;
+    part.batch = part.heads = part.keyHeads = 1;
+    part.queries = rows.count;
+    part.past = form.past + rows.first;
+    if (mask.lengthsShiftCausal) { // counted from the end of all queries
+        const std::int64_t keys = mask.lengths.empty() ? form.keys : mask.lengths[static_cast<std::size_t>(rows.image)];
+        part.past = keys - form.queries + rows.first;
+    }
+    const std::int64_t keyHead = rows.head / (form.heads / form.keyHeads);
+    return attendedWhole(part, slice(ofHead(q, rows.image, rows.head), 2, rows.first, rows.count),
+                         ofHead(k, rows.image, keyHead), ofHead(v, rows.image, keyHead), maskOf(mask, rows));
+}
+
+/// The same piece by piece: rows are independent of each other, so it has the bits of the whole.
+Tensor attendedInPieces(const AttentionForm& form, const Tensor& q, const Tensor& k, const Tensor& v,
+                        const AttentionMask& mask)
+{
+    const std::int64_t width = static_cast<std::int64_t>(tensor::sizeOf(q.dtype()));
+    const std::int64_t together =
+        std::clamp<std::int64_t>(kPieceBytes / (form.keys * width), 1, std::max<std::int64_t>(form.queries, 1));
+    const std::int64_t pieces = (form.queries + together - 1) / together;
+    tensor::TensorBuffer buffer(q.dtype(), {form.batch, form.heads, form.queries, form.valueWidth});
+    std::byte* const out = buffer.rawData();
+    parallelFor(form.batch * form.heads * pieces, 1, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) {
+            const std::int64_t first = i % pieces * together;
+            const QueryRows rows{i / pieces / form.heads, i / pieces % form.heads, first,
+                                 std::min(together, form.queries - first)};
+            const Tensor y = attendedRows(form, q, k, v, mask, rows).contiguous();
+            const std::int64_t at = ((rows.image * form.heads + rows.head) * form.queries + first) * form.valueWidth;
+            std::memcpy(out + at * width, y.rawData(), static_cast<std::size_t>(y.bytes()));
+        }
+    });
+    return std::move(buffer).freeze();
+}
+
+} // namespace
+
+Tensor attended(const AttentionForm& form, const Tensor& q, const Tensor& k, const Tensor& v, const AttentionMask& mask)
+{
+    const std::int64_t bytes =
+        tensor::elementCount(form.scoreShape()) * static_cast<std::int64_t>(tensor::sizeOf(q.dtype()));
+    return bytes > kMostScoreBytes ? attendedInPieces(form, q, k, v, mask) : attendedWhole(form, q, k, v, mask);
 }
 
 AttentionValues attend(const AttentionForm& form, const Tensor& q, const Tensor& k, const Tensor& v,

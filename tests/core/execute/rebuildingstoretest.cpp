@@ -22,7 +22,7 @@ SharedGraph gated()
     const ValueId sigmoid = writer.node("Sigmoid", "sigmoid", {product});
     const ValueId gate = writer.node("Mul", "gate", {product, sigmoid});
     ValueId value = writer.node("Add", "sum", {gate, x});
-    for (int i = 0; i < 6; ++i) {
+    for (int i = 0; i < 9; ++i) {
         value = writer.node("Tanh", "tanh" + std::to_string(i), {value});
     }
     writer.output(value);
