@@ -87,6 +87,7 @@ plan schedule "light dark" --size 1000x620 --select matmul_7
 plan budget light --size 400x330
 plan planners light --size 420x480
 plan tensors light --size 900x220 --select matmul_7
+plan analysis light --size 420x480
 # lut NAME VIEW THEMES OPTION…: a view of the LUT layer that reads bytes.
 lut() {
     local name=$1 pane=$2 themes=$3 theme

@@ -345,8 +345,8 @@ Result<void> makePlan(Context& context, const PlanOptions& options)
         json["budget_for_results"] = budget.forResults;
         tellBands(json, bands);
         if (result.plan) {
-            json["peak_tensors"] = peakTensorsJson(schedule::peakTensors(
-                joint.graph, *result.plan, schedule::simulate(joint.graph, *result.plan)));
+            json["peak_tensors"] = peakTensorsJson(
+                schedule::peakTensors(joint.graph, *result.plan, schedule::simulate(joint.graph, *result.plan)));
         }
         context.answer(json);
     } else {

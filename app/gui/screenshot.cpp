@@ -146,7 +146,7 @@ private:
         }
         pinNote();
         if (!m_options.history.isEmpty()) {
-            m_window.where().askHistory(m_options.history);
+            m_window.where().showHistory(m_options.history);
         }
         return true;
     }

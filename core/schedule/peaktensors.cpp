@@ -72,8 +72,8 @@ std::vector<PeakTensor> tensorsAt(const OpGraph& graph, const Plan& plan, const 
     }
     if (reasons.op() != kNone && graph.op(reasons.op()).workspace > 0) {
         const auto at = static_cast<std::uint32_t>(step);
-        tensors.push_back({"workspace", graph.op(reasons.op()).workspace, at, at + 1,
-                           "workspace of " + graph.op(reasons.op()).name});
+        tensors.push_back(
+            {"workspace", graph.op(reasons.op()).workspace, at, at + 1, "workspace of " + graph.op(reasons.op()).name});
     }
     std::ranges::sort(tensors, [](const PeakTensor& a, const PeakTensor& b) {
         return a.bytes != b.bytes ? a.bytes > b.bytes : std::tie(a.name, a.born) < std::tie(b.name, b.born);

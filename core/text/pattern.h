@@ -21,7 +21,9 @@ using Place = std::pair<std::size_t, std::size_t>;
 class Pattern
 {
 public:
+    /// Finds this text; an empty one nowhere.
     [[nodiscard]] static Pattern ofText(std::string text);
+    /// Finds each character of this kind.
     [[nodiscard]] static Pattern ofKind(std::function<bool(char32_t)> kind);
     /// Errors (Input): not an expression, or one that ICU does not know.
     [[nodiscard]] static base::Result<Pattern> ofExpression(const std::string& expression);

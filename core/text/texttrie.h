@@ -16,6 +16,7 @@ namespace retro::text
 class TextTrie
 {
 public:
+    /// One more text; of equal ones the last is kept.
     void add(std::string_view text, TokenId id)
     {
         std::uint32_t node = 0;

@@ -78,10 +78,13 @@ protected:
 /// dropout; merges of tokens that are not in the vocabulary; fields that are wrong.
 [[nodiscard]] base::Result<std::unique_ptr<TokenModel>> readTokenModel(const base::JsonFields& fields);
 
-// One each.
+/// "BPE": pairs of pieces are merged by rank. Errors as of readTokenModel().
 [[nodiscard]] base::Result<std::unique_ptr<TokenModel>> readBytePairs(const base::JsonFields& fields);
+/// "Unigram": the pieces of the largest sum of scores. Errors as of readTokenModel().
 [[nodiscard]] base::Result<std::unique_ptr<TokenModel>> readUnigram(const base::JsonFields& fields);
+/// "WordPiece": the longest piece first. Errors as of readTokenModel().
 [[nodiscard]] base::Result<std::unique_ptr<TokenModel>> readWordPiece(const base::JsonFields& fields);
+/// "WordLevel": whole words. Errors as of readTokenModel().
 [[nodiscard]] base::Result<std::unique_ptr<TokenModel>> readWordLevel(const base::JsonFields& fields);
 
 /// The tokens <0x00> to <0xFF>, by byte.

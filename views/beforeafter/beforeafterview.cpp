@@ -114,6 +114,9 @@ BeforeAfterView::BeforeAfterView(RunModel& model, Cursor& cursor, Selection& sel
     m_classes =
         makeDeltas({tr("Class"), tr("A"), tr("B"), tr("B − A"), tr("A %"), tr("B %")}, tr("Class scores"), body);
     m_ledger = makeDeltas({tr("Ledger"), tr("A"), tr("B"), tr("B − A")}, tr("Ledgers"), body);
+    for (QWidget* table : {static_cast<QWidget*>(m_classes), static_cast<QWidget*>(m_ledger)}) {
+        table->setMinimumSize(px(90), px(40)); // they scroll
+    }
     tables->addWidget(m_classes, 1);
     tables->addWidget(m_ledger, 1);
     column->addLayout(tables, 2);
@@ -134,7 +137,7 @@ QWidget* BeforeAfterView::makeChoices(QWidget* parent)
         combo->setToolTip(name);
         combo->setFont(fonts::label());
         combo->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-        combo->setMinimumContentsLength(12);
+        combo->setMinimumContentsLength(4); // it gets what room there is
         return combo;
     };
     m_a = makeCombo(tr("Run A, before"));
@@ -332,6 +335,9 @@ void BeforeAfterView::refresh(Changes changes)
 
 QStringList BeforeAfterView::exportFormats() const
 {
+    if (m_runs.size() < 2) {
+        return {};
+    }
     return {QStringLiteral("png"), QStringLiteral("svg"), QStringLiteral("pdf"), QStringLiteral("csv")};
 }
 

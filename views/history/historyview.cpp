@@ -346,6 +346,9 @@ void HistoryView::resizeEvent(QResizeEvent* event)
 
 QStringList HistoryView::exportFormats() const
 {
+    if (!m_history) {
+        return {};
+    }
     return {QStringLiteral("csv"), QStringLiteral("png"), QStringLiteral("svg"), QStringLiteral("pdf")};
 }
 

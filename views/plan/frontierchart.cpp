@@ -10,6 +10,7 @@
 #include "views/plan/bytescale.h"
 
 #include <QHelpEvent>
+#include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QToolTip>
@@ -44,6 +45,7 @@ FrontierPane::FrontierPane(QWidget* parent) : QWidget(parent)
 {
     setAccessibleName(tr("Memory over the operators"));
     setMouseTracking(true);
+    setFocusPolicy(Qt::StrongFocus);
 }
 
 void FrontierPane::setCurves(FrontierCurves curves, std::shared_ptr<const trace::Run> run)
@@ -63,7 +65,7 @@ void FrontierPane::setVisit(std::optional<std::uint32_t> visit)
 
 QSize FrontierPane::sizeHint() const { return {px(380), px(200)}; }
 
-QSize FrontierPane::minimumSizeHint() const { return {px(220), px(110)}; }
+QSize FrontierPane::minimumSizeHint() const { return {px(160), px(50)}; }
 
 QRectF FrontierPane::chart(const QSizeF& size) const
 {
@@ -156,6 +158,12 @@ void FrontierPane::paintEvent(QPaintEvent* /*event*/)
 {
     QPainter painter(this);
     paint(painter, QSizeF(size()), theme(this));
+    if (hasFocus()) {
+        painter.setRenderHint(QPainter::Antialiasing, false);
+        painter.setPen(theme(this)[Role::Accent]);
+        painter.setBrush(Qt::NoBrush);
+        painter.drawRect(rect().adjusted(0, 0, -1, -1));
+    }
 }
 
 /// The visit nearest to a pixel.
@@ -199,6 +207,21 @@ void FrontierPane::mousePressEvent(QMouseEvent* event)
     }
 }
 
+/// ← and → go from visit to visit.
+void FrontierPane::keyPressEvent(QKeyEvent* event)
+{
+    const bool isForward = event->key() == Qt::Key_Right;
+    const std::vector<FrontierRow>& rows = m_curves.traversal;
+    if ((!isForward && event->key() != Qt::Key_Left) || rows.empty()) {
+        QWidget::keyPressEvent(event);
+        return;
+    }
+    const std::uint32_t now = m_visit.value_or(rows.front().visit);
+    const std::uint32_t first = rows.front().visit;
+    const std::uint32_t last = rows.back().visit;
+    emit visitChosen(isForward ? std::min(now + 1, last) : std::max(now, first + 1) - 1);
+}
+
 bool FrontierPane::event(QEvent* event)
 {
     if (event->type() != QEvent::ToolTip) {
@@ -233,6 +256,9 @@ bool FrontierChart::canShow(const SelectedThing& thing) const { return std::hold
 
 QStringList FrontierChart::exportFormats() const
 {
+    if (!model().hasRun()) {
+        return {};
+    }
     return {QStringLiteral("svg"), QStringLiteral("png"), QStringLiteral("pdf"), QStringLiteral("csv")};
 }
 

@@ -444,6 +444,9 @@ void RegionView::refresh(Changes changes)
 
 QStringList RegionView::exportFormats() const
 {
+    if (!region()) {
+        return {};
+    }
     return {QStringLiteral("csv"), QStringLiteral("png"), QStringLiteral("svg"), QStringLiteral("pdf")};
 }
 

@@ -62,12 +62,12 @@ constexpr std::array kPlanActions{
 constexpr std::array kHalfActions{
     ActionSpec{
         "plan.for.relevance", QT_TRANSLATE_NOOP("retro::views::actions", "Plan for rele&vance"),
-        QT_TRANSLATE_NOOP("retro::views::actions", "Plan for forward pass and relevance, as the question has it"), "",
-        ""},
+        QT_TRANSLATE_NOOP("retro::views::actions", "Plan for forward pass and relevance, as the question has it"),
+        "tag", ""},
     ActionSpec{"plan.for.gradient", QT_TRANSLATE_NOOP("retro::views::actions", "Plan for the &gradient"),
-               QT_TRANSLATE_NOOP("retro::views::actions", "Plan for forward pass and gradient of the target"), "", ""},
+               QT_TRANSLATE_NOOP("retro::views::actions", "Plan for forward pass and gradient of the target"), "back", ""},
     ActionSpec{"plan.for.forward", QT_TRANSLATE_NOOP("retro::views::actions", "Plan for the for&ward pass"),
-               QT_TRANSLATE_NOOP("retro::views::actions", "Plan for the forward pass alone"), "", ""},
+               QT_TRANSLATE_NOOP("retro::views::actions", "Plan for the forward pass alone"), "forward", ""},
 };
 constexpr std::array kHalves{views::PlanFor::Relevance, views::PlanFor::Gradient, views::PlanFor::Forward};
 

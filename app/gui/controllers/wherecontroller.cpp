@@ -275,6 +275,12 @@ void WhereController::take(const ExplainDone& done, const QString& file)
     }
 }
 
+void WhereController::showHistory(const QString& place)
+{
+    emit historyWanted();
+    askHistory(place);
+}
+
 void WhereController::clear()
 {
     m_historyJobs->cancel();

@@ -58,6 +58,8 @@ public:
 
     /// "VALUE:i,j,…", * for all along an axis.
     void askHistory(const QString& place);
+    /// The same, with its pane in front.
+    void showHistory(const QString& place);
     /// A region of the inputs by masks in their shapes; `words` say which. Invalid masks = nothing of that input.
     void askRegion(const std::vector<tensor::Tensor>& masks, const QString& words);
     /// A region from a file: NAME=MASK.npy or MASK.npy.

@@ -122,13 +122,13 @@ void Workspace::rememberLayout()
 
 void Workspace::resetLayout()
 {
+    m_kept.clear();
     for (QDockWidget* dock : m_docks) {
         dock->setFloating(false);
         dock->show();
     }
     restoreState(m_initial);
     m_apart.clear();
-    m_kept.clear();
     m_isArranged = false;
     m_titles->flush(); // what lies above the contents takes room too
     applySizes();
@@ -225,14 +225,21 @@ void Workspace::takeKept()
         const bool isArranged = m_isArranged;
         restoreState(m_kept, m_keptVersion);
         m_isArranged = isArranged;
-        QTimer::singleShot(0, this, [this] { m_kept.clear(); });
+        QTimer::singleShot(0, this, [this] { QTimer::singleShot(0, this, [this] { m_kept.clear(); }); });
     }
 }
 
 void Workspace::resizeEvent(QResizeEvent* event)
 {
     QMainWindow::resizeEvent(event);
-    takeKept();
+    if (!m_kept.isEmpty()) {
+        // Not at once: the size may come out of the midst of a layout, which goes on with what restoring takes away.
+        QTimer::singleShot(0, this, [this] {
+            takeKept();
+            keepShares();
+        });
+        return;
+    }
     keepShares();
 }
 

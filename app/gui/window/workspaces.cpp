@@ -105,9 +105,10 @@ ExplainWorkspace::ExplainWorkspace(const WorkspaceContext& context, QWidget* par
     splitDockWidget(m_inputDock, m_classesDock, Qt::Vertical);
     splitDockWidget(m_layersDock, m_ledgerDock, Qt::Horizontal);
     tabifyDockWidget(m_compareDock, m_diagnosisDock);
-    tabifyDockWidget(m_diagnosisDock, historyDock);
     m_compareDock->raise();
+    // Beside what asks of a region: the narrow pane on the right has room for two tabs that can be read.
     tabifyDockWidget(m_layersDock, regionDock);
+    tabifyDockWidget(regionDock, historyDock);
     m_layersDock->raise();
     tabifyDockWidget(m_heatmapDock, beforeAfterDock);
     m_heatmapDock->raise();

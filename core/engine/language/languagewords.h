@@ -30,6 +30,7 @@ public:
     explicit LanguageWords(std::shared_ptr<const text::Tokeniser> tokeniser) : m_tokeniser(std::move(tokeniser)) {}
 
     [[nodiscard]] const text::Tokeniser* tokeniser() const { return m_tokeniser.get(); }
+    /// Text of a token; empty without words.
     [[nodiscard]] std::string textOf(text::TokenId id) const;
     /// `" Paris" (12366)`; without words the number alone.
     [[nodiscard]] std::string quoted(text::TokenId id) const;

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <set>
 
 namespace retro::lrp
 {
@@ -469,12 +470,23 @@ Choice chooseFor(const BoundModel& model)
 namespace
 {
 
-/// True when a table is looked up by an input: its tokens carry relevance.
-bool takesTokens(const BoundModel& model)
+/// True of a model that predicts words: an output has a score for each row of a table that is looked up, for each
+/// token (batch × tokens × rows).
+bool predictsTokens(const BoundModel& model)
 {
-    const auto inputs = model.graph().inputs();
-    return std::any_of(inputs.begin(), inputs.end(), [&](base::ValueId input) {
-        return model.isTracked(input) && !tensor::isFloating(model.typeOf(input).dtype);
+    std::set<std::int64_t> rows;
+    for (const graph::Node& node : model.graph().nodes()) {
+        if (node.op.starts_with("Gather") && !node.inputs.empty() && node.inputs.front().isValid()) {
+            const tensor::Shape& table = model.typeOf(node.inputs.front()).shape;
+            if (table.size() >= 2) {
+                rows.insert(table.front());
+            }
+        }
+    }
+    const auto outputs = model.graph().outputs();
+    return std::any_of(outputs.begin(), outputs.end(), [&](base::ValueId output) {
+        const ops::TensorType& type = model.typeOf(output);
+        return tensor::isFloating(type.dtype) && type.shape.size() == 3 && rows.contains(type.shape.back());
     });
 }
 
@@ -512,7 +524,7 @@ base::Result<Composite> builtinComposite(const std::string& specification, const
               parseParameters(colon == std::string::npos ? std::string_view()
                                                          : std::string_view(specification).substr(colon + 1),
                               kPlace));
-    if (choice.name == "attnlrp" && saysNothingOfDenominators(parameters) && takesTokens(model)) {
+    if (choice.name == "attnlrp" && saysNothingOfDenominators(parameters) && predictsTokens(model)) {
         parameters["epsilon"] = RuleParameter(0.0);
     }
     ParameterReader reader(parameters);

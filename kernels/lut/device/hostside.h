@@ -27,6 +27,7 @@ struct UsesOfInputs
     std::vector<InputUse> uses;        ///< in the order of tables; unused comparisons are left out
 };
 
+/// Lists them. O(inputs + anchors).
 [[nodiscard]] UsesOfInputs usesOfInputs(const Layer<float>& layer);
 
 /// Main and alternative firing events, each in its place (mainEventsAt); what is free is empty.

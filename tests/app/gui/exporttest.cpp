@@ -243,7 +243,7 @@ private slots:
         window.model().setRun(tests::makeTinyRun(), tests::makeTinyInput());
         window.flush();
         const auto& docks = window.workspace().docks();
-        for (std::size_t i = 0; i < docks.size(); ++i) {
+        for (std::size_t i = 0; i < std::min<std::size_t>(docks.size(), 9); ++i) { // so many have a key
             window.actions().at(QStringLiteral("window.dock%1").arg(i + 1)).trigger();
             const auto* view = qobject_cast<views::View*>(docks[i]->widget());
             const auto done = window.exports().write("export.pane", folder.filePath("pane.png"));
