@@ -65,7 +65,8 @@ constexpr std::array kHalfActions{
         QT_TRANSLATE_NOOP("retro::views::actions", "Plan for forward pass and relevance, as the question has it"),
         "tag", ""},
     ActionSpec{"plan.for.gradient", QT_TRANSLATE_NOOP("retro::views::actions", "Plan for the &gradient"),
-               QT_TRANSLATE_NOOP("retro::views::actions", "Plan for forward pass and gradient of the target"), "back", ""},
+               QT_TRANSLATE_NOOP("retro::views::actions", "Plan for forward pass and gradient of the target"), "back",
+               ""},
     ActionSpec{"plan.for.forward", QT_TRANSLATE_NOOP("retro::views::actions", "Plan for the for&ward pass"),
                QT_TRANSLATE_NOOP("retro::views::actions", "Plan for the forward pass alone"), "forward", ""},
 };

@@ -401,6 +401,7 @@ private slots:
             press(window, "go.last");
             window.selection().clear();
             window.flush();
+            spaceOf(window).schedule().pane().clearFocus(); // its frame is no part of the picture
             painted = spaceOf(window).schedule().pane().grab().toImage();
             window.engine().saveRun(window.model().sharedRun(), file, {}, link->runPlan());
             QTRY_VERIFY_WITH_TIMEOUT(window.engine().isIdle() && QFileInfo::exists(file), kPatience);
@@ -419,6 +420,7 @@ private slots:
         QVERIFY(window.plan().plan()->saving == std::optional(saving));
         QVERIFY(window.plan().plan()->axis != nullptr);
         QVERIFY(!window.plan().plan()->result.attempts.empty());
+        spaceOf(window).schedule().pane().clearFocus();
         QCOMPARE(spaceOf(window).schedule().pane().grab().toImage(), painted);
         QTRY_VERIFY_WITH_TIMEOUT(window.plan().analysis() != nullptr, kPatience);
     }
