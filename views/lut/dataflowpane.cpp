@@ -37,6 +37,14 @@ QString kernelName(const lut::Launch& launch)
     return variant.isEmpty() ? name : name + QStringLiteral(", ") + variant;
 }
 
+/// "15", "0.04565".
+QString wholeOrValue(double value)
+{
+    constexpr double kMostWhole = 1e6;
+    return value == std::floor(value) && std::abs(value) < kMostWhole ? QString::number(static_cast<int>(value))
+                                                                      : valueText(value);
+}
+
 QString elementWord(lut::Element element, std::uint64_t bytes)
 {
     switch (element) {
@@ -205,7 +213,7 @@ QString DataFlowPane::contentOf(const FlowBox& box) const
     }
     return tr("%1 of %2 not 0, %3 to %4")
         .arg(countText(static_cast<std::int64_t>(at->nonZeros)), countText(static_cast<std::int64_t>(at->count)),
-             valueText(at->least), valueText(at->most));
+             wholeOrValue(at->least), wholeOrValue(at->most));
 }
 
 QString DataFlowPane::sentence() const

@@ -656,7 +656,7 @@ void SchedulePainter::paintLegend()
     const QFont font = fonts::small();
     const QString steps = (m_plan.axis ? painterText("%1 visits") : painterText("%1 steps"))
                               .arg(countText(static_cast<std::int64_t>(m_plan.matrix.columns().size())));
-    const double end = m_layout.legend.right() - fonts::widthOf(font, steps) - px(12);
+    const double end = m_layout.legend.right() - fonts::widthOf(fonts::smallNumbers(), steps) - px(12);
     const auto entry = [&](const QString& words, const auto& sample) {
         const double width = px(kLegendSample) + px(6) + fonts::widthOf(font, words);
         if (x + width > end) {
