@@ -127,11 +127,25 @@ std::vector<base::NodeId> grouped(const RunModel& model, const std::vector<base:
     return hasScopes ? onePerScope(model, all) : onePerShape(model, all);
 }
 
+base::HandleId finalRelevance(const RunModel& model, base::NodeId node)
+{
+    const auto step = model.relevanceStep(node);
+    return step ? base::HandleId(model.run().events[*step - 1].handle) : base::HandleId();
+}
+
+/// A past without tokens has relevance without elements: there is nothing to see of it.
+bool hasElements(const RunModel& model, base::HandleId handle)
+{
+    return !handle.isValid() || handle.index() >= model.run().handles.size() ||
+           model.run().handles[handle.index()].bytes > 0;
+}
+
 std::vector<base::ValueId> reachedInputs(const RunModel& model)
 {
     std::vector<base::ValueId> inputs;
     for (const base::ValueId input : model.graph().inputs()) {
-        if (model.relevanceStep(model.graph().inputNode(input))) {
+        const base::NodeId node = model.graph().inputNode(input);
+        if (model.relevanceStep(node) && hasElements(model, finalRelevance(model, node))) {
             inputs.push_back(input);
         }
     }
@@ -154,12 +168,6 @@ double sumOf(const RunModel& model, base::HandleId handle)
 {
     return handle.isValid() && handle.index() < model.run().handles.size() ? model.run().handles[handle.index()].sum
                                                                            : 0.0;
-}
-
-base::HandleId finalRelevance(const RunModel& model, base::NodeId node)
-{
-    const auto step = model.relevanceStep(node);
-    return step ? base::HandleId(model.run().events[*step - 1].handle) : base::HandleId();
 }
 
 Layer makeLayer(const RunModel& model, base::NodeId node, const QString& name)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/views/support/grabs.h"
 #include "tests/views/support/tinyrun.h"
+#include "views/common/run/runindex.h"
 #include "views/common/view.h"
 
 #include <QLabel>
@@ -42,6 +43,26 @@ class RunModelTest : public QObject
 
 private slots:
     void initTestCase() { tests::installLook(); }
+
+    /// What has no elements (a past without tokens) is not what arrived last: there is nothing to see of it.
+    void whatIsEmptyDidNotArrive()
+    {
+        const RunHandle handle = tests::makeTinyRun();
+        const std::uint64_t end = handle.run->events.size();
+        const RunIndex whole(*handle.run);
+        const base::ValueId last = whole.lastArrived(end);
+        QVERIFY(last.isValid());
+        trace::Run run = *handle.run;
+        for (const event::Event& event : run.events) {
+            const bool isIt = event.kind == event::EventKind::Relevance &&
+                              run.graph->outputsOf(base::NodeId(event.node))[event.slot] == last;
+            if (isIt) {
+                run.handles[event.handle].bytes = 0;
+            }
+        }
+        const base::ValueId other = RunIndex(run).lastArrived(end);
+        QVERIFY(other.isValid() && other != last);
+    }
 
     void stateFollowsTheCursor()
     {

@@ -22,7 +22,10 @@ RunIndex::RunIndex(const trace::Run& run)
         const trace::Event& e = run.events[step];
         if (e.kind == event::EventKind::Relevance) {
             m_relevanceSteps.emplace_back(keyOf(e.node, e.slot), step + 1);
-            m_arrivals.emplace_back(step + 1, run.graph->outputsOf(base::NodeId(e.node))[e.slot]);
+            const bool isEmpty = e.handle < run.handles.size() && run.handles[e.handle].bytes == 0;
+            if (!isEmpty) { // a past without tokens: there is nothing to see
+                m_arrivals.emplace_back(step + 1, run.graph->outputsOf(base::NodeId(e.node))[e.slot]);
+            }
         }
     }
     std::sort(m_relevanceSteps.begin(), m_relevanceSteps.end());

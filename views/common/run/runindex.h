@@ -20,7 +20,7 @@ public:
 
     /// Position after which the relevance of a node's output is known; none when it never is.
     [[nodiscard]] std::optional<std::uint64_t> relevanceStep(base::NodeId node, std::uint32_t output) const;
-    /// The value whose relevance was known last at a position; invalid before the first.
+    /// The value whose relevance was known last at a position, of those that have elements; invalid before the first.
     [[nodiscard]] base::ValueId lastArrived(std::uint64_t position) const;
 
 private:
