@@ -180,32 +180,13 @@ void WhereController::connectActions()
         }
     });
     on("region.largest", [this] {
-        emit regionWanted();
-        startRegion(
-            [](const engine::Historian& historian, const trace::Run& run) {
-                engine::RegionRequest request;
-                request.given.resize(run.graph->inputs().size());
-                for (std::size_t i = 0; i < request.given.size(); ++i) {
-                    const tensor::Tensor& arrived = historian.relevance()[run.graph->inputs()[i].index()];
-                    request.given[i] = arrived.isValid() ? largestMask(arrived, kLargestShare) : tensor::Tensor();
-                }
-                return request;
-            },
-            tr("where half of it lies"));
+        startRegionOfInputs([](const tensor::Tensor& arrived) { return largestMask(arrived, kLargestShare); },
+                            tr("where half of it lies"));
     });
     on("region.whole", [this] {
-        emit regionWanted();
-        startRegion(
-            [](const engine::Historian& historian, const trace::Run& run) {
-                engine::RegionRequest request;
-                request.given.resize(run.graph->inputs().size());
-                for (std::size_t i = 0; i < request.given.size(); ++i) {
-                    const tensor::Tensor& arrived = historian.relevance()[run.graph->inputs()[i].index()];
-                    request.given[i] = arrived.isValid()
-                                           ? tensor::Tensor::full(tensor::DType::Float64, arrived.shape(), 1)
-                                           : tensor::Tensor();
-                }
-                return request;
+        startRegionOfInputs(
+            [](const tensor::Tensor& arrived) {
+                return tensor::Tensor::full(tensor::DType::Float64, arrived.shape(), 1);
             },
             tr("all of the input"));
     });
@@ -273,6 +254,22 @@ void WhereController::take(const ExplainDone& done, const QString& file)
     if (m_region) {
         startRegion(m_region, m_regionWords);
     }
+}
+
+void WhereController::startRegionOfInputs(const std::function<tensor::Tensor(const tensor::Tensor&)>& maskOf,
+                                          const QString& words)
+{
+    emit regionWanted();
+    startRegion(
+        [maskOf](const engine::Historian& historian, const trace::Run& run) {
+            engine::RegionRequest request;
+            for (const base::ValueId input : run.graph->inputs()) {
+                const tensor::Tensor& arrived = historian.relevance()[input.index()];
+                request.given.push_back(arrived.isValid() ? maskOf(arrived) : tensor::Tensor());
+            }
+            return request;
+        },
+        words);
 }
 
 void WhereController::showHistory(const QString& place)

@@ -82,6 +82,8 @@ private:
     void connectActions();
     void pick(base::ValueId value, const std::vector<std::int64_t>& index);
     void startRegion(MakeRegion make, const QString& words);
+    /// A region of every input that relevance reached: its mask from what arrived.
+    void startRegionOfInputs(const std::function<tensor::Tensor(const tensor::Tensor&)>& maskOf, const QString& words);
     void askMaps(base::ValueId value, std::size_t axis, const std::vector<std::int64_t>& indices);
     void runToChange(bool isForward);
     void showActions();

@@ -5,8 +5,6 @@
 #include "core/ops/numbertypes.h"
 #include "core/ops/structure.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <set>
 
@@ -24,22 +22,6 @@ namespace
 {
 
 bool isWanted(const EmitValues& values) { return std::ranges::find(values.wanted, 1) != values.wanted.end(); }
-
-Result<const EmitRule*> ruleFor(const EmitSite& site)
-{
-    const std::string where = fmt::format("node '{}' ({})", site.node.name, site.node.op);
-    const EmitRule* rule = site.node.domain.empty() ? tape::findEmitRule(site.node.op) : nullptr;
-    if (rule == nullptr) {
-        return base::inputError("this operator has no reverse rule made of standard operators; `grad` without "
-                                "--graph-out computes its gradient",
-                                where);
-    }
-    const std::string refusal = rule->refusal(site);
-    if (!refusal.empty()) {
-        return base::inputError("its reverse rule cannot be written as a graph: " + refusal, where);
-    }
-    return rule;
-}
 
 /// A graph that a rule is written into to see what it reads.
 struct Trial
@@ -107,7 +89,7 @@ Result<graph::ValueId> WrittenParts::emit(tape::Emitter& emitter, NodeId reader,
     if (!arrives || !isWanted(values) || model.op(reader).structure().kind() == ops::StructureKind::NoRelevance) {
         return graph::ValueId();
     }
-    RETRO_TRY(const EmitRule* rule, ruleFor(EmitSite(emitter, model, node, values)));
+    RETRO_TRY(const EmitRule* rule, tape::emitRuleFor(EmitSite(emitter, model, node, values)));
     for (std::size_t slot = rule->firstWithout; slot < values.wanted.size(); ++slot) {
         values.wanted[slot] = 0;
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/tape/gradientgraph/emitrule.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -69,6 +71,22 @@ const EmitRule* findEmitRule(std::string_view op)
         }
     }
     return nullptr;
+}
+
+base::Result<const EmitRule*> emitRuleFor(const EmitSite& site)
+{
+    const std::string where = fmt::format("node '{}' ({})", site.node.name, site.node.op);
+    const EmitRule* rule = site.node.domain.empty() ? findEmitRule(site.node.op) : nullptr;
+    if (rule == nullptr) {
+        return base::inputError("this operator has no reverse rule made of standard operators; `grad` without "
+                                "--graph-out computes its gradient",
+                                where);
+    }
+    const std::string refusal = rule->refusal(site);
+    if (!refusal.empty()) {
+        return base::inputError("its reverse rule cannot be written as a graph: " + refusal, where);
+    }
+    return rule;
 }
 
 } // namespace retro::tape

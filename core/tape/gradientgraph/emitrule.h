@@ -105,5 +105,7 @@ struct EmitRule
 
 /// The rule of an operator; null when there is none.
 [[nodiscard]] const EmitRule* findEmitRule(std::string_view op);
+/// The rule that writes this node. Errors (Input): there is none, or it cannot be written here; names the node.
+[[nodiscard]] base::Result<const EmitRule*> emitRuleFor(const EmitSite& site);
 
 } // namespace retro::tape

@@ -202,7 +202,7 @@ private:
         if (!arrives || !isWanted || m_model.op(id).structure().kind() == ops::StructureKind::NoRelevance) {
             return {};
         }
-        RETRO_TRY(const EmitRule* rule, ruleFor(EmitSite(emit, m_model, node, values)));
+        RETRO_TRY(const EmitRule* rule, emitRuleFor(EmitSite(emit, m_model, node, values)));
         for (std::size_t slot = rule->firstWithout; slot < values.wanted.size(); ++slot) {
             values.wanted[slot] = 0;
         }
@@ -225,22 +225,6 @@ private:
     {
         const auto made = std::ranges::find_if(node.outputs, &ValueId::isValid);
         return m_types[made->index()];
-    }
-
-    static Result<const EmitRule*> ruleFor(const EmitSite& site)
-    {
-        const std::string where = fmt::format("node '{}' ({})", site.node.name, site.node.op);
-        const EmitRule* rule = site.node.domain.empty() ? findEmitRule(site.node.op) : nullptr;
-        if (rule == nullptr) {
-            return base::inputError("this operator has no reverse rule made of standard operators; `grad` without "
-                                    "--graph-out computes its gradient",
-                                    where);
-        }
-        const std::string refusal = rule->refusal(site);
-        if (!refusal.empty()) {
-            return base::inputError("its reverse rule cannot be written as a graph: " + refusal, where);
-        }
-        return rule;
     }
 
     /// Parts for an operand that occurs twice are added first, in operand order, as on the tape.

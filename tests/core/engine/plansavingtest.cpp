@@ -78,9 +78,7 @@ private slots:
         const auto expected = engine::explain(*question.model, question.request);
         QVERIFY(expected.ok());
         const auto made = underPlan(question, budget);
-        if (!made) {
-            QSKIP("no plan within that budget");
-        }
+        QVERIFY2(made, "no plan within that budget");
         QCOMPARE(tests::differenceOf(*expected, *made), std::string());
         QVERIFY(made->runPlan && made->run);
         QVERIFY(trace::Timeline::open(made->run).ok());
