@@ -59,7 +59,7 @@ def random_input(value, batch, generator):
     shape = [extent if isinstance(extent, int) else batch if axis == 0 else 32
              for axis, extent in enumerate(value.shape)]
     if "int" in value.type:
-        return generator.integers(0, 50, shape).astype(TYPES[value.type])
+        return generator.integers(0, 30, shape).astype(TYPES[value.type])
     return generator.standard_normal(shape).astype(TYPES[value.type])
 
 

@@ -67,7 +67,6 @@ public:
     std::string nextName();
 
 private:
-
     graph::GraphBuilder& m_builder;
     std::int64_t m_opset;
     tensor::DType m_floatType;
