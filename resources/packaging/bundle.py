@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Puts programs, what they need, and the licences of all of it into one folder that runs where it lies.
 
-    python3 bundle.py --programs build/release/bin --out FOLDER [--module _native….so --module-out FOLDER]
+    python3 bundle.py --programs build/release/bin --out FOLDER [--module _native….so … --module-out FOLDER]
 
 FOLDER gets bin, lib, plugins, fonts, xkb, share and licenses. Left to the system are the C and C++ run time and
 libexpat, which every desktop has. Libraries get a hash in their names, so that those of another program in the same process
@@ -18,6 +18,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 
 PROGRAMS = ("retrograde", "retrograde-cli", "retrograde-layout", "retrograde-lut-train")
 SYSTEM = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "libresolv.so.2", "libutil.so.1",
@@ -189,7 +190,7 @@ def take_data(bundle: Bundle) -> None:
         bundle.copy(file, f"share/{file.name}", own=True)
 
 
-def make(programs: pathlib.Path, out: pathlib.Path, module: pathlib.Path | None = None,
+def make(programs: pathlib.Path, out: pathlib.Path, modules: Sequence[pathlib.Path] = (),
          module_out: pathlib.Path | None = None) -> None:
     """The whole folder."""
     bundle = Bundle(out)
@@ -211,7 +212,7 @@ def make(programs: pathlib.Path, out: pathlib.Path, module: pathlib.Path | None 
         kept = [found.group(0) for found in re.finditer(r"^(\S+) \S+ \{\n.*?^\}\n", text, re.M | re.S)
                 if found.group(1) in GRAPHVIZ]
         (out / "lib/graphviz" / GRAPHVIZ_LIST).write_text("".join(kept), encoding="utf-8")
-    if module and module_out:
+    for module in modules if module_out else ():
         target = module_out / module.name
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(module, target)
@@ -233,7 +234,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--programs", type=pathlib.Path, required=True)
     parser.add_argument("--out", type=pathlib.Path, required=True)
-    parser.add_argument("--module", type=pathlib.Path)
+    parser.add_argument("--module", type=pathlib.Path, action="append", default=[])
     parser.add_argument("--module-out", type=pathlib.Path)
     given = parser.parse_args()
     for tool in ("patchelf", "strip", "objdump", "dpkg"):
