@@ -2,6 +2,7 @@
 """Puts programs, what they need, and the licences of all of it into one folder that runs where it lies.
 
     python3 bundle.py --programs build/release/bin --out FOLDER [--module _native….so … --module-out FOLDER]
+    python3 bundle.py --check           only says whether what it needs is here
 
 FOLDER gets bin, lib, plugins, fonts, xkb, share and licenses. Left to the system are the C and C++ run time and
 libexpat, which every desktop has. Libraries get a hash in their names, so that those of another program in the same process
@@ -28,6 +29,7 @@ PLUGINS = ("platforms/libqxcb.so", "platforms/libqwayland-generic.so", "platform
            "imageformats/libqjpeg.so", "imageformats/libqgif.so", "iconengines/libqsvgicon.so",
            "platforminputcontexts/libcomposeplatforminputcontextplugin.so",
            "platforminputcontexts/libibusplatforminputcontextplugin.so")
+QT = pathlib.Path("/usr/lib/x86_64-linux-gnu/qt6/plugins")
 NEEDED_PLUGINS = {"platforms/libqxcb.so", "platforms/libqoffscreen.so", "imageformats/libqsvg.so"}
 GRAPHVIZ_FOLDER = pathlib.Path("/usr/lib/x86_64-linux-gnu/graphviz")
 GRAPHVIZ = ("libgvplugin_dot_layout.so.6", "libgvplugin_core.so.6")
@@ -190,6 +192,16 @@ def take_data(bundle: Bundle) -> None:
         bundle.copy(file, f"share/{file.name}", own=True)
 
 
+def check() -> None:
+    """Ends the program where something is missing that it needs."""
+    for tool in ("patchelf", "strip", "objdump", "dpkg"):
+        if not shutil.which(tool):
+            sys.exit(f"bundle: there is no {tool}; install it (apt-get install patchelf binutils)")
+    for plugin in sorted(NEEDED_PLUGINS):
+        if not (QT / plugin).exists():
+            sys.exit(f"bundle: Qt's plugin {plugin} is missing; install qt6-base-dev and libqt6svg6")
+
+
 def make(programs: pathlib.Path, out: pathlib.Path, modules: Sequence[pathlib.Path] = (),
          module_out: pathlib.Path | None = None) -> None:
     """The whole folder."""
@@ -197,12 +209,9 @@ def make(programs: pathlib.Path, out: pathlib.Path, modules: Sequence[pathlib.Pa
     for name in PROGRAMS:
         if (programs / name).exists():
             bundle.copy(programs / name, f"bin/{name}", "$ORIGIN/../lib", own=True)
-    qt = pathlib.Path("/usr/lib/x86_64-linux-gnu/qt6/plugins")
     for plugin in PLUGINS:
-        if (qt / plugin).exists():
-            bundle.copy(qt / plugin, f"plugins/{plugin}", "$ORIGIN/../../lib")
-        elif plugin in NEEDED_PLUGINS:
-            sys.exit(f"bundle: Qt's plugin {plugin} is missing; install qt6-base-dev and libqt6svg6")
+        if (QT / plugin).exists():
+            bundle.copy(QT / plugin, f"plugins/{plugin}", "$ORIGIN/../../lib")
     for name in GRAPHVIZ:
         source = GRAPHVIZ_FOLDER / name
         if source.exists():
@@ -232,14 +241,17 @@ def make(programs: pathlib.Path, out: pathlib.Path, modules: Sequence[pathlib.Pa
 def main() -> None:
     """Reads the options."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--programs", type=pathlib.Path, required=True)
-    parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--programs", type=pathlib.Path)
+    parser.add_argument("--out", type=pathlib.Path)
     parser.add_argument("--module", type=pathlib.Path, action="append", default=[])
     parser.add_argument("--module-out", type=pathlib.Path)
     given = parser.parse_args()
-    for tool in ("patchelf", "strip", "objdump", "dpkg"):
-        if not shutil.which(tool):
-            sys.exit(f"bundle: there is no {tool}; install it (apt-get install patchelf binutils)")
+    check()
+    if given.check:
+        return
+    if not given.programs or not given.out:
+        parser.error("--programs and --out are needed")
     make(given.programs.resolve(), given.out.resolve(), given.module, given.module_out and given.module_out.resolve())
 
 
