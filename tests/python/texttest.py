@@ -10,9 +10,9 @@ from module import Case, numpy, rg
 from retrograde.capture.graphjson import GraphWriter
 
 WIDTH = 6
+BYTES = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": True}
 TOKENIZER = {"model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "c": 2, "Ġa": 3, "Ġ": 4, "<": 5, "ab": 6},
-                       "merges": ["Ġ a", "a b"]},
-             "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False}, "decoder": {"type": "ByteLevel"}}
+                       "merges": ["Ġ a", "a b"]}, "pre_tokenizer": BYTES, "decoder": BYTES}
 
 
 def speaking():
@@ -118,7 +118,7 @@ class Texts(Case):
         with self.refused(rg.UsageError, 2, "the text is empty"):
             rg.explain_text(self.speaker, "")
         self.tokenizer.unlink()
-        with self.refused(rg.RetrogradeError, 3, "tokenizer"):
+        with self.refused(rg.UsageError, 2, "tokenizer.json"):
             rg.explain_text(rg.load(self.path), "ab ca")
 
 

@@ -146,8 +146,9 @@ class Decoder:
         self.kind = config["model_type"]
         self.hidden = self.whole("hidden_size", "n_embd")
         self.heads = self.whole("num_attention_heads", "n_head")
-        self.kv = config.get("num_key_value_heads") or self.heads
-        self.width = config.get("head_dim") or self.hidden // self.heads
+        is_old = self.kind == "gpt2"  # which knows neither, whatever stands there
+        self.kv = (not is_old and config.get("num_key_value_heads")) or self.heads
+        self.width = (not is_old and config.get("head_dim")) or self.hidden // self.heads
         self.layers = self.whole("num_hidden_layers", "n_layer")
         self.is_gemma = self.kind.startswith("gemma")
         self._made: dict[str, Any] = {}  # what all layers share
@@ -421,13 +422,12 @@ class Decoder:
         w.scope = ""
         x = self.norm(x, f"{self.prefix}{'ln_f' if self.kind == 'gpt2' else 'norm'}", "last_norm")
         head = "lm_head" if w.has("lm_head.weight") else (self.prefix + self.embedding_name()).removesuffix(".weight")
-        logits = w.linear(x, head, "logits")
         cap = self.config.get("final_logit_softcapping")
-        if cap:
-            factors = [w.constant(f"factor_{one!r}", one, self.table) for one in (1 / cap, cap)]
-            bent = w.node("Tanh", [w.node("Mul", [logits, factors[0]], "logits_scaled")], "logits_bent")
-            logits = w.node("Mul", [bent, factors[1]], "logits_capped")
-        return logits
+        if not cap:
+            return w.linear(x, head, "logits")
+        factors = [w.constant(f"factor_{one!r}", one, self.table) for one in (1 / cap, cap)]
+        scaled = w.node("Mul", [w.linear(x, head, "logits_plain"), factors[0]], "logits_scaled")
+        return w.node("Mul", [w.node("Tanh", [scaled], "logits_bent"), factors[1]], "logits")
 
 
 def write(folder: str | os.PathLike, out: str = "model.onnx") -> str:
