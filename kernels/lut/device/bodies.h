@@ -97,6 +97,9 @@ private:
 
 /// Terms that are read before the first of them is added.
 inline constexpr std::uint64_t kReadAhead = 8;
+/// The same of rows of pairs, which lie anywhere in a table beyond every cache. On an H100 16 give 88 % of the rate of a
+/// copy, 8 give 66 %.
+inline constexpr std::uint64_t kRowsAhead = 16;
 
 /// Adds value(0) … value(count − 1) in this order. Some are read ahead, so that one does not wait for another's memory.
 template <class T, class F>
@@ -365,12 +368,12 @@ RETRO_HOST_DEVICE void gatherPairRun(const DeviceLayer<T, W>& layer, std::uint64
     if (terms.begin < terms.end) {
         PairRows<T, W> rows(layer, tape, position, terms.begin);
         std::uint64_t left = terms.end - terms.begin;
-        for (; left >= kReadAhead; left -= kReadAhead) {
-            WeightGroup<W, N> read[kReadAhead];
-            for (std::uint64_t i = 0; i < kReadAhead; ++i) {
+        for (; left >= kRowsAhead; left -= kRowsAhead) {
+            WeightGroup<W, N> read[kRowsAhead];
+            for (std::uint64_t i = 0; i < kRowsAhead; ++i) {
                 read[i] = weightGroupAt<N>(layer, rows.next() * layer.outputs + o);
             }
-            for (std::uint64_t i = 0; i < kReadAhead; ++i) {
+            for (std::uint64_t i = 0; i < kRowsAhead; ++i) {
                 for (std::uint32_t k = 0; k < N; ++k) {
                     sums[k] += static_cast<T>(widened(read[i].weights[k]));
                 }
