@@ -22,7 +22,8 @@ struct DockCaption
 };
 
 /// Under a row of tabs, in place of a title bar: what the tab does not say of the caption, in a second line where it
-/// needs one, which begins at the left. No height without words. GUI thread.
+/// needs one. No height without words.
+/// GUI thread.
 class TabLine final : public QWidget
 {
     Q_OBJECT
@@ -37,10 +38,8 @@ public:
 
 protected:
     void paintEvent(QPaintEvent* event) override;
-    void resizeEvent(QResizeEvent* event) override;
 
 private:
-    void arrange();
     views::ElidedLabel* m_name = nullptr;
     views::ElidedLabel* m_subject = nullptr;
     views::HintLabel* m_hint = nullptr;

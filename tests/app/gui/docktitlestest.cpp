@@ -12,7 +12,6 @@
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/style.h"
 #include "views/common/widgets/docktitle.h"
-#include "views/common/widgets/hintlabel.h"
 #include "views/heatmap/heatmapview.h"
 #include "views/run/runpanel.h"
 
@@ -308,25 +307,6 @@ private slots:
             }
         }
         QCOMPARE(words, QStringList({QStringLiteral("Relevance for “mug”"), QStringLiteral("at the input")}));
-    }
-
-    /// In a narrow line the sentence goes on at the left, below the other words.
-    void theSentenceFlowsAroundTheName()
-    {
-        app::TabLine line;
-        line.setCaption({QStringLiteral("Relevance for “mug”"), QStringLiteral("at block1/Add"),
-                         QStringLiteral("Red pixels speak for mug, blue ones against it.")},
-                        QStringLiteral("Heatmap"));
-        line.resize(views::fonts::px(360), views::fonts::px(24));
-        line.show();
-        const auto* hint = line.findChild<views::HintLabel*>();
-        const QStringList shown = hint->shownLines();
-        QCOMPARE(shown.size(), 2);
-        QCOMPARE(shown.join(QLatin1Char(' ')).trimmed(), hint->text()); // nothing is left out
-        QVERIFY(line.sizeHint().height() > views::fonts::px(24));
-        line.resize(views::fonts::px(900), views::fonts::px(24));
-        QCOMPARE(hint->shownLines(), QStringList(hint->text()));
-        QCOMPARE(line.sizeHint().height(), views::fonts::px(24));
     }
 
     void theHeatmapOfTheEngineIsATab()

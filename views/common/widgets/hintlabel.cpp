@@ -19,8 +19,7 @@ namespace retro::views
 namespace
 {
 
-constexpr double kOneLine = 24;        // design pixels
-constexpr double kLeastFirstLine = 48; // less room beside other words stays empty
+constexpr double kOneLine = 24; // design pixels
 
 /// Length of the part of `text` that fits into one line, broken between words.
 int firstLineOf(const QString& text, const QFont& font, int width)
@@ -58,25 +57,14 @@ HintLabel::HintLabel(QWidget* parent) : QLabel(parent)
     setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
 }
 
-void HintLabel::setFirstIndent(int pixels)
-{
-    if (m_firstIndent != pixels) {
-        m_firstIndent = pixels;
-        updateGeometry();
-        update();
-    }
-}
-
 QStringList HintLabel::shownLines() const
 {
     const QFontMetrics metrics(font());
     const int width = contentsRect().width();
-    const int firstWidth = std::max(0, width - m_firstIndent);
-    if (!isVisible() || metrics.horizontalAdvance(text()) <= firstWidth) {
+    if (!isVisible() || metrics.horizontalAdvance(text()) <= width) {
         return {text()};
     }
-    const bool hasFirst = m_firstIndent == 0 || firstWidth > fonts::px(kLeastFirstLine);
-    const int first = hasFirst ? firstLineOf(text(), font(), firstWidth) : 0;
+    const int first = firstLineOf(text(), font(), width);
     return {text().left(first).trimmed(), elidedAtWord(text().mid(first), metrics, width)};
 }
 
@@ -88,7 +76,7 @@ int HintLabel::heightOf(qsizetype lines) const
 QSize HintLabel::sizeHint() const
 {
     const QMargins margins = contentsMargins();
-    return {m_firstIndent + QFontMetrics(font()).horizontalAdvance(text()) + margins.left() + margins.right() + 1,
+    return {QFontMetrics(font()).horizontalAdvance(text()) + margins.left() + margins.right() + 1,
             heightOf(shownLines().size())};
 }
 
@@ -117,22 +105,13 @@ void HintLabel::paintEvent(QPaintEvent* /*event*/)
 {
     QPainter painter(this);
     painter.setPen(theme(this)[Role::Text2]);
-    const QStringList lines = shownLines();
-    const double line = QFontMetrics(font()).height();
-    const QRectF area(contentsRect());
-    double top = area.center().y() - line * static_cast<double>(lines.size()) / 2;
-    for (qsizetype i = 0; i < lines.size(); ++i) {
-        const double left = area.left() + (i == 0 ? m_firstIndent : 0);
-        painter.drawText(QRectF(left, top, area.right() - left + 1, line),
-                         static_cast<int>(Qt::AlignLeft | Qt::AlignVCenter), lines[i]);
-        top += line;
-    }
+    painter.drawText(contentsRect(), static_cast<int>(Qt::AlignLeft | Qt::AlignVCenter),
+                     shownLines().join(QLatin1Char('\n')));
 }
 
 bool HintLabel::event(QEvent* event)
 {
-    if (event->type() == QEvent::ToolTip && toolTip().isEmpty() &&
-        shownLines().join(QLatin1Char(' ')).trimmed() != text()) {
+    if (event->type() == QEvent::ToolTip && toolTip().isEmpty() && shownLines().join(QLatin1Char(' ')) != text()) {
         QToolTip::showText(static_cast<QHelpEvent*>(event)->globalPos(), text(), this);
         return true;
     }

@@ -15,8 +15,6 @@ class HintLabel final : public QLabel
 public:
     explicit HintLabel(QWidget* parent = nullptr);
 
-    /// The first line begins so many pixels from the left: other words stand before it.
-    void setFirstIndent(int pixels);
     [[nodiscard]] QSize sizeHint() const override;
     [[nodiscard]] QSize minimumSizeHint() const override;
     /// The lines that are painted at the present width; one before the label is on screen, when its width means
@@ -31,7 +29,6 @@ protected:
 
 private:
     [[nodiscard]] int heightOf(qsizetype lines) const;
-    int m_firstIndent = 0;
 };
 
 } // namespace retro::views
