@@ -20,7 +20,7 @@ SharedGraph withFreeSamples(const graph::Graph& graph, std::int64_t samples)
     for (const ValueId input : graph.inputs()) {
         const graph::Value& value = graph.value(input);
         std::vector<graph::Dimension> shape = *value.shape;
-        if (shape.front().extent == samples && input == graph.inputs().front()) {
+        if (shape.front().extent == samples && shape.size() == graph.value(graph.inputs().front()).shape->size()) {
             shape.front() = {std::nullopt, "N"};
         }
         copy[input.index()] = builder.addInput(value.name, value.dtype, shape);
@@ -159,23 +159,24 @@ private slots:
             QVERIFY2(made.ok(), made.ok() ? "" : fmt::format("{}: {}", rule, made.error().text()).c_str());
             ++written;
             for (const std::int64_t count : {1, 4}) {
-                if (small.inputs.size() > 1 && count != samples) {
-                    continue; // the other input has as many samples as the network was made for
+                request.inputs.clear();
+                for (tensor::Shape shape : small.inputs) {
+                    const bool hasSamples = shape.front() == samples && shape.size() == small.inputs.front().size();
+                    shape.front() = hasSamples ? count : shape.front();
+                    const auto seed = static_cast<unsigned>(21 + request.inputs.size());
+                    request.inputs.push_back(randomTensor(shape, seed).to(tensor::DType::Float64));
                 }
-                tensor::Shape shape = small.inputs.front();
-                shape.front() = count;
-                request.inputs = {randomTensor(shape, 21).to(tensor::DType::Float64)};
                 const auto explained = engine::explain(*model, request);
                 QVERIFY2(explained.ok(), rule.c_str());
-                const auto found = engine::runForward(
-                    *modelOf(made->graph), {request.inputs[0], Tensor::full(tensor::DType::Int64, {count}, -1)},
-                    execute::Precision::Double);
+                std::vector<Tensor> given = request.inputs;
+                given.push_back(Tensor::full(tensor::DType::Int64, {count}, -1));
+                const auto found = engine::runForward(*modelOf(made->graph), given, execute::Precision::Double);
                 QVERIFY2(found.ok(), found.ok() ? "" : fmt::format("{}: {}", rule, found.error().text()).c_str());
                 const auto at = std::ranges::find(found->names, "relevance/x") - found->names.begin();
                 const auto value = explained->model->graph().findValue("x");
                 const Tensor expected = explained->relevance[value->index()].isValid()
                                             ? explained->relevance[value->index()]
-                                            : Tensor::zeros(tensor::DType::Float64, shape);
+                                            : Tensor::zeros(tensor::DType::Float64, request.inputs[0].shape());
                 const double difference = apart(found->outputs[static_cast<std::size_t>(at)], expected);
                 QVERIFY2(difference <= 1e-9, fmt::format("{}, {} samples: {}", rule, count, difference).c_str());
             }
