@@ -15,7 +15,8 @@ chroot "$work/root" /bin/bash -euc '
     export LC_ALL=C.UTF-8 HOME=/root QT_QPA_PLATFORM=offscreen
     model=/work/samples/clever-hans/clever-hans.onnx picture=/work/samples/clever-hans/jug-tagged.png
     use() { # use BIN: command line and window of a folder of programs
-        "$1/retrograde-cli" explain $model --input $picture --output-dir "/work/out$1" --run "/work/out$1/run.retro" --quiet
+        "$1/retrograde-cli" explain $model --input $picture --output-dir "/work/out$1" \
+            --run "/work/out$1/run.retro" --quiet
         "$1/retrograde" "/work/out$1/run.retro" --screenshot "/work/out$1/window.png"
         [ "$(wc -c <"/work/out$1/window.png")" -gt 20000 ]
     }
