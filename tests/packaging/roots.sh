@@ -13,7 +13,8 @@ fits_of() {
     esac
 }
 
-# wheel_for RELEASE [WHEEL]: sets $wheel: the one that is named, that of RETRO_WHEEL, or the newest of build/dist that fits.
+# wheel_for RELEASE [WHEEL]: sets $wheel: the one that is named, that of RETRO_WHEEL, or the newest of build/dist that
+# fits.
 wheel_for() {
     fits_of "$1"
     wheel=${2:-${RETRO_WHEEL:-}}
@@ -23,7 +24,7 @@ wheel_for() {
     basename "$wheel" | grep -qE "$fits" || skip "$(basename "$wheel") is not for the Python of $1"
 }
 
-# clean_root RELEASE FILE…: makes $work/root, a minimal system with Python alone, with the samples and the files in /work.
+# clean_root RELEASE FILE…: makes $work/root, a minimal system with Python alone, with samples and files in /work.
 # RETRO_ROOTS names a folder with RELEASE.tar where such roots were made before (mmdebstrap … RELEASE.tar).
 clean_root() {
     local release=$1 library found file version

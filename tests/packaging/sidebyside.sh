@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# sidebyside.sh [WHEEL [DEB]]: the Debian package and a wheel in one root of Debian 12: each uses its own files, and when
-# one goes the other works on. Needs root, mmdebstrap, a network, ./dev wheel and ./dev package.
+# sidebyside.sh [WHEEL [DEB]]: the Debian package and a wheel in one root of Debian 12: each uses its own files, and
+# when one goes the other works on. Needs root, mmdebstrap, a network, ./dev wheel and ./dev package.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/roots.sh"
 wheel_for bookworm "${1:-}"
@@ -9,12 +9,14 @@ deb=${2:-$(ls -t "$root"/build/package/retrograde_*_amd64.deb 2>/dev/null | head
 [ -n "$deb" ] || skip "there is no Debian package in build/package; make it with ./dev package"
 clean_root bookworm "$wheel" "$deb"
 chroot "$work/root" /bin/bash -euc 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
-    --no-install-recommends /work/retrograde_*.deb' >"$work/log" 2>&1 || skip "apt cannot install: $(tail -n 1 "$work/log")"
+    --no-install-recommends /work/retrograde_*.deb' >"$work/log" 2>&1 ||
+    skip "apt cannot install the package: $(tail -n 1 "$work/log")"
 chroot "$work/root" /bin/bash -euc '
     export LC_ALL=C.UTF-8 HOME=/root QT_QPA_PLATFORM=offscreen
     model=/work/samples/clever-hans/clever-hans.onnx picture=/work/samples/clever-hans/jug-tagged.png
     use() { # use BIN: command line and window of a folder of programs
-        "$1/retrograde-cli" explain $model --input $picture --output-dir "/work/out$1" --run "/work/out$1/run.retro" --quiet
+        "$1/retrograde-cli" explain $model --input $picture --output-dir "/work/out$1" \
+            --run "/work/out$1/run.retro" --quiet
         "$1/retrograde" "/work/out$1/run.retro" --screenshot "/work/out$1/window.png"
         [ "$(wc -c <"/work/out$1/window.png")" -gt 20000 ]
     }
