@@ -17,6 +17,7 @@
 #include "core/engine/plan/plannedrelevance.h"
 #include "core/engine/question/combinations.h"
 #include "core/engine/question/resolve.h"
+#include "core/engine/region/keptregion.h"
 #include "core/engine/results/resultrows.h"
 #include "core/engine/results/results.h"
 #include "core/engine/ways/workload.h"
@@ -197,7 +198,8 @@ Result<engine::ExplainResult> explainInto(const Context& context, const ExplainO
         RETRO_CHECK(engine::withdraw(folder / "summary.json"));
     }
     if (const std::string& file = options.question().run; !file.empty()) {
-        RETRO_CHECK(trace::writeRecorded(file, {result.run, {}, result.runPlan}));
+        RETRO_CHECK(trace::writeRecorded(
+            file, {result.run, {}, result.runPlan, result.region ? engine::keptRegion(*result.region) : nullptr}));
     }
     if (!options.question().image.empty()) {
         RETRO_CHECK(writeImage(options, model, request, result));

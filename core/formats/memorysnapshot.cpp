@@ -30,6 +30,10 @@ constexpr std::uint64_t kMaxText = 1U << 20U;
 constexpr std::size_t kMaxValues = 64'000'000;
 /// Most entries of the memo and of the stack: some 16 bytes each.
 constexpr std::size_t kMaxMemo = 400'000'000;
+/// Most bytes that all events and segments name together, so that no sum of them overflows.
+constexpr std::uint64_t kMaxNamedBytes = 1ULL << 62U;
+/// Times in seconds and the like; beyond that is no number that a snapshot has.
+constexpr double kMostReal = 9e18;
 
 [[noreturn]] void fail(std::string message, std::string where = {})
 {
@@ -339,7 +343,9 @@ private:
             for (int i = 0; i < 8; ++i) {
                 bits = bits << 8U | m_bytes.byte();
             }
-            return push({Tag::Real, static_cast<std::int64_t>(std::bit_cast<double>(bits))});
+            const double real = std::bit_cast<double>(bits);
+            const bool isWithin = real > -kMostReal && real < kMostReal;
+            return push({Tag::Real, isWithin ? static_cast<std::int64_t>(real) : 0});
         }
         case 'F':
             m_bytes.line();
@@ -450,8 +456,8 @@ private:
 
     bool keep(std::uint64_t at)
     {
-        // References count up; a gap would be a large block for nothing.
-        if (at >= kMaxMemo || at > m_memo.size() + 1024) {
+        // References count up, one for each instruction at most; a gap would be a large block for nothing.
+        if (at >= kMaxMemo || at > m_bytes.position()) {
             fail(fmt::format("reference {} is beyond what was made", at));
         }
         if (at >= m_memo.size()) {
@@ -740,6 +746,16 @@ private:
                    : 0;
     }
 
+    std::uint64_t sizeAt(const std::vector<Value>& dict, Key key)
+    {
+        const std::uint64_t size = numberAt(dict, key);
+        if (size > kMaxNamedBytes - m_named) {
+            fail("its sizes together are larger than any memory");
+        }
+        m_named += size;
+        return size;
+    }
+
     [[nodiscard]] std::uint32_t textAt(const std::vector<Value>& dict, Key key)
     {
         const Value* value = find(dict, key);
@@ -765,7 +781,7 @@ private:
         } else if (find(values, kState) != nullptr && find(values, kSize) != nullptr) {
             SnapshotBlock block;
             block.address = numberAt(values, kAddress);
-            block.size = numberAt(values, kSize);
+            block.size = sizeAt(values, kSize);
             block.stack = stackAt(values);
             const std::string& state = m_texts[textAt(values, kState)];
             block.isActive = state.starts_with("active");
@@ -782,7 +798,7 @@ private:
     {
         AllocatorEvent event;
         event.address = numberAt(values, kAddr);
-        event.size = numberAt(values, kSize);
+        event.size = sizeAt(values, kSize);
         event.time = static_cast<std::int64_t>(numberAt(values, kTimeUs));
         event.action = actionAt(values);
         event.stack = stackAt(values);
@@ -835,6 +851,10 @@ private:
         const auto [at, isNew] = m_stackIds.try_emplace(frames, static_cast<std::uint32_t>(m_stacks.size()));
         if (isNew) {
             m_stacks.push_back(&at->first); // a map keeps its keys where they are
+            m_stackFrames += frames.size();
+        }
+        if (m_stackFrames > kMaxValues) {
+            fail("its stacks have too many frames");
         }
         return at->second;
     }
@@ -844,9 +864,12 @@ private:
         SnapshotSegment segment;
         segment.device = static_cast<std::int64_t>(numberAt(values, kDevice));
         segment.address = numberAt(values, kAddress);
-        segment.bytes = numberAt(values, kTotalSize);
+        segment.bytes = sizeAt(values, kTotalSize);
         const Value* blocks = find(values, kBlocks);
         std::uint64_t address = segment.address;
+        if (blocks->tag == Tag::Container && container(*blocks).kind == Kind::Dropped) {
+            fail("two segments have the same blocks");
+        }
         if (blocks->tag == Tag::Container && container(*blocks).kind == Kind::List) {
             for (const Value& item : m_contents[container(*blocks).index]) {
                 if (item.tag != Tag::Container || container(item).kind != Kind::Block) {
@@ -856,7 +879,10 @@ private:
                 block.address = block.address == 0 ? address : block.address; // older versions leave it out
                 address = block.address + block.size;
                 segment.blocks.push_back(block);
+                container(item).kind = Kind::Dropped;
             }
+            release(container(*blocks).index);
+            container(*blocks).kind = Kind::Dropped;
         }
         m_found.segments.push_back(std::move(segment));
         return static_cast<std::uint32_t>(m_found.segments.size() - 1);
@@ -911,6 +937,8 @@ private:
     std::unordered_map<FrameKey, std::uint32_t, FrameHash> m_frameIds;
     std::unordered_map<std::vector<std::uint32_t>, std::uint32_t, StackHash> m_stackIds;
     std::vector<const std::vector<std::uint32_t>*> m_stacks; ///< keys of m_stackIds, by id
+    std::size_t m_stackFrames = 0;                           ///< in all of them
+    std::uint64_t m_named = 0;                               ///< bytes that events, blocks and segments name
     std::vector<std::uint32_t> m_framesOfStack;
     std::vector<AllocatorEvent> m_events; ///< those that no trace has taken yet
     std::vector<SnapshotBlock> m_blocks;
