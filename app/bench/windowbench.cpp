@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/bench/windowbench.h"
 
+#include "app/bench/wherebench.h"
 #include "app/common/guiapplication.h"
 #include "app/common/syntheticgraph.h"
 #include "app/gui/window/mainwindow.h"
@@ -518,12 +519,18 @@ struct Part
     Result<void> (*run)(const QString& file, int runs, Figures& figures);
 };
 
-constexpr Part kParts[] = {
-    {"window/cold_start", 0, benchStarting},         {"window/open", kManyNodes, benchOpening},
-    {"window/explain", kManyNodes, benchExplaining}, {"window/move", kManyNodes, benchMoving},
-    {"window/seek", kMostNodes, benchSeeking},       {"window/frame", kMostNodes, benchFrames},
-    {"window/stop", kMostNodes, benchStopping},      {"window/log", kManyNodes, benchLog},
-    {"window/living", kFewNodes, benchLiving},       {"window/pictures", kFewNodes, benchPictures}};
+constexpr Part kParts[] = {{"window/cold_start", 0, benchStarting},
+                           {"window/open", kManyNodes, benchOpening},
+                           {"window/explain", kManyNodes, benchExplaining},
+                           {"window/move", kManyNodes, benchMoving},
+                           {"window/seek", kMostNodes, benchSeeking},
+                           {"window/frame", kMostNodes, benchFrames},
+                           {"window/stop", kMostNodes, benchStopping},
+                           {"window/log", kManyNodes, benchLog},
+                           {"window/living", kFewNodes, benchLiving},
+                           {"window/pictures", kFewNodes, benchPictures},
+                           {"window/region", 0, benchStrokes},
+                           {"window/history", 0, benchHistories}};
 
 bool isWanted(const Part& part, const std::vector<std::string>& names)
 {

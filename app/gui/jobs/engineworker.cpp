@@ -316,10 +316,11 @@ Result<void> EngineWorker::runVerification(ExplainJob& job, const trace::Run& ru
 }
 
 void EngineWorker::saveRun(std::shared_ptr<const trace::Run> run, const QString& path, std::vector<trace::Note> notes,
-                           std::shared_ptr<const trace::RunPlan> plan)
+                           std::shared_ptr<const trace::RunPlan> plan, std::shared_ptr<const trace::RunRegion> region)
 {
     enqueue(
-        [this, recorded = trace::RecordedRun{std::move(run), std::move(notes), std::move(plan)}, path] {
+        [this, recorded = trace::RecordedRun{std::move(run), std::move(notes), std::move(plan), std::move(region)},
+         path] {
             m_isWriting = true;
             const Result<void> done = trace::writeRecorded(path.toStdString(), recorded);
             m_isWriting = false;
@@ -449,6 +450,7 @@ Result<void> EngineWorker::openRun(const ExplainJob& job, const std::stop_token&
     std::shared_ptr<const trace::Run> run = std::move(recorded.run);
     auto done = std::make_shared<ExplainDone>();
     done->notes = std::move(recorded.notes);
+    done->runRegion = std::move(recorded.region);
     done->generation = job.generation;
     done->composite = run->facts.composite;
     done->hasRelevance = !run->events.empty();

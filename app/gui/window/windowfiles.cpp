@@ -3,6 +3,7 @@
 #include "app/common/report.h"
 #include "app/gui/controllers/diagnosecontroller.h"
 #include "app/gui/controllers/plancontroller.h"
+#include "app/gui/controllers/wherecontroller.h"
 #include "app/gui/facts/planlink.h"
 #include "app/gui/jobs/otherrunreader.h"
 #include "app/gui/shell/bookmarks.h"
@@ -147,7 +148,7 @@ void MainWindow::saveRun()
         return;
     }
     m_engine.saveRun(m_shell->bookmarks().withBookmarks(m_model.sharedRun()), path,
-                     m_engineSpace->notebook().items().notes(), m_planLink->runPlan());
+                     m_engineSpace->notebook().items().notes(), m_planLink->runPlan(), m_where->keptRegion());
 }
 
 base::Result<void> MainWindow::exportHeatmap(const QString& path)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/gui/window/workspaces.h"
 
+#include "core/trace/targetplace.h"
 #include "views/beforeafter/beforeafterview.h"
 #include "views/breakpoints/breakpointsview.h"
 #include "views/classes/classesview.h"
@@ -21,6 +22,7 @@
 #include "views/log/logview.h"
 #include "views/log/nowview.h"
 #include "views/notebook/notebookview.h"
+#include "views/output/outputview.h"
 #include "views/program/programview.h"
 #include "views/promises/promisesview.h"
 #include "views/promises/whyview.h"
@@ -97,6 +99,8 @@ ExplainWorkspace::ExplainWorkspace(const WorkspaceContext& context, QWidget* par
     QDockWidget* historyDock = addView(m_history);
     m_region = new views::RegionView(model, cursor, selection, context.region, this);
     QDockWidget* regionDock = addView(m_region);
+    m_output = new views::OutputView(model, cursor, selection, this);
+    QDockWidget* outputDock = addView(m_output);
     m_beforeAfter = new views::BeforeAfterView(model, cursor, selection, this);
     QDockWidget* beforeAfterDock = addView(m_beforeAfter);
     splitDockWidget(m_runDock, m_inputDock, Qt::Horizontal);
@@ -113,6 +117,16 @@ ExplainWorkspace::ExplainWorkspace(const WorkspaceContext& context, QWidget* par
     m_layersDock->raise();
     tabifyDockWidget(m_heatmapDock, beforeAfterDock);
     m_heatmapDock->raise();
+    tabifyDockWidget(m_inputDock, outputDock);
+    m_inputDock->raise();
+    connect(&model, &views::RunModel::runChanged, this, [this, &model, outputDock, shown = QString()]() mutable {
+        // What another model calls each pixel is seen at once; a person who chose a tab keeps it.
+        const QString name = model.hasRun() ? QString::fromStdString(model.run().facts.modelName) : QString();
+        if (std::exchange(shown, name) != name && model.hasRun()) {
+            const bool isDense = model.run().eventCount() > 0 && trace::hasDenseTarget(model.run());
+            (isDense ? outputDock : m_inputDock)->raise();
+        }
+    });
     rememberLayout();
 }
 
@@ -161,6 +175,8 @@ EngineWorkspace::EngineWorkspace(const WorkspaceContext& context, QWidget* paren
     m_heatmap = new views::HeatmapView(model, cursor, selection, this);
     m_heatmap->setGrowing(true);
     m_heatmapDock = addView(m_heatmap, tr("Heatmap"));
+    m_history = new views::HistoryView(model, cursor, selection, this);
+    QDockWidget* historyDock = addView(m_history);
     m_valuesDock = addView(new views::ValuesView(model, cursor, selection, this));
     m_timeline = new views::TimelineView(model, cursor, selection, this);
     m_timeline->followBreakpoints(breakpoints);
@@ -204,6 +220,7 @@ EngineWorkspace::EngineWorkspace(const WorkspaceContext& context, QWidget* paren
     tabifyDockWidget(m_whyDock, frontierDock);
     m_whyDock->raise();
     tabifyDockWidget(m_heatmapDock, m_valuesDock);
+    tabifyDockWidget(m_heatmapDock, historyDock);
     m_heatmapDock->raise();
     tabifyDockWidget(m_nowDock, m_inspectorDock);
     tabifyDockWidget(m_inspectorDock, logDock);
