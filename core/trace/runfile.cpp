@@ -52,6 +52,7 @@ Result<void> writeTo(const std::filesystem::path& path, const Run& run, std::spa
     RETRO_CHECK(writeForwardValues(database, run, pool, counts));
     RETRO_CHECK(writeChunks(database, run, pool, counts, stop));
     RETRO_CHECK(writePlan(database, plan, counts));
+    RETRO_CHECK(writeProfile(database, run, counts));
     RETRO_CHECK(writeTensors(database, pool, counts, stop));
     RETRO_CHECK(writeContents(database, counts));
     return database.execute("COMMIT");
@@ -131,6 +132,9 @@ Result<RecordedRun> readFrom(const std::filesystem::path& path)
     RETRO_CHECK(readChunks(database, version, counts, tensors, *run));
     RETRO_CHECK(readSmallTables(database, counts, *run));
     RETRO_CHECK(readForwardValues(database, counts, tensors, *run));
+    if (tables > positionOf(kDecisions)) {
+        RETRO_CHECK(readProfile(database, counts, *run));
+    }
     RecordedRun recorded;
     if (tables > positionOf(kPlan)) {
         RETRO_TRY(recorded.plan, readPlan(database, counts, *run));

@@ -210,6 +210,7 @@ views::ModelFacts modelFacts(const engine::LoadedModel& model)
     facts.shapeHint = shapeHintOf(model.read ? *model.read : *model.rewritten.before);
     facts.offersPassThrough =
         !ops::unsupported(*model.graph()).empty() && !model.rewritten.options.passThrough && !isForPlanning(model);
+    facts.hasLutLayers = engine::hasLutLayer(*model.graph());
     facts.values = valueNames(*model.graph());
     facts.rewrites = rewritesOf(model.rewritten);
     facts.preparation = preparationOf(engine::pictureOptions(model.card ? &*model.card : nullptr));

@@ -5,9 +5,9 @@
 
 #include <array>
 
-// Tables of version 12 of the run file (docs/formats/retro.md). A change here is a new version: readers compare the
-// whole statement. Versions 5 to 11 lack the last three of kCounted, 4 the last four,
-// 1 to 3 the last five, and older ones differ in what rows hold.
+// Tables of version 13 of the run file (docs/formats/retro.md). A change here is a new version: readers compare the
+// whole statement. Version 12 lacks the last two of kCounted, 5 to 11 the last five, 4 the last six, 1 to 3 the last
+// seven, and older ones differ in what rows hold.
 namespace retro::trace::file
 {
 
@@ -44,17 +44,23 @@ inline constexpr Table kPlanAttempts{"plan_attempts",
 inline constexpr Table kPlanSaving{"plan_saving", "value INTEGER NOT NULL, bytes INTEGER NOT NULL, "
                                                   "step INTEGER NOT NULL, way TEXT NOT NULL, visit INTEGER NOT NULL, "
                                                   "promise INTEGER NOT NULL, nodes TEXT NOT NULL"};
+inline constexpr Table kProfile{"profile", "node INTEGER NOT NULL, half INTEGER NOT NULL, repeated INTEGER NOT NULL, "
+                                           "begins TEXT NOT NULL, seconds TEXT NOT NULL, flops TEXT NOT NULL, "
+                                           "bytes INTEGER NOT NULL, step INTEGER NOT NULL"};
+inline constexpr Table kDecisions{"decisions", "value INTEGER NOT NULL, choice INTEGER NOT NULL, "
+                                               "bytes INTEGER NOT NULL, reason TEXT NOT NULL, at TEXT NOT NULL, "
+                                               "step INTEGER NOT NULL"};
 /// How many rows each of the others has, in the order of kCounted.
 inline constexpr Table kContents{"contents", "name TEXT NOT NULL, rows INTEGER NOT NULL"};
 
-inline constexpr std::array<const Table*, 21> kCounted{
-    &kGraph,  &kOpsets,    &kValues,  &kNodes,    &kAttributes, &kOutputs,      &kFacts,
-    &kRules,  &kShapes,    &kTensors, &kPieces,   &kForward,    &kHandles,      &kLedger,
-    &kEvents, &kBookmarks, &kNotes,   &kMetadata, &kPlan,       &kPlanAttempts, &kPlanSaving};
+inline constexpr std::array<const Table*, 23> kCounted{
+    &kGraph,  &kOpsets,   &kValues, &kNodes,        &kAttributes, &kOutputs, &kFacts,    &kRules,
+    &kShapes, &kTensors,  &kPieces, &kForward,      &kHandles,    &kLedger,  &kEvents,   &kBookmarks,
+    &kNotes,  &kMetadata, &kPlan,   &kPlanAttempts, &kPlanSaving, &kProfile, &kDecisions};
 /// How many of them a file of this version has.
 [[nodiscard]] constexpr std::size_t countedOf(std::int64_t version)
 {
-    return kCounted.size() - (version < 4 ? 5 : version < 5 ? 4 : version < 12 ? 3 : 0);
+    return kCounted.size() - (version < 4 ? 7 : version < 5 ? 6 : version < 12 ? 5 : version < 13 ? 2 : 0);
 }
 
 /// Rows of each table, by position in kCounted.
