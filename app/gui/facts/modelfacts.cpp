@@ -5,6 +5,7 @@
 
 #include "app/gui/embeddedsample.h"
 #include "app/gui/facts/questioncheck.h"
+#include "core/engine/lut/lutdecisions.h"
 #include "core/engine/model/runnablepart.h"
 #include "core/engine/plan/planning.h"
 #include "core/engine/question/resolve.h"
