@@ -3,6 +3,7 @@
 #include "app/cli/explaintext.h"
 #include "app/cli/outputfolder.h"
 #include "app/cli/planruntext.h"
+#include "app/cli/profiletext.h"
 #include "app/cli/relevancegraph.h"
 #include "app/common/decodepicture.h"
 #include "app/common/heatmapfile.h"
@@ -216,6 +217,10 @@ Result<engine::ExplainResult> explainInto(const Context& context, const ExplainO
         sayConditions(context, result);
         sayRegion(context, result);
         sayOpened(context, opened);
+        if (request.profile && result.profile) {
+            sayProfile(context, result.model->graph(), *result.profile,
+                       engine::rowsOf("profile-rows", options.question()));
+        }
     }
     return result;
 }

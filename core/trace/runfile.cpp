@@ -61,6 +61,7 @@ Result<void> writeTo(const std::filesystem::path& path, const Run& run, const Be
     RETRO_CHECK(writeChunks(database, run, pool, counts, stop));
     RETRO_CHECK(writePlan(database, beside.plan, counts));
     RETRO_CHECK(writeRegion(database, run, beside.region, pool, counts));
+    RETRO_CHECK(writeProfile(database, run, counts));
     RETRO_CHECK(writeTensors(database, pool, counts, stop));
     RETRO_CHECK(writeContents(database, counts));
     return database.execute("COMMIT");
@@ -140,6 +141,9 @@ Result<RecordedRun> readFrom(const std::filesystem::path& path)
     RETRO_CHECK(readChunks(database, version, counts, tensors, *run));
     RETRO_CHECK(readSmallTables(database, counts, *run));
     RETRO_CHECK(readForwardValues(database, counts, tensors, *run));
+    if (tables > positionOf(kDecisions)) {
+        RETRO_CHECK(readProfile(database, counts, *run));
+    }
     RecordedRun recorded;
     if (tables > positionOf(kPlan)) {
         RETRO_TRY(recorded.plan, readPlan(database, counts, *run));

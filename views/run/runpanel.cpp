@@ -190,8 +190,8 @@ void RunPanel::addTableFields(QGridLayout& grid)
     for (const engine::QuestionField& field : engine::questionFields()) {
         if (!field.title.empty() && !kOwn.contains(text(field.name))) {
             QWidget* widget = makeControl(field, *this, [this] { emit questionChanged(); });
-            addField(grid, field, *widget);
-            m_tableFields.push_back({&field, widget});
+            QLabel* label = addField(grid, field, *widget);
+            m_tableFields.push_back({&field, widget, label});
         }
     }
 }

@@ -108,6 +108,7 @@ private:
     {
         const engine::QuestionField* field;
         QWidget* widget;
+        QLabel* label;
     };
 
     void addModel(QGridLayout& grid);

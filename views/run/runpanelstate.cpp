@@ -137,6 +137,11 @@ void RunPanel::setModel(const ModelFacts& facts)
     }
     m_target->addItem(tr("another value…"), kAnyValue);
     setValueNames(facts.values);
+    for (const TableField& one : m_tableFields) {
+        const bool isShown = one.field->name != "lut-backend" || facts.hasLutLayers;
+        one.widget->setVisible(isShown);
+        one.label->setVisible(isShown);
+    }
     m_preparation->setPreparation(facts.preparation);
     m_preparation->setTakesPictures(facts.takesPictures);
     m_follow->setVisible(facts.takesPictures); // only pictures are painted on

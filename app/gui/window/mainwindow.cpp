@@ -54,6 +54,7 @@
 #include "views/lut/dataflowview.h"
 #include "views/notebook/notebookview.h"
 #include "views/output/outputview.h"
+#include "views/plan/snapshotview.h"
 #include "views/run/runpanel.h"
 
 #include <QActionGroup>
@@ -125,12 +126,11 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_model(m_cursor)
         if (!m_loaded) {
             return say(tr("A recorded run holds no model to run. Open its model."));
         }
-        if (m_plan.half() == views::PlanFor::Forward) {
-            return say(tr("A forward pass alone gives no run. Plan for relevance or the gradient to run by the plan."));
-        }
         post(m_planLink->byPlan(m_run->job()));
     });
     connect(m_planner, &PlanController::failed, this,
+            [this](const QString& what) { showProblem(base::inputError(what.toStdString())); });
+    connect(&m_planSpace->snapshot(), &views::SnapshotView::failed, this,
             [this](const QString& what) { showProblem(base::inputError(what.toStdString())); });
     m_kernels = new KernelsWorkspace(context, m_stack);
     for (QWidget* space : {static_cast<QWidget*>(m_explain), static_cast<QWidget*>(m_engineSpace),

@@ -192,7 +192,10 @@ const std::vector<QuestionField>& table()
          .verbs = kRun | kGrad | kExplain,
          .help = "Where LUT layers run: cpu (default), cuda, or auto: on a GPU where there is one and the run is in "
                  "float32; the same rows are chosen, other numbers differ in their last bits",
-         .choices = {{"cpu"}, {"cuda"}, {"auto"}}},
+         .choices = {{"cpu", "the processor"}, {"cuda", "the GPU"}, {"auto", "the GPU where there is one"}},
+         .usual = "cpu",
+         .title = "LUT layers",
+         .tip = "Where LUT layers run; the same rows are chosen, other numbers differ in their last bits"},
         // Its inputs.
         {.name = "input",
          .member = &Q::inputs,
@@ -541,9 +544,8 @@ const std::vector<QuestionField>& table()
          .key = KeyPart::None},
         {.name = "profile",
          .member = &Q::profile,
-         .verbs = kGrad,
-         .help = "Time, bytes and operations of every operator of the pass",
-         .group = "forwarded",
+         .verbs = kPassVerbs,
+         .help = "Time, bytes and operations of every operator of the pass, and what became of its values",
          .key = KeyPart::None},
         {.name = "profile-rows",
          .member = &Q::profileRows,

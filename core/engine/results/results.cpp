@@ -17,6 +17,7 @@
 #include "core/ops/algebra.h"
 #include "core/schedule/peaktensors.h"
 #include "core/tensor/npy.h"
+#include "core/trace/profiletext.h"
 #include "core/trace/targetplace.h"
 
 #include <nlohmann/json.hpp>
@@ -444,6 +445,10 @@ ordered_json summaryJson(const LoadedModel& model, const ExplainRequest& request
         }
     }
     addAskedFor(model, request, result, summary);
+    if (request.profile && result.profile) {
+        summary["profile"] = trace::profileJson(result.model->graph(), *result.profile);
+        summary["memory_decisions"] = trace::decisionsJson(result.model->graph(), *result.profile);
+    }
     if (result.diagnosis) {
         summary["diagnosis"] = diagnosis::findingsJson(result.diagnosis->findings);
     }

@@ -36,6 +36,11 @@ namespace retro::trace::file
 /// its value.
 [[nodiscard]] base::Result<std::shared_ptr<const RunRegion>>
 readRegion(Database& database, const RowCounts& counts, const std::vector<Tensor>& tensors, const Run& run);
+/// What the pass spent and decided; no rows where nobody took it. Errors: Output.
+[[nodiscard]] base::Result<void> writeProfile(Database& database, const Run& run, RowCounts& counts);
+/// Reads it into `run`, which must have its graph and events. Errors (Input): a node, value, step or number that cannot
+/// be.
+[[nodiscard]] base::Result<void> readProfile(Database& database, const RowCounts& counts, Run& run);
 
 /// Forward values as rows of the pool. Values of constants belong to the graph and are left out.
 [[nodiscard]] base::Result<void> writeForwardValues(Database& database, const Run& run, TensorPool& pool,
