@@ -65,6 +65,7 @@ view breakpoints light "${engine[@]}" --view breakpoints --size 420x160 --select
 view inspector light "${engine[@]}" --view inspector --select /block3/Add --size 400x620
 view values light "${engine[@]}" --view values --select /block3/Add --size 560x420
 view timeline "light dark" "${engine[@]}" --view timeline --size 860x340
+view now light "${engine[@]}" --view now --size 360x420
 view log light "${engine[@]}" --view log --size 700x340
 view program light "${engine[@]}" --view program --size 700x380
 view verification light "${engine[@]}" --action run.verify --view verification --size 860x480

@@ -39,8 +39,16 @@ Result<void> writeContents(Database& database, const RowCounts& counts)
     return {};
 }
 
-Result<void> writeTo(const std::filesystem::path& path, const Run& run, std::span<const Note> notes,
-                     const RunPlan* plan, const std::stop_token& stop)
+/// What is written beside a run; null where there is none.
+struct Beside
+{
+    std::span<const Note> notes{};
+    const RunPlan* plan = nullptr;
+    const RunRegion* region = nullptr;
+};
+
+Result<void> writeTo(const std::filesystem::path& path, const Run& run, const Beside& beside,
+                     const std::stop_token& stop)
 {
     RETRO_TRY(Database database, Database::create(path));
     RETRO_CHECK(createTables(database));
@@ -48,10 +56,11 @@ Result<void> writeTo(const std::filesystem::path& path, const Run& run, std::spa
     TensorPool pool;
     RETRO_CHECK(writeGraph(database, *run.graph, pool, counts));
     RETRO_CHECK(writeSmallTables(database, run, counts));
-    RETRO_CHECK(writeNotes(database, notes, counts));
+    RETRO_CHECK(writeNotes(database, beside.notes, counts));
     RETRO_CHECK(writeForwardValues(database, run, pool, counts));
     RETRO_CHECK(writeChunks(database, run, pool, counts, stop));
-    RETRO_CHECK(writePlan(database, plan, counts));
+    RETRO_CHECK(writePlan(database, beside.plan, counts));
+    RETRO_CHECK(writeRegion(database, run, beside.region, pool, counts));
     RETRO_CHECK(writeTensors(database, pool, counts, stop));
     RETRO_CHECK(writeContents(database, counts));
     return database.execute("COMMIT");
@@ -138,6 +147,9 @@ Result<RecordedRun> readFrom(const std::filesystem::path& path)
     if (tables > positionOf(kNotes)) {
         RETRO_TRY(recorded.notes, readNotes(database, counts, *run));
     }
+    if (tables > positionOf(kRegion)) {
+        RETRO_TRY(recorded.region, readRegion(database, counts, tensors, *run));
+    }
     recorded.run = std::move(run);
     return recorded;
 }
@@ -181,13 +193,13 @@ Result<void> writeRun(const std::filesystem::path& path, const Run& run, std::st
 namespace
 {
 
-Result<void> write(const std::filesystem::path& path, const Run& run, std::span<const Note> notes, const RunPlan* plan,
+Result<void> write(const std::filesystem::path& path, const Run& run, const file::Beside& beside,
                    const std::stop_token& stop)
 {
     RETRO_CHECK(file::checkWritable(run));
-    RETRO_CHECK(file::checkNotes(run, notes));
+    RETRO_CHECK(file::checkNotes(run, beside.notes));
     return base::writeThrough(
-        path, [&](const std::filesystem::path& temporary) { return file::writeTo(temporary, run, notes, plan, stop); });
+        path, [&](const std::filesystem::path& temporary) { return file::writeTo(temporary, run, beside, stop); });
 }
 
 } // namespace
@@ -195,12 +207,12 @@ Result<void> write(const std::filesystem::path& path, const Run& run, std::span<
 Result<void> writeRecorded(const std::filesystem::path& path, const Run& run, std::span<const Note> notes,
                            std::stop_token stop)
 {
-    return write(path, run, notes, nullptr, stop);
+    return write(path, run, {notes, nullptr, nullptr}, stop);
 }
 
 Result<void> writeRecorded(const std::filesystem::path& path, const RecordedRun& recorded, std::stop_token stop)
 {
-    return write(path, *recorded.run, recorded.notes, recorded.plan.get(), stop);
+    return write(path, *recorded.run, {recorded.notes, recorded.plan.get(), recorded.region.get()}, stop);
 }
 
 Result<std::shared_ptr<const Run>> readRun(const std::filesystem::path& path)

@@ -108,7 +108,8 @@ QString addParentWords(const Words& w) { return logText("%1 will answer %2").arg
 QString recordWords(const Words& w) { return logText("search %1 passes through").arg(w.branch()); }
 QString addChildWords(const Words& w) { return logText("%1 is answered by P%2").arg(w.branch()).arg(w.e.other); }
 QString argNodeWords(const Words& w) { return logText("search %1 ends here").arg(w.branch()); }
-QString argWords(const Words& w) { return logText("%1 has its operand%2").arg(w.branch(), w.sum()); }
+/// The operand is a value of the forward pass: its sum is no relevance.
+QString argWords(const Words& w) { return logText("%1 has its operand").arg(w.branch()); }
 QString readyWords(const Words& w) { return logText("%1 has all its operands").arg(w.promise()); }
 QString joinWords(const Words& w) { return logText("search %1 joins %2").arg(w.otherBranch(), w.promise()); }
 QString openWords(const Words& w) { return logText("all parts for %1 have landed").arg(w.promise()); }

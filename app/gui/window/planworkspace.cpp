@@ -23,7 +23,7 @@ namespace
 // Design pixels.
 constexpr double kLeastBudgetSide = 330; // figures and their notes stand beside each other
 constexpr double kMostBudgetSide = 0.34; // of the width
-constexpr double kBudget = 326;          // every figure and a sentence
+constexpr double kBudget = 352;          // every figure and a sentence
 constexpr double kMostBudget = 0.5;
 constexpr double kLeastTensors = 168; // four tensors
 constexpr double kMostTensors = 0.3;

@@ -19,6 +19,7 @@
 #include "views/layers/layersview.h"
 #include "views/ledger/ledgerview.h"
 #include "views/log/logview.h"
+#include "views/log/nowview.h"
 #include "views/notebook/notebookview.h"
 #include "views/program/programview.h"
 #include "views/promises/promisesview.h"
@@ -173,7 +174,8 @@ EngineWorkspace::EngineWorkspace(const WorkspaceContext& context, QWidget* paren
     QDockWidget* frontierDock = addView(new views::FrontierView(model, cursor, selection, this));
     auto* log = new views::LogView(model, cursor, selection, this);
     log->followRange(*range);
-    m_logDock = addView(log);
+    QDockWidget* logDock = addView(log, tr("Log"));
+    m_nowDock = addView(new views::NowView(model, cursor, selection, this));
     auto* ledger = new views::LedgerView(model, cursor, selection, this);
     ledger->setDetailed(true);
     ledger->followRange(*range);
@@ -195,7 +197,7 @@ EngineWorkspace::EngineWorkspace(const WorkspaceContext& context, QWidget* paren
     splitDockWidget(m_graphDock, m_promisesDock, Qt::Vertical);
     splitDockWidget(m_graphDock, m_heatmapDock, Qt::Horizontal);
     splitDockWidget(m_promisesDock, m_timelineDock, Qt::Horizontal);
-    splitDockWidget(m_timelineDock, m_logDock, Qt::Horizontal);
+    splitDockWidget(m_timelineDock, m_nowDock, Qt::Horizontal);
     splitDockWidget(m_promisesDock, m_whyDock, Qt::Vertical);
     // Few panes lie behind each other where they are narrow, so that every tab can be read.
     tabifyDockWidget(m_promisesDock, m_breakpointsDock);
@@ -203,9 +205,10 @@ EngineWorkspace::EngineWorkspace(const WorkspaceContext& context, QWidget* paren
     m_whyDock->raise();
     tabifyDockWidget(m_heatmapDock, m_valuesDock);
     m_heatmapDock->raise();
-    tabifyDockWidget(m_logDock, m_inspectorDock);
-    tabifyDockWidget(m_inspectorDock, m_ledgerDock);
-    m_logDock->raise();
+    tabifyDockWidget(m_nowDock, m_inspectorDock);
+    tabifyDockWidget(m_inspectorDock, logDock);
+    tabifyDockWidget(logDock, m_ledgerDock);
+    m_nowDock->raise();
     tabifyDockWidget(m_timelineDock, watchDock);
     tabifyDockWidget(watchDock, programDock);
     tabifyDockWidget(programDock, m_notebookDock);
@@ -256,7 +259,7 @@ void EngineWorkspace::applySizes()
     resizeDocks({m_graphDock, m_heatmapDock},
                 shared(room.width() - kSeparator, {room.width() - side - kSeparator, side}), Qt::Horizontal);
     const double timeline = std::max<double>(px(kLeastMiddle), room.width() - promises - side - 2 * kSeparator);
-    resizeDocks({m_promisesDock, m_timelineDock, m_logDock},
+    resizeDocks({m_promisesDock, m_timelineDock, m_nowDock},
                 shared(room.width() - 2 * kSeparator, {promises, timeline, side}), Qt::Horizontal);
     const double below =
         std::max(std::min<double>(px(kLeastTimeline), room.height() * kMostTimeline), room.height() * 424.0 / 898);

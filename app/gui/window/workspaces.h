@@ -123,7 +123,7 @@ private:
     QDockWidget* m_heatmapDock = nullptr;
     QDockWidget* m_valuesDock = nullptr;
     QDockWidget* m_timelineDock = nullptr;
-    QDockWidget* m_logDock = nullptr;
+    QDockWidget* m_nowDock = nullptr;
     QDockWidget* m_ledgerDock = nullptr;
     QDockWidget* m_notebookDock = nullptr;
     QDockWidget* m_verificationDock = nullptr;

@@ -25,6 +25,7 @@ namespace
 constexpr std::string_view kNoNumbers = "none";
 constexpr std::uint32_t kModelVerbs = kInfo | kRun | kGrad | kVerify | kExplain | kEvaluate | kPlanning | kDiagnose;
 constexpr std::uint32_t kInputVerbs = kRun | kGrad | kVerify | kExplain | kEvaluate | kDiagnose | kPlanning;
+constexpr std::uint32_t kTextVerbs = kVerify | kExplain | kEvaluate | kDiagnose;
 constexpr std::uint32_t kPassVerbs = kGrad | kExplain;
 
 // Checks of single texts.
@@ -239,29 +240,29 @@ const std::vector<QuestionField>& table()
         // Its text.
         {.name = "text",
          .member = &Q::text,
-         .verbs = kExplain | kEvaluate,
+         .verbs = kTextVerbs,
          .help = "What a language model reads; --tokenizer makes tokens of it (docs/language.md)"},
         {.name = "tokenizer",
          .member = &Q::tokenizer,
-         .verbs = kExplain | kEvaluate,
+         .verbs = kTextVerbs,
          .help = "tokenizer.json (default: the one beside the model)",
          .key = KeyPart::Content},
         {.name = "ids",
          .member = &Q::ids,
-         .verbs = kExplain | kEvaluate,
+         .verbs = kTextVerbs,
          .help = "1,2,3: the numbers of the tokens, in place of --text"},
         {.name = "position",
          .member = &Q::position,
-         .verbs = kExplain | kEvaluate,
+         .verbs = kTextVerbs,
          .help = "Of a language model: at which token the next word is asked for; negative from the end (default -1)",
          .check = checkPlace},
         {.name = "contrast",
          .member = &Q::contrast,
-         .verbs = kExplain,
+         .verbs = kExplain | kDiagnose,
          .help = "Why the target and not this word (or number of a token); again for more: their mean"},
         {.name = "target-tokens",
          .member = &Q::targetTokens,
-         .verbs = kExplain | kEvaluate,
+         .verbs = kTextVerbs,
          .help = "Of a word that is several tokens, explain the first; without it such a word is refused"},
         {.name = "generate",
          .member = &Q::generate,

@@ -46,6 +46,9 @@ void addTarget(const LoadedModel& model, const graph::Graph& graph, const Resolv
                 target["place"][axes[axis]] = indices[axis - 1];
             }
         }
+        if (index < 0 && i < resolved.place.size() && !resolved.place[i].empty()) {
+            target["place"] = resolved.place[i]; // a segment
+        }
         const std::int64_t label = index < 0 ? index : trace::classOf(axes, shape, index);
         if (model.card && label >= 0 && static_cast<std::size_t>(label) < model.card->labels.size()) {
             target["label"] = model.card->labels[static_cast<std::size_t>(label)];

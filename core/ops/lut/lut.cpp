@@ -134,6 +134,17 @@ public:
         expectOk(status);
     }
 
+    void relevance(const lut::RelevanceCall<T>& call) const
+    {
+        if constexpr (std::is_same_v<T, float>) {
+            if (m_device != nullptr) {
+                m_device->relevance(m_weights, m_codes, call);
+                return;
+            }
+        }
+        expectOk(lut::relevance(*m_layer, call, threads()));
+    }
+
 private:
     Tensor m_input;
     Tensor m_weights;
@@ -204,8 +215,7 @@ TableRelevance relevanceOf(const Call<T>& call, std::uint64_t batch, const Tenso
     request.bitRelevance = spanOf<T>(bits);
     request.pairMap = spanOf<T>(pairs);
     request.unplaced = unplaced;
-    const lut::Status status = lut::relevance(call.layer(), request, threads());
-    expectOk(status);
+    call.relevance(request);
     TableRelevance result;
     result.input = std::move(input).freeze();
     result.codes = hasCodes ? std::move(codes).freeze() : Tensor();

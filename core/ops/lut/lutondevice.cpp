@@ -56,4 +56,10 @@ void LutOnDevice::backward(const Tensor& weights, const Tensor& codes, const lut
     expectOnDevice(onDevice(weights, codes).backward(call));
 }
 
+void LutOnDevice::relevance(const Tensor& weights, const Tensor& codes, const lut::RelevanceCall<float>& call)
+{
+    const std::lock_guard lock(m_mutex);
+    expectOnDevice(onDevice(weights, codes).relevance(call));
+}
+
 } // namespace retro::ops

@@ -23,6 +23,8 @@ public:
                  lut::Tape<float>* tape);
     /// Gradients after a forward pass whose tape is given.
     void backward(const Tensor& weights, const Tensor& codes, const lut::BackwardCall<float>& call);
+    /// Relevance after a forward pass whose tape is given.
+    void relevance(const Tensor& weights, const Tensor& codes, const lut::RelevanceCall<float>& call);
 
 private:
     lut::CudaLayer& onDevice(const Tensor& weights, const Tensor& codes);

@@ -6,6 +6,7 @@
 #include "core/trace/notes.h"
 #include "core/trace/run.h"
 #include "core/trace/runplan.h"
+#include "core/trace/runregion.h"
 
 namespace retro::trace::file
 {
@@ -27,6 +28,14 @@ namespace retro::trace::file
 /// that is not there.
 [[nodiscard]] base::Result<std::shared_ptr<const RunPlan>> readPlan(Database& database, const RowCounts& counts,
                                                                     const Run& run);
+
+/// The region that was asked of the run; null = none. Errors: Output.
+[[nodiscard]] base::Result<void> writeRegion(Database& database, const Run& run, const RunRegion* region,
+                                             TensorPool& pool, RowCounts& counts);
+/// Reads it; `run` must have its graph and shapes. Null where there is none. Errors (Input): a tensor that does not fit
+/// its value.
+[[nodiscard]] base::Result<std::shared_ptr<const RunRegion>>
+readRegion(Database& database, const RowCounts& counts, const std::vector<Tensor>& tensors, const Run& run);
 
 /// Forward values as rows of the pool. Values of constants belong to the graph and are left out.
 [[nodiscard]] base::Result<void> writeForwardValues(Database& database, const Run& run, TensorPool& pool,

@@ -5,9 +5,9 @@
 
 #include <array>
 
-// Tables of version 12 of the run file (docs/formats/retro.md). A change here is a new version: readers compare the
-// whole statement. Versions 5 to 11 lack the last three of kCounted, 4 the last four,
-// 1 to 3 the last five, and older ones differ in what rows hold.
+// Tables of version 13 of the run file (docs/formats/retro.md). A change here is a new version: readers compare the
+// whole statement. Version 12 lacks the last of kCounted, 5 to 11 the last four, 4 the last
+// five, 1 to 3 the last six, and older ones differ in what rows hold.
 namespace retro::trace::file
 {
 
@@ -44,17 +44,19 @@ inline constexpr Table kPlanAttempts{"plan_attempts",
 inline constexpr Table kPlanSaving{"plan_saving", "value INTEGER NOT NULL, bytes INTEGER NOT NULL, "
                                                   "step INTEGER NOT NULL, way TEXT NOT NULL, visit INTEGER NOT NULL, "
                                                   "promise INTEGER NOT NULL, nodes TEXT NOT NULL"};
+inline constexpr Table kRegion{"region", "kind TEXT NOT NULL, value INTEGER NOT NULL, tensor INTEGER NOT NULL, "
+                                         "text TEXT NOT NULL"};
 /// How many rows each of the others has, in the order of kCounted.
 inline constexpr Table kContents{"contents", "name TEXT NOT NULL, rows INTEGER NOT NULL"};
 
-inline constexpr std::array<const Table*, 21> kCounted{
-    &kGraph,  &kOpsets,    &kValues,  &kNodes,    &kAttributes, &kOutputs,      &kFacts,
-    &kRules,  &kShapes,    &kTensors, &kPieces,   &kForward,    &kHandles,      &kLedger,
-    &kEvents, &kBookmarks, &kNotes,   &kMetadata, &kPlan,       &kPlanAttempts, &kPlanSaving};
+inline constexpr std::array<const Table*, 22> kCounted{
+    &kGraph,  &kOpsets,   &kValues, &kNodes,        &kAttributes, &kOutputs, &kFacts,  &kRules,
+    &kShapes, &kTensors,  &kPieces, &kForward,      &kHandles,    &kLedger,  &kEvents, &kBookmarks,
+    &kNotes,  &kMetadata, &kPlan,   &kPlanAttempts, &kPlanSaving, &kRegion};
 /// How many of them a file of this version has.
 [[nodiscard]] constexpr std::size_t countedOf(std::int64_t version)
 {
-    return kCounted.size() - (version < 4 ? 5 : version < 5 ? 4 : version < 12 ? 3 : 0);
+    return kCounted.size() - (version < 4 ? 6 : version < 5 ? 5 : version < 12 ? 4 : version < 13 ? 1 : 0);
 }
 
 /// Rows of each table, by position in kCounted.
