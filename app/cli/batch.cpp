@@ -36,24 +36,6 @@ using nlohmann::ordered_json;
 /// Largest summary that is read.
 constexpr std::uint64_t kMostSummaryBytes = 64ULL << 20U;
 
-/// The summary of a complete item; null when it is not complete.
-ordered_json completeSummary(const BatchPlan& plan, const engine::BatchItem& item)
-{
-    const fs::path path = plan.folder / item.stem / "summary.json";
-    const Result<std::string> text = base::readTextFile(path, kMostSummaryBytes);
-    ordered_json summary = text ? ordered_json::parse(*text, nullptr, false) : ordered_json();
-    const engine::ResultKey asked{plan.question, engine::sourceStamps(item.sources, plan.graph)};
-    return engine::answers(summary, asked) ? summary : ordered_json();
-}
-
-/// True when nothing is left to do for an item.
-bool isComplete(const BatchPlan& plan, const engine::BatchItem& item)
-{
-    const bool hasRow = plan.rows == nullptr ||
-                        plan.rows->has(engine::rowKeyOf(item.stem, engine::sourceStamps(item.sources, plan.graph)));
-    return hasRow && (plan.folder.empty() || completeSummary(plan, item).is_object());
-}
-
 /// The element of a target as --target takes it: "token=11,class=504", or its number where a sample has one row of
 /// classes.
 std::string elementOf(const ordered_json& target)
@@ -93,6 +75,36 @@ void addResults(const ordered_json& summary, std::vector<std::string>& fields)
     const ordered_json seconds = summary.value("seconds", ordered_json::object());
     add(seconds, "forward");
     add(seconds, "relevance");
+}
+
+/// Whether a summary has what the index says of it; one that somebody changed is no result.
+bool canBeTold(const ordered_json& summary)
+{
+    std::vector<std::string> fields;
+    try {
+        addResults(summary, fields);
+    } catch (const ordered_json::exception&) {
+        return false;
+    }
+    return true;
+}
+
+/// The summary of a complete item; null when it is not complete.
+ordered_json completeSummary(const BatchPlan& plan, const engine::BatchItem& item)
+{
+    const fs::path path = plan.folder / item.stem / "summary.json";
+    const Result<std::string> text = base::readTextFile(path, kMostSummaryBytes);
+    ordered_json summary = text ? ordered_json::parse(*text, nullptr, false) : ordered_json();
+    const engine::ResultKey asked{plan.question, engine::sourceStamps(item.sources, plan.graph)};
+    return engine::answers(summary, asked) && canBeTold(summary) ? summary : ordered_json();
+}
+
+/// True when nothing is left to do for an item.
+bool isComplete(const BatchPlan& plan, const engine::BatchItem& item)
+{
+    const bool hasRow = plan.rows == nullptr ||
+                        plan.rows->has(engine::rowKeyOf(item.stem, engine::sourceStamps(item.sources, plan.graph)));
+    return hasRow && (plan.folder.empty() || completeSummary(plan, item).is_object());
 }
 
 std::string rowOf(const engine::BatchItem& item, const ordered_json& summary, const std::string& failure)
