@@ -40,7 +40,7 @@ Result<void> writeContents(Database& database, const RowCounts& counts)
 }
 
 Result<void> writeTo(const std::filesystem::path& path, const Run& run, std::span<const Note> notes,
-                     const RunPlan* plan, const std::stop_token& stop)
+                     const RunPlan* plan, const RunText* text, const std::stop_token& stop)
 {
     RETRO_TRY(Database database, Database::create(path));
     RETRO_CHECK(createTables(database));
@@ -52,6 +52,7 @@ Result<void> writeTo(const std::filesystem::path& path, const Run& run, std::spa
     RETRO_CHECK(writeForwardValues(database, run, pool, counts));
     RETRO_CHECK(writeChunks(database, run, pool, counts, stop));
     RETRO_CHECK(writePlan(database, plan, counts));
+    RETRO_CHECK(writeText(database, text, pool, counts));
     RETRO_CHECK(writeTensors(database, pool, counts, stop));
     RETRO_CHECK(writeContents(database, counts));
     return database.execute("COMMIT");
@@ -135,6 +136,9 @@ Result<RecordedRun> readFrom(const std::filesystem::path& path)
     if (tables > positionOf(kPlan)) {
         RETRO_TRY(recorded.plan, readPlan(database, counts, *run));
     }
+    if (tables > positionOf(kText)) {
+        RETRO_TRY(recorded.text, readText(database, counts, tensors, *run));
+    }
     if (tables > positionOf(kNotes)) {
         RETRO_TRY(recorded.notes, readNotes(database, counts, *run));
     }
@@ -182,12 +186,16 @@ namespace
 {
 
 Result<void> write(const std::filesystem::path& path, const Run& run, std::span<const Note> notes, const RunPlan* plan,
-                   const std::stop_token& stop)
+                   const RunText* text, const std::stop_token& stop)
 {
     RETRO_CHECK(file::checkWritable(run));
     RETRO_CHECK(file::checkNotes(run, notes));
-    return base::writeThrough(
-        path, [&](const std::filesystem::path& temporary) { return file::writeTo(temporary, run, notes, plan, stop); });
+    if (text != nullptr && !file::isReadable(*text)) {
+        return base::Error{base::ErrorCode::Bug, "the text of the run is beyond the limits of a file", {}};
+    }
+    return base::writeThrough(path, [&](const std::filesystem::path& temporary) {
+        return file::writeTo(temporary, run, notes, plan, text, stop);
+    });
 }
 
 } // namespace
@@ -195,12 +203,12 @@ Result<void> write(const std::filesystem::path& path, const Run& run, std::span<
 Result<void> writeRecorded(const std::filesystem::path& path, const Run& run, std::span<const Note> notes,
                            std::stop_token stop)
 {
-    return write(path, run, notes, nullptr, stop);
+    return write(path, run, notes, nullptr, nullptr, stop);
 }
 
 Result<void> writeRecorded(const std::filesystem::path& path, const RecordedRun& recorded, std::stop_token stop)
 {
-    return write(path, *recorded.run, recorded.notes, recorded.plan.get(), stop);
+    return write(path, *recorded.run, recorded.notes, recorded.plan.get(), recorded.text.get(), stop);
 }
 
 Result<std::shared_ptr<const Run>> readRun(const std::filesystem::path& path)

@@ -5,6 +5,7 @@
 #include "core/trace/notes.h"
 #include "core/trace/run.h"
 #include "core/trace/runplan.h"
+#include "core/trace/runtext.h"
 
 #include <filesystem>
 #include <memory>
@@ -16,7 +17,7 @@ namespace retro::trace
 {
 
 /// Version of the run file format (SQLite user_version). Older versions open, newer ones are refused by name.
-inline constexpr int kRunFileVersion = 12;
+inline constexpr int kRunFileVersion = 13;
 
 /// Writes a run as a `.retro` file: an SQLite database (docs/formats/retro.md). Through a temporary name. Errors:
 /// Output.
@@ -25,12 +26,13 @@ inline constexpr int kRunFileVersion = 12;
 /// damaged.
 [[nodiscard]] base::Result<std::shared_ptr<const Run>> readRun(const std::filesystem::path& path);
 
-/// A run with what somebody wrote about it, in the order of the file, and the plan that carried it out.
+/// A run with what somebody wrote about it, in the order of the file, the plan that carried it out, and its text.
 struct RecordedRun
 {
     std::shared_ptr<const Run> run;
     std::vector<Note> notes;
     std::shared_ptr<const RunPlan> plan{}; ///< null = none
+    std::shared_ptr<const RunText> text{}; ///< null = it is of no text
 };
 
 /// As writeRun(), with notes. More than kMostNotes or longer ones than kMostNoteBytes would not be read again. Errors:
@@ -40,7 +42,8 @@ struct RecordedRun
 /// The same of all that belongs to a run; `recorded.run` must be there.
 [[nodiscard]] base::Result<void> writeRecorded(const std::filesystem::path& path, const RecordedRun& recorded,
                                                std::stop_token stop = {});
-/// As readRun(), with the notes; files of versions 1 to 3 have none, those before 12 no plan.
+/// As readRun(), with the notes; files of versions 1 to 3 have none, those before 12 no plan, those before 13
+/// no text.
 [[nodiscard]] base::Result<RecordedRun> readRecorded(const std::filesystem::path& path);
 
 } // namespace retro::trace

@@ -5,9 +5,9 @@
 
 #include <array>
 
-// Tables of version 12 of the run file (docs/formats/retro.md). A change here is a new version: readers compare the
-// whole statement. Versions 5 to 11 lack the last three of kCounted, 4 the last four,
-// 1 to 3 the last five, and older ones differ in what rows hold.
+// Tables of version 13 of the run file (docs/formats/retro.md). A change here is a new version: readers compare the
+// whole statement. Version 12 lacks the last three of kCounted, 5 to 11 the last six, 4 the last seven, 1 to 3 the last
+// eight, and older ones differ in what rows hold.
 namespace retro::trace::file
 {
 
@@ -44,17 +44,24 @@ inline constexpr Table kPlanAttempts{"plan_attempts",
 inline constexpr Table kPlanSaving{"plan_saving", "value INTEGER NOT NULL, bytes INTEGER NOT NULL, "
                                                   "step INTEGER NOT NULL, way TEXT NOT NULL, visit INTEGER NOT NULL, "
                                                   "promise INTEGER NOT NULL, nodes TEXT NOT NULL"};
+inline constexpr Table kText{"text", "name TEXT NOT NULL, step INTEGER NOT NULL, item INTEGER NOT NULL, "
+                                     "text TEXT NOT NULL"};
+inline constexpr Table kTextTokens{"text_tokens", "token INTEGER NOT NULL, begin INTEGER NOT NULL, "
+                                                  "end INTEGER NOT NULL, text TEXT NOT NULL"};
+inline constexpr Table kTextSteps{"text_steps", "position INTEGER NOT NULL, relevance INTEGER NOT NULL, "
+                                                "layers INTEGER NOT NULL, heads INTEGER NOT NULL, "
+                                                "places INTEGER NOT NULL, handed INTEGER NOT NULL"};
 /// How many rows each of the others has, in the order of kCounted.
 inline constexpr Table kContents{"contents", "name TEXT NOT NULL, rows INTEGER NOT NULL"};
 
-inline constexpr std::array<const Table*, 21> kCounted{
-    &kGraph,  &kOpsets,    &kValues,  &kNodes,    &kAttributes, &kOutputs,      &kFacts,
-    &kRules,  &kShapes,    &kTensors, &kPieces,   &kForward,    &kHandles,      &kLedger,
-    &kEvents, &kBookmarks, &kNotes,   &kMetadata, &kPlan,       &kPlanAttempts, &kPlanSaving};
+inline constexpr std::array<const Table*, 24> kCounted{
+    &kGraph,  &kOpsets,   &kValues, &kNodes,        &kAttributes, &kOutputs, &kFacts,      &kRules,
+    &kShapes, &kTensors,  &kPieces, &kForward,      &kHandles,    &kLedger,  &kEvents,     &kBookmarks,
+    &kNotes,  &kMetadata, &kPlan,   &kPlanAttempts, &kPlanSaving, &kText,    &kTextTokens, &kTextSteps};
 /// How many of them a file of this version has.
 [[nodiscard]] constexpr std::size_t countedOf(std::int64_t version)
 {
-    return kCounted.size() - (version < 4 ? 5 : version < 5 ? 4 : version < 12 ? 3 : 0);
+    return kCounted.size() - (version < 4 ? 8 : version < 5 ? 7 : version < 12 ? 6 : version < 13 ? 3 : 0);
 }
 
 /// Rows of each table, by position in kCounted.
