@@ -104,8 +104,7 @@ Result<engine::ResultKey> keyOf(const EvaluateOptions& options, const engine::Lo
     const std::string hash =
         engine::hashWith(engine::resultHash(model, options.model.question, engine::kEvaluate), measures);
     const std::array<std::string, 2> written{options.plot, options.other};
-    return engine::ResultKey{engine::hashWith(hash, written),
-                             engine::sourceStamps(inputs, *model.graph())};
+    return engine::ResultKey{engine::hashWith(hash, written), engine::sourceStamps(inputs, *model.graph())};
 }
 
 /// The result of an input that was evaluated before; null when there is none for this question.

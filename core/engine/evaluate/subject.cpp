@@ -193,9 +193,8 @@ std::string Subject::targetText() const
     if (const std::optional<std::int64_t> index = classIndex()) {
         const std::string place = m_place.empty() ? std::to_string(*index) : m_place;
         const std::vector<std::int64_t>& against = m_question.start.against;
-        return against.empty()
-                   ? fmt::format("{} {}", name, place)
-                   : fmt::format("{} {} less the mean of {}", name, place, fmt::join(against, ", "));
+        return against.empty() ? fmt::format("{} {}", name, place)
+                               : fmt::format("{} {} less the mean of {}", name, place, fmt::join(against, ", "));
     }
     std::string text = name;
     for (const std::int64_t index : m_question.target.index) {
