@@ -19,6 +19,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <array>
 #include <memory>
 #include <optional>
 
@@ -70,14 +71,19 @@ engine::ChannelAxis channelsOf(const EvaluateOptions& options, const engine::Loa
     return layout == "NHWC" || layout == "NTC" ? Last : Unknown;
 }
 
-Result<engine::EvaluationOptions> measuresOf(const EvaluateOptions& options, const engine::LoadedModel& model)
+Result<engine::EvaluationOptions> measuresOf(const EvaluateOptions& options, const engine::LoadedModel& model,
+                                             const std::optional<engine::LanguageQuestion>& language = std::nullopt)
 {
     engine::EvaluationOptions result = options.evaluation;
     result.units.channels = channelsOf(options, model);
     result.units.replacement = options.replacement == "zero" ? engine::Replacement::Zero : engine::Replacement::Mean;
     result.units.mask = options.mask;
     result.flipping.seed = result.attribution.seed;
-    if (!options.other.empty()) {
+    if (!options.other.empty() && language) {
+        RETRO_TRY(const std::int64_t word, language->words.idOf(options.other, options.model.question.targetTokens,
+                                                                language->language.words, "--other"));
+        result.other = word;
+    } else if (!options.other.empty()) {
         const std::vector<std::string> labels = model.card ? model.card->labels : std::vector<std::string>();
         RETRO_TRY(const engine::TargetRequest other, engine::parseTarget(options.other, labels));
         if (other.kind != engine::TargetRequest::Kind::Class) {
@@ -92,11 +98,13 @@ Result<engine::EvaluationOptions> measuresOf(const EvaluateOptions& options, con
 Result<engine::ResultKey> keyOf(const EvaluateOptions& options, const engine::LoadedModel& model,
                                 const std::vector<std::string>& inputs)
 {
-    RETRO_TRY(const engine::EvaluationOptions measures, measuresOf(options, model));
+    EvaluateOptions plain = options;
+    plain.other.clear(); // a word is no number before the text is read: it counts as it is written
+    RETRO_TRY(const engine::EvaluationOptions measures, measuresOf(plain, model));
     const std::string hash =
         engine::hashWith(engine::resultHash(model, options.model.question, engine::kEvaluate), measures);
-    return engine::ResultKey{engine::hashWith(hash, std::span(&options.plot, 1)),
-                             engine::sourceStamps(inputs, *model.graph())};
+    const std::array<std::string, 2> written{options.plot, options.other};
+    return engine::ResultKey{engine::hashWith(hash, written), engine::sourceStamps(inputs, *model.graph())};
 }
 
 void sayEvaluation(const Context& context, const engine::Evaluation& evaluation)
@@ -166,7 +174,7 @@ Result<ordered_json> evaluateInto(const Context& context, const EvaluateOptions&
     RETRO_TRY(const auto language, engine::languageQuestion(*model, inputs.question, decodePicture));
     const engine::Question question = language ? engine::withoutLanguage(inputs.question, *language) : inputs.question;
     RETRO_TRY(engine::ExplainRequest request, engine::resolve(question, *model));
-    RETRO_TRY(engine::EvaluationOptions measures, measuresOf(options, *model));
+    RETRO_TRY(engine::EvaluationOptions measures, measuresOf(options, *model, language));
     if (language) {
         RETRO_CHECK(engine::takeLanguage(*language, request));
         takeBlank(context, *language, *model, measures);
@@ -299,7 +307,8 @@ void addMeasures(CLI::App& verb, EvaluateOptions& options)
         ->allow_extra_args(false);
     verb.add_option(
         "--other", options.other,
-        "Class, by index or label, whose attribution is compared with the target's (default: the runner-up)");
+        "Class, by index or label, whose attribution is compared with the target's (default: the runner-up); of a "
+        "text a word, or the number of a token");
     verb.add_option("--flip", evaluation.input,
                     "Input whose parts are removed (default: the first of numbers that carries relevance)");
     verb.add_option(

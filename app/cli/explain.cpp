@@ -59,7 +59,7 @@ struct ExplainOptions
     std::shared_ptr<diagnosis::ModelFacts> weights; ///< of a batch: what checks know of the model
     bool isBatch = false;                           ///< one input of many
     bool isFirst = false;                           ///< the first of them
-    bool isText = false;                            ///< a text, whose tokens are said in place of the usual lines
+    bool isText = false;                            ///< a text: its tokens are said in place of the usual lines
 
     [[nodiscard]] const engine::Question& question() const { return model.question; }
 };
@@ -198,7 +198,7 @@ Result<engine::ExplainResult> explainInto(const Context& context, const ExplainO
         RETRO_CHECK(base::makeFolder(folder));
         RETRO_CHECK(engine::withdraw(folder / "summary.json"));
     }
-    if (const std::string& file = options.question().run; !file.empty()) {
+    if (const std::string& file = options.question().run; !file.empty() && !options.isText) {
         RETRO_CHECK(trace::writeRecorded(
             file, {result.run, {}, result.runPlan, result.region ? engine::keptRegion(*result.region) : nullptr}));
     }
@@ -256,6 +256,19 @@ Result<std::optional<rows::RowFile>> openRows(const ExplainOptions& options, con
     return std::optional<rows::RowFile>(std::move(file));
 }
 
+/// The run of a text with its tokens, layers and steps.
+Result<void> writeTextRun(const ExplainOptions& options, const engine::ExplainResult& result,
+                          const engine::LanguageReport& report)
+{
+    const std::string& file = options.question().run;
+    return file.empty() ? Result<void>()
+                        : trace::writeRecorded(file, {result.run,
+                                                      {},
+                                                      result.runPlan,
+                                                      result.region ? engine::keptRegion(*result.region) : nullptr,
+                                                      std::make_shared<const trace::RunText>(engine::runText(report))});
+}
+
 Result<void> explainMany(const Context& context, const ExplainOptions& options, const engine::LoadedModelPointer& model,
                          std::vector<engine::BatchItem> items)
 {
@@ -276,6 +289,7 @@ Result<void> explainMany(const Context& context, const ExplainOptions& options, 
         const engine::ResultKey asked = keyOf(own, *model);
         RETRO_TRY(const LanguageQuestion language, engine::languageQuestion(*model, own.question(), decodePicture));
         RETRO_TRY(const engine::ExplainRequest request, requestOf(own, *model, language));
+        own.isText = language.has_value();
         RETRO_TRY(const engine::ExplainResult result, explainInto(context, own, *model, request, asked, [&] {
                       return explainer.explain(request, {}, context.progress());
                   }));
@@ -284,9 +298,14 @@ Result<void> explainMany(const Context& context, const ExplainOptions& options, 
                       engine::rowsOf(*model, result, engine::rowKeyOf(item.stem, asked.sources)));
             RETRO_CHECK(rows->add(std::move(made)));
         }
-        if (language && !own.outputFolder.empty()) {
-            RETRO_TRY(const engine::LanguageReport report, engine::reportOf(*language, *model, own.question(), result));
-            RETRO_CHECK(engine::writeReport(own.outputFolder, report));
+        if (language) {
+            RETRO_TRY(engine::LanguageReport report, engine::reportOf(*language, *model, own.question(), result));
+            RETRO_CHECK(engine::addAttention(*language, own.question(), request, result,
+                                             engine::LayerWish::of(*language, own.question()), report));
+            if (!own.outputFolder.empty()) {
+                RETRO_CHECK(engine::writeReport(own.outputFolder, report));
+            }
+            RETRO_CHECK(writeTextRun(own, result, report));
         }
         return {};
     });
@@ -427,8 +446,11 @@ Result<void> explainText(const Context& context, const ExplainOptions& options, 
                          const engine::ExplainResult& result, nlohmann::ordered_json& summary)
 {
     const engine::Question& question = options.question();
+    const engine::LayerWish wish = engine::LayerWish::of(language, question);
     RETRO_TRY(engine::LanguageReport report, engine::reportOf(language, model, question, result));
-    RETRO_CHECK(engine::addGeneration(language, model, question, request, decodePicture, report));
+    RETRO_CHECK(engine::addAttention(language, question, request, result, wish, report));
+    RETRO_CHECK(engine::addGeneration(language, model, question, request, decodePicture, report, {}, wish));
+    RETRO_CHECK(writeTextRun(options, result, report));
     if (!question.html.empty()) {
         RETRO_CHECK(engine::addSidesOfContrast(language, model, request, report));
         RETRO_CHECK(base::writeFile(question.html, engine::languagePage(report)));

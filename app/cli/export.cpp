@@ -220,10 +220,11 @@ base::Result<void> exportReport(const trace::RecordedRun& recorded, const Export
     return writeReport(options.out, handle, recorded.notes, options.request, reported);
 }
 
-base::Result<void> exportRun(const Context& context, const ExportOptions& options)
+base::Result<void> exportRun(const Context& context, ExportOptions options)
 {
     RETRO_CHECK(checkOptions(options));
     RETRO_TRY(const trace::RecordedRun recorded, trace::readRecorded(options.file));
+    options.request.text = recorded.text;
     const std::shared_ptr<const trace::Run>& run = recorded.run;
     const bool isSeries = !options.visits.empty() || options.what == "animation";
     if (options.what == "report") {

@@ -3,6 +3,7 @@
 
 #include "core/base/result.h"
 #include "core/trace/run.h"
+#include "core/trace/runtext.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -24,6 +25,7 @@ struct ExportRequest
     bool isPlain = false;            ///< pixels only
     int bits = 8;                    ///< of a PNG of a heatmap; 16 = grey levels that stand for the numbers
     std::vector<std::string> select; ///< of graphs: names of nodes or groups; empty = all
+    std::shared_ptr<const trace::RunText> text{}; ///< that was recorded with the run; null = none
 };
 
 /// Relevance of a value as .png, .svg, .pdf (drawn), .npy (the tensor) or .csv (rows of the drawn plane). Errors: Usage

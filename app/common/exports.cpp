@@ -44,9 +44,16 @@ Result<void> writeFrontier(const RunPointer& run, const std::filesystem::path& p
     return base::writeFile(path, views::frontierCsv(*run));
 }
 
+/// What is recorded of the text; at an earlier position, and of older files, what the run itself tells.
+Result<engine::LanguageReport> textOf(const trace::Run& run, const ExportRequest& request)
+{
+    return request.text && !request.position ? Result<engine::LanguageReport>(engine::reportOf(*request.text, run))
+                                             : engine::reportOf(run, request.position);
+}
+
 Result<void> writeTokens(const RunPointer& run, const std::filesystem::path& path, const ExportRequest& request)
 {
-    RETRO_TRY(const engine::LanguageReport report, engine::reportOf(*run, request.position));
+    RETRO_TRY(const engine::LanguageReport report, textOf(*run, request));
     const bool isTable = path.extension() == ".csv";
     return base::writeFile(path,
                            isTable ? engine::tokensCsv(report) : base::jsonOut(engine::reportJson(report), 1) + "\n");
@@ -54,7 +61,7 @@ Result<void> writeTokens(const RunPointer& run, const std::filesystem::path& pat
 
 Result<void> writePage(const RunPointer& run, const std::filesystem::path& path, const ExportRequest& request)
 {
-    RETRO_TRY(const engine::LanguageReport report, engine::reportOf(*run, request.position));
+    RETRO_TRY(const engine::LanguageReport report, textOf(*run, request));
     return base::writeFile(path, engine::languagePage(report));
 }
 

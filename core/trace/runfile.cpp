@@ -45,6 +45,7 @@ struct Beside
     std::span<const Note> notes{};
     const RunPlan* plan = nullptr;
     const RunRegion* region = nullptr;
+    const RunText* text = nullptr;
 };
 
 Result<void> writeTo(const std::filesystem::path& path, const Run& run, const Beside& beside,
@@ -62,6 +63,7 @@ Result<void> writeTo(const std::filesystem::path& path, const Run& run, const Be
     RETRO_CHECK(writePlan(database, beside.plan, counts));
     RETRO_CHECK(writeRegion(database, run, beside.region, pool, counts));
     RETRO_CHECK(writeProfile(database, run, counts));
+    RETRO_CHECK(writeText(database, beside.text, pool, counts));
     RETRO_CHECK(writeTensors(database, pool, counts, stop));
     RETRO_CHECK(writeContents(database, counts));
     return database.execute("COMMIT");
@@ -148,6 +150,9 @@ Result<RecordedRun> readFrom(const std::filesystem::path& path)
     if (tables > positionOf(kPlan)) {
         RETRO_TRY(recorded.plan, readPlan(database, counts, *run));
     }
+    if (tables > positionOf(kText)) {
+        RETRO_TRY(recorded.text, readText(database, counts, tensors, *run));
+    }
     if (tables > positionOf(kNotes)) {
         RETRO_TRY(recorded.notes, readNotes(database, counts, *run));
     }
@@ -202,6 +207,9 @@ Result<void> write(const std::filesystem::path& path, const Run& run, const file
 {
     RETRO_CHECK(file::checkWritable(run));
     RETRO_CHECK(file::checkNotes(run, beside.notes));
+    if (beside.text != nullptr && !file::isReadable(*beside.text)) {
+        return base::Error{base::ErrorCode::Bug, "the text of the run is beyond the limits of a file", {}};
+    }
     return base::writeThrough(
         path, [&](const std::filesystem::path& temporary) { return file::writeTo(temporary, run, beside, stop); });
 }
@@ -211,12 +219,13 @@ Result<void> write(const std::filesystem::path& path, const Run& run, const file
 Result<void> writeRecorded(const std::filesystem::path& path, const Run& run, std::span<const Note> notes,
                            std::stop_token stop)
 {
-    return write(path, run, {notes, nullptr, nullptr}, stop);
+    return write(path, run, {notes, nullptr, nullptr, nullptr}, stop);
 }
 
 Result<void> writeRecorded(const std::filesystem::path& path, const RecordedRun& recorded, std::stop_token stop)
 {
-    return write(path, *recorded.run, {recorded.notes, recorded.plan.get(), recorded.region.get()}, stop);
+    return write(path, *recorded.run, {recorded.notes, recorded.plan.get(), recorded.region.get(), recorded.text.get()},
+                 stop);
 }
 
 Result<std::shared_ptr<const Run>> readRun(const std::filesystem::path& path)

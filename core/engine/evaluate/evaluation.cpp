@@ -96,7 +96,8 @@ Result<std::optional<std::int64_t>> otherOf(const Subject& subject, const Evalua
     if (*options.other < 0 || *options.other >= subject.classCount()) {
         return base::usageError(fmt::format("the classes are 0 to {}", subject.classCount() - 1), where);
     }
-    return *options.other == *target ? std::optional<std::int64_t>() : options.other;
+    const std::int64_t other = subject.firstClass() + *options.other;
+    return other == *target ? std::optional<std::int64_t>() : other;
 }
 
 Result<void> checkMethods(const Subject& subject, const EvaluationOptions& options)

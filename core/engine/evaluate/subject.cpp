@@ -10,6 +10,7 @@
 #include "core/trace/targetplace.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <numeric>
@@ -196,7 +197,10 @@ std::string Subject::targetText() const
 {
     const std::string& name = m_model->graph().value(m_value).name;
     if (const std::optional<std::int64_t> index = classIndex()) {
-        return fmt::format("{} {}", name, m_place.empty() ? std::to_string(*index) : m_place);
+        const std::string place = m_place.empty() ? std::to_string(*index) : m_place;
+        const std::vector<std::int64_t>& against = m_question.start.against;
+        return against.empty() ? fmt::format("{} {}", name, place)
+                               : fmt::format("{} {} less the mean of {}", name, place, fmt::join(against, ", "));
     }
     std::string text = name;
     for (const std::int64_t index : m_question.target.index) {
@@ -213,7 +217,12 @@ void Subject::findRunnerUp(const ExplainResult& result)
     const Tensor output =
         at == outputs.end() ? Tensor() : result.outputs[static_cast<std::size_t>(at - outputs.begin())];
     m_classCount = output.isValid() ? output.size() : 0;
-    for (std::int64_t i = 0; chosen && i < m_classCount; ++i) {
+    const bool isOfWords = chosen && isOfTokens() && output.isValid() && output.rank() == 3 && output.shape()[0] == 1;
+    if (isOfWords) { // another word at the same position, and none at another one
+        m_classCount = output.shape()[2];
+        m_firstClass = *chosen / m_classCount * m_classCount;
+    }
+    for (std::int64_t i = m_firstClass; chosen && i < m_firstClass + m_classCount; ++i) {
         if (i != *chosen && (!m_runnerUp || output.at(i) > output.at(*m_runnerUp))) {
             m_runnerUp = i;
         }
@@ -236,8 +245,10 @@ Result<double> Subject::score(const Tensor& input) const
     const auto at = std::ranges::find(outputs, m_value);
     const Tensor known = at != outputs.end() ? result.outputs[static_cast<std::size_t>(at - outputs.begin())]
                                              : result.saved.anyValue(m_value);
-    RETRO_TRY(const ResolvedTarget target, resolveTargetOf({m_model, inputs, {}, m_stop}, m_question.target,
-                                                           {StartKind::Logit, {}}, m_value, known));
+    StartRequest start{StartKind::Logit, {}};
+    start.against = m_question.start.against;
+    RETRO_TRY(const ResolvedTarget target,
+              resolveTargetOf({m_model, inputs, {}, m_stop}, m_question.target, start, m_value, known));
     return std::accumulate(target.logit.begin(), target.logit.end(), 0.0); // an element lies in one row, a value in all
 }
 
@@ -248,6 +259,7 @@ ExplainRequest Subject::requestFor(const Tensor& input, const std::string& compo
     request.composite = composite;
     if (start != StartKind::Given) {
         request.start = {start, {}};
+        request.start.against = m_question.start.against;
     }
     return request;
 }

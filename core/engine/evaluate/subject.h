@@ -46,6 +46,8 @@ public:
     [[nodiscard]] std::optional<std::int64_t> classIndex() const;
     /// How many elements the output has that classes are numbered by.
     [[nodiscard]] std::int64_t classCount() const { return m_classCount; }
+    /// Element of the target's value that is class 0: of a text that is the first word at the target's position.
+    [[nodiscard]] std::int64_t firstClass() const { return m_firstClass; }
     /// The best class but the target's; nothing when the target is no class, or the only one.
     [[nodiscard]] std::optional<std::int64_t> runnerUp() const { return m_runnerUp; }
 
@@ -87,6 +89,7 @@ private:
     tensor::Tensor m_input;
     std::vector<std::string> m_held;
     std::int64_t m_classCount = 0;
+    std::int64_t m_firstClass = 0;
     std::optional<std::int64_t> m_runnerUp;
     std::stop_token m_stop;
 };

@@ -78,33 +78,62 @@ function show(k){
   });
   buttons.forEach((b,i)=>b.setAttribute('aria-pressed',i===k?'true':'false'));
   document.getElementById('asked').textContent=one.title;
+  paint();
+  list();
 }
 buttons.forEach((b,i)=>b.addEventListener('click',()=>show(i)));
 dark.addEventListener('change',()=>show(shown));
-const canvas=document.getElementById('layers');
-if(canvas){
-  const rows=data.layers.length,columns=data.layers[0].length;
-  const w=Math.max(1,Math.min(22,Math.floor(16000/columns))),h=14;
+const canvas=document.getElementById('layers'),h=14;
+const columnWidth=columns=>Math.max(1,Math.min(22,Math.floor(16000/columns)));
+function paint(){
+  const layers=data.rows[shown].layers;
+  if(!canvas||!layers)return;
+  const rows=layers.length,columns=layers[0].length,w=columnWidth(columns);
   canvas.width=w*columns;
   canvas.height=h*rows;
-  const paint=()=>{
-    const c=canvas.getContext('2d');
-    c.clearRect(0,0,canvas.width,canvas.height);
-    data.layers.forEach((row,y)=>{
-      const most=largest(row);
-      row.forEach((r,x)=>{c.fillStyle=tint(r,most);c.fillRect(x*w,(rows-1-y)*h,w,h);});
-    });
-  };
-  paint();
-  dark.addEventListener('change',paint);
+  const c=canvas.getContext('2d');
+  layers.forEach((row,y)=>{
+    const most=largest(row);
+    row.forEach((r,x)=>{c.fillStyle=tint(r,most);c.fillRect(x*w,(rows-1-y)*h,w,h);});
+  });
+}
+if(canvas){
   canvas.addEventListener('mousemove',e=>{
+    const layers=data.rows[shown].layers;
+    if(!layers)return;
+    const columns=layers[0].length,rows=layers.length,w=columnWidth(columns);
     const x=Math.floor(e.offsetX/w),y=rows-1-Math.floor(e.offsetY/h);
     if(x>=0&&x<columns&&y>=0&&y<rows){
       document.getElementById('cell').textContent=
-        'Layer '+y+', token '+x+' '+wordAt(x).textContent.trim()+': '+data.layers[y][x].toPrecision(4)+'.';
+        'Layer '+y+', token '+x+' '+wordAt(x).textContent.trim()+': '+layers[y][x].toPrecision(4)+'.';
     }
   });
 }
+const layer=document.getElementById('layer'),head=document.getElementById('head');
+function list(){
+  const table=document.getElementById('links');
+  if(!table)return;
+  const sums=new Map();
+  (data.rows[shown].links||[]).forEach(([l,k,query,key,r])=>{
+    if(l===+layer.value&&(head.value==='all'||k===+head.value)){
+      const ends=query+' '+key;
+      sums.set(ends,(sums.get(ends)||0)+r);
+    }
+  });
+  const most=[...sums].sort((a,b)=>Math.abs(b[1])-Math.abs(a[1])).slice(0,40);
+  table.replaceChildren(...most.map(([ends,r])=>{
+    const [query,key]=ends.split(' ').map(Number),row=document.createElement('tr');
+    [query+' '+wordAt(query).textContent.trim(),key+' '+wordAt(key).textContent.trim(),r.toPrecision(4)]
+      .forEach((text,i)=>{
+        const cell=document.createElement('td');
+        cell.textContent=text;
+        if(i===2){cell.className='f';cell.style.backgroundColor=tint(r,Math.abs(most[0][1]));}
+        row.append(cell);
+      });
+    return row;
+  }));
+}
+[layer,head].forEach(choice=>{if(choice)choice.addEventListener('change',list);});
 show(0);
 )";
 
@@ -199,26 +228,67 @@ std::string titleOf(const LanguageReport& report)
     return title;
 }
 
+/// Layers and links of what a button shows, as far as they are known.
+void addLayers(const LayerParts& parts, nlohmann::json& row)
+{
+    if (parts.layers.isValid()) {
+        const std::int64_t tokens = parts.layers.shape()[1];
+        for (std::int64_t i = 0; i < parts.layers.shape()[0]; ++i) {
+            std::vector<double> layer;
+            for (std::int64_t k = 0; k < tokens; ++k) {
+                layer.push_back(parts.layers.at(i * tokens + k));
+            }
+            row["layers"].push_back(numbersJson(layer));
+        }
+    }
+    for (const trace::TextLink& link : parts.links) {
+        row["links"].push_back({link.layer, link.head, link.query, link.key, link.relevance});
+    }
+}
+
+/// Lists to choose an attention and a head, and the table of its largest links; empty where there are none.
+std::string linksSection(const LanguageReport& report)
+{
+    if (report.links.empty() || !report.heads.isValid()) {
+        return {};
+    }
+    const auto choice = [](const char* id, const std::string& first, const char* name, std::int64_t count) {
+        std::string options = first;
+        for (std::int64_t i = 0; i < count; ++i) {
+            options += fmt::format("<option value=\"{0}\">{1} {0}</option>", i, name);
+        }
+        return fmt::format("<select id=\"{}\">{}</select> ", id, options);
+    };
+    return "<h2>Attention</h2>\n<p>The relevance that one token handed to another one through an attention, the 40 "
+           "largest.</p>\n<div>" +
+           choice("layer", {}, "layer", report.heads.shape()[0]) +
+           choice("head", "<option value=\"all\">all heads</option>", "head", report.heads.shape()[2]) +
+           "</div>\n<div class=\"wide\"><table><thead><tr><th>from</th><th>to</th><th>relevance</th></tr></thead>"
+           "<tbody id=\"links\"></tbody></table></div>\n";
+}
+
 /// What each button shows; the first is the question itself.
 nlohmann::json pageRows(const LanguageReport& report)
 {
     const auto row = [](const std::string& name, const std::string& title, std::int64_t position,
-                        const std::vector<double>& relevance) {
-        return nlohmann::json{
+                        const std::vector<double>& relevance, const LayerParts& parts) {
+        nlohmann::json made{
             {"name", name}, {"title", title}, {"position", position}, {"relevance", numbersJson(relevance)}};
+        addLayers(parts, made);
+        return made;
     };
     nlohmann::json rows = nlohmann::json::array();
     rows.push_back(row(titleOf(report), fmt::format("{}, score {:.6g}", titleOf(report), report.score), report.position,
-                       report.relevance));
+                       report.relevance, report));
     for (const OtherAnswer& other : report.others) {
-        rows.push_back(row(other.title, other.title, report.position, other.relevance));
+        rows.push_back(row(other.title, other.title, report.position, other.relevance, {}));
     }
     for (std::size_t i = 0; i < report.generated.size(); ++i) {
         const GeneratedStep& step = report.generated[i];
         rows.push_back(
             row(fmt::format("{}: {}", i, lineText(step.token.text.empty() ? step.token.quoted() : step.token.text)),
                 fmt::format("step {}: {}, score {:.6g}", i, step.token.quoted(), step.token.score), step.position,
-                step.relevance));
+                step.relevance, step.parts));
     }
     return rows;
 }
@@ -269,16 +339,6 @@ std::string languagePage(const LanguageReport& report)
 {
     const nlohmann::json rows = pageRows(report);
     nlohmann::json data{{"rows", rows}};
-    if (report.layers.isValid()) {
-        const std::int64_t tokens = report.layers.shape()[1];
-        for (std::int64_t i = 0; i < report.layers.shape()[0]; ++i) {
-            std::vector<double> row;
-            for (std::int64_t k = 0; k < tokens; ++k) {
-                row.push_back(report.layers.at(i * tokens + k));
-            }
-            data["layers"].push_back(numbersJson(row));
-        }
-    }
     std::vector<LanguageToken> tokens = report.tokens;
     tokens.insert(tokens.end(), report.generatedTokens.begin(), report.generatedTokens.end());
     std::string words;
@@ -317,6 +377,7 @@ std::string languagePage(const LanguageReport& report)
                 "bottom to the last layer at the top; each row by its own largest. <span id=\"cell\"></span></p>\n"
                 "<div class=\"wide\"><canvas id=\"layers\"></canvas></div>\n";
     }
+    page += linksSection(report);
     page += "<h2>Tokens</h2>\n<div class=\"wide\">" + tokenTable(report) + "</div>\n";
     page += fmt::format("<div id=\"data\" hidden=\"hidden\">{}</div>\n", dataText(data));
     page += fmt::format("<script>\n//<![CDATA[\n{}//]]>\n</script>\n</body>\n</html>\n", kScript);

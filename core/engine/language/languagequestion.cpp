@@ -3,6 +3,7 @@
 
 #include "core/base/file.h"
 #include "core/engine/input/fittedinput.h"
+#include "core/engine/language/attentionlinks.h"
 #include "core/engine/language/languageparts.h"
 #include "core/engine/question/fields.h"
 #include "core/engine/question/resolve.h"
@@ -40,11 +41,12 @@ std::int64_t wholeOf(const std::string& text, std::int64_t usual)
 std::string optionOfTexts(const Question& question)
 {
     const std::pair<const char*, bool> options[] = {
-        {"--text", !question.text.empty()},         {"--ids", !question.ids.empty()},
-        {"--position", !question.position.empty()}, {"--contrast", !question.contrast.empty()},
-        {"--generate", !question.generate.empty()}, {"--continue", !question.continuation.empty()},
-        {"--target-tokens", question.targetTokens}, {"--html", !question.html.empty()},
-        {"--layers", !question.layers.empty()},     {"--tokenizer", !question.tokenizer.empty()}};
+        {"--text", !question.text.empty()},          {"--ids", !question.ids.empty()},
+        {"--position", !question.position.empty()},  {"--contrast", !question.contrast.empty()},
+        {"--generate", !question.generate.empty()},  {"--continue", !question.continuation.empty()},
+        {"--target-tokens", question.targetTokens},  {"--html", !question.html.empty()},
+        {"--layers", !question.layers.empty()},      {"--tokenizer", !question.tokenizer.empty()},
+        {"--attention", !question.attention.empty()}};
     const auto* const found = std::ranges::find_if(options, [](const auto& option) { return option.second; });
     return found == std::end(options) ? std::string() : found->first;
 }
@@ -228,6 +230,27 @@ Result<void> takeContinuation(const Question& question, LanguageQuestion& asked)
     return {};
 }
 
+/// The layers of --attention; what is too large for any model is refused here.
+Result<void> takeAttention(const Question& question, LanguageQuestion& asked)
+{
+    asked.asksAttention = !question.attention.empty();
+    if (!asked.asksAttention || question.attention == "all") {
+        return {};
+    }
+    const char* at = question.attention.data();
+    const char* const end = at + question.attention.size();
+    while (at < end) {
+        std::uint32_t layer = 0;
+        const auto read = std::from_chars(at, end, layer);
+        if (read.ec != std::errc()) {
+            return usageError("write all, or numbers of layers with commas between: 0,3", "--attention");
+        }
+        asked.attention.push_back(layer);
+        at = read.ptr + (read.ptr < end ? 1 : 0);
+    }
+    return {};
+}
+
 /// Row `position` of the scores; empty where the output is of another shape.
 std::vector<double> rowOfScores(const Tensor& scores, std::int64_t position)
 {
@@ -282,11 +305,60 @@ Tensor scoresAmong(const ExplainResult& result, const LanguageModel& language, c
     return {};
 }
 
+/// Streams and heads that the question names, else those that are found; none where there are none.
+Result<std::optional<ResidualStreams>> streamsOf(const Question& question, const execute::BoundModel& model)
+{
+    auto parts = question.layers.empty() ? residualStreams(model) : readLanguageParts(question.layers, model);
+    if (!parts && !question.layers.empty()) {
+        return std::move(parts).error();
+    }
+    return parts ? std::optional<ResidualStreams>(std::move(parts).value()) : std::nullopt;
+}
+
+/// Relevance of layers and heads; without links.
+LayerParts partsOf(const ResidualStreams& streams, const ExplainResult& result)
+{
+    LayerParts parts;
+    parts.layers = streamRelevance(streams, *result.model, result.relevance);
+    parts.heads = streams.heads.empty() ? Tensor() : headRelevance(streams, *result.model, result.relevance);
+    return parts;
+}
+
+/// Links, and maps, of the attentions of one explanation; `note` says why there are none.
+Result<void> takeLinks(const LanguageQuestion& asked, const ResidualStreams& streams, const ExplainRequest& request,
+                       const ExplainResult& result, const LayerWish& wish, LayerParts& parts, std::string& note,
+                       const std::stop_token& stop)
+{
+    if (!wish.links || streams.heads.empty()) {
+        return {};
+    }
+    if (attentionNumbers(streams, *result.model) > wish.mostNumbers) {
+        note = "the text is too long for links of its attentions here; explain --attention writes them";
+        return {};
+    }
+    std::map<std::size_t, std::vector<trace::TextLink>> links;
+    RETRO_CHECK(attentionMaps(
+        streams, request, result,
+        wish.maps ? std::span<const std::size_t>(asked.attention) : std::span<const std::size_t>(),
+        [&](std::size_t layer, const Tensor& map) -> Result<void> {
+            addLinks(layer, map, wish.mostLinks, links[layer]);
+            if (wish.maps) {
+                parts.maps[layer] = map;
+            }
+            return {};
+        },
+        stop));
+    for (const auto& [layer, some] : links) {
+        parts.links.insert(parts.links.end(), some.begin(), some.end());
+    }
+    return {};
+}
+
 /// The same request about other tokens and another word, of which the tokens' relevance alone is wanted.
 ExplainRequest stepRequest(const ExplainRequest& request, std::int64_t position, std::optional<std::int64_t> target)
 {
     ExplainRequest step = request;
-    step.record = step.keepValues = step.keepsForward = step.parameters = false;
+    step.record = step.keepValues = step.keepsForward = step.keepsPass = step.parameters = false;
     step.region = {};
     step.checkpoints.clear();
     step.start.against.clear();
@@ -334,6 +406,7 @@ Result<std::optional<LanguageQuestion>> languageQuestion(const LoadedModel& mode
     RETRO_CHECK(takeTextTokens(model, question, decode, asked));
     RETRO_CHECK(takeWords(model, question, asked));
     RETRO_CHECK(takeContinuation(question, asked));
+    RETRO_CHECK(takeAttention(question, asked));
     const std::vector<std::int64_t> ids = idsOf(asked.tokens);
     RETRO_TRY(asked.inputs, languageInputs(model, *language, question, decode, ids));
     return std::optional<LanguageQuestion>(std::move(asked));
@@ -350,6 +423,7 @@ Question withoutLanguage(Question question, const LanguageQuestion& asked)
 Result<void> takeLanguage(const LanguageQuestion& asked, ExplainRequest& request)
 {
     request.inputs = asked.inputs;
+    request.keepsForward = request.keepsForward || asked.asksAttention;
     request.words.clear();
     for (const LanguageToken& token : asked.tokens) {
         request.words.push_back(token.text);
@@ -423,21 +497,20 @@ Result<LanguageReport> reportOf(const LanguageQuestion& asked, const LoadedModel
     if (question.inputsOnly) {
         return report;
     }
-    const execute::BoundModel& bound = *result.model;
-    auto parts = question.layers.empty() ? residualStreams(bound) : readLanguageParts(question.layers, bound);
-    if (!parts && !question.layers.empty()) {
-        return std::move(parts).error();
-    }
+    RETRO_TRY(const std::optional<ResidualStreams> parts, streamsOf(question, *result.model));
     if (parts) { // else the graph has none
-        report.layers = streamRelevance(*parts, bound, result.relevance);
-        report.heads = parts->heads.empty() ? Tensor() : headRelevance(*parts, bound, result.relevance);
+        static_cast<LayerParts&>(report) = partsOf(*parts, result);
+        report.streams = parts->streams;
+        for (const HeadValues& heads : parts->heads) {
+            report.headValues.push_back(heads.value);
+        }
     }
     return report;
 }
 
 Result<void> addGeneration(const LanguageQuestion& asked, const LoadedModel& model, const Question& question,
                            const ExplainRequest& request, const PictureDecoder& decode, LanguageReport& report,
-                           std::stop_token stop)
+                           std::stop_token stop, const LayerWish& wish, const StepTold& told)
 {
     std::vector<std::int64_t> ids = idsOf(asked.tokens);
     const std::size_t steps =
@@ -447,7 +520,9 @@ Result<void> addGeneration(const LanguageQuestion& asked, const LoadedModel& mod
             asked.continued.empty() ? std::nullopt : std::optional<std::int64_t>(asked.continued[i].id);
         const auto position = std::ssize(ids) - 1;
         ExplainRequest step = stepRequest(request, position, next);
-        step.inputsOnly = step.engine == EngineKind::Promise && !step.forwarding && !step.keptByPlan;
+        const bool isWhole = wish.layers && !question.inputsOnly;
+        step.inputsOnly = !isWhole && step.engine == EngineKind::Promise && !step.forwarding && !step.keptByPlan;
+        step.keepsForward = isWhole && wish.links;
         RETRO_TRY(step.inputs, languageInputs(model, asked.language, question, decode, ids));
         RETRO_TRY(const ExplainResult result, explain(model, step, stop));
         const std::int64_t index = result.target.index.front();
@@ -458,14 +533,51 @@ Result<void> addGeneration(const LanguageQuestion& asked, const LoadedModel& mod
         }
         GeneratedStep made;
         made.position = position;
-        made.token = withScore(asked.words, index % scores.shape()[2], rowOfScores(scores, position));
+        const std::vector<double> row = rowOfScores(scores, position);
+        made.token = withScore(asked.words, index % scores.shape()[2], row);
+        made.best = withScore(asked.words, bestOf(row), row);
+        made.started = result.relevanceStart;
+        made.losses = causeTotals(result.ledger);
+        if (isWhole) {
+            RETRO_TRY(const std::optional<ResidualStreams> streams, streamsOf(question, *result.model));
+            if (streams) {
+                made.parts = partsOf(*streams, result);
+                RETRO_CHECK(takeLinks(asked, *streams, step, result, wish, made.parts, report.note, stop));
+            }
+        }
         made.relevance = relevanceOfTokens(result, asked.language.tokens, ids.size());
         ids.push_back(made.token.id);
         report.generatedTokens.push_back(
             asked.continued.empty() ? asked.words.tokensOf(std::span(&made.token.id, 1)).front() : asked.continued[i]);
         report.generated.push_back(std::move(made));
+        if (told) {
+            told(report);
+        }
     }
     return {};
+}
+
+LayerWish LayerWish::of(const LanguageQuestion& asked, const Question& question)
+{
+    LayerWish wish;
+    wish.layers = !question.inputsOnly;
+    wish.links = wish.maps = asked.asksAttention && wish.layers;
+    return wish;
+}
+
+Result<void> addAttention(const LanguageQuestion& asked, const Question& question, const ExplainRequest& request,
+                          const ExplainResult& result, const LayerWish& wish, LanguageReport& report,
+                          std::stop_token stop)
+{
+    if (!wish.links) {
+        return {};
+    }
+    RETRO_TRY(const std::optional<ResidualStreams> streams, streamsOf(question, *result.model));
+    if (!streams) {
+        report.note = "no attention was found; name the layers in a file (--layers FILE.json)";
+        return {};
+    }
+    return takeLinks(asked, *streams, request, result, wish, report, report.note, stop);
 }
 
 Result<void> addSidesOfContrast(const LanguageQuestion& asked, const LoadedModel& model, const ExplainRequest& request,

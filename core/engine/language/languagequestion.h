@@ -9,6 +9,8 @@
 #include "core/engine/question/question.h"
 
 #include <cstdint>
+#include <functional>
+#include <limits>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -31,7 +33,23 @@ struct LanguageQuestion
     std::vector<std::int64_t> contrast;
     std::int64_t generates = 0;
     std::vector<LanguageToken> continued; ///< tokens that the text goes on with
+    bool asksAttention = false;
+    std::vector<std::size_t> attention; ///< layers whose maps are wanted; empty and asked for = all
     std::vector<std::string> warnings;
+};
+
+/// What is made of an explained position beside the relevance of its tokens.
+struct LayerWish
+{
+    bool layers = true;
+    bool links = false; ///< of the attentions, at most `mostLinks` of each
+    bool maps = false;  ///< of the layers that the question names
+    std::size_t mostLinks = 4096;
+    /// Links are left out, and the report says so, where their maps would have more numbers (attentionNumbers()).
+    double mostNumbers = std::numeric_limits<double>::infinity();
+
+    /// What the command line makes: what the question asks for.
+    [[nodiscard]] static LayerWish of(const LanguageQuestion& asked, const Question& question);
 };
 
 /// The question about a text that `question` asks of `model`; none where it asks for none: the model reads no tokens,
@@ -55,11 +73,21 @@ languageQuestion(const LoadedModel& model, const Question& question, const Pictu
 [[nodiscard]] base::Result<LanguageReport> reportOf(const LanguageQuestion& asked, const LoadedModel& model,
                                                     const Question& question, const ExplainResult& result);
 
+/// Adds the links of the attentions to a report of that result, as far as they are wished for. Errors: as
+/// attentionMaps().
+[[nodiscard]] base::Result<void> addAttention(const LanguageQuestion& asked, const Question& question,
+                                              const ExplainRequest& request, const ExplainResult& result,
+                                              const LayerWish& wish, LanguageReport& report, std::stop_token stop = {});
+
+/// Called with the report after each step.
+using StepTold = std::function<void(const LanguageReport&)>;
+
 /// Goes on with the text, and explains each of its steps as a question of its own. Errors: as explain().
 [[nodiscard]] base::Result<void> addGeneration(const LanguageQuestion& asked, const LoadedModel& model,
                                                const Question& question, const ExplainRequest& request,
                                                const PictureDecoder& decode, LanguageReport& report,
-                                               std::stop_token stop = {});
+                                               std::stop_token stop = {}, const LayerWish& wish = {},
+                                               const StepTold& told = {});
 
 /// Of a contrast, the target and what it is set against by themselves: passes of their own. Errors: as explain().
 [[nodiscard]] base::Result<void> addSidesOfContrast(const LanguageQuestion& asked, const LoadedModel& model,

@@ -131,16 +131,73 @@ ordered_json rowsJson(const Tensor& matrix)
     return rows;
 }
 
-std::string layersCsv(const LanguageReport& report)
+/// Layers of tokens of heads.
+ordered_json headsJson(const Tensor& heads)
+{
+    ordered_json layers = ordered_json::array();
+    const tensor::Shape& shape = heads.shape();
+    const Tensor plain = heads.contiguous();
+    const auto* from = plain.data<double>();
+    for (std::int64_t layer = 0; layer < shape[0]; ++layer) {
+        ordered_json rows = ordered_json::array();
+        for (std::int64_t token = 0; token < shape[1]; ++token) {
+            ordered_json row = ordered_json::array();
+            for (std::int64_t head = 0; head < shape[2]; ++head) {
+                row.push_back(numberOrNull(*from++));
+            }
+            rows.push_back(std::move(row));
+        }
+        layers.push_back(std::move(rows));
+    }
+    return layers;
+}
+
+/// [layer, head, query, key, relevance] each.
+ordered_json linksJson(const std::vector<trace::TextLink>& links)
+{
+    ordered_json list = ordered_json::array();
+    for (const trace::TextLink& link : links) {
+        list.push_back({link.layer, link.head, link.query, link.key, numberOrNull(link.relevance)});
+    }
+    return list;
+}
+
+Result<void> writeMaps(const std::filesystem::path& folder, const LayerParts& parts)
+{
+    if (parts.maps.empty()) {
+        return {};
+    }
+    RETRO_CHECK(base::makeFolder(folder));
+    for (const auto& [layer, map] : parts.maps) {
+        RETRO_CHECK(tensor::writeNpy(folder / fmt::format("{}.npy", layer), map));
+    }
+    return {};
+}
+
+/// layers.npy, layers.csv and heads.npy of the question; of a step with its number behind the name.
+Result<void> writeParts(const std::filesystem::path& folder, const LayerParts& parts, const std::string& ending,
+                        const std::string& csv)
+{
+    if (parts.layers.isValid()) {
+        RETRO_CHECK(tensor::writeNpy(folder / fmt::format("layers{}.npy", ending), parts.layers));
+        RETRO_CHECK(base::writeFile(folder / fmt::format("layers{}.csv", ending), csv));
+    }
+    if (parts.heads.isValid()) {
+        RETRO_CHECK(tensor::writeNpy(folder / fmt::format("heads{}.npy", ending), parts.heads));
+    }
+    return writeMaps(folder / fmt::format("attention{}", ending), parts);
+}
+
+std::string layersCsv(const Tensor& layers, const std::vector<LanguageToken>& tokens)
 {
     std::string csv = "layer";
-    for (std::size_t i = 0; i < report.tokens.size(); ++i) {
-        csv += "," + base::csvField(fmt::format("{} {}", i, lineText(report.tokens[i].text)));
+    const std::int64_t count = layers.isValid() ? layers.shape()[1] : 0;
+    for (std::int64_t i = 0; i < count; ++i) {
+        csv += "," + base::csvField(fmt::format("{} {}", i, lineText(tokens[static_cast<std::size_t>(i)].text)));
     }
-    const std::int64_t tokens = report.layers.shape()[1];
-    for (std::int64_t i = 0; i < report.layers.size(); ++i) {
-        csv += i % tokens == 0 ? fmt::format("\r\n{}", i / tokens) : std::string();
-        csv += fmt::format(",{}", report.layers.at(i));
+    for (std::int64_t i = 0; count > 0 && i < layers.size(); ++i) {
+        csv += i % count == 0 ? fmt::format("\r\n{}", i / count) : std::string();
+        csv += fmt::format(",{}", layers.at(i));
     }
     return csv + "\r\n";
 }
@@ -289,11 +346,29 @@ ordered_json reportJson(const LanguageReport& report)
     if (report.layers.isValid()) {
         json["layers"] = rowsJson(report.layers);
     }
+    if (report.heads.isValid()) {
+        json["heads"] = headsJson(report.heads);
+    }
+    if (!report.links.empty()) {
+        json["links"] = linksJson(report.links);
+    }
     for (const GeneratedStep& step : report.generated) {
         ordered_json one = tokenJson(step.token);
         one["position"] = step.position;
         one["relevance"] = step.relevance;
+        if (step.parts.layers.isValid()) {
+            one["layers"] = rowsJson(step.parts.layers);
+        }
+        if (step.parts.heads.isValid()) {
+            one["heads"] = headsJson(step.parts.heads);
+        }
+        if (!step.parts.links.empty()) {
+            one["links"] = linksJson(step.parts.links);
+        }
         json["generated"].push_back(std::move(one));
+    }
+    if (!report.note.empty()) {
+        json["note"] = report.note;
     }
     return json;
 }
@@ -311,16 +386,39 @@ std::string tokensCsv(const LanguageReport& report)
     return csv;
 }
 
+std::string linksCsv(const LanguageReport& report)
+{
+    std::string csv = "step,layer,head,query,query_text,key,key_text,relevance\r\n";
+    const std::vector<LanguageToken> all = allTokens(report);
+    const auto add = [&](const std::string& step, const std::vector<trace::TextLink>& links) {
+        for (const trace::TextLink& link : links) {
+            csv += fmt::format("{},{},{},{},{},{},{},{}\r\n", step, link.layer, link.head, link.query,
+                               base::csvField(all[static_cast<std::size_t>(link.query)].text), link.key,
+                               base::csvField(all[static_cast<std::size_t>(link.key)].text), link.relevance);
+        }
+    };
+    add("", report.links);
+    for (std::size_t i = 0; i < report.generated.size(); ++i) {
+        add(std::to_string(i), report.generated[i].parts.links);
+    }
+    return csv;
+}
+
 Result<void> writeReport(const std::filesystem::path& folder, const LanguageReport& report)
 {
     RETRO_CHECK(base::writeFile(folder / "tokens.csv", tokensCsv(report)));
     RETRO_CHECK(base::writeFile(folder / "tokens.json", base::jsonOut(reportJson(report), 1) + "\n"));
-    if (report.layers.isValid()) {
-        RETRO_CHECK(tensor::writeNpy(folder / "layers.npy", report.layers));
-        RETRO_CHECK(base::writeFile(folder / "layers.csv", layersCsv(report)));
+    const std::vector<LanguageToken> all = allTokens(report);
+    RETRO_CHECK(writeParts(folder, report, "", layersCsv(report.layers, all)));
+    for (std::size_t i = 0; i < report.generated.size(); ++i) {
+        const LayerParts& parts = report.generated[i].parts;
+        RETRO_CHECK(writeParts(folder, parts, fmt::format("_step{}", i), layersCsv(parts.layers, all)));
     }
-    if (report.heads.isValid()) {
-        RETRO_CHECK(tensor::writeNpy(folder / "heads.npy", report.heads));
+    const bool hasLinks = !report.links.empty() || std::ranges::any_of(report.generated, [](const GeneratedStep& step) {
+        return !step.parts.links.empty();
+    });
+    if (hasLinks) {
+        RETRO_CHECK(base::writeFile(folder / "links.csv", linksCsv(report)));
     }
     if (!report.generated.empty()) {
         RETRO_CHECK(base::writeFile(folder / "generation.csv", generationCsv(report)));

@@ -5,6 +5,7 @@
 #include "core/engine/language/languagewords.h"
 #include "core/tensor/tensor.h"
 #include "core/trace/run.h"
+#include "core/trace/runtext.h"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -29,12 +30,25 @@ struct ScoredToken
     [[nodiscard]] std::string quoted() const;
 };
 
+/// What the layers say of an explained position.
+struct LayerParts
+{
+    tensor::Tensor layers;                      ///< (layers + 1) × tokens; invalid where they are not known
+    tensor::Tensor heads;                       ///< layers × tokens × heads; the same
+    std::vector<trace::TextLink> links;         ///< of attentions, where they were asked for
+    std::map<std::size_t, tensor::Tensor> maps; ///< by layer, where they were: heads × queries × keys
+};
+
 /// A word that the text went on with, and the relevance of the tokens before it.
 struct GeneratedStep
 {
     ScoredToken token;
     std::int64_t position = 0; ///< of the token at which it was asked for
     std::vector<double> relevance;
+    ScoredToken best{};
+    double started = 0;
+    std::map<std::string, double> losses{}; ///< by cause
+    LayerParts parts{};
 };
 
 /// Another question about the same position, for comparing.
@@ -45,7 +59,7 @@ struct OtherAnswer
 };
 
 /// What an explanation of a text says, for people and files.
-struct LanguageReport
+struct LanguageReport : LayerParts
 {
     std::string model;
     std::string text;                  ///< as it was given; empty for numbers
@@ -59,10 +73,11 @@ struct LanguageReport
     ScoredToken best;
     double score = 0; ///< of the target, less the mean of the contrast
     double started = 0;
-    double reached = 0;                   ///< Σ over the tokens
-    std::map<std::string, double> losses; ///< by cause
-    tensor::Tensor layers;                ///< (layers + 1) × tokens; invalid where they are not known
-    tensor::Tensor heads;                 ///< layers × tokens × heads; the same
+    double reached = 0;                    ///< Σ over the tokens
+    std::map<std::string, double> losses;  ///< by cause
+    std::vector<base::ValueId> streams;    ///< per row of `layers`: the value in the graph that ran
+    std::vector<base::ValueId> headValues; ///< per layer: the mixed values
+    std::string note;                      ///< what is not there, and why; empty = nothing is missing
     std::vector<GeneratedStep> generated;
     std::vector<LanguageToken> generatedTokens; ///< behind those of the text
     std::vector<OtherAnswer> others;
@@ -78,9 +93,17 @@ struct LanguageReport
 /// tokens.csv.
 [[nodiscard]] std::string tokensCsv(const LanguageReport& report);
 
+/// links.csv: step, layer, head, both tokens, relevance; without links the heading alone.
+[[nodiscard]] std::string linksCsv(const LanguageReport& report);
+
 /// Writes tokens.csv, tokens.json, and what is there of layers.npy, layers.csv, heads.npy, generation.csv,
-/// generation.npy into a folder. Errors: Output.
+/// generation.npy, links.csv, attention/<layer>.npy into a folder. Errors: Output.
 [[nodiscard]] base::Result<void> writeReport(const std::filesystem::path& folder, const LanguageReport& report);
+
+/// The same for views and run files.
+[[nodiscard]] trace::RunText runText(const LanguageReport& report);
+/// What is recorded of a text, as it was when the run was recorded.
+[[nodiscard]] LanguageReport reportOf(const trace::RunText& text, const trace::Run& run);
 
 /// What a recorded run of a text says, after `position` events (none = at its end). Errors (Input): it is of no text,
 /// no relevance has reached the tokens.

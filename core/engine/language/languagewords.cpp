@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <mutex>
 
 namespace retro::engine
 {
@@ -35,6 +36,32 @@ std::string writtenBytes(const std::string& bytes)
         all += fmt::format("{}{:02X}", all.empty() ? "⟨" : " ", static_cast<unsigned char>(byte));
     }
     return all + "⟩";
+}
+
+/// The tokeniser of a file; of the file that was read last, and has not changed since, the one that was made then.
+Result<std::shared_ptr<const text::Tokeniser>> tokeniserOf(const std::filesystem::path& file)
+{
+    struct Known
+    {
+        std::filesystem::path file;
+        std::uintmax_t bytes = 0;
+        std::filesystem::file_time_type changed;
+        std::shared_ptr<const text::Tokeniser> tokeniser;
+    };
+    static std::mutex mutex;
+    static Known last;
+    std::error_code noSize;
+    std::error_code noTime;
+    const std::uintmax_t bytes = std::filesystem::file_size(file, noSize);
+    const auto changed = std::filesystem::last_write_time(file, noTime);
+    const std::lock_guard lock(mutex);
+    const bool isKnown = last.tokeniser && !noSize && !noTime && last.file == file && last.bytes == bytes &&
+                         last.changed == changed;
+    if (!isKnown) {
+        RETRO_TRY(text::Tokeniser read, text::Tokeniser::read(file));
+        last = {file, bytes, changed, std::make_shared<const text::Tokeniser>(std::move(read))};
+    }
+    return last.tokeniser;
 }
 
 } // namespace
@@ -134,7 +161,8 @@ Result<LanguageWords> languageWords(const std::filesystem::path& model, const st
     if (named.empty() && !std::filesystem::exists(beside, failed)) {
         return LanguageWords();
     }
-    Result<text::Tokeniser> read = text::Tokeniser::read(named.empty() ? beside : std::filesystem::path(named));
+    Result<std::shared_ptr<const text::Tokeniser>> read =
+        tokeniserOf(named.empty() ? beside : std::filesystem::path(named));
     if (!read.ok()) {
         if (isNeeded || !named.empty()) {
             return read.error();
@@ -142,7 +170,7 @@ Result<LanguageWords> languageWords(const std::filesystem::path& model, const st
         warning = "tokens are shown by their numbers: " + read.error().text();
         return LanguageWords();
     }
-    return LanguageWords(std::make_shared<const text::Tokeniser>(std::move(read).value()));
+    return LanguageWords(std::move(read).value());
 }
 
 std::string lineText(const std::string& text)

@@ -57,6 +57,18 @@ public:
         return found;
     }
 
+    /// The first product of four axes that mixes values by probabilities.
+    [[nodiscard]] std::optional<NodeId> mixing() const
+    {
+        for (std::size_t i = 0; i < m_graph.nodeCount(); ++i) {
+            const auto found = attentionAt(NodeId(i));
+            if (found && kindOf(found->node) == StructureKind::Bilinear) {
+                return found->node;
+            }
+        }
+        return std::nullopt;
+    }
+
 private:
     struct Sum
     {
@@ -255,6 +267,8 @@ Tensor arrivedAt(std::span<const Tensor> relevance, ValueId value)
 } // namespace
 
 base::Result<ResidualStreams> residualStreams(const BoundModel& model) { return StreamFinder(model).run(); }
+
+std::optional<NodeId> mixingNode(const BoundModel& body) { return StreamFinder(body).mixing(); }
 
 Tensor streamRelevance(const ResidualStreams& streams, const BoundModel& model, std::span<const Tensor> relevance,
                        std::int64_t row)

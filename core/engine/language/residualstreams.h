@@ -5,6 +5,7 @@
 #include "core/execute/boundmodel.h"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -33,6 +34,10 @@ struct ResidualStreams
 /// adds a value in front of it. That value is the stream of the layer. Attentions without such a sum are left out.
 /// Errors (Input): there is none; the message says what can be done.
 [[nodiscard]] base::Result<ResidualStreams> residualStreams(const execute::BoundModel& model);
+
+/// The product that mixes values by the probabilities of a softmax, in the body of an attention (lrp::bodyOf()): its
+/// operands are probabilities and values, four axes each. None where there is no such product.
+[[nodiscard]] std::optional<base::NodeId> mixingNode(const execute::BoundModel& body);
 
 /// Relevance of the streams, summed over features: (layers + 1) × tokens, in float64. `relevance` by ValueId (as
 /// ExplainResult::relevance); what nothing arrived at counts as 0. `row` is the row of the batch.

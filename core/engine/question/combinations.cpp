@@ -40,8 +40,6 @@ constexpr std::string_view kStepsAlone = "each step is a pass over the inputs of
 constexpr std::array kExclusions{
     Exclusion{"text", "ids", kOneText},
     Exclusion{"generate", "continue", kOneGoesOn},
-    Exclusion{"generate", "run", kStepsAlone},
-    Exclusion{"continue", "run", kStepsAlone},
     Exclusion{"generate", "check-oracle", kStepsAlone},
     Exclusion{"continue", "check-oracle", kStepsAlone},
     Exclusion{"contrast", "start", "a contrast says where relevance starts"},
@@ -51,6 +49,8 @@ constexpr std::array kExclusions{
     Exclusion{"generate", "graph-out", kNothingRuns},
     Exclusion{"continue", "graph-out", kNothingRuns},
     Exclusion{"html", "graph-out", kNothingRuns},
+    Exclusion{"attention", "graph-out", kNothingRuns},
+    Exclusion{"attention", "inputs-only", kInputsAlone},
     Exclusion{"text", kOracleByPlan, kByPlan},
     Exclusion{"ids", kOracleByPlan, kByPlan},
     Exclusion{"text", kBatch, kOneText},

@@ -76,6 +76,14 @@ Result<void> checkPlace(const std::string& text)
                : base::usageError("write a whole number: 0 is the first token, -1 the last one");
 }
 
+Result<void> checkLayers(const std::string& text)
+{
+    const bool areNumbers = !text.empty() && text.find_first_not_of("0123456789,") == std::string::npos &&
+                            text.front() != ',' && text.back() != ',' && text.find(",,") == std::string::npos;
+    return text == "all" || areNumbers ? Result<void>()
+                                       : base::usageError("write all, or numbers of layers with commas between: 0,3");
+}
+
 Result<void> checkBytes(const std::string& text)
 {
     RETRO_TRY(const std::uint64_t bytes, base::parseBytes(text));
@@ -261,7 +269,7 @@ const std::vector<QuestionField>& table()
          .check = checkPlace},
         {.name = "contrast",
          .member = &Q::contrast,
-         .verbs = kExplain | kDiagnose,
+         .verbs = kExplain | kEvaluate | kDiagnose,
          .help = "Why the target and not this word (or number of a token); again for more: their mean"},
         {.name = "target-tokens",
          .member = &Q::targetTokens,
@@ -282,6 +290,12 @@ const std::vector<QuestionField>& table()
          .help = "File that names the residual stream and the heads of each layer, where they are not found "
                  "(docs/language.md)",
          .key = KeyPart::Content},
+        {.name = "attention",
+         .member = &Q::attention,
+         .verbs = kExplain,
+         .help = "all, or numbers of layers (0,3): also how much relevance each token handed to each through their "
+                 "attention: DIR/links.csv, DIR/attention/<layer>.npy",
+         .check = checkLayers},
         {.name = "html",
          .member = &Q::html,
          .verbs = kExplain,
@@ -620,6 +634,17 @@ void setTexts(const QuestionField& field, std::span<const std::string> texts, Qu
         },
         field.member);
 }
+
+void takeTexts(const Question& from, Question& to)
+{
+    for (const QuestionField& field : table()) {
+        if (field.isOfTexts) {
+            setTexts(field, textsOf(field, from), to);
+        }
+    }
+}
+
+bool namesText(const Question& question) { return !question.text.empty() || !question.ids.empty(); }
 
 std::vector<std::string> writtenNumbers(std::span<const double> numbers)
 {

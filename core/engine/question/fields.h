@@ -83,6 +83,8 @@ struct QuestionField
     std::optional<CardEntry> card = std::nullopt;
     std::string trace::RunFacts::*fact = nullptr; ///< where a run file keeps it
     KeyPart key = KeyPart::Text;
+    bool isOfTexts = false; ///< in the run panel: shown for models that read texts alone
+    bool isLong = false;    ///< there: several lines
 };
 
 /// All fields, in the order of --help.
@@ -96,6 +98,11 @@ struct QuestionField
 void setTexts(const QuestionField& field, std::span<const std::string> texts, Question& question);
 /// Whether a field takes a text. Errors (Usage): it is none of the choices, no number …
 [[nodiscard]] base::Result<void> checkText(const QuestionField& field, const std::string& text);
+
+/// Makes a question say of its text what another one says (QuestionField::isOfTexts).
+void takeTexts(const Question& from, Question& to);
+/// Whether a question names a text: by words, by numbers.
+[[nodiscard]] bool namesText(const Question& question);
 
 /// Numbers as fields have them: without loss, "none" for no numbers at all.
 [[nodiscard]] std::vector<std::string> writtenNumbers(std::span<const double> numbers);

@@ -39,8 +39,9 @@ struct Question
     bool targetTokens = false;         ///< of a word of several tokens, the first
     std::string generate;
     std::string continuation;
-    std::string layers; ///< file
-    std::string html;   ///< file
+    std::string layers;    ///< file
+    std::string attention; ///< all, or numbers of layers
+    std::string html;      ///< file
 
     // What is explained.
     std::vector<std::string> targets;

@@ -308,7 +308,7 @@ Result<PassEstimate> estimateOf(const LoadedModel& model, const ExplainRequest& 
         }
     }
     const bool keepsAll = kept.empty();
-    kept = keepsAll ? keptByPolicy(*bound, request.save) : kept;
+    kept = keepsAll ? keptByPolicy(*bound, request.keepValues ? execute::SavePolicy::All : request.save) : kept;
     PassEstimate made;
     made.weightBytes = weightBytesOf(*bound);
     const ForwardMemory forward(*bound, kept);

@@ -7,6 +7,7 @@
 #include "core/trace/run.h"
 #include "core/trace/runplan.h"
 #include "core/trace/runregion.h"
+#include "core/trace/runtext.h"
 
 namespace retro::trace::file
 {
@@ -41,6 +42,15 @@ readRegion(Database& database, const RowCounts& counts, const std::vector<Tensor
 /// Reads it into `run`, which must have its graph and events. Errors (Input): a node, value, step or number that cannot
 /// be.
 [[nodiscard]] base::Result<void> readProfile(Database& database, const RowCounts& counts, Run& run);
+/// The text of the run: tokens, and each explained position with its matrices as rows of the pool. Errors: Output.
+[[nodiscard]] base::Result<void> writeText(Database& database, const RunText* text, TensorPool& pool,
+                                           RowCounts& counts);
+/// Reads it; `run` must have its graph. Null where there is none. Errors (Input): a value or token that is not there,
+/// matrices of other extents than the tokens and layers have.
+[[nodiscard]] base::Result<std::shared_ptr<const RunText>> readText(Database& database, const RowCounts& counts,
+                                                                    const std::vector<Tensor>& tensors, const Run& run);
+/// Whether it keeps the limits of a file.
+[[nodiscard]] bool isReadable(const RunText& text);
 
 /// Forward values as rows of the pool. Values of constants belong to the graph and are left out.
 [[nodiscard]] base::Result<void> writeForwardValues(Database& database, const Run& run, TensorPool& pool,

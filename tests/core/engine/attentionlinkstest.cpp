@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which token handed how much relevance to which through an attention: maps, links, and what a run file keeps of a
+// text.
+#include <QtTest>
+
+#include "core/engine/language/attentionlinks.h"
+#include "core/engine/language/languagequestion.h"
+#include "core/engine/question/resolve.h"
+#include "core/tensor/npy.h"
+#include "core/trace/runfile.h"
+#include "smalllanguagemodel.h"
+
+#include <QTemporaryDir>
+
+#include <algorithm>
+#include <cmath>
+
+using namespace retro;
+using tensor::Tensor;
+
+namespace
+{
+
+struct AskedText
+{
+    engine::LanguageQuestion asked;
+    engine::ExplainRequest request;
+    engine::ExplainResult result;
+    engine::LanguageReport report;
+};
+
+/// As the command line does.
+base::Result<AskedText> askText(const engine::LoadedModel& model, engine::Question question, bool isRecorded = false)
+{
+    question.precision = "double";
+    RETRO_TRY(const auto asked, engine::languageQuestion(model, question, {}));
+    AskedText all;
+    all.asked = *asked;
+    RETRO_TRY(all.request, engine::resolve(engine::withoutLanguage(question, *asked), model));
+    RETRO_CHECK(engine::takeLanguage(*asked, all.request));
+    all.request.record = isRecorded;
+    const engine::LayerWish wish = engine::LayerWish::of(*asked, question);
+    RETRO_TRY(all.result, engine::explain(model, all.request));
+    RETRO_TRY(all.report, engine::reportOf(*asked, model, question, all.result));
+    RETRO_CHECK(engine::addAttention(*asked, question, all.request, all.result, wish, all.report));
+    RETRO_CHECK(engine::addGeneration(*asked, model, question, all.request, {}, all.report, {}, wish));
+    return all;
+}
+
+engine::Question aboutFrance()
+{
+    engine::Question question;
+    question.text = "the capital of France is";
+    question.attention = "all";
+    return question;
+}
+
+bool isNear(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max(1.0, std::abs(b)); }
+
+} // namespace
+
+class AttentionLinksTest : public QObject
+{
+    Q_OBJECT
+    QTemporaryDir m_folder;
+
+    engine::LoadedModelPointer model(tests::AttentionAs form, const char* name)
+    {
+        const std::filesystem::path folder = std::filesystem::path(m_folder.path().toStdString()) / name;
+        std::filesystem::create_directories(folder);
+        const auto file = tests::SmallLanguageModel(2, form).write(folder);
+        if (!file) {
+            qFatal("%s", file.error().text().c_str());
+        }
+        auto loaded = engine::loadModel(*file);
+        if (!loaded) {
+            qFatal("%s", loaded.error().text().c_str());
+        }
+        return *loaded;
+    }
+
+private slots:
+    // Every key's part of a query add up to the relevance of the head there; nothing comes from a word behind.
+    void partsAddUpToTheHeads()
+    {
+        for (const auto form : {tests::AttentionAs::OneNode, tests::AttentionAs::Chain}) {
+            for (const char* const composite : {"attnlrp:epsilon=0", "attnlrp:form=gradient_x_input", "cp_lrp"}) {
+                const auto loaded = model(form, form == tests::AttentionAs::OneNode ? "one" : "chain");
+                engine::Question question = aboutFrance();
+                question.composite = composite;
+                const auto all = askText(*loaded, question);
+                QVERIFY2(all.ok(), all.ok() ? "" : all.error().text().c_str());
+                const engine::LanguageReport& report = all->report;
+                QCOMPARE(report.maps.size(), std::size_t{2});
+                QCOMPARE(report.heads.shape(), (tensor::Shape{2, 5, 2}));
+                double largest = 0;
+                for (const auto& [layer, map] : report.maps) {
+                    QCOMPARE(map.shape(), (tensor::Shape{2, 5, 5}));
+                    for (std::int64_t head = 0; head < 2; ++head) {
+                        for (std::int64_t query = 0; query < 5; ++query) {
+                            double sum = 0;
+                            for (std::int64_t key = 0; key < 5; ++key) {
+                                const double part = map.at((head * 5 + query) * 5 + key);
+                                QVERIFY(key <= query || part == 0);
+                                sum += part;
+                            }
+                            const double own =
+                                report.heads.at((static_cast<std::int64_t>(layer) * 5 + query) * 2 + head);
+                            QVERIFY2(isNear(sum, own), composite);
+                            largest = std::max(largest, std::abs(own));
+                        }
+                    }
+                }
+                QVERIFY(largest > 0);
+            }
+        }
+    }
+
+    // A node and the chain that it stands for hand on the same.
+    void oneNodeAndChainAgree()
+    {
+        engine::Question question = aboutFrance();
+        question.composite = "attnlrp:epsilon=0";
+        const auto one = askText(*model(tests::AttentionAs::OneNode, "a"), question);
+        const auto chain = askText(*model(tests::AttentionAs::Chain, "b"), question);
+        QVERIFY(one.ok() && chain.ok());
+        for (const auto& [layer, map] : one->report.maps) {
+            for (std::int64_t i = 0; i < map.size(); ++i) {
+                QVERIFY(isNear(map.at(i), chain->report.maps.at(layer).at(i)));
+            }
+        }
+    }
+
+    void theLargestLinksComeFirst()
+    {
+        const Tensor map = Tensor::of<double>({1, 2, 2}, std::vector<double>{0.5, 0, -2, 1});
+        std::vector<trace::TextLink> links;
+        engine::addLinks(3, map, 2, links);
+        QCOMPARE(links.size(), std::size_t{2});
+        QCOMPARE(links[0], (trace::TextLink{3, 0, 1, 0, -2}));
+        QCOMPARE(links[1], (trace::TextLink{3, 0, 1, 1, 1}));
+        engine::addLinks(3, map, 100, links);
+        QCOMPARE(links.size(), std::size_t{5}); // what is 0 is no link
+    }
+
+    void layersAreRefused()
+    {
+        const auto loaded = model(tests::AttentionAs::OneNode, "one");
+        engine::Question question = aboutFrance();
+        question.attention = "0,2";
+        const auto all = askText(*loaded, question);
+        QVERIFY(!all.ok());
+        QVERIFY2(all.error().text().find("there is no layer 2; the model has the layers 0 to 1") != std::string::npos,
+                 all.error().text().c_str());
+        question.attention = "1";
+        const auto one = askText(*loaded, question);
+        QVERIFY(one.ok());
+        QCOMPARE(one->report.maps.size(), std::size_t{1});
+        QVERIFY(std::ranges::all_of(one->report.links, [](const trace::TextLink& link) { return link.layer == 1; }));
+    }
+
+    // Each step has layers, heads and links of its own; those of the first step answer the question itself.
+    void stepsHaveLayers()
+    {
+        engine::Question question = aboutFrance();
+        question.generate = "3";
+        const auto all = askText(*model(tests::AttentionAs::OneNode, "one"), question);
+        QVERIFY2(all.ok(), all.ok() ? "" : all.error().text().c_str());
+        QCOMPARE(all->report.generated.size(), std::size_t{3});
+        const engine::GeneratedStep& first = all->report.generated.front();
+        QVERIFY(first.parts.layers.bitEqual(all->report.layers));
+        QVERIFY(first.parts.heads.bitEqual(all->report.heads));
+        QCOMPARE(first.parts.links, all->report.links);
+        for (std::size_t i = 0; i < 3; ++i) {
+            const engine::GeneratedStep& step = all->report.generated[i];
+            QCOMPARE(step.parts.layers.shape(), (tensor::Shape{3, static_cast<std::int64_t>(5 + i)}));
+            QVERIFY(!step.parts.links.empty());
+            for (std::size_t k = 0; k < step.relevance.size(); ++k) { // row 0 is the words
+                QVERIFY(isNear(step.parts.layers.at(static_cast<std::int64_t>(k)), step.relevance[k]));
+            }
+        }
+    }
+
+    // What a run file keeps of a text comes back, and says what it said.
+    void aRunKeepsItsText()
+    {
+        engine::Question question = aboutFrance();
+        question.generate = "2";
+        question.targets = {"Paris"};
+        question.contrast = {"London"};
+        const auto all = askText(*model(tests::AttentionAs::OneNode, "one"), question, true);
+        QVERIFY2(all.ok(), all.ok() ? "" : all.error().text().c_str());
+        const auto text = std::make_shared<const trace::RunText>(engine::runText(all->report));
+        const std::filesystem::path file = std::filesystem::path(m_folder.path().toStdString()) / "text.retro";
+        QVERIFY(trace::writeRecorded(file, {all->result.run, {}, nullptr, text}).ok());
+        const auto read = trace::readRecorded(file);
+        QVERIFY2(read.ok(), read.ok() ? "" : read.error().text().c_str());
+        QVERIFY(read->text != nullptr);
+        QCOMPARE(read->text->text, question.text);
+        QCOMPARE(read->text->tokens, text->tokens);
+        QCOMPARE(read->text->given, std::size_t{5});
+        QCOMPARE(read->text->streams, text->streams);
+        QCOMPARE(read->text->steps.size(), std::size_t{3});
+        for (std::size_t i = 0; i < text->steps.size(); ++i) {
+            const trace::TextStep& a = text->steps[i];
+            const trace::TextStep& b = read->text->steps[i];
+            QCOMPARE(b.target, a.target);
+            QCOMPARE(b.best, a.best);
+            QCOMPARE(b.contrast, a.contrast);
+            QCOMPARE(b.losses, a.losses);
+            QCOMPARE(b.relevance, a.relevance);
+            QCOMPARE(b.started, a.started);
+            QVERIFY(b.layers.bitEqual(a.layers) && b.heads.bitEqual(a.heads));
+            QCOMPARE(b.links, a.links);
+        }
+        const engine::LanguageReport again = engine::reportOf(*read->text, *read->run);
+        QCOMPARE(engine::reportLines(again), engine::reportLines(all->report));
+        QCOMPARE(engine::linksCsv(again), engine::linksCsv(all->report));
+        // The run without its text is one of no text.
+        QVERIFY(trace::writeRun(file, *all->result.run).ok());
+        QVERIFY(trace::readRecorded(file)->text == nullptr);
+    }
+
+    void filesOfAttention()
+    {
+        engine::Question question = aboutFrance();
+        question.generate = "1";
+        const auto all = askText(*model(tests::AttentionAs::OneNode, "one"), question);
+        QVERIFY(all.ok());
+        const std::filesystem::path folder = std::filesystem::path(m_folder.path().toStdString()) / "out";
+        QVERIFY(base::makeFolder(folder).ok());
+        QVERIFY(engine::writeReport(folder, all->report).ok());
+        QCOMPARE(tensor::readNpy(folder / "attention" / "1.npy")->shape(), (tensor::Shape{2, 5, 5}));
+        QCOMPARE(tensor::readNpy(folder / "attention_step0" / "0.npy")->shape(), (tensor::Shape{2, 5, 5}));
+        const std::string csv = base::readTextFile(folder / "links.csv", 1U << 20).value();
+        QVERIFY(csv.starts_with("step,layer,head,query,query_text,key,key_text,relevance\r\n,0,"));
+        QVERIFY(std::filesystem::exists(folder / "layers_step0.csv"));
+    }
+};
+
+QTEST_APPLESS_MAIN(AttentionLinksTest)
+#include "attentionlinkstest.moc"

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// A small causal language model of random weights with its tokenizer.json, as files: words, two layers of attention
+// with two heads and a layer of ReLU each.
+#pragma once
+
+#include "core/base/file.h"
+#include "core/formats/onnx.h"
+#include "core/graph/graphbuilder.h"
+#include "tests/core/rewrite/graphs.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace retro::tests
+{
+
+inline constexpr std::array kSmallWords{"<unk>",  "the", "capital", "of",    "France", "is",   "Paris",
+                                        "London", "a",   "city",    "river", "in",     "runs", "through"};
+inline constexpr std::int64_t kSmallWidth = 8;
+inline constexpr std::int64_t kSmallHeads = 2;
+
+/// How its attentions are written.
+enum class AttentionAs { OneNode, Chain };
+
+/// ids (batch × tokens) → logits (batch × tokens × words).
+class SmallLanguageModel
+{
+public:
+    explicit SmallLanguageModel(int layers = 2, AttentionAs form = AttentionAs::OneNode) : m_form(form)
+    {
+        m_builder.setOpset("", kOpset);
+        const std::vector<graph::Dimension> row{{std::nullopt, "batch"}, {std::nullopt, "tokens"}};
+        const auto ids = m_builder.addInput("input_ids", tensor::DType::Int64, row);
+        base::ValueId x = add("Gather", "embedded", {weights("table", {kWords, kSmallWidth}), ids});
+        for (int i = 0; i < layers; ++i) {
+            x = layer(fmt::format("layer{}/", i), x);
+        }
+        m_builder.addOutput(add("MatMul", "logits", {x, weights("head", {kSmallWidth, kWords})}));
+    }
+
+    [[nodiscard]] rewrite::testing::SharedGraph graph() &&
+    {
+        auto built = std::move(m_builder).build();
+        return built.ok() ? std::make_shared<const graph::Graph>(std::move(built).value()) : nullptr;
+    }
+
+    /// model.onnx and tokenizer.json in a folder.
+    [[nodiscard]] base::Result<std::filesystem::path> write(const std::filesystem::path& folder) &&
+    {
+        RETRO_TRY(const graph::Graph built, std::move(m_builder).build());
+        RETRO_TRY(const std::vector<std::byte> bytes, formats::toOnnx(built));
+        RETRO_CHECK(base::writeFile(folder / "model.onnx", bytes));
+        RETRO_CHECK(base::writeFile(folder / "tokenizer.json", tokenizer()));
+        return folder / "model.onnx";
+    }
+
+    /// One token per word; words have spaces between.
+    [[nodiscard]] static std::string tokenizer()
+    {
+        std::string words;
+        for (std::size_t i = 0; i < kSmallWords.size(); ++i) {
+            words += fmt::format("{}\"{}\":{}", i == 0 ? "" : ",", kSmallWords[i], i);
+        }
+        return R"({"model":{"type":"WordLevel","unk_token":"<unk>","vocab":{)" + words +
+               R"(}},"pre_tokenizer":{"type":"WhitespaceSplit"}})";
+    }
+
+private:
+    static constexpr std::int64_t kOpset = 23;
+    static constexpr auto kWords = static_cast<std::int64_t>(kSmallWords.size());
+
+    base::ValueId weights(const std::string& name, const tensor::Shape& shape)
+    {
+        return m_builder.addConstant(name, rewrite::testing::randomTensor(shape, ++m_seed));
+    }
+    base::ValueId numbers(const std::string& name, const std::vector<std::int64_t>& all)
+    {
+        return m_builder.addConstant(name, tensor::Tensor::of<std::int64_t>({std::ssize(all)}, all));
+    }
+    base::ValueId add(const std::string& op, const std::string& name, std::vector<base::ValueId> inputs,
+                      graph::Attributes attributes = {})
+    {
+        const auto result = m_builder.addResult(name);
+        m_builder.addNode({op, "", name + "_node", "", kOpset, std::move(inputs), {result}, std::move(attributes)});
+        return result;
+    }
+
+    base::ValueId layer(const std::string& in, base::ValueId x)
+    {
+        const tensor::Shape square{kSmallWidth, kSmallWidth};
+        const auto q = add("MatMul", in + "q", {x, weights(in + "wq", square)});
+        const auto k = add("MatMul", in + "k", {x, weights(in + "wk", square)});
+        const auto v = add("MatMul", in + "v", {x, weights(in + "wv", square)});
+        const auto mixed =
+            m_form == AttentionAs::OneNode
+                ? add("Attention", in + "attention", {q, k, v},
+                      {{"q_num_heads", kSmallHeads}, {"kv_num_heads", kSmallHeads}, {"is_causal", std::int64_t{1}}})
+                : chain(in, q, k, v);
+        const auto joined = add("MatMul", in + "joined", {mixed, weights(in + "wo", square)});
+        const auto between = add("Add", in + "between", {x, joined});
+        const auto hidden = add("MatMul", in + "hidden", {between, weights(in + "w1", {kSmallWidth, 2 * kSmallWidth})});
+        const auto positive = add("Relu", in + "positive", {hidden});
+        const auto back = add("MatMul", in + "back", {positive, weights(in + "w2", {2 * kSmallWidth, kSmallWidth})});
+        return add("Add", in + "out", {between, back});
+    }
+
+    base::ValueId byHead(const std::string& name, base::ValueId x)
+    {
+        const auto apart = add("Reshape", name + "_apart",
+                               {x, numbers(name + "_shape", {0, 0, kSmallHeads, kSmallWidth / kSmallHeads})});
+        return add("Transpose", name + "_by_head", {apart}, {{"perm", std::vector<std::int64_t>{0, 2, 1, 3}}});
+    }
+
+    base::ValueId chain(const std::string& in, base::ValueId q, base::ValueId k, base::ValueId v)
+    {
+        const auto turned =
+            add("Transpose", in + "turned", {byHead(in + "k", k)}, {{"perm", std::vector<std::int64_t>{0, 1, 3, 2}}});
+        const auto raw = add("MatMul", in + "raw", {byHead(in + "q", q), turned});
+        const auto scale = m_builder.addConstant(in + "scale", tensor::Tensor::full(tensor::DType::Float32, {1}, 0.5));
+        const auto scores = add("Mul", in + "scores", {raw, scale});
+        const auto ones = add(
+            "Add", in + "ones",
+            {add("Mul", in + "zeros",
+                 {scores, m_builder.addConstant(in + "nought", tensor::Tensor::full(tensor::DType::Float32, {1}, 0))}),
+             m_builder.addConstant(in + "one", tensor::Tensor::full(tensor::DType::Float32, {1}, 1))});
+        const auto lower = add("Trilu", in + "lower", {ones}, {{"upper", std::int64_t{0}}});
+        const auto seen = add("Cast", in + "seen", {lower}, {{"to", std::int64_t{9}}});
+        const auto masked =
+            add("Where", in + "masked",
+                {seen, scores,
+                 m_builder.addConstant(in + "far", tensor::Tensor::full(tensor::DType::Float32, {1}, -1e30))});
+        const auto weighed = add("Softmax", in + "weights", {masked}, {{"axis", std::int64_t{-1}}});
+        const auto mixed = add("MatMul", in + "mixed", {weighed, byHead(in + "v", v)});
+        const auto back =
+            add("Transpose", in + "back_in_place", {mixed}, {{"perm", std::vector<std::int64_t>{0, 2, 1, 3}}});
+        return add("Reshape", in + "flat", {back, numbers(in + "flat_shape", {0, 0, kSmallWidth})});
+    }
+
+    AttentionAs m_form;
+    graph::GraphBuilder m_builder;
+    unsigned m_seed = 0;
+};
+
+} // namespace retro::tests
