@@ -202,6 +202,14 @@ std::string layersCsv(const Tensor& layers, const std::vector<LanguageToken>& to
     return csv + "\r\n";
 }
 
+/// Tokens of the text and those that it went on with.
+std::vector<LanguageToken> allTokens(const LanguageReport& report)
+{
+    std::vector<LanguageToken> all = report.tokens;
+    all.insert(all.end(), report.generatedTokens.begin(), report.generatedTokens.end());
+    return all;
+}
+
 /// Tokens that some step of a generation has before it: those of the text, and all that it went on with but the last.
 std::vector<LanguageToken> tokensBeforeSteps(const LanguageReport& report)
 {

@@ -13,7 +13,7 @@ namespace
 {
 
 // What a row of the table tells of its value.
-constexpr std::string_view kText = "text";
+constexpr std::string_view kInWords = "text";
 constexpr std::string_view kMask = "mask";
 constexpr std::string_view kWeight = "weight";
 constexpr std::string_view kArrives = "arrives";
@@ -57,7 +57,7 @@ Result<void> writeRegion(Database& database, const Run& run, const RunRegion* re
         return {};
     }
     RowWriter rows(database, kRegion);
-    RETRO_CHECK(rows.text(kText).integer(0).integer(-1).text(region->text).endRow());
+    RETRO_CHECK(rows.text(kInWords).integer(0).integer(-1).text(region->text).endRow());
     const std::vector<ValueId> values = allValues(*run.graph);
     const auto inputs = run.graph->inputs();
     RETRO_CHECK(writeTensorRows(rows, kMask, region->masks, inputs, pool));
@@ -87,7 +87,7 @@ Result<std::shared_ptr<const RunRegion>> readRegion(Database& database, const Ro
         const ValueId value{rows.index(run.graph->valueCount())};
         const std::int64_t at = rows.integer();
         std::string text = rows.text();
-        if (kind == kText) {
+        if (kind == kInWords) {
             RETRO_CHECK(rows.check(isFirst && text.size() <= kMostText, "a region is said in words once, at first"));
             region->text = std::move(text);
             continue;
