@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/bench/windowbench.h"
 
+#include "app/bench/textbench.h"
 #include "app/common/guiapplication.h"
 #include "app/common/syntheticgraph.h"
 #include "app/gui/window/mainwindow.h"
@@ -511,6 +512,12 @@ Result<void> benchPictures(const QString& file, int /*runs*/, Figures& figures)
     return {};
 }
 
+Result<void> benchText(const QString& /*file*/, int /*runs*/, Figures& figures)
+{
+    benchTexts(figures);
+    return {};
+}
+
 struct Part
 {
     const char* name;
@@ -518,12 +525,17 @@ struct Part
     Result<void> (*run)(const QString& file, int runs, Figures& figures);
 };
 
-constexpr Part kParts[] = {
-    {"window/cold_start", 0, benchStarting},         {"window/open", kManyNodes, benchOpening},
-    {"window/explain", kManyNodes, benchExplaining}, {"window/move", kManyNodes, benchMoving},
-    {"window/seek", kMostNodes, benchSeeking},       {"window/frame", kMostNodes, benchFrames},
-    {"window/stop", kMostNodes, benchStopping},      {"window/log", kManyNodes, benchLog},
-    {"window/living", kFewNodes, benchLiving},       {"window/pictures", kFewNodes, benchPictures}};
+constexpr Part kParts[] = {{"window/cold_start", 0, benchStarting},
+                           {"window/open", kManyNodes, benchOpening},
+                           {"window/explain", kManyNodes, benchExplaining},
+                           {"window/move", kManyNodes, benchMoving},
+                           {"window/seek", kMostNodes, benchSeeking},
+                           {"window/frame", kMostNodes, benchFrames},
+                           {"window/stop", kMostNodes, benchStopping},
+                           {"window/log", kManyNodes, benchLog},
+                           {"window/living", kFewNodes, benchLiving},
+                           {"window/pictures", kFewNodes, benchPictures},
+                           {"window/text", 0, benchText}};
 
 bool isWanted(const Part& part, const std::vector<std::string>& names)
 {
