@@ -52,6 +52,13 @@ shoot "$out/views/diagnose-light.png" 64 samples/clever-hans/clever-hans.onnx \
     --input samples/clever-hans/jug-tagged.png --theme light --view diagnose --size 340x560
 view compare light --view compare --size 320x640
 view layers light --view layers --size 860x225
+# A language model that has learnt eight capitals by heart.
+text=(tests/data/language/capitals.onnx --text "The capital of France is" --target Paris --contrast London --generate 4)
+shoot "$out/views/text-light.png" 64 "${text[@]}" --theme light --view text --size 900x420
+shoot "$out/views/wordlayers-light.png" 64 "${text[@]}" --theme light --view words --size 900x260
+for theme in light dark; do
+    shoot "$out/text-$theme.png" 256 "${text[@]}" --theme "$theme" --size 1280x800
+done
 view where light --history 'image:0,*,12,86' --view where --size 380x640
 view region light --action region.largest --view ask --size 1000x235
 shoot "$out/views/output-light.png" 64 samples/one-segment/one-segment.onnx \

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/bench/windowbench.h"
 
+#include "app/bench/textbench.h"
 #include "app/bench/wherebench.h"
 #include "app/common/guiapplication.h"
 #include "app/common/syntheticgraph.h"
@@ -512,6 +513,12 @@ Result<void> benchPictures(const QString& file, int /*runs*/, Figures& figures)
     return {};
 }
 
+Result<void> benchText(const QString& /*file*/, int /*runs*/, Figures& figures)
+{
+    benchTexts(figures);
+    return {};
+}
+
 struct Part
 {
     const char* name;
@@ -530,7 +537,8 @@ constexpr Part kParts[] = {{"window/cold_start", 0, benchStarting},
                            {"window/living", kFewNodes, benchLiving},
                            {"window/pictures", kFewNodes, benchPictures},
                            {"window/region", 0, benchStrokes},
-                           {"window/history", 0, benchHistories}};
+                           {"window/history", 0, benchHistories},
+                           {"window/text", 0, benchText}};
 
 bool isWanted(const Part& part, const std::vector<std::string>& names)
 {

@@ -105,7 +105,8 @@ int main(int argc, char** argv)
     }
     window.showWorkspace(options.workspace);
     if (!options.isWelcome()) {
-        window.open(options.model, options.inputs, options.composite, {options.shapes, options.isGraphOnly});
+        window.open(options.model, options.inputs, options.composite,
+                    {options.shapes, options.isGraphOnly, options.texts});
         if (!options.plan.isEmpty()) {
             window.openPlan(options.plan);
         }

@@ -119,6 +119,7 @@ void take(const RawOptions& raw, WindowOptions& options)
     options.inputs = views::stringList(raw.question.inputs);
     options.shapes = views::stringList(raw.question.shapes);
     options.isGraphOnly = raw.question.noWeights;
+    options.texts = raw.question;
     options.composite = QString::fromStdString(raw.question.composite);
     options.workspace = QString::fromStdString(raw.workspace);
     options.plan = QString::fromStdString(raw.plan);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/engine/question/question.h"
 #include "views/common/paint/theme.h"
 
 #include <QSize>
@@ -19,6 +20,7 @@ struct WindowOptions
     QString model; ///< empty = the built-in sample
     QStringList inputs;
     QStringList shapes;       ///< of inputs
+    engine::Question texts;   ///< what is asked of a text, and of which word
     bool isGraphOnly = false; ///< weights stay in the file
     QString composite;
     QString plan; ///< file that is shown in the workspace Plan; empty = none

@@ -143,9 +143,13 @@ QString InputView::sentence() const
         numbers.append(info.words.size() > kMostNumbers ? tr("%1 more").arg(info.words.size() - kMostNumbers) : facts);
         return numbers.join(QLatin1Char('\n'));
     }
-    return model().input().words.isEmpty()
+    const QStringList& words = model().input().words;
+    const bool haveSpaces = std::any_of(words.begin(), words.end(), [](const QString& word) {
+        return word.startsWith(QLatin1Char(' '));
+    }); // tokens that bring their own
+    return words.isEmpty()
                ? facts
-               : tr("“%1”").arg(model().input().words.join(QLatin1Char(' '))) + QLatin1Char('\n') + facts;
+               : tr("“%1”").arg(words.join(haveSpaces ? QString() : QStringLiteral(" "))) + QLatin1Char('\n') + facts;
 }
 
 QString InputView::emptyReason() const

@@ -59,6 +59,8 @@ struct ModelFacts
     QString reopen = {}; ///< where the model of a recorded run lies; empty = not known
     /// What `problem` names blocks only what depends on it: other targets can be explained.
     bool runsInPart = false;
+    /// It reads tokens: a text is asked for in place of a file.
+    bool readsTexts = false;
     QString shapes = {};    ///< that its inputs were given, as Question has them
     QString shapeHint = {}; ///< of its inputs, with their free axes: "N×3×?×?"; empty = no axis is free
 };
@@ -75,9 +77,10 @@ struct InputPreview
 struct QuestionCheck
 {
     InputPreview preview;
-    QString rules;       ///< "z-plus 12 · epsilon 1"
-    QString problem;     ///< what is refused, by name; empty = it can run
-    QString reason = {}; ///< why "auto" chose these rules; empty where a person chose
+    QString rules;         ///< "z-plus 12 · epsilon 1"
+    QString problem;       ///< what is refused, by name; empty = it can run
+    QString reason = {};   ///< why "auto" chose these rules; empty where a person chose
+    QString estimate = {}; ///< what the run will take: "6 tokens · 1.2 GB at most · about 2 s"; empty = not known
 };
 
 /// A small heatmap of another composite for the present input.

@@ -70,6 +70,10 @@ RunPanel::RunPanel(QWidget* parent) : QWidget(parent)
     m_applies = new ElidedLabel({}, Role::Text3, fonts::label(), content);
     m_applies->setAccessibleName(tr("Which rules the layers follow"));
     column->addWidget(m_applies);
+    m_estimate = new ElidedLabel({}, Role::Text2, fonts::label(), content);
+    m_estimate->setAccessibleName(tr("What a run takes"));
+    m_estimate->hide();
+    column->addWidget(m_estimate);
     m_reason = new ElidedLabel({}, Role::Text3, fonts::label(), content);
     m_reason->setAccessibleName(tr("Why these rules"));
     m_reason->hide();
@@ -153,6 +157,7 @@ void RunPanel::addQuestion(QGridLayout& grid)
     m_inputName = addField(grid, engine::questionField("input"), *m_input, m_openInput);
     connect(m_openInput, &QToolButton::clicked, this, &RunPanel::openInputRequested);
     connect(m_input, &QComboBox::activated, this, &RunPanel::questionChanged);
+    addTableFields(grid, true);
     addShape(grid);
     m_preparation = new PreparationFields(this);
     grid.addWidget(m_preparation, grid.rowCount(), 0, 1, 3);
@@ -179,18 +184,21 @@ void RunPanel::addQuestion(QGridLayout& grid)
     });
     connect(m_target, &QComboBox::activated, this, &RunPanel::takeTarget);
     connect(m_value, &QLineEdit::editingFinished, this, &RunPanel::questionChanged);
-    addTableFields(grid);
+    addTableFields(grid, false);
 }
 
-void RunPanel::addTableFields(QGridLayout& grid)
+void RunPanel::addTableFields(QGridLayout& grid, bool areOfData)
 {
+    static const QStringList kOfData{QStringLiteral("text"), QStringLiteral("tokenizer"), QStringLiteral("ids")};
     // These have controls of their own, which know the model.
     static const QStringList kOwn{QStringLiteral("input"), QStringLiteral("shape"), QStringLiteral("target"),
                                   QStringLiteral("composite")};
     for (const engine::QuestionField& field : engine::questionFields()) {
-        if (!field.title.empty() && !kOwn.contains(text(field.name))) {
+        const bool isHere = kOfData.contains(text(field.name)) == areOfData;
+        if (isHere && !field.title.empty() && !kOwn.contains(text(field.name))) {
             QWidget* widget = makeControl(field, *this, [this] { emit questionChanged(); });
-            QLabel* label = addField(grid, field, *widget);
+            widget->setObjectName(text(field.name));
+            QWidget* label = addField(grid, field, *widget);
             m_tableFields.push_back({&field, widget, label});
         }
     }

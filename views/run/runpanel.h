@@ -57,6 +57,10 @@ public:
     void setCheck(const QuestionCheck& check);
     /// A line under the button: where the choices are kept. Empty hides it.
     void setNote(const QString& note);
+    /// The model reads a text.
+    [[nodiscard]] bool readsTexts() const { return m_readsTexts; }
+    /// Puts the caret into the text, where the model reads one.
+    void focusText();
     /// A job is running: the button says Stop, also while the first model is still being read.
     void setRunning(bool isRunning);
     /// Composites that can be chosen, the first is the default.
@@ -108,7 +112,7 @@ private:
     {
         const engine::QuestionField* field;
         QWidget* widget;
-        QLabel* label;
+        QWidget* label;
     };
 
     void addModel(QGridLayout& grid);
@@ -117,7 +121,9 @@ private:
     void addSection(QGridLayout& grid, const QString& title);
     /// Title and tip are those of the question's field.
     QLabel* addField(QGridLayout& grid, const engine::QuestionField& asked, QWidget& field, QWidget* extra = nullptr);
-    void addTableFields(QGridLayout& grid);
+    /// Those of the data when `areOfData`, else the others.
+    void addTableFields(QGridLayout& grid, bool areOfData);
+    void takeKind(const ModelFacts& facts);
     void prepare(QWidget& field, const engine::QuestionField& asked);
     [[nodiscard]] QToolButton* makeOpenButton(const QString& tip);
     [[nodiscard]] QLayout* makeThumbnails();
@@ -165,6 +171,7 @@ private:
     std::string m_conditionForm;
     QLabel* m_shapeName = nullptr;
     QLineEdit* m_shape = nullptr;
+    QLabel* m_estimate = nullptr;
     QLabel* m_applies = nullptr;
     QLabel* m_reason = nullptr;
     QLabel* m_note = nullptr;
@@ -175,6 +182,7 @@ private:
     QString m_modelNotice;  ///< what is wrong with a part of it
     QString m_checkRefusal; ///< of this question
     bool m_isRunning = false;
+    bool m_readsTexts = false;
 };
 
 } // namespace retro::views

@@ -121,7 +121,9 @@ void RunPanel::setModel(const ModelFacts& facts)
     const engine::Question before = question();
     const QString beforeTarget = first(before.targets);
     const bool isOpen = !facts.name.isEmpty() && !facts.isRecorded;
+    const QString nameBefore = m_modelName;
     showModel(facts);
+    takeKind(facts);
     const QString inputName = facts.takesPictures ? tr("Picture") : tr("Data");
     m_inputName->setText(inputName);
     m_inputName->setMinimumWidth(m_inputName->sizeHint().width());
@@ -131,11 +133,11 @@ void RunPanel::setModel(const ModelFacts& facts)
         m_input->addItem(choice.label, choice.source);
     }
     m_target->clear();
-    m_target->addItem(tr("predicted class"), QStringLiteral("argmax"));
+    m_target->addItem(m_readsTexts ? tr("best word") : tr("predicted class"), QStringLiteral("argmax"));
     for (int i = 0; i < facts.labels.size(); ++i) {
         m_target->addItem(facts.labels[i], QString::number(i));
     }
-    m_target->addItem(tr("another value…"), kAnyValue);
+    m_target->addItem(m_readsTexts ? tr("a word…") : tr("another value…"), kAnyValue);
     setValueNames(facts.values);
     for (const TableField& one : m_tableFields) {
         const bool isShown = one.field->name != "lut-backend" || facts.hasLutLayers;
@@ -149,7 +151,8 @@ void RunPanel::setModel(const ModelFacts& facts)
     m_rewrites->setRewrites(facts.rewrites);
     choose(*m_input, first(before.inputs));
     takeShapes(facts);
-    const bool isKept = m_target->findData(beforeTarget) >= 0 || facts.values.contains(valueOf(beforeTarget));
+    const bool isKept = m_target->findData(beforeTarget) >= 0 || facts.values.contains(valueOf(beforeTarget)) ||
+                        (m_readsTexts && facts.name == nameBefore);
     chooseTarget(isKept ? beforeTarget : QStringLiteral("argmax"));
     for (const Field& field : m_fields) {
         field.widget->setEnabled(m_modelRefusal.isEmpty());
@@ -160,6 +163,32 @@ void RunPanel::setModel(const ModelFacts& facts)
     setCheck({});
     setNote({});
     holdWidth();
+}
+
+/// A model of texts has other fields: a text in place of a file, words in place of classes.
+void RunPanel::takeKind(const ModelFacts& facts)
+{
+    m_readsTexts = facts.readsTexts;
+    for (const TableField& one : m_tableFields) {
+        const bool isShown = !one.field->isOfTexts || m_readsTexts;
+        one.label->setVisible(isShown);
+        one.widget->setVisible(isShown);
+    }
+    m_value->setAccessibleName(m_readsTexts ? tr("Word to explain") : tr("Value to explain"));
+    m_value->setToolTip(m_readsTexts
+                            ? tr("A word as it stands inside a text (\" Paris\", with its space), the number of "
+                                 "a token, or the name of a value with indices")
+                            : tr("Name of a value, with indices if wanted: /block1/add:0,3"));
+    m_value->setPlaceholderText(m_readsTexts ? tr("word, or number of a token") : tr("name, or name:i,j"));
+}
+
+void RunPanel::focusText()
+{
+    for (const TableField& one : m_tableFields) {
+        if (one.field->isLong && m_readsTexts) {
+            one.widget->setFocus(Qt::OtherFocusReason);
+        }
+    }
 }
 
 void RunPanel::takeShapes(const ModelFacts& facts)
@@ -207,7 +236,9 @@ void RunPanel::setOverrides(const QStringList& overrides)
 
 void RunPanel::setPredicted(const QString& className)
 {
-    m_target->setItemText(0, className.isEmpty() ? tr("predicted class") : tr("predicted: %1").arg(className));
+    const QString unknown = m_readsTexts ? tr("best word") : tr("predicted class");
+    const QString known = m_readsTexts ? tr("best: %1") : tr("predicted: %1");
+    m_target->setItemText(0, className.isEmpty() ? unknown : known.arg(className));
 }
 
 void RunPanel::setValueNames(const QStringList& names)
@@ -268,6 +299,9 @@ void RunPanel::setCheck(const QuestionCheck& check)
     const QString& ofQuestion = check.problem.isEmpty() ? m_modelNotice : check.problem;
     m_problem->setText(isOpen && !m_modelRefusal.isEmpty() ? m_modelRefusal : ofQuestion);
     m_problem->setVisible(!m_problem->text().isEmpty());
+    m_estimate->setText(check.estimate);
+    m_estimate->setToolTip(check.estimate);
+    m_estimate->setVisible(!check.estimate.isEmpty());
     m_applies->setText(check.rules);
     m_applies->setToolTip(tr("Rules and how many nodes follow them: %1").arg(check.rules));
     m_applies->setVisible(!check.rules.isEmpty());
@@ -350,9 +384,15 @@ engine::Question RunPanel::question() const
         question.inputs = {input.toStdString()};
     }
     const QString target = m_target->currentData().toString();
-    question.targets = {(target == kAnyValue ? m_value->text().trimmed() : target).toStdString()};
+    const QString written = m_readsTexts ? m_value->text() : m_value->text().trimmed(); // words begin with spaces
+    question.targets = {(target == kAnyValue ? written : target).toStdString()};
     for (const TableField& one : m_tableFields) {
-        engine::setTexts(*one.field, textsIn(*one.widget), question);
+        if (!one.field->isOfTexts || m_readsTexts) {
+            engine::setTexts(*one.field, textsIn(*one.field, *one.widget), question);
+        }
+    }
+    if (!question.contrast.empty() && question.start == engine::questionField("start").usual) {
+        question.start.clear(); // the contrast says where relevance starts
     }
     question.conditions = m_conditions;
     question.conditionForm = m_conditionForm;

@@ -4,6 +4,7 @@
 #include "app/gui/controllers/covercontroller.h"
 #include "app/gui/jobs/engineworker.h"
 #include "core/engine/explain/target.h"
+#include "core/engine/question/fields.h"
 #include "core/engine/question/resolve.h"
 #include "views/run/runpanel.h"
 
@@ -150,7 +151,8 @@ void RunController::look()
     if (m_model) {
         emit asked(job());
     }
-    if (m_model && !m_panel.question().inputs.empty()) {
+    const engine::Question asked = m_panel.question();
+    if (m_model && (!asked.inputs.empty() || engine::namesText(asked))) {
         ExplainJob looked = job();
         looked.setsRewrites = true;
         m_engine.check(looked);

@@ -5,6 +5,7 @@
 
 #include "app/gui/embeddedsample.h"
 #include "app/gui/facts/questioncheck.h"
+#include "core/engine/language/languagemodel.h"
 #include "core/engine/lut/lutdecisions.h"
 #include "core/engine/model/runnablepart.h"
 #include "core/engine/plan/planning.h"
@@ -219,6 +220,10 @@ views::ModelFacts modelFacts(const engine::LoadedModel& model)
         takeCard(model, facts);
     }
     facts.takesPictures = model.card ? model.card->inputKind == "image" : takesPictures(*model.graph());
+    facts.readsTexts = engine::languageModel(model).has_value() && (!model.card || model.card->vocabulary.empty());
+    if (facts.readsTexts) {
+        facts.inputs.push_back({QObject::tr("the text below"), QString()});
+    }
     if (model.graph()->inputs().size() == 1) {
         facts.inputs.push_back({QObject::tr("random numbers"), QStringLiteral("random:1")});
         facts.inputs.push_back({QObject::tr("zeros"), QStringLiteral("zeros")});

@@ -3,6 +3,7 @@
 
 #include "app/gui/jobs/engineworker.h"
 #include "core/engine/model/runnablepart.h"
+#include "core/engine/ways/workload.h"
 #include "core/ops/registry.h"
 #include "views/common/numbertext.h"
 #include "views/common/paint/heatmapimage.h"
@@ -72,6 +73,28 @@ QString rulesText(const std::vector<engine::RuleLine>& lines)
     return words.join(QStringLiteral(" · "));
 }
 
+/// What the run will take; what there is no memory for is refused before it begins.
+void estimateInto(views::QuestionCheck& check, const ExplainJob& job, engine::ExplainRequest request,
+                  const std::stop_token& stop)
+{
+    const auto language = languageOf(job);
+    if (!language || !*language) {
+        return; // of pictures a pass takes less than what tells how long it takes
+    }
+    request.record = request.keepValues = true; // as the window runs it
+    const auto made = engine::estimate(*job.model, request, stop);
+    if (!made) {
+        return;
+    }
+    check.estimate =
+        EngineWorker::tr("%1 tokens · %2 at most · about %3 s")
+            .arg((*language)->tokens.size())
+            .arg(views::bytesText(static_cast<std::int64_t>(made->processBytes)), views::valueText(made->seconds, 2));
+    if (const auto fits = engine::checkEstimate(*made); !fits) {
+        check.problem = QString::fromStdString(fits.error().text());
+    }
+}
+
 } // namespace
 
 views::QuestionCheck checkQuestion(ExplainJob job, const std::stop_token& stop)
@@ -109,6 +132,7 @@ views::QuestionCheck checkQuestion(ExplainJob job, const std::stop_token& stop)
     } else {
         check.rules = rulesText(*rules);
         check.reason = QString::fromStdString(composite.reason);
+        estimateInto(check, job, *request, stop);
     }
     return check;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/gui/jobs/engineworker.h"
 
+#include "app/common/decodepicture.h"
 #include "app/gui/controllers/plancontroller.h"
 #include "app/gui/embeddedsample.h"
 #include "app/gui/facts/fusedfacts.h"
@@ -18,6 +19,7 @@
 #include "core/base/log.h"
 #include "core/engine/compare/compare.h"
 #include "core/engine/explain/oraclecheck.h"
+#include "core/engine/question/fields.h"
 #include "core/engine/question/resolve.h"
 #include "core/formats/cardwriter.h"
 #include "core/formats/scores.h"
@@ -45,6 +47,16 @@ namespace
 constexpr qint64 kProgressMilliseconds = 33;
 /// Composites shown as small heatmaps beside the chosen one.
 constexpr std::array kSampleComposites{"epsilon", "epsilon_plus", "epsilon_alpha2_beta1", "epsilon_gamma_box"};
+
+/// What the window shows of a text: layers, heads, and links of the attentions where they cost less than the pass.
+engine::LayerWish textWish()
+{
+    constexpr double kMostNumbers = 1U << 28U;
+    engine::LayerWish wish;
+    wish.links = true;
+    wish.mostNumbers = kMostNumbers;
+    return wish;
+}
 
 /// A run that holds a graph and nothing that happened: what the canvas draws before (or without) a relevance pass.
 Result<views::RunHandle> graphOnly(const engine::LoadedModel& model, const std::stop_token& stop)
@@ -198,6 +210,7 @@ EngineWorker::EngineWorker(QObject* parent) : QObject(parent)
     qRegisterMetaType<std::shared_ptr<const retro::app::ExplainDone>>();
     qRegisterMetaType<std::shared_ptr<const retro::app::ComparisonDone>>();
     qRegisterMetaType<std::shared_ptr<const retro::views::QuestionCheck>>();
+    qRegisterMetaType<std::shared_ptr<const retro::trace::RunText>>();
     qRegisterMetaType<retro::views::VerificationPointer>();
     qRegisterMetaType<std::shared_ptr<const retro::views::PlanSubject>>();
     m_thread.setObjectName(QStringLiteral("engine"));
@@ -316,10 +329,13 @@ Result<void> EngineWorker::runVerification(ExplainJob& job, const trace::Run& ru
 }
 
 void EngineWorker::saveRun(std::shared_ptr<const trace::Run> run, const QString& path, std::vector<trace::Note> notes,
-                           std::shared_ptr<const trace::RunPlan> plan, std::shared_ptr<const trace::RunRegion> region)
+                           std::shared_ptr<const trace::RunPlan> plan, std::shared_ptr<const trace::RunRegion> region,
+                           std::shared_ptr<const trace::RunText> text)
 {
     enqueue(
-        [this, recorded = trace::RecordedRun{std::move(run), std::move(notes), std::move(plan), std::move(region)},
+        [this,
+         recorded =
+             trace::RecordedRun{std::move(run), std::move(notes), std::move(plan), std::move(region), std::move(text)},
          path] {
             m_isWriting = true;
             const Result<void> done = trace::writeRecorded(path.toStdString(), recorded);
@@ -451,6 +467,7 @@ Result<void> EngineWorker::openRun(const ExplainJob& job, const std::stop_token&
     auto done = std::make_shared<ExplainDone>();
     done->notes = std::move(recorded.notes);
     done->runRegion = std::move(recorded.region);
+    done->text = std::move(recorded.text);
     done->generation = job.generation;
     done->composite = run->facts.composite;
     done->hasRelevance = !run->events.empty();
@@ -471,7 +488,9 @@ Result<void> EngineWorker::explainModel(ExplainJob& job, std::stop_token token)
         RETRO_TRY(job.model, isEmbeddedPath(job.path) ? loadEmbedded(job.path)
                                                       : engine::loadModel(job.path.toStdString(), options, token));
         const engine::Question opened = job.card() != nullptr ? engine::openedWith(*job.card()) : engine::Question();
-        job.question.targets = {engine::usualTarget(job.card())};
+        if (job.question.targets.empty()) {
+            job.question.targets = {engine::usualTarget(job.card())};
+        }
         job.question.checkpoints = opened.checkpoints;
         job.question.stopAtCheckpoints = opened.stopAtCheckpoints;
         RETRO_CHECK(base::checkStop(token));
@@ -485,12 +504,14 @@ Result<void> EngineWorker::explainModel(ExplainJob& job, std::stop_token token)
     }
     const engine::LoadedModelPointer asked = job.model;
     RETRO_TRY(job.model, modelOf(job, token));
-    if (job.question.inputs.empty()) {
+    const bool namesText = engine::namesText(job.question);
+    if (job.question.inputs.empty() && !namesText) {
         job.question.inputs = defaultInputs(*job.model);
     }
-    if (job.question.inputs.empty()) {
+    if (job.question.inputs.empty() && !namesText) {
         return {};
     }
+    RETRO_TRY(const std::optional<engine::LanguageQuestion> language, languageOf(job));
     RETRO_TRY(engine::ExplainRequest request, requestWithInputs(job));
     if (job.plan) {
         emit progress(job.generation, tr("Running the plan"), -1);
@@ -529,13 +550,36 @@ Result<void> EngineWorker::explainModel(ExplainJob& job, std::stop_token token)
     }
     RETRO_TRY(views::FusedNodes fused, openNodes(*job.model, request, result, job.opened, token));
     done->fused = std::make_shared<views::FusedNodes>(std::move(fused));
+    engine::LanguageReport report;
+    if (language) {
+        RETRO_TRY(report, engine::reportOf(*language, *job.model, job.question, result));
+        RETRO_CHECK(engine::addAttention(*language, job.question, request, result, textWish(), report, token));
+        done->text = std::make_shared<const trace::RunText>(engine::runText(report));
+    }
     RETRO_TRY(done->run, makeHandle(result.run, token));
     emit explained(done);
     if (job.isChoice && !isEmbedded(*job.model)) {
         emit choicesSaved(saveChoices(job, *job.model));
     }
     request.forwarding.reset(); // other rules read other values
+    if (language) {
+        return goOnWithText(job, *language, request, std::move(report), token);
+    }
     return runComparisons(job, request, token, done->input.isPicture);
+}
+
+Result<void> EngineWorker::goOnWithText(const ExplainJob& job, const engine::LanguageQuestion& language,
+                                        const engine::ExplainRequest& request, engine::LanguageReport report,
+                                        std::stop_token token)
+{
+    const auto count = static_cast<double>(std::max<std::int64_t>(1, language.generates));
+    const auto tell = [&](const engine::LanguageReport& grown) {
+        emit textGrown(job.generation, std::make_shared<const trace::RunText>(engine::runText(grown)));
+        emit progress(job.generation, tr("Going on with the text"),
+                      static_cast<double>(grown.generated.size()) / count);
+    };
+    return engine::addGeneration(language, *job.model, job.question, request, decodePicture, report, token, textWish(),
+                                 tell);
 }
 
 Result<std::vector<CompositeSample>> EngineWorker::sampleComposites(const ExplainJob& job, const std::string& chosen,

@@ -34,7 +34,8 @@ public:
     std::uint64_t post(ExplainJob job);
     /// Writes a run file in the background; saved() or saveFailed() says how it ended.
     void saveRun(std::shared_ptr<const trace::Run> run, const QString& path, std::vector<trace::Note> notes = {},
-                 std::shared_ptr<const trace::RunPlan> plan = {}, std::shared_ptr<const trace::RunRegion> region = {});
+                 std::shared_ptr<const trace::RunPlan> plan = {}, std::shared_ptr<const trace::RunRegion> region = {},
+                 std::shared_ptr<const trace::RunText> text = {});
     /// Looks at a question without running it; checked() tells. Goes behind every job, also one that comes later;
     /// the newest question wins.
     void check(ExplainJob job);
@@ -67,6 +68,8 @@ signals:
     /// The graph is there; the relevance pass may still be running.
     void graphReady(std::shared_ptr<const retro::app::ExplainDone> graph);
     void explained(std::shared_ptr<const retro::app::ExplainDone> result);
+    /// The text of a result with another step of what it goes on with.
+    void textGrown(quint64 generation, std::shared_ptr<const retro::trace::RunText> text);
     void compared(std::shared_ptr<const retro::app::ComparisonDone> result);
     void failed(quint64 generation, const QString& what, const QString& remedy);
     void stopped(quint64 generation);
@@ -102,6 +105,10 @@ private:
     void answer(ExplainJob& job, const std::stop_token& token);
     base::Result<void> openRun(const ExplainJob& job, const std::stop_token& token);
     base::Result<void> explainModel(ExplainJob& job, std::stop_token token);
+    /// Goes on with a text, and tells of each step.
+    base::Result<void> goOnWithText(const ExplainJob& job, const engine::LanguageQuestion& language,
+                                    const engine::ExplainRequest& request, engine::LanguageReport report,
+                                    std::stop_token token);
     /// Small heatmaps of other composites for the same input.
     base::Result<std::vector<CompositeSample>> sampleComposites(const ExplainJob& job, const std::string& chosen,
                                                                 engine::ExplainRequest request,

@@ -60,12 +60,24 @@ ExplainJob ExplainJob::gradientBy(engine::ForwardingOptions wish) const
     return job;
 }
 
+Result<std::optional<engine::LanguageQuestion>> languageOf(const ExplainJob& job)
+{
+    return engine::languageQuestion(*job.model, job.question, decodePicture);
+}
+
 Result<engine::ExplainRequest> requestOf(const ExplainJob& job)
 {
     engine::Question asked = job.question;
     asked.goOn = true; // the window shows where it began: that is what it is for
     asked.stopAtCheckpoints = asked.stopAtCheckpoints && !asked.checkpoints.empty();
-    return engine::resolve(asked, *job.model);
+    RETRO_TRY(const auto language, languageOf(job));
+    if (!language) {
+        return engine::resolve(asked, *job.model);
+    }
+    RETRO_TRY(engine::ExplainRequest request,
+              engine::resolve(engine::withoutLanguage(std::move(asked), *language), *job.model));
+    RETRO_CHECK(engine::takeLanguage(*language, request));
+    return request;
 }
 
 Result<engine::LoadedModelPointer> modelOf(const ExplainJob& job, const std::stop_token& stop)
@@ -84,7 +96,12 @@ Result<std::vector<tensor::Tensor>> readInputs(ExplainJob& job)
 {
     const engine::PictureOptions options = job.options();
     if (job.tensors.empty()) {
-        RETRO_TRY(job.tensors, inputsOf(job, options));
+        RETRO_TRY(auto language, languageOf(job));
+        if (language) {
+            job.tensors = std::move(language->inputs);
+        } else {
+            RETRO_TRY(job.tensors, inputsOf(job, options));
+        }
     }
     std::vector<tensor::Tensor> inputs = job.tensors;
     if (job.cover && inputs.size() == 1) {

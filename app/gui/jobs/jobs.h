@@ -4,11 +4,13 @@
 #include "core/engine/explain/cover.h"
 #include "core/engine/explain/explain.h"
 #include "core/engine/input/pictureinput.h"
+#include "core/engine/language/languagequestion.h"
 #include "core/engine/question/question.h"
 #include "core/schedule/portfolio.h"
 #include "core/trace/notes.h"
 #include "core/trace/runplan.h"
 #include "core/trace/runregion.h"
+#include "core/trace/runtext.h"
 #include "views/common/run/fusednode.h"
 #include "views/common/run/verification.h"
 #include "views/common/viewcontext.h"
@@ -73,6 +75,10 @@ struct ExplainJob
     [[nodiscard]] const formats::ModelCard* card() const { return model && model->card ? &*model->card : nullptr; }
 };
 
+/// The question about a text that a job asks; none where its model reads none, or nothing is asked of a text. Errors:
+/// as engine::languageQuestion().
+[[nodiscard]] base::Result<std::optional<engine::LanguageQuestion>> languageOf(const ExplainJob& job);
+
 /// What the question of a job asks of its model, but for the data of its inputs. Errors: Usage.
 [[nodiscard]] base::Result<engine::ExplainRequest> requestOf(const ExplainJob& job);
 
@@ -109,6 +115,7 @@ struct PlanPass
 /// What came out; immutable, shared with the window.
 struct ExplainDone
 {
+    std::shared_ptr<const trace::RunText> text{}; ///< of a question about a text; null = of none
     std::uint64_t generation = 0;
     engine::LoadedModelPointer model; ///< null for recorded runs
     views::RunHandle run;
@@ -147,5 +154,6 @@ struct ComparisonDone
 Q_DECLARE_METATYPE(std::shared_ptr<const retro::app::ExplainDone>)
 Q_DECLARE_METATYPE(std::shared_ptr<const retro::app::ComparisonDone>)
 Q_DECLARE_METATYPE(std::shared_ptr<const retro::views::QuestionCheck>)
+Q_DECLARE_METATYPE(std::shared_ptr<const retro::trace::RunText>)
 Q_DECLARE_METATYPE(retro::engine::LoadedModelPointer)
 Q_DECLARE_METATYPE(retro::views::VerificationPointer)

@@ -31,6 +31,7 @@ Session readSession(const QSettings& store)
     session.start = text("start");
     session.composite = text("composite");
     session.rules = texts("rules");
+    session.texts = texts("texts");
     session.workspace = text("workspace");
     session.position = store.value(kSessionGroup + QStringLiteral("position"), 0).toULongLong();
     session.node = text("node");
@@ -48,6 +49,7 @@ void writeSession(QSettings& store, const Session& session)
     put("start", session.start);
     put("composite", session.composite);
     put("rules", session.rules);
+    put("texts", session.texts);
     put("workspace", session.workspace);
     put("position", session.position);
     put("node", session.node);

@@ -18,6 +18,7 @@ struct Session
     QString start;
     QString composite;
     QStringList rules;
+    QStringList texts; ///< what was asked of a text: "name=what", by the fields of the question
     QString workspace;
     quint64 position = 0; ///< number of events applied
     QString node;         ///< that was selected; empty = none

@@ -35,7 +35,9 @@
 #include "app/gui/window/planworkspace.h"
 #include "app/gui/window/tourhost.h"
 #include "app/gui/window/workspaces.h"
+#include "core/base/visibletext.h"
 #include "core/engine/lut/lutpath.h"
+#include "core/engine/question/fields.h"
 #include "core/engine/question/resolve.h"
 #include "core/formats/onnxmetadata.h"
 #include "core/trace/runfile.h"
@@ -76,6 +78,14 @@ namespace
 
 constexpr int kWindowMessageMilliseconds = 6000;
 
+/// The best word of the question, as the run panel names it.
+QString bestWord(const trace::RunText& text)
+{
+    const trace::TextWord& best = text.steps.front().best;
+    return best.text.empty() ? QString::number(best.id)
+                             : QStringLiteral("“%1”").arg(QString::fromStdString(base::visibleText(best.text)));
+}
+
 /// Deletes the direct children that `isOne` picks, the newest first: younger ones use older ones.
 void deleteChildren(const QObject& of, bool (*isOne)(const QObject&))
 {
@@ -113,7 +123,7 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_model(m_cursor)
     addRunDifferenceAction(m_actions);
     addPlanActions(m_actions);
     addWhereActions(m_actions);
-    const WorkspaceContext context{m_model, m_cursor, m_selection, m_breakpoints, m_region};
+    const WorkspaceContext context{m_model, m_cursor, m_selection, m_breakpoints, m_region, m_text};
     m_stack = new QStackedWidget(this);
     m_explain = new ExplainWorkspace(context, m_stack);
     m_engineSpace = new EngineWorkspace(context, m_stack);
@@ -203,6 +213,7 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_model(m_cursor)
     connectVerification();
     connectDiagnosis();
     connectWhere();
+    connectTexts();
     connectPanel();
     connectChoices();
     connect(m_shell, &Shell::sessionWanted, this, &MainWindow::resume);
@@ -469,6 +480,7 @@ void MainWindow::takeGraph(const ExplainDone& graph)
     m_diagnosis->takeModel(graph.model);
     m_where->clear();
     m_explain->beforeAfter().clear();
+    takeText(nullptr);
     m_fused->take(graph, true);
     m_opened = QString::fromStdString(graph.model->path.string());
     m_needs->setModel(nullptr, {});
@@ -508,6 +520,11 @@ void MainWindow::showWithoutRun(const ExplainDone& graph)
         return;
     }
     const bool canRun = m_explain->runPanel().canRun();
+    if (canRun && m_explain->runPanel().readsTexts()) {
+        m_needs->setModel(nullptr, {});
+        m_shell->showToolBars();
+        return m_explain->runPanel().focusText();
+    }
     m_needs->setModel(canRun ? graph.model : nullptr, m_explain->runPanel().question());
     if (isFirst && canRun) {
         showWorkspace(QStringLiteral("engine"));
@@ -541,6 +558,9 @@ void MainWindow::showQuestion(const ExplainDone& result)
     views::RunPanel& panel = m_explain->runPanel();
     engine::Question asked = panel.question(); // what only concerns the next run stays
     asked.inputs = result.inputs;
+    if (!m_job.model) { // else what is written there is of the next run
+        engine::takeTexts(result.job.question, asked);
+    }
     asked.targets = result.job.question.targets;
     asked.start = m_job.question.start;
     asked.conditions = m_job.question.conditions;
@@ -587,7 +607,10 @@ void MainWindow::takeResult(const ExplainDone& result)
                                                 .arg(result.rulesApplied)
                                                 .arg(result.rulesReused));
     if (result.model) {
-        panel.setPredicted(result.predicted < 0 ? QString() : m_model.className(result.predicted));
+        const bool isText = result.text && !result.text->steps.empty();
+        panel.setPredicted(isText                 ? bestWord(*result.text)
+                           : result.predicted < 0 ? QString()
+                                                  : m_model.className(result.predicted));
     }
     showStatus();
     m_diagnosis->take(result, m_job.path);
@@ -614,6 +637,9 @@ void MainWindow::showRun(const ExplainDone& result)
     m_model.setRun(result.run, result.input, true);
     if (!result.model) {
         m_engineSpace->notebook().items().setNotes(result.notes);
+    }
+    if (!result.planPass) { // a pass by a plan is of the same text
+        takeText(result.text);
     }
     if (isSameCourse) {
         m_cursor.moveTo(before); // the layer that is looked at stays while the picture changes under it
@@ -756,6 +782,8 @@ void MainWindow::closeModel()
     m_diagnosis->clear();
     m_where->clear();
     m_explain->beforeAfter().clear();
+    takeText(nullptr);
+    m_explain->showTexts(false);
     for (views::HeatmapView* heatmap : findChildren<views::HeatmapView*>()) {
         heatmap->clearOther();
     }
@@ -769,6 +797,7 @@ void MainWindow::closeModel()
 
 void MainWindow::closeEvent(QCloseEvent* event)
 {
+    m_explain->showTexts(false); // kept is the arrangement that everything begins with
     m_shell->saveLayouts();
     m_shell->saveSession(sessionNow());
     m_engine.stopJobs();

@@ -8,6 +8,7 @@
 #include "views/common/widgets/breakpointlist.h"
 #include "views/plan/planmodel.h"
 #include "views/run/runfacts.h"
+#include "views/text/textfocus.h"
 
 #include <QMainWindow>
 
@@ -64,8 +65,9 @@ public:
     /// How a model is opened, as on the command line.
     struct OpenOptions
     {
-        QStringList shapes = {};  ///< of inputs: NAME=2x3x48x192
-        bool isGraphOnly = false; ///< its weights stay in the file
+        QStringList shapes = {};     ///< of inputs: NAME=2x3x48x192
+        bool isGraphOnly = false;    ///< its weights stay in the file
+        engine::Question texts = {}; ///< what is asked of a text, and of which word
     };
     /// Opens a model or a recorded run (empty = the built-in sample) and explains `inputs` (empty = what the card
     /// names).
@@ -89,6 +91,8 @@ public:
     [[nodiscard]] Workspace& workspace() const;
     /// Ids of the workspaces.
     [[nodiscard]] static QStringList workspaceIds();
+    /// Writes the run on screen, with what is pinned in the notebook and its text, in the background; needs a run.
+    void saveRunTo(const QString& path);
     /// Writes the heatmap on screen. Errors: Usage, Output.
     [[nodiscard]] base::Result<void> exportHeatmap(const QString& path);
     /// Writes a page about the run on screen, with what is pinned in the notebook. Errors: Usage (ending, no run),
@@ -144,6 +148,9 @@ private:
     void connectDiagnosisPanes();
     void connectMending();
     void connectWhere();
+    void connectTexts();
+    /// Shows the text of a run, or that there is none.
+    void takeText(const std::shared_ptr<const trace::RunText>& text);
     void runConditions(const QStringList& conditions, const QString& form);
     void showDiagnosis();
     /// Brings the pane of the workspace to the front that shows what a finding says.
@@ -193,6 +200,7 @@ private:
     views::RunModel m_model;
     views::BreakpointList m_breakpoints{m_model};
     views::RegionOverlay m_region;
+    views::TextFocus m_text;
     views::PlanModel m_plan;
     EngineWorker m_engine;
     engine::LoadedModelPointer m_loaded;

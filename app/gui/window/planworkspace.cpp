@@ -34,7 +34,7 @@ constexpr double kMostTensors = 0.3;
 PlanWorkspace::PlanWorkspace(const WorkspaceContext& context, views::PlanModel& plan, QWidget* parent)
     : Workspace(QStringLiteral("plan"), parent)
 {
-    const auto& [model, cursor, selection, breakpoints, region] = context;
+    const auto& [model, cursor, selection, breakpoints, region, text] = context;
     m_schedule = new views::ScheduleView(model, cursor, selection, plan, this);
     m_budget = new views::BudgetView(model, cursor, selection, plan, this);
     m_planners = new views::PlannersView(model, cursor, selection, plan, this);

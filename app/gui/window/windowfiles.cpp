@@ -31,6 +31,7 @@
 #include <QFileInfo>
 #include <QMimeData>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -115,6 +116,8 @@ void MainWindow::open(const QString& path, const QStringList& inputs, const QStr
     job.question.shapes = views::textsOf(options.shapes);
     job.question.noWeights = options.isGraphOnly;
     job.question.composite = composite.toStdString();
+    engine::takeTexts(options.texts, job.question);
+    job.question.targets = options.texts.targets;
     post(std::move(job));
 }
 
@@ -160,11 +163,16 @@ void MainWindow::saveRun()
     }
     const QString path =
         QFileDialog::getSaveFileName(this, tr("Save this run"), QStringLiteral("run.retro"), tr("Runs (*.retro)"));
-    if (path.isEmpty()) {
-        return;
+    if (!path.isEmpty()) {
+        saveRunTo(path);
     }
+}
+
+void MainWindow::saveRunTo(const QString& path)
+{
     m_engine.saveRun(m_shell->bookmarks().withBookmarks(m_model.sharedRun()), path,
-                     m_engineSpace->notebook().items().notes(), m_planLink->runPlan(), m_where->keptRegion());
+                     m_engineSpace->notebook().items().notes(), m_planLink->runPlan(), m_where->keptRegion(),
+                     m_text.text());
 }
 
 base::Result<void> MainWindow::exportHeatmap(const QString& path)
@@ -238,6 +246,12 @@ Session MainWindow::sessionNow() const
         session.start = QString::fromStdString(question.start);
         session.composite = QString::fromStdString(question.composite);
         session.rules = views::stringList(question.rules);
+        for (const engine::QuestionField& field : engine::questionFields()) {
+            for (const std::string& text :
+                 field.isOfTexts ? engine::textsOf(field, question) : std::vector<std::string>()) {
+                session.texts << QString::fromStdString(fmt::format("{}={}", field.name, text));
+            }
+        }
     }
     return session;
 }
@@ -251,6 +265,15 @@ void MainWindow::resume(const Session& session)
     job.question.start = session.start.toStdString();
     job.question.composite = session.composite.toStdString();
     job.question.rules = views::textsOf(session.rules);
+    for (const QString& written : session.texts) {
+        const QString name = written.section(QLatin1Char('='), 0, 0);
+        const std::string text = written.mid(name.size() + 1).toStdString();
+        const auto fields = engine::questionFields();
+        const auto field = std::ranges::find(fields, name.toStdString(), &engine::QuestionField::name);
+        if (field != fields.end() && field->isOfTexts) {
+            engine::setTexts(*field, std::span(&text, 1), job.question);
+        }
+    }
     post(std::move(job));
     connect(
         this, &MainWindow::settled, this,

@@ -28,6 +28,9 @@
 #include "views/promises/whyview.h"
 #include "views/region/regionview.h"
 #include "views/run/runpanel.h"
+#include "views/text/layersmatrix.h"
+#include "views/text/textview.h"
+#include "views/text/wordlayersview.h"
 #include "views/timeline/frontierview.h"
 #include "views/timeline/timelineview.h"
 #include "views/verify/verificationview.h"
@@ -66,6 +69,7 @@ constexpr double kLeastInspector = 300;
 constexpr double kLeastMiddle = 360;
 constexpr double kClasses = 284; // five classes with their sentence
 constexpr double kMostClasses = 0.52;
+constexpr double kAroundLayers = 104; // title, sentence and lists of the pane of layers
 constexpr double kLeastBelow = 200;
 constexpr double kMostBelow = 0.347;   // of a low window: the ledger is whole at 1280 × 800 with large text
 constexpr double kLeastTimeline = 250; // every chart has room
@@ -117,6 +121,15 @@ ExplainWorkspace::ExplainWorkspace(const WorkspaceContext& context, QWidget* par
     m_layersDock->raise();
     tabifyDockWidget(m_heatmapDock, beforeAfterDock);
     m_heatmapDock->raise();
+    m_text = new views::TextView(model, cursor, selection, context.text, this);
+    m_textDock = addView(m_text);
+    m_wordLayers = new views::WordLayersView(model, cursor, selection, context.text, this);
+    m_wordLayersDock = addView(m_wordLayers);
+    tabifyDockWidget(m_heatmapDock, m_textDock);
+    tabifyDockWidget(m_heatmapDock, m_wordLayersDock);
+    m_heatmapDock->raise();
+    m_textDock->hide();
+    m_wordLayersDock->hide();
     tabifyDockWidget(m_inputDock, outputDock);
     m_inputDock->raise();
     connect(&model, &views::RunModel::runChanged, this, [this, &model, outputDock, shown = QString()]() mutable {
@@ -130,8 +143,58 @@ ExplainWorkspace::ExplainWorkspace(const WorkspaceContext& context, QWidget* par
     rememberLayout();
 }
 
+/// What shows pictures gives way: words and links above, tokens × layers below them, the ledger at the bottom; at the
+/// right what the run says of itself.
+void ExplainWorkspace::arrangeForTexts()
+{
+    for (QDockWidget* dock : docks()) {
+        dock->setVisible(dock == m_runDock);
+    }
+    for (QDockWidget* dock : {m_textDock, m_wordLayersDock, m_ledgerDock, m_diagnosisDock}) {
+        dock->setFloating(false);
+        dock->show();
+    }
+    splitDockWidget(m_runDock, m_textDock, Qt::Horizontal);
+    splitDockWidget(m_textDock, m_diagnosisDock, Qt::Horizontal);
+    splitDockWidget(m_textDock, m_wordLayersDock, Qt::Vertical);
+    splitDockWidget(m_diagnosisDock, m_ledgerDock, Qt::Vertical);
+}
+
+void ExplainWorkspace::showTexts(bool isText)
+{
+    if (isText == m_isText) {
+        return;
+    }
+    const QByteArray kept = saveState();
+    m_isText = isText;
+    if (!m_otherLayout.isEmpty()) {
+        restoreState(m_otherLayout);
+    } else if (isText) {
+        arrangeForTexts();
+        applySizes();
+    }
+    m_otherLayout = kept;
+}
+
+void ExplainWorkspace::applyTextSizes()
+{
+    const QRect room = contentsRect();
+    const double run = std::max(m_run->minimumSizeHint().width(), room.width() * 284 / 1592);
+    const double side = room.width() * 320.0 / 1592;
+    resizeDocks({m_runDock, m_textDock, m_diagnosisDock},
+                shared(room.width() - 2 * kSeparator, {run, room.width() - run - side, side}), Qt::Horizontal);
+    const double most = room.height() * 0.56;
+    const double layers = std::min(most, m_wordLayers->matrix().mostHeight() + px(kAroundLayers));
+    resizeDocks({m_textDock, m_wordLayersDock}, shared(room.height() - kSeparator, {room.height() - layers, layers}),
+                Qt::Vertical);
+    resizeDocks({m_diagnosisDock, m_ledgerDock}, shared(room.height() - kSeparator, {50, 50}), Qt::Vertical);
+}
+
 void ExplainWorkspace::applySizes()
 {
+    if (m_isText) {
+        return applyTextSizes();
+    }
     const QRect room = contentsRect();
     // The parts are those of a window of 1600 × 1000; a large font takes from the heatmap.
     const double run = std::max(m_run->minimumSizeHint().width(), room.width() * 284 / 1592);
@@ -156,7 +219,7 @@ void ExplainWorkspace::applySizes()
 EngineWorkspace::EngineWorkspace(const WorkspaceContext& context, QWidget* parent)
     : Workspace(QStringLiteral("engine"), parent)
 {
-    auto& [model, cursor, selection, breakpoints, region] = context;
+    auto& [model, cursor, selection, breakpoints, region, text] = context;
     m_graph = new views::GraphView(model, cursor, selection, this);
     m_graph->setLiving(true);
     m_graph->followRegion(region);

@@ -23,8 +23,11 @@ class OutputView;
 class RegionOverlay;
 class RegionView;
 class RunPanel;
+class TextFocus;
+class TextView;
 class TimelineView;
 class VerificationView;
+class WordLayersView;
 } // namespace retro::views
 
 namespace retro::app
@@ -38,6 +41,7 @@ struct WorkspaceContext
     views::Selection& selection;
     views::BreakpointList& breakpoints;
     views::RegionOverlay& region;
+    views::TextFocus& text;
 };
 
 /// The first screen: what is explained at the left, the heatmap as the largest thing, the control model at the right,
@@ -58,12 +62,27 @@ public:
     [[nodiscard]] views::RegionView& region() const { return *m_region; }
     [[nodiscard]] views::OutputView& output() const { return *m_output; }
     [[nodiscard]] views::BeforeAfterView& beforeAfter() const { return *m_beforeAfter; }
+    [[nodiscard]] views::TextView& text() const { return *m_text; }
+    [[nodiscard]] views::WordLayersView& wordLayers() const { return *m_wordLayers; }
+
+    /// Arranges the panes for texts, or for everything else; each arrangement is kept while the other one is shown.
+    void showTexts(bool isText);
+    [[nodiscard]] bool showsTexts() const { return m_isText; }
 
 protected:
     void applySizes() override;
 
 private:
+    void arrangeForTexts();
+    void applyTextSizes();
+
     views::RunPanel* m_run = nullptr;
+    views::TextView* m_text = nullptr;
+    views::WordLayersView* m_wordLayers = nullptr;
+    QDockWidget* m_textDock = nullptr;
+    QDockWidget* m_wordLayersDock = nullptr;
+    bool m_isText = false;
+    QByteArray m_otherLayout; ///< of the kind that is not shown; empty = as at first
     views::CompareView* m_compare = nullptr;
     views::HeatmapView* m_heatmap = nullptr;
     views::InputView* m_input = nullptr;
