@@ -65,12 +65,13 @@ inline constexpr std::string_view kParquetMark = "PAR1";
 [[nodiscard]] std::vector<std::byte> schemaOf(const std::vector<Column>& columns);
 /// The header of a page of values without compression.
 [[nodiscard]] std::vector<std::byte> pageHeader(std::size_t values, std::size_t bytes);
-/// The values behind such a header. Errors: empty and `count` 0 where it is none.
+/// The values of a page.
 struct PageContent
 {
     std::size_t begin = 0; ///< behind the header
     std::int64_t count = 0;
 };
+/// The values behind such a header; `count` is 0 where it is none.
 [[nodiscard]] PageContent pageContent(std::span<const std::byte> page);
 
 } // namespace retro::rows

@@ -32,10 +32,15 @@ enum class ThriftType : std::uint8_t {
 class ThriftWriter
 {
 public:
+    /// The fields of a struct follow, up to endStruct().
     void beginStruct() { m_last.push_back(0); }
+    /// Ends the last struct that began.
     void endStruct();
+    /// A field with its number and value; one for each type.
     void field(std::int16_t id, std::int32_t value);
+    /// The same of 64 bits.
     void field(std::int16_t id, std::int64_t value);
+    /// The same of a text.
     void field(std::int16_t id, std::string_view text);
     /// A struct or a list follows.
     void beginField(std::int16_t id, ThriftType type);
@@ -71,6 +76,7 @@ public:
         ThriftType type = ThriftType::Stop;
         std::int16_t id = 0;
     };
+    /// The fields of a struct follow, up to the one of type Stop.
     void beginStruct() { m_last.push_back(0); }
     /// The next field; Stop at the end of the struct, which is left then.
     Field nextField();
@@ -79,8 +85,11 @@ public:
         std::size_t count = 0; ///< never more than there are bytes
         ThriftType type = ThriftType::Stop;
     };
+    /// What a list begins with.
     List list();
+    /// An integer of any width.
     std::int64_t integer();
+    /// A text, which is never longer than the bytes that are left.
     std::string text();
     /// Passes over a value.
     void skip(ThriftType type, int depth = 0);

@@ -97,8 +97,8 @@ private:
 
 /// Terms that are read before the first of them is added.
 inline constexpr std::uint64_t kReadAhead = 8;
-/// The same of rows of pairs, which lie anywhere in a table beyond every cache. On an H100 16 give 88 % of the rate of a
-/// copy, 8 give 66 %.
+/// The same of rows of pairs, which lie anywhere in a table beyond every cache. On an H100 16 give 88 % of the rate of
+/// a copy, 8 give 66 %.
 inline constexpr std::uint64_t kRowsAhead = 16;
 
 /// Adds value(0) … value(count − 1) in this order. Some are read ahead, so that one does not wait for another's memory.
