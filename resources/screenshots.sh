@@ -61,6 +61,12 @@ for theme in light dark; do
 done
 view where light --history 'image:0,*,12,86' --view where --size 380x640
 view region light --action region.largest --view ask --size 1000x235
+shoot "$out/views/output-light.png" 64 samples/one-segment/one-segment.onnx \
+    --input samples/one-segment/scene-1.png --theme light --view output --size 380x560
+shoot "$out/views/text-light.png" 64 samples/planted-word/planted-word.onnx \
+    --input samples/planted-word/bad-sponsored.npy --theme light --view heatmap --size 820x560
+shoot "$out/views/series-light.png" 64 samples/marked-step/marked-step.onnx \
+    --input samples/marked-step/early.npy --theme light --view heatmap --size 820x460
 view before light --action cover.tag --view before --size 720x640
 view frontier light --view frontier --size 480x235 --step 14
 view ledger light --view ledger --size 480x235
@@ -72,6 +78,7 @@ view breakpoints light "${engine[@]}" --view breakpoints --size 420x160 --select
 view inspector light "${engine[@]}" --view inspector --select /block3/Add --size 400x620
 view values light "${engine[@]}" --view values --select /block3/Add --size 560x420
 view timeline "light dark" "${engine[@]}" --view timeline --size 860x340
+view now light "${engine[@]}" --view now --size 360x420
 view log light "${engine[@]}" --view log --size 700x340
 view program light "${engine[@]}" --view program --size 700x380
 view verification light "${engine[@]}" --action run.verify --view verification --size 860x480

@@ -2,6 +2,7 @@
 #include "app/bench/windowbench.h"
 
 #include "app/bench/textbench.h"
+#include "app/bench/wherebench.h"
 #include "app/common/guiapplication.h"
 #include "app/common/syntheticgraph.h"
 #include "app/gui/window/mainwindow.h"
@@ -535,6 +536,8 @@ constexpr Part kParts[] = {{"window/cold_start", 0, benchStarting},
                            {"window/log", kManyNodes, benchLog},
                            {"window/living", kFewNodes, benchLiving},
                            {"window/pictures", kFewNodes, benchPictures},
+                           {"window/region", 0, benchStrokes},
+                           {"window/history", 0, benchHistories},
                            {"window/text", 0, benchText}};
 
 bool isWanted(const Part& part, const std::vector<std::string>& names)

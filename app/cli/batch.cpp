@@ -10,6 +10,7 @@
 #include "core/base/memorylimit.h"
 #include "core/base/standardstreams.h"
 #include "core/engine/results/resultkey.h"
+#include "core/engine/results/resultrows.h"
 
 #include <fmt/format.h>
 
@@ -17,7 +18,9 @@
 #include <csignal>
 #include <exception>
 #include <map>
+#include <optional>
 #include <string_view>
+#include <utility>
 
 namespace retro::app
 {
@@ -32,16 +35,6 @@ using nlohmann::ordered_json;
 
 /// Largest summary that is read.
 constexpr std::uint64_t kMostSummaryBytes = 64ULL << 20U;
-
-/// The summary of a complete item; null when it is not complete.
-ordered_json completeSummary(const BatchPlan& plan, const engine::BatchItem& item)
-{
-    const fs::path path = plan.folder / item.stem / "summary.json";
-    const Result<std::string> text = base::readTextFile(path, kMostSummaryBytes);
-    ordered_json summary = text ? ordered_json::parse(*text, nullptr, false) : ordered_json();
-    const engine::ResultKey asked{plan.question, engine::sourceStamps(item.sources, plan.graph)};
-    return engine::answers(summary, asked) ? summary : ordered_json();
-}
 
 /// The element of a target as --target takes it: "token=11,class=504", or its number where a sample has one row of
 /// classes.
@@ -84,6 +77,36 @@ void addResults(const ordered_json& summary, std::vector<std::string>& fields)
     add(seconds, "relevance");
 }
 
+/// Whether a summary has what the index says of it; one that somebody changed is no result.
+bool canBeTold(const ordered_json& summary)
+{
+    std::vector<std::string> fields;
+    try {
+        addResults(summary, fields);
+    } catch (const ordered_json::exception&) {
+        return false;
+    }
+    return true;
+}
+
+/// The summary of a complete item; null when it is not complete.
+ordered_json completeSummary(const BatchPlan& plan, const engine::BatchItem& item)
+{
+    const fs::path path = plan.folder / item.stem / "summary.json";
+    const Result<std::string> text = base::readTextFile(path, kMostSummaryBytes);
+    ordered_json summary = text ? ordered_json::parse(*text, nullptr, false) : ordered_json();
+    const engine::ResultKey asked{plan.question, engine::sourceStamps(item.sources, plan.graph)};
+    return engine::answers(summary, asked) && canBeTold(summary) ? summary : ordered_json();
+}
+
+/// True when nothing is left to do for an item.
+bool isComplete(const BatchPlan& plan, const engine::BatchItem& item)
+{
+    const bool hasRow = plan.rows == nullptr ||
+                        plan.rows->has(engine::rowKeyOf(item.stem, engine::sourceStamps(item.sources, plan.graph)));
+    return hasRow && (plan.folder.empty() || completeSummary(plan, item).is_object());
+}
+
 std::string rowOf(const engine::BatchItem& item, const ordered_json& summary, const std::string& failure)
 {
     std::vector<std::string> fields{item.stem, item.file.string(), failure.empty() ? "complete" : "failed: " + failure};
@@ -107,8 +130,13 @@ struct Failure
 
 using Failures = std::map<std::size_t, Failure>; // by item
 
+/// Items that are complete; their list as a table where there is a folder.
 Result<std::size_t> writeIndex(const BatchPlan& plan, const Failures& failures)
 {
+    if (plan.folder.empty()) {
+        return static_cast<std::size_t>(
+            std::ranges::count_if(plan.items, [&](const engine::BatchItem& item) { return isComplete(plan, item); }));
+    }
     std::string table = "name,input,status,output,index,label,logit,relevance_start,relevance_inputs,"
                         "seconds_forward,seconds_relevance\n";
     std::size_t complete = 0;
@@ -137,7 +165,7 @@ std::vector<std::size_t> openItems(const BatchPlan& plan)
 {
     std::vector<std::size_t> open;
     for (std::size_t i = 0; i < plan.items.size(); ++i) {
-        if (plan.shard.has(i) && !completeSummary(plan, plan.items[i]).is_object()) {
+        if (plan.shard.has(i) && !isComplete(plan, plan.items[i])) {
             open.push_back(i);
         }
     }
@@ -148,10 +176,13 @@ std::vector<std::size_t> openItems(const BatchPlan& plan)
 Result<void> explainItem(const BatchPlan& plan, const engine::BatchItem& item,
                          const std::function<Result<void>(const engine::BatchItem&)>& explain)
 {
-    const fs::path folder = plan.folder / item.stem;
-    RETRO_TRY(const HeldFolder lock, holdItemFolder(folder));
-    if (completeSummary(plan, item).is_object()) {
-        return {};
+    std::optional<HeldFolder> lock;
+    if (!plan.folder.empty()) {
+        RETRO_TRY(HeldFolder held, holdItemFolder(plan.folder / item.stem));
+        lock.emplace(std::move(held));
+        if (isComplete(plan, item)) {
+            return {};
+        }
     }
     try {
         return explain(item);
@@ -203,10 +234,13 @@ Result<Failures> explainInJobs(const Context& context, const BatchPlan& plan, co
     RETRO_TRY(const std::vector<EndedProcess> ended,
               runOwnProcesses(context.arguments, {"--jobs", "--shard", "--threads", "--memory"}, {"--quiet", "--json"},
                               options));
+    if (plan.rows != nullptr) {
+        RETRO_CHECK(plan.rows->refresh());
+    }
     Failures failures;
     for (const std::size_t i : open) {
         const std::size_t job = i / plan.shard.count % jobs;
-        if (!completeSummary(plan, plan.items[i]).is_object()) {
+        if (!isComplete(plan, plan.items[i])) {
             failures[i] = failureOf(ended[job], job + 1, jobs);
         }
     }
@@ -239,9 +273,13 @@ base::Error errorOf(const BatchPlan& plan, const Failures& failures, std::size_t
 Result<void> explainBatch(const Context& context, const BatchPlan& plan,
                           const std::function<Result<void>(const engine::BatchItem&)>& explain)
 {
-    RETRO_CHECK(base::makeFolder(plan.folder));
-    RETRO_TRY(const base::FolderLock lock, base::FolderLock::together(plan.folder, plan.question));
-    base::removeLeftovers(plan.folder, 0);
+    std::optional<base::FolderLock> lock;
+    if (!plan.folder.empty()) {
+        RETRO_CHECK(base::makeFolder(plan.folder));
+        RETRO_TRY(base::FolderLock held, base::FolderLock::together(plan.folder, plan.question));
+        lock.emplace(std::move(held));
+        base::removeLeftovers(plan.folder, 0);
+    }
     const std::vector<std::size_t> open = openItems(plan);
     const std::size_t skipped = ofShard(plan) - open.size();
     Failures failures;
@@ -249,6 +287,9 @@ Result<void> explainBatch(const Context& context, const BatchPlan& plan,
         RETRO_TRY(failures, explainInJobs(context, plan, open));
     } else {
         failures = explainHere(context, plan, open, explain);
+        if (plan.rows != nullptr) {
+            RETRO_CHECK(plan.rows->flush());
+        }
     }
     RETRO_TRY(const std::size_t complete, writeIndex(plan, failures));
     const std::size_t explained = open.size() - failures.size();
@@ -256,12 +297,19 @@ Result<void> explainBatch(const Context& context, const BatchPlan& plan,
                             explained, skipped, skipped == 1 ? "was" : "were", complete, plan.items.size(),
                             failures.size()));
     if (context.json) {
-        context.answer({{"inputs", plan.items.size()},
-                        {"explained", explained},
-                        {"skipped", skipped},
-                        {"complete", complete},
-                        {"failed", failures.size()},
-                        {"index", (plan.folder / "index.csv").string()}});
+        ordered_json answer{{"inputs", plan.items.size()},
+                            {"explained", explained},
+                            {"skipped", skipped},
+                            {"complete", complete},
+                            {"failed", failures.size()}};
+        if (!plan.folder.empty()) {
+            answer["index"] = (plan.folder / "index.csv").string();
+        }
+        if (plan.rows != nullptr) {
+            answer["out"] = plan.rows->path().string();
+            answer["rows"] = plan.rows->size();
+        }
+        context.answer(answer);
     }
     return failures.empty() ? Result<void>() : errorOf(plan, failures, open.size());
 }

@@ -2,7 +2,9 @@
 #include "core/engine/diagnose.h"
 
 #include "app/cli/context.h"
+#include "app/common/decodepicture.h"
 #include "core/diagnosis/registry.h"
+#include "core/engine/language/languagequestion.h"
 #include "core/engine/question/resolve.h"
 #include "core/trace/runfile.h"
 
@@ -40,7 +42,13 @@ bool isModelFile(const std::string& path) { return path.ends_with(".onnx") || pa
 /// The request of `explain` with the same defaults.
 Result<engine::ExplainRequest> diagnosedRequest(const DiagnoseOptions& options, const engine::LoadedModel& model)
 {
-    RETRO_TRY(engine::ExplainRequest request, engine::resolve(options.model.question, model));
+    const engine::Question& question = options.model.question;
+    if (Result<engine::ExplainRequest> asked = engine::resolveWithInputs(question, model, decodePicture);
+        asked.ok() || !question.text.empty() || !question.ids.empty()) {
+        return asked;
+    }
+    // An input of a language model that is no text of it: checks say what is wrong with it.
+    RETRO_TRY(engine::ExplainRequest request, engine::resolve(question, model));
     RETRO_TRY(request.inputs, options.model.resolve(model));
     return request;
 }

@@ -107,14 +107,6 @@ Result<engine::ResultKey> keyOf(const EvaluateOptions& options, const engine::Lo
     return engine::ResultKey{engine::hashWith(hash, written), engine::sourceStamps(inputs, *model.graph())};
 }
 
-/// The result of an input that was evaluated before; null when there is none for this question.
-ordered_json earlier(const fs::path& folder, const engine::ResultKey& asked)
-{
-    const Result<std::string> text = base::readTextFile(folder / "evaluation.json", kMostResultBytes);
-    ordered_json json = text ? ordered_json::parse(*text, nullptr, false) : ordered_json();
-    return engine::answers(json, asked) ? json : ordered_json();
-}
-
 void sayEvaluation(const Context& context, const engine::Evaluation& evaluation)
 {
     context.say(fmt::format("input        {}; {}", evaluation.input, evaluation.units));
@@ -203,19 +195,36 @@ Result<ordered_json> evaluateInto(const Context& context, const EvaluateOptions&
     return json;
 }
 
+double areaOf(const ordered_json& result, const char* curve)
+{
+    return result.value(curve, ordered_json::object()).value("area", 0.0);
+}
+
 /// A row per input and method.
 std::string rowsOf(const std::string& stem, const ordered_json& result)
 {
     std::string rows;
     for (const ordered_json& method : result.value("methods", ordered_json::array())) {
         const ordered_json other = method.value("cosine_to_other", ordered_json());
-        rows += fmt::format("{},{},{},{},{},{},{},{},complete\n", base::csvField(stem),
-                            base::csvField(result.value("target", "")), method.value("method", ""),
-                            method.value("area_between", 0.0), method["most_first"].value("area", 0.0),
-                            method["least_first"].value("area", 0.0), result["random"].value("area", 0.0),
-                            other.is_null() ? std::string() : base::jsonOut(other));
+        rows +=
+            fmt::format("{},{},{},{},{},{},{},{},complete\n", base::csvField(stem),
+                        base::csvField(result.value("target", "")), method.value("method", ""),
+                        method.value("area_between", 0.0), areaOf(method, "most_first"), areaOf(method, "least_first"),
+                        areaOf(result, "random"), other.is_null() ? std::string() : base::jsonOut(other));
     }
     return rows;
+}
+
+/// The result of an input that was evaluated before; null when there is none for this question.
+ordered_json earlier(const fs::path& folder, const engine::ResultKey& asked)
+{
+    const Result<std::string> text = base::readTextFile(folder / "evaluation.json", kMostResultBytes);
+    ordered_json json = text ? ordered_json::parse(*text, nullptr, false) : ordered_json();
+    try {
+        return engine::answers(json, asked) && !rowsOf({}, json).empty() ? json : ordered_json();
+    } catch (const ordered_json::exception&) {
+        return {}; // somebody changed it: no result
+    }
 }
 
 void sayBatch(const Context& context, std::size_t inputs, std::size_t skipped, const std::vector<std::string>& failed,

@@ -3,6 +3,7 @@
 #include "app/cli/explaintext.h"
 #include "app/cli/outputfolder.h"
 #include "app/cli/planruntext.h"
+#include "app/cli/profiletext.h"
 #include "app/cli/relevancegraph.h"
 #include "app/common/decodepicture.h"
 #include "app/common/heatmapfile.h"
@@ -17,6 +18,8 @@
 #include "core/engine/plan/plannedrelevance.h"
 #include "core/engine/question/combinations.h"
 #include "core/engine/question/resolve.h"
+#include "core/engine/region/keptregion.h"
+#include "core/engine/results/resultrows.h"
 #include "core/engine/results/results.h"
 #include "core/engine/ways/workload.h"
 #include "core/runtime/profile.h"
@@ -26,6 +29,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -44,6 +49,7 @@ struct ExplainOptions
 {
     ModelOptions model;
     std::string outputFolder;
+    std::string out; ///< a file of rows
     std::string compositeFile;
     std::string shard;
     RelevanceGraphOptions graph;
@@ -193,7 +199,8 @@ Result<engine::ExplainResult> explainInto(const Context& context, const ExplainO
         RETRO_CHECK(engine::withdraw(folder / "summary.json"));
     }
     if (const std::string& file = options.question().run; !file.empty() && !options.isText) {
-        RETRO_CHECK(trace::writeRecorded(file, {result.run, {}, result.runPlan}));
+        RETRO_CHECK(trace::writeRecorded(
+            file, {result.run, {}, result.runPlan, result.region ? engine::keptRegion(*result.region) : nullptr}));
     }
     if (!options.question().image.empty()) {
         RETRO_CHECK(writeImage(options, model, request, result));
@@ -210,6 +217,10 @@ Result<engine::ExplainResult> explainInto(const Context& context, const ExplainO
         sayConditions(context, result);
         sayRegion(context, result);
         sayOpened(context, opened);
+        if (request.profile && result.profile) {
+            sayProfile(context, result.model->graph(), *result.profile,
+                       engine::rowsOf("profile-rows", options.question()));
+        }
     }
     return result;
 }
@@ -223,11 +234,26 @@ ExplainOptions optionsFor(const ExplainOptions& options, const engine::BatchItem
         return file.empty() ? file : (folder / std::filesystem::path(file).filename()).string();
     };
     own.model.question.inputs = item.sources;
-    own.outputFolder = folder.string();
+    own.outputFolder = options.outputFolder.empty() ? std::string() : folder.string();
     own.model.question.image = inFolder(options.question().image);
     own.model.question.run = inFolder(options.question().run);
     own.isBatch = true;
     return own;
+}
+
+/// The file of rows, where one is asked for. What is kept of a pass beside the inputs changes no row.
+Result<std::optional<rows::RowFile>> openRows(const ExplainOptions& options, const engine::LoadedModel& model)
+{
+    if (options.out.empty()) {
+        return std::optional<rows::RowFile>();
+    }
+    engine::Question question = options.question();
+    question.inputsOnly = false;
+    RETRO_TRY(rows::RowFile file,
+              rows::RowFile::open(options.out, engine::rowHeadOf(model, question,
+                                                                 engine::resultHash(model, question, engine::kExplain),
+                                                                 RETRO_VERSION)));
+    return std::optional<rows::RowFile>(std::move(file));
 }
 
 /// The run of a text with its tokens, layers and steps.
@@ -235,11 +261,12 @@ Result<void> writeTextRun(const ExplainOptions& options, const engine::ExplainRe
                           const engine::LanguageReport& report)
 {
     const std::string& file = options.question().run;
-    return file.empty()
-               ? Result<void>()
-               : trace::writeRecorded(
-                     file,
-                     {result.run, {}, result.runPlan, std::make_shared<const trace::RunText>(engine::runText(report))});
+    return file.empty() ? Result<void>()
+                        : trace::writeRecorded(file, {result.run,
+                                                      {},
+                                                      result.runPlan,
+                                                      result.region ? engine::keptRegion(*result.region) : nullptr,
+                                                      std::make_shared<const trace::RunText>(engine::runText(report))});
 }
 
 Result<void> explainMany(const Context& context, const ExplainOptions& options, const engine::LoadedModelPointer& model,
@@ -250,6 +277,8 @@ Result<void> explainMany(const Context& context, const ExplainOptions& options, 
         RETRO_TRY(plan.shard, engine::parseShard(options.shard));
     }
     plan.question = keyOf(options, *model).hash;
+    RETRO_TRY(std::optional<rows::RowFile> rows, openRows(options, *model));
+    plan.rows = rows ? &*rows : nullptr;
     engine::Explainer explainer(model);
     const auto weights = std::make_shared<diagnosis::ModelFacts>(model->read ? model->read : model->rewritten.before);
     bool isFirst = true;
@@ -264,11 +293,18 @@ Result<void> explainMany(const Context& context, const ExplainOptions& options, 
         RETRO_TRY(const engine::ExplainResult result, explainInto(context, own, *model, request, asked, [&] {
                       return explainer.explain(request, {}, context.progress());
                   }));
+        if (rows) {
+            RETRO_TRY(std::vector<rows::Row> made,
+                      engine::rowsOf(*model, result, engine::rowKeyOf(item.stem, asked.sources)));
+            RETRO_CHECK(rows->add(std::move(made)));
+        }
         if (language) {
             RETRO_TRY(engine::LanguageReport report, engine::reportOf(*language, *model, own.question(), result));
             RETRO_CHECK(engine::addAttention(*language, own.question(), request, result,
                                              engine::LayerWish::of(*language, own.question()), report));
-            RETRO_CHECK(engine::writeReport(own.outputFolder, report));
+            if (!own.outputFolder.empty()) {
+                RETRO_CHECK(engine::writeReport(own.outputFolder, report));
+            }
             RETRO_CHECK(writeTextRun(own, result, report));
         }
         return {};
@@ -297,12 +333,37 @@ Result<void> showEstimate(const Context& context, const ExplainOptions& options,
     return engine::checkEstimate(made);
 }
 
+/// What rows cannot hold.
+Result<void> checkRowsAlone(const ExplainOptions& options, bool isBatch)
+{
+    if (options.out.empty()) {
+        return {};
+    }
+    constexpr std::array kOfText{"text", "ids", "oracle-by-plan", "generate", "continue"};
+    constexpr std::array kInFolder{"parameters", "region-of", "checkpoint", "open"};
+    for (const engine::Asked& one : engine::asksOf(options.question(), isBatch)) {
+        if (std::ranges::find(kOfText, one.what) != kOfText.end()) {
+            return base::usageError("a row is of inputs that --input names, by one pass; use --output-dir instead",
+                                    "--out and " + one.option);
+        }
+        if (options.outputFolder.empty() && std::ranges::find(kInFolder, one.what) != kInFolder.end()) {
+            return base::usageError("a row holds the relevance of inputs alone; add --output-dir", one.option);
+        }
+    }
+    const bool hasFiles = !options.question().image.empty() || !options.question().run.empty();
+    return isBatch && hasFiles && options.outputFolder.empty()
+               ? base::usageError("pictures and runs of many inputs lie in their folders; add --output-dir",
+                                  "--out with --image or --run")
+               : Result<void>();
+}
+
 Result<void> checkOptions(const ExplainOptions& options, bool isBatch)
 {
-    if (options.outputFolder.empty() && !options.isText) {
-        return base::usageError(
-            "explain needs --output-dir DIR for the relevance files (or --rules, which runs nothing)");
+    if (options.outputFolder.empty() && options.out.empty() && !options.isText) {
+        return base::usageError("explain needs --output-dir DIR for the relevance files, or --out FILE for rows (or "
+                                "--rules, which runs nothing)");
     }
+    RETRO_CHECK(checkRowsAlone(options, isBatch));
     RETRO_CHECK(engine::checkTogether(engine::asksOf(options.question(), isBatch)));
     if (!isBatch && (options.jobs > 1 || !options.shard.empty())) {
         return base::usageError("--jobs and --shard share out the inputs of a folder or @list.txt; name one with "
@@ -407,16 +468,37 @@ Result<void> explainText(const Context& context, const ExplainOptions& options, 
     return {};
 }
 
+/// What the row of a single input is called: the names of its files without their endings.
+std::string nameOfInputs(const ExplainOptions& options)
+{
+    std::string name;
+    for (const std::string& text : options.question().inputs) {
+        const std::size_t sign = text.find('=');
+        const std::filesystem::path file = sign == std::string::npos ? text : text.substr(sign + 1);
+        name += (name.empty() ? "" : " ") + file.stem().string();
+    }
+    return name;
+}
+
 /// One input by one engine, and the oracle beside it where that is asked.
 Result<void> explainOne(Context& context, const ExplainOptions& options, const engine::LoadedModel& model,
                         const LanguageQuestion& language)
 {
     const engine::ResultKey asked = keyOf(options, model);
+    RETRO_TRY(std::optional<rows::RowFile> rows, openRows(options, model));
+    const rows::RowKey key = engine::rowKeyOf(nameOfInputs(options), asked.sources);
     RETRO_TRY(const engine::ExplainRequest request, requestOf(options, model, language));
     RETRO_TRY(const std::optional<HeldFolder> lock, holdResults(options));
     RETRO_TRY(const engine::ExplainResult result, explainInto(context, options, model, request, asked, [&] {
                   return engine::explain(model, request, {}, context.progress());
               }));
+    if (rows && rows->has(key)) {
+        context.say("rows         " + options.out + " has a row of this input already");
+    } else if (rows) {
+        RETRO_TRY(std::vector<rows::Row> made, engine::rowsOf(model, result, key));
+        RETRO_CHECK(rows->add(std::move(made)));
+        RETRO_CHECK(rows->flush());
+    }
     nlohmann::ordered_json summary = engine::summaryJson(model, request, result, asked);
     if (options.question().checkOracle) {
         RETRO_TRY(summary["oracle"], askOracle(context, model, request, result));
@@ -430,16 +512,28 @@ Result<void> explainOne(Context& context, const ExplainOptions& options, const e
     return {};
 }
 
+/// Where rows are all that is written, a pass keeps nothing for others, if that fits what else is asked.
+void keepInputsAlone(ExplainOptions& options, bool isBatch)
+{
+    if (options.out.empty() || !options.outputFolder.empty()) {
+        return;
+    }
+    engine::Question question = options.question();
+    question.inputsOnly = true;
+    if (engine::checkTogether(engine::asksOf(question, isBatch))) {
+        options.model.question = std::move(question);
+    }
+}
+
 Result<void> explainModel(Context& context, const ExplainOptions& options)
 {
     RETRO_TRY(const engine::LoadedModelPointer model, options.model.load());
     if (!options.question().graphOut.empty()) {
-        if (!options.outputFolder.empty() || !options.compositeFile.empty() || !options.shard.empty() ||
-            options.rules || options.jobs > 1) {
-            return base::usageError(
-                "a graph is written and nothing runs: leave --output-dir, --save-composite, --rules, "
-                "--jobs and --shard out",
-                "--graph-out");
+        if (!options.outputFolder.empty() || !options.out.empty() || !options.compositeFile.empty() ||
+            !options.shard.empty() || options.rules || options.jobs > 1) {
+            return base::usageError("a graph is written and nothing runs: leave --output-dir, --out, --save-composite, "
+                                    "--rules, --jobs and --shard out",
+                                    "--graph-out");
         }
         return writeExplainer(context, options.model, options.graph, model);
     }
@@ -457,7 +551,7 @@ Result<void> explainModel(Context& context, const ExplainOptions& options)
         RETRO_TRY(const engine::ExplainRequest request, requestOf(first, *model, language));
         RETRO_CHECK(showRules(context, options, *model, request));
     }
-    if (options.rules || (!options.compositeFile.empty() && options.outputFolder.empty())) {
+    if (options.rules || (!options.compositeFile.empty() && options.outputFolder.empty() && options.out.empty())) {
         return {};
     }
     if (options.estimate) {
@@ -467,8 +561,9 @@ Result<void> explainModel(Context& context, const ExplainOptions& options)
     ExplainOptions one = options;
     one.isText = language.has_value() && !isByPlan;
     RETRO_CHECK(checkOptions(one, batch.has_value()));
+    keepInputsAlone(one, batch.has_value());
     if (batch) {
-        return explainMany(context, options, model, std::move(*batch));
+        return explainMany(context, one, model, std::move(*batch));
     }
     return isByPlan ? explainByPlan(context, one, *model, language) : explainOne(context, one, *model, language);
 }
@@ -485,6 +580,8 @@ void addExplain(CLI::App& program, Context& context)
     verb->add_option("--save-composite", options->compositeFile,
                      "Also write the composite, with the rules put before it, as a file");
     verb->add_option("--output-dir", options->outputFolder, "Folder for the results; made when it is missing");
+    verb->add_option("--out", options->out,
+                     "FILE.parquet or FILE.h5: appends a row per sample; what is in it already is not done again");
     verb->add_option("--jobs", options->jobs, "Processes that share the inputs of a folder or @list.txt")
         ->check(CLI::Range(1, 1024));
     verb->add_option("--shard", options->shard, "i/n: only the i-th of n parts of those inputs");

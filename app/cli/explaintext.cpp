@@ -29,6 +29,9 @@ std::string placeOf(const engine::LoadedModel& model, const graph::Graph& graph,
                     std::size_t sample)
 {
     const std::int64_t index = target.index[sample];
+    if (index < 0 && sample < target.place.size() && !target.place[sample].empty()) {
+        return target.place[sample]; // a segment
+    }
     const tensor::Shape& shape = target.start.shape();
     const std::vector<std::string> axes = trace::axisNames(graph, target.value, shape.size());
     if (index < 0 || !trace::isDense(axes, shape)) {

@@ -14,7 +14,6 @@ namespace retro::app
 
 using engine::ForwardDecision;
 using engine::ForwardForm;
-using engine::OperatorCost;
 using nlohmann::ordered_json;
 
 namespace
@@ -23,55 +22,6 @@ namespace
 std::string bytesOf(std::int64_t bytes)
 {
     return bytesText(static_cast<std::uint64_t>(std::max<std::int64_t>(bytes, 0)));
-}
-
-/// The most expensive first.
-std::vector<OperatorCost> byTime(const engine::ForwardedGradient& made)
-{
-    std::vector<OperatorCost> costs = made.costs;
-    const auto total = [](const OperatorCost& one) {
-        return one.forwardSeconds + one.reverseSeconds + one.rebuildSeconds;
-    };
-    std::ranges::stable_sort(costs, [&](const auto& a, const auto& b) { return total(a) > total(b); });
-    return costs;
-}
-
-void sayProfile(const Context& context, const engine::ForwardedGradient& made, std::size_t most)
-{
-    context.say(fmt::format("{:<32} {:<18} {:>10} {:>10} {:>10} {:>12} {:>11} {:>11} {:>11}", "operator", "",
-                            "forward ms", "reverse ms", "rebuild ms", "results", "MFLOP", "reverse", "rebuild"));
-    const graph::Graph& graph = made.gradient.model->graph();
-    const std::vector<OperatorCost> costs = byTime(made);
-    for (std::size_t i = 0; i < std::min(most, costs.size()); ++i) {
-        const OperatorCost& one = costs[i];
-        const graph::Node& node = graph.node(one.node);
-        context.say(fmt::format("{:<32} {:<18} {:>10.3f} {:>10.3f} {:>10.3f} {:>12} {:>11.3f} {:>11.3f} {:>11.3f}",
-                                node.name, node.op, one.forwardSeconds * 1e3, one.reverseSeconds * 1e3,
-                                one.rebuildSeconds * 1e3, bytesOf(one.bytes), one.flops / 1e6, one.reverseFlops / 1e6,
-                                one.rebuildFlops / 1e6));
-    }
-    if (most < costs.size()) {
-        context.say(fmt::format("… and {} more", costs.size() - most));
-    }
-}
-
-ordered_json profileJson(const engine::ForwardedGradient& made)
-{
-    ordered_json list = ordered_json::array();
-    for (const OperatorCost& one : made.costs) {
-        const graph::Node& node = made.gradient.model->graph().node(one.node);
-        list.push_back({{"node", node.name},
-                        {"operator", node.op},
-                        {"forward_seconds", one.forwardSeconds},
-                        {"reverse_seconds", one.reverseSeconds},
-                        {"rebuild_seconds", one.rebuildSeconds},
-                        {"result_bytes", one.bytes},
-                        {"flops", one.flops},
-                        {"reverse_flops", one.reverseFlops},
-                        {"rebuild_flops", one.rebuildFlops},
-                        {"rebuilds", one.rebuilds}});
-    }
-    return list;
 }
 
 void sayForms(const Context& context, const engine::ForwardingDone& done)
@@ -128,27 +78,15 @@ void sayForwarding(const Context& context, const engine::ForwardingDone& done, c
     sayFallbacks(context, done, graph, most);
 }
 
-void sayForwarding(const Context& context, const engine::ForwardedGradient& made, bool isProfiled, std::size_t most)
+ordered_json forwardingJson(const engine::ForwardedGradient& made)
 {
-    sayForwarding(context, made.forwarding(), made.gradient.model->graph(), most);
-    if (isProfiled) {
-        sayProfile(context, made, most);
-    }
-}
-
-ordered_json forwardingJson(const engine::ForwardedGradient& made, bool isProfiled)
-{
-    ordered_json json{{"forwarding", engine::forwardingJson(made.forwarding(), made.gradient.model->graph())},
-                      {"visited", made.gradient.visited},
-                      {"seconds",
-                       {{"bind", made.gradient.secondsBind},
-                        {"forward", made.gradient.secondsForward},
-                        {"reverse", made.gradient.secondsReverse}}},
-                      {"peak_bytes", made.gradient.peakBytes}};
-    if (isProfiled) {
-        json["profile"] = profileJson(made);
-    }
-    return json;
+    return {{"forwarding", engine::forwardingJson(made.forwarding(), made.gradient.model->graph())},
+            {"visited", made.gradient.visited},
+            {"seconds",
+             {{"bind", made.gradient.secondsBind},
+              {"forward", made.gradient.secondsForward},
+              {"reverse", made.gradient.secondsReverse}}},
+            {"peak_bytes", made.gradient.peakBytes}};
 }
 
 } // namespace retro::app

@@ -12,9 +12,7 @@ namespace retro::app
 /// Decisions with their reasons, for people; `most` of those that are not as they were wished for.
 void sayForwarding(const Context& context, const engine::ForwardingDone& done, const graph::Graph& graph,
                    std::size_t most);
-/// The same of a gradient pass, with the profile when it is asked for: `most` of its operators.
-void sayForwarding(const Context& context, const engine::ForwardedGradient& made, bool isProfiled, std::size_t most);
-/// The same in full.
-[[nodiscard]] nlohmann::ordered_json forwardingJson(const engine::ForwardedGradient& made, bool isProfiled);
+/// The same of a gradient pass, in full.
+[[nodiscard]] nlohmann::ordered_json forwardingJson(const engine::ForwardedGradient& made);
 
 } // namespace retro::app

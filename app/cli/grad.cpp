@@ -4,6 +4,7 @@
 #include "app/cli/gradientverbs.h"
 #include "app/cli/outputfolder.h"
 #include "app/cli/planruntext.h"
+#include "app/cli/profiletext.h"
 #include "app/cli/rewritetext.h"
 #include "core/base/file.h"
 #include "core/engine/forwarding/forwardingjson.h"
@@ -16,8 +17,10 @@
 #include "core/engine/question/combinations.h"
 #include "core/engine/question/resolve.h"
 #include "core/engine/results/results.h"
+#include "core/event/observer.h"
 #include "core/runtime/profile.h"
 #include "core/tensor/npy.h"
+#include "core/trace/profiletext.h"
 #include "core/trace/runfile.h"
 
 #include <fmt/format.h>
@@ -73,8 +76,9 @@ struct Gradients
     std::shared_ptr<const execute::BoundModel> model;
     engine::ResolvedTarget target;
     std::vector<tensor::Tensor> byInput;
-    ordered_json facts;                   ///< of the pass, for --json
-    std::vector<base::ValueId> from = {}; ///< the inputs that were asked for
+    ordered_json facts;                                 ///< of the pass, for --json
+    std::vector<base::ValueId> from = {};               ///< the inputs that were asked for
+    std::shared_ptr<const trace::Profile> profile = {}; ///< of a recorded pass, which takes its own
 };
 
 Result<Gradients> fromTape(const Context& context, const engine::LoadedModel& model,
@@ -101,9 +105,8 @@ Result<Gradients> forwarded(const Context& context, const engine::LoadedModel& m
 {
     RETRO_TRY(const engine::ForwardingOptions wish, engine::forwardingWish(options.question()));
     RETRO_TRY(engine::ForwardedGradient made, engine::forwardedGradient(model, request, wish));
-    const bool isProfiled = options.question().profile;
-    sayForwarding(context, made, isProfiled, options.rows());
-    ordered_json facts = forwardingJson(made, isProfiled);
+    sayForwarding(context, made.forwarding(), made.gradient.model->graph(), options.rows());
+    ordered_json facts = forwardingJson(made);
     return Gradients{made.gradient.model, std::move(made.gradient.target), std::move(made.gradient.gradients),
                      std::move(facts)};
 }
@@ -140,6 +143,7 @@ Result<Gradients> planned(const Context& context, const engine::LoadedModel& mod
     if (!context.json) {
         sayPlanRun(context, *made.program, made.chosen, made.run, rows);
     }
+    const std::shared_ptr<const trace::Profile> profile = made.recorded ? made.recorded->profile : nullptr;
     return Gradients{
         made.gradient.model,
         std::move(made.gradient.target),
@@ -148,7 +152,9 @@ Result<Gradients> planned(const Context& context, const engine::LoadedModel& mod
          {"visited", made.gradient.visited},
          {"run", made.recorded ? ordered_json(runFile) : ordered_json()},
          {"seconds", {{"load", model.seconds}, {"bind", made.gradient.secondsBind}, {"run", made.run.seconds}}},
-         {"peak_bytes", made.gradient.peakBytes}}};
+         {"peak_bytes", made.gradient.peakBytes}},
+        {},
+        profile};
 }
 
 /// A gradient pass as a run: the composite `gradient`, recorded.
@@ -171,6 +177,7 @@ Result<Gradients> recorded(const Context& context, const engine::LoadedModel& mo
         made.facts["forwarding"] = engine::forwardingJson(*result.forwarding, graph);
         sayForwarding(context, *result.forwarding, graph, options.rows());
     }
+    made.profile = result.profile;
     for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
         const ops::TensorType& type = result.model->typeOf(graph.inputs()[i]);
         tensor::Tensor gradient = result.relevance[graph.inputs()[i].index()];
@@ -184,7 +191,7 @@ Result<Gradients> recorded(const Context& context, const engine::LoadedModel& mo
     return made;
 }
 
-Result<Gradients> computeAll(const Context& context, const engine::LoadedModel& model,
+Result<Gradients> computeAny(const Context& context, const engine::LoadedModel& model,
                              const engine::GradientRequest& request, const GradOptions& options)
 {
     const bool isRecorded = !options.question().run.empty();
@@ -195,6 +202,29 @@ Result<Gradients> computeAll(const Context& context, const engine::LoadedModel& 
         return forwarded(context, model, request, options);
     }
     return isRecorded ? recorded(context, model, request, options) : fromTape(context, model, request);
+}
+
+/// The same, with its profile where that is asked for.
+Result<Gradients> computeAll(const Context& context, const engine::LoadedModel& model,
+                             const engine::GradientRequest& request, const GradOptions& options)
+{
+    if (!options.question().profile) {
+        return computeAny(context, model, request, options);
+    }
+    trace::ProfileRecorder recorder;
+    Result<Gradients> made = [&] {
+        const event::ObserverScope observed(&recorder);
+        return computeAny(context, model, request, options);
+    }();
+    RETRO_CHECK(made);
+    const trace::Profile profile = made->profile ? *made->profile : std::move(recorder).take();
+    const graph::Graph& graph = made->model->graph();
+    made->facts["profile"] = trace::profileJson(graph, profile);
+    made->facts["memory_decisions"] = trace::decisionsJson(graph, profile);
+    if (!context.json) {
+        sayProfile(context, graph, profile, options.rows());
+    }
+    return made;
 }
 
 /// Those of the inputs that were asked for.
@@ -217,10 +247,6 @@ Result<void> checkOptions(const GradOptions& options)
     if (options.question().graphOut.empty() && (options.isJoined || options.isDiff)) {
         return base::usageError("--joint and --diff are about a gradient graph; name its file by --graph-out, or leave "
                                 "them out");
-    }
-    if (!options.question().graphOut.empty() && options.question().profile) {
-        return base::usageError("a graph is written and nothing runs; leave one of the two out",
-                                "--graph-out and --profile");
     }
     if (!options.question().graphOut.empty() && !options.question().tier.empty()) {
         return base::usageError("a graph cannot say that a value moves to a tier; leave one of the two out",

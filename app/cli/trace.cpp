@@ -346,12 +346,16 @@ Result<void> showStops(const Context& context, const std::shared_ptr<const trace
 Result<std::optional<trace::LaunchDetail>> launchBefore(const trace::Run& run, std::uint64_t position,
                                                         const TraceOptions& options)
 {
-    const bool isLaunch = position > 0 && run.events[position - 1].kind == event::EventKind::Launch;
+    std::uint64_t behind = position; // the buffers of a launch follow it
+    while (behind > 0 && run.events[behind - 1].kind == event::EventKind::Buffer) {
+        --behind;
+    }
+    const bool isLaunch = behind > 0 && run.events[behind - 1].kind == event::EventKind::Launch;
     if (!isLaunch && options.buffers.empty()) {
         return std::optional<trace::LaunchDetail>();
     }
     Result<trace::LaunchDetail> detail =
-        isLaunch ? trace::launchDetail(run, run.events[position - 1])
+        isLaunch ? trace::launchDetail(run, behind - 1)
                  : base::usageError("no kernel was launched by the event before this position; `trace RUN` lists the "
                                     "launches",
                                     "--buffers");

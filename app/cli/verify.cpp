@@ -2,7 +2,9 @@
 #include "core/engine/verify/verify.h"
 #include "app/cli/explaintext.h"
 #include "app/cli/gradientverbs.h"
+#include "app/common/decodepicture.h"
 #include "core/base/standardstreams.h"
+#include "core/engine/language/languagequestion.h"
 #include "core/engine/question/resolve.h"
 #include "core/engine/results/results.h"
 
@@ -33,9 +35,10 @@ struct VerifyOptions
 Result<engine::VerifyRequest> requestOf(const VerifyOptions& options, const engine::LoadedModel& model)
 {
     engine::VerifyRequest request;
-    RETRO_TRY(request.inputs, options.model.resolve(model));
     const engine::Question& asked = options.model.question;
-    RETRO_TRY(request.target, engine::targetOf(asked, model));
+    RETRO_TRY(engine::ExplainRequest explained, engine::resolveWithInputs(asked, model, decodePicture));
+    request.inputs = std::move(explained.inputs);
+    request.target = std::move(explained.target);
     request.composite = asked.composite.empty() ? request.composite : asked.composite;
     request.precision = engine::precisionOf(asked, model);
     request.hasShadow = options.shadow == "double";

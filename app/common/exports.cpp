@@ -7,6 +7,7 @@
 #include "views/ledger/ledgerview.h"
 #include "views/log/logview.h"
 #include "views/plan/frontiercurve.h"
+#include "views/profile/profileview.h"
 #include "views/promises/promisesview.h"
 #include "views/timeline/timelineview.h"
 
@@ -76,6 +77,7 @@ constexpr std::array kParts{
     RunPart{"timeline", "svg png pdf csv", "theme size", true, {make<views::TimelineView>, 1200, 340}},
     RunPart{"ledger", "svg png pdf csv", "theme size", true, {make<views::LedgerView>, 480, 320}},
     RunPart{"frontier", "csv", "", false, {}, writeFrontier},
+    RunPart{"profile", "csv json", "", false, {make<views::ProfileView>, 640, 480}},
     RunPart{"promises", "csv json", "", false, {make<views::PromisesView>, 640, 800}},
     RunPart{"log", "csv json", "", false, {make<views::LogView>, 800, 600}},
     RunPart{"tokens", "csv json", "", false, {}, writeTokens},

@@ -3,7 +3,9 @@
 
 #include "app/common/reportpage.h"
 #include "core/diagnosis/numbertext.h"
+#include "views/diagnose/chartdrawing.h"
 
+#include <QBuffer>
 #include <QCoreApplication>
 
 #include <algorithm>
@@ -58,6 +60,29 @@ QList<QStringList> rowsOf(const ReportedDiagnosis& reported)
     return rows + aside;
 }
 
+QByteArray pngOf(const diagnosis::Chart& chart, views::ThemeKind kind)
+{
+    QBuffer buffer;
+    buffer.open(QIODevice::WriteOnly);
+    views::imageOfChart(chart, views::Theme::of(kind)).save(&buffer, "PNG");
+    return buffer.data();
+}
+
+/// What shows the worst findings, drawn.
+void addCharts(ReportPage& page, const ReportedDiagnosis& reported)
+{
+    constexpr int kMostCharts = 8;
+    int charts = 0;
+    for (const Finding& finding : reported.diagnosis->findings) {
+        const bool isDrawn = finding.chart.kind != diagnosis::ChartKind::None && !isSetAside(reported, finding);
+        if (isDrawn && charts++ < kMostCharts) {
+            page.addPicture(utf8(finding.place.name) + QStringLiteral(": ") + utf8(finding.chart.title),
+                            QStringLiteral("image/png"), pngOf(finding.chart, views::ThemeKind::Light),
+                            pngOf(finding.chart, views::ThemeKind::Dark));
+        }
+    }
+}
+
 void addStatistics(ReportPage& page, const diagnosis::Diagnosis& found)
 {
     QList<QStringList> rows;
@@ -98,6 +123,7 @@ void addDiagnosis(ReportPage& page, const ReportedDiagnosis& reported)
                        QLatin1Char('#') + chapterText("Number"), QLatin1Char('#') + chapterText("Limit"),
                        chapterText("Check")},
                       rowsOf(reported));
+        addCharts(page, reported);
     }
     addStatistics(page, found);
 }

@@ -94,14 +94,14 @@ Error busy(const fs::path& file, const std::string& content, const std::string& 
 
 } // namespace
 
-Result<FolderLock> FolderLock::hold(const fs::path& folder, int operation)
+Result<FolderLock> FolderLock::hold(const fs::path& file, int operation)
 {
-    const fs::path file = folder / kLockFile;
     std::string holder;
     for (int i = 0; i < kTries; ++i) {
         const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
         if (descriptor < 0) {
-            return outputError(fmt::format("the folder cannot be written: {}", std::strerror(errno)), folder.string());
+            return outputError(fmt::format("the folder cannot be written: {}", std::strerror(errno)),
+                               file.parent_path().string());
         }
         FolderLock lock(file, descriptor);
         switch (tryHold(descriptor, file, operation)) {
@@ -128,16 +128,23 @@ Result<FolderLock> FolderLock::hold(const fs::path& folder, int operation)
 
 Result<FolderLock> FolderLock::alone(const fs::path& folder)
 {
-    RETRO_TRY(FolderLock lock, hold(folder, LOCK_EX | LOCK_NB));
+    RETRO_TRY(FolderLock lock, hold(folder / kLockFile, LOCK_EX | LOCK_NB));
     if (lock.m_descriptor >= 0) {
         say(lock.m_descriptor, "alone");
     }
     return lock;
 }
 
+Result<FolderLock> FolderLock::inTurnAt(const fs::path& file)
+{
+    std::error_code unknown;
+    const fs::path whole = fs::absolute(file, unknown);
+    return hold(whole.parent_path() / fmt::format(".{}.lock", whole.filename().string()), LOCK_EX);
+}
+
 Result<FolderLock> FolderLock::inTurn(const fs::path& folder)
 {
-    RETRO_TRY(FolderLock lock, hold(folder, LOCK_EX));
+    RETRO_TRY(FolderLock lock, hold(folder / kLockFile, LOCK_EX));
     if (lock.m_descriptor >= 0) {
         say(lock.m_descriptor, "alone");
     }
@@ -146,7 +153,7 @@ Result<FolderLock> FolderLock::inTurn(const fs::path& folder)
 
 Result<FolderLock> FolderLock::together(const fs::path& folder, const std::string& purpose)
 {
-    if (Result<FolderLock> first = hold(folder, LOCK_EX | LOCK_NB); first) { // nobody is here: say what for
+    if (Result<FolderLock> first = hold(folder / kLockFile, LOCK_EX | LOCK_NB); first) { // nobody is here: say what for
         if (first->m_descriptor < 0) {
             return first;
         }
@@ -157,7 +164,7 @@ Result<FolderLock> FolderLock::together(const fs::path& folder, const std::strin
         }
         ::close(std::exchange(first->m_descriptor, -1)); // another was quicker in between
     }
-    RETRO_TRY(FolderLock lock, hold(folder, LOCK_SH | LOCK_NB));
+    RETRO_TRY(FolderLock lock, hold(folder / kLockFile, LOCK_SH | LOCK_NB));
     if (lock.m_descriptor >= 0) {
         const std::string content = contentOf(lock.m_descriptor);
         if (purposeIn(content) != purpose) {

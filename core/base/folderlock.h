@@ -22,6 +22,8 @@ public:
     [[nodiscard]] static Result<FolderLock> alone(const std::filesystem::path& folder);
     /// As alone, but waits for its turn.
     [[nodiscard]] static Result<FolderLock> inTurn(const std::filesystem::path& folder);
+    /// As inTurn, for one file: `.NAME.lock` beside it is held.
+    [[nodiscard]] static Result<FolderLock> inTurnAt(const std::filesystem::path& file);
     /// Together with all who give the same `purpose` (a text of one line). Errors (Output): somebody holds it alone, or
     /// for another purpose.
     [[nodiscard]] static Result<FolderLock> together(const std::filesystem::path& folder, const std::string& purpose);
@@ -34,7 +36,7 @@ public:
 
 private:
     FolderLock(std::filesystem::path file, int descriptor) : m_file(std::move(file)), m_descriptor(descriptor) {}
-    [[nodiscard]] static Result<FolderLock> hold(const std::filesystem::path& folder, int operation);
+    [[nodiscard]] static Result<FolderLock> hold(const std::filesystem::path& file, int operation);
     void release();
 
     std::filesystem::path m_file;

@@ -11,6 +11,39 @@ using nlohmann::ordered_json;
 namespace
 {
 
+/// What is drawn of a finding; null where nothing is.
+ordered_json chartJson(const Chart& chart)
+{
+    ordered_json json = {{"kind", nameOf(chart.kind)}, {"title", chart.title}};
+    switch (chart.kind) {
+    case ChartKind::None:
+        return nullptr;
+    case ChartKind::Bars:
+        json["amounts"] = chart.amounts;
+        json["names"] = chart.names;
+        json["marked"] = chart.marked;
+        json["limits"] = chart.limits;
+        json["logarithmic"] = chart.isLogarithmic;
+        break;
+    case ChartKind::Histogram:
+        json["counts"] = chart.amounts;
+        json["low"] = chart.low;
+        json["high"] = chart.high;
+        json["limits"] = chart.limits;
+        json["marked"] = chart.marked;
+        break;
+    case ChartKind::Map:
+        json["columns"] = chart.columns;
+        json["amounts"] = chart.amounts;
+        json["marked"] = chart.marked;
+        break;
+    case ChartKind::Rows:
+        json["rows"] = chart.rows;
+        break;
+    }
+    return json;
+}
+
 ordered_json findingJson(const Finding& finding)
 {
     ordered_json numbers = ordered_json::object();
@@ -37,6 +70,7 @@ ordered_json findingJson(const Finding& finding)
         {"numbers", numbers},
         {"threshold", finding.threshold},
         {"evidence", evidence},
+        {"chart", chartJson(finding.chart)},
         {"also", findingsJson(finding.also)}};
 }
 

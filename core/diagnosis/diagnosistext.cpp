@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <sstream>
 
 namespace retro::diagnosis
@@ -16,6 +17,7 @@ namespace
 {
 
 constexpr std::size_t kIndent = 9;     // below the name of a place
+constexpr std::size_t kMostLines = 10; // before the fold: findings are shown as long as they fit
 constexpr std::size_t kMostLine = 110; // section 1; the first line of a finding may be longer, as names may be
 
 std::size_t characters(const std::string& utf8)
@@ -116,16 +118,27 @@ std::vector<std::string> textOf(const Diagnosis& diagnosis, std::size_t most)
     if (diagnosis.failure && !hasFault) {
         lines.push_back(fmt::format("error    {}  does not run: {}", diagnosis.model, diagnosis.failure->text()));
     } else if (diagnosis.findings.empty()) {
-        lines.push_back(fmt::format("Nothing unusual by {} ({} run).", counted(diagnosis.checks.size(), "check"), run));
+        const std::string hint =
+            diagnosis.hasReference ? "." : "; a wrong weight shows only beside a good one: --against";
+        lines.push_back(
+            fmt::format("Nothing unusual by {} ({} run){}", counted(diagnosis.checks.size(), "check"), run, hint));
     }
+    const auto lacking = static_cast<std::size_t>(std::ranges::count(diagnosis.checks, kNoModel, &CheckRecord::why));
+    const bool hintsAtReference =
+        !diagnosis.hasReference && !hasFault && (!diagnosis.findings.empty() || diagnosis.failure);
+    const std::size_t below = 1 + (lacking > 0 ? 1 : 0) + (hintsAtReference ? 1 : 0);
     const std::size_t shown = isAll ? diagnosis.findings.size() : std::min(most, diagnosis.findings.size());
     for (std::size_t i = 0; i < shown; ++i) {
-        addFinding(diagnosis.findings[i], isAll, lines);
+        std::vector<std::string> own;
+        addFinding(diagnosis.findings[i], isAll, own);
+        if (!isAll && i > 0 && lines.size() + own.size() + below > kMostLines) {
+            break;
+        }
+        std::ranges::move(own, std::back_inserter(lines));
     }
     if (!diagnosis.findings.empty()) {
         lines.push_back(countsLine(diagnosis, isAll));
     }
-    const auto lacking = static_cast<std::size_t>(std::ranges::count(diagnosis.checks, kNoModel, &CheckRecord::why));
     if (lacking > 0) {
         lines.push_back(fmt::format("{} want{} the model {}, which is not beside the run: give it with --model FILE",
                                     counted(lacking, "check"), lacking == 1 ? "s" : "", diagnosis.model));
@@ -137,7 +150,7 @@ std::vector<std::string> textOf(const Diagnosis& diagnosis, std::size_t most)
             }
         }
     }
-    if (!diagnosis.hasReference && !hasFault) {
+    if (hintsAtReference) {
         lines.push_back("A wrong weight or a permuted input shows only beside something good: --against MODEL, RUN or "
                         "INPUT");
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/base/ids.h"
+#include "core/diagnosis/chart.h"
 
 #include <cstdint>
 #include <map>
@@ -66,6 +67,7 @@ struct Finding
     std::vector<std::pair<std::string, double>> numbers; ///< that prove it
     double threshold = 0;
     std::vector<Evidence> evidence;
+    Chart chart;               ///< that shows it; of no kind where a number says all
     std::vector<Finding> also; ///< what follows from it
 
     /// By which findings are sorted: base + effect / 2 + raised.

@@ -45,10 +45,10 @@ std::optional<LinearWeight> linearWeightOf(const ModelFacts& model, const graph:
     if (!node.domain.empty() || (!isConvolution && node.op != "Gemm" && node.op != "MatMul")) {
         return std::nullopt;
     }
-    linear.weight = model.constantOperand(node, 1);
+    linear.weight = model.weightOperand(node, 1);
     if (node.op == "MatMul" && !linear.weight.isValid()) {
         linear.slot = 0;
-        linear.weight = model.constantOperand(node, 0);
+        linear.weight = model.weightOperand(node, 0);
     }
     if (!linear.weight.isValid() || linear.weight.rank() < 2) {
         return std::nullopt;

@@ -78,6 +78,69 @@ Tensor ModelFacts::constantOperand(const Node& node, std::size_t slot) const
     return value.kind == graph::ValueKind::Constant ? value.constant : *tensorAttribute(m_graph->node(value.producer));
 }
 
+namespace
+{
+
+/// The DequantizeLinear that makes an operand; null where none does.
+const Node* dequantiserOf(const Graph& graph, ValueId operand)
+{
+    const bool isResult = operand.isValid() && graph.value(operand).kind == graph::ValueKind::Result;
+    const Node* node = isResult ? &graph.node(graph.value(operand).producer) : nullptr;
+    return node != nullptr && node->op == "DequantizeLinear" && node->domain.empty() ? node : nullptr;
+}
+
+/// (level − zero point) · scale, in float32; invalid for scales per block.
+Tensor dequantised(const Tensor& levels, const Tensor& scale, const Tensor& zeroPoint, std::int64_t axis)
+{
+    const auto rank = static_cast<std::int64_t>(levels.rank());
+    const std::int64_t along = axis < 0 ? axis + rank : axis;
+    const bool isWhole = scale.size() == 1;
+    const bool isPerIndex = scale.rank() == 1 && along >= 0 && along < rank &&
+                            levels.shape()[static_cast<std::size_t>(along)] == scale.size();
+    if ((!isWhole && !isPerIndex) || levels.size() == 0 || (zeroPoint.isValid() && zeroPoint.size() != scale.size())) {
+        return {};
+    }
+    std::int64_t inner = 1;
+    for (std::int64_t i = along + 1; i < rank; ++i) {
+        inner *= levels.shape()[static_cast<std::size_t>(i)];
+    }
+    const std::vector<double> numbers = numbersIn(levels);
+    tensor::TensorBuffer buffer(tensor::DType::Float32, levels.shape());
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+        const std::int64_t index = isWhole ? 0 : static_cast<std::int64_t>(i) / inner % scale.size();
+        const double zero = zeroPoint.isValid() ? zeroPoint.at(index) : 0;
+        buffer.data<float>()[i] = static_cast<float>((numbers[i] - zero) * scale.at(index));
+    }
+    return std::move(buffer).freeze();
+}
+
+} // namespace
+
+Tensor ModelFacts::weightOperand(const Node& node, std::size_t slot) const
+{
+    const ValueId operand = operandOf(node, slot);
+    const Node* made = dequantiserOf(*m_graph, operand);
+    if (made == nullptr) {
+        return constantOperand(node, slot);
+    }
+    const auto known = m_dequantised.find(operand);
+    if (known != m_dequantised.end()) {
+        return known->second;
+    }
+    const Tensor levels = constantOperand(*made, 0);
+    const Tensor scale = constantOperand(*made, 1);
+    Tensor whole = levels.isValid() && scale.isValid()
+                       ? dequantised(levels, scale, constantOperand(*made, 2), wholeAttribute(*made, "axis", 1))
+                       : Tensor();
+    return m_dequantised.emplace(operand, std::move(whole)).first->second;
+}
+
+std::string ModelFacts::weightName(const Node& node, std::size_t slot) const
+{
+    const Node* made = dequantiserOf(*m_graph, operandOf(node, slot));
+    return made == nullptr ? constantName(node, slot) : constantName(*made, 0);
+}
+
 std::string ModelFacts::constantName(const Node& node, std::size_t slot) const
 {
     const ValueId held = heldBy(*m_graph, operandOf(node, slot));

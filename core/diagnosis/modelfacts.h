@@ -35,12 +35,18 @@ public:
     /// The constant that operand `slot` of a node is: an initializer, or the result of a Constant node or of moving one
     /// (Identity, Transpose, DequantizeLinear keep their own name). Invalid: the operand is computed or missing.
     [[nodiscard]] Tensor constantOperand(const graph::Node& node, std::size_t slot) const;
-    /// Of those the name of the value that holds the data; empty when it is none.
+    /// The same; of an operand that a DequantizeLinear makes of constants, with one scale or one per index along an
+    /// axis, what it makes: worked out once.
+    [[nodiscard]] Tensor weightOperand(const graph::Node& node, std::size_t slot) const;
+    /// Of those the name of the value that holds the data or the levels; empty when it is none.
+    [[nodiscard]] std::string weightName(const graph::Node& node, std::size_t slot) const;
+    /// Of constantOperand() the name of the value that holds the data; empty when it is none.
     [[nodiscard]] std::string constantName(const graph::Node& node, std::size_t slot) const;
 
 private:
     std::shared_ptr<const graph::Graph> m_graph;
     mutable std::map<ValueId, Statistics> m_statistics;
+    mutable std::map<ValueId, Tensor> m_dequantised; // by the result of the DequantizeLinear
     mutable std::map<std::tuple<const void*, std::size_t, tensor::Shape>, std::vector<double>>
         m_norms; // by data and axis
 };

@@ -141,6 +141,15 @@ std::optional<QuantisedValue> quantisedValueOf(const Facts& facts, NodeId id)
             quantised.levels[i] = std::round(quantised.levels[i] / quantised.scales[at]) + zeros[at];
         }
     }
+    const std::vector<double> exact = numbersIn(facts.value(node.inputs.front()));
+    for (std::size_t i = 0; i < quantised.levels.size(); ++i) {
+        const std::size_t at = index.of(i);
+        // Of an operand that is not there any more, what lies at an end counts.
+        const double level = exact.empty() ? quantised.levels[i] : exact[i] / quantised.scales[at] + zeros[at];
+        const bool isAbove = exact.empty() ? level >= quantised.most : level > quantised.most + 1;
+        const bool isBelow = exact.empty() ? level <= quantised.least : level < quantised.least - 1;
+        quantised.cut += isAbove || (quantised.countsLeast && isBelow) ? 1 : 0;
+    }
     return quantised;
 }
 

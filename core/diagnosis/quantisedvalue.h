@@ -15,7 +15,8 @@ struct QuantisedValue
     std::vector<double> levels; ///< of each element, row-major; of a quantiser without a scale of its own: its floats
     double least = 0;           ///< level of the type
     double most = 0;
-    bool countsLeast = false;   ///< the lower end means that something was cut off, as of signed types
+    std::size_t cut = 0;      ///< elements that lie beyond an end by more than a level: those at it are in their place
+    bool countsLeast = false; ///< the lower end means that something was cut off, as of signed types
     std::vector<double> scales; ///< one, or one per index along an axis; empty: it follows from the value
 };
 

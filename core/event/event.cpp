@@ -23,7 +23,7 @@ std::string_view nameOf(EventKind kind)
         "visit",  "push",  "pop",      "enqueue",   "dequeue",   "land",     "take",     "new",      "parent",
         "record", "child", "arg-node", "arg",       "ready",     "join",     "open",     "complete", "rout",
         "rin",    "wait",  "resume",   "relevance", "rule",      "snapshot", "finished", "launch",   "candidate",
-        "split",  "drop",  "rebuild",  "compute",   "recompute", "free",     "move",     "fetch"};
+        "split",  "drop",  "rebuild",  "compute",   "recompute", "free",     "move",     "fetch",    "buffer"};
     return kNames[static_cast<std::size_t>(kind)];
 }
 

@@ -104,9 +104,9 @@ enum class EventKind : std::uint8_t {
     Snapshot,
     /// The run ended: by itself, or (flag = 1) because all its checkpoints were taken and nothing else was asked for.
     Finished,
-    /// A kernel ran for `node`, a table lookup, when its rule was applied: launch `slot` of the schedule of pass
-    /// `branch` (lut::Pass: 0 forward, 1 backward, 2 relevance) on stream `branch2`; extra = kernel (lut::KernelId). No
-    /// delta of its own.
+    /// A kernel ran for `node`, a table lookup: launch `slot` of the schedule of pass `branch` (lut::Pass: 0 forward, 1
+    /// backward, 2 relevance) on stream `branch2`; extra = kernel (lut::KernelId) and its time, flag = where it ran
+    /// (core/event/launchevent.h). No delta of its own.
     Launch,
 
     // A planner's search for a plan, and a plan that is carried out. `other` is a value of the graph, bit 0 of flag
@@ -138,10 +138,14 @@ enum class EventKind : std::uint8_t {
     Move,
     /// Value `other`, the tensor `handle`, came back into memory from a tier; or, when `promise` is valid, that promise
     /// found it as argument, which Arg books: no delta then but the count.
-    Fetch
+    Fetch,
+    /// Launch `slot` of pass `branch` of `node`, the Launch before it, read (bit 0 of flag) or wrote (bit 1) buffer
+    /// `branch2` (lut::BufferId) of extra elements, which is the tensor `handle` now; invalid where it is not kept. No
+    /// delta of its own.
+    Buffer
 };
 /// How many kinds there are.
-inline constexpr std::size_t kEventKindCount = static_cast<std::size_t>(EventKind::Fetch) + 1;
+inline constexpr std::size_t kEventKindCount = static_cast<std::size_t>(EventKind::Buffer) + 1;
 
 /// Name for people and files: "visit", "push", …
 [[nodiscard]] std::string_view nameOf(EventKind kind);

@@ -49,7 +49,8 @@ Tensor constantValue(const BoundModel& model, ValueId value)
     }
     std::map<ValueId, Tensor> made;
     for (const NodeId id : *nodes) {
-        auto results = runNode(model, id, [&made](ValueId operand) { return made[operand]; });
+        auto results = runNode(
+            model, id, [&made](ValueId operand) { return made[operand]; }, RunKind::Aside);
         if (!results.ok()) {
             return {};
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/execute/forward.h"
 
+#include "core/event/observer.h"
 #include "core/execute/overwriting.h"
 #include "core/execute/recomputingstore.h"
 #include "core/execute/runnode.h"
@@ -34,8 +35,9 @@ base::Result<void> checkBoundInput(const graph::Value& input, const Tensor& boun
 class LiveValues
 {
 public:
-    LiveValues(const BoundModel& model, const SavePlan& plan, ValueStore& store, std::span<const ValueId> alsoKept)
-        : m_model(model), m_store(store), m_keeps(model.graph().valueCount(), false),
+    LiveValues(const BoundModel& model, const SavePlan& plan, ValueStore& store, std::span<const ValueId> alsoKept,
+               bool storeDecides)
+        : m_model(model), m_store(store), m_storeDecides(storeDecides), m_keeps(model.graph().valueCount(), false),
           m_values(model.graph().valueCount()), m_readers(model.graph().valueCount())
     {
         for (std::size_t i = 0; i < m_keeps.size(); ++i) {
@@ -56,6 +58,10 @@ public:
     {
         if (m_keeps[value.index()]) {
             m_store.put(value, tensor);
+            if (!m_storeDecides) {
+                event::tellDecision(value, event::MemoryChoice::Keep, tensor.bytes(),
+                                    "kept for whoever reads it later");
+            }
         }
         if (m_readers[value.index()] > 0) {
             m_values[value.index()] = tensor;
@@ -85,13 +91,25 @@ public:
     void finishReading(ValueId value)
     {
         if (--m_readers[value.index()] == 0) {
+            const bool isGone = !m_keeps[value.index()] && !m_model.isConstant(value);
+            if (isGone && event::currentObserver() != nullptr) {
+                event::tellDecision(value, event::MemoryChoice::Drop, bytesOf(value), "its last reader has run");
+            }
             m_values[value.index()] = {};
         }
     }
 
 private:
+    /// By type and shape: the last reader may have the tensor already.
+    [[nodiscard]] std::int64_t bytesOf(ValueId value) const
+    {
+        const ops::TensorType& type = m_model.typeOf(value);
+        return tensor::elementCount(type.shape) * static_cast<std::int64_t>(tensor::sizeOf(type.dtype));
+    }
+
     const BoundModel& m_model;
     ValueStore& m_store;
+    bool m_storeDecides;       // what becomes of what it gets, and tells it
     std::vector<bool> m_keeps; // per value: goes to the store
     std::vector<Tensor> m_values;
     std::vector<std::size_t> m_readers; // per value: reads that are still to come
@@ -106,10 +124,20 @@ void finishOperands(const graph::Node& node, LiveValues& values)
     }
 }
 
+/// Two nodes ran as one: the time stands at the first, the result at the second; what lies between was never whole.
+void tellTogether(const BoundModel& model, NodeId first, NodeId second, const Tensor& result,
+                  const event::NodeWatch& watch)
+{
+    watch.done(event::Half::Forward, false, model.op(first).flops(), {});
+    if (event::PerformanceObserver* observer = event::currentObserver()) {
+        observer->onNodeProcessed(second, {event::Half::Forward, false, 0, model.op(second).flops(), result.bytes()});
+    }
+}
+
 /// Runs a node together with the only reader of its result, a function of its elements: what is in a cache need not be
 /// fetched again. Gives the reader; nothing where the two do not go together, and then nothing was done.
 std::optional<NodeId> runWithReader(const BoundModel& model, NodeId id, std::vector<Tensor>& operands,
-                                    LiveValues& values)
+                                    LiveValues& values, const event::NodeWatch& watch)
 {
     const graph::Node& node = model.graph().node(id);
     if (node.outputs.size() != 1) {
@@ -128,6 +156,7 @@ std::optional<NodeId> runWithReader(const BoundModel& model, NodeId id, std::vec
         return std::nullopt;
     }
     operands.clear();
+    tellTogether(model, id, *next, result, watch);
     if (reader.outputs[0].isValid()) {
         values.put(reader.outputs[0], result);
     }
@@ -147,7 +176,8 @@ base::Result<void> runOne(const BoundModel& model, const Overwriting& overwritin
     const graph::Node& node = model.graph().node(id);
     RETRO_TRY(std::vector<Tensor> operands,
               operandsOf(model, id, [&values](ValueId value) { return values.take(value); }));
-    if (const std::optional<NodeId> reader = runWithReader(model, id, operands, values)) {
+    const event::NodeWatch watch(id);
+    if (const std::optional<NodeId> reader = runWithReader(model, id, operands, values, watch)) {
         isDone[reader->index()] = true;
         return {};
     }
@@ -160,6 +190,7 @@ base::Result<void> runOne(const BoundModel& model, const Overwriting& overwritin
         overflow = overflow ? overflow : overflowOf(model, id, beyond);
     }
     operands.clear();
+    watch.done(event::Half::Forward, false, model.op(id).flops(), results);
     for (std::size_t k = 0; k < std::min(results.size(), node.outputs.size()); ++k) {
         if (node.outputs[k].isValid()) {
             values.put(node.outputs[k], results[k]);
@@ -243,7 +274,7 @@ namespace
 base::Result<ForwardResult> run(const std::shared_ptr<const BoundModel>& model, std::span<const Tensor> inputs,
                                 std::shared_ptr<const SavePlan> plan, const std::shared_ptr<ValueStore>& store,
                                 const std::stop_token& stop, const Progress& progress,
-                                std::span<const ValueId> alsoKept)
+                                std::span<const ValueId> alsoKept, bool storeDecides)
 {
     RETRO_CHECK(checkInputs(*model, inputs));
     const graph::Graph& graph = model->graph();
@@ -252,7 +283,7 @@ base::Result<ForwardResult> run(const std::shared_ptr<const BoundModel>& model, 
         memory.emplace(model->idleMemory());
     }
     const Overwriting overwriting(*model);
-    LiveValues values(*model, *plan, *store, alsoKept);
+    LiveValues values(*model, *plan, *store, alsoKept, storeDecides);
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         values.put(graph.inputs()[i], inputs[i]);
     }
@@ -282,7 +313,7 @@ base::Result<ForwardResult> forward(const std::shared_ptr<const BoundModel>& mod
                                     const Progress& progress, std::span<const ValueId> alsoKept)
 {
     const std::shared_ptr<ValueStore> store = storeFor(model, plan->policy());
-    return run(model, inputs, std::move(plan), store, stop, progress, alsoKept);
+    return run(model, inputs, std::move(plan), store, stop, progress, alsoKept, false);
 }
 
 base::Result<ForwardResult> forwardInto(std::shared_ptr<ValueStore> store,
@@ -290,7 +321,7 @@ base::Result<ForwardResult> forwardInto(std::shared_ptr<ValueStore> store,
                                         std::span<const ValueId> kept, std::stop_token stop, const Progress& progress)
 {
     return run(model, inputs, std::make_shared<const SavePlan>(*model, SavePolicy::Nothing), store, stop, progress,
-               kept);
+               kept, true);
 }
 
 base::Result<ForwardResult> forwardInto(std::shared_ptr<ValueStore> store,
@@ -298,7 +329,7 @@ base::Result<ForwardResult> forwardInto(std::shared_ptr<ValueStore> store,
                                         std::shared_ptr<const SavePlan> plan, std::stop_token stop,
                                         const Progress& progress, std::span<const ValueId> alsoKept)
 {
-    return run(model, inputs, std::move(plan), store, stop, progress, alsoKept);
+    return run(model, inputs, std::move(plan), store, stop, progress, alsoKept, true);
 }
 
 } // namespace retro::execute

@@ -165,10 +165,13 @@ Tensor RebuildingStore::get(ValueId value) const
     }
     std::map<ValueId, Tensor> made;
     for (const std::size_t node : nodes) {
-        const auto results = runNode(*m_model, NodeId(node), [&](ValueId operand) {
-            const auto found = made.find(operand);
-            return found == made.end() ? m_tensors[operand.index()] : found->second;
-        });
+        const auto results = runNode(
+            *m_model, NodeId(node),
+            [&](ValueId operand) {
+                const auto found = made.find(operand);
+                return found == made.end() ? m_tensors[operand.index()] : found->second;
+            },
+            RunKind::Again);
         if (!results.ok()) {
             return {}; // the forward pass would have ended with it
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/execute/recomputingstore.h"
 
+#include "core/event/observer.h"
 #include "core/execute/runnode.h"
 
 #include <algorithm>
@@ -33,16 +34,24 @@ Tensor RecomputingStore::get(ValueId value) const
         return kept;
     }
     std::unordered_map<std::size_t, Tensor> made;
+    if (event::currentObserver() != nullptr) {
+        const ops::TensorType& type = m_model->typeOf(value);
+        event::tellDecision(value, event::MemoryChoice::Recompute,
+                            tensor::elementCount(type.shape) * static_cast<std::int64_t>(tensor::sizeOf(type.dtype)),
+                            "it was let go, and somebody reads it");
+    }
     for (const NodeId node : nodesFor(value)) {
         ++m_runs[node];
-        m_flops += m_model->op(node).flops();
         if (m_onRun) {
             m_onRun(node);
         }
-        const auto results = runNode(*m_model, node, [&](ValueId operand) {
-            const auto found = made.find(operand.index());
-            return found == made.end() ? m_kept.get(operand) : found->second;
-        });
+        const auto results = runNode(
+            *m_model, node,
+            [&](ValueId operand) {
+                const auto found = made.find(operand.index());
+                return found == made.end() ? m_kept.get(operand) : found->second;
+            },
+            RunKind::Again);
         if (!results.ok()) {
             return {}; // the forward pass would have ended with it
         }

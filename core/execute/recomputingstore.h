@@ -27,8 +27,6 @@ public:
     [[nodiscard]] Tensor kept(ValueId value) const override { return m_kept.get(value); }
     /// How often each node was run again.
     [[nodiscard]] const std::map<NodeId, std::size_t>& runs() const { return m_runs; }
-    /// What that took so far, multiply-add counted as two.
-    [[nodiscard]] double flops() const { return m_flops; }
 
 private:
     [[nodiscard]] std::vector<NodeId> nodesFor(ValueId wanted) const;
@@ -37,7 +35,6 @@ private:
     MemoryValueStore m_kept;
     std::function<void(NodeId)> m_onRun;
     mutable std::map<NodeId, std::size_t> m_runs; // asking for a value says how it was come by
-    mutable double m_flops = 0;
 };
 
 } // namespace retro::execute

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/execute/runnode.h"
 
+#include "core/event/observer.h"
 #include "core/ops/linear/storedweight.h"
 #include "core/ops/runoperator.h"
 
@@ -44,13 +45,19 @@ base::Result<std::vector<Tensor>> operandsOf(const BoundModel& model, NodeId id,
     return operands;
 }
 
-base::Result<std::vector<Tensor>> runNode(const BoundModel& model, NodeId id, const ValueSource& valueOf)
+base::Result<std::vector<Tensor>> runNode(const BoundModel& model, NodeId id, const ValueSource& valueOf, RunKind kind)
 {
     const graph::Node& node = model.graph().node(id);
     return base::caughtAt([&node] { return ops::placeOf(node); },
                           [&]() -> base::Result<std::vector<Tensor>> {
                               RETRO_TRY(const std::vector<Tensor> operands, operandsOf(model, id, valueOf));
-                              return model.op(id).run(operands);
+                              const event::NodeWatch watch(id);
+                              std::vector<Tensor> results = model.op(id).run(operands);
+                              if (kind != RunKind::Aside && event::currentObserver() != nullptr) {
+                                  watch.done(event::Half::Forward, kind == RunKind::Again, model.op(id).flops(),
+                                             results);
+                              }
+                              return results;
                           });
 }
 

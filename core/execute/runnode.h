@@ -16,8 +16,16 @@ using ValueSource = std::function<Tensor(ValueId)>;
 [[nodiscard]] base::Result<std::vector<Tensor>> operandsOf(const BoundModel& model, NodeId id,
                                                            const ValueSource& valueOf);
 
+/// What a computation of a node is to its pass, for whoever watches (event::PerformanceObserver).
+enum class RunKind {
+    First, ///< of the forward pass
+    Again, ///< of what was computed before
+    Aside  ///< of no pass: nobody is told
+};
+
 /// Runs one operator: one tensor per output. Constants come from the model, the other operands from `valueOf`, asked
 /// for once per slot. Errors, by node: Input for data that the operator cannot work with; as ops::runForward().
-[[nodiscard]] base::Result<std::vector<Tensor>> runNode(const BoundModel& model, NodeId id, const ValueSource& valueOf);
+[[nodiscard]] base::Result<std::vector<Tensor>> runNode(const BoundModel& model, NodeId id, const ValueSource& valueOf,
+                                                        RunKind kind);
 
 } // namespace retro::execute

@@ -11,9 +11,8 @@
 namespace retro::formats
 {
 
-/// Largest snapshot that is read, and deepest nesting in it.
+/// Largest snapshot that is read.
 inline constexpr std::uint64_t kMaxSnapshotBytes = 64ULL << 30U;
-inline constexpr std::size_t kMaxSnapshotDepth = 64;
 
 /// No stack was recorded.
 inline constexpr std::uint32_t kNoStack = 0xFFFFFFFF;
@@ -81,7 +80,7 @@ struct MemorySnapshot
 /// tuples, dicts and references to them are known here; one that names or calls something is refused by its name, and
 /// nothing is ever carried out. The file is read as a stream: of a trace only its events stay, so that memory grows
 /// with their number. Errors (Input) name the file and the position: not a pickle, an instruction that is refused or
-/// unknown, a file that ends early, nesting beyond kMaxSnapshotDepth, something that is no snapshot.
+/// unknown, a file that ends early, nesting beyond kMaxPickleDepth (picklemachine.h), something that is no snapshot.
 [[nodiscard]] base::Result<MemorySnapshot> readMemorySnapshot(const std::filesystem::path& path);
 
 } // namespace retro::formats

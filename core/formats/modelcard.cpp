@@ -121,6 +121,11 @@ Result<void> readInput(const JsonFields& input, ModelCard& card)
     RETRO_TRY(card.deviation, input.numbers("std"));
     RETRO_CHECK(readPixels(input, "size", card.size));
     RETRO_TRY(card.vocabulary, input.texts("vocabulary"));
+    RETRO_TRY(const std::vector<std::string> features, input.texts("features"));
+    if (!features.empty() && !card.vocabulary.empty()) {
+        return input.error("features", "a model of tokens has a vocabulary, a model of rows of numbers has features");
+    }
+    card.vocabulary = features.empty() ? card.vocabulary : features; // one list: the input says which it is
     RETRO_TRY(card.unknown, input.text("unknown"));
     const auto& words = card.vocabulary;
     if (!card.unknown.empty() && std::find(words.begin(), words.end(), card.unknown) == words.end()) {

@@ -48,7 +48,7 @@ struct OtherFormat
     std::string_view text;
 };
 
-constexpr std::array<OtherFormat, 10> kOthers{
+constexpr std::array<OtherFormat, 11> kOthers{
     {{"version https://git-lfs", 0,
       "this is a Git LFS pointer, not the model itself; fetch the file with 'git lfs pull'"},
      {"<!DOCTYPE", 0, "this is a web page, not a model; the download link led to a page: download the file itself"},
@@ -60,6 +60,9 @@ constexpr std::array<OtherFormat, 10> kOthers{
      {"\x80\x02", 0, "this is a Python pickle, not an ONNX model; export the model with torch.onnx.export"},
      {"\x89HDF", 0, "this is an HDF5 file (Keras .h5), not an ONNX model; convert it with tf2onnx"},
      {"TFL3", 4, "this is a TensorFlow Lite file, not an ONNX model; convert it with tf2onnx"},
+     {std::string_view("\0\0\0\0{\"", 6), 4, // behind the low half of the length of its list
+      "this is a .safetensors file: weights without a graph; 'python3 -m retrograde.capture.checkpoint FOLDER' writes "
+      "the graph of a checkpoint beside them"},
      {"\x1f\x8b", 0, "this is a gzip archive, not an ONNX model; unpack it first"},
      {"\x93NUMPY", 0, "this is a NumPy array, not an ONNX model; it can serve as an input"}}};
 

@@ -61,6 +61,9 @@ inline constexpr std::uint64_t kMostBufferBytes = std::uint64_t{64} << 20;
 /// What the columns of a buffer of events are: "sample", "position", "row", "count"; nothing for others.
 [[nodiscard]] std::vector<std::string> columnsOf(lut::BufferId id);
 
+/// Count, non-zeros, least and most of a buffer from its values, as a pass tells them; nothing without values.
+void takeFigures(TableBuffer& buffer);
+
 /// y = Σ_t W[t, row_t], where comparisons of two inputs each choose the row of each table; with positions, the sum over
 /// all earlier ones (docs/lut.md). Its reverse rule is exact for weights and a surrogate for inputs and codes.
 class TableLookup : public Differentiable

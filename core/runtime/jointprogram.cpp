@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/runtime/jointprogram.h"
 
+#include "core/base/failure.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -48,6 +50,17 @@ Result<JointProgram> JointProgram::make(std::shared_ptr<const BoundModel> model,
     RETRO_CHECK(program.nameGradients());
     RETRO_CHECK(program.checkNodes());
     RETRO_CHECK(program.checkBytes());
+    return program;
+}
+
+JointProgram JointProgram::alone(analysis::JointGraph forward) const
+{
+    JointProgram program = *this;
+    base::guard(forward.forwardCount == m_joint.forwardCount && forward.graph.values().size() == m_forwardValues,
+                "a program of forward operators has all of them");
+    program.m_joint = std::move(forward);
+    program.m_values.resize(m_forwardValues);
+    program.m_gradients.assign(m_gradients.size(), kNone);
     return program;
 }
 

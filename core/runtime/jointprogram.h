@@ -33,6 +33,9 @@ public:
                                                          std::span<const OpId> order,
                                                          const analysis::JointOptions& options = {});
 
+    /// The same program of its forward operators alone, whose graph (`forward`) has their ids and values and no others.
+    [[nodiscard]] JointProgram alone(analysis::JointGraph forward) const;
+
     [[nodiscard]] const analysis::OpGraph& graph() const { return m_joint.graph; }
     [[nodiscard]] const analysis::JointGraph& joint() const { return m_joint; }
     /// The forward graph that it was made of, with the inputs as sources.

@@ -47,8 +47,10 @@ Result<JointWork> JointWork::make(const JointProgram& program, std::span<const T
     const BoundModel& model = program.model();
     work.m_constants.resize(model.graph().valueCount());
     for (const NodeId node : program.constantNodes()) {
-        RETRO_TRY(const std::vector<Tensor> results,
-                  execute::runNode(model, node, [&](ValueId value) { return work.m_constants[value.index()]; }));
+        RETRO_TRY(
+            const std::vector<Tensor> results,
+            execute::runNode(
+                model, node, [&](ValueId value) { return work.m_constants[value.index()]; }, execute::RunKind::Aside));
         const std::vector<ValueId>& outputs = model.graph().node(node).outputs;
         for (std::size_t k = 0; k < std::min(results.size(), outputs.size()); ++k) {
             if (outputs[k].isValid()) {
@@ -59,9 +61,9 @@ Result<JointWork> JointWork::make(const JointProgram& program, std::span<const T
     return work;
 }
 
-Result<JointWork::Outcome> JointWork::run(OpId op, const Operands& operands)
+Result<JointWork::Outcome> JointWork::run(OpId op, const Operands& operands, bool isRepeat)
 {
-    return m_program.isForward(op) ? runForward(op, operands) : runGradient(op, operands);
+    return m_program.isForward(op) ? runForward(op, operands, isRepeat) : runGradient(op, operands);
 }
 
 /// Constants, inputs and what follows from constants; invalid for what a plan makes.
@@ -82,13 +84,14 @@ Tensor JointWork::forwardValue(OpId op, ValueId value, const Operands& operands)
     return at.isValid() || !isRead(m_program.graph(), op, id) ? at : operands(id);
 }
 
-Result<JointWork::Outcome> JointWork::runForward(OpId op, const Operands& operands) const
+Result<JointWork::Outcome> JointWork::runForward(OpId op, const Operands& operands, bool isRepeat) const
 {
     const NodeId node = m_program.nodeOf(op);
     const std::vector<ValueId>& outputs = m_program.model().graph().node(node).outputs;
-    RETRO_TRY(const std::vector<Tensor> results, execute::runNode(m_program.model(), node, [&](ValueId value) {
-                  return forwardValue(op, value, operands);
-              }));
+    RETRO_TRY(const std::vector<Tensor> results,
+              execute::runNode(
+                  m_program.model(), node, [&](ValueId value) { return forwardValue(op, value, operands); },
+                  isRepeat ? execute::RunKind::Again : execute::RunKind::First));
     Outcome outcome;
     outcome.flops = m_program.model().op(node).flops();
     for (std::size_t k = 0; k < outputs.size(); ++k) {

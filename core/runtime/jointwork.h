@@ -32,7 +32,7 @@ public:
     [[nodiscard]] static base::Result<JointWork> make(const JointProgram& program, std::span<const Tensor> inputs,
                                                       const ReverseHalf& half);
     /// Runs an operator. Errors (Input): data that it cannot work with, by node.
-    [[nodiscard]] base::Result<Outcome> run(OpId op, const Operands& operands);
+    [[nodiscard]] base::Result<Outcome> run(OpId op, const Operands& operands, bool isRepeat = false);
 
 private:
     JointWork(const JointProgram& program, std::span<const Tensor> inputs, const ReverseHalf& half)
@@ -43,7 +43,7 @@ private:
     [[nodiscard]] Tensor forwardValue(OpId op, ValueId value, const Operands& operands) const;
     [[nodiscard]] Tensor upstreamOf(OpId op, ValueId value, const Operands& operands) const;
     [[nodiscard]] Tensor zerosFor(OpValueId gradient) const;
-    [[nodiscard]] base::Result<Outcome> runForward(OpId op, const Operands& operands) const;
+    [[nodiscard]] base::Result<Outcome> runForward(OpId op, const Operands& operands, bool isRepeat) const;
     [[nodiscard]] base::Result<Outcome> runGradient(OpId op, const Operands& operands);
     /// What a reader gives the operands of a group, summed; invalid when nothing arrives at the reader.
     [[nodiscard]] base::Result<Tensor> groupOf(OpId op, const std::vector<Part>& group, const Operands& operands,

@@ -3,6 +3,7 @@
 
 #include "core/base/cancel.h"
 #include "core/base/memoryaccount.h"
+#include "core/event/observer.h"
 #include "core/execute/forward.h"
 #include "core/runtime/jointwork.h"
 #include "core/runtime/tensorstore.h"
@@ -94,6 +95,7 @@ private:
         m_record = {m_at, what, row.isRecompute, {row.transient, row.after, 0, row.stall, 0}, {}, m_leaving[m_at]};
         const double waitedBefore = m_store.waited();
         for (const OpValueId value : m_leaving[m_at]) {
+            tellDecision(value, event::MemoryChoice::Drop, "its copy in the tier is whole");
             RETRO_CHECK(m_store.leave(value));
         }
         m_record.measured.transient = m_store.bytes();
@@ -115,6 +117,7 @@ private:
         case StepKind::Compute:
             return compute(what.id);
         case StepKind::Free:
+            tellDecision(what.id, event::MemoryChoice::Drop, "the plan frees it at this step");
             return m_store.drop(what.id);
         case StepKind::Offload:
             return offload(what.id, what.tier);
@@ -130,6 +133,7 @@ private:
     {
         RETRO_TRY(const Tensor arrived, m_store.get(id));
         (void)arrived;
+        tellDecision(id, event::MemoryChoice::Move, "the plan moves it to " + m_plan.tiers[tier].name);
         m_store.offload(id, m_tiers[tier]);
         return {};
     }
@@ -150,10 +154,14 @@ private:
     {
         RETRO_CHECK(awaitOperands(op));
         const Clock::time_point begin = Clock::now();
-        RETRO_TRY(const JointWork::Outcome outcome, m_work.run(op, [this](OpValueId id) {
-            Result<Tensor> value = m_store.get(id); // has arrived: awaitOperands()
-            return value.ok() ? std::move(value).value() : Tensor();
-        }));
+        RETRO_TRY(const JointWork::Outcome outcome, m_work.run(
+                                                        op,
+                                                        [this](OpValueId id) {
+                                                            Result<Tensor> value =
+                                                                m_store.get(id); // has arrived: awaitOperands()
+                                                            return value.ok() ? std::move(value).value() : Tensor();
+                                                        },
+                                                        m_ran[op]));
         const double seconds = secondsSince(begin);
         RETRO_CHECK(take(op, outcome));
         m_record.measured.seconds = seconds;
@@ -178,11 +186,22 @@ private:
                                                tensor.isValid() ? tensor.bytes() : std::int64_t{0}, value.bytes),
                                    value.name};
             }
+            tellDecision(outputs[k], m_ran[op] ? event::MemoryChoice::Recompute : event::MemoryChoice::Keep,
+                         m_ran[op] ? "the plan computes it again" : "the plan holds it until it frees it");
             m_store.put(outputs[k], tensor, !value.isPinned);
             tell(outputs[k], tensor, !m_ran[op]);
         }
         m_ran[op] = true;
         return {};
+    }
+
+    /// Of values of the model alone: gradients (relevance) have no name of their own.
+    void tellDecision(OpValueId id, event::MemoryChoice choice, const std::string& reason) const
+    {
+        if (!m_program.isGradient(id)) {
+            event::tellDecision(m_program.valueOf(id), choice, static_cast<std::int64_t>(m_graph.value(id).bytes),
+                                reason);
+        }
     }
 
     void tell(OpValueId made, const Tensor& tensor, bool isFirst) const

@@ -1,10 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/text/alignedtext.h"
 
+#include "core/base/failure.h"
+
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace retro::text
 {
+
+void checkChangedBytes(std::size_t bytes)
+{
+    if (bytes > kMostChangedBytes) {
+        throw base::Failure(base::inputError(
+            fmt::format("the tokenizer makes more than {} MiB of this text; give a shorter text, or a tokenizer.json "
+                        "whose steps make it no longer",
+                        kMostChangedBytes >> 20U)));
+    }
+}
 
 AlignedText::AlignedText(std::string utf8, std::uint32_t first) : m_bytes(std::move(utf8)), m_first(first)
 {
@@ -63,6 +77,7 @@ void AlignedText::change(std::span<const Change> changes, std::size_t removed)
         append(bytes, one.code);
         from.resize(bytes.size(), range);
     }
+    checkChangedBytes(bytes.size());
     m_bytes = std::move(bytes);
     m_from = std::move(from);
 }
@@ -103,6 +118,7 @@ void AlignedText::map(const std::function<char32_t(char32_t)>& change)
 void AlignedText::prepend(std::string_view text)
 {
     if (!m_bytes.empty()) {
+        checkChangedBytes(text.size() + m_bytes.size());
         m_bytes.insert(0, text);
         m_from.insert(m_from.begin(), text.size(), Range(m_from.front()));
     }
@@ -113,6 +129,7 @@ void AlignedText::replace(std::span<const std::pair<std::size_t, std::size_t>> p
     if (places.empty()) {
         return;
     }
+    checkChangedBytes(places.size() * content.size()); // both are bounded by what a text and a file may have
     std::string bytes;
     std::vector<Range> from;
     std::size_t done = 0;
@@ -126,6 +143,7 @@ void AlignedText::replace(std::span<const std::pair<std::size_t, std::size_t>> p
     }
     bytes.append(m_bytes, done);
     from.insert(from.end(), m_from.begin() + static_cast<std::ptrdiff_t>(done), m_from.end());
+    checkChangedBytes(bytes.size());
     m_bytes = std::move(bytes);
     m_from = std::move(from);
 }

@@ -14,6 +14,12 @@
 namespace retro::text
 {
 
+/// Longest text that becomes of one: the longest that is given, each byte of it written as a visible character.
+inline constexpr std::size_t kMostChangedBytes = 48U << 20;
+
+/// Throws base::Failure (Input) for more bytes than that: steps of a tokenizer.json may each make a text longer.
+void checkChangedBytes(std::size_t bytes);
+
 /// Characters from `begin` up to `end` of the text as it was given.
 struct Range
 {
@@ -31,7 +37,8 @@ struct Change
     std::int32_t taken = 0;
 };
 
-/// A text that was changed, which knows for each of its bytes from which characters of the given text it came.
+/// A text that was changed, which knows for each of its bytes from which characters of the given text it came. What
+/// changes it throws as checkChangedBytes() does.
 class AlignedText
 {
 public:

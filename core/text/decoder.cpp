@@ -184,10 +184,13 @@ Result<Decoder> readReplaceDecoder(const JsonFields& fields)
     RETRO_TRY(Pattern pattern, readPattern(fields));
     RETRO_TRY(std::string content, fields.text("content"));
     return Decoder([pattern = std::move(pattern), content = std::move(content)](Texts texts) -> Result<Texts> {
+        std::size_t bytes = 0; // of all texts
         for (std::string& text : texts) {
             RETRO_TRY(const std::vector<Place> places, pattern.matchesIn(text));
             std::string changed;
             std::size_t done = 0;
+            bytes += text.size() + places.size() * content.size();
+            checkChangedBytes(bytes);
             for (const Place& place : places) {
                 changed += text.substr(done, place.first - done) + content;
                 done = place.second;

@@ -48,6 +48,7 @@ std::vector<Change> decomposed(std::string_view text, const icu::Normalizer2& ta
             marks = changes.size() + 1;
         }
         changes.push_back({code, isFirst ? 0 : 1});
+        checkChangedBytes(changes.size());
     };
     for (std::size_t at = 0; at < text.size();) {
         const Character one = characterAt(text, at);

@@ -9,7 +9,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
+#include <utility>
 
 namespace retro::text
 {
@@ -20,9 +22,12 @@ namespace
 using base::inputError;
 using base::Result;
 
-/// ICU counts steps of its machine by the thousand, about one a millisecond.
-constexpr std::int32_t kMostSteps = 20'000;
-constexpr std::int32_t kMostStack = 64 << 20; // bytes
+/// ICU counts the branches of its machine by ten thousand, about five of these steps a millisecond. The expressions of
+/// known tokenisers take one step for two thousand bytes.
+constexpr std::int64_t kMostSteps = 2'000;
+constexpr std::int64_t kBytesOfStep = 200;
+thread_local std::int64_t* stepsLeft = nullptr; ///< of the innermost MatchBudget
+constexpr std::int32_t kMostStack = 64 << 20;   // bytes
 constexpr std::size_t kMostExpression = 1U << 16;
 
 /// Lines end at "\n" alone, for ^, $ and the dot.
@@ -88,6 +93,15 @@ Units unitsOf(std::string_view utf8)
     return units;
 }
 
+constexpr std::int64_t kMostInt = std::numeric_limits<std::int32_t>::max();
+
+UBool countStep(const void* taken, std::int32_t steps)
+{
+    // ICU hands the pointer on as it got it, which was to a number that may be written.
+    *static_cast<std::int32_t*>(const_cast<void*>(taken)) = steps;
+    return 1;
+}
+
 std::vector<Place> placesOf(std::string_view text, std::string_view part)
 {
     std::vector<Place> places;
@@ -111,6 +125,13 @@ std::vector<Place> placesOf(std::string_view text, const std::function<bool(char
 }
 
 } // namespace
+
+MatchBudget::MatchBudget(std::size_t textBytes)
+    : m_left(kMostSteps + static_cast<std::int64_t>(textBytes) / kBytesOfStep),
+      m_outer(std::exchange(stepsLeft, &m_left))
+{}
+
+MatchBudget::~MatchBudget() { stepsLeft = m_outer; }
 
 struct Pattern::Expression
 {
@@ -165,9 +186,12 @@ Result<std::vector<Place>> Pattern::matchesIn(std::string_view text) const
     const Units units = unitsOf(text);
     const std::unique_ptr<icu::RegexMatcher> matcher(m_expression->pattern->matcher(units.text, status));
     std::vector<Place> places;
+    const std::int64_t allowed = std::clamp<std::int64_t>(stepsLeft != nullptr ? *stepsLeft : kMostSteps, 1, kMostInt);
+    std::int32_t taken = 0;
     if (U_SUCCESS(status) != 0) {
-        matcher->setTimeLimit(kMostSteps, status);
+        matcher->setTimeLimit(static_cast<std::int32_t>(allowed), status);
         matcher->setStackLimit(kMostStack, status);
+        matcher->setMatchCallback(countStep, &taken, status);
     }
     std::optional<std::size_t> last; // end of the match before
     while (U_SUCCESS(status) != 0 && matcher->find(status) != 0) {
@@ -177,6 +201,9 @@ Result<std::vector<Place>> Pattern::matchesIn(std::string_view text) const
             places.emplace_back(begin, end);
         }
         last = end;
+    }
+    if (stepsLeft != nullptr) {
+        *stepsLeft -= taken;
     }
     if (U_FAILURE(status) != 0) {
         return inputError(fmt::format("the expression '{}' takes too long on this text ({}); give a shorter text",

@@ -4,6 +4,7 @@
 #include "core/base/result.h"
 #include "core/text/alignedtext.h"
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -17,6 +18,21 @@ namespace retro::text
 /// Bytes `first` up to `second` of a text.
 using Place = std::pair<std::size_t, std::size_t>;
 
+/// While it exists, the expressions that this thread looks for take no more steps together than a text of so many bytes
+/// calls for: a step of a tokenizer.json looks in every piece of the text, and each could take long.
+class MatchBudget
+{
+public:
+    explicit MatchBudget(std::size_t textBytes);
+    ~MatchBudget();
+    MatchBudget(const MatchBudget&) = delete;
+    MatchBudget& operator=(const MatchBudget&) = delete;
+
+private:
+    std::int64_t m_left; ///< steps
+    std::int64_t* m_outer;
+};
+
 /// What is looked for in a text: a string, an expression, or single characters of a kind.
 class Pattern
 {
@@ -28,7 +44,8 @@ public:
     /// Errors (Input): not an expression, or one that ICU does not know.
     [[nodiscard]] static base::Result<Pattern> ofExpression(const std::string& expression);
 
-    /// Every match, from left to right, without overlap. Errors (Input): an expression that takes too long.
+    /// Every match, from left to right, without overlap. Errors (Input): an expression that takes too long, by itself
+    /// or with others under a MatchBudget.
     [[nodiscard]] base::Result<std::vector<Place>> matchesIn(std::string_view text) const;
 
 private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/text/postprocessor.h"
 
+#include "core/base/failure.h"
 #include "core/text/characterkinds.h"
 #include "core/text/normaliser.h"
 #include "core/text/partreading.h"
@@ -21,6 +22,9 @@ using base::JsonFields;
 using base::Result;
 
 constexpr TokenId kMostSpecialId = 1U << 24;
+constexpr std::size_t kMostIdsOfSpecial = 64;
+/// Tokens of a text with what is put around it: one for each byte of the longest text, and some.
+constexpr std::size_t kMostTokens = 17U << 20;
 
 Token special(TokenId id) { return {id, {}, true, 0, 0}; }
 
@@ -93,6 +97,9 @@ Result<std::vector<Token>> readSpecial(const JsonFields& fields, const std::stri
     if (entry == nullptr || !entry->is_object() || !entry->contains("ids") || !(*entry)["ids"].is_array()) {
         return fields.error("special_tokens", fmt::format("the template names '{}', which has no \"ids\" here", name));
     }
+    if ((*entry)["ids"].size() > kMostIdsOfSpecial) {
+        return fields.error("special_tokens", fmt::format("'{}' has more than {} \"ids\"", name, kMostIdsOfSpecial));
+    }
     std::vector<Token> tokens;
     for (const nlohmann::json& id : (*entry)["ids"]) {
         if (!id.is_number_unsigned() || id.get<std::uint64_t>() >= kMostSpecialId) {
@@ -127,6 +134,10 @@ Result<PostProcessor> readTemplate(const JsonFields& fields)
     return PostProcessor([parts = std::move(parts)](std::vector<Token>& tokens, bool withSpecials) {
         std::vector<Token> all;
         for (const auto& part : parts) {
+            if (all.size() + (part ? part->size() : tokens.size()) > kMostTokens) {
+                throw base::Failure(base::inputError(
+                    fmt::format("the template of the tokenizer makes more than {} tokens of this text", kMostTokens)));
+            }
             if (!part) {
                 all.insert(all.end(), tokens.begin(), tokens.end());
             } else if (withSpecials) {

@@ -26,7 +26,8 @@ struct Token
 /// Counts the spaces around the text of a token.
 void countSpaces(std::string_view written, Token& token);
 
-/// A step after all tokens are found. `withSpecials`: whether tokens such as [CLS] come in.
+/// A step after all tokens are found. `withSpecials`: whether tokens such as [CLS] come in. Throws base::Failure
+/// (Input) where a template makes too many of them.
 using PostProcessor = std::function<void(std::vector<Token>& tokens, bool withSpecials)>;
 
 /// The post-processor of a tokenizer.json: TemplateProcessing, ByteLevel, BertProcessing, RobertaProcessing, Sequence.

@@ -53,6 +53,11 @@ PreTokeniser inTurn(std::vector<PreTokeniser> steps)
     return [steps = std::move(steps)](Pieces& pieces) -> Result<void> {
         for (const PreTokeniser& step : steps) {
             RETRO_CHECK(step(pieces));
+            std::size_t bytes = 0;
+            for (const AlignedText& piece : pieces) {
+                bytes += piece.bytes().size();
+            }
+            checkChangedBytes(bytes);
         }
         return {};
     };

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/base/failure.h"
 #include "core/text/tokenmodel.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -16,9 +20,15 @@ namespace retro::text
 class TextTrie
 {
 public:
-    /// One more text; of equal ones the last is kept.
+    /// One more text; of equal ones the last is kept. Throws base::Failure (Input) where it would have more than
+    /// kMostNodes.
     void add(std::string_view text, TokenId id)
     {
+        if (text.size() > kMostNodes - std::min(m_ids.size(), kMostNodes)) {
+            throw base::Failure(base::inputError(
+                fmt::format("the texts of the tokens are longer than {} MB together, which is as much as is searched",
+                            kMostNodes / 1'000'000)));
+        }
         std::uint32_t node = 0;
         for (const char byte : text) {
             const auto next = m_next.emplace(keyOf(node, byte), static_cast<std::uint32_t>(m_ids.size()));
@@ -48,6 +58,9 @@ public:
     }
 
 private:
+    /// Vocabularies have one or two million; a node takes some 60 bytes.
+    static constexpr std::size_t kMostNodes = 8'000'000;
+
     static std::uint64_t keyOf(std::uint32_t node, char byte)
     {
         return static_cast<std::uint64_t>(node) << 8U | static_cast<unsigned char>(byte);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/text/tokeniser.h"
 
+#include "core/base/failure.h"
 #include "core/base/file.h"
 #include "core/text/addedtokens.h"
 #include "core/text/decoder.h"
+#include "core/text/pattern.h"
 #include "core/text/pretokeniser.h"
 
 #include <fmt/format.h>
@@ -22,7 +24,10 @@ using base::Result;
 namespace
 {
 
-constexpr base::JsonLimits kTokenizerLimits{kMostTokenizerBytes, 32, 2ULL << 30};
+/// Files of large vocabularies take some 150 MiB.
+constexpr base::JsonLimits kTokenizerLimits{kMostTokenizerBytes, 32, 768U << 20};
+/// Most objects of a normaliser, pre-tokeniser, post-processor or decoder: each is a step over the whole text.
+constexpr std::size_t kMostObjects = 500;
 /// Longest piece whose tokens are remembered, and how many are.
 constexpr std::size_t kMostRemembered = 256;
 constexpr std::size_t kMostMemories = 100'000;
@@ -37,6 +42,18 @@ std::string exchanged(std::string text, std::string_view from, std::string_view 
     return text;
 }
 
+// Recursion: as deep as the limits of the text allow.
+std::size_t objectsIn(const nlohmann::json& value)
+{
+    std::size_t count = value.is_object() ? 1 : 0;
+    if (value.is_structured()) {
+        for (const nlohmann::json& item : value) {
+            count += objectsIn(item);
+        }
+    }
+    return count;
+}
+
 /// A part of the file that may be null.
 template <class Part>
 Result<std::optional<Part>> readPart(const JsonFields& root, const char* name, Result<Part> (*read)(const JsonFields&))
@@ -44,6 +61,9 @@ Result<std::optional<Part>> readPart(const JsonFields& root, const char* name, R
     RETRO_TRY(const auto fields, root.object(name));
     if (!fields) {
         return std::optional<Part>();
+    }
+    if (const std::size_t count = objectsIn(fields->members()); count > kMostObjects) {
+        return root.error(name, fmt::format("it has {} parts; at most {} are read", count, kMostObjects));
     }
     RETRO_TRY(Part part, read(*fields));
     return std::optional<Part>(std::move(part));
@@ -80,6 +100,12 @@ Result<Tokeniser> Tokeniser::read(const std::filesystem::path& path)
 Result<Tokeniser> Tokeniser::parse(std::string contents, const std::string& where)
 {
     RETRO_TRY(const JsonText text, JsonText::parse(std::move(contents), where, kTokenizerLimits));
+    const MatchBudget budget(static_cast<std::size_t>(kMostTextBytes));
+    return base::caught([&] { return ofText(text); });
+}
+
+Result<Tokeniser> Tokeniser::ofText(const JsonText& text)
+{
     RETRO_TRY(const JsonFields root, JsonFields::of(text, text.root(), ""));
     RETRO_TRY(const auto model, root.object("model"));
     if (!model) {
@@ -131,6 +157,12 @@ Result<std::vector<Token>> Tokeniser::encode(std::string_view text, bool withSpe
                                       "it as UTF-8",
                                       static_cast<unsigned char>(text[*wrong]), *wrong));
     }
+    const MatchBudget budget(text.size());
+    return base::caught([&] { return tokensOf(text, withSpecials); });
+}
+
+Result<std::vector<Token>> Tokeniser::tokensOf(std::string_view text, bool withSpecials) const
+{
     RETRO_TRY(std::vector<TextPart> textParts, m_parts->added.cut(text, m_parts->normaliserOrNone()));
     std::vector<Token> tokens;
     std::unordered_map<std::string, std::vector<PieceToken>, TextHash, std::equal_to<>> known;
@@ -189,7 +221,8 @@ Result<std::string> Tokeniser::decode(std::span<const TokenId> ids, bool skipsSp
         }
         return all;
     }
-    RETRO_TRY(texts, (*m_parts->decoder)(std::move(texts)));
+    const MatchBudget budget(0);
+    RETRO_TRY(texts, base::caught([&] { return (*m_parts->decoder)(std::move(texts)); }));
     for (const std::string& text : texts) {
         all += text;
     }

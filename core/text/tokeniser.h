@@ -27,7 +27,7 @@ class Tokeniser
 {
 public:
     /// Errors (Input): the file (missing, larger than 64 MiB, nested deeper than 32), a part that is not supported, by
-    /// its name; fields that are wrong, with their line.
+    /// its name; one of more than 500 steps; fields that are wrong, with their line.
     [[nodiscard]] static base::Result<Tokeniser> read(const std::filesystem::path& path);
     /// The same of the contents of a file; `where` is its name.
     [[nodiscard]] static base::Result<Tokeniser> parse(std::string contents, const std::string& where);
@@ -39,8 +39,8 @@ public:
     ~Tokeniser();
 
     /// The tokens of a text; `withSpecials`: with those that the tokeniser puts before and behind. Errors (Input):
-    /// bytes that are no UTF-8, with their offset; a text of more than 16 MiB; one without a token where there is none
-    /// for unknown ones.
+    /// bytes that are no UTF-8, with their offset; a text of more than 16 MiB, or of which the file's steps make more
+    /// than kMostChangedBytes; one without a token where there is none for unknown ones.
     [[nodiscard]] base::Result<std::vector<Token>> encode(std::string_view text, bool withSpecials = true) const;
     /// The text that tokens stand for; numbers without a token are left out. Errors (Input): the file's decoder is not
     /// supported (by its name).
@@ -63,6 +63,8 @@ public:
 private:
     struct Parts;
     explicit Tokeniser(std::unique_ptr<const Parts> parts);
+    [[nodiscard]] static base::Result<Tokeniser> ofText(const base::JsonText& text);
+    [[nodiscard]] base::Result<std::vector<Token>> tokensOf(std::string_view text, bool withSpecials) const;
     [[nodiscard]] Token tokenOf(const AlignedText& piece, const PieceToken& found) const;
 
     std::unique_ptr<const Parts> m_parts;

@@ -45,6 +45,14 @@ public:
     [[nodiscard]] std::optional<TokenId> find(std::string_view text) const;
     /// Null for a number without a token.
     [[nodiscard]] const std::string* textOf(TokenId id) const;
+    /// f(text, number) for each token, in no order.
+    template <class F>
+    void forEach(const F& f) const
+    {
+        for (const auto& [text, id] : m_ids) {
+            f(std::string_view(text), id);
+        }
+    }
     /// Tokens in it.
     [[nodiscard]] std::size_t size() const { return m_ids.size(); }
     /// Largest number, and one.

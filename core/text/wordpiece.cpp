@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/text/tokenmodel.h"
 
+#include "core/text/texttrie.h"
 #include "core/text/utf8.h"
 
 #include <fmt/format.h>
@@ -49,6 +50,12 @@ public:
         RETRO_TRY(m_unknown, fields.text("unk_token", "[UNK]"));
         RETRO_TRY(m_prefix, fields.text("continuing_subword_prefix", "##"));
         constexpr std::int64_t kMostWord = 1 << 12; // the search is quadratic in it
+        m_vocabulary.forEach([this](std::string_view text, TokenId id) {
+            m_beginning.add(text, id);
+            if (text.starts_with(m_prefix)) {
+                m_goingOn.add(text.substr(m_prefix.size()), id);
+            }
+        });
         RETRO_TRY(const auto most, fields.whole("max_input_chars_per_word", 0, kMostWord));
         m_mostCharacters = static_cast<std::size_t>(most.value_or(100));
         return {};
@@ -57,20 +64,14 @@ public:
 private:
     bool putParts(std::string_view piece, std::vector<PieceToken>& into) const
     {
-        std::string text;
         for (std::size_t begin = 0; begin < piece.size();) {
             std::optional<TokenId> id;
-            std::size_t end = piece.size();
-            text = (begin > 0 ? m_prefix : "") + std::string(piece.substr(begin));
-            while (begin < end) {
-                id = m_vocabulary.find(text);
-                if (id) {
-                    break;
-                }
-                const std::uint32_t last = characterBefore(piece, end).bytes;
-                end -= last;
-                text.erase(text.size() - last);
-            }
+            std::size_t end = begin;
+            (begin > 0 ? m_goingOn : m_beginning)
+                .prefixesOf(piece.substr(begin), [&](std::size_t length, TokenId longer) {
+                    end = begin + length;
+                    id = longer;
+                });
             if (!id) {
                 return false;
             }
@@ -82,6 +83,8 @@ private:
 
     std::string m_unknown;
     std::string m_prefix;
+    TextTrie m_beginning; ///< tokens that a word may begin with
+    TextTrie m_goingOn;   ///< those behind another one, without the prefix
     std::size_t m_mostCharacters = 0;
 };
 

@@ -2,6 +2,7 @@
 #include "core/trace/breakpoints.h"
 
 #include "core/trace/labels.h"
+#include "core/trace/lutlaunch.h"
 #include "core/trace/valuebreaks.h"
 
 #include <fmt/format.h>
@@ -115,8 +116,15 @@ bool isOfPlan(const Place& at)
     return at.event().kind == kKind && (!at.breakpoint.node.isValid() || at.event().node == at.breakpoint.node.value);
 }
 
+bool isLaunch(const Place& at)
+{
+    return at.event().kind == EventKind::Launch &&
+           (!at.breakpoint.node.isValid() || at.event().node == at.breakpoint.node.value) &&
+           (at.breakpoint.op.empty() || kernelName(at.event()) == at.breakpoint.op);
+}
+
 using Condition = bool (*)(const Place&);
-/// By BreakKind; layer stops are looked up instead.
+/// By BreakKind, up to RelevanceLost; layer stops are looked up instead.
 constexpr std::array<Condition, 12> kConditions{isNodeVisited,
                                                 isOperatorVisited,
                                                 isModeEntered,
@@ -151,7 +159,9 @@ public:
         if (looksAtNumbers(m_breakpoint.kind)) {
             return std::binary_search(m_stops.begin(), m_stops.end(), step);
         }
-        return kConditions[static_cast<std::size_t>(m_breakpoint.kind)]({m_run, m_breakpoint, step, m_starts});
+        const Place at{m_run, m_breakpoint, step, m_starts};
+        return m_breakpoint.kind == BreakKind::LaunchRan ? isLaunch(at)
+                                                         : kConditions[static_cast<std::size_t>(m_breakpoint.kind)](at);
     }
 
 private:
@@ -273,6 +283,9 @@ namespace
 
 std::string measureText(const Run& run, const Breakpoint& breakpoint)
 {
+    if (breakpoint.kind == BreakKind::BufferReached) {
+        return bufferMeasureText(run, breakpoint);
+    }
     const bool isKnown = breakpoint.value.isValid() && breakpoint.value.index() < run.graph->valueCount();
     const std::string value = isKnown ? run.graph->value(breakpoint.value).name : std::string("?");
     switch (breakpoint.measure) {
@@ -359,6 +372,10 @@ std::string text(const Run& run, const Breakpoint& breakpoint)
         return fmt::format("when the frontier has more than {} bytes", breakpoint.number);
     case BreakKind::PromiseOlder:
         return fmt::format("when a promise is not complete after {} visits", breakpoint.number);
+    case BreakKind::LaunchRan:
+        return fmt::format("when {} runs{}", breakpoint.op.empty() ? "a kernel" : "kernel " + breakpoint.op, at);
+    case BreakKind::BufferReached:
+        return fmt::format("when {} {}", measureText(run, breakpoint), changeText(breakpoint));
     }
     return {};
 }

@@ -32,7 +32,9 @@ enum class BreakKind : std::uint8_t {
     LossAbove,        ///< a rule (of `node`, when valid) loses more than `number` per cent of what arrived
     FrontierTensors,  ///< the frontier rises above `number` tensors
     FrontierBytes,    ///< the frontier rises above `number` bytes
-    PromiseOlder      ///< a promise is not complete after `number` visits
+    PromiseOlder,     ///< a promise is not complete after `number` visits
+    LaunchRan,        ///< a kernel of a table lookup ran: `op`, when not empty, at `node`, when valid
+    BufferReached ///< `measure` of buffer `op` of `node`, a table lookup, does what `change` says when it is written
 };
 
 /// What is looked at of the relevance of a value.
@@ -81,7 +83,8 @@ struct Breakpoint
 /// The condition as text that parseBreakpoint() reads: "node block1/conv in search", "op Conv", "mode search", "mode
 /// changes", "promise opened at block1/add", "promise fulfilled", "promise older 10", "violation 0.0001", "nan",
 /// "recompute", "drop at conv", "free", "layer", "value conv1 sum changes", "value conv1 max crosses 0.5", "value
-/// conv1:0,3,1,1 sign", "value conv1 sum nan", "loss 5 at conv1", "frontier 12 tensors", "frontier 1048576 bytes".
+/// conv1:0,3,1,1 sign", "value conv1 sum nan", "loss 5 at conv1", "frontier 12 tensors", "frontier 1048576 bytes",
+/// "launch gather_x at lut", "buffer Output of lut max crosses 0.5".
 [[nodiscard]] std::string source(const Run& run, const Breakpoint& breakpoint);
 /// Reads a condition. Errors (Usage): unknown word, node or operator that the run's graph does not have, bad number.
 [[nodiscard]] base::Result<Breakpoint> parseBreakpoint(const Run& run, std::string_view text);

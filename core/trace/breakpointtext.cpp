@@ -2,6 +2,8 @@
 // Conditions of breakpoints as text, both ways.
 #include "core/trace/breakpoints.h"
 
+#include "kernels/lut/schedule.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -203,6 +205,66 @@ bool takeIndex(std::string_view& rest, std::vector<std::int64_t>& index)
     }
 }
 
+/// "sum", "max" or ":i,j" off the end of `rest`; false where it is none of these.
+bool takeMeasure(std::string_view& rest, Breakpoint& breakpoint)
+{
+    std::string_view name = rest;
+    const std::string_view measure = takeLast(name);
+    if (!name.empty() && (measure == "sum" || measure == "max")) {
+        breakpoint.measure = measure == "sum" ? ValueMeasure::Sum : ValueMeasure::Largest;
+    } else if (name = rest; takeIndex(name, breakpoint.index)) {
+        breakpoint.measure = ValueMeasure::Element;
+    } else {
+        return false;
+    }
+    rest = name;
+    return true;
+}
+
+base::Result<Breakpoint> parseLaunch(const Run& run, std::string_view rest)
+{
+    Breakpoint breakpoint;
+    breakpoint.kind = BreakKind::LaunchRan;
+    std::string_view word = takeWord(rest);
+    if (!word.empty() && word != "at") {
+        for (std::size_t i = 0; i < lut::kKernelCount && breakpoint.op.empty(); ++i) {
+            breakpoint.op = lut::nameOf(static_cast<lut::KernelId>(i)) == word ? std::string(word) : std::string();
+        }
+        if (breakpoint.op.empty()) {
+            return unclear("there is no kernel of that name; `trace` lists those that ran", word);
+        }
+        word = takeWord(rest);
+    }
+    if (word.empty()) {
+        return breakpoint;
+    }
+    if (word != "at") {
+        return unclear("after the kernel comes 'at' and the name of a node", word);
+    }
+    RETRO_TRY(breakpoint.node, nodeOf(run, rest));
+    return breakpoint;
+}
+
+base::Result<Breakpoint> parseBuffer(const Run& run, std::string_view rest)
+{
+    constexpr std::string_view kForm = "after 'buffer' comes its name, 'of' and the name of a node, with sum, max or "
+                                       ":i,j behind it, then changes, crosses NUMBER, sign or nan";
+    Breakpoint breakpoint;
+    breakpoint.kind = BreakKind::BufferReached;
+    if (!takeChange(rest, breakpoint) || !takeMeasure(rest, breakpoint)) {
+        return unclear(std::string(kForm), rest);
+    }
+    for (std::uint32_t id = 0; id <= static_cast<std::uint32_t>(lut::BufferId::PairMap); ++id) {
+        const std::string name(lut::nameOf(static_cast<lut::BufferId>(id)));
+        if (rest.starts_with(name + " of ")) {
+            breakpoint.op = name;
+            RETRO_TRY(breakpoint.node, nodeOf(run, trimmed(rest.substr(name.size() + 4))));
+            return breakpoint;
+        }
+    }
+    return unclear(std::string(kForm), rest);
+}
+
 base::Result<Breakpoint> parseValue(const Run& run, std::string_view rest)
 {
     Breakpoint breakpoint;
@@ -211,12 +273,7 @@ base::Result<Breakpoint> parseValue(const Run& run, std::string_view rest)
         return unclear(std::string(kValueForm), rest);
     }
     std::string_view name = rest;
-    const std::string_view measure = takeLast(name);
-    if (!name.empty() && (measure == "sum" || measure == "max")) {
-        breakpoint.measure = measure == "sum" ? ValueMeasure::Sum : ValueMeasure::Largest;
-    } else if (name = rest; takeIndex(name, breakpoint.index)) {
-        breakpoint.measure = ValueMeasure::Element;
-    } else {
+    if (!takeMeasure(name, breakpoint)) {
         return unclear(std::string(kValueForm), rest);
     }
     const auto value = run.graph->findValue(name);
@@ -350,7 +407,9 @@ constexpr std::array kForms{Form{"node", parseNode},
                             Form{"layer", parseBare<BreakKind::LayerReached>},
                             Form{"value", parseValue},
                             Form{"loss", parseLoss},
-                            Form{"frontier", parseFrontier}};
+                            Form{"frontier", parseFrontier},
+                            Form{"launch", parseLaunch},
+                            Form{"buffer", parseBuffer}};
 
 std::string nameOf(const Run& run, NodeId node)
 {
@@ -358,10 +417,14 @@ std::string nameOf(const Run& run, NodeId node)
     return isKnown ? run.graph->labelOf(node) : std::string("?");
 }
 
+/// Of a value or of a buffer.
 std::string valueSource(const Run& run, const Breakpoint& breakpoint)
 {
+    const bool isBuffer = breakpoint.kind == BreakKind::BufferReached;
     const bool isKnown = breakpoint.value.isValid() && breakpoint.value.index() < run.graph->valueCount();
-    std::string what = isKnown ? run.graph->value(breakpoint.value).name : std::string("?");
+    std::string what = isBuffer  ? fmt::format("buffer {} of {}", breakpoint.op, nameOf(run, breakpoint.node))
+                       : isKnown ? "value " + run.graph->value(breakpoint.value).name
+                                 : std::string("value ?");
     if (breakpoint.measure == ValueMeasure::Element) {
         what += fmt::format(":{}", fmt::join(breakpoint.index, ","));
     } else {
@@ -369,13 +432,13 @@ std::string valueSource(const Run& run, const Breakpoint& breakpoint)
     }
     switch (breakpoint.change) {
     case ValueChange::Changes:
-        return fmt::format("value {} changes", what);
+        return what + " changes";
     case ValueChange::Crosses:
-        return fmt::format("value {} crosses {}", what, breakpoint.number);
+        return fmt::format("{} crosses {}", what, breakpoint.number);
     case ValueChange::ChangesSign:
-        return fmt::format("value {} sign", what);
+        return what + " sign";
     case ValueChange::BecomesNaN:
-        return fmt::format("value {} nan", what);
+        return what + " nan";
     }
     return {};
 }
@@ -392,7 +455,7 @@ base::Result<Breakpoint> parseBreakpoint(const Run& run, std::string_view text)
         }
     }
     return unclear("a condition begins with node, op, mode, promise, violation, nan, recompute, drop, free, layer, "
-                   "value, loss or frontier",
+                   "value, loss, frontier, launch or buffer",
                    word);
 }
 
@@ -438,6 +501,10 @@ std::string source(const Run& run, const Breakpoint& breakpoint)
         return fmt::format("frontier {} bytes", breakpoint.number);
     case BreakKind::PromiseOlder:
         return fmt::format("promise older {}", breakpoint.number);
+    case BreakKind::LaunchRan:
+        return fmt::format("launch{}{}{}", breakpoint.op.empty() ? "" : " ", breakpoint.op, at);
+    case BreakKind::BufferReached:
+        return valueSource(run, breakpoint);
     }
     return {};
 }

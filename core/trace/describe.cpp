@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/trace/describe.h"
 
+#include "core/event/launchevent.h"
 #include "core/event/partevent.h"
 #include "core/event/planevent.h"
 #include "core/trace/lutlaunch.h"
@@ -168,13 +169,22 @@ std::string finishedText(const Words& w)
 
 std::string launchText(const Words& w)
 {
-    const auto kernel = static_cast<std::size_t>(w.event.extra);
-    const std::string name = kernel < lut::kKernelCount ? std::string(lut::nameOf(static_cast<lut::KernelId>(kernel)))
-                                                        : fmt::format("kernel {}", w.event.extra);
+    const std::string name = kernelName(w.event);
     const LaunchBuffers buffers = launchBuffers(w.run, w.event);
     const std::string touched =
         buffers.writes.empty() ? std::string() : fmt::format(": reads {}; writes {}", buffers.reads, buffers.writes);
-    return fmt::format("{} runs {} on stream {}{}", w.node(), name, w.event.branch2, touched);
+    return fmt::format("{} runs {} on stream {}{}{}", w.node(), name, w.event.branch2, launchTime(w.event), touched);
+}
+
+std::string bufferText(const Words& w)
+{
+    const bool isRead = (w.event.flag & event::kBufferRead) != 0;
+    const bool isWritten = (w.event.flag & event::kBufferWritten) != 0;
+    return fmt::format("{} {} its buffer {}{}", w.node(),
+                       isRead && isWritten ? "adds to"
+                       : isWritten         ? "writes"
+                                           : "reads",
+                       bufferName(w.event), w.tensor());
 }
 
 /// "try 3 (shave)".
@@ -283,7 +293,8 @@ constexpr std::array<Describer, event::kEventKindCount> kDescribers{visitText,
                                                                     recomputeText,
                                                                     freeText,
                                                                     moveText,
-                                                                    fetchText};
+                                                                    fetchText,
+                                                                    bufferText};
 
 } // namespace
 

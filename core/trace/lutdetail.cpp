@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/trace/lutdetail.h"
 
+#include "core/event/launchevent.h"
 #include "core/ops/algebra.h"
 #include "core/ops/registry.h"
 #include "kernels/lut/indexing.h"
@@ -10,6 +11,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
+#include <map>
 
 namespace retro::trace
 {
@@ -288,10 +291,59 @@ std::vector<ops::TableBuffer> relevanceBuffers(const LutDetail& detail, const lu
     return all;
 }
 
+/// The launches of one pass of a node follow each other with their buffers, and each is told once: where the place does
+/// not rise, another pass begins.
+std::vector<ops::TableBuffer> recordedBuffers(const Run& run, std::uint64_t step)
+{
+    const event::Event& launch = run.events[step];
+    std::map<std::uint32_t, ops::TableBuffer> byId;
+    std::uint32_t last = std::numeric_limits<std::uint32_t>::max();
+    std::uint64_t first = step + 1; // walks back to the first launch of the pass
+    while (first > 0) {
+        const event::Event& one = run.events[first - 1];
+        const bool isOfPass = one.node == launch.node && one.branch == launch.branch && one.visit == launch.visit;
+        const bool isLaunch = one.kind == event::EventKind::Launch;
+        if (!isOfPass || (!isLaunch && one.kind != event::EventKind::Buffer) || (isLaunch && one.slot >= last)) {
+            break;
+        }
+        last = isLaunch ? one.slot : last;
+        --first;
+    }
+    std::uint64_t end = step + 1;
+    while (end < run.eventCount() && run.events[end].kind == event::EventKind::Buffer) {
+        ++end;
+    }
+    for (std::uint64_t at = first; at < end; ++at) {
+        const event::Event& one = run.events[at];
+        if (one.kind != event::EventKind::Buffer || one.branch2 > static_cast<std::uint32_t>(lut::BufferId::PairMap)) {
+            continue;
+        }
+        ops::TableBuffer& buffer = byId[one.branch2];
+        buffer.id = static_cast<lut::BufferId>(one.branch2);
+        buffer.count = static_cast<std::uint64_t>(std::max<std::int64_t>(one.extra, 0));
+        buffer.isRead = at > step && (one.flag & event::kBufferRead) != 0;
+        buffer.isWritten = at > step && (one.flag & event::kBufferWritten) != 0;
+        buffer.values = one.handle < run.tensors.size() ? run.tensors[one.handle] : Tensor();
+    }
+    std::vector<ops::TableBuffer> all;
+    for (auto& [id, buffer] : byId) {
+        ops::takeFigures(buffer);
+        all.push_back(std::move(buffer));
+    }
+    return all;
+}
+
+void sortAsDeclared(LaunchDetail& detail)
+{
+    std::ranges::stable_sort(detail.buffers, {},
+                             [&](const ops::TableBuffer& one) { return detail.schedule.find(one.id); });
+}
+
 } // namespace
 
-Result<LaunchDetail> launchDetail(const Run& run, const event::Event& event)
+Result<LaunchDetail> launchDetail(const Run& run, std::uint64_t step)
 {
+    const event::Event event = step < run.eventCount() ? run.events[step] : event::Event();
     const base::NodeId id(event.node);
     if (event.kind != event::EventKind::Launch || id.index() >= run.graph->nodeCount()) {
         return base::inputError("the event is no launch of a kernel");
@@ -307,6 +359,10 @@ Result<LaunchDetail> launchDetail(const Run& run, const event::Event& event)
                         lut::makeSchedule(table->schedule(table->path(), pass), detail.schedule).ok();
     if (!isMade || detail.launch >= detail.schedule.launches.size()) {
         return base::inputError(fmt::format("the layer of '{}' has no such launch", run.graph->labelOf(id)));
+    }
+    if (detail.buffers = recordedBuffers(run, step); !detail.buffers.empty()) {
+        sortAsDeclared(detail);
+        return detail;
     }
     if (pass == lut::Pass::Relevance) {
         RETRO_TRY(const LutDetail whole, lutDetail(run, id));

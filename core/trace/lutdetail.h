@@ -77,10 +77,11 @@ struct LaunchDetail
     std::vector<ops::TableBuffer> buffers;
 };
 
-/// The buffers after a Launch event, by carrying out its pass again up to there on the values that the run kept: the
-/// same bits on the CPU. Of a relevance pass those are told that the run has. Errors (Input) as of lutDetail; an event
-/// that is no launch of the node's layer. Off the GUI thread.
-[[nodiscard]] base::Result<LaunchDetail> launchDetail(const Run& run, const event::Event& launch);
+/// The buffers behind the Launch that event `step` is: as the run recorded them, what its pass had touched until then.
+/// Runs that have launches alone (files before version 13) get them by carrying out the pass again up to there on the
+/// values that the run kept: the same bits on the CPU; of a relevance pass those that the run has. Errors (Input) as of
+/// lutDetail; an event that is no launch of the node's layer. Off the GUI thread.
+[[nodiscard]] base::Result<LaunchDetail> launchDetail(const Run& run, std::uint64_t step);
 
 /// How long the launches of a node's layer take on a GPU, measured on the values that the run kept. Errors (Input) as
 /// of lutDetail; (Engine) where there is no GPU, or it is too small. Off the GUI thread.

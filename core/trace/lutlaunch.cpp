@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/trace/lutlaunch.h"
 
+#include "core/event/launchevent.h"
 #include "core/ops/tablelookup.h"
 #include "kernels/lut/schedule.h"
+
+#include <fmt/format.h>
 
 namespace retro::trace
 {
@@ -48,6 +51,27 @@ std::string namesOf(const std::vector<lut::BufferId>& buffers)
 
 } // namespace
 
+std::string kernelName(const event::Event& launch)
+{
+    const std::uint32_t kernel = event::kernelIn(launch);
+    return kernel < lut::kKernelCount ? std::string(lut::nameOf(static_cast<lut::KernelId>(kernel)))
+                                      : fmt::format("kernel {}", kernel);
+}
+
+std::string launchTime(const event::Event& launch)
+{
+    const std::optional<double> seconds = event::secondsIn(launch);
+    const char* where = (launch.flag & event::kLaunchOnDevice) != 0 ? " on the GPU" : "";
+    return seconds ? fmt::format(", {:.4g} µs{}", *seconds * 1e6, where) : std::string();
+}
+
+std::string bufferName(const event::Event& buffer)
+{
+    return buffer.branch2 <= static_cast<std::uint32_t>(lut::BufferId::PairMap)
+               ? std::string(lut::nameOf(static_cast<lut::BufferId>(buffer.branch2)))
+               : fmt::format("buffer {}", buffer.branch2);
+}
+
 LaunchBuffers launchBuffers(const Run& run, const event::Event& launch)
 {
     constexpr std::uint32_t kPasses = 3;
@@ -58,7 +82,7 @@ LaunchBuffers launchBuffers(const Run& run, const event::Event& launch)
     const auto pass = static_cast<lut::Pass>(launch.branch);
     const lut::Status status = lut::makeSchedule(smallest(run.graph->nodes()[launch.node], pass), schedule);
     const bool isThere = status.ok() && launch.slot < schedule.launches.size() &&
-                         static_cast<std::int64_t>(schedule.launches[launch.slot].kernel) == launch.extra;
+                         static_cast<std::uint32_t>(schedule.launches[launch.slot].kernel) == event::kernelIn(launch);
     return isThere ? LaunchBuffers{namesOf(schedule.launches[launch.slot].reads),
                                    namesOf(schedule.launches[launch.slot].writes)}
                    : LaunchBuffers{};

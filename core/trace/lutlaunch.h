@@ -15,6 +15,13 @@ struct LaunchBuffers
     std::string writes;
 };
 
+/// Name of the kernel of a Launch event: "check_detectors".
+[[nodiscard]] std::string kernelName(const event::Event& launch);
+/// Its time as people read it, after a comma: ", 12.5 µs", ", 3 µs on the GPU"; empty where nobody measured it.
+[[nodiscard]] std::string launchTime(const event::Event& launch);
+/// Name of the buffer of a Buffer event: "Lookup Indices".
+[[nodiscard]] std::string bufferName(const event::Event& buffer);
+
 /// What the kernel of a Launch event reads and writes. Both are empty when the run's node has no such launch.
 [[nodiscard]] LaunchBuffers launchBuffers(const Run& run, const event::Event& launch);
 

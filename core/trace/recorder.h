@@ -19,6 +19,8 @@ public:
     void onLedger(const event::LedgerEntry& entry) override;
     /// Keeps the tensor and its type, shape, size and sum.
     void onTensor(HandleId handle, const Tensor& tensor) override;
+    /// How many came so far.
+    [[nodiscard]] std::uint64_t eventCount() const { return m_run.eventCount(); }
     /// Moves what was collected into a Run; graph, facts, values, rules and shapes are filled by the caller.
     [[nodiscard]] Run take() &&;
 

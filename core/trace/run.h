@@ -123,6 +123,8 @@ struct Bookmark
     bool operator==(const Bookmark&) const = default;
 };
 
+struct Profile;
+
 /// A finished (or stopped) run: immutable, shared between threads. One time axis: events numbered from 0 (StepId),
 /// grouped into visits.
 struct Run
@@ -141,6 +143,7 @@ struct Run
     std::vector<NodeRule> rules;       ///< by NodeId (operators only)
     std::vector<tensor::Shape> shapes; ///< concrete shape of every value, by ValueId
     std::vector<Bookmark> bookmarks;
+    std::shared_ptr<const Profile> profile; ///< what the pass spent (core/trace/profile.h); null: nobody took it
 
     [[nodiscard]] std::uint64_t eventCount() const { return events.size(); }
     [[nodiscard]] std::uint32_t visitCount() const { return static_cast<std::uint32_t>(visitStart.size()); }

@@ -39,8 +39,17 @@ Result<void> writeContents(Database& database, const RowCounts& counts)
     return {};
 }
 
-Result<void> writeTo(const std::filesystem::path& path, const Run& run, std::span<const Note> notes,
-                     const RunPlan* plan, const RunText* text, const std::stop_token& stop)
+/// What is written beside a run; null where there is none.
+struct Beside
+{
+    std::span<const Note> notes{};
+    const RunPlan* plan = nullptr;
+    const RunRegion* region = nullptr;
+    const RunText* text = nullptr;
+};
+
+Result<void> writeTo(const std::filesystem::path& path, const Run& run, const Beside& beside,
+                     const std::stop_token& stop)
 {
     RETRO_TRY(Database database, Database::create(path));
     RETRO_CHECK(createTables(database));
@@ -48,11 +57,13 @@ Result<void> writeTo(const std::filesystem::path& path, const Run& run, std::spa
     TensorPool pool;
     RETRO_CHECK(writeGraph(database, *run.graph, pool, counts));
     RETRO_CHECK(writeSmallTables(database, run, counts));
-    RETRO_CHECK(writeNotes(database, notes, counts));
+    RETRO_CHECK(writeNotes(database, beside.notes, counts));
     RETRO_CHECK(writeForwardValues(database, run, pool, counts));
     RETRO_CHECK(writeChunks(database, run, pool, counts, stop));
-    RETRO_CHECK(writePlan(database, plan, counts));
-    RETRO_CHECK(writeText(database, text, pool, counts));
+    RETRO_CHECK(writePlan(database, beside.plan, counts));
+    RETRO_CHECK(writeRegion(database, run, beside.region, pool, counts));
+    RETRO_CHECK(writeProfile(database, run, counts));
+    RETRO_CHECK(writeText(database, beside.text, pool, counts));
     RETRO_CHECK(writeTensors(database, pool, counts, stop));
     RETRO_CHECK(writeContents(database, counts));
     return database.execute("COMMIT");
@@ -132,6 +143,9 @@ Result<RecordedRun> readFrom(const std::filesystem::path& path)
     RETRO_CHECK(readChunks(database, version, counts, tensors, *run));
     RETRO_CHECK(readSmallTables(database, counts, *run));
     RETRO_CHECK(readForwardValues(database, counts, tensors, *run));
+    if (tables > positionOf(kDecisions)) {
+        RETRO_CHECK(readProfile(database, counts, *run));
+    }
     RecordedRun recorded;
     if (tables > positionOf(kPlan)) {
         RETRO_TRY(recorded.plan, readPlan(database, counts, *run));
@@ -141,6 +155,9 @@ Result<RecordedRun> readFrom(const std::filesystem::path& path)
     }
     if (tables > positionOf(kNotes)) {
         RETRO_TRY(recorded.notes, readNotes(database, counts, *run));
+    }
+    if (tables > positionOf(kRegion)) {
+        RETRO_TRY(recorded.region, readRegion(database, counts, tensors, *run));
     }
     recorded.run = std::move(run);
     return recorded;
@@ -185,17 +202,16 @@ Result<void> writeRun(const std::filesystem::path& path, const Run& run, std::st
 namespace
 {
 
-Result<void> write(const std::filesystem::path& path, const Run& run, std::span<const Note> notes, const RunPlan* plan,
-                   const RunText* text, const std::stop_token& stop)
+Result<void> write(const std::filesystem::path& path, const Run& run, const file::Beside& beside,
+                   const std::stop_token& stop)
 {
     RETRO_CHECK(file::checkWritable(run));
-    RETRO_CHECK(file::checkNotes(run, notes));
-    if (text != nullptr && !file::isReadable(*text)) {
+    RETRO_CHECK(file::checkNotes(run, beside.notes));
+    if (beside.text != nullptr && !file::isReadable(*beside.text)) {
         return base::Error{base::ErrorCode::Bug, "the text of the run is beyond the limits of a file", {}};
     }
-    return base::writeThrough(path, [&](const std::filesystem::path& temporary) {
-        return file::writeTo(temporary, run, notes, plan, text, stop);
-    });
+    return base::writeThrough(
+        path, [&](const std::filesystem::path& temporary) { return file::writeTo(temporary, run, beside, stop); });
 }
 
 } // namespace
@@ -203,12 +219,13 @@ Result<void> write(const std::filesystem::path& path, const Run& run, std::span<
 Result<void> writeRecorded(const std::filesystem::path& path, const Run& run, std::span<const Note> notes,
                            std::stop_token stop)
 {
-    return write(path, run, notes, nullptr, nullptr, stop);
+    return write(path, run, {notes, nullptr, nullptr, nullptr}, stop);
 }
 
 Result<void> writeRecorded(const std::filesystem::path& path, const RecordedRun& recorded, std::stop_token stop)
 {
-    return write(path, *recorded.run, recorded.notes, recorded.plan.get(), recorded.text.get(), stop);
+    return write(path, *recorded.run, {recorded.notes, recorded.plan.get(), recorded.region.get(), recorded.text.get()},
+                 stop);
 }
 
 Result<std::shared_ptr<const Run>> readRun(const std::filesystem::path& path)

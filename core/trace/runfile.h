@@ -5,6 +5,7 @@
 #include "core/trace/notes.h"
 #include "core/trace/run.h"
 #include "core/trace/runplan.h"
+#include "core/trace/runregion.h"
 #include "core/trace/runtext.h"
 
 #include <filesystem>
@@ -26,13 +27,15 @@ inline constexpr int kRunFileVersion = 13;
 /// damaged.
 [[nodiscard]] base::Result<std::shared_ptr<const Run>> readRun(const std::filesystem::path& path);
 
-/// A run with what somebody wrote about it, in the order of the file, the plan that carried it out, and its text.
+/// A run with what somebody wrote about it, in the order of the file, the plan that carried it out, the region that was
+/// asked of it, and its text.
 struct RecordedRun
 {
     std::shared_ptr<const Run> run;
     std::vector<Note> notes;
-    std::shared_ptr<const RunPlan> plan{}; ///< null = none
-    std::shared_ptr<const RunText> text{}; ///< null = it is of no text
+    std::shared_ptr<const RunPlan> plan{};     ///< null = none
+    std::shared_ptr<const RunRegion> region{}; ///< null = none
+    std::shared_ptr<const RunText> text{};     ///< null = it is of no text
 };
 
 /// As writeRun(), with notes. More than kMostNotes or longer ones than kMostNoteBytes would not be read again. Errors:
@@ -42,8 +45,8 @@ struct RecordedRun
 /// The same of all that belongs to a run; `recorded.run` must be there.
 [[nodiscard]] base::Result<void> writeRecorded(const std::filesystem::path& path, const RecordedRun& recorded,
                                                std::stop_token stop = {});
-/// As readRun(), with the notes; files of versions 1 to 3 have none, those before 12 no plan, those before 13
-/// no text.
+/// As readRun(), with the notes; files of versions 1 to 3 have none, those before 12 no plan, those before 13 neither
+/// region nor text.
 [[nodiscard]] base::Result<RecordedRun> readRecorded(const std::filesystem::path& path);
 
 } // namespace retro::trace

@@ -16,7 +16,7 @@ const std::array<Delta, kEventKindCount> kDeltas{
     kVisit,           kPush,     kPop,     kEnqueue,   kDequeue,   kLand,    kTake,     kNewPromise, kAddParent,
     kRecord,          kAddChild, kArgNode, kArg,       kReady,     kNothing, kOpen,     kComplete,   kPromiseRelevance,
     kBranchRelevance, kWait,     kResume,  kRelevance, kRule,      kNothing, kFinished, kNothing,    kCandidate,
-    kSplit,           kDrop,     kRebuild, kCompute,   kRecompute, kFree,    kMove,     kFetch};
+    kSplit,           kDrop,     kRebuild, kCompute,   kRecompute, kFree,    kMove,     kFetch,      kNothing};
 
 namespace
 {
@@ -52,7 +52,9 @@ RunState::RunState(const Run& run) : nodes(run.graph ? run.graph->runNodeCount()
 {
     constexpr std::int64_t kMostInEdges = std::numeric_limits<std::uint32_t>::max();
     std::vector<bool> isKnown(nodes.size(), false);
-    const auto isOfPlan = [](const Event& event) { return event.kind >= event::EventKind::Compute; };
+    const auto isOfPlan = [](const Event& event) {
+        return event.kind >= event::EventKind::Compute && event.kind <= event::EventKind::Fetch;
+    };
     if (run.graph && std::any_of(run.events.begin(), run.events.end(), isOfPlan)) {
         planned.resize(2 * run.graph->valueCount());
     }

@@ -268,8 +268,17 @@ bool hasDenseTarget(const Run& run)
     return isDense(names, shape);
 }
 
+std::optional<std::int64_t> segmentOf(const Run& run)
+{
+    const auto found = run.facts.numbers.find(kSegmentNumber);
+    return found == run.facts.numbers.end() ? std::nullopt : std::optional(static_cast<std::int64_t>(found->second));
+}
+
 std::string targetCode(const Run& run)
 {
+    if (const auto segment = segmentOf(run)) {
+        return fmt::format("segment={}", *segment);
+    }
     const auto [names, shape] = targetAxes(run);
     const std::int64_t index = run.facts.targetIndex.empty() ? -1 : run.facts.targetIndex.front();
     if (index < 0) {

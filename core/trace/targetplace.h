@@ -42,8 +42,13 @@ namespace retro::trace
 [[nodiscard]] std::string placeCode(const std::vector<std::string>& names, const tensor::Shape& shape,
                                     std::int64_t position);
 
-/// The target of a run's first sample as --target takes it: placeCode() of its element; the name of its value where it
-/// is no element.
+/// The number of a run whose target is a segment: its class.
+inline constexpr const char* kSegmentNumber = "segment";
+/// The class of the segment that a run explains; none where it explains something else.
+[[nodiscard]] std::optional<std::int64_t> segmentOf(const Run& run);
+
+/// The target of a run's first sample as --target takes it: placeCode() of its element, "segment=2"; the name of its
+/// value where it is neither.
 [[nodiscard]] std::string targetCode(const Run& run);
 /// An element of one sample of a run's target by placeText(); its position where nothing is known of that value.
 [[nodiscard]] std::string placeInTarget(const Run& run, std::int64_t position);

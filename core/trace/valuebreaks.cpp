@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/trace/valuebreaks.h"
 
+#include "core/event/launchevent.h"
 #include "core/trace/labels.h"
+#include "core/trace/lutlaunch.h"
 #include "core/trace/runstate.h"
 
 #include <fmt/format.h>
@@ -171,6 +173,35 @@ private:
     std::vector<NumberStop> m_stops;
 };
 
+/// Follows one buffer of a table lookup through the launches that write it.
+std::vector<NumberStop> bufferStops(const Run& run, const Breakpoint& breakpoint)
+{
+    const Measure measure(run, breakpoint);
+    std::vector<NumberStop> stops;
+    double before = 0;
+    std::string kernel;
+    for (std::uint64_t step = 0; step < run.eventCount(); ++step) {
+        const event::Event& event = run.events[step];
+        if (event.node != breakpoint.node.value) {
+            continue;
+        }
+        if (event.kind == EventKind::Launch) {
+            kernel = kernelName(event);
+        }
+        const bool isWritten = event.kind == EventKind::Buffer && (event.flag & event::kBufferWritten) != 0;
+        if (!isWritten || event.handle >= run.handles.size() || bufferName(event) != breakpoint.op) {
+            continue;
+        }
+        const double now = measure.of(event.handle);
+        if (isReached(breakpoint, before, now)) {
+            stops.push_back({step, fmt::format("{} went from {:.6g} to {:.6g} when {} wrote it",
+                                               bufferMeasureText(run, breakpoint), before, now, kernel)});
+        }
+        before = now;
+    }
+    return stops;
+}
+
 /// Rules that hand on less, or more, than the given part of what arrived.
 std::vector<NumberStop> lossStops(const Run& run, const Breakpoint& breakpoint)
 {
@@ -242,10 +273,24 @@ std::vector<NumberStop> ageStops(const Run& run, const Breakpoint& breakpoint)
 
 } // namespace
 
+std::string bufferMeasureText(const Run& run, const Breakpoint& breakpoint)
+{
+    const std::string what = fmt::format("{} of {}", breakpoint.op, nodeText(run, breakpoint.node));
+    switch (breakpoint.measure) {
+    case ValueMeasure::Sum:
+        return "Σ of " + what;
+    case ValueMeasure::Largest:
+        return "the largest in " + what;
+    case ValueMeasure::Element:
+        return fmt::format("{}[{}]", what, fmt::join(breakpoint.index, ","));
+    }
+    return what;
+}
+
 bool looksAtNumbers(BreakKind kind)
 {
     return kind == BreakKind::ValueReached || kind == BreakKind::LossAbove || kind == BreakKind::FrontierTensors ||
-           kind == BreakKind::FrontierBytes || kind == BreakKind::PromiseOlder;
+           kind == BreakKind::FrontierBytes || kind == BreakKind::PromiseOlder || kind == BreakKind::BufferReached;
 }
 
 std::vector<NumberStop> numberStops(const Run& run, const Breakpoint& breakpoint)
@@ -260,6 +305,8 @@ std::vector<NumberStop> numberStops(const Run& run, const Breakpoint& breakpoint
         return frontierStops(run, breakpoint);
     case BreakKind::PromiseOlder:
         return ageStops(run, breakpoint);
+    case BreakKind::BufferReached:
+        return bufferStops(run, breakpoint);
     default:
         return {};
     }

@@ -10,7 +10,11 @@
 namespace retro::trace
 {
 
-/// True for breakpoints that look at numbers: of a value's relevance, of the ledger, of the frontier, of promises.
+/// What a BufferReached looks at, in words: "Σ of Output of lut".
+[[nodiscard]] std::string bufferMeasureText(const Run& run, const Breakpoint& breakpoint);
+
+/// True for breakpoints that look at numbers: of a value's relevance, of the ledger, of the frontier, of promises, of
+/// buffers of table lookups.
 [[nodiscard]] bool looksAtNumbers(BreakKind kind);
 
 /// A stop of such a breakpoint, and why.

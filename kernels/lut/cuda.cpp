@@ -165,6 +165,33 @@ Status CudaLayer::backward(const BackwardCall<float>& call)
     return deviceStatus(m_state->passes->backward(call.outputGradients.data(), from, to));
 }
 
+Status CudaLayer::relevance(const RelevanceCall<float>& call)
+{
+    if (Status status = m_state->check(call.batch, checkRelevance(m_state->layer, call)); !status.ok()) {
+        return status;
+    }
+    const auto placeOf = [](std::span<float> results) { return results.empty() ? nullptr : results.data(); };
+    const Tape<float>& tape = *call.tape;
+    const std::vector<double> shapley = device::shapleyWeights();
+    device::HostRelevance host;
+    host.rule = call.rule;
+    host.epsilon = call.epsilon;
+    host.input = call.input.data();
+    host.output = call.output.data();
+    host.outputRelevance = call.outputRelevance.data();
+    host.tape = {tape.rows.data(),     tape.deltas.data(),     tape.bits.data(),
+                 tape.codeRows.data(), tape.codeDeltas.data(), tape.codeBits.data()};
+    host.shapley = shapley.data();
+    host.shapleyCount = shapley.size();
+    host.inputs = placeOf(call.inputRelevance);
+    host.codes = placeOf(call.codeRelevance);
+    host.tables = placeOf(call.tableRelevance);
+    host.bits = placeOf(call.bitRelevance);
+    host.pairMap = placeOf(call.pairMap);
+    host.unplaced = placeOf(call.unplaced);
+    return deviceStatus(m_state->passes->relevance(host));
+}
+
 Status CudaLayer::time(Pass pass, int runs, std::vector<double>& seconds)
 {
     const bool isBackward = pass == Pass::Backward;
@@ -218,6 +245,8 @@ Status CudaLayer::create(const Layer<float>&, std::uint64_t, std::unique_ptr<Cud
 Status CudaLayer::forward(const ForwardCall<float>&) { return availability(Backend::Cuda); }
 
 Status CudaLayer::backward(const BackwardCall<float>&) { return availability(Backend::Cuda); }
+
+Status CudaLayer::relevance(const RelevanceCall<float>&) { return availability(Backend::Cuda); }
 
 Status CudaLayer::time(Pass, int, std::vector<double>&) { return availability(Backend::Cuda); }
 

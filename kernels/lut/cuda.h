@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "kernels/lut/relevance.h"
 #include "kernels/lut/run.h"
 
 #include <memory>
@@ -33,6 +34,8 @@ public:
     Status forward(const ForwardCall<float>& call);
     /// As lut::backward.
     Status backward(const BackwardCall<float>& call);
+    /// As lut::relevance; values differ from its within rounding. Errors as there, and Device.
+    Status relevance(const RelevanceCall<float>& call);
     /// Seconds of each launch of a pass on what the last pass left on the device, one launch after another, by the
     /// device's clock: the least of `runs`. Error: Device.
     Status time(Pass pass, int runs, std::vector<double>& seconds);

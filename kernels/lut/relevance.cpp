@@ -315,13 +315,10 @@ Status checkRule(const Layer<T>& layer, const RelevanceCall<T>& call)
 template <class T>
 Status checkTapeOf(const Layer<T>& layer, const RelevanceCall<T>& call)
 {
-    const std::uint64_t sites = call.batch * layer.shape().length * layer.shape().tables;
-    const Tape<T>* tape = call.tape;
-    const bool fits =
-        tape != nullptr && tape->batch == call.batch && tape->rows.size() == sites && tape->bits.size() == sites;
-    return fits ? Status{}
-                : Status{StatusCode::BadSize,
-                         "relevance needs the tape of a forward pass with the same layer and batch"};
+    if (call.tape == nullptr || call.tape->batch != call.batch) {
+        return {StatusCode::BadSize, "relevance needs the tape of a forward pass with the same layer and batch"};
+    }
+    return checkTape(layer, call.tape, call.batch, Path::Fused); // whose events relevance does not read
 }
 
 /// As checkSize; what is empty is not wanted.
@@ -347,8 +344,10 @@ Status checkArrays(const Layer<T>& layer, const RelevanceCall<T>& call)
                      checkWanted("unplaced relevance", call.unplaced.size(), call.batch)});
 }
 
+} // namespace
+
 template <class T>
-Status checkCall(const Layer<T>& layer, const RelevanceCall<T>& call)
+Status checkRelevance(const Layer<T>& layer, const RelevanceCall<T>& call)
 {
     // In this order: sizes are multiplied only once they cannot overflow.
     if (Status status = checkRule(layer, call); !status.ok()) {
@@ -360,12 +359,10 @@ Status checkCall(const Layer<T>& layer, const RelevanceCall<T>& call)
     return checkArrays(layer, call);
 }
 
-} // namespace
-
 template <class T>
 Status relevance(const Layer<T>& layer, const RelevanceCall<T>& call, int threads)
 {
-    if (Status status = checkCall(layer, call); !status.ok()) {
+    if (Status status = checkRelevance(layer, call); !status.ok()) {
         return status;
     }
     const WideLayer<T> wide(layer);
@@ -382,6 +379,8 @@ Status relevance(const Layer<T>& layer, const RelevanceCall<T>& call, int thread
     return {};
 }
 
+template Status checkRelevance(const Layer<float>&, const RelevanceCall<float>&);
+template Status checkRelevance(const Layer<double>&, const RelevanceCall<double>&);
 template Status relevance(const Layer<float>&, const RelevanceCall<float>&, int);
 template Status relevance(const Layer<double>&, const RelevanceCall<double>&, int);
 

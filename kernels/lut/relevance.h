@@ -2,22 +2,11 @@
 #pragma once
 
 #include "kernels/lut/layer.h"
+#include "kernels/lut/tablerule.h"
 #include "kernels/lut/tape.h"
 
 namespace retro::lut
 {
-
-/// How the relevance of a table goes to the comparisons that chose its row. All conserve it, the last two together with
-/// what they leave to the table itself. With f_k = what undoing comparison k takes away, d_k = 1 / (1 + |u_k|):
-enum class TableRule {
-    FlipContrast, ///< by |f_k| d_k; evenly where no effect is left
-    WeakestBit,   ///< all of it to the comparison through which the gradient goes
-    SignedFlip,   ///< f_k d_k / n of n comparisons, whatever its sign; the rest stays with the table
-    Shapley,      ///< Shapley value of each comparison over all rows; their mean stays with the table
-};
-
-/// Most comparisons (bits of a row) that TableRule::Shapley works with: it reads every row of a table.
-inline constexpr std::uint32_t kMaxShapleyBits = 10;
 
 /// Relevance through a LUT layer: over tables by epsilon, from each table to its comparisons by a rule, half of a
 /// comparison's share to each of its anchors. Results that are empty are thrown away.
@@ -44,6 +33,12 @@ struct RelevanceCall
 template <class T>
 Status relevance(const Layer<T>& layer, const RelevanceCall<T>& call, int threads = 0);
 
+/// What is wrong with such a call; relevance() asks it first, as every back end does.
+template <class T>
+Status checkRelevance(const Layer<T>& layer, const RelevanceCall<T>& call);
+
+extern template Status checkRelevance(const Layer<float>&, const RelevanceCall<float>&);
+extern template Status checkRelevance(const Layer<double>&, const RelevanceCall<double>&);
 extern template Status relevance(const Layer<float>&, const RelevanceCall<float>&, int);
 extern template Status relevance(const Layer<double>&, const RelevanceCall<double>&, int);
 

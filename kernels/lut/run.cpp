@@ -8,6 +8,7 @@
 #include "kernels/lut/cpu/segments.h"
 
 #include <algorithm>
+#include <chrono>
 
 namespace retro::lut
 {
@@ -89,14 +90,17 @@ void walk(const Schedule& schedule, const RunOptions<T>& options, const std::vec
           const L& list)
 {
     const bool hasScores = schedule.find(BufferId::BeforeDetectorsGradients) != nullptr;
+    using Clock = std::chrono::steady_clock;
     for (std::size_t i = 0; i < schedule.launches.size(); ++i) {
+        const Clock::time_point start = options.observer ? Clock::now() : Clock::time_point();
         f(schedule.launches[i]);
         if (options.observer) {
+            const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
             Buffers buffers;
             list(buffers);
             buffers.add(hasScores ? BufferId::BeforeDetectorsGradients : BufferId::FiringStatistics, dense);
             options.observer(
-                {schedule, i, hasScores ? std::span<const T>(dense) : std::span<const T>(), buffers.all()});
+                {schedule, i, seconds, hasScores ? std::span<const T>(dense) : std::span<const T>(), buffers.all()});
         }
     }
 }

@@ -31,6 +31,7 @@ struct LaunchView
 {
     const Schedule& schedule;
     std::size_t launch = 0;                      ///< its place in the schedule
+    double seconds = 0;                          ///< that it took, by a clock
     std::span<const T> beforeDetectorsGradients; ///< [B, S, T, R]; empty outside the documented path's backward pass
     std::span<const BufferData> buffers;         ///< those that are there; none that was thrown away or not asked for
 };

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Puts programs, what they need, and the licences of all of it into one folder that runs where it lies.
 
-    python3 bundle.py --programs build/release/bin --out FOLDER [--module _native….so --module-out FOLDER]
+    python3 bundle.py --programs build/release/bin --out FOLDER [--module _native….so … --module-out FOLDER]
+    python3 bundle.py --check           only says whether what it needs is here
 
 FOLDER gets bin, lib, plugins, fonts, xkb, share and licenses. Left to the system are the C and C++ run time and
 libexpat, which every desktop has. Libraries get a hash in their names, so that those of another program in the same process
@@ -18,6 +19,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 
 PROGRAMS = ("retrograde", "retrograde-cli", "retrograde-layout", "retrograde-lut-train")
 SYSTEM = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "libresolv.so.2", "libutil.so.1",
@@ -27,6 +29,7 @@ PLUGINS = ("platforms/libqxcb.so", "platforms/libqwayland-generic.so", "platform
            "imageformats/libqjpeg.so", "imageformats/libqgif.so", "iconengines/libqsvgicon.so",
            "platforminputcontexts/libcomposeplatforminputcontextplugin.so",
            "platforminputcontexts/libibusplatforminputcontextplugin.so")
+QT = pathlib.Path("/usr/lib/x86_64-linux-gnu/qt6/plugins")
 NEEDED_PLUGINS = {"platforms/libqxcb.so", "platforms/libqoffscreen.so", "imageformats/libqsvg.so"}
 GRAPHVIZ_FOLDER = pathlib.Path("/usr/lib/x86_64-linux-gnu/graphviz")
 GRAPHVIZ = ("libgvplugin_dot_layout.so.6", "libgvplugin_core.so.6")
@@ -189,19 +192,26 @@ def take_data(bundle: Bundle) -> None:
         bundle.copy(file, f"share/{file.name}", own=True)
 
 
-def make(programs: pathlib.Path, out: pathlib.Path, module: pathlib.Path | None = None,
+def check() -> None:
+    """Ends the program where something is missing that it needs."""
+    for tool in ("patchelf", "strip", "objdump", "dpkg"):
+        if not shutil.which(tool):
+            sys.exit(f"bundle: there is no {tool}; install it (apt-get install patchelf binutils)")
+    for plugin in sorted(NEEDED_PLUGINS):
+        if not (QT / plugin).exists():
+            sys.exit(f"bundle: Qt's plugin {plugin} is missing; install qt6-base-dev and libqt6svg6")
+
+
+def make(programs: pathlib.Path, out: pathlib.Path, modules: Sequence[pathlib.Path] = (),
          module_out: pathlib.Path | None = None) -> None:
     """The whole folder."""
     bundle = Bundle(out)
     for name in PROGRAMS:
         if (programs / name).exists():
             bundle.copy(programs / name, f"bin/{name}", "$ORIGIN/../lib", own=True)
-    qt = pathlib.Path("/usr/lib/x86_64-linux-gnu/qt6/plugins")
     for plugin in PLUGINS:
-        if (qt / plugin).exists():
-            bundle.copy(qt / plugin, f"plugins/{plugin}", "$ORIGIN/../../lib")
-        elif plugin in NEEDED_PLUGINS:
-            sys.exit(f"bundle: Qt's plugin {plugin} is missing; install qt6-base-dev and libqt6svg6")
+        if (QT / plugin).exists():
+            bundle.copy(QT / plugin, f"plugins/{plugin}", "$ORIGIN/../../lib")
     for name in GRAPHVIZ:
         source = GRAPHVIZ_FOLDER / name
         if source.exists():
@@ -211,7 +221,7 @@ def make(programs: pathlib.Path, out: pathlib.Path, module: pathlib.Path | None 
         kept = [found.group(0) for found in re.finditer(r"^(\S+) \S+ \{\n.*?^\}\n", text, re.M | re.S)
                 if found.group(1) in GRAPHVIZ]
         (out / "lib/graphviz" / GRAPHVIZ_LIST).write_text("".join(kept), encoding="utf-8")
-    if module and module_out:
+    for module in modules if module_out else ():
         target = module_out / module.name
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(module, target)
@@ -231,14 +241,17 @@ def make(programs: pathlib.Path, out: pathlib.Path, module: pathlib.Path | None 
 def main() -> None:
     """Reads the options."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--programs", type=pathlib.Path, required=True)
-    parser.add_argument("--out", type=pathlib.Path, required=True)
-    parser.add_argument("--module", type=pathlib.Path)
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--programs", type=pathlib.Path)
+    parser.add_argument("--out", type=pathlib.Path)
+    parser.add_argument("--module", type=pathlib.Path, action="append", default=[])
     parser.add_argument("--module-out", type=pathlib.Path)
     given = parser.parse_args()
-    for tool in ("patchelf", "strip", "objdump", "dpkg"):
-        if not shutil.which(tool):
-            sys.exit(f"bundle: there is no {tool}; install it (apt-get install patchelf binutils)")
+    check()
+    if given.check:
+        return
+    if not given.programs or not given.out:
+        parser.error("--programs and --out are needed")
     make(given.programs.resolve(), given.out.resolve(), given.module, given.module_out and given.module_out.resolve())
 
 

@@ -18,6 +18,7 @@ from scikit_build_core.build import (  # noqa: F401  (what pip asks of a backend
 from scikit_build_core.build import build_wheel as built
 
 GLIBC = "retrograde_programs/inside/glibc"  # resources/packaging/bundle.py
+LATER = "retrograde/_native.abi3.so"        # app/python/later
 
 
 def build_wheel(wheel_directory: str, config_settings: dict[str, Any] | None = None,
@@ -26,10 +27,14 @@ def build_wheel(wheel_directory: str, config_settings: dict[str, Any] | None = N
     name = built(wheel_directory, config_settings, metadata_directory)
     wheel = pathlib.Path(wheel_directory) / name
     with zipfile.ZipFile(wheel) as files:
-        if GLIBC not in files.namelist():
+        names = files.namelist()
+        if GLIBC not in names:
             return name
         version = files.read(GLIBC).decode().strip()
-    tag = f"manylinux_{version.replace('.', '_')}_{platform.machine()}"
-    made = subprocess.run([sys.executable, "-m", "wheel", "tags", "--platform-tag", tag, "--remove", wheel], check=True,
+    tags = ["--platform-tag", f"manylinux_{version.replace('.', '_')}_{platform.machine()}"]
+    if LATER in names and any(one.startswith("retrograde/_native.cpython-") for one in names):
+        # Two modules: this Python's own, and the stable one that every later one takes.
+        tags += ["--abi-tag", "+abi3"]
+    made = subprocess.run([sys.executable, "-m", "wheel", "tags", *tags, "--remove", wheel], check=True,
                           capture_output=True, text=True).stdout.strip().splitlines()[-1]
     return pathlib.Path(made).name

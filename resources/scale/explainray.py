@@ -7,8 +7,7 @@ explainray.py GRAPH.onnx INPUTS OUT [--workers 2] [--batch 8] [--shard 64]
 GRAPH.onnx comes from `retrograde-cli explain MODEL --graph-out GRAPH.onnx`. INPUTS is a folder of .npy files, each of
 one sample: the shape of the model's input without its batch axis, or with a batch axis of one. OUT is a folder.
 
-Rows: id (file name), target (flat index of the explained score), score, relevance (flat list of float32), shape,
-started and reached (sums of the relevance of the sample at the scores and at the input).
+Rows: id (file name), and what relevancerows.py says.
 
 The inputs are shared out in parts of --shard files. Each part is written as OUT/part-NNNNN.parquet, under another name
 first. A call that is started again skips the parts that are there; Ray runs a part again when its worker is lost.
@@ -21,44 +20,29 @@ import pathlib
 import sys
 
 import numpy as np
+import pyarrow
+import pyarrow.parquet
+from relevancerows import RelevanceRows
+
+SCHEMA = pyarrow.schema([("id", pyarrow.string()), ("target", pyarrow.int64()), ("score", pyarrow.float64()),
+                         ("relevance", pyarrow.list_(pyarrow.float32())), ("shape", pyarrow.list_(pyarrow.int64())),
+                         ("started", pyarrow.float64()), ("reached", pyarrow.float64())])
 
 
 class Explain:
     """One session for each worker: it is made once, not for each batch."""
 
     def __init__(self, graph, out, batch):
-        import onnxruntime
-
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 1  # as many workers as cores; more threads would take turns
-        self.session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
-        names = [value.name for value in self.session.get_inputs()]
-        self.input = next(name for name in names if name != "target")
-        self.has_target = "target" in names
-        self.scores = self.session.get_outputs()[0].name
-        self.relevance = "relevance/" + self.input
+        self.rows = RelevanceRows(graph)
         self.out = pathlib.Path(out)
         self.batch = batch
 
     def rows_of(self, files):
-        inputs = [np.load(file) for file in files]
-        rank = len(self.session.get_inputs()[0].shape)
-        inputs = np.stack([one[0] if one.ndim == rank else one for one in inputs]).astype(np.float32)
-        feed = {self.input: inputs}
-        if self.has_target:
-            feed["target"] = np.full(len(files), -1, np.int64)
-        scores, relevance = self.session.run([self.scores, self.relevance], feed)
-        flat = scores.reshape(len(files), -1)
-        targets = flat.argmax(axis=1)
-        for i, file in enumerate(files):
-            yield {"id": pathlib.Path(file).stem, "target": int(targets[i]), "score": float(flat[i, targets[i]]),
-                   "relevance": relevance[i].ravel(), "shape": list(relevance.shape[1:]),
-                   "started": float(flat[i, targets[i]]), "reached": float(relevance[i].sum())}
+        made = self.rows.rows_of([np.load(file) for file in files])
+        return [{"id": pathlib.Path(file).stem, **row, "relevance": row["relevance"].tolist()}
+                for file, row in zip(files, made)]
 
     def __call__(self, part):
-        import pyarrow
-        import pyarrow.parquet
-
         done = []
         for name, files in zip(part["name"], part["files"]):
             target = self.out / str(name)
@@ -67,7 +51,7 @@ class Explain:
                 rows = []
                 for start in range(0, len(files), self.batch):
                     rows.extend(self.rows_of(files[start:start + self.batch]))
-                table = pyarrow.Table.from_pylist([{**row, "relevance": row["relevance"].tolist()} for row in rows])
+                table = pyarrow.Table.from_pylist(rows, schema=SCHEMA)
                 unfinished = target.with_name(f".{target.name}.{os.getpid()}")
                 pyarrow.parquet.write_table(table, unfinished)
                 os.replace(unfinished, target)  # whole or not at all

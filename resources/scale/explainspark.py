@@ -6,43 +6,28 @@ spark-submit explainspark.py GRAPH.onnx INPUTS OUT [--partitions 8] [--batch 8]
 
 INPUTS and OUT may be any folder that Spark reads and writes. INPUTS holds .npy files, each of one sample. The graph
 goes to the executors with addFile; each partition makes one session. Set PYSPARK_PYTHON to an interpreter that has
-onnxruntime, numpy, pandas and pyarrow. Rows as in explainray.py, without the shape of the parts.
+onnxruntime, numpy, pandas and pyarrow. Rows: id
+(file name), and what relevancerows.py says.
 """
 import argparse
 import io
+import pathlib
 
 
 def explain_partition(graph_name, batch):
     def run(frames):
         import numpy as np
-        import onnxruntime
         import pandas
         from pyspark import SparkFiles
+        from relevancerows import RelevanceRows
 
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 1
-        session = onnxruntime.InferenceSession(SparkFiles.get(graph_name), options,
-                                               providers=["CPUExecutionProvider"])
-        names = [value.name for value in session.get_inputs()]
-        source = next(name for name in names if name != "target")
-        scores_name = session.get_outputs()[0].name
-        rank = len(session.get_inputs()[0].shape)
+        rows = RelevanceRows(SparkFiles.get(graph_name))
         for frame in frames:
             for start in range(0, len(frame), batch):
                 part = frame.iloc[start:start + batch]
-                inputs = [np.load(io.BytesIO(content)) for content in part["content"]]
-                inputs = np.stack([one[0] if one.ndim == rank else one for one in inputs]).astype(np.float32)
-                feed = {source: inputs}
-                if "target" in names:
-                    feed["target"] = np.full(len(part), -1, np.int64)
-                scores, relevance = session.run([scores_name, "relevance/" + source], feed)
-                flat = scores.reshape(len(part), -1)
-                targets = flat.argmax(axis=1)
-                yield pandas.DataFrame({
-                    "id": [path.rsplit("/", 1)[-1].removesuffix(".npy") for path in part["path"]],
-                    "target": targets, "score": flat[np.arange(len(part)), targets].astype(float),
-                    "relevance": [row.ravel().tolist() for row in relevance],
-                    "reached": relevance.reshape(len(part), -1).sum(axis=1).astype(float)})
+                made = rows.rows_of([np.load(io.BytesIO(content)) for content in part["content"]])
+                names = [path.rsplit("/", 1)[-1].removesuffix(".npy") for path in part["path"]]
+                yield pandas.DataFrame([{"id": name, **row} for name, row in zip(names, made)])
     return run
 
 
@@ -59,10 +44,12 @@ def main():
     spark = SparkSession.builder.appName("relevance").config(
         "spark.sql.execution.arrow.maxRecordsPerBatch", arguments.batch).getOrCreate()
     spark.sparkContext.addFile(arguments.graph)
+    spark.sparkContext.addPyFile(str(pathlib.Path(__file__).with_name("relevancerows.py")))
     files = spark.read.format("binaryFile").option("pathGlobFilter", "*.npy").load(arguments.inputs)
     rows = files.select("path", "content").repartition(arguments.partitions).mapInPandas(
         explain_partition(arguments.graph.rsplit("/", 1)[-1], arguments.batch),
-        "id string, target long, score double, relevance array<float>, reached double")
+        "id string, target long, score double, relevance array<float>, shape array<long>, started double, "
+        "reached double")
     rows.write.parquet(arguments.out)
     spark.stop()
 

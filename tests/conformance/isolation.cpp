@@ -9,6 +9,7 @@
 #include <array>
 #include <csignal>
 #include <cstdlib>
+#include <ctime>
 #include <exception>
 #include <optional>
 #include <poll.h>
@@ -98,6 +99,7 @@ public:
     /// How the next case ended; Crashed and Hung are the last word of a child.
     Ending next()
     {
+        m_cpuBefore = processorSeconds();
         for (;;) {
             const std::size_t end = m_text.find('\n');
             if (end != std::string::npos) {
@@ -112,11 +114,37 @@ public:
     }
 
 private:
+    [[nodiscard]] double processorSeconds() const
+    {
+        clockid_t clock{};
+        timespec time{};
+        const bool isKnown = ::clock_getcpuclockid(m_process, &clock) == 0 && ::clock_gettime(clock, &time) == 0;
+        return isKnown ? static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9 : 0;
+    }
+
+    /// Waits for something to read; how long the case took when that is too long.
+    [[nodiscard]] std::optional<double> waitTooLong() const
+    {
+        constexpr int kLook = 5; // seconds
+        pollfd waiting{m_descriptor, POLLIN, 0};
+        double seen = processorSeconds();
+        for (int still = 0; ::poll(&waiting, 1, kLook * 1000) == 0; still += kLook) {
+            const double now = processorSeconds();
+            if (now - m_cpuBefore > kLongestCase || still > kLongestCase) {
+                return now - m_cpuBefore;
+            }
+            if (now - seen > 1) {
+                seen = now;
+                still = 0;
+            }
+        }
+        return std::nullopt;
+    }
+
     std::optional<Ending> readMore()
     {
-        pollfd waiting{m_descriptor, POLLIN, 0};
-        if (::poll(&waiting, 1, kLongestCase * 1000) == 0) {
-            return Ending{Outcome::Hung, fmt::format("no answer within {} seconds", kLongestCase)};
+        if (const auto took = waitTooLong()) {
+            return Ending{Outcome::Hung, fmt::format("no answer after {:.0f} seconds of processor time", *took)};
         }
         std::array<char, 4096> buffer{};
         const ssize_t count = ::read(m_descriptor, buffer.data(), buffer.size());
@@ -132,6 +160,7 @@ private:
                                                  : fmt::format("ended with status {}", WEXITSTATUS(status))};
     }
 
+    double m_cpuBefore = 0; ///< processor time of the child when the case began
     pid_t m_process = 0;
     int m_descriptor = -1;
     bool m_isReaped = false;

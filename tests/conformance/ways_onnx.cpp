@@ -2,10 +2,11 @@
 // Takes every ONNX case through what the verbs do: info, run, explain, explain --parameters, grad and verify. Made for
 // a build with sanitizers (`./dev sanitize`), which end the process at the first fault. Without a folder: the models of
 // Debian's libonnx-testdata (skipped with status 77 where that is not installed); RETRO_ONNX_FOLDERS names more, parted
-// by ':'.
+// by ':'. RETRO_TEST_PART=2/8 takes the second of eight shares.
 #include "core/formats/onnx.h"
 #include "tests/conformance/isolation.h"
 #include "tests/conformance/ways.h"
+#include "tests/parts.h"
 
 #include <fmt/format.h>
 
@@ -75,9 +76,13 @@ int main(int argc, char** argv)
         fmt::print("SKIPPED: there are no cases; install the Debian package libonnx-testdata\n");
         return kSkipped;
     }
+    std::vector<Case> ofThisPart;
+    for (const int number : tests::numbersOfThisPart(static_cast<int>(cases.size()))) {
+        ofThisPart.push_back(cases[static_cast<std::size_t>(number)]);
+    }
     std::map<Outcome, int> counts;
     int failed = 0;
-    runIsolated(cases, goEveryWayOf, [&](const Case& one, const Ending& ending) {
+    runIsolated(ofThisPart, goEveryWayOf, [&](const Case& one, const Ending& ending) {
         const bool isGood = ending.outcome == Outcome::Passed || ending.outcome == Outcome::Refused;
         ++counts[ending.outcome];
         if (!isGood) {

@@ -31,6 +31,15 @@ class Files(unittest.TestCase):
         self.assertLessEqual(int(version.split("_")[1]), 36)
         self.assertIn(f"retrograde-{dist.version()}-", WHEEL.name)
 
+    def test_every_tag_has_its_module(self):
+        names = sorted(path.name for path in (self.folder / "retrograde").glob("_native*.so"))
+        python, abi = re.search(r"-(cp\d+)-([\w.]+)-manylinux", WHEEL.name).groups()
+        expected = {"abi3": "_native.abi3.so", python: f"_native.cpython-{python[2:]}-x86_64-linux-gnu.so"}
+        self.assertEqual(names, sorted(expected[one] for one in abi.split(".")))
+        with open(next(self.folder.glob("*.dist-info/WHEEL")), encoding="utf-8") as file:
+            tags = {line.split(": ")[1].split("-")[1] for line in file.read().splitlines() if line.startswith("Tag: ")}
+        self.assertEqual(tags, set(abi.split(".")))
+
     def test_every_library_is_inside_or_of_every_system(self):
         if not shutil.which("readelf"):
             self.skipTest("there is no readelf")

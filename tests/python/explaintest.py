@@ -281,22 +281,28 @@ class Imports(unittest.TestCase):
                 if inspect.isclass(found) and (not key.startswith("_") or key == "__init__")
                 and (inspect.isfunction(one) or isinstance(one, property))]
             for function in functions:
-                if not function.__module__.startswith("retrograde.capture"):
-                    where = f"{name}.{function.__name__}"
-                    hints = inspect.signature(function)
-                    self.assertIsNot(hints.return_annotation, inspect.Signature.empty, where)
-                    for parameter in hints.parameters.values():
-                        if parameter.name not in ("self", "_"):
-                            said = f"{where}: {parameter.name}"
-                            self.assertIsNot(parameter.annotation, inspect.Parameter.empty, said)
+                where = f"{name}.{function.__name__}"
+                hints = inspect.signature(function)
+                self.assertIsNot(hints.return_annotation, inspect.Signature.empty, where)
+                for parameter in hints.parameters.values():
+                    if parameter.name not in ("self", "_"):
+                        said = f"{where}: {parameter.name}"
+                        self.assertIsNot(parameter.annotation, inspect.Parameter.empty, said)
 
     def test_everything_that_is_offered_has_its_words(self):
+        import inspect
         for name in rg.__all__:
-            self.assertTrue(getattr(rg, name).__doc__, name)
-        for kind in (rg.Model, rg.Run):
-            for name in vars(kind):
-                if not name.startswith("_"):
-                    self.assertTrue(getattr(kind, name).__doc__, f"{kind.__name__}.{name}")
+            found = getattr(rg, name)
+            self.assertTrue(found.__doc__, name)
+            for key, one in vars(found).items() if inspect.isclass(found) else ():
+                if not key.startswith("_") and (inspect.isfunction(one) or isinstance(one, (property, classmethod))):
+                    self.assertTrue(one.__doc__, f"{name}.{key}")
+
+    def test_whoever_takes_a_start_says_what_a_plain_gradient_has(self):
+        from retrograde.capture import client
+        for function in (rg.explain, rg.Model.explain, rg.explain_text, client.explain):
+            words = " ".join(function.__doc__.split())
+            self.assertRegex(words, r'(start="one"|"one" \()[^.]*what a plain gradient has', function.__qualname__)
 
 
 if __name__ == "__main__":

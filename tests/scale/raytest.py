@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """resources/scale/explainray.py on a local cluster of two workers: 200 pictures, a worker killed in the middle, a second
 call that finds nothing to do. Ends with 77 (skipped) where a package is missing."""
-import importlib.util
 import os
 import pathlib
 import signal
@@ -11,18 +10,13 @@ import sys
 import tempfile
 import time
 
-for package in ("ray", "onnxruntime", "numpy", "pyarrow"):
-    if importlib.util.find_spec(package) is None:
-        print(f"skipped: no package {package}; RETRO_SCALE_PYTHON names an interpreter that has it")
-        sys.exit(77)
+import needs
 
-import numpy as np
+needs.need("ray", "onnxruntime", "numpy", "pyarrow")
+
 import pyarrow.parquet
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-SCRIPT = ROOT / "resources/scale/explainray.py"
-MODEL = ROOT / "samples/clever-hans/clever-hans.onnx"
-CLI = os.environ["RETROGRADE_CLI"]
+SCRIPT = needs.SCALE / "explainray.py"
 COUNT = 200
 
 
@@ -41,19 +35,10 @@ def workers():
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        graph = folder / "explainer.onnx"
-        subprocess.run([CLI, "explain", MODEL, "--graph-out", graph, "--composite", "epsilon_plus", "--quiet"], check=True)
-        import onnxruntime
-
-        session = onnxruntime.InferenceSession(str(graph), providers=["CPUExecutionProvider"])
-        shape = [extent if isinstance(extent, int) else 1 for extent in session.get_inputs()[0].shape]
-        inputs = folder / "inputs"
-        inputs.mkdir()
-        generator = np.random.default_rng(3)
-        for i in range(COUNT):
-            np.save(inputs / f"picture{i:03}.npy", generator.random(shape[1:], dtype=np.float32))
+        graph = needs.written_graph(folder)
+        source = needs.write_inputs(folder / "inputs", graph, COUNT)
         out = folder / "out"
-        command = [sys.executable, SCRIPT, graph, inputs, out, "--workers", "2", "--shard", "10"]
+        command = [sys.executable, SCRIPT, graph, folder / "inputs", out, "--workers", "2", "--shard", "10"]
         running = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         killed = False
         for line in running.stdout:
@@ -69,16 +54,9 @@ def main():
         rows = {row["id"]: row for row in table.to_pylist()}
         assert table.num_rows == COUNT and len(rows) == COUNT, (table.num_rows, len(rows))
         assert not list(out.glob(".part*")), "an unfinished part is left"
-        source = session.get_inputs()[0].name
         for id in ("picture000", "picture117"):
-            results = folder / id
-            np.save(folder / "one.npy", np.load(inputs / f"{id}.npy")[None])
-            subprocess.run([CLI, "explain", MODEL, "--input", f"{source}={folder / 'one.npy'}", "--composite",
-                            "epsilon_plus", "--output-dir", results, "--quiet"], check=True)
-            expected = np.load(results / "relevance" / f"{source}.npy").ravel()
-            found = np.array(rows[id]["relevance"], np.float32)
-            difference = np.abs(found - expected).max() / np.abs(expected).max()
-            assert difference < 1e-4, difference
+            expected = needs.explained(folder, folder / "inputs" / f"{id}.npy", source)
+            assert needs.difference(rows[id]["relevance"], expected) < 1e-4
         start = time.time()
         again = subprocess.run(command, check=True, capture_output=True, text=True)
         assert "nothing left to do" in again.stdout, again.stdout

@@ -6,7 +6,7 @@
 #include "views/common/csv.h"
 #include "views/common/numbertext.h"
 #include "views/common/paint/fonts.h"
-#include "views/common/paint/paintfile.h"
+#include "views/common/paint/pagefile.h"
 #include "views/common/paint/theme.h"
 #include "views/common/run/runtexts.h"
 
@@ -338,7 +338,22 @@ QStringList BeforeAfterView::exportFormats() const
     if (m_runs.size() < 2) {
         return {};
     }
-    return {QStringLiteral("png"), QStringLiteral("svg"), QStringLiteral("pdf"), QStringLiteral("csv")};
+    return {QStringLiteral("png"), QStringLiteral("svg"), QStringLiteral("pdf"), QStringLiteral("html"),
+            QStringLiteral("csv")};
+}
+
+std::string BeforeAfterView::csv() const
+{
+    CsvText text({"what", "name", "before", "after", "change"});
+    for (const PairClass& one : pair().classes) {
+        text.add(QStringLiteral("class")).add(one.name).add(one.before).add(one.after).add(one.after - one.before);
+        text.endRow();
+    }
+    for (const PairAmount& one : pair().ledger) {
+        text.add(QStringLiteral("ledger")).add(one.name).add(one.before).add(one.after).add(one.after - one.before);
+        text.endRow();
+    }
+    return text.take();
 }
 
 base::Result<void> BeforeAfterView::exportTo(const std::filesystem::path& path)
@@ -350,16 +365,7 @@ base::Result<void> BeforeAfterView::exportTo(const std::filesystem::path& path)
         compute();
     }
     if (path.extension() == ".csv") {
-        CsvText text({"what", "name", "before", "after", "change"});
-        for (const PairClass& one : pair().classes) {
-            text.add(QStringLiteral("class")).add(one.name).add(one.before).add(one.after).add(one.after - one.before);
-            text.endRow();
-        }
-        for (const PairAmount& one : pair().ledger) {
-            text.add(QStringLiteral("ledger")).add(one.name).add(one.before).add(one.after).add(one.after - one.before);
-            text.endRow();
-        }
-        return base::writeFile(path, text.take());
+        return base::writeFile(path, csv());
     }
     const QSizeF size(std::max(m_canvas->width(), px(660)), std::max(m_canvas->height(), px(300)));
     const auto paint = [&](QPainter& painter) {
@@ -369,7 +375,7 @@ base::Result<void> BeforeAfterView::exportTo(const std::filesystem::path& path)
     };
     PictureTexts texts = runTexts(m_runs[m_after]->model.run(), m_runs[m_after]->model.position());
     texts["changed"] = pair().changes.join(QStringLiteral("; ")).toStdString();
-    return paintToFile(path, size, paint, title(), texts, 2);
+    return paintPage(path, size, paint, title(), texts, 2, csv());
 }
 
 } // namespace retro::views

@@ -54,6 +54,7 @@ protected:
     [[nodiscard]] QString emptyReason() const override;
 
 private:
+    [[nodiscard]] std::string csv() const;
     struct Kept;
     QWidget* makeChoices(QWidget* parent);
     void showChoices();

@@ -34,6 +34,7 @@ inline constexpr std::array kReadyConditions{
                    QT_TRANSLATE_NOOP("retro::views::BreakpointsView", "The frontier has more than 100 tensors")},
     ReadyCondition{"promise older 20",
                    QT_TRANSLATE_NOOP("retro::views::BreakpointsView", "A promise is open for more than 20 visits")},
+    ReadyCondition{"launch", QT_TRANSLATE_NOOP("retro::views::BreakpointsView", "A kernel of a LUT layer runs")},
 };
 
 /// Conditions that the line offers while somebody types: the ready ones, every operator, and every node and value of

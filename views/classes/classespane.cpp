@@ -65,10 +65,15 @@ double scoreRoom(const ClassAnswer& answer, double room)
     return hasProbabilities(answer) && room - wanted < fonts::px(kLeastName) ? 0 : wanted;
 }
 
-double shareColumn()
+QString shareTitle(const ClassAnswer& answer)
+{
+    return answer.isSegments ? classesText("of the places") : classesText("probability");
+}
+
+double shareColumn(const ClassAnswer& answer)
 {
     return std::max(widest({QStringLiteral("100.0 %")}, fonts::numbers(QFont::DemiBold)),
-                    widest({classesText("probability")}, fonts::small()));
+                    widest({shareTitle(answer)}, fonts::small()));
 }
 
 /// The two columns of figures of one row; the score stands back beside a probability and is the figure itself without.
@@ -93,7 +98,7 @@ void paintFigures(QPainter& painter, const ClassAnswer& answer, std::size_t i, c
 ClassesLayout layoutClasses(const ClassAnswer& answer, const QRectF& area)
 {
     ClassesLayout layout;
-    const double shareWidth = hasProbabilities(answer) ? shareColumn() : 0;
+    const double shareWidth = hasProbabilities(answer) ? shareColumn(answer) : 0;
     const double gap = fonts::px(16);
     const double scoreWidth = scoreRoom(answer, area.width() - shareWidth - 2 * gap);
     const QRectF score(area.right() - scoreWidth, 0, scoreWidth, 0);
@@ -147,7 +152,7 @@ void paintClasses(QPainter& painter, const ClassAnswer& answer, const ClassesLay
     painter.setFont(fonts::small());
     painter.setPen(theme[Role::Text3]);
     if (hasProbabilities(answer)) {
-        painter.drawText(layout.probabilityTitle, kRight, classesText("probability"));
+        painter.drawText(layout.probabilityTitle, kRight, shareTitle(answer));
     }
     if (!layout.scoreTitle.isEmpty()) {
         painter.drawText(layout.scoreTitle, kRight, scoreTitle(answer));

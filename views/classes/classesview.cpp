@@ -5,7 +5,7 @@
 #include "views/classes/classespane.h"
 #include "views/common/csv.h"
 #include "views/common/numbertext.h"
-#include "views/common/paint/paintfile.h"
+#include "views/common/paint/pagefile.h"
 #include "views/common/paint/theme.h"
 #include "views/common/run/runtexts.h"
 
@@ -24,7 +24,13 @@ ClassesView::ClassesView(RunModel& model, Cursor& cursor, Selection& selection, 
     m_pane->setAccessibleName(tr("Best classes"));
     auto* scroll = qobject_cast<QScrollArea*>(makeScroll(m_pane));
     setBody(scroll);
-    connect(m_pane, &ClassesPane::chosen, this, &ClassesView::classWanted);
+    connect(m_pane, &ClassesPane::chosen, this, [this](std::int64_t index) {
+        if (m_pane->answer().isSegments) {
+            emit placeWanted(QStringLiteral("segment=%1").arg(index));
+        } else {
+            emit classWanted(index);
+        }
+    });
     connect(m_pane, &ClassesPane::currentMoved, scroll, [scroll](const QRect& row) {
         scroll->ensureVisible(row.center().x(), row.top(), 0, 0);
         scroll->ensureVisible(row.center().x(), row.bottom(), 0, 0);
@@ -40,8 +46,13 @@ QString ClassesView::subject() const
     return tr("%1 best of %2").arg(answer.best.size()).arg(countText(answer.classes));
 }
 
+QString ClassesView::title() const { return m_pane->answer().isSegments ? tr("Segments") : tr("Classes"); }
+
 QString ClassesView::hint() const
 {
+    if (m_pane->answer().isSegments) {
+        return tr("Which class wins where, and the sum of its scores there.");
+    }
     return m_pane->answer().kind == formats::ScoreKind::Numbers ? tr("What the model gives out.")
                                                                 : tr("How sure the model is.");
 }
@@ -53,7 +64,8 @@ bool ClassesView::canShow(const SelectedThing& thing) const
 
 QString ClassesView::emptyReason() const
 {
-    return m_pane->answer().best.empty() ? tr("The explained output is not a row of numbers, one for each class.")
+    return m_pane->answer().best.empty() ? tr("The explained output is not a row of numbers, one for each class; its "
+                                              "elements are chosen in the pane Output.")
                                          : QString();
 }
 
@@ -61,12 +73,14 @@ void ClassesView::refresh(Changes changes)
 {
     if (changes.testFlag(Change::Run)) {
         m_pane->setAnswer(classAnswer(model()));
+        emit captionChanged();
     }
 }
 
 QStringList ClassesView::exportFormats() const
 {
-    return {QStringLiteral("csv"), QStringLiteral("png"), QStringLiteral("svg"), QStringLiteral("pdf")};
+    return {QStringLiteral("csv"), QStringLiteral("png"), QStringLiteral("svg"), QStringLiteral("pdf"),
+            QStringLiteral("html")};
 }
 
 std::string ClassesView::csv() const
@@ -93,7 +107,7 @@ base::Result<void> ClassesView::exportTo(const std::filesystem::path& path)
         return base::writeFile(path, csv());
     }
     const QSizeF size(280, m_pane->sizeHint().height() + 16);
-    return paintToFile(
+    return paintPage(
         path, size,
         [&](QPainter& painter) {
             const Theme& light = Theme::of(ThemeKind::Light);
@@ -101,7 +115,7 @@ base::Result<void> ClassesView::exportTo(const std::filesystem::path& path)
             paintClasses(painter, m_pane->answer(), layoutClasses(m_pane->answer(), {12, 8, size.width() - 24, 0}),
                          light);
         },
-        title(), runTexts(model().run(), model().position()));
+        title(), runTexts(model().run(), model().position()), 1, csv());
 }
 
 } // namespace retro::views

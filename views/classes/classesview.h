@@ -17,7 +17,7 @@ class ClassesView final : public View
 public:
     ClassesView(RunModel& model, Cursor& cursor, Selection& selection, QWidget* parent = nullptr);
 
-    [[nodiscard]] QString title() const override { return tr("Classes"); }
+    [[nodiscard]] QString title() const override;
     [[nodiscard]] QString subject() const override;
     [[nodiscard]] QString hint() const override;
     [[nodiscard]] bool canShow(const SelectedThing& thing) const override;
@@ -27,6 +27,8 @@ public:
 signals:
     /// Explain this class of the output in place of the present one.
     void classWanted(std::int64_t index);
+    /// Explain this segment of the output, as --target takes it.
+    void placeWanted(const QString& code);
 
 protected:
     void refresh(Changes changes) override;

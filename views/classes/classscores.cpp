@@ -2,6 +2,7 @@
 #include "views/classes/classscores.h"
 
 #include "views/classes/classestranslation.h"
+#include "views/common/run/segments.h"
 
 #include <algorithm>
 #include <cmath>
@@ -46,12 +47,30 @@ std::vector<double> barsOf(const std::vector<double>& scores, const std::vector<
     return bars;
 }
 
+ClassAnswer segmentAnswer(const RunModel& model, const Segments& segments)
+{
+    ClassAnswer answer;
+    answer.isSegments = true;
+    answer.classes = segments.classes();
+    const double all = static_cast<double>(segments.width()) * segments.height();
+    for (const Segments::One& one : segments.found()) {
+        const double share = static_cast<double>(one.places) / all;
+        answer.best.push_back(
+            {one.index, classLabel(model, one.index), share, one.score, share, segments.asked() == one.index});
+    }
+    answer.says = answer.best.empty() ? QString() : answer.best.front().name;
+    return answer;
+}
+
 } // namespace
 
 ClassAnswer classAnswer(const RunModel& model, std::size_t count)
 {
     ClassAnswer answer;
     const std::vector<double> scores = rowOf(model);
+    if (const auto segments = scores.empty() ? model.derived<Segments>() : nullptr; segments && !segments->isEmpty()) {
+        return segmentAnswer(model, *segments);
+    }
     if (scores.empty()) {
         return answer;
     }
@@ -83,6 +102,9 @@ QString answerSentence(const ClassAnswer& answer)
 {
     if (answer.best.empty()) {
         return {};
+    }
+    if (answer.isSegments) {
+        return classesText("Most of the picture is %1. A click asks why a segment is one.").arg(answer.says);
     }
     if (answer.kind == formats::ScoreKind::Numbers) {
         return classesText("Of %1 outputs, %2 is the largest.").arg(answer.classes).arg(answer.says);

@@ -32,10 +32,13 @@ struct ClassAnswer
     formats::ScoreKind kind = formats::ScoreKind::Logits;
     QString says;  ///< name of the best class
     QString truth; ///< name of the true class; may be empty
+    /// The classes are segments of a dense output: the probability is the share of the places where it wins, the score
+    /// the sum there.
+    bool isSegments = false;
 };
 
 /// The `count` best classes of the explained output, and the explained class when it is none of them. Empty when the
-/// output is not one row of scores (N × C, sample 0).
+/// output is not one row of scores (N × C, sample 0), nor one for each pixel (then its segments).
 [[nodiscard]] ClassAnswer classAnswer(const RunModel& model, std::size_t count = 5);
 
 /// "The model says mug. The truth is jug."; "Of 4 outputs, house is the largest." for outputs that are no class scores.

@@ -139,7 +139,7 @@ void View::showEvent(QShowEvent* event)
 void View::apply()
 {
     const Changes changes = std::exchange(m_pending, Changes());
-    if (m_model.hasRun() && changes != Changes()) {
+    if ((m_model.hasRun() || !needsRun()) && changes != Changes()) {
         refresh(changes);
         emit captionChanged();
     }
@@ -153,6 +153,10 @@ void View::applyLoadState()
 {
     // Old content stays while something else is loaded, and when that fails: the last good run (what failed is among
     // the problems).
+    if (!m_model.hasRun() && !needsRun() && emptyReason().isEmpty() && m_body != nullptr) {
+        m_stack->setCurrentWidget(m_body);
+        return;
+    }
     if (m_model.hasRun()) {
         const bool isGraphOnly = m_model.run().facts.kind == "graph"; // of the run there is no more than its model
         const QString told = emptyReason();

@@ -76,8 +76,10 @@ protected:
     [[nodiscard]] QWidget* makeScroll(QWidget* body);
     /// Sentence and button of the empty state; the sentence should say how to get a run.
     void setEmptyText(const QString& sentence, const QString& button = {});
-    /// Brings the body up to date. Only called with a run, while visible or on flush().
+    /// Brings the body up to date. Only called with a run (but for needsRun()), while visible or on flush().
     virtual void refresh(Changes changes) = 0;
+    /// False for a view that shows what is no run: it is refreshed without one, too.
+    [[nodiscard]] virtual bool needsRun() const { return true; }
     /// True when there is a run but nothing of it for this view; then emptyReason() is shown in place of the body.
     [[nodiscard]] virtual QString emptyReason() const { return {}; }
     /// Asks for a refresh with the next frame.

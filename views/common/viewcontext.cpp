@@ -3,6 +3,7 @@
 
 #include "core/trace/targetplace.h"
 #include "views/common/run/runindex.h"
+#include "views/common/run/segments.h"
 #include "views/common/run/turns.h"
 
 #include <algorithm>
@@ -136,14 +137,14 @@ QString RunModel::className(std::int64_t index) const
     if (index >= 0 && trace::hasDenseTarget(run())) {
         return placeName(run(), index);
     }
-    const auto at = static_cast<std::size_t>(index);
-    if (index >= 0 && at < run().facts.labels.size() && !run().facts.labels[at].empty()) {
-        return text(run().facts.labels[at]);
+    if (index < 0) { // all of a value, or a segment of it
+        const auto segment = trace::segmentOf(run());
+        const base::ValueId value = run().facts.targetValue;
+        return segment           ? tr("segment %1").arg(classLabel(*this, *segment))
+               : value.isValid() ? label(value)
+                                 : tr("class %1").arg(index);
     }
-    if (index >= 0 && index < m_input.labels.size()) {
-        return m_input.labels[static_cast<qsizetype>(index)];
-    }
-    return tr("class %1").arg(index);
+    return classLabel(*this, index);
 }
 
 base::HandleId RunModel::relevanceHandle(base::ValueId value) const

@@ -323,6 +323,9 @@ void DiagnoseView::showPage()
 
 void DiagnoseView::fillRows()
 {
+    for (FindingRow* row : m_rows) {
+        row->disconnect(this); // hiding one hands the keyboard to the next, which would make itself the current one
+    }
     m_current = nullptr;
     m_rows.clear();
     m_fold = nullptr;

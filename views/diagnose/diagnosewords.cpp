@@ -120,6 +120,18 @@ std::optional<double> mainNumber(const Finding& finding)
     return finding.numbers.front().second;
 }
 
+QString figuresOf(const diagnosis::Finding& finding)
+{
+    QStringList figures;
+    if (finding.chart.kind == diagnosis::ChartKind::None) {
+        for (const auto& [name, number] : finding.numbers) {
+            figures << QString::fromStdString(name).replace(QLatin1Char('_'), QLatin1Char(' ')) + QLatin1Char(' ') +
+                           QString::fromStdString(diagnosis::numberText(number));
+        }
+    }
+    return figures.join(QStringLiteral(" · "));
+}
+
 NumberScale scaleOf(double number, double limit)
 {
     const double value = std::abs(number);

@@ -28,6 +28,8 @@ enum class FindingFilter : std::uint8_t {
 
 /// The number of a finding that its limit is for: the first; none where there is none or it is not finite.
 [[nodiscard]] std::optional<double> mainNumber(const diagnosis::Finding& finding);
+/// The numbers of a finding that has neither a limit nor a chart: "alpha minus beta 2"; empty where there is more.
+[[nodiscard]] QString figuresOf(const diagnosis::Finding& finding);
 /// Where a number stands on a scale from 0 to 1 that has its limit at `limitAt`.
 struct NumberScale
 {

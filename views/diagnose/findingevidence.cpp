@@ -3,6 +3,7 @@
 
 #include "core/diagnosis/numbertext.h"
 #include "views/common/paint/fonts.h"
+#include "views/diagnose/chartdrawing.h"
 
 #include <QHelpEvent>
 #include <QPainter>
@@ -86,6 +87,9 @@ EvidenceDrawing::EvidenceDrawing(FindingEvidence evidence, QWidget* parent)
 
 QString EvidenceDrawing::spoken() const
 {
+    if (m_evidence.kind == EvidenceKind::Chart) {
+        return spokenChart(m_evidence.chart);
+    }
     QStringList parts{m_evidence.title};
     for (const EvidenceBar& bar : m_evidence.bars) {
         parts << bar.name + QLatin1Char(' ') + numberOf(bar.amount);
@@ -95,6 +99,10 @@ QString EvidenceDrawing::spoken() const
 
 QSize EvidenceDrawing::sizeHint() const
 {
+    if (m_evidence.kind == EvidenceKind::Chart) {
+        return {fonts::px(260),
+                static_cast<int>(std::ceil(heightOfChart(m_evidence.chart))) + fonts::px(kTextLine) + 2};
+    }
     const double height = m_evidence.kind == EvidenceKind::Growth  ? kPlotHeight + 2 * kTextLine
                           : m_evidence.kind == EvidenceKind::Parts ? kPartHeight + 2 * kTextLine + 4
                                                                    : kSideOfPicture + kTextLine;
@@ -102,6 +110,8 @@ QSize EvidenceDrawing::sizeHint() const
 }
 
 QSize EvidenceDrawing::minimumSizeHint() const { return {0, sizeHint().height()}; }
+
+QRectF EvidenceDrawing::chartPlace() const { return QRectF(rect()).adjusted(0, fonts::px(kTextLine) + 2, 0, 0); }
 
 QRectF EvidenceDrawing::plot() const
 {
@@ -209,6 +219,8 @@ void EvidenceDrawing::paintEvent(QPaintEvent* /*event*/)
         return paintParts(painter, colors);
     case EvidenceKind::Picture:
         return paintPicture(painter, colors);
+    case EvidenceKind::Chart:
+        return paintChart(painter, chartPlace(), m_evidence.chart, colors);
     case EvidenceKind::None:
         return;
     }
@@ -216,6 +228,14 @@ void EvidenceDrawing::paintEvent(QPaintEvent* /*event*/)
 
 bool EvidenceDrawing::event(QEvent* event)
 {
+    if (event->type() == QEvent::ToolTip && m_evidence.kind == EvidenceKind::Chart) {
+        const auto* help = static_cast<QHelpEvent*>(event);
+        const QString text = textAt(chartPlace(), m_evidence.chart, help->pos());
+        if (!text.isEmpty()) {
+            QToolTip::showText(help->globalPos(), text, this);
+            return true;
+        }
+    }
     if (event->type() == QEvent::ToolTip && m_evidence.kind == EvidenceKind::Growth) {
         const auto* help = static_cast<QHelpEvent*>(event);
         const QRectF area = plot();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/diagnosis/chart.h"
 #include "views/common/paint/theme.h"
 
 #include <QImage>
@@ -27,10 +28,11 @@ struct EvidenceBar
 };
 
 enum class EvidenceKind : std::uint8_t {
-    None,   ///< the number alone
-    Growth, ///< Σ|R| along the way from the target, on a logarithmic scale
-    Parts,  ///< what became of the relevance that arrived at a node
-    Picture ///< the heatmap of an input, with the box that the finding is about
+    None,    ///< the number alone
+    Growth,  ///< Σ|R| along the way from the target, on a logarithmic scale
+    Parts,   ///< what became of the relevance that arrived at a node
+    Picture, ///< the heatmap of an input, with the box that the finding is about
+    Chart    ///< what the check itself has drawn up
 };
 
 /// What shows that a finding is true: numbers of the run on screen, to be drawn.
@@ -42,6 +44,7 @@ struct FindingEvidence
     double limit = 0; ///< of Growth: what started; 0 = nobody knows
     QImage picture{};
     std::optional<QRect> box{}; ///< in pixels of the picture
+    diagnosis::Chart chart{};
 };
 
 /// What a change would do: a real run of it, whose result is not taken.
@@ -78,6 +81,7 @@ protected:
 
 private:
     [[nodiscard]] QRectF plot() const;
+    [[nodiscard]] QRectF chartPlace() const;
     [[nodiscard]] QRectF barAt(std::size_t index) const;
     void paintGrowth(QPainter& painter, const Theme& colors) const;
     void paintParts(QPainter& painter, const Theme& colors) const;

@@ -89,6 +89,10 @@ QWidget* FindingRow::makeHead()
     grid->addWidget(what, 1, 1, 1, 2);
     if (NumberBar::fits(m_finding)) {
         grid->addWidget(new NumberBar(m_finding, head), 2, 1, 1, 2);
+    } else if (const QString figures = figuresOf(m_finding); !figures.isEmpty()) {
+        auto* numbers = makeText(figures, fonts::small(), true);
+        numbers->setObjectName(QStringLiteral("figures"));
+        grid->addWidget(numbers, 2, 1, 1, 2);
     }
     return head;
 }

@@ -224,12 +224,29 @@ void MotionPainter::paintAbove(const QRectF& area)
     for (std::size_t i = first; i < frame().tethers.size(); ++i) {
         paintTether(frame().tethers[i]);
     }
-    for (const trace::Pulse& pulse : frame().pulses) {
-        paintPulse(pulse);
+    for (const InsideSearch& inside : searchesInside(*m_picture.scene, frame().tethers)) {
+        paintSearchInside(inside);
+    }
+    const ShownPulses shown = shownPulses(*m_picture.scene, frame().pulses, isCrowd(area));
+    for (const InsidePulse& inside : shown.inside) {
+        paintInside(inside);
+    }
+    for (std::size_t i = 0; i < shown.between.size(); ++i) {
+        paintPulse(shown.between[i], shown.counts[i]);
     }
     paintNow();
     paintFrontierWords(area);
     m_painter.restore();
+}
+
+bool MotionPainter::isCrowd(const QRectF& area) const
+{
+    if (m_picture.scene->boxCount() <= kCrowdOfCards) {
+        return false;
+    }
+    std::vector<Index> boxes;
+    m_picture.scene->layout.nodesIn(m_camera.toScene(area), boxes);
+    return static_cast<Index>(boxes.size()) > kCrowdOfCards;
 }
 
 void MotionPainter::paintWords(QPointF center, const QString& text, const QColor& color)
@@ -250,7 +267,7 @@ void MotionPainter::paintWords(QPointF center, const QString& text, const QColor
     m_painter.drawText(QPointF(box.left() + 3, center.y() + metrics.capHeight() / 2), text);
 }
 
-void MotionPainter::paintPulse(const trace::Pulse& pulse)
+void MotionPainter::paintPulse(const trace::Pulse& pulse, int count)
 {
     const EdgeTrack track = trackOf(pulse.way);
     if (track.length() <= 0) {
@@ -277,7 +294,8 @@ void MotionPainter::paintPulse(const trace::Pulse& pulse)
     if (m_unit >= kFigureZoomed && m_look.speed != trace::SpeedClass::Visit) {
         const QPointF at = track.at(std::max(0.0, head - length(kDropLength) / 2));
         const bool isAcross = m_camera.isTransposed();
-        const QString text = valueText(pulse.sum, 4);
+        const QString sum = valueText(pulse.sum, 4);
+        const QString text = count > 1 ? motionText("%1 in %2 parts").arg(sum).arg(count) : sum;
         const double aside = height / 2 + fonts::px(9);
         const double wide = QFontMetricsF(m_figureFont).horizontalAdvance(text) / 2 + height / 2 + fonts::px(4);
         paintWords(at + (isAcross ? QPointF(0, pulse.promise.isValid() ? aside : -aside) : QPointF(wide, 0)), text,
@@ -338,6 +356,48 @@ void MotionPainter::paintDrop(const EdgeTrack& track, double head, double height
     m_painter.restore();
 }
 
+/// Relevance on its way between members of a closed group: a drop that runs along the strip of their visits, from the
+/// visit that is on to the next.
+void MotionPainter::paintInside(const InsidePulse& inside)
+{
+    const GraphScene& scene = *m_picture.scene;
+    const QRectF card = rectOf(inside.box);
+    const bool hasStrip = m_picture.cards != nullptr && m_picture.groupVisits != nullptr && isInSight(card) &&
+                          scene.cardOf(inside.box) == CardKind::Group && card.width() >= length(kDropLength);
+    const auto box = static_cast<std::size_t>(inside.box);
+    if (!hasStrip || m_picture.groupVisits->boxes[box].empty()) {
+        return;
+    }
+    const QRectF strip = groupStripRect(card, m_camera.zoom() * fonts::scale());
+    const auto all = static_cast<double>(m_picture.groupVisits->boxes[box].size());
+    const double visits = static_cast<double>((*m_picture.cards)[box].visits) - 0.5 + inside.pulse.travelled;
+    const bool isTurned = m_camera.isTransposed();
+    QPainterPath way(QPointF(isTurned ? strip.right() : strip.left(), strip.center().y()));
+    way.lineTo(isTurned ? strip.left() : strip.right(), strip.center().y());
+    const EdgeTrack track(way);
+    const double height =
+        std::min(edgeWidthOf(inside.pulse.sum, m_unit) + length(kDropExtra) * 0.8, strip.height() + length(4));
+    m_painter.setOpacity(1 - inside.pulse.entered);
+    paintDrop(track, std::clamp(visits / all, 0.0, 1.0) * track.length(), height, inside.pulse);
+    m_painter.setOpacity(1);
+}
+
+/// Searches inside a closed group end at its border, as one mark with their number.
+void MotionPainter::paintSearchInside(const InsideSearch& inside)
+{
+    const QRectF card = rectOf(inside.box);
+    if (!isInSight(card)) {
+        return;
+    }
+    const bool isTurned = m_camera.isTransposed();
+    const QPointF at = isTurned ? QPointF(card.right(), card.center().y()) : QPointF(card.center().x(), card.top());
+    paintHead(at, false, m_theme[Role::SearchLine]);
+    if (m_unit >= kFigureZoomed) {
+        paintWords(at + (isTurned ? QPointF(0, fonts::px(17)) : QPointF(fonts::px(24), 0)),
+                   QStringLiteral("◇ %1").arg(inside.count), m_theme[Role::SearchText]);
+    }
+}
+
 void MotionPainter::paintHead(QPointF at, bool isFilled, const QColor& color)
 {
     m_painter.setPen(Qt::NoPen);
@@ -380,6 +440,9 @@ void MotionPainter::paintTether(const trace::Tether& tether)
         return;
     }
     const QPointF at = track.at(head);
+    if (isInsideGroup(*m_picture.scene, tether)) {
+        return; // all that search in there have one mark at its border
+    }
     paintHead(at, false, color);
     if (isWordy) {
         paintWords(at + QPointF(0, fonts::px(17)),
@@ -531,68 +594,6 @@ void MotionPainter::paintHeat()
                 m_painter.setBrush(withAlpha(m_theme[Role::Accent], 0.1));
                 m_painter.drawRoundedRect(rect, 3, 3);
             }
-        }
-    }
-}
-
-void paintShares(QPainter& painter, const GraphPicture& picture, const GraphCamera& camera, const Theme& theme,
-                 const QRectF& strip, double start)
-{
-    if (start == 0 || picture.cards == nullptr) {
-        return;
-    }
-    const GraphScene& scene = *picture.scene;
-    const double floor_ = std::round(strip.bottom() - fonts::px(18));
-    const double top = strip.top() + fonts::px(8);
-    const double whole = (floor_ - top) / 1.1; // of 100 %
-    painter.setRenderHint(QPainter::Antialiasing, false);
-    painter.setPen(QPen(theme[Role::Line], 1, Qt::DotLine));
-    painter.drawLine(QPointF(strip.left(), std::round(floor_ - whole) + 0.5),
-                     QPointF(strip.right(), std::round(floor_ - whole) + 0.5));
-    painter.setFont(fonts::smallNumbers());
-    painter.setPen(theme[Role::Text3]);
-    painter.drawText(QPointF(strip.left() + fonts::px(4), floor_ - whole - fonts::px(3)), QStringLiteral("100 %"));
-    painter.setFont(fonts::small());
-    painter.drawText(QPointF(strip.left() + fonts::px(4), strip.bottom() - fonts::px(4)),
-                     motionText("share of the score that arrived"));
-    painter.setPen(QPen(theme[Role::Strong], 1));
-    painter.drawLine(QPointF(strip.left(), floor_ + 0.5), QPointF(strip.right(), floor_ + 0.5));
-    const double legend =
-        strip.left() + fonts::widthOf(fonts::small(), motionText("share of the score that arrived")) + fonts::px(16);
-    double free = -1e9; // columns that would lie on each other are left out
-    std::vector<Index> boxes;
-    scene.layout.nodesIn(camera.toScene(QRectF(strip.left(), -1e6, strip.width(), 2e6)), boxes);
-    std::vector<std::pair<double, Index>> order;
-    for (const Index box : boxes) {
-        order.emplace_back(camera.toScreen(scene.layout.nodes[static_cast<std::size_t>(box)]).left(), box);
-    }
-    std::ranges::sort(order);
-    for (const auto& [left, box] : order) {
-        const CardStatus& card = (*picture.cards)[static_cast<std::size_t>(box)];
-        const QRectF rect = camera.toScreen(scene.layout.nodes[static_cast<std::size_t>(box)]);
-        const double width = std::round(rect.width() * 0.55);
-        const double column = std::round(rect.center().x() - width / 2);
-        if (!card.hasSum || column < free) {
-            continue;
-        }
-        free = column + width + 2;
-        const double share = card.sum / start;
-        const double height = std::round(std::clamp(std::abs(share), 0.0, 1.1) * whole);
-        const QRectF bar(column, floor_ - height, width, height);
-        const bool isNow = picture.status->now == box;
-        if (card.whole.isValid()) {
-            painter.fillRect(bar, theme[isNow ? Role::Accent : Role::Keep]);
-        } else {
-            painter.setPen(QPen(theme[Role::SearchLine], 1, Qt::DashLine));
-            painter.setBrush(theme[Role::SearchTint]);
-            painter.drawRect(bar.adjusted(0.5, 0.5, -0.5, -0.5));
-        }
-        const QString text = fixedText(100 * share, 1);
-        const double words = fonts::widthOf(fonts::smallNumbers(), text);
-        if (rect.center().x() - words / 2 > legend && scene.cardOf(box) != CardKind::Pill) {
-            painter.setFont(fonts::smallNumbers());
-            painter.setPen(theme[Role::Text2]);
-            painter.drawText(QPointF(rect.center().x() - words / 2, strip.bottom() - fonts::px(4)), text);
         }
     }
 }

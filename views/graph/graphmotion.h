@@ -4,6 +4,7 @@
 #include "core/trace/motion.h"
 #include "views/graph/graphedges.h"
 #include "views/graph/graphpainter.h"
+#include "views/graph/shownpulses.h"
 
 #include <optional>
 #include <vector>
@@ -57,7 +58,10 @@ private:
     [[nodiscard]] EdgeTrack trackOf(std::span<const base::NodeId> nodes) const;
     [[nodiscard]] std::optional<QRectF> extentOf(const std::vector<base::NodeId>& nodes) const;
     void paintFrontierWords(const QRectF& area);
-    void paintPulse(const trace::Pulse& pulse);
+    void paintPulse(const trace::Pulse& pulse, int count);
+    void paintInside(const InsidePulse& inside);
+    void paintSearchInside(const InsideSearch& inside);
+    [[nodiscard]] bool isCrowd(const QRectF& area) const;
     void paintDrop(const EdgeTrack& track, double head, double height, const trace::Pulse& pulse);
     void paintTail(const EdgeTrack& track, double head, double height, const QColor& color);
     void paintTether(const trace::Tether& tether);

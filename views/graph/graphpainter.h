@@ -68,6 +68,8 @@ struct GraphPicture
 
 /// Where the picture of a card lies in the rectangle of the card; `unit` = pixels per design pixel.
 [[nodiscard]] QRectF cardPictureRect(const QRectF& card, double unit);
+/// Where the visits of a closed group are filled in on its card.
+[[nodiscard]] QRectF groupStripRect(const QRectF& card, double unit);
 /// Paints a small picture as large as fits into a rectangle, its pixels square and sharp.
 void paintSmallPicture(QPainter& painter, const QRectF& rect, const QImage& image);
 /// The size class of the pictures of a drawing at a scale.

@@ -39,6 +39,13 @@ QRectF cardPictureRect(const QRectF& card, double unit)
     return {std::round(card.center().x() - width / 2), std::round(top), width, width};
 }
 
+QRectF groupStripRect(const QRectF& card, double unit)
+{
+    const double foot = card.bottom() - kCardFoot * unit;
+    return {card.left() + kCardInset * unit, foot - (kStripHeight + 2) * unit, card.width() - 2 * kCardInset * unit,
+            kStripHeight * unit};
+}
+
 int pictureSide(double unit)
 {
     constexpr int kSmallPicture = 48;
@@ -187,8 +194,7 @@ void GraphPainter::paintGroupCard(Index box, const QRectF& rect)
         m_painter.drawRect(place.adjusted(0.5, 0.5, -0.5, -0.5));
     }
     const double foot = rect.bottom() - length(kCardFoot);
-    paintGroupStrip(box, QRectF(rect.left() + length(kCardInset), foot - length(kStripHeight + 2),
-                                rect.width() - 2 * length(kCardInset), length(kStripHeight)));
+    paintGroupStrip(box, groupStripRect(rect, m_unit));
     if (rect.width() >= kShapeWidth && m_picture.groupVisits != nullptr && card != nullptr) {
         const auto all = m_picture.groupVisits->boxes[static_cast<std::size_t>(box)].size();
         const QString words =

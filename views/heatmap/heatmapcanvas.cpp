@@ -3,6 +3,7 @@
 
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/theme.h"
+#include "views/heatmap/featurerows.h"
 
 #include <QKeyEvent>
 #include <QMouseEvent>
@@ -65,10 +66,11 @@ void placeBar(const HeatmapFigure& figure, const QRectF& area, double width, Hea
 }
 
 /// A strip fills the room's width and can be dragged; its cells have one size.
-void placeSteps(const HeatmapFigure& figure, const HeatmapCamera& camera, HeatmapPlacement& placement)
+void placeSteps(const HeatmapFigure& figure, const HeatmapCamera& camera, bool isTable, HeatmapPlacement& placement)
 {
     const double margin = fonts::px(kStripMargin);
-    placement.steps = layoutSteps(figure.strip, placement.room.width() - margin);
+    const double width = placement.room.width() - margin;
+    placement.steps = isTable ? layoutFeatures(figure.strip, width) : layoutSteps(figure.strip, width);
     const QPointF corner = placement.room.topLeft() + QPointF(margin, std::min(0.0, camera.pan.y()));
     placement.picture = QRectF(corner, sizeOfSteps(placement.steps));
 }
@@ -110,7 +112,7 @@ std::optional<QPoint> HeatmapPlacement::valueAt(const QPointF& point) const
     return std::nullopt;
 }
 
-HeatmapPlacement placeFigure(const HeatmapFigure& figure, const HeatmapCamera& camera, const QRectF& area)
+HeatmapPlacement placeFigure(const HeatmapFigure& figure, const HeatmapCamera& camera, const QRectF& area, bool isTable)
 {
     HeatmapPlacement placement;
     if (figure.plane.isEmpty()) {
@@ -119,7 +121,7 @@ HeatmapPlacement placeFigure(const HeatmapFigure& figure, const HeatmapCamera& c
     const double barRoom = figure.hasBar ? kGap + colorBarWidth(figure.bar) : 0;
     placement.room = area.adjusted(0, 0, -barRoom, 0);
     if (!figure.strip.isEmpty()) {
-        placeSteps(figure, camera, placement);
+        placeSteps(figure, camera, isTable, placement);
         placeBar(figure, area, barRoom - kGap, placement);
         return placement;
     }
@@ -168,6 +170,7 @@ void HeatmapCanvas::setFigure(HeatmapFigure figure)
         m_probed = {-1, -1};
         m_marks.clear();
         m_strokeFrom.reset();
+        m_clickedStep = -1;
     }
     m_image = figureImage(m_figure);
     place();
@@ -180,10 +183,48 @@ void HeatmapCanvas::setChart(StepsChart chart)
     place();
 }
 
+void HeatmapCanvas::setOutlines(QList<QLineF> asked, QList<QLineF> others)
+{
+    m_asked = std::move(asked);
+    m_others = std::move(others);
+    update();
+}
+
+void HeatmapCanvas::paintOutlines(QPainter& painter) const
+{
+    const Theme& light = Theme::of(ThemeKind::Light); // the ground is a picture
+    const auto strokes = [&](const QList<QLineF>& lines, const QPen& pen) {
+        QList<QLineF> placed;
+        for (const QLineF& line : lines) {
+            placed.append(QLineF(m_placement.picture.topLeft() + line.p1() * m_placement.pixel,
+                                 m_placement.picture.topLeft() + line.p2() * m_placement.pixel));
+        }
+        painter.setPen(QPen(light[Role::Base], pen.widthF() + 1.5));
+        painter.drawLines(placed);
+        painter.setPen(pen);
+        painter.drawLines(placed);
+    };
+    strokes(m_others, QPen(light[Role::Text2], 1, Qt::DashLine));
+    strokes(m_asked, QPen(light[Role::Accent], 2));
+}
+
+void HeatmapCanvas::toggleStep(int step)
+{
+    const std::size_t size = m_figure.plane.values.size();
+    if (step < 0 || static_cast<std::size_t>(step) >= size) {
+        return;
+    }
+    m_marks = m_markedBefore.size() == size ? m_markedBefore : std::vector<std::uint8_t>(size, 0);
+    m_marks[static_cast<std::size_t>(step)] = m_marks[static_cast<std::size_t>(step)] == 0 ? 1 : 0;
+    update();
+    emit marked();
+}
+
 void HeatmapCanvas::setMarkTool(MarkTool tool)
 {
     m_tool = tool;
     m_strokeFrom.reset();
+    m_clickedStep = -1;
     setCursor(tool == MarkTool::None ? Qt::ArrowCursor : Qt::CrossCursor);
 }
 
@@ -207,6 +248,13 @@ QPoint HeatmapCanvas::clampedValueAt(const QPointF& point) const
 void HeatmapCanvas::beginStroke(const QPoint& at, bool isAdded)
 {
     const std::size_t size = m_figure.plane.values.size();
+    if (!m_placement.steps.empty()) { // a click is a word more or less; a stroke begins when the pointer leaves it
+        m_clickedStep = at.x();
+        m_markedBefore = m_marks.size() == size ? m_marks : std::vector<std::uint8_t>(size, 0);
+        m_isAdding = isAdded;
+        m_strokeFrom = at;
+        return;
+    }
     m_markedBefore = isAdded && m_marks.size() == size ? m_marks : std::vector<std::uint8_t>(size, 0);
     m_marks = m_markedBefore;
     m_strokeFrom = at;
@@ -215,8 +263,11 @@ void HeatmapCanvas::beginStroke(const QPoint& at, bool isAdded)
 
 void HeatmapCanvas::strokeTo(const QPoint& at)
 {
-    if (!m_strokeFrom || at.x() < 0) {
+    if (!m_strokeFrom || at.x() < 0 || (m_clickedStep >= 0 && at.x() == m_clickedStep)) {
         return;
+    }
+    if (std::exchange(m_clickedStep, -1) >= 0 && !m_isAdding) { // the pointer has left the word where it was pressed
+        std::ranges::fill(m_markedBefore, std::uint8_t{0});
     }
     const int width = m_figure.plane.width;
     const auto mark = [&](int x, int y) {
@@ -302,7 +353,8 @@ void HeatmapCanvas::setCamera(const HeatmapCamera& camera)
 void HeatmapCanvas::place()
 {
     const double margin = fonts::px(kMargin);
-    m_placement = placeFigure(m_figure, m_camera, QRectF(rect()).adjusted(margin, 1, -margin, -2));
+    m_placement =
+        placeFigure(m_figure, m_camera, QRectF(rect()).adjusted(margin, 1, -margin, -2), !m_chart.features.empty());
     if (!m_placement.steps.empty() && m_chart.relevance.size() == m_placement.steps.size()) {
         const double top = m_placement.picture.bottom() + fonts::px(kChartGap);
         const double side = fonts::px(kStripMargin);
@@ -354,6 +406,7 @@ void HeatmapCanvas::paintEvent(QPaintEvent* /*event*/)
     if (m_figure.box) {
         paintFigureBox(painter, *m_figure.box, m_placement.picture.topLeft(), m_placement.pixel);
     }
+    paintOutlines(painter);
     paintMarks(painter, colors);
     if (m_figure.wipe) {
         paintWipe(painter, *m_figure.wipe, m_placement.picture, m_placement.pixel, colors);
@@ -375,7 +428,11 @@ void HeatmapCanvas::paintStrip(QPainter& painter, const Theme& colors) const
     painter.save();
     painter.setClipRect(m_placement.room);
     painter.translate(m_placement.picture.topLeft());
-    paintSteps(painter, m_figure.strip, m_placement.steps, colors);
+    if (m_chart.features.empty()) {
+        paintSteps(painter, m_figure.strip, m_placement.steps, colors);
+    } else {
+        paintFeatures(painter, m_figure.strip, m_chart.features, m_placement.steps, colors);
+    }
     paintMarks(painter, colors);
     const auto step = static_cast<std::size_t>(std::max(0, m_probed.x()));
     if (hasFocus() && m_probed.x() >= 0 && step < m_placement.steps.size()) {
@@ -492,6 +549,7 @@ void HeatmapCanvas::mousePressEvent(QMouseEvent* event)
 void HeatmapCanvas::mouseReleaseEvent(QMouseEvent* event)
 {
     m_strokeFrom.reset();
+    toggleStep(std::exchange(m_clickedStep, -1));
     if (std::exchange(m_isClick, false)) {
         if (const auto value = m_placement.valueAt(event->position())) {
             emit picked(*value);
@@ -530,6 +588,7 @@ void HeatmapCanvas::keyPressEvent(QKeyEvent* event)
         } else if (m_probed.x() >= 0) {
             beginStroke(m_probed, event->modifiers().testFlag(Qt::ShiftModifier));
             m_strokeFrom.reset();
+            toggleStep(std::exchange(m_clickedStep, -1));
         }
         return;
     default:

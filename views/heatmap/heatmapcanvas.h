@@ -37,8 +37,8 @@ struct HeatmapPlacement
     /// Value of the plane under a point; none outside. Works on the bare picture too.
     [[nodiscard]] std::optional<QPoint> valueAt(const QPointF& point) const;
 };
-[[nodiscard]] HeatmapPlacement placeFigure(const HeatmapFigure& figure, const HeatmapCamera& camera,
-                                           const QRectF& area);
+[[nodiscard]] HeatmapPlacement placeFigure(const HeatmapFigure& figure, const HeatmapCamera& camera, const QRectF& area,
+                                           bool isTable = false);
 
 /// How the pointer marks a region.
 enum class MarkTool : std::uint8_t {
@@ -65,7 +65,11 @@ public:
     void setCamera(const HeatmapCamera& camera);
     [[nodiscard]] QSize sizeHint() const override { return {420, 420}; }
 
-    /// Dragging marks pixels or steps; a stroke takes the place of the one before, with Shift it is added.
+    /// Outlines over the picture in pixels of the plane: those of what is asked, and of the others.
+    void setOutlines(QList<QLineF> asked, QList<QLineF> others);
+
+    /// Dragging marks pixels or steps; a click marks a step or takes its mark away; a stroke takes the place of the one
+    /// before, with Shift it is added.
     void setMarkTool(MarkTool tool);
     [[nodiscard]] MarkTool markTool() const { return m_tool; }
     /// A stroke is under way.
@@ -110,6 +114,8 @@ private:
     void strokeTo(const QPoint& at);
     void paintChartMarks(QPainter& painter, const Theme& colors) const;
     void paintMarks(QPainter& painter, const Theme& colors) const;
+    void paintOutlines(QPainter& painter) const;
+    void toggleStep(int step);
     [[nodiscard]] QPoint clampedValueAt(const QPointF& point) const;
 
     HeatmapFigure m_figure;
@@ -117,6 +123,8 @@ private:
     HeatmapCamera m_camera;
     HeatmapPlacement m_placement;
     QImage m_image;
+    QList<QLineF> m_asked;
+    QList<QLineF> m_others;
     QPoint m_probed{-1, -1};
     std::optional<QPointF> m_dragFrom;
     QPointF m_pressedAt;
@@ -125,6 +133,8 @@ private:
     std::vector<std::uint8_t> m_marks;
     std::vector<std::uint8_t> m_markedBefore; ///< under the stroke
     std::optional<QPoint> m_strokeFrom;
+    int m_clickedStep = -1;  ///< of a stroke that has not left it
+    bool m_isAdding = false; ///< the stroke adds to what is marked
     bool m_isWiping = false;
 };
 

@@ -6,6 +6,7 @@
 #include "views/common/run/runtexts.h"
 #include "views/heatmap/heatmaptranslation.h"
 #include "views/heatmap/tableinput.h"
+#include "views/heatmap/volume.h"
 
 #include <algorithm>
 #include <functional>
@@ -63,6 +64,14 @@ void fillPlane(const RunModel& model, HeatmapContent& content)
             return;
         }
         content.isPicture = false;
+    }
+    content.isVolume = isVolumeShape(content.relevance.shape(), channelsLast);
+    if (content.isVolume) {
+        const int slices = slicesOf(content.relevance.shape(), channelsLast);
+        content.slice = content.slice && *content.slice >= 0 && *content.slice < slices ? content.slice : std::nullopt;
+        content.grid = volumeSlices(content.relevance, channelsLast, content.slice);
+        content.plane = content.grid.plane;
+        return;
     }
     content.isSteps = isSeries(model, content.relevance.shape());
     if (content.isSteps) {
@@ -180,9 +189,11 @@ LandedParts landedOf(const RunModel& model, base::ValueId value)
 
 } // namespace
 
-HeatmapContent heatmapContent(const RunModel& model, const SelectedThing& selected, bool grows)
+HeatmapContent heatmapContent(const RunModel& model, const SelectedThing& selected, bool grows,
+                              std::optional<int> slice)
 {
     HeatmapContent content;
+    content.slice = slice;
     const base::ValueId wanted = model.valueOf(selected);
     content.value = wanted.isValid() ? wanted : model.lastArrived();
     if (grows && !wanted.isValid() && model.state().current.isValid()) {
@@ -255,7 +266,7 @@ Plane enlargedPlane(const Plane& plane, int width, int height, bool isSmooth)
 HeatmapFigure heatmapFigure(const RunModel& model, const HeatmapContent& content, const HeatmapSettings& settings)
 {
     HeatmapFigure figure;
-    figure.mode = content.isPicture ? settings.mode : HeatmapMode::Only;
+    figure.mode = content.isPicture || content.isVolume ? settings.mode : HeatmapMode::Only;
     figure.plane = content.plane;
     figure.bar.map = settings.map;
     figure.bar.scale = symmetricScale(content.plane.values, settings.percentile);
@@ -268,7 +279,10 @@ HeatmapFigure heatmapFigure(const RunModel& model, const HeatmapContent& content
     figure.bar.scale.gamma = settings.gamma;
     figure.isSmooth = settings.isSmooth && content.isPicture;
     if (content.isSteps) {
-        figure.strip = {{}, content.plane.values, figure.bar.scale, settings.map};
+        figure.strip = {featureNames(model), content.plane.values, figure.bar.scale, settings.map};
+    }
+    if (content.isVolume) {
+        figure.picture = volumePicture(model, content.grid, content.slice);
     }
     const QString target = targetName(model);
     figure.bar.upperWord = heatmapText("for %1").arg(target);

@@ -18,6 +18,7 @@ struct HeatmapSettings
     std::optional<double> keptLimit; ///< scale held over layers
     double gamma = 1;                ///< of the magnitudes before colours (Scale::gamma)
     bool isSmooth = false;           ///< values run into each other in place of square pixels
+    std::optional<int> slice{};      ///< of a volume, the only one that is shown; none = all
 };
 
 /// The relevance that a heatmap shows at a cursor step.
@@ -30,6 +31,8 @@ struct HeatmapContent
     std::uint32_t landed = 0; ///< parts that are added up here while others have not landed; 0 = all of it is here
     std::uint32_t parts = 0;  ///< … of so many
     bool isPicture = false;   ///< N×C×H×W: summed over channels; else steps or a grid of slices
+    bool isVolume = false;    ///< N×C×D×H×W: slices, summed over channels
+    std::optional<int> slice; ///< of a volume: the one that is shown; none = all
     bool isSteps = false;     ///< 1×T or 1×T×C of a series: one row, summed over channels
     Plane plane;              ///< values as they are, before any enlarging
     SliceGrid grid;           ///< of tensors that are no pictures
@@ -38,7 +41,8 @@ struct HeatmapContent
 /// Picks the relevance: the selected value (node, promise) at the cursor; with nothing selected the layer that arrived
 /// last. `grows`: the node at the cursor comes before that, and what has landed at a node is shown before all of it is
 /// there.
-[[nodiscard]] HeatmapContent heatmapContent(const RunModel& model, const SelectedThing& selected, bool grows = false);
+[[nodiscard]] HeatmapContent heatmapContent(const RunModel& model, const SelectedThing& selected, bool grows = false,
+                                            std::optional<int> slice = {});
 
 /// Shows another tensor of the content's shape in place of its relevance: what ends in a region, weights.
 void showTensor(const RunModel& model, const tensor::Tensor& tensor, HeatmapContent& content);

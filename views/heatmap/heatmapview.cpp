@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/heatmap/heatmapview.h"
 
-#include "core/base/file.h"
-#include "core/tensor/npy.h"
-#include "views/common/csv.h"
 #include "views/common/numbertext.h"
 #include "views/common/paint/fonts.h"
-#include "views/common/paint/heatmaplevels.h"
 #include "views/common/paint/icons.h"
 #include "views/common/paint/theme.h"
-#include "views/common/run/runtexts.h"
+#include "views/common/run/historyfacts.h"
 #include "views/common/widgets/elidedlabel.h"
 #include "views/heatmap/controlrow.h"
 #include "views/heatmap/heatmapcanvas.h"
@@ -57,27 +53,6 @@ QToolButton* makeZoomButton(const QString& icon, const QString& tip, QWidget* pa
     return button;
 }
 
-/// One line per step, counted from 1 as on screen.
-std::string csvOfSteps(const Plane& plane)
-{
-    CsvText text({"step", "relevance"});
-    for (int step = 0; step < plane.width; ++step) {
-        text.add(std::int64_t{step} + 1).add(plane.at(step, 0)).endRow();
-    }
-    return text.take();
-}
-
-std::string csvOf(const Plane& plane)
-{
-    CsvText text({"x", "y", "relevance"});
-    for (int y = 0; y < plane.height; ++y) {
-        for (int x = 0; x < plane.width; ++x) {
-            text.add(std::int64_t{x}).add(std::int64_t{y}).add(plane.at(x, y)).endRow();
-        }
-    }
-    return text.take();
-}
-
 QComboBox* makeCombo(const QString& name, QWidget* parent)
 {
     auto* combo = new QComboBox(parent);
@@ -102,6 +77,7 @@ HeatmapView::HeatmapView(RunModel& model, Cursor& cursor, Selection& selection, 
     column->addWidget(makeControls(body));
     column->addWidget(makeStops(body));
     column->addWidget(makeRegionRow(body));
+    column->addWidget(makeKindRow(body));
     column->addWidget(m_canvas, 1);
     m_probe = new ElidedLabel({}, Role::Text2, fonts::numbers(), body);
     m_probe->setContentsMargins(fonts::px(10), 0, fonts::px(10), 0);
@@ -346,7 +322,14 @@ void HeatmapView::refresh(Changes changes)
         m_modelName = modelName;
         m_settings.keptLimit.reset();
     }
-    m_content = heatmapContent(model(), selection().thing(), m_isGrowing);
+    if (changes.testFlag(Change::Run)) {
+        m_attentions.clear();
+        if (!stepWords().isEmpty()) {
+            m_attentions = attentionsOf(model(), static_cast<std::size_t>(stepWords().size()));
+        }
+        showLinkChoices();
+    }
+    m_content = heatmapContent(model(), selection().thing(), m_isGrowing, m_settings.slice);
     applyQuantity();
     drawContent();
 }
@@ -434,8 +417,8 @@ void HeatmapView::takeMarks()
 void HeatmapView::redraw()
 {
     if (model().hasRun()) {
-        m_content = heatmapContent(model(), selection().thing(),
-                                   m_isGrowing); // another run may have come since the last refresh
+        m_content = heatmapContent(model(), selection().thing(), m_isGrowing,
+                                   m_settings.slice); // another run may have come since the last refresh
         applyQuantity();
         drawContent();
     }
@@ -452,15 +435,17 @@ void HeatmapView::drawContent()
     if (m_keep->isChecked() && !m_settings.keptLimit) {
         m_settings.keptLimit = figure.bar.scale.limit;
     }
-    m_mode->setEnabled(m_content.isPicture);
+    m_mode->setEnabled(m_content.isPicture || m_content.isVolume);
     m_smooth->setEnabled(m_content.isPicture);
     m_planeSize = QSize(figure.plane.width, figure.plane.height);
     StepsChart chart;
     if (m_content.isSteps) {
-        chart = stepsChart(model(), m_content.value, m_content.plane.values, figure.bar.scale, figure.bar.map);
+        chart = chartOf(figure);
     }
     m_canvas->setFigure(std::move(figure));
     m_canvas->setChart(std::move(chart));
+    showKindRow();
+    showOutlines();
     showMarks();
 }
 
@@ -524,10 +509,20 @@ void HeatmapView::showProbe(QPoint value)
     const double v = figure.plane.at(value.x(), value.y());
     if (m_content.isSteps) {
         const QString number = countText(std::int64_t{value.x()} + 1);
+        const std::vector<double>& features = m_canvas->chart().features;
+        if (static_cast<std::size_t>(value.x()) < features.size()) {
+            const auto at = static_cast<std::size_t>(value.x());
+            return m_probe->setText(
+                tr("%1 = %2   %3").arg(figure.strip.word(at), valueText(features[at]), valueText(v)));
+        }
         m_probe->setText(figure.strip.words.isEmpty()
                              ? tr("step %1   %2").arg(number, valueText(v))
                              : tr("word %1  %2   %3").arg(number, figure.strip.words[value.x()], valueText(v)));
         return;
+    }
+    if (m_content.isVolume) {
+        const auto place = pickedPlace(model(), m_content, m_planeSize, value);
+        return m_probe->setText(place ? QStringLiteral("[%1]   %2").arg(placeText(*place), valueText(v)) : QString());
     }
     if (std::isnan(v)) {
         m_probe->setText({});
@@ -536,40 +531,6 @@ void HeatmapView::showProbe(QPoint value)
     const QString here = tr("x %1  y %2   %3").arg(value.x(), 3).arg(value.y(), 3).arg(valueText(v));
     m_probe->setText(
         figure.wipe ? tr("%1   other run %2").arg(here, valueText(figure.wipe->plane.at(value.x(), value.y()))) : here);
-}
-
-QStringList HeatmapView::exportFormats() const
-{
-    return {QStringLiteral("png"), QStringLiteral("svg"), QStringLiteral("pdf"), QStringLiteral("csv"),
-            QStringLiteral("npy")};
-}
-
-base::Result<void> HeatmapView::exportTo(const std::filesystem::path& path)
-{
-    redraw();
-    if (!model().hasRun() || !m_content.relevance.isValid()) {
-        return base::usageError("there is no heatmap to write at this step", path.string());
-    }
-    if (path.extension() == ".npy") {
-        return tensor::writeNpy(path, m_content.relevance);
-    }
-    if (path.extension() == ".csv") {
-        return base::writeFile(path, m_content.isSteps ? csvOfSteps(m_content.plane) : csvOf(m_content.plane));
-    }
-    HeatmapFigure figure = figureOf();
-    if (m_other) {
-        static_cast<void>(m_other->wipe(figure, model(), m_content, m_settings, m_wipe)); // said in the view
-    }
-    return writeFigure(path, figure);
-}
-
-base::Result<void> HeatmapView::exportLevels(const std::filesystem::path& path)
-{
-    redraw();
-    if (!model().hasRun() || !m_content.relevance.isValid()) {
-        return base::usageError("there is no heatmap to write at this step", path.string());
-    }
-    return writeLevels(path, m_content.plane, runTexts(model().run(), model().position()));
 }
 
 QByteArray HeatmapView::saveState() const

@@ -4,11 +4,13 @@
 #include "views/common/run/regionfacts.h"
 #include "views/common/view.h"
 #include "views/heatmap/heatmapsource.h"
+#include "views/heatmap/stepschart.h"
 
 class QCheckBox;
 class QComboBox;
 class QLabel;
 class QLineEdit;
+class QSlider;
 
 namespace retro::views
 {
@@ -59,7 +61,7 @@ public:
     void setMarking(bool isOn);
     /// What is shown of a marked region beside the relevance itself; `overlay` must outlive the view.
     void followRegion(const RegionOverlay& overlay);
-    /// Words of the steps; empty = they have numbers.
+    /// Words of the steps, names of features; empty = they have numbers.
     [[nodiscard]] const QStringList& stepWords() const { return model().input().words; }
 
 signals:
@@ -78,6 +80,14 @@ private:
     QWidget* makeControls(QWidget* parent);
     QWidget* makeStops(QWidget* parent);
     QWidget* makeRegionRow(QWidget* parent);
+    QWidget* makeKindRow(QWidget* parent);
+    void showKindRow();
+    void showOutlines();
+    void showLinkChoices();
+    [[nodiscard]] StepsChart chartOf(const HeatmapFigure& figure) const;
+    [[nodiscard]] base::Result<void> writeSteps(const std::filesystem::path& path, const HeatmapFigure& figure,
+                                                const std::string& table) const;
+    [[nodiscard]] std::string csv() const;
     void showRegionRow();
     void chooseMap();
     void readMap();
@@ -113,7 +123,12 @@ private:
     QComboBox* m_quantity = nullptr;         ///< of a region
     QComboBox* m_tool = nullptr;             ///< box or brush
     const RegionOverlay* m_region = nullptr; ///< borrowed
-    QSize m_planeSize;                       ///< of the figure on screen
+    QWidget* m_kindRow = nullptr;
+    QLabel* m_sliceName = nullptr;
+    QSlider* m_slice = nullptr;   ///< of a volume: 0 = all slices
+    QComboBox* m_links = nullptr; ///< attentions and their heads
+    std::vector<AttentionPlace> m_attentions;
+    QSize m_planeSize; ///< of the figure on screen
     std::unique_ptr<OtherRun> m_other;
     QString m_otherProblem;
     double m_wipe = 0.5; ///< place of the line

@@ -2,6 +2,7 @@
 #include "views/heatmap/pickedplace.h"
 
 #include "views/heatmap/heatmaptranslation.h"
+#include "views/heatmap/volume.h"
 
 #include <QRect>
 
@@ -50,6 +51,15 @@ std::optional<Place> placeInGrid(const tensor::Shape& shape, const SliceGrid& gr
     return place;
 }
 
+bool hasSameVoxels(const tensor::Shape& a, const tensor::Shape& b, bool isChannelsLast)
+{
+    const std::size_t first = isChannelsLast ? 1 : 2;
+    return isVolumeShape(a, isChannelsLast) && isVolumeShape(b, isChannelsLast) &&
+           std::equal(a.begin() + static_cast<std::ptrdiff_t>(first),
+                      a.begin() + static_cast<std::ptrdiff_t>(first) + 3,
+                      b.begin() + static_cast<std::ptrdiff_t>(first));
+}
+
 } // namespace
 
 std::optional<Place> pickedPlace(const RunModel& model, const HeatmapContent& content, const QSize& size,
@@ -64,6 +74,10 @@ std::optional<Place> pickedPlace(const RunModel& model, const HeatmapContent& co
     const std::int64_t y = std::int64_t{point.y()} * content.plane.height / size.height();
     if (content.isPicture) {
         return hasChannelsLast(model) ? Place{0, y, x, -1} : Place{0, -1, y, x};
+    }
+    if (content.isVolume) {
+        return voxelAt(shape, content.grid, content.slice, QPoint(static_cast<int>(x), static_cast<int>(y)),
+                       hasChannelsLast(model));
     }
     if (content.isSteps) {
         return shape.size() == 2 ? Place{0, x} : Place{0, x, -1};
@@ -87,8 +101,10 @@ base::ValueId markedInput(const RunModel& model, const HeatmapContent& content, 
         const std::size_t rows = hasChannelsLast(model) ? 1 : 2;
         const bool isUnder =
             content.isPicture && shape.size() == 4 && shape[rows] == size.height() && shape[rows + 1] == size.width();
+        const bool isVoxel =
+            content.isVolume && hasSameVoxels(shape, content.relevance.shape(), hasChannelsLast(model));
         const bool isStep = content.isSteps && shape.size() >= 2 && shape[1] == size.width();
-        if (isUnder || isStep) {
+        if (isUnder || isStep || isVoxel) {
             return input;
         }
     }
@@ -116,6 +132,9 @@ tensor::Tensor markedMask(const RunModel& model, const HeatmapContent& content, 
                 place = Place(shape.size(), -1);
                 place[0] = 0;
                 place[1] = x;
+            } else if (const auto voxel = voxelAt(shape, content.grid, content.slice, {x, y}, hasChannelsLast(model));
+                       content.isVolume && voxel) {
+                place = *voxel; // slices of the input, whatever layer of its size is shown
             } else if (const auto found = isOwn ? pickedPlace(model, content, size, {x, y}) : std::nullopt) {
                 place = *found;
             } else {
@@ -161,6 +180,9 @@ QString markedText(const HeatmapContent& content, const QSize& size, const Marks
         return isFull && box.width() > 1 ? heatmapText("steps %1 to %2").arg(box.left() + 1).arg(box.right() + 1)
                : count == 1              ? heatmapText("step %1").arg(box.left() + 1)
                                          : heatmapText("%1 steps").arg(count);
+    }
+    if (content.isVolume) {
+        return heatmapText("%1 voxels").arg(count);
     }
     return isFull ? heatmapText("box %1:%2,%3:%4")
                         .arg(box.top())

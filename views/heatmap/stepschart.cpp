@@ -32,6 +32,9 @@ constexpr double kLeastPart = 34;
 constexpr double kPartGap = 8;
 constexpr double kLeastHeight = 70;
 constexpr double kLeastWidth = 180;
+constexpr double kLinksShare = 0.3; // of the room
+constexpr double kMostLinksHeight = 130;
+constexpr double kLeastLinks = 44;
 
 /// Values on the way that have the steps of the input, from the class down: a sum or a norm of a block rather than what
 /// lies inside it, where there are many.
@@ -296,6 +299,9 @@ StepsChartLayout layoutChart(const StepsChart& chart, const QRectF& area)
     layout.axis = QRectF(layout.steps.left(), area.bottom() - px(kAxis), layout.steps.width(), px(kAxis));
     double room = area.height() - px(kAxis);
     std::size_t rows = chart.rows.size();
+    const double between = chart.links.empty() ? 0 : std::clamp(room * kLinksShare, 0.0, px(kMostLinksHeight) + 0.0);
+    const bool hasLinks = between >= px(kLeastLinks);
+    room -= hasLinks ? between + gap : 0;
     const double parts = static_cast<double>(chart.signal.size()) + 1;
     const double least = parts * (px(kLeastPart) + gap);
     while (rows > 0 && least + static_cast<double>(rows) * px(kLeastRow) > room) {
@@ -313,6 +319,10 @@ StepsChartLayout layoutChart(const StepsChart& chart, const QRectF& area)
     }
     layout.bars = QRectF(layout.steps.left(), y, layout.steps.width(), part);
     y += part + gap;
+    if (hasLinks) {
+        layout.links = QRectF(layout.steps.left(), y, layout.steps.width(), between);
+        y += between + gap;
+    }
     for (std::size_t i = 0; i < chart.rows.size(); ++i) {
         const bool isShown = i + rows >= chart.rows.size();
         layout.rows.emplace_back(layout.steps.left(), y, isShown ? layout.steps.width() : 0, isShown ? height : 0);
@@ -330,6 +340,18 @@ void paintChart(QPainter& painter, const StepsChart& chart, const StepsChartLayo
         paintSignal(painter, chart, layout, i, theme);
     }
     paintBars(painter, chart, layout, theme);
+    if (!layout.links.isEmpty()) {
+        paintLinks(
+            painter, chart.links, layout.links,
+            [&](std::size_t word) { return layout.column(word, layout.links).center().x(); }, chart.map, theme);
+        paintName(painter, layout.links, chart.linksName, theme);
+        const QRectF below(layout.links.left() - px(kNames), layout.links.center().y() + px(8), px(kNames) - px(6),
+                           px(32));
+        painter.setFont(fonts::small());
+        painter.setPen(theme[Role::Text3]);
+        painter.drawText(below, Qt::AlignLeft | Qt::AlignTop | Qt::TextWordWrap,
+                         heatmapText("reader above, source below"));
+    }
     for (std::size_t i = 0; i < layout.rows.size(); ++i) {
         if (layout.rows[i].height() > 0) {
             paintRow(painter, chart, layout, i, theme);

@@ -3,6 +3,7 @@
 
 #include "views/common/viewcontext.h"
 #include "views/common/widgets/stepstrip.h"
+#include "views/heatmap/attentionlinks.h"
 
 #include <QRectF>
 
@@ -30,9 +31,12 @@ struct StepsChart
     };
     QStringList words; ///< per step; empty = numbers from 1
     std::vector<double> relevance;
-    std::vector<Channel> signal; ///< none of a text
-    std::vector<Row> rows;       ///< from the class down to the input
-    Scale scale;                 ///< of the strip and the bars
+    std::vector<Channel> signal;      ///< none of a text
+    std::vector<Row> rows;            ///< from the class down to the input
+    std::vector<AttentionLink> links; ///< of a text: what one word handed to another; may be empty
+    QString linksName;                ///< of the attention
+    std::vector<double> features;     ///< of a table: its numbers; the strip is then a line for each, without a chart
+    Scale scale;                      ///< of the strip and the bars
     ColorMap map;
 
     [[nodiscard]] bool isEmpty() const { return relevance.empty(); }
@@ -48,6 +52,7 @@ struct StepsChartLayout
     QRectF steps;               ///< the columns: every step has the same width
     std::vector<QRectF> signal; ///< per channel
     QRectF bars;
+    QRectF links; ///< empty without links
     std::vector<QRectF> rows;
     QRectF axis;
     std::size_t count = 0;

@@ -5,7 +5,7 @@
 #include "views/common/csv.h"
 #include "views/common/numbertext.h"
 #include "views/common/paint/fonts.h"
-#include "views/common/paint/paintfile.h"
+#include "views/common/paint/pagefile.h"
 #include "views/common/paint/theme.h"
 #include "views/common/run/runtexts.h"
 #include "views/history/historyrows.h"
@@ -163,6 +163,10 @@ QString HistoryView::sentence() const
     const QString share =
         facts.start == 0 ? QString()
                          : tr(", %1 of %2").arg(percentText(facts.relevance / facts.start, 2), valueText(facts.start));
+    if (!facts.needs.isEmpty()) {
+        return tr("It has %1%2. This is what the run recorded of it; the way up to the class is not known: %3")
+            .arg(valueText(facts.relevance), share, facts.needs);
+    }
     return tr("It has %1%2. The sums agree within %3 of what came together.")
         .arg(valueText(facts.relevance), share, valueText(facts.apart, 1));
 }
@@ -250,8 +254,10 @@ void HistoryView::chooseRow(int row)
 
 void HistoryView::showStep(const HistoryStep& step, QStringList& lines) const
 {
-    lines << tr("The last step, by %1: %2 altogether, %3 of it from [%4]")
-                 .arg(model().label(step.node), valueText(step.all), valueText(step.part), placeText(step.from));
+    lines << (step.from.empty() ? tr("%1 handed %2 on").arg(model().label(step.node), valueText(step.part))
+                                : tr("The last step, by %1: %2 altogether, %3 of it from [%4]")
+                                      .arg(model().label(step.node), valueText(step.all), valueText(step.part),
+                                           placeText(step.from)));
     QStringList numbers;
     for (const auto& [name, value] : step.numbers) {
         numbers << QStringLiteral("%1 = %2").arg(name, valueText(value, 5));
@@ -259,7 +265,9 @@ void HistoryView::showStep(const HistoryStep& step, QStringList& lines) const
     if (!step.formula.isEmpty()) {
         lines << QStringLiteral("%1: %2").arg(step.rule, step.formula);
     }
-    lines << numbers.join(QStringLiteral(",  "));
+    if (!numbers.isEmpty()) {
+        lines << numbers.join(QStringLiteral(",  "));
+    }
 }
 
 void HistoryView::showLayer(int row)
@@ -349,7 +357,22 @@ QStringList HistoryView::exportFormats() const
     if (!m_history) {
         return {};
     }
-    return {QStringLiteral("csv"), QStringLiteral("png"), QStringLiteral("svg"), QStringLiteral("pdf")};
+    return {QStringLiteral("csv"), QStringLiteral("png"), QStringLiteral("svg"), QStringLiteral("pdf"),
+            QStringLiteral("html")};
+}
+
+std::string HistoryView::csv() const
+{
+    CsvText text({"value", "node", "event", "sum", "elements", "element", "way", "relevance", "part", "rule"});
+    for (const HistoryLayer& layer : m_history->layers) {
+        for (const HistoryPart& part : layer.largest) {
+            text.add(model().label(layer.value)).add(model().label(layer.node));
+            text.add(layer.position ? static_cast<std::int64_t>(*layer.position) : std::int64_t{-1});
+            text.add(layer.sum).add(layer.elements).add(placeText(part.index));
+            text.add(part.way).add(part.relevance).add(part.part).add(layer.rule).endRow();
+        }
+    }
+    return text.take();
 }
 
 base::Result<void> HistoryView::exportTo(const std::filesystem::path& path)
@@ -358,16 +381,7 @@ base::Result<void> HistoryView::exportTo(const std::filesystem::path& path)
         return base::usageError("no element was asked about", path.string());
     }
     if (path.extension() == ".csv") {
-        CsvText text({"value", "node", "event", "sum", "elements", "element", "way", "relevance", "part", "rule"});
-        for (const HistoryLayer& layer : m_history->layers) {
-            for (const HistoryPart& part : layer.largest) {
-                text.add(model().label(layer.value)).add(model().label(layer.node));
-                text.add(layer.position ? static_cast<std::int64_t>(*layer.position) : std::int64_t{-1});
-                text.add(layer.sum).add(layer.elements).add(placeText(part.index));
-                text.add(part.way).add(part.relevance).add(part.part).add(layer.rule).endRow();
-            }
-        }
-        return base::writeFile(path, text.take());
+        return base::writeFile(path, csv());
     }
     const int width = std::max(m_rows->width(), px(640));
     const int rows = static_cast<int>(m_history->layers.size());
@@ -376,8 +390,8 @@ base::Result<void> HistoryView::exportTo(const std::filesystem::path& path)
         painter.fillRect(QRectF(0, 0, width, rows * HistoryRows::rowHeight()), light[Role::Base]);
         m_rows->paint(painter, width, light, 0, rows - 1);
     };
-    return paintToFile(path, QSizeF(width, rows * HistoryRows::rowHeight()), paint, title(),
-                       runTexts(model().run(), model().position()), 2);
+    return paintPage(path, QSizeF(width, rows * HistoryRows::rowHeight()), paint, title(),
+                     runTexts(model().run(), model().position()), 2, csv());
 }
 
 } // namespace retro::views

@@ -5,6 +5,7 @@
 #include "views/common/view.h"
 
 #include <optional>
+#include <string>
 
 class QLabel;
 class QLineEdit;
@@ -63,6 +64,7 @@ private:
     void showStep(const HistoryStep& step, QStringList& lines) const;
     [[nodiscard]] QString sentence() const;
     void say(const QString& text, bool isProblem);
+    [[nodiscard]] std::string csv() const;
 
     HistoryPointer m_history;
     QString m_asked;

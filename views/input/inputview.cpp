@@ -33,6 +33,14 @@ Plane planeOf(const tensor::Tensor& values, bool isSeries)
     return plane;
 }
 
+constexpr qsizetype kMostNumbers = 24; ///< of a table's row that are listed
+
+/// Numbers of a row, whose words are the names of its features.
+bool isNamedRow(const tensor::Tensor* input)
+{
+    return input != nullptr && tensor::isFloating(input->dtype()) && input->rank() == 2 && input->shape()[0] == 1;
+}
+
 } // namespace
 
 InputView::InputView(RunModel& model, Cursor& cursor, Selection& selection, QWidget* parent)
@@ -82,7 +90,7 @@ QString InputView::subject() const
 
 QString InputView::hint() const
 {
-    if (model().hasRun() && !model().input().words.isEmpty()) {
+    if (model().hasRun() && !model().input().words.isEmpty() && !isNamedRow(input())) {
         return tr("The text that the model is given.");
     }
     if (model().hasRun() && !model().input().isPicture) {
@@ -127,6 +135,14 @@ QString InputView::sentence() const
         parts.append(info.fileName);
     }
     const QString facts = parts.join(QLatin1Char(' '));
+    if (isNamedRow(input()) && info.words.size() == input()->size()) { // a table's row
+        QStringList numbers;
+        for (qsizetype i = 0; i < std::min(info.words.size(), kMostNumbers); ++i) {
+            numbers.append(QStringLiteral("%1 %2").arg(info.words[i], valueText(input()->at(i), 4)));
+        }
+        numbers.append(info.words.size() > kMostNumbers ? tr("%1 more").arg(info.words.size() - kMostNumbers) : facts);
+        return numbers.join(QLatin1Char('\n'));
+    }
     const QStringList& words = model().input().words;
     const bool haveSpaces = std::any_of(words.begin(), words.end(), [](const QString& word) {
         return word.startsWith(QLatin1Char(' '));

@@ -4,6 +4,7 @@
 #include "views/common/numbertext.h"
 #include "views/common/viewcontext.h"
 
+#include "core/event/launchevent.h"
 #include "core/event/partevent.h"
 #include "core/event/planevent.h"
 #include "core/trace/lutlaunch.h"
@@ -108,7 +109,8 @@ QString addParentWords(const Words& w) { return logText("%1 will answer %2").arg
 QString recordWords(const Words& w) { return logText("search %1 passes through").arg(w.branch()); }
 QString addChildWords(const Words& w) { return logText("%1 is answered by P%2").arg(w.branch()).arg(w.e.other); }
 QString argNodeWords(const Words& w) { return logText("search %1 ends here").arg(w.branch()); }
-QString argWords(const Words& w) { return logText("%1 has its operand%2").arg(w.branch(), w.sum()); }
+/// The operand is a value of the forward pass: its sum is no relevance.
+QString argWords(const Words& w) { return logText("%1 has its operand").arg(w.branch()); }
 QString readyWords(const Words& w) { return logText("%1 has all its operands").arg(w.promise()); }
 QString joinWords(const Words& w) { return logText("search %1 joins %2").arg(w.otherBranch(), w.promise()); }
 QString openWords(const Words& w) { return logText("all parts for %1 have landed").arg(w.promise()); }
@@ -137,16 +139,22 @@ QString finishedWords(const Words& w)
 
 QString launchWords(const Words& w)
 {
-    const auto kernel = static_cast<std::size_t>(w.e.extra);
-    const QString name = kernel < lut::kKernelCount
-                             ? QString::fromLatin1(lut::nameOf(static_cast<lut::KernelId>(kernel)).data())
-                             : QString::number(w.e.extra);
-    const QString where = logText("kernel %1 on stream %2").arg(name, QString::number(w.e.branch2));
+    const QString where = logText("kernel %1 on stream %2%3")
+                              .arg(QString::fromStdString(trace::kernelName(w.e)), QString::number(w.e.branch2),
+                                   QString::fromStdString(trace::launchTime(w.e)));
     const trace::LaunchBuffers buffers = trace::launchBuffers(w.run, w.e);
     return buffers.writes.empty()
                ? where
                : logText("%1: reads %2; writes %3")
                      .arg(where, QString::fromStdString(buffers.reads), QString::fromStdString(buffers.writes));
+}
+
+QString bufferWords(const Words& w)
+{
+    const bool isRead = (w.e.flag & event::kBufferRead) != 0;
+    const bool isWritten = (w.e.flag & event::kBufferWritten) != 0;
+    const QString verb = isRead && isWritten ? logText("adds to") : isWritten ? logText("writes") : logText("reads");
+    return logText("the kernel %1 %2%3").arg(verb, QString::fromStdString(trace::bufferName(w.e)), w.sum());
 }
 
 /// "try 3 (shave)".
@@ -265,7 +273,8 @@ constexpr std::array<Writer, event::kEventKindCount> kWriters{visitWords,
                                                               recomputeWords,
                                                               freeWords,
                                                               moveWords,
-                                                              fetchWords};
+                                                              fetchWords,
+                                                              bufferWords};
 
 } // namespace
 

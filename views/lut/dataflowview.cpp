@@ -174,7 +174,7 @@ void DataFlowView::wantBuffers()
     }
     m_jobs->start([this, run = model().sharedRun(), position = *wanted](const std::stop_token&) -> JobRunner::Delivery {
         // Where the run lacks values the boxes keep to their shapes; the views of tables say why.
-        auto made = trace::launchDetail(*run, run->events[position - 1]);
+        auto made = trace::launchDetail(*run, position - 1);
         auto detail = made.ok() ? std::make_shared<const trace::LaunchDetail>(std::move(*made)) : nullptr;
         return [this, detail] { m_pane->setBuffers(detail); };
     });

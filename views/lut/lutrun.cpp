@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/lut/lutrun.h"
 
+#include "core/event/launchevent.h"
 #include "core/ops/tablelookup.h"
 
 #include <algorithm>
@@ -104,8 +105,8 @@ constexpr std::uint32_t kPasses = 3;
 /// True for a launch of a kernel that only the documented path has.
 bool isOfDocumentedPath(const event::Event& launch)
 {
-    return launch.extra >= 0 && static_cast<std::size_t>(launch.extra) < lut::kKernelCount &&
-           lut::isDocumented(static_cast<lut::KernelId>(launch.extra));
+    const std::uint32_t kernel = event::kernelIn(launch);
+    return kernel < lut::kKernelCount && lut::isDocumented(static_cast<lut::KernelId>(kernel));
 }
 
 } // namespace
@@ -157,7 +158,7 @@ void LutRun::takeLaunch(const event::Event& event, std::uint64_t position)
         return;
     }
     at->path = isOfDocumentedPath(event) ? lut::Path::Documented : at->path;
-    at->launches.push_back({position, static_cast<lut::Pass>(event.branch), event.slot});
+    at->launches.push_back({position, static_cast<lut::Pass>(event.branch), event.slot, event::secondsIn(event)});
 }
 
 const LutLayer* LutRun::find(base::NodeId node) const

@@ -16,7 +16,8 @@ struct RunLaunch
 {
     std::uint64_t position = 0; ///< number of events up to and with it
     lut::Pass pass = lut::Pass::Forward;
-    std::size_t place = 0; ///< in the schedule of the pass
+    std::size_t place = 0;         ///< in the schedule of the pass
+    std::optional<double> seconds; ///< that it took; none in files that do not say
     bool operator==(const RunLaunch&) const = default;
 };
 

@@ -67,7 +67,11 @@ void StreamsPane::setLayer(std::vector<lut::Schedule> schedules, const std::vect
 {
     m_schedules = std::move(schedules);
     m_launches = launches;
-    m_times = launchTimes(m_schedules, measured);
+    m_times = launchTimes(m_schedules, measured, [this](lut::Pass pass, std::size_t place) {
+        const auto at = std::ranges::find_if(
+            m_launches, [&](const RunLaunch& one) { return one.pass == pass && one.place == place; });
+        return at == m_launches.end() ? std::nullopt : at->seconds;
+    });
     updateGeometry();
     update();
 }
@@ -224,8 +228,9 @@ bool StreamsPane::event(QEvent* event)
     if (const LaunchTime* time = timeAt(help->pos())) {
         const lut::Launch& launch = m_schedules[time->pass].launches[time->launch];
         QToolTip::showText(help->globalPos(),
-                           (time->isMeasured ? tr("%1, %2\nmoves %3 in %4 µs (measured on the GPU)")
-                                             : tr("%1, %2\nmoves %3 in %4 µs (modelled)"))
+                           (time->isMeasured   ? tr("%1, %2\nmoves %3 in %4 µs (measured on the GPU)")
+                            : time->isRecorded ? tr("%1, %2\nmoves %3 in %4 µs (in this run)")
+                                               : tr("%1, %2\nmoves %3 in %4 µs (modelled)"))
                                .arg(passWord(m_schedules[time->pass].pass), textOf(lut::nameOf(launch.kernel)),
                                     bytesText(static_cast<std::int64_t>(time->bytes)),
                                     valueText((time->end - time->start) * 1e6, 3)),
@@ -264,6 +269,9 @@ StreamsView::StreamsView(RunModel& model, Cursor& cursor, Selection& selection, 
 QString StreamsView::subject() const
 {
     const auto measured = std::ranges::count_if(m_pane->times(), &LaunchTime::isMeasured);
+    if (measured == 0 && std::ranges::any_of(m_pane->times(), &LaunchTime::isRecorded)) {
+        return tr("as it ran");
+    }
     return measured == 0                             ? tr("modelled, not measured")
            : measured == std::ssize(m_pane->times()) ? tr("measured on the GPU")
                                                      : tr("measured on the GPU; relevance modelled");
@@ -273,6 +281,9 @@ QString StreamsView::hint() const
 {
     if (std::ranges::any_of(m_pane->times(), &LaunchTime::isMeasured)) {
         return tr("How long each kernel takes by the GPU's clock, one at a time; dotted lines are waits.");
+    }
+    if (std::ranges::any_of(m_pane->times(), &LaunchTime::isRecorded)) {
+        return tr("How long each kernel took in this run; dotted lines are waits.");
     }
     return tr("When each kernel would run on a processor that copies 10 GB each second; dotted lines are waits.");
 }

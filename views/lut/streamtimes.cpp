@@ -26,7 +26,7 @@ std::span<const double> measuredOf(const lut::Schedule& schedule, const ops::Lut
 } // namespace
 
 std::vector<LaunchTime> launchTimes(const std::vector<lut::Schedule>& schedules, const ops::LutDeviceTimes* measured,
-                                    const StreamModel& model)
+                                    const RecordedSeconds& recorded, const StreamModel& model)
 {
     std::vector<LaunchTime> times;
     double passStart = 0;
@@ -43,9 +43,10 @@ std::vector<LaunchTime> launchTimes(const std::vector<lut::Schedule>& schedules,
             }
             time.start = std::max({passStart, free[launch.stream], time.waitsUntil});
             time.isMeasured = !known.empty();
-            time.end = time.start +
-                       (time.isMeasured ? known[i]
-                                        : model.launchSeconds + static_cast<double>(time.bytes) / model.bytesPerSecond);
+            const std::optional<double> ran = recorded ? recorded(schedules[pass].pass, i) : std::nullopt;
+            time.isRecorded = !time.isMeasured && ran.has_value();
+            const double modelled = model.launchSeconds + static_cast<double>(time.bytes) / model.bytesPerSecond;
+            time.end = time.start + (time.isMeasured ? known[i] : ran.value_or(modelled));
             free[launch.stream] = time.end;
             end = std::max(end, time.end);
             times.push_back(time);

@@ -4,6 +4,8 @@
 #include "core/ops/lut/lut.h"
 #include "kernels/lut/schedule.h"
 
+#include <functional>
+#include <optional>
 #include <vector>
 
 namespace retro::views
@@ -25,13 +27,17 @@ struct LaunchTime
     double end = 0;
     double waitsUntil = 0; ///< end of the last launch on another stream that it waits for; 0 = none
     std::uint64_t bytes = 0;
-    bool isMeasured = false;
+    bool isMeasured = false; ///< on a GPU, by itself
+    bool isRecorded = false; ///< when the run ran it
 };
 
+/// Seconds that a launch (its pass, its place there) took in a run; none where the run does not say.
+using RecordedSeconds = std::function<std::optional<double>(lut::Pass, std::size_t)>;
+
 /// The launches of passes that follow each other: each starts when its stream is free and what it waits for is done,
-/// and takes as long as was measured on a device, or else as the model says.
+/// and takes as long as was measured on a device, else as it took in the run, else as the model says.
 [[nodiscard]] std::vector<LaunchTime> launchTimes(const std::vector<lut::Schedule>& schedules,
                                                   const ops::LutDeviceTimes* measured = nullptr,
-                                                  const StreamModel& model = {});
+                                                  const RecordedSeconds& recorded = {}, const StreamModel& model = {});
 
 } // namespace retro::views

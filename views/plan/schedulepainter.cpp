@@ -532,7 +532,8 @@ void SchedulePainter::paintBand(const StackBand& band, std::uint32_t column, con
     const QFont font = fonts::small();
     const double width = (band.until - band.from) * m_figure.columns.pitch();
     const bool isMiddle = column == (band.from + band.until) / 2;
-    const QString name = QString::fromStdString(band.name);
+    const QString name = band.row < m_plan.matrix.rows().size() ? m_plan.rowLabel(band.row) // as its row says it
+                                                                : QString::fromStdString(band.name);
     if (isMiddle && box.height() >= px(12) && fonts::widthOf(font, name) + px(6) < width) {
         m_labels.emplace_back(QPointF(box.center()), name);
     }

@@ -104,12 +104,17 @@ std::uint64_t ShownPlan::bytesOf(std::uint32_t row) const { return graph().value
 
 double ShownPlan::costOf(std::uint32_t row) const { return graph().op(matrix.rows()[row].op).cost; }
 
+QString ShownPlan::operatorLabel(std::uint32_t op) const
+{
+    const QString name = QString::fromStdString(graph().op(op).name);
+    const bool isMade = name.startsWith(QLatin1String("d:")) || name.startsWith(QLatin1String("r:"));
+    return isMade ? name.mid(2) : name;
+}
+
 QString ShownPlan::stepWords(std::uint32_t column) const
 {
     const ScheduleColumn& at = matrix.columns()[column];
-    const QString what = at.row != kNone  ? rowLabel(at.row)
-                         : at.op != kNone ? QString::fromStdString(graph().op(at.op).name)
-                                          : QString();
+    const QString what = at.row != kNone ? rowLabel(at.row) : at.op != kNone ? operatorLabel(at.op) : QString();
     switch (at.cell) {
     case CellKind::Compute:
         return shownText("Compute %1").arg(what);
@@ -119,9 +124,9 @@ QString ShownPlan::stepWords(std::uint32_t column) const
         return what.isEmpty() ? shownText("Visit") : shownText("Visit %1").arg(what);
     case CellKind::Gradient:
         if (subject->half == PlanFor::Relevance) {
-            return at.row != kNone ? shownText("Relevance of %1").arg(what) : shownText("Relevance %1").arg(what);
+            return shownText("Relevance of %1").arg(what);
         }
-        return at.row != kNone ? shownText("Gradient of %1").arg(what) : shownText("Gradient %1").arg(what);
+        return shownText("Gradient of %1").arg(what);
     case CellKind::Offload:
         return shownText("Move %1 out").arg(what);
     case CellKind::Prefetch:

@@ -34,6 +34,8 @@ struct ShownPlan
     [[nodiscard]] QString rowName(std::uint32_t row) const;
     /// The same for a narrow place, without what every name has: "stem/input/norm".
     [[nodiscard]] QString rowLabel(std::uint32_t row) const;
+    /// Of an operator, which may make a gradient or relevance: the name of what it makes that of.
+    [[nodiscard]] QString operatorLabel(std::uint32_t op) const;
     /// "gradient of b2.attn", "recompute b2.probs".
     [[nodiscard]] QString stepWords(std::uint32_t column) const;
     /// Why the tensor of a row is kept, rebuilt or let go: the planner's reason, else the figures that speak for it.

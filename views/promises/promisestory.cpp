@@ -46,7 +46,7 @@ QStringList sendersOf(const RunModel& model, const std::vector<trace::MissingEdg
     QStringList senders;
     for (const trace::MissingEdge& edge : missing) {
         if (edge.consumer.isValid()) {
-            senders.append(model.label(edge.consumer));
+            senders.append(model.placeLabel(edge.consumer));
         }
     }
     senders.removeDuplicates();
@@ -121,7 +121,7 @@ private:
 
     void tellMissingParts()
     {
-        const QString name = m_model.label(m_facts.start);
+        const QString name = m_model.placeLabel(m_facts.start);
         const trace::Why why =
             trace::whyNotVisited(m_model.timeline(), *m_model.derived<trace::NodeSteps>(), m_facts.start);
         const trace::NodeState& node = m_model.state().nodes[m_facts.start.index()];
@@ -244,8 +244,10 @@ PromiseStory promiseStory(const RunModel& model, const PromiseForest& forest, ba
 {
     PromiseStory story;
     const PromiseFacts& facts = forest.promises()[promise.index()];
-    const QString kind = QString::fromUtf8(event::nameOf(facts.kind).data());
-    story.title = QStringLiteral("P%1 · %2 · %3").arg(promise.value).arg(kind, model.label(facts.start));
+    const QString kind = facts.kind == event::PromiseKind::Pre ? translated("pre-promise")
+                                                               : QString::fromUtf8(event::nameOf(facts.kind).data());
+    story.title = QStringLiteral("P%1 · %2 · %3").arg(promise.value).arg(kind, model.placeLabel(facts.start));
+    story.fullName = model.label(facts.start);
     story.opened = facts.raisedAt + 1;
     if (facts.completedAt) {
         story.fulfilled = *facts.completedAt + 1;
@@ -284,7 +286,8 @@ PromiseStory nodeStory(const RunModel& model, base::NodeId node)
 {
     PromiseStory story;
     story.isNode = true;
-    story.title = QStringLiteral("%1 · %2").arg(model.op(node), model.label(node));
+    story.title = QStringLiteral("%1 · %2").arg(model.op(node), model.placeLabel(node));
+    story.fullName = model.label(node);
     trace::Why why = trace::whyNotVisited(model.timeline(), *model.derived<trace::NodeSteps>(), node);
     story.known.append(why.visits == 0   ? translated("It has not been visited yet.")
                        : why.visits == 1 ? translated("It was visited once.")
@@ -296,7 +299,7 @@ PromiseStory nodeStory(const RunModel& model, base::NodeId node)
     }
     const QStringList senders = sendersOf(model, why.missing);
     if (!senders.isEmpty()) {
-        story.missing = translated("Missing: %1 → %2").arg(listed(senders), model.label(node));
+        story.missing = translated("Missing: %1 → %2").arg(listed(senders), model.placeLabel(node));
     } else if (why.waitsFor.promise.isValid()) {
         story.missing = translated("Missing: P%1.%2").arg(why.waitsFor.promise.value).arg(why.waitsFor.branch);
     }

@@ -15,8 +15,9 @@ namespace retro::views
 /// A promise (or a node) in words at the cursor: what is known, what is missing, what depends on it.
 struct PromiseStory
 {
-    QString title; ///< "P2 · add · block1/add"
-    QString badge; ///< "waits, 19 visits"; empty for a node
+    QString title;    ///< "P2 · add · block1/add"
+    QString fullName; ///< of its node, as the file says
+    QString badge;    ///< "waits, 19 visits"; empty for a node
     PromiseRowState state = PromiseRowState::NotYet;
     QStringList known;   ///< what is there
     QString missing;     ///< what it waits for, in one line; empty when it waits for nothing

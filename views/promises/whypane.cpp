@@ -136,6 +136,7 @@ void WhyPane::setStory(const PromiseStory& story, const QString& openedVisit, co
 {
     m_story = story;
     m_title->setText(story.title);
+    setToolTip(story.fullName);
     m_title->show();
     static_cast<StateBadge*>(m_badge)->setState(story.state, story.badge);
     m_badge->setVisible(!story.badge.isEmpty());

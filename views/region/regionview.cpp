@@ -5,7 +5,7 @@
 #include "views/common/csv.h"
 #include "views/common/numbertext.h"
 #include "views/common/paint/fonts.h"
-#include "views/common/paint/paintfile.h"
+#include "views/common/paint/pagefile.h"
 #include "views/common/paint/theme.h"
 #include "views/common/run/runtexts.h"
 #include "views/common/widgets/flowlayout.h"
@@ -67,17 +67,43 @@ RegionView::RegionView(RunModel& model, Cursor& cursor, Selection& selection, Re
     setEmptyText(tr("Which layers and channels put relevance into a part of the input? Open a model and run it, then "
                     "mark the part."));
     auto* body = new QWidget(this);
-    auto* row = new QHBoxLayout(body);
+    auto* column = new QVBoxLayout(body);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(px(2));
+    column->addWidget(makeTop(body));
+    m_answer = new QWidget(body);
+    auto* row = new QHBoxLayout(m_answer);
     row->setContentsMargins(0, 0, 0, 0);
     row->setSpacing(px(8));
-    QWidget* values = makeValues(body);
+    QWidget* values = makeValues(m_answer);
     values->setMaximumWidth(px(kValueWidth));
     row->addWidget(values, 1);
-    row->addWidget(makeChannels(body), 2);
+    row->addWidget(makeChannels(m_answer), 2);
+    column->addWidget(m_answer, 1);
+    column->addStretch(0);
     body->setMinimumSize(px(kPaneWidth), px(kPaneHeight)); // what does not fit is cut, the window stays as it is
     setBody(body);
     connect(&overlay, &RegionOverlay::changed, this, &RegionView::takeRegion);
     showButtons();
+}
+
+/// Buttons, and the sentence over the whole width: an answer in one line, or why there is none.
+QWidget* RegionView::makeTop(QWidget* parent)
+{
+    auto* top = new QWidget(parent);
+    auto* row = new QHBoxLayout(top);
+    row->setContentsMargins(px(10), px(2), px(6), 0);
+    row->setSpacing(px(4));
+    m_sentence = new QLabel(top);
+    m_sentence->setFont(fonts::label());
+    m_sentence->setTextFormat(Qt::PlainText);
+    m_sentence->setWordWrap(true);
+    m_sentence->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    m_buttons = new QHBoxLayout;
+    m_buttons->setSpacing(px(4));
+    row->addLayout(m_buttons);
+    row->addWidget(m_sentence, 1);
+    return top;
 }
 
 QWidget* RegionView::makeValues(QWidget* parent)
@@ -86,16 +112,6 @@ QWidget* RegionView::makeValues(QWidget* parent)
     auto* column = new QVBoxLayout(side);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(px(2));
-    auto* buttons = new QWidget(side);
-    m_buttons = new FlowLayout(px(4), px(3), buttons);
-    m_buttons->setContentsMargins(px(10), px(2), px(4), 0);
-    column->addWidget(buttons);
-    m_sentence = new QLabel(side);
-    m_sentence->setFont(fonts::label());
-    m_sentence->setTextFormat(Qt::PlainText);
-    m_sentence->setWordWrap(true);
-    m_sentence->setContentsMargins(px(10), 0, px(4), px(2));
-    column->addWidget(m_sentence);
     m_values = new QTableWidget(0, 4, side);
     m_values->setAccessibleName(tr("Values by what they put into the region"));
     m_values->setHorizontalHeaderLabels({tr("Value"), tr("Part"), tr("% region"), tr("% of itself")});
@@ -245,11 +261,18 @@ void RegionView::setAsking(const QString& words)
     m_sentence->setText(sentence());
 }
 
+void RegionView::setConditions(const QStringList& conditions)
+{
+    m_conditions = conditions;
+    showButtons();
+}
+
 void RegionView::setRefusal(const QString& why)
 {
     m_refusal = why;
     m_asking.clear();
     m_sentence->setText(sentence());
+    m_answer->setVisible(why.isEmpty());
     QPalette colors = m_sentence->palette();
     colors.setColor(QPalette::WindowText, theme(this)[why.isEmpty() ? Role::Text : Role::AlarmText]);
     m_sentence->setPalette(colors);
@@ -447,7 +470,25 @@ QStringList RegionView::exportFormats() const
     if (!region()) {
         return {};
     }
-    return {QStringLiteral("csv"), QStringLiteral("png"), QStringLiteral("svg"), QStringLiteral("pdf")};
+    return {QStringLiteral("csv"), QStringLiteral("png"), QStringLiteral("svg"), QStringLiteral("pdf"),
+            QStringLiteral("html")};
+}
+
+std::string RegionView::csv(const RegionFacts& shown) const
+{
+    CsvText text({"value", "axis", "channel", "part", "relevance"});
+    for (const RegionPart& part : shown.parts) {
+        text.add(model().label(part.value)).add(std::int64_t{-1}).add(std::int64_t{-1});
+        text.add(part.total).add(part.relevance).endRow();
+        const std::vector<RegionChannel> channels =
+            part.axis ? rankedAlong(shown, part.value, *part.axis, part.perChannel.size())
+                      : std::vector<RegionChannel>();
+        for (const RegionChannel& channel : channels) {
+            text.add(model().label(part.value)).add(static_cast<std::int64_t>(*part.axis)).add(channel.index);
+            text.add(channel.part).add(channel.relevance).endRow();
+        }
+    }
+    return text.take();
 }
 
 base::Result<void> RegionView::exportTo(const std::filesystem::path& path)
@@ -457,19 +498,7 @@ base::Result<void> RegionView::exportTo(const std::filesystem::path& path)
         return base::usageError("no region is marked", path.string());
     }
     if (path.extension() == ".csv") {
-        CsvText text({"value", "axis", "channel", "part", "relevance"});
-        for (const RegionPart& part : shown->parts) {
-            text.add(model().label(part.value)).add(std::int64_t{-1}).add(std::int64_t{-1});
-            text.add(part.total).add(part.relevance).endRow();
-            const std::vector<RegionChannel> channels =
-                part.axis ? rankedAlong(*shown, part.value, *part.axis, part.perChannel.size())
-                          : std::vector<RegionChannel>();
-            for (const RegionChannel& channel : channels) {
-                text.add(model().label(part.value)).add(static_cast<std::int64_t>(*part.axis)).add(channel.index);
-                text.add(channel.part).add(channel.relevance).endRow();
-            }
-        }
-        return base::writeFile(path, text.take());
+        return base::writeFile(path, csv(*shown));
     }
     const QSizeF size(std::max(m_strip->width(), px(700)), std::max(m_strip->height(), px(190)));
     const auto paint = [&](QPainter& painter) {
@@ -477,7 +506,7 @@ base::Result<void> RegionView::exportTo(const std::filesystem::path& path)
         painter.fillRect(QRectF(QPointF(), size), light[Role::Base]);
         m_strip->paint(painter, QRectF(QPointF(8, 4), size - QSizeF(16, 8)), light);
     };
-    return paintToFile(path, size, paint, title(), runTexts(model().run(), model().position()), 2);
+    return paintPage(path, size, paint, title(), runTexts(model().run(), model().position()), 2, csv(*shown));
 }
 
 } // namespace retro::views

@@ -8,6 +8,7 @@
 
 class QAction;
 class QComboBox;
+class QHBoxLayout;
 class QLabel;
 class QTableWidget;
 class QToolButton;
@@ -16,7 +17,6 @@ namespace retro::views
 {
 
 class ChannelStrip;
-class FlowLayout;
 
 /// A region of the input, asked: how much of every value's relevance ends there, which channels put it there, and the
 /// other way round, the map that only the relevance of chosen channels makes. The view says what is wanted; the window
@@ -40,6 +40,8 @@ public:
     void addButtons(const QList<QAction*>& actions);
     /// Something is being asked, in words; empty = no longer.
     void setAsking(const QString& words);
+    /// The conditions that the run on screen was asked with.
+    void setConditions(const QStringList& conditions);
     /// Why there is no answer; empty = there is one.
     void setRefusal(const QString& why);
     /// The map of the input that the relevance of one channel makes, as mapsWanted() asked.
@@ -64,7 +66,9 @@ protected:
     void refresh(Changes changes) override;
 
 private:
+    QWidget* makeTop(QWidget* parent);
     QWidget* makeValues(QWidget* parent);
+    [[nodiscard]] std::string csv(const RegionFacts& shown) const;
     QWidget* makeChannels(QWidget* parent);
     [[nodiscard]] RegionPointer region() const;
     void takeRegion();
@@ -80,7 +84,8 @@ private:
     QString m_refusal;
     QStringList m_conditions; ///< of the run on screen, as asked here
     QLabel* m_sentence = nullptr;
-    FlowLayout* m_buttons = nullptr;
+    QHBoxLayout* m_buttons = nullptr;
+    QWidget* m_answer = nullptr;
     QTableWidget* m_values = nullptr;
     QLabel* m_caption = nullptr;
     QComboBox* m_axis = nullptr;

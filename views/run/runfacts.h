@@ -49,6 +49,7 @@ struct ModelFacts
     bool takesPictures = false;
     QString problem;                ///< what is unsupported; empty = nothing
     bool offersPassThrough = false; ///< what is unsupported can be asked to hand its operand on
+    bool hasLutLayers = false;      ///< where they run can be chosen
     QStringList values = {};        ///< names of the values that can be explained
     Preparation preparation = {};
     bool isRecorded = false;                 ///< a recorded run of that model is open, not the model itself

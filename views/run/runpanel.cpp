@@ -172,6 +172,16 @@ void RunPanel::addQuestion(QGridLayout& grid)
     m_value->setPlaceholderText(tr("name, or name:i,j"));
     m_value->hide();
     grid.addWidget(m_value, grid.rowCount(), 1, 1, 2);
+    m_passes = new QToolButton(this);
+    m_passes->setObjectName(QStringLiteral("passes"));
+    m_passes->setFont(fonts::label());
+    m_passes->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
+    m_passes->hide();
+    grid.addWidget(m_passes, grid.rowCount(), 0, 1, 3);
+    connect(m_passes, &QToolButton::clicked, this, [this] {
+        setConditions({}, {});
+        emit askRequested();
+    });
     connect(m_target, &QComboBox::activated, this, &RunPanel::takeTarget);
     connect(m_value, &QLineEdit::editingFinished, this, &RunPanel::questionChanged);
     addTableFields(grid, false);

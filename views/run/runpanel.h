@@ -133,6 +133,7 @@ private:
     void setValueNames(const QStringList& names);
     void chooseTarget(const QString& target);
     void takeTarget();
+    void setConditions(const std::vector<std::string>& conditions, const std::string& form);
     void takePreparation();
     void addShape(QGridLayout& grid);
     void takeShapes(const ModelFacts& facts);
@@ -165,6 +166,9 @@ private:
     RewriteFields* m_rewrites = nullptr;
     CheckpointFields* m_checkpoints = nullptr;
     QLineEdit* m_value = nullptr;
+    QToolButton* m_passes = nullptr; ///< what relevance has to pass; a click asks without it
+    std::vector<std::string> m_conditions;
+    std::string m_conditionForm;
     QLabel* m_shapeName = nullptr;
     QLineEdit* m_shape = nullptr;
     QLabel* m_estimate = nullptr;

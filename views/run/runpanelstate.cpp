@@ -139,6 +139,11 @@ void RunPanel::setModel(const ModelFacts& facts)
     }
     m_target->addItem(m_readsTexts ? tr("a word…") : tr("another value…"), kAnyValue);
     setValueNames(facts.values);
+    for (const TableField& one : m_tableFields) {
+        const bool isShown = one.field->name != "lut-backend" || facts.hasLutLayers;
+        one.widget->setVisible(isShown);
+        one.label->setVisible(isShown);
+    }
     m_preparation->setPreparation(facts.preparation);
     m_preparation->setTakesPictures(facts.takesPictures);
     m_follow->setVisible(facts.takesPictures); // only pictures are painted on
@@ -198,6 +203,7 @@ void RunPanel::takeCheckpoints(const ModelFacts& facts, const engine::Question& 
 {
     const bool isSame = facts.name == m_modelName;
     m_modelName = facts.name;
+    setConditions(isSame ? before.conditions : std::vector<std::string>(), before.conditionForm);
     m_overrides->setOverrides(isSame ? stringList(before.rules) : QStringList());
     QStringList values = isSame ? stringList(before.checkpoints) : facts.checkpoints;
     values.removeIf([&](const QString& value) { return !facts.values.contains(value); });
@@ -252,6 +258,18 @@ void RunPanel::chooseTarget(const QString& target)
         m_value->setText(target);
     }
     m_value->setVisible(m_target->currentData().toString() == kAnyValue);
+}
+
+void RunPanel::setConditions(const std::vector<std::string>& conditions, const std::string& form)
+{
+    m_conditions = conditions;
+    m_conditionForm = conditions.empty() ? std::string() : form;
+    const QString words = stringList(conditions).join(QStringLiteral("; "));
+    m_passes->setText(tr("Only what passes %1 ✕")
+                          .arg(words.size() > 24 ? words.left(10) + QStringLiteral("…") + words.right(13) : words));
+    m_passes->setToolTip(tr("Only relevance that passes %1 is explained. A click explains all of it.").arg(words));
+    m_passes->setAccessibleName(m_passes->toolTip());
+    m_passes->setVisible(!conditions.empty());
 }
 
 void RunPanel::takeTarget()
@@ -334,6 +352,7 @@ void RunPanel::setQuestion(const engine::Question& question)
     }
     choose(*m_input, input);
     chooseTarget(first(question.targets));
+    setConditions(question.conditions, question.conditionForm);
     for (const TableField& one : m_tableFields) {
         showTexts(engine::textsOf(*one.field, question), *one.widget);
     }
@@ -375,6 +394,8 @@ engine::Question RunPanel::question() const
     if (!question.contrast.empty() && question.start == engine::questionField("start").usual) {
         question.start.clear(); // the contrast says where relevance starts
     }
+    question.conditions = m_conditions;
+    question.conditionForm = m_conditionForm;
     question.composite = m_rules->specification().toStdString();
     question.rules = textsOf(m_overrides->overrides());
     setPreparation(m_preparation->preparation(), question);

@@ -19,11 +19,13 @@ void FrontierTable::refresh()
     beginResetModel();
     m_members = m_model.hasRun() ? m_model.state().frontier() : std::vector<trace::FrontierMember>();
     m_forward.clear();
+    m_operands.clear();
     if (m_model.hasRun()) {
         const trace::RunState& state = m_model.state();
         for (const trace::PromiseState& promise : state.promises) {
             for (const trace::BranchState& branch : promise.branches) {
                 m_forward.insert(branch.argument.value);
+                m_operands.insert(branch.argument.value);
             }
         }
         for (std::size_t value = 0; value < state.planned.size() / 2; ++value) {
@@ -54,7 +56,10 @@ QString FrontierTable::textAt(const trace::FrontierMember& member, int column) c
     case NodeColumn:
         return m_model.placeLabel(member.node);
     case StateColumn:
-        return member.heldByPromise ? tr("held") : tr("landed");
+        return m_operands.contains(member.handle.value) ? tr("operand")
+               : isForwardValue(member)                 ? tr("value")
+               : member.heldByPromise                   ? tr("held")
+                                                        : tr("landed");
     case SumColumn:
         return isForwardValue(member) ? QStringLiteral("–") : valueText(info.sum);
     case BytesColumn:
@@ -62,6 +67,22 @@ QString FrontierTable::textAt(const trace::FrontierMember& member, int column) c
     default:
         return {};
     }
+}
+
+QString FrontierTable::tipAt(const trace::FrontierMember& member, int column) const
+{
+    const bool isOperand = m_operands.contains(member.handle.value);
+    if (column == NodeColumn) {
+        return m_model.label(member.node);
+    }
+    if (column == StateColumn && isOperand) {
+        return tr("An operand that the promise which starts here has found: a value of the forward pass");
+    }
+    if (column == StateColumn && member.heldByPromise) {
+        return tr("A promise that starts here holds it");
+    }
+    return column == SumColumn && isForwardValue(member) ? tr("It is a value of the forward pass and no relevance")
+                                                         : textAt(member, column);
 }
 
 QVariant FrontierTable::data(const QModelIndex& index, int role) const
@@ -75,9 +96,7 @@ QVariant FrontierTable::data(const QModelIndex& index, int role) const
     case Qt::DisplayRole:
         return textAt(member, index.column());
     case Qt::ToolTipRole:
-        return index.column() == NodeColumn                            ? m_model.label(member.node)
-               : index.column() == StateColumn && member.heldByPromise ? tr("A promise that starts here holds it")
-                                                                       : textAt(member, index.column());
+        return tipAt(member, index.column());
     case Qt::TextAlignmentRole:
         return static_cast<int>((isNumber ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
     case Qt::FontRole:

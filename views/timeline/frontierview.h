@@ -33,11 +33,13 @@ public:
 private:
     [[nodiscard]] QString textAt(const trace::FrontierMember& member, int column) const;
 
+    [[nodiscard]] QString tipAt(const trace::FrontierMember& member, int column) const;
     [[nodiscard]] bool isForwardValue(const trace::FrontierMember& member) const;
 
     const RunModel& m_model;
     std::vector<trace::FrontierMember> m_members;
-    std::set<std::uint32_t> m_forward; ///< handles of forward values
+    std::set<std::uint32_t> m_forward;  ///< handles of forward values
+    std::set<std::uint32_t> m_operands; ///< those that promises have found
 };
 
 /// The list of the frontier. Choosing a row selects its node everywhere; the rows of the selected node are marked.

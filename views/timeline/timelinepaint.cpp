@@ -19,6 +19,10 @@ namespace retro::views
 namespace
 {
 
+constexpr double kLeastOwnCell = 12; // design pixels of a visit that has a cell of its own in the mode strip
+constexpr double kBarHeight = 8;
+constexpr float kLaterCover = 0.55F; // of what comes after the cursor
+
 void paintLabel(QPainter& painter, const QRectF& track, double labelWidth, const QString& text, const Theme& theme)
 {
     painter.setFont(fonts::label());
@@ -226,7 +230,7 @@ void TimelinePane::paint(QPainter& painter, const QSizeF& size, const Theme& the
 void TimelinePane::paintStill(QPainter& painter, const QSizeF& size, const Theme& theme) const
 {
     painter.fillRect(QRectF(QPointF(0, 0), size), theme[Role::Base]);
-    const TimelineTracks tracks = layoutTracks(size.width(), size.height(), fonts::scale());
+    const TimelineTracks tracks = tracksOf(size);
     const TimeScale scale = scaleFor(tracks);
     paintRuler(painter, tracks, scale, theme);
     paintModes(painter, tracks, scale, theme);
@@ -240,9 +244,11 @@ void TimelinePane::paintStill(QPainter& painter, const QSizeF& size, const Theme
 /// The cursor line and what lies on it.
 void TimelinePane::paintMoving(QPainter& painter, const QSizeF& size, const Theme& theme) const
 {
-    const TimelineTracks tracks = layoutTracks(size.width(), size.height(), fonts::scale());
+    const TimelineTracks tracks = tracksOf(size);
     const TimeScale scale = scaleFor(tracks);
     if (!m_total.empty()) {
+        paintLater(painter, tracks, scale, theme);
+        paintPromises(painter, tracks, scale, theme);
         paintMembers(painter, tracks, scale, theme);
         paintCursor(painter, tracks, scale, theme);
     }
@@ -297,8 +303,14 @@ void TimelinePane::paintModes(QPainter& painter, const TimelineTracks& tracks, c
         }
     }
     for (const ModeCell& cell : shares.empty() ? modeCells(m_model.series().mode, scale) : std::vector<ModeCell>()) {
-        paintModeCell(painter, {cell.left, tracks.modes.top(), cell.right - cell.left, tracks.modes.height()},
-                      cell.mode, theme);
+        const std::uint32_t parts = scale.pixelsPerVisit() >= fonts::px(kLeastOwnCell) ? cell.count : 1;
+        const double width = (cell.right - cell.left) / parts; // with room for its letter every visit has a cell
+        for (std::uint32_t i = 0; i < parts; ++i) {
+            const double gap = parts > 1 || cell.count == 1 ? 1 : 0;
+            paintModeCell(painter,
+                          {cell.left + i * width + gap, tracks.modes.top(), width - gap, tracks.modes.height()},
+                          cell.mode, theme);
+        }
     }
     painter.restore();
 }
@@ -419,6 +431,88 @@ void TimelinePane::paintCursor(QPainter& painter, const TimelineTracks& tracks, 
     shape.lineTo(x + flag, flagTop + flag * 1.2);
     shape.setFillRule(Qt::WindingFill);
     painter.fillPath(shape, theme[Role::Accent]);
+    painter.restore();
+}
+
+/// What comes after the line is pale.
+void TimelinePane::paintLater(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale,
+                              const Theme& theme) const
+{
+    const double x = std::clamp(std::round(scale.x(cursorsPlace())), tracks.modes.left(), tracks.modes.right() + 1);
+    QColor cover = theme[Role::Base];
+    cover.setAlphaF(kLaterCover);
+    for (const QRectF& track : {tracks.modes, tracks.markers, tracks.frontier, tracks.bytes, tracks.depth}) {
+        if (!track.isEmpty()) {
+            // The cell of the visit that is on stays readable.
+            const bool isCell = track == tracks.modes && m_model.position() > 0;
+            const double from =
+                isCell ? std::min(std::ceil(scale.x(std::floor(cursorsPlace()) + 1)), track.right() + 1) : x;
+            painter.fillRect(QRectF(from, track.top() - 2, track.right() + 1 - from, track.height() + 2), cover);
+        }
+    }
+}
+
+/// A bar from where a promise is opened to where it is fulfilled: blue once it is, dashed while it waits, a thin
+/// outline before.
+void TimelinePane::paintPromises(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale,
+                                 const Theme& theme) const
+{
+    if (tracks.promises.isEmpty()) {
+        return;
+    }
+    const double pitch = fonts::px(kPromiseRow);
+    paintLabel(painter,
+               {tracks.promises.left(), tracks.promises.top(), 1, std::min(pitch * 1.5, tracks.promises.height())},
+               tracks.labelWidth, tr("Promises"), theme);
+    painter.save();
+    painter.setClipRect(tracks.promises.adjusted(-1, -1, 1, 1));
+    const std::uint64_t now = m_model.position();
+    const double cursor = scale.x(cursorsPlace());
+    const QFont font = fonts::smallNumbers();
+    std::array<double, kMostBarRows> taken{};
+    taken.fill(tracks.promises.left() - 1);
+    painter.setFont(font);
+    for (const PromiseBar& bar : m_promises.bars) {
+        const double left = std::round(scale.x(bar.from + 0.5));
+        const double right = std::max(left + 2, std::round(scale.x(bar.to + 0.5)));
+        if (right < tracks.promises.left() || left > tracks.promises.right() || right <= taken[bar.row]) {
+            continue; // out of sight, or where it would only lie on others
+        }
+        const double top = std::round(tracks.promises.top() + bar.row * pitch + (pitch - fonts::px(kBarHeight)) / 2);
+        const QRectF box = QRectF(left, top, right - left, fonts::px(kBarHeight)).adjusted(0.5, 0.5, -0.5, -0.5);
+        const bool isFulfilled = now > bar.fulfilledAt;
+        const bool isOpen = !isFulfilled && now > bar.openedAt;
+        const ModeColors colors = theme.mode(isFulfilled ? event::Mode::Fulfilment : event::Mode::Search);
+        if (isFulfilled) {
+            painter.setPen(QPen(colors.line, 1));
+            painter.setBrush(colors.tint);
+            painter.drawRect(box);
+        } else {
+            QPen pen(isOpen ? colors.line : theme[Role::Ghost], 1);
+            pen.setDashPattern({3, 2});
+            painter.setPen(pen);
+            painter.setBrush(Qt::NoBrush);
+            if (isOpen) { // so far
+                painter.fillRect(QRectF(box.left(), box.top(), std::max(0.0, cursor - box.left()), box.height()),
+                                 colors.tint);
+            }
+            painter.drawRect(box);
+        }
+        const QString name = QStringLiteral("P%1").arg(bar.promise);
+        const double wide = fonts::widthOf(font, name) + fonts::px(4);
+        if (left - wide > taken[bar.row] + fonts::px(4)) {
+            painter.setPen(theme[now > bar.openedAt ? Role::Text2 : Role::Text3]);
+            painter.drawText(QRectF(left - wide, top - fonts::px(3), wide - fonts::px(3), fonts::px(kBarHeight + 6)),
+                             Qt::AlignRight | Qt::AlignVCenter, name);
+        }
+        painter.setRenderHint(QPainter::Antialiasing);
+        if (bar.fulfilledAt < m_model.run().eventCount()) {
+            paintDiamond(painter, {right, box.center().y()}, fonts::px(4),
+                         isFulfilled ? colors.line : theme[Role::Ghost], isFulfilled);
+        }
+        painter.setRenderHint(QPainter::Antialiasing, false);
+        taken[bar.row] = right + fonts::px(4);
+    }
     painter.restore();
 }
 

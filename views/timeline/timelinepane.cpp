@@ -72,6 +72,7 @@ void TimelinePane::setRun()
     m_stacks.clear();
     m_queue.clear();
     m_marks.clear();
+    m_promises = {};
     ++m_content;
     m_jobs->cancel();
     m_frame->stop();
@@ -92,6 +93,7 @@ void TimelinePane::setRun()
             m_stacks.push_back(series.stackDepth[i]);
             m_queue.push_back(series.queueDepth[i]);
         }
+        m_promises = promiseBars(m_model.run(), series);
         m_marks = runMarks(m_model.run(), series, *m_model.derived<LossMarks>());
         setMarks(MarkKind::Bookmark, bookmarksOf(m_model.run()));
     }
@@ -122,7 +124,10 @@ void TimelinePane::setMarks(MarkKind kind, const std::vector<std::uint64_t>& pos
     update();
 }
 
-TimelineTracks TimelinePane::tracks() const { return layoutTracks(width(), height(), fonts::scale()); }
+TimelineTracks TimelinePane::tracksOf(const QSizeF& size) const
+{
+    return layoutTracks(size.width(), size.height(), fonts::scale(), m_promises.rows);
+}
 
 QString TimelinePane::hiddenTracks() const
 {
@@ -319,6 +324,16 @@ void TimelinePane::leaveEvent(QEvent*)
     QToolTip::hideText();
 }
 
+const PromiseBar* TimelinePane::barAt(const QPointF& at, const TimelineTracks& tracks) const
+{
+    const TimeScale scale = scaleFor(tracks);
+    const auto row = static_cast<std::uint32_t>((at.y() - tracks.promises.top()) / fonts::px(kPromiseRow));
+    const auto found = std::ranges::find_if(m_promises.bars, [&](const PromiseBar& bar) {
+        return bar.row == row && scale.x(bar.from) <= at.x() && at.x() <= scale.x(bar.to + 1.0);
+    });
+    return found != m_promises.bars.end() ? &*found : nullptr;
+}
+
 QString TimelinePane::tipAt(const QPointF& at) const
 {
     const TimelineTracks all = tracks();
@@ -339,6 +354,15 @@ QString TimelinePane::tipAt(const QPointF& at) const
     const QString what = tr("Visit %1: %2").arg(countText(visit + 1), m_model.label(series.node[visit]));
     if (mark != nullptr) {
         return tr("%1, %2").arg(what, wordOf(mark->kind));
+    }
+    if (const PromiseBar* bar = all.promises.contains(at) ? barAt(at, all) : nullptr) {
+        const QString from = tr("P%1 at %2: opened at visit %3")
+                                 .arg(QString::number(bar->promise),
+                                      m_model.label(base::NodeId(m_model.run().events[bar->openedAt].node)),
+                                      countText(std::int64_t{bar->from} + 1));
+        return bar->fulfilledAt < m_model.run().eventCount()
+                   ? tr("%1, fulfilled at visit %2").arg(from, countText(std::int64_t{bar->to} + 1))
+                   : tr("%1, never fulfilled").arg(from);
     }
     if (all.depth.contains(at)) {
         return tr("%1\n%2 on the stacks, %3 in the promise queue")

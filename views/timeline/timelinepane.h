@@ -3,6 +3,7 @@
 
 #include "views/common/run/timerange.h"
 #include "views/common/viewcontext.h"
+#include "views/timeline/promisebars.h"
 #include "views/timeline/stillpicture.h"
 #include "views/timeline/timelinemarks.h"
 #include "views/timeline/timelinetracks.h"
@@ -56,6 +57,11 @@ public:
     /// What a pane as low as this one leaves out, in words; empty when everything is there.
     [[nodiscard]] QString hiddenTracks() const;
     [[nodiscard]] const std::vector<TimelineMark>& marks() const { return m_marks; }
+    [[nodiscard]] const PromiseBars& promises() const { return m_promises; }
+    /// Where everything lies on screen.
+    [[nodiscard]] TimelineTracks tracks() const { return tracksOf(QSizeF(size())); }
+    /// The same at another size, as files have it.
+    [[nodiscard]] TimelineTracks tracksOf(const QSizeF& size) const;
     /// The tracks as they are on screen, kept while only the cursor moves.
     [[nodiscard]] const StillPicture& still() const { return m_still; }
     [[nodiscard]] QSize sizeHint() const override;
@@ -92,6 +98,9 @@ private:
     void paintDepth(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale, const Theme& theme) const;
     void paintLegends(QPainter& painter, const TimelineTracks& tracks, const Theme& theme) const;
     void paintCursor(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale, const Theme& theme) const;
+    void paintLater(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale, const Theme& theme) const;
+    void paintPromises(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale,
+                       const Theme& theme) const;
     void paintMembers(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale,
                       const Theme& theme) const;
     void paintReadOut(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale,
@@ -109,7 +118,7 @@ private:
     void seekNow();
     void stepBy(std::uint32_t visits, bool isForward);
     void askForFrontier(const QPointF& at, const QPoint& global);
-    [[nodiscard]] TimelineTracks tracks() const;
+    [[nodiscard]] const PromiseBar* barAt(const QPointF& at, const TimelineTracks& tracks) const;
     [[nodiscard]] const TimelineMark* markAt(const QPointF& at) const;
 
     RunModel& m_model;
@@ -121,6 +130,7 @@ private:
     std::vector<double> m_stacks;
     std::vector<double> m_queue;
     std::vector<TimelineMark> m_marks;
+    PromiseBars m_promises;
     JobRunner* m_jobs = nullptr;
     QTimer* m_frame = nullptr; ///< holds scrubbing to one seek per frame
     QTimer* m_rest = nullptr;  ///< the pointer rests: ask who is in the frontier

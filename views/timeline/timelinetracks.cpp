@@ -52,7 +52,7 @@ std::size_t columnEnd(const TimeScale& scale, double pixel, std::size_t last)
 
 } // namespace
 
-TimelineTracks layoutTracks(double width, double height, double fontScale)
+TimelineTracks layoutTracks(double width, double height, double fontScale, std::uint32_t promiseRows)
 {
     const double s = fontScale;
     TimelineTracks tracks;
@@ -66,7 +66,13 @@ TimelineTracks layoutTracks(double width, double height, double fontScale)
     tracks.modes = {left, y, inner, 18 * s};
     y += 22 * s;
     tracks.markers = {left, y, inner, 16 * s};
-    const double room = height - y - 8 * s;
+    double room = height - y - 8 * s;
+    const double rows = promiseRows * kPromiseRow * s;
+    if (promiseRows > 0 && room - rows >= needed(kRoomy) * s) {
+        tracks.promises = {left, y + 18 * s, inner, rows};
+        y += rows + 4 * s;
+        room -= rows + 4 * s;
+    }
     const ChartSpacing& spacing = room >= needed(kRoomy) * s ? kRoomy : kTight;
     const bool hasDepth = room >= needed(spacing) * s;
     y += spacing.legend * s;

@@ -21,6 +21,7 @@ struct TimelineTracks
     QRectF ruler;
     QRectF modes;
     QRectF markers;
+    QRectF promises; ///< a row for each that is open at once; empty without promises, and in a low pane
     QRectF frontier;
     QRectF bytes;
     QRectF depth; ///< stacks and queue; empty when the pane is too low for it
@@ -28,8 +29,12 @@ struct TimelineTracks
     [[nodiscard]] double bottom() const { return depth.isEmpty() ? bytes.bottom() : depth.bottom(); }
 };
 
-/// Lays the tracks out; the charts share what the fixed rows leave.
-[[nodiscard]] TimelineTracks layoutTracks(double width, double height, double fontScale);
+/// Height of a row of promises, in design pixels.
+inline constexpr double kPromiseRow = 12;
+
+/// Lays the tracks out; the charts share what the fixed rows leave. Promises have their rows when all charts have room
+/// beside them.
+[[nodiscard]] TimelineTracks layoutTracks(double width, double height, double fontScale, std::uint32_t promiseRows = 0);
 
 /// Neighbouring visits of one mode, or (when visits are thinner than a pixel) one pixel column with its most telling
 /// mode.

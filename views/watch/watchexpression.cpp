@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/watch/watchexpression.h"
 
+#include "kernels/lut/schedule.h"
+
 #include <QCoreApplication>
 #include <QRegularExpression>
 #include <QStringList>
@@ -83,6 +85,19 @@ WatchResult elementOf(const tensor::Tensor& tensor, const std::vector<std::int64
     return {tensor.at(at), {}};
 }
 
+/// The buffer of a LUT layer of that name, whatever the case; empty where there is none.
+QString bufferNamed(const QString& name)
+{
+    for (std::uint32_t id = 0; id <= static_cast<std::uint32_t>(lut::BufferId::PairMap); ++id) {
+        const std::string_view known = lut::nameOf(static_cast<lut::BufferId>(id));
+        const QString word = QString::fromLatin1(known.data(), static_cast<qsizetype>(known.size()));
+        if (word.compare(name, Qt::CaseInsensitive) == 0) {
+            return word;
+        }
+    }
+    return {};
+}
+
 bool endsWithPart(std::string_view whole, std::string_view part)
 {
     return whole.size() > part.size() && whole.ends_with(part) && whole[whole.size() - part.size() - 1] == '/';
@@ -99,18 +114,26 @@ base::ValueId firstOutput(const graph::Graph& graph, base::NodeId node)
 base::Result<WatchExpression> WatchExpression::parse(const QString& text)
 {
     static const QRegularExpression pattern(
-        QStringLiteral(R"(^\s*([RrVv])\((.+)\)\s*(?:\.\s*(sum|min|max|mean|norm|nan)|\[([0-9,\s]+)\])?\s*$)"));
+        QStringLiteral(R"(^\s*([RrVvBb])\((.+)\)\s*(?:\.\s*(sum|min|max|mean|norm|nan)|\[([0-9,\s]+)\])?\s*$)"));
     const QRegularExpressionMatch match = text.size() > kMostLetters ? QRegularExpressionMatch() : pattern.match(text);
     WatchExpression out;
     out.name = match.captured(2).trimmed();
+    const bool isBuffer = match.captured(1).toUpper() == QLatin1String("B");
+    if (isBuffer) {
+        const qsizetype comma = out.name.lastIndexOf(QLatin1Char(','));
+        out.buffer = comma < 0 ? QString() : bufferNamed(out.name.mid(comma + 1).trimmed());
+        out.name = out.buffer.isEmpty() ? QString() : out.name.left(comma).trimmed();
+    }
     if (!match.hasMatch() || out.name.isEmpty()) {
         return base::usageError(
-            translated("\"%1\" is unclear. Write R(node), V(node).max or R(node)[0,3]; after the dot sum, min, max, "
-                       "mean, norm or nan.")
+            translated("\"%1\" is unclear. Write R(node), V(node).max, R(node)[0,3] or B(node, Output); after the dot "
+                       "sum, min, max, mean, norm or nan.")
                 .arg(text.left(60))
                 .toStdString());
     }
-    out.of = match.captured(1).toUpper() == QLatin1String("R") ? WatchOf::Relevance : WatchOf::Value;
+    out.of = isBuffer                                            ? WatchOf::Buffer
+             : match.captured(1).toUpper() == QLatin1String("R") ? WatchOf::Relevance
+                                                                 : WatchOf::Value;
     const auto named = std::find(kPartNames.begin(), kPartNames.end(), match.captured(3).toStdString());
     out.part = named == kPartNames.end() ? WatchPart::Sum : static_cast<WatchPart>(named - kPartNames.begin());
     if (!match.captured(4).isEmpty()) {
@@ -127,8 +150,9 @@ base::Result<WatchExpression> WatchExpression::parse(const QString& text)
 
 QString WatchExpression::text() const
 {
-    QString out =
-        QStringLiteral("%1(%2)").arg(of == WatchOf::Relevance ? QLatin1Char('R') : QLatin1Char('V')).arg(name);
+    const QLatin1Char letter(of == WatchOf::Relevance ? 'R' : of == WatchOf::Value ? 'V' : 'B');
+    const QString what = of == WatchOf::Buffer ? name + QStringLiteral(", ") + buffer : name;
+    QString out = QStringLiteral("%1(%2)").arg(letter).arg(what);
     if (part == WatchPart::Element) {
         QStringList numbers;
         for (const std::int64_t number : index) {

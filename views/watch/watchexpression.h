@@ -14,7 +14,7 @@ namespace retro::views
 {
 
 /// What a watch looks at.
-enum class WatchOf : std::uint8_t { Relevance, Value };
+enum class WatchOf : std::uint8_t { Relevance, Value, Buffer };
 
 /// Which number of a tensor a watch shows. NaN and infinite elements count in NotFinite and nowhere else.
 enum class WatchPart : std::uint8_t { Sum, Smallest, Largest, Mean, Norm, NotFinite, Element };
@@ -24,6 +24,7 @@ enum class WatchPart : std::uint8_t { Sum, Smallest, Largest, Mean, Norm, NotFin
 ///   R(NODE)           Σ of the relevance of a node's first output; also R(NODE).min .max .mean .norm .nan
 ///   V(NODE).max       the same of its forward value
 ///   R(NODE)[0,3]      one element, by its index
+///   B(NODE, Output)   the same of a buffer of a LUT layer, as its kernels left it at the cursor
 ///
 /// NODE is a name as the file says it, or its last part where that is unique; values can be named too.
 struct WatchExpression
@@ -31,6 +32,7 @@ struct WatchExpression
     WatchOf of = WatchOf::Relevance;
     WatchPart part = WatchPart::Sum;
     QString name;
+    QString buffer{};                ///< of WatchOf::Buffer: "Lookup Indices"
     std::vector<std::int64_t> index; ///< for Element
 
     /// Error (Usage): says how an expression looks.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/watch/watchmodel.h"
 
+#include "core/trace/lutlaunch.h"
 #include "views/common/numbertext.h"
 #include "views/common/paint/fonts.h"
 #include "views/common/widgets/tablecell.h"
@@ -98,7 +99,8 @@ void WatchModel::evaluate(Row& row) const
     if (!m_model.hasRun() || !row.value.isValid() || row.expression.of == WatchOf::Value) {
         return;
     }
-    const base::HandleId handle = m_model.relevanceHandle(row.value);
+    const base::HandleId handle =
+        row.expression.of == WatchOf::Buffer ? bufferHandle(row) : m_model.relevanceHandle(row.value);
     if (handle == row.relevance && (row.now.number || !row.now.reason.isEmpty())) {
         return;
     }
@@ -110,11 +112,27 @@ void WatchModel::evaluate(Row& row) const
     }
 }
 
+/// The buffer as the last launch before the cursor that touched it left it; invalid before the first.
+base::HandleId WatchModel::bufferHandle(const Row& row) const
+{
+    const trace::Run& run = m_model.run();
+    const base::NodeId node = m_model.graph().nodeOf(row.value);
+    const std::string name = row.expression.buffer.toStdString();
+    for (std::uint64_t step = std::min(m_model.position(), run.eventCount()); step-- > 0;) {
+        const trace::Event& event = run.events[step];
+        if (event.kind == event::EventKind::Buffer && event.node == node.value && trace::bufferName(event) == name) {
+            return base::HandleId(event.handle);
+        }
+    }
+    return {};
+}
+
 /// The sum of a tensor is known even when the tensor was dropped.
 WatchResult WatchModel::relevanceOf(const Row& row) const
 {
     if (!row.relevance.isValid()) {
-        return {std::nullopt, tr("not known yet")};
+        return {std::nullopt,
+                row.expression.of == WatchOf::Buffer ? tr("no kernel has touched it yet") : tr("not known yet")};
     }
     if (const tensor::Tensor* tensor = m_model.tensor(row.relevance)) {
         return partOf(*tensor, row.expression);

@@ -61,6 +61,7 @@ private:
 
     void bind(Row& row) const;
     void evaluate(Row& row) const;
+    [[nodiscard]] base::HandleId bufferHandle(const Row& row) const;
     [[nodiscard]] WatchResult relevanceOf(const Row& row) const;
     [[nodiscard]] QString changeText(const Row& row) const;
     [[nodiscard]] QString cellText(const Row& row, int column) const;

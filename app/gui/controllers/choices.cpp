@@ -2,6 +2,7 @@
 #include "app/gui/controllers/choices.h"
 
 #include "app/gui/controllers/choicehistory.h"
+#include "app/gui/controllers/wherecontroller.h"
 #include "core/trace/notes.h"
 #include "views/common/actions.h"
 #include "views/common/widgets/breakpointlist.h"
@@ -23,7 +24,8 @@ using views::ActionSpec;
 constexpr std::array kChoiceActions{
     ActionSpec{"edit.undo", QT_TRANSLATE_NOOP("retro::views::actions", "&Undo"),
                QT_TRANSLATE_NOOP("retro::views::actions",
-                                 "Take the last choice back: rules, target, card, cover, breakpoint, pin or plan"),
+                                 "Take the last choice back: rules, target, card, cover, breakpoint, pin, plan, region "
+                                 "or element"),
                "undo", "Ctrl+Z"},
     ActionSpec{"edit.redo", QT_TRANSLATE_NOOP("retro::views::actions", "&Redo"),
                QT_TRANSLATE_NOOP("retro::views::actions", "Choose again what was taken back"), "redo", "Ctrl+Shift+Z"},
@@ -70,6 +72,8 @@ Choices::Choices(views::ActionRegistry& actions, const ChoicePlaces& places, QOb
             m_history->forget(m_plan); // the first budget was not chosen by anybody
         }
     });
+    connect(&places.where, &WhereController::regionAsked, this, [this] { m_history->note(m_region); });
+    connect(&places.where, &WhereController::elementAsked, this, [this] { m_history->noteStep(m_element); });
     showActions();
 }
 
@@ -91,6 +95,12 @@ void Choices::addKinds()
     m_plan = m_history->add<views::PlanChoices>(
         tr("choice in the plan"), [this] { return m_places.plan.choices(); },
         [this](const views::PlanChoices& choices) { m_places.plan.takeChoices(choices); });
+    m_region = m_history->add<AskedRegion>(
+        tr("region"), [this] { return m_places.where.askedRegion(); },
+        [this](const AskedRegion& region) { m_places.where.putRegion(region); });
+    m_element = m_history->add<QString>(
+        tr("element asked about"), [this] { return m_places.where.askedElement(); },
+        [this](const QString& place) { m_places.where.putElement(place); });
 }
 
 void Choices::noteQuestion() { m_history->note(m_question); }

@@ -21,6 +21,7 @@ namespace retro::app
 {
 
 class ChoiceHistory;
+class WhereController;
 
 /// Where choices are made.
 struct ChoicePlaces
@@ -30,13 +31,15 @@ struct ChoicePlaces
     views::BreakpointList& breakpoints;
     views::NotebookModel& pins;
     views::PlanModel& plan;
+    WhereController& where;
 };
 
 /// Adds edit.undo and edit.redo. Called once, before menus are made.
 void addChoiceActions(views::ActionRegistry& actions);
 
 /// Undo and redo of whatever a person chooses: the question with its rules and what the card keeps, covered pixels,
-/// breakpoints, pinned places, the plan. What had been explained is explained again. GUI thread.
+/// breakpoints, pinned places, the plan, the region that is marked and the element that is asked about. What had been
+/// explained is explained again. GUI thread.
 class Choices final : public QObject
 {
     Q_OBJECT
@@ -71,6 +74,8 @@ private:
     std::size_t m_breakpoints = 0;
     std::size_t m_pins = 0;
     std::size_t m_plan = 0;
+    std::size_t m_region = 0;
+    std::size_t m_element = 0;
 };
 
 } // namespace retro::app

@@ -111,9 +111,8 @@ DiagnoseController::DiagnoseController(views::ActionRegistry& actions, std::vect
             return views::FindingOffer{mend.text, mend.tip, mend.by == MendBy::Question && m_request && m_request->run};
         });
         pane->setDrawings([this](const Finding& finding) {
-            return m_request && m_request->run && m_state.graph == m_request->run->graph
-                       ? evidenceOf(finding, *m_request->run)
-                       : views::FindingEvidence();
+            const bool isOfRun = m_request && m_request->run && m_state.graph == m_request->run->graph;
+            return evidenceOf(finding, isOfRun ? m_request->run.get() : nullptr);
         });
         connect(pane, &views::DiagnoseView::previewRequested, this, &DiagnoseController::preview);
         connect(pane, &views::DiagnoseView::checkRequested, this,

@@ -81,6 +81,17 @@ void putRule(engine::Question& question, const QString& rule)
     question.rules.insert(question.rules.begin(), rule.toStdString());
 }
 
+/// "z-plus with bias=zero" of "name:/conv=z-plus:bias=zero".
+QString ruleWords(const QString& rule)
+{
+    const QString matcher = QString::fromStdString(matcherOfRule(rule.toStdString()));
+    QString words = rule.startsWith(matcher) ? rule.mid(matcher.size()) : rule;
+    if (const qsizetype colon = words.indexOf(QLatin1Char(':')); colon >= 0) {
+        words.replace(colon, 1, mendText(QT_TRANSLATE_NOOP("retro::app::mending", " with ")));
+    }
+    return words;
+}
+
 /// False when it is none of those that were put before the composite.
 bool dropRule(engine::Question& question, const QString& matcher)
 {
@@ -132,8 +143,7 @@ Mend changeRule(const Finding& finding, const MendStage& stage)
     engine::Question question = stage.question;
     putRule(question, rule);
     return ask(
-        mendText(QT_TRANSLATE_NOOP("retro::app::mending", "Use %1 here"))
-            .arg(QString::fromUtf8(entry->rule->name().data(), static_cast<qsizetype>(entry->rule->name().size()))),
+        mendText(QT_TRANSLATE_NOOP("retro::app::mending", "Use %1 here")).arg(ruleWords(rule)),
         mendText(QT_TRANSLATE_NOOP("retro::app::mending", "Run again with --rule %1 before the composite")).arg(rule),
         std::move(question));
 }

@@ -28,6 +28,13 @@ std::string targetOfClass(const std::string& target, std::int64_t index)
     return asked && asked->namesValue() ? fmt::format("{}:0,{}", asked->value, index) : std::to_string(index);
 }
 
+/// An element or a segment, of the value that `target` names or else of the model's output.
+std::string targetAt(const std::string& target, const std::string& code)
+{
+    const auto asked = engine::parseTarget(target);
+    return asked && asked->namesValue() ? fmt::format("{}:{}", asked->value, code) : code;
+}
+
 } // namespace
 
 RunController::RunController(views::RunPanel& panel, EngineWorker& engine, CoverController& cover, QObject* parent)
@@ -93,6 +100,18 @@ void RunController::askClass(std::int64_t index)
     }
     engine::Question question = m_panel.question();
     question.targets = {targetOfClass(question.targets.front(), index)};
+    m_panel.setQuestion(question);
+    emit jobWanted(job());
+}
+
+void RunController::askPlace(const QString& code)
+{
+    if (!m_model) {
+        emit said(tr("A recorded run answers one question. Open its model to explain another place."));
+        return;
+    }
+    engine::Question question = m_panel.question();
+    question.targets = {targetAt(question.targets.front(), code.toStdString())};
     m_panel.setQuestion(question);
     emit jobWanted(job());
 }

@@ -37,6 +37,9 @@ public:
     void takeOpened();
     /// Asks for class `index` of the explained output in place of the present target. Without a model it says why not.
     void askClass(std::int64_t index);
+    /// Asks for an element or a segment of the explained output, as --target takes it: "segment=2". Without a model it
+    /// says why not.
+    void askPlace(const QString& code);
     /// Chooses a value as what the next run explains. Without a model it says why not.
     void chooseValue(const QString& value);
     /// Puts a question into the panel, as if it had been chosen there.

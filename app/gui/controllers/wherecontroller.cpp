@@ -4,8 +4,11 @@
 #include "app/gui/facts/wherefacts.h"
 #include "core/base/cancel.h"
 #include "core/base/failure.h"
+#include "core/engine/compare/compare.h"
 #include "core/engine/diagnose.h"
 #include "core/engine/explain/explain.h"
+#include "core/engine/region/keptregion.h"
+#include "core/engine/region/recordedhistory.h"
 #include "core/trace/breakpoints.h"
 #include "views/common/jobrunner.h"
 #include "views/heatmap/heatmapview.h"
@@ -33,6 +36,8 @@ using views::ActionSpec;
 
 /// What the largest elements of "where half of it lies" hold of Σ|R|.
 constexpr double kLargestShare = 0.5;
+/// So long the pass of an older stroke may go on, in milliseconds.
+constexpr qint64 kPatience = 150;
 
 constexpr std::array kWhereActions{
     ActionSpec{"region.mark", QT_TRANSLATE_NOOP("retro::views::actions", "&Mark a region"),
@@ -79,6 +84,17 @@ views::Plane mapOf(const tensor::Tensor& relevance, bool isChannelsLast)
         return {width, width == 0 ? 0 : 1, std::move(sums)};
     }
     return views::sliceGrid(relevance).plane;
+}
+
+/// The first mask that there is, over the steps or pixels of its input.
+views::Plane planeOf(const std::vector<tensor::Tensor>& masks, bool isChannelsLast)
+{
+    for (const tensor::Tensor& mask : masks) {
+        if (mask.isValid()) {
+            return maskPlane(mask, isChannelsLast);
+        }
+    }
+    return {};
 }
 
 } // namespace
@@ -139,7 +155,6 @@ WhereController::WhereController(const WhereContext& context, QObject* parent)
       m_regionJobs(new views::JobRunner(this)), m_mapJobs(new views::JobRunner(this))
 {
     connectActions();
-    connect(&context.history, &views::HistoryView::placeTyped, this, &WhereController::askHistory);
     connect(&context.region, &views::RegionView::mapsWanted, this, &WhereController::askMaps);
     QList<QAction*> buttons;
     for (const auto& [id, word] : {std::pair("region.mark", tr("Mark")), std::pair("region.largest", tr("Half")),
@@ -148,9 +163,21 @@ WhereController::WhereController(const WhereContext& context, QObject* parent)
         buttons.last()->setIconText(word); // there is little room in the pane
     }
     context.region.addButtons(buttons);
-    for (views::HeatmapView* heatmap : context.heatmaps) {
-        heatmap->followRegion(context.overlay);
-        connect(heatmap, &views::HeatmapView::elementPicked, this, &WhereController::pick);
+    connectPanes();
+    showActions();
+}
+
+WhereController::~WhereController() = default;
+
+void WhereController::connectPanes()
+{
+    for (const auto& [heatmap, history] : m_context.panes) {
+        connect(history, &views::HistoryView::placeTyped, this, &WhereController::askHistory);
+        heatmap->followRegion(m_context.overlay);
+        connect(heatmap, &views::HeatmapView::elementPicked, this,
+                [this, pane = history](base::ValueId value, const std::vector<std::int64_t>& index) {
+                    pick(pane, value, index);
+                });
         connect(heatmap, &views::HeatmapView::regionMarked, this,
                 [this](base::ValueId input, const tensor::Tensor& mask, const QString& words) {
                     std::vector<tensor::Tensor> masks;
@@ -160,10 +187,53 @@ WhereController::WhereController(const WhereContext& context, QObject* parent)
                     askRegion(masks, words);
                 });
     }
-    showActions();
+    connect(m_regionJobs, &views::JobRunner::delivered, this, [this] {
+        if (std::exchange(m_isStale, false)) { // strokes came while it ran: the newest one
+            runRegion();
+        }
+    });
 }
 
-WhereController::~WhereController() = default;
+void WhereController::clearHistories()
+{
+    for (const auto& [heatmap, history] : m_context.panes) {
+        history->clear();
+    }
+}
+
+void WhereController::refuseHistory(const QString& why)
+{
+    for (const auto& [heatmap, history] : m_context.panes) {
+        history->setRefusal(why);
+    }
+}
+
+std::shared_ptr<const trace::RunRegion> WhereController::keptRegion() const
+{
+    const views::RegionPointer shown =
+        m_context.model.hasRun() ? m_context.overlay.of(m_context.model.sharedRun()) : nullptr;
+    return shown ? m_kept : nullptr;
+}
+
+void WhereController::putRegion(const AskedRegion& region)
+{
+    if (!region.make) {
+        m_context.actions.at(QStringLiteral("region.clear")).trigger();
+        return;
+    }
+    m_region = region;
+    runRegion();
+}
+
+void WhereController::putElement(const QString& place)
+{
+    if (!place.isEmpty()) {
+        return askHistory(place);
+    }
+    m_historyJobs->cancel();
+    m_place.clear();
+    clearHistories();
+}
 
 void WhereController::connectActions()
 {
@@ -172,7 +242,7 @@ void WhereController::connectActions()
                 std::forward<decltype(action)>(action));
     };
     connect(&m_context.actions.at(QStringLiteral("region.mark")), &QAction::toggled, this, [this](bool isOn) {
-        for (views::HeatmapView* heatmap : m_context.heatmaps) {
+        for (const auto& [heatmap, history] : m_context.panes) {
             heatmap->setMarking(isOn);
         }
         if (isOn) {
@@ -201,10 +271,12 @@ void WhereController::connectActions()
     on("region.clear", [this] {
         m_regionJobs->cancel();
         m_mapJobs->cancel();
-        m_region = nullptr;
+        m_region = {};
+        m_isStale = false;
         m_context.overlay.set(nullptr);
         m_context.region.setAsking({});
         showActions();
+        emit regionAsked();
     });
     on("go.changed", [this] { runToChange(true); });
     on("go.changedback", [this] { runToChange(false); });
@@ -217,7 +289,8 @@ void WhereController::showActions()
          {"region.mark", "region.largest", "region.whole", "region.file", "go.changed", "go.changedback"}) {
         m_context.actions.at(QLatin1String(id)).setEnabled(hasRun);
     }
-    m_context.actions.at(QStringLiteral("region.clear")).setEnabled(m_region != nullptr);
+    m_context.actions.at(QStringLiteral("region.clear"))
+        .setEnabled(m_region.make != nullptr || m_context.overlay.region() != nullptr);
 }
 
 bool WhereController::isIdle() const
@@ -244,16 +317,41 @@ void WhereController::take(const ExplainDone& done, const QString& file)
     };
     if (before != done.run.run->graph && !isSame()) {
         m_place.clear();
-        m_region = nullptr;
+        m_region = {};
     }
-    m_context.history.clear();
+    QStringList conditions;
+    for (const std::string& condition : done.job.question.conditions) {
+        conditions << QString::fromStdString(condition);
+    }
+    m_context.region.setConditions(conditions);
+    clearHistories();
     showActions();
     if (!m_place.isEmpty()) {
         askHistory(m_place);
     }
-    if (m_region) {
-        startRegion(m_region, m_regionWords);
+    if (m_region.make) {
+        runRegion();
+    } else if (done.runRegion) {
+        takeKept(done.runRegion);
     }
+}
+
+/// The region that the file of a run keeps needs no model.
+void WhereController::takeKept(const std::shared_ptr<const trace::RunRegion>& kept)
+{
+    m_regionJobs->start([this, source = m_source, kept](const std::stop_token&) -> views::JobRunner::Delivery {
+        const std::vector<tensor::Tensor> relevance = engine::finalRelevance(*source->run());
+        engine::RegionResult region = engine::regionOf(*kept, relevance, *source->run()->graph);
+        views::Plane plane = planeOf(region.masks, source->isChannelsLast());
+        auto facts = regionFacts(std::move(region), relevance, source->run(), QString::fromStdString(kept->text));
+        auto drawn = std::make_shared<views::RegionFacts>(*facts);
+        drawn->mask = std::move(plane);
+        return [this, drawn, kept] {
+            m_kept = kept;
+            m_context.overlay.set(drawn);
+            showActions();
+        };
+    });
 }
 
 void WhereController::startRegionOfInputs(const std::function<tensor::Tensor(const tensor::Tensor&)>& maskOf,
@@ -274,7 +372,7 @@ void WhereController::startRegionOfInputs(const std::function<tensor::Tensor(con
 
 void WhereController::showHistory(const QString& place)
 {
-    emit historyWanted();
+    emit historyWanted(nullptr);
     askHistory(place);
 }
 
@@ -286,46 +384,63 @@ void WhereController::clear()
     m_source.reset();
     m_job.reset();
     m_place.clear();
-    m_region = nullptr;
+    m_region = {};
+    m_isStale = false;
     m_context.overlay.set(nullptr);
-    m_context.history.clear();
+    clearHistories();
     m_context.actions.at(QStringLiteral("region.mark")).setChecked(false);
     showActions();
 }
 
-void WhereController::pick(base::ValueId value, const std::vector<std::int64_t>& index)
+void WhereController::pick(views::HistoryView* pane, base::ValueId value, const std::vector<std::int64_t>& index)
 {
     if (!m_source || !m_context.model.hasRun()) {
         return;
     }
-    emit historyWanted();
+    emit historyWanted(pane);
     askHistory(m_context.model.label(value) + QLatin1Char(':') + views::placeText(index));
 }
 
 void WhereController::askHistory(const QString& place)
 {
     if (!m_source) {
-        return m_context.history.setRefusal(tr("Nothing was run yet: choose an input and press Run."));
+        return refuseHistory(tr("Nothing was run yet: choose an input and press Run."));
     }
     const auto parsed = engine::parseHistoryPlace(place.toStdString());
     if (!parsed) {
-        return m_context.history.setRefusal(QString::fromStdString(parsed.error().message));
+        return refuseHistory(QString::fromStdString(parsed.error().message));
     }
-    m_place = place;
-    m_context.history.setAsked(place);
+    const bool isOther = std::exchange(m_place, place) != place;
+    for (const auto& [heatmap, history] : m_context.panes) {
+        history->setAsked(place);
+    }
+    if (isOther) {
+        emit elementAsked();
+    }
     m_historyJobs->start(
         [this, source = m_source, asked = *parsed](const std::stop_token& stop) -> views::JobRunner::Delivery {
             const auto answer = [&]() -> Result<views::HistoryPointer> {
-                RETRO_TRY(const std::shared_ptr<const engine::Historian> historian, source->historian(stop));
-                RETRO_TRY(const engine::History history, historian->of(asked, 8, stop));
+                const auto historian = source->historian(stop);
+                if (!historian && historian.error().code == base::ErrorCode::Input) { // what the run alone says
+                    RETRO_TRY(const engine::History recorded, engine::recordedHistory(*source->run(), asked));
+                    auto facts = std::make_shared<views::HistoryFacts>(*historyFacts(recorded, source->run()));
+                    facts->needs = QString::fromStdString(historian.error().text());
+                    return views::HistoryPointer(facts);
+                }
+                if (!historian) {
+                    return historian.error();
+                }
+                RETRO_TRY(const engine::History history, (*historian)->of(asked, 8, stop));
                 return historyFacts(history, source->run());
             };
             const Result<views::HistoryPointer> history = base::caught(answer);
             return [this, history] {
                 if (history) {
-                    m_context.history.setHistory(*history);
+                    for (const auto& [heatmap, view] : m_context.panes) {
+                        view->setHistory(*history);
+                    }
                 } else if (history.error().code != base::ErrorCode::Cancelled) {
-                    m_context.history.setRefusal(QString::fromStdString(history.error().text()));
+                    refuseHistory(QString::fromStdString(history.error().text()));
                 }
             };
         });
@@ -358,25 +473,38 @@ void WhereController::startRegion(MakeRegion make, const QString& words)
     if (!m_source) {
         return m_context.region.setRefusal(tr("Nothing was run yet: choose an input and press Run."));
     }
-    m_region = make;
-    m_regionWords = words;
+    m_region = {std::move(make), words, ++m_regions};
+    emit regionAsked();
+    runRegion();
+}
+
+/// The pass for the newest stroke. A short one that is under way is seen first: who brushes sees it follow.
+void WhereController::runRegion()
+{
+    if (!m_source || !m_region.make) {
+        return;
+    }
     showActions();
     if (m_context.overlay.region() == nullptr) {
         m_context.region.setAsking(tr("Carrying the region forward …"));
     }
-    m_regionJobs->start([this, source = m_source, make,
-                         words](const std::stop_token& stop) -> views::JobRunner::Delivery {
+    if (m_regionJobs->isRunning() && m_regionTime.elapsed() < kPatience) {
+        m_isStale = true;
+        return;
+    }
+    m_isStale = false;
+    m_regionTime.start();
+    m_regionJobs->start([this, source = m_source, make = m_region.make,
+                         words = m_region.words](const std::stop_token& stop) -> views::JobRunner::Delivery {
+        std::shared_ptr<const trace::RunRegion> kept;
         const auto answer = [&]() -> Result<views::RegionPointer> {
             RETRO_TRY(const std::shared_ptr<const engine::Historian> historian, source->historian(stop));
             engine::RegionRequest request = make(*historian, *source->run());
             request.arrives = true;
             RETRO_TRY(engine::RegionResult region, historian->region(request, source->layout().toStdString(), stop));
-            views::Plane plane;
-            for (const tensor::Tensor& mask : region.masks) {
-                if (mask.isValid() && plane.isEmpty()) {
-                    plane = maskPlane(mask, source->isChannelsLast());
-                }
-            }
+            region.text = words.toStdString();
+            views::Plane plane = planeOf(region.masks, source->isChannelsLast());
+            kept = engine::keptRegion(region);
             const views::RegionPointer facts =
                 regionFacts(std::move(region), historian->relevance(), source->run(), words);
             auto drawn = std::make_shared<views::RegionFacts>(*facts);
@@ -384,8 +512,9 @@ void WhereController::startRegion(MakeRegion make, const QString& words)
             return views::RegionPointer(drawn);
         };
         const Result<views::RegionPointer> region = base::caught(answer);
-        return [this, region] {
+        return [this, region, kept] {
             if (region) {
+                m_kept = kept;
                 m_context.overlay.set(*region);
             } else if (region.error().code != base::ErrorCode::Cancelled) {
                 m_context.region.setRefusal(QString::fromStdString(region.error().text()));
@@ -450,7 +579,7 @@ void WhereController::runToChange(bool isForward)
     wanted.kind = trace::BreakKind::ValueReached;
     wanted.change = trace::ValueChange::Changes;
     wanted.value = m_context.model.valueOf(m_context.selection.thing());
-    const views::HistoryPointer& history = m_context.history.history();
+    const views::HistoryPointer& history = m_context.panes.front().second->history();
     if (history && (!wanted.value.isValid() || wanted.value == history->value)) {
         wanted.value = history->value;
         const bool isOne = std::ranges::none_of(history->index, [](std::int64_t i) { return i < 0; });

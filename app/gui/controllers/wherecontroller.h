@@ -3,14 +3,18 @@
 
 #include "app/gui/jobs/jobs.h"
 #include "core/engine/region/history.h"
+#include "core/trace/runregion.h"
 #include "views/common/actions.h"
 #include "views/common/run/regionfacts.h"
 
+#include <QElapsedTimer>
 #include <QObject>
 
 #include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
+#include <vector>
 
 namespace retro::views
 {
@@ -31,9 +35,21 @@ struct WhereContext
     views::Cursor& cursor;
     views::Selection& selection;
     views::RegionOverlay& overlay;
-    views::HistoryView& history;
     views::RegionView& region;
-    std::vector<views::HeatmapView*> heatmaps;
+    /// Heatmaps, each with the pane that shows histories beside it.
+    std::vector<std::pair<views::HeatmapView*, views::HistoryView*>> panes;
+};
+
+/// Makes the region of an open run.
+using MakeRegion = std::function<engine::RegionRequest(const engine::Historian&, const trace::Run&)>;
+
+/// A region that was asked for. Two are the same when they were asked at once.
+struct AskedRegion
+{
+    MakeRegion make; ///< null = none
+    QString words;
+    std::uint64_t number = 0; ///< 0 = none
+    bool operator==(const AskedRegion& other) const { return number == other.number; }
 };
 
 /// Adds the actions of regions, and of running to where something changed: region.mark and its like, go.changed,
@@ -64,24 +80,37 @@ public:
     void askRegion(const std::vector<tensor::Tensor>& masks, const QString& words);
     /// A region from a file: NAME=MASK.npy or MASK.npy.
     void askRegionFile(const QString& file);
+    /// What was asked last, and asking it again: what is taken back was asked.
+    [[nodiscard]] const AskedRegion& askedRegion() const { return m_region; }
+    void putRegion(const AskedRegion& region);
+    [[nodiscard]] const QString& askedElement() const { return m_place; }
+    void putElement(const QString& place);
+    /// The region of the run on screen, for its file; null = none is marked, or it is not known yet.
+    [[nodiscard]] std::shared_ptr<const trace::RunRegion> keptRegion() const;
     /// Nothing is being computed.
     [[nodiscard]] bool isIdle() const;
 
 signals:
     void said(const QString& sentence);
-    /// The pane of histories (of regions) is to be seen.
-    void historyWanted();
+    /// The pane of histories (of regions) is to be seen; null = that of the workspace in front.
+    void historyWanted(retro::views::HistoryView* pane);
     void regionWanted();
+    /// A person asked for another region, or about another element.
+    void regionAsked();
+    void elementAsked();
 
 private:
     class Source;
     using SourcePointer = std::shared_ptr<Source>;
-    /// Makes the region of an open run.
-    using MakeRegion = std::function<engine::RegionRequest(const engine::Historian&, const trace::Run&)>;
 
     void connectActions();
-    void pick(base::ValueId value, const std::vector<std::int64_t>& index);
+    void connectPanes();
+    void pick(views::HistoryView* pane, base::ValueId value, const std::vector<std::int64_t>& index);
     void startRegion(MakeRegion make, const QString& words);
+    void runRegion();
+    void takeKept(const std::shared_ptr<const trace::RunRegion>& kept);
+    void clearHistories();
+    void refuseHistory(const QString& why);
     /// A region of every input that relevance reached: its mask from what arrived.
     void startRegionOfInputs(const std::function<tensor::Tensor(const tensor::Tensor&)>& maskOf, const QString& words);
     void askMaps(base::ValueId value, std::size_t axis, const std::vector<std::int64_t>& indices);
@@ -94,9 +123,12 @@ private:
     views::JobRunner* m_mapJobs = nullptr;
     SourcePointer m_source; ///< of the run on screen; null = nothing with relevance
     std::optional<ExplainJob> m_job;
-    QString m_place;     ///< asked last; empty = nothing
-    MakeRegion m_region; ///< asked last; null = nothing
-    QString m_regionWords;
+    QString m_place;      ///< asked last; empty = nothing
+    AskedRegion m_region; ///< asked last
+    std::uint64_t m_regions = 0;
+    std::shared_ptr<const trace::RunRegion> m_kept; ///< of the region that is drawn
+    QElapsedTimer m_regionTime;                     ///< since the pass under way began
+    bool m_isStale = false;                         ///< the pass under way is of an older stroke
 };
 
 } // namespace retro::app

@@ -280,7 +280,7 @@ QString changesIn(const engine::Question& before, const engine::Question& after)
 
 } // namespace
 
-FindingEvidence evidenceOf(const Finding& finding, const trace::Run& run)
+FindingEvidence evidenceOf(const Finding& finding, const trace::Run* run)
 {
     static constexpr std::array<std::string_view, 5> kGrowth{"flow.growth", "flow.explodes", "flow.cut", "rule.better",
                                                              "flow.unconnected"};
@@ -289,16 +289,22 @@ FindingEvidence evidenceOf(const Finding& finding, const trace::Run& run)
                                                             "rule.unmerged-bn"};
     static constexpr std::array<std::string_view, 4> kPictures{"input.concentrated", "model.stride",
                                                                "model.checkerboard", "input.range"};
-    if (run.ledger.empty()) {
+    if (finding.chart.kind != diagnosis::ChartKind::None) {
+        FindingEvidence evidence{EvidenceKind::Chart};
+        evidence.title = QString::fromStdString(finding.chart.title);
+        evidence.chart = finding.chart;
+        return evidence;
+    }
+    if (run == nullptr || run->ledger.empty()) {
         return {};
     }
     if (isAmong(finding.id, kGrowth)) {
-        return growthOf(finding, run);
+        return growthOf(finding, *run);
     }
     if (isAmong(finding.id, kParts)) {
-        return partsOf(finding, run);
+        return partsOf(finding, *run);
     }
-    return isAmong(finding.id, kPictures) ? pictureEvidence(finding, run) : FindingEvidence();
+    return isAmong(finding.id, kPictures) ? pictureEvidence(finding, *run) : FindingEvidence();
 }
 
 Result<FindingPreview> previewOf(DiagnoseRequest request, const engine::Question& question, const Finding& finding,

@@ -7,10 +7,10 @@
 namespace retro::app
 {
 
-/// What shows a finding, from the ledger and the relevance of its run: Σ|R| along the way where relevance grows or
-/// ends, what became of it at a node that loses some, the heatmap where it is about a part of a picture. A finding that
-/// none of these shows has its number alone.
-[[nodiscard]] views::FindingEvidence evidenceOf(const diagnosis::Finding& finding, const trace::Run& run);
+/// What shows a finding: the chart that its check drew up, else, from the ledger and the relevance of its run (null:
+/// there is none), Σ|R| along the way where relevance grows or ends, what became of it at a node that loses some, the
+/// heatmap where it is about a part of a picture. A finding that none of these shows has its number alone.
+[[nodiscard]] views::FindingEvidence evidenceOf(const diagnosis::Finding& finding, const trace::Run* run);
 
 /// Explains with `question` in place of what is on screen, takes nothing of it, and says what came out beside what is
 /// there: heatmap, sums, how relevance grows, and whether the finding is still there. One explanation. Errors: as an

@@ -6,6 +6,7 @@
 #include "app/gui/embeddedsample.h"
 #include "app/gui/facts/questioncheck.h"
 #include "core/engine/language/languagemodel.h"
+#include "core/engine/lut/lutdecisions.h"
 #include "core/engine/model/runnablepart.h"
 #include "core/engine/plan/planning.h"
 #include "core/engine/question/resolve.h"
@@ -211,6 +212,7 @@ views::ModelFacts modelFacts(const engine::LoadedModel& model)
     facts.shapeHint = shapeHintOf(model.read ? *model.read : *model.rewritten.before);
     facts.offersPassThrough =
         !ops::unsupported(*model.graph()).empty() && !model.rewritten.options.passThrough && !isForPlanning(model);
+    facts.hasLutLayers = engine::hasLutLayer(*model.graph());
     facts.values = valueNames(*model.graph());
     facts.rewrites = rewritesOf(model.rewritten);
     facts.preparation = preparationOf(engine::pictureOptions(model.card ? &*model.card : nullptr));

@@ -4,6 +4,7 @@
 #include "app/gui/facts/fusedfacts.h"
 #include "app/gui/facts/inputinfo.h"
 #include "app/gui/jobs/runhandles.h"
+#include "core/engine/plan/plannedforward.h"
 #include "core/engine/plan/plannedgradient.h"
 #include "core/engine/plan/plannedsaving.h"
 
@@ -64,6 +65,27 @@ Result<std::shared_ptr<ExplainDone>> gradientByPlan(ExplainJob& job, engine::Exp
     return done;
 }
 
+/// No relevance: what is on screen are the values, and what of them is in memory.
+Result<std::shared_ptr<ExplainDone>> forwardByPlan(ExplainJob& job, const engine::ExplainRequest& request,
+                                                   const std::stop_token& token)
+{
+    runtime::PlanRunOptions options;
+    options.stop = token;
+    RETRO_TRY(const engine::PlannedForward made,
+              engine::recordedPlannedForward(*job.model, request, wishOf(*job.plan), std::move(options)));
+    std::shared_ptr<ExplainDone> done = answerTo(job);
+    done->hasRelevance = false;
+    done->bound = made.model;
+    done->input = inputInfo(*made.recorded);
+    done->fused = std::make_shared<views::FusedNodes>(fusedNodes(*job.model, *made.recorded->graph));
+    for (const runtime::StepRecord& step : made.run.steps) {
+        done->planPass->bytes.push_back(step.measured.transient);
+    }
+    done->runPlan = made.runPlan;
+    RETRO_TRY(done->run, makeHandle(made.recorded, token));
+    return done;
+}
+
 Result<std::shared_ptr<ExplainDone>> relevanceByPlan(ExplainJob& job, engine::ExplainRequest request,
                                                      const std::stop_token& token)
 {
@@ -94,8 +116,15 @@ Result<std::shared_ptr<ExplainDone>> relevanceByPlan(ExplainJob& job, engine::Ex
 Result<std::shared_ptr<ExplainDone>> passByPlan(ExplainJob& job, engine::ExplainRequest request,
                                                 const std::stop_token& token)
 {
-    return job.plan->half == views::PlanFor::Relevance ? relevanceByPlan(job, std::move(request), token)
-                                                       : gradientByPlan(job, std::move(request), token);
+    switch (job.plan->half) {
+    case views::PlanFor::Relevance:
+        return relevanceByPlan(job, std::move(request), token);
+    case views::PlanFor::Forward:
+        return forwardByPlan(job, request, token);
+    case views::PlanFor::Gradient:
+        break;
+    }
+    return gradientByPlan(job, std::move(request), token);
 }
 
 } // namespace retro::app

@@ -49,8 +49,9 @@ void takeRecordedPlan(std::shared_ptr<const trace::RunPlan> plan, const trace::R
     }
     auto subject = std::make_shared<views::PlanSubject>();
     subject->model = QString::fromStdString(run.facts.modelName);
-    subject->half =
-        restored->half.kind == analysis::JointKind::Relevance ? views::PlanFor::Relevance : views::PlanFor::Gradient;
+    subject->half = restored->half.isForwardAlone                           ? views::PlanFor::Forward
+                    : restored->half.kind == analysis::JointKind::Relevance ? views::PlanFor::Relevance
+                                                                            : views::PlanFor::Gradient;
     subject->forward = std::move(restored->forward);
     subject->joint = std::move(restored->joint);
     subject->unit = restored->half.unit;

@@ -329,10 +329,13 @@ Result<void> EngineWorker::runVerification(ExplainJob& job, const trace::Run& ru
 }
 
 void EngineWorker::saveRun(std::shared_ptr<const trace::Run> run, const QString& path, std::vector<trace::Note> notes,
-                           std::shared_ptr<const trace::RunPlan> plan, std::shared_ptr<const trace::RunText> text)
+                           std::shared_ptr<const trace::RunPlan> plan, std::shared_ptr<const trace::RunRegion> region,
+                           std::shared_ptr<const trace::RunText> text)
 {
     enqueue(
-        [this, recorded = trace::RecordedRun{std::move(run), std::move(notes), std::move(plan), std::move(text)},
+        [this,
+         recorded =
+             trace::RecordedRun{std::move(run), std::move(notes), std::move(plan), std::move(region), std::move(text)},
          path] {
             m_isWriting = true;
             const Result<void> done = trace::writeRecorded(path.toStdString(), recorded);
@@ -463,6 +466,7 @@ Result<void> EngineWorker::openRun(const ExplainJob& job, const std::stop_token&
     std::shared_ptr<const trace::Run> run = std::move(recorded.run);
     auto done = std::make_shared<ExplainDone>();
     done->notes = std::move(recorded.notes);
+    done->runRegion = std::move(recorded.region);
     done->text = std::move(recorded.text);
     done->generation = job.generation;
     done->composite = run->facts.composite;

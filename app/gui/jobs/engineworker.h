@@ -34,7 +34,8 @@ public:
     std::uint64_t post(ExplainJob job);
     /// Writes a run file in the background; saved() or saveFailed() says how it ended.
     void saveRun(std::shared_ptr<const trace::Run> run, const QString& path, std::vector<trace::Note> notes = {},
-                 std::shared_ptr<const trace::RunPlan> plan = {}, std::shared_ptr<const trace::RunText> text = {});
+                 std::shared_ptr<const trace::RunPlan> plan = {}, std::shared_ptr<const trace::RunRegion> region = {},
+                 std::shared_ptr<const trace::RunText> text = {});
     /// Looks at a question without running it; checked() tells. Goes behind every job, also one that comes later;
     /// the newest question wins.
     void check(ExplainJob job);

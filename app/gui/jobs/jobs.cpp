@@ -84,12 +84,12 @@ Result<engine::LoadedModelPointer> modelOf(const ExplainJob& job, const std::sto
 {
     RETRO_TRY(engine::LoadedModelPointer model, engine::withInputShapes(job.model, job.question.shapes, stop));
     RETRO_TRY(model, engine::takeOptionalInputs(model, job.question.inputs, decodePicture, stop));
-    if (!job.setsRewrites) {
-        return model;
+    if (job.setsRewrites) {
+        RETRO_TRY(engine::LoadOptions options, engine::loadOptions(job.question));
+        options.rewrites.passThrough = job.model->rewritten.options.passThrough;
+        RETRO_TRY(model, engine::withRewrites(model, options.rewrites, stop));
     }
-    RETRO_TRY(engine::LoadOptions options, engine::loadOptions(job.question));
-    options.rewrites.passThrough = job.model->rewritten.options.passThrough;
-    return engine::withRewrites(model, options.rewrites, stop);
+    return engine::onLutBackend(model, job.question);
 }
 
 Result<std::vector<tensor::Tensor>> readInputs(ExplainJob& job)

@@ -9,6 +9,7 @@
 #include "core/schedule/portfolio.h"
 #include "core/trace/notes.h"
 #include "core/trace/runplan.h"
+#include "core/trace/runregion.h"
 #include "core/trace/runtext.h"
 #include "views/common/run/fusednode.h"
 #include "views/common/run/verification.h"
@@ -134,8 +135,9 @@ struct ExplainDone
     views::FusedNodesPointer fused;       ///< what nodes stand for; null for recorded runs
     std::vector<trace::Note> notes;       ///< of recorded runs
     std::optional<PlanPass> planPass;     ///< of a job with a plan, and of a recorded run that has one
-    std::shared_ptr<const trace::RunPlan> runPlan; ///< what a file of the run keeps of it
-    views::ShownPlanPointer shownPlan;             ///< of a recorded run: the plan that it has
+    std::shared_ptr<const trace::RunPlan> runPlan;     ///< what a file of the run keeps of it
+    std::shared_ptr<const trace::RunRegion> runRegion; ///< of a recorded run: the region that its file keeps
+    views::ShownPlanPointer shownPlan;                 ///< of a recorded run: the plan that it has
 };
 
 /// Side results that come after the main one.

@@ -114,9 +114,9 @@ void TransportBar::addExplainTool(const char* id)
 {
     auto* button = new QToolButton(this);
     button->setDefaultAction(&m_context.actions.at(QLatin1String(id)));
-    button->setAutoRaise(true);
     button->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
     m_plain.append(addWidget(button));
+    button->setAutoRaise(false); // with a frame, as all that has words
     m_plain.back()->setVisible(!m_isDetailed);
 }
 
@@ -148,7 +148,7 @@ void TransportBar::addGranularity()
     connect(m_group, &QActionGroup::triggered, this, [this](const QAction* action) {
         m_navigator->setGranularity(static_cast<Granularity>(action->data().toInt()));
     });
-    addDetail(box);
+    m_granularityPlace = addWidget(box);
 }
 
 void TransportBar::addRunTarget()
@@ -244,7 +244,8 @@ void TransportBar::makeRoom()
     }
 }
 
-/// Step by step: the words before boxes, half of the box of what to run to, the box of the speed.
+/// Step by step: the words before boxes (in Explain the choice of what a step is), half of the box of what to run to,
+/// the box of the speed.
 void TransportBar::giveWay(int steps)
 {
     for (QLabel* caption : m_captions) {
@@ -252,6 +253,7 @@ void TransportBar::giveWay(int steps)
     }
     m_target->setMinimumContentsLength(steps < 2 ? kTargetLetters : kTargetLetters / 2);
     m_speedPlace->setVisible(m_isDetailed && steps < kMostSteps);
+    m_granularityPlace->setVisible(m_isDetailed || steps < 1);
 }
 
 /// By everything but the sentence.

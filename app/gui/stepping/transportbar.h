@@ -75,7 +75,8 @@ private:
     QComboBox* m_speed = nullptr;
     QLineEdit* m_position = nullptr;
     QLabel* m_count = nullptr;
-    QList<QLabel*> m_captions;       ///< words before boxes
+    QList<QLabel*> m_captions; ///< words before boxes
+    QAction* m_granularityPlace = nullptr;
     QAction* m_speedPlace = nullptr; ///< of the box of the speed
     NowLine* m_now = nullptr;
 };

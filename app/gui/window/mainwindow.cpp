@@ -55,6 +55,8 @@
 #include "views/inspector/inspectorview.h"
 #include "views/lut/dataflowview.h"
 #include "views/notebook/notebookview.h"
+#include "views/output/outputview.h"
+#include "views/plan/snapshotview.h"
 #include "views/run/runpanel.h"
 
 #include <QActionGroup>
@@ -134,12 +136,11 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_model(m_cursor)
         if (!m_loaded) {
             return say(tr("A recorded run holds no model to run. Open its model."));
         }
-        if (m_plan.half() == views::PlanFor::Forward) {
-            return say(tr("A forward pass alone gives no run. Plan for relevance or the gradient to run by the plan."));
-        }
         post(m_planLink->byPlan(m_run->job()));
     });
     connect(m_planner, &PlanController::failed, this,
+            [this](const QString& what) { showProblem(base::inputError(what.toStdString())); });
+    connect(&m_planSpace->snapshot(), &views::SnapshotView::failed, this,
             [this](const QString& what) { showProblem(base::inputError(what.toStdString())); });
     m_kernels = new KernelsWorkspace(context, m_stack);
     for (QWidget* space : {static_cast<QWidget*>(m_explain), static_cast<QWidget*>(m_engineSpace),
@@ -172,6 +173,8 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_model(m_cursor)
     connect(m_run, &RunController::said, this, &MainWindow::say);
     connect(m_run, &RunController::asked, m_planner, &PlanController::setQuestion);
     connect(&m_explain->classes(), &views::ClassesView::classWanted, m_run, &RunController::askClass);
+    connect(&m_explain->classes(), &views::ClassesView::placeWanted, m_run, &RunController::askPlace);
+    connect(&m_explain->output(), &views::OutputView::placeWanted, m_run, &RunController::askPlace);
     const NavigatorContext travel{m_actions, m_model, m_cursor, m_selection, m_breakpoints};
     m_transport = new TransportBar(travel, this);
     auto* breaks = new BreakController(travel, *m_engineSpace, this);
@@ -350,7 +353,8 @@ void MainWindow::connectChoices()
 {
     m_choices = new Choices(
         m_actions,
-        {m_explain->runPanel(), m_explain->input(), m_breakpoints, m_engineSpace->notebook().items(), m_plan}, this);
+        {m_explain->runPanel(), m_explain->input(), m_breakpoints, m_engineSpace->notebook().items(), m_plan, *m_where},
+        this);
     connect(m_run, &RunController::asked, m_choices, &Choices::noteQuestion);
     connect(m_choices, &Choices::questionWanted, this, [this](const engine::Question& question, bool isAsked) {
         m_run->putQuestion(question);
@@ -559,6 +563,8 @@ void MainWindow::showQuestion(const ExplainDone& result)
     }
     asked.targets = result.job.question.targets;
     asked.start = m_job.question.start;
+    asked.conditions = m_job.question.conditions;
+    asked.conditionForm = m_job.question.conditionForm;
     engine::setPreparation(result.job.options(), asked);
     const bool isAnotherPass = result.planPass && result.job.plan->half != views::PlanFor::Relevance;
     if (!isAnotherPass) { // a gradient by a plan is of the same target; the question stays

@@ -91,6 +91,7 @@ void PlanBar::addEnd(QAction& action, const QString& text)
     button->setDefaultAction(&action);
     button->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
     addWidget(button);
+    button->setAutoRaise(false); // with a frame, as all that has words
 }
 
 void PlanBar::showStep()

@@ -7,7 +7,9 @@
 #include "views/plan/frontierchart.h"
 #include "views/plan/plannersview.h"
 #include "views/plan/scheduleview.h"
+#include "views/plan/snapshotview.h"
 #include "views/plan/tensorsview.h"
+#include "views/profile/profileview.h"
 
 #include <QDockWidget>
 
@@ -23,7 +25,7 @@ namespace
 // Design pixels.
 constexpr double kLeastBudgetSide = 330; // figures and their notes stand beside each other
 constexpr double kMostBudgetSide = 0.34; // of the width
-constexpr double kBudget = 326;          // every figure and a sentence
+constexpr double kBudget = 352;          // every figure and a sentence
 constexpr double kMostBudget = 0.5;
 constexpr double kLeastTensors = 168; // four tensors
 constexpr double kMostTensors = 0.3;
@@ -39,17 +41,27 @@ PlanWorkspace::PlanWorkspace(const WorkspaceContext& context, views::PlanModel& 
     m_tensors = new views::TensorsView(model, cursor, selection, plan, this);
     m_analysis = new views::AnalysisView(model, cursor, selection, plan, this);
     m_frontier = new views::FrontierChart(model, cursor, selection, plan, this);
+    m_profile = new views::ProfileView(model, cursor, selection, this);
+    m_snapshot = new views::SnapshotView(model, cursor, selection, plan, this);
     m_scheduleDock = addView(m_schedule);
     m_tensorsDock = addView(m_tensors);
     m_budgetDock = addView(m_budget);
     m_plannersDock = addView(m_planners);
     m_analysisDock = addView(m_analysis);
     m_frontierDock = addView(m_frontier);
+    m_profileDock = addView(m_profile);
+    m_snapshotDock = addView(m_snapshot);
     splitDockWidget(m_scheduleDock, m_budgetDock, Qt::Horizontal);
     splitDockWidget(m_scheduleDock, m_tensorsDock, Qt::Vertical);
     splitDockWidget(m_budgetDock, m_plannersDock, Qt::Vertical);
     tabifyDockWidget(m_plannersDock, m_analysisDock);
     tabifyDockWidget(m_tensorsDock, m_frontierDock);
+    tabifyDockWidget(m_frontierDock, m_profileDock);
+    tabifyDockWidget(m_profileDock, m_snapshotDock);
+    connect(m_snapshot, &views::SnapshotView::opened, m_snapshotDock, [this] {
+        m_snapshotDock->show();
+        m_snapshotDock->raise();
+    });
     m_tensorsDock->raise();
     m_plannersDock->raise();
     rememberLayout();

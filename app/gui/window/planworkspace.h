@@ -10,7 +10,9 @@ class BudgetView;
 class FrontierChart;
 class PlanModel;
 class PlannersView;
+class ProfileView;
 class ScheduleView;
+class SnapshotView;
 class TensorsView;
 } // namespace retro::views
 
@@ -31,6 +33,8 @@ public:
     [[nodiscard]] views::TensorsView& tensors() const { return *m_tensors; }
     [[nodiscard]] views::AnalysisView& analysis() const { return *m_analysis; }
     [[nodiscard]] views::FrontierChart& frontier() const { return *m_frontier; }
+    [[nodiscard]] views::ProfileView& profile() const { return *m_profile; }
+    [[nodiscard]] views::SnapshotView& snapshot() const { return *m_snapshot; }
 
 protected:
     void applySizes() override;
@@ -42,11 +46,15 @@ private:
     views::TensorsView* m_tensors = nullptr;
     views::AnalysisView* m_analysis = nullptr;
     views::FrontierChart* m_frontier = nullptr;
+    views::ProfileView* m_profile = nullptr;
+    views::SnapshotView* m_snapshot = nullptr;
     QDockWidget* m_scheduleDock = nullptr;
     QDockWidget* m_budgetDock = nullptr;
     QDockWidget* m_plannersDock = nullptr;
     QDockWidget* m_analysisDock = nullptr;
     QDockWidget* m_frontierDock = nullptr;
+    QDockWidget* m_profileDock = nullptr;
+    QDockWidget* m_snapshotDock = nullptr;
     QDockWidget* m_tensorsDock = nullptr;
 };
 

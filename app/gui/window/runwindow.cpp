@@ -34,7 +34,8 @@ void offerTips(MainWindow& window)
         // Keys of the run are used in Engine and Kernels; one bubble at a time.
         const bool isThere = id == QLatin1String("engine") || id == QLatin1String("kernels");
         const Tour& tour = window.tours().tour();
-        isThere&& window.model().hasRun() && !tour.isRunning() ? tip->offerOnce() : tip->hide();
+        const bool isQuiet = !tour.isRunning() && !window.tours().isFilm();
+        isThere&& window.model().hasRun() && isQuiet ? tip->offerOnce() : tip->hide();
     };
     // Queued: the panes of the workspace have their places then.
     QObject::connect(&window, &MainWindow::workspaceShown, tip, show, Qt::QueuedConnection);

@@ -94,7 +94,7 @@ void Tour::offer()
 {
     m_isOffer = true;
     m_callOut->setWords(tr("New here?"),
-                        tr("A tour of five stops shows in a minute how to ask a model why it says what it says. You "
+                        tr("A tour of six stops shows in a minute how to ask a model why it says what it says. You "
                            "find it later in the Help menu."));
     m_callOut->setButtons(tr("Not now"), {}, tr("Show me"));
     qApp->installEventFilter(this);
@@ -130,7 +130,9 @@ void Tour::end(bool isDone)
 void Tour::show(int stop)
 {
     m_stop = std::clamp(stop, 0, kStops - 1);
+    m_caption.clear();
     const bool isLast = m_stop + 1 == kStops;
+    emit workspaceWanted(workspace());
     for (QWidget* target : targets()) {
         if (QDockWidget* dock = dockOf(target)) {
             dock->show();
@@ -157,8 +159,10 @@ std::vector<QWidget*> Tour::targets() const
 {
     switch (m_stop) {
     case 0:
-    case 4:
+    case kStops - 1:
         return {m_stops.input};
+    case kMotion:
+        return {m_stops.graph};
     case 1:
         return {m_stops.classes};
     case kLayers:
@@ -177,8 +181,10 @@ QString Tour::title() const
         return tr("What the model says");
     case 2:
         return tr("Which pixels made it say so");
-    case 3:
-        return tr("How it got there, layer by layer");
+    case kMotion:
+        return tr("How it got there");
+    case kLayers:
+        return tr("Layer by layer");
     default:
         return isTagCovered() ? tr("See what changed") : tr("Now cover the tag");
     }
@@ -199,7 +205,13 @@ QString Tour::text() const
         return tr("Red pixels speak for %1, blue ones against it. Most of the red lies in the frame: the model reads "
                   "the tag.")
             .arg(says);
-    case 3:
+    case kMotion:
+        return m_caption.isEmpty()
+                   ? tr("Relevance runs from the score of %1 back to the pixels. A pulse is as thick as what it "
+                        "carries; a dashed line is a search for a value that nobody kept.")
+                         .arg(says)
+                   : m_caption;
+    case kLayers:
         return tr("From the class score on the left back to the pixels. Click a layer to see its heatmap. The ledger "
                   "says how much arrived, and where the rest went.");
     default:
@@ -247,12 +259,23 @@ void Tour::place()
     m_callOut->pointAt(around.isEmpty() ? m_window.rect() : around);
 }
 
-void Tour::takeWorkspace(bool isExplain)
+QString Tour::workspace() const { return m_stop == kMotion ? QStringLiteral("engine") : QStringLiteral("explain"); }
+
+void Tour::setCaption(const QString& caption)
+{
+    m_caption = caption;
+    if (m_stop == kMotion) {
+        showWords();
+        placeIfShown();
+    }
+}
+
+void Tour::takeWorkspace(const QString& id)
 {
     if (!isRunning() && !m_isOffer) {
         return;
     }
-    if (isExplain) {
+    if (id == workspace()) {
         place();
     } else {
         m_callOut->hide(); // its panes are not on screen; it comes back with them

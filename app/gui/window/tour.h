@@ -28,12 +28,14 @@ struct TourStops
     views::InputView* input = nullptr;
     QWidget* classes = nullptr;
     QWidget* heatmap = nullptr;
+    QWidget* graph = nullptr; ///< of Engine
     QWidget* layers = nullptr;
     QWidget* ledger = nullptr;
 };
 
-/// Five call-outs on the sample: the input, the classes, the heatmap, layers and ledger, and at last the user covers
-/// the tag and sees class and heatmap change. About a minute. Escape or Skip ends it anywhere. GUI thread.
+/// Six call-outs on the sample: the input, the classes, the heatmap, relevance on its way, layers and ledger, and at
+/// last the user covers the tag and sees class and heatmap change. About a minute. Escape or Skip ends it anywhere. GUI
+/// thread.
 class Tour final : public QObject
 {
     Q_OBJECT
@@ -47,14 +49,17 @@ public:
     void stop();
     /// A bubble that asks whether to take the tour; wanted() says yes.
     void offer();
-    /// Another workspace is on screen: outside of Explain nothing of the tour is shown.
-    void takeWorkspace(bool isExplain);
+    /// Another workspace is on screen: outside of the one that its stop speaks of nothing of the tour is shown.
+    void takeWorkspace(const QString& id);
+    /// What is to be said of the moment while relevance is on its way; empty = what is said of all of it.
+    void setCaption(const QString& caption);
     [[nodiscard]] bool isOffering() const { return m_isOffer; }
     /// Number of stops.
-    static constexpr int kStops = 5;
+    static constexpr int kStops = 6;
     [[nodiscard]] bool isRunning() const { return m_stop >= 0; }
-    /// The stop at which relevance goes through the layers.
-    static constexpr int kLayers = 3;
+    /// The stop at which relevance runs through the graph.
+    static constexpr int kMotion = 3;
+    static constexpr int kLayers = 4;
     /// Stop on screen, from 0; −1 when it does not run.
     [[nodiscard]] int stopIndex() const { return m_stop; }
     [[nodiscard]] const CallOut& callOut() const { return *m_callOut; }
@@ -62,6 +67,8 @@ public:
 signals:
     /// The offer was taken.
     void wanted();
+    /// What comes now is in this workspace.
+    void workspaceWanted(const QString& id);
     /// Another stop is on screen.
     void stopShown(int stop);
     /// The tour (or its offer) is over; `isDone`: the last stop was reached.
@@ -80,6 +87,7 @@ private:
     void place();
     void placeIfShown();
     [[nodiscard]] std::vector<QWidget*> targets() const;
+    [[nodiscard]] QString workspace() const;
     [[nodiscard]] QString title() const;
     [[nodiscard]] QString text() const;
     [[nodiscard]] QString closingText() const;
@@ -91,6 +99,7 @@ private:
     QWidget& m_window;
     CallOut* m_callOut = nullptr;
     CallOutRing* m_ring = nullptr;
+    QString m_caption;
     QString m_firstAnswer; ///< what the model said of the whole picture
     int m_stop = -1;
     bool m_isOffer = false;

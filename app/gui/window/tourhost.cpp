@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/gui/window/tourhost.h"
 
+#include "app/gui/controllers/wherecontroller.h"
+#include "app/gui/window/callout.h"
 #include "app/gui/window/mainwindow.h"
 #include "app/gui/window/tour.h"
 #include "app/gui/window/workspaces.h"
-#include "core/trace/motion.h"
 #include "views/classes/classesview.h"
-#include "views/common/paint/motion.h"
+#include "views/classes/classscores.h"
+#include "views/common/paint/plane.h"
+#include "views/compare/compareview.h"
+#include "views/compare/evidenceshare.h"
+#include "views/graph/graphview.h"
 #include "views/heatmap/heatmapview.h"
 #include "views/input/inputview.h"
 #include "views/layers/layersview.h"
 #include "views/ledger/ledgerview.h"
 
-#include <QApplication>
-#include <QEvent>
-#include <QTimer>
+#include <QAction>
+#include <QDockWidget>
+#include <QSettings>
 
 #include <algorithm>
 
@@ -24,114 +29,114 @@ namespace retro::app
 namespace
 {
 
-TourStops stopsOf(const QWidget& explain)
+const QString kFilmPlayed = QStringLiteral("tour/played");
+
+QSettings filmSettings()
 {
-    return {explain.findChild<views::InputView*>(), explain.findChild<views::ClassesView*>(),
-            explain.findChild<views::HeatmapView*>(), explain.findChild<views::LayersView*>(),
-            explain.findChild<views::LedgerView*>()};
+    return {QSettings::IniFormat, QSettings::UserScope, QStringLiteral("retrograde"), QStringLiteral("retrograde")};
 }
 
-constexpr double kPlayTime = 12'000; // milliseconds
-constexpr int kPlayFrame = 16;
+TourStops stopsOf(const QWidget& explain, const QWidget& engine)
+{
+    return {explain.findChild<views::InputView*>(),   explain.findChild<views::ClassesView*>(),
+            explain.findChild<views::HeatmapView*>(), engine.findChild<views::GraphView*>(),
+            explain.findChild<views::LayersView*>(),  explain.findChild<views::LedgerView*>()};
+}
+
+/// The relevance of the input as a picture, channels added up; empty when it is none.
+views::Plane inputPlane(const views::RunModel& model)
+{
+    const auto& inputs = model.graph().inputs();
+    if (inputs.empty() || !model.input().isPicture) {
+        return {};
+    }
+    const tensor::Tensor* relevance = model.tensor(model.relevanceHandle(inputs.front()));
+    if (relevance == nullptr) {
+        return {};
+    }
+    auto plane = views::channelSum(*relevance, 0, model.input().layout == QLatin1String("NHWC"));
+    return plane ? *std::move(plane) : views::Plane();
+}
 
 } // namespace
 
-SelfPlay::SelfPlay(views::RunModel& model, views::Cursor& cursor, QObject* parent)
-    : QObject(parent), m_model(model), m_cursor(cursor), m_timer(new QTimer(this))
-{
-    m_timer->setInterval(kPlayFrame);
-    connect(m_timer, &QTimer::timeout, this, &SelfPlay::tick);
-    connect(&cursor, &views::Cursor::glided, this, [this](double moment) {
-        if (m_isRunning && moment != m_set) {
-            end();
-        }
-    });
-    connect(&model, &views::RunModel::runChanged, this, &SelfPlay::end);
-}
+bool wasFilmPlayed() { return filmSettings().value(kFilmPlayed, false).toBool(); }
 
-void SelfPlay::begin()
-{
-    end();
-    if (!views::isMotionSeen() || !m_model.hasRun() || m_model.run().visitCount() == 0) {
-        return;
-    }
-    m_isRunning = true;
-    qApp->installEventFilter(this);
-    m_cursor.setSpeed(static_cast<double>(m_model.run().visitCount()) * 1000 / kPlayTime);
-    m_clock.start();
-    showShare(0);
-    m_timer->start();
-}
-
-void SelfPlay::end()
-{
-    if (m_isRunning) {
-        m_isRunning = false;
-        m_timer->stop();
-        qApp->removeEventFilter(this);
-        m_cursor.setSpeed(0);
-    }
-}
-
-void SelfPlay::showShare(double share)
-{
-    const trace::Pace& pace = m_model.derived<trace::Motion>()->pace();
-    const double moment = share >= 1 ? pace.end() : pace.momentAt(std::max(0.0, share) * pace.length());
-    m_set = moment;
-    m_cursor.glideTo(moment);
-}
-
-void SelfPlay::tick()
-{
-    const double share = static_cast<double>(m_clock.elapsed()) / kPlayTime;
-    if (!m_model.hasRun()) {
-        end();
-        return;
-    }
-    showShare(share);
-    if (share >= 1) {
-        end();
-    }
-}
-
-bool SelfPlay::eventFilter(QObject* watched, QEvent* event)
-{
-    const QEvent::Type type = event->type();
-    if (type == QEvent::KeyPress || type == QEvent::MouseButtonPress || type == QEvent::Wheel) {
-        end();
-    }
-    return QObject::eventFilter(watched, event);
-}
+void rememberFilmPlayed() { filmSettings().setValue(kFilmPlayed, true); }
 
 void addTourAction(views::ActionRegistry& actions)
 {
     actions.add(
         {"help.tour", QT_TRANSLATE_NOOP("retro::views::actions", "&Tour, 60 s"),
-         QT_TRANSLATE_NOOP("retro::views::actions", "Five stops on the sample: from the picture to covering the tag"),
+         QT_TRANSLATE_NOOP("retro::views::actions", "Six stops on the sample: from the picture to covering the tag"),
          "play", "Shift+F1"});
 }
 
 TourHost::TourHost(MainWindow& window) : QObject(&window), m_window(window)
 {
     window.showWorkspace(QStringLiteral("explain"));
-    m_tour = new Tour(stopsOf(window.workspace()), window.model(), window.actions(), window);
+    m_tour = new Tour(stopsOf(window.workspace(), *window.findChild<EngineWorkspace*>()), window.model(),
+                      window.actions(), window);
     m_play = new SelfPlay(window.model(), window.cursor(), this);
+    m_words = new CallOut(window);
+    connectTour();
+    connectFilm();
+}
+
+void TourHost::connectTour()
+{
+    connect(m_tour, &Tour::workspaceWanted, this, [this](const QString& id) { m_window.showWorkspace(id); });
     connect(m_tour, &Tour::stopShown, m_play, [this](int stop) {
-        if (stop == Tour::kLayers && m_hasPlayed) {
-            return; // it never starts again by itself
+        if (stop != Tour::kMotion) {
+            m_play->end();
+            m_window.cursor().moveTo(m_window.cursor().end()); // the other stops speak of what arrived
+        } else if (!m_hasPlayed) {                             // it never starts again by itself
+            m_hasPlayed = true;
+            m_play->begin();
         }
-        stop == Tour::kLayers ? m_play->begin() : m_play->end();
-        m_hasPlayed = m_hasPlayed || stop == Tour::kLayers;
     });
-    connect(&window.actions().at(QStringLiteral("help.tour")), &QAction::triggered, this, &TourHost::begin);
+    connect(m_play, &SelfPlay::captionChanged, m_tour, &Tour::setCaption);
+    connect(&m_window.actions().at(QStringLiteral("help.tour")), &QAction::triggered, this, &TourHost::begin);
     connect(m_tour, &Tour::wanted, this, &TourHost::begin);
     connect(m_tour, &Tour::ended, this, [this] {
         m_play->end();
         rememberTourOffered();
+        rememberFilmPlayed();
     });
+    connect(&m_window, &MainWindow::workspaceShown, m_tour, &Tour::takeWorkspace, Qt::QueuedConnection);
+}
+
+void TourHost::connectFilm()
+{
+    connect(&m_window.actions().at(QStringLiteral("file.sample")), &QAction::triggered, this, [this] {
+        m_isFilmDue = views::isMotionSeen() && !wasFilmPlayed() && !m_tour->isRunning();
+        if (m_isFilmDue) {
+            whenSettled([this] {
+                if (m_isFilmDue) {
+                    playFilm();
+                }
+            });
+        }
+    });
+    connect(m_play, &SelfPlay::captionChanged, this, &TourHost::showCaption);
+    connect(m_play, &SelfPlay::ended, this, &TourHost::endFilm);
+    connect(m_words, &CallOut::skipped, m_words, &QWidget::hide);
+    connect(m_words, &CallOut::backRequested, this, &TourHost::askFrom);
+    connect(m_words, &CallOut::nextRequested, this, [this] {
+        m_words->hide();
+        m_window.actions().at(QStringLiteral("cover.tag")).trigger();
+    });
+    connect(&m_window.model(), &views::RunModel::runChanged, m_words, &QWidget::hide);
     connect(
-        &window, &MainWindow::workspaceShown, m_tour,
-        [this](const QString& id) { m_tour->takeWorkspace(id == QLatin1String("explain")); }, Qt::QueuedConnection);
+        &m_window, &MainWindow::workspaceShown, m_words,
+        [this](const QString& id) {
+            if (m_isFilm && m_words->isVisible()) {
+                pointAtGraph(); // its pane has its place now
+            } else if (id != QLatin1String("explain") && !m_isFilm) {
+                m_words->hide();
+            }
+        },
+        Qt::QueuedConnection);
 }
 
 template <class Step>
@@ -150,6 +155,7 @@ void TourHost::whenSettled(Step step)
 void TourHost::begin()
 {
     m_tour->stop();
+    m_words->hide();
     m_hasPlayed = false;
     m_window.showWorkspace(QStringLiteral("explain"));
     m_window.open({}); // always from the same picture, with nothing covered
@@ -161,11 +167,110 @@ void TourHost::offerOnce()
     if (!wasTourOffered()) {
         whenSettled([this] {
             // Only where it points; elsewhere another bubble may be open, and there will be another start.
-            if (m_window.workspace().id() == QLatin1String("explain")) {
+            if (m_window.workspace().id() == QLatin1String("explain") && !m_isFilmDue && !m_isFilm) {
                 m_tour->offer();
             }
         });
     }
+}
+
+void TourHost::playFilm(bool isSeen)
+{
+    m_isFilmDue = false;
+    m_tour->stop();
+    m_isFilm = true;
+    m_window.showWorkspace(QStringLiteral("engine"));
+    m_play->begin(isSeen);
+    if (!m_play->isRunning()) {
+        m_isFilm = false;
+        m_window.showWorkspace(QStringLiteral("explain"));
+        return;
+    }
+    rememberFilmPlayed();
+}
+
+void TourHost::showCaption(const QString& caption)
+{
+    if (!m_isFilm || !m_play->isRunning()) {
+        return;
+    }
+    if (caption.isEmpty()) {
+        m_words->hide();
+        return;
+    }
+    m_words->setWords(tr("How the answer comes about"), caption);
+    m_words->setButtons(tr("Stop"), {}, {});
+    pointAtGraph();
+}
+
+void TourHost::pointAtGraph()
+{
+    if (const auto* graph = m_window.workspace().findChild<views::GraphView*>()) {
+        pointWordsAt(*graph);
+    }
+}
+
+void TourHost::endFilm(bool isDone)
+{
+    if (!m_isFilm) {
+        return;
+    }
+    m_words->hide();
+    if (isDone) {
+        m_window.showWorkspace(QStringLiteral("explain"));
+    }
+    m_isFilm = false;
+    if (isDone) {
+        rememberTourOffered(); // its last words name it
+        // The panes of Explain have their places when the event loop comes round.
+        QMetaObject::invokeMethod(this, &TourHost::showConclusion, Qt::QueuedConnection);
+    }
+}
+
+void TourHost::showConclusion()
+{
+    const views::RunModel& model = m_window.model();
+    const auto* heatmap = m_window.workspace().findChild<views::HeatmapView*>();
+    if (!model.hasRun() || heatmap == nullptr) {
+        return;
+    }
+    QString found;
+    if (const views::Plane plane = inputPlane(model); !plane.isEmpty() && model.input().tagBox) {
+        found = views::compareMeaning(views::evidenceShare(plane, *model.input().tagBox), model.input().tagName) +
+                QLatin1Char(' ');
+    }
+    m_words->setWords(views::answerSentence(views::classAnswer(model)),
+                      found + tr("Cover it, and see class and heatmap change. The tour in the menu Help goes through "
+                                 "it step by step."));
+    m_words->setButtons(tr("Close"), tr("Where from?"), tr("Cover the tag"));
+    pointWordsAt(*heatmap);
+    m_words->focusNext();
+}
+
+/// The history of the pixel with most relevance.
+void TourHost::askFrom()
+{
+    m_words->hide();
+    const views::RunModel& model = m_window.model();
+    const views::Plane plane = model.hasRun() ? inputPlane(model) : views::Plane();
+    if (plane.isEmpty()) {
+        return;
+    }
+    const auto largest = std::ranges::max_element(plane.values) - plane.values.begin();
+    const auto x = largest % plane.width;
+    const auto y = largest / plane.width;
+    const bool isChannelsLast = model.input().layout == QLatin1String("NHWC");
+    const QString index = isChannelsLast ? QStringLiteral("0,%1,%2,*") : QStringLiteral("0,*,%1,%2");
+    m_window.where().showHistory(model.label(model.graph().inputs().front()) + QLatin1Char(':') + index.arg(y).arg(x));
+}
+
+void TourHost::pointWordsAt(const QWidget& view)
+{
+    const QWidget* shown = &view;
+    for (const QWidget* up = &view; up != nullptr; up = up->parentWidget()) {
+        shown = qobject_cast<const QDockWidget*>(up) != nullptr ? up : shown;
+    }
+    m_words->pointAt(QRect(shown->mapTo(&m_window, QPoint(0, 0)), shown->size()));
 }
 
 } // namespace retro::app

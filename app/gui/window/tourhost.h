@@ -1,56 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <QElapsedTimer>
-#include <QObject>
+#include "app/gui/window/selfplay.h"
 
-class QTimer;
+#include <QObject>
 
 namespace retro::views
 {
 class ActionRegistry;
-class Cursor;
-class RunModel;
 } // namespace retro::views
 
 namespace retro::app
 {
 
+class CallOut;
 class MainWindow;
 class Tour;
 
-/// Plays a run once, from the score to the input, in twelve seconds, so that it is seen without a click. Any key, click
-/// or turn of the wheel ends it at that place, and so does whoever else moves the cursor. Never with reduced motion,
-/// nor where nobody sees it (views::isMotionSeen). GUI thread.
-class SelfPlay final : public QObject
-{
-    Q_OBJECT
-
-public:
-    SelfPlay(views::RunModel& model, views::Cursor& cursor, QObject* parent = nullptr);
-
-    /// From the start; nothing where nothing may move.
-    void begin();
-    /// Stays where it is.
-    void end();
-    [[nodiscard]] bool isRunning() const { return m_isRunning; }
-    /// The cursor goes where it is after this share of the time.
-    void showShare(double share);
-
-    bool eventFilter(QObject* watched, QEvent* event) override;
-
-private:
-    void tick();
-
-    views::RunModel& m_model;
-    views::Cursor& m_cursor;
-    QTimer* m_timer = nullptr;
-    QElapsedTimer m_clock;
-    double m_set = -1; ///< the moment that was set last: another one is somebody else's
-    bool m_isRunning = false;
-};
-
-/// Brings the window to where the tour begins, and starts or offers it. GUI thread.
+/// Brings the window to where the tour begins, and starts or offers it; and plays the first sample once by itself. GUI
+/// thread.
 class TourHost final : public QObject
 {
     Q_OBJECT
@@ -63,22 +31,43 @@ public:
     void begin();
     /// Asks once on this machine, after the first run is on screen, whether to take the tour.
     void offerOnce();
+    /// The run on screen plays by itself in Engine, with captions; then Explain says what it showed, and what to do
+    /// next. Nothing where nothing may move.
+    void playFilm(bool isSeen = views::isMotionSeen());
     [[nodiscard]] Tour& tour() const { return *m_tour; }
-    /// Where the tour comes to the layers, relevance goes through them by itself.
+    /// In the tour, and the first time that the sample is opened.
     [[nodiscard]] SelfPlay& play() const { return *m_play; }
+    [[nodiscard]] bool isFilm() const { return m_isFilm; }
+    /// What the film says while it plays, and at its end.
+    [[nodiscard]] const CallOut& filmWords() const { return *m_words; }
 
 private:
     /// Calls `step` once, when no job is under way any more and none failed.
     template <class Step>
     void whenSettled(Step step);
+    void connectTour();
+    void connectFilm();
+    void showCaption(const QString& caption);
+    void endFilm(bool isDone);
+    void showConclusion();
+    void askFrom();
+    void pointAtGraph();
+    void pointWordsAt(const QWidget& view);
 
     MainWindow& m_window;
     Tour* m_tour = nullptr;
     SelfPlay* m_play = nullptr;
+    CallOut* m_words = nullptr;
     bool m_hasPlayed = false;
+    bool m_isFilm = false;
+    bool m_isFilmDue = false; ///< the sample was opened for the first time, and is not on screen yet
 };
 
 /// Adds help.tour to the registry.
 void addTourAction(views::ActionRegistry& actions);
+
+/// Whether the first sample has played by itself on this machine; and remembers that it has.
+[[nodiscard]] bool wasFilmPlayed();
+void rememberFilmPlayed();
 
 } // namespace retro::app

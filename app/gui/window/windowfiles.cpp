@@ -3,6 +3,7 @@
 #include "app/common/report.h"
 #include "app/gui/controllers/diagnosecontroller.h"
 #include "app/gui/controllers/plancontroller.h"
+#include "app/gui/controllers/wherecontroller.h"
 #include "app/gui/facts/planlink.h"
 #include "app/gui/jobs/otherrunreader.h"
 #include "app/gui/shell/bookmarks.h"
@@ -12,12 +13,15 @@
 #include "app/gui/shell/shell.h"
 #include "app/gui/window/filefilters.h"
 #include "app/gui/window/mainwindow.h"
+#include "app/gui/window/planworkspace.h"
 #include "app/gui/window/workspaces.h"
 #include "core/base/file.h"
+#include "core/formats/memorysnapshot.h"
 #include "core/schedule/planjson.h"
 #include "views/common/stringlist.h"
 #include "views/heatmap/heatmapview.h"
 #include "views/notebook/notebookview.h"
+#include "views/plan/snapshotview.h"
 #include "views/run/runpanel.h"
 
 #include <QDir>
@@ -48,6 +52,14 @@ bool isPlan(const QString& path)
     QFile file(path);
     return QFileInfo(path).suffix().toLower() == QLatin1String("json") && file.open(QIODevice::ReadOnly) &&
            file.read(kHead).contains("\"retrograde-plan/");
+}
+
+/// What `torch.cuda.memory._dump_snapshot` wrote.
+bool isSnapshot(const QString& path)
+{
+    const QString ending = QFileInfo(path).suffix().toLower();
+    return (ending == QLatin1String("pickle") || ending == QLatin1String("pkl")) &&
+           formats::looksLikePickle(path.toStdString());
 }
 
 /// The model that a plan names, where it lies beside the plan; else empty.
@@ -91,6 +103,11 @@ void MainWindow::open(const QString& path, const QStringList& inputs, const QStr
     }
     if (isPlan(path)) {
         openPlan(path);
+        return;
+    }
+    if (isSnapshot(path)) {
+        showWorkspace(QStringLiteral("plan"));
+        m_planSpace->snapshot().open(path);
         return;
     }
     ExplainJob job;
@@ -154,7 +171,8 @@ void MainWindow::saveRun()
 void MainWindow::saveRunTo(const QString& path)
 {
     m_engine.saveRun(m_shell->bookmarks().withBookmarks(m_model.sharedRun()), path,
-                     m_engineSpace->notebook().items().notes(), m_planLink->runPlan(), m_text.text());
+                     m_engineSpace->notebook().items().notes(), m_planLink->runPlan(), m_where->keptRegion(),
+                     m_text.text());
 }
 
 base::Result<void> MainWindow::exportHeatmap(const QString& path)
@@ -201,7 +219,7 @@ void MainWindow::dragEnterEvent(QDragEnterEvent* event)
 void MainWindow::dropEvent(QDropEvent* event)
 {
     const QString path = fileOf(*event->mimeData());
-    if (isModelOrRun(path) || isArrays(path)) {
+    if (isModelOrRun(path) || isArrays(path) || isSnapshot(path)) {
         open(path);
     } else if (m_loaded) {
         explainInput(path);

@@ -30,21 +30,29 @@ void raiseDockOf(const Workspace& space, const QWidget& view)
 
 void MainWindow::connectWhere()
 {
-    m_where = new WhereController({m_actions,
-                                   m_model,
-                                   m_cursor,
-                                   m_selection,
-                                   m_region,
-                                   m_explain->history(),
-                                   m_explain->region(),
-                                   {&m_explain->heatmap(), &m_engineSpace->heatmap()}},
-                                  this);
+    m_where = new WhereController(
+        {m_actions,
+         m_model,
+         m_cursor,
+         m_selection,
+         m_region,
+         m_explain->region(),
+         {{&m_explain->heatmap(), &m_explain->history()}, {&m_engineSpace->heatmap(), &m_engineSpace->history()}}},
+        this);
     connect(m_where, &WhereController::said, this, &MainWindow::say);
-    connect(m_where, &WhereController::historyWanted, this, [this] {
-        showWorkspace(QStringLiteral("explain"));
-        raiseDockOf(*m_explain, m_explain->history());
+    connect(m_where, &WhereController::historyWanted, this, [this](views::HistoryView* pane) {
+        if (pane == nullptr) { // that of the workspace in front, where it has one
+            pane = m_engineSpace->isVisible() ? &m_engineSpace->history() : &m_explain->history();
+        }
+        const bool isEngine = pane == &m_engineSpace->history();
+        showWorkspace(isEngine ? QStringLiteral("engine") : QStringLiteral("explain"));
+        raiseDockOf(isEngine ? static_cast<Workspace&>(*m_engineSpace) : *m_explain, *pane);
     });
+
     connect(m_where, &WhereController::regionWanted, this, [this] {
+        if (m_engineSpace->isVisible()) {
+            return; // its heatmap is brushed there, and its graph shows what ends in the region
+        }
         showWorkspace(QStringLiteral("explain"));
         raiseDockOf(*m_explain, m_explain->region());
     });
@@ -57,13 +65,14 @@ void MainWindow::runConditions(const QStringList& conditions, const QString& for
     if (!m_loaded) {
         return say(tr("A recorded run holds no model to run again. Open its model."));
     }
-    ExplainJob job = m_run->job();
-    job.question.conditions.clear();
+    engine::Question question = m_run->job().question;
+    question.conditions.clear();
     for (const QString& condition : conditions) {
-        job.question.conditions.push_back(condition.toStdString());
+        question.conditions.push_back(condition.toStdString());
     }
-    job.question.conditionForm = conditions.isEmpty() ? std::string() : form.toStdString();
-    post(std::move(job));
+    question.conditionForm = conditions.isEmpty() ? std::string() : form.toStdString();
+    m_run->putQuestion(question);
+    post(m_run->job());
 }
 
 } // namespace retro::app

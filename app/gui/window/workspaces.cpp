@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/gui/window/workspaces.h"
 
+#include "core/trace/targetplace.h"
 #include "views/beforeafter/beforeafterview.h"
 #include "views/breakpoints/breakpointsview.h"
 #include "views/classes/classesview.h"
@@ -19,7 +20,9 @@
 #include "views/layers/layersview.h"
 #include "views/ledger/ledgerview.h"
 #include "views/log/logview.h"
+#include "views/log/nowview.h"
 #include "views/notebook/notebookview.h"
+#include "views/output/outputview.h"
 #include "views/program/programview.h"
 #include "views/promises/promisesview.h"
 #include "views/promises/whyview.h"
@@ -100,6 +103,8 @@ ExplainWorkspace::ExplainWorkspace(const WorkspaceContext& context, QWidget* par
     QDockWidget* historyDock = addView(m_history);
     m_region = new views::RegionView(model, cursor, selection, context.region, this);
     QDockWidget* regionDock = addView(m_region);
+    m_output = new views::OutputView(model, cursor, selection, this);
+    QDockWidget* outputDock = addView(m_output);
     m_beforeAfter = new views::BeforeAfterView(model, cursor, selection, this);
     QDockWidget* beforeAfterDock = addView(m_beforeAfter);
     splitDockWidget(m_runDock, m_inputDock, Qt::Horizontal);
@@ -125,6 +130,16 @@ ExplainWorkspace::ExplainWorkspace(const WorkspaceContext& context, QWidget* par
     m_heatmapDock->raise();
     m_textDock->hide();
     m_wordLayersDock->hide();
+    tabifyDockWidget(m_inputDock, outputDock);
+    m_inputDock->raise();
+    connect(&model, &views::RunModel::runChanged, this, [this, &model, outputDock, shown = QString()]() mutable {
+        // What another model calls each pixel is seen at once; a person who chose a tab keeps it.
+        const QString name = model.hasRun() ? QString::fromStdString(model.run().facts.modelName) : QString();
+        if (std::exchange(shown, name) != name && model.hasRun()) {
+            const bool isDense = model.run().eventCount() > 0 && trace::hasDenseTarget(model.run());
+            (isDense ? outputDock : m_inputDock)->raise();
+        }
+    });
     rememberLayout();
 }
 
@@ -223,6 +238,8 @@ EngineWorkspace::EngineWorkspace(const WorkspaceContext& context, QWidget* paren
     m_heatmap = new views::HeatmapView(model, cursor, selection, this);
     m_heatmap->setGrowing(true);
     m_heatmapDock = addView(m_heatmap, tr("Heatmap"));
+    m_history = new views::HistoryView(model, cursor, selection, this);
+    QDockWidget* historyDock = addView(m_history);
     m_valuesDock = addView(new views::ValuesView(model, cursor, selection, this));
     m_timeline = new views::TimelineView(model, cursor, selection, this);
     m_timeline->followBreakpoints(breakpoints);
@@ -236,7 +253,8 @@ EngineWorkspace::EngineWorkspace(const WorkspaceContext& context, QWidget* paren
     QDockWidget* frontierDock = addView(new views::FrontierView(model, cursor, selection, this));
     auto* log = new views::LogView(model, cursor, selection, this);
     log->followRange(*range);
-    m_logDock = addView(log);
+    QDockWidget* logDock = addView(log, tr("Log"));
+    m_nowDock = addView(new views::NowView(model, cursor, selection, this));
     auto* ledger = new views::LedgerView(model, cursor, selection, this);
     ledger->setDetailed(true);
     ledger->followRange(*range);
@@ -258,17 +276,19 @@ EngineWorkspace::EngineWorkspace(const WorkspaceContext& context, QWidget* paren
     splitDockWidget(m_graphDock, m_promisesDock, Qt::Vertical);
     splitDockWidget(m_graphDock, m_heatmapDock, Qt::Horizontal);
     splitDockWidget(m_promisesDock, m_timelineDock, Qt::Horizontal);
-    splitDockWidget(m_timelineDock, m_logDock, Qt::Horizontal);
+    splitDockWidget(m_timelineDock, m_nowDock, Qt::Horizontal);
     splitDockWidget(m_promisesDock, m_whyDock, Qt::Vertical);
     // Few panes lie behind each other where they are narrow, so that every tab can be read.
     tabifyDockWidget(m_promisesDock, m_breakpointsDock);
     tabifyDockWidget(m_whyDock, frontierDock);
     m_whyDock->raise();
     tabifyDockWidget(m_heatmapDock, m_valuesDock);
+    tabifyDockWidget(m_heatmapDock, historyDock);
     m_heatmapDock->raise();
-    tabifyDockWidget(m_logDock, m_inspectorDock);
-    tabifyDockWidget(m_inspectorDock, m_ledgerDock);
-    m_logDock->raise();
+    tabifyDockWidget(m_nowDock, m_inspectorDock);
+    tabifyDockWidget(m_inspectorDock, logDock);
+    tabifyDockWidget(logDock, m_ledgerDock);
+    m_nowDock->raise();
     tabifyDockWidget(m_timelineDock, watchDock);
     tabifyDockWidget(watchDock, programDock);
     tabifyDockWidget(programDock, m_notebookDock);
@@ -319,7 +339,7 @@ void EngineWorkspace::applySizes()
     resizeDocks({m_graphDock, m_heatmapDock},
                 shared(room.width() - kSeparator, {room.width() - side - kSeparator, side}), Qt::Horizontal);
     const double timeline = std::max<double>(px(kLeastMiddle), room.width() - promises - side - 2 * kSeparator);
-    resizeDocks({m_promisesDock, m_timelineDock, m_logDock},
+    resizeDocks({m_promisesDock, m_timelineDock, m_nowDock},
                 shared(room.width() - 2 * kSeparator, {promises, timeline, side}), Qt::Horizontal);
     const double below =
         std::max(std::min<double>(px(kLeastTimeline), room.height() * kMostTimeline), room.height() * 424.0 / 898);

@@ -19,6 +19,7 @@ class InputView;
 class InspectorView;
 class LayersView;
 class NotebookView;
+class OutputView;
 class RegionOverlay;
 class RegionView;
 class RunPanel;
@@ -59,6 +60,7 @@ public:
     [[nodiscard]] views::DiagnoseView& diagnosis() const { return *m_diagnosis; }
     [[nodiscard]] views::HistoryView& history() const { return *m_history; }
     [[nodiscard]] views::RegionView& region() const { return *m_region; }
+    [[nodiscard]] views::OutputView& output() const { return *m_output; }
     [[nodiscard]] views::BeforeAfterView& beforeAfter() const { return *m_beforeAfter; }
     [[nodiscard]] views::TextView& text() const { return *m_text; }
     [[nodiscard]] views::WordLayersView& wordLayers() const { return *m_wordLayers; }
@@ -88,6 +90,7 @@ private:
     views::DiagnoseView* m_diagnosis = nullptr;
     views::HistoryView* m_history = nullptr;
     views::RegionView* m_region = nullptr;
+    views::OutputView* m_output = nullptr;
     views::BeforeAfterView* m_beforeAfter = nullptr;
     QDockWidget* m_runDock = nullptr;
     QDockWidget* m_inputDock = nullptr;
@@ -108,6 +111,7 @@ public:
     explicit EngineWorkspace(const WorkspaceContext& context, QWidget* parent = nullptr);
     [[nodiscard]] views::GraphView& graph() const { return *m_graph; }
     [[nodiscard]] views::HeatmapView& heatmap() const { return *m_heatmap; }
+    [[nodiscard]] views::HistoryView& history() const { return *m_history; }
     [[nodiscard]] views::InspectorView& inspector() const { return *m_inspector; }
     [[nodiscard]] views::TimelineView& timeline() const { return *m_timeline; }
     [[nodiscard]] views::NotebookView& notebook() const { return *m_notebook; }
@@ -139,10 +143,11 @@ private:
     views::InspectorView* m_inspector = nullptr;
     QDockWidget* m_inspectorDock = nullptr;
     views::HeatmapView* m_heatmap = nullptr;
+    views::HistoryView* m_history = nullptr;
     QDockWidget* m_heatmapDock = nullptr;
     QDockWidget* m_valuesDock = nullptr;
     QDockWidget* m_timelineDock = nullptr;
-    QDockWidget* m_logDock = nullptr;
+    QDockWidget* m_nowDock = nullptr;
     QDockWidget* m_ledgerDock = nullptr;
     QDockWidget* m_notebookDock = nullptr;
     QDockWidget* m_verificationDock = nullptr;

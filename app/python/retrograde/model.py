@@ -290,7 +290,8 @@ def load(model: Any, example: Any = None, *, name: str = "model.onnx", card: str
 
 def explain(model: Any, x: Any, *, example: Any = None, **options: Any) -> Run:
     """`load` and `Model.explain` in one. Options of both are taken; a torch.nn.Module is exported for x where no
-    example is given. Raises what both raise."""
+    example is given. Relevance starts with the score itself, as on the command line; start="one" is what a plain
+    gradient has (captum, torch.autograd). Returns a Run. Raises what both raise."""
     of_model = {key: options.pop(key) for key in [*options] if key in _model_options()}
     if hasattr(model, "state_dict") and example is None:
         example = tuple(x.values()) if isinstance(x, Mapping) else x

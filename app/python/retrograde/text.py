@@ -85,8 +85,8 @@ def explain_text(model: Any, text: str | Sequence[int], *, target: Any = None, c
     tokenizer: path of a tokenizer.json (default: the one beside the model), or an object of `tokenizers` or
         `transformers`, which then makes the numbers; words of target and contrast are looked up in the file.
     composite, start, record, progress, options: as for Model.explain; also target_tokens=, layers=, and `continue` as
-        {"continue": "…"}.
-    Raises what Model.explain raises.
+        {"continue": "…"}. The default start is the score itself; start="one" is what a plain gradient has.
+    Returns a TextExplanation. Raises what Model.explain raises.
     """
     given = dict(options)
     if isinstance(tokenizer, (str, os.PathLike)):

@@ -29,8 +29,9 @@ struct AttentionMap
     std::string name; ///< of the softmax, or of the operator that it is inside of
     NodeId node;      ///< of the pass
     tensor::Shape shape;
-    double largestAbove = 0; ///< weight above the diagonal
-    double shareAbove = 0;   ///< of all weight
+    double largestAbove = 0;  ///< weight above the diagonal
+    double shareAbove = 0;    ///< of all weight
+    std::vector<double> mean; ///< of all heads and samples, row by row
 };
 
 bool isSquare(const tensor::Shape& shape)
@@ -38,11 +39,15 @@ bool isSquare(const tensor::Shape& shape)
     return shape.size() >= 2 && shape.back() > 1 && shape.back() == shape[shape.size() - 2];
 }
 
-AttentionMap mapOf(std::string name, NodeId node, const Tensor& weights)
+AttentionMap attentionOf(std::string name, NodeId node, const Tensor& weights)
 {
-    AttentionMap map{std::move(name), node, weights.shape()};
+    AttentionMap map;
+    map.name = std::move(name);
+    map.node = node;
+    map.shape = weights.shape();
     const auto extent = static_cast<std::size_t>(weights.shape().back());
     const std::vector<double> numbers = numbersIn(weights);
+    map.mean.assign(extent * extent, 0);
     double all = 0;
     double above = 0;
     for (std::size_t begin = 0; begin < numbers.size(); begin += extent) {
@@ -52,6 +57,7 @@ AttentionMap mapOf(std::string name, NodeId node, const Tensor& weights)
             all += size;
             above += i > diagonal ? size : 0;
             map.largestAbove = i > diagonal ? std::max(map.largestAbove, size) : map.largestAbove;
+            map.mean[i % map.mean.size()] += size;
         }
     }
     map.shareAbove = all > 0 ? above / all : 0;
@@ -84,7 +90,7 @@ void addInside(const Facts& facts, NodeId id, std::vector<AttentionMap>& maps)
     for (const graph::Node& inside : opened->graph().nodes()) {
         const Tensor weights = inside.op == "Softmax" ? opened->value(inside.outputs.front()) : Tensor();
         if (weights.isValid() && isSquare(weights.shape())) {
-            maps.push_back(mapOf(isFused ? inside.name : facts.graph().node(id).name, id, weights));
+            maps.push_back(attentionOf(isFused ? inside.name : facts.graph().node(id).name, id, weights));
         }
     }
 }
@@ -102,7 +108,7 @@ std::map<std::string, std::vector<AttentionMap>> stacksOf(const Facts& facts)
         }
         if (node.op == "Softmax" && isSquare(facts.shape(node.outputs.front()))) {
             if (const Tensor weights = facts.value(node.outputs.front()); weights.isValid()) {
-                maps.push_back(mapOf(node.name, id, weights));
+                maps.push_back(attentionOf(node.name, id, weights));
             }
         } else if (node.op == "Attention") {
             addInside(facts, id, maps);
@@ -127,6 +133,8 @@ void reportLeak(const Facts& facts, const AttentionMap& map, std::size_t causal,
     finding.remedy = "Compare the mask with that of the others";
     finding.numbers = {{"share_above_diagonal", map.shareAbove}, {"largest_above_diagonal", map.largestAbove}};
     finding.threshold = kMostAboveOfCausal;
+    finding.chart = mapOf("Weight of each position (row) on the others, all heads: behind the diagonal is later",
+                          map.mean, static_cast<std::size_t>(map.shape.back()), true);
     finding.action = {"go to node", {{"node", facts.graph().labelOf(map.node)}}, {}};
 }
 

@@ -32,6 +32,8 @@ void findAttributes(const Facts& facts, Probe& probe)
         finding.means = "The node computes something else than its partner.";
         finding.remedy = "Export it as in the reference";
         finding.numbers = {{"attributes", 1}};
+        finding.chart =
+            rowsOf("Attribute " + difference.name, {{"here", difference.own}, {"reference", difference.other}});
         finding.action = {"go to node", {{"node", node.name}, {"attribute", difference.name}}, {}};
     }
 }

@@ -48,6 +48,27 @@ ForwardGap forwardGap(const Tensor& own, const Tensor& other)
     return found;
 }
 
+/// Where the two are apart: over the two last axes, the others added up; of fewer axes by element.
+Chart forwardChart(const Tensor& own, const Tensor& other)
+{
+    std::vector<double> distances = numbersIn(own);
+    const std::vector<double> theirs = numbersIn(other);
+    for (std::size_t i = 0; i < distances.size(); ++i) {
+        distances[i] = std::abs(distances[i] - theirs[i]);
+    }
+    const std::size_t rank = own.rank();
+    const std::size_t columns = rank > 0 ? static_cast<std::size_t>(own.shape()[rank - 1]) : 1;
+    const std::size_t rows = rank > 1 ? static_cast<std::size_t>(own.shape()[rank - 2]) : 1;
+    if (rows < 2 || columns < 2) {
+        return barsOf("How far the two are apart, by element", std::move(distances), {});
+    }
+    std::vector<double> sums(rows * columns, 0);
+    for (std::size_t i = 0; i < distances.size(); ++i) {
+        sums[i % sums.size()] += distances[i];
+    }
+    return mapOf("How far the two are apart, over the two last axes", sums, columns, false);
+}
+
 void findForward(const Facts& facts, Probe& probe)
 {
     const ComparedPasses* compared = facts.comparedPasses();
@@ -78,6 +99,7 @@ void findForward(const Facts& facts, Probe& probe)
             finding.threshold = kForwardTolerance;
             finding.action = {"go to node", {{"node", graph.labelOf(NodeId(i))}}, {}};
             finding.evidence = {{graph.value(value).name, index}};
+            finding.chart = forwardChart(own, other);
             return;
         }
     }

@@ -181,6 +181,34 @@ std::size_t differingElements(const Tensor& own, const Tensor& other)
     return count;
 }
 
+/// How far the elements are from each other, by index along the second axis (channels), or the last one.
+Chart inputChart(const Tensor& own, const Tensor& other)
+{
+    if (own.shape() != other.shape() || own.rank() == 0 || own.size() == 0) {
+        return rowsOf("Shapes", {{"here", extentsText(own.shape())}, {"reference", extentsText(other.shape())}});
+    }
+    const std::vector<double> a = numbersIn(own);
+    const std::vector<double> b = numbersIn(other);
+    const std::size_t axis = own.rank() > 2 ? 1 : own.rank() - 1;
+    const auto extent = static_cast<std::size_t>(own.shape()[axis]);
+    std::size_t inner = 1;
+    for (std::size_t i = axis + 1; i < own.rank(); ++i) {
+        inner *= static_cast<std::size_t>(own.shape()[i]);
+    }
+    std::vector<double> sums(extent, 0);
+    std::vector<std::size_t> marked;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        sums[i / inner % extent] += std::abs(a[i] - b[i]) * static_cast<double>(extent) / static_cast<double>(a.size());
+    }
+    for (std::size_t i = 0; i < extent; ++i) {
+        if (sums[i] != 0) {
+            marked.push_back(i);
+        }
+    }
+    return barsOf(own.rank() > 2 ? "Mean distance of the elements, by channel" : "Distance of the elements", sums,
+                  marked);
+}
+
 void findInputs(const Facts& facts, Probe& probe)
 {
     const Facts& reference = *facts.reference();
@@ -210,6 +238,7 @@ void findInputs(const Facts& facts, Probe& probe)
         finding.means = deed ? deed->means : "It is another input.";
         finding.remedy = deed ? deed->undo : "";
         finding.numbers = {{"inputs", 1}};
+        finding.chart = inputChart(own, other);
         finding.action = {"undo it", {{"input", name}}, {}};
     }
 }

@@ -114,6 +114,9 @@ void sayExtra(const Facts& facts, const Compared& compared, NodeId id, Probe& pr
     }
     finding.remedy = "Look at both graphs side by side";
     finding.numbers = {{"nodes", 1}};
+    const std::string reads = readsText(*compared.own, node);
+    finding.chart = rowsOf("What stands there", {{"here", reads, node.name, readersText(graph, node)},
+                                                 {"reference", reads, readersText(graph, node)}});
     finding.action = {"show side by side", {{"node", node.name}}, {}};
 }
 
@@ -156,6 +159,8 @@ void sayMissing(const Facts& facts, const Compared& compared, NodeId id, Probe& 
                           : "The models compute different things from here on.";
     finding.remedy = "Look at both graphs side by side";
     finding.numbers = {{"nodes", 1}};
+    const std::string reads = readsText(*compared.other, node);
+    finding.chart = rowsOf("What stands there", {{"here", reads, name}, {"reference", reads, node.name, name}});
     finding.action = {"show side by side", {{"node", name}, {"missing", node.name}}, {}};
 }
 

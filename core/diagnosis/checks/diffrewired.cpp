@@ -30,6 +30,8 @@ void findRewired(const Facts& facts, Probe& probe)
         finding.means = "The model is wired in another way.";
         finding.remedy = "Look at both graphs side by side";
         finding.numbers = {{"operands", 1}};
+        finding.chart = rowsOf(fmt::format("Where its {} comes from", roleOf(node, operand.slot)),
+                               {{"here", operand.own, node.name}, {"reference", operand.other, node.name}});
         finding.action = {"show side by side", {{"node", node.name}}, {}};
     }
 }

@@ -69,6 +69,7 @@ void findRules(const Facts& facts, Probe& probe)
                                                            : "It is the same rule with other parameters.";
         finding.remedy = "Give it the rule of the reference, if that is meant";
         finding.numbers = {{"nodes", 1}};
+        finding.chart = rowsOf("Rule of this node", {{"here", own[i].rule}, {"reference", theirs.rule}});
         finding.action = {"change rule", {{"node", facts.graph().labelOf(NodeId(i))}, {"rule", theirs.rule}}, {}};
     }
     probe.measured(facts.sources().modelName, static_cast<double>(differing));

@@ -45,6 +45,8 @@ void findStarts(const Facts& facts, Probe& probe)
     finding.remedy = "Start with the same (--start)";
     finding.numbers = {{"start", own}, {"start_of_reference", theirs}};
     finding.threshold = kStartTolerance;
+    finding.chart = barsOf("Σ|R| at the start", {own, theirs}, {0});
+    finding.chart.names = {"here", "reference"};
     finding.action = {"choose target", {}, {}};
 }
 

@@ -46,6 +46,9 @@ void findTargets(const Facts& facts, Probe& probe)
     finding.means = "The two explain different things.";
     finding.remedy = "Explain the same target";
     finding.numbers = {{"targets", 1}};
+    finding.chart = rowsOf("Where relevance starts",
+                           {{"here", facts.graph().value(own.target).name, elementText(own)},
+                            {"reference", facts.reference()->graph().value(other->target).name, elementText(*other)}});
     finding.action = {"choose target", {{"target", facts.reference()->graph().value(other->target).name}}, {}};
 }
 

@@ -103,6 +103,30 @@ std::string whereText(const Compared& compared, const graph::Node& node, const C
     return text + (factor ? fmt::format(", factor {}", numberText(*factor)) : "");
 }
 
+/// Both numbers of a single element; else how large the differences are, by index along the first axis.
+Chart constantChart(const ConstantDifference& difference, const Tensor& own, const Tensor& other)
+{
+    if (difference.isOtherShape || difference.positions.empty() || own.rank() == 0) {
+        return rowsOf("What is here, and in the reference",
+                      {{"here", extentsText(own.shape())}, {"reference", extentsText(other.shape())}});
+    }
+    if (difference.positions.size() == 1) {
+        const std::int64_t at = difference.positions.front();
+        return rowsOf(fmt::format("The element {}", indexText(indexAt(at, own.shape()))),
+                      {{"here", numberText(own.at(at))}, {"reference", numberText(other.at(at))}});
+    }
+    std::vector<double> largest(static_cast<std::size_t>(own.shape().front()), 0);
+    std::vector<std::size_t> marked;
+    for (const std::int64_t position : difference.positions) {
+        const auto at = static_cast<std::size_t>(position / (own.size() / own.shape().front()));
+        largest[at] = std::max(largest[at], std::abs(own.at(position) - other.at(position)));
+        if (marked.empty() || marked.back() != at) {
+            marked.push_back(at);
+        }
+    }
+    return barsOf("Largest difference, by index along the first axis", std::move(largest), marked);
+}
+
 void findWeights(const Facts& facts, Probe& probe)
 {
     const Compared* compared = facts.compared();
@@ -133,6 +157,7 @@ void findWeights(const Facts& facts, Probe& probe)
         finding.numbers = {{"differing", static_cast<double>(difference.positions.size())},
                            {"elements", static_cast<double>(difference.elements)},
                            {"equal_constants", static_cast<double>(compared->equalConstants)}};
+        finding.chart = constantChart(difference, own, other);
         finding.action = {"go to weights", {{"node", node.name}, {"value", name}}, {}};
         if (!difference.positions.empty()) {
             finding.evidence = {{node.name, indexAt(difference.positions.front(), own.shape())}};

@@ -38,6 +38,9 @@ void findBelowRandom(const Facts& facts, Probe& probe)
     finding.remedy = "Look at the other findings first";
     finding.numbers = {{"area", area}, {"most_first", curves->mostFirst}, {"random", curves->random}};
     finding.threshold = kLeastArea;
+    finding.chart =
+        barsOf("Mean score while elements are replaced", {curves->mostFirst, curves->random, curves->leastFirst}, {0});
+    finding.chart.names = {"most relevant first", "by chance", "least relevant first"};
     finding.action = {"go to node", {{"input", input}}, {}};
 }
 

@@ -95,6 +95,8 @@ void findClipped(const Facts& facts, Probe& probe)
             lookBefore(facts, id, "Look at the scale of the weights before it, or at the scale of the input");
         finding.numbers = {{"share_at_bound", share}, {"bound", *bound}};
         finding.threshold = kMostClipped;
+        finding.chart = histogramOf("What it reads, and its upper bound", numbersIn(facts.value(node.inputs.front())),
+                                    {*bound}, {-std::numeric_limits<double>::infinity(), *bound});
         finding.action = {"go to node", {{"node", node.name}}, {}};
     }
 }

@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 #include <string_view>
 
 namespace retro::diagnosis
@@ -26,6 +28,9 @@ constexpr double kNearlyDeadBase = 2.1;
 constexpr std::int64_t kLeastDeadChannels = 8;
 constexpr double kDeadBase = 2.9;
 constexpr double kDeadEffect = 0.9;
+/// Of a smooth rectifier: this share of its input, and less, is next to nothing.
+constexpr double kNextToNothing = 1e-3;
+constexpr double kNoBound = std::numeric_limits<double>::infinity();
 
 /// Rectifiers: 0 wherever their operand lies below a bound.
 bool isRectifier(const Facts& facts, const graph::Node& node)
@@ -38,6 +43,25 @@ bool isRectifier(const Facts& facts, const graph::Node& node)
                         : numberAttribute(node, "min", -1) == 0;
     }
     return std::ranges::find(kNames, std::string_view(node.op)) != kNames.end();
+}
+
+/// Smooth ones: far below 0 they hand on next to nothing.
+bool isSmoothRectifier(const graph::Node& node)
+{
+    static constexpr std::array<std::string_view, 5> kNames{"Gelu", "FastGelu", "QuickGelu", "Swish", "Mish"};
+    return std::ranges::find(kNames, std::string_view(node.op)) != kNames.end();
+}
+
+/// How many elements a smooth rectifier hands on less of than kNextToNothing.
+std::int64_t lostIn(const Tensor& before, const Tensor& after)
+{
+    const std::vector<double> x = numbersIn(before);
+    const std::vector<double> y = numbersIn(after);
+    std::int64_t lost = 0;
+    for (std::size_t i = 0; i < x.size() && x.size() == y.size(); ++i) {
+        lost += std::abs(y[i]) <= kNextToNothing * std::abs(x[i]) ? 1 : 0;
+    }
+    return lost;
 }
 
 /// Along axis 1 of a picture; of a series either of the two last axes.
@@ -55,14 +79,16 @@ void findDead(const Facts& facts, Probe& probe)
     for (std::size_t i = 0; i < graph.nodeCount(); ++i) {
         const NodeId id(i);
         const graph::Node& node = graph.node(id);
-        if (!isRectifier(facts, node) || !reachesTarget(facts, id)) {
+        const bool isSmooth = isSmoothRectifier(node);
+        if ((!isSmooth && !isRectifier(facts, node)) || !reachesTarget(facts, id)) {
             continue;
         }
         const Tensor value = facts.value(node.outputs.front());
         if (!value.isValid() || value.size() == 0) {
             continue;
         }
-        const double share = static_cast<double>(zerosIn(value)) / static_cast<double>(value.size());
+        const std::int64_t lost = isSmooth ? lostIn(facts.value(node.inputs.front()), value) : zerosIn(value);
+        const double share = static_cast<double>(lost) / static_cast<double>(value.size());
         probe.measured(node.name, share);
         const bool isNearly = share < kAllZero;
         const auto bias = isNearly && share >= kNearlyDead ? biasBefore(facts, id) : std::nullopt;
@@ -75,14 +101,17 @@ void findDead(const Facts& facts, Probe& probe)
                                ? probe.note(kDeadEffect, facts.place(id))
                                : probe.warning(isNearly ? kNearlyDeadBase : kDeadBase, kDeadEffect, facts.place(id));
         const std::string which = samplesText(facts, value, [](std::span<const double>) { return true; });
-        finding.what = isNearly
-                           ? fmt::format("is nearly dead: {} of its {} outputs are 0", percentText(share), value.size())
-                           : fmt::format("is dead: all {} outputs are 0 {} (its input is at most {})", value.size(),
-                                         which, numberText(operand.largest));
+        const std::string_view zero = isSmooth ? "next to 0" : "0";
+        finding.what = isNearly ? fmt::format("is nearly dead: {} of its {} outputs are {}", percentText(share),
+                                              value.size(), zero)
+                                : fmt::format("is dead: all {} outputs are {} {} (its input is at most {})",
+                                              value.size(), zero, which, numberText(operand.largest));
         finding.means = "The branch before it hands nothing on; relevance goes along other paths.";
         finding.remedy = lookBefore(facts, id, "Look at the bias of the layer before it");
         finding.numbers = {{"share_of_zeros", share}, {"largest_of_input", operand.largest}};
         finding.threshold = kAllZero;
+        finding.chart = histogramOf("What it reads; what lies below its bound becomes 0",
+                                    numbersIn(facts.value(node.inputs.front())), {0}, {0, kNoBound});
         finding.action = {"go to node", {{"node", node.name}}, {}};
     }
 }
@@ -97,7 +126,7 @@ SampleCheck deadCheck(const Facts& facts, NodeId node)
     return [](std::span<const double> sample) { return std::ranges::all_of(sample, [](double y) { return y == 0; }); };
 }
 
-const Check forwardDead{"forward.dead", "share of the outputs of a rectifier (Relu, Clip from 0, …) that are 0",
+const Check forwardDead{"forward.dead", "share of the outputs of a rectifier (Relu, Clip from 0, Gelu, …) that are 0",
                         kAllZero,       "up to 0.96 (trained), 0.71 (random weights)",
                         Need::Forward,  true,
                         findDead};

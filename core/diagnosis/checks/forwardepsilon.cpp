@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace retro::diagnosis
@@ -72,6 +74,20 @@ std::vector<double> variancesOf(const Tensor& x, std::int64_t axis, bool isCentr
     return variancesOfRows(numbers.data(), static_cast<std::int64_t>(numbers.size()) / step, step, isCentred);
 }
 
+/// Variances of the rows beside the epsilon.
+Chart epsilonChart(const std::vector<double>& variances, double epsilon)
+{
+    std::vector<double> sizes;
+    for (const double variance : variances) {
+        if (variance > 0) {
+            sizes.push_back(std::log10(variance));
+        }
+    }
+    const double limit = std::log10(epsilon);
+    return histogramOf("log10 of the variance of its rows, and of its epsilon", sizes, {limit},
+                       {limit, std::numeric_limits<double>::infinity()});
+}
+
 void findEpsilon(const Facts& facts, Probe& probe)
 {
     const graph::Graph& graph = facts.graph();
@@ -86,6 +102,7 @@ void findEpsilon(const Facts& facts, Probe& probe)
         std::vector<double> shares =
             x.isValid() ? variancesOf(x, wholeAttribute(node, "axis", -1), isCentring(node)) : std::vector<double>();
         const double variance = median(shares);
+        const std::vector<double> variances = shares;
         std::ranges::for_each(shares, [epsilon](double& v) { v = epsilon / (v + epsilon); });
         const double share = median(shares);
         probe.measured(node.name, share);
@@ -99,6 +116,7 @@ void findEpsilon(const Facts& facts, Probe& probe)
         finding.remedy = "Compare the epsilon with that of the training, and the scale of what is before it";
         finding.numbers = {{"share_of_epsilon", share}, {"epsilon", epsilon}, {"median_variance", variance}};
         finding.threshold = kMostEpsilon;
+        finding.chart = epsilonChart(variances, epsilon);
         finding.action = {"go to node", {{"node", node.name}}, {}};
     }
 }

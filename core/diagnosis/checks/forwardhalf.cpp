@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace retro::diagnosis
@@ -55,6 +56,22 @@ std::string_view halfTypeOf(const graph::Node& node)
     return to == kFloat16 ? "float16" : to == kBfloat16 ? "bfloat16" : "";
 }
 
+/// Sizes of the values, and between which ones the type holds them.
+Chart halfChart(const std::vector<double>& numbers, std::string_view type)
+{
+    constexpr std::array<double, 2> kFloat16{-7.53, 4.82}; // log10 of the half of the least, and of the largest
+    constexpr std::array<double, 2> kBfloat16{-40.34, 38.53};
+    const std::array<double, 2>& ends = type == "float16" ? kFloat16 : kBfloat16;
+    std::vector<double> sizes;
+    for (const double number : numbers) {
+        if (number != 0) {
+            sizes.push_back(std::log10(std::abs(number)));
+        }
+    }
+    return histogramOf(fmt::format("log10 of the size of what it reads, and what {} holds", type), sizes,
+                       {ends[0], ends[1]}, {ends[0], ends[1]});
+}
+
 void findHalf(const Facts& facts, Probe& probe)
 {
     const graph::Graph& graph = facts.graph();
@@ -83,6 +100,7 @@ void findHalf(const Facts& facts, Probe& probe)
         finding.remedy = "Keep float32 here, or scale the values before the cast";
         finding.numbers = {{"share_to_zero", share}, {"to_infinity", loss.toInfinity}};
         finding.threshold = kMostLostInHalf;
+        finding.chart = halfChart(numbersIn(facts.value(node.inputs.front())), type);
         finding.action = {"go to node", {{"node", node.name}}, {}};
     }
 }

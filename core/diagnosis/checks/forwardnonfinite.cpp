@@ -153,6 +153,12 @@ bool isFileFaulty(const Facts& facts)
 
 void fillNonfinite(Finding& finding, const Statistics& statistics, const tensor::Shape& shape)
 {
+    finding.chart =
+        barsOf("How many elements are numbers, NaN or infinite",
+               {static_cast<double>(statistics.finite()), static_cast<double>(statistics.nan),
+                static_cast<double>(statistics.plusInfinity), static_cast<double>(statistics.minusInfinity)},
+               {1, 2});
+    finding.chart.names = {"finite", "NaN", "+∞", "−∞"};
     finding.numbers = {{"not_finite", static_cast<double>(faultyIn(statistics))},
                        {"elements", static_cast<double>(statistics.count)}};
     finding.action = {"go to node", {{"node", finding.place.name}}, {}};

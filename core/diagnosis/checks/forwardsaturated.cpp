@@ -65,6 +65,9 @@ void reportSaturated(const Facts& facts, NodeId id, const Ends& ends, bool isTan
     finding.remedy = lookBefore(facts, id, "Look at the scale of the weights before it");
     finding.numbers = {{"share_saturated", share}, {"share_low", ends.low}, {"share_high", ends.high}};
     finding.threshold = kMostSaturated;
+    const double least = isTanh ? -kNearOne : kNearZero;
+    finding.chart = histogramOf("Its outputs, and from where on they count as saturated", numbersIn(value),
+                                {least, kNearOne}, {least, kNearOne});
     finding.action = {"go to node", {{"node", node.name}}, {}};
 }
 

@@ -24,6 +24,8 @@ struct Drift
 {
     double means = 0;  ///< median over channels of |mean read − stored mean|/deviation
     double spread = 0; ///< median over channels of deviation read/stored deviation
+    std::vector<double> meansOfChannels;
+    std::vector<double> spreadsOfChannels;
 };
 
 Drift driftAt(const Facts& facts, const graph::Node& node)
@@ -45,7 +47,7 @@ Drift driftAt(const Facts& facts, const graph::Node& node)
         drifts.push_back(std::abs(read[i] - mean[i]) / deviation);
         spreads.push_back(std::sqrt(std::max(0.0, norms[i] * norms[i] / each - read[i] * read[i])) / deviation);
     }
-    return {median(drifts), median(spreads)};
+    return {median(drifts), median(spreads), drifts, spreads};
 }
 
 void findDrift(const Facts& facts, Probe& probe)
@@ -87,6 +89,12 @@ void findDrift(const Facts& facts, Probe& probe)
             std::ranges::reverse(finding.numbers); // the one that stands beside its limit
         }
         finding.threshold = isSpread ? kLargestSpread : kLargestDrift;
+        finding.chart = isSpread
+                            ? logarithmicBarsOf("Deviation of what it reads over the stored one, by channel",
+                                                drift.spreadsOfChannels, {})
+                            : logarithmicBarsOf("Stored deviations between its means and the stored ones, by channel",
+                                                drift.meansOfChannels, {});
+        finding.chart.limits = {finding.threshold};
         finding.action = {"apply the card", {{"node", node.name}}, {}};
     }
 }

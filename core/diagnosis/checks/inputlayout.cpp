@@ -42,6 +42,7 @@ void findLayouts(const Facts& facts, Probe& probe)
         finding.means = "The axes stand in another order than the model reads them.";
         finding.remedy = fmt::format("Transpose it: numpy.transpose({}, {})", misfit.name, order);
         finding.numbers = {{"axes_out_of_place", 1}};
+        finding.chart = rowsOf("Axes", {{"given", extentsText(misfit.given)}, {"wanted", wantedText(misfit.wanted)}});
         finding.action = {"transpose input",
                           {{"input", misfit.name}, {"order", fmt::format("{}", fmt::join(misfit.order, ","))}},
                           {}};

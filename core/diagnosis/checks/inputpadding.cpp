@@ -93,6 +93,15 @@ void findPadding(const Facts& facts, Probe& probe)
         finding.remedy = "Give it the mask, or the text without them";
         finding.numbers = {{"share_of_sum_abs_R_on_padding", share}};
         finding.threshold = hasWords ? kMostOnPadding : kMostOnEqualEnd;
+        std::vector<double> sizes = numbersIn(relevance);
+        std::ranges::transform(sizes, sizes.begin(), [](double r) { return std::abs(r); });
+        std::vector<std::size_t> marked;
+        for (std::size_t i = 0; i < sizes.size(); ++i) {
+            if (isPadding[i]) {
+                marked.push_back(i);
+            }
+        }
+        finding.chart = barsOf("|R| of each token; marked: padding", std::move(sizes), marked);
         finding.action = {"mask", {{"input", graph.value(input).name}}, {}};
         finding.evidence = {{graph.value(input).name, indexAt(first, tokens.shape())}};
     }

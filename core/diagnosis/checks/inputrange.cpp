@@ -33,14 +33,14 @@ std::string cardOption(const formats::ModelCard& card)
     return card.mean.empty() ? std::string() : fmt::format("--mean {} --std {}", list(card.mean), list(card.deviation));
 }
 
-Finding& sayRange(Probe& probe, Finding& finding, const Facts& facts)
+void sayRange(Finding& finding, const Facts& facts, const CardRange& range, const Tensor& input)
 {
-    (void)probe;
+    finding.chart = histogramOf("Its elements, and the ends of what the card maps pixels to", numbersIn(input),
+                                {range.least, range.largest}, {range.least, range.largest});
     finding.means = "Scale, mean and deviation of the card have not been applied.";
     finding.remedy = "Give the picture itself (.png), or apply the card to the array";
     finding.action = {"apply the card", {{"input", finding.place.name}}, {}};
     finding.action.arguments["option"] = cardOption(*facts.card());
-    return finding;
 }
 
 void findRange(const Facts& facts, Probe& probe)
@@ -62,7 +62,7 @@ void findRange(const Facts& facts, Probe& probe)
                                    numberText(of.largest), numberText(range->least), numberText(range->largest));
         finding.numbers = {{"beyond_range_in_range_widths", beyond}};
         finding.threshold = kMostBeyondRange;
-        sayRange(probe, finding, facts);
+        sayRange(finding, facts, *range, facts.inputs()[at]);
         return;
     }
     const double pixels = range->white - range->black;
@@ -77,7 +77,7 @@ void findRange(const Facts& facts, Probe& probe)
                                    numberText(range->largest), percentText(contrast));
         finding.numbers = {{"contrast", contrast}, {"darkest", darkest}};
         finding.threshold = kLeastContrast;
-        sayRange(probe, finding, facts);
+        sayRange(finding, facts, *range, facts.inputs()[at]);
     }
 }
 

@@ -42,6 +42,7 @@ void findShapes(const Facts& facts, Probe& probe)
         finding.means = "The model cannot run on it.";
         finding.remedy = shapeRemedy(misfit);
         finding.numbers = {{"axes", static_cast<double>(misfit.given.size())}};
+        finding.chart = rowsOf("Axes", {{"given", extentsText(misfit.given)}, {"wanted", wantedText(misfit.wanted)}});
         finding.action = {"choose input", {{"input", misfit.name}}, {}};
     }
 }

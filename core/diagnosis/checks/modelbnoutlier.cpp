@@ -64,6 +64,7 @@ void findFactorOutliers(const Facts& facts, Probe& probe)
         finding.threshold = kLargestFactorRatio;
         finding.action = {"go to weights", {{"node", node.name}, {"value", model.constantName(node, 4)}}, {}};
         finding.evidence = {{node.name, {channel}}};
+        finding.chart = logarithmicBarsOf("What each channel is multiplied by", factors, {outlier->at});
     }
 }
 

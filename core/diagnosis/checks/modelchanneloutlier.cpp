@@ -45,12 +45,12 @@ void findChannelOutliers(const Facts& facts, Probe& probe)
                                    channel, norms.size(), numberText(ratio));
         finding.means = "This channel alone decides what is seen behind it.";
         finding.remedy = fmt::format("Look at channel {} of {}: was it converted with another scale?", channel,
-                                     model.constantName(node, linear->slot));
+                                     model.weightName(node, linear->slot));
         finding.numbers = {{"ratio_to_median", ratio}, {"channel", static_cast<double>(channel)}};
         finding.threshold = kLargestChannelRatio;
-        finding.action = {
-            "go to weights", {{"node", node.name}, {"value", model.constantName(node, linear->slot)}}, {}};
+        finding.action = {"go to weights", {{"node", node.name}, {"value", model.weightName(node, linear->slot)}}, {}};
         finding.evidence = {{node.name, {channel}}};
+        finding.chart = logarithmicBarsOf("‖weights‖ of each output channel", norms, {outlier->at});
     }
 }
 

@@ -91,6 +91,7 @@ void findScaleOutliers(const Facts& facts, Probe& probe)
         finding.threshold = kLargestScaleRatio;
         finding.action = {"go to weights", {{"node", node.name}, {"value", model.constantName(node, *slot)}}, {}};
         finding.evidence = {{node.name, {channel}}};
+        finding.chart = logarithmicBarsOf("|scale| of each channel", scales, {outlier->at});
     }
 }
 

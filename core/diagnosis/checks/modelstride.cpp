@@ -51,6 +51,33 @@ bool isOutputOf(const graph::Graph& graph, ValueId value)
     return std::ranges::find(graph.outputs(), value) != graph.outputs().end();
 }
 
+/// Which elements of two strides along each axis a kernel reads; no chart of other than two axes, and of wide strides.
+Chart strideChart(const Windows& windows)
+{
+    constexpr std::int64_t kWidestStride = 16;
+    constexpr double kRead = 0.3; // shade of what is read
+    if (windows.stride.size() != 2 || windows.kernel.size() != 2 ||
+        std::ranges::any_of(windows.stride, [](std::int64_t stride) { return stride < 1 || stride > kWidestStride; })) {
+        return {};
+    }
+    std::vector<double> shades;
+    std::vector<std::size_t> unread;
+    for (std::int64_t row = 0; row < 2 * windows.stride[0]; ++row) {
+        for (std::int64_t column = 0; column < 2 * windows.stride[1]; ++column) {
+            const bool isRead =
+                row % windows.stride[0] < windows.kernel[0] && column % windows.stride[1] < windows.kernel[1];
+            if (!isRead) {
+                unread.push_back(shades.size());
+            }
+            shades.push_back(isRead ? kRead : 1);
+        }
+    }
+    Chart chart = mapOf("Two strides along each axis; marked: never read", shades,
+                        static_cast<std::size_t>(2 * windows.stride[1]), false);
+    chart.marked = std::move(unread);
+    return chart;
+}
+
 void findUnreadByStride(const Facts& facts, Probe& probe)
 {
     const ModelFacts& model = *facts.model();
@@ -77,6 +104,7 @@ void findUnreadByStride(const Facts& facts, Probe& probe)
         finding.remedy = "A kernel at least as large as the stride reads all of it";
         finding.numbers = {{"share_never_read", least->unread}};
         finding.threshold = kMostNeverRead;
+        finding.chart = strideChart(least->windows);
         finding.action = {"go to node", {{"node", least->node->name}}, {}};
     }
 }

@@ -46,12 +46,16 @@ void findTraining(const Facts& facts, Probe& probe)
             finding.what =
                 fmt::format("is in training mode: it drops elements by chance (ratio {})", numberText(dropped));
             finding.means = "Each run gives another result.";
+            finding.chart = barsOf("Share that is kept, and that is dropped by chance", {1 - dropped, dropped}, {1});
+            finding.chart.names = {"kept", "dropped"};
             finding.remedy = "Export the model in evaluation mode";
             finding.numbers = {{"ratio", dropped}};
         } else {
             finding.what = "is in training mode: it takes mean and variance from the batch, not the stored ones";
             finding.means = "The result for one input depends on what else is in the batch.";
             finding.remedy = "Export the model in evaluation mode (training_mode 0)";
+            finding.chart =
+                barsOf("Stored variances, which are not used", numbersIn(model.constantOperand(node, 4)), {});
         }
         finding.action = {"go to node", {{"node", node.name}}, {}};
     }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace retro::diagnosis
 {
@@ -34,6 +35,23 @@ bool isFiniteWeight(const ModelFacts& model, const graph::Node& node, std::size_
     return linear && linear->slot == slot
                ? std::ranges::all_of(linear->outputNorms(model), [](double norm) { return std::isfinite(norm); })
                : isAllFinite(weight);
+}
+
+/// How many elements are no numbers, by index along the first axis.
+Chart nonfiniteChart(const Tensor& weight)
+{
+    const std::vector<double> numbers = numbersIn(weight);
+    std::vector<double> counts(static_cast<std::size_t>(weight.shape().front()), 0);
+    std::vector<std::size_t> marked;
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+        const std::size_t at = i / (numbers.size() / counts.size());
+        const bool isWrong = std::isnan(numbers[i]) || numbers[i] == std::numeric_limits<double>::infinity();
+        counts[at] += isWrong ? 1 : 0;
+        if (isWrong && (marked.empty() || marked.back() != at)) {
+            marked.push_back(at);
+        }
+    }
+    return barsOf("Elements that are no numbers, by index along the first axis", counts, marked);
 }
 
 void findNonfiniteWeights(const Facts& facts, Probe& probe)
@@ -68,6 +86,7 @@ void findNonfiniteWeights(const Facts& facts, Probe& probe)
                                {"elements", static_cast<double>(weight.size())}};
             finding.action = {"go to weights", {{"node", node.name}, {"value", graph.value(id).name}}, {}};
             finding.evidence = {{node.name, index}};
+            finding.chart = nonfiniteChart(weight);
         }
     }
 }

@@ -84,12 +84,14 @@ void findZeroWeights(const Facts& facts, Probe& probe)
             fmt::format("its weights for {} of {} input channels are all exactly 0{}", zeros.size(), channels, which);
         finding.means = "What these channels hold never reaches the prediction.";
         finding.remedy = fmt::format("Look whether a part of {} was never loaded, or cut away",
-                                     model.constantName(node, linear->slot));
+                                     model.weightName(node, linear->slot));
         finding.numbers = {{"share_of_input_channels", share}};
         finding.threshold = kMostZeroChannels;
         finding.action = {
             "select both nodes", {{"node", node.name}, {"other", part ? part->concat : std::string()}}, {}};
         finding.evidence = {{node.name, {zeros.front()}}};
+        finding.chart = barsOf("‖weights‖ for each input channel", normsAlong(linear->weight, linear->inputAxis),
+                               {zeros.begin(), zeros.end()});
     }
 }
 

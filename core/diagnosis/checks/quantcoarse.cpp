@@ -62,6 +62,8 @@ void findCoarse(const Facts& facts, Probe& probe)
         finding.numbers = {{"levels", static_cast<double>(levels)},
                            {"values", static_cast<double>(quantised->levels.size())}};
         finding.threshold = kFewestLevels;
+        finding.chart = histogramOf("The levels that it uses, from end to end of its type", quantised->levels,
+                                    {quantised->least, quantised->most}, {quantised->least, quantised->most});
         finding.action = {"go to weights", {{"node", node.name}}, {}};
         if (hasScale) {
             finding.action.arguments["value"] = graph.value(node.inputs[1]).name;

@@ -11,9 +11,20 @@ namespace retro::diagnosis
 namespace
 {
 
-/// Section 4.5, quant.saturated: share at the ends of the type: > 0.05; base 2.6, e = .5 + x/2.
+/// Section 4.5, quant.saturated: share beyond the ends of the type: > 0.05; base 2.6, e = .5 + x/2.
 constexpr double kMostAtEnds = 0.05;
 constexpr double kSaturatedQuantBase = 2.6;
+
+/// The last bin, and the first one where its end cuts off.
+std::vector<std::size_t> binsAtEnds(const Chart& chart, bool countsLeast)
+{
+    std::vector<std::size_t> bins;
+    if (countsLeast) {
+        bins.push_back(0);
+    }
+    bins.push_back(chart.amounts.size() - 1);
+    return bins;
+}
 
 void findQuantSaturated(const Facts& facts, Probe& probe)
 {
@@ -25,12 +36,7 @@ void findQuantSaturated(const Facts& facts, Probe& probe)
             continue;
         }
         const graph::Node& node = graph.node(id);
-        double ends = 0;
-        for (const double level : quantised->levels) {
-            const bool isLow = quantised->countsLeast && level <= quantised->least;
-            ends += isLow || level >= quantised->most ? 1 : 0;
-        }
-        const double share = ends / static_cast<double>(quantised->levels.size());
+        const double share = static_cast<double>(quantised->cut) / static_cast<double>(quantised->levels.size());
         probe.measured(node.name, share);
         if (!(share > kMostAtEnds)) {
             continue;
@@ -40,7 +46,7 @@ void findQuantSaturated(const Facts& facts, Probe& probe)
                                       ? numberText(quantised->scales.front())
                                       : fmt::format("of {} channels", quantised->scales.size());
         Finding& finding = probe.warning(kSaturatedQuantBase, 0.5 + share / 2, facts.place(id));
-        finding.what = fmt::format("{} of {} values lie at the ends of its type {} … {}: its scale {} is too small",
+        finding.what = fmt::format("{} of {} values lie beyond the ends of its type {} … {}: its scale {} is too small",
                                    percentText(share), quantised->levels.size(), numberText(quantised->least),
                                    numberText(quantised->most), scale);
         finding.means =
@@ -49,6 +55,9 @@ void findQuantSaturated(const Facts& facts, Probe& probe)
         finding.remedy = fmt::format("Calibrate the scale {} again", graph.value(node.inputs[1]).name);
         finding.numbers = {{"share_at_ends", share}, {"scale", quantised->scales.front()}};
         finding.threshold = kMostAtEnds;
+        finding.chart = histogramOf("The levels that it uses, from end to end of its type", quantised->levels,
+                                    {quantised->least, quantised->most}, {quantised->least, quantised->most});
+        finding.chart.marked = binsAtEnds(finding.chart, quantised->countsLeast);
         finding.action = {"go to weights", {{"node", node.name}, {"value", graph.value(node.inputs[1]).name}}, {}};
     }
 }
@@ -56,8 +65,8 @@ void findQuantSaturated(const Facts& facts, Probe& probe)
 } // namespace
 
 const Check quantSaturated{
-    "quant.saturated", "share of a computed value at the ends of the type that it is quantised to",
-    kMostAtEnds,       "no quantised models were measured but those with a fault",
+    "quant.saturated", "share of a computed value beyond the ends of the type that it is quantised to",
+    kMostAtEnds,       "0 (four exports quantised after training)",
     Need::Forward,     true,
     findQuantSaturated};
 

@@ -6,9 +6,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <string_view>
+#include <vector>
 
 namespace retro::diagnosis
 {
@@ -30,6 +32,8 @@ struct GateCount
     double count = 0;
     double shut = 0;
     double open = 0;
+    std::vector<double> shutOfSteps; ///< shares, in the order of the steps that are worked out
+    std::vector<double> openOfSteps;
     std::string firstShut; ///< name of the first step that is shut in more than kMostShut of its units
 };
 
@@ -41,10 +45,14 @@ void addGate(const std::string& step, const std::string& gate, const Tensor& val
     GateCount& count = counts[gate + ", " + before.substr(before.rfind('/') + 1)];
     double shut = 0;
     const std::vector<double> numbers = numbersIn(value);
+    double open = 0;
     for (const double y : numbers) {
         shut += y < kShutBelow ? 1 : 0;
-        count.open += y > kOpenAbove ? 1 : 0;
+        open += y > kOpenAbove ? 1 : 0;
     }
+    count.open += open;
+    count.shutOfSteps.push_back(shut / std::max<double>(1, static_cast<double>(numbers.size())));
+    count.openOfSteps.push_back(open / std::max<double>(1, static_cast<double>(numbers.size())));
     count.count += static_cast<double>(numbers.size());
     count.shut += shut;
     if (count.firstShut.empty() && shut > kMostShut * static_cast<double>(numbers.size())) {
@@ -88,6 +96,16 @@ void reportGate(const Facts& facts, NodeId id, const std::string& gate, const Ga
     finding.remedy = fmt::format("Look at the bias of this gate in {}", facts.graph().node(id).name);
     finding.numbers = {{"share_shut", shut}, {"share_open", open}};
     finding.threshold = kMostShut;
+    const std::vector<double>& shares = isShut ? count.shutOfSteps : count.openOfSteps;
+    std::vector<std::size_t> beyond;
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+        if (shares[i] > kMostShut) {
+            beyond.push_back(i);
+        }
+    }
+    finding.chart =
+        barsOf(fmt::format("Share of units that are {}, step by step", isShut ? "shut" : "open"), shares, beyond);
+    finding.chart.limits = {kMostShut};
     finding.action = {"go to step", {{"node", finding.place.name}, {"gate", gate}, {"step", count.firstShut}}, {}};
 }
 

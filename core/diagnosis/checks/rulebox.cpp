@@ -93,6 +93,8 @@ void findBoxes(const Facts& facts, Probe& probe)
         finding.remedy = "Take the bounds from the data or the card";
         finding.numbers = {{"share_outside", use.outside}, {"fill", use.fill}};
         finding.threshold = kMostOutside;
+        finding.chart = histogramOf("What it reads, and the bounds of the box", numbersIn(x),
+                                    {box->least(), box->largest()}, {box->least(), box->largest()});
         finding.action = {"change rule", {{"node", node.name}, {"rule", "z-box"}}, boxOption(facts, node.name, use)};
     }
 }

@@ -77,10 +77,15 @@ void findOdd(const Facts& facts, Probe& probe)
                 continue;
             }
             Finding& finding = probe.note(kOddEffect, facts.place(users.front()));
-            finding.what = fmt::format("has rule {}; {} of the {} {} nodes have {}", shortRule(rule),
-                                       byRule[usual].size(), nodes.size(), type, shortRule(usual));
+            const bool isShortEnough = shortRule(rule) != shortRule(usual);
+            const std::string own = isShortEnough ? shortRule(rule) : rule;
+            const std::string theirs = isShortEnough ? shortRule(usual) : usual;
+            finding.what = fmt::format("has rule {}; {} of the {} {} nodes have {}", own, byRule[usual].size(),
+                                       nodes.size(), type, theirs);
             finding.means = "One layer alone is explained by another rule.";
             finding.remedy = "Look whether that is meant";
+            finding.chart = rowsOf("Rules of the " + type + " nodes",
+                                   {{node.name, own}, {fmt::format("{} others", byRule[usual].size()), theirs}});
             finding.numbers = {{"nodes_of_type", static_cast<double>(nodes.size())}};
             finding.action = {
                 "change rule", {{"node", node.name}, {"entry", pass.rules[users.front().index()].matcher}}, {}};

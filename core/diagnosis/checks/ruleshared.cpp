@@ -64,11 +64,16 @@ void findShared(const Facts& facts, Probe& probe)
         }
         Finding& finding = probe.warning(kSharedBase, kSharedEffect, facts.place(nodes.front()));
         const ValueId weight = weightOfNode(facts.graph(), facts.graph().node(nodes.front()));
+        const std::string& second = pass.rules[other.index()].rule;
+        const bool isShortEnough = shortRule(first) != shortRule(second);
+        const std::string own = isShortEnough ? shortRule(first) : first;
+        const std::string theirs = isShortEnough ? shortRule(second) : second;
         finding.what = fmt::format("shares its weight ({}) with {}, but has rule {} and that has {}",
-                                   facts.graph().value(weight).name, facts.graph().labelOf(other), shortRule(first),
-                                   shortRule(pass.rules[other.index()].rule));
+                                   facts.graph().value(weight).name, facts.graph().labelOf(other), own, theirs);
         finding.means = "One layer that is used several times is explained by different rules.";
         finding.remedy = "Give every use the same rule";
+        finding.chart = rowsOf("Rules of the nodes that share it",
+                               {{facts.graph().labelOf(nodes.front()), own}, {facts.graph().labelOf(other), theirs}});
         finding.numbers = {{"rules", static_cast<double>(rules.size())}, {"uses", static_cast<double>(nodes.size())}};
         finding.action = {"same rule for all",
                           {{"node", facts.graph().labelOf(nodes.front())}, {"other", facts.graph().labelOf(other)}},

@@ -32,6 +32,7 @@ void findTargetRange(const Facts& facts, Probe& probe)
     finding.means = "Classes count from 0.";
     finding.remedy = "Explain the best one";
     finding.numbers = {{"classes", static_cast<double>(classes)}, {"asked", static_cast<double>(*asked)}};
+    finding.chart = barsOf("Scores of the classes that there are", scores.scores, {});
     const std::string best = std::to_string(scores.best());
     finding.action = {"choose target", {{"target", best}}, "--target " + best};
 }

@@ -64,6 +64,8 @@ void findRank(const Facts& facts, Probe& probe)
     finding.means = "Classes count from 0.";
     finding.remedy = "Explain the best";
     finding.numbers = {{"rank", static_cast<double>(rank)}, {"classes", static_cast<double>(scores.scores.size())}};
+    finding.chart = barsOf("Scores of the classes; marked: the one asked for", scores.scores,
+                           {static_cast<std::size_t>(scores.chosen)});
     finding.threshold = static_cast<double>(std::max(kLastUsualRank, scores.scores.size() / 2));
     finding.action = {"choose target", {{"target", std::to_string(best)}}, "--target " + std::to_string(best)};
 }

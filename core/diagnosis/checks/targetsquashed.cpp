@@ -62,6 +62,9 @@ void findSquashed(const Facts& facts, Probe& probe)
     finding.numbers = {{"largest_score", largest}};
     finding.threshold = kFullySquashed;
     const TargetScores scores = scoresOf(facts, facts.value(target));
+    if (scores.chosen >= 0) {
+        finding.chart = barsOf("Scores of the classes", scores.scores, {static_cast<std::size_t>(scores.chosen)});
+    }
     const bool isRow = facts.shape(target).size() == 2 && scores.classAxis == 1 && scores.chosen >= 0;
     finding.action = {"choose target",
                       {{"target", before}, {"node", graph.labelOf(node)}},

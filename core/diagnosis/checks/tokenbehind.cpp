@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 namespace retro::diagnosis
 {
@@ -109,6 +110,9 @@ void findBehind(const Facts& facts, Probe& probe)
     finding.remedy = "Compare the masks of the attentions";
     finding.numbers = {{"share_behind_position", share}};
     finding.threshold = kMostBehind;
+    std::vector<std::size_t> marked(tokens->magnitudes.size() - first);
+    std::iota(marked.begin(), marked.end(), first);
+    finding.chart = barsOf("Σ|R| of each token; marked: behind the position", tokens->magnitudes, marked);
     finding.action = {"go to node", {{"node", facts.graph().value(tokens->input).name}}, {}};
 }
 

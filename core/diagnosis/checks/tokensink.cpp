@@ -37,6 +37,7 @@ void findSink(const Facts& facts, Probe& probe)
     finding.remedy = "Set the target against another word (--contrast), in which this part cancels";
     finding.numbers = {{"share_of_first_token", share}};
     finding.threshold = kMostOfFirst;
+    finding.chart = barsOf("Σ|R| of each token", tokens->magnitudes, {0});
     finding.action = {"go to node", {{"node", facts.graph().value(tokens->input).name}}, {}};
 }
 

@@ -4,6 +4,7 @@
 #include "core/engine/evaluate/channelaxis.h"
 #include "core/engine/explain/automaticrules.h"
 #include "core/engine/explain/numericalstop.h"
+#include "core/engine/explain/segment.h"
 #include "core/engine/model/binding.h"
 #include "core/execute/forward.h"
 #include "core/trace/targetplace.h"
@@ -96,6 +97,11 @@ Result<Subject> Subject::make(const LoadedModelPointer& model, const ExplainRequ
     subject.m_warnings = result.warnings;
     if (addsRules(question, result)) { // changed inputs and weights are explained by the rules of this one
         subject.m_question.composite = result.composite.name;
+    }
+    if (const auto segment = segmentIn(question.target)) {
+        return base::usageError("evaluate follows the score of one element; choose one of the segment with --target "
+                                "row=I,column=J,class=K, or a value of the graph",
+                                fmt::format("--target segment={}", *segment));
     }
     if (question.target.kind != TargetRequest::Kind::Value && hasSeveralTargets(result.target)) {
         return base::inputError(

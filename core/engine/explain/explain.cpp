@@ -12,6 +12,7 @@
 #include "core/engine/region/conditions.h"
 #include "core/engine/ways/wantedrow.h"
 #include "core/engine/ways/way.h"
+#include "core/event/observer.h"
 
 #include <fmt/format.h>
 
@@ -31,6 +32,10 @@ Result<void> carryRelevance(Pass& pass, std::optional<base::Error>& wrong)
 {
     RETRO_CHECK(pass.bind());
     RETRO_TRY(const std::unique_ptr<Way> way, chooseWay(pass));
+    if (pass.request.record || pass.request.profile) {
+        pass.profiler.emplace();
+    }
+    const event::ObserverScope observed(pass.profiler ? &*pass.profiler : event::currentObserver());
     RETRO_TRY(pass.forward, way->forward(pass));
     RETRO_CHECK(pass.start());
     RETRO_CHECK(base::checkStop(pass.stop));

@@ -118,6 +118,8 @@ struct ExplainRequest
     execute::Precision precision = execute::Precision::Float;
     /// Record events, ledger and tensors into ExplainResult::run (promise engine only).
     bool record = false;
+    /// Take the profile of the pass (ExplainResult::profile); of a recorded pass it is taken anyhow.
+    bool profile = false;
     /// Keep every forward value in the recorded run, for inspection.
     bool keepValues = false;
     /// LRP checkpoints: names of values that take a snapshot of their relevance when it is final, beside the checkpoint
@@ -192,6 +194,7 @@ struct ExplainResult
     double secondsRelevance = 0;
     std::int64_t peakBytes = 0;
     std::shared_ptr<const trace::Run> run;                 ///< when recorded
+    std::shared_ptr<const trace::Profile> profile;         ///< when recorded, or asked for
     std::shared_ptr<const trace::RunPlan> runPlan;         ///< of a recorded pass by a plan
     std::shared_ptr<const diagnosis::Diagnosis> diagnosis; ///< where it was made (diagnose.h)
     std::shared_ptr<const execute::ForwardResult> forward; ///< when it was asked for; null where none was kept

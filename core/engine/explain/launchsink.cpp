@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/explain/launchsink.h"
 
-#include "core/ops/tablelookup.h"
+#include "core/event/launchevent.h"
+#include "core/event/observer.h"
 
 namespace retro::engine
 {
@@ -9,78 +10,93 @@ namespace retro::engine
 namespace
 {
 
-const ops::TableLookup* tableOf(const execute::BoundModel& model, const event::Event& event)
-{
-    const base::NodeId node(event.node);
-    const bool isRule = event.kind == event::EventKind::Rule && node.isValid() && !model.graph().isInput(node);
-    return isRule ? dynamic_cast<const ops::TableLookup*>(&model.op(node).structure()) : nullptr;
-}
+using event::Event;
+using event::EventKind;
 
-/// What the rule launches after the forward pass; nothing when it reads no values.
-std::optional<lut::Pass> passOf(const lrp::Rule& rule)
+/// What comes before a visit, or lets values go that a step no longer needs.
+bool isBetweenSteps(EventKind kind)
 {
-    const lrp::RuleParameters parameters = rule.parameters();
-    const auto share = parameters.find("share");
-    const bool isGradient = rule.name() == "gradient" ||
-                            (share != parameters.end() && share->second == lrp::RuleParameter(std::string("gradient")));
-    if (isGradient) {
-        return lut::Pass::Backward;
-    }
-    return rule.name() == "lut" ? std::optional(lut::Pass::Relevance) : std::nullopt;
-}
-
-/// Weight gradients, which no rule asks for; only the fused path leaves them out.
-bool isLeftOut(lut::KernelId kernel)
-{
-    return kernel == lut::KernelId::SumWeightGradients || kernel == lut::KernelId::SumPairWeightGradients;
-}
-
-/// The event of one launch, in the visit of its rule.
-event::Event launchEvent(const event::Event& rule, lut::Pass pass, std::size_t place, const lut::Launch& launch)
-{
-    event::Event event;
-    event.kind = event::EventKind::Launch;
-    event.mode = rule.mode;
-    event.visit = rule.visit;
-    event.node = rule.node;
-    event.slot = static_cast<std::uint32_t>(place);
-    event.branch = static_cast<std::uint32_t>(pass);
-    event.branch2 = launch.stream;
-    event.extra = static_cast<std::int64_t>(launch.kernel);
-    return event;
+    return kind == EventKind::Visit || kind == EventKind::Pop || kind == EventKind::Dequeue || kind == EventKind::Free;
 }
 
 } // namespace
 
-void LaunchSink::onEvent(const event::Event& event)
+void LaunchBook::onLaunch(ops::LaunchRecord record)
 {
-    if (tableOf(m_model, event) != nullptr) {
-        launch(event);
-    }
-    m_next.onEvent(event);
+    m_entries.push_back({event::NodeWatch::current(), std::move(record)});
 }
 
-void LaunchSink::launch(const event::Event& rule)
+void LaunchSink::onEvent(const Event& event)
 {
-    const lrp::RulePointer& assigned = m_rules[rule.node].rule;
-    if (const std::optional<lut::Pass> last = assigned ? passOf(*assigned) : std::nullopt) {
-        launchPass(rule, lut::Pass::Forward);
-        launchPass(rule, *last);
+    if (!m_book.isEmpty() && !isBetweenSteps(event.kind)) {
+        tell(event.visit, event.mode);
     }
+    Event numbered = event;
+    const auto number = [this](std::uint32_t handle) {
+        return handle < m_numberOf.size() ? m_numberOf[handle] : handle;
+    };
+    numbered.handle = number(event.handle);
+    if (event.kind == EventKind::BranchRelevance && event.extra >= 0 && event.extra < base::HandleId::kInvalid) {
+        numbered.extra = number(static_cast<std::uint32_t>(event.extra)); // the tensor before it
+    }
+    m_next.onEvent(numbered);
 }
 
-void LaunchSink::launchPass(const event::Event& rule, lut::Pass pass)
+void LaunchSink::onTensor(base::HandleId handle, const tensor::Tensor& tensor)
 {
-    const ops::TableLookup& table = *tableOf(m_model, rule);
-    lut::Schedule schedule;
-    if (!lut::makeSchedule(table.schedule(table.path(), pass), schedule).ok()) {
-        return; // sizes that overflow were refused when the node was bound
+    if (handle.index() >= m_numberOf.size()) {
+        m_numberOf.resize(handle.index() + 1, base::HandleId::kInvalid);
     }
-    for (std::size_t i = 0; i < schedule.launches.size(); ++i) {
-        if (!isLeftOut(schedule.launches[i].kernel)) {
-            m_next.onEvent(launchEvent(rule, pass, i, schedule.launches[i]));
+    std::uint32_t& number = m_numberOf[handle.index()];
+    number = number == base::HandleId::kInvalid ? m_handles++ : number;
+    m_next.onTensor(base::HandleId(number), tensor);
+}
+
+void LaunchSink::tell(std::uint32_t visit, event::Mode mode)
+{
+    Event at;
+    at.visit = visit;
+    at.mode = mode;
+    for (const LaunchBook::Entry& entry : m_book.take()) {
+        if (entry.node.isValid()) {
+            tellOne(entry, at);
         }
     }
+}
+
+void LaunchSink::tellOne(const LaunchBook::Entry& entry, const Event& at)
+{
+    const ops::LaunchRecord& record = entry.record;
+    Event launch = at;
+    launch.kind = EventKind::Launch;
+    launch.flag = record.backend == lut::Backend::Cuda ? event::kLaunchOnDevice : 0;
+    launch.node = entry.node.value;
+    launch.slot = static_cast<std::uint32_t>(record.place);
+    launch.branch = static_cast<std::uint32_t>(record.pass);
+    launch.branch2 = record.stream;
+    launch.extra = event::packLaunch(static_cast<std::uint32_t>(record.kernel), record.seconds);
+    m_next.onEvent(launch);
+    for (const ops::TableBuffer& buffer : record.buffers) {
+        Event told = launch;
+        told.kind = EventKind::Buffer;
+        told.flag = static_cast<std::uint8_t>((buffer.isRead ? event::kBufferRead : 0) |
+                                              (buffer.isWritten ? event::kBufferWritten : 0));
+        told.branch2 = static_cast<std::uint32_t>(buffer.id);
+        told.handle = buffer.values.isValid() && buffer.values.size() > 0 ? handleOf(buffer.values).value
+                                                                          : base::HandleId::kInvalid;
+        told.extra = static_cast<std::int64_t>(buffer.count);
+        m_next.onEvent(told);
+    }
+}
+
+base::HandleId LaunchSink::handleOf(const tensor::Tensor& tensor)
+{
+    Told& told = m_told[tensor.storage().get()];
+    if (told.storage.expired()) {
+        told = {tensor.storage(), base::HandleId(m_handles++)};
+        m_next.onTensor(told.handle, tensor);
+    }
+    return told.handle;
 }
 
 } // namespace retro::engine

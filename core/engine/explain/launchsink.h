@@ -2,33 +2,64 @@
 #pragma once
 
 #include "core/event/sink.h"
-#include "core/execute/boundmodel.h"
-#include "core/lrp/composite/composite.h"
-#include "kernels/lut/schedule.h"
+#include "core/ops/launchwatch.h"
+
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
 
 namespace retro::engine
 {
 
-/// Passes on what happens, and before each rule that is applied to a table lookup the launches that it consists of, in
-/// the order of their schedules, on the path that the layer takes: forward again, then relevance or, under a rule that
-/// is a gradient, backward (on the fused path without the weights). Borrows all three.
+/// Kernels that ran for table lookups and that nobody was told of yet, with their nodes.
+class LaunchBook final : public ops::LaunchWatcher
+{
+public:
+    struct Entry
+    {
+        base::NodeId node;
+        ops::LaunchRecord record;
+    };
+    /// Of the node that this thread computes (event::NodeWatch).
+    void onLaunch(ops::LaunchRecord record) override;
+    [[nodiscard]] bool isEmpty() const { return m_entries.empty(); }
+    /// Moves them out, in the order in which they ran.
+    [[nodiscard]] std::vector<Entry> take() { return std::exchange(m_entries, {}); }
+
+private:
+    std::vector<Entry> m_entries;
+};
+
+/// Passes on what happens. While it lives it takes the kernels that this thread launches, and tells them before the
+/// event in the visit of which they ran: a Launch each, then a Buffer for each buffer that it read or wrote. Tensors of
+/// buffers get handles of their own, so that other handles are numbered anew. Borrows both.
 class LaunchSink final : public event::Sink
 {
 public:
-    LaunchSink(event::Sink& next, const execute::BoundModel& model, const lrp::RuleAssignment& rules)
-        : m_next(next), m_model(model), m_rules(rules)
-    {}
+    LaunchSink(event::Sink& next, LaunchBook& book) : m_next(next), m_book(book), m_scope(&book) {}
+
     void onEvent(const event::Event& event) override;
     void onLedger(const event::LedgerEntry& entry) override { m_next.onLedger(entry); }
-    void onTensor(base::HandleId handle, const tensor::Tensor& tensor) override { m_next.onTensor(handle, tensor); }
+    void onTensor(base::HandleId handle, const tensor::Tensor& tensor) override;
+    /// Tells those that are in the book, in this visit.
+    void tell(std::uint32_t visit, event::Mode mode);
 
 private:
-    void launch(const event::Event& rule);
-    void launchPass(const event::Event& rule, lut::Pass pass);
+    [[nodiscard]] base::HandleId handleOf(const tensor::Tensor& tensor);
+    void tellOne(const LaunchBook::Entry& entry, const event::Event& at);
 
     event::Sink& m_next;
-    const execute::BoundModel& m_model;
-    const lrp::RuleAssignment& m_rules;
+    LaunchBook& m_book;
+    ops::LaunchScope m_scope;
+    std::uint32_t m_handles = 0;           ///< that were given away
+    std::vector<std::uint32_t> m_numberOf; ///< by the handle that came
+    struct Told
+    {
+        std::weak_ptr<const tensor::Storage> storage; ///< gone: another one has its address
+        base::HandleId handle;
+    };
+    std::map<const tensor::Storage*, Told> m_told; ///< by the storage of a buffer
 };
 
 } // namespace retro::engine

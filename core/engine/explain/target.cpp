@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/explain/target.h"
+#include "core/engine/explain/segment.h"
 
 #include "core/ops/kernel/visitnumber.h"
 #include "core/tensor/npy.h"
@@ -118,17 +118,6 @@ tensor::Tensor oneHotStart(const ResolvedTarget& target, StartKind kind, const t
             kind == StartKind::Logit ? plain.data<T>()[s * samples.length + chosen] : T{1};
     }
     return std::move(buffer).freeze();
-}
-
-Result<tensor::Tensor> givenStart(const std::filesystem::path& file, const tensor::Tensor& forward)
-{
-    RETRO_TRY(const tensor::Tensor start, tensor::readNpy(file));
-    if (start.shape() != forward.shape()) {
-        return inputError(fmt::format("the start relevance has shape {}, but the target has {}",
-                                      tensor::toText(start.shape()), tensor::toText(forward.shape())),
-                          file.string());
-    }
-    return start.to(forward.dtype());
 }
 
 /// Elements of a sample that agree with what is fixed along some axes: an odometer over the others.
@@ -394,6 +383,17 @@ Result<void> setAgainst(ResolvedTarget& target, const StartRequest& start, const
 
 } // namespace
 
+Result<tensor::Tensor> givenStart(const std::filesystem::path& file, const tensor::Tensor& forward)
+{
+    RETRO_TRY(const tensor::Tensor start, tensor::readNpy(file));
+    if (start.shape() != forward.shape()) {
+        return inputError(fmt::format("the start relevance has shape {}, but the target has {}",
+                                      tensor::toText(start.shape()), tensor::toText(forward.shape())),
+                          file.string());
+    }
+    return start.to(forward.dtype());
+}
+
 Result<StartRequest> parseStart(const std::string& text)
 {
     static const std::vector<std::pair<std::string, StartKind>> kNames{{"logit", StartKind::Logit},
@@ -434,6 +434,9 @@ Result<ResolvedTarget> resolveTarget(const TargetRequest& request, const StartRe
     const SampleLayout samples = samplesOf(forward.shape());
     const std::vector<std::string> names = axes.empty() ? trace::usualAxisNames(forward.rank()) : axes;
     RETRO_CHECK(checkTarget(request, samples, forward.shape(), names));
+    if (const auto segment = segmentIn(request)) {
+        return resolveSegment(*segment, start, value, forward, names);
+    }
     ResolvedTarget target;
     target.value = value;
     const tensor::Tensor plain = inFloats(forward);

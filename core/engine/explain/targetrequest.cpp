@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What --target says, and which value it is.
-#include "core/engine/explain/target.h"
+#include "core/engine/explain/segment.h"
 
 #include <fmt/format.h>
 
@@ -59,7 +59,8 @@ std::optional<std::vector<TargetRequest::Coordinate>> placeIn(std::string_view t
             return std::nullopt;
         }
         const std::string_view written = part.substr(equals + 1);
-        const auto label = axis == "class" ? std::find(labels.begin(), labels.end(), written) : labels.end();
+        const bool namesClass = axis == "class" || axis == kSegmentAxis;
+        const auto label = namesClass ? std::find(labels.begin(), labels.end(), written) : labels.end();
         const auto number =
             label != labels.end() ? std::optional<std::int64_t>(label - labels.begin()) : wholeNumber(written);
         if (!number) {
@@ -96,7 +97,8 @@ TargetRequest valueTarget(const std::string& text, std::span<const std::string> 
 base::Error noSuchValue(const std::string& name)
 {
     return usageError("the graph has no value of this name (retrograde-cli info lists inputs and outputs); write "
-                      "argmax, a class index, token=I,class=J, or VALUE[:i,j,…]",
+                      "argmax, a class index, token=I,class=J, segment=J, or "
+                      "VALUE[:i,j,…]",
                       "--target " + name);
 }
 

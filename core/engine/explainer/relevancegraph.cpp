@@ -4,8 +4,8 @@
 #include "core/base/cancel.h"
 #include "core/base/file.h"
 #include "core/engine/explain/requestcheck.h"
+#include "core/engine/explainer/forwardcopy.h"
 #include "core/engine/explainer/relevancesite.h"
-#include "core/engine/explainer/standardforward.h"
 #include "core/engine/explainer/typedconstants.h"
 #include "core/engine/gradient/standardnodes.h"
 #include "core/engine/model/prepare.h"
@@ -22,9 +22,8 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
+#include <optional>
 #include <ranges>
-#include <set>
 
 namespace retro::engine
 {
@@ -90,8 +89,7 @@ public:
     Writer(const Prepared& prepared, const ExplainRequest& request, const RelevanceGraphForm& form,
            const LoadedModel& loaded, std::vector<SymbolicShape> shapes, const std::stop_token& stop)
         : m_prepared(prepared), m_model(*prepared.model), m_graph(m_model.graph()), m_request(request), m_form(form),
-          m_loaded(loaded), m_shapes(std::move(shapes)), m_stop(stop), m_builder(m_graph.name() + "-relevance"),
-          m_copy(m_graph.valueCount())
+          m_loaded(loaded), m_shapes(std::move(shapes)), m_stop(stop), m_builder(m_graph.name() + "-relevance")
     {}
 
     Result<RelevanceGraph> write()
@@ -108,13 +106,16 @@ public:
             }
             RETRO_CHECK(checkTarget(target, also));
         }
-        RETRO_TRY(m_type, floatType());
+        RETRO_CHECK(checkTypes());
+        m_type = execute::dtypeOf(m_model.precision());
         takeFreeAxes();
         const auto known = m_graph.opsets().find("");
         const std::int64_t opset = std::max(kLeastOpset, known == m_graph.opsets().end() ? 0 : known->second);
         m_builder.setOpset("", opset);
         RelevanceSteps steps(m_builder, opset, m_type);
-        RETRO_CHECK(copyForward(steps));
+        m_forward.emplace(m_builder, steps, m_model, [this](graph::ValueId id) { return dimensionsOf(id); });
+        RETRO_CHECK(m_forward->write());
+        takeSamples();
         const std::array targets{target};
         RETRO_TRY(const lrp::TraversalGraph order,
                   lrp::TraversalGraph::build(m_model, targets, lrp::edgeOrder(*m_prepared.rules)));
@@ -173,30 +174,20 @@ private:
         return m_request.target.kind == TargetRequest::Kind::Value && m_request.target.index.empty();
     }
 
-    /// The one type that the model computes in.
-    Result<tensor::DType> floatType() const
+    /// Types of at most 8 bits are of quantised layers.
+    Result<void> checkTypes() const
     {
-        if (m_request.precision == execute::Precision::Double) {
-            return tensor::DType::Float64;
-        }
-        std::optional<tensor::DType> type;
         for (std::size_t i = 0; i < m_graph.valueCount(); ++i) {
-            const graph::ValueId id(i);
-            if (m_graph.value(id).kind == graph::ValueKind::Constant || !tensor::isFloating(m_model.typeOf(id).dtype)) {
-                continue;
-            }
-            const tensor::DType own = m_model.numbersOf(id);
-            if (tensor::isNarrowFloat(own) || (type && *type != own)) {
+            const tensor::DType own = m_model.numbersOf(graph::ValueId(i));
+            if (tensor::isNarrowFloat(own)) {
                 return base::inputError(
-                    fmt::format("it is {}{}; relevance is written for models that compute in float32 or in float64 "
-                                "throughout: export the model in float32",
-                                tensor::nameOf(own),
-                                type ? fmt::format(" and others are {}", tensor::nameOf(*type)) : ""),
-                    fmt::format("value \"{}\"", m_graph.value(id).name));
+                    fmt::format("it is {}; relevance is written for models that compute in float16, "
+                                "bfloat16, float32 or float64: export the float model",
+                                tensor::nameOf(own)),
+                    fmt::format("value \"{}\"", m_graph.value(graph::ValueId(i)).name));
             }
-            type = own;
         }
-        return type.value_or(tensor::DType::Float32);
+        return {};
     }
 
     void takeFreeAxes()
@@ -208,6 +199,16 @@ private:
             }
         }
         m_free = FreeAxes(std::move(free));
+    }
+
+    /// An input whose first axis alone is free says how many samples there are.
+    void takeSamples()
+    {
+        const auto isFree = [this](graph::ValueId input) { return m_free.isFree(input, 0); };
+        const auto input = std::ranges::find_if(m_graph.inputs(), isFree);
+        if (input != m_graph.inputs().end() && SampleBindings::apply(m_graph)) {
+            m_samples.emplace(m_model, m_forward->own(*input), m_stop);
+        }
     }
 
     [[nodiscard]] std::vector<graph::Dimension> dimensionsOf(graph::ValueId id) const
@@ -231,40 +232,6 @@ private:
             name += "~";
         }
         return name;
-    }
-
-    Result<void> copyForward(RelevanceSteps& steps)
-    {
-        for (const graph::ValueId input : m_graph.inputs()) {
-            const graph::Value& value = m_graph.value(input);
-            const ValueId given = m_builder.addInput(value.name, value.dtype, value.shape);
-            const bool isOther = tensor::isFloating(value.dtype) && value.dtype != m_type;
-            m_copy[input.index()] = isOther ? steps.asFloat(given) : given;
-        }
-        for (std::size_t i = 0; i < m_graph.valueCount(); ++i) {
-            const graph::Value& value = m_graph.value(graph::ValueId(i));
-            if (value.kind == graph::ValueKind::Constant) {
-                const bool isFloat = tensor::isFloating(value.constant.dtype());
-                m_copy[i] = m_builder.addConstant(value.name, isFloat ? value.constant.to(m_type) : value.constant);
-            } else if (value.kind == graph::ValueKind::Result) {
-                m_copy[i] = m_builder.addResult(value.name);
-                const tensor::DType type = m_model.typeOf(graph::ValueId(i)).dtype;
-                m_builder.declare(m_copy[i], tensor::isFloating(type) ? m_type : type, dimensionsOf(graph::ValueId(i)));
-            }
-        }
-        for (const graph::Node& node : m_graph.nodes()) {
-            RETRO_CHECK(addStandardNode(m_builder, steps, m_model, node,
-                                        [this](graph::ValueId value) { return m_copy[value.index()]; }));
-        }
-        for (const graph::ValueId output : m_graph.outputs()) {
-            if (m_graph.value(output).kind == graph::ValueKind::Result) {
-                const tensor::DType dtype = m_model.typeOf(output).dtype;
-                m_builder.declare(m_copy[output.index()], tensor::isFloating(dtype) ? m_type : dtype,
-                                  dimensionsOf(output));
-            }
-            m_builder.addOutput(m_copy[output.index()]);
-        }
-        return {};
     }
 
     Result<void> checkValues(const lrp::TraversalGraph& order) const
@@ -328,7 +295,7 @@ private:
     Result<ValueId> startOf(RelevanceSteps& steps, graph::ValueId target)
     {
         m_target = target;
-        const ValueId scores = m_copy[target.index()];
+        const ValueId scores = m_forward->forRelevance(target);
         ValueId start = scores;
         if (m_form.start == GraphStart::Given) {
             m_made.chooser = unused("start");
@@ -449,14 +416,15 @@ private:
                            copies(node.outputs),
                            std::move(arrived),
                            lrp::trackedSlots(order, id)};
+        site.samples = m_samples ? &*m_samples : nullptr;
         return relevanceParts(site);
     }
 
-    [[nodiscard]] std::vector<ValueId> copies(const std::vector<graph::ValueId>& values) const
+    [[nodiscard]] std::vector<ValueId> copies(const std::vector<graph::ValueId>& values)
     {
         std::vector<ValueId> list;
         for (const graph::ValueId value : values) {
-            list.push_back(value.isValid() ? m_copy[value.index()] : value);
+            list.push_back(value.isValid() ? m_forward->forRelevance(value) : value);
         }
         return list;
     }
@@ -465,7 +433,7 @@ private:
     ValueId relevanceOf(RelevanceSteps& steps, graph::ValueId value)
     {
         const ValueId known = m_relevance[value.index()];
-        return known.isValid() ? known : steps.filledLike(m_copy[value.index()], 0);
+        return known.isValid() ? known : steps.filledLike(m_forward->own(value), 0);
     }
 
     void addOutput(RelevanceSteps& steps, graph::ValueId value, ValueId relevance)
@@ -500,13 +468,13 @@ private:
         for (const graph::ValueId input : m_graph.inputs()) {
             if (!m_model.isTracked(input) || !order.contains(m_graph.inputNode(input))) {
                 if (tensor::isFloating(m_model.typeOf(input).dtype)) {
-                    addOutput(steps, input, steps.filledLike(m_copy[input.index()], 0));
+                    addOutput(steps, input, steps.filledLike(m_forward->own(input), 0));
                 }
                 continue;
             }
             ValueId relevance = relevanceOf(steps, input);
             if (m_prepared.composite.timesInput && tensor::isFloating(m_model.typeOf(input).dtype)) {
-                relevance = steps.multiply(relevance, m_copy[input.index()]);
+                relevance = steps.multiply(relevance, m_forward->forRelevance(input));
             }
             reached.push_back(relevance);
             addOutput(steps, input, relevance);
@@ -580,7 +548,8 @@ private:
     std::vector<SymbolicShape> m_shapes; ///< by value; none where no axis is free
     const std::stop_token& m_stop;
     graph::GraphBuilder m_builder;
-    std::vector<ValueId> m_copy;      ///< by value of the model
+    std::optional<ForwardCopy> m_forward;
+    std::optional<SampleBindings> m_samples;
     std::vector<ValueId> m_relevance; ///< by value of the model
     FreeAxes m_free;
     tensor::DType m_type = tensor::DType::Float32;

@@ -41,6 +41,10 @@ Result<std::vector<tensor::Tensor>> inputsOf(const LoadedModel& graph, const Exp
                                              const RelevanceGraph& written, const ExplainResult& explained)
 {
     std::vector<tensor::Tensor> inputs = request.inputs;
+    for (std::size_t i = 0; i < inputs.size(); ++i) { // other runtimes take no other type
+        const tensor::DType type = graph.graph()->value(graph.graph()->inputs()[i]).dtype;
+        inputs[i] = tensor::isFloating(type) && tensor::isFloating(inputs[i].dtype()) ? inputs[i].to(type) : inputs[i];
+    }
     if (written.chooser.empty()) {
         return inputs;
     }

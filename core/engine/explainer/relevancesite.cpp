@@ -13,6 +13,7 @@
 namespace retro::engine
 {
 
+using base::Result;
 using ops::StructureKind;
 
 bool FreeAxes::hasFree(ValueId value, std::size_t first) const
@@ -167,32 +168,44 @@ bool isNowhereNegative(const execute::BoundModel& model, ValueId value)
     return true;
 }
 
-RelevanceParts pulledBackByElement(RelevanceSite& site, std::vector<ValueId> upstream)
+namespace
 {
-    const tape::EmitRule* rule = site.node.domain.empty() ? tape::findEmitRule(site.node.op) : nullptr;
-    if (rule == nullptr) {
-        return notWritten(site, "its reverse rule is not made of standard operators; choose another rule");
-    }
+
+/// What the operator's reverse rule is given, with the ids of the graph that it writes to.
+tape::EmitValues valuesFor(const RelevanceSite& site, std::vector<ValueId> upstream, const tape::EmitRule& rule)
+{
     tape::EmitValues values;
     values.operands = site.operands;
     values.outputs = site.outputs;
     values.upstream = std::move(upstream);
     values.wanted = site.tracked;
     for (const ValueId operand : site.node.inputs) {
-        values.types.push_back(operand.isValid() ? site.steps.emitter().floatType() : tensor::DType::Float32);
+        values.types.push_back(operand.isValid() ? site.steps.floatType() : tensor::DType::Float32);
     }
-    for (std::size_t slot = rule->firstWithout; slot < values.wanted.size(); ++slot) {
+    for (std::size_t slot = rule.firstWithout; slot < values.wanted.size(); ++slot) {
         values.wanted[slot] = 0;
     }
-    RETRO_TRY(tape::EmitSite at, tape::EmitSite::make(site.steps.emitter(), site.model, site.id, std::move(values)));
-    if (const std::string refusal = rule->refusal(at); !refusal.empty()) {
+    return values;
+}
+
+/// Per operand slot; invalid where the rule writes nothing.
+RelevanceParts written(const RelevanceSite& site, const tape::EmitRule& rule, tape::Emitter& emit,
+                       const execute::BoundModel& model, tape::EmitValues values)
+{
+    RETRO_TRY(tape::EmitSite at, tape::EmitSite::make(emit, model, site.id, std::move(values)));
+    if (const std::string refusal = rule.refusal(at); !refusal.empty()) {
         return notWritten(site, refusal);
     }
+    RETRO_TRY(const tape::EmitResult made, tape::resultOf(at, rule.emit(at)));
     std::vector<ValueId> parts(site.tracked.size());
-    RETRO_TRY(const tape::EmitResult made, tape::resultOf(at, rule->emit(at)));
     for (const auto& [slot, part] : made.wrote) {
         parts[slot] = part;
     }
+    return parts;
+}
+
+std::vector<ValueId> withZeros(RelevanceSite& site, std::vector<ValueId> parts)
+{
     for (std::size_t slot = 0; slot < parts.size(); ++slot) {
         if (site.isTracked(slot) && !parts[slot].isValid()) {
             parts[slot] = site.zeros(slot);
@@ -201,12 +214,66 @@ RelevanceParts pulledBackByElement(RelevanceSite& site, std::vector<ValueId> ups
     return parts;
 }
 
-RelevanceParts pulledBack(RelevanceSite& site, std::vector<ValueId> upstream)
+Result<const tape::EmitRule*> reverseRuleOf(const RelevanceSite& site)
 {
-    if (site.hasFreeAxis()) {
+    const tape::EmitRule* rule = site.node.domain.empty() ? tape::findEmitRule(site.node.op) : nullptr;
+    if (rule == nullptr) {
+        return notWritten(site, "its reverse rule is not made of standard operators; choose another rule");
+    }
+    return rule;
+}
+
+/// The rule at several numbers of samples; what follows from their number is computed when the graph runs.
+RelevanceParts pulledBackForAnySamples(RelevanceSite& site, const std::vector<ValueId>& upstream)
+{
+    RETRO_TRY(const tape::EmitRule* rule, reverseRuleOf(site));
+    tape::EmitValues values = valuesFor(site, upstream, *rule);
+    std::vector<ValueId> operands;
+    std::vector<tensor::DType> types;
+    std::vector<std::pair<std::vector<ValueId>*, std::size_t>> places; // of the operands, in the same order
+    const auto take = [&](std::vector<ValueId>& list, const std::vector<graph::ValueId>& of) {
+        for (std::size_t i = 0; i < list.size(); ++i) {
+            if (list[i].isValid()) {
+                const tensor::DType own = site.model.typeOf(of[i]).dtype;
+                operands.push_back(list[i]);
+                types.push_back(tensor::isFloating(own) ? site.steps.floatType() : own);
+                places.emplace_back(&list, i);
+            }
+        }
+    };
+    take(values.operands, site.node.inputs);
+    take(values.outputs, site.node.outputs);
+    take(values.upstream, site.node.outputs);
+    const auto write = [&](tape::Emitter& emit, const execute::BoundModel& model,
+                           const std::vector<ValueId>& given) -> RelevanceParts {
+        for (std::size_t i = 0; i < places.size(); ++i) {
+            (*places[i].first)[places[i].second] = given[i];
+        }
+        return written(site, *rule, emit, model, values);
+    };
+    RETRO_TRY(std::vector<ValueId> parts, site.samples->write(site.steps, operands, types, write));
+    if (parts.empty()) {
         return needsExtents(site);
     }
-    return pulledBackByElement(site, std::move(upstream));
+    return withZeros(site, std::move(parts));
+}
+
+} // namespace
+
+RelevanceParts pulledBackByElement(RelevanceSite& site, std::vector<ValueId> upstream)
+{
+    RETRO_TRY(const tape::EmitRule* rule, reverseRuleOf(site));
+    tape::EmitValues values = valuesFor(site, std::move(upstream), *rule);
+    RETRO_TRY(std::vector<ValueId> parts, written(site, *rule, site.steps.emitter(), site.model, std::move(values)));
+    return withZeros(site, std::move(parts));
+}
+
+RelevanceParts pulledBack(RelevanceSite& site, std::vector<ValueId> upstream)
+{
+    if (!site.hasFreeAxis()) {
+        return pulledBackByElement(site, std::move(upstream));
+    }
+    return site.samples == nullptr ? needsExtents(site) : pulledBackForAnySamples(site, upstream);
 }
 
 namespace
@@ -254,7 +321,7 @@ RelevanceParts byStructure(RelevanceSite& site)
 }
 
 /// The largest numbers of each sample in signed order, at least one; of equal ones the first.
-base::Result<ValueId> filtered(RelevanceSite& site, std::size_t k, double fraction)
+Result<ValueId> filtered(RelevanceSite& site, std::size_t k, double fraction)
 {
     const tensor::Shape& shape = site.outputShape(k);
     if (shape.size() < 2 || site.freeAxes.hasFree(site.node.outputs[k], 1)) {

@@ -3,6 +3,7 @@
 
 #include "core/base/result.h"
 #include "core/engine/explainer/relevancesteps.h"
+#include "core/engine/explainer/samplebindings.h"
 #include "core/execute/boundmodel.h"
 #include "core/lrp/composite/composite.h"
 #include "core/lrp/rules/ruleparameters.h"
@@ -54,7 +55,8 @@ struct RelevanceSite
     std::vector<ValueId> relevance;    ///< per output; invalid where nothing arrives
     std::vector<std::uint8_t> tracked; ///< per slot
 
-    lrp::RuleParameters parameters{}; ///< of the rule
+    lrp::RuleParameters parameters{};  ///< of the rule
+    SampleBindings* samples = nullptr; ///< where the number of samples alone is free
 
     [[nodiscard]] const ops::Structure& structure() const { return model.op(id).structure(); }
     /// Of an operand, as it is bound; a free axis has some extent there.
@@ -93,7 +95,8 @@ using RelevanceParts = base::Result<std::vector<ValueId>>;
 /// True for a value that is nowhere below 0, by what made it.
 [[nodiscard]] bool isNowhereNegative(const execute::BoundModel& model, ValueId value);
 
-/// J^T·s by the operator's reverse rule (tape::EmitRule): `upstream` per output. Needs extents that are known.
+/// J^T·s by the operator's reverse rule (tape::EmitRule): `upstream` per output. Needs extents that are known, or that
+/// follow from the number of samples.
 [[nodiscard]] RelevanceParts pulledBack(RelevanceSite& site, std::vector<ValueId> upstream);
 /// The same where only elements meet elements, so that free axes do not matter.
 [[nodiscard]] RelevanceParts pulledBackByElement(RelevanceSite& site, std::vector<ValueId> upstream);

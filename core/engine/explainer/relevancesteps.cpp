@@ -10,8 +10,19 @@ namespace
 {
 
 /// Element type of a Cast, by its number in ONNX.
-constexpr std::int64_t kOnnxFloat = 1;
-constexpr std::int64_t kOnnxDouble = 11;
+std::int64_t onnxTypeOf(tensor::DType type)
+{
+    switch (type) {
+    case tensor::DType::Float16:
+        return 10;
+    case tensor::DType::Float64:
+        return 11;
+    case tensor::DType::BFloat16:
+        return 16;
+    default:
+        return 1;
+    }
+}
 
 } // namespace
 
@@ -20,10 +31,11 @@ ValueId RelevanceSteps::scaled(ValueId value, double factor)
     return factor == 1 ? value : multiply(value, scalar(factor));
 }
 
-ValueId RelevanceSteps::asFloat(ValueId value)
+ValueId RelevanceSteps::asFloat(ValueId value) { return op("Cast", {value}, {{"to", onnxTypeOf(m_emit.floatType())}}); }
+
+void RelevanceSteps::roundInto(ValueId value, tensor::DType type, ValueId result)
 {
-    const std::int64_t type = m_emit.floatType() == tensor::DType::Float64 ? kOnnxDouble : kOnnxFloat;
-    return op("Cast", {value}, {{"to", type}});
+    m_emit.named("Cast", {value}, result, {{"to", onnxTypeOf(type)}});
 }
 
 ValueId RelevanceSteps::filled(ValueId shape, double value)

@@ -25,6 +25,8 @@ public:
     {}
 
     [[nodiscard]] tape::Emitter& emitter() { return m_emit; }
+    /// Of every number that is added.
+    [[nodiscard]] tensor::DType floatType() const { return m_emit.floatType(); }
 
     /// A node with one result.
     ValueId op(std::string_view name, std::vector<ValueId> inputs, graph::Attributes attributes = {})
@@ -58,6 +60,8 @@ public:
     ValueId isNegative(ValueId value) { return op("Less", {value, scalar(0)}); }
     /// As float numbers.
     ValueId asFloat(ValueId value);
+    /// A result of this type, whose value is another one rounded to it.
+    void roundInto(ValueId value, tensor::DType type, ValueId result);
     ValueId shapeOf(ValueId value) { return op("Shape", {value}); }
     /// The elements of `value` in the shape of another value.
     ValueId reshapeLike(ValueId value, ValueId like) { return op("Reshape", {value, shapeOf(like)}); }

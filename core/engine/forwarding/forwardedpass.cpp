@@ -2,6 +2,7 @@
 #include "core/engine/forwarding/forwardedpass.h"
 
 #include "core/engine/forwarding/relevanceneeds.h"
+#include "core/event/observer.h"
 
 namespace retro::engine
 {
@@ -41,12 +42,35 @@ std::size_t ForwardingDone::rebuilds() const
     return all;
 }
 
+namespace
+{
+
+event::MemoryChoice choiceOf(ForwardForm form)
+{
+    switch (form) {
+    case ForwardForm::Rebuild:
+        return event::MemoryChoice::Recompute;
+    case ForwardForm::Compress:
+        return event::MemoryChoice::Pack;
+    default:
+        return event::MemoryChoice::Keep;
+    }
+}
+
+std::string reasonOf(const ForwardDecision& decision)
+{
+    return decision.form == ForwardForm::Alias ? "it lies in the memory of " + decision.reason : decision.reason;
+}
+
+} // namespace
+
 ForwardingDone forwardingDone(const ForwardedStore& store)
 {
     ForwardingDone done{store.plan(), 0, 0, store.rebuilds()};
     for (const ForwardDecision& decision : done.plan.decisions) {
         done.storedBytes += decision.bytes;
         done.keptBytes += decision.kept;
+        event::tellDecision(decision.value, choiceOf(decision.form), decision.bytes, reasonOf(decision));
     }
     return done;
 }

@@ -30,7 +30,7 @@ forwardedStore(const LoadedModel& model, const Prepared& prepared, const lrp::Tr
 forwardInForms(std::shared_ptr<execute::ValueStore> store, const std::shared_ptr<const execute::BoundModel>& model,
                std::span<const tensor::Tensor> inputs, const std::stop_token& stop, const execute::Progress& progress);
 
-/// What became of the values, after the pass.
+/// What became of the values, after the pass; tells it to whoever watches (event::PerformanceObserver).
 [[nodiscard]] ForwardingDone forwardingDone(const ForwardedStore& store);
 
 } // namespace retro::engine

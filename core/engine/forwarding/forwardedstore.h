@@ -35,8 +35,6 @@ public:
     [[nodiscard]] const ForwardNeeds& needs() const { return *m_needs; }
     /// As ForwardedValues::takePlan().
     [[nodiscard]] const ForwardingPlan& plan() const { return m_values.plan(); }
-    /// What computing again took so far, multiply-add counted as two.
-    [[nodiscard]] double rebuildFlops() const { return m_values.rebuildFlops(); }
     /// Nodes that were computed again, with how often.
     [[nodiscard]] std::map<base::NodeId, std::size_t> rebuilds() const { return m_values.rebuilds(); }
 

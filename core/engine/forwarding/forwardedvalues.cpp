@@ -107,14 +107,16 @@ void ForwardedValues::rebuild(std::size_t segment)
     std::map<ValueId, Tensor> made;
     for (const NodeId node : nodesToRebuild(segment)) {
         ++m_again[node];
-        m_againFlops += model.op(node).flops();
         if (m_onRebuild) {
             m_onRebuild(node);
         }
-        const auto results = execute::runNode(model, node, [&](ValueId operand) {
-            const auto found = made.find(operand);
-            return found == made.end() ? m_store.get(operand) : found->second;
-        });
+        const auto results = execute::runNode(
+            model, node,
+            [&](ValueId operand) {
+                const auto found = made.find(operand);
+                return found == made.end() ? m_store.get(operand) : found->second;
+            },
+            execute::RunKind::Again);
         if (!results.ok()) {
             return; // the forward pass would have ended with it
         }

@@ -38,8 +38,6 @@ public:
     [[nodiscard]] const ForwardingPlan& plan() const { return m_plan; }
     /// Nodes that were computed again, with how often.
     [[nodiscard]] std::map<base::NodeId, std::size_t> rebuilds() const;
-    /// What computing again took so far, multiply-add counted as two.
-    [[nodiscard]] double rebuildFlops() const { return m_store.flops() + m_againFlops; }
 
 private:
     void store(ForwardDecision& decision, const tensor::Tensor& data);
@@ -57,7 +55,6 @@ private:
     execute::RecomputingStore m_store;
     std::set<std::size_t> m_rebuilt;             ///< segments
     std::map<base::NodeId, std::size_t> m_again; ///< nodes of segments that were run again
-    double m_againFlops = 0;                     ///< of these
 };
 
 } // namespace retro::engine

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/gradient/modelrules.h"
 
+#include "core/event/observer.h"
 #include "core/lrp/rules/gradientparts.h"
+#include "core/lrp/rules/reverseflops.h"
 #include "core/lrp/rules/ruleapplication.h"
 
 #include <algorithm>
@@ -46,11 +48,13 @@ tape::ModelRule gradientRule(std::shared_ptr<const execute::BoundModel> model)
         }
         const std::vector<ops::TensorType> types = typesOf(*model, site.node);
         const lrp::RuleContext context{op, site.operands, site.outputs, site.upstream, site.wanted, types};
+        const event::NodeWatch watch(site.node);
         for (std::size_t slot = 0; slot < parts.size(); ++slot) {
             if (site.wanted[slot] != 0) {
                 parts[slot] = lrp::gradientPart(context, slot);
             }
         }
+        watch.done(event::Half::Reverse, false, lrp::reverseFlops(*model, site.node, site.wanted), parts);
         return parts;
     };
 }

@@ -47,6 +47,18 @@ void addWords(InputFacts& facts, const formats::ModelCard& card, const std::vect
     facts.words = isShort ? tokenWords(card, inputs.front()) : std::vector<std::string>();
 }
 
+/// Names of the numbers of a row of a table, where the card has one for each.
+void addFeatures(InputFacts& facts, const formats::ModelCard& card, const std::vector<tensor::Tensor>& inputs)
+{
+    const bool isRow = inputs.size() == 1 && inputs.front().rank() == 2 && inputs.front().shape()[0] == 1 &&
+                       tensor::isFloating(inputs.front().dtype()) && card.inputKind == "array" &&
+                       card.vocabulary.size() <= InputFacts::kMostWords &&
+                       inputs.front().shape()[1] == static_cast<std::int64_t>(card.vocabulary.size());
+    if (isRow && facts.words.empty()) {
+        facts.words = card.vocabulary;
+    }
+}
+
 } // namespace
 
 InputFacts inputFacts(const formats::ModelCard* card, const ExplainRequest& request)
@@ -65,6 +77,7 @@ InputFacts inputFacts(const formats::ModelCard* card, const ExplainRequest& requ
     if (card != nullptr) {
         addPicture(facts, *card);
         addWords(facts, *card, request.inputs);
+        addFeatures(facts, *card, request.inputs);
     }
     if (!request.words.empty() && request.words.size() <= InputFacts::kMostWords) {
         facts.words = request.words;

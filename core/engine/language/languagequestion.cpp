@@ -446,6 +446,19 @@ Result<void> takeLanguage(const LanguageQuestion& asked, ExplainRequest& request
     return {};
 }
 
+Result<ExplainRequest> resolveWithInputs(const Question& question, const LoadedModel& model,
+                                         const PictureDecoder& decode)
+{
+    RETRO_TRY(const std::optional<LanguageQuestion> language, languageQuestion(model, question, decode));
+    RETRO_TRY(ExplainRequest request, resolve(language ? withoutLanguage(question, *language) : question, model));
+    if (language) {
+        RETRO_CHECK(takeLanguage(*language, request));
+    } else {
+        RETRO_TRY(request.inputs, readInputs(question, model, decode));
+    }
+    return request;
+}
+
 Result<LanguageReport> reportOf(const LanguageQuestion& asked, const LoadedModel& model, const Question& question,
                                 const ExplainResult& result)
 {

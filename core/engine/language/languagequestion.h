@@ -64,6 +64,11 @@ languageQuestion(const LoadedModel& model, const Question& question, const Pictu
 /// Puts inputs, target and contrast into a request that resolve() made. Errors (Usage): more than one target.
 [[nodiscard]] base::Result<void> takeLanguage(const LanguageQuestion& asked, ExplainRequest& request);
 
+/// The request that a question makes of a model, with the data of its inputs: of a text, those and the target that its
+/// words make. Errors: as languageQuestion(), resolve(), readInputs().
+[[nodiscard]] base::Result<ExplainRequest> resolveWithInputs(const Question& question, const LoadedModel& model,
+                                                             const PictureDecoder& decode);
+
 /// What came of it: tokens, layers and heads. `question` names the file of layers, if any. Errors: Input (that file).
 [[nodiscard]] base::Result<LanguageReport> reportOf(const LanguageQuestion& asked, const LoadedModel& model,
                                                     const Question& question, const ExplainResult& result);

@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <numeric>
 
@@ -209,10 +210,20 @@ std::vector<LanguageToken> allTokens(const LanguageReport& report)
     return all;
 }
 
+/// Tokens that some step of a generation has before it: those of the text, and all that it went on with but the last.
+std::vector<LanguageToken> tokensBeforeSteps(const LanguageReport& report)
+{
+    std::vector<LanguageToken> all = report.tokens;
+    if (!report.generatedTokens.empty()) {
+        all.insert(all.end(), report.generatedTokens.begin(), std::prev(report.generatedTokens.end()));
+    }
+    return all;
+}
+
 std::string generationCsv(const LanguageReport& report)
 {
     std::string csv = "step,position,id,text,score";
-    const std::vector<LanguageToken> all = allTokens(report);
+    const std::vector<LanguageToken> all = tokensBeforeSteps(report);
     for (std::size_t i = 0; i < all.size(); ++i) {
         csv += "," + base::csvField(fmt::format("{} {}", i, lineText(all[i].text)));
     }
@@ -229,16 +240,17 @@ std::string generationCsv(const LanguageReport& report)
     return csv;
 }
 
-/// Steps × tokens, NaN behind the tokens of a step.
+/// Steps × tokens before the last step, NaN behind the tokens of a step.
 Tensor generationMatrix(const LanguageReport& report)
 {
-    const std::size_t width = report.tokens.size() + report.generatedTokens.size();
+    const std::size_t width = tokensBeforeSteps(report).size();
     tensor::TensorBuffer buffer(tensor::DType::Float64,
                                 {std::ssize(report.generated), static_cast<std::int64_t>(width)});
     const std::span<double> out = buffer.span<double>();
     std::ranges::fill(out, std::numeric_limits<double>::quiet_NaN());
     for (std::size_t i = 0; i < report.generated.size(); ++i) {
-        std::ranges::copy(report.generated[i].relevance, out.begin() + static_cast<std::ptrdiff_t>(i * width));
+        const std::vector<double>& row = report.generated[i].relevance;
+        std::copy_n(row.begin(), std::min(row.size(), width), out.begin() + static_cast<std::ptrdiff_t>(i * width));
     }
     return std::move(buffer).freeze();
 }
@@ -298,7 +310,7 @@ std::vector<std::string> reportLines(const LanguageReport& report)
         const GeneratedStep& step = report.generated[i];
         const auto largest = std::ranges::max_element(step.relevance, {}, [](double r) { return std::abs(r); });
         const auto at = static_cast<std::size_t>(largest - step.relevance.begin());
-        const std::vector<LanguageToken> all = allTokens(report);
+        const std::vector<LanguageToken> all = tokensBeforeSteps(report);
         lines.push_back(fmt::format("step {:<7} {}, score {:.6g}; most from {} {}", i, step.token.quoted(),
                                     step.token.score, at, step.relevance.empty() ? "" : shownToken(all[at].text)));
     }

@@ -55,8 +55,8 @@ Result<std::shared_ptr<const text::Tokeniser>> tokeniserOf(const std::filesystem
     const std::uintmax_t bytes = std::filesystem::file_size(file, noSize);
     const auto changed = std::filesystem::last_write_time(file, noTime);
     const std::lock_guard lock(mutex);
-    const bool isKnown = last.tokeniser && !noSize && !noTime && last.file == file && last.bytes == bytes &&
-                         last.changed == changed;
+    const bool isKnown =
+        last.tokeniser && !noSize && !noTime && last.file == file && last.bytes == bytes && last.changed == changed;
     if (!isKnown) {
         RETRO_TRY(text::Tokeniser read, text::Tokeniser::read(file));
         last = {file, bytes, changed, std::make_shared<const text::Tokeniser>(std::move(read))};

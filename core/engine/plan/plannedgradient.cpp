@@ -9,7 +9,9 @@
 #include "core/engine/plan/planrecorder.h"
 #include "core/engine/plan/runplan.h"
 #include "core/engine/results/runfacts.h"
+#include "core/event/observer.h"
 #include "core/ops/algebra.h"
+#include "core/trace/profile.h"
 
 #include <algorithm>
 #include <optional>
@@ -115,6 +117,12 @@ Result<PlannedGradient> plannedGradient(std::shared_ptr<const execute::BoundMode
         recorder.emplace(*made.program, made.chosen);
         recorder->listen(options);
     }
+    std::optional<trace::ProfileRecorder> profiler;
+    if (recorder) {
+        profiler.emplace();
+        profiler->setPosition([&recorder] { return recorder->eventCount(); });
+    }
+    const event::ObserverScope observed(profiler ? &*profiler : event::currentObserver());
     const std::vector<Tensor> inputs = inPrecision(made.program->model().graph(), request.inputs, request.precision);
     RETRO_TRY(made.run, runtime::runPlan(*made.program, made.chosen.plan, inputs, half, options));
     results.fill(inputs);
@@ -122,7 +130,9 @@ Result<PlannedGradient> plannedGradient(std::shared_ptr<const execute::BoundMode
     result.visited = made.program->graph().size() + made.run.predicted.recomputations;
     result.peakBytes = made.run.tensorsPeak;
     if (recorder) {
+        profiler->setPosition({});
         made.recorded = std::move(*recorder).take(inputs, result.outputs);
+        made.recorded->profile = std::make_shared<const trace::Profile>(std::move(*profiler).take());
         made.runPlan = runPlanOf(made.program->forward(), made.program->joint(), made.chosen, planned);
     }
     return made;

@@ -11,7 +11,9 @@
 #include "core/engine/plan/relevancehalf.h"
 #include "core/engine/plan/runplan.h"
 #include "core/engine/results/runfacts.h"
+#include "core/event/observer.h"
 #include "core/ops/algebra.h"
+#include "core/trace/profile.h"
 #include "core/trace/wrongnumber.h"
 
 #include <algorithm>
@@ -216,6 +218,14 @@ Result<PlannedRelevance> plannedRelevance(const LoadedModel& model, const Explai
         recorder.emplace(*made.program, made.chosen, &result.ledger);
         recorder->listen(options);
     }
+    std::optional<trace::ProfileRecorder> profiler;
+    if (recorder || request.profile) {
+        profiler.emplace();
+    }
+    const event::ObserverScope observed(profiler ? &*profiler : event::currentObserver());
+    if (profiler && recorder) {
+        profiler->setPosition([&recorder] { return recorder->eventCount(); });
+    }
     Result<runtime::PlanRun> run = runtime::runPlan(*made.program, made.chosen.plan, inputs, half, options);
     if (taker.wrong.isValid()) {
         if (trace::firstWrongRow(result.ledger) == nullptr) { // it started so: no rule had its turn
@@ -231,6 +241,10 @@ Result<PlannedRelevance> plannedRelevance(const LoadedModel& model, const Explai
         return run.error();
     }
     made.run = std::move(run).value();
+    if (profiler) {
+        profiler->setPosition({});
+        result.profile = std::make_shared<const trace::Profile>(std::move(*profiler).take());
+    }
     fillInputs(subject, result);
     starts.tell(result);
     if (result.composite.timesInput) {
@@ -254,6 +268,7 @@ Result<PlannedRelevance> plannedRelevance(const LoadedModel& model, const Explai
         recorded->facts.planTiers = facts.planTiers;
         recorded->facts.numbers.insert(facts.numbers.begin(), facts.numbers.end());
         recorded->rules = result.rules;
+        recorded->profile = result.profile;
         result.run = recorded;
     }
     return made;

@@ -12,7 +12,7 @@ using tensor::Tensor;
 PlanRecorder::PlanRecorder(const runtime::JointProgram& program, const ChosenPlan& chosen,
                            const std::vector<event::LedgerEntry>* ledger)
     : m_program(program), m_chosen(chosen), m_ledger(ledger), m_places(program.model().graph(), program.graph()),
-      m_events(m_places, program.graph(), m_recorder, chosen.record), m_values(program.model().graph().valueCount())
+      m_events(m_places, program.graph(), m_launches, chosen.record), m_values(program.model().graph().valueCount())
 {}
 
 void PlanRecorder::listen(runtime::PlanRunOptions& options)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/engine/explain/launchsink.h"
 #include "core/engine/plan/planwish.h"
 #include "core/runtime/planrun.h"
 #include "core/trace/recorder.h"
@@ -11,7 +12,8 @@
 namespace retro::engine
 {
 
-/// Records how a plan is carried out, behind the search that led to it: a run without facts and rules.
+/// Records how a plan is carried out, behind the search that led to it: a run without facts and rules. Made, used and
+/// destroyed on the thread that carries it out, whose kernels it takes.
 class PlanRecorder
 {
 public:
@@ -21,6 +23,8 @@ public:
 
     /// Listens to a run that is to come; what listened before still does.
     void listen(runtime::PlanRunOptions& options);
+    /// Events that were recorded so far.
+    [[nodiscard]] std::uint64_t eventCount() const { return m_recorder.eventCount(); }
     /// The run, with the forward values that the plan made. Call once.
     [[nodiscard]] std::shared_ptr<trace::Run> take(std::span<const tensor::Tensor> inputs,
                                                    std::span<const tensor::Tensor> outputs) &&;
@@ -33,6 +37,8 @@ private:
     const std::vector<event::LedgerEntry>* m_ledger;
     PlanPlaces m_places;
     trace::Recorder m_recorder;
+    LaunchBook m_book;
+    LaunchSink m_launches{m_recorder, m_book};
     PlanEvents m_events;
     std::vector<tensor::Tensor> m_values; ///< by ValueId
     std::size_t m_booked = 0;

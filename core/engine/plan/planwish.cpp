@@ -138,7 +138,8 @@ Result<ChosenPlan> choosePlan(const runtime::JointProgram& program, const PlanOp
             targets.emplace_back(i);
         }
     }
-    const bool isRelevance = joint.op(static_cast<analysis::OpId>(program.forwardCount())).name.starts_with("r:");
+    const auto turn = static_cast<analysis::OpId>(program.forwardCount());
+    const bool isRelevance = turn < joint.size() && joint.op(turn).name.starts_with("r:");
     result.plan->subject = subjectNames(isRelevance ? analysis::JointKind::Relevance : analysis::JointKind::Gradient,
                                         program.model(), targets);
     result.plan->subject->order = result.order;

@@ -48,6 +48,7 @@ struct PlannedHalf
     analysis::JointKind kind = analysis::JointKind::Gradient;
     analysis::CostUnit unit = analysis::CostUnit::Operators;
     std::uint64_t constantBytes = 0; ///< weights, outside every budget
+    bool isForwardAlone = false;     ///< there is none: the forward operators are planned by themselves
 };
 /// How the second half of the joint graph of a real run is made.
 [[nodiscard]] analysis::JointOptions jointOptions(analysis::JointKind kind, analysis::CostUnit unit);

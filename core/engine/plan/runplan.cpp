@@ -5,6 +5,7 @@
 #include "core/base/jsonfields.h"
 #include "core/base/jsonout.h"
 #include "core/engine/plan/opgraphjson.h"
+#include "core/engine/plan/passplanning.h"
 #include "core/engine/plan/planning.h"
 #include "core/schedule/planjson.h"
 
@@ -23,6 +24,7 @@ namespace
 {
 
 constexpr std::array<std::string_view, 2> kKinds{"gradient", "relevance"};
+constexpr std::string_view kForward = "forward";
 constexpr std::array kUnits{analysis::CostUnit::Milliseconds, analysis::CostUnit::Flops, analysis::CostUnit::Operators};
 constexpr std::array kStatuses{PlanStatus::Optimal, PlanStatus::Feasible, PlanStatus::Infeasible,
                                PlanStatus::InfeasibleInThisOrder};
@@ -50,7 +52,7 @@ PlanResult judged(const analysis::OpGraph& joint, const ChosenPlan& chosen)
 
 std::string questionText(const PlanResult& result, const PlannedHalf& half, const std::string& strategy)
 {
-    const json question{{"half", kKinds[static_cast<std::size_t>(half.kind)]},
+    const json question{{"half", half.isForwardAlone ? kForward : kKinds[static_cast<std::size_t>(half.kind)]},
                         {"unit", analysis::nameOf(half.unit)},
                         {"constant_bytes", half.constantBytes},
                         {"strategy", strategy},
@@ -85,6 +87,7 @@ Result<void> readQuestion(const JsonFields& fields, RestoredPlan& restored)
 {
     RETRO_TRY(const std::string half, fields.text("half"));
     restored.half.kind = half == kKinds[1] ? analysis::JointKind::Relevance : analysis::JointKind::Gradient;
+    restored.half.isForwardAlone = half == kForward;
     RETRO_TRY(const std::string unit, fields.text("unit"));
     restored.half.unit = named(kUnits, unit);
     const auto bytes = [&](std::string_view name, std::uint64_t& into) -> Result<void> {
@@ -143,6 +146,9 @@ Result<RestoredPlan> restorePlan(const trace::RunPlan& plan, const std::string& 
     RETRO_TRY(restored.forward, parseOpGraphJson(plan.graph, where));
     RETRO_TRY(restored.joint, analysis::jointOf(restored.forward, restored.forward.order(),
                                                 jointOptions(restored.half.kind, restored.half.unit)));
+    if (restored.half.isForwardAlone) {
+        RETRO_TRY(restored.joint, forwardAlone(restored.joint));
+    }
     RETRO_TRY(restored.result.plan, schedule::parsePlanJson(restored.joint.graph, plan.text, where));
     const schedule::Simulation run =
         schedule::simulate(restored.joint.graph, *restored.result.plan, {analysis::kMaxTotalBytes, 1, false});

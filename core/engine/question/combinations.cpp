@@ -115,7 +115,7 @@ constexpr std::array kExclusions{
     Exclusion{"graph-out", "engine=oracle", kNothingRuns},
     Exclusion{"graph-out", "engine=compiled", kNothingRuns},
     Exclusion{"graph-out", "traversal=document", kNothingRuns},
-    Exclusion{"profile", "run", "the time is taken of a pass that nobody watches"},
+    Exclusion{"graph-out", "profile", kNothingRuns},
 };
 
 bool holds(std::span<const Asked> asks, std::string_view what)
@@ -163,7 +163,7 @@ std::string wordsOf(std::string_view what)
 {
     static constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kWords{
         std::pair{"planned", "a plan (`--plan`, `--budget`, `--strategy`)"},
-        std::pair{"forwarded", "`--forward` and its like (`--checkpoint-every`, `--profile`)"},
+        std::pair{"forwarded", "`--forward` and its like (`--checkpoint-every`)"},
         std::pair{"region-of", "a region (`--region`, `--region-box`, `--region-tokens`)"},
         std::pair{kOracleByPlan, "`--engine oracle` by a plan"},
         std::pair{kBatch, "a folder or `@list.txt` of inputs"}};

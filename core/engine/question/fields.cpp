@@ -25,6 +25,7 @@ namespace
 constexpr std::string_view kNoNumbers = "none";
 constexpr std::uint32_t kModelVerbs = kInfo | kRun | kGrad | kVerify | kExplain | kEvaluate | kPlanning | kDiagnose;
 constexpr std::uint32_t kInputVerbs = kRun | kGrad | kVerify | kExplain | kEvaluate | kDiagnose | kPlanning;
+constexpr std::uint32_t kTextVerbs = kVerify | kExplain | kEvaluate | kDiagnose;
 constexpr std::uint32_t kPassVerbs = kGrad | kExplain;
 
 // Checks of single texts.
@@ -199,7 +200,10 @@ const std::vector<QuestionField>& table()
          .verbs = kRun | kGrad | kExplain,
          .help = "Where LUT layers run: cpu (default), cuda, or auto: on a GPU where there is one and the run is in "
                  "float32; the same rows are chosen, other numbers differ in their last bits",
-         .choices = {{"cpu"}, {"cuda"}, {"auto"}}},
+         .choices = {{"cpu", "the processor"}, {"cuda", "the GPU"}, {"auto", "the GPU where there is one"}},
+         .usual = "cpu",
+         .title = "LUT layers",
+         .tip = "Where LUT layers run; the same rows are chosen, other numbers differ in their last bits"},
         // Its inputs.
         {.name = "input",
          .member = &Q::inputs,
@@ -247,7 +251,7 @@ const std::vector<QuestionField>& table()
         // Its text.
         {.name = "text",
          .member = &Q::text,
-         .verbs = kExplain | kEvaluate | kWindow,
+         .verbs = kTextVerbs | kWindow,
          .help = "What a language model reads; --tokenizer makes tokens of it (docs/language.md)",
          .title = "Text",
          .tip = "What the model reads; its tokenizer makes tokens of it",
@@ -255,7 +259,7 @@ const std::vector<QuestionField>& table()
          .isLong = true},
         {.name = "tokenizer",
          .member = &Q::tokenizer,
-         .verbs = kExplain | kEvaluate | kWindow,
+         .verbs = kTextVerbs | kWindow,
          .help = "tokenizer.json (default: the one beside the model)",
          .title = "Tokenizer",
          .tip = "The tokenizer.json that makes tokens of the text; empty: the one beside the model",
@@ -263,14 +267,14 @@ const std::vector<QuestionField>& table()
          .isOfTexts = true},
         {.name = "ids",
          .member = &Q::ids,
-         .verbs = kExplain | kEvaluate | kWindow,
+         .verbs = kTextVerbs | kWindow,
          .help = "1,2,3: the numbers of the tokens, in place of --text",
          .title = "Ids",
          .tip = "Numbers of tokens, 1,2,3, in place of a text",
          .isOfTexts = true},
         {.name = "position",
          .member = &Q::position,
-         .verbs = kExplain | kEvaluate | kWindow,
+         .verbs = kTextVerbs | kWindow,
          .help = "Of a language model: at which token the next word is asked for; negative from the end (default -1)",
          .check = checkPlace,
          .title = "Position",
@@ -278,14 +282,14 @@ const std::vector<QuestionField>& table()
          .isOfTexts = true},
         {.name = "contrast",
          .member = &Q::contrast,
-         .verbs = kExplain | kEvaluate | kWindow,
+         .verbs = kExplain | kEvaluate | kDiagnose | kWindow,
          .help = "Why the target and not this word (or number of a token); again for more: their mean",
          .title = "Instead of",
          .tip = "Why the target and not this word, as it stands inside a text (\" London\"), or the number of a token",
          .isOfTexts = true},
         {.name = "target-tokens",
          .member = &Q::targetTokens,
-         .verbs = kExplain | kEvaluate,
+         .verbs = kTextVerbs,
          .help = "Of a word that is several tokens, explain the first; without it such a word is refused",
          .title = "First token",
          .tip = "Of a word that is several tokens, explain the first; without it such a word is refused",
@@ -576,9 +580,8 @@ const std::vector<QuestionField>& table()
          .key = KeyPart::None},
         {.name = "profile",
          .member = &Q::profile,
-         .verbs = kGrad,
-         .help = "Time, bytes and operations of every operator of the pass",
-         .group = "forwarded",
+         .verbs = kPassVerbs,
+         .help = "Time, bytes and operations of every operator of the pass, and what became of its values",
          .key = KeyPart::None},
         {.name = "profile-rows",
          .member = &Q::profileRows,

@@ -116,6 +116,7 @@ Result<ExplainRequest> resolve(const Question& question, const LoadedModel& mode
     request.goesOnWhenNotFinite = asked.goOn;
     request.record = !asked.run.empty();
     request.keepValues = request.record;
+    request.profile = asked.profile;
     request.inputsOnly = asked.inputsOnly;
     request.parameters = asked.parameters;
     request.region = {asked.region, asked.regionBox, asked.regionTokens, {}, true};
@@ -261,7 +262,6 @@ Result<LoadOptions> loadOptions(const Question& question)
     return options;
 }
 
-/// The model with its LUT layers where the question wants them. Error (Engine): on a GPU that is not there.
 Result<LoadedModelPointer> onLutBackend(const LoadedModelPointer& loaded, const Question& question)
 {
     if (question.lutBackend.empty() || question.lutBackend == "cpu") {

@@ -38,6 +38,9 @@ void setPreparation(const PictureOptions& options, Question& question);
 
 /// How the model of a question is read. Errors: Usage (a rewrite that there is not).
 [[nodiscard]] base::Result<LoadOptions> loadOptions(const Question& question);
+/// The model with its LUT layers where the question wants them; the model itself where nothing changes. Errors: Usage
+/// (a GPU in float64), Engine (a GPU that is not there).
+[[nodiscard]] base::Result<LoadedModelPointer> onLutBackend(const LoadedModelPointer& loaded, const Question& question);
 /// Reads the model of a question: with its rewrites, shapes and optional inputs, as planned where it asks for a plan,
 /// its LUT layers on the path that it asks for. Errors: as loadModel(), takeOptionalInputs().
 [[nodiscard]] base::Result<LoadedModelPointer> loadModel(const std::filesystem::path& path, const Question& question,

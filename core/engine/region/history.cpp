@@ -7,6 +7,7 @@
 #include "core/engine/explain/stopwatch.h"
 #include "core/engine/model/binding.h"
 #include "core/engine/model/prepare.h"
+#include "core/engine/region/historyplace.h"
 #include "core/engine/results/runweights.h"
 #include "core/lrp/rules/linearrule.h"
 #include "core/lrp/rules/ruleapplication.h"
@@ -64,29 +65,6 @@ Tensor oneAt(tensor::DType dtype, const tensor::Shape& shape, std::span<const st
         }
     }
     return std::move(buffer).freeze();
-}
-
-/// The elements of a place, one behind the other in memory of row-major order; none where there is no such place.
-std::vector<std::int64_t> elementsOf(const tensor::Shape& shape, std::span<const std::int64_t> index)
-{
-    std::vector<std::int64_t> flats;
-    if (index.size() != shape.size()) {
-        return flats;
-    }
-    flats.push_back(0);
-    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-        const bool isAll = index[axis] == HistoryPlace::kAll;
-        const std::int64_t begin = isAll ? 0 : index[axis];
-        const std::int64_t end = isAll ? shape[axis] : index[axis] + 1;
-        std::vector<std::int64_t> next;
-        for (const std::int64_t flat : flats) {
-            for (std::int64_t i = begin; i < end && begin >= 0 && end <= shape[axis]; ++i) {
-                next.push_back(flat * shape[axis] + i);
-            }
-        }
-        flats = std::move(next);
-    }
-    return flats;
 }
 
 std::string textOf(std::span<const std::int64_t> index)
@@ -268,6 +246,28 @@ Parts partsOf(const Tensor& way, const Tensor& relevance, std::size_t most)
 }
 
 } // namespace
+
+std::vector<std::int64_t> elementsAt(const tensor::Shape& shape, std::span<const std::int64_t> index)
+{
+    std::vector<std::int64_t> flats;
+    if (index.size() != shape.size()) {
+        return flats;
+    }
+    flats.push_back(0);
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+        const bool isAll = index[axis] == HistoryPlace::kAll;
+        const std::int64_t begin = isAll ? 0 : index[axis];
+        const std::int64_t end = isAll ? shape[axis] : index[axis] + 1;
+        std::vector<std::int64_t> next;
+        for (const std::int64_t flat : flats) {
+            for (std::int64_t i = begin; i < end && begin >= 0 && end <= shape[axis]; ++i) {
+                next.push_back(flat * shape[axis] + i);
+            }
+        }
+        flats = std::move(next);
+    }
+    return flats;
+}
 
 Result<HistoryPlace> parseHistoryPlace(const std::string& text)
 {
@@ -565,7 +565,7 @@ Result<History> Historian::of(const HistoryPlace& place, std::size_t most, const
         return base::usageError("the run's graph has no value of this name", "--history " + place.value);
     }
     const tensor::Shape& shape = data.model->typeOf(*value).shape;
-    const std::vector<std::int64_t> elements = elementsOf(shape, place.index);
+    const std::vector<std::int64_t> elements = elementsAt(shape, place.index);
     if (elements.empty()) {
         return base::usageError(
             fmt::format("the value is {}, and {} is no place in it", tensor::toText(shape), textOf(place.index)),

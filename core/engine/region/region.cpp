@@ -248,6 +248,8 @@ Result<std::vector<Tensor>> regionMasks(const RegionRequest& request, const exec
     return reader.take();
 }
 
+constexpr std::int64_t kMemoryBytes = std::int64_t{512} << 20; ///< of denominators that are kept between passes
+
 struct RegionAsker::Data
 {
     std::shared_ptr<const execute::BoundModel> model;
@@ -256,6 +258,7 @@ struct RegionAsker::Data
     std::vector<Tensor> inputs;
     std::map<ValueId, Tensor> values;
     bool timesInput = false;
+    std::unique_ptr<lrp::WeighMemory> memory; ///< of all passes
 
     [[nodiscard]] Tensor valueOf(ValueId value) const
     {
@@ -354,6 +357,7 @@ Result<RegionAsker> RegionAsker::make(const RegionSource& source)
     RETRO_TRY(data->graph, lrp::TraversalGraph::build(*source.model, source.targets, lrp::edgeOrder(source.rules)));
     RETRO_CHECK(lrp::checkWeighable(*source.model, source.rules, *data->graph));
     RETRO_CHECK(data->findValues(source));
+    data->memory = std::make_unique<lrp::WeighMemory>(source.model->graph().nodeCount(), kMemoryBytes);
     return RegionAsker(std::move(data));
 }
 
@@ -374,7 +378,8 @@ Result<std::vector<Tensor>> RegionAsker::ask(std::span<const Tensor> masks, cons
                                   {},
                                   {},
                                   {},
-                                  stop}));
+                                  stop,
+                                  m_data->memory.get()}));
     const auto ids = m_data->model->graph().inputs();
     for (std::size_t i = 0; i < ids.size() && i < masks.size(); ++i) {
         if (weights[ids[i].index()].isValid()) {
@@ -394,7 +399,8 @@ Result<std::vector<Tensor>> RegionAsker::askAt(ValueId value, const Tensor& weig
                                value,
                                weights,
                                {},
-                               stop});
+                               stop,
+                               m_data->memory.get()});
 }
 
 Tensor RegionAsker::value(ValueId value) const { return m_data->valueOf(value); }

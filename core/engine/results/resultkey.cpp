@@ -185,7 +185,8 @@ void addKey(const ResultKey& key, ordered_json& result)
 
 bool answers(const ordered_json& result, const ResultKey& key)
 {
-    return result.is_object() && result.value("question", "") == key.hash &&
+    const auto question = result.find("question"); // the end of what is no object, too
+    return question != result.end() && question->is_string() && question->get<std::string>() == key.hash &&
            result.value("sources", ordered_json::array()) == sourcesJson(key.sources);
 }
 

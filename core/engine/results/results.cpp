@@ -17,6 +17,7 @@
 #include "core/ops/algebra.h"
 #include "core/schedule/peaktensors.h"
 #include "core/tensor/npy.h"
+#include "core/trace/profiletext.h"
 #include "core/trace/targetplace.h"
 
 #include <nlohmann/json.hpp>
@@ -45,6 +46,9 @@ void addTarget(const LoadedModel& model, const graph::Graph& graph, const Resolv
             for (std::size_t axis = 1; axis < axes.size(); ++axis) {
                 target["place"][axes[axis]] = indices[axis - 1];
             }
+        }
+        if (index < 0 && i < resolved.place.size() && !resolved.place[i].empty()) {
+            target["place"] = resolved.place[i]; // a segment
         }
         const std::int64_t label = index < 0 ? index : trace::classOf(axes, shape, index);
         if (model.card && label >= 0 && static_cast<std::size_t>(label) < model.card->labels.size()) {
@@ -441,6 +445,10 @@ ordered_json summaryJson(const LoadedModel& model, const ExplainRequest& request
         }
     }
     addAskedFor(model, request, result, summary);
+    if (request.profile && result.profile) {
+        summary["profile"] = trace::profileJson(result.model->graph(), *result.profile);
+        summary["memory_decisions"] = trace::decisionsJson(result.model->graph(), *result.profile);
+    }
     if (result.diagnosis) {
         summary["diagnosis"] = diagnosis::findingsJson(result.diagnosis->findings);
     }

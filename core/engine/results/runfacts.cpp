@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/results/runfacts.h"
 
+#include "core/engine/explain/segment.h"
 #include "core/engine/input/inputfacts.h"
 #include "core/engine/plan/carriedplan.h"
 #include "core/engine/plan/planevents.h"
 #include "core/engine/question/fields.h"
 #include "core/trace/gradientrun.h"
+#include "core/trace/targetplace.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -88,6 +90,9 @@ void fillFacts(trace::RunFacts& facts, const FactSources& from)
                      {"seconds_relevance", result.secondsRelevance},
                      {"peak_bytes", static_cast<double>(result.peakBytes)}};
     facts.numbers[trace::kGradientNumber] = carriesGradient(result) ? 1 : 0;
+    if (const auto segment = segmentIn(request.target)) {
+        facts.numbers[trace::kSegmentNumber] = static_cast<double>(*segment);
+    }
     if (request.followsDocument) {
         facts.numbers["traversal_document"] = 1;
         facts.numbers["rescues"] = result.counts.rescues;

@@ -12,6 +12,7 @@ using base::Result;
 Result<execute::ForwardResult> ForwardedWay::forward(Pass& pass)
 {
     const ForwardNeed need = needs(pass);
+    const ops::LaunchScope launches(pass.request.record ? &m_launches : nullptr);
     RETRO_TRY(const lrp::TraversalGraph graph, pass.graph());
     RETRO_TRY(m_store,
               forwardedStore(pass.model, *pass.prepared, graph, *pass.request.forwarding, pass.targets, need.alsoKept));

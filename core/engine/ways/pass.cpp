@@ -156,9 +156,13 @@ Result<void> Pass::takeRegion(const execute::SavedValues* saved)
 
 void Pass::finishRun(std::string_view save)
 {
+    if (profiler) {
+        result.profile = std::make_shared<const trace::Profile>(std::move(*profiler).take(recorded.get()));
+    }
     if (!recorded) {
         return;
     }
+    recorded->profile = result.profile;
     recorded->rules = result.rules;
     fillValues(*recorded, {*result.model, request.keepValues ? &forward->saved : nullptr, inputs, result.outputs});
     fillFacts(recorded->facts, {model, request, result, std::string(save)});

@@ -8,6 +8,7 @@
 #include "core/engine/region/conditions.h"
 #include "core/execute/forward.h"
 #include "core/lrp/traversal/traversalgraph.h"
+#include "core/trace/profile.h"
 
 #include <memory>
 #include <optional>
@@ -51,7 +52,8 @@ struct Pass
     std::vector<base::ValueId> checkpoints; ///< found with graph()
     std::vector<ConditionSite> conditions;  ///< of ConditionForm::Beside, from bind()
     std::vector<event::Event> snapshots;
-    std::shared_ptr<trace::Run> recorded; ///< null: it is not recorded
+    std::shared_ptr<trace::Run> recorded;           ///< null: it is not recorded
+    std::optional<trace::ProfileRecorder> profiler; ///< where the pass is recorded, or its profile asked for
     ExplainResult result;
 
     /// Binds the model, gives its nodes their rules and finds the targets.

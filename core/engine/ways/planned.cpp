@@ -136,7 +136,8 @@ Result<execute::ForwardResult> PlannedWay::forward(Pass& pass)
     }
     const PlanPlaces places(plan.program->model().graph(), plan.program->graph());
     const SearchRecord none;
-    PlanEvents events(places, plan.program->graph(), m_before, saving->search ? *saving->search : none);
+    LaunchSink launches(m_before, m_launches);
+    PlanEvents events(places, plan.program->graph(), launches, saving->search ? *saving->search : none);
     return forward.run(std::move(saved), &events);
 }
 

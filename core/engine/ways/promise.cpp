@@ -55,6 +55,7 @@ bool keepsPass(const Pass& pass)
 // The forward pass of the explanation before, when it is of the same inputs; else one is made.
 Result<execute::ForwardResult> PromiseWay::forward(Pass& pass)
 {
+    const ops::LaunchScope launches(pass.request.record ? &m_launches : nullptr);
     if (!keepsPass(pass)) {
         return Way::forward(pass);
     }
@@ -99,8 +100,16 @@ Result<void> PromiseWay::record(Pass& pass, const lrp::TraversalGraph& graph)
 {
     trace::Recorder recorder;
     recorder.expect(graph.postOrder().size() + graph.inEdgeCount());
-    LaunchSink launches(recorder, *pass.result.model, *pass.prepared->rules);
-    if (auto ran = carryTo(pass, graph, launches); !ran) {
+    LaunchSink launches(recorder, m_launches);
+    launches.tell(0, event::Mode::None); // of the forward pass
+    if (pass.profiler) {
+        pass.profiler->setPosition([&recorder] { return recorder.eventCount(); });
+    }
+    const Result<void> ran = carryTo(pass, graph, launches);
+    if (pass.profiler) {
+        pass.profiler->setPosition({});
+    }
+    if (!ran) {
         base::Leftovers::leave(std::move(recorder));
         return ran;
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/engine/explain/launchsink.h"
 #include "core/engine/ways/way.h"
 #include "core/event/sink.h"
 #include "core/lrp/arithmetic/tensorarithmetic.h"
@@ -24,6 +25,7 @@ protected:
     virtual base::Result<void> carryTo(Pass& pass, const lrp::TraversalGraph& graph, event::Sink& sink);
 
     std::vector<lrp::HandleOrigin> m_origins; ///< of a recorded pass, by HandleId
+    LaunchBook m_launches;                    ///< of a recorded pass
 
 private:
     base::Result<void> record(Pass& pass, const lrp::TraversalGraph& graph);

@@ -6,9 +6,9 @@
 #include "core/engine/explain/inputrelevance.h"
 #include "core/engine/explain/requestcheck.h"
 #include "core/engine/explain/stopwatch.h"
-#include "core/engine/forwarding/reverseflops.h"
 #include "core/engine/ways/program.h"
 #include "core/engine/ways/wantedrow.h"
+#include "core/lrp/rules/reverseflops.h"
 #include "core/ops/kernel/floatproduct.h"
 #include "core/ops/threads.h"
 
@@ -262,7 +262,7 @@ Work workOf(const BoundModel& model, std::span<const ValueId> targets, bool isOn
         if (std::ranges::count(tracked, 1) == 0) {
             continue;
         }
-        work.flops += isBehindMixing ? 0 : reverseFlops(model, node, tracked);
+        work.flops += isBehindMixing ? 0 : lrp::reverseFlops(model, node, tracked);
         for (const ops::TensorType& type : model.op(node).outputTypes()) {
             work.bytes += kReverseReads * static_cast<double>(bytesOf(type));
         }

@@ -2,7 +2,9 @@
 #include "core/lrp/arithmetic/tensorarithmetic.h"
 
 #include "core/base/failure.h"
+#include "core/event/observer.h"
 #include "core/lrp/traversal/partsum.h"
+#include "core/ops/launchwatch.h"
 #include "core/ops/runoperator.h"
 
 #include <algorithm>
@@ -107,7 +109,11 @@ std::vector<HandleId> TensorArithmetic::applyRule(NodeId node, std::span<const H
         lost += handle.isValid() ? m_entries[handle.index()].lost : 0;
     }
     const RulePointer& rule = m_rules[node.index()].rule;
-    const PassMemory::Applied* known = m_memory != nullptr ? m_memory->find(node, rule, arrived) : nullptr;
+    // The kernels of a table lookup are wanted, not their results alone.
+    const bool isWatched = ops::currentLaunchWatcher() != nullptr &&
+                           m_saved.model().op(node).structure().kind() == ops::StructureKind::TableLookup;
+    const PassMemory::Applied* known =
+        m_memory != nullptr && !isWatched ? m_memory->find(node, rule, arrived) : nullptr;
     if (known != nullptr) {
         return takeShares(node, known->shares, known->row);
     }
@@ -141,6 +147,9 @@ HandleId TensorArithmetic::ownOutput(NodeId node, std::uint32_t k)
         return newHandle(m_saved.output(node, k), originOf(node, k));
     }
     Tensor known = remembered(node, k);
+    if (!known.isValid()) {
+        tellOutputs(node, event::MemoryChoice::Recompute, "a promise asks for it where its operands are at hand");
+    }
     return valueHandle(node, k, known.isValid() ? std::move(known) : computed(node, allOperandsFor(node, {}))[k]);
 }
 
@@ -150,6 +159,7 @@ HandleId TensorArithmetic::carryForward(std::span<const NodeId> crossed, HandleI
         return valueHandle(crossed.back(), 0, std::move(known));
     }
     Tensor value = tensor(operand);
+    tellOutputs(crossed.back(), event::MemoryChoice::Promise, "carried forward from what a promise found");
     for (const NodeId node : crossed) {
         const std::vector<std::uint8_t>& tracked = m_facts[node.index()].tracked;
         std::vector<Tensor> operands(tracked.size());
@@ -167,6 +177,7 @@ HandleId TensorArithmetic::forwardOutput(NodeId node, std::span<const HandleId> 
         return valueHandle(node, k, std::move(known));
     }
     if (m_lastForward.node != node || !std::ranges::equal(m_lastForward.operands, operands)) {
+        tellOutputs(node, event::MemoryChoice::Promise, "made of operands that a promise found");
         m_lastForward = {node, {operands.begin(), operands.end()}, computed(node, allOperandsFor(node, operands))};
     }
     return valueHandle(node, k, m_lastForward.outputs[k]);
@@ -174,7 +185,25 @@ HandleId TensorArithmetic::forwardOutput(NodeId node, std::span<const HandleId> 
 
 std::vector<Tensor> TensorArithmetic::computed(NodeId node, std::span<const Tensor> operands) const
 {
-    return ops::forwardOrFail(m_saved.model().op(node), definition(node), operands);
+    const event::NodeWatch watch(node);
+    std::vector<Tensor> results = ops::forwardOrFail(m_saved.model().op(node), definition(node), operands);
+    watch.done(event::Half::Forward, true, m_saved.model().op(node).flops(), results);
+    return results;
+}
+
+void TensorArithmetic::tellOutputs(NodeId node, event::MemoryChoice choice, std::string_view reason) const
+{
+    if (event::currentObserver() == nullptr) {
+        return;
+    }
+    for (const ValueId value : m_saved.model().graph().outputsOf(node)) {
+        if (value.isValid()) {
+            const ops::TensorType& type = m_saved.model().typeOf(value);
+            event::tellDecision(
+                value, choice, tensor::elementCount(type.shape) * static_cast<std::int64_t>(tensor::sizeOf(type.dtype)),
+                reason);
+        }
+    }
 }
 
 Tensor TensorArithmetic::remembered(NodeId node, std::uint32_t k) const
@@ -267,6 +296,7 @@ NodeValues TensorArithmetic::valuesFor(NodeId node, std::span<const HandleId> op
         }
     }
     if (isRecomputed) {
+        tellOutputs(node, event::MemoryChoice::Recompute, "its own rule reads it and nobody kept it");
         values.outputs = computed(node, allOperandsFor(node, operands));
     }
     return values;

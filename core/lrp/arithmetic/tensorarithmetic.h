@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/event/observer.h"
 #include "core/event/sink.h"
 #include "core/execute/savedvalues.h"
 #include "core/lrp/arithmetic/arithmetic.h"
@@ -95,6 +96,8 @@ private:
     [[nodiscard]] std::vector<Tensor> computed(NodeId node, std::span<const Tensor> operands) const;
     /// Forward output `k` from the memory; invalid when it is not there.
     [[nodiscard]] Tensor remembered(NodeId node, std::uint32_t k) const;
+    /// Tells whoever watches what becomes of the outputs of a node.
+    void tellOutputs(NodeId node, event::MemoryChoice choice, std::string_view reason) const;
     [[nodiscard]] HandleId valueHandle(NodeId node, std::uint32_t k, Tensor value);
     [[nodiscard]] ValueId valueOf(NodeId node, std::uint32_t k) const;
     [[nodiscard]] HandleId newHandle(Tensor tensor, const HandleOrigin& origin);

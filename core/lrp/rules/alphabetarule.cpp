@@ -66,11 +66,14 @@ public:
         const auto& map = as<ops::LinearMap>(context.op.structure());
         const Tensor& x = context.operands[map.operandSlot()];
         const Tensor& w = context.weights[map.operandSlot()];
-        Tensor sum = weighThrough({map, signSplit(x, kPositive, kNegative), bias(kPositive), m_options}, w);
+        Tensor sum =
+            weighThrough({map, signSplit(x, kPositive, kNegative), bias(kPositive), m_options}, w, context.memory);
         sum = m_alpha == 1 ? sum : algebra::scale(sum, m_alpha);
         if (m_beta != 0) {
             sum = algebra::addScaled(
-                sum, weighThrough({map, signSplit(x, kNegative, kPositive), bias(kNegative), m_options}, w), -m_beta);
+                sum,
+                weighThrough({map, signSplit(x, kNegative, kPositive), bias(kNegative), m_options}, w, context.memory),
+                -m_beta);
         }
         return onlyFirst(context, sum);
     }
@@ -141,7 +144,7 @@ public:
         const std::size_t slot = map.operandSlot();
         return onlyFirst(context,
                          weighThrough({map, {{context.operands[slot], kPositive, 1}}, WeightVariant{}, m_options},
-                                      context.weights[slot]));
+                                      context.weights[slot], context.memory));
     }
 
     [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override

@@ -68,7 +68,7 @@ public:
         case ops::StructureKind::LinearMap: {
             const auto& map = as<ops::LinearMap>(context.op.structure());
             return onlyFirst(context, weighThrough(distributionOf(map, context.operands, context.outputs),
-                                                   context.weights[map.operandSlot()]));
+                                                   context.weights[map.operandSlot()], context.memory));
         }
         case ops::StructureKind::Bilinear:
             return onlyFirst(context, weighProduct(context));

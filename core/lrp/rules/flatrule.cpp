@@ -32,7 +32,7 @@ public:
         const auto& map = as<ops::LinearMap>(context.op.structure());
         const Tensor& w = context.weights[map.operandSlot()];
         const Tensor ones = Tensor::full(w.dtype(), w.shape(), 1);
-        return onlyFirst(context, weighThrough({map, {{ones, m_weight, 1}}, m_weight, m_options}, w));
+        return onlyFirst(context, weighThrough({map, {{ones, m_weight, 1}}, m_weight, m_options}, w, context.memory));
     }
 
     [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override

@@ -63,12 +63,14 @@ public:
         const Tensor& x = context.operands[map.operandSlot()];
         const Tensor& w = context.weights[map.operandSlot()];
         if (isOriginal()) {
-            return onlyFirst(context, weighThrough({map, {{x, up(), 1}}, biasOf(up()), m_options.linear}, w));
+            return onlyFirst(context,
+                             weighThrough({map, {{x, up(), 1}}, biasOf(up()), m_options.linear}, w, context.memory));
         }
         const Tensor& z = context.outputs[0];
-        Tensor sum = algebra::keepWherePositive(weighThrough(branch(map, x, up(), down()), w), z);
+        Tensor sum = algebra::keepWherePositive(weighThrough(branch(map, x, up(), down()), w, context.memory), z);
         if (algebra::anyNegative(z)) {
-            sum = algebra::add(sum, algebra::keepWhereNegative(weighThrough(branch(map, x, down(), up()), w), z));
+            sum = algebra::add(
+                sum, algebra::keepWhereNegative(weighThrough(branch(map, x, down(), up()), w, context.memory), z));
         }
         return onlyFirst(context, sum);
     }

@@ -200,9 +200,12 @@ Tensor meanOfKeptBack(const LinearDistribution& d, const Tensor& own, const Tens
 
 } // namespace
 
-Tensor weighThrough(LinearDistribution d, const Tensor& w)
+Tensor weighThrough(LinearDistribution d, const Tensor& w, WeighMemory* memory)
 {
     const Tensor sum = pushThrough(d, w);
+    if (memory != nullptr && !d.result.isValid() && !d.own.isValid()) {
+        d.own = memory->recall([&] { return sumOfTerms(d); });
+    }
     if (d.options.bias == BiasPolicy::Spread) {
         const Tensor own = ownOf(d);
         const bool withBias = d.bias && d.map.hasBias();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/lrp/rules/balance.h"
+#include "core/lrp/rules/linearrule.h"
 #include "core/lrp/rules/ruleparameters.h"
 #include "core/ops/structure.h"
 
@@ -54,7 +55,8 @@ struct LinearDistribution
 
 /// The transpose of distribute(): Σ_k sign_k · (x_k ⊙ w)·W_k / stab(D), where w has the shape of x and the result that
 /// of z; under Spread with that part of the mean of w over the inputs of a unit which bias and stabiliser keep back.
-[[nodiscard]] Tensor weighThrough(LinearDistribution distribution, const Tensor& w);
+/// `memory` keeps the denominator; null: it is made.
+[[nodiscard]] Tensor weighThrough(LinearDistribution distribution, const Tensor& w, WeighMemory* memory = nullptr);
 
 /// The terms x⁺·W_p + x⁻·W_n; only x·W_p when x has no negative element.
 [[nodiscard]] std::vector<LinearTerm> signSplit(const Tensor& x, WeightVariant forPositive, WeightVariant forNegative);

@@ -10,6 +10,43 @@
 namespace retro::lrp
 {
 
+/// What weigh() makes of forward values alone, kept from one region to the next: denominators. One thread at a time.
+class WeighMemory
+{
+public:
+    /// Keeps at most `bytes`; what is beyond is made again.
+    WeighMemory(std::size_t nodes, std::int64_t bytes) : m_kept(nodes), m_left(bytes) {}
+    /// What follows belongs to weigh() of that node.
+    void begin(base::NodeId node)
+    {
+        m_node = node.index();
+        m_next = 0;
+    }
+    /// The next tensor of this node, which is the same in every weigh() of it.
+    template <class Make>
+    [[nodiscard]] Tensor recall(Make&& make)
+    {
+        std::vector<Tensor>& kept = m_kept[m_node];
+        const std::size_t at = m_next++;
+        if (at < kept.size()) {
+            return kept[at];
+        }
+        Tensor made = make();
+        const std::int64_t bytes = made.bytes();
+        if (at == kept.size() && bytes <= m_left) {
+            m_left -= bytes;
+            kept.push_back(made);
+        }
+        return made;
+    }
+
+private:
+    std::vector<std::vector<Tensor>> m_kept;
+    std::int64_t m_left;
+    std::size_t m_node = 0;
+    std::size_t m_next = 0;
+};
+
 /// What a rule may look at when the weights of a node's results are made of those of its operands: what reads() named,
 /// as for apply(), and the weights.
 struct WeighContext
@@ -22,6 +59,7 @@ struct WeighContext
     /// Per operand slot, in the operand's shape: which part of one unit of relevance at an element of the operand is
     /// meant. Invalid = zero, as for all that takes no relevance. At least one is valid.
     std::span<const Tensor> weights;
+    WeighMemory* memory = nullptr; ///< null: nothing is kept
 
     /// What apply() gets, where `relevance` arrives.
     [[nodiscard]] RuleContext with(std::span<const Tensor> relevance) const

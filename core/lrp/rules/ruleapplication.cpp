@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/rules/ruleapplication.h"
 
+#include "core/event/observer.h"
 #include "core/execute/tokenpath.h"
 #include "core/lrp/rules/balance.h"
+#include "core/lrp/rules/reverseflops.h"
 #include "core/ops/exactsums.h"
 #include "core/ops/lookup.h"
 #include "core/ops/runoperator.h"
@@ -161,6 +163,7 @@ std::vector<Tensor> applyRule(const execute::BoundModel& model, NodeId node, con
     const graph::Node& definition = model.graph().node(node);
     return base::placed([&definition] { return ops::placeOf(definition); },
                         [&] {
+                            const event::NodeWatch watch(node);
                             std::vector<Tensor> parts =
                                 site.rule->apply({model.op(node), values.operands, values.outputs, relevance,
                                                   site.tracked, site.types, row});
@@ -169,6 +172,9 @@ std::vector<Tensor> applyRule(const execute::BoundModel& model, NodeId node, con
                             }
                             if (row != nullptr) {
                                 closeRow(relevance, parts, lost, *row);
+                            }
+                            if (event::currentObserver() != nullptr) {
+                                watch.done(event::Half::Reverse, false, reverseFlops(model, node, site.tracked), parts);
                             }
                             return parts;
                         });

@@ -73,7 +73,7 @@ public:
         const auto& map = as<ops::LinearMap>(context.op.structure());
         const std::size_t slot = map.operandSlot();
         return onlyFirst(context, weighThrough(distributionOf(map, context.operands[slot], context.outputs[0]),
-                                               context.weights[slot]));
+                                               context.weights[slot], context.memory));
     }
 
     [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override

@@ -3,7 +3,6 @@
 
 #include "core/base/cancel.h"
 #include "core/execute/tokenpath.h"
-#include "core/lrp/rules/linearrule.h"
 #include "core/ops/algebra.h"
 #include "core/ops/kernel/elementmap.h"
 #include "core/ops/runoperator.h"
@@ -159,8 +158,11 @@ private:
         const auto made =
             base::placed([&] { return ops::placeOf(m_graph.node(node)); },
                          [&] {
+                             if (m_question.memory != nullptr) {
+                                 m_question.memory->begin(node);
+                             }
                              return asLinear(*rule)->weigh({m_question.model.op(node), values.operands, values.outputs,
-                                                            site.tracked, site.types, weights});
+                                                            site.tracked, site.types, weights, m_question.memory});
                          });
         const auto outputs = m_graph.outputsOf(node);
         for (std::size_t k = 0; k < outputs.size() && k < made.size(); ++k) {

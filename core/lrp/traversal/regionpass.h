@@ -3,6 +3,7 @@
 
 #include "core/base/result.h"
 #include "core/lrp/composite/composite.h"
+#include "core/lrp/rules/linearrule.h"
 #include "core/lrp/rules/ruleapplication.h"
 #include "core/lrp/traversal/traversalgraph.h"
 
@@ -30,6 +31,7 @@ struct RegionQuestion
     /// Called after each node with (done, total); may be empty.
     std::function<void(std::size_t, std::size_t)> progress;
     std::stop_token stop;
+    WeighMemory* memory = nullptr; ///< of a pass that is asked several times; null = nothing is kept
 };
 
 /// Which forward values weigh() of a node reads: what its rule reads, and operands that carry no relevance.

@@ -11,6 +11,7 @@
 #include "core/ops/kernel/slices.h"
 #include "core/ops/reference/sum.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -59,7 +60,10 @@ void maskedSoftmaxRow(const T* logits, std::int64_t count, T* p)
 {
     const T largest = largestOf(logits, count);
     if (largest == -std::numeric_limits<T>::infinity()) {
-        std::fill(p, p + count, T{0});
+        // All of it is masked, or no number: largestOf() goes past those.
+        const T* const faulty = std::find_if(logits, logits + count, [](T x) { return std::isnan(x); });
+        const T value = faulty == logits + count ? T{0} : *faulty;
+        std::fill(p, p + count, value);
         return;
     }
     exponentials(logits, largest, p, count);

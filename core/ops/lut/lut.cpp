@@ -10,7 +10,11 @@
 #include "kernels/lut/run.h"
 
 #include <algorithm>
+#include <chrono>
+#include <functional>
+#include <iterator>
 #include <type_traits>
+#include <utility>
 
 namespace retro::ops
 {
@@ -45,6 +49,12 @@ public:
                                                   m_codes.isValid() ? m_codes.span<T>() : std::span<const T>());
         const lut::Status status = lut::Layer<T>::create(description, m_layer);
         expectOk(status); // checked when the node was bound
+        if (LaunchWatcher* watcher = currentLaunchWatcher()) {
+            m_taker.emplace(*watcher, device != nullptr ? lut::Backend::Cuda : lut::Backend::Cpu);
+            m_taker->know(lut::BufferId::Input, m_input);
+            m_taker->know(lut::BufferId::Weights, m_weights);
+            m_taker->know(lut::BufferId::PositionalEmbeddings, m_codes);
+        }
     }
 
     [[nodiscard]] const lut::Layer<T>& layer() const { return *m_layer; }
@@ -86,7 +96,10 @@ public:
     {
         if constexpr (std::is_same_v<T, float>) {
             if (m_device != nullptr) {
-                m_device->forward(m_input, m_weights, m_codes, output, tape);
+                std::vector<double> seconds;
+                m_device->forward(m_input, m_weights, m_codes, output, tape, m_taker ? &seconds : nullptr);
+                const lut::BufferData made{lut::BufferId::Output, output.data(), output.size()};
+                tellDevice(lut::Pass::Forward, seconds, {made}, tape);
                 return;
             }
         }
@@ -95,7 +108,7 @@ public:
         call.input = input();
         call.output = output;
         call.tape = tape;
-        lut::RunOptions<T> options;
+        lut::RunOptions<T> options = watched();
         options.threads = threads();
         options.path = m_path;
         const lut::Status status = lut::forward(*m_layer, call, options);
@@ -123,18 +136,103 @@ public:
                                          : call.codeGradients) = result;
         if constexpr (std::is_same_v<T, float>) {
             if (m_device != nullptr) {
-                m_device->backward(m_weights, m_codes, call);
+                std::vector<double> seconds;
+                m_device->backward(m_weights, m_codes, call, m_taker ? &seconds : nullptr);
+                const lut::BufferId id = slot == TableLookup::kInput     ? lut::BufferId::InputGradients
+                                         : slot == TableLookup::kWeights ? lut::BufferId::WeightGradients
+                                                                         : lut::BufferId::PeGradients;
+                const lut::BufferData given{lut::BufferId::OutputGradients, gradients.data(), gradients.size()};
+                tellDevice(lut::Pass::Backward, seconds, {given, {id, result.data(), result.size()}}, nullptr);
                 return;
             }
         }
-        lut::RunOptions<T> options;
+        lut::RunOptions<T> options = watched();
         options.threads = threads();
         options.path = m_path;
         const lut::Status status = lut::backward(*m_layer, call, options);
         expectOk(status);
     }
 
+    void relevance(const lut::RelevanceCall<T>& call) const
+    {
+        if constexpr (std::is_same_v<T, float>) {
+            if (m_device != nullptr) {
+                m_device->relevance(m_weights, m_codes, call);
+                return;
+            }
+        }
+        expectOk(lut::relevance(*m_layer, call, threads()));
+    }
+
+    /// Tells whoever watches of a pass that runs outside of lut::forward and lut::backward: its launches as one, whose
+    /// time stands at the first. `made` are the buffers that are there behind it.
+    void tellWhole(lut::Pass pass, double seconds, std::vector<lut::BufferData> made) const
+    {
+        tell(pass, {seconds}, std::move(made));
+    }
+    [[nodiscard]] bool isWatched() const { return m_taker.has_value(); }
+
 private:
+    [[nodiscard]] lut::RunOptions<T> watched() const
+    {
+        lut::RunOptions<T> options;
+        if (m_taker) {
+            options.observer = [this](const lut::LaunchView<T>& view) {
+                m_taker->take(view, view.seconds, view.schedule.path == lut::Path::Fused);
+            };
+        }
+        return options;
+    }
+
+    void tellDevice(lut::Pass pass, const std::vector<double>& seconds, std::vector<lut::BufferData> made,
+                    const lut::Tape<T>* tape) const
+    {
+        if (tape != nullptr) {
+            const auto add = [&made](lut::BufferId id, const auto& values) {
+                if (!values.empty()) {
+                    made.push_back({id, values.data(), values.size()});
+                }
+            };
+            add(lut::BufferId::LookupIndices, tape->rows);
+            add(lut::BufferId::MinAnchorDeltas, tape->deltas);
+            add(lut::BufferId::MinAnchorDeltaIndices, tape->bits);
+            add(lut::BufferId::PeLookupIndices, tape->codeRows);
+            add(lut::BufferId::PeMinDeltas, tape->codeDeltas);
+            add(lut::BufferId::PeMinDeltaIndices, tape->codeBits);
+        }
+        tell(pass, seconds, std::move(made));
+    }
+
+    /// Launches whose buffers are known at the end of the pass alone: the last that writes one has it.
+    void tell(lut::Pass pass, const std::vector<double>& seconds, std::vector<lut::BufferData> made) const
+    {
+        if (!m_taker) {
+            return;
+        }
+        lut::Schedule schedule;
+        expectOk(lut::makeSchedule(lut::requestOf(*m_layer, m_batch, m_path, pass), schedule));
+        for (const auto& [id, tensor] :
+             {std::pair(lut::BufferId::Input, &m_input), std::pair(lut::BufferId::Weights, &m_weights),
+              std::pair(lut::BufferId::PositionalEmbeddings, &m_codes)}) {
+            if (tensor->isValid()) {
+                made.push_back({id, tensor->rawData(), static_cast<std::uint64_t>(tensor->size())});
+            }
+        }
+        for (std::size_t i = 0; i < schedule.launches.size(); ++i) {
+            const auto isLater = [&](const lut::BufferData& one) {
+                return std::any_of(schedule.launches.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                                   schedule.launches.end(), [&one](const lut::Launch& launch) {
+                                       return std::ranges::find(launch.writes, one.id) != launch.writes.end();
+                                   });
+            };
+            std::vector<lut::BufferData> there;
+            std::ranges::copy_if(made, std::back_inserter(there), std::not_fn(isLater));
+            const bool isMeasured = i < seconds.size();
+            m_taker->take({schedule, i, isMeasured ? seconds[i] : 0, {}, there},
+                          isMeasured ? std::optional(seconds[i]) : std::nullopt, false);
+        }
+    }
+
     Tensor m_input;
     Tensor m_weights;
     Tensor m_codes;
@@ -142,6 +240,7 @@ private:
     lut::Path m_path;
     LutOnDevice* m_device; ///< none: on the CPU
     std::optional<lut::Layer<T>> m_layer;
+    mutable std::optional<LaunchTaker<T>> m_taker; ///< where somebody watches; knows what earlier launches wrote
 };
 
 Shape shapeOf(std::initializer_list<std::uint64_t> extents)
@@ -177,6 +276,27 @@ std::uint64_t largestGroups(const LutStructure& layer)
     return most;
 }
 
+/// The launches of a relevance pass, for whoever watches.
+template <class T>
+void tellRelevance(const Call<T>& call, const lut::RelevanceCall<T>& request, double seconds)
+{
+    if (!call.isWatched()) {
+        return;
+    }
+    std::vector<lut::BufferData> made;
+    const auto add = [&made](lut::BufferId id, std::span<const T> values) {
+        if (!values.empty()) {
+            made.push_back({id, values.data(), values.size()});
+        }
+    };
+    add(lut::BufferId::OutputRelevance, request.outputRelevance);
+    add(lut::BufferId::InputRelevance, request.inputRelevance);
+    add(lut::BufferId::PeRelevance, request.codeRelevance);
+    add(lut::BufferId::TableRelevance, request.tableRelevance);
+    add(lut::BufferId::PairMap, request.pairMap);
+    call.tellWhole(lut::Pass::Relevance, seconds, std::move(made));
+}
+
 template <class T>
 TableRelevance relevanceOf(const Call<T>& call, std::uint64_t batch, const Tensor& s, lut::RelevanceCall<T> request,
                            const LutOperands& operands, bool wantsDetail)
@@ -204,8 +324,10 @@ TableRelevance relevanceOf(const Call<T>& call, std::uint64_t batch, const Tenso
     request.bitRelevance = spanOf<T>(bits);
     request.pairMap = spanOf<T>(pairs);
     request.unplaced = unplaced;
-    const lut::Status status = lut::relevance(call.layer(), request, threads());
-    expectOk(status);
+    const auto start = std::chrono::steady_clock::now();
+    call.relevance(request);
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+    tellRelevance(call, request, taken.count());
     TableRelevance result;
     result.input = std::move(input).freeze();
     result.codes = hasCodes ? std::move(codes).freeze() : Tensor();
@@ -287,7 +409,8 @@ TableRelevance LutOperator::distribute(const Divide& divide, std::span<const Ten
         tensor::TensorBuffer y(m_operands.input.dtype, m_outputTypes[0].shape);
         call.forward(y.span<T>(), &tape);
         request.tape = &tape;
-        return relevanceOf(call, m_batch, divide(std::move(y).freeze()), request, m_operands, wantsDetail);
+        return relevanceOf(call, m_batch, divide(std::move(y).freeze()), request, m_operands,
+                           wantsDetail || call.isWatched());
     });
 }
 

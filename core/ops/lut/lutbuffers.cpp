@@ -11,6 +11,19 @@
 namespace retro::ops
 {
 
+namespace
+{
+
+thread_local LaunchWatcher* threadWatcher = nullptr;
+
+} // namespace
+
+LaunchScope::LaunchScope(LaunchWatcher* watcher) : m_before(threadWatcher) { threadWatcher = watcher; }
+
+LaunchScope::~LaunchScope() { threadWatcher = m_before; }
+
+LaunchWatcher* currentLaunchWatcher() { return threadWatcher; }
+
 using tensor::DType;
 using tensor::Shape;
 
@@ -134,6 +147,69 @@ std::vector<std::string> columnsOf(lut::BufferId id)
         return {"sample", "position", "row", "count"};
     default:
         return {};
+    }
+}
+
+template <class T>
+void LaunchTaker<T>::know(lut::BufferId id, const Tensor& operand)
+{
+    if (operand.isValid()) {
+        m_operands[id] = operand;
+    }
+}
+
+template <class T>
+void LaunchTaker<T>::take(const lut::LaunchView<T>& view, std::optional<double> seconds, bool mayBeIdle)
+{
+    const lut::Launch& launch = view.schedule.launches[view.launch];
+    LaunchRecord record{view.schedule.pass, view.launch, launch.kernel, launch.stream, m_backend, seconds, {}};
+    bool hasWritten = false;
+    for (const lut::BufferData& data : view.buffers) {
+        const bool isRead = isAmong(launch.reads, data.id);
+        const bool isWritten = isAmong(launch.writes, data.id);
+        const lut::Buffer* declared = view.schedule.find(data.id);
+        if (declared == nullptr || (!isRead && !isWritten)) {
+            continue;
+        }
+        hasWritten = hasWritten || isWritten;
+        if (isWritten || !m_known.contains(data.id)) {
+            TableBuffer buffer;
+            buffer.id = data.id;
+            buffer.count = data.count;
+            const auto operand = m_operands.find(data.id);
+            if (operand == m_operands.end()) {
+                takeValues<T>(buffer, *declared, data);
+            } else if (data.count * sizeof(T) <= kMostBufferBytes) {
+                buffer.values = operand->second;
+            }
+            m_known[data.id] = std::move(buffer);
+        }
+        record.buffers.push_back(m_known[data.id]);
+        record.buffers.back().isRead = isRead;
+        record.buffers.back().isWritten = isWritten;
+    }
+    if (hasWritten || !mayBeIdle) {
+        std::ranges::stable_sort(record.buffers, {},
+                                 [&](const TableBuffer& one) { return view.schedule.find(one.id); });
+        m_to.onLaunch(std::move(record));
+    }
+}
+
+template class LaunchTaker<float>;
+template class LaunchTaker<double>;
+
+void takeFigures(TableBuffer& buffer)
+{
+    if (!buffer.values.isValid()) {
+        return;
+    }
+    const std::size_t columns = std::max<std::size_t>(columnsOf(buffer.id).size(), 1);
+    buffer.count = static_cast<std::uint64_t>(buffer.values.size()) / columns;
+    buffer.nonZeros = 0;
+    bool isFirst = true;
+    for (std::int64_t i = static_cast<std::int64_t>(columns) - 1; i < buffer.values.size();
+         i += static_cast<std::int64_t>(columns)) {
+        takeFigure(buffer, buffer.values.at(i), isFirst);
     }
 }
 

@@ -44,16 +44,31 @@ lut::CudaLayer& LutOnDevice::onDevice(const Tensor& weights, const Tensor& codes
 }
 
 void LutOnDevice::forward(const Tensor& input, const Tensor& weights, const Tensor& codes, std::span<float> output,
-                          lut::Tape<float>* tape)
+                          lut::Tape<float>* tape, std::vector<double>* seconds)
 {
     const std::lock_guard lock(m_mutex);
-    expectOnDevice(onDevice(weights, codes).forward({m_batch, input.span<float>(), output, tape}));
+    lut::CudaLayer& layer = onDevice(weights, codes);
+    expectOnDevice(layer.forward({m_batch, input.span<float>(), output, tape}));
+    if (seconds != nullptr) {
+        expectOnDevice(layer.time(lut::Pass::Forward, 1, *seconds));
+    }
 }
 
-void LutOnDevice::backward(const Tensor& weights, const Tensor& codes, const lut::BackwardCall<float>& call)
+void LutOnDevice::backward(const Tensor& weights, const Tensor& codes, const lut::BackwardCall<float>& call,
+                           std::vector<double>* seconds)
 {
     const std::lock_guard lock(m_mutex);
-    expectOnDevice(onDevice(weights, codes).backward(call));
+    lut::CudaLayer& layer = onDevice(weights, codes);
+    expectOnDevice(layer.backward(call));
+    if (seconds != nullptr) {
+        expectOnDevice(layer.time(lut::Pass::Backward, 1, *seconds));
+    }
+}
+
+void LutOnDevice::relevance(const Tensor& weights, const Tensor& codes, const lut::RelevanceCall<float>& call)
+{
+    const std::lock_guard lock(m_mutex);
+    expectOnDevice(onDevice(weights, codes).relevance(call));
 }
 
 } // namespace retro::ops

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <mutex>
+#include <vector>
 
 namespace retro::ops
 {
@@ -18,11 +19,15 @@ class LutOnDevice
 public:
     LutOnDevice(const LutStructure& layer, std::uint64_t batch) : m_layer(layer), m_batch(batch) {}
 
-    /// Row-major operands in float32; `codes` may be invalid. Shapes as of lut::forward.
+    /// Row-major operands in float32; `codes` may be invalid. Shapes as of lut::forward. `seconds`, when it is given,
+    /// gets those of each launch, measured behind the pass, one launch after another.
     void forward(const Tensor& input, const Tensor& weights, const Tensor& codes, std::span<float> output,
-                 lut::Tape<float>* tape);
+                 lut::Tape<float>* tape, std::vector<double>* seconds = nullptr);
     /// Gradients after a forward pass whose tape is given.
-    void backward(const Tensor& weights, const Tensor& codes, const lut::BackwardCall<float>& call);
+    void backward(const Tensor& weights, const Tensor& codes, const lut::BackwardCall<float>& call,
+                  std::vector<double>* seconds = nullptr);
+    /// Relevance after a forward pass whose tape is given.
+    void relevance(const Tensor& weights, const Tensor& codes, const lut::RelevanceCall<float>& call);
 
 private:
     lut::CudaLayer& onDevice(const Tensor& weights, const Tensor& codes);

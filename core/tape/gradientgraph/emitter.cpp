@@ -43,7 +43,7 @@ std::vector<ValueId> Emitter::node(std::string_view op, std::vector<ValueId> inp
     return results;
 }
 
-void Emitter::named(std::string_view op, std::vector<ValueId> inputs, ValueId output)
+void Emitter::named(std::string_view op, std::vector<ValueId> inputs, ValueId output, graph::Attributes attributes)
 {
     graph::Node made;
     made.op = std::string(op);
@@ -52,6 +52,7 @@ void Emitter::named(std::string_view op, std::vector<ValueId> inputs, ValueId ou
     made.metadata = m_metadata;
     made.inputs = std::move(inputs);
     made.outputs = {output};
+    made.attributes = std::move(attributes);
     m_builder.addNode(std::move(made));
 }
 

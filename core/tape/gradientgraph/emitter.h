@@ -35,8 +35,8 @@ public:
     /// A node with several.
     std::vector<ValueId> node(std::string_view op, std::vector<ValueId> inputs, graph::Attributes attributes,
                               std::size_t outputs);
-    /// A node whose output has this name.
-    void named(std::string_view op, std::vector<ValueId> inputs, ValueId output);
+    /// A node with this output.
+    void named(std::string_view op, std::vector<ValueId> inputs, ValueId output, graph::Attributes attributes = {});
     /// A vector of int64.
     ValueId ints(const std::vector<std::int64_t>& values);
     /// A tensor as it is.
@@ -63,9 +63,10 @@ public:
     /// Swaps the last two axes of a value of this rank.
     ValueId swapLast(ValueId value, std::size_t rank);
 
-private:
+    /// A name that nothing has.
     std::string nextName();
 
+private:
     graph::GraphBuilder& m_builder;
     std::int64_t m_opset;
     tensor::DType m_floatType;

@@ -6,6 +6,7 @@
 namespace retro::tape
 {
 
+using tensor::DType;
 using tensor::Tensor;
 
 namespace
@@ -100,8 +101,9 @@ Bundle ValueTraits<Bundle>::zeroLike(const Bundle& a)
 {
     Bundle zeros;
     for (const Tensor& one : a.tensors) {
-        const bool isFloating = one.isValid() && tensor::isFloating(one.dtype());
-        zeros.tensors.push_back(isFloating ? ops::algebra::filledLike(one, 0) : Tensor());
+        // Weights that stay as they are stored, in 16 bits, are of no type that a pass adds in.
+        const bool isAdded = one.isValid() && (one.dtype() == DType::Float32 || one.dtype() == DType::Float64);
+        zeros.tensors.push_back(isAdded ? ops::algebra::filledLike(one, 0) : Tensor());
     }
     return zeros;
 }

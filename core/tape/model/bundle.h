@@ -36,7 +36,7 @@ struct ValueTraits<Bundle>
     static std::string shapeText(const Bundle& a);
     /// Tensor by tensor; an invalid one adds nothing.
     static Bundle add(const Bundle& accumulator, const Bundle& part);
-    /// Zeros of the shapes; invalid for what is no floating tensor.
+    /// Zeros of the shapes; invalid for what is neither float32 nor float64.
     static Bundle zeroLike(const Bundle& a);
 };
 

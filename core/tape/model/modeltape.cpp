@@ -2,6 +2,7 @@
 #include "core/tape/model/modeltape.h"
 
 #include "core/base/cancel.h"
+#include "core/event/observer.h"
 #include "core/ops/runoperator.h"
 
 #include <algorithm>
@@ -35,7 +36,10 @@ public:
         const ops::BoundOperator& op = m_shared->model->op(m_node);
         const std::vector<Tensor> bySlot = operandsBySlot(operands);
         RETRO_CHECK(op.check(bySlot));
-        return Bundle(ops::forwardOrFail(op, node(), bySlot));
+        const event::NodeWatch watch(m_node);
+        std::vector<Tensor> results = ops::forwardOrFail(op, node(), bySlot);
+        watch.done(event::Half::Forward, false, op.flops(), results);
+        return Bundle(std::move(results));
     }
 
     [[nodiscard]] Result<Parts<Bundle>> reverse(const Site<Bundle>& site, const Bundle& upstream) const override

@@ -174,6 +174,14 @@ const char* checkLaunch(const Context& at)
     return at.hasNode() && !at.run.graph->isInput(NodeId(at.event.node)) ? nullptr : kNoSuchNode;
 }
 
+const char* checkBuffer(const Context& at)
+{
+    if (const char* wrong = checkLaunch(at)) {
+        return wrong;
+    }
+    return at.event.handle == HandleId::kInvalid || at.hasHandle() ? nullptr : kNoSuchHandle;
+}
+
 using Check = const char* (*)(const Context&);
 constexpr std::array<Check, kEventKindCount> kChecks{checkVisit,
                                                      checkPush,
@@ -209,7 +217,8 @@ constexpr std::array<Check, kEventKindCount> kChecks{checkVisit,
                                                      checkRecompute,
                                                      checkFree,
                                                      checkMove,
-                                                     checkFetch};
+                                                     checkFetch,
+                                                     checkBuffer};
 
 } // namespace
 

@@ -60,7 +60,7 @@ extern const Delta kRecompute;
 extern const Delta kFree;
 extern const Delta kMove;
 extern const Delta kFetch;
-/// Join and Snapshot tell what happened and change nothing.
+/// Join, Snapshot, Launch and Buffer tell what happened and change nothing.
 extern const Delta kNothing;
 
 /// Books that a tensor lies in `landed` more in-edge slots and that promises hold it `held` times more; keeps the

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/trace/file/recordcheck.h"
 #include "core/trace/file/runtables.h"
 
 #include <fmt/format.h>
@@ -127,6 +128,7 @@ Result<void> readSaving(Database& database, const RowCounts& counts, const Run& 
 {
     constexpr std::int64_t kMostNumbers = std::int64_t{1} << 32;
     RowReader rows(database, kPlanSaving, counts[positionOf(kPlanSaving)]);
+    std::int64_t total = 0;
     while (true) {
         RETRO_TRY(const bool isThere, rows.next());
         if (!isThere) {
@@ -147,12 +149,15 @@ Result<void> readSaving(Database& database, const RowCounts& counts, const Run& 
         const bool isWay = comesBack || way == kNever || way == kKept;
         const bool isPlace = visit >= 0 && visit < std::max<std::int64_t>(1, run.visitCount()) && promise >= 0 &&
                              promise < kMostNumbers && step >= kNoStep && step < kMostNumbers;
-        RETRO_CHECK(rows.check(hasNodes && isWay && isPlace && bytes >= 0, "it names a place that the run has not"));
+        RETRO_CHECK(rows.check(hasNodes && isWay && isPlace && bytes >= 0 && bytes <= kMostBytes - total,
+                               "it names a place that the run has not"));
         if (way == kKept) {
             plan.kept.push_back(value);
             continue;
         }
-        if (plan.dropped.empty() || plan.dropped.back().value != value) {
+        const bool isNext = plan.dropped.empty() || plan.dropped.back().value != value;
+        total += isNext ? bytes : 0;
+        if (isNext) {
             plan.dropped.push_back({value, bytes, static_cast<std::uint32_t>(step), {}});
         }
         if (comesBack) {

@@ -56,7 +56,8 @@ constexpr std::array<int, event::kEventKindCount> kUses{
     kNode | kHandle,                         // Recompute
     kNode | kHandle,                         // Free
     kNode | kHandle,                         // Move
-    kNode | kPromise | kHandle               // Fetch
+    kNode | kPromise | kHandle,              // Fetch
+    kNode | kHandle                          // Buffer
 };
 
 } // namespace

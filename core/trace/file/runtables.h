@@ -6,6 +6,7 @@
 #include "core/trace/notes.h"
 #include "core/trace/run.h"
 #include "core/trace/runplan.h"
+#include "core/trace/runregion.h"
 #include "core/trace/runtext.h"
 
 namespace retro::trace::file
@@ -29,6 +30,18 @@ namespace retro::trace::file
 [[nodiscard]] base::Result<std::shared_ptr<const RunPlan>> readPlan(Database& database, const RowCounts& counts,
                                                                     const Run& run);
 
+/// The region that was asked of the run; null = none. Errors: Output.
+[[nodiscard]] base::Result<void> writeRegion(Database& database, const Run& run, const RunRegion* region,
+                                             TensorPool& pool, RowCounts& counts);
+/// Reads it; `run` must have its graph and shapes. Null where there is none. Errors (Input): a tensor that does not fit
+/// its value.
+[[nodiscard]] base::Result<std::shared_ptr<const RunRegion>>
+readRegion(Database& database, const RowCounts& counts, const std::vector<Tensor>& tensors, const Run& run);
+/// What the pass spent and decided; no rows where nobody took it. Errors: Output.
+[[nodiscard]] base::Result<void> writeProfile(Database& database, const Run& run, RowCounts& counts);
+/// Reads it into `run`, which must have its graph and events. Errors (Input): a node, value, step or number that cannot
+/// be.
+[[nodiscard]] base::Result<void> readProfile(Database& database, const RowCounts& counts, Run& run);
 /// The text of the run: tokens, and each explained position with its matrices as rows of the pool. Errors: Output.
 [[nodiscard]] base::Result<void> writeText(Database& database, const RunText* text, TensorPool& pool,
                                            RowCounts& counts);

@@ -6,8 +6,8 @@
 #include <array>
 
 // Tables of version 13 of the run file (docs/formats/retro.md). A change here is a new version: readers compare the
-// whole statement. Version 12 lacks the last three of kCounted, 5 to 11 the last six, 4 the last seven, 1 to 3 the last
-// eight, and older ones differ in what rows hold.
+// whole statement. Version 12 lacks the last six of kCounted, 5 to 11 the last nine, 4 the last ten, 1 to 3 the last
+// eleven, and older ones differ in what rows hold.
 namespace retro::trace::file
 {
 
@@ -44,6 +44,14 @@ inline constexpr Table kPlanAttempts{"plan_attempts",
 inline constexpr Table kPlanSaving{"plan_saving", "value INTEGER NOT NULL, bytes INTEGER NOT NULL, "
                                                   "step INTEGER NOT NULL, way TEXT NOT NULL, visit INTEGER NOT NULL, "
                                                   "promise INTEGER NOT NULL, nodes TEXT NOT NULL"};
+inline constexpr Table kRegion{"region", "kind TEXT NOT NULL, value INTEGER NOT NULL, tensor INTEGER NOT NULL, "
+                                         "text TEXT NOT NULL"};
+inline constexpr Table kProfile{"profile", "node INTEGER NOT NULL, half INTEGER NOT NULL, repeated INTEGER NOT NULL, "
+                                           "begins TEXT NOT NULL, seconds TEXT NOT NULL, flops TEXT NOT NULL, "
+                                           "bytes INTEGER NOT NULL, step INTEGER NOT NULL"};
+inline constexpr Table kDecisions{"decisions", "value INTEGER NOT NULL, choice INTEGER NOT NULL, "
+                                               "bytes INTEGER NOT NULL, reason TEXT NOT NULL, at TEXT NOT NULL, "
+                                               "step INTEGER NOT NULL"};
 inline constexpr Table kText{"text", "name TEXT NOT NULL, step INTEGER NOT NULL, item INTEGER NOT NULL, "
                                      "text TEXT NOT NULL"};
 inline constexpr Table kTextTokens{"text_tokens", "token INTEGER NOT NULL, begin INTEGER NOT NULL, "
@@ -54,14 +62,15 @@ inline constexpr Table kTextSteps{"text_steps", "position INTEGER NOT NULL, rele
 /// How many rows each of the others has, in the order of kCounted.
 inline constexpr Table kContents{"contents", "name TEXT NOT NULL, rows INTEGER NOT NULL"};
 
-inline constexpr std::array<const Table*, 24> kCounted{
-    &kGraph,  &kOpsets,   &kValues, &kNodes,        &kAttributes, &kOutputs, &kFacts,      &kRules,
-    &kShapes, &kTensors,  &kPieces, &kForward,      &kHandles,    &kLedger,  &kEvents,     &kBookmarks,
-    &kNotes,  &kMetadata, &kPlan,   &kPlanAttempts, &kPlanSaving, &kText,    &kTextTokens, &kTextSteps};
+inline constexpr std::array<const Table*, 27> kCounted{
+    &kGraph,  &kOpsets,    &kValues,    &kNodes,    &kAttributes, &kOutputs,      &kFacts,
+    &kRules,  &kShapes,    &kTensors,   &kPieces,   &kForward,    &kHandles,      &kLedger,
+    &kEvents, &kBookmarks, &kNotes,     &kMetadata, &kPlan,       &kPlanAttempts, &kPlanSaving,
+    &kRegion, &kProfile,   &kDecisions, &kText,     &kTextTokens, &kTextSteps};
 /// How many of them a file of this version has.
 [[nodiscard]] constexpr std::size_t countedOf(std::int64_t version)
 {
-    return kCounted.size() - (version < 4 ? 8 : version < 5 ? 7 : version < 12 ? 6 : version < 13 ? 3 : 0);
+    return kCounted.size() - (version < 4 ? 11 : version < 5 ? 10 : version < 12 ? 9 : version < 13 ? 6 : 0);
 }
 
 /// Rows of each table, by position in kCounted.

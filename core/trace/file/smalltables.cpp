@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/trace/file/forwardedrows.h"
 #include "core/trace/file/inputrows.h"
+#include "core/trace/file/recordcheck.h"
 #include "core/trace/file/records.h"
 #include "core/trace/file/runtables.h"
 
@@ -170,7 +171,10 @@ private:
         ForwardedValue value;
         const bool isValue = parse(item, value.value.value) && value.value.index() < m_valueCount;
         const bool isNext = m_facts.forwarded.empty() || m_facts.forwarded.back().value < value.value;
-        const bool isGood = isValue && isNext && readForwarded(text, value);
+        const bool isGood = isValue && isNext && readForwarded(text, value) &&
+                            value.bytes <= kMostBytes - m_forwardedBytes && value.kept <= kMostBytes - m_keptBytes;
+        m_forwardedBytes += isGood ? value.bytes : 0;
+        m_keptBytes += isGood ? value.kept : 0;
         m_facts.forwarded.push_back(std::move(value));
         return isGood;
     }
@@ -184,6 +188,8 @@ private:
 
     RunFacts& m_facts;
     std::size_t m_valueCount;
+    std::int64_t m_forwardedBytes = 0; ///< of all forwarded values, so that no sum of them overflows
+    std::int64_t m_keptBytes = 0;
 };
 
 const std::array<FactReader::Setter, 9> FactReader::kSetters{{{"target_value", &FactReader::setTargetValue},

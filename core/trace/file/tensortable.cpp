@@ -74,12 +74,12 @@ private:
     RowReader m_rows;
 };
 
-Result<Tensor> readTensor(RowReader& rows, PieceReader& pieces, std::uint64_t fileBytes)
+Result<Tensor> readTensor(RowReader& rows, PieceReader& pieces, std::uint64_t mostBytes)
 {
     const auto dtype = static_cast<tensor::DType>(rows.index(kDTypeCount));
     ByteReader from(rows.blob());
     tensor::Shape shape = getShape(from);
-    const std::optional<std::size_t> bytes = bytesWithin(dtype, shape, fileBytes);
+    const std::optional<std::size_t> bytes = bytesWithin(dtype, shape, mostBytes);
     RETRO_CHECK(rows.check(from.isDone() && bytes.has_value(), "the shape is wrong, or larger than the file"));
     TensorBuffer buffer(dtype, std::move(shape));
     const std::span<std::byte> data(buffer.rawData(), *bytes);
@@ -114,12 +114,14 @@ Result<std::vector<Tensor>> readTensors(Database& database, const RowCounts& cou
     RowReader rows(database, kTensors, counts[positionOf(kTensors)]);
     PieceReader pieces(database, counts);
     std::vector<Tensor> tensors;
+    std::uint64_t left = fileBytes; // no byte of a whole file belongs to two tensors
     while (true) {
         RETRO_TRY(const bool isThere, rows.next());
         if (!isThere) {
             break;
         }
-        RETRO_TRY(Tensor tensor, readTensor(rows, pieces, fileBytes));
+        RETRO_TRY(Tensor tensor, readTensor(rows, pieces, left));
+        left -= static_cast<std::uint64_t>(tensor.bytes());
         tensors.push_back(std::move(tensor));
     }
     RETRO_CHECK(pieces.end());

@@ -14,6 +14,7 @@ namespace retro::lut::device
 template <class T>
 struct FusedScratch
 {
+    T* pairRuns = nullptr;              ///< [B, S, most runs of a position, O], of sequences with full connectivity
     T* positionScores = nullptr;        ///< [B, S, T]
     T* positionalScores = nullptr;      ///< [B, S − 1, T]
     PairScore<T>* pairScores = nullptr; ///< [B, pairs, T]
@@ -71,6 +72,11 @@ struct PassBuffers
     }
     /// Scores of pairs that a backward pass keeps.
     [[nodiscard]] RETRO_HOST_DEVICE std::uint64_t pairScores() const { return layer.length > 1 ? visits() : 0; }
+    /// Most runs of a position of a sequence with full connectivity.
+    [[nodiscard]] RETRO_HOST_DEVICE std::uint64_t mostRuns() const
+    {
+        return isSparse() ? 0 : mostPairRuns(layer.length, layer.tables);
+    }
     /// Visits that weight gradients sum over.
     [[nodiscard]] RETRO_HOST_DEVICE std::uint64_t visits() const { return visitCount(layer, batch); }
 };

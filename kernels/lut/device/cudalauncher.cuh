@@ -91,6 +91,8 @@ public:
 
     cudaError_t resize(std::uint64_t count)
     {
+        cudaFree(m_data);
+        m_data = nullptr;
         m_count = count;
         // An empty array still has an address: null says that a layer is not sparse.
         return cudaMalloc(reinterpret_cast<void**>(&m_data), std::max<std::uint64_t>(count, 1) * sizeof(N));

@@ -3,6 +3,7 @@
 
 #include "kernels/lut/device/cudalauncher.cuh"
 #include "kernels/lut/device/documentedlaunches.h"
+#include "kernels/lut/device/relevancelaunches.h"
 
 #include <limits>
 #include <vector>
@@ -96,6 +97,7 @@ struct PassArrays
 /// Scratch of one of the paths.
 struct ScratchArrays
 {
+    DeviceArray<float> pairRuns;
     DeviceArray<float> positionScores;
     DeviceArray<float> positionalScores;
     DeviceArray<PairScore<float>> pairScores;
@@ -114,12 +116,12 @@ struct ScratchArrays
     cudaError_t allocateFused(PassBuffers<float, W>& b)
     {
         const std::uint64_t count = b.visits();
-        cudaError_t failed =
-            firstOf({positionScores.resize(b.sites()), positionalScores.resize(b.batch * b.codePlaces()),
-                     pairScores.resize(b.pairScores()), visits.resize(count), sorted.resize(count),
-                     places.resize(count), sortedPlaces.resize(count), starts.resize(b.neurons + 1)});
-        b.fused = {positionScores.data(), positionalScores.data(), pairScores.data(),   visits.data(),
-                   places.data(),         sorted.data(),           sortedPlaces.data(), starts.data()};
+        cudaError_t failed = firstOf(
+            {pairRuns.resize(b.positions() * b.mostRuns() * b.layer.outputs), positionScores.resize(b.sites()),
+             positionalScores.resize(b.batch * b.codePlaces()), pairScores.resize(b.pairScores()), visits.resize(count),
+             sorted.resize(count), places.resize(count), sortedPlaces.resize(count), starts.resize(b.neurons + 1)});
+        b.fused = {pairRuns.data(), positionScores.data(), positionalScores.data(), pairScores.data(), visits.data(),
+                   places.data(),   sorted.data(),         sortedPlaces.data(),     starts.data()};
         std::size_t bytes = 0;
         failed = failed != cudaSuccess ? failed : sortVisits(b, nullptr, bytes, nullptr);
         return failed != cudaSuccess ? failed : sortMemory.resize(bytes);
@@ -139,6 +141,64 @@ struct ScratchArrays
         b.documented.firingEvents = firingEvents.data();
         return failed;
     }
+};
+
+/// What sharing relevance needs beside the arrays of the passes; made for the first call.
+struct ShareArrays
+{
+    DeviceArray<double> shapley;
+    DeviceArray<float> perUnit;
+    DeviceArray<float> amounts;
+    DeviceArray<float> chosen;
+    DeviceArray<float> left;
+    DeviceArray<float> tables;
+    DeviceArray<float> bits;
+    DeviceArray<float> pairMap;
+    DeviceArray<float> unplaced;
+
+    template <class W>
+    cudaError_t allocate(const HostRelevance& call, const PassBuffers<float, W>& b)
+    {
+        const ShareSizes sizes = ShareSizes::of(b.layer);
+        m_together = sizes.together(b.batch, sizeof(float));
+        const std::uint64_t ofTables = b.batch * b.layer.tables;
+        m_isMade = false;
+        const cudaError_t failed = firstOf(
+            {shapley.upload(call.shapley, call.shapleyCount), perUnit.resize(m_together * sizes.perUnit),
+             amounts.resize(m_together * sizes.amounts), chosen.resize(m_together * sizes.rows),
+             left.resize(m_together * sizes.rows), tables.resize(ofTables), bits.resize(ofTables * rowBitsOf(b.layer)),
+             pairMap.resize(b.positions() * b.layer.length), unplaced.resize(b.batch)});
+        m_isMade = failed == cudaSuccess;
+        return failed;
+    }
+    [[nodiscard]] bool isMade() const { return m_isMade; }
+    [[nodiscard]] std::uint64_t together() const { return m_together; }
+
+    /// Arrays for what a call wants.
+    template <class W>
+    [[nodiscard]] ShareBuffers<float> buffersFor(const HostRelevance& call, const PassBuffers<float, W>& b) const
+    {
+        ShareBuffers<float> s;
+        s.rule = call.rule;
+        s.epsilon = call.epsilon;
+        s.outputRelevance = b.outputGradients;
+        s.shapley = shapley.data();
+        s.perUnit = perUnit.data();
+        s.amounts = amounts.data();
+        s.chosen = chosen.data();
+        s.left = left.data();
+        s.inputRelevance = call.inputs == nullptr ? nullptr : b.inputGradients;
+        s.codeRelevance = call.codes == nullptr ? nullptr : b.codeGradients;
+        s.tableRelevance = call.tables == nullptr ? nullptr : tables.data();
+        s.bitRelevance = call.bits == nullptr ? nullptr : bits.data();
+        s.pairMap = call.pairMap == nullptr ? nullptr : pairMap.data();
+        s.unplaced = call.unplaced == nullptr ? nullptr : unplaced.data();
+        return s;
+    }
+
+private:
+    bool m_isMade = false;
+    std::uint64_t m_together = 1;
 };
 
 /// Streams 0 to 2, and the events between them.
@@ -304,6 +364,34 @@ public:
             "the backward pass failed");
     }
 
+    std::string relevance(const HostRelevance& call) override
+    {
+        if (!m_share.isMade()) {
+            const std::string text =
+                textOf(m_share.allocate(call, m_buffers), "the buffers that share relevance do not fit the device");
+            if (!text.empty()) {
+                return text;
+            }
+        }
+        const cudaStream_t stream = m_streams.streams[0];
+        PassArrays& a = m_arrays;
+        const GivenTape& tape = call.tape;
+        cudaError_t failed =
+            firstOf({a.rows.set(tape.rows, stream), a.deltas.set(tape.deltas, stream), a.bits.set(tape.bits, stream),
+                     a.codeRows.set(tape.codeRows, stream), a.codeDeltas.set(tape.codeDeltas, stream),
+                     a.codeBits.set(tape.codeBits, stream), a.input.set(call.input, stream),
+                     a.output.set(call.output, stream), a.outputGradients.set(call.outputRelevance, stream)});
+        CudaLauncher launcher(stream, m_scratch.sortMemory);
+        if (failed == cudaSuccess) {
+            launchShares(m_buffers, m_share.buffersFor(call, m_buffers), m_share.together(), launcher);
+        }
+        failed = firstOf({failed, launcher.error(), a.inputGradients.get(call.inputs, stream),
+                          a.codeGradients.get(call.codes, stream), m_share.tables.get(call.tables, stream),
+                          m_share.bits.get(call.bits, stream), m_share.pairMap.get(call.pairMap, stream),
+                          m_share.unplaced.get(call.unplaced, stream), cudaStreamSynchronize(stream)});
+        return textOf(failed, "sharing relevance failed");
+    }
+
     std::string time(bool isBackward, int runs, double* seconds) override
     {
         const Clock clock;
@@ -366,6 +454,7 @@ private:
     LayerArrays<W> m_layer;
     PassArrays m_arrays;
     ScratchArrays m_scratch;
+    ShareArrays m_share;
     Streams m_streams;
     PassGraph m_forwardGraph;
     PassGraph m_backwardGraph;

@@ -3,6 +3,7 @@
 
 #include "kernels/lut/device/buffers.h"
 #include "kernels/lut/kernelid.h"
+#include "kernels/lut/tablerule.h"
 
 #include <cstdint>
 #include <memory>
@@ -87,6 +88,26 @@ struct HostGradients
     float* codes = nullptr;
 };
 
+/// What sharing relevance takes and gives, in host memory; results that are null are not wanted. Shapes as in
+/// RelevanceCall.
+struct HostRelevance
+{
+    TableRule rule = TableRule::FlipContrast;
+    float epsilon = 0;
+    const float* input = nullptr;
+    const float* output = nullptr;
+    const float* outputRelevance = nullptr;
+    GivenTape tape;
+    const double* shapley = nullptr; ///< shapleyWeights() of them
+    std::uint64_t shapleyCount = 0;
+    float* inputs = nullptr;
+    float* codes = nullptr;
+    float* tables = nullptr;
+    float* bits = nullptr;
+    float* pairMap = nullptr;
+    float* unplaced = nullptr;
+};
+
 /// A layer on the device, and its two passes, each as a CUDA graph. Functions return what went wrong, or nothing.
 class CudaPasses
 {
@@ -103,6 +124,8 @@ public:
     /// Of the forward pass that filled the tape.
     virtual std::string backward(const float* outputGradients, const GivenTape& tape,
                                  const HostGradients& gradients) = 0;
+    /// Shares relevance after the forward pass that filled the tape.
+    virtual std::string relevance(const HostRelevance& call) = 0;
     /// Runs the steps of a pass one after another on what is on the device, with the device's clock around each:
     /// seconds[i] = the least of `runs`.
     virtual std::string time(bool isBackward, int runs, double* seconds) = 0;

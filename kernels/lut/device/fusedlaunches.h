@@ -65,11 +65,32 @@ struct Gather
     {
         if (b.isSparse()) {
             gatherSparse(b.layer, b.tape, b.output, item);
-        } else if (b.layer.length == 1) {
-            gatherOutput(b.layer, b.tape, b.output, item);
         } else {
-            gatherPairOutput(b.layer, b.batch, b.tape, b.output, item);
+            gatherOutput(b.layer, b.tape, b.output, item);
         }
+    }
+};
+
+/// N outputs of one thread.
+template <std::uint32_t N, class T, class W>
+struct GatherPairRun
+{
+    PassBuffers<T, W> b;
+    std::uint64_t most;
+    RETRO_HOST_DEVICE void operator()(std::uint64_t item) const
+    {
+        gatherPairRun<N>(b.layer, b.batch, b.tape, most, b.fused.pairRuns, item);
+    }
+};
+
+template <class T, class W>
+struct AddPairRuns
+{
+    PassBuffers<T, W> b;
+    std::uint64_t most;
+    RETRO_HOST_DEVICE void operator()(std::uint64_t item) const
+    {
+        addPairRuns(b.layer, most, b.fused.pairRuns, b.output, item);
     }
 };
 
@@ -164,6 +185,24 @@ void launchGather(const PassBuffers<T, W>& b, Launcher& launcher)
     launcher.items(b.isSparse() ? b.positions() : b.positions() * b.layer.outputs, Gather<T, W>{b});
 }
 
+/// Gather over pairs. With full connectivity long sums are cut into runs, so that a few samples fill a device.
+template <class T, class W, class Launcher>
+void launchPairs(const PassBuffers<T, W>& b, Launcher& launcher)
+{
+    if (b.isSparse()) {
+        launchGather(b, launcher);
+        return;
+    }
+    const std::uint64_t most = b.mostRuns();
+    const std::uint64_t runs = b.positions() * most;
+    if (outputsTogether(b.layer) == 4) {
+        launcher.items(runs * (b.layer.outputs / 4), GatherPairRun<4, T, W>{b, most});
+    } else {
+        launcher.items(runs * b.layer.outputs, GatherPairRun<1, T, W>{b, most});
+    }
+    launcher.items(b.positions() * b.layer.outputs, AddPairRuns<T, W>{b, most});
+}
+
 /// Tiles of the fused forward pass: enough samples that each thread of a block has an output.
 template <class T, class W>
 Tiles gatherTiles(const PassBuffers<T, W>& b)
@@ -225,7 +264,7 @@ bool launchFused(const PassBuffers<T, W>& b, KernelId kernel, Launcher& launcher
         launcher.items(b.codePlaces(), CheckCode<T, W>{b});
         return true;
     case KernelId::GatherPairs:
-        launchGather(b, launcher);
+        launchPairs(b, launcher);
         return true;
     case KernelId::ScoreAndPropagate:
         launchScores(b, launcher);

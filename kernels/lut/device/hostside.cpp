@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/lut/device/hostside.h"
 
+#include "kernels/lut/device/relevancebodies.h"
+
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <iterator>
 #include <numeric>
 
@@ -118,6 +122,28 @@ UsesOfInputs usesOfInputs(const Layer<float>& layer)
         }
     }
     return all;
+}
+
+std::vector<double> shapleyWeights()
+{
+    std::vector<double> weights(shapleyPlace(kMaxShapleyBits, kMaxShapleyBits, true) + 1);
+    for (std::uint32_t players = 1; players <= kMaxShapleyBits; ++players) {
+        for (std::uint32_t undone = 0; undone <= players; ++undone) {
+            // The comparison itself is number 0; it is among the undone ones when their set holds bit 0.
+            for (const bool isUndone : {false, true}) {
+                if ((isUndone && undone == 0) || (!isUndone && undone == players)) {
+                    continue;
+                }
+                const std::uint32_t set = isUndone ? (1U << undone) - 1 : ((1U << undone) - 1) << 1;
+                double sum = 0;
+                for (std::uint32_t others = 1; others < 1U << players; others += 2) {
+                    sum += (std::popcount(others & set) % 2 == 0 ? 1.0 : -1.0) / std::popcount(others);
+                }
+                weights[shapleyPlace(players, undone, isUndone)] = std::ldexp(sum, -static_cast<int>(players));
+            }
+        }
+    }
+    return weights;
 }
 
 PlacedEvents eventPlacesOf(const LayerShape& shape, std::uint64_t batch)

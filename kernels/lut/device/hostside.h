@@ -30,6 +30,10 @@ struct UsesOfInputs
 /// Lists them. O(inputs + anchors).
 [[nodiscard]] UsesOfInputs usesOfInputs(const Layer<float>& layer);
 
+/// What each score counts for a comparison's Shapley value, at the places of shapleyPlace(). With n comparisons of
+/// which a set F is undone, (1 / 2^n) Σ (−1)^|E ∩ F| / |E| over all sets E that hold the comparison.
+[[nodiscard]] std::vector<double> shapleyWeights();
+
 /// Main and alternative firing events, each in its place (mainEventsAt); what is free is empty.
 struct PlacedEvents
 {

@@ -97,6 +97,7 @@ private slots:
         const Answer answer = cli({"diagnose", path("good.onnx"), "--input", path("x.npy")});
         QCOMPARE(answer.code, 0);
         QVERIFY2(answer.out.startsWith("Nothing unusual by "), qPrintable(answer.out));
+        QCOMPARE(answer.out.count('\n'), 1);
     }
 
     void modelOfARunThatLiesElsewhereIsNamed()

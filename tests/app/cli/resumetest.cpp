@@ -220,6 +220,35 @@ private slots:
         QCOMPARE(QDir(path("out/a")).entryList({"*.tmp*", ".*~*"}, QDir::Files | QDir::Hidden), QStringList());
     }
 
+    /// A result that somebody changed is none: it is done again.
+    void aChangedResult_data()
+    {
+        QTest::addColumn<QString>("verb");
+        QTest::addColumn<QString>("member");
+        for (const char* member : {"question", "sources", "target", "seconds"}) {
+            QTest::addRow("explain %s", member) << "explain" << member;
+        }
+        for (const char* member : {"question", "sources", "target", "methods", "random"}) {
+            QTest::addRow("evaluate %s", member) << "evaluate" << member;
+        }
+    }
+    void aChangedResult()
+    {
+        QFETCH(QString, verb);
+        QFETCH(QString, member);
+        const QStringList call = callOf(verb);
+        QCOMPARE(doneBy(call, 0), 2);
+        const QString file = path(verb == QStringLiteral("explain") ? "out/a/summary.json" : "out/a/evaluation.json");
+        QFile result(file);
+        QVERIFY(result.open(QIODevice::ReadOnly));
+        auto json = nlohmann::json::parse(result.readAll().toStdString());
+        result.close();
+        QVERIFY(json.contains(member.toStdString()));
+        json[member.toStdString()] = 5;
+        writeText(file, json.dump());
+        QCOMPARE(doneBy(call, 1), 1);
+    }
+
     void thePeopleAreTold()
     {
         const QStringList call = callOf("explain");

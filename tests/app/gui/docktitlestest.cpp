@@ -333,7 +333,7 @@ private slots:
         QCOMPARE(window.size(), size);
         const auto* space = window.findChild<app::EngineWorkspace*>();
         const QString tabs = tabNames(*space).join(QStringLiteral(", "));
-        QVERIFY2(tabs.contains(QStringLiteral("Event log, Inspector, Ledger")), qPrintable(tabs));
+        QVERIFY2(tabs.contains(QStringLiteral("Now, Inspector, Log, Ledger")), qPrintable(tabs));
         QVERIFY2(!tabs.contains(QStringLiteral("elided")), qPrintable(tabs));
         QVERIFY(dockOf(*space, QStringLiteral("Graph"))->width() > dockOf(*space, QStringLiteral("Promises"))->width());
     }

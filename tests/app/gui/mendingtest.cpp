@@ -77,6 +77,8 @@ private slots:
         QCOMPARE(mend.text, QStringLiteral("Use epsilon here"));
         QCOMPARE(mend.question.rules, Texts({"name:conv=epsilon", "op:Relu=pass"}));
         QVERIFY(mend.tip.contains("--rule name:conv=epsilon"));
+        const Mend other = stage.of("change rule", {{"node", "conv"}}, "--rule name:conv=z-plus:bias=zero");
+        QCOMPARE(other.text, QStringLiteral("Use z-plus with bias=zero here"));
     }
 
     void withoutAnOptionTheRuleIsChosenByHand()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random actions, clicks, keys, drags and wheels in the window of the sample, both workspaces. Whatever is done, the
+// Random actions, clicks, keys, drags and wheels in the window of the sample, in every workspace. Whatever is done, the
 // window lives, has a run, and its state is the one that the timeline says; and it may
 // be taken down in whatever state it is. Four windows, or as many as fit in RETRO_MONKEY_SECONDS (`./dev sanitize`:
 // 60); RETRO_MONKEY_SEED repeats one sequence.
@@ -135,6 +135,8 @@ private:
                         below(4) == 0 ? Qt::ShiftModifier : Qt::NoModifier);
     }
 
+    QString anyOf(const QStringList& names) { return names.at(below(static_cast<int>(names.size()))); }
+
     void other()
     {
         switch (below(4)) {
@@ -142,7 +144,7 @@ private:
             m_window.resize(700 + below(900), 500 + below(500));
             break;
         case 1:
-            m_window.showWorkspace(below(2) == 0 ? QStringLiteral("explain") : QStringLiteral("engine"));
+            m_window.showWorkspace(anyOf(app::MainWindow::workspaceIds()));
             break;
         case 2:
             if (m_window.model().hasRun()) {

@@ -2,11 +2,16 @@
 // The tour as a person walks it, ending with the tag covered by mouse.
 #include <QtTest>
 
+#include "app/gui/controllers/wherecontroller.h"
 #include "app/gui/window/callout.h"
 #include "app/gui/window/mainwindow.h"
 #include "app/gui/window/tour.h"
 #include "app/gui/window/tourhost.h"
+#include "app/gui/window/workspace.h"
+#include "core/trace/motion.h"
+#include "views/common/paint/motion.h"
 #include "views/common/paint/style.h"
+#include "views/history/historyview.h"
 #include "views/input/inputpane.h"
 #include "views/input/inputview.h"
 
@@ -78,24 +83,151 @@ class TourTest : public QObject
 {
     Q_OBJECT
 private slots:
-    void relevanceGoesThroughTheLayersByItselfOnce()
+    /// Twelve seconds for all visits, and time to read at the first search and the first fulfilment.
+    void theScoreIsAFunctionOfTheRun()
+    {
+        app::MainWindow window;
+        window.open({});
+        QVERIFY(QTest::qWaitFor([&] { return !window.isBusy(); }, kPatience));
+        const trace::Run& run = window.model().run();
+        const trace::Motion motion(run);
+        const app::SelfPlayScore score(run, motion.pace());
+        using Score = app::SelfPlayScore;
+        QVERIFY(std::abs(score.length() - Score::kLength - 2 * Score::kCaption) < 1);
+        QCOMPARE(score.visitsAt(0), 0.0);
+        QVERIFY(std::abs(score.visitsAt(score.length()) - motion.pace().length()) < 1e-9);
+        double last = -1;
+        for (double time = 0; time <= score.length(); time += 50) {
+            QVERIFY(score.visitsAt(time) > last);
+            last = score.visitsAt(time);
+        }
+        QList<event::Mode> slow;
+        for (const Score::Part& part : score.parts()) {
+            if (part.mode != event::Mode::None) {
+                slow.append(part.mode);
+                QCOMPARE(part.length, Score::kCaption);
+                QVERIFY(std::abs(part.toVisits - part.fromVisits - 1) < 1e-9);
+            }
+        }
+        QCOMPARE(slow.size(), 2);
+        QVERIFY(slow.contains(event::Mode::Search) && slow.contains(event::Mode::Fulfilment));
+        QVERIFY(app::SelfPlayScore(trace::Run(), trace::Pace(trace::Run())).parts().empty());
+    }
+
+    void nobodyLooksSoNothingMoves()
     {
         app::MainWindow window;
         beginTour(window);
         app::SelfPlay& play = window.tours().play();
-        play.begin(); // nobody sees it here: nothing moves
+        play.begin();
         QVERIFY(!play.isRunning());
-        const std::uint64_t end = window.cursor().end();
-        play.showShare(0);
-        QCOMPARE(window.cursor().position(), std::uint64_t{0});
+        window.tours().playFilm();
+        QVERIFY(!play.isRunning() && !window.tours().isFilm());
+        QCOMPARE(window.workspace().id(), QStringLiteral("explain"));
+        views::setMotionReduced(true);
+        QVERIFY(!views::isMotionSeen());
+        views::setMotionReduced(false);
+    }
+
+    /// Pulses run in Engine, captions say what is seen, and Explain says what it showed; then the tag is covered.
+    void theFirstSamplePlaysByItself()
+    {
+        app::MainWindow window;
+        window.resize(1600, 1000);
+        window.show();
+        window.open({});
+        QVERIFY(QTest::qWaitFor([&] { return !window.isBusy(); }, kPatience));
+        app::TourHost& host = window.tours();
+        app::SelfPlay& play = host.play();
+        QSignalSpy captions(&play, &app::SelfPlay::captionChanged);
+        host.playFilm(true);
+        QVERIFY(play.isRunning() && host.isFilm());
+        QCOMPARE(window.workspace().id(), QStringLiteral("engine"));
+        QVERIFY(host.filmWords().isVisible());
+        QVERIFY(window.rect().contains(host.filmWords().geometry()));
         std::uint64_t last = 0;
-        for (const double share : {0.2, 0.4, 0.6, 0.8}) {
-            play.showShare(share);
-            QVERIFY(window.cursor().position() > last && window.cursor().position() < end);
+        for (const double share : {0.1, 0.3, 0.5, 0.7, 0.9}) {
+            play.skipTo(share * play.score().length());
+            QVERIFY(play.isRunning());
+            QVERIFY(window.cursor().position() > last && window.cursor().position() < window.cursor().end());
+            QVERIFY(window.cursor().speed() > 0);
             last = window.cursor().position();
         }
-        play.showShare(1);
-        QCOMPARE(window.cursor().position(), end);
+        for (const app::SelfPlayScore::Part& part : play.score().parts()) {
+            if (part.mode != event::Mode::None) {
+                play.skipTo(part.start + 1);
+                QVERIFY(play.caption().contains(window.model().placeLabel(part.node)));
+                keepPicture(window, QStringLiteral("film-%1").arg(static_cast<int>(part.mode)));
+            }
+        }
+        play.skipTo(play.score().length());
+        QVERIFY(!play.isRunning());
+        QCOMPARE(window.cursor().position(), window.cursor().end());
+        QCOMPARE(window.cursor().speed(), 0.0);
+        QCOMPARE(window.workspace().id(), QStringLiteral("explain"));
+        QTRY_VERIFY(host.filmWords().isVisible());
+        QVERIFY2(host.filmWords().title().contains(QStringLiteral("says mug")), qPrintable(host.filmWords().title()));
+        QVERIFY2(host.filmWords().text().contains(QStringLiteral("reads the tag")),
+                 qPrintable(host.filmWords().text()));
+        keepPicture(window, QStringLiteral("film-end"));
+        QVERIFY(app::wasFilmPlayed() && app::wasTourOffered());
+        for (QPushButton* button : host.filmWords().findChildren<QPushButton*>()) {
+            if (button->text() == QStringLiteral("Cover the tag")) {
+                QTest::mouseClick(button, Qt::LeftButton);
+            }
+        }
+        QVERIFY(!host.filmWords().isVisible());
+        QVERIFY(QTest::qWaitFor([&] { return !window.isBusy(); }, kPatience));
+        QCOMPARE(window.model().className(window.model().run().facts.targetIndex.front()), QStringLiteral("jug"));
+        keepPicture(window, QStringLiteral("film-covered"));
+    }
+
+    void aKeyOrAClickEndsTheFilmWhereItIs_data()
+    {
+        QTest::addColumn<bool>("isKey");
+        QTest::newRow("key") << true;
+        QTest::newRow("click") << false;
+    }
+
+    void aKeyOrAClickEndsTheFilmWhereItIs()
+    {
+        QFETCH(bool, isKey);
+        app::MainWindow window;
+        window.resize(1400, 900);
+        window.show();
+        window.open({});
+        QVERIFY(QTest::qWaitFor([&] { return !window.isBusy(); }, kPatience));
+        window.tours().playFilm(true);
+        app::SelfPlay& play = window.tours().play();
+        play.skipTo(play.score().length() / 2);
+        const std::uint64_t position = window.cursor().position();
+        QVERIFY(position > 0 && position < window.cursor().end());
+        isKey ? QTest::keyClick(&window, Qt::Key_Shift)
+              : QTest::mouseClick(&window.workspace(), Qt::LeftButton, {}, QPoint(2, 2));
+        QVERIFY(!play.isRunning() && !window.tours().isFilm());
+        QVERIFY(!window.tours().filmWords().isVisible());
+        QVERIFY(window.cursor().position() >= position && window.cursor().position() < window.cursor().end());
+        QCOMPARE(window.workspace().id(), QStringLiteral("engine"));
+    }
+
+    void askingWhereFromShowsTheHistoryOfTheStrongestPixel()
+    {
+        app::MainWindow window;
+        window.resize(1400, 900);
+        window.show();
+        window.open({});
+        QVERIFY(QTest::qWaitFor([&] { return !window.isBusy(); }, kPatience));
+        window.tours().playFilm(true);
+        window.tours().play().skipTo(1e9);
+        QTRY_VERIFY(window.tours().filmWords().isVisible());
+        for (QPushButton* button : window.tours().filmWords().findChildren<QPushButton*>()) {
+            if (button->text() == QStringLiteral("Where from?")) {
+                QTest::mouseClick(button, Qt::LeftButton);
+            }
+        }
+        auto* history = window.findChild<views::HistoryView*>();
+        QTRY_VERIFY_WITH_TIMEOUT(history->isVisible() && window.where().isIdle() && !history->subject().isEmpty(),
+                                 kPatience);
     }
 
     void initTestCase()
@@ -206,9 +338,6 @@ private slots:
         QVERIFY(!tour.callOut().isVisible());
     }
 
-private:
-    QTemporaryDir m_settings;
-
     void keysTurnItsPagesWhereverTheFocusIs()
     {
         app::MainWindow window;
@@ -251,6 +380,9 @@ private:
         window.showWorkspace(QStringLiteral("explain"));
         QTRY_VERIFY(!tour.callOut().isHidden());
     }
+
+private:
+    QTemporaryDir m_settings;
 };
 
 QTEST_MAIN(TourTest)

@@ -128,6 +128,33 @@ private slots:
         QVERIFY(f.isWhole(speed));
     }
 
+    /// What a step is can be chosen in Explain too, where there is room.
+    void explainChoosesWhatAStepIs()
+    {
+        views::Style::install(*qApp, 1);
+        Fixture f(1600);
+        f.bar->setDetailed(false);
+        f.settle();
+        const auto segment = [&]() -> QToolButton* {
+            for (QToolButton* button : f.bar->findChildren<QToolButton*>()) {
+                if (button->text() == QStringLiteral("Visit")) {
+                    return button;
+                }
+            }
+            return nullptr;
+        };
+        QVERIFY(segment() != nullptr && segment()->isVisible());
+        QTest::mouseClick(segment(), Qt::LeftButton);
+        QVERIFY(segment()->isChecked());
+        f.window.resize(500, 200);
+        f.settle();
+        QVERIFY(!segment()->isVisible());
+        f.bar->setDetailed(true);
+        f.window.resize(1280, 200);
+        f.settle();
+        QVERIFY(segment()->isVisible());
+    }
+
     void figuresGoInOrderAndTheTipKeepsThem()
     {
         Fixture f(2200);

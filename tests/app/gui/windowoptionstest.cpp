@@ -4,6 +4,7 @@
 
 #include "app/gui/options.h"
 
+#include <QImage>
 #include <QProcess>
 #include <QTemporaryDir>
 
@@ -18,11 +19,14 @@ struct Answer
     QString err;
 };
 
-Answer window(const QStringList& arguments)
+Answer window(const QStringList& arguments, const QString& scale = {})
 {
     QProcess process;
     QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
     environment.insert(QStringLiteral("QT_QPA_PLATFORM"), QStringLiteral("offscreen"));
+    if (!scale.isEmpty()) {
+        environment.insert(QStringLiteral("QT_SCALE_FACTOR"), scale);
+    }
     process.setProcessEnvironment(environment);
     process.start(QStringLiteral(RETRO_BINARY_DIR "/bin/retrograde"), arguments);
     Answer answer;
@@ -110,6 +114,44 @@ private slots:
     }
 
     /// A picture of something that was not done would be a lie.
+    void everyScaleOfAScreen_data()
+    {
+        QTest::addColumn<QString>("scale");
+        for (const char* scale : {"1.25", "1.5", "2"}) {
+            QTest::newRow(scale) << QString::fromLatin1(scale);
+        }
+    }
+
+    /// The window has as many pixels as its screen says, and all of them are painted sharp: no picture is blown up.
+    void everyScaleOfAScreen()
+    {
+        QFETCH(QString, scale);
+        const QTemporaryDir folder;
+        for (const char* workspace : {"explain", "engine", "plan"}) {
+            const QString file = folder.filePath(QString::fromLatin1(workspace) + QStringLiteral(".png"));
+            const Answer answer =
+                window({"--workspace", QString::fromLatin1(workspace), "--size", "1280x800", "--screenshot", file,
+                        RETRO_SOURCE_DIR "/samples/clever-hans/clever-hans.onnx"},
+                       scale);
+            QVERIFY2(answer.code == 0, qPrintable(answer.err));
+            const QImage image(file);
+            const double factor = scale.toDouble();
+            QCOMPARE(image.width(), qRound(1280 * factor));
+            QCOMPARE(image.height(), qRound(800 * factor));
+            int sharp = 0; // neighbours that differ strongly within one device pixel: hairlines and letters
+            for (int y = 0; y < image.height(); y += 3) {
+                for (int x = 1; x + 1 < image.width(); ++x) {
+                    const int here = qGray(image.pixel(x, y));
+                    sharp += std::abs(here - qGray(image.pixel(x - 1, y))) > 40 &&
+                                     std::abs(here - qGray(image.pixel(x + 1, y))) > 40
+                                 ? 1
+                                 : 0;
+                }
+            }
+            QVERIFY2(sharp > 300, qPrintable(QString::number(sharp)));
+        }
+    }
+
     void anActionThatIsDisabledIsRefused()
     {
         const QTemporaryDir folder;

@@ -227,6 +227,9 @@ private slots:
                                           "takes 90 % of Σ|R|", "--rule name:dense1=epsilon:bias=zero"}));
         QVERIFY(isDocumented(found));
         QVERIFY(isSilent(diagnosed(biased(0.01F), kRow, "flow.bias")));
+        // Siblings without any: a little more than half is enough.
+        QVERIFY(hasAll(firstText(diagnosed(biased(1.2F), kRow, "flow.bias")), {"warning dense1", "is 55 %"}));
+        QVERIFY(isSilent(diagnosed(biased(0.9F), kRow, "flow.bias")));
     }
 
     void signsOfTermsDoNotCountForTheShareOfABias()

@@ -19,14 +19,15 @@ Tensor filled(const Shape& shape, float value)
 }
 
 /// x of 16 numbers → f → dense layer of 3 classes.
-SharedGraph between(const std::string& op, float weight, float bias, const Attributes& attributes = {})
+SharedGraph between(const std::string& op, float weight, float bias, const Attributes& attributes = {},
+                    std::int64_t opset = 17)
 {
     Writer writer;
     const ValueId x = writer.input("x", {1, 16});
     const ValueId w = writer.constant("w", filled({16, 16}, weight));
     const ValueId b = writer.constant("b", filled({16}, bias));
     const ValueId sum = writer.node("Gemm", "before", {x, w, b});
-    const ValueId y = writer.node(op, "f", {sum}, attributes);
+    const ValueId y = writer.node(op, "f", {sum}, attributes, opset);
     writer.output(writer.node("Gemm", "head", {y, writer.constant("v", randomTensor({16, 3}, 7))}));
     return writer.finish();
 }
@@ -185,6 +186,14 @@ private slots:
             hasAll(firstText(found), {"warning f is dead", "all 16 outputs are 0", "for this input", "at most -5"}));
         QVERIFY(isDocumented(found));
         QVERIFY(isSilent(diagnosed(between("Relu", 0.1F, 0), kRow, "forward.dead")));
+    }
+
+    void deadSmoothRectifiersAreNamed()
+    {
+        constexpr std::int64_t kGeluOpset = 20;
+        const Diagnosis found = diagnosed(between("Gelu", 0.1F, -12, {}, kGeluOpset), kRow, "forward.dead");
+        QVERIFY(hasAll(firstText(found), {"warning f is dead", "all 16 outputs are next to 0", "at most -1"}));
+        QVERIFY(isSilent(diagnosed(between("Gelu", 0.1F, -2, {}, kGeluOpset), kRow, "forward.dead")));
     }
 
     void saturatedActivationsAreNamed()

@@ -202,6 +202,28 @@ private slots:
         QVERIFY(hasAll(firstText(found), {"warning up the weights of output channel 3 of 4"}));
     }
 
+    void aScaleOfAQuantisedWeightIsRead()
+    {
+        const auto quantised = [](float third) {
+            std::vector<std::int8_t> small;
+            for (std::size_t i = 0; i < 36; ++i) {
+                small.push_back(static_cast<std::int8_t>(i % 7 + 1));
+            }
+            Writer writer;
+            const ValueId weight =
+                writer.node("DequantizeLinear", "dequantise",
+                            {writer.constant("levels", Tensor::of<std::int8_t>({4, 9, 1, 1}, small)),
+                             writer.constant("scales", floats({4}, {0.1F, 0.1F, third, 0.1F})),
+                             writer.constant("zeros", Tensor::of<std::int8_t>({4}, std::vector<std::int8_t>(4, 0)))},
+                            {{"axis", std::int64_t{0}}});
+            writer.output(writer.node("Conv", "conv", {writer.input("x", {1, 9, 2, 2}), weight}));
+            return writer.finish();
+        };
+        QVERIFY(isSilent(diagnosed(quantised(0.1F), kNoInput, "model.channel-outlier")));
+        const Diagnosis found = diagnosed(quantised(100), kNoInput, "model.channel-outlier");
+        QVERIFY(hasAll(firstText(found), {"warning conv the weights of output channel 2 of 4", "channel 2 of levels"}));
+    }
+
     void livingChannelsBesideDeadOnesAreNoOutliers()
     {
         Tensor weight = randomTensor({8, 3, 1, 1}, 1, 0.5, 1);

@@ -152,8 +152,24 @@ private slots:
     void healthyModelHasOneLineAndAnOffer()
     {
         const std::vector<std::string> lines = diagnosis::textOf(diagnosed(chain(), kOnes));
+        QCOMPARE(lines.size(), std::size_t{1});
         QVERIFY(lines.front().starts_with("Nothing unusual by "));
-        QVERIFY(lines.back().find("--against") != std::string::npos);
+        QVERIFY(lines.front().find("--against") != std::string::npos);
+    }
+
+    void moreThanTenLinesAreBehindTheFold()
+    {
+        const auto facts = factsFor(chain(), kOnes);
+        Diagnosis told;
+        for (const char* id : {"flow.bias", "flow.growth", "rule.stop"}) {
+            Finding one = finding(*facts, id, Level::Warning, 2.1, "b");
+            one.means = std::string(280, 'w') + " " + std::string(80, 'w') + " " + std::string(80, 'w'); // three lines
+            told.findings.push_back(one);
+        }
+        const std::vector<std::string> lines = diagnosis::textOf(told);
+        QCOMPARE(lines.size(), std::size_t{9}); // two findings of four lines, and the counts
+        QVERIFY(lines.back().starts_with("3 findings (3 warnings);"));
+        QCOMPARE(diagnosis::textOf(told, 0).size(), std::size_t{13}); // all of them
     }
 
     void textBeginsWithTheFindingAndSaysWhatToType()

@@ -192,7 +192,7 @@ private slots:
         QVERIFY2(all.ok(), all.ok() ? "" : all.error().text().c_str());
         const auto text = std::make_shared<const trace::RunText>(engine::runText(all->report));
         const std::filesystem::path file = std::filesystem::path(m_folder.path().toStdString()) / "text.retro";
-        QVERIFY(trace::writeRecorded(file, {all->result.run, {}, nullptr, text}).ok());
+        QVERIFY(trace::writeRecorded(file, {all->result.run, {}, nullptr, nullptr, text}).ok());
         const auto read = trace::readRecorded(file);
         QVERIFY2(read.ok(), read.ok() ? "" : read.error().text().c_str());
         QVERIFY(read->text != nullptr);

@@ -5,6 +5,7 @@
 
 #include "core/engine/explain/explain.h"
 #include "core/engine/region/history.h"
+#include "core/engine/region/recordedhistory.h"
 #include "tests/core/engine/samplequestion.h"
 
 #include <cmath>
@@ -107,6 +108,32 @@ private slots:
     }
 
     /// * adds up the places along an axis, and every row with them.
+    /// Without the model: the element's relevance, when it was known, and who handed it on.
+    void whatTheRunAloneSays()
+    {
+        const Recorded all = recorded("epsilon");
+        QVERIFY(all.run);
+        const auto place = engine::parseHistoryPlace(all.input + ":0,*,12,86");
+        const auto alone = engine::recordedHistory(*all.run, *place);
+        QVERIFY2(alone.ok(), alone ? "" : alone.error().text().c_str());
+        const auto historian = engine::Historian::open(all.run, all.model);
+        const auto whole = historian->of(*place);
+        QCOMPARE(alone->relevance, whole->relevance);
+        QCOMPARE(alone->start, whole->start);
+        QCOMPARE(alone->rows.size(), std::size_t{1});
+        QCOMPARE(alone->rows.front().step, whole->rows.back().step);
+        QCOMPARE(alone->rows.front().largest.size(), std::size_t{3});
+        QCOMPARE(alone->last.size(), whole->last.size());
+        double sum = 0;
+        for (const engine::HistoryLastStep& step : alone->last) {
+            sum += step.part;
+            QVERIFY(!step.rule.empty());
+        }
+        QVERIFY(std::abs(sum - whole->relevance) <= 1e-12);
+        QVERIFY(!engine::recordedHistory(*all.run, *engine::parseHistoryPlace(all.input + ":0,9,0,0")).ok());
+        QVERIFY(!engine::recordedHistory(*all.run, *engine::parseHistoryPlace("nowhere:0")).ok());
+    }
+
     void placesAlongAnAxisAreAddedUp()
     {
         const Recorded one = recorded("epsilon_plus");

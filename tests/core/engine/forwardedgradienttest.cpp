@@ -3,6 +3,8 @@
 #include "core/engine/forwarding/forwardedgradient.h"
 #include "core/engine/forwarding/packedsigns.h"
 #include "core/engine/model/binding.h"
+#include "core/event/observer.h"
+#include "core/trace/profile.h"
 #include "tests/core/engine/loopmodel.h"
 
 #include <QtTest>
@@ -94,25 +96,40 @@ engine::ForwardingOptions bindOptionsFor(ForwardStrategy strategy)
 }
 
 /// Operations that an observer was told, by node.
-class Operations final : public engine::GradientObserver
+class Operations final : public event::PerformanceObserver
 {
 public:
     explicit Operations(const graph::Graph& graph) : m_graph(graph) {}
-    void onForward(const engine::OperatorCost& cost) override { forward[nameOf(cost)] = cost.flops; }
-    void onReverse(const engine::OperatorCost& cost) override
+    void onNodeProcessed(base::NodeId node, const event::NodeWork& work) override
     {
-        reverse[nameOf(cost)] = cost.reverseFlops;
-        again[nameOf(cost)] = cost.rebuildFlops;
+        const std::string& name = m_graph.node(node).name;
+        if (work.isRepeat) {
+            again[name] += work.flops;
+        } else {
+            (work.half == event::Half::Forward ? forward : reverse)[name] = work.flops;
+        }
     }
+    void onMemoryDecision(base::ValueId, event::MemoryChoice, std::int64_t, std::string_view) override {}
     std::map<std::string, double> forward;
     std::map<std::string, double> reverse;
     std::map<std::string, double> again;
 
 private:
-    [[nodiscard]] std::string nameOf(const engine::OperatorCost& cost) const { return m_graph.node(cost.node).name; }
-
     const graph::Graph& m_graph;
 };
+
+/// A pass with what it spent per node.
+std::pair<engine::ForwardedGradient, std::vector<trace::NodeTotal>>
+profiled(const std::shared_ptr<const execute::BoundModel>& model, const engine::GradientRequest& request,
+         const engine::ForwardingOptions& wish)
+{
+    trace::ProfileRecorder recorder;
+    const event::ObserverScope observed(&recorder);
+    auto made = engine::forwardedGradient(model, request, wish);
+    const std::vector<trace::NodeTotal> totals =
+        trace::nodeTotals(std::move(recorder).take(), model->graph().nodeCount());
+    return {made.ok() ? std::move(*made) : engine::ForwardedGradient(), totals};
+}
 
 } // namespace
 
@@ -141,7 +158,7 @@ private slots:
                 QCOMPARE(made.gradient.gradients.size(), 1U);
                 QVERIFY(made.gradient.gradients[0].bitEqual(tape->gradients[0]));
                 QVERIFY(made.gradient.outputs[0].bitEqual(tape->outputs[0]));
-                QCOMPARE(made.rebuilds > 0, strategy == ForwardStrategy::Rebuild);
+                QCOMPARE(made.rebuilds() > 0, strategy == ForwardStrategy::Rebuild);
                 QCOMPARE(made.keptBytes == 0, strategy == ForwardStrategy::Rebuild);
             }
         }
@@ -210,13 +227,13 @@ private slots:
         QCOMPARE(impossible.error().code, base::ErrorCode::Engine);
         wish.budget = std::int64_t{1} << 40;
         const engine::ForwardedGradient roomy = forwarded(wish);
-        QCOMPARE(roomy.rebuilds, 0U);
+        QCOMPARE(roomy.rebuilds(), std::size_t{0});
         QVERIFY(roomy.plan.modelledPeak);
         wish.budget = *roomy.plan.modelledPeak - 1;
         const auto tight = engine::forwardedGradient(model, requestFor(execute::Precision::Float), wish);
         if (tight.ok()) { // the peak may lie where nothing can be rebuilt
             QVERIFY(*tight->plan.modelledPeak <= *wish.budget);
-            QVERIFY(tight->rebuilds > 0);
+            QVERIFY(tight->rebuilds() > 0);
             QVERIFY(tight->gradient.gradients[0].bitEqual(roomy.gradient.gradients[0]));
         } else {
             QCOMPARE(tight.error().code, base::ErrorCode::Engine);
@@ -235,33 +252,36 @@ private slots:
 
     void anObserverSeesEveryRule()
     {
-        class Counter final : public engine::GradientObserver
+        class Counter final : public event::PerformanceObserver
         {
         public:
-            void onForward(const engine::OperatorCost& cost) override
+            void onNodeProcessed(base::NodeId, const event::NodeWork& work) override
             {
-                ++forward;
-                isSane = isSane && cost.forwardSeconds >= 0 && cost.bytes > 0;
+                ++(work.half == event::Half::Forward ? forward : reverse);
+                isSane = isSane && work.seconds >= 0 && work.bytes >= 0 && !work.isRepeat;
             }
-            void onReverse(const engine::OperatorCost& cost) override
+            void onMemoryDecision(base::ValueId, event::MemoryChoice choice, std::int64_t bytes,
+                                  std::string_view reason) override
             {
-                ++reverse;
-                isSane = isSane && cost.reverseSeconds >= 0 && cost.rebuildSeconds >= 0;
+                decisions += choice == event::MemoryChoice::Drop ? 0 : 1; // what nobody needs is dropped on the way
+                isSane = isSane && bytes > 0 && !reason.empty();
             }
-            void onForwarded(const ForwardDecision&) override { ++decisions; }
             int forward = 0;
             int reverse = 0;
             std::size_t decisions = 0;
             bool isSane = true;
         } counter;
         const auto model = bound(network(), execute::Precision::Float);
-        const auto made = engine::forwardedGradient(model, requestFor(execute::Precision::Float), {}, {}, &counter);
+        const auto made = [&] {
+            const event::ObserverScope observed(&counter);
+            return engine::forwardedGradient(model, requestFor(execute::Precision::Float), {});
+        }();
         QVERIFY(made.ok());
+        QVERIFY(event::currentObserver() == nullptr);
         QCOMPARE(counter.forward, static_cast<int>(model->graph().nodeCount()));
         QCOMPARE(counter.reverse, static_cast<int>(model->graph().nodeCount()));
         QCOMPARE(counter.decisions, made->plan.decisions.size());
         QVERIFY(counter.isSane);
-        QCOMPARE(made->costs.size(), model->graph().nodeCount());
     }
 
     /// By hand: a product of m × k by k × n takes 2·m·k·n operations, and as many again for each factor that gets a
@@ -278,7 +298,10 @@ private slots:
         request.inputs = {randomTensor({3, 5}, 2)};
         for (const auto strategy : {ForwardStrategy::Store, ForwardStrategy::Rebuild}) {
             Operations seen(model->graph());
-            const auto made = engine::forwardedGradient(model, request, bindOptionsFor(strategy), {}, &seen);
+            const auto made = [&] {
+                const event::ObserverScope observed(&seen);
+                return engine::forwardedGradient(model, request, bindOptionsFor(strategy));
+            }();
             QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
             QCOMPARE(seen.forward["map"], 2.0 * 3 * 5 * 7);
             QCOMPARE(seen.reverse["map"], 2.0 * 3 * 5 * 7); // its weight is constant
@@ -286,8 +309,9 @@ private slots:
             QCOMPARE(seen.reverse["square"], 2.0 * 2 * 3 * 7 * 3);
             // The rule of the square reads both of its factors; nothing that is computed again is kept.
             const bool isRebuilt = strategy == ForwardStrategy::Rebuild;
-            QCOMPARE(seen.again["square"], isRebuilt ? 2.0 * 2 * 3 * 5 * 7 : 0.0);
-            QCOMPARE(made->costs[0].rebuilds, isRebuilt ? 2U : 0U);
+            QCOMPARE(seen.again["map"], isRebuilt ? 2.0 * 2 * 3 * 5 * 7 : 0.0);
+            QCOMPARE(made->rebuilt.contains(base::NodeId(0U)) ? made->rebuilt.at(base::NodeId(0U)) : 0,
+                     isRebuilt ? std::size_t{2} : std::size_t{0});
         }
     }
 
@@ -301,10 +325,9 @@ private slots:
         QVERIFY(model);
         engine::GradientRequest request;
         request.inputs = {randomTensor({2, 3, 6, 6}, 1), randomTensor({4, 3, 3, 3}, 2), randomTensor({4}, 3)};
-        const auto made = engine::forwardedGradient(model, request, {});
-        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
-        QCOMPARE(made->costs[0].flops, 2.0 * 2 * 4 * 3 * 9 * 4 * 4);
-        QCOMPARE(made->costs[0].reverseFlops, 2 * made->costs[0].flops);
+        const auto [made, totals] = profiled(model, request, {});
+        QCOMPARE(totals[0].flops, 2.0 * 2 * 4 * 3 * 9 * 4 * 4);
+        QCOMPARE(totals[0].reverseFlops, 2 * totals[0].flops);
     }
 
     void loopsGoBackFromCheckpointsWithTheSameBits()
@@ -328,8 +351,8 @@ private slots:
             const engine::LoopCheckpoints& loop = made->plan.segments.loops().front();
             QCOMPARE(loop.iterations, static_cast<std::size_t>(kCount));
             QCOMPARE(loop.every, every == 0 ? 7U : every); // √37 = 6.08…
-            for (const engine::OperatorCost& one : made->costs) {
-                QVERIFY(one.rebuilds <= 1); // every iteration at most twice, whatever k is
+            for (const auto& [node, times] : made->rebuilt) {
+                QVERIFY(times <= 1); // every iteration at most twice, whatever k is
             }
             QVERIFY2(made->keptBytes < (every == 7 ? whole->keptBytes / 2 : whole->keptBytes),
                      qPrintable(QStringLiteral("%1: %2 of %3").arg(every).arg(made->keptBytes).arg(whole->keptBytes)));
@@ -343,7 +366,7 @@ private slots:
         const auto made = engine::forwardedGradient(tests::loopModel(5, true), loopRequest(5), wish);
         QVERIFY(made.ok());
         QCOMPARE(made->plan.segments.loops().front().every, 0U);
-        QCOMPARE(made->rebuilds, 0U);
+        QCOMPARE(made->rebuilds(), std::size_t{0});
         const auto tape = engine::gradient(tests::loopModel(5, true), loopRequest(5));
         QVERIFY(tape.ok() && made->gradient.gradients[1].bitEqual(tape->gradients[1]));
     }

@@ -332,8 +332,10 @@ private slots:
         QVERIFY(engine::writeReport(folder, all->report).ok());
         const auto steps = tensor::readNpy(folder / "generation.npy");
         QVERIFY(steps.ok());
-        QCOMPARE(steps->shape(), (tensor::Shape{2, 5}));
-        QVERIFY(std::isnan(steps->at(3)) && !std::isnan(steps->at(2)) && !std::isnan(steps->at(8)));
+        QCOMPARE(steps->shape(), (tensor::Shape{2, 4})); // nothing is asked behind the last word
+        QVERIFY(std::isnan(steps->at(3)) && !std::isnan(steps->at(2)) && !std::isnan(steps->at(7)));
+        const std::string table = base::readTextFile(folder / "generation.csv", 1U << 20).value();
+        QCOMPARE(QString::fromStdString(table.substr(0, table.find('\r'))).count(QLatin1Char(',')), 4 + 4);
         const std::string csv = base::readTextFile(folder / "tokens.csv", 1U << 20).value();
         QVERIFY(contains(csv, "position,id,text,start,end,relevance,share\r\n0,6,ab,0,2,"));
         QVERIFY(!std::filesystem::exists(folder / "layers.npy"));

@@ -222,9 +222,9 @@ private slots:
             QCOMPARE(made->plan.segments.loops().size(), 1U);
             QCOMPARE(made->plan.segments.loops().front().loop, std::string(isChosen ? "choose/steps" : "steps"));
             QCOMPARE(made->plan.segments.loops().front().iterations, static_cast<std::size_t>(most));
-            QVERIFY(made->rebuilds > 0);
-            for (const engine::OperatorCost& one : made->costs) {
-                QVERIFY(one.rebuilds <= 1); // every iteration at most twice
+            QVERIFY(made->rebuilds() > 0);
+            for (const auto& [node, times] : made->rebuilt) {
+                QVERIFY(times <= 1); // every iteration at most twice
             }
             QCOMPARE(checkpointsOf(*made), checkpointsFor(static_cast<std::size_t>(most), every));
             // What remains when a single segment has every round: all else is kept either way.

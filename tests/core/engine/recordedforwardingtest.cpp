@@ -159,7 +159,7 @@ private slots:
             const graph::Graph& graph = pass->gradient.model->graph();
             QCOMPARE(formsOf(run->forwarding->plan, run->model->graph()), formsOf(pass->plan, graph));
             QCOMPARE(run->forwarding->keptBytes, pass->keptBytes);
-            QCOMPARE(run->forwarding->rebuilds(), pass->rebuilds);
+            QCOMPARE(run->forwarding->rebuilds(), pass->rebuilds());
         }
     }
 

@@ -2,7 +2,7 @@
 #include <QtTest>
 
 #include "core/engine/explain/explain.h"
-#include "core/engine/explain/target.h"
+#include "core/engine/explain/segment.h"
 #include "core/graph/graphbuilder.h"
 
 using namespace retro;
@@ -151,6 +151,37 @@ private slots:
             const auto refused = engine::resolveTarget(*engine::parseTarget(wrong), {}, {}, dense());
             QVERIFY2(!refused.ok() && refused.error().code == base::ErrorCode::Usage, wrong);
         }
+    }
+
+    /// Of 1 × 3 × 2 × 2: class 1 wins at two places, class 2 at one, and of two equal scores the first class wins.
+    void aSegmentIsAClassWhereItWins()
+    {
+        const std::vector<double> values{1, 2, 0, 5, 4, 3, 0, 1, 2, 2, 7, 1};
+        const Tensor scores = Tensor::of<double>({1, 3, 2, 2}, std::span<const double>(values));
+        const auto request = engine::parseTarget("segment=1");
+        QCOMPARE(engine::segmentIn(*request), std::optional<std::int64_t>(1));
+        QVERIFY(request->value.empty() && !engine::segmentIn(*engine::parseTarget("class=1")));
+        QCOMPARE(engine::parseTarget("out:segment=2")->value, std::string("out"));
+        const std::vector<std::string> labels{"ground", "house"};
+        QCOMPARE(engine::segmentIn(*engine::parseTarget("segment=house", labels)), std::optional<std::int64_t>(1));
+        const auto target = engine::resolveTarget(*request, {}, {}, scores);
+        QVERIFY2(target.ok(), target ? "" : target.error().text().c_str());
+        QCOMPARE(valuesOf(target->start), (std::vector<double>{0, 0, 0, 0, 4, 3, 0, 0, 0, 0, 0, 0}));
+        QCOMPARE(target->logit, (std::vector<double>{7}));
+        QCOMPARE(target->place, (std::vector<std::string>{"segment 1, 2 places"}));
+        const auto one = engine::resolveTarget(*engine::parseTarget("segment=0"), {StartKind::One, {}}, {}, scores);
+        QCOMPARE(valuesOf(one->start), (std::vector<double>{0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0}));
+        // No such class, a class that wins nowhere, no places, a contrast.
+        const std::vector<double> flat{1, 2, 0};
+        QVERIFY(!engine::resolveTarget(*engine::parseTarget("segment=3"), {}, {}, scores).ok());
+        QVERIFY(!engine::resolveTarget(*request, {StartKind::Contrastive, {}}, {}, scores).ok());
+        QVERIFY(
+            !engine::resolveTarget(*request, {}, {}, Tensor::of<double>({1, 3}, std::span<const double>(flat))).ok());
+        const std::vector<double> never{1, 0, 2, 0};
+        const auto none =
+            engine::resolveTarget(*request, {}, {}, Tensor::of<double>({1, 2, 1, 2}, std::span<const double>(never)));
+        QVERIFY(none.ok()); // equal scores at place 1: the first class wins both but the last
+        QCOMPARE(none->place, (std::vector<std::string>{"segment 1, 1 places"}));
     }
 
     void aSigmoidBelowOneHalfHasAHint()

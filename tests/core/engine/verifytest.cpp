@@ -86,6 +86,52 @@ private slots:
         QVERIFY(!result->nodes.empty() && !result->ulps.empty());
     }
 
+    // Weights of 16 bits stay as they are stored; what is checked is what the run computes in.
+    void weightsOfSixteenBitsAreVerified_data()
+    {
+        QTest::addColumn<int>("type");
+        QTest::newRow("bfloat16") << static_cast<int>(tensor::DType::BFloat16);
+        QTest::newRow("float16") << static_cast<int>(tensor::DType::Float16);
+    }
+
+    void weightsOfSixteenBitsAreVerified()
+    {
+        QFETCH(int, type);
+        const auto narrow = static_cast<tensor::DType>(type);
+        constexpr std::int64_t kWide = 128; // 128 × 128 in 16 bits are more than what is widened once
+        graph::GraphBuilder builder("narrow");
+        builder.setOpset("", 17);
+        const auto weights = [&](const std::string& name, const tensor::Shape& shape, double factor) {
+            std::vector<double> numbers(static_cast<std::size_t>(tensor::elementCount(shape)));
+            for (std::size_t i = 0; i < numbers.size(); ++i) {
+                numbers[i] = factor * std::sin(static_cast<double>(7 * i + 1));
+            }
+            return builder.addConstant(name, Tensor::of<double>(shape, numbers).to(narrow));
+        };
+        const base::ValueId x = builder.addInput("x", narrow, tensor::Shape{1, kWide});
+        const base::ValueId w = weights("w", {kWide, kWide}, 0.1);
+        const base::ValueId hidden = addNode(builder, "MatMul", "first", {x, w}, "hidden");
+        const base::ValueId bent = addNode(builder, "Tanh", "bend", {hidden}, "bent");
+        const base::ValueId turned = builder.addResult("turned");
+        builder.addNode({"Transpose", "", "turn", "", 17, {w}, {turned}, {{"perm", std::vector<std::int64_t>{1, 0}}}});
+        const base::ValueId back = addNode(builder, "MatMul", "second", {bent, turned}, "back");
+        builder.addOutput(addNode(builder, "Add", "sum", {back, weights("b", {kWide}, 1)}, "y"));
+        auto rewritten = rewrite::rewrite(std::make_shared<const graph::Graph>(std::move(builder).build().value()), {});
+        QVERIFY(rewritten.ok());
+        engine::LoadedModel model;
+        model.name = "narrow.onnx";
+        model.rewritten = std::move(rewritten).value();
+        engine::VerifyRequest request;
+        request.inputs = {Tensor::full(tensor::DType::Float32, {1, kWide}, 0.25)};
+        const auto result = engine::verify(model, request);
+        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        for (const engine::PropertyResult& one : result->properties) {
+            QVERIFY2(one.state != engine::PropertyState::Violated, (one.id + ": " + one.detail).c_str());
+        }
+        QVERIFY(find(result->properties, "P8")->state == engine::PropertyState::Held);
+        QVERIFY(find(result->properties, "gradient")->state == engine::PropertyState::Held);
+    }
+
     void aWrongDerivativeIsFoundAndNamed()
     {
         const auto model = smallModel();

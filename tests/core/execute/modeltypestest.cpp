@@ -191,8 +191,9 @@ private slots:
         QVERIFY(model);
         const execute::ForwardResult result = runOn(model, {0.1, 0.2, 0.3, 9});
         for (std::size_t i = 0; i < model->graph().nodeCount(); ++i) {
-            const auto again =
-                execute::runNode(*model, base::NodeId(i), [&](ValueId value) { return result.saved.anyValue(value); });
+            const auto again = execute::runNode(
+                *model, base::NodeId(i), [&](ValueId value) { return result.saved.anyValue(value); },
+                execute::RunKind::Again);
             QVERIFY(again.ok());
             QVERIFY(again->front().bitEqual(result.saved.anyValue(model->graph().node(base::NodeId(i)).outputs[0])));
         }

@@ -179,6 +179,15 @@ private slots:
         QTest::newRow("a long number") << QByteArray("\x8b\xff\xff\xff\xff", 5) << "too large";
         QTest::newRow("a long text") << QByteArray("\x8d\xff\xff\xff\xff\xff\xff\xff\x7f", 9) << "too long";
         QTest::newRow("no value") << QByteArray("e", 1) << "needs a mark";
+        QTest::newRow("sizes") << QByteArray::fromStdString(Pickle()
+                                                                .list()
+                                                                .mark()
+                                                                .event("alloc", 1, 1ULL << 62U, "")
+                                                                .event("alloc", 2, 1ULL << 61U, "")
+                                                                .appends()
+                                                                .end()
+                                                                .substr(2))
+                               << "larger than any memory";
         QTest::newRow("another dict") << QByteArray("}", 1) << "no memory snapshot";
     }
 
@@ -192,7 +201,66 @@ private slots:
                  snapshot.error().text().c_str());
     }
 
+    /// Small files that name much: a gap of references, one list of blocks in two segments, a stack for each frame of
+    /// a long one.
+    void littleDoesNotBecomeMuch()
+    {
+        Pickle gaps;
+        gaps.raw("N");
+        for (std::uint32_t i = 1; i <= 100; ++i) {
+            gaps.raw("r").raw({static_cast<char>(1000 * i & 0xFFU), static_cast<char>(1000 * i >> 8U), '\x01', '\0'});
+        }
+        QVERIFY(problem(gaps.end()).find("beyond what was made") != std::string::npos);
+
+        Pickle twice;
+        twice.list().mark();
+        for (int i = 0; i < 2; ++i) {
+            twice.dict().mark().entry("total_size", 10).text("blocks");
+            (i == 0 ? twice.raw(std::string("]q\x28", 3)) : twice.raw(std::string("h\x28", 2))).setItems();
+        }
+        QVERIFY2(problem(twice.appends().end()).find("the same blocks") != std::string::npos,
+                 problem(twice.appends().end()).c_str());
+
+        Pickle deep;
+        deep.dict().mark().entry("name", "f").entry("filename", "a.py").entry("line", 1).setItems();
+        deep.raw(std::string("q\x28]", 3));
+        for (int i = 0; i < 20'000; ++i) {
+            deep.raw(std::string("h\x28"
+                                 "a",
+                                 3));
+        }
+        QVERIFY2(problem(deep.end()).find("too many frames") != std::string::npos, problem(deep.end()).c_str());
+    }
+
+    /// A number that no whole one stands for.
+    void realsAreWithinWholeOnes()
+    {
+        for (const std::string bits : {"\x7f\xf0", "\x7f\xf8", "\xff\xef", "\x43\xf0"}) {
+            const auto snapshot = read(Pickle()
+                                           .list()
+                                           .mark()
+                                           .dict()
+                                           .mark()
+                                           .entry("total_size", 10)
+                                           .text("address")
+                                           .raw("G" + bits + std::string(6, '\0'))
+                                           .text("blocks")
+                                           .list()
+                                           .setItems()
+                                           .appends()
+                                           .end());
+            QVERIFY2(snapshot.ok(), snapshot.ok() ? "" : snapshot.error().text().c_str());
+            QCOMPARE(snapshot->segments.at(0).address, std::uint64_t{0});
+        }
+    }
+
 private:
+    std::string problem(const std::string& bytes)
+    {
+        const auto snapshot = read(bytes);
+        return snapshot.ok() ? "read" : snapshot.error().text();
+    }
+
     base::Result<formats::MemorySnapshot> read(const std::string& bytes)
     {
         QFile file(m_folder.filePath("snapshot.pickle"));

@@ -254,6 +254,9 @@ private slots:
         QVERIFY(problemOf(bytesOf(std::string("version https://git-lfs.github.com/spec/v1\n"))).contains("Git LFS"));
         QVERIFY(problemOf(bytesOf(std::string("PK\x03\x04stuff"))).contains("zip"));
         QVERIFY(problemOf(bytesOf(std::string("\x1c\0\0\0TFL3", 8))).contains("TensorFlow Lite"));
+        QVERIFY(
+            problemOf(bytesOf(std::string("\x40\0\0\0\0\0\0\0{\"w\":", 13))).contains("retrograde.capture.checkpoint"));
+        QVERIFY(problemOf(bytesOf(std::string("[       {\"w\":"))).contains("this is a text file"));
         QVERIFY(problemOf(bytesOf(smallModel().graph().initializer(0))).contains("byte"));
     }
 

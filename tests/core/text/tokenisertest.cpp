@@ -172,6 +172,76 @@ private slots:
         }
     }
 
+    // Small files whose steps make much of a short text: said by name, before it is made.
+    void growing_data()
+    {
+        QTest::addColumn<QByteArray>("member");
+        QTest::addColumn<QString>("problem");
+        const auto repeated = [](const QByteArray& part, int count) {
+            QByteArray parts = part;
+            for (int i = 1; i < count; ++i) {
+                parts += "," + part;
+            }
+            return parts;
+        };
+        const auto sequence = [](const QByteArray& member, const QByteArray& list, const QByteArray& parts) {
+            return "'" + member + "':{'type':'Sequence','" + list + "':[" + parts + "]}";
+        };
+        const QByteArray doubling = "{'type':'Replace','pattern':{'String':'a'},'content':'aa'}";
+        const QString tooLong = "makes more than 48 MiB of this text";
+        QTest::newRow("replacing") << sequence("normalizer", "normalizers", repeated(doubling, 60)) << tooLong;
+        QTest::newRow("one large content")
+            << "'normalizer':{'type':'Replace','pattern':{'String':'a'},'content':'" + QByteArray(1 << 20, 'x') + "'}"
+            << tooLong;
+        QTest::newRow("bytes of bytes") << sequence("normalizer", "normalizers",
+                                                    "{'type':'Prepend','prepend':'\u00e4'}," +
+                                                        repeated("{'type':'ByteLevel'}", 60))
+                                        << tooLong;
+        QTest::newRow("bytes of bytes in pieces")
+            << sequence("pre_tokenizer", "pretokenizers", repeated("{'type':'ByteLevel','use_regex':false}", 60))
+            << tooLong;
+        const QByteArray twice =
+            "{'type':'TemplateProcessing','single':[{'Sequence':{'id':'A'}},{'Sequence':{'id':'A'}}]}";
+        QTest::newRow("templates") << sequence("post_processor", "processors", repeated(twice, 60))
+                                   << "the template of the tokenizer makes more than 17825792 tokens";
+        QTest::newRow("many steps") << sequence("normalizer", "normalizers", repeated("{'type':'Lowercase'}", 501))
+                                    << "it has 502 parts; at most 500 are read";
+        QTest::newRow("an expression that tries every way")
+            << QByteArray("'pre_tokenizer':{'type':'Split','pattern':{'Regex':'(a+)+!'}}") << "takes too long";
+        const QByteArray slow = "{'type':'Split','pattern':{'Regex':'(a+)+!|'},'behavior':'Isolated'}";
+        QTest::newRow("many such") << sequence("pre_tokenizer", "pretokenizers", repeated(slow, 240))
+                                   << "takes too long";
+    }
+    void growing()
+    {
+        QFETCH(QByteArray, member);
+        QFETCH(QString, problem);
+        const QByteArray contents =
+            "{'model':{'type':'WordLevel','vocab':{'a':0,'b':1},'unk_token':'a'}," + member + "}";
+        const auto read = Tokeniser::parse(json(contents), "t.json");
+        std::string text;
+        while (text.size() < 200) {
+            text += "aaaaaaaaaaaaaaaaaaaaaaaaa ";
+        }
+        const QString said =
+            read.ok() ? QString::fromStdString(read->encode(text).ok() ? "" : read->encode(text).error().text())
+                      : QString::fromStdString(read.error().text());
+        QVERIFY2(said.contains(problem), qPrintable(said));
+    }
+
+    // What is searched in is bounded, too.
+    void longTokens()
+    {
+        const std::string text(9'000'000, 'a');
+        const auto added =
+            Tokeniser::parse(json("{'model':{'type':'WordLevel','vocab':{'a':0}},'added_tokens':[{'id':1,'content':'") +
+                                 text + json("'}]}"),
+                             "t.json");
+        QVERIFY(!added.ok());
+        QVERIFY2(added.error().text().find("longer than 8 MB together") != std::string::npos,
+                 added.error().text().c_str());
+    }
+
     // A file that was changed in a few bytes is read or refused, and what is read still answers.
     void brokenFiles()
     {

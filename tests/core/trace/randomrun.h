@@ -61,9 +61,9 @@ private:
     Event candidate()
     {
         Event e;
-        const auto kind = below(retro::event::kEventKindCount - 2);
+        const auto kind = below(retro::event::kEventKindCount - 3);
         const auto isOfPass = kind < static_cast<std::uint32_t>(EventKind::Finished);
-        e.kind = static_cast<EventKind>(isOfPass ? kind : kind + 2); // neither the end nor launches
+        e.kind = static_cast<EventKind>(isOfPass ? kind : kind + 2); // neither the end nor launches and their buffers
         e.visit = m_state.current.isValid() ? m_state.visit : 0;
         e.node = below(m_state.nodes.size());
         e.handle = below(m_run.handles.size());

@@ -190,6 +190,7 @@ private slots:
         QTest::newRow("target") << 10 << "facts";
         QTest::newRow("bookmark") << 11 << "bookmarks";
         QTest::newRow("shape of a value") << 12 << "shapes";
+        QTest::newRow("bytes of forwarded values") << 13 << "facts";
     }
 
     void hostileContents()
@@ -212,6 +213,12 @@ private slots:
             [&] { run.bookmarks[0].position = 100'000; },
             [&] {
                 run.shapes[1] = {1 << 30, 1 << 30, 1 << 30};
+            },
+            [&] {
+                retro::trace::ForwardedValue value;
+                value.value = ValueId(0U);
+                value.bytes = std::int64_t{1} << 61U;
+                run.facts.forwarded = {value};
             }};
         spoil[static_cast<std::size_t>(what)]();
         QVERIFY(writeRun(file("hostile.retro"), run).ok());

@@ -60,6 +60,37 @@ private slots:
         QVERIFY(Timeline::open(*read).ok());
     }
 
+    /// What ends in a region is known without the model; a tensor that does not fit its value is refused.
+    void aRegionIsKept()
+    {
+        const auto run = sampleRun();
+        RunRegion region;
+        region.text = "the left half";
+        region.masks.resize(run->graph->inputs().size());
+        region.weights.resize(run->graph->valueCount());
+        const ValueId input = run->graph->inputs().front();
+        region.masks[0] = Tensor::full(retro::tensor::DType::Float32, run->shapes[input.index()], 1);
+        region.weights[input.index()] = Tensor::full(retro::tensor::DType::Float32, run->shapes[input.index()], 0.25);
+        region.arriving = region.weights;
+        QTemporaryDir folder;
+        const std::filesystem::path path = folder.filePath("region.retro").toStdString();
+        const auto written = writeRecorded(path, {run, {}, {}, std::make_shared<const RunRegion>(region)});
+        QVERIFY2(written.ok(), written ? "" : written.error().text().c_str());
+        const auto read = readRecorded(path);
+        QVERIFY2(read.ok(), read ? "" : read.error().text().c_str());
+        QVERIFY(read->region);
+        QCOMPARE(read->region->text, region.text);
+        QCOMPARE(read->region->weights[input.index()].at(0), 0.25);
+        QCOMPARE(read->region->masks[0].at(0), 1.0);
+        QVERIFY(read->region->arriving.size() == run->graph->valueCount());
+        QCOMPARE(difference(*run, *read->run), std::string());
+        region.weights[input.index()] = Tensor::full(retro::tensor::DType::Float32, {3, 5, 7}, 1);
+        QVERIFY(writeRecorded(path, {run, {}, {}, std::make_shared<const RunRegion>(region)}).ok());
+        const auto wrong = readRecorded(path);
+        QVERIFY(!wrong.ok() && wrong.error().code == retro::base::ErrorCode::Input);
+        QVERIFY2(wrong.error().text().find("region") != std::string::npos, wrong.error().text().c_str());
+    }
+
     /// tests/data/runs/version1.retro was written by writeRun() from sampleRun() when version 1 was made. It must open
     /// for ever.
     void theFileOfVersion1Opens()

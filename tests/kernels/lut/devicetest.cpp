@@ -8,6 +8,7 @@
 #include "kernels/lut/cpu/documented.h"
 #include "kernels/lut/device/documentedlaunches.h"
 #include "kernels/lut/device/hostside.h"
+#include "kernels/lut/device/relevancelaunches.h"
 #include "tests/kernels/lut/results.h"
 
 #include <algorithm>
@@ -138,6 +139,43 @@ public:
         return std::move(m_results);
     }
 
+    /// Relevance after the forward pass that `results` holds, so many samples at a time.
+    Shares share(const Results& results, TableRule rule, std::uint64_t together)
+    {
+        m_results.tape = results.tape;
+        Tape<float>& tape = m_results.tape;
+        m_buffers.tape = {tape.rows.data(),     tape.deltas.data(),     tape.bits.data(),
+                          tape.codeRows.data(), tape.codeDeltas.data(), tape.codeBits.data()};
+        std::vector<float> output = results.output;
+        m_buffers.output = output.data();
+        Shares shares = emptyShares(m_layer, m_sample.batch);
+        const RelevanceCall<float> call = shareCall(m_sample, results, rule, shares);
+        const device::ShareSizes sizes = device::ShareSizes::of(m_buffers.layer);
+        const std::vector<double> shapley = device::shapleyWeights();
+        std::vector<float> perUnit(together * sizes.perUnit, 55);
+        std::vector<float> amounts(together * sizes.amounts, 55);
+        std::vector<float> chosen(together * sizes.rows, 55);
+        std::vector<float> left(together * sizes.rows, 55);
+        device::ShareBuffers<float> s;
+        s.rule = rule;
+        s.epsilon = call.epsilon;
+        s.outputRelevance = call.outputRelevance.data();
+        s.shapley = shapley.data();
+        s.perUnit = perUnit.data();
+        s.amounts = amounts.data();
+        s.chosen = chosen.data();
+        s.left = left.data();
+        s.inputRelevance = shares.inputs.data();
+        s.codeRelevance = shares.codes.empty() ? nullptr : shares.codes.data();
+        s.tableRelevance = shares.tables.data();
+        s.bitRelevance = shares.bits.data();
+        s.pairMap = shares.pairMap.data();
+        s.unplaced = shares.unplaced.data();
+        HostLauncher launcher;
+        device::launchShares(m_buffers, s, together, launcher);
+        return shares;
+    }
+
     /// True when no scratch is left over that must be zero.
     [[nodiscard]] bool isClean() const
     {
@@ -164,6 +202,7 @@ private:
     void makeFused()
     {
         const std::uint64_t visits = m_buffers.visits();
+        m_pairRuns.assign(m_buffers.positions() * m_buffers.mostRuns() * m_buffers.layer.outputs, 55);
         m_positionScores.assign(m_buffers.sites(), 55);
         m_positionalScores.assign(m_buffers.batch * m_buffers.codePlaces(), 55);
         m_pairScores.assign(m_buffers.pairScores(), {55, 55});
@@ -172,8 +211,9 @@ private:
         m_places.resize(visits);
         m_sortedPlaces.resize(visits);
         m_starts.resize(m_buffers.neurons + 1);
-        m_buffers.fused = {m_positionScores.data(), m_positionalScores.data(), m_pairScores.data(),   m_visits.data(),
-                           m_places.data(),         m_sorted.data(),           m_sortedPlaces.data(), m_starts.data()};
+        m_buffers.fused = {m_pairRuns.data(),   m_positionScores.data(), m_positionalScores.data(),
+                           m_pairScores.data(), m_visits.data(),         m_places.data(),
+                           m_sorted.data(),     m_sortedPlaces.data(),   m_starts.data()};
     }
 
     void makeDocumented()
@@ -195,6 +235,7 @@ private:
     Results m_results;
     device::PassBuffers<float, W> m_buffers;
     device::UsesOfInputs m_uses;
+    std::vector<float> m_pairRuns;
     std::vector<float> m_positionScores;
     std::vector<device::PairScore<float>> m_pairScores;
     std::vector<float> m_positionalScores;
@@ -245,6 +286,77 @@ private slots:
                     return;
                 }
             }
+        }
+    }
+
+    void relevanceIsSharedAsOnTheCpu_data()
+    {
+        QTest::addColumn<int>("length");
+        QTest::addColumn<int>("outputs");
+        QTest::addColumn<bool>("sparse");
+        for (const int length : {1, 2, 5, 33}) {
+            for (const int outputs : {1, 16, 33}) {
+                for (const bool sparse : {false, true}) {
+                    QTest::addRow("S %d O %d %s", length, outputs, sparse ? "sparse" : "full")
+                        << length << outputs << sparse;
+                }
+            }
+        }
+    }
+
+    /// Under every rule, all samples at once and some at a time; some differences are not numbers.
+    void relevanceIsSharedAsOnTheCpu()
+    {
+        QFETCH(int, length);
+        QFETCH(int, outputs);
+        QFETCH(bool, sparse);
+        const bool isSequence = length > 1;
+        SampleLayer<float> sample({5, static_cast<std::uint32_t>(outputs), 3, 2, isSequence ? 2U : 0U,
+                                   static_cast<std::uint32_t>(length), isSequence},
+                                  sparse, isSequence ? 3 : 40, 7);
+        sample.input[2] = std::numeric_limits<float>::quiet_NaN();
+        std::optional<Layer<float>> layer;
+        QVERIFY(Layer<float>::create(sample.description(), layer).ok());
+        const Results forward = onCpu(sample, *layer, Path::Fused);
+        QVERIFY2(forward.status.ok(), forward.status.message.c_str());
+        for (const TableRule rule : kTableRules) {
+            Shares cpu = emptyShares(*layer, sample.batch);
+            const RelevanceCall<float> call = shareCall(sample, forward, rule, cpu);
+            QVERIFY(relevance(*layer, call, 1).ok());
+            for (const std::uint64_t together : {sample.batch, std::uint64_t{2}}) {
+                HostDevice<float> device(sample, *layer, sample.weights.data(), Path::Fused);
+                expectNear(device.share(forward, rule, together), cpu);
+                if (QTest::currentTestFailed()) {
+                    qInfo("rule %d, %d together", static_cast<int>(rule), static_cast<int>(together));
+                    return;
+                }
+            }
+        }
+    }
+
+    /// The weights of a game of two, from its definition.
+    void shapleyWeightsAreThoseOfTheGame()
+    {
+        const std::vector<double> weights = device::shapleyWeights();
+        const auto weight = [&](std::uint32_t players, std::uint32_t undone, bool isUndone) {
+            return weights[device::shapleyPlace(players, undone, isUndone)];
+        };
+        // One comparison: half of what undoing it takes away, as the mean of both rows stays with the table.
+        QCOMPARE(weight(1, 0, false), 0.5);
+        QCOMPARE(weight(1, 1, true), -0.5);
+        // Two: ((v01 − v1) + (v0 − v∅)) / 2 with v∅ the mean of the four rows and v0 that of two.
+        QCOMPARE(weight(2, 0, false), 0.375);
+        QCOMPARE(weight(2, 1, true), -0.375 + 0.0);
+        QCOMPARE(weight(2, 1, false), 0.125);
+        QCOMPARE(weight(2, 2, true), -0.125);
+        for (std::uint32_t players = 1; players <= kMaxShapleyBits; ++players) {
+            double sum = 0; // rows of equal scores give nothing
+            double sets = 1;
+            for (std::uint32_t others = 0; others < players; ++others) {
+                sum += sets * (weight(players, others, false) + weight(players, others + 1, true));
+                sets = sets * (players - 1 - others) / (others + 1);
+            }
+            QVERIFY(std::abs(sum) < 1e-12);
         }
     }
 

@@ -227,7 +227,7 @@ private slots:
                 }
             }
         }
-        // All but the two of the relevance pass, which is the host's.
+        // All but the two of the relevance pass, which is not timed.
         QCOMPARE(found.size(), kKernelCount - 2);
     }
 
@@ -306,6 +306,22 @@ private slots:
         QVERIFY(!device->forward({3, std::span(sample.input).first(4), ours.output, &ours.tape}).ok());
         QVERIFY(!device->backward({3, nullptr, sample.outputGradients, {}, {}, {}}).ok());
         QCOMPARE(Device::get().takeTrace(), std::string());
+    }
+
+    /// Small ones: sixteen lanes of each chosen row are sixteen fibers.
+    void relevanceIsSharedAsOnTheCpu()
+    {
+        for (const int length : {1, 4}) {
+            for (const bool sparse : {false, true}) {
+                const SampleLayer<float> sample(shapeOf(length, 17), sparse, 3, 9);
+                std::optional<Layer<float>> layer;
+                QVERIFY(Layer<float>::create(sample.description(), layer).ok());
+                compareShares(sample, *layer, onCpu(sample, *layer, Path::Fused));
+                if (QTest::currentTestFailed()) {
+                    return;
+                }
+            }
+        }
     }
 
     /// What the emulation would not be worth without: it notices.
@@ -412,6 +428,24 @@ private:
         const Results device = onCuda(sample, *layer, path);
         QVERIFY2(device.status.ok(), device.status.message.c_str());
         expectSame(device, cpu, isExact);
+    }
+
+    static void compareShares(const SampleLayer<float>& sample, const Layer<float>& layer, const Results& forward)
+    {
+        std::unique_ptr<CudaLayer> device;
+        QVERIFY(CudaLayer::create(layer, sample.batch, device).ok());
+        for (const TableRule rule : kTableRules) {
+            Shares cpu = emptyShares(layer, sample.batch);
+            QVERIFY(relevance(layer, shareCall(sample, forward, rule, cpu), 1).ok());
+            Shares ours = emptyShares(layer, sample.batch);
+            const Status status = device->relevance(shareCall(sample, forward, rule, ours));
+            QVERIFY2(status.ok(), status.message.c_str());
+            expectNear(ours, cpu);
+            if (QTest::currentTestFailed()) {
+                qInfo("rule %d", static_cast<int>(rule));
+                return;
+            }
+        }
     }
 };
 

@@ -3,6 +3,7 @@
 
 #include "kernels/lut/callchecks.h"
 #include "kernels/lut/cuda.h"
+#include "kernels/lut/relevance.h"
 #include "tests/kernels/lut/samplelayer.h"
 
 #include <QtTest>
@@ -70,11 +71,85 @@ inline Results onCuda(const SampleLayer<float>& sample, const lut::Layer<float>&
     return results;
 }
 
+/// What sharing relevance gives.
+struct Shares
+{
+    lut::Status status;
+    std::vector<float> inputs;
+    std::vector<float> codes;
+    std::vector<float> tables;
+    std::vector<float> bits;
+    std::vector<float> pairMap;
+    std::vector<float> unplaced;
+};
+
+/// Arrays full of what nobody computed.
+inline Shares emptyShares(const lut::Layer<float>& layer, std::uint64_t batch)
+{
+    const lut::LayerShape& shape = layer.shape();
+    const std::uint64_t positions = batch * shape.length;
+    Shares shares;
+    shares.inputs.assign(positions * shape.inputs, 77);
+    shares.codes.assign(layer.description().codes.size(), 77);
+    shares.tables.assign(batch * shape.tables, 77);
+    shares.bits.assign(batch * shape.tables * shape.rowBits(), 77);
+    shares.pairMap.assign(positions * shape.length, 77);
+    shares.unplaced.assign(batch, 77);
+    return shares;
+}
+
+/// The call that fills them, after a forward pass.
+inline lut::RelevanceCall<float> shareCall(const SampleLayer<float>& sample, const Results& forward,
+                                           lut::TableRule rule, Shares& shares)
+{
+    lut::RelevanceCall<float> call;
+    call.batch = sample.batch;
+    call.tape = &forward.tape;
+    call.input = sample.input;
+    call.output = forward.output;
+    call.outputRelevance = sample.outputGradients;
+    call.epsilon = 0.25F; // outputs near 0 do not make all else small
+    call.rule = rule;
+    call.inputRelevance = shares.inputs;
+    call.codeRelevance = shares.codes;
+    call.tableRelevance = shares.tables;
+    call.bitRelevance = shares.bits;
+    call.pairMap = shares.pairMap;
+    call.unplaced = shares.unplaced;
+    return call;
+}
+
+inline constexpr lut::TableRule kTableRules[] = {lut::TableRule::FlipContrast, lut::TableRule::WeakestBit,
+                                                 lut::TableRule::SignedFlip, lut::TableRule::Shapley};
+
 /// Within 1e-5 of the larger of 1 and the second.
 inline bool isNear(const std::vector<float>& a, const std::vector<float>& b)
 {
     const auto near = [](float x, float y) { return std::abs(x - y) <= 1e-5F * std::max(1.0F, std::abs(y)); };
     return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), near);
+}
+
+/// Within a share of the largest of the second: sums of parts that cancel are as exact as the parts.
+inline bool isNearTheLargest(const std::vector<float>& a, const std::vector<float>& b, float share = 1e-5F)
+{
+    float largest = 1e-30F;
+    for (const float value : b) {
+        largest = std::max(largest, std::abs(value));
+    }
+    const auto near = [&](float x, float y) { return std::abs(x - y) <= share * largest; };
+    return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), near);
+}
+
+/// Fails the test where shares differ.
+inline void expectNear(const Shares& device, const Shares& cpu)
+{
+    QVERIFY(isNearTheLargest(device.inputs, cpu.inputs));
+    QVERIFY(isNearTheLargest(device.codes, cpu.codes));
+    QVERIFY(isNearTheLargest(device.tables, cpu.tables));
+    QVERIFY(isNearTheLargest(device.bits, cpu.bits));
+    QVERIFY(isNearTheLargest(device.pairMap, cpu.pairMap));
+    // What stays with the tables of all pairs, thousands of terms that the CPU adds one after another.
+    QVERIFY(isNearTheLargest(device.unplaced, cpu.unplaced, 1e-4F));
 }
 
 inline bool areSame(const std::vector<lut::MainEvent>& a, const std::vector<lut::MainEvent>& b)

@@ -8,6 +8,7 @@
 #include "tests/views/support/grabs.h"
 #include "tests/views/support/tinyrun.h"
 #include "views/common/paint/fonts.h"
+#include "views/diagnose/chartdrawing.h"
 #include "views/diagnose/diagnoseview.h"
 #include "views/diagnose/findingmark.h"
 #include "views/diagnose/findingrow.h"
@@ -151,6 +152,83 @@ private slots:
         QVERIFY(drawing != nullptr && !drawing->grab().isNull());
         stage.view.step(-2);
         QVERIFY(stage.view.currentRow()->findChild<EvidenceDrawing*>() == nullptr); // its number alone
+    }
+
+    void chartsShowWhatIsMarked_data()
+    {
+        QTest::addColumn<int>("kind");
+        QTest::newRow("bars") << static_cast<int>(diagnosis::ChartKind::Bars);
+        QTest::newRow("histogram") << static_cast<int>(diagnosis::ChartKind::Histogram);
+        QTest::newRow("map") << static_cast<int>(diagnosis::ChartKind::Map);
+        QTest::newRow("rows") << static_cast<int>(diagnosis::ChartKind::Rows);
+    }
+
+    void chartsShowWhatIsMarked()
+    {
+        QFETCH(const int, kind);
+        const bool isRows = kind == static_cast<int>(diagnosis::ChartKind::Rows);
+        FindingEvidence evidence{EvidenceKind::Chart};
+        switch (static_cast<diagnosis::ChartKind>(kind)) {
+        case diagnosis::ChartKind::Bars:
+            evidence.chart = diagnosis::logarithmicBarsOf("norms", {1, 2, 900, 1}, {2});
+            break;
+        case diagnosis::ChartKind::Histogram:
+            evidence.chart = diagnosis::histogramOf("reads", {-3, -2, -1, 1}, {0}, {0, 9});
+            break;
+        case diagnosis::ChartKind::Map:
+            evidence.chart = diagnosis::mapOf("weights", {0.5, 1, 0.2, 0.8}, 2, true);
+            break;
+        default:
+            evidence.chart = diagnosis::rowsOf("rule", {{"here", "gamma 0.05"}, {"reference", "z-plus"}});
+        }
+        EvidenceDrawing drawing(evidence);
+        drawing.resize(320, drawing.sizeHint().height());
+        const QImage picture = drawing.grab().toImage();
+        const QRgb alarm = theme(&drawing)[Role::AlarmText].rgb();
+        int red = 0;
+        for (int y = 0; y < picture.height(); ++y) {
+            for (int x = 0; x < picture.width(); ++x) {
+                red += picture.pixel(x, y) == alarm ? 1 : 0;
+            }
+        }
+        QVERIFY2(isRows ? red == 0 : red > 20, qPrintable(QString::number(red)));
+        const QString words = drawing.accessibleName();
+        QVERIFY2(
+            words.contains(isRows ? QStringLiteral("reference z-plus") : QString::fromStdString(evidence.chart.title)),
+            qPrintable(words));
+        const QImage page = imageOfChart(evidence.chart, theme());
+        QVERIFY(!page.isNull() && page.width() > 900);
+        const QRectF place(0, 0, 320, heightOfChart(evidence.chart));
+        if (kind == static_cast<int>(diagnosis::ChartKind::Bars)) {
+            QCOMPARE(textAt(place, evidence.chart, QPointF(place.width() * 0.68, place.height() / 2)),
+                     QStringLiteral("2: 900"));
+            QVERIFY(textAt(place, evidence.chart, QPointF(1, 1)).isEmpty());
+        }
+        QVERIFY(imageOfChart({}, theme()).isNull());
+    }
+
+    void rowsThatGoAreNotCurrentAnyMore()
+    {
+        Stage stage;
+        stage.view.activateWindow();
+        QVERIFY(QTest::qWaitForWindowActive(&stage.view));
+        stage.button(0, "aside").setFocus();
+        QVERIFY(stage.button(0, "aside").hasFocus());
+        stage.state.setAside = {"none"}; // rows anew, while the keyboard is in one of them
+        stage.show();
+        QVERIFY(std::ranges::find(stage.view.rows(), stage.view.currentRow()) != stage.view.rows().end());
+        QCoreApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);
+        stage.view.step(1);
+        QCOMPARE(stage.view.currentRow(), stage.view.rows()[1]);
+    }
+
+    void aFindingWithoutLimitAndChartSaysItsNumbers()
+    {
+        Finding finding;
+        finding.numbers = {{"alpha_minus_beta", 2}, {"uses", 3}};
+        QCOMPARE(figuresOf(finding), QStringLiteral("alpha minus beta 2 · uses 3"));
+        finding.chart = diagnosis::rowsOf("rules", {{"a", "b"}});
+        QVERIFY(figuresOf(finding).isEmpty());
     }
 
     void aChangeIsTriedWithoutBeingTaken()

@@ -11,6 +11,7 @@
 #include "views/graph/graphcanvas.h"
 #include "views/graph/graphmotion.h"
 #include "views/graph/graphview.h"
+#include "views/graph/shownpulses.h"
 #include "views/graph/smallpictures.h"
 
 #include <algorithm>
@@ -242,6 +243,84 @@ private slots:
         }
         QCOMPARE(whole.visits, std::uint64_t{stage.handle.run->visitCount()});
         QCOMPARE(heatOf(stage.scene(), motion, 5, 5).most, 0.0);
+    }
+
+    /// What moves in and around closed groups is added up, nothing is lost, and it is seen to move.
+    void closedGroupsShowWhatMovesInThem()
+    {
+        Living stage(tests::makeTransformerRun(2));
+        stage.view.collapseAll();
+        stage.view.flush();
+        const trace::Motion motion(*stage.handle.run);
+        trace::MotionFrame frame;
+        int inside = 0;
+        int merged = 0;
+        int searches = 0;
+        int moved = 0;
+        for (std::uint64_t step = 0; step < stage.handle.run->eventCount(); ++step) {
+            const double moment = static_cast<double>(step) + 0.4;
+            motion.frame(moment, trace::SpeedClass::Each, false, frame);
+            const ShownPulses shown = shownPulses(stage.scene(), frame.pulses);
+            double all = 0;
+            std::size_t count = 0;
+            for (const trace::Pulse& pulse : frame.pulses) {
+                all += pulse.sum;
+            }
+            double seen = 0;
+            for (std::size_t i = 0; i < shown.between.size(); ++i) {
+                const trace::Pulse& pulse = shown.between[i];
+                seen += pulse.sum;
+                count += static_cast<std::size_t>(shown.counts[i]);
+                merged += shown.counts[i] > 1 ? 1 : 0;
+                QVERIFY(stage.scene().boxOf(pulse.way.front()) != stage.scene().boxOf(pulse.way.back()));
+            }
+            for (const InsidePulse& each : shown.inside) {
+                seen += each.pulse.sum;
+                count += static_cast<std::size_t>(each.count);
+                QVERIFY(stage.scene().visible.nodes[static_cast<std::size_t>(each.box)].isGroup());
+            }
+            QCOMPARE(count, frame.pulses.size());
+            QVERIFY(std::abs(all - seen) <= 1e-9 * (1 + std::abs(all)));
+            for (const InsideSearch& each : searchesInside(stage.scene(), frame.tethers)) {
+                searches += each.count;
+            }
+            const bool isOnItsWay =
+                std::ranges::any_of(shown.inside, [](const auto& each) { return each.pulse.travelled < 1; });
+            inside += isOnItsWay ? 1 : 0;
+            if (isOnItsWay && moved < 5) { // a picture of every half of the way
+                ++moved;
+                QVERIFY(stage.at(moment) != stage.at(static_cast<double>(step) + 0.7));
+            }
+        }
+        QVERIFY2(inside > 10 && searches > 0, qPrintable(QStringLiteral("%1 %2").arg(inside).arg(searches)));
+        QVERIFY(merged > 0);
+        QCOMPARE(moved, 5);
+    }
+
+    /// With very many cards pulses are added up per pair of groups; nothing is lost.
+    void aCrowdMergesPerPairOfGroups()
+    {
+        Living stage(tests::makeTransformerRun(2));
+        const trace::Motion motion(*stage.handle.run);
+        trace::MotionFrame frame;
+        bool isFewer = false;
+        for (std::uint64_t step = 0; step < stage.handle.run->eventCount(); ++step) {
+            motion.frame(static_cast<double>(step) + 0.4, trace::SpeedClass::Each, false, frame);
+            const ShownPulses apart = shownPulses(stage.scene(), frame.pulses);
+            const ShownPulses crowd = shownPulses(stage.scene(), frame.pulses, true);
+            double one = 0;
+            double other = 0;
+            for (const trace::Pulse& pulse : apart.between) {
+                one += pulse.sum;
+            }
+            for (const trace::Pulse& pulse : crowd.between) {
+                other += pulse.sum;
+            }
+            QVERIFY(std::abs(one - other) <= 1e-9 * (1 + std::abs(one)));
+            QVERIFY(crowd.between.size() <= apart.between.size());
+            isFewer = isFewer || crowd.between.size() < apart.between.size();
+        }
+        QVERIFY(isFewer);
     }
 
     void bothThemesAndNoRun()

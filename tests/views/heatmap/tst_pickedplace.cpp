@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/views/support/grabs.h"
 #include "tests/views/support/tinyrun.h"
+#include "views/heatmap/featurerows.h"
 #include "views/heatmap/pickedplace.h"
 #include "views/heatmap/stepschart.h"
+#include "views/heatmap/volume.h"
+
+#include <QPainter>
 
 #include <QTest>
+
+#include <cmath>
 
 using namespace retro;
 using namespace retro::views;
@@ -46,6 +52,69 @@ private slots:
         layer.plane = {size.width() / 2, size.height() / 2,
                        std::vector<double>(static_cast<std::size_t>(size.width() / 2 * size.height() / 2), 0)};
         QCOMPARE(*pickedPlace(context.model, layer, size, {7, 3}), (Place{0, -1, 1, 3}));
+    }
+
+    /// A volume is drawn slice beside slice, summed over its channels; every voxel is found under its pixel.
+    void voxelsOfVolumes()
+    {
+        for (const bool isLast : {false, true}) {
+            const tensor::Shape shape = isLast ? tensor::Shape{1, 3, 2, 4, 2} : tensor::Shape{1, 2, 3, 2, 4};
+            QVERIFY(isVolumeShape(shape, isLast));
+            std::vector<double> values;
+            for (std::int64_t i = 0; i < tensor::elementCount(shape); ++i) {
+                values.push_back(static_cast<double>(i) + 1);
+            }
+            const tensor::Tensor volume = tensor::Tensor::of<double>(shape, values);
+            for (const std::optional<int> slice : {std::optional<int>(), std::optional<int>(2)}) {
+                const SliceGrid grid = volumeSlices(volume, isLast, slice);
+                int found = 0;
+                for (int y = 0; y < grid.plane.height; ++y) {
+                    for (int x = 0; x < grid.plane.width; ++x) {
+                        const auto voxel = voxelAt(shape, grid, slice, {x, y}, isLast);
+                        if (!voxel) {
+                            QVERIFY(std::isnan(grid.plane.at(x, y)));
+                            continue;
+                        }
+                        double sum = 0;
+                        for (std::int64_t channel = 0; channel < 2; ++channel) {
+                            Place place = *voxel;
+                            place[isLast ? 4 : 1] = channel;
+                            std::int64_t flat = 0;
+                            for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+                                flat = flat * shape[axis] + place[axis];
+                            }
+                            sum += volume.at(flat);
+                        }
+                        QCOMPARE(grid.plane.at(x, y), sum);
+                        ++found;
+                    }
+                }
+                QCOMPARE(found, slice ? 8 : 24);
+            }
+        }
+        QVERIFY(!isVolumeShape({1, 2, 1, 4, 4}, false));
+        QVERIFY(!isVolumeShape({2, 2, 3, 4, 4}, false));
+    }
+
+    /// Features stand one below the other, the largest magnitude first, and each is found where it is drawn.
+    void featuresAreRows()
+    {
+        const StepStrip strip{{QStringLiteral("age"), QStringLiteral("height"), QStringLiteral("weight")},
+                              {0.5, -3, 1},
+                              scaleWithLimit(std::vector<double>{3}, 3),
+                              {}};
+        const std::vector<QRectF> rows = layoutFeatures(strip, 400);
+        QVERIFY(rows[1].top() < rows[2].top() && rows[2].top() < rows[0].top());
+        for (int step = 0; step < 3; ++step) {
+            QCOMPARE(stepAt(rows, rows[static_cast<std::size_t>(step)].center()), step);
+        }
+        QImage image(420, 100, QImage::Format_RGB32);
+        image.fill(Qt::white);
+        QPainter painter(&image);
+        paintFeatures(painter, strip, {39, 180, 75}, rows, Theme::of(ThemeKind::Light));
+        painter.end();
+        QVERIFY(tests::hasColor(image, QColor::fromRgb(strip.map.at(-0.75))));
+        QVERIFY(tests::hasColor(image, QColor::fromRgb(strip.map.at(0.75))));
     }
 
     /// Every element of a tensor is found under some point of its grid, and its value stands there.

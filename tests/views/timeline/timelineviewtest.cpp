@@ -9,6 +9,7 @@
 #include "views/timeline/frontiermodes.h"
 #include "views/timeline/frontierview.h"
 #include "views/timeline/frontierwords.h"
+#include "views/timeline/promisebars.h"
 #include "views/timeline/timelinepane.h"
 #include "views/timeline/timelineview.h"
 
@@ -38,6 +39,93 @@ private slots:
         QVERIFY(!view.pane().isVisibleTo(&view));
         QTemporaryDir folder;
         QVERIFY(!view.exportTo(folder.filePath("t.svg").toStdString()).ok());
+    }
+
+    /// A row for every promise that is open at once, and no two of a row at the same time.
+    void promisesAreBarsFromOpeningToFulfilment()
+    {
+        ViewContext context;
+        context.showTinyRun();
+        const views::PromiseBars bars = views::promiseBars(context.model.run(), context.model.series());
+        QCOMPARE(bars.bars.size(), context.model.series().promisesOpened.size());
+        QVERIFY(bars.bars.size() >= 2);
+        std::size_t most = 0;
+        for (std::uint64_t position = 0; position <= context.cursor.end(); ++position) {
+            context.cursor.moveTo(position);
+            std::size_t open = 0;
+            for (const trace::PromiseState& promise : context.model.state().promises) {
+                open += promise.isComplete ? 0 : 1;
+            }
+            const auto shown = std::ranges::count_if(bars.bars, [position](const views::PromiseBar& bar) {
+                return bar.openedAt < position && position <= bar.fulfilledAt;
+            });
+            QCOMPARE(static_cast<std::size_t>(shown), open);
+            most = std::max(most, open);
+        }
+        QVERIFY(bars.rows >= most && bars.rows <= views::kMostBarRows);
+        for (std::size_t i = 0; i < bars.bars.size(); ++i) {
+            for (std::size_t j = 0; j < i; ++j) {
+                const views::PromiseBar& a = bars.bars[i];
+                const views::PromiseBar& b = bars.bars[j];
+                QVERIFY(a.row != b.row || a.from > b.to || b.from > a.to);
+            }
+        }
+    }
+
+    void aBarSaysWhatItIs()
+    {
+        ViewContext context;
+        context.showTinyRun();
+        views::TimelineView view(context.model, context.cursor, context.selection);
+        view.resize(700, 420);
+        view.show();
+        view.flush();
+        view.pane().resize(700, 400);
+        const views::TimelinePane& pane = view.pane();
+        const views::TimelineTracks tracks = pane.tracks();
+        QVERIFY2(!tracks.promises.isEmpty(), qPrintable(QStringLiteral("%1 rows in %2 pixels, scale %3")
+                                                            .arg(pane.promises().rows)
+                                                            .arg(pane.height())
+                                                            .arg(views::fonts::scale())));
+        QVERIFY(tracks.promises.bottom() <= tracks.frontier.top());
+        QVERIFY(tracks.promises.top() >= tracks.markers.bottom());
+        const views::PromiseBar& bar = pane.promises().bars.front();
+        const double pixels = tracks.modes.width() / tests::kTinyVisits;
+        const QPointF at(tracks.modes.left() + (bar.from + 0.7) * pixels,
+                         tracks.promises.top() + (bar.row + 0.5) * views::fonts::px(views::kPromiseRow));
+        const QString tip = pane.tipAt(at);
+        QVERIFY2(tip.startsWith(QStringLiteral("P%1 at ").arg(bar.promise)) &&
+                     tip.contains(QStringLiteral("fulfilled at visit %1").arg(bar.to + 1)),
+                 qPrintable(tip));
+        view.pane().resize(700, 150); // the charts come first
+        QVERIFY(pane.tracks().promises.isEmpty());
+    }
+
+    void whatComesLaterIsPale()
+    {
+        ViewContext context;
+        context.showTinyRun();
+        views::TimelineView view(context.model, context.cursor, context.selection);
+        view.resize(700, 420);
+        view.show();
+        context.cursor.moveTo(context.cursor.end());
+        view.flush();
+        view.pane().resize(700, 400);
+        const QImage all = view.pane().grab().toImage();
+        context.cursor.moveTo(0);
+        view.flush();
+        const QImage none = view.pane().grab().toImage();
+        const auto meanDarkness = [&](const QImage& image) {
+            const QRect box = view.pane().tracks().frontier.toRect();
+            double sum = 0;
+            for (int y = box.top(); y < box.bottom(); ++y) {
+                for (int x = box.left(); x < box.right(); ++x) {
+                    sum += 255 - qGray(image.pixel(x, y));
+                }
+            }
+            return sum;
+        };
+        QVERIFY(meanDarkness(none) < 0.6 * meanDarkness(all));
     }
 
     /// Adding up single visits gives what the whole stretch has.
@@ -100,6 +188,18 @@ private slots:
             QCOMPARE(view.table().rowCount(), static_cast<int>(context.model.state().frontier().size()));
         }
         QVERIFY(std::holds_alternative<std::monostate>(context.selection.thing())); // listing chooses nothing
+        int operands = 0; // values of the forward pass: they have no relevance to add up
+        for (std::uint64_t position = 0; position <= context.model.run().eventCount(); ++position) {
+            context.cursor.moveTo(position);
+            view.flush();
+            for (int row = 0; row < view.table().rowCount(); ++row) {
+                const auto text = [&](int column) { return view.table().index(row, column).data().toString(); };
+                const bool isOperand = text(views::FrontierTable::StateColumn) == QStringLiteral("operand");
+                QCOMPARE(text(views::FrontierTable::SumColumn) == QStringLiteral("–"), isOperand);
+                operands += isOperand ? 1 : 0;
+            }
+        }
+        QVERIFY(operands > 0);
     }
 
     void scrubbingMovesTheCursorToTheEndOfTheVisit()
@@ -110,7 +210,7 @@ private slots:
         view.resize(700, 240);
         view.show();
         view.flush();
-        const auto tracks = views::layoutTracks(view.pane().width(), view.pane().height(), views::fonts::scale());
+        const auto tracks = view.pane().tracks();
         for (const std::uint32_t visit : {0U, 4U, 9U}) {
             const double x = tracks.modes.left() + tracks.modes.width() * (visit + 0.5) / tests::kTinyVisits;
             QTest::mousePress(&view.pane(), Qt::LeftButton, {}, QPoint(static_cast<int>(x), 30));
@@ -148,7 +248,7 @@ private slots:
         view.resize(700, 240);
         view.show();
         view.flush();
-        const auto tracks = views::layoutTracks(view.pane().width(), view.pane().height(), views::fonts::scale());
+        const auto tracks = view.pane().tracks();
         const auto at = [&](double visit) {
             return QPoint(static_cast<int>(tracks.modes.left() + tracks.modes.width() * visit / tests::kTinyVisits),
                           30);
@@ -177,7 +277,7 @@ private slots:
         QVERIFY(QTest::qWaitForWindowExposed(&view)); // the pane has its size
         view.flush();
         views::TimelinePane& pane = view.pane();
-        const auto tracks = views::layoutTracks(pane.width(), pane.height(), views::fonts::scale());
+        const auto tracks = pane.tracks();
         const auto at = [&](double visit) {
             return QPoint(static_cast<int>(tracks.ruler.left() + tracks.ruler.width() * visit / tests::kTinyVisits),
                           static_cast<int>(tracks.ruler.center().y()));
@@ -238,7 +338,7 @@ private slots:
         context.cursor.moveTo(tests::endOfVisit(context.model, 8));
         QVERIFY(give("timeline.rangeto"));
         QVERIFY(range.visits() == (views::VisitRange{3, 8}));
-        const auto tracks = views::layoutTracks(view.pane().width(), view.pane().height(), views::fonts::scale());
+        const auto tracks = view.pane().tracks();
         QVERIFY(give("timeline.zoomrange"));
         QCOMPARE(view.pane().positionAt(tracks.modes.left() + 2), tests::endOfVisit(context.model, 3));
         QCOMPARE(view.pane().positionAt(tracks.modes.right() - 2), tests::endOfVisit(context.model, 8));
@@ -284,7 +384,7 @@ private slots:
         QTRY_COMPARE_WITH_TIMEOUT(count(views::MarkKind::Breakpoint), 1, 30'000);
         view.setBookmarks({tests::endOfVisit(context.model, 8)});
         QCOMPARE(count(views::MarkKind::Bookmark), 1);
-        const auto tracks = views::layoutTracks(view.pane().width(), view.pane().height(), views::fonts::scale());
+        const auto tracks = view.pane().tracks();
         const QPointF at(tracks.markers.left() + tracks.markers.width() * 0.5 / tests::kTinyVisits,
                          tracks.markers.center().y());
         QVERIFY(view.pane().tipAt(at).contains(QStringLiteral("breakpoint")));
@@ -361,7 +461,7 @@ private slots:
         views::TimelineView view(context.model, context.cursor, context.selection);
         view.flush();
         const QImage image = tests::grab(view, {700, 260}, views::ThemeKind::Light, QStringLiteral("timeline-end"));
-        const auto tracks = views::layoutTracks(700, 260, views::fonts::scale());
+        const auto tracks = view.pane().tracksOf({700, 260});
         const QColor line = views::Theme::of(views::ThemeKind::Light)[views::Role::Accent];
         const double ratio = image.width() / 700.0;
         const auto hasLine = [&](double y) {
@@ -435,7 +535,7 @@ private slots:
         QVERIFY(looksOther(1));
         range.clear();
         QVERIFY(looksOther(1));
-        const auto tracks = views::layoutTracks(pane.width(), pane.height(), views::fonts::scale());
+        const auto tracks = pane.tracks();
         const QPointF at(tracks.modes.left() + 20, tracks.modes.center().y());
         QWheelEvent zoom(at, pane.mapToGlobal(at), {}, {0, 480}, Qt::NoButton, {}, Qt::NoScrollPhase, false);
         QCoreApplication::sendEvent(&pane, &zoom);

@@ -4,6 +4,7 @@
 #include "core/base/file.h"
 #include "core/base/memoryend.h"
 #include "core/base/visibletext.h"
+#include "views/common/paint/svgdrawing.h"
 
 #include <QBuffer>
 #include <QPageSize>
@@ -56,25 +57,6 @@ base::Result<void> writePng(const std::filesystem::path& path, const QSizeF& siz
     image.setDevicePixelRatio(1);
     RETRO_CHECK(memory.check(path.string()));
     return writePicture(path, image.convertToFormat(QImage::Format_RGB888), texts);
-}
-
-QByteArray svgBytes(const QSizeF& size, const std::function<void(QPainter&)>& paint, const QString& title,
-                    const PictureTexts& texts)
-{
-    QByteArray bytes;
-    QBuffer buffer(&bytes);
-    QSvgGenerator generator;
-    generator.setOutputDevice(&buffer);
-    generator.setResolution(static_cast<int>(kScreenDpi));
-    generator.setSize(size.toSize());
-    generator.setViewBox(QRectF(QPointF(), size));
-    generator.setTitle(title.toHtmlEscaped());
-    generator.setDescription(joined(texts).toHtmlEscaped());
-    QPainter painter(&generator);
-    paint(painter);
-    painter.end();
-    const std::string_view text(bytes.constData(), static_cast<std::size_t>(bytes.size()));
-    return QByteArray::fromStdString(base::visibleText(text, base::LineEnds::Kept)); // XML holds no control characters
 }
 
 /// What a PDF says of itself (XMP, ISO 16684-1): title, the texts as its description, and who made it.
@@ -134,6 +116,25 @@ base::Result<void> writeDrawn(const std::filesystem::path& path, const std::func
 
 } // namespace
 
+QByteArray svgDrawing(const QSizeF& size, const std::function<void(QPainter&)>& paint, const QString& title,
+                      const PictureTexts& texts)
+{
+    QByteArray bytes;
+    QBuffer buffer(&bytes);
+    QSvgGenerator generator;
+    generator.setOutputDevice(&buffer);
+    generator.setResolution(static_cast<int>(kScreenDpi));
+    generator.setSize(size.toSize());
+    generator.setViewBox(QRectF(QPointF(), size));
+    generator.setTitle(title.toHtmlEscaped());
+    generator.setDescription(joined(texts).toHtmlEscaped());
+    QPainter painter(&generator);
+    paint(painter);
+    painter.end();
+    const std::string_view text(bytes.constData(), static_cast<std::size_t>(bytes.size()));
+    return QByteArray::fromStdString(base::visibleText(text, base::LineEnds::Kept)); // XML holds no control characters
+}
+
 base::Result<void> paintToFile(const std::filesystem::path& path, const QSizeF& size,
                                const std::function<void(QPainter&)>& paint, const QString& title,
                                const PictureTexts& texts, double pngScale)
@@ -143,7 +144,7 @@ base::Result<void> paintToFile(const std::filesystem::path& path, const QSizeF& 
         return writePng(path, size, paint, texts, pngScale);
     }
     if (ending == QLatin1String(".svg")) {
-        return writeDrawn(path, [&] { return svgBytes(size, paint, title, texts); });
+        return writeDrawn(path, [&] { return svgDrawing(size, paint, title, texts); });
     }
     if (ending == QLatin1String(".pdf")) {
         return writeDrawn(path, [&] { return pdfBytes(size, paint, title, texts); });

@@ -67,6 +67,7 @@ struct HistoryFacts
     double start = 0;
     std::vector<HistoryLayer> layers; ///< from the target down to the value
     std::vector<HistoryStep> last;
+    QString needs;    ///< what the run lacks for the layers above the value; empty = nothing
     double apart = 0; ///< largest difference between the sums of whole layers, of Σ|part|
     double seconds = 0;
 };

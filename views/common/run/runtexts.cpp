@@ -22,8 +22,17 @@ std::string targetOf(const trace::Run& run)
         if (index >= 0 && trace::hasDenseTarget(run)) {
             return trace::placeInTarget(run, index);
         }
-        const bool hasLabel = index >= 0 && static_cast<std::size_t>(index) < facts.labels.size();
-        return hasLabel ? facts.labels[static_cast<std::size_t>(index)] : std::to_string(index);
+        const auto nameOf = [&](std::int64_t at) {
+            const bool isKnown = at >= 0 && static_cast<std::size_t>(at) < facts.labels.size();
+            return isKnown ? facts.labels[static_cast<std::size_t>(at)] : std::to_string(at);
+        };
+        if (const auto segment = trace::segmentOf(run)) {
+            return "segment " + nameOf(*segment);
+        }
+        if (index < 0 && facts.targetValue.isValid()) {
+            return run.graph->value(facts.targetValue).name;
+        }
+        return nameOf(index);
     }
     return facts.targetValue.isValid() ? run.graph->value(facts.targetValue).name : std::string();
 }

@@ -10,6 +10,8 @@ files. Needs numpy only.
 The program is the one of the variable RETROGRADE_CLI, else that of the package itself, else of the build folder of the
 tree that this file lies in, else of PATH. What it refuses is raised as RetrogradeError with its own words.
 """
+from __future__ import annotations
+
 import json
 import os
 import pathlib
@@ -17,6 +19,8 @@ import shutil
 import subprocess
 import tempfile
 import weakref
+from collections.abc import Sequence
+from typing import Any
 
 import numpy
 
@@ -138,7 +142,8 @@ def explain(model, x, composite="auto", target=None, run=None, **options):
     model: file (.onnx, graph JSON), torch.nn.Module (captured by torchcapture), or captured graph. x: array,
     {input name: array}, or the name of a file. composite: a name with parameters, a file, or a Composite. target: as
     --target. run: where to keep the recorded run. Other options go to `explain` as they are: engine="oracle" becomes
-    --engine oracle, go_on=True becomes --go-on. Raises RetrogradeError. Returns an Explanation."""
+    --engine oracle, go_on=True becomes --go-on. Relevance starts with the score itself; start="one" is what a plain
+    gradient has (captum, torch.autograd). Raises RetrogradeError. Returns an Explanation."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="retrograde-"))
     try:
         answer = explained(folder, model, x, composite, target, run, options)
@@ -184,17 +189,20 @@ def show(run, screenshot=None, **options):
     command = [program("retrograde"), run.run if isinstance(run, Explanation) else str(run)]
     for name, value in options.items():
         command += option_of(name, value)
+    own = programs.environment()
     if screenshot is None:
-        return subprocess.Popen(command)
-    done = subprocess.run([*command, "--screenshot", str(screenshot)], capture_output=True, encoding="utf-8",
+        return subprocess.Popen(command, env=own)
+    own.setdefault("QT_QPA_PLATFORM", "offscreen")
+    done = subprocess.run([*command, "--screenshot", str(screenshot)], capture_output=True, env=own, encoding="utf-8",
                           errors="replace", check=False)
     if done.returncode != 0:
         raise error_of(f"retrograde: {done.stderr.strip()}", done.returncode)
     return str(screenshot)
 
 
-def analyze(graph, **options):
-    """What `analyze` says of a model, a graph JSON, or a captured graph, as a dictionary."""
+def analyze(graph: Any, **options: Any) -> dict[str, Any]:
+    """What `analyze` says of a model, a graph JSON, or a captured graph, as a dictionary (docs/planning.md). Other
+    options are those of `retrograde-cli analyze` with _ for -. Raises RetrogradeError."""
     with tempfile.TemporaryDirectory() as folder:
         arguments = [part for name, value in options.items() for part in option_of(name, value)]
         return call("analyze", model_file(graph, {}, folder), *arguments)
@@ -234,32 +242,34 @@ class Composite:
 
     MATCHERS = ("op", "structure", "name", "scope", "operand_from", "operand", "first")
 
-    def __init__(self, name="composite", entries=(), no_rewrite=()):
+    def __init__(self, name: str = "composite", entries: Sequence[dict[str, Any]] = (),
+                 no_rewrite: Sequence[str] = ()) -> None:
         self.name, self.entries, self.no_rewrite = name, list(entries), list(no_rewrite)
 
-    def add(self, rule, **fields):
-        """Appends an entry: fields that are matchers choose nodes, the others are parameters of the rule. Itself."""
+    def add(self, rule: str, **fields: Any) -> Composite:
+        """Appends an entry: fields that are matchers choose nodes, the others are parameters of the rule. Itself. What
+        a rule does not know is refused when the composite is used (UsageError)."""
         match = {key: value for key, value in fields.items() if key in self.MATCHERS}
         params = {key: value for key, value in fields.items() if key not in self.MATCHERS}
         self.entries.append({"match": match, "rule": {"name": rule, **({"params": params} if params else {})}})
         return self
 
-    def document(self):
+    def document(self) -> dict[str, Any]:
         """The composite as a Python dictionary in the shape of the file."""
         return {"format": "retrograde-composite/1", "name": self.name, "entries": self.entries}
 
-    def save(self, path):
-        """Writes a composite file."""
+    def save(self, path: str | os.PathLike) -> str:
+        """Writes a composite file; its path. Raises OSError."""
         pathlib.Path(path).write_text(json.dumps(self.document(), indent=1) + "\n", encoding="utf-8")
         return str(path)
 
-    def options(self, folder):
+    def options(self, folder: str | os.PathLike) -> list[str]:
         """Writes the file into a folder; the options that name it and the rewrites that are switched off."""
         path = self.save(pathlib.Path(folder) / "composite.json")
         return ["--composite", path, *option_of("no_rewrite", self.no_rewrite)]
 
     @classmethod
-    def from_zennit(cls, composite):
-        """The composite of zennit as one of ours; what has no counterpart here is refused by name."""
+    def from_zennit(cls, composite: Any) -> Composite:
+        """The composite of zennit as one of ours. Raises UsageError by the name of what has no counterpart here."""
         from . import zennitcomposite
         return cls(**zennitcomposite.fields_of(composite))

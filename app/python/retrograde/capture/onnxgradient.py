@@ -201,6 +201,14 @@ class GradientGraph:
 
 
 class OnnxModule(torch.nn.Module):
+    """An ONNX model whose weights are parameters that train, with its gradient graph as the backward pass.
+
+    model: path of an ONNX file. example: an input, or {name: tensor}; makes the gradient graph for its shapes at once.
+    cli: the command line that makes it. parameters: names of the initializers that train (default: all floating ones).
+    options: further ones of `retrograde-cli grad`. Raises ValueError for a name that is no initializer, RuntimeError
+    where there is no gradient, CalledProcessError where the command line refuses (it says why on standard error).
+    """
+
     def __init__(self, model, example=None, cli="retrograde-cli", parameters=None, options=()):
         super().__init__()
         self.cli, self.folder, self.options = cli, tempfile.TemporaryDirectory(), [str(one) for one in options]
@@ -323,6 +331,7 @@ class OnnxModule(torch.nn.Module):
         return Function
 
     def forward(self, *tensors):
+        """The first output of the model for its inputs, in their order; shapes as the model declares them."""
         return self.function.apply(*tensors, *(getattr(holder, own) for holder, own in self.trained))
 
 

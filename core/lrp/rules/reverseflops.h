@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-namespace retro::engine
+namespace retro::lrp
 {
 
 /// Operations of a node's reverse rule, from the operator's own count of a forward computation (multiply-add counted as
@@ -16,4 +16,4 @@ namespace retro::engine
 [[nodiscard]] double reverseFlops(const execute::BoundModel& model, base::NodeId node,
                                   std::span<const std::uint8_t> wanted);
 
-} // namespace retro::engine
+} // namespace retro::lrp

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/forwarding/reverseflops.h"
+#include "core/lrp/rules/reverseflops.h"
 
 #include "core/ops/structure.h"
 
 #include <algorithm>
 
-namespace retro::engine
+namespace retro::lrp
 {
 
 namespace
@@ -52,4 +52,4 @@ double reverseFlops(const execute::BoundModel& model, base::NodeId node, std::sp
     return model.op(node).flops() * static_cast<double>(timesForward(model, node, wanted));
 }
 
-} // namespace retro::engine
+} // namespace retro::lrp

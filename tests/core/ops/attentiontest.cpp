@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scaled dot-product attention of what is no number, and of what is masked everywhere.
+#include "core/ops/attention/attentioncore.h"
+
+#include <QtTest>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+using namespace retro::ops;
+
+namespace
+{
+
+constexpr std::int64_t kTokens = 3;
+constexpr std::int64_t kWidth = 2;
+
+Tensor floats(const retro::tensor::Shape& shape, const std::vector<float>& numbers)
+{
+    return Tensor::of<float>(shape, numbers);
+}
+
+AttentionForm formOf()
+{
+    AttentionForm form;
+    form.queries = form.keys = kTokens;
+    form.width = form.valueWidth = kWidth;
+    return form;
+}
+
+Tensor rows(float first) { return floats({1, 1, kTokens, kWidth}, {first, first, 1, 2, 3, 4}); }
+
+} // namespace
+
+class AttentionTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void whatIsNoNumberStaysSo()
+    {
+        const float nan = std::numeric_limits<float>::quiet_NaN();
+        const Tensor y = attended(formOf(), rows(nan), rows(1), rows(1), {});
+        const AttentionValues values = attend(formOf(), rows(nan), rows(1), rows(1), {});
+        for (std::int64_t i = 0; i < y.size(); ++i) {
+            QCOMPARE(std::isnan(y.at(i)), i < kWidth); // the first query alone
+            QCOMPARE(std::isnan(values.y.at(i)), i < kWidth);
+        }
+        for (std::int64_t i = 0; i < values.probabilities.size(); ++i) {
+            QCOMPARE(std::isnan(values.probabilities.at(i)), i < kTokens);
+        }
+    }
+
+    void numbersBesideMaskedOnesThatAreNoneStaySo()
+    {
+        const float infinite = std::numeric_limits<float>::infinity();
+        const float nan = std::numeric_limits<float>::quiet_NaN();
+        AttentionMask mask;
+        mask.bias = floats({1, 1, 1, kTokens}, {nan, -infinite, -infinite});
+        const Tensor y = attended(formOf(), rows(1), rows(1), rows(1), mask);
+        for (std::int64_t i = 0; i < y.size(); ++i) {
+            QVERIFY(std::isnan(y.at(i)));
+        }
+    }
+
+    void whatIsMaskedEverywhereIsZero()
+    {
+        const float infinite = std::numeric_limits<float>::infinity();
+        AttentionMask mask;
+        mask.bias = floats({1, 1, 1, kTokens}, {-infinite, -infinite, -infinite});
+        const Tensor y = attended(formOf(), rows(1), rows(1), rows(1), mask);
+        for (std::int64_t i = 0; i < y.size(); ++i) {
+            QCOMPARE(y.at(i), 0.0);
+        }
+    }
+};
+
+QTEST_GUILESS_MAIN(AttentionTest)
+#include "attentiontest.moc"

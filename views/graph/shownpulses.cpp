@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/graph/shownpulses.h"
+
+#include <algorithm>
+
+namespace retro::views
+{
+
+using layout::Index;
+using layout::kNone;
+
+namespace
+{
+
+bool isClosedGroup(const GraphScene& scene, Index box)
+{
+    return box != kNone && scene.visible.nodes[static_cast<std::size_t>(box)].isGroup();
+}
+
+void addPulse(trace::Pulse& to, const trace::Pulse& from)
+{
+    to.sum += from.sum;
+    to.positive += from.positive; // NaN when one of them is not known
+    to.travelled = std::max(to.travelled, from.travelled);
+    to.entered = std::max(to.entered, from.entered);
+    if (to.promise != from.promise) {
+        to.promise = base::PromiseId();
+    }
+}
+
+/// The box, or in a crowd the open group around it, as a number of its own.
+std::int64_t endOf(const GraphScene& scene, Index box, bool isCrowd)
+{
+    const Index frame = isCrowd && box != kNone ? scene.visible.nodes[static_cast<std::size_t>(box)].frame : kNone;
+    return frame == kNone ? std::int64_t{box} : -2 - std::int64_t{frame};
+}
+
+constexpr std::int64_t kNoEnd = -1; // kNone of a box
+
+/// What pulses must share to be shown as one.
+struct PulseEnds
+{
+    std::int64_t from = kNoEnd;
+    std::int64_t to = kNoEnd;
+    bool isResting = false;
+    bool operator==(const PulseEnds&) const = default;
+};
+
+} // namespace
+
+ShownPulses shownPulses(const GraphScene& scene, const std::vector<trace::Pulse>& pulses, bool isCrowd)
+{
+    ShownPulses shown;
+    std::vector<PulseEnds> ends; // per pulse that is shown; from = none where none may be added
+    for (const trace::Pulse& pulse : pulses) {
+        const Index from = scene.boxOf(pulse.way.front());
+        const Index to = scene.boxOf(pulse.way.back());
+        if (from == to && isClosedGroup(scene, to)) {
+            const auto same = std::ranges::find(shown.inside, to, &InsidePulse::box);
+            if (same == shown.inside.end()) {
+                shown.inside.push_back({to, pulse, 1});
+            } else {
+                addPulse(same->pulse, pulse);
+                ++same->count;
+            }
+            continue;
+        }
+        const bool mayJoin = !pulse.isJoined && (isCrowd || isClosedGroup(scene, from) || isClosedGroup(scene, to));
+        const PulseEnds wanted{endOf(scene, from, isCrowd), endOf(scene, to, isCrowd), pulse.travelled >= 1};
+        const auto same = mayJoin ? std::ranges::find(ends, wanted) : ends.end();
+        if (same != ends.end()) {
+            const auto at = static_cast<std::size_t>(same - ends.begin());
+            addPulse(shown.between[at], pulse);
+            ++shown.counts[at];
+            continue;
+        }
+        shown.between.push_back(pulse);
+        shown.counts.push_back(1);
+        ends.push_back(mayJoin ? wanted : PulseEnds());
+    }
+    return shown;
+}
+
+bool isInsideGroup(const GraphScene& scene, const trace::Tether& tether)
+{
+    const Index head = scene.boxOf(tether.nodes.back());
+    return isClosedGroup(scene, head) && scene.boxOf(tether.nodes[tether.nodes.size() - 2]) == head;
+}
+
+std::vector<InsideSearch> searchesInside(const GraphScene& scene, const std::vector<trace::Tether>& tethers)
+{
+    std::vector<InsideSearch> inside;
+    for (const trace::Tether& tether : tethers) {
+        if (tether.isFound || tether.answer > 0 || !isInsideGroup(scene, tether)) {
+            continue;
+        }
+        const Index box = scene.boxOf(tether.nodes.back());
+        const auto same = std::ranges::find(inside, box, &InsideSearch::box);
+        same == inside.end() ? inside.push_back({box, 1}) : static_cast<void>(++same->count);
+    }
+    return inside;
+}
+
+} // namespace retro::views

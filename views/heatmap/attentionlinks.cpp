@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/heatmap/attentionlinks.h"
+
+#include "views/common/paint/theme.h"
+
+#include <QPainter>
+#include <QPainterPath>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+
+namespace retro::views
+{
+
+namespace
+{
+
+constexpr double kLeastShare = 0.03;         ///< of the largest link
+constexpr std::size_t kMostLinks = 400;      ///< that are drawn
+constexpr double kWidest = 9;                ///< of a stroke
+constexpr std::int64_t kMostTerms = 1 << 26; ///< heads · words · words · features that are summed
+constexpr int kMostMoves = 8;                ///< nodes between a softmax and the product
+
+/// Operators that hand numbers on as they are, or mask them.
+constexpr std::array<std::string_view, 8> kPasses{"Identity", "Dropout", "Cast",      "Where",
+                                                  "Reshape",  "Squeeze", "Unsqueeze", "Mul"};
+
+/// A value is what a softmax made, perhaps handed on.
+bool isFromSoftmax(const graph::Graph& graph, base::ValueId value)
+{
+    for (int moves = 0; moves < kMostMoves && value.isValid(); ++moves) {
+        const base::NodeId node = graph.nodeOf(value);
+        if (!node.isValid() || graph.isInput(node)) {
+            return false;
+        }
+        const graph::Node& one = graph.node(node);
+        if (one.op == "Softmax") {
+            return true;
+        }
+        if (std::ranges::find(kPasses, std::string_view(one.op)) == kPasses.end() || one.inputs.empty()) {
+            return false;
+        }
+        const std::size_t slot = one.op == "Where" && one.inputs.size() > 1 ? 1 : 0;
+        value = one.inputs[slot];
+    }
+    return false;
+}
+
+/// Heads of weights over `words` words: [1, heads, words, words] or fewer axes at the front; 0 for other shapes.
+std::int64_t headsOf(const tensor::Shape& shape, std::size_t words)
+{
+    const auto count = static_cast<std::int64_t>(words);
+    if (shape.size() < 2 || shape.size() > 4 || shape[shape.size() - 1] != count || shape[shape.size() - 2] != count) {
+        return 0;
+    }
+    return shape.size() == 2 ? 1 : shape.size() == 3 ? shape[0] : shape[0] == 1 ? shape[1] : 0;
+}
+
+} // namespace
+
+std::vector<AttentionPlace> attentionsOf(const RunModel& model, std::size_t words)
+{
+    std::vector<AttentionPlace> places;
+    const graph::Graph& graph = model.graph();
+    const auto& shapes = model.run().shapes;
+    for (std::size_t i = 0; i < graph.nodeCount() && words > 1 && !shapes.empty(); ++i) {
+        const base::NodeId id(i);
+        const graph::Node& node = graph.node(id);
+        if (node.op != "MatMul" || node.inputs.size() < 2 || !node.inputs[0].isValid() || !node.inputs[1].isValid()) {
+            continue;
+        }
+        const base::ValueId result = graph.outputsOf(id)[0];
+        const tensor::Shape& weights = shapes[node.inputs[0].index()];
+        const tensor::Shape& values = shapes[node.inputs[1].index()];
+        const std::int64_t heads = headsOf(weights, words);
+        const bool fits = heads > 0 && values.size() == weights.size() && values.size() >= 2 &&
+                          values[values.size() - 2] == static_cast<std::int64_t>(words) &&
+                          std::equal(values.begin(), values.end() - 2, weights.begin());
+        if (fits && isFromSoftmax(graph, node.inputs[0])) {
+            places.push_back({id, node.inputs[0], node.inputs[1], result, heads, model.placeLabel(id)});
+        }
+    }
+    return places;
+}
+
+std::vector<AttentionLink> attentionLinks(const RunModel& model, const AttentionPlace& place, std::int64_t head)
+{
+    std::vector<AttentionLink> links;
+    const tensor::Tensor* weights = model.forwardValue(place.weights);
+    const tensor::Tensor* values = model.forwardValue(place.values);
+    const tensor::Tensor* arrived = model.tensor(model.relevanceHandle(place.result));
+    if (weights == nullptr || values == nullptr || arrived == nullptr || weights->rank() < 2) {
+        return links;
+    }
+    const std::int64_t words = weights->shape().back();
+    const std::int64_t features = values->shape().back();
+    if (arrived->size() != place.heads * words * features || place.heads * words * words * features > kMostTerms) {
+        return links;
+    }
+    const tensor::Tensor a = weights->to(tensor::DType::Float64).contiguous();
+    const tensor::Tensor v = values->to(tensor::DType::Float64).contiguous();
+    const tensor::Tensor r = arrived->to(tensor::DType::Float64).contiguous();
+    const auto aOf = a.span<double>();
+    const auto vOf = v.span<double>();
+    const auto rOf = r.span<double>();
+    std::vector<double> sums(static_cast<std::size_t>(words * words), 0);
+    std::vector<double> result(static_cast<std::size_t>(features));
+    for (std::int64_t h = head < 0 ? 0 : head; h < (head < 0 ? place.heads : std::min(head + 1, place.heads)); ++h) {
+        for (std::int64_t i = 0; i < words; ++i) {
+            const double* row = aOf.data() + (h * words + i) * words;
+            std::ranges::fill(result, 0);
+            for (std::int64_t j = 0; j < words; ++j) {
+                const double* value = vOf.data() + (h * words + j) * features;
+                for (std::int64_t d = 0; d < features; ++d) {
+                    result[static_cast<std::size_t>(d)] += row[j] * value[d];
+                }
+            }
+            const double* relevance = rOf.data() + (h * words + i) * features;
+            for (std::int64_t j = 0; j < words; ++j) {
+                const double* value = vOf.data() + (h * words + j) * features;
+                double sum = 0;
+                for (std::int64_t d = 0; d < features; ++d) {
+                    const double z = result[static_cast<std::size_t>(d)];
+                    sum += z == 0 ? 0 : row[j] * value[d] / z * relevance[d];
+                }
+                sums[static_cast<std::size_t>(i * words + j)] += sum;
+            }
+        }
+    }
+    for (std::int64_t i = 0; i < words; ++i) {
+        for (std::int64_t j = 0; j < words; ++j) {
+            const double sum = sums[static_cast<std::size_t>(i * words + j)];
+            if (sum != 0 && std::isfinite(sum)) {
+                links.push_back({static_cast<std::size_t>(i), static_cast<std::size_t>(j), sum});
+            }
+        }
+    }
+    std::ranges::stable_sort(links, [](const AttentionLink& one, const AttentionLink& other) {
+        return std::abs(one.relevance) > std::abs(other.relevance);
+    });
+    return links;
+}
+
+void paintLinks(QPainter& painter, const std::vector<AttentionLink>& links, const QRectF& room,
+                const std::function<double(std::size_t)>& columnOf, const ColorMap& map, const Theme& theme)
+{
+    if (links.empty() || room.isEmpty()) {
+        return;
+    }
+    const double largest = std::abs(links.front().relevance);
+    std::size_t count = 0;
+    while (count < std::min(links.size(), kMostLinks) && std::abs(links[count].relevance) >= kLeastShare * largest) {
+        ++count;
+    }
+    painter.save();
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setClipRect(room);
+    painter.setBrush(Qt::NoBrush);
+    for (std::size_t i = count; i-- > 0;) { // the largest on top
+        const AttentionLink& link = links[i];
+        const double share = std::abs(link.relevance) / largest;
+        QColor color = QColor::fromRgb(map.at((link.relevance < 0 ? -1 : 1) * (0.35 + 0.55 * share)));
+        color.setAlphaF(0.35F + 0.65F * static_cast<float>(share));
+        painter.setPen(QPen(color, std::max(0.8, kWidest * share), Qt::SolidLine, Qt::FlatCap));
+        const QPointF from(columnOf(link.reader), room.top());
+        const QPointF to(columnOf(link.source), room.bottom());
+        const double bend = room.height() * 0.5;
+        QPainterPath path(from);
+        path.cubicTo(from + QPointF(0, bend), to - QPointF(0, bend), to);
+        painter.drawPath(path);
+    }
+    painter.restore();
+    painter.setPen(QPen(theme[Role::Line], 1));
+    painter.drawLine(room.topLeft(), room.topRight());
+    painter.drawLine(room.bottomLeft(), room.bottomRight());
+}
+
+} // namespace retro::views

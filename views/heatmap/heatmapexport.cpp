@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is shown, as files.
+#include "core/base/file.h"
+#include "core/tensor/npy.h"
+#include "views/common/csv.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/paint/heatmaplevels.h"
+#include "views/common/paint/pagefile.h"
+#include "views/common/run/runtexts.h"
+#include "views/heatmap/featurerows.h"
+#include "views/heatmap/heatmapview.h"
+#include "views/heatmap/otherrun.h"
+#include "views/heatmap/tableinput.h"
+#include "views/heatmap/volume.h"
+
+#include <QPainter>
+
+#include <algorithm>
+#include <span>
+
+namespace retro::views
+{
+
+namespace
+{
+
+constexpr double kWrittenSteps = 960; ///< width of a written strip
+
+/// One line per step, counted from 1 as on screen; with its word or its feature and number where there are any.
+std::string csvOfSteps(const Plane& plane, const QStringList& names, const std::vector<double>& numbers)
+{
+    const bool hasNames = names.size() == plane.width;
+    const bool hasNumbers = static_cast<int>(numbers.size()) == plane.width;
+    std::vector<const char*> columns{"step"};
+    if (hasNames) {
+        columns.push_back("name");
+    }
+    if (hasNumbers) {
+        columns.push_back("value");
+    }
+    columns.push_back("relevance");
+    CsvText text{std::span<const char* const>(columns)};
+    for (int step = 0; step < plane.width; ++step) {
+        text.add(std::int64_t{step} + 1);
+        if (hasNames) {
+            text.add(names[step]);
+        }
+        if (hasNumbers) {
+            text.add(numbers[static_cast<std::size_t>(step)]);
+        }
+        text.add(plane.at(step, 0)).endRow();
+    }
+    return text.take();
+}
+
+/// One line per voxel that is shown.
+std::string csvOfVolume(const RunModel& model, const HeatmapContent& content)
+{
+    CsvText text({"slice", "y", "x", "relevance"});
+    const bool isChannelsLast = model.input().layout == QLatin1String("NHWC");
+    const std::size_t first = isChannelsLast ? 1 : 2;
+    for (int y = 0; y < content.plane.height; ++y) {
+        for (int x = 0; x < content.plane.width; ++x) {
+            if (const auto voxel =
+                    voxelAt(content.relevance.shape(), content.grid, content.slice, {x, y}, isChannelsLast)) {
+                text.add((*voxel)[first]).add((*voxel)[first + 1]).add((*voxel)[first + 2]);
+                text.add(content.plane.at(x, y)).endRow();
+            }
+        }
+    }
+    return text.take();
+}
+
+std::string csvOf(const Plane& plane)
+{
+    CsvText text({"x", "y", "relevance"});
+    for (int y = 0; y < plane.height; ++y) {
+        for (int x = 0; x < plane.width; ++x) {
+            text.add(std::int64_t{x}).add(std::int64_t{y}).add(plane.at(x, y)).endRow();
+        }
+    }
+    return text.take();
+}
+
+} // namespace
+
+QStringList HeatmapView::exportFormats() const
+{
+    return {QStringLiteral("png"),  QStringLiteral("svg"), QStringLiteral("pdf"),
+            QStringLiteral("html"), QStringLiteral("csv"), QStringLiteral("npy")};
+}
+
+std::string HeatmapView::csv() const
+{
+    if (m_content.isVolume) {
+        return csvOfVolume(model(), m_content);
+    }
+    if (!m_content.isSteps) {
+        return csvOf(m_content.plane);
+    }
+    return csvOfSteps(m_content.plane, stepWords(), tableRow(model()));
+}
+
+/// The strip with its chart below, as the pane shows them.
+base::Result<void> HeatmapView::writeSteps(const std::filesystem::path& path, const HeatmapFigure& figure,
+                                           const std::string& table) const
+{
+    const StepsChart chart = chartOf(figure);
+    const double margin = 12;
+    const double bar = 14 + colorBarWidth(figure.bar);
+    const double width = kWrittenSteps - bar - 2 * margin;
+    const bool isTable = !chart.features.empty();
+    const std::vector<QRectF> cells = isTable ? layoutFeatures(figure.strip, width) : layoutSteps(figure.strip, width);
+    const double strip = sizeOfSteps(cells).height();
+    const double below = chart.isEmpty()
+                             ? 0
+                             : 40 + 60.0 * static_cast<double>(chart.signal.size() + 1) +
+                                   24.0 * static_cast<double>(chart.rows.size()) + (chart.links.empty() ? 0 : 140);
+    const double caption = 22;
+    const QSizeF size(kWrittenSteps, std::max(160.0, strip + below) + caption + 2 * margin);
+    const auto paint = [&](QPainter& painter) {
+        const Theme& light = Theme::of(ThemeKind::Light);
+        painter.fillRect(QRectF(QPointF(), size), light[Role::Base]);
+        painter.save();
+        painter.translate(margin, margin);
+        if (isTable) {
+            paintFeatures(painter, figure.strip, chart.features, cells, light);
+        } else {
+            paintSteps(painter, figure.strip, cells, light);
+        }
+        if (!chart.isEmpty()) {
+            paintChart(painter, chart, layoutChart(chart, QRectF(0, strip + 10, width, below - 10)), light);
+        }
+        painter.restore();
+        paintColorBar(painter, figure.bar, layoutColorBar(figure.bar, QRectF(width + margin + 8, margin, bar - 8, 140)),
+                      light);
+        painter.setPen(light[Role::Text]);
+        painter.setFont(fonts::label());
+        painter.drawText(QRectF(margin, size.height() - caption - 4, size.width() - 2 * margin, caption),
+                         Qt::AlignLeft | Qt::AlignVCenter, figure.caption);
+    };
+    return paintPage(path, size, paint, figure.caption, figure.texts, 2, table);
+}
+
+base::Result<void> HeatmapView::exportTo(const std::filesystem::path& path)
+{
+    redraw();
+    if (!model().hasRun() || !m_content.relevance.isValid()) {
+        return base::usageError("there is no heatmap to write at this step", path.string());
+    }
+    if (path.extension() == ".npy") {
+        return tensor::writeNpy(path, m_content.relevance);
+    }
+    if (path.extension() == ".csv") {
+        return base::writeFile(path, csv());
+    }
+    HeatmapFigure figure = figureOf();
+    if (m_other) {
+        static_cast<void>(m_other->wipe(figure, model(), m_content, m_settings, m_wipe)); // said in the view
+    }
+    const bool isPage = path.extension() == ".html";
+    if (m_content.isSteps) {
+        return writeSteps(path, figure, isPage ? csv() : std::string());
+    }
+    if (isPage) {
+        const QImage drawn = renderFigure(figure);
+        return paintPage(
+            path, drawn.size(), [&](QPainter& painter) { painter.drawImage(0, 0, drawn); }, figure.caption,
+            figure.texts, 1, csv());
+    }
+    return writeFigure(path, figure);
+}
+
+base::Result<void> HeatmapView::exportLevels(const std::filesystem::path& path)
+{
+    redraw();
+    if (!model().hasRun() || !m_content.relevance.isValid()) {
+        return base::usageError("there is no heatmap to write at this step", path.string());
+    }
+    return writeLevels(path, m_content.plane, runTexts(model().run(), model().position()));
+}
+
+} // namespace retro::views

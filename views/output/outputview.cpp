@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/output/outputview.h"
+
+#include "core/base/file.h"
+#include "views/common/csv.h"
+#include "views/common/numbertext.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/paint/pagefile.h"
+#include "views/common/run/runtexts.h"
+#include "views/common/widgets/elidedlabel.h"
+#include "views/output/outputcanvas.h"
+
+#include <QComboBox>
+#include <QPainter>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+namespace retro::views
+{
+
+using fonts::px;
+
+OutputView::OutputView(RunModel& model, Cursor& cursor, Selection& selection, QWidget* parent)
+    : View(model, cursor, selection, parent)
+{
+    setAccessibleName(tr("Output"));
+    setEmptyText(tr("No output yet. Open a model and an input, then run."));
+    auto* body = new QWidget(this);
+    auto* column = new QVBoxLayout(body);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(px(2));
+    m_asks = new QComboBox(body);
+    m_asks->setFont(fonts::label());
+    m_asks->setAccessibleName(tr("What a click asks about"));
+    m_asks->setToolTip(tr("What a click asks about"));
+    m_asks->addItem(tr("A click asks about the segment"), true);
+    m_asks->addItem(tr("A click asks about one place"), false);
+    auto* row = new QHBoxLayout;
+    row->setContentsMargins(px(8), px(2), px(8), 0);
+    row->addWidget(m_asks);
+    row->addStretch(1);
+    column->addLayout(row);
+    m_canvas = new OutputCanvas(body);
+    column->addWidget(m_canvas, 1);
+    m_probe = new ElidedLabel({}, Role::Text2, fonts::numbers(), body);
+    m_probe->setContentsMargins(px(8), 0, px(8), 0);
+    m_probe->setFixedHeight(px(20));
+    m_probe->setAccessibleName(tr("Value under the pointer"));
+    column->addWidget(m_probe);
+    setBody(body);
+    connect(m_canvas, &OutputCanvas::chosen, this, &OutputView::choose);
+    connect(m_canvas, &OutputCanvas::probed, this, &OutputView::showProbe);
+}
+
+const DenseFigure& OutputView::figure() const { return m_canvas->figure(); }
+
+QString OutputView::subject() const
+{
+    return model().hasRun() ? model().shapeText(model().run().facts.targetValue) : QString();
+}
+
+QString OutputView::hint() const
+{
+    return figure().hasSegments() ? tr("What the model calls each pixel. Click a segment: why is it one?")
+                                  : tr("The numbers that the model gives out. Click one: where does it come from?");
+}
+
+bool OutputView::canShow(const SelectedThing& thing) const
+{
+    return model().hasRun() && model().valueOf(thing) == model().run().facts.targetValue;
+}
+
+QString OutputView::emptyReason() const
+{
+    return figure().isEmpty() ? tr("The output is one row of numbers: choose a class in the pane Classes.") : QString();
+}
+
+void OutputView::refresh(Changes changes)
+{
+    if (changes.testFlag(Change::Run) || changes.testFlag(Change::State)) {
+        m_canvas->setFigure(denseFigure(model()));
+        m_asks->setVisible(figure().hasSegments());
+        emit captionChanged();
+    }
+}
+
+void OutputView::choose(const QPoint& cell)
+{
+    const bool asksSegment = figure().hasSegments() && m_asks->currentData().toBool();
+    const QString code = asksSegment ? figure().segmentAt(cell) : figure().codeAt(cell);
+    if (!code.isEmpty()) {
+        emit placeWanted(code);
+    }
+}
+
+void OutputView::showProbe(const QPoint& cell)
+{
+    const QString code = figure().codeAt(cell);
+    if (code.isEmpty()) {
+        return m_probe->setText({});
+    }
+    if (figure().hasSegments()) {
+        const int one = figure().segments->classAt(cell.x(), cell.y());
+        return m_probe->setText(tr("x %1  y %2   %3").arg(cell.x(), 3).arg(cell.y(), 3).arg(classLabel(model(), one)));
+    }
+    const Plane& plane = figure().grid.plane;
+    m_probe->setText(QStringLiteral("%1   %2").arg(code, valueText(plane.at(cell.x(), cell.y()))));
+}
+
+QStringList OutputView::exportFormats() const
+{
+    return {QStringLiteral("png"), QStringLiteral("svg"), QStringLiteral("pdf"), QStringLiteral("html"),
+            QStringLiteral("csv")};
+}
+
+std::string OutputView::csv() const
+{
+    const DenseFigure& shown = figure();
+    if (shown.hasSegments()) {
+        CsvText text({"class", "name", "places", "score", "area", "share_of_positive_relevance"});
+        for (std::size_t i = 0; i < shown.shares.size(); ++i) {
+            const SegmentShare& share = shown.shares[i];
+            const Segments::One& one = shown.segments->found()[i];
+            text.add(share.index).add(share.name).add(one.places).add(one.score).add(share.area);
+            if (share.share) {
+                text.add(*share.share);
+            } else {
+                text.add(QString());
+            }
+            text.endRow();
+        }
+        return text.take();
+    }
+    CsvText text({"place", "value"});
+    const Plane& plane = shown.grid.plane;
+    for (int y = 0; y < plane.height; ++y) {
+        for (int x = 0; x < plane.width; ++x) {
+            if (const QString code = shown.codeAt({x, y}); !code.isEmpty()) {
+                text.add(code).add(plane.at(x, y)).endRow();
+            }
+        }
+    }
+    return text.take();
+}
+
+base::Result<void> OutputView::exportTo(const std::filesystem::path& path)
+{
+    if (model().hasRun()) {
+        m_canvas->setFigure(denseFigure(model()));
+    }
+    if (!model().hasRun() || figure().isEmpty()) {
+        return base::usageError("there is no output with several rows of classes to write", path.string());
+    }
+    if (path.extension() == ".csv") {
+        return base::writeFile(path, csv());
+    }
+    const QSizeF size(360, 360 + (figure().shares.empty() ? 0 : 30 + 30 * static_cast<int>(figure().shares.size())));
+    const auto paint = [&](QPainter& painter) {
+        const Theme& light = Theme::of(ThemeKind::Light);
+        painter.fillRect(QRectF(QPointF(), size), light[Role::Base]);
+        m_canvas->paint(painter, QRectF(QPointF(), size).adjusted(8, 8, -8, -8), light);
+    };
+    return paintPage(path, size, paint, title(), runTexts(model().run(), model().position()), 2, csv());
+}
+
+} // namespace retro::views

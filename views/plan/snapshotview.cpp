@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/plan/snapshotview.h"
+
+#include "core/base/file.h"
+#include "core/formats/memorysnapshot.h"
+#include "views/common/csv.h"
+#include "views/common/jobrunner.h"
+#include "views/common/numbertext.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/paint/marks.h"
+#include "views/common/paint/paintfile.h"
+#include "views/common/paint/theme.h"
+#include "views/plan/bytescale.h"
+
+#include <QComboBox>
+#include <QFileInfo>
+#include <QHeaderView>
+#include <QHelpEvent>
+#include <QPainter>
+#include <QSplitter>
+#include <QTableWidget>
+#include <QToolTip>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <cmath>
+
+namespace retro::views
+{
+
+using fonts::px;
+
+namespace
+{
+
+// Design pixels.
+constexpr double kTraceLeft = 62;
+constexpr double kTraceTop = 22;
+constexpr double kTraceBottom = 22;
+constexpr double kTraceRight = 12;
+constexpr double kTraceLines = 36; // between figures of memory
+
+} // namespace
+
+SnapshotChart::SnapshotChart(QWidget* parent) : QWidget(parent)
+{
+    setAccessibleName(tr("Memory of the device over its trace"));
+    setMouseTracking(true);
+}
+
+void SnapshotChart::setMemory(DeviceMemoryPointer memory)
+{
+    m_memory = std::move(memory);
+    layOver();
+}
+
+void SnapshotChart::setPlan(ShownPlanPointer plan)
+{
+    m_plan = std::move(plan);
+    layOver();
+}
+
+void SnapshotChart::layOver()
+{
+    m_over = m_memory && m_plan ? planOverTrace(*m_plan, *m_memory) : PlanOverTrace();
+    update();
+}
+
+QSize SnapshotChart::sizeHint() const { return {px(420), px(190)}; }
+
+QSize SnapshotChart::minimumSizeHint() const { return {px(180), px(80)}; }
+
+QRectF SnapshotChart::area(const QSizeF& size) const
+{
+    return {static_cast<double>(px(kTraceLeft)), static_cast<double>(px(kTraceTop)),
+            std::max(1.0, size.width() - px(kTraceLeft) - px(kTraceRight)),
+            std::max(1.0, size.height() - px(kTraceTop) - px(kTraceBottom))};
+}
+
+std::uint64_t SnapshotChart::most() const
+{
+    const std::uint64_t plan = m_over.isEmpty() ? 0 : m_plan->matrix.peak();
+    return std::max<std::uint64_t>({m_memory->course.reservedPeak, m_memory->course.peak.allocated, plan, 1});
+}
+
+void SnapshotChart::paint(QPainter& painter, const QSizeF& size, const Theme& theme) const
+{
+    painter.fillRect(QRectF(QPointF(), size), theme[Role::Base]);
+    if (!m_memory) {
+        return;
+    }
+    const QRectF chart = area(size);
+    const double top = static_cast<double>(most()) * 1.05;
+    const double end = std::max(1.0, static_cast<double>(m_memory->course.events));
+    const auto x = [&](double event) { return chart.left() + event / end * chart.width(); };
+    const auto y = [&](std::uint64_t bytes) {
+        return chart.bottom() - static_cast<double>(bytes) / top * chart.height();
+    };
+    const ByteScale scale = ByteScale::of(static_cast<std::uint64_t>(top));
+    painter.setFont(fonts::smallNumbers());
+    const int lines = std::max(1, static_cast<int>(chart.height() / px(kTraceLines)));
+    for (int i = 0; i <= lines; ++i) {
+        const auto bytes = static_cast<std::uint64_t>(top * i / lines);
+        const double at = std::round(y(bytes)) + 0.5;
+        paintHairline(painter, {chart.left(), at}, {chart.right(), at}, theme[i == 0 ? Role::Strong : Role::Grid]);
+        painter.setPen(theme[Role::Text3]);
+        painter.drawText(QRectF(0, at - px(8), chart.left() - px(6), px(16)), Qt::AlignRight | Qt::AlignVCenter,
+                         scale.figure(bytes));
+    }
+    QPolygonF allocated{QPointF(chart.left(), chart.bottom())};
+    QPolygonF reserved;
+    for (const formats::MemoryMoment& moment : m_memory->course.moments) {
+        allocated << QPointF(x(static_cast<double>(moment.event)), y(moment.allocated));
+        reserved << QPointF(x(static_cast<double>(moment.event)), y(moment.reserved));
+    }
+    if (!m_memory->course.moments.empty()) {
+        allocated << QPointF(allocated.back().x(), chart.bottom());
+    }
+    painter.setRenderHint(QPainter::Antialiasing, true);
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(theme[Role::Keep]);
+    painter.drawPolygon(allocated);
+    painter.setBrush(Qt::NoBrush);
+    painter.setPen(QPen(theme[Role::Text3], 1.2, Qt::DotLine));
+    painter.drawPolyline(reserved);
+    if (!m_over.isEmpty()) {
+        QPolygonF planned;
+        const auto columns = m_plan->matrix.columns();
+        for (std::size_t i = 0; i < columns.size(); ++i) {
+            planned << QPointF(x(m_over.events[i]), y(columns[i].bytes));
+        }
+        painter.setPen(QPen(theme[Role::FulfilLine], 1.6));
+        painter.drawPolyline(planned);
+    }
+    painter.setRenderHint(QPainter::Antialiasing, false);
+    const double peak = std::round(x(static_cast<double>(m_memory->course.peak.event))) + 0.5;
+    paintHairline(painter, {peak, chart.top()}, {peak, chart.bottom()}, theme[Role::Accent]);
+    painter.setFont(fonts::small());
+    double at = chart.left();
+    const auto entry = [&](const QString& words, Role role) {
+        painter.fillRect(QRectF(at, px(7), px(10), px(8)), theme[role]);
+        painter.setPen(theme[Role::Text2]);
+        const double wide = fonts::widthOf(painter.font(), words);
+        painter.drawText(QRectF(at + px(14), px(2), wide + px(4), px(18)), Qt::AlignLeft | Qt::AlignVCenter, words);
+        at += wide + px(28);
+    };
+    entry(tr("allocated"), Role::Keep);
+    entry(tr("reserved"), Role::Text3);
+    if (!m_over.isEmpty()) {
+        entry(tr("plan"), Role::FulfilLine);
+    }
+    painter.setPen(theme[Role::Text3]);
+    painter.drawText(
+        QRectF(chart.left(), chart.bottom() + 2, chart.width(), px(18)), Qt::AlignRight | Qt::AlignVCenter,
+        tr("%1 events of the allocator").arg(countText(static_cast<std::int64_t>(m_memory->course.events))));
+}
+
+QString SnapshotChart::tipAt(const QPointF& at) const
+{
+    const QRectF chart = area(size());
+    if (!m_memory || m_memory->course.moments.empty() || !chart.adjusted(-2, -2, 2, 2).contains(at)) {
+        return {};
+    }
+    const double event =
+        (at.x() - chart.left()) / chart.width() * std::max(1.0, static_cast<double>(m_memory->course.events));
+    const auto after = std::ranges::upper_bound(m_memory->course.moments, event, {},
+                                                [](const auto& moment) { return static_cast<double>(moment.event); });
+    const formats::MemoryMoment& moment = after == m_memory->course.moments.begin() ? *after : *(after - 1);
+    QString text = tr("after event %1: %2 allocated, %3 reserved")
+                       .arg(countText(static_cast<std::int64_t>(moment.event)), bytesWords(moment.allocated),
+                            bytesWords(moment.reserved));
+    if (!m_over.isEmpty()) {
+        const auto column = std::ranges::lower_bound(m_over.events, event);
+        const std::size_t i =
+            std::min(static_cast<std::size_t>(column - m_over.events.begin()), m_over.events.size() - 1);
+        text += QLatin1Char('\n') + tr("plan: %1 at %2")
+                                        .arg(bytesWords(m_plan->matrix.columns()[i].bytes),
+                                             m_plan->stepWords(static_cast<std::uint32_t>(i)));
+    }
+    return text;
+}
+
+void SnapshotChart::paintEvent(QPaintEvent*)
+{
+    QPainter painter(this);
+    paint(painter, size(), theme(this));
+}
+
+bool SnapshotChart::event(QEvent* event)
+{
+    if (event->type() != QEvent::ToolTip) {
+        return QWidget::event(event);
+    }
+    const auto* help = static_cast<QHelpEvent*>(event);
+    const QString tip = tipAt(help->pos());
+    if (tip.isEmpty()) {
+        QToolTip::hideText();
+    } else {
+        QToolTip::showText(help->globalPos(), tip, this);
+    }
+    return true;
+}
+
+SnapshotView::SnapshotView(RunModel& model, Cursor& cursor, Selection& selection, PlanModel& plan, QWidget* parent)
+    : View(model, cursor, selection, parent), m_plan(plan), m_jobs(new JobRunner(this))
+{
+    setAccessibleName(tr("Snapshot of PyTorch's memory"));
+    setEmptyText(tr("Open a memory snapshot of PyTorch (.pickle) to see it here, below the plan."));
+    auto* body = new QWidget(this);
+    auto* column = new QVBoxLayout(body);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    m_device = new QComboBox(body);
+    m_device->setAccessibleName(tr("Device"));
+    column->addWidget(m_device, 0, Qt::AlignLeft);
+    auto* parts = new QSplitter(Qt::Horizontal, body);
+    parts->setChildrenCollapsible(false);
+    m_chart = new SnapshotChart(parts);
+    m_lines = new QTableWidget(parts);
+    m_lines->setAccessibleName(tr("Lines of source at the peak"));
+    m_lines->setColumnCount(3);
+    m_lines->setHorizontalHeaderLabels({tr("At the peak"), tr("Blocks"), tr("Asked for by")});
+    m_lines->horizontalHeader()->setStretchLastSection(true);
+    m_lines->verticalHeader()->hide();
+    m_lines->setEditTriggers(QAbstractItemView::NoEditTriggers);
+    m_lines->setSelectionBehavior(QAbstractItemView::SelectRows);
+    parts->addWidget(m_chart);
+    parts->addWidget(m_lines);
+    parts->setStretchFactor(0, 3);
+    parts->setStretchFactor(1, 2);
+    column->addWidget(parts, 1);
+    setBody(body);
+    connect(m_device, &QComboBox::currentIndexChanged, this, &SnapshotView::showDevice);
+    connect(&plan, &PlanModel::planChanged, this, [this] { schedule(Change::State); });
+}
+
+void SnapshotView::open(const QString& path)
+{
+    m_jobs->start([this, path](const std::stop_token&) -> JobRunner::Delivery {
+        const auto snapshot = formats::readMemorySnapshot(path.toStdString());
+        if (!snapshot.ok()) {
+            const QString what = QString::fromStdString(snapshot.error().text());
+            return [this, what] { emit failed(what); };
+        }
+        std::vector<DeviceMemoryPointer> memories = deviceMemories(*snapshot, QFileInfo(path).fileName());
+        return [this, memories = std::move(memories)]() mutable { setMemories(std::move(memories)); };
+    });
+}
+
+void SnapshotView::setMemories(std::vector<DeviceMemoryPointer> memories)
+{
+    m_memories = std::move(memories);
+    m_device->clear();
+    for (const DeviceMemoryPointer& one : m_memories) {
+        m_device->addItem(tr("device %1").arg(one->course.device));
+    }
+    m_device->setVisible(m_memories.size() > 1);
+    if (m_memories.empty()) {
+        emit failed(tr("The snapshot has no trace and no block in use."));
+        return;
+    }
+    showDevice();
+    emit opened();
+}
+
+DeviceMemoryPointer SnapshotView::memory() const
+{
+    const int at = m_device->currentIndex();
+    return at >= 0 && static_cast<std::size_t>(at) < m_memories.size() ? m_memories[static_cast<std::size_t>(at)]
+                                                                       : nullptr;
+}
+
+void SnapshotView::showDevice()
+{
+    const DeviceMemoryPointer shown = memory();
+    m_chart->setMemory(shown);
+    m_lines->setRowCount(shown ? static_cast<int>(shown->atPeak.size()) : 0);
+    for (int row = 0; row < m_lines->rowCount(); ++row) {
+        const LineAtPeak& line = shown->atPeak[static_cast<std::size_t>(row)];
+        auto* bytes = new QTableWidgetItem(bytesWords(line.bytes));
+        bytes->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
+        auto* blocks = new QTableWidgetItem(countText(static_cast<std::int64_t>(line.blocks)));
+        blocks->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
+        m_lines->setItem(row, 0, bytes);
+        m_lines->setItem(row, 1, blocks);
+        m_lines->setItem(row, 2, new QTableWidgetItem(line.line));
+        m_lines->item(row, 2)->setToolTip(line.line);
+    }
+    m_chart->setPlan(m_plan.planOfSteps());
+    schedule(Change::Run);
+    emit captionChanged();
+}
+
+QString SnapshotView::subject() const
+{
+    const DeviceMemoryPointer shown = memory();
+    if (!shown) {
+        return {};
+    }
+    const PlanOverTrace& over = m_chart->over();
+    const QString peak = tr("%1, peak %2").arg(shown->file, bytesWords(shown->course.peak.allocated));
+    return over.isEmpty() ? peak
+                          : tr("%1; %2 of %3 steps of the plan found")
+                                .arg(peak, countText(static_cast<std::int64_t>(over.matched)),
+                                     countText(static_cast<std::int64_t>(over.columns)));
+}
+
+QString SnapshotView::hint() const
+{
+    return tr("What PyTorch allocated, with the plan laid over it where its results were found.");
+}
+
+QStringList SnapshotView::exportFormats() const
+{
+    return {QStringLiteral("csv"), QStringLiteral("png"), QStringLiteral("svg"), QStringLiteral("pdf")};
+}
+
+base::Result<void> SnapshotView::exportTo(const std::filesystem::path& path)
+{
+    const DeviceMemoryPointer shown = memory();
+    if (!shown) {
+        return base::usageError("there is no snapshot to write; open one first", path.string());
+    }
+    if (path.extension() == ".csv") {
+        CsvText text({"event", "allocated", "reserved"});
+        for (const formats::MemoryMoment& moment : shown->course.moments) {
+            text.add(static_cast<std::int64_t>(moment.event))
+                .add(static_cast<std::int64_t>(moment.allocated))
+                .add(static_cast<std::int64_t>(moment.reserved))
+                .endRow();
+        }
+        return base::writeFile(path, text.take());
+    }
+    const QSizeF size(m_chart->size().expandedTo(m_chart->sizeHint()));
+    return paintToFile(
+        path, size, [&](QPainter& painter) { m_chart->paint(painter, size, theme(this)); }, title(), {}, 2);
+}
+
+QString SnapshotView::emptyReason() const
+{
+    return memory() ? QString() : tr("Open a memory snapshot of PyTorch (.pickle) to see it here, below the plan.");
+}
+
+void SnapshotView::refresh(Changes)
+{
+    m_chart->setPlan(m_plan.planOfSteps());
+    emit captionChanged();
+}
+
+} // namespace retro::views
