@@ -48,6 +48,7 @@ LayersMatrix::LayersMatrix(TextFocus& focus, QWidget* parent) : QAbstractScrollA
     connect(&focus, &TextFocus::textChanged, this, &LayersMatrix::takeFocus);
     connect(&focus, &TextFocus::changed, this, &LayersMatrix::takeFocus);
     connect(&focus, &TextFocus::scrolled, this, &LayersMatrix::fitBars);
+    takeFocus(); // a text may be there already
 }
 
 void LayersMatrix::setByHead(bool isByHead)

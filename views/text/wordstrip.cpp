@@ -43,6 +43,7 @@ WordStrip::WordStrip(TextFocus& focus, QWidget* parent) : QAbstractScrollArea(pa
     viewport()->setBackgroundRole(QPalette::Base);
     connect(&focus, &TextFocus::textChanged, this, &WordStrip::takeFocus);
     connect(&focus, &TextFocus::changed, this, &WordStrip::takeFocus);
+    takeFocus(); // a text may be there already
 }
 
 std::vector<WordStrip::Cell> WordStrip::cellsFor(double width) const
