@@ -102,6 +102,9 @@ plan budget light --size 400x330
 plan planners light --size 420x480
 plan tensors light --size 900x220 --select matmul_7
 plan analysis light --size 420x480
+view profile light --view profile --size 860x420
+shoot "$out/views/snapshot-light.png" 64 tests/data/snapshot/training-step.pickle --theme light --view snapshot \
+    --size 940x400
 # lut NAME VIEW THEMES OPTION…: a view of the LUT layer that reads bytes.
 lut() {
     local name=$1 pane=$2 themes=$3 theme

@@ -11,6 +11,7 @@
 #include "views/common/paint/paintfile.h"
 #include "views/common/paint/theme.h"
 #include "views/plan/bytescale.h"
+#include "views/plan/scheduleaxis.h"
 
 #include <QComboBox>
 #include <QFileInfo>
@@ -98,14 +99,15 @@ void SnapshotChart::paint(QPainter& painter, const QSizeF& size, const Theme& th
     };
     const ByteScale scale = ByteScale::of(static_cast<std::uint64_t>(top));
     painter.setFont(fonts::smallNumbers());
-    const int lines = std::max(1, static_cast<int>(chart.height() / px(kTraceLines)));
-    for (int i = 0; i <= lines; ++i) {
-        const auto bytes = static_cast<std::uint64_t>(top * i / lines);
-        const double at = std::round(y(bytes)) + 0.5;
-        paintHairline(painter, {chart.left(), at}, {chart.right(), at}, theme[i == 0 ? Role::Strong : Role::Grid]);
+    const double step = markStep(chart.height() / (top / scale.divisor), px(kTraceLines));
+    for (double figure = 0; figure * scale.divisor <= top; figure += step) {
+        const double at = std::round(y(static_cast<std::uint64_t>(figure * scale.divisor))) + 0.5;
+        paintHairline(painter, {chart.left(), at}, {chart.right(), at},
+                      theme[figure == 0 ? Role::Strong : Role::Grid]);
         painter.setPen(theme[Role::Text3]);
+        const QString text = fixedText(figure, step < 1 ? 1 : 0);
         painter.drawText(QRectF(0, at - px(8), chart.left() - px(6), px(16)), Qt::AlignRight | Qt::AlignVCenter,
-                         scale.figure(bytes));
+                         figure == 0 ? text + QLatin1Char(' ') + scale.unit : text);
     }
     QPolygonF allocated{QPointF(chart.left(), chart.bottom())};
     QPolygonF reserved;
@@ -221,6 +223,7 @@ SnapshotView::SnapshotView(RunModel& model, Cursor& cursor, Selection& selection
     m_lines->setColumnCount(3);
     m_lines->setHorizontalHeaderLabels({tr("At the peak"), tr("Blocks"), tr("Asked for by")});
     m_lines->horizontalHeader()->setStretchLastSection(true);
+    m_lines->horizontalHeader()->setMinimumSectionSize(px(40));
     m_lines->verticalHeader()->hide();
     m_lines->setEditTriggers(QAbstractItemView::NoEditTriggers);
     m_lines->setSelectionBehavior(QAbstractItemView::SelectRows);
@@ -286,6 +289,8 @@ void SnapshotView::showDevice()
         m_lines->setItem(row, 2, new QTableWidgetItem(line.line));
         m_lines->item(row, 2)->setToolTip(line.line);
     }
+    m_lines->resizeColumnToContents(0);
+    m_lines->resizeColumnToContents(1);
     m_chart->setPlan(m_plan.planOfSteps());
     schedule(Change::Run);
     emit captionChanged();
