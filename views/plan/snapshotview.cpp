@@ -102,8 +102,7 @@ void SnapshotChart::paint(QPainter& painter, const QSizeF& size, const Theme& th
     const double step = markStep(chart.height() / (top / scale.divisor), px(kTraceLines));
     for (double figure = 0; figure * scale.divisor <= top; figure += step) {
         const double at = std::round(y(static_cast<std::uint64_t>(figure * scale.divisor))) + 0.5;
-        paintHairline(painter, {chart.left(), at}, {chart.right(), at},
-                      theme[figure == 0 ? Role::Strong : Role::Grid]);
+        paintHairline(painter, {chart.left(), at}, {chart.right(), at}, theme[figure == 0 ? Role::Strong : Role::Grid]);
         painter.setPen(theme[Role::Text3]);
         const QString text = fixedText(figure, step < 1 ? 1 : 0);
         painter.drawText(QRectF(0, at - px(8), chart.left() - px(6), px(16)), Qt::AlignRight | Qt::AlignVCenter,
