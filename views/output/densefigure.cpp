@@ -122,13 +122,14 @@ std::optional<QPoint> cellOf(const DenseFigure& figure, std::int64_t position)
 
 QImage maskOf(const Segments& segments, const QImage& picture)
 {
+    const QColor paper = Theme::of(ThemeKind::Light)[Role::Base];
     QImage image(segments.width(), segments.height(), QImage::Format_RGB32);
     for (int y = 0; y < segments.height(); ++y) {
         auto* line = reinterpret_cast<QRgb*>(image.scanLine(y));
         for (int x = 0; x < segments.width(); ++x) {
             const int one = segments.classAt(x, y);
-            const QColor tint = one < 0 ? QColor(Qt::white) : colourOfClass(one);
-            const QRgb under = picture.isNull() ? qRgb(255, 255, 255) : picture.pixel(x, y);
+            const QColor tint = one < 0 ? paper : colourOfClass(one);
+            const QRgb under = picture.isNull() ? paper.rgb() : picture.pixel(x, y);
             const double share = picture.isNull() ? 0.7 : kMaskOpacity;
             const auto mixed = [share](int a, int b) { return static_cast<int>(a * (1 - share) + b * share); };
             line[x] = qRgb(mixed(qRed(under), tint.red()), mixed(qGreen(under), tint.green()),
