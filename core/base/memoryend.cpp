@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
 #include <exception>
 #include <new>
@@ -64,9 +65,20 @@ bool isNoMemoryBeingHandled()
     std::abort();
 }
 
-void onSignal(int signal, siginfo_t* /*info*/, void* /*context*/)
+std::atomic<pid_t> timedThread{0};
+
+/// fontconfig reads on at the null that it got for memory, and its files are opened in between: errno then says
+/// something else. Where it starts (MemoryTimer) there is no other reason for a null.
+bool isNullAtStart(int signal, const siginfo_t* info)
 {
-    if (errno == ENOMEM) {
+    constexpr std::uintptr_t kFirstPage = 4096;
+    return signal == SIGSEGV && info != nullptr && info->si_code == SEGV_MAPERR && timedThread.load() == ::gettid() &&
+           reinterpret_cast<std::uintptr_t>(info->si_addr) < kFirstPage; // NOLINT: a place in memory
+}
+
+void onSignal(int signal, siginfo_t* info, void* /*context*/)
+{
+    if (errno == ENOMEM || isNullAtStart(signal, info)) {
         end();
     }
     // The access is repeated, or abort() goes on: as without this handler.
@@ -76,8 +88,6 @@ void onSignal(int signal, siginfo_t* /*info*/, void* /*context*/)
         }
     }
 }
-
-std::atomic<pid_t> timedThread{0};
 
 /// The signal may reach any thread, but errno is of one.
 void onTick(int signal)

@@ -2,6 +2,7 @@
 #include "core/trace/runfile.h"
 
 #include "core/base/file.h"
+#include "core/base/memorylimit.h"
 #include "core/trace/file/graphtables.h"
 #include "core/trace/file/inputrows.h"
 #include "core/trace/file/runtables.h"
@@ -109,6 +110,9 @@ Result<void> checkSchema(Database& database, std::span<const Table* const> table
         found.emplace_back(sql == nullptr ? "" : sql);
     }
     if (found != expected) {
+        if (database.isOutOfMemory()) {
+            return base::outOfMemory();
+        }
         return base::inputError("the file is damaged: its tables are not those of a run; record the run again",
                                 database.path());
     }
