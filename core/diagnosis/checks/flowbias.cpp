@@ -21,11 +21,6 @@ namespace
 /// least 5 % of S arrives; a warning where it takes more than 25 % of Σ|R|, and not at the last linear map.
 constexpr double kMostBias = 0.6;
 constexpr double kMostOdds = 1.2;
-/// A little less will do where the siblings have next to none: odds that no healthy model reaches (1.73), and most of
-/// what arrives is taken.
-constexpr double kSureBias = 0.5;
-constexpr double kSureOdds = 2.5;
-constexpr double kSurelyTaken = 0.5;
 constexpr double kLeastOfStartForBias = 0.05;
 constexpr double kLeastTakenToWarn = 0.25;
 constexpr double kBiasBase = 2.1;
@@ -63,7 +58,7 @@ double biasShare(const Facts& facts, NodeId node, double exactFrom)
     return x.isValid() ? magnitudeShare(relevance, bias, termMagnitudes(map, x)) : bound;
 }
 
-/// Linear maps whose bias may be more than kSureBias of their sums, those that take most first.
+/// Linear maps whose bias may be more than kMostBias of their sums, those that take most first.
 std::vector<Suspect> suspectsOf(const Facts& facts, Probe& probe)
 {
     const double leastTaken = facts.sources().makesPasses ? 0 : kLeastTakenToWarn;
@@ -76,7 +71,7 @@ std::vector<Suspect> suspectsOf(const Facts& facts, Probe& probe)
             continue;
         }
         const double bound = biasShare(facts, node, 1);
-        if (bound > kSureBias) {
+        if (bound > kMostBias) {
             suspects.push_back({node, taken});
         } else {
             probe.measured(facts.graph().labelOf(node), bound);
@@ -115,7 +110,7 @@ void reportBias(const Facts& facts, const Suspect& suspect, double share, double
                        {"bias_share_of_siblings", siblings},
                        {"odds_above_siblings", logOdds(share) - logOdds(siblings)},
                        {"taken_by_bias_of_sum_abs_R", suspect.taken}};
-    finding.threshold = share > kMostBias ? kMostBias : kSureBias;
+    finding.threshold = kMostBias;
     const std::string rule = facts.ruleName(suspect.node);
     const std::string kept = rule == "epsilon" || rule == "gamma" || rule == "z-plus" ? rule : "z-plus";
     finding.action = {"change rule",
@@ -135,13 +130,11 @@ void findBias(const Facts& facts, Probe& probe)
         }
         const double share = biasShare(facts, suspect.node, 0);
         probe.measured(facts.graph().labelOf(suspect.node), share);
-        const bool isMost = share > kMostBias;
-        if (!isMost && !(share > kSureBias && suspect.taken > kSurelyTaken)) {
+        if (!(share > kMostBias)) {
             continue;
         }
         const std::optional<double> siblings = shareOfSiblings(facts, suspect.node);
-        const double odds = siblings ? logOdds(share) - logOdds(*siblings) : 0;
-        if (odds > (isMost ? kMostOdds : kSureOdds)) {
+        if (siblings && logOdds(share) - logOdds(*siblings) > kMostOdds) {
             reportBias(facts, suspect, share, *siblings, !hasLinearBehind[suspect.node.index()], probe);
         }
     }

@@ -29,6 +29,7 @@ void findUnconnected(const Facts& facts, Probe& probe)
         Finding& finding = probe.warning(2, kUnconnectedEffect, facts.place(input));
         finding.what = "is not connected with the target " + graph.value(facts.pass()->target).name;
         finding.means = "Nothing of it reaches the target, so it cannot get relevance.";
+        finding.numbers = {{"unconnected_inputs", 1}};
         finding.remedy = "Choose a target that is computed from it: --target";
         finding.action = {"choose target", {{"input", graph.value(input).name}}, {}};
     }

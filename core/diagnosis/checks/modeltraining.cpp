@@ -56,6 +56,7 @@ void findTraining(const Facts& facts, Probe& probe)
             finding.remedy = "Export the model in evaluation mode (training_mode 0)";
             finding.chart =
                 barsOf("Stored variances, which are not used", numbersIn(model.constantOperand(node, 4)), {});
+            finding.numbers = {{"training_mode", 1}};
         }
         finding.action = {"go to node", {{"node", node.name}}, {}};
     }

@@ -49,11 +49,15 @@ private slots:
         for (int i = 0; i < 400; ++i) {
             numbers.push_back(-1 + 0.01 * i + 0.005); // evenly in −1 … 3
         }
-        const Chart chart = histogramOf("numbers", numbers, {0}, {0, std::numeric_limits<double>::infinity()});
+        constexpr double kNoEnd = std::numeric_limits<double>::infinity();
+        const Chart chart = histogramOf("numbers", numbers, {-1, 0, 3}, {0, kNoEnd});
         QCOMPARE(std::accumulate(chart.amounts.begin(), chart.amounts.end(), 0.0), 400.0);
         std::vector<std::size_t> below(10);
         std::iota(below.begin(), below.end(), 0);
         QCOMPARE(chart.marked, below);
+        // From the least number, −0.995, to the largest: the tenth ends at 0.0025, so not all of it is below.
+        below.pop_back();
+        QCOMPARE(histogramOf("numbers", numbers, {0}, {0, kNoEnd}).marked, below);
         const Chart flat = histogramOf("one number", {5, 5}, {}, {0, 9});
         QVERIFY(flat.low < 5 && flat.high > 5 && flat.marked.empty());
         const double most = std::numeric_limits<double>::max();
