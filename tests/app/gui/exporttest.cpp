@@ -29,12 +29,12 @@ struct Wanted
 };
 
 constexpr std::array kWanted{
-    Wanted{"export.heatmap", "png svg pdf csv npy"},
+    Wanted{"export.heatmap", "png svg pdf html csv npy"},
     Wanted{"export.graph", "svg png pdf dot json"},
     Wanted{"export.timeline", "svg png pdf csv"},
     Wanted{"export.ledger", "csv png svg pdf"},
     Wanted{"export.layers", "png svg pdf csv"},
-    Wanted{"export.classes", "csv png svg pdf"},
+    Wanted{"export.classes", "csv png svg pdf html"},
     Wanted{"export.promises", "csv json"},
     Wanted{"export.log", "csv json"},
     Wanted{"export.notebook", "md"},
@@ -59,6 +59,9 @@ bool isWhole(const QString& path, const QString& format)
     }
     if (format == QLatin1String("pdf")) {
         return start.startsWith("%PDF");
+    }
+    if (format == QLatin1String("html")) {
+        return start.startsWith("<!doctype html>");
     }
     return format == QLatin1String("csv") ? start.contains(',') && start.contains('\n') : !start.isEmpty();
 }
