@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <limits>
 #include <map>
+#include <set>
 
 namespace retro::trace
 {
@@ -291,8 +292,8 @@ std::vector<ops::TableBuffer> relevanceBuffers(const LutDetail& detail, const lu
     return all;
 }
 
-/// The launches of one pass of a node follow each other with their buffers, and each is told once: where the place does
-/// not rise, another pass begins.
+/// The buffers of a pass as a launch left them. The launches of one pass of a node follow each other with their
+/// buffers, and each is told once: where the place does not rise, another pass begins.
 std::vector<ops::TableBuffer> recordedBuffers(const Run& run, std::uint64_t step)
 {
     const event::Event& launch = run.events[step];
@@ -309,21 +310,44 @@ std::vector<ops::TableBuffer> recordedBuffers(const Run& run, std::uint64_t step
         last = isLaunch ? one.slot : last;
         --first;
     }
-    std::uint64_t end = step + 1;
-    while (end < run.eventCount() && run.events[end].kind == event::EventKind::Buffer) {
-        ++end;
-    }
-    for (std::uint64_t at = first; at < end; ++at) {
+    const auto take = [&](std::uint64_t at, bool isOfLaunch) {
         const event::Event& one = run.events[at];
-        if (one.kind != event::EventKind::Buffer || one.branch2 > static_cast<std::uint32_t>(lut::BufferId::PairMap)) {
-            continue;
-        }
         ops::TableBuffer& buffer = byId[one.branch2];
         buffer.id = static_cast<lut::BufferId>(one.branch2);
         buffer.count = static_cast<std::uint64_t>(std::max<std::int64_t>(one.extra, 0));
-        buffer.isRead = at > step && (one.flag & event::kBufferRead) != 0;
-        buffer.isWritten = at > step && (one.flag & event::kBufferWritten) != 0;
+        buffer.isRead = isOfLaunch && (one.flag & event::kBufferRead) != 0;
+        buffer.isWritten = isOfLaunch && (one.flag & event::kBufferWritten) != 0;
         buffer.values = one.handle < run.tensors.size() ? run.tensors[one.handle] : Tensor();
+    };
+    const auto isKnownBuffer = [](const event::Event& one) {
+        return one.kind == event::EventKind::Buffer &&
+               one.branch2 <= static_cast<std::uint32_t>(lut::BufferId::PairMap);
+    };
+    std::uint64_t at = first;
+    for (; at <= step || (at < run.eventCount() && run.events[at].kind == event::EventKind::Buffer); ++at) {
+        if (isKnownBuffer(run.events[at])) {
+            take(at, at > step);
+        }
+    }
+    // What the pass was given and a later launch is the first to touch.
+    std::set<std::uint32_t> written;
+    last = byId.empty() ? std::numeric_limits<std::uint32_t>::max() : launch.slot;
+    for (; at < run.eventCount(); ++at) {
+        const event::Event& one = run.events[at];
+        const bool isOfPass = one.node == launch.node && one.branch == launch.branch && one.visit == launch.visit;
+        const bool isLaunch = one.kind == event::EventKind::Launch;
+        if (!isOfPass || (!isLaunch && one.kind != event::EventKind::Buffer) || (isLaunch && one.slot <= last)) {
+            break;
+        }
+        last = isLaunch ? one.slot : last;
+        if (!isKnownBuffer(one) || byId.contains(one.branch2)) {
+            continue;
+        }
+        if ((one.flag & event::kBufferWritten) != 0) {
+            written.insert(one.branch2);
+        } else if (!written.contains(one.branch2)) {
+            take(at, false);
+        }
     }
     std::vector<ops::TableBuffer> all;
     for (auto& [id, buffer] : byId) {
