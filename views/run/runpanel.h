@@ -123,6 +123,7 @@ private:
     QLabel* addField(QGridLayout& grid, const engine::QuestionField& asked, QWidget& field, QWidget* extra = nullptr);
     /// Those of the data when `areOfData`, else the others.
     void addTableFields(QGridLayout& grid, bool areOfData);
+    [[nodiscard]] bool isAsked(const engine::QuestionField& field) const; ///< of this kind of model
     void takeKind(const ModelFacts& facts);
     void prepare(QWidget& field, const engine::QuestionField& asked);
     [[nodiscard]] QToolButton* makeOpenButton(const QString& tip);
@@ -183,6 +184,7 @@ private:
     QString m_checkRefusal; ///< of this question
     bool m_isRunning = false;
     bool m_readsTexts = false;
+    bool m_hasLutLayers = false;
 };
 
 } // namespace retro::views

@@ -139,11 +139,6 @@ void RunPanel::setModel(const ModelFacts& facts)
     }
     m_target->addItem(m_readsTexts ? tr("a word…") : tr("another value…"), kAnyValue);
     setValueNames(facts.values);
-    for (const TableField& one : m_tableFields) {
-        const bool isShown = one.field->name != "lut-backend" || facts.hasLutLayers;
-        one.widget->setVisible(isShown);
-        one.label->setVisible(isShown);
-    }
     m_preparation->setPreparation(facts.preparation);
     m_preparation->setTakesPictures(facts.takesPictures);
     m_follow->setVisible(facts.takesPictures); // only pictures are painted on
@@ -165,12 +160,18 @@ void RunPanel::setModel(const ModelFacts& facts)
     holdWidth();
 }
 
+bool RunPanel::isAsked(const engine::QuestionField& field) const
+{
+    return (!field.isOfTexts || m_readsTexts) && (field.name != "lut-backend" || m_hasLutLayers);
+}
+
 /// A model of texts has other fields: a text in place of a file, words in place of classes.
 void RunPanel::takeKind(const ModelFacts& facts)
 {
     m_readsTexts = facts.readsTexts;
+    m_hasLutLayers = facts.hasLutLayers;
     for (const TableField& one : m_tableFields) {
-        const bool isShown = !one.field->isOfTexts || m_readsTexts;
+        const bool isShown = isAsked(*one.field);
         one.label->setVisible(isShown);
         one.widget->setVisible(isShown);
     }
@@ -387,7 +388,7 @@ engine::Question RunPanel::question() const
     const QString written = m_readsTexts ? m_value->text() : m_value->text().trimmed(); // words begin with spaces
     question.targets = {(target == kAnyValue ? written : target).toStdString()};
     for (const TableField& one : m_tableFields) {
-        if (!one.field->isOfTexts || m_readsTexts) {
+        if (isAsked(*one.field)) {
             engine::setTexts(*one.field, textsIn(*one.field, *one.widget), question);
         }
     }

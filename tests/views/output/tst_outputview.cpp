@@ -23,6 +23,7 @@ using namespace retro::views;
 namespace
 {
 
+/// Its first output has one score per class; the mask is of the second one, "scores".
 engine::LoadedModel sample() { return **engine::loadModel(RETRO_SOURCE_DIR "/samples/one-segment/one-segment.onnx"); }
 
 /// Bright shapes of several colours on a dark ground.
@@ -95,7 +96,7 @@ private slots:
     void segmentsAreThoseThatAreExplained()
     {
         const engine::LoadedModel model = sample();
-        const auto first = runOf(model, {scene()}, "argmax");
+        const auto first = runOf(model, {scene()}, "scores:row=10,column=10");
         QVERIFY(first);
         const Segments segments(*first);
         QCOMPARE(segments.width(), 40);
@@ -105,7 +106,7 @@ private slots:
         std::int64_t all = 0;
         for (const Segments::One& one : segments.found()) {
             all += one.places;
-            const auto run = runOf(model, {scene()}, "segment=" + std::to_string(one.index));
+            const auto run = runOf(model, {scene()}, "scores:segment=" + std::to_string(one.index));
             QVERIFY(run);
             QCOMPARE(trace::segmentOf(*run), std::optional(one.index));
             QCOMPARE(trace::targetCode(*run), "segment=" + std::to_string(one.index));
@@ -120,7 +121,7 @@ private slots:
     void aClickAsksForASegmentOrAPlace()
     {
         Shown shown;
-        shown.show(runOf(sample(), {scene()}, "argmax"));
+        shown.show(runOf(sample(), {scene()}, "scores:row=10,column=10"));
         OutputView view(shown.model, shown.cursor, shown.selection);
         view.resize(300, 400);
         view.show();
