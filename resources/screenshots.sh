@@ -62,8 +62,8 @@ done
 view where light --history 'image:0,*,12,86' --view where --size 380x640
 view region light --action region.largest --view ask --size 1000x235
 shoot "$out/views/output-light.png" 64 samples/one-segment/one-segment.onnx \
-    --input samples/one-segment/scene-1.png --theme light --view output --size 380x560
-shoot "$out/views/text-light.png" 64 samples/planted-word/planted-word.onnx \
+    --input samples/one-segment/scene-1.png --target scores:segment=1 --theme light --view output --size 380x560
+shoot "$out/views/words-light.png" 64 samples/planted-word/planted-word.onnx \
     --input samples/planted-word/bad-sponsored.npy --theme light --view heatmap --size 820x560
 shoot "$out/views/series-light.png" 64 samples/marked-step/marked-step.onnx \
     --input samples/marked-step/early.npy --theme light --view heatmap --size 820x460
