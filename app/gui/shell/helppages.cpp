@@ -4,6 +4,7 @@
 #include <QDir>
 #include <QDockWidget>
 #include <QFileInfo>
+#include <QHash>
 #include <QRegularExpression>
 #include <QWidget>
 
@@ -20,12 +21,19 @@ namespace retro::app
 namespace
 {
 
-/// "retro::views::GraphView" → "graph", "retro::app::ExplainWorkspace" → "explain".
+/// "retro::views::GraphView" → "graph", "retro::app::ExplainWorkspace" → "explain". Pages are called what people read
+/// in the window; where a class has another name, it is said here.
 QString pageName(const QWidget& widget)
 {
     static const QRegularExpression kAround(
         QStringLiteral("^.*::(Command)?|(View|Panel|Page|Workspace|Canvas|Table)$"));
-    return QString::fromLatin1(widget.metaObject()->className()).remove(kAround).toLower();
+    static const QHash<QString, QString> kOtherNames{{QStringLiteral("history"), QStringLiteral("where")},
+                                                     {QStringLiteral("beforeafter"), QStringLiteral("before")},
+                                                     {QStringLiteral("dataflow"), QStringLiteral("flow")},
+                                                     {QStringLiteral("detectors"), QStringLiteral("table")},
+                                                     {QStringLiteral("pairmap"), QStringLiteral("map")}};
+    const QString name = QString::fromLatin1(widget.metaObject()->className()).remove(kAround).toLower();
+    return kOtherNames.value(name, name);
 }
 
 } // namespace

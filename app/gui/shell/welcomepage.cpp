@@ -11,6 +11,7 @@
 #include "views/common/widgets/elidedlabel.h"
 
 #include <QFileInfo>
+#include <QKeyEvent>
 #include <QLabel>
 #include <QPainter>
 #include <QPushButton>
@@ -51,6 +52,7 @@ QPushButton* makeActionButton(QAction& action, QWidget* parent)
     auto* button = new QPushButton(views::ActionRegistry::plainText(action), parent);
     button->setToolTip(action.toolTip());
     button->setAccessibleDescription(action.statusTip());
+    button->setAutoDefault(true); // Return presses it on every desktop
     QObject::connect(button, &QPushButton::clicked, &action, &QAction::trigger);
     return button;
 }
@@ -69,6 +71,16 @@ WelcomeRow::WelcomeRow(const QString& what, const QString& more, const QString& 
 }
 
 QSize WelcomeRow::sizeHint() const { return {px(240), px(42)}; }
+
+/// Return opens it, as a button does.
+void WelcomeRow::keyPressEvent(QKeyEvent* event)
+{
+    if (event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter) {
+        click();
+        return;
+    }
+    QAbstractButton::keyPressEvent(event);
+}
 
 void WelcomeRow::paintEvent(QPaintEvent* /*event*/)
 {

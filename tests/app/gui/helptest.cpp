@@ -141,12 +141,16 @@ private slots:
         window.showWorkspace(QStringLiteral("engine"));
         window.show();
         window.flush();
-        for (auto* dock : window.workspace().docks()) {
-            const QString page = app::helpPageOf(dock->widget());
-            QVERIFY2(page != QLatin1String("window") && page != QLatin1String("engine"),
-                     dock->widget()->metaObject()->className());
-            QCOMPARE(app::helpPageOf(dock->titleBarWidget()), page);
+        for (const QString& workspace : app::MainWindow::workspaceIds()) {
+            window.showWorkspace(workspace);
+            for (auto* dock : window.workspace().docks()) {
+                const QString page = app::helpPageOf(dock->widget());
+                QVERIFY2(page != QLatin1String("window") && page != workspace,
+                         dock->widget()->metaObject()->className());
+                QCOMPARE(app::helpPageOf(dock->titleBarWidget()), page);
+            }
         }
+        window.showWorkspace(QStringLiteral("engine"));
         QCOMPARE(app::helpPageOf(&window.findChild<views::GraphView*>()->canvas()), QStringLiteral("graph"));
         QCOMPARE(app::helpPageOf(&window.workspace()), QStringLiteral("engine"));
         QCOMPARE(app::helpPageOf(nullptr), QStringLiteral("window"));

@@ -75,7 +75,8 @@ bool drop(QWidget& window, const QStringList& files)
 
 QString predicted(app::MainWindow& window)
 {
-    return window.model().className(window.model().run().facts.targetIndex.front());
+    return window.model().hasRun() ? window.model().className(window.model().run().facts.targetIndex.front())
+                                   : QString(); // nothing was run: the comparison says so
 }
 
 /// The sample with other names for its classes, in a folder of its own.
