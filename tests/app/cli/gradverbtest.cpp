@@ -115,7 +115,17 @@ private slots:
         QCOMPARE(events.out.count(" recompute "), forwarding["rebuilds"].get<int>());
         QVERIFY(events.out.contains("in-edge 1 of 1"));
         expectEnd({"trace", path("plain.retro"), "--forwarding"}, 3, {"--forward"});
-        expectEnd(gradOf({"--output-dir", path("none"), "--run", path("none.retro"), "--profile"}), 2, {"--profile"});
+        // The profile of a pass that is recorded is that of the run.
+        const Answer profiled =
+            cli(gradOf({"--output-dir", path("profiled"), "--run", path("profiled.retro"), "--profile", "--json"}));
+        QVERIFY2(profiled.code == 0, qPrintable(profiled.err));
+        const nlohmann::json profile = nlohmann::json::parse(profiled.out.toStdString())["profile"];
+        QCOMPARE(cli({"export", path("profiled.retro"), "profile", "--out", path("profile.json")}).code, 0);
+        QFile exported(path("profile.json"));
+        QVERIFY(exported.open(QIODevice::ReadOnly) && !profile.empty());
+        QCOMPARE(nlohmann::json::parse(exported.readAll().toStdString())["profile"], profile);
+        const auto c = tensor::readNpy(path("profiled/image.npy").toStdString());
+        QVERIFY(c.ok() && c->bitEqual(*a));
         expectEnd(gradOf({"--output-dir", path("none"), "--forward", "store", "--budget", "50%"}), 2, {"--budget"});
     }
 
@@ -390,6 +400,7 @@ private slots:
         QTest::newRow("diff alone") << folder + QStringList{"--diff"} << "--graph-out";
         QTest::newRow("run of a graph") << QStringList{"--graph-out", path("r.onnx"), "--run", path("r.retro")}
                                         << "--run";
+        QTest::newRow("profile of a graph") << QStringList{"--graph-out", path("r.onnx"), "--profile"} << "--profile";
         QTest::newRow("budget alone") << folder + QStringList{"--forward-budget", "100000"} << "optimal";
         QTest::newRow("budget of another strategy")
             << folder + QStringList{"--forward", "rebuild", "--forward-budget", "100000"} << "optimal";

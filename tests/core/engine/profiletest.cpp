@@ -10,6 +10,7 @@
 #include "core/event/observer.h"
 #include "core/trace/profiletext.h"
 #include "core/trace/runfile.h"
+#include "tests/core/engine/samplequestion.h"
 
 #include <nlohmann/json.hpp>
 
@@ -120,8 +121,11 @@ private slots:
 
     void whatAPlanDoesHasItsReason()
     {
-        const auto model = sample();
-        engine::ExplainRequest request = question();
+        // No plan for the other sample needs less than keeping all: one of its operators alone fills that peak.
+        const auto [model, asked] = tests::questionOf<engine::ExplainRequest>("silent-groups/silent-groups");
+        QVERIFY(model != nullptr);
+        engine::ExplainRequest request = asked;
+        request.composite = "epsilon_plus";
         engine::PlanOptions wish;
         wish.seconds = 2;
         std::size_t again = 0;
