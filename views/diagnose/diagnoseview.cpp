@@ -354,7 +354,7 @@ void DiagnoseView::fillRows()
     addRest(left);
     addFold(aside.size());
     for (const diagnosis::Finding* finding : aside) {
-        addRow(*finding, true)->setVisible(m_showsAside);
+        addRow(*finding, true);
     }
     m_column->addStretch(1);
     if (!showFinding(m_currentKey) && !m_rows.empty() && m_rows.front()->isVisibleTo(m_list)) {
@@ -362,11 +362,12 @@ void DiagnoseView::fillRows()
     }
 }
 
-FindingRow* DiagnoseView::addRow(const diagnosis::Finding& finding, bool isSetAside)
+void DiagnoseView::addRow(const diagnosis::Finding& finding, bool isSetAside)
 {
     auto* row = new FindingRow(finding, m_offers ? m_offers(finding) : FindingOffer(), isSetAside, m_list);
     row->setStale(m_state.isStale);
     m_column->addWidget(row);
+    row->setVisible(!isSetAside || m_showsAside); // at once, so that it can be the current one of a list that is shown
     m_rows.push_back(row);
     connect(row, &FindingRow::entered, this, [this, row] { makeCurrent(row); });
     connect(row, &FindingRow::goToRequested, this, &DiagnoseView::goTo);
@@ -380,7 +381,6 @@ FindingRow* DiagnoseView::addRow(const diagnosis::Finding& finding, bool isSetAs
         row->setPreview(m_preview);
     }
     connect(row, &FindingRow::setAsideRequested, this, &DiagnoseView::setAsideRequested);
-    return row;
 }
 
 void DiagnoseView::addRest(std::size_t left)

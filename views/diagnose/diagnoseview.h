@@ -92,7 +92,7 @@ private:
     QWidget* makeFoot();
     void applyState();
     void fillRows();
-    FindingRow* addRow(const diagnosis::Finding& finding, bool isSetAside);
+    void addRow(const diagnosis::Finding& finding, bool isSetAside);
     void addRest(std::size_t left);
     void addFold(std::size_t number);
     void showAside(bool areShown);
