@@ -115,7 +115,11 @@ private slots:
         QCOMPARE(events.out.count(" recompute "), forwarding["rebuilds"].get<int>());
         QVERIFY(events.out.contains("in-edge 1 of 1"));
         expectEnd({"trace", path("plain.retro"), "--forwarding"}, 3, {"--forward"});
-        expectEnd(gradOf({"--output-dir", path("none"), "--run", path("none.retro"), "--profile"}), 2, {"--profile"});
+        const Answer profiled =
+            cli(gradOf({"--output-dir", path("profiled"), "--run", path("profiled.retro"), "--profile", "--json"}));
+        QVERIFY2(profiled.code == 0, qPrintable(profiled.err));
+        const nlohmann::json ofRun = nlohmann::json::parse(profiled.out.toStdString());
+        QVERIFY(!ofRun["profile"].empty() && !ofRun["memory_decisions"].empty());
         expectEnd(gradOf({"--output-dir", path("none"), "--forward", "store", "--budget", "50%"}), 2, {"--budget"});
     }
 
