@@ -99,9 +99,13 @@ void SelfPlay::begin(bool isSeen)
     qApp->installEventFilter(this);
     m_clock.start();
     m_skipped = 0;
-    m_timer->start();
+    if (!m_isDriven) {
+        m_timer->start();
+    }
     tick();
 }
+
+double SelfPlay::elapsed() const { return m_isDriven ? 0 : static_cast<double>(m_clock.elapsed()); }
 
 void SelfPlay::stop(bool isDone)
 {
@@ -119,7 +123,7 @@ void SelfPlay::stop(bool isDone)
 void SelfPlay::skipTo(double time)
 {
     if (m_isRunning) {
-        m_skipped = time - static_cast<double>(m_clock.elapsed());
+        m_skipped = time - elapsed();
         tick();
     }
 }
@@ -157,7 +161,7 @@ void SelfPlay::tick()
         end();
         return;
     }
-    const double time = static_cast<double>(m_clock.elapsed()) + m_skipped;
+    const double time = elapsed() + m_skipped;
     const trace::Pace& pace = m_model.derived<trace::Motion>()->pace();
     if (time >= m_score.length()) {
         m_set = pace.end();

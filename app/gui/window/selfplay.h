@@ -71,6 +71,8 @@ public:
     [[nodiscard]] const SelfPlayScore& score() const { return m_score; }
     /// As if so many milliseconds had passed since the start.
     void skipTo(double time);
+    /// From the next begin() on no clock runs: only skipTo() moves the time. For tests and pictures.
+    void setDriven(bool isDriven) { m_isDriven = isDriven; }
     /// What is said of this moment; empty = nothing.
     [[nodiscard]] const QString& caption() const { return m_caption; }
 
@@ -83,6 +85,8 @@ signals:
 
 private:
     void tick();
+    /// Milliseconds since the start that the clock saw.
+    [[nodiscard]] double elapsed() const;
     void stop(bool isDone);
     void say(const QString& caption);
     [[nodiscard]] QString captionAt(double time) const;
@@ -96,6 +100,7 @@ private:
     double m_set = -1;    ///< the moment that was set last: another one is somebody else's
     QString m_caption;
     bool m_isRunning = false;
+    bool m_isDriven = false; ///< the timer stands
 };
 
 } // namespace retro::app

@@ -60,6 +60,35 @@ void beginTour(app::MainWindow& window)
     QVERIFY(QTest::qWaitFor([&] { return window.tours().tour().isRunning(); }, kPatience));
 }
 
+/// The film of the sample begins, and only the test moves its time.
+void beginFilm(app::MainWindow& window)
+{
+    window.resize(1600, 1000);
+    window.show();
+    window.open({});
+    QVERIFY(QTest::qWaitFor([&] { return !window.isBusy(); }, kPatience));
+    window.tours().play().setDriven(true);
+    window.tours().playFilm(true);
+    QVERIFY(window.tours().play().isRunning() && window.tours().isFilm());
+}
+
+void clickFilmButton(const app::MainWindow& window, const QString& text)
+{
+    for (QPushButton* candidate : window.tours().filmWords().findChildren<QPushButton*>()) {
+        if (candidate->text() == text && candidate->isVisible()) {
+            return QTest::mouseClick(candidate, Qt::LeftButton);
+        }
+    }
+    QFAIL(qPrintable(text));
+}
+
+/// A key as a person presses it: the widget has the focus.
+void press(QWidget& widget, Qt::Key key)
+{
+    widget.setFocus();
+    QTest::keyClick(&widget, key);
+}
+
 /// Drags the brush over the tag, row by row.
 void coverTagByMouse(app::MainWindow& window)
 {
@@ -133,15 +162,9 @@ private slots:
     void theFirstSamplePlaysByItself()
     {
         app::MainWindow window;
-        window.resize(1600, 1000);
-        window.show();
-        window.open({});
-        QVERIFY(QTest::qWaitFor([&] { return !window.isBusy(); }, kPatience));
+        beginFilm(window);
         app::TourHost& host = window.tours();
         app::SelfPlay& play = host.play();
-        QSignalSpy captions(&play, &app::SelfPlay::captionChanged);
-        host.playFilm(true);
-        QVERIFY(play.isRunning() && host.isFilm());
         QCOMPARE(window.workspace().id(), QStringLiteral("engine"));
         QVERIFY(host.filmWords().isVisible());
         QVERIFY(window.rect().contains(host.filmWords().geometry()));
@@ -171,11 +194,7 @@ private slots:
                  qPrintable(host.filmWords().text()));
         keepPicture(window, QStringLiteral("film-end"));
         QVERIFY(app::wasFilmPlayed() && app::wasTourOffered());
-        for (QPushButton* button : host.filmWords().findChildren<QPushButton*>()) {
-            if (button->text() == QStringLiteral("Cover the tag")) {
-                QTest::mouseClick(button, Qt::LeftButton);
-            }
-        }
+        clickFilmButton(window, QStringLiteral("Cover the tag"));
         QVERIFY(!host.filmWords().isVisible());
         QVERIFY(QTest::qWaitFor([&] { return !window.isBusy(); }, kPatience));
         QCOMPARE(window.model().className(window.model().run().facts.targetIndex.front()), QStringLiteral("jug"));
@@ -193,11 +212,7 @@ private slots:
     {
         QFETCH(bool, isKey);
         app::MainWindow window;
-        window.resize(1400, 900);
-        window.show();
-        window.open({});
-        QVERIFY(QTest::qWaitFor([&] { return !window.isBusy(); }, kPatience));
-        window.tours().playFilm(true);
+        beginFilm(window);
         app::SelfPlay& play = window.tours().play();
         play.skipTo(play.score().length() / 2);
         const std::uint64_t position = window.cursor().position();
@@ -206,28 +221,23 @@ private slots:
               : QTest::mouseClick(&window.workspace(), Qt::LeftButton, {}, QPoint(2, 2));
         QVERIFY(!play.isRunning() && !window.tours().isFilm());
         QVERIFY(!window.tours().filmWords().isVisible());
-        QVERIFY(window.cursor().position() >= position && window.cursor().position() < window.cursor().end());
+        QCOMPARE(window.cursor().position(), position);
         QCOMPARE(window.workspace().id(), QStringLiteral("engine"));
     }
 
     void askingWhereFromShowsTheHistoryOfTheStrongestPixel()
     {
         app::MainWindow window;
-        window.resize(1400, 900);
-        window.show();
-        window.open({});
-        QVERIFY(QTest::qWaitFor([&] { return !window.isBusy(); }, kPatience));
-        window.tours().playFilm(true);
+        beginFilm(window);
         window.tours().play().skipTo(1e9);
         QTRY_VERIFY(window.tours().filmWords().isVisible());
-        for (QPushButton* button : window.tours().filmWords().findChildren<QPushButton*>()) {
-            if (button->text() == QStringLiteral("Where from?")) {
-                QTest::mouseClick(button, Qt::LeftButton);
-            }
-        }
-        auto* history = window.findChild<views::HistoryView*>();
-        QTRY_VERIFY_WITH_TIMEOUT(history->isVisible() && window.where().isIdle() && !history->subject().isEmpty(),
-                                 kPatience);
+        clickFilmButton(window, QStringLiteral("Where from?"));
+        const auto* history = window.workspace().findChild<views::HistoryView*>();
+        QVERIFY(QTest::qWaitFor([&] { return window.where().isIdle(); }, kPatience));
+        QCOMPARE(window.workspace().id(), QStringLiteral("explain"));
+        QVERIFY2(!window.where().askedElement().isEmpty(), "nothing was asked");
+        QVERIFY2(!history->subject().isEmpty(), qPrintable(window.where().askedElement()));
+        QTRY_VERIFY(history->isVisible());
     }
 
     void initTestCase()
@@ -345,23 +355,21 @@ private slots:
         const app::Tour& tour = window.tours().tour();
         auto* heatmap = window.findChild<views::InputPane*>()->parentWidget();
         heatmap->setFocusPolicy(Qt::StrongFocus);
-        heatmap->setFocus();
-        QTest::keyClick(heatmap, Qt::Key_Right);
+        press(*heatmap, Qt::Key_Right);
         QCOMPARE(tour.stopIndex(), 1);
-        QTest::keyClick(heatmap, Qt::Key_Return);
+        press(*heatmap, Qt::Key_Return);
         QCOMPARE(tour.stopIndex(), 2);
-        QTest::keyClick(heatmap, Qt::Key_PageUp);
-        QTest::keyClick(heatmap, Qt::Key_Left);
+        press(*heatmap, Qt::Key_PageUp);
+        press(*heatmap, Qt::Key_Left);
         QCOMPARE(tour.stopIndex(), 0);
-        QTest::keyClick(heatmap, Qt::Key_Left);
+        press(*heatmap, Qt::Key_Left);
         QCOMPARE(tour.stopIndex(), 0);
         QLineEdit* field = nullptr;
         for (QLineEdit* one : window.findChildren<QLineEdit*>()) {
             field = one->isVisible() && one->isEnabled() ? one : field;
         }
         QVERIFY(field != nullptr);
-        field->setFocus();
-        QTest::keyClick(field, Qt::Key_Right); // belongs to the field
+        press(*field, Qt::Key_Right); // belongs to the field
         QCOMPARE(tour.stopIndex(), 0);
     }
 
