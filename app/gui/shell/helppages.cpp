@@ -31,6 +31,7 @@ QString pageName(const QWidget& widget)
                                                      {QStringLiteral("beforeafter"), QStringLiteral("before")},
                                                      {QStringLiteral("dataflow"), QStringLiteral("flow")},
                                                      {QStringLiteral("detectors"), QStringLiteral("table")},
+                                                     {QStringLiteral("frontierchart"), QStringLiteral("frontier")},
                                                      {QStringLiteral("pairmap"), QStringLiteral("map")}};
     const QString name = QString::fromLatin1(widget.metaObject()->className()).remove(kAround).toLower();
     return kOtherNames.value(name, name);
