@@ -117,6 +117,18 @@ std::optional<RunLaunch> latestLaunch(const std::vector<RunLaunch>& launches, st
     return after == launches.begin() ? std::nullopt : std::optional(*(after - 1));
 }
 
+std::optional<RunLaunch> launchOfKernel(const std::vector<RunLaunch>& launches, lut::Pass pass, std::size_t place,
+                                        std::uint64_t position)
+{
+    std::optional<RunLaunch> found;
+    for (const RunLaunch& one : launches) {
+        if (one.pass == pass && one.place == place && (!found || one.position <= position)) {
+            found = one;
+        }
+    }
+    return found;
+}
+
 std::vector<lut::Pass> LutLayer::passes() const
 {
     std::vector<lut::Pass> result;

@@ -25,6 +25,11 @@ struct RunLaunch
 /// `launches` is ordered by position.
 [[nodiscard]] std::optional<RunLaunch> latestLaunch(const std::vector<RunLaunch>& launches, std::uint64_t position);
 
+/// The launch of a kernel (its pass, its place there) that counts at a position. A pass may run several times: it is
+/// the last up to there, or the first where none ran yet; none where the run has none. `launches` as of latestLaunch().
+[[nodiscard]] std::optional<RunLaunch> launchOfKernel(const std::vector<RunLaunch>& launches, lut::Pass pass,
+                                                      std::size_t place, std::uint64_t position);
+
 /// A LUT node of a run.
 struct LutLayer
 {

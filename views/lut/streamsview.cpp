@@ -69,7 +69,7 @@ void StreamsPane::setLayer(std::vector<lut::Schedule> schedules, const std::vect
     m_launches = launches;
     m_times = launchTimes(m_schedules, measured, [this](lut::Pass pass, std::size_t place) {
         const auto at = std::ranges::find_if(
-            m_launches, [&](const RunLaunch& one) { return one.pass == pass && one.place == place; });
+            m_launches, [&](const RunLaunch& one) { return one.pass == pass && one.place == place && one.seconds; });
         return at == m_launches.end() ? std::nullopt : at->seconds;
     });
     updateGeometry();
@@ -121,10 +121,7 @@ QSize StreamsPane::minimumSizeHint() const
 
 std::optional<RunLaunch> StreamsPane::launchOf(const LaunchTime& time) const
 {
-    const auto at = std::ranges::find_if(m_launches, [&](const RunLaunch& one) {
-        return one.pass == m_schedules[time.pass].pass && one.place == time.launch;
-    });
-    return at == m_launches.end() ? std::nullopt : std::optional(*at);
+    return launchOfKernel(m_launches, m_schedules[time.pass].pass, time.launch, m_position);
 }
 
 const LaunchTime* StreamsPane::timeAt(const QPointF& point) const
@@ -230,6 +227,7 @@ bool StreamsPane::event(QEvent* event)
         QToolTip::showText(help->globalPos(),
                            (time->isMeasured   ? tr("%1, %2\nmoves %3 in %4 µs (measured on the GPU)")
                             : time->isRecorded ? tr("%1, %2\nmoves %3 in %4 µs (in this run)")
+                            : time->isIdle     ? tr("%1, %2\nmoves %3 in %4 µs (another kernel did its work)")
                                                : tr("%1, %2\nmoves %3 in %4 µs (modelled)"))
                                .arg(passWord(m_schedules[time->pass].pass), textOf(lut::nameOf(launch.kernel)),
                                     bytesText(static_cast<std::int64_t>(time->bytes)),
@@ -269,8 +267,9 @@ StreamsView::StreamsView(RunModel& model, Cursor& cursor, Selection& selection, 
 QString StreamsView::subject() const
 {
     const auto measured = std::ranges::count_if(m_pane->times(), &LaunchTime::isMeasured);
-    if (measured == 0 && std::ranges::any_of(m_pane->times(), &LaunchTime::isRecorded)) {
-        return tr("as it ran");
+    const bool isRecorded = std::ranges::any_of(m_pane->times(), &LaunchTime::isRecorded);
+    if (isRecorded) {
+        return measured == 0 ? tr("as it ran") : tr("measured on the GPU; relevance as it ran");
     }
     return measured == 0                             ? tr("modelled, not measured")
            : measured == std::ssize(m_pane->times()) ? tr("measured on the GPU")

@@ -34,6 +34,13 @@ std::vector<LaunchTime> launchTimes(const std::vector<lut::Schedule>& schedules,
         std::map<std::uint32_t, double> free; // by stream
         const std::size_t first = times.size();
         const std::span<const double> known = measuredOf(schedules[pass], measured);
+        const auto recordedAt = [&](std::size_t launch) {
+            return recorded ? recorded(schedules[pass].pass, launch) : std::nullopt;
+        };
+        bool isPassRecorded = false;
+        for (std::size_t i = 0; i < schedules[pass].launches.size(); ++i) {
+            isPassRecorded = isPassRecorded || recordedAt(i).has_value();
+        }
         double end = passStart;
         for (std::size_t i = 0; i < schedules[pass].launches.size(); ++i) {
             const lut::Launch& launch = schedules[pass].launches[i];
@@ -43,9 +50,11 @@ std::vector<LaunchTime> launchTimes(const std::vector<lut::Schedule>& schedules,
             }
             time.start = std::max({passStart, free[launch.stream], time.waitsUntil});
             time.isMeasured = !known.empty();
-            const std::optional<double> ran = recorded ? recorded(schedules[pass].pass, i) : std::nullopt;
+            const std::optional<double> ran = recordedAt(i);
             time.isRecorded = !time.isMeasured && ran.has_value();
-            const double modelled = model.launchSeconds + static_cast<double>(time.bytes) / model.bytesPerSecond;
+            time.isIdle = !time.isMeasured && isPassRecorded && !ran.has_value();
+            const double modelled =
+                time.isIdle ? 0 : model.launchSeconds + static_cast<double>(time.bytes) / model.bytesPerSecond;
             time.end = time.start + (time.isMeasured ? known[i] : ran.value_or(modelled));
             free[launch.stream] = time.end;
             end = std::max(end, time.end);

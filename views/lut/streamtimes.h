@@ -29,6 +29,7 @@ struct LaunchTime
     std::uint64_t bytes = 0;
     bool isMeasured = false; ///< on a GPU, by itself
     bool isRecorded = false; ///< when the run ran it
+    bool isIdle = false;     ///< not in a run that recorded its pass: another launch did its work, and it takes no time
 };
 
 /// Seconds that a launch (its pass, its place there) took in a run; none where the run does not say.
