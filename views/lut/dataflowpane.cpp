@@ -235,10 +235,7 @@ QSize DataFlowPane::sizeHint() const
 
 std::optional<RunLaunch> DataFlowPane::launchOf(const FlowBox& box) const
 {
-    const auto at = std::ranges::find_if(m_launches, [&](const RunLaunch& one) {
-        return one.pass == m_picture.schedules[box.pass].pass && one.place == box.index;
-    });
-    return at == m_launches.end() ? std::nullopt : std::optional(*at);
+    return shownLaunch(m_launches, m_picture.schedules[box.pass].pass, box.index, m_position);
 }
 
 DataFlowPane::State DataFlowPane::stateOf(const FlowBox& box) const

@@ -117,6 +117,18 @@ std::optional<RunLaunch> latestLaunch(const std::vector<RunLaunch>& launches, st
     return after == launches.begin() ? std::nullopt : std::optional(*(after - 1));
 }
 
+std::optional<RunLaunch> shownLaunch(const std::vector<RunLaunch>& launches, lut::Pass pass, std::size_t place,
+                                     std::uint64_t position)
+{
+    std::optional<RunLaunch> shown;
+    for (const RunLaunch& launch : launches) {
+        if (launch.pass == pass && launch.place == place && (!shown || launch.position <= position)) {
+            shown = launch;
+        }
+    }
+    return shown;
+}
+
 std::vector<lut::Pass> LutLayer::passes() const
 {
     std::vector<lut::Pass> result;

@@ -25,6 +25,11 @@ struct RunLaunch
 /// `launches` is ordered by position.
 [[nodiscard]] std::optional<RunLaunch> latestLaunch(const std::vector<RunLaunch>& launches, std::uint64_t position);
 
+/// The launch that shows a kernel at a position: the last of it by then, else its first; none when it never ran. A pass
+/// that a schedule works out again launches its kernels again. `launches` is ordered by position.
+[[nodiscard]] std::optional<RunLaunch> shownLaunch(const std::vector<RunLaunch>& launches, lut::Pass pass,
+                                                   std::size_t place, std::uint64_t position);
+
 /// A LUT node of a run.
 struct LutLayer
 {

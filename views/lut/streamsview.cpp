@@ -121,10 +121,7 @@ QSize StreamsPane::minimumSizeHint() const
 
 std::optional<RunLaunch> StreamsPane::launchOf(const LaunchTime& time) const
 {
-    const auto at = std::ranges::find_if(m_launches, [&](const RunLaunch& one) {
-        return one.pass == m_schedules[time.pass].pass && one.place == time.launch;
-    });
-    return at == m_launches.end() ? std::nullopt : std::optional(*at);
+    return shownLaunch(m_launches, m_schedules[time.pass].pass, time.launch, m_position);
 }
 
 const LaunchTime* StreamsPane::timeAt(const QPointF& point) const
