@@ -8,7 +8,9 @@
 #include <QMouseEvent>
 #include <QTimer>
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
@@ -116,6 +118,8 @@ bool Workspace::focusNextPrevChild(bool isNext)
 void Workspace::rememberLayout()
 {
     m_initial = saveState();
+    m_hiddenAtFirst.clear();
+    std::ranges::copy_if(m_docks, std::back_inserter(m_hiddenAtFirst), &QDockWidget::isHidden);
     m_isArranged = false;
     m_titles->flush(); // title bars above tabs would make the window higher than it must be
 }
@@ -125,9 +129,11 @@ void Workspace::resetLayout()
     m_kept.clear();
     for (QDockWidget* dock : m_docks) {
         dock->setFloating(false);
-        dock->show();
+        // A dock that hides at once would still take its least size below.
+        dock->setVisible(std::ranges::find(m_hiddenAtFirst, dock) == m_hiddenAtFirst.end());
     }
     restoreState(m_initial);
+    rearrange();
     m_apart.clear();
     m_isArranged = false;
     m_titles->flush(); // what lies above the contents takes room too

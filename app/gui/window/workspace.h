@@ -58,6 +58,8 @@ protected:
     QDockWidget* addPanel(QWidget* widget, const QString& title, const QString& hint);
     /// The arrangement that resetLayout() goes back to; called once all docks are in place.
     void rememberLayout();
+    /// Called by resetLayout() behind the arrangement of the start, for workspaces that have another one now.
+    virtual void rearrange() {}
     void showEvent(QShowEvent* event) override;
     void hideEvent(QHideEvent* event) override;
     bool focusNextPrevChild(bool isNext) override;
@@ -77,6 +79,7 @@ private:
 
     QString m_id;
     std::vector<QDockWidget*> m_docks;
+    std::vector<QDockWidget*> m_hiddenAtFirst;
     std::vector<views::View*> m_views;
     DockTitles* m_titles = nullptr;
     QByteArray m_initial;

@@ -160,6 +160,13 @@ void ExplainWorkspace::arrangeForTexts()
     splitDockWidget(m_diagnosisDock, m_ledgerDock, Qt::Vertical);
 }
 
+void ExplainWorkspace::rearrange()
+{
+    if (m_isText) {
+        arrangeForTexts();
+    }
+}
+
 void ExplainWorkspace::showTexts(bool isText)
 {
     if (isText == m_isText) {

@@ -71,6 +71,7 @@ public:
 
 protected:
     void applySizes() override;
+    void rearrange() override;
 
 private:
     void arrangeForTexts();
