@@ -184,6 +184,14 @@ class Records(Case):
         self.assertGreater(int(colours[2, 0]), int(colours[2, 2]))  # red above
         self.assertGreater(int(colours[1].min()), 235)
 
+    def test_targets_have_their_labels(self):
+        x = self.picture()
+        run = self.model.explain(x, target=["/block1/relu/Relu_output_0", 2, 1], composite="epsilon")
+        shown = r"target /block1/relu/Relu_output_0 \(\S+\), logits lamp \(-\d\S+\), jug \(-\d\S+\)>$"
+        self.assertRegex(repr(run), shown)
+        batch = self.model.explain(numpy.concatenate([x] * 5), record=False)
+        self.assertIn("logits mug (2.373), mug (2.373), mug (2.373), mug (2.373), …", batch._repr_html_())
+
     def test_the_window_shows_it(self):
         made = self.model.explain(PICTURE).show(screenshot=self.folder / "window.png", size="800x600")
         self.assertGreater(os.path.getsize(made), 1000)

@@ -183,10 +183,18 @@ class Run:
             raise error_of(done.stderr.strip().removeprefix("retrograde: "), done.returncode)
         return os.fspath(screenshot)
 
+    def aim(self, most: int = 4) -> str:
+        """The targets in words: value, then label or number of the class with its score, for the first samples."""
+        aims = [one for one in self.summary["target"] if one["index"] != -2]
+        texts, before = [], None
+        for one in aims[:most]:
+            place = "" if one["index"] == -1 else f"{one.get('label', one['index'])} "
+            texts.append(("" if one["output"] == before else f"{one['output']} ") + f"{place}({one['logit']:.4g})")
+            before = one["output"]
+        return ", ".join(texts) + (", …" if len(aims) > most else "")
+
     def __repr__(self) -> str:
-        value, index, score = self.target
-        shown = ", ".join(f"{i} ({s:.4g})" for i, s in list(zip(index, score))[:4])
-        return f"<retrograde.Run of {self.model.name}: {self.composite}, target {value} {shown}>"
+        return f"<retrograde.Run of {self.model.name}: {self.composite}, target {self.aim()}>"
 
     def _repr_png_(self) -> bytes | None:
         """The heatmap of the first input that is a picture; None where there is none."""
