@@ -256,6 +256,13 @@ class Refusals(Case):
         with unittest.mock.patch.dict(os.environ, without, clear=True), self.refused(rg.OutputError, 5, "no display"):
             run.show()
 
+    def test_a_composite_may_have_any_name(self):
+        x = self.picture()
+        for name in ("../a/b", "", "名 前"):
+            rules = rg.Composite(name).add("epsilon", structure="linear map").add("norm", structure="sum of operands")
+            rules.add("norm", structure="average pool").add("winner-take-all", structure="max pool").add("pass")
+            self.assertTrue(self.model.explain(x, composite=rules)["image"].any(), name)
+
     def test_classes_are_numbers_of_any_library(self):
         x = self.picture()
         expected = self.model.explain(x, target=3)["image"].tobytes()

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import pathlib
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -105,6 +103,7 @@ def as_files(composite: Any, start: Any) -> Iterator[dict[str, list[str]]]:
     given = {}
     folder = None
     if isinstance(composite, Mapping) or hasattr(composite, "document") or not isinstance(start, (str, type(None))):
+        import tempfile
         folder = tempfile.TemporaryDirectory(prefix="retrograde-")
     try:
         if composite is not None:
@@ -112,7 +111,7 @@ def as_files(composite: Any, start: Any) -> Iterator[dict[str, list[str]]]:
         if isinstance(start, str):
             given["start"] = [start]
         elif start is not None:
-            path = str(pathlib.Path(folder.name) / "start.npy")
+            path = os.path.join(folder.name, "start.npy")
             numpy.save(path, numpy.asarray(in_memory(start)))
             given["start"] = [path]
         yield given
@@ -130,7 +129,8 @@ def composite_text(composite: Any, folder: str) -> str:
         composite = Composite(composite.get("name", "composite"), composite.get("entries", ()))
     if not hasattr(composite, "save"):
         raise UsageError(f"a composite is a name, a file, or a Composite, not {type(composite).__name__}")
-    return composite.save(pathlib.Path(folder) / f"{composite.name}.json")
+    stem = "".join(one if one.isalnum() or one in "-_" else "_" for one in str(composite.name))[:60] or "composite"
+    return composite.save(os.path.join(folder, stem + ".json"))
 
 
 def ours(composite: Any) -> Any:
@@ -320,12 +320,14 @@ def load(model: Any, example: Any = None, *, name: str = "model.onnx", card: str
     if isinstance(model, (str, os.PathLike)):
         return Model(native().Model.load(os.fspath(model), given), os.fspath(model))
     if hasattr(model, "document"):
+        import tempfile
         with tempfile.TemporaryDirectory(prefix="retrograde-") as folder:
-            return Model(native().Model.load(model.write(pathlib.Path(folder) / "graph.json"), given))
+            return Model(native().Model.load(model.write(os.path.join(folder, "graph.json")), given))
     text = "" if card is None else str(card)
     if isinstance(card, os.PathLike) or (text and not text.lstrip().startswith("{")):
         try:
-            text = pathlib.Path(text).read_text(encoding="utf-8")
+            with open(text, encoding="utf-8") as file:
+                text = file.read()
         except (OSError, ValueError) as error:
             raise InputError(f"the card cannot be read: {error}", text) from error
     if hasattr(model, "state_dict") and hasattr(model, "forward"):

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pathlib
-import subprocess
-import tempfile
-import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +14,8 @@ import retrograde_programs as programs
 from .errors import OutputError, UsageError, error_of
 
 if TYPE_CHECKING:
+    import subprocess
+
     from .model import Model
 
 
@@ -161,6 +159,9 @@ class Run:
         """Opens the run in the window and returns at once; the started process. With `screenshot` it saves a picture of
         the window there and returns when that is done; its path. Other options are those of `retrograde` (theme="dark",
         step=12). Raises UsageError without a record; OutputError without a display."""
+        import subprocess
+        import tempfile
+        import weakref
         own = programs.environment()
         if screenshot is None and not any(own.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")):
             raise OutputError("there is no display (neither DISPLAY nor WAYLAND_DISPLAY is set); "
@@ -170,7 +171,8 @@ class Run:
             if value is not None and value is not False:
                 command += ["--" + name.replace("_", "-"), *([] if value is True else [str(value)])]
         folder = tempfile.TemporaryDirectory(prefix="retrograde-")
-        file = self.save(pathlib.Path(folder.name) / (pathlib.Path(self.model.name).stem + ".retro"))
+        stem = os.path.splitext(os.path.basename(self.model.name))[0] or "run"
+        file = self.save(os.path.join(folder.name, stem + ".retro"))
         if screenshot is None:
             started = subprocess.Popen([*command, file], env=own)
             weakref.finalize(started, folder.cleanup)
