@@ -13,6 +13,7 @@
 #include "core/engine/question/combinations.h"
 #include "core/engine/question/fields.h"
 #include "core/engine/question/resolve.h"
+#include "core/formats/modelfile.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -189,6 +190,12 @@ std::vector<std::string> Model::outputs() const
         found.push_back(m_loaded->graph()->value(id).name);
     }
     return found;
+}
+
+void Model::write(const std::string& path) const
+{
+    const nb::gil_scoped_release unlocked;
+    valueOf(base::caught([&] { return formats::writeModelFile(path, *m_loaded->read); }));
 }
 
 std::shared_ptr<Model> Model::without(const std::vector<std::string>& rewrites) const

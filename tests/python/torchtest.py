@@ -3,7 +3,7 @@
 import sys
 import unittest
 
-from module import SKIPPED, Case, numpy, rg
+from module import SAMPLE, SKIPPED, Case, numpy, rg
 
 try:
     import torch
@@ -121,6 +121,14 @@ class Modules(Case):
         rg.checkpoint(module, "100%")(x).sum().backward()
         for one, gradient in zip(module.parameters(), expected):
             torch.testing.assert_close(one.grad, gradient)
+
+    def test_a_plan_of_a_model_that_came_from_memory(self):
+        plans = [rg.plan(model, "100%")[1] for model in (rg.load(SAMPLE), rg.load(SAMPLE.read_bytes()))]
+        self.assertEqual(plans[0]["steps"], plans[1]["steps"])
+        x = torch.rand(1, 3, 16, 16)
+        for answer, _ in (rg.plan(rg.load(network().float(), x), "100%"),
+                          rg.plan(network().float(), "100%", example=x)):
+            self.assertIn(answer["status"], ("optimal", "feasible"))
 
     def test_a_module_without_an_example_is_refused(self):
         with self.refused(rg.UsageError, 2, "example"):
