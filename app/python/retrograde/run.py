@@ -100,8 +100,8 @@ class Run:
         handed_on, magnitude (Σ|R| that arrived), causes, unexplained. Raises UsageError without a record."""
         return json.loads(self._native.audit())
 
-    def diagnose(self, against: Run | None = None, *, only: str | list[str] = (), check: str | list[str] = (),
-                 deep: bool = False) -> dict[str, Any]:
+    def diagnose(self, against: Run | None = None, *, only: str | Sequence[str] = (),
+                 check: str | Sequence[str] = (), deep: bool = False) -> dict[str, Any]:
         """What may be wrong, worst first: what `diagnose --json` says (docs/diagnosis.md). The question is asked once
         more, with its forward values. against: a run that is known to be good; what differs is found, too. only:
         families of checks; check: single ones; deep: also those that make further passes. Raises UsageError."""
