@@ -157,7 +157,7 @@ def listener(progress: bool | Progress | None) -> Progress | None:
 
     def told(stage: str, done: int, total: int) -> None:
         bar.set_description(stage, refresh=False)
-        bar.total, bar.n = total, done
+        bar.total, bar.n = max(total, done), done
         bar.refresh()
     return told
 
