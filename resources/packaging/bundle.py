@@ -33,6 +33,7 @@ QT = pathlib.Path("/usr/lib/x86_64-linux-gnu/qt6/plugins")
 NEEDED_PLUGINS = {"platforms/libqxcb.so", "platforms/libqoffscreen.so", "imageformats/libqsvg.so"}
 GRAPHVIZ_FOLDER = pathlib.Path("/usr/lib/x86_64-linux-gnu/graphviz")
 GRAPHVIZ = ("libgvplugin_dot_layout.so.6", "libgvplugin_core.so.6")
+CORE = "libretrograde-core.so"  # of our own, in ../lib of the programs (sharedcore.cmake)
 GRAPHVIZ_LIST = "config6a"  # its plugins and what each can do; Graphviz writes it when it is installed
 KEEPS_NAME = re.compile(r"^(libQt6|libgvc\.|libgvplugin|libcgraph\.|libcdt\.|libpathplan\.|libxdot\.)")
 # The plain ones, not what the alternatives of this machine point to.
@@ -121,7 +122,7 @@ class Bundle:
                     sys.exit(f"bundle: nobody has {name}; install the package that holds it")
                 source = self.libraries[name]
                 self.names[name] = name if KEEPS_NAME.match(name) else hashed(name, source)
-                waiting.append(self.copy(source, f"lib/{self.names[name]}", "$ORIGIN"))
+                waiting.append(self.copy(source, f"lib/{self.names[name]}", "$ORIGIN", own=name == CORE))
 
     def patch(self) -> None:
         """Run paths, and the names with hashes; looks afterwards whether it worked."""
@@ -228,6 +229,7 @@ def make(programs: pathlib.Path, out: pathlib.Path, modules: Sequence[pathlib.Pa
         target.chmod(0o755)
         said("strip", "--strip-unneeded", target)
         bundle.files[target] = "$ORIGIN/" + os.path.relpath(out / "lib", module_out)
+    bundle.libraries[CORE] = programs.parent / "lib" / CORE
     bundle.take_libraries(list(bundle.files))
     bundle.patch()
     take_data(bundle)

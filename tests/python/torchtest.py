@@ -37,6 +37,24 @@ class Modules(Case):
         run = model.explain(x, copy=False)
         self.assertTrue(numpy.shares_memory(next(iter(run.inputs.values())), x.numpy()))
 
+    def test_relevance_is_lent_without_a_copy(self):
+        if not hasattr(numpy, "from_dlpack") or numpy.lib.NumpyVersion(numpy.__version__) < "2.1.0":
+            self.skipTest("numpy lends no array that is read only")
+        run = self.model.explain(self.picture(), composite="epsilon")
+        lent = torch.from_dlpack(run["image"])
+        self.assertEqual(lent.data_ptr(), run["image"].ctypes.data)
+        expected = numpy.array(run["image"])
+        del run
+        numpy.testing.assert_array_equal(lent.numpy(), expected)
+
+    def test_a_module_that_does_not_run_is_refused(self):
+        with self.refused(rg.InputError, 3, "Linear", "1x4"):
+            rg.load(torch.nn.Linear(3, 3), torch.zeros(1, 4))
+        with self.refused(rg.UsageError, 2, "tensor"):
+            rg.load(torch.nn.Linear(3, 3), "a")
+        with self.refused(rg.UsageError, 2, "meta"):
+            self.model.explain(torch.empty(1, 3, 96, 96, device="meta"))
+
     def test_a_captured_graph_is_the_module(self):
         from retrograde.capture import torchcapture
         module, x = network().float(), torch.rand(1, 3, 16, 16)

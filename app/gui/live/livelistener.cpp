@@ -8,8 +8,10 @@
 #include <QJsonObject>
 #include <QSocketNotifier>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -106,21 +108,24 @@ base::Result<void> LiveListener::start()
 base::Result<void> LiveListener::listenAt(const QString& place)
 {
     const QByteArray name = QFile::encodeName(place);
+    // Gets its name when it listens: who finds one may connect at once.
+    const QByteArray until = QFile::encodeName(QFileInfo(place).path() + QStringLiteral("/new-%1").arg(::getpid()));
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
-    if (static_cast<std::size_t>(name.size()) >= sizeof address.sun_path) {
+    if (static_cast<std::size_t>(std::max(name.size(), until.size())) >= sizeof address.sun_path) {
         return base::outputError("the path of the socket is too long; set XDG_RUNTIME_DIR to a shorter folder",
                                  place.toStdString());
     }
-    std::memcpy(address.sun_path, name.constData(), static_cast<std::size_t>(name.size()));
+    std::memcpy(address.sun_path, until.constData(), static_cast<std::size_t>(until.size()));
     const int made = ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    ::unlink(name.constData()); // of a process that had this number before
+    ::unlink(until.constData()); // of a process that had this number before
     if (made < 0 || ::bind(made, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
-        ::listen(made, kWaiting) != 0) {
+        ::listen(made, kWaiting) != 0 || ::rename(until.constData(), name.constData()) != 0) {
         const std::string why = std::strerror(errno);
         if (made >= 0) {
             ::close(made);
         }
+        ::unlink(until.constData());
         return base::outputError("nothing can listen there: " + why, place.toStdString());
     }
     m_socket = made;
