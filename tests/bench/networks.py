@@ -15,12 +15,24 @@ TEXT = ("bert", "gpt2")
 TOKENS = 32
 
 
+def settle(torch, model, example):
+    """Gives each BatchNorm the statistics of what comes to it, as a training would. With others a deep network dies
+    out: its scores become 1e-14, and its relevance nothing that float32 could hold."""
+    for module in model.modules():
+        if isinstance(module, torch.nn.BatchNorm2d):
+            module.reset_running_stats()
+            module.momentum = 1
+    with torch.no_grad():
+        model.train()(example)
+
+
 def vision_model(torch, name):
     import relevance
     import torchvision
 
     model = torchvision.models.get_model(name, weights=None)
     relevance.enliven(torch, model)  # fresh weights die out, or are 0 in the last layer
+    settle(torch, model, torch.randn(8, 3, 224, 224))
     return model, torch.randn(2, 3, 224, 224)
 
 
