@@ -6,12 +6,13 @@ explainer.py [--cli PROGRAM] [--composite C] [--batches 1 8] [--threads N] [--ru
 
 For each file: writes `explain FILE --graph-out`, passes it to onnx's checker (full), and for each batch runs it in
 onnxruntime and `explain` over the same random input in float32 and in float64. Prints a line of JSON with the largest
-differences as max|a − b| / max|b| over the relevance of the inputs, whether the graph's is within
-max(1e-5, 4 × the engine's own float32, which must itself be below 0.05), what onnxruntime warned of, the size as a multiple of the model's, and with
---times medians in milliseconds: forward pass and relevance graph in onnxruntime, forward pass and relevance of the
-engine; with --peer those of zennit (relevance.py) for the networks that it knows, with
---cuda that of the graph on a CUDA device, or why there is none. A file of a fixed batch is run at that
-one. networks.py makes well-known networks. Ends with 1 where something does not hold. Needs onnxruntime, onnx, numpy.
+differences as max|a − b| / max|b| over the relevance of the inputs, and whether the graph's is within
+max(1e-5, 4 × the engine's own float32), which must itself be below 0.05; what onnxruntime warned of; the size as a
+multiple of the model's. With --times also medians in milliseconds: forward pass and relevance graph in onnxruntime,
+forward pass and relevance of the engine; --only-times leaves the differences out. With --peer those of zennit
+(relevance.py) for the networks that it knows, with --cuda that of the graph on a CUDA device, or why there is none. A
+file of a fixed batch is run at that one. networks.py makes well-known networks. Ends with 1 where something does not
+hold. Needs onnxruntime, onnx, numpy.
 """
 import argparse
 import json
