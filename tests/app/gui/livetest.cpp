@@ -9,6 +9,7 @@
 #include "app/gui/live/liverunsdialog.h"
 #include "app/gui/window/mainwindow.h"
 #include "core/trace/runfile.h"
+#include "tests/app/gui/settles.h"
 #include "tests/views/support/tinyrun.h"
 #include "views/common/paint/style.h"
 
@@ -30,11 +31,10 @@
 #include <unistd.h>
 
 using namespace retro;
+using tests::kPatience;
 
 namespace
 {
-
-constexpr int kPatience = 120'000;
 
 /// The other end of the socket, as a Python session has it.
 class Sender
