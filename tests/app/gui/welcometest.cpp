@@ -192,7 +192,15 @@ private slots:
         QVERIFY(window.shell().problems().panel().report().contains("broken.retro"));
         window.open(folder.filePath("a.retro"));
         QVERIFY(settles(window));
-        QVERIFY(problems(window).isEmpty()); // what a job said goes with the next good one
+        QVERIFY(problems(window).isEmpty());                      // what a job said goes with the next good one
+        QTRY_VERIFY(window.shell().problems().dock().isHidden()); // and the pane that it opened with it
+        window.actions().at("window.problems").trigger();
+        window.open(broken.fileName());
+        QVERIFY(settles(window));
+        window.open(folder.filePath("a.retro"));
+        QVERIFY(settles(window));
+        QTest::qWait(0);
+        QVERIFY(!window.shell().problems().dock().isHidden()); // a person opened it
     }
 
     void unexplainedRelevanceIsAProblem()

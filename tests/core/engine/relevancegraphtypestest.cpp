@@ -110,7 +110,8 @@ private slots:
         }
     }
 
-    /// A mean over a whole map is taken axis by axis in float32, where long sums lose digits; other types keep the node.
+    /// A mean over a whole map is taken axis by axis in float32, where long sums lose digits. Other types keep
+    /// the node.
     void meansOfMapsAreTakenAxisByAxis()
     {
         for (const DType type : {DType::Float32, DType::Float16}) {
