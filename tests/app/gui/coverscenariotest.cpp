@@ -4,6 +4,7 @@
 
 #include "app/gui/window/mainwindow.h"
 #include "app/gui/window/workspace.h"
+#include "tests/app/gui/settles.h"
 #include "views/common/paint/style.h"
 #include "views/heatmap/heatmapview.h"
 #include "views/input/inputpane.h"
@@ -12,16 +13,10 @@
 #include <QCheckBox>
 
 using namespace retro;
+using tests::settles;
 
 namespace
 {
-
-constexpr int kPatience = 60'000;
-
-bool settles(app::MainWindow& window)
-{
-    return QTest::qWaitFor([&] { return !window.isBusy(); }, kPatience);
-}
 
 QAction& action(app::MainWindow& window, const char* id) { return window.actions().at(QLatin1String(id)); }
 

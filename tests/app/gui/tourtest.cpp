@@ -9,6 +9,7 @@
 #include "app/gui/window/tourhost.h"
 #include "app/gui/window/workspace.h"
 #include "core/trace/motion.h"
+#include "tests/app/gui/settles.h"
 #include "views/common/paint/motion.h"
 #include "views/common/paint/style.h"
 #include "views/history/historyview.h"
@@ -19,11 +20,10 @@
 #include <QPushButton>
 
 using namespace retro;
+using tests::kPatience;
 
 namespace
 {
-
-constexpr int kPatience = 60'000;
 
 QPushButton* button(const app::Tour& tour, const QString& text)
 {

@@ -9,6 +9,7 @@
 #include "app/gui/window/mainwindow.h"
 #include "app/gui/window/workspaces.h"
 #include "core/trace/runfile.h"
+#include "tests/app/gui/settles.h"
 #include "tests/views/support/tinyrun.h"
 #include "views/common/paint/style.h"
 #include "views/palette/commandpalette.h"
@@ -21,16 +22,11 @@
 #include <QTemporaryDir>
 
 using namespace retro;
+using tests::kPatience;
+using tests::settles;
 
 namespace
 {
-
-constexpr int kPatience = 60'000;
-
-bool settles(app::MainWindow& window)
-{
-    return QTest::qWaitFor([&] { return !window.isBusy(); }, kPatience);
-}
 
 /// A recorded run on disk, which opens fast and needs no model.
 QString writeTinyRun(const QTemporaryDir& folder, const QString& name)
