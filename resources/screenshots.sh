@@ -33,10 +33,10 @@ for theme in light dark; do
     shoot "$out/engine-$theme.png" 256 "$model" --input "$picture" --theme "$theme" --size 1600x1000 \
         --workspace engine --step 27
 done
-# Eight moments of the pass, as the graph of Engine shows them.
+# Eight moments of the pass, as the graph of Engine shows them: visits, and how far the next one is.
 mkdir -p "$out/moments"
 for theme in light dark; do
-    for step in 1 5 7 12 14 21 27 34; do
+    for step in 1 4.8 6.75 12.5 25.6 26.6 27.45 34; do
         shoot "$out/moments/$step-$theme.png" 48 "$model" --input "$picture" --theme "$theme" --size 1224x470 \
             --view graph --step "$step"
     done

@@ -287,6 +287,15 @@ QString eventWords(const trace::Run& run, std::uint64_t step)
     return kind < kWriters.size() ? kWriters[kind]({run, run.events[step]}) : QString();
 }
 
+QString eventSentence(const trace::Run& run, std::uint64_t step)
+{
+    const QString words = eventWords(run, step);
+    if (step >= run.events.size() || run.events[step].node >= run.graph->runNodeCount()) {
+        return words;
+    }
+    return RunModel::placeLabel(*run.graph, base::NodeId(run.events[step].node)) + QLatin1Char(' ') + words;
+}
+
 QString eventKindWord(event::EventKind kind)
 {
     const auto* word = std::ranges::find(kKindWords, kind, [](const auto& each) { return each.first; });

@@ -9,8 +9,10 @@
 #include "views/common/paint/theme.h"
 #include "views/common/run/runtexts.h"
 #include "views/common/widgets/flowlayout.h"
+#include "views/common/widgets/listtable.h"
 #include "views/region/channelstrip.h"
 #include "views/region/classshares.h"
+#include "views/region/regionvalues.h"
 
 #include <QAction>
 #include <QComboBox>
@@ -19,12 +21,13 @@
 #include <QLabel>
 #include <QPainter>
 #include <QSignalBlocker>
-#include <QTableWidget>
+#include <QTableView>
 #include <QToolButton>
 #include <QVBoxLayout>
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace retro::views
 {
@@ -39,15 +42,6 @@ constexpr std::size_t kMostMaps = 8;      ///< conditional maps at a time: each 
 constexpr int kValueWidth = 420;
 constexpr int kPaneWidth = 280;
 constexpr int kPaneHeight = 110;
-
-QTableWidgetItem* cellOf(const QString& text, bool isNumber)
-{
-    auto* item = new QTableWidgetItem(text);
-    item->setFont(isNumber ? fonts::smallNumbers() : fonts::label());
-    item->setTextAlignment(Qt::Alignment((isNumber ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter));
-    item->setFlags(Qt::ItemIsEnabled | Qt::ItemIsSelectable);
-    return item;
-}
 
 QToolButton* makeButton(const QString& text, const QString& tip, QWidget* parent)
 {
@@ -112,29 +106,27 @@ QWidget* RegionView::makeValues(QWidget* parent)
     auto* column = new QVBoxLayout(side);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(px(2));
-    m_values = new QTableWidget(0, 4, side);
+    m_items = new RegionValuesModel(model(), side);
+    m_values = new QTableView(side);
     m_values->setAccessibleName(tr("Values by what they put into the region"));
-    m_values->setHorizontalHeaderLabels({tr("Value"), tr("Part"), tr("% region"), tr("% of itself")});
-    m_values->setFrameShape(QFrame::NoFrame);
-    m_values->setShowGrid(false);
-    m_values->setSelectionBehavior(QAbstractItemView::SelectRows);
     m_values->setSelectionMode(QAbstractItemView::SingleSelection);
     m_values->setAlternatingRowColors(true);
-    m_values->setTabKeyNavigation(false);
     m_values->setTextElideMode(Qt::ElideMiddle);
-    m_values->verticalHeader()->hide();
-    m_values->verticalHeader()->setMinimumSectionSize(px(20));
-    m_values->verticalHeader()->setDefaultSectionSize(px(20));
-    m_values->horizontalHeader()->setHighlightSections(false);
-    m_values->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Stretch);
-    for (int section = 1; section < 4; ++section) {
-        m_values->horizontalHeader()->setSectionResizeMode(section, QHeaderView::ResizeToContents);
+    makeList(*m_values, *m_items, px(20));
+    QHeaderView* header = m_values->horizontalHeader();
+    header->setMinimumSectionSize(px(30));
+    header->setSectionResizeMode(QHeaderView::Fixed); // widths by content would measure all rows with every stroke
+    header->setSectionResizeMode(RegionValuesModel::ValueColumn, QHeaderView::Stretch);
+    for (int section = RegionValuesModel::PartColumn; section < RegionValuesModel::ColumnCount; ++section) {
+        const QString word = m_items->headerData(section, Qt::Horizontal, Qt::DisplayRole).toString();
+        const double widest = std::max(fonts::widthOf(fonts::label(QFont::DemiBold), word),
+                                       fonts::widthOf(fonts::smallNumbers(), valueText(-1.234e-10)));
+        header->resizeSection(section, static_cast<int>(widest) + px(10));
     }
     m_values->setToolTip(tr("Totals over a cut add up; a value beside a skip has less: the rest goes round it."));
-    connect(m_values, &QTableWidget::currentCellChanged, this, [this](int at) {
-        const RegionPointer shown = region();
-        if (shown && at >= 0 && m_values->item(at, 0) != nullptr) {
-            const base::ValueId value(m_values->item(at, 0)->data(Qt::UserRole).toUInt());
+    connect(m_values->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& at) {
+        const base::ValueId value = m_items->valueAt(at.row());
+        if (value.isValid() && !m_isFilling) {
             selection().selectValue(value);
             showValue(value);
         }
@@ -289,54 +281,37 @@ void RegionView::takeRegion()
 
 void RegionView::fillValues()
 {
-    const QSignalBlocker blocker(m_values);
+    const bool wasFilling = std::exchange(m_isFilling, true);
+    m_items->setRegion(region());
+    if (m_items->rowOf(m_value) < 0) {
+        m_value = firstWithMaps();
+    }
+    markRow();
+    m_isFilling = wasFilling;
+}
+
+/// The first value with maps on the way from the class: what a person looks at first.
+base::ValueId RegionView::firstWithMaps() const
+{
     const RegionPointer shown = region();
-    std::vector<const RegionPart*> parts;
-    for (std::size_t i = 0; shown && i < shown->parts.size(); ++i) {
-        parts.push_back(&shown->parts[i]);
-    }
-    // From the score down, as relevance runs; inputs at the end.
-    std::ranges::stable_sort(parts, [&](const RegionPart* a, const RegionPart* b) {
-        const base::NodeId nodeA = model().graph().nodeOf(a->value);
-        const base::NodeId nodeB = model().graph().nodeOf(b->value);
-        const bool isInputA = model().graph().isInput(nodeA);
-        const bool isInputB = model().graph().isInput(nodeB);
-        return isInputA != isInputB ? isInputB : nodeB < nodeA;
-    });
-    m_values->setRowCount(static_cast<int>(parts.size()));
-    bool isKnown = false;
-    for (int row = 0; row < static_cast<int>(parts.size()); ++row) {
-        const RegionPart& part = *parts[static_cast<std::size_t>(row)];
-        auto* name = cellOf(model().label(part.value), false);
-        name->setData(Qt::UserRole, static_cast<uint>(part.value.index()));
-        m_values->setItem(row, 0, name);
-        m_values->setItem(row, 1, cellOf(valueText(part.total), true));
-        m_values->setItem(row, 2, cellOf(shown->total == 0 ? QString() : percentText(part.total / shown->total), true));
-        m_values->setItem(row, 3,
-                          cellOf(part.relevance == 0 ? QString() : percentText(part.total / part.relevance), true));
-        if (part.arrives) {
-            m_values->item(row, 3)->setToolTip(tr("%1 of its %2 arrives at the inputs at all; %3 is lost below it")
-                                                   .arg(valueText(*part.arrives), valueText(part.relevance),
-                                                        valueText(part.relevance - *part.arrives)));
-        }
-        if (part.value == m_value) {
-            isKnown = true;
-            m_values->selectRow(row);
+    for (int row = 0; shown && row < m_items->rowCount(); ++row) {
+        const base::ValueId value = m_items->valueAt(row);
+        const tensor::Shape& shape = model().run().shapes[value.index()];
+        const bool isInput = model().graph().isInput(model().graph().nodeOf(value));
+        if (shown->partOf(value)->axis && !isInput && shape.size() >= 3 &&
+            shape[shape.size() - 1] * shape[shape.size() - 2] > 1) {
+            return value;
         }
     }
-    if (!isKnown && shown) { // the first value with maps on the way from the class: what a person looks at first
-        const auto hasMaps = [&](const RegionPart* part) {
-            const tensor::Shape& shape = model().run().shapes[part->value.index()];
-            const bool isInput = model().graph().isInput(model().graph().nodeOf(part->value));
-            return part->axis && !isInput && shape.size() >= 3 && shape[shape.size() - 1] * shape[shape.size() - 2] > 1;
-        };
-        const auto first = std::ranges::find_if(parts, hasMaps);
-        m_value = first != parts.end() ? (*first)->value : m_value;
-        for (int row = 0; row < m_values->rowCount(); ++row) {
-            if (m_values->item(row, 0)->data(Qt::UserRole).toUInt() == m_value.index()) {
-                m_values->selectRow(row);
-            }
-        }
+    return m_value;
+}
+
+/// The row of the value that is shown is the current one.
+void RegionView::markRow()
+{
+    const int row = m_items->rowOf(m_value);
+    if (row >= 0 && m_values->currentIndex().row() != row) {
+        m_values->selectRow(row);
     }
 }
 
@@ -453,13 +428,10 @@ void RegionView::refresh(Changes changes)
     const RegionPointer shown = region();
     if (changes.testFlag(Change::Selection) && shown && selected.isValid() && selected != m_value &&
         shown->partOf(selected) != nullptr) {
-        const QSignalBlocker blocker(m_values);
+        const bool wasFilling = std::exchange(m_isFilling, true);
         showValue(selected);
-        for (int row = 0; row < m_values->rowCount(); ++row) {
-            if (m_values->item(row, 0)->data(Qt::UserRole).toUInt() == selected.index()) {
-                m_values->selectRow(row);
-            }
-        }
+        markRow();
+        m_isFilling = wasFilling;
     }
     m_sentence->setText(sentence());
     showButtons();

@@ -10,13 +10,14 @@ class QAction;
 class QComboBox;
 class QHBoxLayout;
 class QLabel;
-class QTableWidget;
+class QTableView;
 class QToolButton;
 
 namespace retro::views
 {
 
 class ChannelStrip;
+class RegionValuesModel;
 
 /// A region of the input, asked: how much of every value's relevance ends there, which channels put it there, and the
 /// other way round, the map that only the relevance of chosen channels makes. The view says what is wanted; the window
@@ -73,6 +74,8 @@ private:
     [[nodiscard]] RegionPointer region() const;
     void takeRegion();
     void fillValues();
+    [[nodiscard]] base::ValueId firstWithMaps() const;
+    void markRow();
     void showChannels();
     void showButtons();
     void askConditions(bool isAdded);
@@ -86,7 +89,9 @@ private:
     QLabel* m_sentence = nullptr;
     QHBoxLayout* m_buttons = nullptr;
     QWidget* m_answer = nullptr;
-    QTableWidget* m_values = nullptr;
+    RegionValuesModel* m_items = nullptr;
+    QTableView* m_values = nullptr;
+    bool m_isFilling = false; ///< the current row follows the value, and not the other way round
     QLabel* m_caption = nullptr;
     QComboBox* m_axis = nullptr;
     ChannelStrip* m_strip = nullptr;

@@ -421,6 +421,7 @@ const std::vector<QuestionField>& table()
          .member = &Q::precision,
          .verbs = 0, // every verb has it
          .help = "auto, float or double",
+         .choices = {{"auto"}, {"float"}, {"double"}},
          .key = KeyPart::None}, // as what it becomes
         {.name = "engine",
          .member = &Q::engine,

@@ -185,6 +185,43 @@ private slots:
         QVERIFY(!dock.isVisible());
     }
 
+    /// Whoever uses the keyboard sees where it is, on every kind of button.
+    void focusIsSeenOnEveryButton()
+    {
+        QWidget window;
+        auto* row = new QVBoxLayout(&window);
+        auto* other = new QLineEdit(&window);
+        row->addWidget(other);
+        QList<QAbstractButton*> buttons{new QPushButton(QStringLiteral("Plain"), &window),
+                                        new QPushButton(QStringLiteral("Filled"), &window),
+                                        new QToolButton(&window),
+                                        new QToolButton(&window),
+                                        new QToolButton(&window),
+                                        new QCheckBox(QStringLiteral("Check"), &window)};
+        setFilled(*buttons[1], true);
+        static_cast<QToolButton*>(buttons[2])->setAutoRaise(true);
+        for (const int segment : {3, 4}) {
+            buttons[segment]->setText(QStringLiteral("Segment"));
+            buttons[segment]->setProperty("segment", true);
+            buttons[segment]->setCheckable(true);
+            buttons[segment]->setChecked(segment == 3);
+            setFilled(*buttons[segment], true);
+        }
+        for (QAbstractButton* button : buttons) {
+            row->addWidget(button);
+        }
+        window.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&window));
+        window.activateWindow();
+        for (QAbstractButton* button : buttons) {
+            other->setFocus(Qt::TabFocusReason);
+            const QImage without = button->grab().toImage();
+            button->setFocus(Qt::TabFocusReason);
+            QVERIFY(button->hasFocus());
+            QVERIFY2(button->grab().toImage() != without, qPrintable(button->text()));
+        }
+    }
+
     void aHintTakesASecondLineWhereItIsNarrow()
     {
         const QString sentence = QStringLiteral("Red pixels speak for mug, blue ones against it.");

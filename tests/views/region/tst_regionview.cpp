@@ -6,6 +6,7 @@
 
 #include <QFile>
 #include <QSignalSpy>
+#include <QTableView>
 #include <QTemporaryDir>
 #include <QTest>
 
@@ -111,6 +112,34 @@ private slots:
         view.flush();
         QVERIFY(view.condition().isEmpty());
         QVERIFY(view.strip().channels().empty());
+    }
+
+    /// Strokes follow each other many times a second: only texts change, not the rows.
+    void aStrokeChangesTextsAlone()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        RegionOverlay overlay;
+        RegionView view(context.model, context.cursor, context.selection, overlay);
+        view.resize(1000, 220);
+        view.show();
+        view.flush();
+        overlay.set(madeRegion(context.model));
+        auto* table = view.findChild<QTableView*>();
+        QVERIFY(table != nullptr && table->model()->rowCount() == 1);
+        QCOMPARE(table->currentIndex().row(), 0);
+        const QString before = table->model()->index(0, 1).data().toString();
+        const QSignalSpy resets(table->model(), &QAbstractItemModel::modelReset);
+        const QSignalSpy changes(table->model(), &QAbstractItemModel::dataChanged);
+        auto stroke = std::make_shared<RegionFacts>(*overlay.region());
+        stroke->parts.front().total *= 2;
+        overlay.set(stroke);
+        QCOMPARE(resets.size(), 0);
+        QCOMPARE(changes.size(), 1);
+        QVERIFY(table->model()->index(0, 1).data().toString() != before);
+        QCOMPARE(view.shownValue(), stroke->parts.front().value);
+        overlay.set(nullptr);
+        QCOMPARE(table->model()->rowCount(), 0);
     }
 
     void whatIsShownIsWritten()

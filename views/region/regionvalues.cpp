@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/region/regionvalues.h"
+
+#include "views/common/numbertext.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/viewcontext.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace retro::views
+{
+
+std::vector<base::ValueId> RegionValuesModel::ordered() const
+{
+    std::vector<base::ValueId> values;
+    for (std::size_t i = 0; m_region && i < m_region->parts.size(); ++i) {
+        values.push_back(m_region->parts[i].value);
+    }
+    const graph::Graph* graph = values.empty() ? nullptr : m_region->run->graph.get();
+    std::ranges::stable_sort(values, [&](base::ValueId a, base::ValueId b) {
+        const base::NodeId nodeA = graph->nodeOf(a);
+        const base::NodeId nodeB = graph->nodeOf(b);
+        const bool isInputA = graph->isInput(nodeA);
+        const bool isInputB = graph->isInput(nodeB);
+        return isInputA != isInputB ? isInputB : nodeB < nodeA;
+    });
+    return values;
+}
+
+void RegionValuesModel::setRegion(RegionPointer region)
+{
+    const RegionPointer before = std::exchange(m_region, std::move(region));
+    std::vector<base::ValueId> values = ordered();
+    const bool isSame = before && m_region && before->run == m_region->run && values == m_values;
+    if (!isSame) {
+        beginResetModel();
+    }
+    m_values = std::move(values);
+    m_parts.clear();
+    for (const base::ValueId value : m_values) {
+        m_parts.push_back(m_region->partOf(value));
+    }
+    if (!isSame) {
+        endResetModel();
+    } else if (!m_values.empty()) {
+        emit dataChanged(index(0, PartColumn), index(rowCount() - 1, OfItselfColumn));
+    }
+}
+
+base::ValueId RegionValuesModel::valueAt(int row) const
+{
+    return row >= 0 && row < rowCount() ? m_values[static_cast<std::size_t>(row)] : base::ValueId();
+}
+
+int RegionValuesModel::rowOf(base::ValueId value) const
+{
+    const auto at = std::ranges::find(m_values, value);
+    return at == m_values.end() ? -1 : static_cast<int>(at - m_values.begin());
+}
+
+int RegionValuesModel::rowCount(const QModelIndex& parent) const
+{
+    return parent.isValid() ? 0 : static_cast<int>(m_values.size());
+}
+
+int RegionValuesModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : ColumnCount; }
+
+QString RegionValuesModel::textOf(const RegionPart& part, int column) const
+{
+    switch (column) {
+    case ValueColumn:
+        return m_model.label(part.value);
+    case PartColumn:
+        return valueText(part.total);
+    case OfRegionColumn:
+        return m_region->total == 0 ? QString() : percentText(part.total / m_region->total);
+    default:
+        return part.relevance == 0 ? QString() : percentText(part.total / part.relevance);
+    }
+}
+
+QString RegionValuesModel::tipOf(const RegionPart& part)
+{
+    return part.arrives ? tr("%1 of its %2 arrives at the inputs at all; %3 is lost below it")
+                              .arg(valueText(*part.arrives), valueText(part.relevance),
+                                   valueText(part.relevance - *part.arrives))
+                        : QString();
+}
+
+QVariant RegionValuesModel::data(const QModelIndex& index, int role) const
+{
+    if (!index.isValid() || index.row() >= rowCount()) {
+        return {};
+    }
+    const RegionPart& part = *m_parts[static_cast<std::size_t>(index.row())];
+    switch (role) {
+    case Qt::DisplayRole:
+        return textOf(part, index.column());
+    case Qt::FontRole:
+        return index.column() == ValueColumn ? fonts::label() : fonts::smallNumbers();
+    case Qt::TextAlignmentRole:
+        return QVariant((index.column() == ValueColumn ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+    case Qt::ToolTipRole:
+        return index.column() == OfItselfColumn ? tipOf(part) : QString();
+    default:
+        return {};
+    }
+}
+
+QVariant RegionValuesModel::headerData(int section, Qt::Orientation orientation, int role) const
+{
+    if (orientation != Qt::Horizontal || role != Qt::DisplayRole || section < 0 || section >= ColumnCount) {
+        return QAbstractTableModel::headerData(section, orientation, role);
+    }
+    const std::array<QString, ColumnCount> words{tr("Value"), tr("Part"), tr("% region"), tr("% of itself")};
+    return words[static_cast<std::size_t>(section)];
+}
+
+} // namespace retro::views
