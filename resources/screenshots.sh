@@ -33,16 +33,20 @@ for theme in light dark; do
     shoot "$out/engine-$theme.png" 256 "$model" --input "$picture" --theme "$theme" --size 1600x1000 \
         --workspace engine --step 27
 done
-# Eight moments of the pass, as the graph of Engine shows them.
+# Eight moments of the pass, as the graph of Engine shows them: visits, and how far the next one is.
 mkdir -p "$out/moments"
 for theme in light dark; do
-    for step in 1 5 7 12 14 21 27 34; do
+    for step in 1 4.8 6.75 12.5 25.6 26.6 27.45 34; do
         shoot "$out/moments/$step-$theme.png" 48 "$model" --input "$picture" --theme "$theme" --size 1224x470 \
             --view graph --step "$step"
     done
 done
-shoot "$out/plan-light.png" 256 "$model" --input "$picture" --workspace plan --theme light --size 1600x1000 \
-    --action plan.run --step 50
+# Relevance by a plan that drops values: promises bring them back.
+plan=$(mktemp --suffix .json)
+"$bin/retrograde-cli" plan "$model" --relevance --composite epsilon_plus --budget 70% --out "$plan" >/dev/null
+shoot "$out/plan-light.png" 256 "$model" --input "$picture" --plan "$plan" --workspace plan --theme light \
+    --size 1600x1000 --action plan.run --step 25
+rm "$plan"
 
 view run light --view run --size 320x960
 view input light --view input --size 420x480 --action cover.brush

@@ -43,16 +43,21 @@ QSize parseSize(const std::string& text, const QSize& least)
     return isGood ? size : QSize();
 }
 
-/// A whole number, or "end" (= none).
-bool parseStep(const std::string& text, std::optional<std::uint64_t>& step)
+/// A number of visits ("27", "26.5"), or "end" (= none).
+bool parseStep(const std::string& text, WindowOptions& options)
 {
     if (text == "end" || text.empty()) {
         return true;
     }
-    std::uint64_t value = 0;
-    const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
-    step = value;
-    return ec == std::errc() && end == text.data() + text.size();
+    std::uint64_t visits = 0;
+    const char* const last = text.data() + text.size();
+    const auto [point, ec] = std::from_chars(text.data(), last, visits);
+    options.step = visits;
+    if (ec != std::errc() || point == last) {
+        return ec == std::errc();
+    }
+    const auto [end, rest] = std::from_chars(point, last, options.stepShare, std::chars_format::fixed);
+    return *point == '.' && rest == std::errc() && end == last;
 }
 
 struct RawOptions
@@ -93,7 +98,8 @@ void addOptions(CLI::App& program, RawOptions& raw, WindowOptions& options)
         ->check(CLI::IsMember({"light", "dark", "system"}));
     program.add_option("--size", raw.size, "Size of the window, or of the pane with --view: 1600x1000");
     program.add_option("--screenshot", raw.screenshot, "Save a picture of the window and exit");
-    program.add_option("--step", raw.step, "Position for the picture: visits, or end (default)");
+    program.add_option("--step", raw.step,
+                       "Position for the picture: visits, also between two of them (26.5), or end (default)");
     program.add_option("--select", raw.select, "Node to select, by name");
     program.add_option("--history", raw.history,
                        "Element whose relevance is followed back in the picture: image:0,*,12,86");
@@ -176,7 +182,7 @@ std::optional<int> parseOptions(int argc, char** argv, WindowOptions& options)
         options.size = parseSize(raw.size, least);
         checkSize(raw.size, least, options.size);
         options.memory = parseMemory(raw.memory);
-        if (!parseStep(raw.step, options.step)) {
+        if (!parseStep(raw.step, options)) {
             throw CLI::ValidationError("--step", "write a number of visits, or end");
         }
     } catch (const CLI::ParseError& error) {

@@ -33,6 +33,7 @@ struct WindowOptions
     QStringList watches;               ///< expressions in the watch list from the start
     QString note;                      ///< comment of the place of the picture, pinned in the notebook; empty = none
     std::optional<std::uint64_t> step; ///< visits; none = the end
+    double stepShare = 0;              ///< of the next visit
     views::ThemeChoice theme = views::ThemeChoice::System;
     QSize size;
     double fontScale = 1;

@@ -7,8 +7,11 @@
 #include "app/gui/window/mainwindow.h"
 #include "app/gui/window/workspace.h"
 #include "core/base/standardstreams.h"
+#include "core/trace/motion.h"
 #include "views/common/jobrunner.h"
 #include "views/common/paint/picture.h"
+#include "views/graph/graphcanvas.h"
+#include "views/graph/graphview.h"
 #include "views/notebook/notebookview.h"
 
 #include <QAction>
@@ -43,9 +46,15 @@ void goTo(MainWindow& window, const WindowOptions& options)
     }
     const trace::Run& run = window.model().run();
     const std::uint64_t visits = *options.step;
-    const bool isEnd = visits > run.visitCount();
-    window.cursor().moveTo(
-        visits == 0 ? 0 : (isEnd ? run.eventCount() : run.endOfVisit(static_cast<std::uint32_t>(visits - 1))));
+    const auto endOf = [&](std::uint64_t count) {
+        const bool isEnd = count > run.visitCount();
+        return count == 0 ? 0 : isEnd ? run.eventCount() : run.endOfVisit(static_cast<std::uint32_t>(count - 1));
+    };
+    window.cursor().moveTo(endOf(visits));
+    if (options.stepShare > 0) { // what moves is on its way
+        const trace::Pace& pace = window.model().derived<trace::Motion>()->pace();
+        window.cursor().glideTo(pace.between(endOf(visits), endOf(visits + 1), options.stepShare));
+    }
 }
 
 /// Whether a word of a pane's name begins so: "log" is the event log.
@@ -94,6 +103,9 @@ public:
         if (!m_window.lastError().isEmpty()) {
             leave(m_window.lastError().toStdString(), kNotExplained);
             return;
+        }
+        for (views::GraphView* graph : m_window.findChildren<views::GraphView*>()) {
+            graph->canvas().pictures().setImmediate(true); // a file has all of them
         }
         if (!m_isPlaced && !place()) {
             return;

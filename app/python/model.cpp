@@ -13,6 +13,7 @@
 #include "core/engine/question/combinations.h"
 #include "core/engine/question/fields.h"
 #include "core/engine/question/resolve.h"
+#include "core/formats/modelfile.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -80,17 +81,38 @@ const QuestionField& fieldOf(const std::string& name, bool ofModel)
                                    python(name)));
 }
 
+/// What comes of True is the only text that a switch has.
+base::Result<void> checkSwitch(const std::string& text)
+{
+    return text == "on" ? base::Result<void>()
+                        : base::usageError(fmt::format("this is True or False, not \"{}\"", text));
+}
+
+/// An option that stands once is given once. Errors: Usage.
+void expectOne(const QuestionField& field, const std::vector<std::string>& texts)
+{
+    if (texts.size() > 1 && !std::holds_alternative<std::vector<std::string> Question::*>(field.member)) {
+        throw Refused(base::usageError(fmt::format("one value is wanted, not {}", texts.size()), python(field.name)));
+    }
+}
+
+/// Errors: Usage (what the field does not take).
+void takeOption(const QuestionField& field, const std::vector<std::string>& texts, Question& question)
+{
+    expectOne(field, texts);
+    for (const std::string& text : texts) {
+        if (const auto good = isSwitch(field) ? checkSwitch(text) : engine::checkText(field, text); !good) {
+            throw Refused(base::within(good.error(), python(field.name)));
+        }
+    }
+    engine::setTexts(field, texts, question);
+}
+
 Question questionOf(const Options& options, bool ofModel)
 {
     Question question;
     for (const auto& [name, texts] : options) {
-        const QuestionField& field = fieldOf(name, ofModel);
-        for (const std::string& text : texts) {
-            if (const auto good = isSwitch(field) ? base::Result<void>() : engine::checkText(field, text); !good) {
-                throw Refused(base::within(good.error(), python(name)));
-            }
-        }
-        engine::setTexts(field, texts, question);
+        takeOption(fieldOf(name, ofModel), texts, question);
     }
     return question;
 }
@@ -170,6 +192,12 @@ std::vector<std::string> Model::outputs() const
     return found;
 }
 
+void Model::write(const std::string& path) const
+{
+    const nb::gil_scoped_release unlocked;
+    valueOf(base::caught([&] { return formats::writeModelFile(path, *m_loaded->read); }));
+}
+
 std::shared_ptr<Model> Model::without(const std::vector<std::string>& rewrites) const
 {
     const nb::gil_scoped_release unlocked;
@@ -181,7 +209,8 @@ std::shared_ptr<Model> Model::without(const std::vector<std::string>& rewrites) 
 nb::object Model::picture(const AnyArray& pixels) const
 {
     const tensor::Tensor data = tensorOf(pixels, true);
-    if (data.dtype() != tensor::DType::UInt8 || data.rank() != 3 || data.shape()[2] != 3) {
+    const bool isPicture = data.dtype() == tensor::DType::UInt8 && data.rank() == 3 && data.shape()[2] == 3;
+    if (!isPicture || data.size() == 0) {
         throw Refused(base::inputError("pixels are an array of uint8 of the shape height × width × 3",
                                        tensor::toText(data.shape())));
     }
@@ -307,7 +336,7 @@ nb::tuple Model::explainText(const Options& options, std::optional<bool> records
     Question question = questionOf(plain, false);
     for (const auto& [name, texts] : options) {
         if (isOfTexts(name)) {
-            engine::setTexts(engine::questionField(name, engine::kExplain), texts, question);
+            takeOption(engine::questionField(name, engine::kExplain), texts, question);
         }
     }
     const bool goesOn = !question.generate.empty() || !question.continuation.empty();

@@ -40,6 +40,8 @@ public:
     [[nodiscard]] std::vector<std::string> outputs() const;
     [[nodiscard]] const engine::LoadedModelPointer& loaded() const { return m_loaded; }
 
+    /// Writes the graph as it was read, in the format of the ending. Throws Refused (Input, Output).
+    void write(const std::string& path) const;
     /// The same model without these rewrites; itself where it has none of them. Throws Refused (Usage).
     [[nodiscard]] std::shared_ptr<Model> without(const std::vector<std::string>& rewrites) const;
     /// The first input that takes a picture, from pixels (height × width × 3).

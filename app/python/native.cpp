@@ -27,6 +27,7 @@ void addModel(nb::module_& module)
         .def_prop_ro("labels", &Model::labels)
         .def_prop_ro("inputs", &Model::inputs)
         .def_prop_ro("outputs", &Model::outputs)
+        .def("write", &Model::write)
         .def("without", &Model::without)
         .def("picture", &Model::picture)
         .def("explain", &Model::explain, nb::arg("given"), nb::arg("options"), nb::arg("records").none(),

@@ -19,7 +19,7 @@ namespace retro::formats
 
 /// Most nodes, and most memory in bytes for them, that functions may make when they are written out. A file of a few
 /// kilobytes can ask for any number: functions that call the next one twice, long names, large constants.
-inline constexpr std::uint64_t kMaxExpandedNodes = 150'000;
+inline constexpr std::uint64_t kMaxExpandedNodes = 75'000;
 inline constexpr std::uint64_t kMaxExpandedBytes = 256ULL << 20U;
 
 /// What writing out one call of a function makes, at most, counted without making it. Sums that do not fit stay at the

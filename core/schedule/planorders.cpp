@@ -90,8 +90,9 @@ bool isBetter(const PlanResult& a, const PlanResult& b)
 class OrderSearch
 {
 public:
-    OrderSearch(std::string_view strategy, const PlanRequest& request)
-        : m_strategy(strategy), m_request(request), m_listener(request.listener), m_start(request.now())
+    /// start: when the time of the request began.
+    OrderSearch(std::string_view strategy, const PlanRequest& request, std::chrono::steady_clock::time_point start)
+        : m_strategy(strategy), m_request(request), m_listener(request.listener), m_start(start)
     {}
 
     Result<PlanResult> overAll(const std::vector<CandidateOrder>& orders)
@@ -99,6 +100,10 @@ public:
         const bool goesOn = m_strategy == "best" && orders.size() > 1;
         const double end = (goesOn ? kCompareShare : 1.0) * m_request.seconds;
         for (std::size_t i = 0; i < orders.size() && !isDecided(); ++i) {
+            if (m_best && m_best->plan && passed() >= end) {
+                passOver(orders[i]);
+                continue;
+            }
             const double share = (end - passed()) / static_cast<double>(orders.size() - i);
             RETRO_CHECK(runOn(orders[i], goesOn ? "fast" : m_strategy, std::max(share, 0.0)));
         }
@@ -124,6 +129,15 @@ private:
     [[nodiscard]] bool isDecided() const
     {
         return m_best && (m_best->status == PlanStatus::Optimal || m_best->status == PlanStatus::Infeasible);
+    }
+
+    void passOver(const CandidateOrder& order)
+    {
+        Attempt attempt;
+        attempt.planner = m_strategy;
+        attempt.order = order.name;
+        attempt.refusal = "no time was left for it";
+        m_attempts.push_back(std::move(attempt));
     }
 
     Result<void> runOn(const CandidateOrder& order, std::string_view strategy, double seconds)
@@ -186,11 +200,12 @@ std::vector<CandidateOrder> candidateOrders(const OpGraph& forward, const analys
 Result<PlanResult> planInOrders(std::string_view strategy, std::string_view order, const OpGraph& forward,
                                 const analysis::JointGraph& joint, const PlanRequest& request)
 {
+    const auto start = request.now();
     std::vector<CandidateOrder> orders;
     if (order != kAutoOrder && !analysis::hasGradients(forward)) {
         RETRO_TRY(const std::vector<OpId> named, analysis::orderNamed(forward, order));
         orders.push_back({std::string(order), carriedOn(joint, named), 0, 0});
-        return OrderSearch(strategy, request).overAll(orders);
+        return OrderSearch(strategy, request, start).overAll(orders);
     }
     orders = candidateOrders(forward, joint, request.stop);
     const std::string first = nameOfFirstReady();
@@ -199,7 +214,7 @@ Result<PlanResult> planInOrders(std::string_view strategy, std::string_view orde
     if (orders.empty()) {
         return base::Error{base::ErrorCode::Cancelled, "stopped", {}};
     }
-    return OrderSearch(strategy, request).overAll(orders);
+    return OrderSearch(strategy, request, start).overAll(orders);
 }
 
 } // namespace retro::schedule

@@ -2,6 +2,7 @@
 #include "core/trace/motion.h"
 
 #include "core/event/partevent.h"
+#include "core/tensor/visit.h"
 
 #include <algorithm>
 #include <cmath>
@@ -19,30 +20,23 @@ namespace
 constexpr double kFadeShare = 0.3; // of the event, in which the dashed line goes
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-template <class T>
-double positiveIn(std::span<const T> values)
-{
-    double sum = 0;
-    for (const T value : values) {
-        sum += value > 0 ? static_cast<double>(value) : 0.0;
-    }
-    return sum;
-}
-
-/// Σ of the positive elements; NaN where they are not at hand as floats in a row.
+/// Σ of the positive elements, however they lie in memory; NaN for a tensor that was not kept.
 double positiveOf(const Tensor& tensor)
 {
-    if (!tensor.isValid() || !tensor.isContiguous()) {
+    if (!tensor.isValid()) {
         return kUnknown;
     }
-    switch (tensor.dtype()) {
-    case tensor::DType::Float32:
-        return positiveIn(tensor.span<float>());
-    case tensor::DType::Float64:
-        return positiveIn(tensor.span<double>());
-    default:
-        return kUnknown;
-    }
+    const Tensor dense = tensor.isDense() ? tensor : tensor.contiguous();
+    double sum = 0;
+    tensor::visitStored(dense.dtype(), [&](auto tag) {
+        using Type = decltype(tag);
+        const auto* data = reinterpret_cast<const typename Type::Bits*>(dense.rawData());
+        for (std::int64_t i = 0; i < dense.size(); ++i) {
+            const auto value = static_cast<double>(Type::load(data[i]));
+            sum += value > 0 ? value : 0.0;
+        }
+    });
+    return sum;
 }
 
 } // namespace

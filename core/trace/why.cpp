@@ -72,8 +72,8 @@ std::string placeText(std::size_t above)
 class Chain
 {
 public:
-    Chain(const Timeline& timeline, const NodeSteps& steps)
-        : m_timeline(timeline), m_steps(steps), m_state(timeline.state())
+    Chain(const Timeline& timeline, const NodeSteps& steps, const NodeNames& names)
+        : m_timeline(timeline), m_steps(steps), m_names(names), m_state(timeline.state())
     {}
 
     std::vector<std::string> from(NodeId node)
@@ -94,7 +94,10 @@ private:
         auto operator<=>(const Link&) const = default;
     };
 
-    [[nodiscard]] std::string name(NodeId node) const { return nodeText(m_timeline.run(), node); }
+    [[nodiscard]] std::string name(NodeId node) const
+    {
+        return m_names ? m_names(node) : nodeText(m_timeline.run(), node);
+    }
 
     Link explain(NodeId node)
     {
@@ -210,6 +213,7 @@ private:
 
     const Timeline& m_timeline;
     const NodeSteps& m_steps;
+    const NodeNames& m_names;
     const RunState& m_state;
     std::vector<std::string> m_lines;
     std::set<Link> m_met;
@@ -217,7 +221,7 @@ private:
 
 } // namespace
 
-Why whyNotVisited(const Timeline& timeline, const NodeSteps& steps, NodeId node)
+Why whyNotVisited(const Timeline& timeline, const NodeSteps& steps, NodeId node, const NodeNames& names)
 {
     const NodeState& state = timeline.state().nodes[node.index()];
     const Landings landings = landingsAt(timeline, steps, node);
@@ -227,9 +231,10 @@ Why whyNotVisited(const Timeline& timeline, const NodeSteps& steps, NodeId node)
     why.inEdges = static_cast<std::uint32_t>(landings.empty.size());
     why.missing = missingOf(landings);
     why.waitsFor = state.waitsFor;
-    why.lines = Chain(timeline, steps).from(node);
+    why.lines = Chain(timeline, steps, names).from(node);
     if (why.nextVisit) {
-        why.lines.push_back(fmt::format("visit {} picks {} next", *why.nextVisit, nodeText(timeline.run(), node)));
+        why.lines.push_back(fmt::format("visit {} picks {} next", *why.nextVisit,
+                                        names ? names(node) : nodeText(timeline.run(), node)));
     }
     return why;
 }

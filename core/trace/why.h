@@ -32,10 +32,15 @@ struct Why
     std::vector<std::string> lines;
 };
 
+/// How a node is called in the answer.
+using NodeNames = std::function<std::string(NodeId)>;
+
 /// Explains why `node` has not been visited, or does not go on, at the timeline's position: which in-edges are empty
 /// and whose they are, which promise it waits for and what that promise lacks. Looks only at what happens to the nodes
-/// that it names; `steps` are those of its run. `node` must be a node or input of the run's graph.
-[[nodiscard]] Why whyNotVisited(const Timeline& timeline, const NodeSteps& steps, NodeId node);
+/// that it names; `steps` are those of its run. `node` must be a node or input of the run's graph. `names`: nodeText()
+/// when empty.
+[[nodiscard]] Why whyNotVisited(const Timeline& timeline, const NodeSteps& steps, NodeId node,
+                                const NodeNames& names = {});
 /// The same for a single question: walks over the run once.
 [[nodiscard]] Why whyNotVisited(const Timeline& timeline, NodeId node);
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import importlib.metadata
 import os
 import pathlib
 import re
@@ -33,7 +34,9 @@ QT = pathlib.Path("/usr/lib/x86_64-linux-gnu/qt6/plugins")
 NEEDED_PLUGINS = {"platforms/libqxcb.so", "platforms/libqoffscreen.so", "imageformats/libqsvg.so"}
 GRAPHVIZ_FOLDER = pathlib.Path("/usr/lib/x86_64-linux-gnu/graphviz")
 GRAPHVIZ = ("libgvplugin_dot_layout.so.6", "libgvplugin_core.so.6")
+CORE = "libretrograde-core.so"  # of our own, in ../lib of the programs (sharedcore.cmake)
 GRAPHVIZ_LIST = "config6a"  # its plugins and what each can do; Graphviz writes it when it is installed
+COMPILED_IN = ("libcli11-dev", "libfmt-dev", "nlohmann-json3-dev")  # their headers are code of our programs
 KEEPS_NAME = re.compile(r"^(libQt6|libgvc\.|libgvplugin|libcgraph\.|libcdt\.|libpathplan\.|libxdot\.)")
 # The plain ones, not what the alternatives of this machine point to.
 REFERENCE = {"libblas.so.3": "blas/libblas.so.3", "liblapack.so.3": "lapack/liblapack.so.3"}
@@ -121,7 +124,7 @@ class Bundle:
                     sys.exit(f"bundle: nobody has {name}; install the package that holds it")
                 source = self.libraries[name]
                 self.names[name] = name if KEEPS_NAME.match(name) else hashed(name, source)
-                waiting.append(self.copy(source, f"lib/{self.names[name]}", "$ORIGIN"))
+                waiting.append(self.copy(source, f"lib/{self.names[name]}", "$ORIGIN", own=name == CORE))
 
     def patch(self) -> None:
         """Run paths, and the names with hashes; looks afterwards whether it worked."""
@@ -137,13 +140,12 @@ class Bundle:
                 if name not in SYSTEM and not (self.out / "lib" / name).exists():
                     sys.exit(f"bundle: {path} asks for {name}, which is neither inside nor left to the system")
 
-    def add_licences(self) -> None:
-        """One notice per Debian package, and SOURCES.tsv: package, version, source package."""
+    def add_licences(self, has_module: bool) -> None:
+        """One notice per Debian package, and of what a module is made with; SOURCES.tsv: package, version, source."""
         folder = self.out / "licenses"
         folder.mkdir()
-        rows = set()
-        for origin in sorted(self.origins):
-            package = package_of(origin)
+        rows = set(add_binding(folder) if has_module else ())
+        for package in sorted({*COMPILED_IN, *map(package_of, self.origins)}):
             notice = pathlib.Path("/usr/share/doc") / package.split(":")[0] / "copyright"
             text = notice.read_bytes() if notice.exists() else b""
             if not text:
@@ -153,6 +155,24 @@ class Bundle:
             rows.add(said("dpkg-query", "-W", form, package))
         text = "package\tversion\tsource\n" + "\n".join(sorted(rows)) + "\n"
         (folder / "SOURCES.tsv").write_text(text, encoding="utf-8")
+
+
+def add_binding(folder: pathlib.Path) -> list[str]:
+    """The notices of nanobind and of the table that it holds; their rows of SOURCES.tsv."""
+    found = importlib.metadata.distribution("nanobind")
+    files = {name: next((file.locate() for file in found.files or () if file.name == name), None)
+             for name in ("LICENSE", "robin_map.h")}
+    for name, path in files.items():
+        if path is None:
+            sys.exit(f"bundle: nanobind {found.version} has no {name}, so nobody knows its licence")
+    (folder / "nanobind.txt").write_bytes(pathlib.Path(files["LICENSE"]).read_bytes())
+    header = pathlib.Path(files["robin_map.h"]).read_text(encoding="utf-8")
+    notice = header[: header.find("*/")].replace("/**", "")
+    if "Permission is hereby granted" not in notice:
+        sys.exit("bundle: the table that nanobind holds says no licence")
+    (folder / "robin-map.txt").write_text(re.sub(r"^ \* ?", "", notice, flags=re.M).lstrip(), encoding="utf-8")
+    return [f"nanobind\t{found.version}\tPyPI nanobind {found.version}",
+            f"robin-map\tof nanobind {found.version}\tPyPI nanobind {found.version}"]
 
 
 def hashed(name: str, source: pathlib.Path) -> str:
@@ -228,10 +248,11 @@ def make(programs: pathlib.Path, out: pathlib.Path, modules: Sequence[pathlib.Pa
         target.chmod(0o755)
         said("strip", "--strip-unneeded", target)
         bundle.files[target] = "$ORIGIN/" + os.path.relpath(out / "lib", module_out)
+    bundle.libraries[CORE] = programs.parent / "lib" / CORE
     bundle.take_libraries(list(bundle.files))
     bundle.patch()
     take_data(bundle)
-    bundle.add_licences()
+    bundle.add_licences(bool(modules))
     newest = max(newest_glibc(path) for path in bundle.files)
     (out / "glibc").write_text(".".join(str(one) for one in newest) + "\n", encoding="utf-8")
     size = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())

@@ -13,6 +13,18 @@ VISION = ("resnet18", "resnet50", "vgg16", "mobilenet_v2", "efficientnet_b0", "d
           "vit_b_16")
 TEXT = ("bert", "gpt2")
 TOKENS = 32
+LIVES = 1e-3  # standard deviation of scores
+
+
+def settle(torch, model, example):
+    """Gives each BatchNorm the statistics of what comes to it, as a training would. With others a deep network dies
+    out: its scores become 1e-14, and its relevance nothing that float32 could hold."""
+    for module in model.modules():
+        if isinstance(module, torch.nn.BatchNorm2d):
+            module.reset_running_stats()
+            module.momentum = 1
+    with torch.no_grad():
+        model.train()(example)
 
 
 def vision_model(torch, name):
@@ -21,6 +33,11 @@ def vision_model(torch, name):
 
     model = torchvision.models.get_model(name, weights=None)
     relevance.enliven(torch, model)  # fresh weights die out, or are 0 in the last layer
+    example = torch.randn(8, 3, 224, 224)
+    with torch.no_grad():
+        dies_out = float(model.eval()(example).std()) < LIVES
+    if dies_out:
+        settle(torch, model, example)
     return model, torch.randn(2, 3, 224, 224)
 
 

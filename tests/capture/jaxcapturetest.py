@@ -135,6 +135,38 @@ class Checkpoint(capturing.Case):
                 if profile["residual_bytes"] is not None:
                     self.assertLess(profile["residual_bytes"], 0.7 * profile["residual_bytes_without"])
 
+    def test_a_scan_is_planned_inside(self):
+        """A recurrent layer of few steps, one of many, and one that goes backwards and gives what it carries last."""
+
+        def recurrent(reverse):
+            def function(weights, rows):
+                def step(h, row):
+                    h = jnp.tanh(h @ weights[0] + row @ weights[1])
+                    return h, jnp.sin(h * 2) * row
+
+                h, made = lax.scan(step, jnp.zeros(rows.shape[1:]), rows, reverse=reverse)
+                return (made ** 2).sum() + h.sum()
+
+            return function
+
+        weights = [normal(1, 6, 6) * 0.3, normal(2, 6, 6) * 0.3]
+        for steps, reverse, inside in ((6, False, "step3"), (17, True, "block3")):
+            plain, rows = recurrent(reverse), normal(3, steps, 4, 6)
+            wanted, last = jax.grad(plain, (0, 1))(weights, rows), None
+            for budget in ("100%", "70%", None):
+                with self.subTest(steps=steps, budget=budget), warnings.catch_warnings():
+                    warnings.simplefilter("error", UserWarning)
+                    function = checkpointed(plain, budget, "fast" if budget else "recompute_all", unroll=8)
+                    found = jax.jit(jax.grad(function, (0, 1)))(weights, rows)
+                    for a, b in zip(jax.tree_util.tree_leaves(found), jax.tree_util.tree_leaves(wanted)):
+                        numpy.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5 * abs(b).max())
+                    scopes = {node["scope"].split("/")[-1] for node in function._last[0].graph.nodes if "scope" in node}
+                    self.assertIn(inside, scopes)
+                    profile = function.last_profile
+                    if profile["residual_bytes"] is not None:
+                        self.assertLess(profile["residual_bytes"], last if last else float("inf"))
+                        last = profile["residual_bytes"]
+
     def test_a_plan_from_a_file_and_keywords(self):
         x = normal(20, 32, 16)
         first = checkpointed(lambda w, x, power=1: layers(w, x) ** power, "70%")

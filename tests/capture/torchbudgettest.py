@@ -12,7 +12,7 @@ if not hasattr(passes, "CustomKnapsackSolver"):
 import torch._functorch.config as functorch
 from retrograde.capture import torchbudget
 
-LAYERS = 6
+LAYERS = 32
 
 
 class Layer(torch.nn.Module):
@@ -55,14 +55,19 @@ class TorchBudget(capturing.Case):
         self.network(self.x).sum().backward()
         wanted = self.network[0].linear.weight.grad.clone()
         solver, last = torchbudget.Solver(seconds=1), 0
-        for budget in (0.3, 0.6, 0.9):
+        for budget in (0.1, 0.3, 0.9):
             own, gradient = self.saved(solver, budget)
             theirs, _ = self.saved("dp", budget)
             self.assertGreaterEqual(own, last)  # a larger budget never saves less
             self.assertLessEqual(own, theirs)
+            self.assertGreater(own, 0.7 * theirs)  # and makes use of the budget
             self.assertLess((gradient - wanted).abs().max().item(), 1e-5)
             last = own
-        self.assertGreater(last, 0)
+
+    def test_what_is_saved_is_spread_over_the_layers(self):
+        """Where no plan keeps so little, what one keeps is thinned out evenly."""
+        self.assertEqual(torchbudget.spread(range(32), [1 / 32] * 32, 0.1), {0, 10, 21})
+        self.assertEqual(torchbudget.spread(range(4), [1] * 4, 0.5), set())
 
     def test_the_answer_depends_on_what_its_name_says(self):
         self.assertEqual(torchbudget.Solver().uuid(), torchbudget.Solver().uuid())

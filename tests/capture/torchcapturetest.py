@@ -43,6 +43,21 @@ class Attention(nn.Module):
         return (h + self.out((weights @ v).transpose(1, 2).reshape(b, t, d)))[:, -1]
 
 
+class InPlace(nn.Module):
+    """Operands that are changed in place and read again."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Linear(4, 6), nn.Linear(6, 3)
+
+    def forward(self, x):
+        h = self.first(x)
+        functional.relu_(h)
+        h += 1
+        h.mul_(h)
+        return self.second(h) - h[:, :3]
+
+
 class Elements(nn.Module):
     """Forms of the table that the others have not."""
 
@@ -87,6 +102,7 @@ class Capture(capturing.Case):
         self.assert_equal_run(network, torch.randn(2, 3, 16, 16))
         self.assert_equal_run(Attention(), torch.randint(0, 20, (2, 6)))
         self.assert_equal_run(Elements(), torch.randn(3, 2, 10))
+        self.assert_equal_run(InPlace(), torch.randn(3, 4))
 
     def test_a_module_is_explained_and_its_relevance_conserved(self):
         torch.manual_seed(2)

@@ -79,6 +79,46 @@ class Fork(nn.Module):
         return x
 
 
+class InPlace(nn.Module):
+    """A residual block as torchvision writes it, statements in place, and a change of one of two views."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Conv2d(3, 4, 3, padding=1), nn.Conv2d(4, 4, 3, padding=1)
+        self.norm, self.relu = nn.BatchNorm2d(4), nn.ReLU(inplace=True)
+        self.head = nn.Linear(4, 6)
+
+    def forward(self, x):
+        x = self.relu(self.first(x))
+        h = self.norm(self.second(x))
+        h += x
+        h = self.head(self.relu(h).mean((2, 3)))
+        h.mul_(2)
+        functional.relu_(h)
+        h = h * 1.5
+        left, right = h[:, :3], h[:, 3:]
+        left.add_(right)
+        return torch.cat([left, right], 1)
+
+
+class Sequences(nn.Module):
+    """LSTM layers, cells with a loop over steps, and an encoder of transformers."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.LSTM(8, 8, 2, batch_first=True, dropout=0.2)
+        self.both = nn.LSTM(8, 4, batch_first=True, bidirectional=True)
+        self.encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), 3)
+        self.cell, self.out = nn.LSTMCell(8, 8), nn.Linear(8, 3)
+
+    def forward(self, x):
+        x = self.encoder(self.both(torch.tanh(self.first(x)[0]))[0])
+        h = c = torch.zeros(x.size(0), 8)
+        for t in range(x.size(1)):
+            h, c = self.cell(x[:, t], (h, c))
+        return self.out(h)
+
+
 def loss_of(result):
     parts = result.values() if isinstance(result, dict) else [result]
     return sum((part * torch.linspace(-1, 1, part.numel()).reshape(part.shape)).sum() for part in parts)
@@ -159,6 +199,56 @@ class Checkpoint(capturing.Case):
         for options in ({"budget": "80%"}, {"planner": "recompute_all"}, {"block_size": 4}):
             with self.subTest(**options):
                 self.assert_same_training(Words(), [torch.randint(0, 30, (2, 5))], **options)
+
+    def test_operators_in_place(self):
+        torch.manual_seed(12)
+        for options in ({"budget": "90%"}, {"planner": "recompute_all"}, {"block_size": 3}):
+            with self.subTest(**options):
+                wrapped = self.assert_same_training(InPlace(), [torch.randn(2, 3, 6, 6, requires_grad=True)], **options)
+                self.assertEqual(wrapped.last_profile["unplanned"], 0)
+        profile = self.assert_same_training(InPlace(), [torch.randn(2, 3, 6, 6)], planner="recompute_all").last_profile
+        self.assertLess(profile["bytes_at_turn"], 0.2 * profile["store_all_bytes"])
+
+    def test_lstm_layers_cells_and_encoders(self):
+        torch.manual_seed(13)
+        for options in ({"budget": "70%"}, {"planner": "recompute_all"}, {"block_size": 6}):
+            for training in (True, False):
+                with self.subTest(training=training, **options):
+                    wrapped = self.assert_same_training(Sequences().train(training), [torch.randn(2, 5, 8)], **options)
+                    # The layers of the encoder are planned one by one, and so are the steps of the cell.
+                    units = [name for _, name, *_ in wrapped.last_plan["plan"]["steps"] if "encoder_layers_1_" in name]
+                    self.assertIn("encoder_layers_1_linear1", units)
+                    self.assertLess(wrapped.last_profile["bytes_at_turn"], wrapped.last_profile["store_all_bytes"])
+
+    def test_an_encoder_in_one_line_with_masks(self):
+        torch.manual_seed(14)
+        layer = nn.TransformerEncoderLayer(8, 2, 16, activation="gelu", norm_first=True)
+        network = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+        padding = torch.zeros(2, 5, dtype=torch.bool)
+        padding[0, 3:] = True
+        plain, wrapped = copy.deepcopy(network), checkpointed(network, planner="recompute_all")
+        for module in (wrapped, plain):
+            torch.manual_seed(15)
+            loss_of(module(self.words(), src_key_padding_mask=padding)).backward()
+        self.assertIsNone(wrapped.reason)
+        for (name, a), b in zip(network.named_parameters(), plain.parameters()):
+            self.assertTrue(torch.equal(a.grad, b.grad), name)
+
+    @staticmethod
+    def words():
+        torch.manual_seed(16)
+        return torch.randn(5, 2, 8)
+
+    def test_a_buffer_that_a_gradient_reads(self):
+        class Places(nn.Linear):
+            def __init__(self):
+                super().__init__(6, 6)
+                self.register_buffer("places", torch.randn(6))
+
+            def forward(self, x):
+                return super().forward(x) * self.places
+
+        self.assert_same_training(nn.Sequential(Places(), nn.Tanh(), Places()), [torch.randn(2, 6)], planner="chen_sqrt")
 
     def test_long_skips_and_gradients_of_the_input(self):
         torch.manual_seed(2)
@@ -256,12 +346,45 @@ class Fallback(capturing.Case):
             def forward(self, x):
                 return super().forward(x) if x.sum() > 0 else super().forward(-x)
 
+        class View(nn.Linear):
+            def forward(self, x):
+                h = super().forward(x) * 2
+                h[:, :2].add_(1)
+                return h
+
+        class Noise(nn.Linear):
+            def forward(self, x):
+                return super().forward(x + torch.randn(x.shape[0], 4)) if x.dim() == 2 else x
+
+        class State(nn.Linear):
+            def __init__(self, *sizes):
+                super().__init__(*sizes)
+                self.register_buffer("seen", torch.zeros(4))
+
+            def forward(self, x):
+                self.seen.add_(1)
+                return super().forward(x) * self.seen
+
         x = torch.randn(2, 4)
         self.assertIn("cannot be traced", self.reason_of(Branch(4, 4), x))
-        self.assertIn("in place", self.reason_of(nn.Sequential(nn.Linear(4, 4), nn.ReLU(inplace=True)), x))
+        self.assertIn("of which 'mul' is a view that is read later", self.reason_of(View(4, 4), x))
+        self.assertIn("memory of 'seen'", self.reason_of(State(4, 4), x))
+        self.assertIn("cannot be traced", self.reason_of(Noise(4, 4), x))
+        self.assertIn("memory of input", self.reason_of(nn.Sequential(nn.Hardtanh(0, 1, inplace=True), nn.Linear(4, 4)), x))
         tight = self.reason_of(nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 4)), x, budget=1)
         self.assertIn("bytes at once", tight)
         self.assertIn("no_such_planner", self.reason_of(nn.Sequential(nn.Linear(4, 4)), x, planner="no_such_planner"))
+
+    def test_an_input_is_changed_as_often_as_without(self):
+        class Adds(nn.Linear):
+            def forward(self, x):
+                return super().forward(x.add_(1))
+
+        x, wrapped = torch.zeros(2, 4), checkpointed(Adds(4, 4))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            wrapped(x)
+        self.assertTrue(torch.equal(x, torch.ones(2, 4)))
 
     def test_a_step_of_the_optimiser_between_forward_and_backward_is_refused(self):
         network = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 4), nn.Tanh())

@@ -54,6 +54,21 @@ class Files(unittest.TestCase):
             looked += 1
         self.assertGreater(looked, 50)
 
+    def test_the_core_is_inside_once(self):
+        if not shutil.which("readelf"):
+            self.skipTest("there is no readelf")
+        inside = self.folder / INSIDE
+        core = list((inside / "lib").glob("libretrograde-core*.so"))
+        self.assertEqual(len(core), 1)
+        own = [*core, *(inside / "bin").glob("retrograde*"), *(self.folder / "retrograde").glob("_native*.so")]
+        defines = {}
+        for path in own:
+            said = subprocess.run(["readelf", "-W", "--dyn-syms", path], capture_output=True, text=True, check=True)
+            symbols = re.findall(r" FUNC +GLOBAL +DEFAULT +\d+ (_ZN\w*5retro3ops\w+)", said.stdout)
+            if symbols:
+                defines[path.name] = len(symbols)
+        self.assertEqual([*defines], [core[0].name], defines)
+
     def test_every_package_has_its_licence_and_source(self):
         folder = self.folder / INSIDE / "licenses"
         rows = [line.split("\t") for line in (folder / "SOURCES.tsv").read_text().splitlines()]
@@ -63,6 +78,7 @@ class Files(unittest.TestCase):
         self.assertEqual({row[0] for row in rows[1:]}, notices)
         for path in folder.glob("*.txt"):
             self.assertGreater(path.stat().st_size, 100, path.name)
+        self.assertLessEqual({"nanobind", "robin-map", "nlohmann-json3-dev", "libcli11-dev"}, notices)
         self.assertTrue({"libqt6core6", "libdnnl2"} <= {name.split(":")[0] for name in notices} or
                         any(name.startswith("libqt6core6") for name in notices))
 

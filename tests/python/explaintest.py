@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 import unittest
+import unittest.mock
 
 from module import PICTURE, SAMPLE, Case, numpy, rg
 
@@ -183,6 +184,14 @@ class Records(Case):
         self.assertGreater(int(colours[2, 0]), int(colours[2, 2]))  # red above
         self.assertGreater(int(colours[1].min()), 235)
 
+    def test_targets_have_their_labels(self):
+        x = self.picture()
+        run = self.model.explain(x, target=["/block1/relu/Relu_output_0", 2, 1], composite="epsilon")
+        shown = r"target /block1/relu/Relu_output_0 \(\S+\), logits lamp \(-\d\S+\), jug \(-\d\S+\)>$"
+        self.assertRegex(repr(run), shown)
+        batch = self.model.explain(numpy.concatenate([x] * 5), record=False)
+        self.assertIn("logits mug (2.373), mug (2.373), mug (2.373), mug (2.373), …", batch._repr_html_())
+
     def test_the_window_shows_it(self):
         made = self.model.explain(PICTURE).show(screenshot=self.folder / "window.png", size="800x600")
         self.assertGreater(os.path.getsize(made), 1000)
@@ -218,6 +227,54 @@ class Refusals(Case):
         with self.assertRaises(KeyError):
             self.model.explain(x)["nothing"]
         self.assertTrue(issubclass(rg.InputError, ValueError) and issubclass(rg.OutputError, OSError))
+
+
+    def test_what_an_option_does_not_take_is_refused(self):
+        x = self.picture()
+        for name, given, words in (("precision", "half", "auto, float, double"), ("inputs_only", "no", "True or False"),
+                                   ("engine", ["promise", "oracle"], "one value"), ("record", "no", "True or False"),
+                                   ("copy", 2, "True or False"), ("progress", "no", "function"),
+                                   ("target", [], "empty"), ("target", True, "target"),
+                                   ("start", "two", "contrastive")):
+            with self.subTest(option=name, given=given), self.refused(rg.UsageError, 2, words):
+                self.model.explain(x, **{name: given})
+        run = self.model.explain(x)
+        for ask in (lambda: run.history("image", (0, 0, 0, 0), most=0), lambda: run.compare(3),
+                    lambda: run.compare(run, tolerance=float("nan")), lambda: run.diagnose(run.audit()),
+                    lambda: rg.set_threads(0), lambda: rg.set_threads(10**9), lambda: rg.load(SAMPLE, card="{}")):
+            with self.refused(rg.UsageError, 2):
+                ask()
+        for ask in (lambda: rg.load(SAMPLE.read_bytes(), card="nowhere.json"),
+                    lambda: self.model.picture(numpy.zeros((0, 5, 3), numpy.uint8))):
+            with self.refused(rg.InputError, 3):
+                ask()
+
+    def test_without_a_display_the_window_is_not_started(self):
+        run = self.model.explain(PICTURE)
+        without = {name: value for name, value in os.environ.items()
+                   if name not in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")}
+        with unittest.mock.patch.dict(os.environ, without, clear=True), self.refused(rg.OutputError, 5, "no display"):
+            run.show()
+
+    def test_a_composite_may_have_any_name(self):
+        x = self.picture()
+        for name in ("../a/b", "名 前"):
+            rules = rg.Composite(name).add("epsilon", structure="linear map").add("norm", structure="sum of operands")
+            rules.add("norm", structure="average pool").add("winner-take-all", structure="max pool").add("pass")
+            self.assertTrue(self.model.explain(x, composite=rules)["image"].any(), name)
+
+    def test_classes_are_numbers_of_any_library(self):
+        x = self.picture()
+        expected = self.model.explain(x, target=3)["image"].tobytes()
+        for target in (numpy.int64(3), numpy.array([3]), numpy.array(3), (3,), 3.0):
+            self.assertEqual(self.model.explain(x, target=target)["image"].tobytes(), expected)
+
+    def test_each_sample_may_have_a_class_of_its_own(self):
+        x = self.picture()
+        both = self.model.explain(numpy.concatenate([x, x]), target=["sample=0,class=1", "sample=1,class=2"])["image"]
+        for i in range(2):
+            alone = self.model.explain(x, target=i + 1)["image"]
+            self.assertEqual(both[i].tobytes(), alone[0].tobytes())
 
 
 class Running(Case):

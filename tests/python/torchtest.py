@@ -3,7 +3,7 @@
 import sys
 import unittest
 
-from module import SKIPPED, Case, numpy, rg
+from module import SAMPLE, SKIPPED, Case, numpy, rg
 
 try:
     import torch
@@ -36,6 +36,24 @@ class Modules(Case):
         model, x = rg.load(network().float(), torch.rand(1, 3, 16, 16)), torch.rand(1, 3, 16, 16)
         run = model.explain(x, copy=False)
         self.assertTrue(numpy.shares_memory(next(iter(run.inputs.values())), x.numpy()))
+
+    def test_relevance_is_lent_without_a_copy(self):
+        if not hasattr(numpy, "from_dlpack") or numpy.lib.NumpyVersion(numpy.__version__) < "2.1.0":
+            self.skipTest("numpy lends no array that is read only")
+        run = self.model.explain(self.picture(), composite="epsilon")
+        lent = torch.from_dlpack(run["image"])
+        self.assertEqual(lent.data_ptr(), run["image"].ctypes.data)
+        expected = numpy.array(run["image"])
+        del run
+        numpy.testing.assert_array_equal(lent.numpy(), expected)
+
+    def test_a_module_that_does_not_run_is_refused(self):
+        with self.refused(rg.InputError, 3, "Linear", "1x4"):
+            rg.load(torch.nn.Linear(3, 3), torch.zeros(1, 4))
+        with self.refused(rg.UsageError, 2, "tensor"):
+            rg.load(torch.nn.Linear(3, 3), "a")
+        with self.refused(rg.UsageError, 2, "meta"):
+            self.model.explain(torch.empty(1, 3, 96, 96, device="meta"))
 
     def test_a_captured_graph_is_the_module(self):
         from retrograde.capture import torchcapture
@@ -103,6 +121,14 @@ class Modules(Case):
         rg.checkpoint(module, "100%")(x).sum().backward()
         for one, gradient in zip(module.parameters(), expected):
             torch.testing.assert_close(one.grad, gradient)
+
+    def test_a_plan_of_a_model_that_came_from_memory(self):
+        plans = [rg.plan(model, "100%")[1] for model in (rg.load(SAMPLE), rg.load(SAMPLE.read_bytes()))]
+        self.assertEqual(plans[0]["steps"], plans[1]["steps"])
+        x = torch.rand(1, 3, 16, 16)
+        for answer, _ in (rg.plan(rg.load(network().float(), x), "100%"),
+                          rg.plan(network().float(), "100%", example=x)):
+            self.assertIn(answer["status"], ("optimal", "feasible"))
 
     def test_a_module_without_an_example_is_refused(self):
         with self.refused(rg.UsageError, 2, "example"):

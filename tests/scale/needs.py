@@ -9,6 +9,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCALE = ROOT / "resources/scale"
 MODEL = ROOT / "samples/clever-hans/clever-hans.onnx"
+CARD = MODEL.with_name("clever-hans.card.json")
 CLI = os.environ["RETROGRADE_CLI"]
 
 
@@ -54,6 +55,22 @@ def write_inputs(folder, graph, count):
     generator = np.random.default_rng(3)
     for i in range(count):
         np.save(folder / f"picture{i:03}.npy", generator.random(shape, dtype=np.float32))
+    return value.name
+
+
+def write_pictures(folder, graph, count):
+    """So many pictures of noise in the size of the model's input, every third a .jpg and the first larger; the name of
+    the input."""
+    import numpy as np
+    from PIL import Image
+
+    value = first_input(graph)
+    folder.mkdir()
+    generator = np.random.default_rng(4)
+    for i in range(count):
+        height, width = value.shape[2:] if i else (value.shape[2] + 37, 2 * value.shape[3] + 5)
+        pixels = generator.integers(0, 256, (height, width, 3), dtype=np.uint8)
+        Image.fromarray(pixels).save(folder / f"picture{i:03}{'.jpg' if i % 3 == 2 else '.png'}")
     return value.name
 
 

@@ -12,7 +12,7 @@ import time
 
 import needs
 
-needs.need("ray", "onnxruntime", "numpy", "pyarrow")
+needs.need("ray", "onnxruntime", "numpy", "pyarrow", "PIL")
 
 import pyarrow.parquet
 
@@ -36,9 +36,10 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         graph = needs.written_graph(folder)
-        source = needs.write_inputs(folder / "inputs", graph, COUNT)
+        source = needs.write_pictures(folder / "inputs", graph, COUNT)
         out = folder / "out"
-        command = [sys.executable, SCRIPT, graph, folder / "inputs", out, "--workers", "2", "--shard", "10"]
+        command = [sys.executable, SCRIPT, graph, folder / "inputs", out, "--card", needs.CARD, "--workers", "2",
+                   "--shard", "10"]
         running = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         killed = False
         for line in running.stdout:
@@ -54,9 +55,9 @@ def main():
         rows = {row["id"]: row for row in table.to_pylist()}
         assert table.num_rows == COUNT and len(rows) == COUNT, (table.num_rows, len(rows))
         assert not list(out.glob(".part*")), "an unfinished part is left"
-        for id in ("picture000", "picture117"):
-            expected = needs.explained(folder, folder / "inputs" / f"{id}.npy", source)
-            assert needs.difference(rows[id]["relevance"], expected) < 1e-4
+        for file in ("picture000.png", "picture117.png", "picture002.jpg"):
+            expected = needs.explained(folder, folder / "inputs" / file, source)
+            assert needs.difference(rows[file.split(".")[0]]["relevance"], expected) < 1e-4
         start = time.time()
         again = subprocess.run(command, check=True, capture_output=True, text=True)
         assert "nothing left to do" in again.stdout, again.stdout

@@ -24,7 +24,9 @@ constexpr double kReadableZoom = 0.8;   // … opens at this one, or less when t
 constexpr double kRevealMargin = 28;    // pixels between a revealed box and the border
 constexpr double kInSight = 40;         // pixels of the picture that cannot be pushed out
 constexpr double kEndsHeight = 24;      // design pixels above a drawing that runs sideways …
-constexpr double kSharesHeight = 84;    // … and below it, for the shares and the frontier
+constexpr double kSharesHeight = 84;    // … and below it, for the shares and the frontier …
+constexpr double kLowShares = 70;       // … which are lower in a low pane
+constexpr double kLowPane = 380;
 constexpr double kFrontierHeight = 30;  // the frontier alone: a low pane has no room for the shares
 constexpr double kLeastForShares = 270; // of the pane
 constexpr double kCrossMargin = 4;      // pixels above and below it
@@ -106,7 +108,8 @@ GraphOverlays GraphCanvas::overlays() const
     if (hasCards() && m_scene->style.isSideways) { // a wide, low pane needs all its room
         const double top = fonts::px(kEndsHeight);
         GraphOverlays all;
-        const double below = fonts::px(hasRoomForShares() ? kSharesHeight : kFrontierHeight);
+        const double shares = height() < fonts::px(kLowPane) ? kLowShares : kSharesHeight;
+        const double below = fonts::px(hasRoomForShares() ? shares : kFrontierHeight);
         all.free = QRectF(rect()).adjusted(fonts::px(8), top, -fonts::px(8), -below);
         return all;
     }
@@ -353,7 +356,9 @@ void GraphCanvas::paintEvent(QPaintEvent* event)
 {
     QPainter painter(this);
     const Theme& colors = theme(this);
-    painter.fillRect(event->rect(), colors[Role::Base]);
+    if (m_scene == nullptr || !hasCards()) { // else the ground has the colour
+        painter.fillRect(event->rect(), colors[Role::Base]);
+    }
     if (m_scene == nullptr) {
         return;
     }

@@ -151,7 +151,7 @@ private:
     void makeFrame();
     void paintLiving(QPainter& painter, const Theme& colors);
     void paintEnds(QPainter& painter, const Theme& colors) const;
-    [[nodiscard]] const QPixmap& still(const Theme& colors);
+    void makeStill(const Theme& colors);
     [[nodiscard]] double shownMoment() const;
 
     [[nodiscard]] Hit hitAt(QPointF pixel) const;
@@ -219,7 +219,8 @@ private:
         std::uint64_t serial = 0;
         bool operator==(const StillOf&) const = default;
     };
-    QPixmap m_still; // cards, edges and text as they are at the position
+    QPixmap m_ground; // frames of groups
+    QPixmap m_still;  // cards, edges and text as they are at the position
     StillOf m_stillOf;
     std::uint64_t m_serial = 1; // grows with everything that the still picture shows
 

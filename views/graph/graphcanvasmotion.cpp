@@ -200,28 +200,34 @@ void GraphCanvas::makeFrame()
     }
 }
 
-const QPixmap& GraphCanvas::still(const Theme& colors)
+void GraphCanvas::makeStill(const Theme& colors)
 {
     const StillOf wanted{m_camera, size(), colors.kind(), devicePixelRatioF(), m_serial};
-    if (!(wanted == m_stillOf) || m_still.isNull()) {
-        m_stillOf = wanted;
-        const QSize pixels = size() * wanted.ratio;
-        if (m_still.size() != pixels) {
-            m_still = QPixmap(pixels);
-        }
-        m_still.setDevicePixelRatio(wanted.ratio);
-        m_still.fill(Qt::transparent);
-        m_pictures.beginRound();
-        QPainter painter(&m_still);
-        const GraphPicture shown = picture();
-        GraphPainter(painter, shown, m_camera, colors).paint(QRectF(rect()));
+    if (wanted == m_stillOf && !m_still.isNull()) {
+        return;
     }
-    return m_still;
+    m_stillOf = wanted;
+    const QSize pixels = size() * wanted.ratio;
+    for (QPixmap* layer : {&m_ground, &m_still}) {
+        if (layer->size() != pixels) {
+            *layer = QPixmap(pixels);
+        }
+        layer->setDevicePixelRatio(wanted.ratio);
+    }
+    m_ground.fill(colors[Role::Base]); // opaque: it is copied, not blended
+    m_still.fill(Qt::transparent);
+    m_pictures.beginRound();
+    GraphPicture shown = picture();
+    shown.isGroundApart = true;
+    QPainter ground(&m_ground);
+    GraphPainter(ground, shown, m_camera, colors).paintGround(QRectF(rect()));
+    QPainter painter(&m_still);
+    GraphPainter(painter, shown, m_camera, colors).paint(QRectF(rect()));
 }
 
 void GraphCanvas::paintLiving(QPainter& painter, const Theme& colors)
 {
-    const QPixmap& picture_ = still(colors);
+    makeStill(colors);
     const GraphPicture shown = picture();
     MotionLook look;
     look.speed = trace::speedClassOf(m_speed);
@@ -231,11 +237,12 @@ void GraphCanvas::paintLiving(QPainter& painter, const Theme& colors)
     const bool isTurned = m_scene->style.isSideways;
     const QRectF area(rect());
     const QRectF free = overlays().free;
+    painter.drawPixmap(0, 0, m_ground);
     if (m_motion != nullptr) {
         MotionPainter(painter, shown, m_camera, colors, look)
             .paintBelow(isTurned ? area.adjusted(0, fonts::px(26), 0, 0) : area);
     }
-    painter.drawPixmap(0, 0, picture_);
+    painter.drawPixmap(0, 0, m_still);
     if (isTurned) {
         const QRectF strip(area.left(), free.bottom(), area.width(), area.bottom() - free.bottom() - fonts::px(26));
         if (m_camera.toScreen(m_scene->layout.bounds).bottom() > free.bottom()) { // cards reach below the shares

@@ -27,7 +27,8 @@ QColor mixed(const QColor& a, const QColor& b, double share)
     return {channel(a.red(), b.red()), channel(a.green(), b.green()), channel(a.blue(), b.blue())};
 }
 
-constexpr double kLeastCard = 44; // pixels: narrower cards are strips without text
+constexpr double kLeastWords = 10; // design pixels, on cards
+constexpr double kLeastCard = 44;  // pixels: narrower cards are strips without text
 
 layout::DetailTier tierOf(const GraphPicture& picture, const GraphCamera& camera)
 {
@@ -61,10 +62,13 @@ GraphPainter::GraphPainter(QPainter& painter, const GraphPicture& picture, const
     m_figureDrop = dropOf(m_figureFont);
 }
 
+/// In the size of the drawing. Words on cards stay readable while there are cards; they are cut rather than tiny.
 QFont GraphPainter::zoomed(QFont font) const
 {
-    if (m_camera.zoom() != 1.0) {
-        font.setPointSizeF(font.pixelSize() * m_camera.zoom() * kPointsPerInch / m_painter.device()->logicalDpiY());
+    const double least = hasCards() ? std::min<double>(fonts::px(kLeastWords), font.pixelSize()) : 0;
+    const double size = std::max(font.pixelSize() * m_camera.zoom(), least);
+    if (size != font.pixelSize()) {
+        font.setPointSizeF(size * kPointsPerInch / m_painter.device()->logicalDpiY());
     }
     return font;
 }
@@ -88,11 +92,26 @@ void GraphPainter::paint(const QRectF& exposed)
         if (m_picture.isOnlyEmphasis) {
             keepEmphasis();
         } else {
-            paintFrames(area);
+            m_frames = framesIn(area);
+            if (!m_picture.isGroundApart) {
+                std::ranges::for_each(m_frames, [this](Index frame) { paintFrame(frame); });
+            }
         }
         m_tier == layout::DetailTier::Full ? paintWithText() : paintWithoutText();
     }
     paintRings();
+    m_painter.restore();
+}
+
+void GraphPainter::paintGround(const QRectF& exposed)
+{
+    if (m_tier == layout::DetailTier::Density || m_picture.isOnlyEmphasis) {
+        return;
+    }
+    m_painter.save();
+    for (const Index frame : framesIn(m_camera.toScene(exposed.adjusted(-kReach, -kReach, kReach, kReach)))) {
+        paintFrame(frame);
+    }
     m_painter.restore();
 }
 
@@ -119,22 +138,27 @@ void GraphPainter::paintWithoutText()
     m_tier == layout::DetailTier::Lines ? paintFlatBoxes() : paintSmallBoxes();
 }
 
-void GraphPainter::paintFrames(const layout::Rect& area)
+std::vector<layout::Index> GraphPainter::framesIn(const layout::Rect& area) const
 {
-    m_painter.setRenderHint(QPainter::Antialiasing, true);
+    std::vector<Index> frames;
     for (Index frame = 0; frame < static_cast<Index>(layout().groups.size()); ++frame) {
         const layout::Rect& rect = layout().groups[static_cast<std::size_t>(frame)];
-        if (rect.width <= 0 || !rect.intersects(area)) {
-            continue;
+        if (rect.width > 0 && rect.intersects(area)) {
+            frames.push_back(frame);
         }
-        m_frames.push_back(frame);
-        const QRectF exact = m_camera.toScreen(rect);
-        m_painter.setPen(QPen(m_theme[Role::Line], 1));
-        m_painter.setBrush(m_theme[Role::Group]);
-        m_painter.drawRoundedRect(QRectF(std::floor(exact.x()) + 0.5, std::floor(exact.y()) + 0.5,
-                                         std::round(exact.width()), std::round(exact.height())),
-                                  length(4), length(4));
     }
+    return frames;
+}
+
+void GraphPainter::paintFrame(Index frame)
+{
+    m_painter.setRenderHint(QPainter::Antialiasing, true);
+    const QRectF exact = m_camera.toScreen(layout().groups[static_cast<std::size_t>(frame)]);
+    m_painter.setPen(QPen(m_theme[Role::Line], 1));
+    m_painter.setBrush(m_theme[Role::Group]);
+    m_painter.drawRoundedRect(QRectF(std::floor(exact.x()) + 0.5, std::floor(exact.y()) + 0.5,
+                                     std::round(exact.width()), std::round(exact.height())),
+                              length(4), length(4));
 }
 
 void GraphPainter::paintTitles()

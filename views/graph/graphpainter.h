@@ -60,6 +60,7 @@ struct GraphPicture
     const GroupVisits* groupVisits = nullptr;
     CardPictures* pictures = nullptr;
     const trace::MotionFrame* motion = nullptr; ///< what moves; it is painted by MotionPainter, over the rest
+    bool isGroundApart = false;                 ///< the frames of groups are left to GraphPainter::paintGround()
 
     [[nodiscard]] bool hasEmphasis() const { return emphasis != nullptr && !emphasis->boxes.empty(); }
     [[nodiscard]] bool isFaint(layout::Index box) const { return emphasis != nullptr && emphasis->isFaintBox(box); }
@@ -111,6 +112,8 @@ public:
 
     /// Paints what lies in `exposed` (pixels); the ground is not painted.
     void paint(const QRectF& exposed);
+    /// The frames of open groups alone, for a picture whose ground is apart: the band of the frontier lies between.
+    void paintGround(const QRectF& exposed);
 
 private:
     using Index = layout::Index;
@@ -145,7 +148,8 @@ private:
     void paintWithText();
     void paintWithoutText();
     void keepEmphasis();
-    void paintFrames(const layout::Rect& area);
+    [[nodiscard]] std::vector<layout::Index> framesIn(const layout::Rect& area) const;
+    void paintFrame(layout::Index frame);
     void paintTitles();
     void paintTitle(Index frame);
     void paintHovered();
@@ -166,6 +170,7 @@ private:
     void paintPath();
     void paintPiece(const PathPiece& piece, QPainterPath& way);
     void paintFigures();
+    [[nodiscard]] std::vector<layout::Index> edgesWithPulses() const;
     void paintFigure(Index edge);
     void paintHeld();
     /// No box, no figure and no edge but `edge` in a piece of the scene.

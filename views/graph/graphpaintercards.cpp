@@ -98,13 +98,13 @@ void GraphPainter::paintCardTitle(Index box, const QRectF& rect)
 {
     const QRectF row(rect.left(), rect.top() + length(1), rect.width(), length(kCardTitle));
     const double right = paintBadges(box, row) + length(4);
-    double left = rect.left() + length(8);
+    double left = rect.left() + length(6);
     const QString sign = signOf(box);
     if (!sign.isEmpty()) {
         m_painter.setFont(m_letterFont);
         m_painter.setPen(m_picture.colouring != nullptr ? m_theme[Role::Text2] : m_theme.mode(status(box).mode).text);
         m_painter.drawText(QPointF(left, row.center().y() + m_wordDrop), sign);
-        left += length(13);
+        left += QFontMetricsF(m_letterFont).horizontalAdvance(sign) + length(4);
     }
     if (visible(box).isGroup()) {
         m_painter.setFont(m_nameFont);
@@ -237,7 +237,7 @@ void GraphPainter::paintPill(Index box, const QRectF& rect)
     } else {
         paintModeBox(m_painter, rect, status(box).mode, m_theme, radius);
     }
-    paintCentred(rect.adjusted(length(6), 0, -length(6), 0), textOf(box).name, m_wordFont, m_theme[Role::Text]);
+    paintCentred(rect.adjusted(length(3), 0, -length(3), 0), textOf(box).name, m_wordFont, m_theme[Role::Text]);
 }
 
 } // namespace retro::views

@@ -187,11 +187,32 @@ void GraphPainter::paintFigures()
     if (m_camera.zoom() < kFigureZoom) {
         return;
     }
+    const std::vector<layout::Index> taken = edgesWithPulses();
     for (const Index edge : m_edges) {
-        if (!std::isnan(relevance(edge)) && !isFaintEdge(edge)) {
+        if (!std::isnan(relevance(edge)) && !isFaintEdge(edge) && std::ranges::find(taken, edge) == taken.end()) {
             paintFigure(edge);
         }
     }
+}
+
+/// Edges to whose end a pulse runs, or where one rests: it has the figure.
+std::vector<layout::Index> GraphPainter::edgesWithPulses() const
+{
+    std::vector<layout::Index> edges;
+    if (m_picture.motion == nullptr) {
+        return edges;
+    }
+    const GraphScene& scene = *m_picture.scene;
+    for (const trace::Pulse& pulse : m_picture.motion->pulses) {
+        if (pulse.way.size() > 1) {
+            const Index from = scene.boxOf(pulse.way[pulse.way.size() - 2]);
+            const Index to = scene.boxOf(pulse.way.back());
+            if (from != layout::kNone && to != layout::kNone && from != to) {
+                edges.push_back(scene.edgeBetween(to, from));
+            }
+        }
+    }
+    return edges;
 }
 
 /// The relevance of an edge as a figure beside its upper end, where nothing else is.

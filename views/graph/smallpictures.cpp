@@ -6,6 +6,8 @@
 #include "views/common/paint/heatmapimage.h"
 #include "views/common/paint/plane.h"
 
+#include <QPainter>
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -20,6 +22,7 @@ constexpr std::size_t kMostBytes = 64U << 20;
 constexpr std::size_t kPerDelivery = 4; // pictures that reach the GUI thread at once
 constexpr double kShownShare = 99.9;    // per cent of the elements that a scale covers
 constexpr std::size_t kImageRank = 4;
+constexpr std::int64_t kMostBars = 12;
 
 /// Means of areas, so that no side is longer than `side`.
 Plane reduced(Plane plane, int side)
@@ -58,12 +61,47 @@ Plane planeOf(const tensor::Tensor& relevance)
     return sliceGrid(relevance, 1, 1).plane; // tokens × channels, a block of numbers, or a first slice
 }
 
+/// Few numbers in a row, such as the scores of classes: a bar for each, as long as it is large, in the colour of its
+/// sign.
+QImage bars(const tensor::Tensor& row, int side)
+{
+    static const ColorMap map;
+    const auto count = static_cast<int>(row.size());
+    double most = 0;
+    for (int i = 0; i < count; ++i) {
+        const double value = row.at(i);
+        most = std::max(most, std::isfinite(value) ? std::abs(value) : 0);
+    }
+    QImage image(side, side, QImage::Format_ARGB32_Premultiplied);
+    image.fill(map.at(0));
+    QPainter painter(&image);
+    const int gap = side / (6 * count);
+    const int longest = side - 2 * gap - 2;
+    for (int i = 0; i < count; ++i) {
+        const double share = most > 0 && std::isfinite(row.at(i)) ? row.at(i) / most : 0;
+        const int length = std::max(1, static_cast<int>(std::lround(std::abs(share) * longest)));
+        const int top = i * side / count + gap;
+        painter.fillRect(gap + 1, top, length, std::max(1, (i + 1) * side / count - gap - top),
+                         share == 0 ? QColor(Qt::lightGray) : QColor::fromRgb(map.at(share > 0 ? 1 : -1)));
+    }
+    return image;
+}
+
+bool isShortRow(const tensor::Tensor& tensor)
+{
+    const tensor::Shape& shape = tensor.shape();
+    return tensor.size() > 1 && tensor.size() <= kMostBars && shape.size() <= 2 && shape.back() == tensor.size();
+}
+
 } // namespace
 
 QImage smallPicture(const tensor::Tensor& relevance, int side)
 {
     if (!relevance.isValid() || tensor::elementCount(relevance.shape()) == 0) {
         return {};
+    }
+    if (isShortRow(relevance)) {
+        return bars(relevance, side);
     }
     const Plane plane = reduced(planeOf(relevance), side);
     static const ColorMap map;

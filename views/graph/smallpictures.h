@@ -17,8 +17,8 @@ namespace retro::views
 class JobRunner;
 
 /// A tensor of relevance as a picture at most `side` pixels wide and high: channels added up and means of areas; rows
-/// of tokens for text; a block for a row of numbers. Its scale is its own: the 99.9 % quantile of |v|. Null for a
-/// tensor without elements. Any thread.
+/// of tokens for text; bars for up to twelve numbers, a block for a longer row. Its scale is its own: the 99.9 %
+/// quantile of |v|. Null for a tensor without elements. Any thread.
 [[nodiscard]] QImage smallPicture(const tensor::Tensor& relevance, int side);
 
 /// Small pictures of the tensors of a run, made off the GUI thread when they are asked for and kept up to 64 MiB, those

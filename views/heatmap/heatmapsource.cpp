@@ -50,7 +50,7 @@ QString placeOf(const RunModel& model, base::ValueId value)
     if (model.graph().isInput(node)) {
         return heatmapText("at the input");
     }
-    return heatmapText("at %1").arg(model.label(node));
+    return heatmapText("at %1").arg(model.placeLabel(node));
 }
 
 void fillPlane(const RunModel& model, HeatmapContent& content)
@@ -91,14 +91,14 @@ QString missingReason(const RunModel& model, base::ValueId value)
     }
     const base::HandleId handle = model.relevanceHandle(value);
     if (handle.isValid()) {
-        return heatmapText("The relevance of %1 was not kept in memory.").arg(model.label(node));
+        return heatmapText("The relevance of %1 was not kept in memory.").arg(model.placeLabel(node));
     }
     const auto step = model.relevanceStep(node, model.graph().value(value).producerOutput);
     if (step) {
         return heatmapText("The relevance of %1 has not arrived yet. It arrives at visit %2.")
-            .arg(model.label(node), countText(std::int64_t{model.run().visitOf(*step - 1)} + 1));
+            .arg(model.placeLabel(node), countText(std::int64_t{model.run().visitOf(*step - 1)} + 1));
     }
-    return heatmapText("No relevance reaches %1 in this run.").arg(model.label(node));
+    return heatmapText("No relevance reaches %1 in this run.").arg(model.placeLabel(node));
 }
 
 PictureTexts textsOf(const RunModel& model, const HeatmapContent& content, const Scale& scale, const QString& map)

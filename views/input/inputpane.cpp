@@ -52,6 +52,21 @@ QPoint stepOf(const QKeyEvent& event)
     }
 }
 
+/// Words that are wider than the pane (names of files) lose their middle: they cannot be broken.
+QString fittingWords(const QString& sentence, const QFont& font, double width)
+{
+    const QFontMetricsF metrics(font);
+    QStringList lines = sentence.split(QLatin1Char('\n'));
+    for (QString& line : lines) {
+        QStringList words = line.split(QLatin1Char(' '));
+        for (QString& word : words) {
+            word = metrics.elidedText(word, Qt::ElideMiddle, width);
+        }
+        line = words.join(QLatin1Char(' '));
+    }
+    return lines.join(QLatin1Char('\n'));
+}
+
 /// Light under accent, so that the line is seen on any picture.
 void drawOnPicture(QPainter& painter, const Theme& colors, double width, const auto& draw)
 {
@@ -170,8 +185,9 @@ InputLayout InputPane::layoutNow() const
     }
     const double margin = fonts::px(10);
     const QRectF area = QRectF(rect()).adjusted(margin, fonts::px(2), -margin, -fonts::px(6));
+    const QString words = fittingWords(m_sentence, fonts::label(), area.width());
     const QRectF lines =
-        QFontMetricsF(fonts::label()).boundingRect(QRectF(0, 0, area.width(), 1000), Qt::TextWordWrap, m_sentence);
+        QFontMetricsF(fonts::label()).boundingRect(QRectF(0, 0, area.width(), 1000), Qt::TextWordWrap, words);
     return layoutInput(m_picture.size(), area, m_sentence.isEmpty() ? 0 : std::ceil(lines.height()));
 }
 
@@ -184,7 +200,8 @@ void InputPane::paintEvent(QPaintEvent* /*event*/)
     painter.drawImage(layout.picture, m_picture);
     painter.setFont(fonts::label());
     painter.setPen(colors[Role::Text]);
-    painter.drawText(layout.sentence, Qt::TextWordWrap, m_sentence);
+    painter.drawText(layout.sentence, Qt::TextWordWrap,
+                     fittingWords(m_sentence, fonts::label(), layout.sentence.width()));
     paintCover(painter, layout, colors);
     paintBrush(painter, layout, colors);
 }

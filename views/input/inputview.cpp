@@ -3,6 +3,7 @@
 
 #include "core/tensor/npy.h"
 #include "views/common/numbertext.h"
+#include "views/common/paint/fonts.h"
 #include "views/common/run/runtexts.h"
 #include "views/input/inputpane.h"
 
@@ -15,6 +16,9 @@ namespace retro::views
 
 namespace
 {
+
+constexpr double kSmallPicture = 224; // design pixels: a larger one may be made smaller
+constexpr double kAroundPicture = 34; // its margins, and one line of the sentence
 
 /// A series with its steps from left to right, or the slices of any other tensor.
 Plane planeOf(const tensor::Tensor& values, bool isSeries)
@@ -201,7 +205,20 @@ void InputView::setBrush(bool isOn)
 void InputView::showTools()
 {
     m_tools->setBrushSize(m_pane->brushSize(), m_pane->widestBrush());
-    m_tools->setVisible(hasBrush() || cover().count() > 0);
+    const bool isShown = hasBrush() || cover().count() > 0;
+    if (isShown == m_tools->isHidden()) {
+        m_tools->setVisible(isShown);
+        emit toolsShown();
+    }
+}
+
+int InputView::leastHeight() const
+{
+    if (m_tools->isHidden()) {
+        return 0;
+    }
+    const int picture = std::min(m_picture.height(), fonts::px(kSmallPicture));
+    return picture + fonts::px(kAroundPicture) + m_tools->minimumSizeHint().height();
 }
 
 void InputView::changeCover(const std::function<void(CoverSheet&)>& change)
@@ -243,6 +260,7 @@ void InputView::startCover()
     m_pane->sheet().start(m_picture.size());
     m_pane->setApplied({});
     m_pane->takeSheet();
+    m_pane->setContent(m_picture, sentence()); // it said what was covered
     showTools();
     emit captionChanged();
     emit coverStarted();

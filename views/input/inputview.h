@@ -39,6 +39,9 @@ public:
 
     /// Buttons shown under the picture while pixels are being covered.
     void addCoverButtons(const QList<QAction*>& actions);
+    /// While the tools of covering are there: height in pixels with which a small picture still shows a pixel for each
+    /// of its own, with its sentence and the tools. Else 0.
+    [[nodiscard]] int leastHeight() const;
     /// Mouse and keys cover pixels.
     void setBrush(bool isOn);
     [[nodiscard]] bool hasBrush() const;
@@ -60,6 +63,8 @@ signals:
     void coverStarted();
     /// The user put the brush away.
     void brushLeft();
+    /// The tools of covering came or went: another height is the least.
+    void toolsShown();
 
 protected:
     void refresh(Changes changes) override;

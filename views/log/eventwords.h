@@ -12,6 +12,9 @@ namespace retro::views
 /// attn.Q", "epsilon: 0.3902 in, 0.3887 out". Empty when there is no such event.
 [[nodiscard]] QString eventWords(const trace::Run& run, std::uint64_t step);
 
+/// The same where no column names the node: "block1/Add part 1 of 2 from out/Relu".
+[[nodiscard]] QString eventSentence(const trace::Run& run, std::uint64_t step);
+
 /// The kind of an event in a word that people read: as files call it, but for names that only the program knows.
 [[nodiscard]] QString eventKindWord(event::EventKind kind);
 

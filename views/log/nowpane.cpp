@@ -219,7 +219,10 @@ void NowPane::paintEvents(QPainter& painter, const Theme& theme) const
                 color, event.kind);
         const QFont name = fonts::label(isNow ? QFont::DemiBold : QFont::Medium);
         const double room = columns.end - columns.what;
-        const double wide = event.node.isEmpty() ? 0 : std::min(fonts::widthOf(name, event.node) + 1, room * 0.5);
+        // The name gives way only where both do not fit, and then at most to its half.
+        const double rest = room - fonts::widthOf(fonts::label(), event.what) - px(6) - 1;
+        const double wide =
+            event.node.isEmpty() ? 0 : std::min(fonts::widthOf(name, event.node) + 1, std::max(rest, room * 0.5));
         painter.setFont(name);
         painter.setPen(color);
         painter.drawText(QRectF(columns.what, top, wide, row), Qt::AlignLeft | Qt::AlignVCenter | Qt::TextSingleLine,

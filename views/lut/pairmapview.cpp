@@ -25,6 +25,8 @@ namespace
 
 constexpr double kLeft = 34;
 constexpr double kTop = 22;
+constexpr double kLeastFrame = 6; // height of a row that is marked by a frame
+constexpr double kArrow = 7;
 constexpr double kMapMargin = 10;
 constexpr double kBars = 84; ///< room for the names of tables
 constexpr double kFigures = 76;
@@ -242,9 +244,25 @@ void PairMapPane::paintTables(QPainter& painter) const
 
 void PairMapPane::paintMark(QPainter& painter) const
 {
-    painter.setBrush(Qt::NoBrush);
-    painter.setPen(QPen(theme(this)[hasFocus() ? Role::Accent : Role::Text], 1.5));
-    painter.drawRect(rectOf(m_site).adjusted(0.5, 0, -0.5, 0));
+    const QRectF row = rectOf(m_site);
+    const QColor color = theme(this)[hasFocus() ? Role::Accent : Role::Text];
+    if (row.height() >= fonts::px(kLeastFrame)) {
+        painter.setBrush(Qt::NoBrush);
+        painter.setPen(QPen(color, 1.5));
+        painter.drawRect(row.adjusted(0.5, 0, -0.5, 0));
+        return;
+    }
+    // A frame would be a bar itself: arrow heads at both ends.
+    const double size = fonts::px(kArrow);
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(color);
+    for (const double side : {-1.0, 1.0}) {
+        const QPointF tip(side < 0 ? row.left() + size + 2 : row.right() - size - 2, row.center().y());
+        painter.drawPolygon(
+            QPolygonF{tip, tip + QPointF(side * size, -size * 0.7), tip + QPointF(side * size, size * 0.7)});
+    }
+    painter.setRenderHint(QPainter::Antialiasing, false);
 }
 
 void PairMapPane::mousePressEvent(QMouseEvent* event)

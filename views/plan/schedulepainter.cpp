@@ -152,7 +152,7 @@ void SchedulePainter::paintHeads()
 void SchedulePainter::paintNames()
 {
     const ScheduleAxis& rows = m_figure.rows;
-    const auto every = static_cast<std::uint32_t>(std::max(1.0, std::ceil(px(1) * kLeastNameRow / rows.pitch())));
+    const auto every = static_cast<std::uint32_t>(std::max(1.0, std::ceil(px(kLeastNameRow) / rows.pitch())));
     const auto first = static_cast<std::uint32_t>(std::max(0.0, std::floor(rows.from)));
     const auto last = static_cast<std::uint32_t>(std::min(rows.count, std::ceil(rows.to)));
     const auto isUnderMarked = [&](std::uint32_t row) {
@@ -617,7 +617,9 @@ void SchedulePainter::paintPeak()
     // Above the curve where there is room, else below the line of the budget.
     const double above = top - px(18);
     const double line = above < m_layout.curve.top() - px(8) ? top + px(4) : above;
-    const double left = std::clamp(x - width / 2, m_layout.curve.left() + 2, m_layout.curve.right() - width - 2);
+    // Beside the place, so that the cursor there does not cross it.
+    const double right = x + px(3);
+    const double left = right + width < m_layout.curve.right() ? right : x - width - px(3);
     const QRectF box(left, line, width, px(15));
     m_painter.fillRect(box, line > top ? m_theme[Role::FulfilTint] : m_theme[Role::Base]);
     m_painter.setFont(font);

@@ -23,7 +23,7 @@ namespace retro::views
 namespace
 {
 
-constexpr double kMostNameColumn = 118; // design pixels
+constexpr double kMostNameColumn = 148; // design pixels
 constexpr double kLeastNameColumn = 46;
 constexpr double kNotch = 120; // of a wheel
 constexpr double kZoomPerNotch = 1.25;

@@ -205,18 +205,36 @@ QString wordOf(Decision decision)
     return {};
 }
 
+CostScale CostScale::of(double largest, analysis::CostUnit unit)
+{
+    constexpr double kGiga = 1e9;
+    constexpr double kMega = 1e6;
+    switch (unit) {
+    case analysis::CostUnit::Milliseconds:
+        return {1, QStringLiteral("ms"), 3};
+    case analysis::CostUnit::Flops:
+        return largest >= kGiga / 10 ? CostScale{kGiga, QStringLiteral("GFLOP")}
+                                     : CostScale{kMega, QStringLiteral("MFLOP")};
+    case analysis::CostUnit::Operators:
+        return {1, shownText("operators"), 0};
+    }
+    return {};
+}
+
+QString CostScale::figure(double cost) const { return fixedText(cost / divisor, digits); }
+
 QString costText(double cost, analysis::CostUnit unit)
 {
     switch (unit) {
     case analysis::CostUnit::Milliseconds:
         return valueText(cost, 3) + QStringLiteral(" ms");
-    case analysis::CostUnit::Flops:
-        return cost >= 1e8 ? fixedText(cost / 1e9, 2) + QStringLiteral(" GFLOP")
-                           : fixedText(cost / 1e6, 2) + QStringLiteral(" MFLOP");
     case analysis::CostUnit::Operators:
         return shownText("%1 operators").arg(valueText(cost, 4));
+    default:
+        break;
     }
-    return {};
+    const CostScale scale = CostScale::of(cost, unit);
+    return scale.figure(cost) + QLatin1Char(' ') + scale.unit;
 }
 
 } // namespace retro::views

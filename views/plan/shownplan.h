@@ -62,4 +62,16 @@ using ShownPlanPointer = std::shared_ptr<const ShownPlan>;
 /// A cost for people: "0.40 GFLOP", "3.1 ms", "12 operators".
 [[nodiscard]] QString costText(double cost, analysis::CostUnit unit);
 
+/// One unit for a column of costs, chosen by the largest: "MFLOP", "GFLOP", "ms", "operators".
+struct CostScale
+{
+    double divisor = 1;
+    QString unit;
+    int digits = 2;
+
+    [[nodiscard]] static CostScale of(double largest, analysis::CostUnit unit);
+    /// The figure without its unit.
+    [[nodiscard]] QString figure(double cost) const;
+};
+
 } // namespace retro::views

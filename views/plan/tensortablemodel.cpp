@@ -45,10 +45,13 @@ void TensorTableModel::takePlan()
     beginResetModel();
     m_shown = m_plan.plan();
     std::uint64_t largest = 0;
+    double dearest = 0;
     for (std::uint32_t row = 0; row < allRows(); ++row) {
         largest = std::max(largest, m_shown->bytesOf(row));
+        dearest = std::max(dearest, m_shown->costOf(row));
     }
     m_scale = ByteScale::of(largest);
+    m_costs = m_shown ? CostScale::of(dearest, m_shown->subject->unit) : CostScale();
     arrange();
     endResetModel();
 }
@@ -143,7 +146,7 @@ QString TensorTableModel::textOf(std::uint32_t row, int column) const
     case RebuiltColumn:
         return one.runs > 1 ? QStringLiteral("%1 ×").arg(one.runs - 1) : QStringLiteral("–");
     case CostColumn:
-        return costText(m_shown->costOf(row), m_shown->subject->unit);
+        return m_costs.figure(m_shown->costOf(row));
     default:
         return m_shown->reasonOf(row);
     }
@@ -185,8 +188,9 @@ QVariant TensorTableModel::headerData(int section, Qt::Orientation orientation, 
     if (role != Qt::DisplayRole) {
         return {};
     }
-    const std::array names{tr("Tensor"),  m_scale.unit, tr("Alive, steps"), tr("Decision"),
-                           tr("Rebuilt"), tr("Cost"),   tr("Reason")};
+    const std::array names{tr("Tensor"),   m_scale.unit,  tr("Alive, steps"),
+                           tr("Decision"), tr("Rebuilt"), m_shown ? m_costs.unit : tr("Cost"),
+                           tr("Reason")};
     return names[static_cast<std::size_t>(section)];
 }
 

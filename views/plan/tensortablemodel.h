@@ -61,6 +61,7 @@ private:
     std::vector<std::uint32_t> m_rows; ///< of the matrix, as shown
     QString m_filter;
     ByteScale m_scale;
+    CostScale m_costs;
     int m_sortColumn = -1;
     Qt::SortOrder m_sortOrder = Qt::AscendingOrder;
 };

@@ -288,7 +288,8 @@ PromiseStory nodeStory(const RunModel& model, base::NodeId node)
     story.isNode = true;
     story.title = QStringLiteral("%1 · %2").arg(model.op(node), model.placeLabel(node));
     story.fullName = model.label(node);
-    trace::Why why = trace::whyNotVisited(model.timeline(), *model.derived<trace::NodeSteps>(), node);
+    trace::Why why = trace::whyNotVisited(model.timeline(), *model.derived<trace::NodeSteps>(), node,
+                                          [&](base::NodeId each) { return model.placeLabel(each).toStdString(); });
     story.known.append(why.visits == 0   ? translated("It has not been visited yet.")
                        : why.visits == 1 ? translated("It was visited once.")
                                          : translated("It was visited %1 times.").arg(why.visits));
@@ -307,7 +308,11 @@ PromiseStory nodeStory(const RunModel& model, base::NodeId node)
         why.lines.pop_back(); // says the next visit, which is a button here
         story.fulfilled = model.run().visitStart[*why.nextVisit] + 1;
     }
+    const bool isDone = why.visits > 0 && !why.nextVisit && why.missing.empty() && !why.waitsFor.promise.isValid();
     for (const std::string& line : why.lines) {
+        if (isDone) {
+            break; // nothing is missing: the visits have said so
+        }
         story.details.append(QString::fromStdString(line));
     }
     return story;

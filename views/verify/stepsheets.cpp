@@ -120,7 +120,7 @@ FactSheet additionSheet(const RunModel& model, base::NodeId node)
     }
     const std::optional<double> soFar = adding.total();
     if (sheet.rows.empty()) {
-        sheet.empty = verificationText("Nothing lands at %1 in this run.").arg(model.label(node));
+        sheet.empty = verificationText("Nothing lands at %1 in this run.").arg(model.placeLabel(node));
         return sheet;
     }
     sheet.message =

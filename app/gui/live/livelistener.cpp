@@ -7,9 +7,12 @@
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <QSocketNotifier>
+#include <QTimer>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -26,6 +29,12 @@ constexpr std::size_t kMostSenders = 16;
 constexpr qsizetype kLongestLine = 64 * 1024; // bytes
 constexpr qsizetype kLongestText = 200;       // characters that are shown of a name
 constexpr int kWaiting = 8;
+constexpr int kMostLinesAtOnce = 32; // then the window has its turn
+constexpr int kMostRefusals = 100;   // of one sender
+constexpr int kRestMilliseconds = 1000;
+
+/// A connection waits that cannot be taken now: nothing else is wrong.
+bool lacksDescriptors(int error) { return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM; }
 
 /// A folder that this user alone can enter; makes it where it is missing.
 bool isOwnFolder(const QString& path)
@@ -66,6 +75,7 @@ QString textIn(const QJsonObject& said, const char* key)
 struct LiveListener::Sender
 {
     QByteArray begun; ///< of a line
+    int refusals = 0;
     std::unique_ptr<QSocketNotifier> notifier;
 };
 
@@ -106,21 +116,24 @@ base::Result<void> LiveListener::start()
 base::Result<void> LiveListener::listenAt(const QString& place)
 {
     const QByteArray name = QFile::encodeName(place);
+    // Gets its name when it listens: who finds one may connect at once.
+    const QByteArray until = QFile::encodeName(QFileInfo(place).path() + QStringLiteral("/new-%1").arg(::getpid()));
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
-    if (static_cast<std::size_t>(name.size()) >= sizeof address.sun_path) {
+    if (static_cast<std::size_t>(std::max(name.size(), until.size())) >= sizeof address.sun_path) {
         return base::outputError("the path of the socket is too long; set XDG_RUNTIME_DIR to a shorter folder",
                                  place.toStdString());
     }
-    std::memcpy(address.sun_path, name.constData(), static_cast<std::size_t>(name.size()));
+    std::memcpy(address.sun_path, until.constData(), static_cast<std::size_t>(until.size()));
     const int made = ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    ::unlink(name.constData()); // of a process that had this number before
+    ::unlink(until.constData()); // of a process that had this number before
     if (made < 0 || ::bind(made, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
-        ::listen(made, kWaiting) != 0) {
+        ::listen(made, kWaiting) != 0 || ::rename(until.constData(), name.constData()) != 0) {
         const std::string why = std::strerror(errno);
         if (made >= 0) {
             ::close(made);
         }
+        ::unlink(until.constData());
         return base::outputError("nothing can listen there: " + why, place.toStdString());
     }
     m_socket = made;
@@ -148,6 +161,9 @@ void LiveListener::accept()
 {
     const int descriptor = ::accept4(m_socket, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (descriptor < 0) {
+        if (lacksDescriptors(errno)) {
+            rest();
+        }
         return;
     }
     if (m_senders.size() >= kMostSenders || !isOfThisUser(descriptor)) {
@@ -167,6 +183,13 @@ void LiveListener::accept()
     emit sendersChanged();
 }
 
+/// The connection would wake the window again and again until it can be taken.
+void LiveListener::rest()
+{
+    m_notifier->setEnabled(false);
+    QTimer::singleShot(kRestMilliseconds, m_notifier.get(), [this] { m_notifier->setEnabled(true); });
+}
+
 void LiveListener::read(int descriptor)
 {
     const auto found = m_senders.find(descriptor);
@@ -180,11 +203,16 @@ void LiveListener::read(int descriptor)
         begun.append(buffer.data(), got);
     }
     const bool isOver = got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
+    int lines = 0;
     for (qsizetype end = begun.indexOf('\n'); end >= 0; end = begun.indexOf('\n')) {
+        if (++lines > kMostLinesAtOnce) {
+            QMetaObject::invokeMethod(
+                this, [this, descriptor] { read(descriptor); }, Qt::QueuedConnection);
+            return;
+        }
         const QByteArray line = begun.left(end);
         begun.remove(0, end + 1);
-        tell(descriptor, answerTo(line));
-        if (!m_senders.contains(descriptor)) { // a listener of sent() stopped it
+        if (!answer(descriptor, line)) {
             return;
         }
     }
@@ -205,19 +233,31 @@ void LiveListener::drop(int descriptor)
     emit sendersChanged();
 }
 
-/// Files elsewhere are not taken: who sends has written them for this.
-QByteArray LiveListener::answerTo(const QByteArray& line)
+/// Files elsewhere are not taken: who sends has written them for this. False when the sender is gone.
+bool LiveListener::answer(int descriptor, const QByteArray& line)
 {
     const QJsonObject said = QJsonDocument::fromJson(line).object();
     const QFileInfo file(said.value(QLatin1String("run")).toString());
     const bool isHere = file.isFile() && file.suffix() == QLatin1String("retro") &&
                         file.canonicalPath() == QFileInfo(m_folder->path()).canonicalFilePath();
-    if (!isHere) {
-        return lineOf(
-            {{QStringLiteral("refused"), tr("a run is a .retro file in the folder that the greeting names")}});
+    if (isHere) {
+        emit sent({file.canonicalFilePath(), textIn(said, "model"), textIn(said, "composite"), textIn(said, "target")});
     }
-    emit sent({file.canonicalFilePath(), textIn(said, "model"), textIn(said, "composite"), textIn(said, "target")});
-    return lineOf({{QStringLiteral("taken"), file.fileName()}});
+    const auto found = m_senders.find(descriptor);
+    if (found == m_senders.end()) { // a listener of sent() stopped it
+        return false;
+    }
+    if (isHere) {
+        tell(descriptor, lineOf({{QStringLiteral("taken"), file.fileName()}}));
+        return true;
+    }
+    tell(descriptor,
+         lineOf({{QStringLiteral("refused"), tr("a run is a .retro file in the folder that the greeting names")}}));
+    if (++found->second->refusals < kMostRefusals) {
+        return true;
+    }
+    drop(descriptor);
+    return false;
 }
 
 } // namespace retro::app

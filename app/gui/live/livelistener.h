@@ -56,9 +56,10 @@ private:
 
     [[nodiscard]] base::Result<void> listenAt(const QString& place);
     void accept();
+    void rest();
     void read(int descriptor);
     void drop(int descriptor);
-    [[nodiscard]] QByteArray answerTo(const QByteArray& line);
+    [[nodiscard]] bool answer(int descriptor, const QByteArray& line);
 
     int m_socket = -1;
     QString m_place;

@@ -125,7 +125,7 @@ void Preferences::setFontScale(double scale)
     m_settings.fontScale = std::clamp(scale, Settings::kLeastFontScale, Settings::kMostFontScale);
     views::setTextSize(m_settings.fontScale);
     for (Workspace* space : m_spaces) {
-        space->takeTextSize();
+        space->takeSizes();
     }
     write();
     emit changed();

@@ -127,7 +127,21 @@ ProblemsController::ProblemsController(QMainWindow& window, views::ActionRegistr
     connect(&m_list, &views::ProblemList::changed, title, [this, title] {
         title->setSubject(m_list.all().empty() ? QString() : QString::number(m_list.all().size()));
     });
-    connect(&m_list, &views::ProblemList::errorAdded, this, &ProblemsController::open);
+    connect(&m_list, &views::ProblemList::errorAdded, this, [this] {
+        m_cameByItself = m_cameByItself || m_dock->isHidden();
+        open();
+    });
+    // Queued: a list may be emptied and filled again.
+    connect(&m_list, &views::ProblemList::changed, this, &ProblemsController::goAgain, Qt::QueuedConnection);
+}
+
+/// What opened by itself does not stay to say that there is nothing.
+void ProblemsController::goAgain()
+{
+    if (m_cameByItself && m_list.all().empty()) {
+        m_cameByItself = false;
+        m_dock->hide();
+    }
 }
 
 void ProblemsController::open()
@@ -141,6 +155,7 @@ void ProblemsController::open()
 
 void ProblemsController::showList(bool isShown)
 {
+    m_cameByItself = false;
     if (!isShown) {
         m_dock->hide();
         return;

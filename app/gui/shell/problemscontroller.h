@@ -44,7 +44,7 @@ private:
 };
 
 /// The list of problems at the bottom of the window, under every workspace, and its badge. Opens by itself when an
-/// error comes. GUI thread.
+/// error comes, and then closes when nothing is left in it. GUI thread.
 class ProblemsController final : public QObject
 {
     Q_OBJECT
@@ -66,6 +66,7 @@ public:
 
 private:
     void open();
+    void goAgain();
     void showList(bool isShown);
 
     QMainWindow& m_window;
@@ -74,6 +75,7 @@ private:
     views::ProblemsPanel* m_panel = nullptr;
     QDockWidget* m_dock = nullptr;
     bool m_hasHeight = false;
+    bool m_cameByItself = false;
 };
 
 } // namespace retro::app

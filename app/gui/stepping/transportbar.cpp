@@ -4,10 +4,10 @@
 #include "app/gui/facts/runfigures.h"
 #include "app/gui/stepping/nowline.h"
 #include "app/gui/stepping/positionbox.h"
-#include "core/trace/describe.h"
 #include "views/common/numbertext.h"
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/marks.h"
+#include "views/log/eventwords.h"
 
 #include <QActionGroup>
 #include <QComboBox>
@@ -340,10 +340,10 @@ QString TransportBar::nowInWords() const
         return tr("Before the first step");
     }
     if (m_navigator->granularity() == Granularity::Event) {
-        return QString::fromStdString(trace::describe(run, position - 1));
+        return views::eventSentence(run, position - 1);
     }
     if (position >= run.eventCount()) {
-        return tr("Finished: relevance has arrived at the input");
+        return m_isDetailed ? tr("Finished at the input") : tr("Finished: relevance has arrived at the input");
     }
     const trace::RunState& state = m_context.model.state();
     if (!state.current.isValid()) {

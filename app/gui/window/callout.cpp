@@ -109,7 +109,7 @@ QPainterPath bubble(const CallOutPlace& place, int arrow)
 
 } // namespace
 
-CallOutPlace placeCallOut(const QRect& target, const QSize& size, const QRect& window, int arrow)
+CallOutPlace placeCallOut(const QRect& target, const QSize& size, const QRect& window, int arrow, const QRect& kept)
 {
     using Side = CallOutPlace::Side;
     const QRect room = window.adjusted(kEdge, kEdge, -kEdge, -kEdge);
@@ -117,10 +117,12 @@ CallOutPlace placeCallOut(const QRect& target, const QSize& size, const QRect& w
     const bool isHigh = target.center().y() < window.center().y();
     const std::array sides{isLeft ? Side::Right : Side::Left, isHigh ? Side::Below : Side::Above,
                            isLeft ? Side::Left : Side::Right, isHigh ? Side::Above : Side::Below};
-    for (const Side side : sides) {
-        const QRect box = boxOn(side, target, size, room, arrow);
-        if (room.contains(box)) {
-            return {box, tipOn(side, box, target), side};
+    for (const QRect& free : {kept, QRect()}) {
+        for (const Side side : sides) {
+            const QRect box = boxOn(side, target, size, room, arrow);
+            if (room.contains(box) && !box.intersects(free)) {
+                return {box, tipOn(side, box, target), side};
+            }
         }
     }
     return {boxOn(Side::Over, target, size, room, arrow), target.center(), Side::Over};
@@ -189,10 +191,10 @@ void CallOut::setButtons(const QString& skip, const QString& back, const QString
 
 void CallOut::pointAt(const QRect& target)
 {
-    const int width = px(kCalloutWidth);
     m_body->layout()->activate();
+    const int width = std::max(px(kCalloutWidth), m_body->minimumSizeHint().width()); // every button says its words
     const QSize size(width, std::max(m_body->layout()->totalHeightForWidth(width), m_body->minimumSizeHint().height()));
-    m_place = placeCallOut(target, size, m_window.rect(), px(kArrow));
+    m_place = placeCallOut(target, size, m_window.rect(), px(kArrow), m_kept ? m_kept() : QRect());
     setGeometry(m_place.box);
     m_body->setGeometry(wordsIn(m_place, px(kArrow)));
     show();
@@ -200,7 +202,24 @@ void CallOut::pointAt(const QRect& target)
     update();
 }
 
-void CallOut::focusNext() { m_next->setFocus(Qt::OtherFocusReason); }
+void CallOut::focusNext()
+{
+    QWidget* now = m_window.focusWidget();
+    if (now == nullptr || !isAncestorOf(now)) {
+        m_focusBefore = now;
+    }
+    m_next->setFocus(Qt::OtherFocusReason);
+}
+
+void CallOut::hideEvent(QHideEvent* event)
+{
+    const QWidget* now = m_window.focusWidget();
+    if (now != nullptr && isAncestorOf(now)) { // Qt would take the next widget in the chain, whatever it is
+        QWidget* next = m_focusBefore != nullptr && m_focusBefore->isVisible() ? m_focusBefore.data() : &m_window;
+        next->setFocus(Qt::OtherFocusReason);
+    }
+    QWidget::hideEvent(event);
+}
 
 QString CallOut::title() const { return m_title->text(); }
 

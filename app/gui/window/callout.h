@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QPointer>
 #include <QWidget>
+
+#include <functional>
+#include <utility>
 
 class QLabel;
 class QPushButton;
@@ -19,8 +23,10 @@ struct CallOutPlace
 };
 
 /// Beside `target` on the side with enough room that is nearest to the window's middle; over its middle when no side
-/// has room. `size` is that of the words without arrow, `arrow` the arrow's length.
-[[nodiscard]] CallOutPlace placeCallOut(const QRect& target, const QSize& size, const QRect& window, int arrow);
+/// has room. `size` is that of the words without arrow, `arrow` the arrow's length. `kept` stays in sight if any side
+/// has room then; it may be empty.
+[[nodiscard]] CallOutPlace placeCallOut(const QRect& target, const QSize& size, const QRect& window, int arrow,
+                                        const QRect& kept = {});
 
 /// A bubble with title, words and buttons that points at a part of the window. Keeps the window usable: nothing is
 /// modal. Child of the window it talks about. GUI thread.
@@ -34,9 +40,11 @@ public:
     void setWords(const QString& title, const QString& text, const QString& progress = {});
     /// Texts of the three buttons; an empty one is hidden.
     void setButtons(const QString& skip, const QString& back, const QString& next);
+    /// What is not covered if another place has room, in the window's pixels; asked when the bubble is placed.
+    void setKept(std::function<QRect()> kept) { m_kept = std::move(kept); }
     /// Puts the bubble beside this part of the window (in its pixels) and shows it.
     void pointAt(const QRect& target);
-    /// Keyboard focus on the button that goes on.
+    /// Keyboard focus on the button that goes on; when the bubble goes, the keyboard goes back to where it was.
     void focusNext();
     [[nodiscard]] QString title() const;
     [[nodiscard]] QString text() const;
@@ -49,6 +57,7 @@ signals:
 protected:
     void paintEvent(QPaintEvent* event) override;
     void changeEvent(QEvent* event) override;
+    void hideEvent(QHideEvent* event) override;
 
 private:
     void applyColors();
@@ -62,6 +71,8 @@ private:
     QPushButton* m_back = nullptr;
     QPushButton* m_next = nullptr;
     CallOutPlace m_place;
+    std::function<QRect()> m_kept;
+    QPointer<QWidget> m_focusBefore;
 };
 
 /// The frame around what a call-out speaks of; lets every click through.

@@ -5,7 +5,6 @@
 #include "app/gui/shell/preferences.h"
 #include "app/gui/window/callout.h"
 #include "views/common/actions.h"
-#include "views/common/paint/fonts.h"
 
 #include <QAction>
 #include <QApplication>
@@ -17,14 +16,10 @@
 namespace retro::app
 {
 
-using views::fonts::px;
-
 namespace
 {
 
 const QString kRead = QStringLiteral("tips/keys");
-
-constexpr double kTitles = 52; // design pixels: of the panes below it, with their hints
 
 } // namespace
 
@@ -47,8 +42,7 @@ void KeysTip::offerOnce()
                            "out, as %2 does in Visual Studio, press %3.")
                             .arg(keyOf("go.forward"), keyOf("go.back"), keyOf("go.out")));
     m_callOut->setButtons({}, tr("Use Visual Studio's keys"), tr("Got it"));
-    const QSize around(m_target.width(), m_target.height() + px(kTitles));
-    m_callOut->pointAt({m_target.mapTo(m_target.window(), QPoint()), around});
+    m_callOut->pointAt({m_target.mapTo(m_target.window(), QPoint()), m_target.size()});
     qApp->installEventFilter(this);
 }
 

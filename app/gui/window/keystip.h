@@ -24,8 +24,8 @@ class KeysTip final : public QObject
     Q_OBJECT
 
 public:
-    /// Points at `target`, a bar of `window`, from below the titles of the panes under it. `store`
-    /// remembers that it was read; it must outlive this.
+    /// Points at `target`, a bar of `window`: the one at the bottom leaves graph and heatmap free. `store` remembers
+    /// that it was read; it must outlive this.
     KeysTip(QWidget& window, QWidget& target, const views::ActionRegistry& actions, Preferences& preferences,
             QSettings& store);
 

@@ -2,6 +2,7 @@
 #include "app/gui/window/needsbar.h"
 
 #include "app/gui/shell/shell.h"
+#include "core/formats/onnxmetadata.h"
 #include "core/graph/graph.h"
 #include "core/graph/placeholder.h"
 #include "views/common/paint/fonts.h"
@@ -91,6 +92,13 @@ void NeedsBar::setModel(const engine::LoadedModelPointer& model, const engine::Q
         return;
     }
     const graph::Graph& graph = *model->graph();
+    if (const std::string what = formats::explanationText(model->path); !what.empty()) {
+        m_sentence->setText(
+            tr("%1%2. It needs %3.")
+                .arg(QChar(what.front()).toUpper(), QString::fromStdString(what.substr(1)), inputWords(graph)));
+        m_random->hide();
+        return;
+    }
     const bool isOne = graph.inputs().size() == 1;
     const QString values =
         isPictureLike(graph) ? tr(" Pixels are taken as RGB from 0 to 1, channels first: a guess.") : QString();

@@ -13,7 +13,8 @@ namespace retro::app
 {
 
 /// What a model without a card needs before it can be explained, in a sentence: an input, how its pixels become numbers
-/// (a guess), and what is explained. With the ways to say so. Not there for any other model. GUI thread.
+/// (a guess), and what is explained. With the ways to say so. Of a file that is an explanation it says that. Not there
+/// for any other model. GUI thread.
 class NeedsBar final : public QToolBar
 {
     Q_OBJECT

@@ -5,7 +5,6 @@
 #include "app/gui/options.h"
 #include "app/gui/shell/closeguard.h"
 #include "app/gui/shell/shell.h"
-#include "app/gui/stepping/transportbar.h"
 #include "app/gui/window/keystip.h"
 #include "app/gui/window/mainwindow.h"
 #include "app/gui/window/tour.h"
@@ -13,6 +12,7 @@
 
 #include <QApplication>
 #include <QSettings>
+#include <QStatusBar>
 #include <QTimer>
 
 #include <cstdlib>
@@ -28,8 +28,7 @@ void offerTips(MainWindow& window)
 {
     auto* store = new QSettings(QSettings::IniFormat, QSettings::UserScope, QStringLiteral("retrograde"),
                                 QStringLiteral("retrograde"), &window);
-    auto* tip =
-        new KeysTip(window, *window.findChild<TransportBar*>(), window.actions(), window.shell().preferences(), *store);
+    auto* tip = new KeysTip(window, *window.statusBar(), window.actions(), window.shell().preferences(), *store);
     const auto show = [tip, &window](const QString& id) {
         // Keys of the run are used in Engine and Kernels; one bubble at a time.
         const bool isThere = id == QLatin1String("engine") || id == QLatin1String("kernels");

@@ -5,7 +5,6 @@
 
 namespace retro::views
 {
-class ElidedLabel;
 class HintLabel;
 } // namespace retro::views
 
@@ -21,9 +20,8 @@ struct DockCaption
     bool operator==(const DockCaption&) const = default;
 };
 
-/// Under a row of tabs, in place of a title bar: what the tab does not say of the caption, in a second line where it
-/// needs one. No height without words.
-/// GUI thread.
+/// Under a row of tabs, in place of a title bar: what the tab does not say of the caption, as one text that goes on in
+/// a second line where it needs one. No height without words. GUI thread.
 class TabLine final : public QWidget
 {
     Q_OBJECT
@@ -33,6 +31,8 @@ public:
 
     /// `tab` is what the tab says.
     void setCaption(const DockCaption& caption, const QString& tab);
+    /// What it says, as it is read.
+    [[nodiscard]] QString words() const;
     [[nodiscard]] QSize sizeHint() const override;
     [[nodiscard]] QSize minimumSizeHint() const override;
 
@@ -40,10 +40,7 @@ protected:
     void paintEvent(QPaintEvent* event) override;
 
 private:
-    views::ElidedLabel* m_name = nullptr;
-    views::ElidedLabel* m_subject = nullptr;
-    views::HintLabel* m_hint = nullptr;
-    bool m_hasWords = false;
+    views::HintLabel* m_words = nullptr;
 };
 
 } // namespace retro::app

@@ -3,6 +3,7 @@
 
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/icons.h"
+#include "views/common/paint/style.h"
 #include "views/common/paint/theme.h"
 
 #include <QDockWidget>
@@ -63,6 +64,7 @@ void TabRow::follow(QDockWidget* front)
     const QRect area(front->x(), m_tabs->y(), front->width(), m_tabs->height());
     const int buttons = m_buttons->sizeHint().width();
     m_tabs->setMaximumWidth(std::max(1, area.width() - buttons));
+    views::fitTabs(*m_tabs, m_tabs->maximumWidth());
     if (m_tabs->width() != m_tabs->maximumWidth()) {
         m_tabs->resize(m_tabs->maximumWidth(), m_tabs->height());
     }

@@ -259,6 +259,8 @@ void Tour::place()
     m_callOut->pointAt(around.isEmpty() ? m_window.rect() : around);
 }
 
+void Tour::setKept(std::function<QRect()> kept) { m_callOut->setKept(std::move(kept)); }
+
 QString Tour::workspace() const { return m_stop == kMotion ? QStringLiteral("engine") : QStringLiteral("explain"); }
 
 void Tour::setCaption(const QString& caption)

@@ -7,6 +7,7 @@
 #include <QObject>
 #include <QPointer>
 
+#include <functional>
 #include <vector>
 
 class QKeyEvent;
@@ -63,6 +64,8 @@ public:
     /// Stop on screen, from 0; −1 when it does not run.
     [[nodiscard]] int stopIndex() const { return m_stop; }
     [[nodiscard]] const CallOut& callOut() const { return *m_callOut; }
+    /// See CallOut::setKept().
+    void setKept(std::function<QRect()> kept);
 
 signals:
     /// The offer was taken.

@@ -79,6 +79,8 @@ TourHost::TourHost(MainWindow& window) : QObject(&window), m_window(window)
                       window.actions(), window);
     m_play = new SelfPlay(window.model(), window.cursor(), this);
     m_words = new CallOut(window);
+    m_words->setKept([this] { return heatmapOfEngine(); });
+    m_tour->setKept([this] { return heatmapOfEngine(); });
     connectTour();
     connectFilm();
 }
@@ -264,13 +266,25 @@ void TourHost::askFrom()
     m_window.where().showHistory(model.label(model.graph().inputs().front()) + QLatin1Char(':') + index.arg(y).arg(x));
 }
 
-void TourHost::pointWordsAt(const QWidget& view)
+/// Of the whole dock around a view, in pixels of the window.
+QRect TourHost::paneOf(const QWidget& view) const
 {
     const QWidget* shown = &view;
     for (const QWidget* up = &view; up != nullptr; up = up->parentWidget()) {
         shown = qobject_cast<const QDockWidget*>(up) != nullptr ? up : shown;
     }
-    m_words->pointAt(QRect(shown->mapTo(&m_window, QPoint(0, 0)), shown->size()));
+    return {shown->mapTo(&m_window, QPoint(0, 0)), shown->size()};
 }
+
+/// It grows while words speak of the graph.
+QRect TourHost::heatmapOfEngine() const
+{
+    const Workspace& space = m_window.workspace();
+    const auto* heatmap = space.findChild<views::HeatmapView*>();
+    const bool isSeen = space.id() == QLatin1String("engine") && heatmap != nullptr && heatmap->isVisible();
+    return isSeen ? paneOf(*heatmap) : QRect();
+}
+
+void TourHost::pointWordsAt(const QWidget& view) { m_words->pointAt(paneOf(view)); }
 
 } // namespace retro::app

@@ -4,6 +4,7 @@
 #include "app/gui/window/selfplay.h"
 
 #include <QObject>
+#include <QRect>
 
 namespace retro::views
 {
@@ -53,6 +54,8 @@ private:
     void askFrom();
     void pointAtGraph();
     void pointWordsAt(const QWidget& view);
+    [[nodiscard]] QRect paneOf(const QWidget& view) const;
+    [[nodiscard]] QRect heatmapOfEngine() const;
 
     MainWindow& m_window;
     Tour* m_tour = nullptr;

@@ -43,8 +43,8 @@ public:
     /// The arrangement, for takeLayout(): as saveState(version), with the panes that are windows of their own and went
     /// out of sight with the workspace.
     [[nodiscard]] QByteArray layout(int version) const;
-    /// The text has another size: docks take theirs anew.
-    void takeTextSize() { keepShares(); }
+    /// The text has another size, or a view needs another height: docks take their sizes anew.
+    void takeSizes() { keepShares(); }
     /// Brings every view up to date at once, shown or not.
     void flush();
 

@@ -68,8 +68,10 @@ constexpr double kLeastHeatmap = 300;
 constexpr double kLeastPromises = 304; // the tabs below it are whole
 constexpr double kLeastInspector = 300;
 constexpr double kLeastMiddle = 360;
-constexpr double kClasses = 284; // five classes with their sentence
-constexpr double kMostClasses = 0.52;
+constexpr double kClasses = 300; // five classes with their sentence
+constexpr double kMostClasses = 0.58;
+constexpr double kLeastClasses = 150;
+constexpr double kInputTitle = 72;    // above the picture, with two lines of words
 constexpr double kAroundLayers = 104; // title, sentence and lists of the pane of layers
 constexpr double kLeastBelow = 200;
 constexpr double kMostBelow = 0.347;   // of a low window: the ledger is whole at 1280 × 800 with large text
@@ -90,6 +92,8 @@ ExplainWorkspace::ExplainWorkspace(const WorkspaceContext& context, QWidget* par
     m_compare = new views::CompareView(model, cursor, selection, this);
     m_runDock = addPanel(m_run, tr("Run"), tr("Choose what to explain, then run."));
     m_inputDock = addView(m_input);
+    // Queued: the tools have their height then.
+    connect(m_input, &views::InputView::toolsShown, this, &ExplainWorkspace::takeSizes, Qt::QueuedConnection);
     m_heatmapDock = addView(m_heatmap, tr("Heatmap"));
     m_compareDock = addView(m_compare);
     m_classes = new views::ClassesView(model, cursor, selection, this);
@@ -241,7 +245,10 @@ void ExplainWorkspace::applySizes()
     resizeDocks({m_inputDock, m_layersDock}, shared(room.height() - kSeparator, {above, below}), Qt::Vertical);
     // The sentence below five classes stays in sight where the picture above can do with less.
     const double column = above - kSeparator;
-    const double classes = std::max(column * 298 / 682, std::min<double>(px(kClasses), column * kMostClasses));
+    const double wanted = std::max(column * 298 / 682, std::min<double>(px(kClasses), column * kMostClasses));
+    // The picture does not become smaller than its pixels while the tools of covering are there.
+    const double input = m_input->leastHeight() + px(kInputTitle);
+    const double classes = std::max<double>(px(kLeastClasses), std::min(wanted, column - input));
     resizeDocks({m_inputDock, m_classesDock}, shared(static_cast<int>(column), {column - classes, classes}),
                 Qt::Vertical);
 }

@@ -128,10 +128,8 @@ def drawn(run: Run, name: str, layout: str) -> str:
 def html_of(run: Run) -> str:
     """A run for a notebook."""
     layout = run._native.preparation()[0]
-    value, index, score = run.target
-    aim = ", ".join(f"{i} ({s:.4g})" for i, s in list(zip(index, score))[:4])
     parts = [f"<div><b>{html.escape(run.model.name)}</b> · {html.escape(run.composite)} · "
-             f"{html.escape(value)} {html.escape(aim)}</div>"]
+             f"{html.escape(run.aim())}</div>"]
     for name in run._native.input_names():
         if name in run.relevance:
             parts.append(f"<div>{html.escape(name)}</div>{drawn(run, name, layout)}")

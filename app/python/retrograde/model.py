@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-import pathlib
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy
 
-from .errors import UsageError
+from .errors import InputError, UsageError
 from .native import native
 from .run import Run
 
@@ -20,8 +18,10 @@ Progress = Callable[[str, int, int], object]
 
 
 def set_threads(count: int) -> None:
-    """Sets how many threads operators may use, at least 1, in this process."""
-    native().set_threads(count)
+    """Sets how many threads operators may use in this process, 1 to 1024. Raises UsageError."""
+    if isinstance(count, bool) or not isinstance(count, (int, numpy.integer)) or not 1 <= count <= 1024:
+        raise UsageError(f"threads are a number from 1 to 1024, not {count!r}")
+    native().set_threads(int(count))
 
 
 def threads() -> int:
@@ -48,6 +48,28 @@ def texts(value: Any) -> list[str]:
     return [str(value)]
 
 
+def targets(value: Any) -> Any:
+    """Classes as numbers of Python, of whatever library they come; the rest as it is."""
+    if isinstance(value, (bool, numpy.bool_)):
+        raise UsageError(f"a target is a class (number or label), \"argmax\" or \"VALUE:i,j\", not {value!r}")
+    if isinstance(value, (list, tuple)):
+        if not value:
+            raise UsageError("the list of targets is empty; leave target= out for the class with the largest score")
+        return [targets(one) for one in value]
+    if hasattr(value, "tolist") and not isinstance(value, str):  # numpy, PyTorch, JAX
+        return targets(value.tolist())
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value
+
+
+def flag(value: Any, name: str) -> bool:
+    """A keyword that is True or False. Raises UsageError."""
+    if not isinstance(value, (bool, numpy.bool_)):
+        raise UsageError(f"{name} is True or False, not {value!r}")
+    return bool(value)
+
+
 def written(given: Mapping[str, Any]) -> dict[str, list[str]]:
     """Keywords as options of the engine."""
     found = {name.replace("_", "-"): texts(value) for name, value in given.items()}
@@ -62,6 +84,8 @@ def in_memory(data: Any) -> Any:
     if isinstance(data, str):
         return data
     if hasattr(data, "detach"):
+        if getattr(data, "is_meta", False):
+            raise UsageError("an input has numbers, and this tensor is on the device \"meta\", without any")
         data = data.detach().cpu()
         return data.resolve_neg() if hasattr(data, "resolve_neg") else data
     if not hasattr(data, "__dlpack__") or isinstance(data, numpy.ndarray):
@@ -79,6 +103,7 @@ def as_files(composite: Any, start: Any) -> Iterator[dict[str, list[str]]]:
     given = {}
     folder = None
     if isinstance(composite, Mapping) or hasattr(composite, "document") or not isinstance(start, (str, type(None))):
+        import tempfile
         folder = tempfile.TemporaryDirectory(prefix="retrograde-")
     try:
         if composite is not None:
@@ -86,7 +111,7 @@ def as_files(composite: Any, start: Any) -> Iterator[dict[str, list[str]]]:
         if isinstance(start, str):
             given["start"] = [start]
         elif start is not None:
-            path = str(pathlib.Path(folder.name) / "start.npy")
+            path = os.path.join(folder.name, "start.npy")
             numpy.save(path, numpy.asarray(in_memory(start)))
             given["start"] = [path]
         yield given
@@ -104,7 +129,8 @@ def composite_text(composite: Any, folder: str) -> str:
         composite = Composite(composite.get("name", "composite"), composite.get("entries", ()))
     if not hasattr(composite, "save"):
         raise UsageError(f"a composite is a name, a file, or a Composite, not {type(composite).__name__}")
-    return composite.save(pathlib.Path(folder) / f"{composite.name}.json")
+    stem = "".join(one if one.isalnum() or one in "-_" else "_" for one in str(composite.name))[:60] or "composite"
+    return composite.save(os.path.join(folder, stem + ".json"))
 
 
 def ours(composite: Any) -> Any:
@@ -120,6 +146,8 @@ def listener(progress: bool | Progress | None) -> Progress | None:
     if progress is None or progress is False:
         return None
     if progress is not True:
+        if not callable(progress):
+            raise UsageError(f"progress is True, False, or a function of (stage, done, total), not {progress!r}")
         return progress
     try:
         from tqdm.auto import tqdm
@@ -129,9 +157,17 @@ def listener(progress: bool | Progress | None) -> Progress | None:
 
     def told(stage: str, done: int, total: int) -> None:
         bar.set_description(stage, refresh=False)
-        bar.total, bar.n = total, done
+        bar.total, bar.n = max(total, done), done
         bar.refresh()
     return told
+
+
+def sent(run: Run) -> Run:
+    """The run, after the window that is connected was told of it."""
+    live = sys.modules.get("retrograde.live")  # loaded by whoever connected
+    if live is not None and run._native.is_recorded():
+        live.told(run)
+    return run
 
 
 class Model:
@@ -181,8 +217,9 @@ class Model:
         x: an array, a tensor (PyTorch, DLPack) or the name of a file (.npy, .pb, .png, .txt; also "zeros" and
             "random:SEED"); for several inputs {name: …} or a list in their order. Shapes as the model declares them.
             Floating types become that of the pass. Masks, positions and pasts of a language model may be left out.
-        target: a class (number or label), "argmax", "VALUE:i,j", or a list of them. Default: the model card's, else
-            argmax.
+        target: a class (number or label), "argmax", "VALUE:i,j", or a list of them: relevance then starts at each, in
+            every sample. A class for each sample of a batch: ["sample=0,class=3", "sample=1,class=5"]. Default: the
+            model card's, else argmax, by sample.
         composite: built-in name ("epsilon_plus", "gradient_x_input", "epsilon:epsilon=0.01"), a file, a
             retrograde.Composite or one of zennit. Default: the card's, else "auto".
         start: what relevance starts with: "logit" (the score itself; default, as on the command line), "one" (what a
@@ -203,13 +240,12 @@ class Model:
         """
         composite = ours(composite)
         made = self._native if not getattr(composite, "no_rewrite", ()) else self._variant(composite.no_rewrite)
+        record = record if record is None else flag(record, "record")
+        copy = flag(copy, "copy")
         with as_files(composite, start) as files:
-            given = written({**options, "target": target, "engine": engine, "precision": precision})
+            given = written({**options, "target": targets(target), "engine": engine, "precision": precision})
             run = Run(made.explain(self._ordered(x), {**given, **files}, record, copy, listener(progress)), self)
-        live = sys.modules.get("retrograde.live")  # loaded by whoever connected
-        if live is not None and run._native.is_recorded():
-            live.told(run)
-        return run
+        return sent(run)
 
     def _variant(self, rewrites: Sequence[str]) -> Any:
         """The model without these rewrites."""
@@ -243,7 +279,11 @@ def exported(module: Any, example: Any) -> bytes:
     if example is None:
         raise UsageError("a torch.nn.Module is exported for an example: rg.load(module, example)")
     example = example if isinstance(example, (list, tuple)) else (example,)
-    example = tuple(one if isinstance(one, torch.Tensor) else torch.as_tensor(numpy.asarray(one)) for one in example)
+    try:
+        example = tuple(one if isinstance(one, torch.Tensor) else torch.as_tensor(numpy.asarray(one))
+                        for one in example)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"an example is a tensor, or a tuple of them: {error}") from error
     old_exporter = {"dynamo": False} if "dynamo" in torch.onnx.export.__code__.co_varnames else {}
     file = io.BytesIO()
     mode = module.training
@@ -251,6 +291,10 @@ def exported(module: Any, example: Any) -> bytes:
         warnings.simplefilter("ignore")
         try:
             torch.onnx.export(module.eval(), example, file, **old_exporter)
+        except Exception as error:  # of many kinds: the module's own, of an operator without a counterpart, of tracing
+            raise InputError(f"the module cannot be exported for this example: {error}; "
+                             "retrograde.capture.torchcapture traces it instead (docs/capture.md)",
+                             type(module).__name__) from error
         finally:
             module.train(mode)
     return file.getvalue()
@@ -271,14 +315,21 @@ def load(model: Any, example: Any = None, *, name: str = "model.onnx", card: str
     if isinstance(model, Model):
         return model
     given = written(options)
+    if card is not None and (isinstance(model, (str, os.PathLike)) or hasattr(model, "document")):
+        raise UsageError("card= is for a model without a file; that of a file lies beside it (docs/formats/card.md)")
     if isinstance(model, (str, os.PathLike)):
         return Model(native().Model.load(os.fspath(model), given), os.fspath(model))
     if hasattr(model, "document"):
+        import tempfile
         with tempfile.TemporaryDirectory(prefix="retrograde-") as folder:
-            return Model(native().Model.load(model.write(pathlib.Path(folder) / "graph.json"), given))
+            return Model(native().Model.load(model.write(os.path.join(folder, "graph.json")), given))
     text = "" if card is None else str(card)
     if isinstance(card, os.PathLike) or (text and not text.lstrip().startswith("{")):
-        text = pathlib.Path(text).read_text(encoding="utf-8")
+        try:
+            with open(text, encoding="utf-8") as file:
+                text = file.read()
+        except (OSError, ValueError) as error:
+            raise InputError(f"the card cannot be read: {error}", text) from error
     if hasattr(model, "state_dict") and hasattr(model, "forward"):
         model = exported(model, example)
     elif hasattr(model, "SerializeToString"):

@@ -2,26 +2,39 @@
 """Plans for less memory (docs/planning.md)."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import tempfile
 from typing import Any
 
 from .capture import client
+from .errors import UsageError
+from .model import Model
 
 
-def plan(model: Any, budget: int | str | None = None, *, example: Sequence[Any] = (), strategy: str = "fast",
+def plan(model: Any, budget: int | str | None = None, *, example: Any = (), strategy: str = "fast",
          out: str | None = None, **options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """What to keep and what to compute again of a pass, by the command line's `plan`.
 
-    model: a file, a captured graph (retrograde.capture), or a torch.nn.Module with `example`, its inputs, for whose
-    shapes it is captured. budget: bytes, "8GB", "50%" of the peak that keeping everything has, or None. strategy: a
+    model: a file, a Model, a captured graph (retrograde.capture), or a torch.nn.Module with `example` (a tensor, or a
+    tuple of them), for whose shapes it is captured. budget: bytes, "8GB", "50%" of the peak that keeping everything has, or None. strategy: a
     planner (`retrograde-cli plan --strategy list`). out: a file for the plan. Other options are those of `plan`.
     Returns (what `plan` says, with peak and status; the plan as a dictionary, docs/formats/plan.md). Raises
     RetrogradeError; EngineError where no plan keeps within the budget.
     """
     if hasattr(model, "state_dict"):
         from .capture import torchcapture
+        if not isinstance(example, (list, tuple)):
+            example = (example,)
+        if not example:
+            raise UsageError("a torch.nn.Module is planned for the shapes of an example: rg.plan(module, budget, "
+                             "example=x)")
         model = torchcapture.capture(model, *example, weights=False)
-    elif hasattr(model, "path") and not hasattr(model, "document"):
+    elif isinstance(model, Model):
+        if model.path is None:  # it came from memory
+            with tempfile.TemporaryDirectory(prefix="retrograde-") as folder:
+                path = os.path.join(folder, "model.onnx")
+                model._native.write(path)
+                return client.plan(path, budget, strategy, out, **options)
         model = model.path
     return client.plan(model, budget, strategy, out, **options)
 

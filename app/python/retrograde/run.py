@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pathlib
-import subprocess
-import tempfile
-import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +11,11 @@ import numpy
 
 import retrograde_programs as programs
 
-from .errors import error_of
+from .errors import OutputError, UsageError, error_of
 
 if TYPE_CHECKING:
+    import subprocess
+
     from .model import Model
 
 
@@ -78,7 +76,8 @@ class Run:
 
     @property
     def target(self) -> tuple[str, list[int], list[float]]:
-        """(value, index within each sample, score of each sample); index −1 = the whole value."""
+        """(value, index within each sample, score of each sample); index −1 = the whole value, −2 = none in this
+        sample. Of several targets the first; summary["target"] has them all."""
         return self._native.target()
 
     @property
@@ -101,18 +100,24 @@ class Run:
         handed_on, magnitude (Σ|R| that arrived), causes, unexplained. Raises UsageError without a record."""
         return json.loads(self._native.audit())
 
-    def diagnose(self, against: Run | None = None, *, only: str | list[str] = (), check: str | list[str] = (),
-                 deep: bool = False) -> dict[str, Any]:
+    def diagnose(self, against: Run | None = None, *, only: str | Sequence[str] = (),
+                 check: str | Sequence[str] = (), deep: bool = False) -> dict[str, Any]:
         """What may be wrong, worst first: what `diagnose --json` says (docs/diagnosis.md). The question is asked once
         more, with its forward values. against: a run that is known to be good; what differs is found, too. only:
         families of checks; check: single ones; deep: also those that make further passes. Raises UsageError."""
-        lists = [[one] if isinstance(one, str) else list(one) for one in (only, check)]
-        return json.loads(self._native.diagnose(against._native if against else None, *lists, deep))
+        lists = [[given] if isinstance(given, str) else [str(one) for one in given] for given in (only, check)]
+        if against is not None and not isinstance(against, Run):
+            raise UsageError(f"against is a Run, not {type(against).__name__}")
+        return json.loads(self._native.diagnose(against._native if against else None, *lists, bool(deep)))
 
     def compare(self, other: Run | str | os.PathLike, *, tolerance: float = 1e-5) -> dict[str, Any]:
         """Where this run (A) and another one (B: a Run, a .retro or .npz file) part, from the target on: `agree`,
         `parting` (value and nodes, or None), `values` with largest difference, scale, cosine. tolerance: relative to
         the largest number of a value. Raises UsageError without a record, InputError."""
+        if not isinstance(other, (Run, str, os.PathLike)):
+            raise UsageError(f"a run is compared with a Run or a file, not with {type(other).__name__}")
+        if not tolerance >= 0:
+            raise UsageError(f"tolerance is a number of at least 0, not {tolerance!r}")
         if isinstance(other, Run):
             return json.loads(self._native.compare(other._native, tolerance))
         return json.loads(self._native.compare_file(os.fspath(other), tolerance))
@@ -126,8 +131,10 @@ class Run:
         numbers of the last step's formula) and `apart`. Raises UsageError without a record or such an element,
         InputError where a rule has no way forwards.
         """
+        if isinstance(most, bool) or not isinstance(most, (int, numpy.integer)) or most < 1:
+            raise UsageError(f"most is a number of at least 1, not {most!r}")
         place = value if index is None else f"{value}:{','.join(str(int(one)) for one in index)}"
-        return json.loads(self._native.history(place, most))
+        return json.loads(self._native.history(place, min(int(most), 2**31)))
 
     def visits(self) -> list[dict[str, Any]]:
         """What the traversal did, visit by visit: `visit`, `mode` (NTM normal, PTM search, PFM fulfilment), `node`,
@@ -152,13 +159,20 @@ class Run:
         """Opens the run in the window and returns at once; the started process. With `screenshot` it saves a picture of
         the window there and returns when that is done; its path. Other options are those of `retrograde` (theme="dark",
         step=12). Raises UsageError without a record; OutputError without a display."""
+        import subprocess
+        import tempfile
+        import weakref
+        own = programs.environment()
+        if screenshot is None and not any(own.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")):
+            raise OutputError("there is no display (neither DISPLAY nor WAYLAND_DISPLAY is set); "
+                              "show(screenshot=\"window.png\") draws the window into a file")
         command = [programs.path("retrograde")]
         for name, value in options.items():
             if value is not None and value is not False:
                 command += ["--" + name.replace("_", "-"), *([] if value is True else [str(value)])]
         folder = tempfile.TemporaryDirectory(prefix="retrograde-")
-        file = self.save(pathlib.Path(folder.name) / (pathlib.Path(self.model.name).stem + ".retro"))
-        own = programs.environment()
+        stem = os.path.splitext(os.path.basename(self.model.name))[0] or "run"
+        file = self.save(os.path.join(folder.name, stem + ".retro"))
         if screenshot is None:
             started = subprocess.Popen([*command, file], env=own)
             weakref.finalize(started, folder.cleanup)
@@ -168,13 +182,21 @@ class Run:
             done = subprocess.run([*command, file, "--screenshot", os.fspath(screenshot)], capture_output=True, env=own,
                                   encoding="utf-8", errors="replace", check=False)
         if done.returncode != 0:
-            raise error_of(done.stderr.strip(), done.returncode)
+            raise error_of(done.stderr.strip().removeprefix("retrograde: "), done.returncode)
         return os.fspath(screenshot)
 
+    def aim(self, most: int = 4) -> str:
+        """The targets in words: value, then label or number of the class with its score, for the first samples."""
+        aims = [one for one in self.summary["target"] if one["index"] != -2]
+        texts, before = [], None
+        for one in aims[:most]:
+            place = "" if one["index"] == -1 else f"{one.get('label', one['index'])} "
+            texts.append(("" if one["output"] == before else f"{one['output']} ") + f"{place}({one['logit']:.4g})")
+            before = one["output"]
+        return ", ".join(texts) + (", …" if len(aims) > most else "")
+
     def __repr__(self) -> str:
-        value, index, score = self.target
-        shown = ", ".join(f"{i} ({s:.4g})" for i, s in list(zip(index, score))[:4])
-        return f"<retrograde.Run of {self.model.name}: {self.composite}, target {value} {shown}>"
+        return f"<retrograde.Run of {self.model.name}: {self.composite}, target {self.aim()}>"
 
     def _repr_png_(self) -> bytes | None:
         """The heatmap of the first input that is a picture; None where there is none."""

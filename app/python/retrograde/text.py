@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from .errors import UsageError
-from .model import Model, as_files, listener, load, ours, written
+from .model import Model, as_files, flag, listener, load, ours, sent, written
 from .run import Run
 
 if TYPE_CHECKING:
@@ -101,7 +101,8 @@ def explain_text(model: Any, text: str | Sequence[int], *, target: Any = None, c
         raise UsageError("the text is empty; give some words")
     of = load(model) if not isinstance(model, Model) else model
     given.update(target=target, contrast=contrast, position=position, generate=generate or None)
+    record = record if record is None else flag(record, "record")
     with as_files(ours(composite), start) as files:
         run, found, layers, heads, page = of._native.explain_text({**written(given), **files}, record,
                                                                   listener(progress))
-    return TextExplanation(json.loads(found), layers, heads, page, Run(run, of))
+    return TextExplanation(json.loads(found), layers, heads, page, sent(Run(run, of)))

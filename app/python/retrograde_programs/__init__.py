@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs of Retrograde inside this package, and the commands that start them. Without numpy, so that a command
-costs what Python costs."""
+"""The programs of Retrograde inside this package, and the commands that start them. Without numpy, pathlib and shutil,
+so that a command costs what Python costs."""
 from __future__ import annotations
 
 import os
-import pathlib
-import shutil
 import sys
 from collections.abc import Mapping, Sequence
 
-HERE = pathlib.Path(__file__).resolve().parent
-INSIDE = HERE / "inside"  # programs, libraries and data of a wheel
+HERE = os.path.dirname(os.path.realpath(__file__))
+INSIDE = os.path.join(HERE, "inside")  # programs, libraries and data of a wheel
+BUILT = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(HERE))), "build/release/bin")  # of a tree
 
 
 def path(name: str) -> str:
@@ -21,10 +20,16 @@ def path(name: str) -> str:
     """
     chosen = os.environ.get("RETROGRADE_CLI")
     if chosen and name == "retrograde-cli":
+        if not os.path.isfile(chosen):
+            from retrograde.errors import UsageError
+            raise UsageError("RETROGRADE_CLI names this file, which is not there; set it anew, or take it away", chosen)
         return chosen
-    near = [pathlib.Path(chosen).parent / name] if chosen else []
-    near += [INSIDE / "bin" / name, HERE.parents[2] / "build/release/bin" / name if len(HERE.parents) > 2 else HERE]
-    found = next((str(one) for one in near if one.is_file()), None) or shutil.which(name)
+    near = [os.path.dirname(chosen)] if chosen else []
+    places = [os.path.join(one, name) for one in (*near, os.path.join(INSIDE, "bin"), BUILT)]
+    found = next((one for one in places if os.path.isfile(one)), None)
+    if not found:
+        import shutil
+        found = shutil.which(name)
     if not found:
         from retrograde.errors import UsageError
         raise UsageError(f"there is no {name} here and none in PATH; install Retrograde, or set RETROGRADE_CLI to the "
@@ -36,18 +41,22 @@ def environment(given: Mapping[str, str] | None = None) -> dict[str, str]:
     """The variables that a program of this package starts with: those given (default: of this process), with its fonts
     beside the system's, and its keyboards where the system has none."""
     variables = dict(os.environ if given is None else given)
-    fonts = INSIDE / "fonts" / "fonts.conf"
-    if fonts.is_file():
-        variables.setdefault("FONTCONFIG_FILE", str(fonts))
-    if (INSIDE / "xkb").is_dir() and not pathlib.Path("/usr/share/X11/xkb").is_dir():
-        variables.setdefault("XKB_CONFIG_ROOT", str(INSIDE / "xkb"))
+    fonts, keyboards = os.path.join(INSIDE, "fonts/fonts.conf"), os.path.join(INSIDE, "xkb")
+    if os.path.isfile(fonts):
+        variables.setdefault("FONTCONFIG_FILE", fonts)
+    if os.path.isdir(keyboards) and not os.path.isdir("/usr/share/X11/xkb"):
+        variables.setdefault("XKB_CONFIG_ROOT", keyboards)
     return variables
 
 
 def start(name: str, arguments: Sequence[str] | None = None) -> None:
     """Becomes a program; does not return. arguments: those of this process where none are given."""
-    program = path(name)
-    own = environment() if program.startswith(str(INSIDE)) else dict(os.environ)
+    try:
+        program = path(name)
+    except ValueError as error:  # a UsageError
+        print(f"{name}: {error}", file=sys.stderr)
+        sys.exit(getattr(error, "code", 2))
+    own = environment() if program.startswith(INSIDE) else dict(os.environ)
     os.execve(program, [name, *(sys.argv[1:] if arguments is None else arguments)], own)
 
 

@@ -5,6 +5,7 @@
 #include "core/rewrite/attributes.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -92,7 +93,9 @@ public:
         const ValueId w = weight(variant);
         RelevanceSteps& steps = m_site->steps;
         if (isConvolution(node)) {
-            return m_windows.spreadBack(steps, s, w, group(), x());
+            return m_windows.canTurn()
+                       ? steps.op("Conv", {s, turnedWeight(variant, w)}, m_windows.turnedAttributes(group()))
+                       : m_windows.spreadBack(steps, s, w, group(), x());
         }
         if (isTransposed(node)) {
             const ValueId whole = steps.op("Conv", {s, w}, m_windows.attributes(group()));
@@ -157,6 +160,41 @@ private:
         return made;
     }
 
+    /// W [O, I / g, kernel] as [I, O / g, kernel], each group by itself and the kernel reversed. Of a stored weight a
+    /// runtime computes it once, when it loads the graph.
+    ValueId turnedWeight(WeightVariant variant, ValueId w)
+    {
+        const auto [at, isNew] = m_turned.try_emplace(variant);
+        if (!isNew) {
+            return at->second;
+        }
+        RelevanceSteps& steps = m_site->steps;
+        const Extents shape(m_site->shape(1).begin(), m_site->shape(1).end());
+        const std::int64_t groups = group();
+        ValueId made = w;
+        if (shape[0] != groups || shape[1] != 1) {
+            Extents apart{groups, shape[0] / groups, shape[1]};
+            Extents turned{groups * shape[1], shape[0] / groups};
+            Extents order{0, 2, 1};
+            for (std::size_t axis = 2; axis < shape.size(); ++axis) {
+                apart.push_back(shape[axis]);
+                turned.push_back(shape[axis]);
+                order.push_back(static_cast<std::int64_t>(axis) + 1);
+            }
+            made = steps.op("Reshape", {made, steps.ints(apart)});
+            made = steps.op("Transpose", {made}, {{"perm", order}});
+            made = steps.op("Reshape", {made, steps.ints(turned)});
+        }
+        Extents spatial(m_windows.axes());
+        std::iota(spatial.begin(), spatial.end(), 2);
+        const Extents last(spatial.size(), -1);
+        const Extents beforeFirst(spatial.size(), std::numeric_limits<std::int64_t>::min());
+        const bool isPoint = std::ranges::all_of(m_windows.kernel, [](std::int64_t extent) { return extent == 1; });
+        made = isPoint ? made : steps.emitter().slice(made, last, beforeFirst, spatial, last);
+        m_turned[variant] = made;
+        return made;
+    }
+
     /// What output_padding adds may hold one more window.
     ValueId cutToOperand(ValueId whole)
     {
@@ -203,6 +241,7 @@ private:
     const ops::LinearMap* m_map;
     RelevanceWindows m_windows;
     std::map<WeightVariant, ValueId> m_weights;
+    std::map<WeightVariant, ValueId> m_turned;
 };
 
 /// One term sign · x_k · W_k of a denominator.

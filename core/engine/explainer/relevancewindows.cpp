@@ -88,6 +88,28 @@ ValueId RelevanceWindows::spreadBack(RelevanceSteps& steps, ValueId value, Value
     return steps.op("Slice", {padded, steps.ints(Extents(axes(), 0)), ends, steps.ints(spatial)});
 }
 
+bool RelevanceWindows::canTurn() const
+{
+    for (std::size_t i = 0; i < axes(); ++i) {
+        const std::int64_t reach = (kernel[i] - 1) * dilations[i];
+        if (strides[i] != 1 || missing[i] != 0 || pads[i] > reach || pads[axes() + i] > reach) {
+            return false;
+        }
+    }
+    return true;
+}
+
+graph::Attributes RelevanceWindows::turnedAttributes(std::int64_t group) const
+{
+    graph::Attributes attributes = this->attributes(group);
+    Extents around(pads.size());
+    for (std::size_t i = 0; i < pads.size(); ++i) {
+        around[i] = (kernel[i % axes()] - 1) * dilations[i % axes()] - pads[i];
+    }
+    attributes["pads"] = around;
+    return attributes;
+}
+
 bool RelevanceWindows::areApart() const
 {
     for (std::size_t i = 0; i < axes(); ++i) {

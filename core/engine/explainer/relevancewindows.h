@@ -31,6 +31,11 @@ struct RelevanceWindows
     /// The transposed map of a Conv with `weight`: from windows to an image of the shape of `like`.
     [[nodiscard]] ValueId spreadBack(RelevanceSteps& steps, ValueId value, ValueId weight, std::int64_t group,
                                      ValueId like) const;
+    /// True when the transposed map of a Conv is a Conv of the turned weight, too: every stride is 1, and no padding is
+    /// wider than the kernel reaches. Runtimes are faster at it than at ConvTranspose.
+    [[nodiscard]] bool canTurn() const;
+    /// Attributes of that Conv; its result has the extents of the image, also where these are free.
+    [[nodiscard]] graph::Attributes turnedAttributes(std::int64_t group) const;
     /// True when no element lies in two windows.
     [[nodiscard]] bool areApart() const;
 };

@@ -81,6 +81,16 @@ bool softmaxBecomesNewer(graph::Node& node, std::size_t rank)
     return true;
 }
 
+/// GlobalAveragePool as one mean per axis, the last axis first. Runtimes add all places of a channel one after the
+/// other, and float32 loses ten times as much in that as in short sums; all relevance behind it inherits the loss.
+void addMeanPerAxis(RelevanceSteps& steps, ValueId value, std::size_t rank, ValueId output)
+{
+    for (std::size_t axis = rank - 1; axis > 1; --axis) {
+        value = steps.emitter().reduce("ReduceMean", value, {static_cast<std::int64_t>(axis)});
+    }
+    steps.emitter().named("Identity", {value}, output);
+}
+
 /// Makes a node of an older operator set one of `opset`; false where it means something else there. `rank` is that of
 /// its first operand.
 bool becomesNewer(graph::Node& node, RelevanceSteps& steps, std::size_t rank, std::int64_t opset)
@@ -149,6 +159,12 @@ base::Result<void> addStandardNode(graph::GraphBuilder& builder, RelevanceSteps&
     tape::settleOpset(made, opset, model);
     const std::size_t rank =
         node.inputs.empty() || !node.inputs[0].isValid() ? 0 : model.typeOf(node.inputs[0]).shape.size();
+    const bool isSingle = rank > 2 && steps.floatType() == tensor::DType::Float32 &&
+                          model.numbersOf(node.inputs[0]) == tensor::DType::Float32;
+    if (made.op == "GlobalAveragePool" && isSingle) {
+        addMeanPerAxis(steps, made.inputs[0], rank, made.outputs[0]);
+        return {};
+    }
     if (made.opset != opset && !becomesNewer(made, steps, rank, opset)) {
         return noStandardForm(node, fmt::format("it is of operator set {} and means something else in {}; convert the "
                                                 "model to operator set {}",

@@ -144,6 +144,41 @@ base::Result<std::vector<WindowAxis>> poolWindows(const BindContext& context)
     return axes;
 }
 
+namespace
+{
+
+/// A pooling that reads each element many thousand times, or that has thousands of windows per element, is a mistake in
+/// a file (kernel, pads). What is small is computed all the same.
+base::Result<void> expectWork(const BindContext& context, const std::vector<WindowAxis>& axes)
+{
+    constexpr double kSmallReads = 1LL << 31; // elements read
+    constexpr double kMostTimes = 1LL << 14;
+    constexpr double kSmallResult = 1LL << 26; // elements
+    constexpr double kMostWindows = 4096;      // per element
+    double image = 1;
+    double windows = 1;
+    double reads = 1; // at most
+    for (const WindowAxis& axis : axes) {
+        image *= static_cast<double>(axis.image);
+        windows *= static_cast<double>(axis.windows);
+        reads *= std::min(static_cast<double>(axis.windows) * static_cast<double>(std::min(axis.kernel, axis.image)),
+                          static_cast<double>(axis.image) * static_cast<double>(std::min(axis.kernel, axis.windows)));
+    }
+    const Shape& shape = firstType(context).shape;
+    const double images = static_cast<double>(shape[0]) * static_cast<double>(shape[1]);
+    const double all = reads * images;
+    const bool readsTooMuch = all > kSmallReads && reads > kMostTimes * std::max(image, windows);
+    const bool hasTooMany = windows * images > kSmallResult && windows > kMostWindows * image;
+    if (readsTooMuch || hasTooMany) {
+        return context.error(fmt::format("{:.3g} windows over {:.3g} elements would read {:.3g} elements; make the "
+                                         "kernel or the pads smaller, or the strides larger",
+                                         windows, image, all));
+    }
+    return {};
+}
+
+} // namespace
+
 base::Result<Shape> pooledShape(const BindContext& context, const std::vector<WindowAxis>& axes)
 {
     Shape shape;
@@ -153,6 +188,7 @@ base::Result<Shape> pooledShape(const BindContext& context, const std::vector<Wi
     RETRO_CHECK(expectSize(context, shape)); // also where there are no channels
     shape.insert(shape.begin(), {firstType(context).shape[0], firstType(context).shape[1]});
     RETRO_CHECK(expectSize(context, shape));
+    RETRO_CHECK(expectWork(context, axes));
     return shape;
 }
 

@@ -34,7 +34,8 @@ struct WindowAttributes
 /// than the window, so that each window sees the image.
 [[nodiscard]] base::Result<std::vector<reference::WindowAxis>> poolWindows(const BindContext& context);
 
-/// batch × channels × windows of operand 0; checked against kMaxElements.
+/// batch × channels × windows of operand 0; checked against kMaxElements. Windows that together read absurdly much, for
+/// the operand and the result that there are, are an error.
 [[nodiscard]] base::Result<tensor::Shape> pooledShape(const BindContext& context,
                                                       const std::vector<reference::WindowAxis>& axes);
 

@@ -219,6 +219,12 @@ BoundResult bindLrn(const BindContext& context)
     if (x.shape.size() < 2 || size < 1 || size > kMaxElements) {
         return context.error(fmt::format("LRN needs the axes batch × channels and a size of at least 1, not {}", size));
     }
+    constexpr std::int64_t kLargest = 4096;
+    constexpr double kSmall = 1LL << 31; // elements read
+    const std::int64_t read = std::min(size, x.shape[1]);
+    if (read > kLargest && static_cast<double>(tensor::elementCount(x.shape)) * static_cast<double>(read) > kSmall) {
+        return context.error(fmt::format("each element would read {} channels; make the size smaller", read));
+    }
     const double alpha = context.floatAttribute("alpha", 1e-4);
     return bound<LocalResponse>(x,
                                 ResponseSize{(size - 1) / 2, size / 2, alpha / static_cast<double>(size),

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <vector>
 
 namespace retro::ops::reference
 {
@@ -22,24 +23,63 @@ struct PoolShape
     [[nodiscard]] std::int64_t windowCount() const { return axes[0].windows * axes[1].windows * axes[2].windows; }
 };
 
-/// Positions in the image that a window reads, in scan order; padding is left out.
-inline void tapsOf(const PoolShape& shape, std::int64_t window, std::vector<std::int64_t>& taps)
+/// One window over one image, and what f of forEachWindow may know of it.
+struct PoolWindow
 {
-    const WindowCounter counter{shape.axes, window};
-    std::array<WindowAxis::Taps, 3> inside{};
-    for (std::size_t i = 0; i < inside.size(); ++i) {
-        inside[i] = shape.axes[i].tapsInside(counter.index[i]);
-    }
-    std::array<std::int64_t, 3> tap{};
-    taps.clear();
-    for (tap[0] = inside[0].first; tap[0] < inside[0].end; ++tap[0]) {
-        for (tap[1] = inside[1].first; tap[1] < inside[1].end; ++tap[1]) {
-            for (tap[2] = inside[2].first; tap[2] < inside[2].end; ++tap[2]) {
-                taps.push_back(counter.read(tap));
+    std::int64_t index = 0;         ///< of the window within the image
+    std::vector<std::int64_t> taps; ///< positions in the image that it reads, in scan order; padding is left out
+    std::int64_t imageAt = 0;       ///< offset of the first channel of the image
+    std::int64_t at = 0;            ///< offset of the first channel of the window
+    std::int64_t channels = 0;      ///< how many from there on
+    bool isRepeat = false;          ///< reads what the window before it read, which this task handled: over pads
+    std::vector<double> kept;       ///< what f keeps from window to window of a task
+};
+
+/// Goes to a window: finds its taps, unless they are those of the window before. `origin` and `inside` say what that
+/// one read.
+class TapFinder
+{
+public:
+    explicit TapFinder(const PoolShape& shape) : m_shape(shape) {}
+
+    void goTo(std::int64_t index, PoolWindow& window)
+    {
+        const WindowCounter counter{m_shape.axes, index};
+        std::array<std::int64_t, 3> first{};
+        std::array<std::int64_t, 3> counts{};
+        std::array<WindowAxis::Taps, 3> inside{};
+        for (std::size_t i = 0; i < 3; ++i) {
+            inside[i] = m_shape.axes[i].tapsInside(counter.index[i]);
+            first[i] = m_shape.axes[i].position(counter.index[i], inside[i].first);
+            counts[i] = inside[i].end - inside[i].first;
+        }
+        window.index = index;
+        window.isRepeat = m_isAny && first == m_first && counts == m_counts;
+        if (window.isRepeat) {
+            return;
+        }
+        m_isAny = true;
+        m_first = first;
+        m_counts = counts;
+        window.taps.clear();
+        std::array<std::int64_t, 3> tap{};
+        for (tap[0] = inside[0].first; tap[0] < inside[0].end; ++tap[0]) {
+            for (tap[1] = inside[1].first; tap[1] < inside[1].end; ++tap[1]) {
+                for (tap[2] = inside[2].first; tap[2] < inside[2].end; ++tap[2]) {
+                    window.taps.push_back(counter.read(tap));
+                }
             }
         }
     }
-}
+    /// The next window is that of other channels.
+    void forget() { m_isAny = false; }
+
+private:
+    const PoolShape& m_shape;
+    bool m_isAny = false;
+    std::array<std::int64_t, 3> m_first{};  // position of the first tap, per axis
+    std::array<std::int64_t, 3> m_counts{}; // taps per axis
+};
 
 /// The most channels that one task handles together.
 inline constexpr std::int64_t kMostLanes = 128;
@@ -52,8 +92,7 @@ inline std::int64_t lanesOf(const PoolShape& shape)
     return std::clamp(perThread / kLeast * kLeast, kLeast, kMostLanes);
 }
 
-/// Calls f(window, taps, offset of the image's first channel, offset of the window's first channel, channels) for every
-/// window; images and channel ranges run in parallel, the windows of one task in order.
+/// Calls f(PoolWindow&) for every window; images and channel ranges run in parallel, the windows of one task in order.
 template <class F>
 void forEachWindow(const PoolShape& shape, const F& f)
 {
@@ -65,19 +104,35 @@ void forEachWindow(const PoolShape& shape, const F& f)
     }
     parallelFor(shape.batch * ranges, std::max<std::int64_t>(131072 / std::max<std::int64_t>(work, 1), 1),
                 [&](std::int64_t begin, std::int64_t end) {
-                    std::vector<std::int64_t> taps;
+                    PoolWindow window;
+                    TapFinder finder(shape);
                     for (std::int64_t task = begin; task < end; ++task) {
                         const std::int64_t image = task / ranges;
                         const std::int64_t first = task % ranges * lanes;
-                        const std::int64_t count = std::min(lanes, shape.channels - first);
-                        const std::int64_t imageAt = image * shape.imageSize() * shape.channels + first;
-                        for (std::int64_t window = 0; window < shape.windowCount(); ++window) {
-                            tapsOf(shape, window, taps);
-                            f(window, taps, imageAt, (image * shape.windowCount() + window) * shape.channels + first,
-                              count);
+                        window.channels = std::min(lanes, shape.channels - first);
+                        window.imageAt = image * shape.imageSize() * shape.channels + first;
+                        finder.forget();
+                        for (std::int64_t index = 0; index < shape.windowCount(); ++index) {
+                            finder.goTo(index, window);
+                            window.at = (image * shape.windowCount() + index) * shape.channels + first;
+                            f(window);
                         }
                     }
                 });
+}
+
+/// As forEachWindow, for an f that writes to y what follows from the taps alone: a window that repeats the one before
+/// takes its result.
+template <class T, class F>
+void forEachResult(const PoolShape& shape, T* y, const F& f)
+{
+    forEachWindow(shape, [&](PoolWindow& window) {
+        if (window.isRepeat) {
+            std::copy_n(y + window.at - shape.channels, window.channels, y + window.at);
+        } else {
+            f(window);
+        }
+    });
 }
 
 /// Largest element of one window per channel; NaN when there is one.
@@ -99,10 +154,9 @@ std::array<T, kMostLanes> maximumOf(const T* image, std::int64_t channels, const
 template <class T>
 void maxPool(const PoolShape& shape, const T* x, T* y)
 {
-    forEachWindow(shape, [&](std::int64_t, const std::vector<std::int64_t>& taps, std::int64_t imageAt,
-                             std::int64_t windowAt, std::int64_t count) {
-        const auto best = maximumOf(x + imageAt, shape.channels, taps, count);
-        std::copy(best.begin(), best.begin() + count, y + windowAt);
+    forEachResult(shape, y, [&](const PoolWindow& window) {
+        const auto best = maximumOf(x + window.imageAt, shape.channels, window.taps, window.channels);
+        std::copy(best.begin(), best.begin() + window.channels, y + window.at);
     });
 }
 
@@ -111,20 +165,40 @@ void maxPool(const PoolShape& shape, const T* x, T* y)
 template <class T>
 void findMaximum(const PoolShape& shape, const T* x, std::int64_t* at)
 {
-    forEachWindow(shape, [&](std::int64_t, const std::vector<std::int64_t>& taps, std::int64_t imageAt,
-                             std::int64_t windowAt, std::int64_t count) {
-        const auto best = maximumOf(x + imageAt, shape.channels, taps, count);
-        std::fill(at + windowAt, at + windowAt + count, std::int64_t{-1});
-        for (const std::int64_t tap : taps) {
-            const T* in = x + imageAt + tap * shape.channels;
+    forEachResult(shape, at, [&](const PoolWindow& window) {
+        const std::int64_t count = window.channels;
+        const auto best = maximumOf(x + window.imageAt, shape.channels, window.taps, count);
+        std::fill(at + window.at, at + window.at + count, std::int64_t{-1});
+        for (const std::int64_t tap : window.taps) {
+            const T* in = x + window.imageAt + tap * shape.channels;
             for (std::int64_t c = 0; c < count; ++c) {
                 const T largest = best[static_cast<std::size_t>(c)];
                 const bool wins = (in[c] == largest) | ((in[c] != in[c]) & (largest != largest));
-                std::int64_t& found = at[windowAt + c];
+                std::int64_t& found = at[window.at + c];
                 found = wins && found < 0 ? tap : found;
             }
         }
     });
+}
+
+/// Position in the image of the first maximum of a window (its first NaN when there is one) per channel, into
+/// window.kept; −1 where it sees nothing of the image.
+template <class T>
+void keepMaxima(const T* image, std::int64_t channels, PoolWindow& window)
+{
+    const std::int64_t count = window.channels;
+    const auto best = maximumOf(image, channels, window.taps, count);
+    window.kept.assign(static_cast<std::size_t>(count), -1.0);
+    for (const std::int64_t tap : window.taps) {
+        const T* in = image + tap * channels;
+        for (std::int64_t c = 0; c < count; ++c) {
+            const T largest = best[static_cast<std::size_t>(c)];
+            double& found = window.kept[static_cast<std::size_t>(c)];
+            if (found < 0 && (in[c] == largest || (in[c] != in[c] && largest != largest))) {
+                found = static_cast<double>(tap);
+            }
+        }
+    }
 }
 
 /// r = s routed to the first maximum of each window of x (its first NaN when there is one).
@@ -132,14 +206,26 @@ template <class T>
 void routeToMaximum(const PoolShape& shape, const T* s, const T* x, T* r)
 {
     std::fill(r, r + shape.batch * shape.imageSize() * shape.channels, T{0});
-    forEachWindow(shape, [&](std::int64_t, const std::vector<std::int64_t>& taps, std::int64_t imageAt,
-                             std::int64_t windowAt, std::int64_t count) {
-        const auto best = maximumOf(x + imageAt, shape.channels, taps, count);
+    forEachWindow(shape, [&](PoolWindow& window) {
+        if (window.isRepeat) {
+            if (window.kept.empty()) {
+                keepMaxima(x + window.imageAt, shape.channels, window);
+            }
+            for (std::int64_t c = 0; c < window.channels; ++c) {
+                const auto tap = static_cast<std::int64_t>(window.kept[static_cast<std::size_t>(c)]);
+                if (tap >= 0) {
+                    r[window.imageAt + tap * shape.channels + c] += s[window.at + c];
+                }
+            }
+            return;
+        }
+        window.kept.clear();
+        const auto best = maximumOf(x + window.imageAt, shape.channels, window.taps, window.channels);
         std::array<T, kMostLanes> left; // what no element has taken yet
-        std::copy(s + windowAt, s + windowAt + count, left.begin());
-        for (const std::int64_t tap : taps) {
-            const std::int64_t at = imageAt + tap * shape.channels;
-            takeShare(x + at, best.data(), left.data(), r + at, count);
+        std::copy(s + window.at, s + window.at + window.channels, left.begin());
+        for (const std::int64_t tap : window.taps) {
+            const std::int64_t at = window.imageAt + tap * shape.channels;
+            takeShare(x + at, best.data(), left.data(), r + at, window.channels);
         }
     });
 }
@@ -148,18 +234,17 @@ void routeToMaximum(const PoolShape& shape, const T* s, const T* x, T* r)
 template <class T>
 void pickMaximum(const PoolShape& shape, const T* t, const T* x, T* y)
 {
-    forEachWindow(shape, [&](std::int64_t, const std::vector<std::int64_t>& taps, std::int64_t imageAt,
-                             std::int64_t windowAt, std::int64_t count) {
-        const auto best = maximumOf(x + imageAt, shape.channels, taps, count);
+    forEachResult(shape, y, [&](const PoolWindow& window) {
+        const auto best = maximumOf(x + window.imageAt, shape.channels, window.taps, window.channels);
         std::array<T, kMostLanes> left; // 1 until the first maximum has been met
         left.fill(T{1});
-        std::fill(y + windowAt, y + windowAt + count, T{0});
-        for (const std::int64_t tap : taps) {
-            const std::int64_t at = imageAt + tap * shape.channels;
+        std::fill(y + window.at, y + window.at + window.channels, T{0});
+        for (const std::int64_t tap : window.taps) {
+            const std::int64_t at = window.imageAt + tap * shape.channels;
             std::array<T, kMostLanes> taken{};
-            takeShare(x + at, best.data(), left.data(), taken.data(), count);
-            for (std::int64_t c = 0; c < count; ++c) {
-                y[windowAt + c] += taken[static_cast<std::size_t>(c)] * t[at + c];
+            takeShare(x + at, best.data(), left.data(), taken.data(), window.channels);
+            for (std::int64_t c = 0; c < window.channels; ++c) {
+                y[window.at + c] += taken[static_cast<std::size_t>(c)] * t[at + c];
             }
         }
     });
@@ -169,17 +254,21 @@ void pickMaximum(const PoolShape& shape, const T* t, const T* x, T* y)
 template <class T>
 void sumPool(const PoolShape& shape, const T* x, const std::vector<T>& factors, T* y)
 {
-    forEachWindow(shape, [&](std::int64_t window, const std::vector<std::int64_t>& taps, std::int64_t imageAt,
-                             std::int64_t windowAt, std::int64_t count) {
+    forEachWindow(shape, [&](const PoolWindow& window) {
+        const auto index = static_cast<std::size_t>(window.index);
+        if (window.isRepeat && factors[index] == factors[index - 1]) {
+            std::copy_n(y + window.at - shape.channels, window.channels, y + window.at);
+            return;
+        }
         std::array<T, kMostLanes> sum{};
-        for (const std::int64_t tap : taps) {
-            const T* in = x + imageAt + tap * shape.channels;
-            for (std::int64_t c = 0; c < count; ++c) {
+        for (const std::int64_t tap : window.taps) {
+            const T* in = x + window.imageAt + tap * shape.channels;
+            for (std::int64_t c = 0; c < window.channels; ++c) {
                 sum[static_cast<std::size_t>(c)] += in[c];
             }
         }
-        for (std::int64_t c = 0; c < count; ++c) {
-            y[windowAt + c] = sum[static_cast<std::size_t>(c)] * factors[static_cast<std::size_t>(window)];
+        for (std::int64_t c = 0; c < window.channels; ++c) {
+            y[window.at + c] = sum[static_cast<std::size_t>(c)] * factors[index];
         }
     });
 }
@@ -189,12 +278,12 @@ template <class T>
 void spreadOverWindows(const PoolShape& shape, const T* s, const std::vector<T>& factors, T* r)
 {
     std::fill(r, r + shape.batch * shape.imageSize() * shape.channels, T{0});
-    forEachWindow(shape, [&](std::int64_t window, const std::vector<std::int64_t>& taps, std::int64_t imageAt,
-                             std::int64_t windowAt, std::int64_t count) {
-        for (const std::int64_t tap : taps) {
-            T* out = r + imageAt + tap * shape.channels;
-            for (std::int64_t c = 0; c < count; ++c) {
-                out[c] += s[windowAt + c] * factors[static_cast<std::size_t>(window)];
+    forEachWindow(shape, [&](const PoolWindow& window) {
+        const T factor = factors[static_cast<std::size_t>(window.index)];
+        for (const std::int64_t tap : window.taps) {
+            T* out = r + window.imageAt + tap * shape.channels;
+            for (std::int64_t c = 0; c < window.channels; ++c) {
+                out[c] += s[window.at + c] * factor;
             }
         }
     });

@@ -30,19 +30,22 @@ template <class T>
 void shareBySoftmax(const PoolShape& shape, const T* s, const T* x, T beta, T* r)
 {
     std::fill(r, r + shape.batch * shape.imageSize() * shape.channels, T{0});
-    forEachWindow(shape, [&](std::int64_t, const std::vector<std::int64_t>& taps, std::int64_t imageAt,
-                             std::int64_t windowAt, std::int64_t count) {
+    forEachWindow(shape, [&](const PoolWindow& window) {
+        // Kept from window to window of a task.
         thread_local std::vector<T> weights;
-        windowWeights(x + imageAt, shape.channels, taps, count, beta, weights);
-        std::array<T, kMostLanes> sum{};
-        for (std::size_t i = 0; i < weights.size(); ++i) {
-            sum[i % static_cast<std::size_t>(count)] += weights[i];
+        thread_local std::array<T, kMostLanes> sum;
+        if (!window.isRepeat) {
+            windowWeights(x + window.imageAt, shape.channels, window.taps, window.channels, beta, weights);
+            sum.fill(T{0});
+            for (std::size_t i = 0; i < weights.size(); ++i) {
+                sum[i % static_cast<std::size_t>(window.channels)] += weights[i];
+            }
         }
         const T* weight = weights.data();
-        for (const std::int64_t tap : taps) {
-            T* out = r + imageAt + tap * shape.channels;
-            for (std::int64_t c = 0; c < count; ++c) {
-                out[c] += s[windowAt + c] * (*weight++ / sum[static_cast<std::size_t>(c)]);
+        for (const std::int64_t tap : window.taps) {
+            T* out = r + window.imageAt + tap * shape.channels;
+            for (std::int64_t c = 0; c < window.channels; ++c) {
+                out[c] += s[window.at + c] * (*weight++ / sum[static_cast<std::size_t>(c)]);
             }
         }
     });
@@ -52,23 +55,22 @@ void shareBySoftmax(const PoolShape& shape, const T* s, const T* x, T beta, T* r
 template <class T>
 void averageBySoftmax(const PoolShape& shape, const T* t, const T* x, T beta, T* y)
 {
-    forEachWindow(shape, [&](std::int64_t, const std::vector<std::int64_t>& taps, std::int64_t imageAt,
-                             std::int64_t windowAt, std::int64_t count) {
+    forEachResult(shape, y, [&](const PoolWindow& window) {
         thread_local std::vector<T> weights;
-        windowWeights(x + imageAt, shape.channels, taps, count, beta, weights);
+        windowWeights(x + window.imageAt, shape.channels, window.taps, window.channels, beta, weights);
         std::array<T, kMostLanes> sum{};
         std::array<T, kMostLanes> total{};
         const T* weight = weights.data();
-        for (const std::int64_t tap : taps) {
-            const T* in = t + imageAt + tap * shape.channels;
-            for (std::int64_t c = 0; c < count; ++c, ++weight) {
+        for (const std::int64_t tap : window.taps) {
+            const T* in = t + window.imageAt + tap * shape.channels;
+            for (std::int64_t c = 0; c < window.channels; ++c, ++weight) {
                 total[static_cast<std::size_t>(c)] += *weight;
                 sum[static_cast<std::size_t>(c)] += *weight * in[c];
             }
         }
-        for (std::int64_t c = 0; c < count; ++c) {
+        for (std::int64_t c = 0; c < window.channels; ++c) {
             const auto at = static_cast<std::size_t>(c);
-            y[windowAt + c] = total[at] == 0 ? T{0} : sum[at] / total[at];
+            y[window.at + c] = total[at] == 0 ? T{0} : sum[at] / total[at];
         }
     });
 }

@@ -5,6 +5,7 @@
 #include "core/ops/kernel/elementloop.h"
 #include "core/ops/kernel/filled.h"
 #include "core/ops/reference/pool.h"
+#include "core/ops/threads.h"
 
 #include <fmt/format.h>
 
@@ -72,41 +73,74 @@ private:
     template <class T>
     void pool(const T* x, T* y) const
     {
-        reference::forEachWindow(m_shape, [&](std::int64_t, const std::vector<std::int64_t>& taps, std::int64_t imageAt,
-                                              std::int64_t windowAt, std::int64_t count) {
+        const auto powers = powersOf(x);
+        reference::forEachResult(m_shape, y, [&](const reference::PoolWindow& window) {
             std::array<double, reference::kMostLanes> sum{};
-            for (const std::int64_t tap : taps) {
-                const T* in = x + imageAt + tap * m_shape.channels;
-                for (std::int64_t c = 0; c < count; ++c) {
-                    sum[static_cast<std::size_t>(c)] += std::pow(std::abs(static_cast<double>(in[c])), m_p);
+            for (const std::int64_t tap : window.taps) {
+                const double* in = powers.data() + window.imageAt + tap * m_shape.channels;
+                for (std::int64_t c = 0; c < window.channels; ++c) {
+                    sum[static_cast<std::size_t>(c)] += in[c];
                 }
             }
-            for (std::int64_t c = 0; c < count; ++c) {
-                y[windowAt + c] = static_cast<T>(std::pow(sum[static_cast<std::size_t>(c)], 1 / m_p));
+            for (std::int64_t c = 0; c < window.channels; ++c) {
+                y[window.at + c] = static_cast<T>(std::pow(sum[static_cast<std::size_t>(c)], 1 / m_p));
             }
         });
+    }
+
+    /// |x|^p of all elements: windows overlap.
+    template <class T>
+    [[nodiscard]] std::vector<double> powersOf(const T* x) const
+    {
+        std::vector<double> powers(static_cast<std::size_t>(tensor::elementCount(m_image)));
+        parallelFor(static_cast<std::int64_t>(powers.size()), 4096, [&](std::int64_t begin, std::int64_t end) {
+            for (std::int64_t i = begin; i < end; ++i) {
+                powers[static_cast<std::size_t>(i)] = std::pow(std::abs(static_cast<double>(x[i])), m_p);
+            }
+        });
+        return powers;
     }
 
     template <class T>
     void spread(const T* x, const T* y, const T* g, T* r) const
     {
-        reference::forEachWindow(m_shape, [&](std::int64_t, const std::vector<std::int64_t>& taps, std::int64_t imageAt,
-                                              std::int64_t windowAt, std::int64_t count) {
-            for (const std::int64_t tap : taps) {
-                const std::int64_t at = imageAt + tap * m_shape.channels;
-                for (std::int64_t c = 0; c < count; ++c) {
-                    r[at + c] +=
-                        static_cast<T>(static_cast<double>(g[windowAt + c]) * slope(x[at + c], y[windowAt + c]));
+        reference::forEachWindow(m_shape, [&](reference::PoolWindow& window) {
+            const bool isKept = window.taps.size() * static_cast<std::size_t>(window.channels) <= kMostKept;
+            if (isKept && !window.isRepeat) {
+                slopesOf(x, y, window);
+            }
+            const double* kept = window.kept.data();
+            for (const std::int64_t tap : window.taps) {
+                const std::int64_t at = window.imageAt + tap * m_shape.channels;
+                for (std::int64_t c = 0; c < window.channels; ++c) {
+                    const double slope = isKept ? *kept++ : slopeOf(x[at + c], y[window.at + c]);
+                    r[at + c] += static_cast<T>(static_cast<double>(g[window.at + c]) * slope);
                 }
             }
         });
     }
 
+    /// dy/dx of each tap and channel, into window.kept.
+    template <class T>
+    void slopesOf(const T* x, const T* y, reference::PoolWindow& window) const
+    {
+        window.kept.clear();
+        for (const std::int64_t tap : window.taps) {
+            const T* in = x + window.imageAt + tap * m_shape.channels;
+            for (std::int64_t c = 0; c < window.channels; ++c) {
+                window.kept.push_back(slopeOf(in[c], y[window.at + c]));
+            }
+        }
+    }
+
     /// dy/dx; 0 for a window of zeros.
-    [[nodiscard]] double slope(double x, double y) const
+    [[nodiscard]] double slopeOf(double x, double y) const
     {
         return y == 0 ? 0 : std::copysign(std::pow(std::abs(x) / y, m_p - 1), x);
     }
+
+    /// Slopes that a window hands to the next one.
+    static constexpr std::size_t kMostKept = 1U << 16U;
 
     Shape m_operand;
     reference::PoolShape m_shape;

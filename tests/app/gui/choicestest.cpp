@@ -5,28 +5,23 @@
 #include "app/gui/controllers/choicehistory.h"
 #include "app/gui/window/mainwindow.h"
 #include "app/gui/window/workspaces.h"
+#include "tests/app/gui/settles.h"
 #include "views/common/paint/style.h"
 #include "views/input/inputview.h"
 #include "views/notebook/notebookview.h"
 #include "views/run/runpanel.h"
 
 using namespace retro;
+using tests::settles;
 
 namespace
 {
-
-constexpr int kChoicePatience = 60'000;
-
-bool choicesSettle(const app::MainWindow& window)
-{
-    return QTest::qWaitFor([&] { return !window.isBusy(); }, kChoicePatience);
-}
 
 void openWithChoices(app::MainWindow& window)
 {
     window.show();
     window.open({});
-    QVERIFY(choicesSettle(window));
+    QVERIFY(settles(window));
     QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
 }
 
@@ -132,14 +127,14 @@ private slots:
         QVERIFY(window.breakpoints().add("nan").ok());
         window.breakpoints().setEnabled(0, false);
         press(window, "cover.tag");
-        QVERIFY(choicesSettle(window));
+        QVERIFY(settles(window));
         press(window, "go.note");
         auto* notebook = window.findChild<views::NotebookView*>();
         QCOMPARE(notebook->items().pinnedCount(), 1);
         press(window, "edit.undo");
         QCOMPARE(notebook->items().pinnedCount(), 0);
         press(window, "edit.undo");
-        QVERIFY(choicesSettle(window));
+        QVERIFY(settles(window));
         auto* explain = window.findChild<app::ExplainWorkspace*>();
         QCOMPARE(explain->input().cover().count(), std::int64_t{0});
         QCOMPARE(window.breakpoints().save(), QStringList({"off op Conv", "nan"}));
@@ -165,10 +160,10 @@ private slots:
         other.composite = "epsilon_plus_flat";
         panel.setQuestion(other);
         emit panel.askRequested(); // a click on a small heatmap
-        QVERIFY(choicesSettle(window));
+        QVERIFY(settles(window));
         QVERIFY(window.model().run().facts.composite != composite);
         press(window, "edit.undo");
-        QVERIFY(choicesSettle(window));
+        QVERIFY(settles(window));
         QCOMPARE(QString::fromStdString(panel.question().composite), QString::fromStdString(first.composite));
         QCOMPARE(QString::fromStdString(window.model().run().facts.composite), QString::fromStdString(composite));
         const auto run = window.model().sharedRun();
@@ -176,7 +171,7 @@ private slots:
         panel.setQuestion(other);
         emit panel.questionChanged(); // chosen from the list: it waits for Run
         press(window, "edit.undo");
-        QVERIFY(choicesSettle(window));
+        QVERIFY(settles(window));
         QCOMPARE(QString::fromStdString(panel.question().composite), QString::fromStdString(first.composite));
         QCOMPARE(window.model().sharedRun(), run);
     }
@@ -187,7 +182,7 @@ private slots:
         openWithChoices(window);
         QVERIFY(window.breakpoints().add("nan").ok());
         window.open(QStringLiteral(":/samples/silent-groups/silent-groups.onnx"));
-        QVERIFY(choicesSettle(window));
+        QVERIFY(settles(window));
         QVERIFY(!window.actions().at("edit.undo").isEnabled());
     }
 };

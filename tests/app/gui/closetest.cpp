@@ -6,6 +6,7 @@
 #include "app/gui/window/mainwindow.h"
 #include "app/gui/window/workspace.h"
 #include "core/trace/runfile.h"
+#include "tests/app/gui/settles.h"
 #include "tests/views/support/tinyrun.h"
 #include "views/common/paint/style.h"
 
@@ -15,11 +16,10 @@
 #include <QTemporaryDir>
 
 using namespace retro;
+using tests::kPatience;
 
 namespace
 {
-
-constexpr int kPatience = 120'000;
 
 } // namespace
 

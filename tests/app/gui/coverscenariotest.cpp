@@ -4,6 +4,7 @@
 
 #include "app/gui/window/mainwindow.h"
 #include "app/gui/window/workspace.h"
+#include "tests/app/gui/settles.h"
 #include "views/common/paint/style.h"
 #include "views/heatmap/heatmapview.h"
 #include "views/input/inputpane.h"
@@ -12,16 +13,10 @@
 #include <QCheckBox>
 
 using namespace retro;
+using tests::settles;
 
 namespace
 {
-
-constexpr int kPatience = 60'000;
-
-bool settles(app::MainWindow& window)
-{
-    return QTest::qWaitFor([&] { return !window.isBusy(); }, kPatience);
-}
 
 QAction& action(app::MainWindow& window, const char* id) { return window.actions().at(QLatin1String(id)); }
 
@@ -129,6 +124,19 @@ private slots:
         QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
         QCOMPARE(window.findChild<views::InputView*>()->cover().count(), std::int64_t{0});
         QCOMPARE(predicted(window), QStringLiteral("boat"));
+        window.explainInput(QStringLiteral(":/samples/clever-hans/lamp-tagged.png"));
+        QVERIFY(settles(window));
+        action(window, "cover.tag").trigger();
+        QVERIFY(settles(window));
+        const auto* pane = window.findChild<views::InputPane*>();
+        QVERIFY2(pane->accessibleDescription().contains(QStringLiteral("tag is covered")),
+                 qPrintable(pane->accessibleDescription()));
+        window.explainInput(QStringLiteral(":/samples/clever-hans/mug-tagged.png"));
+        QVERIFY(settles(window));
+        QVERIFY2(pane->accessibleDescription().contains(QStringLiteral("carries a tag")), // and not what was before
+                 qPrintable(pane->accessibleDescription()));
+        window.explainInput(QStringLiteral(":/samples/clever-hans/boat.png"));
+        QVERIFY(settles(window));
         QVERIFY(!action(window, "cover.tag").isEnabled());
         QVERIFY(action(window, "cover.tag").toolTip().contains(QStringLiteral("no tag")));
     }

@@ -13,6 +13,7 @@
 #include "core/formats/modelcard.h"
 #include "core/formats/onnx.h"
 #include "core/tensor/npy.h"
+#include "tests/app/gui/settles.h"
 #include "tests/core/rewrite/graphs.h"
 #include "views/common/paint/style.h"
 #include "views/diagnose/diagnoseview.h"
@@ -34,11 +35,11 @@
 
 using namespace retro;
 using rewrite::testing::randomTensor;
+using tests::kPatience;
 
 namespace
 {
 
-constexpr int kPatience = 120'000;
 constexpr std::int64_t kClasses = 6;
 
 /// Two convolutions and a row of classes; of the first one channel is `outlier` times too large.

@@ -12,6 +12,7 @@
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/style.h"
 #include "views/common/widgets/docktitle.h"
+#include "views/common/widgets/hintlabel.h"
 #include "views/heatmap/heatmapview.h"
 #include "views/run/runpanel.h"
 
@@ -300,13 +301,39 @@ private slots:
         line.setCaption({QStringLiteral("Relevance for “mug”"), QStringLiteral("at the input"), {}},
                         QStringLiteral("Heatmap"));
         QCOMPARE(line.sizeHint().height(), views::fonts::px(24));
-        QStringList words;
-        for (const QLabel* label : line.findChildren<QLabel*>()) {
-            if (label->isVisibleTo(&line) && !label->text().isEmpty()) {
-                words.append(label->text());
-            }
-        }
-        QCOMPARE(words, QStringList({QStringLiteral("Relevance for “mug”"), QStringLiteral("at the input")}));
+        QCOMPARE(line.words(), QStringLiteral("Relevance for “mug”  at the input"));
+        line.setCaption({QStringLiteral("Inspector"), {}, QStringLiteral("What a node is.")},
+                        QStringLiteral("Inspector"));
+        QCOMPARE(line.words(), QStringLiteral("What a node is."));
+    }
+
+    /// Name, subject and sentence are one text: it goes on in the second line, and is cut only when both are full.
+    void theLineFlows()
+    {
+        app::TabLine line;
+        const QString name = QStringLiteral("Relevance for “mug”");
+        const QString subject = QStringLiteral("at block1/Add");
+        const QString hint = QStringLiteral("Red pixels speak for mug, blue ones against it.");
+        line.setCaption({name, subject, hint}, QStringLiteral("Heatmap"));
+        line.resize(views::fonts::px(300), views::fonts::px(60));
+        line.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&line));
+        const auto* label = line.findChild<views::HintLabel*>();
+        const QStringList lines = label->shownLines();
+        QCOMPARE(lines.size(), 2);
+        QVERIFY2(lines.front().contains(subject), qPrintable(lines.front()));
+        QVERIFY2(!lines.back().endsWith(QChar(0x2026)), qPrintable(lines.back()));
+        QCOMPARE(lines.join(QLatin1Char(' ')).simplified(), (name + ' ' + subject + ' ' + hint));
+    }
+
+    void everyTabOfTheEngineIsWholeInASmallWindow()
+    {
+        app::MainWindow window;
+        showTiny(window, {1280, 800}, "engine");
+        settle(window);
+        const QString tabs = tabNames(*window.findChild<app::EngineWorkspace*>()).join(QStringLiteral(", "));
+        QVERIFY2(!tabs.contains(QStringLiteral("elided")), qPrintable(tabs));
+        QVERIFY2(tabs.contains(QStringLiteral("Promises, Breakpoints, Diagnose")), qPrintable(tabs));
     }
 
     void theHeatmapOfTheEngineIsATab()

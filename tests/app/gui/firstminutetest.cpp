@@ -9,6 +9,8 @@
 #include "app/gui/window/needsbar.h"
 #include "app/gui/window/planbar.h"
 #include "app/gui/window/workspaces.h"
+#include "core/engine/explainer/relevancegraph.h"
+#include "core/engine/model/loadmodel.h"
 #include "views/common/paint/style.h"
 #include "views/run/runpanel.h"
 
@@ -79,6 +81,28 @@ private slots:
         QVERIFY(window.model().run().eventCount() > 0);
         QCOMPARE(window.workspace().id(), QStringLiteral("explain"));
         QVERIFY(!needs->isVisible());
+    }
+
+    void anExplanationSaysWhatItIs()
+    {
+        const QTemporaryDir folder;
+        const QString file = folder.filePath(QStringLiteral("explainer.onnx"));
+        const auto sample = engine::loadModel(RETRO_SOURCE_DIR "/samples/clever-hans/clever-hans.onnx");
+        QVERIFY(sample.ok());
+        engine::ExplainRequest request;
+        request.composite = "epsilon_plus";
+        QVERIFY(engine::writeRelevanceGraph(file.toStdString(), sample.value(), request, {}).ok());
+        app::MainWindow window;
+        window.show();
+        window.open(file);
+        QVERIFY(firstSettles(window));
+        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        auto* needs = window.findChild<app::NeedsBar*>();
+        QVERIFY(needs != nullptr && needs->isVisible());
+        for (const char* word : {"This file is an explanation", "epsilon_plus", "logits", "image", "target"}) {
+            QVERIFY2(needs->sentence().contains(QLatin1String(word)), qPrintable(needs->sentence()));
+        }
+        QVERIFY(buttonOf(*needs, QStringLiteral("Try random numbers")) == nullptr);
     }
 
     void aGraphWithoutValuesOpensInPlan()

@@ -5,6 +5,7 @@
 
 #include "app/gui/window/kernelsworkspace.h"
 #include "app/gui/window/mainwindow.h"
+#include "tests/app/gui/settles.h"
 #include "views/common/paint/style.h"
 #include "views/lut/dataflowpane.h"
 #include "views/lut/dataflowview.h"
@@ -13,11 +14,10 @@
 #include <QPushButton>
 
 using namespace retro;
+using tests::kPatience;
 
 namespace
 {
-
-constexpr int kPatience = 60'000;
 
 bool opens(app::MainWindow& window, const char* model)
 {

@@ -9,9 +9,11 @@
 #include "app/gui/live/liverunsdialog.h"
 #include "app/gui/window/mainwindow.h"
 #include "core/trace/runfile.h"
+#include "tests/app/gui/settles.h"
 #include "tests/views/support/tinyrun.h"
 #include "views/common/paint/style.h"
 
+#include <QAbstractEventDispatcher>
 #include <QCheckBox>
 #include <QFile>
 #include <QFileInfo>
@@ -23,18 +25,20 @@
 
 #include <array>
 #include <cstring>
+#include <memory>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include <vector>
 
 using namespace retro;
+using tests::kPatience;
 
 namespace
 {
-
-constexpr int kPatience = 120'000;
 
 /// The other end of the socket, as a Python session has it.
 class Sender
@@ -209,6 +213,75 @@ private slots:
             QTRY_COMPARE(listener.senders(), 0U);
         }
         QVERIFY(!QFileInfo::exists(folder)); // gone with the window
+    }
+
+    void hostileSendersEndAndOthersAreHeard()
+    {
+        app::LiveListener listener;
+        QVERIFY(listener.start().ok());
+        QSignalSpy sent(&listener, &app::LiveListener::sent);
+        Sender patient(listener.place());
+        const QString folder = patient.hear().value("folder").toString();
+        const QString path = folder + "/good.retro";
+        QVERIFY(trace::writeRun(path.toStdString(), *tests::makeTinyRun().run).ok());
+
+        QByteArray noise;
+        for (int i = 0; i < 4000; ++i) {
+            noise += static_cast<char>(i * 37 % 256);
+        }
+        const QByteArray deep = QByteArray(30000, '[') + '\n';
+        const QByteArray wide = R"({"run":{"run":["x",1e999,null]},"model":)" + QByteArray(20000, '9') + "}\n";
+        for (const QByteArray& text : {QByteArray(10'000, '\n'), noise, deep, wide, QByteArray(1000, '\0'),
+                                       runLine(path).chopped(5), QByteArray("1000000000\n")}) {
+            Sender hostile(listener.place());
+            QVERIFY(!hostile.hear().isEmpty());
+            hostile.say(text);
+            patient.say(runLine(path).chopped(3)); // half a message, and the rest
+            patient.say(runLine(path).right(3));
+            QVERIFY2(patient.hear().contains("taken"), text.left(40).toPercentEncoding().constData());
+        }
+        QTRY_COMPARE(listener.senders(), 1U); // those that are gone are seen to be
+        QCOMPARE(sent.count(), 7);
+
+        Sender stubborn(listener.place()); // refused too often
+        QVERIFY(!stubborn.hear().isEmpty());
+        stubborn.say(QByteArray(500, '\n'));
+        QTRY_COMPARE(listener.senders(), 1U);
+
+        std::vector<std::unique_ptr<Sender>> many;
+        for (int i = 0; i < 40; ++i) {
+            many.push_back(std::make_unique<Sender>(listener.place()));
+            QCoreApplication::processEvents();
+        }
+        QTRY_COMPARE(listener.senders(), 16U);
+        many.clear();
+        QTRY_COMPARE(listener.senders(), 1U);
+        patient.say(runLine(path));
+        QVERIFY(patient.hear().contains("taken"));
+    }
+
+    void withoutDescriptorsItWaits()
+    {
+        app::LiveListener listener;
+        QVERIFY(listener.start().ok());
+        const Sender waiting(listener.place());
+        rlimit before{};
+        QCOMPARE(::getrlimit(RLIMIT_NOFILE, &before), 0);
+        const int next = ::dup(0);
+        QVERIFY(next > 0);
+        ::close(next);
+        const rlimit none{static_cast<rlim_t>(next), before.rlim_max};
+        QCOMPARE(::setrlimit(RLIMIT_NOFILE, &none), 0);
+        int rounds = 0;
+        const QMetaObject::Connection counted =
+            connect(QAbstractEventDispatcher::instance(), &QAbstractEventDispatcher::awake, this, [&] { ++rounds; });
+        QTest::qWait(500);
+        disconnect(counted);
+        const auto heard = listener.senders();
+        QCOMPARE(::setrlimit(RLIMIT_NOFILE, &before), 0);
+        QCOMPARE(heard, 0U);
+        QVERIFY2(rounds < 500, qPrintable(QString::number(rounds))); // a loop without rest has many thousands
+        QTRY_COMPARE_WITH_TIMEOUT(listener.senders(), 1U, kPatience);
     }
 
     void afterManyRunsTheOldestGo()

@@ -11,6 +11,7 @@
 #include "core/base/memorylimit.h"
 #include "core/formats/onnx.h"
 #include "core/graph/graphbuilder.h"
+#include "tests/app/gui/settles.h"
 #include "views/common/jobrunner.h"
 #include "views/common/paint/background.h"
 #include "views/common/paint/style.h"
@@ -20,16 +21,10 @@
 #include <new>
 
 using namespace retro;
+using tests::settles;
 
 namespace
 {
-
-constexpr int kPatience = 60'000;
-
-bool settles(app::MainWindow& window)
-{
-    return QTest::qWaitFor([&] { return !window.isBusy(); }, kPatience);
-}
 
 /// What the list of problems says.
 QString problemsOf(const app::MainWindow& window)

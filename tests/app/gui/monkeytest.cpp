@@ -6,6 +6,7 @@
 #include <QtTest>
 
 #include "app/gui/window/mainwindow.h"
+#include "tests/app/gui/settles.h"
 #include "views/common/paint/style.h"
 
 #include <QRandomGenerator>
@@ -13,11 +14,11 @@
 #include <QTemporaryDir>
 
 using namespace retro;
+using tests::kPatience;
 
 namespace
 {
 
-constexpr int kPatience = 120'000;
 constexpr int kActions = 200; ///< in each window
 constexpr quint32 kWindows = 4;
 constexpr int kCheckEvery = 50;

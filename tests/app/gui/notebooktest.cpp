@@ -11,6 +11,7 @@
 #include "app/gui/window/mainwindow.h"
 #include "app/gui/window/workspaces.h"
 #include "core/trace/runfile.h"
+#include "tests/app/gui/settles.h"
 #include "tests/views/support/grabs.h"
 #include "tests/views/support/tinyrun.h"
 #include "views/notebook/notebookview.h"
@@ -22,11 +23,10 @@
 #include <QXmlStreamReader>
 
 using namespace retro;
+using tests::kPatience;
 
 namespace
 {
-
-constexpr int kPatience = 60'000;
 
 /// A window with the tiny run.
 struct Window

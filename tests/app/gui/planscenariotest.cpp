@@ -8,6 +8,7 @@
 #include "app/gui/window/mainwindow.h"
 #include "app/gui/window/planworkspace.h"
 #include "core/trace/runfile.h"
+#include "tests/app/gui/settles.h"
 #include "views/common/paint/style.h"
 #include "views/plan/budgetslider.h"
 #include "views/plan/budgetview.h"
@@ -22,16 +23,11 @@
 #include <QTemporaryDir>
 
 using namespace retro;
+using tests::kPatience;
+using tests::settles;
 
 namespace
 {
-
-constexpr int kPatience = 120'000;
-
-bool settles(app::MainWindow& window)
-{
-    return QTest::qWaitFor([&] { return !window.isBusy(); }, kPatience);
-}
 
 /// Waits for the answer to the last question.
 bool plans(app::MainWindow& window)

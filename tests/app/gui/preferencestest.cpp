@@ -17,6 +17,8 @@
 #include "views/common/paint/motion.h"
 #include "views/common/paint/style.h"
 #include "views/common/widgets/docktitle.h"
+#include "views/graph/graphview.h"
+#include "views/heatmap/heatmapview.h"
 
 #include <QAbstractItemModelTester>
 #include <QCheckBox>
@@ -27,6 +29,7 @@
 #include <QLineEdit>
 #include <QPushButton>
 #include <QSettings>
+#include <QStatusBar>
 #include <QStyle>
 #include <QTableView>
 #include <QTemporaryDir>
@@ -313,8 +316,7 @@ private slots:
         showRun(window);
         window.show();
         window.showWorkspace("engine");
-        app::KeysTip tip(window, *window.findChild<app::TransportBar*>(), window.actions(),
-                         window.shell().preferences(), store.settings);
+        app::KeysTip tip(window, *window.statusBar(), window.actions(), window.shell().preferences(), store.settings);
         tip.offerOnce();
         QVERIFY(tip.callOut().isVisible());
         QVERIFY2(tip.callOut().text().startsWith("F11 goes one step on and Shift+F11 one step back"),
@@ -343,8 +345,7 @@ private slots:
         window.show();
         window.showWorkspace("engine");
         window.flush();
-        app::KeysTip tip(window, *window.findChild<app::TransportBar*>(), window.actions(),
-                         window.shell().preferences(), store.settings);
+        app::KeysTip tip(window, *window.statusBar(), window.actions(), window.shell().preferences(), store.settings);
         tip.offerOnce();
         const QRect bubble = tip.callOut().geometry();
         for (const QDockWidget* dock : window.workspace().docks()) {
@@ -354,6 +355,11 @@ private slots:
                                   QSize(title->width(), title->fontMetrics().height()));
                 QVERIFY2(!bubble.intersects(names), qPrintable(dock->windowTitle()));
             }
+        }
+        for (const QWidget* moving :
+             {static_cast<const QWidget*>(window.workspace().findChild<views::GraphView*>()),
+              static_cast<const QWidget*>(window.workspace().findChild<views::HeatmapView*>())}) {
+            QVERIFY(!bubble.intersects({moving->mapTo(&window, QPoint()), moving->size()}));
         }
         QTest::keyClick(&window, Qt::Key_Escape);
         QVERIFY(!tip.callOut().isVisible());
@@ -367,8 +373,7 @@ private slots:
         app::MainWindow window;
         window.shell().remember(store.settings);
         window.show();
-        app::KeysTip tip(window, *window.findChild<app::TransportBar*>(), window.actions(),
-                         window.shell().preferences(), store.settings);
+        app::KeysTip tip(window, *window.statusBar(), window.actions(), window.shell().preferences(), store.settings);
         tip.offerOnce();
         QTest::mouseClick(buttonNamed(tip.callOut(), "Use Visual Studio's keys"), Qt::LeftButton);
         QCOMPARE(window.actions().at("go.out").shortcut(), QKeySequence("Shift+F11"));

@@ -14,6 +14,7 @@
 #include "core/graph/graphbuilder.h"
 #include "core/tensor/npy.h"
 #include "core/trace/runfile.h"
+#include "tests/app/gui/settles.h"
 #include "views/classes/classespane.h"
 #include "views/classes/classesview.h"
 #include "views/common/paint/style.h"
@@ -31,16 +32,11 @@
 #include <algorithm>
 
 using namespace retro;
+using tests::kPatience;
+using tests::settles;
 
 namespace
 {
-
-constexpr int kPatience = 60'000;
-
-bool settles(app::MainWindow& window)
-{
-    return QTest::qWaitFor([&] { return !window.isBusy(); }, kPatience);
-}
 
 views::RunPanel& panelOf(app::MainWindow& window) { return *window.findChild<views::RunPanel*>(); }
 

@@ -10,6 +10,7 @@
 #include "core/formats/onnx.h"
 #include "core/graph/graphbuilder.h"
 #include "core/tensor/npy.h"
+#include "tests/app/gui/settles.h"
 #include "views/common/paint/style.h"
 #include "views/graph/graphcanvas.h"
 #include "views/graph/graphview.h"
@@ -27,11 +28,10 @@
 #include <memory>
 
 using namespace retro;
+using tests::kPatience;
 
 namespace
 {
-
-constexpr int kPatience = 60'000;
 
 tensor::Tensor numbers(const tensor::Shape& shape)
 {

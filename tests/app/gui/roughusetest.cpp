@@ -8,6 +8,7 @@
 #include "app/gui/window/planworkspace.h"
 #include "app/gui/window/workspaces.h"
 #include "core/trace/nodesteps.h"
+#include "tests/app/gui/settles.h"
 #include "views/common/paint/style.h"
 #include "views/common/widgets/breakpointlist.h"
 #include "views/palette/commandpalette.h"
@@ -21,17 +22,13 @@
 #include <QTemporaryDir>
 
 using namespace retro;
+using tests::kPatience;
+using tests::settles;
 
 namespace
 {
 
-constexpr int kPatience = 60'000;
 const QString kSamples = QStringLiteral(RETRO_SOURCE_DIR "/samples/clever-hans/");
-
-bool settles(const app::MainWindow& window)
-{
-    return QTest::qWaitFor([&] { return !window.isBusy(); }, kPatience);
-}
 
 bool writeFile(const QString& path, const QByteArray& bytes)
 {

@@ -13,6 +13,7 @@
 #include "core/engine/explain/explain.h"
 #include "core/lrp/composite/composite.h"
 #include "core/tensor/npy.h"
+#include "tests/app/gui/settles.h"
 #include "views/common/paint/style.h"
 #include "views/common/paint/theme.h"
 #include "views/graph/graphcanvas.h"
@@ -36,11 +37,11 @@
 #include <memory>
 
 using namespace retro;
+using tests::kPatience;
 
 namespace
 {
 
-constexpr int kPatience = 60'000;
 const QString kFolder = QStringLiteral(RETRO_SOURCE_DIR "/tests/data/golden/lrp/cnn/");
 
 struct Stage

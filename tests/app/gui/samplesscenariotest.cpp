@@ -10,6 +10,7 @@
 #include "app/gui/window/workspaces.h"
 #include "core/base/file.h"
 #include "core/trace/runfile.h"
+#include "tests/app/gui/settles.h"
 #include "views/common/actions.h"
 #include "views/common/paint/style.h"
 #include "views/compare/comparepane.h"
@@ -24,11 +25,10 @@
 #include <cmath>
 
 using namespace retro;
+using tests::kPatience;
 
 namespace
 {
-
-constexpr int kPatience = 60'000;
 
 bool opens(app::MainWindow& window, const char* action)
 {

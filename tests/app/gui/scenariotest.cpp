@@ -7,23 +7,18 @@
 #include "core/base/file.h"
 #include "core/formats/onnx.h"
 #include "core/trace/runfile.h"
+#include "tests/app/gui/settles.h"
 #include "views/common/paint/style.h"
 
 #include <QTemporaryDir>
 
 using namespace retro;
+using tests::settles;
 
 namespace
 {
 
-constexpr int kPatience = 60'000;
-
 /// Waits until the window has everything that the last job will bring.
-bool settles(app::MainWindow& window)
-{
-    return QTest::qWaitFor([&] { return !window.isBusy(); }, kPatience);
-}
-
 void press(app::MainWindow& window, const char* action) { window.actions().at(QLatin1String(action)).trigger(); }
 
 } // namespace

@@ -6,6 +6,7 @@
 #include "core/base/file.h"
 #include "core/formats/onnx.h"
 #include "core/graph/graphbuilder.h"
+#include "tests/app/gui/settles.h"
 #include "views/common/paint/style.h"
 #include "views/run/runpanel.h"
 
@@ -17,11 +18,11 @@
 #include <algorithm>
 
 using namespace retro;
+using tests::kPatience;
+using tests::settles;
 
 namespace
 {
-
-constexpr int kPatience = 60'000;
 
 /// x [N, 3, ?, ?] → mean over rows and columns → y.
 QString writeModel(const QTemporaryDir& folder)

@@ -8,6 +8,7 @@
 #include "core/base/file.h"
 #include "core/formats/onnx.h"
 #include "core/trace/runstate.h"
+#include "tests/app/gui/settles.h"
 #include "views/common/paint/style.h"
 
 #include <QFile>
@@ -17,11 +18,11 @@
 #include <unistd.h>
 
 using namespace retro;
+using tests::kPatience;
 
 namespace
 {
 
-constexpr int kPatience = 120'000;
 constexpr std::size_t kNodes = 14'000;
 constexpr int kJumps = 60; ///< in each round
 constexpr int kRounds = 4;

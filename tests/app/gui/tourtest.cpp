@@ -9,6 +9,7 @@
 #include "app/gui/window/tourhost.h"
 #include "app/gui/window/workspace.h"
 #include "core/trace/motion.h"
+#include "tests/app/gui/settles.h"
 #include "views/common/paint/motion.h"
 #include "views/common/paint/style.h"
 #include "views/history/historyview.h"
@@ -19,11 +20,10 @@
 #include <QPushButton>
 
 using namespace retro;
+using tests::kPatience;
 
 namespace
 {
-
-constexpr int kPatience = 60'000;
 
 QPushButton* button(const app::Tour& tour, const QString& text)
 {
@@ -248,6 +248,30 @@ private slots:
         views::Style::install(*qApp);
     }
 
+    /// Every button says all of its words, and the keyboard comes back when the bubble goes.
+    void callOutsAreWholeAndGiveTheKeyboardBack()
+    {
+        QWidget window;
+        window.resize(900, 600);
+        auto* field = new QLineEdit(&window);
+        auto* behind = new QPushButton(QStringLiteral("Behind"), &window);
+        behind->move(0, 60);
+        app::CallOut bubble(window);
+        bubble.setWords(QStringLiteral("Title"), QStringLiteral("Words."));
+        bubble.setButtons(QStringLiteral("Close"), QStringLiteral("Where does it come from?"),
+                          QStringLiteral("Cover the tag of the picture"));
+        window.show();
+        field->setFocus();
+        bubble.pointAt({10, 100, 200, 200});
+        bubble.focusNext();
+        for (const QPushButton* button : bubble.findChildren<QPushButton*>()) {
+            QVERIFY2(button->width() >= button->sizeHint().width(), qPrintable(button->text()));
+        }
+        QVERIFY(bubble.isAncestorOf(window.focusWidget()));
+        bubble.hide();
+        QCOMPARE(window.focusWidget(), static_cast<QWidget*>(field));
+    }
+
     void callOutsStayInTheWindow()
     {
         using Side = app::CallOutPlace::Side;
@@ -263,6 +287,14 @@ private slots:
         QCOMPARE(over.side, Side::Over);
         QVERIFY(window.contains(over.box));
         QVERIFY(window.contains(app::placeCallOut({10, 0, 20, 20}, size, window, 12).box));
+
+        const QRect graph(0, 0, 650, 300);
+        const QRect heatmap(650, 0, 350, 300);
+        QCOMPARE(app::placeCallOut(graph, size, window, 12).side, Side::Right);
+        const auto below = app::placeCallOut(graph, size, window, 12, heatmap);
+        QCOMPARE(below.side, Side::Below);
+        QVERIFY(!below.box.intersects(heatmap));
+        QCOMPARE(app::placeCallOut(graph, size, window, 12, window).side, Side::Right); // no place leaves it free
     }
 
     void walksFromThePictureToTheCoveredTag()

@@ -9,6 +9,7 @@
 #include "app/gui/window/mainwindow.h"
 #include "app/gui/window/workspaces.h"
 #include "core/trace/runfile.h"
+#include "tests/app/gui/settles.h"
 #include "tests/views/support/tinyrun.h"
 #include "views/common/paint/style.h"
 #include "views/palette/commandpalette.h"
@@ -21,16 +22,11 @@
 #include <QTemporaryDir>
 
 using namespace retro;
+using tests::kPatience;
+using tests::settles;
 
 namespace
 {
-
-constexpr int kPatience = 60'000;
-
-bool settles(app::MainWindow& window)
-{
-    return QTest::qWaitFor([&] { return !window.isBusy(); }, kPatience);
-}
 
 /// A recorded run on disk, which opens fast and needs no model.
 QString writeTinyRun(const QTemporaryDir& folder, const QString& name)
@@ -196,7 +192,15 @@ private slots:
         QVERIFY(window.shell().problems().panel().report().contains("broken.retro"));
         window.open(folder.filePath("a.retro"));
         QVERIFY(settles(window));
-        QVERIFY(problems(window).isEmpty()); // what a job said goes with the next good one
+        QVERIFY(problems(window).isEmpty());                      // what a job said goes with the next good one
+        QTRY_VERIFY(window.shell().problems().dock().isHidden()); // and the pane that it opened with it
+        window.actions().at("window.problems").trigger();
+        window.open(broken.fileName());
+        QVERIFY(settles(window));
+        window.open(folder.filePath("a.retro"));
+        QVERIFY(settles(window));
+        QTest::qWait(0);
+        QVERIFY(!window.shell().problems().dock().isHidden()); // a person opened it
     }
 
     void unexplainedRelevanceIsAProblem()

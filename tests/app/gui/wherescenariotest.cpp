@@ -6,6 +6,7 @@
 #include "app/gui/controllers/wherecontroller.h"
 #include "app/gui/window/mainwindow.h"
 #include "app/gui/window/workspaces.h"
+#include "tests/app/gui/settles.h"
 #include "views/beforeafter/beforeafterview.h"
 #include "views/common/paint/style.h"
 #include "views/graph/graphview.h"
@@ -17,18 +18,17 @@
 #include "views/region/regionview.h"
 
 using namespace retro;
+using tests::kPatience;
 
 namespace
 {
 
-constexpr int kPatience = 120'000;
-
-bool settles(app::MainWindow& window)
+bool isAnswered(app::MainWindow& window)
 {
     return QTest::qWaitFor([&] { return !window.isBusy() && window.where().isIdle(); }, kPatience);
 }
 
-QAction& action(app::MainWindow& window, const char* id) { return window.actions().at(QLatin1String(id)); }
+QAction& actionOf(app::MainWindow& window, const char* id) { return window.actions().at(QLatin1String(id)); }
 
 template <class View>
 View& viewOf(app::MainWindow& window)
@@ -36,11 +36,11 @@ View& viewOf(app::MainWindow& window)
     return *window.findChild<View*>();
 }
 
-void openSample(app::MainWindow& window, const QString& path = {})
+void openForQuestions(app::MainWindow& window, const QString& path = {})
 {
     window.show();
     window.open(path);
-    QVERIFY(settles(window));
+    QVERIFY(isAnswered(window));
     QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
     window.showWorkspace(QStringLiteral("explain"));
     window.flush();
@@ -74,7 +74,7 @@ private slots:
     void aClickedPixelIsFollowedBack()
     {
         app::MainWindow window;
-        openSample(window);
+        openForQuestions(window);
         auto& heatmap = window.workspace().findChild<views::HeatmapView*>() != nullptr
                             ? *window.workspace().findChild<views::HeatmapView*>()
                             : viewOf<views::HeatmapView>(window);
@@ -86,7 +86,7 @@ private slots:
         const QPointF at = placement.picture.topLeft() + QPointF(86.5, 12.5) * placement.pixel;
         QTest::mouseClick(canvas, Qt::LeftButton, {}, at.toPoint());
         QCOMPARE(picked.count(), 1);
-        QVERIFY(settles(window));
+        QVERIFY(isAnswered(window));
         auto& view = *window.workspace().findChild<views::HistoryView*>(); // Engine has one of its own
         const views::HistoryPointer history = view.history();
         QVERIFY2(history, qPrintable(view.detailText()));
@@ -103,19 +103,19 @@ private slots:
         QCOMPARE(window.selection().value(), std::optional(history->layers[1].value));
         // Any element of any tensor can be typed; what is none is said.
         emit view.placeTyped(window.model().label(history->layers[1].value) + QStringLiteral(":0,0"));
-        QVERIFY(settles(window));
+        QVERIFY(isAnswered(window));
         QVERIFY(view.history() && view.history()->value == history->layers[1].value);
         emit view.placeTyped(QStringLiteral("nowhere:0"));
-        QVERIFY(settles(window));
+        QVERIFY(isAnswered(window));
         QVERIFY(!view.history());
     }
 
     void aRegionRanksAndAConditionDraws()
     {
         app::MainWindow window;
-        openSample(window);
+        openForQuestions(window);
         window.where().askRegion(tagMask(window), QStringLiteral("the tag"));
-        QVERIFY(settles(window));
+        QVERIFY(isAnswered(window));
         const views::RegionPointer region = window.region().region();
         auto& view = viewOf<views::RegionView>(window);
         QVERIFY2(region, qPrintable(view.sentence()));
@@ -151,7 +151,7 @@ private slots:
         QCOMPARE(view.condition(), QStringLiteral("/block4/out/Relu_output_0:axis=1:47"));
         const double expected = channels.front().part;
         emit view.conditionsWanted({view.condition()}, QStringLiteral("only"));
-        QVERIFY(settles(window));
+        QVERIFY(isAnswered(window));
         QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
         QVERIFY(!window.model().run().facts.conditions.empty());
         const views::RegionPointer passed = window.region().region(); // asked again by itself
@@ -159,24 +159,24 @@ private slots:
         QVERIFY2(std::abs(passed->total - expected) <= 1e-4 * std::abs(expected),
                  qPrintable(QStringLiteral("%1 %2").arg(passed->total).arg(expected)));
         emit view.conditionsWanted({}, QStringLiteral("only"));
-        QVERIFY(settles(window));
+        QVERIFY(isAnswered(window));
         QVERIFY(window.model().run().facts.conditions.empty());
-        action(window, "region.clear").trigger();
+        actionOf(window, "region.clear").trigger();
         QVERIFY(!window.region().region());
     }
 
     void mapsOfChannelsStandSideBySide()
     {
         app::MainWindow window;
-        openSample(window);
-        action(window, "region.whole").trigger();
-        QVERIFY(settles(window));
+        openForQuestions(window);
+        actionOf(window, "region.whole").trigger();
+        QVERIFY(isAnswered(window));
         QVERIFY(window.region().region());
         auto& view = viewOf<views::RegionView>(window);
         const auto value = window.model().graph().findValue("/block4/out/Relu_output_0");
         view.showValue(*value);
         emit view.mapsWanted(*value, 1, {47, 29});
-        QVERIFY(settles(window));
+        QVERIFY(isAnswered(window));
         QVERIFY(view.strip().hasMap(47));
         QVERIFY(view.strip().hasMap(29));
     }
@@ -184,8 +184,8 @@ private slots:
     void aStrokeOverTheHeatmapIsARegion()
     {
         app::MainWindow window;
-        openSample(window);
-        action(window, "region.mark").setChecked(true);
+        openForQuestions(window);
+        actionOf(window, "region.mark").setChecked(true);
         auto* heatmap = window.workspace().findChild<views::HeatmapView*>();
         auto* canvas = heatmap->findChild<views::HeatmapCanvas*>();
         window.flush();
@@ -200,7 +200,7 @@ private slots:
         QTest::mouseMove(canvas, at(tag.center().x(), tag.center().y()));
         QTest::mouseMove(canvas, at(tag.right(), tag.bottom()));
         QTest::mouseRelease(canvas, Qt::LeftButton, {}, at(tag.right(), tag.bottom()));
-        QVERIFY(settles(window));
+        QVERIFY(isAnswered(window));
         const views::RegionPointer region = window.region().region();
         QVERIFY(region);
         double marked = 0;
@@ -209,17 +209,17 @@ private slots:
         }
         QCOMPARE(marked, double(tag.width()) * tag.height()); // the newest stroke, whole
         QVERIFY(region->total > 0.5 * region->arrived);
-        action(window, "region.mark").setChecked(false);
+        actionOf(window, "region.mark").setChecked(false);
     }
 
     void aChangeKeepsWhatWasBefore()
     {
         app::MainWindow window;
-        openSample(window);
+        openForQuestions(window);
         auto& view = viewOf<views::BeforeAfterView>(window);
         QCOMPARE(view.runCount(), std::size_t{1});
-        action(window, "cover.tag").trigger();
-        QVERIFY(settles(window));
+        actionOf(window, "cover.tag").trigger();
+        QVERIFY(isAnswered(window));
         view.flush();
         QCOMPARE(view.runCount(), std::size_t{2});
         const views::RunPair& pair = view.pair();
@@ -238,31 +238,31 @@ private slots:
     void runsGoToWhereAnElementChanged()
     {
         app::MainWindow window;
-        openSample(window);
+        openForQuestions(window);
         window.where().askHistory(QStringLiteral("image:0,0,49,31"));
-        QVERIFY(settles(window));
+        QVERIFY(isAnswered(window));
         window.selection().clear();
         window.cursor().moveTo(window.cursor().end());
         QSignalSpy said(&window.where(), &app::WhereController::said);
-        action(window, "go.changedback").trigger();
+        actionOf(window, "go.changedback").trigger();
         QVERIFY(window.cursor().position() < window.cursor().end());
         QCOMPARE(said.count(), 1);
         QVERIFY2(said.front().front().toString().contains(QStringLiteral("image[0,0,49,31]")),
                  qPrintable(said.front().front().toString()));
         const std::uint64_t here = window.cursor().position();
-        action(window, "go.changedback").trigger();
+        actionOf(window, "go.changedback").trigger();
         QCOMPARE(window.cursor().position(), here); // it changes once
-        action(window, "go.first").trigger();
-        action(window, "go.changed").trigger();
+        actionOf(window, "go.first").trigger();
+        actionOf(window, "go.changed").trigger();
         QCOMPARE(window.cursor().position(), here);
     }
 
     void wordsAreAskedAsPixelsAre()
     {
         app::MainWindow window;
-        openSample(window, QStringLiteral(RETRO_SOURCE_DIR "/samples/planted-word/planted-word.onnx"));
+        openForQuestions(window, QStringLiteral(RETRO_SOURCE_DIR "/samples/planted-word/planted-word.onnx"));
         window.where().askHistory(QStringLiteral("tokens:0,5"));
-        QVERIFY(settles(window));
+        QVERIFY(isAnswered(window));
         const auto& view = viewOf<views::HistoryView>(window);
         QVERIFY2(view.history(), qPrintable(view.detailText()));
         QCOMPARE(view.history()->layers.back().value, window.model().graph().inputs().front());

@@ -64,6 +64,11 @@ private slots:
         QCOMPARE(options.workspace, QStringLiteral("engine"));
         QCOMPARE(options.size, QSize(1280, 800));
         QCOMPARE(options.step, std::optional<std::uint64_t>(7));
+        QCOMPARE(options.stepShare, 0.0);
+        app::WindowOptions between;
+        QVERIFY(!parse({"--step", "26.5"}, between));
+        QCOMPARE(between.step, std::optional<std::uint64_t>(26));
+        QCOMPARE(between.stepShare, 0.5);
         QVERIFY(options.theme == views::ThemeChoice::Dark);
         QVERIFY(!parse({"--view", "why", "--action", "cover.tag", "--action", "view.palette"}, options));
         QCOMPARE(options.view, QStringLiteral("why"));
@@ -80,7 +85,9 @@ private slots:
         QCOMPARE(parse({"--workspace", "kitchen"}, options), std::optional<int>(2));
         QCOMPARE(parse({"--size", "huge"}, options), std::optional<int>(2));
         QCOMPARE(parse({"--size", "10x10"}, options), std::optional<int>(2));
-        QCOMPARE(parse({"--step", "soon"}, options), std::optional<int>(2));
+        for (const char* step : {"soon", "5.", "5.x", "5,5", "-1", "5.5.5"}) {
+            QCOMPARE(parse({"--step", step}, options), std::optional<int>(2));
+        }
         QCOMPARE(parse({"--nonsense"}, options), std::optional<int>(2));
         QCOMPARE(parse({"--help"}, options), std::optional<int>(0));
     }

@@ -7,6 +7,7 @@
 #include "core/engine/plan/planning.h"
 #include "core/formats/graphjson.h"
 #include "core/schedule/lifetimes.h"
+#include "core/schedule/peaktensors.h"
 #include "core/schedule/planorders.h"
 #include "core/schedule/simulator.h"
 #include "tests/goldenfiles.h"
@@ -20,6 +21,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 
 using namespace retro;
@@ -136,6 +138,14 @@ void checkStoreAll(Faults& faults, const OpGraph& graph, const json& expect)
     const schedule::Simulation run = schedule::simulate(graph, schedule::planOf(graph, sequence));
     faults.equal("store_all_peak", run.peak, expect.at("store_all_peak").get<std::uint64_t>());
     faults.equal("store_all_peak of the report", analysis::storeAllPeak(graph), run.peak);
+    std::map<std::string, std::uint64_t> atPeak;
+    for (const schedule::PeakTensor& one : schedule::peakTensors(graph, schedule::planOf(graph, sequence), run)) {
+        atPeak[one.name] = one.bytes;
+    }
+    const auto wanted = expect.at("store_all_peak_values").get<std::map<std::string, std::uint64_t>>();
+    if (atPeak != wanted) {
+        faults.add(fmt::format("in memory at the peak is {}, not {}", json(atPeak).dump(), json(wanted).dump()));
+    }
     faults.near("cost", run.cost, expect.at("cost").get<double>());
     faults.equal("largest_operator", analysis::largestOperator(graph, false).bytes,
                  expect.at("largest_operator").get<std::uint64_t>());

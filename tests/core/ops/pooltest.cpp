@@ -26,6 +26,17 @@ OpCase pool(const char* op, const Ints& kernel, const Ints& strides, const Ints&
 
 const std::int64_t kYes = 1;
 
+/// Calls f(window, begin, end) for every window over a row of `image` elements that lies in `pads` on both sides: what
+/// it sees of the row.
+template <class F>
+void forEachWindowOfRow(std::int64_t image, std::int64_t kernel, std::int64_t pads, const F& f)
+{
+    for (std::int64_t window = 0; window <= image + 2 * pads - kernel; ++window) {
+        const std::int64_t start = window - pads;
+        f(window, std::clamp<std::int64_t>(start, 0, image), std::clamp<std::int64_t>(start + kernel, 0, image));
+    }
+}
+
 } // namespace
 
 class PoolTest : public QObject
@@ -122,6 +133,76 @@ private slots:
             QVERIFY(wide.operand(x.to(DType::Float64)).bind());
             QVERIFY(distance(c.forward()[0].to(DType::Float64), wide.forward()[0]) < 1e-6);
         }
+    }
+
+    // Neighbours read the same elements there, and take each other's results.
+    void windowsOverWidePads()
+    {
+        constexpr std::int64_t kImage = 5;
+        constexpr std::int64_t kKernel = 20;
+        constexpr std::int64_t kPads = 19;
+        const Tensor x = randomTensor({1, 1, kImage});
+        OpCase largest = pool("MaxPool", {kKernel}, {1}, {kPads, kPads});
+        OpCase mean = pool("AveragePool", {kKernel}, {1}, {kPads, kPads});
+        OpCase norm = pool("LpPool", {kKernel}, {1}, {kPads, kPads});
+        norm.with("p", std::int64_t{3});
+        for (OpCase* c : {&largest, &mean, &norm}) {
+            QVERIFY2(c->operand(x).bind(), c->error().c_str());
+        }
+        const Tensor maxima = largest.forward()[0];
+        const Tensor means = mean.forward()[0];
+        const Tensor norms = norm.forward()[0];
+        const Tensor s = randomTensor(maxima.shape(), DType::Float64, 8);
+        std::vector<double> routed(kImage, 0.0);
+        std::vector<double> spread(kImage, 0.0);
+        std::vector<double> carried(kImage, 0.0);
+        forEachWindowOfRow(kImage, kKernel, kPads, [&](std::int64_t window, std::int64_t begin, std::int64_t end) {
+            std::int64_t best = begin;
+            double sum = 0;
+            double powers = 0;
+            for (std::int64_t i = begin; i < end; ++i) {
+                best = x.at(i) > x.at(best) ? i : best;
+                sum += x.at(i);
+                powers += std::pow(std::abs(x.at(i)), 3);
+            }
+            const double factor = 1 / static_cast<double>(end - begin);
+            const double length = std::pow(powers, 1.0 / 3);
+            QCOMPARE(maxima.at(window), x.at(best));
+            QCOMPARE(means.at(window), sum * factor);
+            QCOMPARE(norms.at(window), length);
+            routed[static_cast<std::size_t>(best)] += s.at(window);
+            for (std::int64_t i = begin; i < end; ++i) {
+                const auto at = static_cast<std::size_t>(i);
+                spread[at] += s.at(window) * factor;
+                carried[at] += s.at(window) * std::copysign(std::pow(std::abs(x.at(i)) / length, 2), x.at(i));
+            }
+        });
+        const Tensor route = largest.structure<retro::ops::MaxPool>().route(s, x);
+        QVERIFY(route.bitEqual(doubles(x.shape(), routed)));
+        QVERIFY(mean.structure<retro::ops::AveragePool>().pullback(s).bitEqual(doubles(x.shape(), spread)));
+        const auto& slopes = norm.structure<retro::ops::Differentiable>();
+        const std::array operands{x};
+        const std::array results{norms};
+        QVERIFY(distance(slopes.pullback(std::array{s}, operands, results, 0), doubles(x.shape(), carried)) < 1e-12);
+    }
+
+    void windowsThatReadWithoutEndAreRefused() // LRN has windows as well
+    {
+        const auto bound = [](const Shape& shape, const Ints& kernel, std::int64_t pads) {
+            OpCase c = pool("AveragePool", kernel, Ints(kernel.size(), 1), Ints(2 * kernel.size(), pads));
+            return c.operand(Tensor::zeros(DType::Float32, shape)).bind();
+        };
+        QVERIFY(bound({1, 1, 8, 8}, {100, 100}, 99));
+        QVERIFY(bound({1, 1, 1000, 1000}, {1000, 1000}, 0));
+        QVERIFY(!bound({1, 1, 1000, 1000}, {3000, 3000}, 2999)); // 16,000,000 windows, up to 1,000,000 elements each
+        QVERIFY(!bound({1, 1, 1, 1}, {30000, 30000}, 29999));    // 900,000,000 windows over one element
+        QVERIFY(!bound({1, 1, 1, 1}, {40000, 40000}, 39999));
+        OpCase c = pool("MaxPool", {600, 600}, {1, 1}, {599, 599, 599, 599});
+        QVERIFY(!c.operand(Tensor::zeros(DType::Float32, {1, 1, 300, 300})).bind());
+        QVERIFY2(c.error().find("make the kernel or the pads smaller") != std::string::npos, c.error().c_str());
+        const Tensor wide = Tensor::zeros(DType::Float32, {1, 100000, 4});
+        QVERIFY(OpCase("LRN").with("size", std::int64_t{5}).operand(wide).bind());
+        QVERIFY(!OpCase("LRN").with("size", std::int64_t{99999}).operand(wide).bind());
     }
 
     void globalMaximumOfManyAxes()

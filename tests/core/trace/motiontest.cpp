@@ -9,6 +9,7 @@
 #include <QtTest>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 #include <map>
@@ -108,6 +109,32 @@ private slots:
                 motion.frame(moment, SpeedClass::Each, false, frame);
                 QCOMPARE(textOf(frame), forward[moment]);
             }
+        }
+    }
+
+    /// Signs are known however a tensor lies in memory and whatever its type; not where it was dropped.
+    void signsAreThoseOfTheTensor()
+    {
+        auto run = residual().run();
+        run->tensors.resize(run->handles.size());
+        const std::vector<float> values{1, -2, 3, -4, 5, 6};
+        const Tensor rows = Tensor::of<float>({2, 3}, values);
+        const std::array<std::int64_t, 2> turned{1, 0};
+        for (const Tensor& tensor : {rows, rows.permuted(turned), rows.to(retro::tensor::DType::Float16),
+                                     rows.to(retro::tensor::DType::Float64), Tensor()}) {
+            run->tensors.assign(run->handles.size(), tensor);
+            const Motion motion(*run);
+            int seen = 0;
+            for (const Motion::Landing& landing : motion.landings()) {
+                MotionFrame frame;
+                motion.frame(static_cast<double>(landing.step) + 0.5, SpeedClass::Each, false, frame);
+                const auto pulse = std::ranges::find(frame.pulses, landing.handle, &Pulse::handle);
+                if (pulse != frame.pulses.end() && landing.handle.isValid()) {
+                    ++seen;
+                    QVERIFY(tensor.isValid() ? pulse->positive == 15 : std::isnan(pulse->positive));
+                }
+            }
+            QVERIFY(seen > 0);
         }
     }
 

@@ -185,6 +185,72 @@ private slots:
         QVERIFY(!dock.isVisible());
     }
 
+    /// Whoever uses the keyboard sees where it is, on every kind of button.
+    void focusIsSeenOnEveryButton()
+    {
+        QWidget window;
+        auto* row = new QVBoxLayout(&window);
+        auto* other = new QLineEdit(&window);
+        row->addWidget(other);
+        QList<QAbstractButton*> buttons{new QPushButton(QStringLiteral("Plain"), &window),
+                                        new QPushButton(QStringLiteral("Filled"), &window),
+                                        new QToolButton(&window),
+                                        new QToolButton(&window),
+                                        new QToolButton(&window),
+                                        new QCheckBox(QStringLiteral("Check"), &window)};
+        setFilled(*buttons[1], true);
+        static_cast<QToolButton*>(buttons[2])->setAutoRaise(true);
+        for (const int segment : {3, 4}) {
+            buttons[segment]->setText(QStringLiteral("Segment"));
+            buttons[segment]->setProperty("segment", true);
+            buttons[segment]->setCheckable(true);
+            buttons[segment]->setChecked(segment == 3);
+            setFilled(*buttons[segment], true);
+        }
+        for (QAbstractButton* button : buttons) {
+            row->addWidget(button);
+        }
+        window.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&window));
+        window.activateWindow();
+        other->setFocus();
+        for (QAbstractButton* button : buttons) {
+            const QImage without = button->grab().toImage();
+            QTest::keyClick(QApplication::focusWidget(), Qt::Key_Tab);
+            QVERIFY2(button->hasFocus(), qPrintable(button->text()));
+            QVERIFY2(button->grab().toImage() != without, qPrintable(button->text()));
+        }
+    }
+
+    /// What lies beside the names of tabs becomes narrower before a name is cut.
+    void tabsGiveUpRoomBeforeLetters()
+    {
+        QTabBar tabs;
+        tabs.setFont(fonts::label());
+        tabs.setExpanding(false);
+        for (const char* name : {"Promises", "Breakpoints", "Diagnose"}) {
+            tabs.addTab(QLatin1String(name));
+        }
+        tabs.show();
+        const auto widths = [&] {
+            int all = 0;
+            for (int i = 0; i < tabs.count(); ++i) {
+                all += tabs.tabRect(i).width();
+            }
+            return all;
+        };
+        const int wide = widths();
+        fitTabs(tabs, wide + 1);
+        QCOMPARE(widths(), wide);
+        fitTabs(tabs, wide - 3 * fonts::px(10));
+        QVERIFY(widths() <= wide - 3 * fonts::px(10));
+        for (int i = 0; i < tabs.count(); ++i) {
+            QVERIFY(tabs.tabRect(i).width() > fonts::widthOf(fonts::label(QFont::DemiBold), tabs.tabText(i)));
+        }
+        fitTabs(tabs, wide + 1);
+        QCOMPARE(widths(), wide);
+    }
+
     void aHintTakesASecondLineWhereItIsNarrow()
     {
         const QString sentence = QStringLiteral("Red pixels speak for mug, blue ones against it.");

@@ -103,6 +103,46 @@ private slots:
         QVERIFY(stage.at(moments[7]) == forward[7]);
     }
 
+    /// Scores of classes: bars from the left, the largest the longest, blue where it speaks against.
+    void fewNumbersAreBars()
+    {
+        const std::vector<float> scores{0, 3, -1.5F, 0};
+        const QImage image = smallPicture(tensor::Tensor::of<float>({1, 4}, scores), 96);
+        QCOMPARE(image.size(), QSize(96, 96));
+        const auto lengthOf = [&](int row) {
+            int length = 0;
+            for (int x = 0; x < image.width(); ++x) {
+                length += image.pixelColor(x, row * 24 + 12).saturation() > 100 ? 1 : 0;
+            }
+            return length;
+        };
+        QCOMPARE(lengthOf(0), 0);
+        QVERIFY(lengthOf(1) > 75);
+        QVERIFY(std::abs(lengthOf(2) - lengthOf(1) / 2) <= 2);
+        QVERIFY(image.pixelColor(12, 36).red() > image.pixelColor(12, 36).blue());
+        QVERIFY(image.pixelColor(12, 60).blue() > image.pixelColor(12, 60).red());
+    }
+
+    /// Its band lies over the ground of open groups, and under the cards.
+    void theFrontierIsSeenInsideGroups()
+    {
+        Living stage(tests::makeTransformerRun(1));
+        const QImage image = stage.at(std::floor(stage.end() / 2));
+        const auto& scene = *stage.canvas().scene();
+        int tinted = 0;
+        for (const layout::Rect& group : scene.layout.groups) {
+            const QRectF frame = stage.canvas().camera().toScreen(group);
+            const int y = static_cast<int>(frame.bottom()) - 4;
+            for (int x = static_cast<int>(frame.left()) + 4; x < static_cast<int>(frame.right()) - 4; ++x) {
+                if (group.width > 0 && image.rect().contains(x, y)) {
+                    const QColor color = image.pixelColor(x, y);
+                    tinted += color.green() - color.red() > 12 && color.red() > 120 ? 1 : 0; // accent over the ground
+                }
+            }
+        }
+        QVERIFY2(tinted > 20, qPrintable(QString::number(tinted)));
+    }
+
     void landingMovesInEveryPicture()
     {
         Living stage(tests::makeResidualRun(12));

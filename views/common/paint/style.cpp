@@ -14,10 +14,41 @@
 #include <QPainter>
 #include <QStyleFactory>
 #include <QStyleOption>
+#include <QTabBar>
 #include <QToolButton>
+
+#include <algorithm>
+#include <cmath>
 
 namespace retro::views
 {
+
+namespace
+{
+
+constexpr const char* kTight = "tight";
+
+bool isTight(const QWidget* tabs) { return tabs != nullptr && tabs->property(kTight).toBool(); }
+
+/// What lies beside the name of a tab, both sides together.
+int tabSpace(bool isTight) { return fonts::px(isTight ? 14 : 28); }
+
+/// It has the keyboard, and got it by a key: a click shows where it went by itself.
+bool hasFocusByKeys(const QStyleOption& option)
+{
+    constexpr QStyle::State kByKeys =
+        QStyle::State_HasFocus | QStyle::State_KeyboardFocusChange | QStyle::State_Enabled;
+    return (option.state & kByKeys) == kByKeys;
+}
+
+/// By how much a name is wider when it is bold, as that of the tab in front is.
+int boldExtra(const QString& name, const QFontMetrics& plain)
+{
+    const double extra = fonts::widthOf(fonts::label(QFont::DemiBold), name) - plain.horizontalAdvance(name);
+    return std::max(0, static_cast<int>(std::ceil(extra)));
+}
+
+} // namespace
 
 Style::Style() : QProxyStyle(QStyleFactory::create(QStringLiteral("Fusion"))) {}
 
@@ -81,6 +112,8 @@ int Style::pixelMetric(PixelMetric metric, const QStyleOption* option, const QWi
     case PM_LayoutHorizontalSpacing:
     case PM_LayoutVerticalSpacing:
         return fonts::px(8);
+    case PM_TabBarTabHSpace:
+        return tabSpace(isTight(widget));
     case PM_SliderThickness:
     case PM_SliderLength:
         return fonts::px(14);
@@ -135,7 +168,9 @@ QSize Style::sizeFromContents(ContentsType type, const QStyleOption* option, con
         break;
     case CT_TabBarTab:
         made.setHeight(fonts::px(28));
-        made.rwidth() += fonts::px(8);
+        if (const auto* tab = qstyleoption_cast<const QStyleOptionTab*>(option)) {
+            made.rwidth() += boldExtra(tab->text, option->fontMetrics);
+        }
         break;
     case CT_HeaderSection:
         made.setHeight(fonts::px(24));
@@ -167,6 +202,13 @@ void Style::drawPrimitive(PrimitiveElement element, const QStyleOption* option, 
 {
     switch (element) {
     case PE_PanelButtonCommand:
+        stylepaint::button(*option, *painter, widget);
+        if (hasFocusByKeys(*option)) { // Fusion has its own frame for it, which ours takes the place of
+            QStyleOption inside = *option;
+            inside.rect.adjust(2, 2, -2, -2);
+            stylepaint::focusRing(inside, *painter, widget);
+        }
+        return;
     case PE_PanelButtonTool:
         return stylepaint::button(*option, *painter, widget);
     case PE_PanelLineEdit:
@@ -177,7 +219,7 @@ void Style::drawPrimitive(PrimitiveElement element, const QStyleOption* option, 
     case PE_IndicatorBranch:
         return stylepaint::branch(*option, *painter);
     case PE_FrameFocusRect:
-        return stylepaint::focusRing(*option, *painter);
+        return stylepaint::focusRing(*option, *painter, widget);
     case PE_Frame:
     case PE_FrameGroupBox:
         return stylepaint::frame(*option, *painter);
@@ -282,6 +324,9 @@ void Style::drawComplexControl(ComplexControl control, const QStyleOptionComplex
         QStyleOptionToolButton label = *button;
         label.rect = button->rect.adjusted(2, 2, -2, -2);
         proxy()->drawControl(CE_ToolButtonLabel, &label, painter, widget);
+        if (hasFocusByKeys(*button)) {
+            stylepaint::focusRing(label, *painter, widget);
+        }
         return;
     }
     QProxyStyle::drawComplexControl(control, option, painter, widget);
@@ -298,6 +343,20 @@ void setFilled(QWidget& button, bool isFilled)
 {
     button.setProperty("filled", isFilled);
     button.update();
+}
+
+void fitTabs(QTabBar& tabs, int room)
+{
+    int wanted = 0;
+    for (int i = 0; i < tabs.count(); ++i) {
+        const QString name = tabs.tabText(i);
+        wanted += tabs.fontMetrics().horizontalAdvance(name) + boldExtra(name, tabs.fontMetrics()) + tabSpace(false);
+    }
+    if (isTight(&tabs) != (wanted > room)) {
+        tabs.setProperty(kTight, wanted > room);
+        QEvent change(QEvent::StyleChange); // it measures its tabs again
+        QApplication::sendEvent(&tabs, &change);
+    }
 }
 
 } // namespace retro::views

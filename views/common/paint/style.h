@@ -6,13 +6,15 @@
 class QApplication;
 class QStyleOptionSlider;
 class QStyleOptionTab;
+class QTabBar;
 
 namespace retro::views
 {
 
 /// Fusion with our frames, arrows, tab line, headers and sizes. A button with the dynamic property "filled" set to true
 /// is drawn on the accent (one per window: Run, and the active workspace). A checked tool button with the property
-/// "segment" gets the selection colour and shares its edges with its neighbours.
+/// "segment" gets the selection colour and shares its edges with its neighbours. A row of tabs with the property
+/// "tight" has less room beside its names.
 class Style final : public QProxyStyle
 {
     Q_OBJECT
@@ -45,5 +47,7 @@ private:
 
 /// Marks a button as the filled one (see Style).
 void setFilled(QWidget& button, bool isFilled);
+/// Gives the names of a row of tabs at most `room` pixels: what lies beside them becomes narrower before a name is cut.
+void fitTabs(QTabBar& tabs, int room);
 
 } // namespace retro::views

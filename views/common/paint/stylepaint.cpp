@@ -128,10 +128,16 @@ void arrowDown(QPainter& painter, const QPointF& center, double half, const QCol
 
 bool isFilled(const QWidget* widget) { return hasProperty(widget, "filled"); }
 
+bool isOnAccent(const QStyleOption& option, const QWidget* widget)
+{
+    const bool isSegment = hasProperty(widget, "segment");
+    return isFilled(widget) && has(option, QStyle::State_Enabled) && (has(option, QStyle::State_On) || !isSegment);
+}
+
 void button(const QStyleOption& option, QPainter& painter, const QWidget* widget)
 {
     const bool isSegment = hasProperty(widget, "segment");
-    if (isFilled(widget) && has(option, QStyle::State_Enabled) && (has(option, QStyle::State_On) || !isSegment)) {
+    if (isOnAccent(option, widget)) {
         return filledButton(option, painter, widget);
     }
     const bool isFlat = has(option, QStyle::State_AutoRaise) && !isSegment && !has(option, QStyle::State_On);
@@ -230,12 +236,13 @@ void branch(const QStyleOption& option, QPainter& painter)
     painter.restore();
 }
 
-void focusRing(const QStyleOption& option, QPainter& painter)
+/// On the accent in the colour of its text, else nobody saw it.
+void focusRing(const QStyleOption& option, QPainter& painter, const QWidget* widget)
 {
     painter.save();
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setBrush(Qt::NoBrush);
-    painter.setPen(QPen(theme()[Role::Accent], 1));
+    painter.setPen(QPen(theme()[isOnAccent(option, widget) ? Role::OnAccent : Role::Accent], 1));
     painter.drawRoundedRect(QRectF(option.rect).adjusted(0.5, 0.5, -0.5, -0.5), 2, 2);
     painter.restore();
 }

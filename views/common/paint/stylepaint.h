@@ -18,6 +18,8 @@ namespace retro::views::stylepaint
 
 /// True when the button lies on the accent.
 [[nodiscard]] bool isFilled(const QWidget* widget);
+/// Its ground is the accent now.
+[[nodiscard]] bool isOnAccent(const QStyleOption& option, const QWidget* widget);
 
 void button(const QStyleOption& option, QPainter& painter, const QWidget* widget);
 void field(const QStyleOption& option, QPainter& painter);
@@ -27,7 +29,7 @@ void flat(const QStyleOption& option, QPainter& painter, bool hasOutline);
 void checkBox(const QStyleOption& option, QPainter& painter);
 /// Guide lines and ▸ ▾ of a tree.
 void branch(const QStyleOption& option, QPainter& painter);
-void focusRing(const QStyleOption& option, QPainter& painter);
+void focusRing(const QStyleOption& option, QPainter& painter, const QWidget* widget);
 void tab(const QStyleOption& option, QPainter& painter);
 void headerSection(const QStyleOption& option, QPainter& painter);
 void menuBarItem(const QStyleOptionMenuItem& option, QPainter& painter);

@@ -2,18 +2,24 @@
 #pragma once
 
 #include <QLabel>
+#include <QTextLayout>
 
 namespace retro::views
 {
 
 /// The sentence under a title: one line, or two where the pane is narrow. What needs more ends in …, with the whole
-/// sentence as tool tip.
+/// sentence as tool tip. Words may stand before it, in the same line.
 class HintLabel final : public QLabel
 {
     Q_OBJECT
 
 public:
     explicit HintLabel(QWidget* parent = nullptr);
+
+    /// What stands before the sentence: a name in bold, and what it is of. Both may be empty.
+    void setLead(const QString& name, const QString& subject);
+    /// Lead and sentence, as they are read.
+    [[nodiscard]] QString wholeText() const;
 
     [[nodiscard]] QSize sizeHint() const override;
     [[nodiscard]] QSize minimumSizeHint() const override;
@@ -29,6 +35,14 @@ protected:
 
 private:
     [[nodiscard]] int heightOf(qsizetype lines) const;
+    /// Fonts and colours of the part of the whole text that begins at `from`.
+    [[nodiscard]] QList<QTextLayout::FormatRange> formats(qsizetype from) const;
+    [[nodiscard]] double widthOf(const QString& part, qsizetype from) const;
+    [[nodiscard]] QString elidedAtWord(const QString& part, qsizetype from, double width) const;
+    [[nodiscard]] qsizetype firstLine(double width) const;
+
+    QString m_name;
+    QString m_subject;
 };
 
 } // namespace retro::views

@@ -50,7 +50,8 @@ def call(verb, *arguments, accept=(0,)):
     except ValueError:
         answer = None
     if done.returncode not in accept:
-        said = done.stderr.strip() or reason_in(answer or {}) or ENDS.get(done.returncode, "ended by a signal")
+        said = done.stderr.strip().removeprefix("retrograde-cli: ")
+        said = said or reason_in(answer or {}) or ENDS.get(done.returncode, "ended by a signal")
         raise error_of(f"retrograde-cli {verb}: {said}", done.returncode, answer)
     return answer
 

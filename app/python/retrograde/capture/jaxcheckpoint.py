@@ -21,6 +21,7 @@ import jax.ad_checkpoint
 from . import checkpointplan
 from . import jaxcapture
 from . import jaxoperators
+from . import jaxscan
 from . import client as retrograde
 from .graphjson import DTYPES, CaptureError, GraphWriter
 
@@ -44,11 +45,11 @@ def cost_of(equation):
     return elements * equation.params.get("length", 1)
 
 
-class Planner(jaxcapture.Walker):
+class Planner(jaxscan.Walker):
     """Writes the forward pass as a graph to plan for: what each equation saves for its gradient, and its cost."""
 
-    def __init__(self, graph):
-        super().__init__(self.write, self.constant, False, 0)
+    def __init__(self, graph, unroll):
+        super().__init__(self.write, self.constant, False, unroll)
         self.graph = graph
 
     def constant(self, value, aval):
@@ -56,33 +57,102 @@ class Planner(jaxcapture.Walker):
 
     def write(self, equation, inputs, scope):
         name = equation.primitive.name
+        saves_all = name not in SAVES_NOTHING | SAVES_RESULT | SAVES_OPERANDS
+        places = range(min(1, len(inputs))) if name == "select_n" else range(len(inputs))
+        return self.node(name, inputs, [one.aval for one in equation.outvars], scope, cost_of(equation),
+                         places if saves_all or name in SAVES_OPERANDS else (), saves_all or name in SAVES_RESULT,
+                         bool(equation.effects))
+
+    def node(self, name, inputs, avals, scope, flops, saves_inputs=(), saves_results=False, has_effects=False,
+             interior=0):
+        """Adds a node; names of its results. interior: bytes that it saves and nobody else knows."""
         operands = [one for one in inputs if one is not None]
         results = []
-        for one in equation.outvars:
-            dtype = str(one.aval.dtype)
-            size = math.prod(one.aval.shape) * DTYPES.get(dtype, 4)
-            results.append(self.graph.add_value(name, dtype if dtype in DTYPES else "uint32", one.aval.shape, bytes=size))
-        saves_all = name not in SAVES_NOTHING | SAVES_RESULT | SAVES_OPERANDS
-        saves_operands = saves_all or name in SAVES_OPERANDS
-        places = range(min(1, len(operands))) if name == "select_n" else range(len(operands))
-        self.graph.add_node(name, operands, results, name, "jax", scope, flops=cost_of(equation),
-                            saves_inputs=list(places) if saves_operands else [],
-                            saves_outputs=list(range(len(results))) if saves_all or name in SAVES_RESULT else [],
-                            effectful=True if equation.effects else None)
+        for aval in avals:
+            dtype = str(aval.dtype)
+            results.append(self.graph.add_value(name, dtype if dtype in DTYPES else "uint32", aval.shape,
+                                                bytes=bytes_of(aval)))
+        saved = list(range(len(results))) if saves_results else []
+        outputs = list(results)
+        if interior:
+            saved.append(len(outputs))
+            outputs.append(self.graph.add_value(f"{name}.saved", "float32", None, bytes=interior))
+        self.graph.add_node(name, operands, outputs, name, "jax", scope, flops=flops,
+                            saves_inputs=[i for i in saves_inputs if i < len(operands)], saves_outputs=saved,
+                            effectful=True if has_effects else None)
         return results
 
+    def part(self, equation, row, aval, i, scope):
+        return self.node("slice", [row], [aval], scope, math.prod(aval.shape))[0]
 
-class Runner(jaxcapture.Walker):
+    def stacked(self, equation, parts, aval, scope):
+        return self.node("stack", list(dict.fromkeys(parts)), [aval], scope, math.prod(aval.shape))[0]
+
+    def rows(self, row, aval, start, count, scope):
+        return self.node("slice", [row], [jaxscan.of_length(aval, count)], scope, count * math.prod(aval.shape[1:]))[0]
+
+    def joined(self, parts, aval, scope):
+        return self.node("concatenate", list(dict.fromkeys(parts)), [aval], scope, math.prod(aval.shape))[0]
+
+    def block(self, equation, inputs, avals, count, scope):
+        """A part of a scan as one node; what its steps save is a value of its own."""
+        inner, constants = jaxcapture.opened(equation.params["jaxpr"])
+        step = GraphWriter("step")
+        names = [step.add_value("given", "float32", None, bytes=bytes_of(one.aval)) for one in inner.invars]
+        Planner(step, 0).run(inner, [None] * len(constants), names)
+        fixed = set(names[:equation.params["num_consts"]])
+        saved = {name for name in saved_by(step) if name not in fixed}
+        flops = sum(node["flops"] for node in step.nodes)
+        return self.node("scan", inputs, avals, scope, max(1, flops * count),
+                         range(equation.params["num_consts"]), interior=count * sum(
+                             step.values[name]["bytes"] for name in saved))
+
+
+def bytes_of(aval):
+    return math.prod(aval.shape) * DTYPES.get(str(aval.dtype), 4)
+
+
+def saved_by(graph):
+    """Names of the values that some node of a graph saves for its gradient."""
+    return {name for node in graph.nodes for places, ends in
+            ((node["saves_inputs"], node["inputs"]), (node["saves_outputs"], node["outputs"]))
+            for name in (ends[i] for i in places)}
+
+
+class Runner(jaxscan.Walker):
     """Evaluates the same equations in the same order, and names what the plan keeps."""
 
-    def __init__(self, nodes, kept):
-        super().__init__(self.compute, lambda value, aval: value, False, 0)
+    def __init__(self, nodes, kept, unroll):
+        super().__init__(self.compute, lambda value, aval: value, False, unroll)
         self.nodes, self.kept = iter(nodes), kept
 
-    def compute(self, equation, inputs, scope):
+    def named(self, arrays):
+        """Results of the next node, under the names that the plan keeps."""
         node = next(self.nodes)
         return [jax.ad_checkpoint.checkpoint_name(array, name) if name in self.kept else array
-                for array, name in zip(jaxcapture.run_equation(equation, inputs), node["outputs"])]
+                for array, name in zip(arrays, node["outputs"])]
+
+    def compute(self, equation, inputs, scope):
+        return self.named(jaxcapture.run_equation(equation, inputs))
+
+    def part(self, equation, row, aval, i, scope):
+        return self.named([row[i]])[0]
+
+    def stacked(self, equation, parts, aval, scope):
+        return self.named([jax.numpy.stack(parts)])[0]
+
+    def rows(self, row, aval, start, count, scope):
+        return self.named([jax.lax.slice_in_dim(row, start, start + count)])[0]
+
+    def joined(self, parts, aval, scope):
+        return self.named([jax.numpy.concatenate(parts)])[0]
+
+    def block(self, equation, inputs, avals, count, scope):
+        node = next(self.nodes)
+        interior = node["outputs"][len(avals)] if len(node["outputs"]) > len(avals) else None
+        found = jaxscan.run_block(equation, inputs, count, interior if interior in self.kept else None)
+        return [jax.ad_checkpoint.checkpoint_name(array, name) if name in self.kept else array
+                for array, name in zip(found, node["outputs"])]
 
 
 def given(graph, i, aval, is_parameter):
@@ -98,10 +168,10 @@ def given(graph, i, aval, is_parameter):
 class Strategy:
     """A function of leaves for some shapes, with its graph and its plan."""
 
-    def __init__(self, function, leaves, is_parameter, make_plan):
+    def __init__(self, function, leaves, is_parameter, make_plan, unroll):
         closed, self.shape = jax.make_jaxpr(function, return_shape=True)(*leaves)
         self.graph = GraphWriter(getattr(function, "__name__", "function"))
-        planner = Planner(self.graph)
+        planner = Planner(self.graph, unroll)
         names = [given(self.graph, i, one.aval, parameter)
                  for i, (one, parameter) in enumerate(zip(closed.jaxpr.invars, is_parameter))]
         results = planner.run(closed.jaxpr, planner.constants(closed.consts), names)
@@ -109,13 +179,10 @@ class Strategy:
         self.answer, document = make_plan(self.graph)
         self.plan = checkpointplan.PlanView(document, self.graph.nodes)
         again = {name for one in self.plan.again for name in self.plan.inputs[one]}
-        saved = {name for node in self.graph.nodes for places, ends in
-                 ((node["saves_inputs"], node["inputs"]), (node["saves_outputs"], node["outputs"]))
-                 for name in (ends[i] for i in places)}
-        self.kept = sorted(self.plan.live & (saved | again))
+        self.kept = sorted(self.plan.live & (saved_by(self.graph) | again))
 
         def run(*arguments):
-            runner = Runner(self.graph.nodes, set(self.kept))
+            runner = Runner(self.graph.nodes, set(self.kept), unroll)
             return runner.run(closed.jaxpr, closed.consts, arguments)
 
         policy = jax.checkpoint_policies.save_only_these_names(*self.kept)
@@ -138,8 +205,8 @@ class Checkpointed:
     """A function that is differentiated by a plan. `.last_plan` what `plan` says of the last one, with the plan under
     "plan"; `.last_profile` what is kept; `.reason` why it runs without a plan, None where it does not."""
 
-    def __init__(self, function, budget, planner, plan, parameters):
-        self.function, self.parameters = function, parameters
+    def __init__(self, function, budget, planner, plan, parameters, unroll):
+        self.function, self.parameters, self.unroll = function, parameters, unroll
         self.options = {"budget": budget, "planner": planner, "plan": plan}
         self.last_plan = self.reason = self._last = None
         self._strategies, self._has_warned = {}, False
@@ -188,7 +255,8 @@ class Checkpointed:
         key = (tree, tuple((jax.numpy.shape(leaf), str(jax.numpy.result_type(leaf))) for leaf in leaves))
         if key not in self._strategies:
             try:
-                self._strategies[key] = Strategy(self._flat(tree), leaves, self._which(leaves, tree), self._plan)
+                self._strategies[key] = Strategy(self._flat(tree), leaves, self._which(leaves, tree), self._plan,
+                                                 self.unroll)
             except (CaptureError, checkpointplan.PlanError, retrograde.RetrogradeError) as error:
                 self._strategies[key] = error
         if isinstance(self._strategies[key], Exception):
@@ -217,10 +285,11 @@ class Checkpointed:
             warnings.warn(f"checkpointed: {self.__name__} runs as it is, because {reason}", stacklevel=3)
 
 
-def checkpointed(function, budget=None, planner="fast", plan=None, parameters=(0,)):
+def checkpointed(function, budget=None, planner="fast", plan=None, parameters=(0,), unroll=64):
     """A function of arrays that is differentiated by a plan of Retrograde: see the head of this file.
 
     budget: bytes, or "50%" of what storing everything takes; None: that peak. planner: a strategy of `retrograde-cli
     plan --strategy list`. plan: a plan file for the graph that `.write_graph(FILE)` writes. parameters: positions of the
-    arguments that hold weights, whose gradients are made layer by layer; of a function of one argument, none."""
-    return Checkpointed(function, budget, planner, plan, tuple(parameters))
+    arguments that hold weights, whose gradients are made layer by layer; of a function of one argument, none. unroll: a
+    scan of at most so many steps is planned step by step, a longer one in blocks of steps; 0: as one operator."""
+    return Checkpointed(function, budget, planner, plan, tuple(parameters), unroll)

@@ -23,7 +23,7 @@ from . import client
 from .graphjson import GraphWriter
 
 #: Of what uuid() names: a cache of compiled graphs holds as long as it stays.
-VERSION = 1
+VERSION = 2
 #: Sums of fractions: what is within this of the budget counts as within it.
 ROUNDING = 1e-12
 #: Budgets of the planner that are tried for one budget of PyTorch.
@@ -54,11 +54,21 @@ def operations_of(node):
     return PRODUCTS[name] * made * inner
 
 
-class JointGraph:
-    """A joint graph of PyTorch as graph JSON: forward nodes may run again, those of the backward pass run once."""
+def is_view(node):
+    """Whether the result of a node lies in the memory of its first operand."""
+    schema = getattr(node.target, "_schema", None)
+    return schema is not None and any(one.alias_info is not None for one in schema.returns)
 
-    def __init__(self, joint_graph, node_info):
+
+class JointGraph:
+    """A joint graph of PyTorch as graph JSON: what needs a tangent is of the backward pass and runs once, the rest may
+    run again. candidates: nodes whose results PyTorch asks about."""
+
+    def __init__(self, joint_graph, node_info, candidates):
         self.writer, self.value_of, self.backward = GraphWriter("joint"), {}, set()
+        self.candidates = {node: i for i, node in enumerate(candidates)}
+        self.origins = {}  # name of a forward node → candidates that it is computed from without another one between
+        self.storages = {}
         inputs = {node.name for node in node_info.inputs}
         for node in joint_graph.nodes:
             if node.op == "output":
@@ -70,15 +80,16 @@ class JointGraph:
                 if node.name not in inputs:
                     self.backward.add(node)
             else:
-                self._add(node, node_info)
+                self._add(node)
 
-    def _add(self, node, node_info):
+    def _add(self, node):
         read = [self.value_of[one] for one in node.all_input_nodes if one in self.value_of]
         if not read:
             self.value_of[node] = self.writer.add_input(node.name, "float32", [0], bytes=0)  # a constant
             return
-        is_backward = not node_info.is_required_fw(node)
-        value = self.writer.add_value(node.name, bytes=bytes_of(node))
+        is_backward = any(one in self.backward for one in node.all_input_nodes)
+        self._find_origins(node)
+        value = self.writer.add_value(node.name, bytes=bytes_of(node), **self._storage_of(node))
         self.writer.add_node(str(node.target), read, [value], name=node.name, domain="torch",
                              flops=operations_of(node), phase="backward" if is_backward else "forward",
                              stochastic=True if "rand" in str(node.target) or "dropout" in str(node.target) else None)
@@ -86,8 +97,26 @@ class JointGraph:
         if is_backward:
             self.backward.add(node)
 
+    def _find_origins(self, node):
+        if node in self.candidates:
+            self.origins[node.name] = {self.candidates[node]}
+        else:
+            self.origins[node.name] = set().union(*(self.origins.get(one.name, ()) for one in node.all_input_nodes))
+
+    def _storage_of(self, node):
+        """A view counts with what it looks at; one of a weight or an input takes nothing."""
+        base = node.all_input_nodes[0]
+        if not is_view(node):
+            return {}
+        if base not in self.storages:
+            self.storages[base] = len(self.storages)
+            self.writer.values[self.value_of[base]]["storage"] = self.storages[base]
+        self.storages[node] = self.storages[base]
+        return {"storage": self.storages[base]}
+
     def kept_by(self, plan):
-        """Names of the values that are in memory when the first node of the backward pass runs."""
+        """Positions of the candidates that a plan keeps over the turn: those in memory when the first node of the
+        backward pass runs, and those that what is in memory then was computed from; PyTorch computes that again."""
         backward, live = {node.name for node in self.backward}, set()
         for kind, name, *_ in plan["steps"]:
             if kind == "c" and name in backward:
@@ -96,7 +125,21 @@ class JointGraph:
                 live.add(name)
             elif kind == "f":
                 live.discard(name)
-        return live
+        return set().union(*(self.origins.get(name, ()) for name in live))
+
+
+def taken(positions, memory):
+    return sum(memory[i] for i in positions)
+
+
+def spread(kept, memory, limit):
+    """As many of these positions as fit, evenly chosen: what lies between two of them is computed again at once."""
+    kept = sorted(kept)
+    for count in range(len(kept), 0, -1):
+        chosen = {kept[i * len(kept) // count] for i in range(count)}
+        if taken(chosen, memory) <= limit + ROUNDING:
+            return chosen
+    return set()
 
 
 class Solver(CustomKnapsackSolver):
@@ -105,7 +148,7 @@ class Solver(CustomKnapsackSolver):
 
     def __init__(self, strategy="fast", seconds=5):
         self.strategy, self.seconds = strategy, seconds
-        self._answers = {}
+        self._answers, self._plans = {}, {}
 
     def uuid(self):
         """Version, strategy and seconds: what the answers depend on."""
@@ -113,55 +156,53 @@ class Solver(CustomKnapsackSolver):
 
     def __call__(self, memory, joint_graph, max_memory, node_info, all_recomputable_banned_nodes):
         """Positions in `memory` of what is saved, and of what is computed again; Σ memory of the saved is at most
-        max_memory. Where no plan fits, nothing is saved."""
+        max_memory."""
         nodes = list(all_recomputable_banned_nodes)
-        graph = JointGraph(joint_graph, node_info)
-        saved = self._saved(graph, nodes, memory, max_memory)
-        saved = self._best(self._key(graph, memory), saved, memory, max_memory)
+        graph = JointGraph(joint_graph, node_info, nodes)
+        key = hashlib.sha256(f"{graph.writer.document()['nodes']} {memory}".encode()).hexdigest()
+        saved = self._best(key, self._saved(graph, key, memory, max_memory), memory, max_memory)
         return sorted(saved), [i for i in range(len(nodes)) if i not in saved]
 
-    def _saved(self, graph, nodes, memory, max_memory):
-        """By the largest of some budgets of the planner whose kept results fit."""
+    def _saved(self, graph, key, memory, max_memory):
+        """What a plan keeps: of some budgets of the planner, the largest that keeps no more than fits. Where every plan
+        keeps more, some of what the smallest of them keeps."""
         with tempfile.TemporaryDirectory() as folder:
             path = graph.writer.write(f"{folder}/joint.json")
-            about, plan = client.plan(path, strategy="store_all", seconds=self.seconds)
-            kept = self._within(graph.kept_by(plan), nodes, memory, max_memory)
-            if kept is not None:
+
+            def planned(budget, strategy=self.strategy):
+                if (key, budget) not in self._plans:
+                    self._plans[key, budget] = self._plan(graph, path, budget, strategy)
+                return self._plans[key, budget]
+
+            kept, about = planned(None, "store_all")
+            if taken(kept, memory) <= max_memory + ROUNDING:
                 return kept
-            low, high, best = about["floor"], about["base_peak"], set()
+            low, high, best, least = about["floor"], about["base_peak"], set(), kept
             for _ in range(TRIES):
                 budget = (low + high) // 2
-                kept = None
-                try:
-                    _, plan = client.plan(path, budget=budget, strategy=self.strategy, seconds=self.seconds)
-                    kept = self._within(graph.kept_by(plan), nodes, memory, max_memory)
-                except RetrogradeError as error:
-                    if error.code != 4:  # no plan within the budget is an answer
-                        raise
-                    low = budget
-                    continue
+                kept, _ = planned(budget)
                 if kept is None:
-                    high = budget
-                else:
+                    low = budget
+                elif taken(kept, memory) <= max_memory + ROUNDING:
                     low, best = budget, kept
-            return best
+                else:
+                    high, least = budget, min(least, kept, key=lambda one: taken(one, memory))
+            return max(best, spread(least, memory, max_memory), key=lambda one: taken(one, memory))
 
-    @staticmethod
-    def _within(kept, nodes, memory, max_memory):
-        """Positions of kept nodes; None where they take too much."""
-        saved = {i for i, node in enumerate(nodes) if node.name in kept}
-        return saved if sum(memory[i] for i in saved) <= max_memory + ROUNDING else None
-
-    @staticmethod
-    def _key(graph, memory):
-        return hashlib.sha256(f"{graph.writer.document()['nodes']} {memory}".encode()).hexdigest()
+    def _plan(self, graph, path, budget, strategy):
+        """Positions that the plan keeps, and what `plan` says of it; None and None where no plan fits."""
+        try:
+            about, plan = client.plan(path, budget=budget, strategy=strategy, seconds=self.seconds)
+        except RetrogradeError as error:
+            if error.code != 4:  # no plan within the budget is an answer
+                raise
+            return None, None
+        return graph.kept_by(plan), about
 
     def _best(self, key, saved, memory, max_memory):
         """The answer, or an earlier one for a smaller budget that saves more."""
         answers = self._answers.setdefault(key, [])
         fitting = [one for budget, one in answers if budget <= max_memory]
-        best = max([saved, *fitting], key=lambda one: sum(memory[i] for i in one))
-        if sum(memory[i] for i in best) > max_memory:
-            best = saved
+        best = max([saved, *fitting], key=lambda one: taken(one, memory))
         answers.append((max_memory, best))
         return best

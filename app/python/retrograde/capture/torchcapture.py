@@ -18,13 +18,14 @@ import torch
 import torch.fx
 
 from . import spikylut
+from . import torchinplace
 from . import torchoperators
 from . import torchstate
 from .graphjson import CaptureError, GraphWriter
 from .torchoperators import Operand
 
 
-class Recorder(torch.fx.Interpreter):
+class Recorder(torchinplace.Interpreter):
     """Runs a traced module once (or `measure` times) and writes every node as it runs."""
 
     def __init__(self, traced, graph, weights, measure, has_cuda):
@@ -113,8 +114,13 @@ class Tracer(torch.fx.Tracer):
 
 def traced(module, leaves=()):
     """The module as torch.fx sees it. What it cannot trace is a CaptureError with its reason."""
+    return traced_by(Tracer(leaves), module)
+
+
+def traced_by(tracer, module):
+    """The module as this tracer sees it. What it cannot trace is a CaptureError with its reason."""
     try:
-        return torch.fx.GraphModule(module, Tracer(leaves).trace(module))
+        return torch.fx.GraphModule(module, tracer.trace(module))
     except Exception as error:  # whatever the user's code raises when it meets a proxy in place of a tensor
         raise CaptureError(f"{type(module).__name__} cannot be traced: {error}. Control flow that depends on tensors "
                            "must go, or be hidden in a module named in leaves=; torchautograd.capture follows the "
@@ -122,14 +128,16 @@ def traced(module, leaves=()):
 
 
 def named_inputs(traced_module, inputs, keywords):
-    """Arguments in the order of the placeholders."""
-    names = [node.target for node in traced_module.graph.nodes if node.op == "placeholder"]
+    """Arguments in the order of the placeholders, with the defaults of those that are not given."""
+    placeholders = [node for node in traced_module.graph.nodes if node.op == "placeholder"]
+    names = [node.target for node in placeholders]
     unknown = set(keywords) - set(names)
     if unknown:
         raise CaptureError(f"there is no input '{sorted(unknown)[0]}'; inputs are {', '.join(names)}")
     given = dict(zip(names, inputs))
     given.update(keywords)
-    return [given[name] for name in names if name in given]
+    return [given[node.target] if node.target in given else node.args[0] for node in placeholders
+            if node.target in given or node.args]
 
 
 def capture(module, *inputs, path=None, name=None, weights=True, measure=0, leaves=(), **keywords):
@@ -144,6 +152,7 @@ def capture(module, *inputs, path=None, name=None, weights=True, measure=0, leav
     plain = traced(module, leaves)
     has_cuda = torchstate.uses_cuda(module, inputs)
     arguments = named_inputs(plain, inputs, keywords)
+    torchinplace.without_changes(plain, arguments, has_cuda, refuses_state=False)
     recorder = Recorder(plain, graph, weights, measure, has_cuda)
     with torch.no_grad(), torchstate.untouched(module, has_cuda):
         recorder.run(*arguments)

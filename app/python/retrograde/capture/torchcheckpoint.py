@@ -8,9 +8,9 @@
 
 The first call with new shapes runs the module once to see what autograd saves, lets `retrograde-cli plan` decide, and
 runs by that plan from then on: what it keeps stays, what it gives up is computed again when the backward pass asks for
-it, with the same random numbers and without touching running statistics. Train and eval mode are the user's. What cannot
-be done (control flow that torch.fx cannot follow, operators in place, autocast, a budget without plan) is said in one
-warning, and the module runs as it always did.
+it, with the same random numbers and without touching running statistics. Train and eval mode are the user's. Operators
+in place work on copies. What cannot be done (control flow that asks for numbers, inputs that are changed, autocast, a
+budget without plan) is said in one warning, and the module runs as it always did.
 """
 import pathlib
 import tempfile
@@ -21,8 +21,10 @@ import torch
 from . import checkpointplan
 from . import client as retrograde
 from . import torchcapture
+from . import torchinplace
 from . import torchprofile
 from . import torchreplay
+from . import torchshapes
 from . import torchstate
 from .graphjson import CaptureError
 
@@ -181,8 +183,9 @@ class Checkpointed(torch.nn.Module):
             raise Refused(str(error)) from error
 
     def _make(self, inputs, keywords, has_cuda):
-        plain = torchcapture.traced(self.module, self.options["leaves"])
+        plain = torchshapes.followed(self.module, inputs, keywords, self.options["leaves"])
         arguments = torchcapture.named_inputs(plain, inputs, keywords)
+        torchinplace.without_changes(plain, arguments, has_cuda)
         profile = torchprofile.profile(plain, arguments, type(self.module).__name__, has_cuda)
         answer, plan = self._plan(profile)
         return Strategy(plain, profile, checkpointplan.PlanView(plan, profile.writer.nodes), answer)

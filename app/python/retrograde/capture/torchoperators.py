@@ -9,6 +9,7 @@ import numpy
 import torch
 
 from . import spikylut
+from . import torchinplace
 from . import torchstate
 from .torchforms import FORMS, Form, NotStandard
 
@@ -112,7 +113,7 @@ def name_of(node, module):
 def emit(recorder, node, module, arguments, keywords, result, milliseconds):
     """Writes one node of torch.fx; operands in the structure of its result."""
     emitter = Emitter(recorder, node, module, result)
-    form = FORMS.get(name_of(node, module)) if not changes_in_place(node, module) else None
+    form = FORMS.get(out_of_place(node, name_of(node, module))) if not changes_in_place(node) else None
     form = Form(lookup, False) if spikylut.is_lut_layer(module) else form
     values, nodes = set(recorder.writer.values), len(recorder.writer.nodes)
     try:
@@ -136,10 +137,16 @@ def lookup(emitter, x):
     return Operand(value, tuple(result.shape), result.dtype)
 
 
-def changes_in_place(node, module):
-    """Whether a method changes its operand, which no operator of the standard does. In-place modules write a value of
-    their own: who reads their operand later is a question for the one who wrote the module."""
-    return node.op == "call_method" and str(node.target).endswith("_") and not str(node.target).endswith("__")
+def changes_in_place(node):
+    """Whether a method changes its operand and is not written as a value of its own (torchinplace.py): no operator of
+    the standard does that."""
+    is_method = node.op == "call_method" and str(node.target).endswith("_") and not str(node.target).endswith("__")
+    return is_method and torchinplace.CHANGED not in node.meta
+
+
+def out_of_place(node, name):
+    """The name of the form that leaves its operand as it is."""
+    return name[:-1] if torchinplace.CHANGED in node.meta and name.endswith("_") else name
 
 
 def drop_since(recorder, values, nodes):
@@ -177,7 +184,7 @@ def opaque(emitter, arguments, keywords):
     graph.add_node(kind, [one.name for one in inputs], [one.name for one in outputs], node.name, "torch",
                    emitter.scope, flops=sum(tensor.numel() for tensor in emitter.outputs),
                    metadata={"source": str(node.format_node())}, stochastic=stochastic or None,
-                   effectful=changes_in_place(node, module) or keeps_statistics(module) or None)
+                   effectful=changes_in_place(node) or keeps_statistics(module) or None)
     return like(emitter.result, outputs)
 
 

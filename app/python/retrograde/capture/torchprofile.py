@@ -6,6 +6,7 @@ import operator
 import torch
 import torch.fx
 
+from . import torchinplace
 from . import torchoperators
 from . import torchstate
 from .graphjson import CaptureError, GraphWriter
@@ -83,7 +84,7 @@ def viewed(tensor, view):
     return tensor.as_strided(shape, strides, tensor.storage_offset() + offset)
 
 
-class Profile(torch.fx.Interpreter):
+class Profile(torchinplace.Interpreter):
     """Runs a traced module once under autograd without holding what autograd saves. `graph` is the graph to plan for,
     `units` the nodes in order, by name."""
 
@@ -112,8 +113,9 @@ class Profile(torch.fx.Interpreter):
         if node.op == "get_attr":
             result = super().run_node(node)
             self.structure[node] = result
+            self.pinned |= {torchstate.storage_of(one) for one in torchstate.tensors_of(result)}  # a buffer is borrowed
             return result
-        arguments = torchstate.tensors_of(self.fetch_args_kwargs_from_env(node))
+        arguments = [tensor for one in node.all_input_nodes for tensor in torchstate.tensors_of(self.env[one])]
         if node.target is operator.getitem and isinstance(self.env[node.args[0]], (tuple, list, dict)):
             result = super().run_node(node)
             self.structure[node] = self.structure[node.args[0]][node.args[1]]
@@ -133,8 +135,8 @@ class Profile(torch.fx.Interpreter):
         with torch.autograd.graph.saved_tensors_hooks(pack, lambda _: None), Calls(self.calls, node.name):
             result, milliseconds = self.watch(lambda: super(Profile, self).run_node(node))
         if [tensor._version for tensor in arguments] != versions:
-            raise CaptureError(f"node '{node.name}' changes its operand in place, so that it cannot be computed again; "
-                               "use the form without inplace (and += on tensors)")
+            raise CaptureError(f"node '{node.name}' changes its operand in place only when gradients are enabled, so that "
+                               "it cannot be computed again; use the form without inplace")
         if not torchstate.tensors_of(result):
             self.structure[node] = result
             return result

@@ -6,6 +6,7 @@ import time
 import torch
 import torch.fx
 
+from . import torchinplace
 from . import torchstate
 from .torchprofile import Name, Save, known_storages, names_in, viewed, with_names
 
@@ -34,7 +35,7 @@ class Ledger:
             self.now -= size
 
 
-class Run(torch.fx.Interpreter):
+class Run(torchinplace.Interpreter):
     """One forward pass of a traced module, and what its backward pass asks for. `strategy`: profile, plan, and what
     follows from them."""
 
@@ -245,8 +246,7 @@ class Run(torch.fx.Interpreter):
             tensor = next(place[value] for place in (found, self.store, self.given) if value in place)
             return tensor.detach().requires_grad_() if wants_interior and value in unit.wants_gradient else tensor
 
-        arguments, keywords = torch.fx.node.map_arg(
-            (unit.node.args, unit.node.kwargs), lambda node: filled(self.structure[node], tensor_of))
+        operands = {node: filled(self.structure[node], tensor_of) for node in unit.node.all_input_nodes}
         saves = []
         modes = [] if unit.module is None else list(zip(unit.module.modules(), self.modes[name]))
         before = [one.training for one, _ in modes]
@@ -254,6 +254,7 @@ class Run(torch.fx.Interpreter):
             for one, training in modes:
                 one.training = training
             with self.as_before(unit), grad_and_hooks(wants_interior, saves):
+                arguments, keywords = torchinplace.load(unit.node, operands.__getitem__)
                 result = getattr(self, unit.node.op)(unit.node.target, tuple(arguments), keywords)
                 pinned = unit.pinned(self.pinned)
         finally:
@@ -262,7 +263,7 @@ class Run(torch.fx.Interpreter):
         tensors = [tensor.detach() for tensor in torchstate.tensors_of(result)]
         found.update(zip(unit.outputs, tensors))
         self.seconds += time.perf_counter() - start
-        return self.own(unit, arguments, keywords, tensors, saves, pinned) if wants_interior else None
+        return self.own(unit, operands, tensors, saves, pinned) if wants_interior else None
 
     def as_before(self, unit):
         stack = torchstate.contextlib.ExitStack()
@@ -272,12 +273,10 @@ class Run(torch.fx.Interpreter):
             stack.enter_context(torchstate.borrowed_buffers(unit.module))
         return stack
 
-    def own(self, unit, arguments, keywords, tensors, saves, pinned):
+    def own(self, unit, operands, tensors, saves, pinned):
         """index → tensor, of the tensors that only the node knows."""
-        names = names_in(torch.fx.node.map_arg((unit.node.args, unit.node.kwargs), self.structure.__getitem__))
-        operands = torchstate.tensors_of([arguments, keywords])
-        pairs = [(name, tensor) for name, tensor in zip(names, operands)]
-        known = known_storages(pairs if len(names) == len(operands) else [])
+        known = known_storages((name, tensor) for node, value in operands.items() for name, tensor in
+                               zip(names_in(self.structure[node]), torchstate.tensors_of(value)))
         known.update(known_storages(zip(unit.outputs, tensors), known))
         wanted, unit.interior = unit.interior, 0
         for save in saves:
