@@ -71,6 +71,8 @@ shoot "$out/views/words-light.png" 64 samples/planted-word/planted-word.onnx \
     --input samples/planted-word/bad-sponsored.npy --theme light --view heatmap --size 820x560
 shoot "$out/views/series-light.png" 64 samples/marked-step/marked-step.onnx \
     --input samples/marked-step/early.npy --theme light --view heatmap --size 820x460
+shoot "$out/views/memory-light.png" 64 samples/marked-step/marked-step.onnx \
+    --input samples/marked-step/early.npy --theme light --view memory --size 820x320
 view before light --action cover.tag --view before --size 720x640
 view frontier light --view frontier --size 480x235 --step 14
 view ledger light --view ledger --size 480x235

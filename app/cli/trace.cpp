@@ -282,6 +282,7 @@ Result<void> showHistory(const Context& context, const std::shared_ptr<const tra
                          const TraceOptions& options)
 {
     RETRO_TRY(const engine::HistoryPlace place, engine::parseHistoryPlace(options.history));
+    RETRO_CHECK(engine::historyValue(*run, place));
     engine::LoadedModelPointer model;
     if (options.model.empty()) {
         model = engine::modelOfRun(*run, options.file);

@@ -3,6 +3,7 @@
 
 #include "views/graph/graphview.h"
 #include "views/inspector/inspectorview.h"
+#include "views/memory/memoryview.h"
 
 #include <algorithm>
 #include <array>
@@ -29,14 +30,16 @@ constexpr std::array kFusedActions{
 void addFusedActions(views::ActionRegistry& actions) { actions.addAll(kFusedActions); }
 
 FusedController::FusedController(views::ActionRegistry& actions, views::RunModel& model, views::Selection& selection,
-                                 views::GraphView& graph, views::InspectorView& inspector, QObject* parent)
-    : QObject(parent), m_model(model), m_selection(selection), m_graph(graph), m_inspector(inspector)
+                                 views::GraphView& graph, views::InspectorView& inspector, views::MemoryView& memory,
+                                 QObject* parent)
+    : QObject(parent), m_model(model), m_selection(selection), m_graph(graph), m_inspector(inspector), m_memory(memory)
 {
     connect(&actions.at(QStringLiteral("run.opennode")), &QAction::triggered, this, [this] { setSelectedOpen(true); });
     connect(&actions.at(QStringLiteral("run.closenode")), &QAction::triggered, this,
             [this] { setSelectedOpen(false); });
     connect(&graph, &views::GraphView::openNodeRequested, this, &FusedController::setOpen);
     connect(&inspector, &views::InspectorView::openNodeRequested, this, &FusedController::setOpen);
+    connect(&memory, &views::MemoryView::openNodeRequested, this, &FusedController::setOpen);
 }
 
 void FusedController::take(const ExplainDone& done, bool isNewModel)
@@ -61,6 +64,7 @@ void FusedController::show(views::FusedNodesPointer fused)
     m_fused = std::move(fused);
     m_graph.setFused(m_fused);
     m_inspector.setFused(m_fused);
+    m_memory.setFused(m_fused);
 }
 
 void FusedController::setSelectedOpen(bool isOpen)

@@ -13,6 +13,7 @@ namespace retro::views
 {
 class GraphView;
 class InspectorView;
+class MemoryView;
 } // namespace retro::views
 
 namespace retro::app
@@ -21,15 +22,16 @@ namespace retro::app
 /// Adds the actions that open and close fused nodes. Called once, before menus are made.
 void addFusedActions(views::ActionRegistry& actions);
 
-/// Which fused nodes are open: tells graph and inspector what nodes stand for, and asks for the run on screen once more
-/// when one is opened or closed. GUI thread.
+/// Which fused nodes are open: tells graph, inspector and memory what nodes stand for, and asks for the run on screen
+/// once more when one is opened or closed. GUI thread.
 class FusedController final : public QObject
 {
     Q_OBJECT
 
 public:
     FusedController(views::ActionRegistry& actions, views::RunModel& model, views::Selection& selection,
-                    views::GraphView& graph, views::InspectorView& inspector, QObject* parent);
+                    views::GraphView& graph, views::InspectorView& inspector, views::MemoryView& memory,
+                    QObject* parent);
 
     /// Names of the nodes that are open; every job carries them.
     [[nodiscard]] const std::vector<std::string>& opened() const { return m_opened; }
@@ -52,6 +54,7 @@ private:
     views::Selection& m_selection;
     views::GraphView& m_graph;
     views::InspectorView& m_inspector;
+    views::MemoryView& m_memory;
     views::FusedNodesPointer m_fused;
     std::vector<std::string> m_opened;
     ExplainJob m_last;

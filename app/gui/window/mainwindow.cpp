@@ -187,8 +187,8 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_model(m_cursor)
     connect(&m_explain->runPanel(), &views::RunPanel::checkpointsChanged, &m_engineSpace->graph(),
             &views::GraphView::setCheckpoints);
     connect(graph, &GraphController::graphWanted, this, [this] { showWorkspace(QStringLiteral("engine")); });
-    m_fused =
-        new FusedController(m_actions, m_model, m_selection, m_engineSpace->graph(), m_engineSpace->inspector(), this);
+    m_fused = new FusedController(m_actions, m_model, m_selection, m_engineSpace->graph(), m_engineSpace->inspector(),
+                                  m_explain->memory(), this);
     connect(m_fused, &FusedController::jobWanted, this, [this](const ExplainJob& job) { post(job); });
     connect(m_fused, &FusedController::said, this, &MainWindow::say);
     connectRules();
@@ -475,7 +475,9 @@ void MainWindow::takeGraph(const ExplainDone& graph)
     m_thumbnails.clear();
     m_selection.clear();
     m_explain->compare().setControl(std::nullopt);
-    m_explain->compare().setAwaited(graph.model->card && !graph.model->card->control.empty());
+    const bool hasControl = graph.model->card && !graph.model->card->control.empty();
+    m_explain->compare().setAwaited(hasControl);
+    m_explain->showControl(hasControl);
     m_explain->runPanel().setThumbnails({}, {});
     m_run->setModel(graph.model);
     m_model.setRun(graph.run, {}, false);
@@ -552,6 +554,7 @@ void MainWindow::showRecorded(const ExplainDone& result)
     panel.setQuestion(recordedQuestion(*result.run.run));
     panel.setThumbnails({}, {});
     m_explain->compare().setControl(std::nullopt);
+    m_explain->showControl(false);
     m_explain->compare().setAbsent(tr("A recorded run holds no answer of a control model. Open its model to compare."));
 }
 

@@ -21,6 +21,7 @@
 #include "views/ledger/ledgerview.h"
 #include "views/log/logview.h"
 #include "views/log/nowview.h"
+#include "views/memory/memoryview.h"
 #include "views/notebook/notebookview.h"
 #include "views/output/outputview.h"
 #include "views/program/programview.h"
@@ -108,7 +109,9 @@ ExplainWorkspace::ExplainWorkspace(const WorkspaceContext& context, QWidget* par
     m_region = new views::RegionView(model, cursor, selection, context.region, this);
     QDockWidget* regionDock = addView(m_region);
     m_output = new views::OutputView(model, cursor, selection, this);
-    QDockWidget* outputDock = addView(m_output);
+    m_outputDock = addView(m_output);
+    m_memory = new views::MemoryView(model, cursor, selection, this);
+    m_memoryDock = addView(m_memory);
     m_beforeAfter = new views::BeforeAfterView(model, cursor, selection, this);
     QDockWidget* beforeAfterDock = addView(m_beforeAfter);
     splitDockWidget(m_runDock, m_inputDock, Qt::Horizontal);
@@ -122,6 +125,7 @@ ExplainWorkspace::ExplainWorkspace(const WorkspaceContext& context, QWidget* par
     // Beside what asks of a region: the narrow pane on the right has room for two tabs that can be read.
     tabifyDockWidget(m_layersDock, regionDock);
     tabifyDockWidget(regionDock, historyDock);
+    tabifyDockWidget(historyDock, m_memoryDock);
     m_layersDock->raise();
     tabifyDockWidget(m_heatmapDock, beforeAfterDock);
     m_heatmapDock->raise();
@@ -134,17 +138,36 @@ ExplainWorkspace::ExplainWorkspace(const WorkspaceContext& context, QWidget* par
     m_heatmapDock->raise();
     m_textDock->hide();
     m_wordLayersDock->hide();
-    tabifyDockWidget(m_inputDock, outputDock);
+    m_memoryDock->hide();
+    tabifyDockWidget(m_inputDock, m_outputDock);
     m_inputDock->raise();
-    connect(&model, &views::RunModel::runChanged, this, [this, &model, outputDock, shown = QString()]() mutable {
+    connect(&model, &views::RunModel::runChanged, this, [this, &model, shown = QString()]() mutable {
         // What another model calls each pixel is seen at once; a person who chose a tab keeps it.
         const QString name = model.hasRun() ? QString::fromStdString(model.run().facts.modelName) : QString();
         if (std::exchange(shown, name) != name && model.hasRun()) {
-            const bool isDense = model.run().eventCount() > 0 && trace::hasDenseTarget(model.run());
-            (isDense ? outputDock : m_inputDock)->raise();
+            showPanesOf(model.run());
         }
     });
     rememberLayout();
+}
+
+/// What fits the data of another model comes to the front: the mask of a segmentation, the memory of a recurrent layer.
+void ExplainWorkspace::showPanesOf(const trace::Run& run)
+{
+    const bool isDense = run.eventCount() > 0 && trace::hasDenseTarget(run);
+    (isDense ? m_outputDock : m_inputDock)->raise();
+    const bool hasMemory = !views::recurrentNodes(*run.graph).empty();
+    if (!m_isText && hasMemory == m_memoryDock->isHidden()) {
+        m_memoryDock->setVisible(hasMemory);
+        (hasMemory ? m_memoryDock : m_layersDock)->raise();
+    }
+}
+
+void ExplainWorkspace::showControl(bool hasControl)
+{
+    if (std::exchange(m_hasControl, hasControl) != hasControl) {
+        (hasControl ? m_compareDock : m_diagnosisDock)->raise();
+    }
 }
 
 /// What shows pictures gives way: words and links above, tokens × layers below them, the ledger at the bottom; at the

@@ -18,6 +18,7 @@ class HistoryView;
 class InputView;
 class InspectorView;
 class LayersView;
+class MemoryView;
 class NotebookView;
 class OutputView;
 class RegionOverlay;
@@ -62,12 +63,15 @@ public:
     [[nodiscard]] views::RegionView& region() const { return *m_region; }
     [[nodiscard]] views::OutputView& output() const { return *m_output; }
     [[nodiscard]] views::BeforeAfterView& beforeAfter() const { return *m_beforeAfter; }
+    [[nodiscard]] views::MemoryView& memory() const { return *m_memory; }
     [[nodiscard]] views::TextView& text() const { return *m_text; }
     [[nodiscard]] views::WordLayersView& wordLayers() const { return *m_wordLayers; }
 
     /// Arranges the panes for texts, or for everything else; each arrangement is kept while the other one is shown.
     void showTexts(bool isText);
     [[nodiscard]] bool showsTexts() const { return m_isText; }
+    /// Whether another model answers beside this one: without it what was found takes the place of the comparison.
+    void showControl(bool hasControl);
 
 protected:
     void applySizes() override;
@@ -75,6 +79,7 @@ protected:
 
 private:
     void arrangeForTexts();
+    void showPanesOf(const trace::Run& run);
     void applyTextSizes();
 
     views::RunPanel* m_run = nullptr;
@@ -83,6 +88,7 @@ private:
     QDockWidget* m_textDock = nullptr;
     QDockWidget* m_wordLayersDock = nullptr;
     bool m_isText = false;
+    bool m_hasControl = true;
     QByteArray m_otherLayout; ///< of the kind that is not shown; empty = as at first
     views::CompareView* m_compare = nullptr;
     views::HeatmapView* m_heatmap = nullptr;
@@ -93,6 +99,7 @@ private:
     views::RegionView* m_region = nullptr;
     views::OutputView* m_output = nullptr;
     views::BeforeAfterView* m_beforeAfter = nullptr;
+    views::MemoryView* m_memory = nullptr;
     QDockWidget* m_runDock = nullptr;
     QDockWidget* m_inputDock = nullptr;
     QDockWidget* m_classesDock = nullptr;
@@ -101,6 +108,8 @@ private:
     QDockWidget* m_layersDock = nullptr;
     QDockWidget* m_ledgerDock = nullptr;
     QDockWidget* m_diagnosisDock = nullptr;
+    QDockWidget* m_outputDock = nullptr;
+    QDockWidget* m_memoryDock = nullptr;
 };
 
 /// The machinery: promises and why they wait, graph, inspector, timeline, ledger.
@@ -153,6 +162,8 @@ private:
     QDockWidget* m_notebookDock = nullptr;
     QDockWidget* m_verificationDock = nullptr;
     QDockWidget* m_diagnosisDock = nullptr;
+    QDockWidget* m_outputDock = nullptr;
+    QDockWidget* m_memoryDock = nullptr;
 };
 
 } // namespace retro::app

@@ -130,6 +130,20 @@ Result<HistoryPlace> parseHistoryPlace(const std::string& text)
     }
 }
 
+Result<ValueId> historyValue(const trace::Run& run, const HistoryPlace& place)
+{
+    if (const auto value = run.graph->findValue(place.value)) {
+        return *value;
+    }
+    std::vector<std::string> inputs;
+    for (const ValueId input : run.graph->inputs()) {
+        inputs.push_back(fmt::format("\"{}\"", run.graph->value(input).name));
+    }
+    return base::usageError(
+        fmt::format("the run's graph has no value of this name; its inputs are {}", fmt::join(inputs, ", ")),
+        "--history " + place.value);
+}
+
 struct Historian::Data
 {
     std::shared_ptr<const trace::Run> run;
@@ -424,34 +438,31 @@ Result<History> Historian::of(const HistoryPlace& place, std::size_t most, const
     const std::lock_guard lock(data.mutex);
     const tensor::StoragePool::Use use(*data.pool); // the next question takes the memory of this one
     const graph::Graph& graph = data.graph();
-    const auto value = graph.findValue(place.value);
-    if (!value) {
-        return base::usageError("the run's graph has no value of this name", "--history " + place.value);
-    }
-    const tensor::Shape& shape = data.model->typeOf(*value).shape;
+    RETRO_TRY(const ValueId value, historyValue(*data.run, place));
+    const tensor::Shape& shape = data.model->typeOf(value).shape;
     const std::vector<std::int64_t> elements = elementsAt(shape, place.index);
     if (elements.empty()) {
         return base::usageError(
             fmt::format("the value is {}, and {} is no place in it", tensor::toText(shape), textOf(place.index)),
             "--history " + place.value);
     }
-    const Tensor& own = data.relevance[value->index()];
+    const Tensor& own = data.relevance[value.index()];
     if (!own.isValid()) {
         return base::inputError(
             fmt::format("the run has no relevance of \"{}\": none reached it, or it was not kept", place.value));
     }
-    History history{*value, place.index, 0, 0, {}, {}, 0, 0};
+    History history{value, place.index, 0, 0, {}, {}, 0, 0};
     std::int64_t flat = elements.front(); // the largest of them, whose numbers are shown
     for (const std::int64_t element : elements) {
         history.relevance += own.at(element);
         flat = std::abs(own.at(element)) > std::abs(own.at(flat)) ? element : flat;
     }
     RETRO_TRY(const std::vector<Tensor> ways,
-              data.asker->askAt(*value, oneAt(execute::dtypeOf(data.model->precision()), shape, elements), stop));
+              data.asker->askAt(value, oneAt(execute::dtypeOf(data.model->precision()), shape, elements), stop));
     for (const ValueId target : data.targets) {
         history.start += algebra::sum(data.relevance[target.index()]);
     }
-    history.rows = data.rowsOf(ways, *value, history.relevance, most);
+    history.rows = data.rowsOf(ways, value, history.relevance, most);
     std::ranges::stable_sort(history.rows, [&](const HistoryRow& a, const HistoryRow& b) {
         const bool isInputA = graph.isInput(a.node);
         const bool isInputB = graph.isInput(b.node);
@@ -462,11 +473,11 @@ Result<History> Historian::of(const HistoryPlace& place, std::size_t most, const
             history.apart = std::max(history.apart, std::abs(row.sum - history.relevance) / row.magnitude);
         }
     }
-    for (const graph::Use& reader : graph.uses(*value)) {
+    for (const graph::Use& reader : graph.uses(value)) {
         const auto outputs = graph.outputsOf(reader.node);
         if (!outputs.empty() && outputs[0].isValid() && ways[outputs[0].index()].isValid() &&
             data.relevance[outputs[0].index()].isValid()) {
-            history.last.push_back(data.lastStep(*value, flat, reader.node, ways));
+            history.last.push_back(data.lastStep(value, flat, reader.node, ways));
         }
     }
     history.seconds = watch.seconds();

@@ -92,6 +92,8 @@ struct HistoryPlace
 };
 /// Errors: Usage.
 [[nodiscard]] base::Result<HistoryPlace> parseHistoryPlace(const std::string& text);
+/// Whether a run has such a value, before anything is opened for it. Errors: Usage (names the inputs).
+[[nodiscard]] base::Result<base::ValueId> historyValue(const trace::Run& run, const HistoryPlace& place);
 
 /// A recorded pass whose model is still bound and whose rules are still assigned.
 struct HistorySource

@@ -41,12 +41,9 @@ std::vector<std::int64_t> indexOf(const tensor::Shape& shape, std::int64_t flat)
 base::Result<History> recordedHistory(const trace::Run& run, const HistoryPlace& place)
 {
     const graph::Graph& graph = *run.graph;
-    const auto value = graph.findValue(place.value);
-    if (!value) {
-        return base::usageError("the run's graph has no value of this name", "--history " + place.value);
-    }
+    RETRO_TRY(const base::ValueId value, historyValue(run, place));
     const std::vector<tensor::Tensor> relevance = finalRelevance(run);
-    const tensor::Tensor& own = relevance[value->index()];
+    const tensor::Tensor& own = relevance[value.index()];
     if (!own.isValid()) {
         return base::inputError(
             fmt::format("the run has no relevance of \"{}\": none reached it, or it was not kept", place.value));
@@ -56,13 +53,13 @@ base::Result<History> recordedHistory(const trace::Run& run, const HistoryPlace&
         return base::usageError(fmt::format("the value is {}, which has no such place", tensor::toText(own.shape())),
                                 "--history " + place.value);
     }
-    History history{*value, place.index, sumAt(own, elements), 0, {}, {}, 0, 0};
+    History history{value, place.index, sumAt(own, elements), 0, {}, {}, 0, 0};
     if (run.facts.targetValue.isValid() && relevance[run.facts.targetValue.index()].isValid()) {
         history.start = ops::algebra::sum(relevance[run.facts.targetValue.index()]);
     }
     HistoryRow row;
-    row.value = *value;
-    row.node = graph.nodeOf(*value);
+    row.value = value;
+    row.node = graph.nodeOf(value);
     row.sum = history.relevance;
     row.isWhole = true;
     row.elements = static_cast<std::int64_t>(elements.size());
@@ -77,7 +74,7 @@ base::Result<History> recordedHistory(const trace::Run& run, const HistoryPlace&
         if (event.node != row.node.value) {
             continue;
         }
-        if (event.kind == event::EventKind::Relevance && event.slot < outputs.size() && outputs[event.slot] == *value) {
+        if (event.kind == event::EventKind::Relevance && event.slot < outputs.size() && outputs[event.slot] == value) {
             row.step = step;
         }
         const bool isPart = event.kind == event::EventKind::Land && event.handle < run.tensors.size() &&
