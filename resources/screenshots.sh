@@ -41,8 +41,12 @@ for theme in light dark; do
             --view graph --step "$step"
     done
 done
-shoot "$out/plan-light.png" 256 "$model" --input "$picture" --workspace plan --theme light --size 1600x1000 \
-    --action plan.run --step 50
+# Relevance by a plan that drops values: promises bring them back.
+plan=$(mktemp --suffix .json)
+"$bin/retrograde-cli" plan "$model" --relevance --composite epsilon_plus --budget 70% --out "$plan" >/dev/null
+shoot "$out/plan-light.png" 256 "$model" --input "$picture" --plan "$plan" --workspace plan --theme light \
+    --size 1600x1000 --action plan.run --step 25
+rm "$plan"
 
 view run light --view run --size 320x960
 view input light --view input --size 420x480 --action cover.brush

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/diagnosis/facts.h"
 
+#include "core/diagnosis/attentionmaps.h"
 #include "core/diagnosis/compared.h"
 #include "core/ops/algebra.h"
 
@@ -227,6 +228,14 @@ std::string Facts::ruleName(NodeId node) const
     }
     const std::string& text = pass->rules[node.index()].rule;
     return text.substr(0, text.find_first_of(" ,"));
+}
+
+const std::vector<AttentionMap>& Facts::attentionMaps() const
+{
+    if (m_attention == nullptr) {
+        m_attention = std::make_shared<const std::vector<AttentionMap>>(attentionMapsOf(*this));
+    }
+    return *m_attention;
 }
 
 const Compared* Facts::compared() const

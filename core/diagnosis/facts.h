@@ -20,6 +20,7 @@
 namespace retro::diagnosis
 {
 
+struct AttentionMap;
 struct Compared;
 struct ComparedPasses;
 
@@ -105,6 +106,9 @@ public:
     /// Name of a rule without its parameters: "z-plus". Empty where the node has none.
     [[nodiscard]] std::string ruleName(NodeId node) const;
 
+    /// Square softmaxes over keys (attentionmaps.h).
+    [[nodiscard]] const std::vector<AttentionMap>& attentionMaps() const;
+
     /// A node of the pass by name, or the one that stands for a node of that name in the model's file.
     [[nodiscard]] NodeId nodeOfPass(const std::string& name) const;
     [[nodiscard]] ValueId valueOfPass(const std::string& name) const;
@@ -130,6 +134,7 @@ private:
 
     Sources m_sources;
     std::shared_ptr<const Facts> m_reference;
+    mutable std::shared_ptr<const std::vector<AttentionMap>> m_attention;
     mutable std::shared_ptr<const Compared> m_compared;
     mutable std::shared_ptr<const ComparedPasses> m_comparedPasses;
     mutable bool m_isAsked = false;

@@ -31,9 +31,10 @@ bool isOneOf(std::string_view id, std::span<const std::string_view> names)
 /// True for a warning that may take all relevance of what lies behind it (section 3).
 bool mayTakeAll(const Finding& finding)
 {
-    static constexpr std::array<std::string_view, 10> kIds{
-        "forward.dead",       "forward.saturated", "forward.half", "quant.",      "recurrent.gate",
-        "model.zero-weights", "model.stride",      "rule.stop",    "flow.unread", "flow.zero-denominator"};
+    static constexpr std::array<std::string_view, 11> kIds{
+        "forward.dead",   "forward.saturated",  "forward.half",         "quant.",
+        "recurrent.gate", "model.zero-weights", "model.zero-factor",    "model.stride",
+        "rule.stop",      "flow.unread",        "flow.zero-denominator"};
     return finding.level >= Level::Warning && isOneOf(finding.id, kIds);
 }
 

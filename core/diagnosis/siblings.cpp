@@ -22,6 +22,10 @@ LinearKind kindOf(const Facts& facts, NodeId id)
     }
     const std::int64_t group = wholeAttribute(node, "group", 1);
     const tensor::Shape shape = facts.shape(node.inputs.front());
+    // Of one position, as in a gate over channels: written as a convolution, but dense.
+    if (shape.size() > 2 && std::ranges::all_of(shape.begin() + 2, shape.end(), [](auto n) { return n == 1; })) {
+        return LinearKind::Dense;
+    }
     const bool isOwnGroup = group > 1 && shape.size() > 1 && shape[1] == group;
     return isOwnGroup ? LinearKind::Depthwise : LinearKind::Convolution;
 }

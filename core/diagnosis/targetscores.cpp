@@ -34,8 +34,9 @@ TargetScores scoresOf(const Facts& facts, const Tensor& forward)
     const tensor::Shape& shape = forward.shape();
     const std::vector<std::string> names = trace::axisNames(facts.graph(), pass.target, shape.size());
     const auto axis = std::ranges::find(names, std::string("class"));
-    row.classAxis = static_cast<std::size_t>(axis == names.end() ? static_cast<std::ptrdiff_t>(shape.size()) - 1
-                                                                 : axis - names.begin());
+    // Of scores per pixel the channels are the classes.
+    const std::size_t usual = shape.size() > 3 ? 1 : shape.size() - 1;
+    row.classAxis = axis == names.end() ? usual : static_cast<std::size_t>(axis - names.begin());
     const std::int64_t flat = pass.targetIndex.empty() ? -1 : pass.targetIndex.front();
     std::vector<std::int64_t> index(shape.size(), 0);
     if (flat >= 0) {

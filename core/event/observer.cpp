@@ -36,24 +36,30 @@ void tellDecision(base::ValueId value, MemoryChoice choice, std::int64_t bytes, 
     }
 }
 
-NodeWatch::NodeWatch(base::NodeId node) : m_node(node), m_outer(threadNode)
+NodeWatch::NodeWatch(base::NodeId node) : m_node(node), m_outer(threadNode), m_observer(threadObserver)
 {
     threadNode = node;
-    if (threadObserver != nullptr) {
+    threadObserver = nullptr;
+    if (m_observer != nullptr) {
         m_start = Clock::now();
     }
 }
 
-NodeWatch::~NodeWatch() { threadNode = m_outer; }
+NodeWatch::~NodeWatch()
+{
+    threadNode = m_outer;
+    threadObserver = m_observer;
+}
 
 double NodeWatch::seconds() const
 {
-    return threadObserver != nullptr ? std::chrono::duration<double>(Clock::now() - m_start).count() : 0;
+    return m_observer != nullptr ? std::chrono::duration<double>(Clock::now() - m_start).count() : 0;
 }
 
 void NodeWatch::done(Half half, bool isRepeat, double flops, std::span<const tensor::Tensor> made) const
 {
-    if (threadObserver == nullptr) {
+    threadObserver = m_observer;
+    if (m_observer == nullptr) {
         return;
     }
     const double taken = seconds();
@@ -61,7 +67,7 @@ void NodeWatch::done(Half half, bool isRepeat, double flops, std::span<const ten
     for (const tensor::Tensor& one : made) {
         bytes += one.isValid() ? one.bytes() : 0;
     }
-    threadObserver->onNodeProcessed(m_node, {half, isRepeat, taken, flops, bytes});
+    m_observer->onNodeProcessed(m_node, {half, isRepeat, taken, flops, bytes});
 }
 
 base::NodeId NodeWatch::current() { return threadNode; }

@@ -75,7 +75,8 @@ private:
 /// Tells whoever watches this thread of a decision.
 void tellDecision(base::ValueId value, MemoryChoice choice, std::int64_t bytes, std::string_view reason);
 
-/// Around a computation of a node: the clock runs while somebody watches.
+/// Around a computation of a node: the clock runs while somebody watches. What passes through other graphs on the way
+/// (a loop's body, a cell that is taken apart) is part of this node: until done(), nobody is told of it.
 class NodeWatch
 {
 public:
@@ -84,6 +85,8 @@ public:
     NodeWatch(const NodeWatch&) = delete;
     NodeWatch& operator=(const NodeWatch&) = delete;
 
+    /// Somebody watches, and will be told.
+    [[nodiscard]] bool isWatched() const { return m_observer != nullptr; }
     /// Seconds so far; 0 where nobody watches.
     [[nodiscard]] double seconds() const;
     /// It has ended and made these; invalid ones are none. Tells whoever watches. Not called where it failed.
@@ -97,6 +100,7 @@ private:
 
     base::NodeId m_node;
     base::NodeId m_outer;
+    PerformanceObserver* m_observer;
     Clock::time_point m_start;
 };
 

@@ -53,7 +53,7 @@ base::Result<std::vector<Tensor>> runNode(const BoundModel& model, NodeId id, co
                               RETRO_TRY(const std::vector<Tensor> operands, operandsOf(model, id, valueOf));
                               const event::NodeWatch watch(id);
                               std::vector<Tensor> results = model.op(id).run(operands);
-                              if (kind != RunKind::Aside && event::currentObserver() != nullptr) {
+                              if (kind != RunKind::Aside && watch.isWatched()) {
                                   watch.done(event::Half::Forward, kind == RunKind::Again, model.op(id).flops(),
                                              results);
                               }

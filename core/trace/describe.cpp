@@ -26,6 +26,7 @@ struct Words
 {
     const Run& run;
     const Event& event;
+    std::uint64_t step; ///< its place in the run
 
     [[nodiscard]] std::string node() const { return nodeText(run, NodeId(event.node)); }
     [[nodiscard]] std::string promise() const { return promiseText(PromiseId(event.promise)); }
@@ -170,7 +171,7 @@ std::string finishedText(const Words& w)
 std::string launchText(const Words& w)
 {
     const std::string name = kernelName(w.event);
-    const LaunchBuffers buffers = launchBuffers(w.run, w.event);
+    const LaunchBuffers buffers = launchBuffers(w.run, w.step);
     const std::string touched =
         buffers.writes.empty() ? std::string() : fmt::format(": reads {}; writes {}", buffers.reads, buffers.writes);
     return fmt::format("{} runs {} on stream {}{}{}", w.node(), name, w.event.branch2, launchTime(w.event), touched);
@@ -305,7 +306,7 @@ std::string describe(const Run& run, std::uint64_t step)
     }
     const Event& event = run.events[step];
     const auto kind = static_cast<std::size_t>(event.kind);
-    return kind < kDescribers.size() ? kDescribers[kind]({run, event}) : std::string();
+    return kind < kDescribers.size() ? kDescribers[kind]({run, event, step}) : std::string();
 }
 
 } // namespace retro::trace

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace retro::trace
 {
 
@@ -49,6 +51,18 @@ std::string namesOf(const std::vector<lut::BufferId>& buffers)
     return names;
 }
 
+/// The buffers that a launch on the processor wrote, as the run keeps them behind it; none in older runs.
+std::vector<lut::BufferId> recordedWrites(const Run& run, std::uint64_t step)
+{
+    std::vector<lut::BufferId> written;
+    while (++step < run.events.size() && run.events[step].kind == event::EventKind::Buffer) {
+        if ((run.events[step].flag & event::kBufferWritten) != 0) {
+            written.push_back(static_cast<lut::BufferId>(run.events[step].branch2));
+        }
+    }
+    return written;
+}
+
 } // namespace
 
 std::string kernelName(const event::Event& launch)
@@ -72,8 +86,9 @@ std::string bufferName(const event::Event& buffer)
                : fmt::format("buffer {}", buffer.branch2);
 }
 
-LaunchBuffers launchBuffers(const Run& run, const event::Event& launch)
+LaunchBuffers launchBuffers(const Run& run, std::uint64_t step)
 {
+    const event::Event& launch = run.events[step];
     constexpr std::uint32_t kPasses = 3;
     if (launch.node >= run.graph->nodeCount() || launch.branch >= kPasses) {
         return {};
@@ -81,6 +96,13 @@ LaunchBuffers launchBuffers(const Run& run, const event::Event& launch)
     lut::Schedule schedule;
     const auto pass = static_cast<lut::Pass>(launch.branch);
     const lut::Status status = lut::makeSchedule(smallest(run.graph->nodes()[launch.node], pass), schedule);
+    if (status.ok() && launch.slot < schedule.launches.size()) {
+        std::vector<lut::BufferId>& writes = schedule.launches[launch.slot].writes;
+        const std::vector<lut::BufferId> written = recordedWrites(run, step);
+        const bool isWhole = (launch.flag & event::kLaunchOnDevice) == 0 && !written.empty();
+        std::erase_if(writes,
+                      [&](lut::BufferId id) { return isWhole && std::ranges::find(written, id) == written.end(); });
+    }
     const bool isThere = status.ok() && launch.slot < schedule.launches.size() &&
                          static_cast<std::uint32_t>(schedule.launches[launch.slot].kernel) == event::kernelIn(launch);
     return isThere ? LaunchBuffers{namesOf(schedule.launches[launch.slot].reads),

@@ -22,7 +22,8 @@ struct LaunchBuffers
 /// Name of the buffer of a Buffer event: "Lookup Indices".
 [[nodiscard]] std::string bufferName(const event::Event& buffer);
 
-/// What the kernel of a Launch event reads and writes. Both are empty when the run's node has no such launch.
-[[nodiscard]] LaunchBuffers launchBuffers(const Run& run, const event::Event& launch);
+/// What the kernel of the Launch event at a step reads and writes: as its schedule says, without what this pass had no
+/// use for and did not write. Both are empty when the run's node has no such launch.
+[[nodiscard]] LaunchBuffers launchBuffers(const Run& run, std::uint64_t step);
 
 } // namespace retro::trace

@@ -57,12 +57,15 @@ public:
         add(BufferId::Columns, given.columns);
         add(BufferId::PositionalEmbeddings, given.codes);
     }
+    /// hasWeakest: the pass wrote the weakest comparisons of the anchors, which are zeros else.
     template <class T>
-    void addTape(const Tape<T>& tape)
+    void addTape(const Tape<T>& tape, bool hasWeakest = true)
     {
         add(BufferId::LookupIndices, tape.rows);
-        add(BufferId::MinAnchorDeltas, tape.deltas);
-        add(BufferId::MinAnchorDeltaIndices, tape.bits);
+        if (hasWeakest) {
+            add(BufferId::MinAnchorDeltas, tape.deltas);
+            add(BufferId::MinAnchorDeltaIndices, tape.bits);
+        }
         add(BufferId::PeLookupIndices, tape.codeRows);
         add(BufferId::PeMinDeltas, tape.codeDeltas);
         add(BufferId::PeMinDeltaIndices, tape.codeBits);
@@ -156,7 +159,7 @@ void forwardFused(const Layer<T>& layer, const ForwardCall<T>& call, const RunOp
             buffers.add(BufferId::Input, call.input);
             buffers.add(BufferId::Output, call.output);
             if (run.tape != nullptr) {
-                buffers.addTape(*run.tape);
+                buffers.addTape(*run.tape, run.withWeakest);
             }
         });
 }

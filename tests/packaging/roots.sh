@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What the tests in clean roots share; sourced. Needs root and mmdebstrap; who cannot go on ends with 77 and says why.
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+unset RETROGRADE_CLI # a program of this machine
 skip() { echo "skipped: $*"; exit 77; }
 
 # fits_of RELEASE: sets $fits, the tags that the Python of that release takes, and $how, what makes such a wheel.

@@ -66,6 +66,14 @@ class Programs(unittest.TestCase):
         done = subprocess.run(["python3", "-c", code], env=environment, capture_output=True, text=True, check=True)
         self.assertEqual(done.stdout.split(), [os.environ["RETROGRADE_CLI"], "2"])
 
+    def test_a_program_that_is_not_there_is_said_by_its_command(self):
+        code = "import retrograde_programs as p; p.retrograde_cli()"
+        environment = {**os.environ, "PYTHONPATH": str(dist.ROOT / "app/python"), "RETROGRADE_CLI": "/nowhere/cli"}
+        done = subprocess.run(["python3", "-c", code], env=environment, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("/nowhere/cli", done.stderr)
+        self.assertNotIn("Traceback", done.stderr)
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=1)

@@ -113,14 +113,15 @@ QWidget* FindingRow::makeMore(const FindingOffer& offer)
         text->setObjectName(QStringLiteral("meaning"));
         column->addWidget(text);
     }
-    m_drawings = new QVBoxLayout;
-    m_drawings->setSpacing(fonts::px(6));
-    column->addLayout(m_drawings);
-    addFollowers(*column);
+    // Above the drawing: in a low window they are in sight all the same.
     auto* buttons = new QWidget(more);
     auto* flow = new FlowLayout(fonts::px(6), fonts::px(6), buttons);
     addButtons(*flow, offer);
     column->addWidget(buttons);
+    m_drawings = new QVBoxLayout;
+    m_drawings->setSpacing(fonts::px(6));
+    column->addLayout(m_drawings);
+    addFollowers(*column);
     return more;
 }
 

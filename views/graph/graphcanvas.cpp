@@ -356,7 +356,9 @@ void GraphCanvas::paintEvent(QPaintEvent* event)
 {
     QPainter painter(this);
     const Theme& colors = theme(this);
-    painter.fillRect(event->rect(), colors[Role::Base]);
+    if (m_scene == nullptr || !hasCards()) { // else the ground has the colour
+        painter.fillRect(event->rect(), colors[Role::Base]);
+    }
     if (m_scene == nullptr) {
         return;
     }

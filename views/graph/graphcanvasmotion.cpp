@@ -213,8 +213,9 @@ void GraphCanvas::makeStill(const Theme& colors)
             *layer = QPixmap(pixels);
         }
         layer->setDevicePixelRatio(wanted.ratio);
-        layer->fill(Qt::transparent);
     }
+    m_ground.fill(colors[Role::Base]); // opaque: it is copied, not blended
+    m_still.fill(Qt::transparent);
     m_pictures.beginRound();
     GraphPicture shown = picture();
     shown.isGroundApart = true;

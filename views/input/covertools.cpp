@@ -18,7 +18,7 @@ namespace retro::views
 CoverTools::CoverTools(QWidget* parent) : QWidget(parent)
 {
     auto* rows = new QVBoxLayout(this);
-    rows->setContentsMargins(fonts::px(10), 0, fonts::px(10), fonts::px(8));
+    rows->setContentsMargins(fonts::px(8), 0, fonts::px(8), fonts::px(8));
     rows->setSpacing(fonts::px(6));
     auto* first = new QHBoxLayout;
     first->setSpacing(fonts::px(8));
@@ -40,7 +40,7 @@ CoverTools::CoverTools(QWidget* parent) : QWidget(parent)
     first->addWidget(m_color);
     rows->addLayout(first);
     m_buttons = new QHBoxLayout;
-    m_buttons->setSpacing(fonts::px(6));
+    m_buttons->setSpacing(fonts::px(2)); // their words are whole in a low window, too
     rows->addLayout(m_buttons);
     connect(m_size, &QSlider::valueChanged, this, &CoverTools::brushSizeChanged);
     connect(m_color, &QComboBox::currentIndexChanged, this, &CoverTools::colorChanged);

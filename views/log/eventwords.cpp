@@ -32,6 +32,7 @@ struct Words
 {
     const trace::Run& run;
     const trace::Event& e;
+    std::uint64_t step; ///< its place in the run
 
     [[nodiscard]] QString node(std::uint32_t id) const
     {
@@ -142,7 +143,7 @@ QString launchWords(const Words& w)
     const QString where = logText("kernel %1 on stream %2%3")
                               .arg(QString::fromStdString(trace::kernelName(w.e)), QString::number(w.e.branch2),
                                    QString::fromStdString(trace::launchTime(w.e)));
-    const trace::LaunchBuffers buffers = trace::launchBuffers(w.run, w.e);
+    const trace::LaunchBuffers buffers = trace::launchBuffers(w.run, w.step);
     return buffers.writes.empty()
                ? where
                : logText("%1: reads %2; writes %3")
@@ -284,7 +285,7 @@ QString eventWords(const trace::Run& run, std::uint64_t step)
         return {};
     }
     const auto kind = static_cast<std::size_t>(run.events[step].kind);
-    return kind < kWriters.size() ? kWriters[kind]({run, run.events[step]}) : QString();
+    return kind < kWriters.size() ? kWriters[kind]({run, run.events[step], step}) : QString();
 }
 
 QString eventSentence(const trace::Run& run, std::uint64_t step)

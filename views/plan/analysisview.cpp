@@ -21,6 +21,7 @@ namespace
 enum Column { NameColumn, FigureColumn, NoteColumn, ColumnCount };
 constexpr int kOrderRole = Qt::UserRole; ///< name of the order that a row is
 constexpr std::size_t kMostRows = 12;
+constexpr double kMostName = 0.44; ///< of the width: figures stay in sight beside long names
 
 QTreeWidgetItem& addRow(QTreeWidgetItem& part, const QString& name, const QString& figure, const QString& note)
 {
@@ -43,7 +44,8 @@ AnalysisView::AnalysisView(RunModel& model, Cursor& cursor, Selection& selection
     m_table->setAccessibleName(tr("What is true of the graph"));
     m_table->setColumnCount(ColumnCount);
     m_table->setHeaderLabels({tr("What"), tr("Figure"), tr("How")});
-    m_table->header()->setSectionResizeMode(NameColumn, QHeaderView::ResizeToContents);
+    m_table->header()->setMinimumSectionSize(fonts::px(40));
+    m_table->setTextElideMode(Qt::ElideMiddle); // names of tensors differ at both ends
     m_table->header()->setSectionResizeMode(FigureColumn, QHeaderView::ResizeToContents);
     m_table->header()->setStretchLastSection(true);
     m_table->setFrameShape(QFrame::NoFrame);
@@ -101,6 +103,21 @@ void AnalysisView::refresh(Changes /*changes*/)
     if (m_plan.analysis()) {
         addCuts(*m_plan.analysis());
     }
+    fitNames();
+}
+
+void AnalysisView::resizeEvent(QResizeEvent* event)
+{
+    View::resizeEvent(event);
+    fitNames();
+}
+
+void AnalysisView::fitNames()
+{
+    const QAbstractItemView& table = *m_table; // the tree hides its own
+    const int wanted = table.sizeHintForColumn(NameColumn);
+    const int most = static_cast<int>(kMostName * m_table->viewport()->width());
+    m_table->header()->resizeSection(NameColumn, std::min(wanted, most));
 }
 
 QTreeWidgetItem& AnalysisView::addPart(const QString& title, const QString& figure, const QString& note)

@@ -28,6 +28,7 @@ public:
 
 protected:
     void refresh(Changes changes) override;
+    void resizeEvent(QResizeEvent* event) override;
     [[nodiscard]] QString emptyReason() const override;
 
 private:
@@ -38,6 +39,7 @@ private:
     void addCuts(const PlanAnalysis& analysis);
     void addPeak(const ShownPlan& plan);
     void use(const QTreeWidgetItem& item);
+    void fitNames();
 
     PlanModel& m_plan;
     QTreeWidget* m_table = nullptr;

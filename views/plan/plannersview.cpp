@@ -123,6 +123,8 @@ PlannersView::PlannersView(RunModel& model, Cursor& cursor, Selection& selection
     choices->setSpacing(px(8));
     addChoices(*body, *choices);
     column->addLayout(choices);
+    addLoops(*body);
+    column->addWidget(m_loopRow);
     makeTable();
     column->addWidget(m_table, 2);
     setBody(body);
@@ -167,6 +169,36 @@ void PlannersView::addChoices(QWidget& body, QHBoxLayout& row)
             [this](int index) { m_plan.setOrder(m_orders->itemData(index).toString().toStdString()); });
     connect(m_blocks, &QSpinBox::valueChanged, this, &PlannersView::takeBlocks);
     connect(m_blockUnits, &QComboBox::activated, this, &PlannersView::takeBlocks);
+}
+
+/// It is asked of the run, not of the plan: a plan writes loops out.
+void PlannersView::addLoops(QWidget& body)
+{
+    m_loopRow = new QWidget(&body);
+    auto* row = new QHBoxLayout(m_loopRow);
+    row->setContentsMargins(px(10), 0, px(10), px(4));
+    row->setSpacing(px(8));
+    auto* label = new ElidedLabel(tr("Loop checkpoints every"), Role::Text2, fonts::label(), m_loopRow);
+    m_loops = new QSpinBox(m_loopRow);
+    m_loops->setAccessibleName(tr("Iterations between checkpoints of loops; 0 = chosen"));
+    m_loops->setToolTip(
+        tr("Iterations after which Loop and Scan keep what they carry in the next run; what lies between "
+           "is computed again. 0: chosen, off: everything is kept"));
+    m_loops->setRange(kNoLoopCheckpoints, 1'000'000);
+    m_loops->setSpecialValueText(tr("off"));
+    m_loops->setKeyboardTracking(false);
+    label->setBuddy(m_loops);
+    row->addWidget(label, 1);
+    row->addWidget(m_loops, 1);
+    m_loopRow->hide();
+    connect(m_loops, &QSpinBox::valueChanged, this, &PlannersView::loopsChosen);
+}
+
+void PlannersView::setLoops(bool hasLoops, int every)
+{
+    m_loopRow->setVisible(hasLoops);
+    const QSignalBlocker quiet(m_loops);
+    m_loops->setValue(every);
 }
 
 void PlannersView::takeBlocks()

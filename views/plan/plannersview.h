@@ -68,6 +68,15 @@ public:
     /// What blocks are counted in, and how many (0 = auto).
     [[nodiscard]] QComboBox& blockUnits() const { return *m_blockUnits; }
     [[nodiscard]] QSpinBox& blocks() const { return *m_blocks; }
+    /// Iterations after which Loop and Scan keep what they carry: kNoLoopCheckpoints = off, 0 = chosen.
+    [[nodiscard]] QSpinBox& loops() const { return *m_loops; }
+    static constexpr int kNoLoopCheckpoints = -1;
+    /// What is asked of a model's Loop and Scan; shown where it has some.
+    void setLoops(bool hasLoops, int every);
+
+signals:
+    /// Loop checkpoints were chosen: every so many iterations, 0 = chosen, kNoLoopCheckpoints = off.
+    void loopsChosen(int every);
 
 protected:
     void refresh(Changes changes) override;
@@ -76,6 +85,7 @@ protected:
 private:
     void makeTable();
     void addChoices(QWidget& body, QHBoxLayout& row);
+    void addLoops(QWidget& body);
     void showChoices();
     void takeBlocks();
     void showCurve();
@@ -92,6 +102,8 @@ private:
     QComboBox* m_orders = nullptr;
     QComboBox* m_blockUnits = nullptr;
     QSpinBox* m_blocks = nullptr;
+    QWidget* m_loopRow = nullptr;
+    QSpinBox* m_loops = nullptr;
     bool m_isShowing = false; ///< what changes is our own doing
     ElidedLabel* m_note = nullptr;
     ShownPlanPointer m_shown;

@@ -50,6 +50,7 @@ struct ModelFacts
     QString problem;                ///< what is unsupported; empty = nothing
     bool offersPassThrough = false; ///< what is unsupported can be asked to hand its operand on
     bool hasLutLayers = false;      ///< where they run can be chosen
+    bool hasLoops = false;          ///< Loop or Scan: how often they keep what they carry can be chosen
     QStringList values = {};        ///< names of the values that can be explained
     Preparation preparation = {};
     bool isRecorded = false;                 ///< a recorded run of that model is open, not the model itself

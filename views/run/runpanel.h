@@ -59,6 +59,8 @@ public:
     void setNote(const QString& note);
     /// The model reads a text.
     [[nodiscard]] bool readsTexts() const { return m_readsTexts; }
+    /// The model has Loop or Scan: how often they keep what they carry can be chosen.
+    [[nodiscard]] bool hasLoops() const { return m_hasLoops; }
     /// Puts the caret into the text, where the model reads one.
     void focusText();
     /// A job is running: the button says Stop, also while the first model is still being read.
@@ -185,6 +187,7 @@ private:
     bool m_isRunning = false;
     bool m_readsTexts = false;
     bool m_hasLutLayers = false;
+    bool m_hasLoops = false;
 };
 
 } // namespace retro::views

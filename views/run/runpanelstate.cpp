@@ -162,7 +162,8 @@ void RunPanel::setModel(const ModelFacts& facts)
 
 bool RunPanel::isAsked(const engine::QuestionField& field) const
 {
-    return (!field.isOfTexts || m_readsTexts) && (field.name != "lut-backend" || m_hasLutLayers);
+    return (!field.isOfTexts || m_readsTexts) && (field.name != "lut-backend" || m_hasLutLayers) &&
+           (field.name != "checkpoint-every" || m_hasLoops);
 }
 
 /// A model of texts has other fields: a text in place of a file, words in place of classes.
@@ -170,6 +171,7 @@ void RunPanel::takeKind(const ModelFacts& facts)
 {
     m_readsTexts = facts.readsTexts;
     m_hasLutLayers = facts.hasLutLayers;
+    m_hasLoops = facts.hasLoops;
     for (const TableField& one : m_tableFields) {
         const bool isShown = isAsked(*one.field);
         one.label->setVisible(isShown);

@@ -5,6 +5,7 @@
 
 #include "app/gui/embeddedsample.h"
 #include "app/gui/facts/questioncheck.h"
+#include "core/engine/forwarding/loopsegments.h"
 #include "core/engine/language/languagemodel.h"
 #include "core/engine/lut/lutdecisions.h"
 #include "core/engine/model/runnablepart.h"
@@ -213,6 +214,7 @@ views::ModelFacts modelFacts(const engine::LoadedModel& model)
     facts.offersPassThrough =
         !ops::unsupported(*model.graph()).empty() && !model.rewritten.options.passThrough && !isForPlanning(model);
     facts.hasLutLayers = engine::hasLutLayer(*model.graph());
+    facts.hasLoops = !engine::loopsOf(*model.graph()).empty();
     facts.values = valueNames(*model.graph());
     facts.rewrites = rewritesOf(model.rewritten);
     facts.preparation = preparationOf(engine::pictureOptions(model.card ? &*model.card : nullptr));

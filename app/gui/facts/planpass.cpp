@@ -37,6 +37,22 @@ std::shared_ptr<ExplainDone> answerTo(const ExplainJob& job)
     return done;
 }
 
+/// What a pass that a plan carried out step by step, a gradient or a forward pass, has in common with an explanation.
+template <class Made>
+Result<void> takePass(const Made& made, const std::shared_ptr<const execute::BoundModel>& bound,
+                      const std::stop_token& token, ExplainDone& done)
+{
+    done.bound = bound;
+    done.input = inputInfo(*made.recorded);
+    done.fused = std::make_shared<views::FusedNodes>(fusedNodes(*done.model, *made.recorded->graph));
+    for (const runtime::StepRecord& step : made.run.steps) {
+        done.planPass->bytes.push_back(step.measured.transient);
+    }
+    done.runPlan = made.runPlan;
+    RETRO_TRY(done.run, makeHandle(made.recorded, token));
+    return {};
+}
+
 /// The gradient is what the oracle is asked then, too; the question in the panel stays.
 Result<std::shared_ptr<ExplainDone>> gradientByPlan(ExplainJob& job, engine::ExplainRequest request,
                                                     const std::stop_token& token)
@@ -54,14 +70,7 @@ Result<std::shared_ptr<ExplainDone>> gradientByPlan(ExplainJob& job, engine::Exp
               engine::recordedPlannedGradient(*job.model, request, wishOf(*job.plan), std::move(options)));
     std::shared_ptr<ExplainDone> done = answerTo(asked);
     done->composite = request.composite;
-    done->bound = made.gradient.model;
-    done->input = inputInfo(*made.recorded);
-    done->fused = std::make_shared<views::FusedNodes>(fusedNodes(*job.model, *made.recorded->graph));
-    for (const runtime::StepRecord& step : made.run.steps) {
-        done->planPass->bytes.push_back(step.measured.transient);
-    }
-    done->runPlan = made.runPlan;
-    RETRO_TRY(done->run, makeHandle(made.recorded, token));
+    RETRO_CHECK(takePass(made, made.gradient.model, token, *done));
     return done;
 }
 
@@ -75,14 +84,7 @@ Result<std::shared_ptr<ExplainDone>> forwardByPlan(ExplainJob& job, const engine
               engine::recordedPlannedForward(*job.model, request, wishOf(*job.plan), std::move(options)));
     std::shared_ptr<ExplainDone> done = answerTo(job);
     done->hasRelevance = false;
-    done->bound = made.model;
-    done->input = inputInfo(*made.recorded);
-    done->fused = std::make_shared<views::FusedNodes>(fusedNodes(*job.model, *made.recorded->graph));
-    for (const runtime::StepRecord& step : made.run.steps) {
-        done->planPass->bytes.push_back(step.measured.transient);
-    }
-    done->runPlan = made.runPlan;
-    RETRO_TRY(done->run, makeHandle(made.recorded, token));
+    RETRO_CHECK(takePass(made, made.model, token, *done));
     return done;
 }
 

@@ -522,7 +522,7 @@ Result<void> EngineWorker::explainModel(ExplainJob& job, std::stop_token token)
     }
     request.record = true;
     request.keepValues = true;
-    request.forwarding = job.forwarding;
+    request.forwarding = job.forwarding ? job.forwarding : request.forwarding;
     request.keepsPass = !job.isLive; // another rule then computes what lies below it alone
     RETRO_TRY(engine::ExplainResult answer,
               job.isLive ? explainerOf(job.model).explain(request, token)

@@ -9,6 +9,7 @@
 #include "app/gui/controllers/exportcontroller.h"
 #include "app/gui/controllers/fusedcontroller.h"
 #include "app/gui/controllers/graphcontroller.h"
+#include "app/gui/controllers/loopcheckpoints.h"
 #include "app/gui/controllers/oraclecontroller.h"
 #include "app/gui/controllers/plancommands.h"
 #include "app/gui/controllers/plancontroller.h"
@@ -169,6 +170,7 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_model(m_cursor)
         m_cover->setPosted(m_generation);
     });
     m_run = new RunController(m_explain->runPanel(), m_engine, *m_cover, this);
+    new LoopCheckpoints(m_explain->runPanel(), m_planSpace->planners(), this);
     connect(m_run, &RunController::jobWanted, this, [this](const ExplainJob& job) { post(job); });
     connect(m_run, &RunController::said, this, &MainWindow::say);
     connect(m_run, &RunController::asked, m_planner, &PlanController::setQuestion);

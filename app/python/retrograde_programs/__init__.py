@@ -20,6 +20,9 @@ def path(name: str) -> str:
     """
     chosen = os.environ.get("RETROGRADE_CLI")
     if chosen and name == "retrograde-cli":
+        if not os.path.isfile(chosen):
+            from retrograde.errors import UsageError
+            raise UsageError("RETROGRADE_CLI names this file, which is not there; set it anew, or take it away", chosen)
         return chosen
     near = [os.path.dirname(chosen)] if chosen else []
     places = [os.path.join(one, name) for one in (*near, os.path.join(INSIDE, "bin"), BUILT)]
@@ -48,7 +51,11 @@ def environment(given: Mapping[str, str] | None = None) -> dict[str, str]:
 
 def start(name: str, arguments: Sequence[str] | None = None) -> None:
     """Becomes a program; does not return. arguments: those of this process where none are given."""
-    program = path(name)
+    try:
+        program = path(name)
+    except ValueError as error:  # a UsageError
+        print(f"{name}: {error}", file=sys.stderr)
+        sys.exit(getattr(error, "code", 2))
     own = environment() if program.startswith(INSIDE) else dict(os.environ)
     os.execve(program, [name, *(sys.argv[1:] if arguments is None else arguments)], own)
 

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/diagnosis/attentionmaps.h"
 #include "core/diagnosis/checks/checks.h"
 #include "core/diagnosis/numbertext.h"
-#include "core/diagnosis/openedforward.h"
-#include "core/diagnosis/ways.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
-#include <cmath>
 #include <map>
 
 namespace retro::diagnosis
@@ -22,47 +20,6 @@ constexpr double kMostAboveOfCausal = 1e-6;
 constexpr double kLeakBase = 2.6;
 constexpr double kLeakEffect = 0.5;
 constexpr std::size_t kLeastOfStack = 2;
-
-/// A square softmax over keys.
-struct AttentionMap
-{
-    std::string name; ///< of the softmax, or of the operator that it is inside of
-    NodeId node;      ///< of the pass
-    tensor::Shape shape;
-    double largestAbove = 0;  ///< weight above the diagonal
-    double shareAbove = 0;    ///< of all weight
-    std::vector<double> mean; ///< of all heads and samples, row by row
-};
-
-bool isSquare(const tensor::Shape& shape)
-{
-    return shape.size() >= 2 && shape.back() > 1 && shape.back() == shape[shape.size() - 2];
-}
-
-AttentionMap attentionOf(std::string name, NodeId node, const Tensor& weights)
-{
-    AttentionMap map;
-    map.name = std::move(name);
-    map.node = node;
-    map.shape = weights.shape();
-    const auto extent = static_cast<std::size_t>(weights.shape().back());
-    const std::vector<double> numbers = numbersIn(weights);
-    map.mean.assign(extent * extent, 0);
-    double all = 0;
-    double above = 0;
-    for (std::size_t begin = 0; begin < numbers.size(); begin += extent) {
-        const std::size_t diagonal = begin + begin / extent % extent;
-        for (std::size_t i = begin; i < begin + extent; ++i) {
-            const double size = std::abs(numbers[i]);
-            all += size;
-            above += i > diagonal ? size : 0;
-            map.largestAbove = i > diagonal ? std::max(map.largestAbove, size) : map.largestAbove;
-            map.mean[i % map.mean.size()] += size;
-        }
-    }
-    map.shareAbove = all > 0 ? above / all : 0;
-    return map;
-}
 
 /// Names that differ in nothing but numbers: "/block#/attn/Softmax".
 std::string stackName(const std::string& name)
@@ -79,44 +36,12 @@ std::string stackName(const std::string& name)
     return stack;
 }
 
-void addInside(const Facts& facts, NodeId id, std::vector<AttentionMap>& maps)
-{
-    const auto opened = openedForward(facts, id);
-    if (!opened) {
-        return;
-    }
-    const bool isFused = std::ranges::find(facts.sources().fused, facts.graph().node(id).name,
-                                           &rewrite::FusedNode::node) != facts.sources().fused.end();
-    for (const graph::Node& inside : opened->graph().nodes()) {
-        const Tensor weights = inside.op == "Softmax" ? opened->value(inside.outputs.front()) : Tensor();
-        if (weights.isValid() && isSquare(weights.shape())) {
-            maps.push_back(attentionOf(isFused ? inside.name : facts.graph().node(id).name, id, weights));
-        }
-    }
-}
-
 /// By stack: names and shapes that belong together.
 std::map<std::string, std::vector<AttentionMap>> stacksOf(const Facts& facts)
 {
-    const graph::Graph& graph = facts.graph();
-    std::vector<AttentionMap> maps;
-    for (std::size_t i = 0; i < graph.nodeCount(); ++i) {
-        const NodeId id(i);
-        const graph::Node& node = graph.node(id);
-        if (!reachesTarget(facts, id)) {
-            continue;
-        }
-        if (node.op == "Softmax" && isSquare(facts.shape(node.outputs.front()))) {
-            if (const Tensor weights = facts.value(node.outputs.front()); weights.isValid()) {
-                maps.push_back(attentionOf(node.name, id, weights));
-            }
-        } else if (node.op == "Attention") {
-            addInside(facts, id, maps);
-        }
-    }
     std::map<std::string, std::vector<AttentionMap>> stacks;
-    for (AttentionMap& map : maps) {
-        stacks[stackName(map.name) + " " + tensor::toText(map.shape)].push_back(std::move(map));
+    for (const AttentionMap& map : facts.attentionMaps()) {
+        stacks[stackName(map.name) + " " + tensor::toText(map.shape)].push_back(map);
     }
     return stacks;
 }

@@ -11,6 +11,7 @@
     X(modelBnOutlier)                                                                                                  \
     X(modelNormOutlier)                                                                                                \
     X(modelZeroWeights)                                                                                                \
+    X(modelZeroFactor)                                                                                                 \
     X(modelStride)                                                                                                     \
     X(modelCheckerboard)                                                                                               \
     X(modelSlope)                                                                                                      \
@@ -36,6 +37,7 @@
     X(quantSaturated)                                                                                                  \
     X(quantCoarse)                                                                                                     \
     X(attentionLeak)                                                                                                   \
+    X(attentionSharp)                                                                                                  \
     X(tokenSink)                                                                                                       \
     X(tokenBehind)                                                                                                     \
     X(flowCut)                                                                                                         \

@@ -128,6 +128,40 @@ std::optional<Deed> turned(const Tensor& own, const Tensor& other)
     return std::nullopt;
 }
 
+/// By quarters, in the plane of the last two axes; of a channels-last picture of the two before.
+std::optional<Deed> rotated(const Tensor& own, const Tensor& other)
+{
+    if (own.rank() < 2 || own.rank() != other.rank()) {
+        return std::nullopt;
+    }
+    const std::vector<double> wanted = numbersIn(own);
+    for (std::size_t row = own.rank() - 2; row + 3 >= own.rank(); --row) {
+        std::vector<std::int64_t> order(own.rank());
+        std::iota(order.begin(), order.end(), std::int64_t{0});
+        for (const int quarters : {1, 2, 3}) {
+            std::vector<std::int64_t> axes = order;
+            if (quarters != 2) {
+                std::swap(axes[row], axes[row + 1]);
+            }
+            const Tensor view = other.permuted(axes).contiguous();
+            const auto turn = [&](std::vector<std::int64_t>& index) {
+                index[row] = quarters == 3 ? index[row] : own.shape()[row] - 1 - index[row];
+                index[row + 1] = quarters == 1 ? index[row + 1] : own.shape()[row + 1] - 1 - index[row + 1];
+            };
+            if (view.shape() == own.shape() && isClose(wanted, reread(view, own.shape(), turn))) {
+                constexpr int kQuarter = 90;
+                return Deed{fmt::format("is that of the reference rotated by {}° in its axes {} and {}",
+                                        quarters * kQuarter, row, row + 1),
+                            "Things stand elsewhere than in the reference.", "Rotate it back"};
+            }
+        }
+        if (row == 0) {
+            break;
+        }
+    }
+    return std::nullopt;
+}
+
 std::optional<Deed> scaled(const Tensor& own, const Tensor& other)
 {
     const std::vector<double> y = numbersIn(own);
@@ -165,6 +199,9 @@ std::optional<Deed> deedOf(const Facts& facts, const Tensor& own, const Tensor& 
         }
     }
     if (auto deed = turned(own, other)) {
+        return deed;
+    }
+    if (auto deed = rotated(own, other)) {
         return deed;
     }
     return own.shape() == other.shape() && tensor::isFloating(own.dtype()) ? scaled(own, other) : std::nullopt;

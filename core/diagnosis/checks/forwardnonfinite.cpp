@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
+#include <span>
 
 namespace retro::diagnosis
 {
@@ -136,19 +138,47 @@ std::string mergedText(const Facts& facts, const std::string& node)
     return {};
 }
 
-bool isFileFaulty(const Facts& facts)
+/// model.weight-nonfinite says so of a constant of the file: NaN anywhere, infinity of two axes and more.
+bool isSaidOfFile(const ModelFacts& model, ValueId constant)
+{
+    const Statistics& statistics = model.statistics(constant);
+    const bool isWeight = model.graph().value(constant).constant.rank() > 1;
+    return statistics.nan > 0 || (isWeight && statistics.plusInfinity > 0);
+}
+
+/// What is wrong with a constant of the pass is said of the file: of itself, or of what was merged into it.
+bool isSaidElsewhere(const Facts& facts, ValueId constant)
 {
     const ModelFacts* model = facts.model();
     if (model == nullptr) {
-        return true;
+        return false;
     }
     const std::span<const graph::Value> values = model->graph().values();
+    const std::optional<ValueId> own = model->graph().findValue(facts.graph().value(constant).name);
+    if (own && values[own->index()].constant.isValid()) {
+        return isSaidOfFile(*model, *own);
+    }
     for (std::size_t i = 0; i < values.size(); ++i) {
-        if (values[i].constant.isValid() && faultyIn(model->statistics(ValueId(i))) > 0) {
+        if (values[i].constant.isValid() && isSaidOfFile(*model, ValueId(i))) {
             return true;
         }
     }
     return false;
+}
+
+/// What a faulty constant is, in words: a merged one, or one of the file.
+std::string constantText(const Facts& facts, const graph::Node& node, ValueId constant)
+{
+    const std::string& name = facts.graph().value(constant).name;
+    const ModelFacts* model = facts.model();
+    const std::optional<ValueId> own = model != nullptr ? model->graph().findValue(name) : std::nullopt;
+    if (model != nullptr && !(own && model->graph().value(*own).constant.isValid())) {
+        return fmt::format("its weights hold NaN or infinity after they were merged{}", mergedText(facts, node.name));
+    }
+    const auto slot = static_cast<std::size_t>(std::ranges::find(node.inputs, constant) - node.inputs.begin());
+    const Statistics& statistics = facts.statistics(constant);
+    return fmt::format("its {} ({}) is {} in {} of {} elements", roleOf(node, slot), name,
+                       statistics.nan > 0 ? "NaN" : "infinite", faultyIn(statistics), statistics.count);
 }
 
 void fillNonfinite(Finding& finding, const Statistics& statistics, const tensor::Shape& shape)
@@ -188,16 +218,16 @@ bool reportNode(const Facts& facts, NodeId id, Probe& probe)
             continue;
         }
         const ValueId constant = faultyConstant(facts, node);
-        if (constant.isValid() && isFileFaulty(facts)) {
-            return true; // model.weight-nonfinite says so
+        if (constant.isValid() && isSaidElsewhere(facts, constant)) {
+            return true;
         }
         Finding& finding = probe.error(kFaultyResultEffect, facts.place(id));
-        finding.what = constant.isValid() ? fmt::format("its weights hold NaN or infinity after they were merged{}",
-                                                        mergedText(facts, node.name))
+        finding.what = constant.isValid() ? constantText(facts, node, constant)
                                           : reasonOf(facts, node, faultyIn(statistics), statistics.count);
         finding.means = "NaN and infinity go on to everything behind it, and no relevance can be computed.";
-        finding.remedy = constant.isValid() ? "Look for a variance below 0 in what was merged"
-                                            : "Keep the operand away from there, as an epsilon does";
+        finding.remedy = constant.isValid()
+                             ? "Look at that constant in the file; of what was merged, for a variance below 0"
+                             : "Keep the operand away from there, as an epsilon does";
         fillNonfinite(finding, statistics, facts.value(output).shape());
         return true;
     }

@@ -20,6 +20,8 @@ constexpr double kRangeEffect = 0.95;
 /// input.range (b)).
 constexpr double kLeastContrast = 0.3;
 constexpr double kMostDark = 0.4;
+/// Contrast of any values below this part of the range: they were scaled once too often.
+constexpr double kFlatContrast = 0.1;
 
 std::string cardOption(const formats::ModelCard& card)
 {
@@ -69,15 +71,21 @@ void findRange(const Facts& facts, Probe& probe)
     const double contrast = (of.largest - of.least) * range->deviation / pixels;
     const double darkest = (of.least * range->deviation + range->mean - range->black) / pixels;
     const bool isUnscaled = of.count > 0 && of.least >= 0 && of.largest <= 1 && range->least < 0;
-    if (isUnscaled && contrast < kLeastContrast && darkest > kMostDark) {
+    const bool isBright = isUnscaled && contrast < kLeastContrast && darkest > kMostDark;
+    if (isBright || (of.count > 1 && contrast < kFlatContrast)) {
         Finding& finding = probe.warning(2, 1 - contrast, place);
         finding.what = fmt::format("lies in {} … {}, the card maps pixels to {} … {}: read so, its contrast is {} of "
-                                   "the range and nothing in it is dark",
+                                   "the range{}",
                                    numberText(of.least), numberText(of.largest), numberText(range->least),
-                                   numberText(range->largest), percentText(contrast));
+                                   numberText(range->largest), percentText(contrast),
+                                   isBright ? " and nothing in it is dark" : "");
         finding.numbers = {{"contrast", contrast}, {"darkest", darkest}};
         finding.threshold = kLeastContrast;
         sayRange(finding, facts, *range, facts.inputs()[at]);
+        if (!isBright) {
+            finding.means = "A picture is hardly ever so flat: scale, mean and deviation were applied twice, or others "
+                            "than those of the card.";
+        }
     }
 }
 

@@ -17,15 +17,21 @@ namespace
 
 /// e of model.weight-nonfinite (section 4.1).
 constexpr double kNonfiniteEffect = 0.95;
-/// Constants of a smaller rank may hold infinities on purpose: bounds, starts of a maximum (section 4.1).
+/// Constants of a smaller rank may hold infinities on purpose: bounds, starts of a maximum (section 4.1). NaN may none.
 constexpr std::size_t kLeastWeightRank = 2;
 
-std::string wrongKinds(const Statistics& statistics)
+/// Elements that no weight may have; −infinity is what a mask has.
+std::int64_t wrongIn(const Statistics& statistics, std::size_t rank)
 {
-    if (statistics.nan > 0 && statistics.plusInfinity > 0) {
-        return "NaN or infinite";
+    return statistics.nan + (rank < kLeastWeightRank ? 0 : statistics.plusInfinity);
+}
+
+std::string wrongKinds(const Statistics& statistics, std::size_t rank)
+{
+    if (wrongIn(statistics, rank) == statistics.nan) {
+        return "NaN";
     }
-    return statistics.nan > 0 ? "NaN" : "infinite";
+    return statistics.nan > 0 ? "NaN or infinite" : "infinite";
 }
 
 /// Of a linear node the norms of its channels tell that, which model.channel-outlier reads as well.
@@ -41,7 +47,7 @@ bool isFiniteWeight(const ModelFacts& model, const graph::Node& node, std::size_
 Chart nonfiniteChart(const Tensor& weight)
 {
     const std::vector<double> numbers = numbersIn(weight);
-    std::vector<double> counts(static_cast<std::size_t>(weight.shape().front()), 0);
+    std::vector<double> counts(weight.rank() == 0 ? 1 : static_cast<std::size_t>(weight.shape().front()), 0);
     std::vector<std::size_t> marked;
     for (std::size_t i = 0; i < numbers.size(); ++i) {
         const std::size_t at = i / (numbers.size() / counts.size());
@@ -62,24 +68,23 @@ void findNonfiniteWeights(const Facts& facts, Probe& probe)
         for (std::size_t slot = 0; slot < node.inputs.size() && !facts.stop().stop_requested(); ++slot) {
             const ValueId id = node.inputs[slot];
             const bool isWeight = id.isValid() && graph.value(id).constant.isValid() &&
-                                  tensor::isFloating(graph.value(id).constant.dtype()) &&
-                                  graph.value(id).constant.rank() >= kLeastWeightRank;
+                                  tensor::isFloating(graph.value(id).constant.dtype());
             if (!isWeight) {
                 continue;
             }
             const Tensor& weight = graph.value(id).constant;
             const Statistics statistics =
                 isFiniteWeight(model, node, slot, weight) ? Statistics() : model.statistics(id);
-            const std::int64_t wrong = statistics.nan + statistics.plusInfinity; // −infinity: a mask
+            const std::int64_t wrong = wrongIn(statistics, weight.rank());
             probe.measured(node.name, static_cast<double>(wrong));
             if (wrong == 0) {
                 continue;
             }
             const auto index = indexAt(statistics.firstNotFinite, weight.shape());
             Finding& finding = probe.error(kNonfiniteEffect, {PlaceKind::Node, node.name, facts.nodeOfPass(node.name)});
-            finding.what =
-                fmt::format("its {} ({}) is {} in {} of {} elements, first at {}", roleOf(node, slot),
-                            graph.value(id).name, wrongKinds(statistics), wrong, weight.size(), indexText(index));
+            finding.what = fmt::format("its {} ({}) is {} in {} of {} elements, first at {}", roleOf(node, slot),
+                                       graph.value(id).name, wrongKinds(statistics, weight.rank()), wrong,
+                                       weight.size(), indexText(index));
             finding.means = "Everything that is computed from it is no number.";
             finding.remedy = "Export the model again from a checkpoint without it";
             finding.numbers = {{"not_finite", static_cast<double>(wrong)},
@@ -94,7 +99,7 @@ void findNonfiniteWeights(const Facts& facts, Probe& probe)
 } // namespace
 
 const Check modelWeightNonfinite{"model.weight-nonfinite",
-                                 "elements of a weight of two axes and more that are NaN or +infinity",
+                                 "elements of a constant that are NaN, or +infinity where it has two axes and more",
                                  0,
                                  "0",
                                  Need::Model,

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/diagnosis/checks/checks.h"
 #include "core/diagnosis/targetscores.h"
+#include "core/trace/targetplace.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 namespace retro::diagnosis
 {
@@ -31,14 +35,27 @@ bool isOfCard(const Facts& facts, std::int64_t chosen)
            of.ends_with(":" + number) || (at < card->labels.size() && of.ends_with(card->labels[at]));
 }
 
+/// The best class at the place that was asked for, as a target is written: "logits:0,11,3".
+std::string placeOfBest(const Facts& facts, ValueId target, const TargetScores& scores)
+{
+    const tensor::Shape shape = facts.shape(target);
+    std::vector<std::int64_t> index(shape.size(), 0);
+    const auto within = trace::indicesInSample(shape, facts.pass()->targetIndex.front());
+    std::copy_backward(within.begin(), within.end(), index.end());
+    index[scores.classAxis] = scores.best();
+    return fmt::format("{}:{}", facts.graph().value(target).name, fmt::join(index, ","));
+}
+
 void findRank(const Facts& facts, Probe& probe)
 {
     const ValueId target = facts.pass()->target;
     if (!target.isValid()) {
         return;
     }
-    if (facts.shape(target).size() > 2) { // of every token or pixel: nobody asks for the best one everywhere
-        return probe.notRun("the target has more than one row of classes");
+    const bool hasRows = facts.shape(target).size() > 2; // of every token or pixel
+    const std::vector<std::int64_t>& places = facts.pass()->targetIndex;
+    if (hasRows && (places.size() != 1 || places.front() < 0)) {
+        return probe.notRun("the target is more than one row of classes");
     }
     const TargetScores scores = scoresOf(facts, facts.value(target));
     const std::size_t rank = scores.rank();
@@ -67,7 +84,8 @@ void findRank(const Facts& facts, Probe& probe)
     finding.chart = barsOf("Scores of the classes; marked: the one asked for", scores.scores,
                            {static_cast<std::size_t>(scores.chosen)});
     finding.threshold = static_cast<double>(std::max(kLastUsualRank, scores.scores.size() / 2));
-    finding.action = {"choose target", {{"target", std::to_string(best)}}, "--target " + std::to_string(best)};
+    const std::string instead = hasRows ? placeOfBest(facts, target, scores) : std::to_string(best);
+    finding.action = {"choose target", {{"target", instead}}, "--target " + instead};
 }
 
 } // namespace

@@ -515,7 +515,10 @@ const std::vector<QuestionField>& table()
          .help = "Loop and Scan keep what they carry every so many iterations and are computed again from there; 0: "
                  "chosen, short loops are kept whole",
          .check = checkCount,
-         .group = "forwarded"},
+         .group = "forwarded",
+         .title = "Loop checkpoints every",
+         .tip = "Iterations after which Loop and Scan keep what they carry; the rest is computed again from there. 0: "
+                "chosen, empty: everything is kept"},
         {.name = "go-on",
          .member = &Q::goOn,
          .verbs = kExplain,

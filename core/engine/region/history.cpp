@@ -12,6 +12,7 @@
 #include "core/lrp/rules/linearrule.h"
 #include "core/lrp/rules/ruleapplication.h"
 #include "core/lrp/rules/ruleformulas.h"
+#include "core/lrp/traversal/regionparts.h"
 #include "core/ops/algebra.h"
 #include "core/ops/threads.h"
 #include "core/tensor/storagepool.h"
@@ -21,6 +22,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <charconv>
 #include <cmath>
 #include <mutex>
@@ -40,7 +42,6 @@ namespace
 {
 
 constexpr std::size_t kPoolBytes = std::size_t{512} << 20U; ///< what is kept between two questions
-constexpr double kNamedPart = 1e-3;                         ///< of the largest part: smaller ones are not counted
 constexpr double kWholeWithin = 1e-4; ///< of Σ|part|: so far a sum may be from the element's relevance in float32
 
 std::int64_t flatOf(const tensor::Shape& shape, std::span<const std::int64_t> index)
@@ -74,175 +75,6 @@ std::string textOf(std::span<const std::int64_t> index)
         text += (text.empty() ? "" : ",") + (i == HistoryPlace::kAll ? std::string("*") : std::to_string(i));
     }
     return text;
-}
-
-/// Places of elements by where they lie in the memory of a dense tensor.
-class PlaceFinder
-{
-public:
-    explicit PlaceFinder(const Tensor& dense)
-    {
-        std::vector<std::size_t> axes(dense.rank());
-        std::iota(axes.begin(), axes.end(), std::size_t{0});
-        std::ranges::stable_sort(axes,
-                                 [&](std::size_t a, std::size_t b) { return dense.strides()[a] > dense.strides()[b]; });
-        for (const std::size_t axis : axes) {
-            if (dense.shape()[axis] > 1) {
-                m_steps.emplace_back(axis, dense.strides()[axis]);
-            }
-        }
-    }
-
-    /// Writes the index along every axis that has several places; the others stay as they are.
-    void find(std::int64_t offset, std::span<std::int64_t> index) const
-    {
-        for (const auto& [axis, stride] : m_steps) {
-            index[axis] = offset / stride;
-            offset %= stride;
-        }
-    }
-
-private:
-    std::vector<std::pair<std::size_t, std::int64_t>> m_steps; ///< axis and stride, the longest first
-};
-
-/// The parts of a value: way · relevance, element by element.
-struct Parts
-{
-    double sum = 0;
-    double magnitude = 0;
-    std::int64_t count = 0;                                            ///< of those that count
-    std::vector<std::pair<std::vector<std::int64_t>, double>> largest; ///< place and part, by size
-    std::vector<HistoryChannel> channels;                              ///< along axis 1, the largest ones
-    Tensor where;
-};
-
-constexpr std::int64_t kPiece = 4096; ///< elements whose sums are made at a time
-
-/// What a piece of the elements adds up to.
-template <class T>
-struct PieceSums
-{
-    double sum = 0;
-    double magnitude = 0;
-    T largest{0};
-};
-
-/// Sums and largest |part| piece by piece, without writing the parts down: pieces are added in their order, so that the
-/// number of threads changes no bit.
-template <class T>
-std::vector<PieceSums<T>> pieceSums(std::span<const T> way, std::span<const T> arrived)
-{
-    const auto size = static_cast<std::int64_t>(way.size());
-    std::vector<PieceSums<T>> pieces(static_cast<std::size_t>((size + kPiece - 1) / kPiece));
-    ops::parallelFor(static_cast<std::int64_t>(pieces.size()), 4, [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t piece = begin; piece < end; ++piece) {
-            const auto from = static_cast<std::size_t>(piece * kPiece);
-            const std::size_t to = std::min(way.size(), from + static_cast<std::size_t>(kPiece));
-            PieceSums<T> sums;
-            for (std::size_t i = from; i < to; ++i) {
-                const T part = way[i] * arrived[i];
-                sums.sum += static_cast<double>(part);
-                sums.magnitude += static_cast<double>(std::abs(part));
-                sums.largest = std::max(sums.largest, std::abs(part));
-            }
-            pieces[static_cast<std::size_t>(piece)] = sums;
-        }
-    });
-    return pieces;
-}
-
-constexpr std::size_t kLeastChannels = 8;
-
-/// Where the parts lie: along axis 1, and in the plane of a value with four axes.
-template <class PartAt>
-void addPlaces(const Tensor& dense, std::span<const std::int64_t> order, const PartAt& partAt, std::size_t most,
-               Parts& parts)
-{
-    const tensor::Shape& shape = dense.shape();
-    if (shape.size() < 2) {
-        return;
-    }
-    std::vector<double> along(static_cast<std::size_t>(shape[1]), 0);
-    std::vector<double> plane;
-    if (shape.size() == 4) {
-        plane.resize(static_cast<std::size_t>(shape[2] * shape[3]), 0);
-    }
-    const PlaceFinder places(dense);
-    std::vector<std::int64_t> place(shape.size(), 0);
-    for (const std::int64_t at : order) {
-        places.find(at, place);
-        const auto part = static_cast<double>(partAt(at));
-        along[static_cast<std::size_t>(place[1])] += part;
-        if (!plane.empty()) {
-            plane[static_cast<std::size_t>(place[2] * shape[3] + place[3])] += part;
-        }
-    }
-    for (std::size_t i = 0; i < along.size(); ++i) {
-        if (along[i] != 0) {
-            parts.channels.push_back({static_cast<std::int64_t>(i), along[i]});
-        }
-    }
-    std::ranges::stable_sort(parts.channels, [](const HistoryChannel& a, const HistoryChannel& b) {
-        return std::abs(a.part) > std::abs(b.part);
-    });
-    parts.channels.resize(std::min(most, parts.channels.size()));
-    if (!plane.empty()) {
-        parts.where = Tensor::of<double>({shape[2], shape[3]}, plane);
-    }
-}
-
-template <class T>
-Parts partsIn(const Tensor& dense, const Tensor& relevance, std::size_t most)
-{
-    const std::span<const T> way(dense.data<T>(), static_cast<std::size_t>(dense.size()));
-    const std::span<const T> arrived(relevance.data<T>(), way.size());
-    const std::vector<PieceSums<T>> pieces = pieceSums<T>(way, arrived);
-    Parts parts;
-    T largest{0};
-    for (const PieceSums<T>& piece : pieces) {
-        parts.sum += piece.sum;
-        parts.magnitude += piece.magnitude;
-        largest = std::max(largest, piece.largest);
-    }
-    std::vector<std::int64_t> order;
-    const T least = static_cast<T>(kNamedPart) * largest;
-    for (std::size_t piece = 0; piece < pieces.size() && largest > 0; ++piece) {
-        const std::size_t from = piece * static_cast<std::size_t>(kPiece);
-        const std::size_t to = std::min(way.size(), from + static_cast<std::size_t>(kPiece));
-        for (std::size_t i = from; i < to && pieces[piece].largest >= least; ++i) {
-            if (std::abs(way[i] * arrived[i]) >= least) {
-                order.push_back(static_cast<std::int64_t>(i));
-            }
-        }
-    }
-    parts.count = static_cast<std::int64_t>(order.size());
-    const auto partAt = [&](std::int64_t i) {
-        return way[static_cast<std::size_t>(i)] * arrived[static_cast<std::size_t>(i)];
-    };
-    addPlaces(dense, order, partAt, std::max(most, kLeastChannels), parts);
-    const auto named = order.begin() + static_cast<std::ptrdiff_t>(std::min(most, order.size()));
-    std::partial_sort(order.begin(), named, order.end(), [&](std::int64_t a, std::int64_t b) {
-        const T pa = std::abs(partAt(a));
-        const T pb = std::abs(partAt(b));
-        return pa != pb ? pa > pb : a < b;
-    });
-    const PlaceFinder places(dense);
-    for (auto at = order.begin(); at != named; ++at) {
-        std::vector<std::int64_t> place(dense.rank(), 0);
-        places.find(*at, place);
-        parts.largest.emplace_back(std::move(place), static_cast<double>(partAt(*at)));
-    }
-    return parts;
-}
-
-/// `way` and `relevance` of one shape and type.
-Parts partsOf(const Tensor& way, const Tensor& relevance, std::size_t most)
-{
-    const Tensor dense = way.isDense() ? way : way.contiguous();
-    const Tensor laid = algebra::laidOutAs(relevance, dense);
-    return dense.dtype() == tensor::DType::Float64 ? partsIn<double>(dense, laid, most)
-                                                   : partsIn<float>(dense, laid, most);
 }
 
 } // namespace
@@ -310,6 +142,7 @@ struct Historian::Data
     std::unique_ptr<tensor::StoragePool> pool = std::make_unique<tensor::StoragePool>(kPoolBytes);
 
     mutable std::mutex mutex;             ///< the pool is one question's at a time
+    mutable std::vector<Tensor> laid;     ///< by ValueId: relevance as the weights of the last question lie
     mutable std::vector<Tensor> arriving; ///< weights of a region that is all inputs; empty = not asked yet
 
     [[nodiscard]] const graph::Graph& graph() const { return model->graph(); }
@@ -333,6 +166,8 @@ struct Historian::Data
     }
 
     [[nodiscard]] HistoryRow rowOf(ValueId value, const Tensor& way, double asked, std::size_t most) const;
+    [[nodiscard]] std::vector<HistoryRow> rowsOf(std::span<const Tensor> ways, ValueId own, double asked,
+                                                 std::size_t most) const;
     [[nodiscard]] HistoryLastStep lastStep(ValueId value, std::int64_t flat, NodeId reader,
                                            std::span<const Tensor> ways) const;
     void addLinearNumbers(const ops::LinearMap& map, ValueId value, std::int64_t flat, std::int64_t from, NodeId reader,
@@ -405,6 +240,7 @@ Result<void> checkRules(const trace::Run& run, const Prepared& prepared)
 Result<void> Historian::Data::start(const std::vector<Tensor>& inputs, const std::stop_token& stop)
 {
     relevance = finalRelevance(*run);
+    laid.resize(relevance.size());
     targets = {run->facts.targetValue};
     const bool timesInput = run->facts.numbers.contains("times_input");
     RETRO_TRY(RegionAsker made,
@@ -484,8 +320,12 @@ Result<RegionResult> Historian::region(const RegionRequest& request, std::string
 
 HistoryRow Historian::Data::rowOf(ValueId value, const Tensor& way, double asked, std::size_t most) const
 {
-    const Tensor& arrived = relevance[value.index()];
-    const Parts parts = partsOf(way, arrived, most);
+    Tensor& arrived = laid[value.index()];
+    if (!arrived.isValid()) {
+        arrived = relevance[value.index()];
+    }
+    arrived = algebra::laidOutAs(arrived, way);
+    const lrp::RegionParts parts = lrp::partsOf(way, arrived, most);
     HistoryRow row;
     row.value = value;
     row.node = graph().nodeOf(value);
@@ -493,7 +333,9 @@ HistoryRow Historian::Data::rowOf(ValueId value, const Tensor& way, double asked
     row.magnitude = parts.magnitude;
     row.elements = parts.count;
     row.axis = way.rank() > 1 ? std::optional<std::size_t>(1) : std::nullopt;
-    row.channels = parts.channels;
+    for (const auto& [index, part] : parts.channels) {
+        row.channels.push_back({index, part});
+    }
     row.where = parts.where;
     row.step = steps[value.index()];
     for (const auto& [index, part] : parts.largest) {
@@ -506,6 +348,28 @@ HistoryRow Historian::Data::rowOf(ValueId value, const Tensor& way, double asked
         row.formula = lrp::formulaOf(row.rule, words(row.node).structure);
     }
     return row;
+}
+
+/// Of the values that something passed, and of the value `own` itself; the last value first. A thread takes the next
+/// row when it has made one: rows are long and short.
+std::vector<HistoryRow> Historian::Data::rowsOf(std::span<const Tensor> ways, ValueId own, double asked,
+                                                std::size_t most) const
+{
+    std::vector<std::size_t> wanted;
+    for (std::size_t i = ways.size(); i-- > 0;) {
+        if (ways[i].isValid() && relevance[i].isValid()) {
+            wanted.push_back(i);
+        }
+    }
+    std::vector<HistoryRow> rows(wanted.size());
+    std::atomic<std::size_t> next{0};
+    ops::parallelFor(ops::threads(), 1, [&](std::int64_t, std::int64_t) {
+        for (std::size_t at = next++; at < wanted.size(); at = next++) {
+            rows[at] = rowOf(ValueId(wanted[at]), ways[wanted[at]], asked, most);
+        }
+    });
+    std::erase_if(rows, [own](const HistoryRow& row) { return !(row.magnitude > 0) && row.value != own; });
+    return rows;
 }
 
 /// x, W, x·W and D of a linear map between two elements.
@@ -536,7 +400,7 @@ HistoryLastStep Historian::Data::lastStep(ValueId value, std::int64_t flat, Node
     step.formula = lrp::formulaOf(step.rule, words(reader).structure);
     const Tensor& way = ways[result.index()];
     const Tensor& arrived = relevance[result.index()];
-    const Parts parts = partsOf(way, arrived, 1);
+    const lrp::RegionParts parts = lrp::partsOf(way, arrived, 1);
     step.all = parts.sum;
     if (parts.largest.empty()) {
         return step;
@@ -587,15 +451,7 @@ Result<History> Historian::of(const HistoryPlace& place, std::size_t most, const
     for (const ValueId target : data.targets) {
         history.start += algebra::sum(data.relevance[target.index()]);
     }
-    for (std::size_t i = ways.size(); i-- > 0;) {
-        if (!ways[i].isValid() || !data.relevance[i].isValid()) {
-            continue;
-        }
-        HistoryRow row = data.rowOf(ValueId(i), ways[i], history.relevance, most);
-        if (row.magnitude > 0 || ValueId(i) == *value) {
-            history.rows.push_back(std::move(row));
-        }
-    }
+    history.rows = data.rowsOf(ways, *value, history.relevance, most);
     std::ranges::stable_sort(history.rows, [&](const HistoryRow& a, const HistoryRow& b) {
         const bool isInputA = graph.isInput(a.node);
         const bool isInputB = graph.isInput(b.node);
@@ -606,11 +462,11 @@ Result<History> Historian::of(const HistoryPlace& place, std::size_t most, const
             history.apart = std::max(history.apart, std::abs(row.sum - history.relevance) / row.magnitude);
         }
     }
-    for (const graph::Use& use : graph.uses(*value)) {
-        const auto outputs = graph.outputsOf(use.node);
+    for (const graph::Use& reader : graph.uses(*value)) {
+        const auto outputs = graph.outputsOf(reader.node);
         if (!outputs.empty() && outputs[0].isValid() && ways[outputs[0].index()].isValid() &&
             data.relevance[outputs[0].index()].isValid()) {
-            history.last.push_back(data.lastStep(*value, flat, use.node, ways));
+            history.last.push_back(data.lastStep(*value, flat, reader.node, ways));
         }
     }
     history.seconds = watch.seconds();

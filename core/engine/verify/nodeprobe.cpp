@@ -79,6 +79,11 @@ Result<void> NodeProbe::measure(NodeGradient& result)
     result.isKink = best.isKink;
     if (isPoor(best) && best.apart <= best.rounding) {
         result.note = "its difference drowns in the rounding of its values, which are far larger";
+        return {};
+    }
+    RETRO_TRY(const bool isJump, isPoor(best) ? jumpsWithin(shortest) : Result<bool>(false));
+    if (isJump) {
+        result.note = "it jumps within the shortest step: the shorter the step, the larger its difference";
     } else {
         result.error = best.error;
     }
@@ -98,6 +103,16 @@ Result<NodeProbe::Comparison> NodeProbe::closest(const Difference& shortest,
         best = !other.isKink && other.error < best.error ? other : best;
     }
     return best;
+}
+
+/// A function that turns from one value to another within the step, at weights of 1e33 for example: its difference is
+/// the height of the jump over the step, whatever the slope is.
+Result<bool> NodeProbe::jumpsWithin(const Difference& shortest) const
+{
+    RETRO_TRY(const Difference half, differenceOver(shortest.step / 2));
+    const double shorter = std::abs(dotAll(m_upstream, half.slope));
+    return shorter > 1.5 * std::abs(dotAll(m_upstream, shortest.slope)) &&
+           shorter > probing::roundingOf(dotAbsolute(m_upstream, m_cell.value), half.step);
 }
 
 bool NodeProbe::isPoor(const Comparison& comparison)

@@ -52,6 +52,7 @@ private:
     [[nodiscard]] base::Result<Comparison> closest(const Difference& shortest,
                                                    const std::vector<tape::Contribution<tape::Bundle>>& parts) const;
     [[nodiscard]] base::Result<Difference> differenceOver(double step) const;
+    [[nodiscard]] base::Result<bool> jumpsWithin(const Difference& shortest) const;
     [[nodiscard]] Comparison compared(const Difference& difference,
                                       const std::vector<tape::Contribution<tape::Bundle>>& parts) const;
     void joinRepeated();

@@ -110,6 +110,8 @@ struct Slopes
     bool isFinite = false;                                  ///< at one step, at least
     bool isSmooth = false;
     bool isRounding = false; ///< the step that agrees best is off by no more than scores are rounded
+    bool isJump = false;     ///< the shorter the step, the larger the slope, down to the last step
+    double last = std::numeric_limits<double>::infinity();
 };
 
 /// The score a step ahead, a step behind and between.
@@ -129,6 +131,9 @@ void addStep(const Scores& scores, double step, double along, Slopes& slopes)
     if (!std::isfinite(slope) || !std::isfinite(bend)) {
         return;
     }
+    slopes.isJump =
+        std::abs(slope) > 3 * std::abs(slopes.last) && std::abs(slope) > probing::roundingOf(scores.size, step);
+    slopes.last = slope;
     const double scale = std::max({std::isfinite(along) ? std::abs(along) : 0, std::abs(slope), 1e-30});
     slopes.isFinite = true;
     slopes.isSmooth = slopes.isSmooth || bend <= probing::kKink * scale;
@@ -148,8 +153,13 @@ const char* excuseOf(const Slopes& slopes)
     if (slopes.error <= kPoorGradient) {
         return nullptr;
     }
-    return !slopes.isSmooth ? "a kink lies in every step; "
-                            : (slopes.isRounding ? "the differences drown in the rounding of the score; " : nullptr);
+    if (!slopes.isSmooth) {
+        return "a kink lies in every step; ";
+    }
+    if (slopes.isRounding) {
+        return "the differences drown in the rounding of the score; ";
+    }
+    return slopes.isJump ? "the score jumps within the shortest step; " : nullptr;
 }
 
 Result<PropertyResult> checkFrom(const ModelTape& made, Id target, const Tensor& start, std::uint64_t seed,

@@ -173,7 +173,7 @@ std::vector<Tensor> applyRule(const execute::BoundModel& model, NodeId node, con
                             if (row != nullptr) {
                                 closeRow(relevance, parts, lost, *row);
                             }
-                            if (event::currentObserver() != nullptr) {
+                            if (watch.isWatched()) {
                                 watch.done(event::Half::Reverse, false, reverseFlops(model, node, site.tracked), parts);
                             }
                             return parts;

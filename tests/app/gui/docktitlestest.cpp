@@ -326,29 +326,14 @@ private slots:
         QCOMPARE(lines.join(QLatin1Char(' ')).simplified(), (name + ' ' + subject + ' ' + hint));
     }
 
-    void tabsGiveUpRoomBeforeLetters()
+    void everyTabOfTheEngineIsWholeInASmallWindow()
     {
-        Window w;
-        w.tabify();
-        QTabBar& tabs = *w.row()->tabs();
-        const int wide = tabs.tabRect(0).width();
-        double words = 0;
-        for (int i = 0; i < tabs.count(); ++i) {
-            words += std::max(views::fonts::widthOf(views::fonts::label(QFont::DemiBold), tabs.tabText(i)),
-                              views::fonts::widthOf(tabs.font(), tabs.tabText(i)));
-        }
-        const int buttons = w.row()->width() - tabs.width();
-        w.window.resizeDocks({w.left}, {static_cast<int>(words) + buttons + views::fonts::px(16) * tabs.count()},
-                             Qt::Horizontal);
-        w.settle();
-        QVERIFY(tabs.tabRect(0).width() < wide);
-        for (int i = 0; i < tabs.count(); ++i) {
-            const double bold = views::fonts::widthOf(views::fonts::label(QFont::DemiBold), tabs.tabText(i));
-            QVERIFY2(tabs.tabRect(i).width() > bold, qPrintable(tabs.tabText(i)));
-        }
-        w.window.resizeDocks({w.left}, {600}, Qt::Horizontal);
-        w.settle();
-        QCOMPARE(tabs.tabRect(0).width(), wide);
+        app::MainWindow window;
+        showTiny(window, {1280, 800}, "engine");
+        settle(window);
+        const QString tabs = tabNames(*window.findChild<app::EngineWorkspace*>()).join(QStringLiteral(", "));
+        QVERIFY2(!tabs.contains(QStringLiteral("elided")), qPrintable(tabs));
+        QVERIFY2(tabs.contains(QStringLiteral("Promises, Breakpoints, Diagnose")), qPrintable(tabs));
     }
 
     void theHeatmapOfTheEngineIsATab()

@@ -150,9 +150,9 @@ inline diagnosis::ChartKind expectedChart(const std::string& id)
           "forward.nonfinite", "recurrent.gate", "token.sink", "token.behind", "diff.weight", "diff.input",
           "diff.start", "eval.below-random"}},
         {ChartKind::Histogram,
-         {"input.range", "forward.dead", "forward.saturated", "forward.clipped", "forward.half", "forward.epsilon",
-          "quant.saturated", "quant.coarse", "rule.box"}},
-        {ChartKind::Map, {"model.stride", "attention.leak", "diff.forward"}},
+         {"model.zero-factor", "input.range", "forward.dead", "forward.saturated", "forward.clipped", "forward.half",
+          "forward.epsilon", "quant.saturated", "quant.coarse", "rule.box"}},
+        {ChartKind::Map, {"model.stride", "attention.leak", "attention.sharp", "diff.forward"}},
         {ChartKind::Rows,
          {"input.layout", "input.shape", "rule.shared", "rule.odd", "diff.node", "diff.attribute", "diff.rewired",
           "diff.rule", "diff.target"}}};

@@ -107,6 +107,17 @@ private slots:
         }
     }
 
+    void quarterTurnsOfAnInputAreNamed()
+    {
+        const auto at = [](std::int64_t c, std::int64_t row, std::int64_t column) { return c * 36 + row * 6 + column; };
+        const Tensor once = reordered(image(), [&](auto c, auto i) { return at(c, i % 6, 5 - i / 6); });
+        QVERIFY(hasAll(firstText(againstInput(once)), {"rotated by 90° in its axes 2 and 3"}));
+        const Tensor twice = reordered(image(), [&](auto c, auto i) { return at(c, 5 - i / 6, 5 - i % 6); });
+        QVERIFY(hasAll(firstText(againstInput(twice)), {"rotated by 180° in its axes 2 and 3"}));
+        const Tensor thrice = reordered(image(), [&](auto c, auto i) { return at(c, 5 - i % 6, i / 6); });
+        QVERIFY(hasAll(firstText(againstInput(thrice)), {"rotated by 270° in its axes 2 and 3"}));
+    }
+
     void whatIsAddedTwiceIsNamed()
     {
         const Diagnosis found = compared(network({.addsTwice = true}), network({}), "diff.node");

@@ -233,6 +233,32 @@ private slots:
         QVERIFY(isSilent(diagnosed(biased(1.2F), kRow, "flow.bias")));
     }
 
+    void gatesOverChannelsAreComparedWithEachOther()
+    {
+        // Three gates of one position among convolutions of many: the bias of a gate is like that of the other gates.
+        const auto gated = [](float lastBias) {
+            Writer writer;
+            ValueId x = writer.input("a", {1, 4, 4, 4});
+            for (int i = 0; i < 3; ++i) {
+                const std::string name = "block" + std::to_string(i) + "/";
+                const auto conv = [&](const std::string& which, ValueId read, float bias) {
+                    return writer.node("Conv", name + which,
+                                       {read, writer.constant(name + which + ".w", same({4, 4, 1, 1}, 0.25F)),
+                                        writer.constant(name + which + ".b", same({4}, bias))});
+                };
+                x = writer.node("Relu", name + "relu", {conv("conv", x, 0.001F)});
+                const ValueId mean = writer.node("GlobalAveragePool", name + "mean", {x});
+                x = writer.node("Add", name + "add", {x, conv("gate", mean, i == 2 ? lastBias : 3)});
+            }
+            const ValueId row = writer.node("Flatten", "row", {writer.node("GlobalAveragePool", "mean", {x})});
+            writer.output(writer.node("Gemm", "head", {row, writer.constant("v", same({4, 3}, 0.5F))}));
+            return writer.finish();
+        };
+        const Asked asked{{same({1, 4, 4, 4}, 0.5F)}};
+        QVERIFY(isSilent(diagnosed(gated(3), asked, "flow.bias")));
+        QVERIFY(hasAll(firstText(diagnosed(gated(3000), asked, "flow.bias")), {"block2/gate its bias is 100 %"}));
+    }
+
     void signsOfTermsDoNotCountForTheShareOfABias()
     {
         // Terms of 1 and −0.98 with a bias of 0.1: most of the sum, little of its magnitude.

@@ -171,6 +171,15 @@ private slots:
         QVERIFY(isSilent(diagnosed(divided(), good, "forward.nonfinite")));
     }
 
+    void infiniteConstantsOfOneAxisAreNamedWhereTheyDoHarm()
+    {
+        const float infinite = std::numeric_limits<float>::infinity();
+        // A bound may be infinite, and here nothing comes of it.
+        QVERIFY(isSilent(diagnosed(between("Tanh", 0.1F, infinite), kRow, "forward.nonfinite")));
+        const Diagnosis linear = diagnosed(between("Relu", 0.1F, infinite), kRow, "forward.nonfinite");
+        QVERIFY(hasAll(firstText(linear), {"error before its bias (b) is infinite in 16 of 16 elements"}));
+    }
+
     void inputsThatAreNotFiniteAreNamed()
     {
         const float none = std::numeric_limits<float>::quiet_NaN();
@@ -341,6 +350,18 @@ private slots:
         QVERIFY(isDocumented(found));
         QVERIFY(isSilent(diagnosed(attending(true, true), rows, "attention.leak")));
         QVERIFY(isSilent(diagnosed(attending(false, false), rows, "attention.leak")));
+    }
+
+    void anAttentionToOneKeyIsNamed()
+    {
+        const Diagnosis found =
+            diagnosed(attending(false, false), {{randomTensor({1, 4, 4}, 1, -20, 20)}}, "attention.sharp");
+        QVERIFY2(!found.findings.empty(), std::to_string(only(found).largest).c_str());
+        QVERIFY(hasAll(firstText(found), {"warning block0/softmax is saturated: in 100 % of its 4 rows"}));
+        QVERIFY(isDocumented(found));
+        QVERIFY(isSilent(diagnosed(attending(false, false), {{randomTensor({1, 4, 4}, 1)}}, "attention.sharp")));
+        // A mask that leaves a row few keys is none.
+        QVERIFY(isSilent(diagnosed(attending(true, true), {{randomTensor({1, 4, 4}, 1)}}, "attention.sharp")));
     }
 };
 

@@ -171,6 +171,13 @@ private slots:
         QVERIFY(isSilent(diagnosed(*withCard(classifier(), picture(0, 1), plain), "input.range")));
     }
 
+    void aPictureThatWasScaledTwiceIsNamed()
+    {
+        const Diagnosis found = diagnosed(*withCard(classifier(), picture(-2.02, -1.98), pictureCard()), "input.range");
+        QVERIFY(hasAll(firstText(found), {"warning image lies in -2.02 … -1.98", "its contrast is 0.982 % of the range",
+                                          "were applied twice"}));
+    }
+
     void driftFromTheTrainingIsNamed()
     {
         Writer writer;
@@ -266,6 +273,38 @@ private slots:
         asked.target = "1";
         QCOMPARE(diagnosed(graph, asked, "target.rank").findings.front().level, Level::Note);
         QVERIFY(isSilent(diagnosed(graph, kThree, "target.rank")));
+    }
+
+    void aClassOfOnePlaceIsRankedThere()
+    {
+        // Two words, three classes each: [1, 2, 3] and [3, 1, 2].
+        Writer writer;
+        const ValueId x = writer.input("x", {1, 2, 3});
+        const ValueId one = writer.constant("w", floats({3, 3}, {1, 0, 0, 0, 1, 0, 0, 0, 1}));
+        writer.output(writer.node("MatMul", "logits", {x, one}));
+        Asked asked{{floats({1, 2, 3}, {1, 2, 3, 3, 1, 2})}};
+        asked.target = "logits_out:0,1,1";
+        const SharedGraph graph = writer.finish();
+        const Diagnosis found = diagnosed(graph, asked, "target.rank");
+        QVERIFY(hasAll(firstText(found), {"warning logits_out target 1 is not the best class: rank 3 of 3",
+                                          "the best is 0, 3", "--target logits_out:0,1,0"}));
+        asked.target = "logits_out:0,0,2";
+        QVERIFY(isSilent(diagnosed(graph, asked, "target.rank")));
+    }
+
+    void aClassOfOnePixelIsRankedThere()
+    {
+        Writer writer;
+        const ValueId x = writer.input("x", {1, 3, 1, 2});
+        writer.output(writer.node("Conv", "logits",
+                                  {x, writer.constant("w", floats({3, 3, 1, 1}, {1, 0, 0, 0, 1, 0, 0, 0, 1}))}));
+        Asked asked{{floats({1, 3, 1, 2}, {1, 3, 2, 1, 3, 2})}};
+        asked.target = "logits_out:0,1,0,1";
+        const SharedGraph graph = writer.finish();
+        const Diagnosis found = diagnosed(graph, asked, "target.rank");
+        QVERIFY(hasAll(firstText(found), {"target 1 is not the best class: rank 3 of 3", "logits_out:0,0,0,1"}));
+        asked.target = "logits_out:0,2,0,0";
+        QVERIFY(isSilent(diagnosed(graph, asked, "target.rank")));
     }
 
     void sideOutputIsNamed()

@@ -167,6 +167,24 @@ private slots:
         QVERIFY(isSilent(diagnosed(convolution(good), kNoInput, "model.weight-nonfinite")));
     }
 
+    void aBiasThatIsNoNumberIsNamed()
+    {
+        const auto biased = [](float number) {
+            Writer writer;
+            const ValueId x = writer.input("x", {1, 4});
+            const ValueId w = writer.constant("w", randomTensor({4, 3}, 1));
+            writer.output(writer.node("Gemm", "fc", {x, w, writer.constant("fc.bias", floats({3}, {0, number, 0}))}));
+            return writer.finish();
+        };
+        const Diagnosis found =
+            diagnosed(biased(std::numeric_limits<float>::quiet_NaN()), kNoInput, "model.weight-nonfinite");
+        QVERIFY(hasAll(firstText(found), {"error fc its bias (fc.bias) is NaN in 1 of 3 elements, first at [1]"}));
+        QVERIFY(isSilent(diagnosed(biased(1), kNoInput, "model.weight-nonfinite")));
+        // Bounds and starts of a maximum are infinite on purpose.
+        QVERIFY(
+            isSilent(diagnosed(biased(std::numeric_limits<float>::infinity()), kNoInput, "model.weight-nonfinite")));
+    }
+
     void minusInfinityIsAMask()
     {
         const Tensor masked = withElement(randomTensor({4, 3, 2, 2}, 1), 0, -std::numeric_limits<float>::infinity());
@@ -222,6 +240,73 @@ private slots:
         QVERIFY(isSilent(diagnosed(quantised(0.1F), kNoInput, "model.channel-outlier")));
         const Diagnosis found = diagnosed(quantised(100), kNoInput, "model.channel-outlier");
         QVERIFY(hasAll(firstText(found), {"warning conv the weights of output channel 2 of 4", "channel 2 of levels"}));
+    }
+
+    void aRowOfWordsThatIsTooLargeIsNamed()
+    {
+        const auto embedded = [](float factor) {
+            Tensor table = randomTensor({5, 2}, 1, 0.5, 1);
+            for (const std::size_t i : {6U, 7U}) {
+                table = withElement(table, i, table.span<float>()[i] * factor);
+            }
+            Writer writer;
+            const ValueId ids = writer.integers("ids", {1, 4});
+            writer.output(writer.node("Gather", "words", {writer.constant("words.weight", table), ids}));
+            return writer.finish();
+        };
+        const Diagnosis found = diagnosed(embedded(1000), kNoInput, "model.channel-outlier");
+        QVERIFY(hasAll(firstText(found), {"warning words the weights of row 3 of 5", "row 3 of words.weight"}));
+        QVERIFY(isSilent(diagnosed(embedded(1), kNoInput, "model.channel-outlier")));
+    }
+
+    void aUnitOfAGateThatIsTooLargeIsNamed()
+    {
+        const auto recurrent = [](float factor) {
+            Tensor weight = randomTensor({1, 16, 2}, 3, 0.5, 1);
+            for (const std::size_t i : {10U, 11U}) {
+                weight = withElement(weight, i, weight.span<float>()[i] * factor);
+            }
+            Writer writer;
+            const ValueId x = writer.input("x", {3, 1, 2});
+            writer.output(writer.node(
+                "LSTM", "lstm", {x, writer.constant("w", weight), writer.constant("r", randomTensor({1, 16, 4}, 4))},
+                {{"hidden_size", std::int64_t{4}}}));
+            return writer.finish();
+        };
+        const Diagnosis found = diagnosed(recurrent(1000), kNoInput, "model.channel-outlier");
+        QVERIFY(hasAll(firstText(found), {"warning lstm the weights of unit 5 of 16", "unit 5 of w"}));
+        QVERIFY(isSilent(diagnosed(recurrent(1), kNoInput, "model.channel-outlier")));
+    }
+
+    void aProductWithNothingIsNamed()
+    {
+        const auto switched = [](float factor, const std::string& before) {
+            Writer writer;
+            const ValueId x = writer.node(before, "before", {writer.input("x", {1, 8})});
+            const ValueId off = writer.node("Mul", "off", {x, writer.constant("switch", floats({1}, {factor}))});
+            const ValueId both = writer.node("Concat", "both", {x, off}, {{"axis", std::int64_t{1}}});
+            writer.output(writer.node("Gemm", "head", {both, writer.constant("v", randomTensor({16, 3}, 7))}));
+            return writer.finish();
+        };
+        const Asked row{{randomTensor({1, 8}, 1, 0.5, 1)}};
+        const Diagnosis found = diagnosed(switched(0, "Relu"), row, "model.zero-factor");
+        QVERIFY(hasAll(firstText(found), {"warning off multiplies by 0 throughout (switch)", "all its outputs are 0"}));
+        QVERIFY(isDocumented(found));
+        QVERIFY(isSilent(diagnosed(switched(0.5F, "Relu"), row, "model.zero-factor")));
+        // What is 0 anyway is no fault of the constant.
+        const Asked dark{{randomTensor({1, 8}, 1, -1, -0.5)}};
+        QVERIFY(isSilent(diagnosed(switched(0, "Relu"), dark, "model.zero-factor")));
+    }
+
+    void aMergedProductWithNothingIsNamed()
+    {
+        Writer writer;
+        const ValueId x = writer.input("x", {1, 4});
+        const ValueId y = writer.node("Gemm", "fc", {x, writer.constant("w", randomTensor({4, 4}, 1))});
+        const ValueId off = writer.node("Mul", "off", {y, writer.constant("scale", floats({4}, {0, 0, 0, 0}))});
+        writer.output(writer.node("Add", "add", {x, off}));
+        const Diagnosis found = diagnosed(writer.finish(), {{randomTensor({1, 4}, 1, 0.5, 1)}}, "model.zero-factor");
+        QVERIFY(hasAll(firstText(found), {"warning off multiplies by 0 throughout (scale)"}));
     }
 
     void livingChannelsBesideDeadOnesAreNoOutliers()

@@ -8,6 +8,7 @@
 #include "core/engine/plan/plannedgradient.h"
 #include "core/engine/plan/plannedsaving.h"
 #include "core/event/observer.h"
+#include "core/tensor/npy.h"
 #include "core/trace/profiletext.h"
 #include "core/trace/runfile.h"
 #include "tests/core/engine/samplequestion.h"
@@ -206,6 +207,33 @@ private slots:
         const auto back = trace::readRecorded(file);
         QVERIFY2(back.ok(), back.ok() ? "" : back.error().text().c_str());
         QVERIFY(*back->plan == *made->runPlan && back->run->events.size() == made->recorded->events.size());
+    }
+
+    /// A cell that a rule takes apart is one node of the pass: nodes within it are none of the run's.
+    void aCellTakenApartIsOneNode()
+    {
+        const auto model = engine::loadModel(RETRO_SOURCE_DIR "/samples/marked-step/marked-step.onnx");
+        QVERIFY(model.ok());
+        const auto series = tensor::readNpy(RETRO_SOURCE_DIR "/samples/marked-step/middle.npy");
+        QVERIFY(series.ok());
+        engine::ExplainRequest request;
+        request.inputs = {*series};
+        request.composite = "epsilon";
+        request.record = true;
+        const auto result = engine::explain(**model, request);
+        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        const trace::Run& run = *result->run;
+        QCOMPARE(count(*run.profile, event::Half::Forward, false), run.graph->nodeCount());
+        for (const trace::ProfileRow& row : run.profile->rows) {
+            QVERIFY(row.node.index() < run.graph->runNodeCount());
+        }
+        QVERIFY(count(*run.profile, event::Half::Reverse, false) <= run.graph->nodeCount());
+        QTemporaryDir folder;
+        const std::filesystem::path file = (folder.path() + "/run.retro").toStdString();
+        QVERIFY(trace::writeRun(file, run).ok());
+        const auto back = trace::readRun(file);
+        QVERIFY2(back.ok(), back.ok() ? "" : back.error().text().c_str());
+        QVERIFY(*(*back)->profile == *run.profile);
     }
 
     void runFilesKeepIt()

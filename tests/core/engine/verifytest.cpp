@@ -183,6 +183,32 @@ private slots:
         }
     }
 
+    // A slope of 1e33 turns from end to end within any step.
+    void aJumpWithinTheStepSaysNothing()
+    {
+        const auto model = modelOf([](graph::GraphBuilder& builder, base::ValueId x) {
+            const base::ValueId here =
+                builder.addConstant("here", Tensor::of<double>({3}, std::vector<double>{0.5, -0.25, 1.0}));
+            const base::ValueId zero = addNode(builder, "Sub", "shift", {x, here}, "z");
+            const base::ValueId y = builder.addResult("y");
+            builder.addNode({"HardSigmoid", "", "bend", "", 17, {zero}, {y}, {{"alpha", 1e33}, {"beta", 0.5}}});
+            return y;
+        });
+        const auto right = tapeOf(model, engine::gradientRule(model));
+        const tape::Id target = right.idOf[model->graph().outputs().front().index()];
+        const Tensor start = Tensor::full(tensor::DType::Float64, {3}, 1);
+        for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+            const auto nodes = engine::checkNodes(right, seed, {});
+            QVERIFY(nodes.ok());
+            QVERIFY(engine::judgeNodes(*nodes).state != engine::PropertyState::Violated);
+            const auto bend = std::ranges::find(*nodes, "bend", &engine::NodeGradient::node);
+            QVERIFY(bend != nodes->end() && bend->state() == engine::GradientState::NotChecked);
+            QVERIFY2(bend->note.find("jumps within the shortest step") != std::string::npos, bend->note.c_str());
+            const auto whole = engine::checkWhole(right, target, start, seed, {});
+            QVERIFY2(whole->state == engine::PropertyState::NotApplicable, whole->detail.c_str());
+        }
+    }
+
     // One node that holds both: the weight and the bias of a layer.
     void aLayerOfTinyWeightsIsNotAccused()
     {

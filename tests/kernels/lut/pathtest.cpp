@@ -6,6 +6,7 @@
 #include "tests/kernels/lut/directformula.h"
 
 #include <cmath>
+#include <set>
 
 using namespace retro::lut;
 using namespace retro::luttest;
@@ -179,6 +180,32 @@ class LutPathTest : public QObject
     }
 
 private slots:
+    /// Of what a fused forward pass of a sequence keeps for itself it writes the rows alone, and says no more.
+    void launchesShowWhatTheyWrote()
+    {
+        const SampleLayer<float> sample(
+            {.inputs = 6, .outputs = 2, .tables = 3, .comparisons = 2, .codeBits = 1, .length = 5, .isSequence = true},
+            false, 2, 1);
+        std::optional<Layer<float>> layer;
+        QVERIFY(Layer<float>::create(sample.description(), layer).ok());
+        for (const bool hasTape : {false, true}) {
+            std::set<BufferId> seen;
+            RunOptions<float> options;
+            options.observer = [&](const LaunchView<float>& view) {
+                for (const BufferData& one : view.buffers) {
+                    seen.insert(one.id);
+                }
+            };
+            std::vector<float> output(sample.batch * sample.shape.length * sample.shape.outputs);
+            Tape<float> tape;
+            const ForwardCall<float> call{sample.batch, sample.input, output, hasTape ? &tape : nullptr};
+            QVERIFY(forward<float>(*layer, call, options).ok());
+            QVERIFY(seen.contains(BufferId::LookupIndices) && seen.contains(BufferId::PeMinDeltas));
+            QCOMPARE(seen.contains(BufferId::MinAnchorDeltas), hasTape);
+            QCOMPARE(seen.contains(BufferId::MinAnchorDeltaIndices), hasTape);
+        }
+    }
+
     void bothPathsEqualTheDefinition_data() { addRows(); }
     void bothPathsEqualTheDefinition()
     {

@@ -213,13 +213,42 @@ private slots:
         window.show();
         QVERIFY(QTest::qWaitForWindowExposed(&window));
         window.activateWindow();
+        other->setFocus();
         for (QAbstractButton* button : buttons) {
-            other->setFocus(Qt::TabFocusReason);
             const QImage without = button->grab().toImage();
-            button->setFocus(Qt::TabFocusReason);
-            QVERIFY(button->hasFocus());
+            QTest::keyClick(QApplication::focusWidget(), Qt::Key_Tab);
+            QVERIFY2(button->hasFocus(), qPrintable(button->text()));
             QVERIFY2(button->grab().toImage() != without, qPrintable(button->text()));
         }
+    }
+
+    /// What lies beside the names of tabs becomes narrower before a name is cut.
+    void tabsGiveUpRoomBeforeLetters()
+    {
+        QTabBar tabs;
+        tabs.setFont(fonts::label());
+        tabs.setExpanding(false);
+        for (const char* name : {"Promises", "Breakpoints", "Diagnose"}) {
+            tabs.addTab(QLatin1String(name));
+        }
+        tabs.show();
+        const auto widths = [&] {
+            int all = 0;
+            for (int i = 0; i < tabs.count(); ++i) {
+                all += tabs.tabRect(i).width();
+            }
+            return all;
+        };
+        const int wide = widths();
+        fitTabs(tabs, wide + 1);
+        QCOMPARE(widths(), wide);
+        fitTabs(tabs, wide - 3 * fonts::px(10));
+        QVERIFY(widths() <= wide - 3 * fonts::px(10));
+        for (int i = 0; i < tabs.count(); ++i) {
+            QVERIFY(tabs.tabRect(i).width() > fonts::widthOf(fonts::label(QFont::DemiBold), tabs.tabText(i)));
+        }
+        fitTabs(tabs, wide + 1);
+        QCOMPARE(widths(), wide);
     }
 
     void aHintTakesASecondLineWhereItIsNarrow()

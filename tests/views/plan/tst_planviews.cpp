@@ -5,6 +5,7 @@
 #include "tests/views/support/grabs.h"
 #include "tests/views/support/tinyrun.h"
 #include "views/common/widgets/emptystate.h"
+#include "views/plan/analysisview.h"
 #include "views/plan/budgetslider.h"
 #include "views/plan/budgetview.h"
 #include "views/plan/plannersview.h"
@@ -16,10 +17,14 @@
 #include "views/plan/tensortablemodel.h"
 
 #include <QComboBox>
+#include <QHeaderView>
 #include <QLayout>
 #include <QLineEdit>
 #include <QPushButton>
+#include <QSignalSpy>
+#include <QSpinBox>
 #include <QTableView>
+#include <QTreeWidget>
 
 using namespace retro;
 using namespace retro::views;
@@ -89,6 +94,38 @@ class PlanViewsTest : public QObject
 
 private slots:
     void initTestCase() { tests::installLook(); }
+
+    void loopCheckpointsAreAskedWhereThereAreLoops()
+    {
+        Stage stage;
+        stage.open();
+        const auto view = stage.make<PlannersView>({420, 520});
+        QSignalSpy chosen(view.get(), &PlannersView::loopsChosen);
+        QVERIFY(!view->loops().isVisible());
+        view->setLoops(true, PlannersView::kNoLoopCheckpoints);
+        QVERIFY(view->loops().isVisible());
+        QCOMPARE(view->loops().text(), QStringLiteral("off"));
+        QCOMPARE(chosen.count(), 0); // what is shown was chosen already
+        view->loops().setValue(4);
+        QCOMPARE(chosen.count(), 1);
+        QCOMPARE(chosen.front().front().toInt(), 4);
+        view->setLoops(false, PlannersView::kNoLoopCheckpoints);
+        QVERIFY(!view->loops().isVisible());
+    }
+
+    /// However long the names of tensors are, the figures beside them stay in sight.
+    void theFiguresOfTheAnalysisAreInSight()
+    {
+        Stage stage;
+        stage.open();
+        const auto view = stage.make<AnalysisView>({340, 420});
+        QTRY_VERIFY(view->table().topLevelItemCount() > 0);
+        view->table().topLevelItem(0)->setText(0, QString(200, QLatin1Char('m')));
+        view->resize(338, 420);
+        QCoreApplication::processEvents();
+        const QHeaderView& header = *view->table().header();
+        QVERIFY(header.sectionViewportPosition(1) + header.sectionSize(1) < view->table().viewport()->width() * 0.8);
+    }
 
     void aClickGoesToTheStepAndSelectsTheTensor()
     {

@@ -113,6 +113,26 @@ private slots:
         QCOMPARE(target->itemText(0), QStringLiteral("predicted class"));
     }
 
+    void loopCheckpointsAreAskedOfModelsWithLoops()
+    {
+        RunPanel panel;
+        ModelFacts facts = makeFacts();
+        panel.setModel(facts);
+        auto* every = panel.findChild<QLineEdit*>(QStringLiteral("checkpoint-every"));
+        QVERIFY(every != nullptr && every->isHidden() && !panel.hasLoops());
+        every->setText(QStringLiteral("4"));
+        QVERIFY(panel.question().checkpointEvery.empty()); // no loop, nothing to ask
+        facts.hasLoops = true;
+        panel.setModel(facts);
+        QVERIFY(!every->isHidden() && panel.hasLoops());
+        every->setText(QStringLiteral("4"));
+        QCOMPARE(panel.question().checkpointEvery, std::string("4"));
+        engine::Question question = panel.question();
+        question.checkpointEvery.clear();
+        panel.setQuestion(question);
+        QVERIFY(every->text().isEmpty());
+    }
+
     void checkpointsAreListedAndKeptForTheirModel()
     {
         RunPanel panel;

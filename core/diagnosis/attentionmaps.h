@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/diagnosis/facts.h"
+
+#include <string>
+#include <vector>
+
+namespace retro::diagnosis
+{
+
+/// A square softmax over keys, on the way to the target.
+struct AttentionMap
+{
+    std::string name; ///< of the softmax, or of the operator that it is inside of
+    NodeId node;      ///< of the pass
+    tensor::Shape shape;
+    double largestAbove = 0;      ///< weight above the diagonal
+    double shareAbove = 0;        ///< of all weight
+    std::size_t rows = 0;         ///< with several keys that no mask hides
+    std::size_t rowsOfOneKey = 0; ///< of those: one key has nearly all weight
+    std::vector<double> mean;     ///< of all heads and samples, row by row
+};
+
+/// All of a pass, in its order, those inside of an operator too. Asked for through Facts::attentionMaps().
+[[nodiscard]] std::vector<AttentionMap> attentionMapsOf(const Facts& facts);
+
+} // namespace retro::diagnosis
