@@ -243,7 +243,8 @@ def main():
             for row in measure(path, arguments):
                 # A small model is mostly text: the bound of its size counts weights.
                 is_large = path.stat().st_size > 1 << 20
-                holds = holds and row.get("within", True) and not row["warnings"] and (not is_large or row["size"] <= MOST_SIZE)
+                is_small_enough = not is_large or row["size"] <= MOST_SIZE
+                holds = holds and row.get("within", True) and not row["warnings"] and is_small_enough
                 print(json.dumps(rounded(row)), flush=True)
         except subprocess.CalledProcessError as error:
             holds = False

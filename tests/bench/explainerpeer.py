@@ -5,10 +5,10 @@
 explainerpeer.py [--device cpu|cuda] [--graphs FOLDER] [--prepare] [--composites C …] [--batches N …] [--threads N]
                  [--rounds N] [--runs N] [--cli PROGRAM] [NAME …]
 
-NAME is resnet18, resnet50 or vgg16 of torchvision, with random weights from a seed. `explain --graph-out` of CLI writes
-FOLDER/NAME-COMPOSITE.onnx where it is missing. Its large weights lie beside it in NAME.weights, which is made again from
-the seed where it is missing. So --prepare writes small graphs and ends, and they can go to a machine that has a GPU and
-no program of ours, without their weights.
+NAME is resnet18, resnet50 or vgg16 of torchvision, with random weights from a seed. `explain --graph-out` of CLI
+writes FOLDER/NAME-COMPOSITE.onnx where it is missing. Its large weights lie beside it in NAME.weights, which is made
+again from the seed where it is missing. So --prepare writes small graphs and ends, and they can go to a machine that
+has a GPU and no program of ours, without their weights.
 
 Both sides hold their input on the device and leave their results there; the clock stops when the device is done. Rounds
 alternate between the two. On a GPU both are timed with and without TF32. Zennit's composite is registered anew for each
