@@ -35,13 +35,13 @@ struct PoolWindow
     std::vector<double> kept;       ///< what f keeps from window to window of a task
 };
 
-/// Goes to a window: finds its taps, unless they are those of the window before. `origin` and `inside` say what that
-/// one read.
+/// Finds the taps of windows, one after the other, unless they are those of the window before.
 class TapFinder
 {
 public:
     explicit TapFinder(const PoolShape& shape) : m_shape(shape) {}
 
+    /// Writes the taps of the window with this number into `window`, which holds those of the call before.
     void goTo(std::int64_t index, PoolWindow& window)
     {
         const WindowCounter counter{m_shape.axes, index};
