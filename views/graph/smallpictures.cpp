@@ -79,10 +79,13 @@ QImage bars(const tensor::Tensor& row, int side)
     const int longest = side - 2 * gap - 2;
     for (int i = 0; i < count; ++i) {
         const double share = most > 0 && std::isfinite(row.at(i)) ? row.at(i) / most : 0;
+        if (share == 0) {
+            continue;
+        }
         const int length = std::max(1, static_cast<int>(std::lround(std::abs(share) * longest)));
         const int top = i * side / count + gap;
         painter.fillRect(gap + 1, top, length, std::max(1, (i + 1) * side / count - gap - top),
-                         share == 0 ? QColor(Qt::lightGray) : QColor::fromRgb(map.at(share > 0 ? 1 : -1)));
+                         QColor::fromRgb(map.at(share > 0 ? 1 : -1)));
     }
     return image;
 }

@@ -189,7 +189,12 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_model(m_cursor)
     connect(graph, &GraphController::graphWanted, this, [this] { showWorkspace(QStringLiteral("engine")); });
     m_fused = new FusedController(m_actions, m_model, m_selection, m_engineSpace->graph(), m_engineSpace->inspector(),
                                   m_explain->memory(), this);
-    connect(m_fused, &FusedController::jobWanted, this, [this](const ExplainJob& job) { post(job); });
+    connect(m_fused, &FusedController::jobWanted, this, [this](const ExplainJob& job) {
+        // What was asked for meanwhile is not given up: another model, or a newer question about this one.
+        if (!m_isBusy || m_job.model == job.model) {
+            post(m_isBusy ? m_job : job);
+        }
+    });
     connect(m_fused, &FusedController::said, this, &MainWindow::say);
     connectRules();
     connect(&m_transport->navigator(), &Navigator::said, this, &MainWindow::say);

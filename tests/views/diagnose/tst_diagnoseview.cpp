@@ -63,7 +63,8 @@ diagnosis::Diagnosis makeDiagnosis(const tests::ViewContext& context)
         made.checks.push_back({diagnosis::findCheck(id), true, "", 7, 0.975, "conv2", 0.01});
     }
     made.checks.push_back({diagnosis::findCheck("model.channel-outlier"), true, "", 3, 8.2, "conv1", 0.01});
-    made.checks.push_back({diagnosis::findCheck("model.weight-nonfinite"), false, "the model is not beside the run"});
+    made.checks.push_back(
+        {diagnosis::findCheck("model.weight-nonfinite"), false, "the model is not beside the run", 0, 0, {}, 0});
     return made;
 }
 
