@@ -173,6 +173,14 @@ private slots:
         QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
         QVERIFY(window.model().hasRun());
         QCOMPARE(window.model().run().eventCount(), tests::makeTinyRun().run->eventCount());
+        // It is stepped like any other run, both ways.
+        window.actions().at(QStringLiteral("go.first")).trigger();
+        const auto first = window.model().position();
+        window.actions().at(QStringLiteral("go.forward")).trigger();
+        const auto next = window.model().position();
+        QVERIFY(next > first);
+        window.actions().at(QStringLiteral("go.back")).trigger();
+        QCOMPARE(window.model().position(), first);
 
         QVERIFY(buttonOf(dialog, "Compare")->isEnabled());
         list->setCurrentIndex(live->runs().index(0, 0));
