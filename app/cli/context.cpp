@@ -75,25 +75,6 @@ engine::StageProgress Context::progress() const
     };
 }
 
-int exitCodeOf(base::ErrorCode code)
-{
-    switch (code) {
-    case base::ErrorCode::Usage:
-        return 2;
-    case base::ErrorCode::Input:
-        return 3;
-    case base::ErrorCode::Engine:
-    case base::ErrorCode::Memory:
-    case base::ErrorCode::Cancelled:
-        return 4;
-    case base::ErrorCode::Output:
-        return 5;
-    case base::ErrorCode::Bug:
-        return 1;
-    }
-    return 1;
-}
-
 base::ErrorCode errorCodeOf(int exitCode)
 {
     using base::ErrorCode;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/base/exitcode.h"
 #include "core/base/result.h"
 #include "core/engine/explain/explain.h"
 #include "core/engine/question/fields.h"
@@ -43,8 +44,7 @@ struct Context
 /// done.
 void warn(const std::vector<std::string>& sentences);
 
-/// Exit code of docs/cli.md for an error.
-[[nodiscard]] int exitCodeOf(base::ErrorCode code);
+using base::exitCodeOf;
 /// The error that an exit code stands for.
 [[nodiscard]] base::ErrorCode errorCodeOf(int exitCode);
 

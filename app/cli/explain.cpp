@@ -418,13 +418,15 @@ Result<void> explainByPlan(Context& context, const ExplainOptions& options, cons
     RETRO_CHECK(base::makeFolder(folder));
     RETRO_CHECK(engine::withdraw(folder.parent_path() / "summary.json"));
     std::vector<std::string> names;
+    base::FileBatch files;
     const auto write = [&](const execute::BoundModel& bound, base::ValueId value, const tensor::Tensor& relevance) {
         if (names.empty()) {
             names = engine::fileNames(bound.graph());
         }
-        return tensor::writeNpy(folder / (names[value.index()] + ".npy"), relevance);
+        return tensor::writeNpy(files, folder / (names[value.index()] + ".npy"), relevance);
     };
     RETRO_TRY(engine::PlannedRelevance made, engine::plannedRelevance(model, request, wish, {}, write));
+    RETRO_CHECK(files.finish());
     runtime::fitSeconds(made.run);
     RETRO_TRY(const engine::ExplainResult result, explainInto(context, options, model, request, asked, [&] {
                   return Result<engine::ExplainResult>(std::move(made.result));

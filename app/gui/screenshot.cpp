@@ -6,6 +6,7 @@
 #include "app/gui/shell/shell.h"
 #include "app/gui/window/mainwindow.h"
 #include "app/gui/window/workspace.h"
+#include "core/base/exitcode.h"
 #include "core/base/standardstreams.h"
 #include "core/trace/motion.h"
 #include "views/common/jobrunner.h"
@@ -34,10 +35,7 @@ constexpr int kSettleMilliseconds = 120;
 /// How often that time is waited for views that work; then the picture shows them at work.
 constexpr int kMostWaits = 500;
 
-// Exit codes.
-constexpr int kUsage = 2;
-constexpr int kNotExplained = 3;
-constexpr int kNotWritten = 5;
+constexpr int kUsage = base::exitCodeOf(base::ErrorCode::Usage);
 
 void goTo(MainWindow& window, const WindowOptions& options)
 {
@@ -101,7 +99,7 @@ public:
     void proceed()
     {
         if (!m_window.lastError().isEmpty()) {
-            leave(m_window.lastError().toStdString(), kNotExplained);
+            leave(m_window.lastError().toStdString(), base::exitCodeOf(m_window.lastErrorCode()));
             return;
         }
         for (views::GraphView* graph : m_window.findChildren<views::GraphView*>()) {
@@ -241,7 +239,7 @@ private:
         if (written) {
             QApplication::exit(0);
         } else {
-            leave(written.error().text(), written.error().code == base::ErrorCode::Usage ? kUsage : kNotWritten);
+            leave(written.error().text(), base::exitCodeOf(written.error().code));
         }
     }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/luttrain/trainoptions.h"
+#include "core/base/exitcode.h"
 #include "core/base/failure.h"
 #include "core/base/file.h"
 #include "core/base/standardstreams.h"
@@ -87,25 +88,6 @@ retro::base::Result<void> run(retro::app::TrainOptions& options)
     return retro::base::finishOutput();
 }
 
-int exitCodeOf(retro::base::ErrorCode code)
-{
-    switch (code) {
-    case retro::base::ErrorCode::Usage:
-        return 2;
-    case retro::base::ErrorCode::Input:
-        return 3;
-    case retro::base::ErrorCode::Engine:
-    case retro::base::ErrorCode::Memory:
-    case retro::base::ErrorCode::Cancelled:
-        return 4;
-    case retro::base::ErrorCode::Output:
-        return 5;
-    case retro::base::ErrorCode::Bug:
-        break;
-    }
-    return 1;
-}
-
 } // namespace
 
 int main(int argc, char** argv)
@@ -121,7 +103,7 @@ int main(int argc, char** argv)
     }
     if (const auto done = retro::base::caught([&options] { return run(options); }); !done) {
         retro::base::sayErrorLine("retrograde-lut-train: " + done.error().text());
-        return exitCodeOf(done.error().code);
+        return retro::base::exitCodeOf(done.error().code);
     }
     return 0;
 }

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <optional>
+#include <set>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -53,25 +54,6 @@ private:
     int m_descriptor;
 };
 
-/// A file that is removed at the end, also where memory ends, unless it is kept.
-class OwnFile
-{
-public:
-    explicit OwnFile(const fs::path& path) : m_path(&path) {}
-    ~OwnFile()
-    {
-        if (m_path != nullptr) {
-            ::unlink(m_path->c_str());
-        }
-    }
-    OwnFile(const OwnFile&) = delete;
-    OwnFile& operator=(const OwnFile&) = delete;
-    void keep() { m_path = nullptr; }
-
-private:
-    const fs::path* m_path; ///< of the caller
-};
-
 bool writeAll(int descriptor, std::span<const std::byte> data)
 {
     while (!data.empty()) {
@@ -86,16 +68,6 @@ bool writeAll(int descriptor, std::span<const std::byte> data)
         data = data.subspan(static_cast<std::size_t>(written));
     }
     return true;
-}
-
-/// Brings a file to the disk. File systems that cannot (EINVAL) have nothing to bring.
-Result<void> bringToDisk(const fs::path& path)
-{
-    const OpenFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (file.number() < 0 || (::fsync(file.number()) != 0 && errno != EINVAL)) {
-        return outputError("writing stopped: " + reason());
-    }
-    return {};
 }
 
 /// Where a temporary name keeps what belongs together: ".stem.PID-N.tmp.ext".
@@ -231,46 +203,125 @@ Result<std::string> readTextFile(const fs::path& path, std::uint64_t limit)
     return text;
 }
 
-Result<void> writeThrough(const fs::path& path, const std::function<Result<void>(const fs::path&)>& write)
+/// A file under its temporary name, which is removed at the end unless it was put in place.
+struct FileBatch::Waiting
 {
-    RETRO_TRY(const fs::path place, placeOf(path));
-    RETRO_CHECK(checkMappedFiles());
-    const fs::path temporary = temporaryBeside(place);
-    const PendingTemporary pending(temporary.string());
-    OwnFile own(temporary);
-    std::error_code ec;
-    Result<void> written = write(temporary);
-    if (written) {
-        written = bringToDisk(temporary);
+    Waiting(const fs::path& asked, fs::path target)
+        : path(asked), place(std::move(target)), temporary(temporaryBeside(place)), pending(temporary.string())
+    {}
+    ~Waiting()
+    {
+        if (!isInPlace) {
+            ::unlink(temporary.c_str());
+        }
     }
-    if (!written) {
-        return within(std::move(written).error(), path.string());
+    Waiting(const Waiting&) = delete;
+    Waiting& operator=(const Waiting&) = delete;
+
+    fs::path path; ///< as the caller named it
+    fs::path place;
+    fs::path temporary;
+    PendingTemporary pending;
+    bool isInPlace = false;
+};
+
+namespace
+{
+
+/// From so many files on one wait for a whole file system is shorter than one for each file.
+constexpr std::size_t kFewFiles = 4;
+
+/// Brings a file, or with `isWhole` everything on its file system, to the disk. File systems that cannot (EINVAL) have
+/// nothing to bring.
+Result<void> bringToDisk(const fs::path& path, bool isWhole)
+{
+    const OpenFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (file.number() < 0 || ((isWhole ? ::syncfs(file.number()) : ::fsync(file.number())) != 0 && errno != EINVAL)) {
+        return outputError("writing stopped: " + reason());
     }
-    fs::rename(temporary, place, ec);
-    if (ec) {
-        return outputError("the file cannot be put in place: " + ec.message(), path.string());
-    }
-    own.keep();
     return {};
 }
 
-Result<void> writeFile(const fs::path& path, std::span<const std::byte> data)
+Result<void> writeBytes(const fs::path& path, std::span<const std::byte> data)
 {
-    Result<void> written = writeThrough(path, [&](const fs::path& temporary) -> Result<void> {
-        OpenFile file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666));
-        if (file.number() < 0) {
-            return outputError("the file cannot be written: " + reason() +
-                               "; choose a folder that exists and that you may write to");
-        }
-        if (!writeAll(file.number(), data) || !file.close()) {
-            return outputError("writing stopped: " + reason());
-        }
-        return {};
-    });
+    OpenFile file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666));
+    if (file.number() < 0) {
+        return outputError("the file cannot be written: " + reason() +
+                           "; choose a folder that exists and that you may write to");
+    }
+    if (!writeAll(file.number(), data) || !file.close()) {
+        return outputError("writing stopped: " + reason());
+    }
+    return {};
+}
+
+Result<void> logged(Result<void> written)
+{
     if (!written) {
         log(logcategory::kFiles, written.error());
     }
     return written;
+}
+
+} // namespace
+
+FileBatch::FileBatch() = default;
+FileBatch::~FileBatch() = default;
+
+Result<void> FileBatch::addThrough(const fs::path& path, const std::function<Result<void>(const fs::path&)>& write)
+{
+    RETRO_TRY(fs::path place, placeOf(path));
+    RETRO_CHECK(checkMappedFiles());
+    const Waiting& file = m_waiting.emplace_back(path, std::move(place));
+    if (Result<void> written = write(file.temporary); !written) {
+        m_waiting.pop_back();
+        return within(std::move(written).error(), path.string());
+    }
+    return m_waiting.size() < kMost ? Result<void>() : finish();
+}
+
+Result<void> FileBatch::add(const fs::path& path, std::span<const std::byte> data)
+{
+    return logged(addThrough(path, [data](const fs::path& temporary) { return writeBytes(temporary, data); }));
+}
+
+Result<void> FileBatch::finish()
+{
+    std::set<dev_t> brought;
+    for (const Waiting& file : m_waiting) {
+        struct stat status = {};
+        const bool isWhole = m_waiting.size() > kFewFiles && ::stat(file.temporary.c_str(), &status) == 0;
+        if (isWhole && !brought.insert(status.st_dev).second) {
+            continue;
+        }
+        if (Result<void> done = bringToDisk(file.temporary, isWhole); !done) {
+            return within(std::move(done).error(), file.path.string());
+        }
+    }
+    for (; !m_waiting.empty(); m_waiting.pop_front()) {
+        Waiting& file = m_waiting.front();
+        std::error_code ec;
+        fs::rename(file.temporary, file.place, ec);
+        if (ec) {
+            return outputError("the file cannot be put in place: " + ec.message(), file.path.string());
+        }
+        file.isInPlace = true;
+    }
+    return {};
+}
+
+Result<void> writeThrough(const fs::path& path, const std::function<Result<void>(const fs::path&)>& write)
+{
+    FileBatch file;
+    RETRO_CHECK(file.addThrough(path, write));
+    return file.finish();
+}
+
+Result<void> writeFile(const fs::path& path, std::span<const std::byte> data)
+{
+    FileBatch file;
+    RETRO_CHECK(file.add(path, data));
+    return logged(file.finish());
 }
 
 Result<void> writeFile(const fs::path& path, std::string_view text)

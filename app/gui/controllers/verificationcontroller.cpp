@@ -5,6 +5,7 @@
 #include "app/gui/facts/verificationfacts.h"
 #include "app/gui/jobs/engineworker.h"
 #include "views/common/jobrunner.h"
+#include "views/common/paint/background.h"
 #include "views/graph/graphview.h"
 #include "views/verify/verificationview.h"
 
@@ -117,9 +118,9 @@ void VerificationController::follow(const EngineWorker& engine)
                 }
             });
     connect(&engine, &EngineWorker::failed, this,
-            [this, isMine](quint64 generation, const QString& what, const QString& remedy) {
+            [this, isMine](quint64 generation, const base::Error& error) {
                 if (isMine(generation)) {
-                    m_view.setFailure(what, remedy);
+                    m_view.setFailure(QString::fromStdString(error.text()), views::remedyFor(error));
                 }
             });
     connect(&engine, &EngineWorker::stopped, this, [this, isMine](quint64 generation) {

@@ -455,7 +455,7 @@ void EngineWorker::finish(std::uint64_t generation, const Result<void>& done)
         emit stopped(generation);
     } else {
         base::log(base::logcategory::kWindow, done.error());
-        emit failed(generation, QString::fromStdString(done.error().text()), views::remedyFor(done.error()));
+        emit failed(generation, done.error());
     }
 }
 

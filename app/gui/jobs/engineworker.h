@@ -71,7 +71,7 @@ signals:
     /// The text of a result with another step of what it goes on with.
     void textGrown(quint64 generation, std::shared_ptr<const retro::trace::RunText> text);
     void compared(std::shared_ptr<const retro::app::ComparisonDone> result);
-    void failed(quint64 generation, const QString& what, const QString& remedy);
+    void failed(quint64 generation, const retro::base::Error& error);
     void stopped(quint64 generation);
     /// The job came to its end by itself, comparisons included.
     void finished(quint64 generation);

@@ -279,9 +279,9 @@ void MainWindow::connectEngine()
                 }
             });
     connect(&m_engine, &EngineWorker::failed, this,
-            [this, isNew](quint64 generation, const QString& what, const QString& remedy) {
+            [this, isNew](quint64 generation, const base::Error& error) {
                 if (isNew(generation)) {
-                    takeFailure(what, remedy);
+                    takeFailure(error);
                 }
             });
     connect(&m_engine, &EngineWorker::stopped, this,
@@ -712,9 +712,12 @@ void MainWindow::takeComparison(const ComparisonDone& comparison)
                                         QString::fromStdString(m_explain->runPanel().question().composite));
 }
 
-void MainWindow::takeFailure(const QString& what, const QString& remedy)
+void MainWindow::takeFailure(const base::Error& error)
 {
+    const QString what = QString::fromStdString(error.text());
+    const QString remedy = views::remedyFor(error);
     m_lastError = what;
+    m_lastErrorCode = error.code;
     m_model.setError(what, remedy);
     if (!m_job.path.isEmpty() && !QFileInfo::exists(m_job.path)) {
         m_shell->recent().remove(m_job.path);

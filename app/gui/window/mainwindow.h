@@ -103,6 +103,8 @@ public:
     [[nodiscard]] bool isBusy() const { return m_isBusy; }
     /// What went wrong last; empty when nothing did.
     [[nodiscard]] const QString& lastError() const { return m_lastError; }
+    /// The kind of what lastError() says; without meaning where that is empty.
+    [[nodiscard]] base::ErrorCode lastErrorCode() const { return m_lastErrorCode; }
     /// Brings every view of the workspace on screen up to date.
     void flush();
     [[nodiscard]] views::RunModel& model() { return m_model; }
@@ -188,7 +190,7 @@ private:
     [[nodiscard]] Session sessionNow() const;
     void resume(const Session& session);
     void takeComparison(const ComparisonDone& comparison);
-    void takeFailure(const QString& what, const QString& remedy);
+    void takeFailure(const base::Error& error);
     void setBusy(bool isBusy);
     void showStatus();
     void say(const QString& sentence);
@@ -239,6 +241,7 @@ private:
     QLabel* m_statusLeft = nullptr;
     QLabel* m_statusRight = nullptr;
     QString m_lastError;
+    base::ErrorCode m_lastErrorCode = base::ErrorCode::Input; ///< of what `m_lastError` says
     QString m_planFile; ///< to be shown once a model is there
     bool m_isBusy = false;
 };

@@ -153,6 +153,7 @@ void MainWindow::chooseInput()
 void MainWindow::showProblem(const base::Error& error)
 {
     m_lastError = QString::fromStdString(error.text());
+    m_lastErrorCode = error.code;
     m_shell->problems().addError(views::ProblemOrigin::File, m_lastError, {});
 }
 

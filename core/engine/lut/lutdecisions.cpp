@@ -131,14 +131,14 @@ std::vector<LutDecision> lutDecisions(const trace::Run& run)
     return decisions;
 }
 
-base::Result<void> writeLutMaps(const std::filesystem::path& folder, const trace::Run& run,
+base::Result<void> writeLutMaps(base::FileBatch& files, const std::filesystem::path& folder, const trace::Run& run,
                                 const std::vector<std::string>& names)
 {
     for (const LutDetail& detail : reachedLayers(run)) {
         RETRO_CHECK(base::makeFolder(folder));
         const std::string& name = names[run.graph->node(detail.node).outputs[0].index()];
         const auto write = [&](const Tensor& map, const char* what) {
-            return map.isValid() ? tensor::writeNpy(folder / (name + what), map) : base::Result<void>();
+            return map.isValid() ? tensor::writeNpy(files, folder / (name + what), map) : base::Result<void>();
         };
         RETRO_CHECK(write(detail.relevance->tables, ".tables.npy"));
         RETRO_CHECK(write(detail.relevance->comparisons, ".comparisons.npy"));

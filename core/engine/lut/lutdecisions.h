@@ -45,7 +45,7 @@ inline constexpr std::uint64_t kMostLutSamples = 16;
 /// Writes where the relevance of every such layer went, of all samples, named after the value that the layer makes
 /// (`names`, by ValueId): FOLDER/NAME.tables.npy [B, T], NAME.comparisons.npy [B, T, bits of a row] and, of a sequence,
 /// NAME.pairs.npy [B, S, S]: how much each position owes to each earlier one. Errors (Output).
-[[nodiscard]] base::Result<void> writeLutMaps(const std::filesystem::path& folder, const trace::Run& run,
-                                              const std::vector<std::string>& names);
+[[nodiscard]] base::Result<void> writeLutMaps(base::FileBatch& files, const std::filesystem::path& folder,
+                                              const trace::Run& run, const std::vector<std::string>& names);
 
 } // namespace retro::engine

@@ -107,12 +107,12 @@ ordered_json parametersJson(const ExplainResult& result)
     return all;
 }
 
-base::Result<void> writeParameters(const std::filesystem::path& folder, const ExplainResult& result,
-                                   const std::vector<std::string>& names)
+base::Result<void> writeParameters(base::FileBatch& files, const std::filesystem::path& folder,
+                                   const ExplainResult& result, const std::vector<std::string>& names)
 {
     for (const ParameterRelevance& parameter : result.parameters) {
         if (parameter.relevance.isValid()) {
-            RETRO_CHECK(tensor::writeNpy(folder / parameterFile(names, parameter), parameter.relevance));
+            RETRO_CHECK(tensor::writeNpy(files, folder / parameterFile(names, parameter), parameter.relevance));
         }
     }
     return {};
@@ -164,7 +164,7 @@ ordered_json conditionsJson(const LoadedModel& model, const ExplainRequest& requ
     return json;
 }
 
-base::Result<void> writeRegion(const std::filesystem::path& folder, const ExplainResult& result,
+base::Result<void> writeRegion(base::FileBatch& files, const std::filesystem::path& folder, const ExplainResult& result,
                                const std::vector<std::string>& names)
 {
     if (!result.region) {
@@ -173,27 +173,28 @@ base::Result<void> writeRegion(const std::filesystem::path& folder, const Explai
     RETRO_CHECK(base::makeFolder(folder / "region"));
     for (std::size_t i = 0; i < result.region->weights.size(); ++i) {
         if (result.region->weights[i].isValid()) {
-            RETRO_CHECK(tensor::writeNpy(folder / "region" / (names[i] + ".npy"), result.region->weights[i]));
+            RETRO_CHECK(tensor::writeNpy(files, folder / "region" / (names[i] + ".npy"), result.region->weights[i]));
         }
     }
     return {};
 }
 
-base::Result<void> writeCheckpoints(const std::filesystem::path& folder, const ExplainResult& result)
+base::Result<void> writeCheckpoints(base::FileBatch& files, const std::filesystem::path& folder,
+                                    const ExplainResult& result)
 {
     if (result.checkpoints.empty()) {
         return {};
     }
     RETRO_CHECK(base::makeFolder(folder / "checkpoints"));
     for (const TakenCheckpoint& checkpoint : result.checkpoints) {
-        RETRO_CHECK(tensor::writeNpy(folder / checkpointFile(result, checkpoint), checkpoint.relevance));
+        RETRO_CHECK(tensor::writeNpy(files, folder / checkpointFile(result, checkpoint), checkpoint.relevance));
     }
     return {};
 }
 
 /// Writes the values of one opened node; says what it wrote.
-base::Result<ordered_json> writeOpened(const std::filesystem::path& folder, const std::string& subfolder,
-                                       const OpenedFused& one)
+base::Result<ordered_json> writeOpened(base::FileBatch& files, const std::filesystem::path& folder,
+                                       const std::string& subfolder, const OpenedFused& one)
 {
     RETRO_CHECK(base::makeFolder(folder / subfolder));
     ordered_json members = ordered_json::array();
@@ -210,7 +211,7 @@ base::Result<ordered_json> writeOpened(const std::filesystem::path& folder, cons
     for (const lrp::OpenedValue& value : one.opened.values) {
         if (value.relevance.isValid()) {
             const std::string file = subfolder + "/" + names.of(value.name) + ".npy";
-            RETRO_CHECK(tensor::writeNpy(folder / file, value.relevance));
+            RETRO_CHECK(tensor::writeNpy(files, folder / file, value.relevance));
             values.push_back({{"value", value.name},
                               {"operand", value.isOperand},
                               {"relevance", ops::algebra::sum(value.relevance)},
@@ -220,12 +221,13 @@ base::Result<ordered_json> writeOpened(const std::filesystem::path& folder, cons
     return ordered_json{{"node", one.node}, {"members", members}, {"values", values}};
 }
 
-base::Result<ordered_json> writeOpened(const std::filesystem::path& folder, const std::vector<OpenedFused>& opened)
+base::Result<ordered_json> writeOpened(base::FileBatch& files, const std::filesystem::path& folder,
+                                       const std::vector<OpenedFused>& opened)
 {
     ordered_json all = ordered_json::array();
     UniqueNames names;
     for (const OpenedFused& one : opened) {
-        RETRO_TRY(ordered_json json, writeOpened(folder, "opened/" + names.of(one.node), one));
+        RETRO_TRY(ordered_json json, writeOpened(files, folder, "opened/" + names.of(one.node), one));
         all.push_back(std::move(json));
     }
     return all;
@@ -471,21 +473,23 @@ base::Result<void> writeExplanation(const std::filesystem::path& folder, const L
     RETRO_CHECK(base::makeFolder(relevance));
     RETRO_CHECK(withdraw(folder / "summary.json"));
     const std::vector<std::string> names = fileNames(result.model->graph());
+    base::FileBatch files;
     for (std::size_t i = 0; i < result.relevance.size(); ++i) {
         if (result.relevance[i].isValid()) {
-            RETRO_CHECK(tensor::writeNpy(relevance / (names[i] + ".npy"), result.relevance[i]));
+            RETRO_CHECK(tensor::writeNpy(files, relevance / (names[i] + ".npy"), result.relevance[i]));
         }
     }
-    RETRO_CHECK(writeParameters(folder, result, names));
-    RETRO_CHECK(writeRegion(folder, result, names));
-    RETRO_CHECK(writeCheckpoints(folder, result));
+    RETRO_CHECK(writeParameters(files, folder, result, names));
+    RETRO_CHECK(writeRegion(files, folder, result, names));
+    RETRO_CHECK(writeCheckpoints(files, folder, result));
     if (result.run && hasLutLayer(*result.run->graph)) {
-        RETRO_CHECK(writeLutMaps(folder / "lut", *result.run, names));
+        RETRO_CHECK(writeLutMaps(files, folder / "lut", *result.run, names));
     }
     ordered_json summary = summaryJson(model, request, result, asked);
     if (!opened.empty()) {
-        RETRO_TRY(summary["opened"], writeOpened(folder, opened));
+        RETRO_TRY(summary["opened"], writeOpened(files, folder, opened));
     }
+    RETRO_CHECK(files.finish());
     return base::writeFile(folder / "summary.json", base::jsonOut(summary, 2) + "\n");
 }
 

@@ -70,6 +70,7 @@ static ssize_t (*realWrite)(int, const void *, size_t);
 static ssize_t (*realPwrite)(int, const void *, size_t, off_t);
 static ssize_t (*realWritev)(int, const struct iovec *, int);
 static int (*realFsync)(int);
+static int (*realSyncfs)(int);
 static void (*realFree)(void *);
 
 /* dlsym may allocate before malloc is known: a little memory of our own serves it. */
@@ -106,6 +107,7 @@ static void resolve(void)
     realPwrite = (ssize_t(*)(int, const void *, size_t, off_t))dlsym(RTLD_NEXT, "pwrite");
     realWritev = (ssize_t(*)(int, const struct iovec *, int))dlsym(RTLD_NEXT, "writev");
     realFsync = (int (*)(int))dlsym(RTLD_NEXT, "fsync");
+    realSyncfs = (int (*)(int))dlsym(RTLD_NEXT, "syncfs");
     realFree = (void (*)(void *))dlsym(RTLD_NEXT, "free");
     realMalloc = (void *(*)(size_t))dlsym(RTLD_NEXT, "malloc");
     isResolving = 0;
@@ -470,6 +472,16 @@ int fsync(int file)
         return -1;
     }
     return realFsync(file);
+}
+
+int syncfs(int file)
+{
+    resolve();
+    if (isFull(file) || failsHere(isToFile(file))) {
+        errno = EIO;
+        return -1;
+    }
+    return realSyncfs(file);
 }
 
 static int (*realMain)(int, char **, char **);

@@ -113,6 +113,7 @@ private slots:
             QCOMPARE(QImage(file).size(), QSize(700, 420));
         }
         QCOMPARE(window({"nowhere.onnx", "--screenshot", folder.filePath("a.png")}).code, 3);
+        QCOMPARE(window({"--memory", "1MB", "--screenshot", folder.filePath("a.png")}).code, 4);
         QCOMPARE(window({"--screenshot", folder.filePath("no/folder/a.png")}).code, 5);
         QCOMPARE(window({"--screenshot", folder.filePath("b.png"), "--select", "no such node"}).code, 2);
         QCOMPARE(window({"--screenshot", folder.filePath("b.png"), "--view", "kitchen"}).code, 2);

@@ -150,6 +150,35 @@ private slots:
         QCOMPARE(entries(), std::size_t{1});
     }
 
+    void aBatchPutsItsFilesInPlaceTogether()
+    {
+        QVERIFY(writeFile(m_folder / "0.txt", std::string_view("old")).ok());
+        const std::string text = "new";
+        const auto bytes = std::as_bytes(std::span(text));
+        {
+            FileBatch files;
+            for (int i = 0; i < 6; ++i) {
+                QVERIFY(files.add(m_folder / (std::to_string(i) + ".txt"), bytes).ok());
+            }
+            QCOMPARE(readTextFile(m_folder / "0.txt", 10).value(), std::string("old"));
+            QVERIFY(files.finish().ok());
+            QCOMPARE(readTextFile(m_folder / "0.txt", 10).value(), text);
+            QCOMPARE(readTextFile(m_folder / "5.txt", 10).value(), text);
+            QCOMPARE(entries(), std::size_t{6});
+            QVERIFY(files.add(m_folder / "late.txt", bytes).ok());
+            QVERIFY(!files.add(m_folder / "no" / "a.txt", bytes).ok());
+        } // what was not finished is gone
+        QCOMPARE(entries(), std::size_t{6});
+        FileBatch many; // more than wait at once
+        for (std::size_t i = 0; i < FileBatch::kMost + 1; ++i) {
+            QVERIFY(many.add(m_folder / ("many" + std::to_string(i)), bytes).ok());
+        }
+        QVERIFY(fs::exists(m_folder / "many0"));
+        QVERIFY(!fs::exists(m_folder / ("many" + std::to_string(FileBatch::kMost))));
+        QVERIFY(many.finish().ok());
+        QCOMPARE(entries(), std::size_t{6} + FileBatch::kMost + 1);
+    }
+
     void longNamesHaveRoomForTheirTemporary()
     {
         const std::string name(240, 'n');
