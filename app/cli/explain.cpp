@@ -8,6 +8,7 @@
 #include "app/common/decodepicture.h"
 #include "app/common/heatmapfile.h"
 #include "core/base/file.h"
+#include "core/base/filebatch.h"
 #include "core/base/standardstreams.h"
 #include "core/engine/diagnose.h"
 #include "core/engine/explain/oraclecheck.h"
@@ -423,7 +424,7 @@ Result<void> explainByPlan(Context& context, const ExplainOptions& options, cons
         if (names.empty()) {
             names = engine::fileNames(bound.graph());
         }
-        return tensor::writeNpy(files, folder / (names[value.index()] + ".npy"), relevance);
+        return files.add(folder / (names[value.index()] + ".npy"), tensor::toNpy(relevance));
     };
     RETRO_TRY(engine::PlannedRelevance made, engine::plannedRelevance(model, request, wish, {}, write));
     RETRO_CHECK(files.finish());

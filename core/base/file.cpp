@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/file.h"
 
+#include "core/base/filebatch.h"
 #include "core/base/log.h"
 #include "core/base/mappedfile.h"
 #include "core/base/temporaries.h"

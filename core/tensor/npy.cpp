@@ -229,9 +229,4 @@ Result<void> writeNpy(const std::filesystem::path& path, const Tensor& tensor)
     return base::writeFile(path, toNpy(tensor));
 }
 
-Result<void> writeNpy(base::FileBatch& files, const std::filesystem::path& path, const Tensor& tensor)
-{
-    return files.add(path, toNpy(tensor));
-}
-
 } // namespace retro::tensor

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/base/file.h"
 #include "core/base/result.h"
 #include "core/tensor/npyheader.h"
 #include "core/tensor/tensor.h"
@@ -59,8 +58,5 @@ private:
 [[nodiscard]] std::vector<std::byte> toNpy(const Tensor& tensor);
 /// Writes a .npy file through a temporary name. Errors: Output.
 [[nodiscard]] base::Result<void> writeNpy(const std::filesystem::path& path, const Tensor& tensor);
-/// The same as one of many files: it is in place after `files.finish()`.
-[[nodiscard]] base::Result<void> writeNpy(base::FileBatch& files, const std::filesystem::path& path,
-                                          const Tensor& tensor);
 
 } // namespace retro::tensor

@@ -2,6 +2,7 @@
 #include "core/engine/lut/lutdecisions.h"
 
 #include "core/base/file.h"
+#include "core/base/filebatch.h"
 #include "core/ops/tablelookup.h"
 #include "core/tensor/npy.h"
 
@@ -138,7 +139,7 @@ base::Result<void> writeLutMaps(base::FileBatch& files, const std::filesystem::p
         RETRO_CHECK(base::makeFolder(folder));
         const std::string& name = names[run.graph->node(detail.node).outputs[0].index()];
         const auto write = [&](const Tensor& map, const char* what) {
-            return map.isValid() ? tensor::writeNpy(files, folder / (name + what), map) : base::Result<void>();
+            return map.isValid() ? files.add(folder / (name + what), tensor::toNpy(map)) : base::Result<void>();
         };
         RETRO_CHECK(write(detail.relevance->tables, ".tables.npy"));
         RETRO_CHECK(write(detail.relevance->comparisons, ".comparisons.npy"));

@@ -10,6 +10,11 @@
 #include <string>
 #include <vector>
 
+namespace retro::base
+{
+class FileBatch;
+}
+
 namespace retro::engine
 {
 

@@ -2,6 +2,7 @@
 #include "core/engine/results/results.h"
 
 #include "core/base/file.h"
+#include "core/base/filebatch.h"
 #include "core/base/hash.h"
 #include "core/base/jsonout.h"
 #include "core/diagnosis/diagnosis.h"
@@ -112,7 +113,7 @@ base::Result<void> writeParameters(base::FileBatch& files, const std::filesystem
 {
     for (const ParameterRelevance& parameter : result.parameters) {
         if (parameter.relevance.isValid()) {
-            RETRO_CHECK(tensor::writeNpy(files, folder / parameterFile(names, parameter), parameter.relevance));
+            RETRO_CHECK(files.add(folder / parameterFile(names, parameter), tensor::toNpy(parameter.relevance)));
         }
     }
     return {};
@@ -173,7 +174,7 @@ base::Result<void> writeRegion(base::FileBatch& files, const std::filesystem::pa
     RETRO_CHECK(base::makeFolder(folder / "region"));
     for (std::size_t i = 0; i < result.region->weights.size(); ++i) {
         if (result.region->weights[i].isValid()) {
-            RETRO_CHECK(tensor::writeNpy(files, folder / "region" / (names[i] + ".npy"), result.region->weights[i]));
+            RETRO_CHECK(files.add(folder / "region" / (names[i] + ".npy"), tensor::toNpy(result.region->weights[i])));
         }
     }
     return {};
@@ -187,7 +188,7 @@ base::Result<void> writeCheckpoints(base::FileBatch& files, const std::filesyste
     }
     RETRO_CHECK(base::makeFolder(folder / "checkpoints"));
     for (const TakenCheckpoint& checkpoint : result.checkpoints) {
-        RETRO_CHECK(tensor::writeNpy(files, folder / checkpointFile(result, checkpoint), checkpoint.relevance));
+        RETRO_CHECK(files.add(folder / checkpointFile(result, checkpoint), tensor::toNpy(checkpoint.relevance)));
     }
     return {};
 }
@@ -211,7 +212,7 @@ base::Result<ordered_json> writeOpened(base::FileBatch& files, const std::filesy
     for (const lrp::OpenedValue& value : one.opened.values) {
         if (value.relevance.isValid()) {
             const std::string file = subfolder + "/" + names.of(value.name) + ".npy";
-            RETRO_CHECK(tensor::writeNpy(files, folder / file, value.relevance));
+            RETRO_CHECK(files.add(folder / file, tensor::toNpy(value.relevance)));
             values.push_back({{"value", value.name},
                               {"operand", value.isOperand},
                               {"relevance", ops::algebra::sum(value.relevance)},
@@ -476,7 +477,7 @@ base::Result<void> writeExplanation(const std::filesystem::path& folder, const L
     base::FileBatch files;
     for (std::size_t i = 0; i < result.relevance.size(); ++i) {
         if (result.relevance[i].isValid()) {
-            RETRO_CHECK(tensor::writeNpy(files, relevance / (names[i] + ".npy"), result.relevance[i]));
+            RETRO_CHECK(files.add(relevance / (names[i] + ".npy"), tensor::toNpy(result.relevance[i])));
         }
     }
     RETRO_CHECK(writeParameters(files, folder, result, names));

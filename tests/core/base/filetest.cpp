@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole files in, whole files out.
 #include "core/base/file.h"
+#include "core/base/filebatch.h"
 
 #include <QTemporaryDir>
 #include <QtTest>

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/base/result.h"
+
+#include <cstddef>
+#include <deque>
+#include <filesystem>
+#include <functional>
+#include <span>
+
+namespace retro::base
+{
+
+/// Many files with one wait for the disk: writes each under a temporary name; every `kMost` of them, and the rest in
+/// finish(), are brought to the disk together and then put in place. What is not in place when this object goes is
+/// removed. One thread at a time.
+class FileBatch
+{
+public:
+    /// As many as removeTemporaries() can name.
+    static constexpr std::size_t kMost = 48;
+
+    FileBatch();
+    ~FileBatch();
+    FileBatch(const FileBatch&) = delete;
+    FileBatch& operator=(const FileBatch&) = delete;
+
+    /// As writeFile, but `path` may stay what it was until finish(). Errors: of this file, or of one before it.
+    [[nodiscard]] Result<void> add(const std::filesystem::path& path, std::span<const std::byte> data);
+    /// As writeThrough, but `path` may stay what it was until finish().
+    [[nodiscard]] Result<void> addThrough(const std::filesystem::path& path,
+                                          const std::function<Result<void>(const std::filesystem::path&)>& write);
+    /// Puts in place what waits. Errors (Output): the disk or the rename fails; those before it are in place.
+    [[nodiscard]] Result<void> finish();
+
+private:
+    struct Waiting;
+    std::deque<Waiting> m_waiting;
+};
+
+} // namespace retro::base
