@@ -10,6 +10,7 @@
 #include "views/common/paint/marks.h"
 #include "views/common/paint/paintfile.h"
 #include "views/common/paint/theme.h"
+#include "views/common/widgets/listtable.h"
 #include "views/plan/bytescale.h"
 #include "views/plan/scheduleaxis.h"
 
@@ -223,9 +224,8 @@ SnapshotView::SnapshotView(RunModel& model, Cursor& cursor, Selection& selection
     m_lines->setHorizontalHeaderLabels({tr("At the peak"), tr("Blocks"), tr("Asked for by")});
     m_lines->horizontalHeader()->setStretchLastSection(true);
     m_lines->horizontalHeader()->setMinimumSectionSize(px(40));
-    m_lines->verticalHeader()->hide();
     m_lines->setEditTriggers(QAbstractItemView::NoEditTriggers);
-    m_lines->setSelectionBehavior(QAbstractItemView::SelectRows);
+    makeList(*m_lines, px(22));
     parts->addWidget(m_chart);
     parts->addWidget(m_lines);
     parts->setStretchFactor(0, 3);
