@@ -11,17 +11,16 @@
 #include "views/common/paint/paintfile.h"
 #include "views/common/paint/theme.h"
 #include "views/common/widgets/listtable.h"
+#include "views/common/widgets/tips.h"
 #include "views/plan/bytescale.h"
 #include "views/plan/scheduleaxis.h"
 
 #include <QComboBox>
 #include <QFileInfo>
 #include <QHeaderView>
-#include <QHelpEvent>
 #include <QPainter>
 #include <QSplitter>
 #include <QTableWidget>
-#include <QToolTip>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -190,17 +189,7 @@ void SnapshotChart::paintEvent(QPaintEvent*)
 
 bool SnapshotChart::event(QEvent* event)
 {
-    if (event->type() != QEvent::ToolTip) {
-        return QWidget::event(event);
-    }
-    const auto* help = static_cast<QHelpEvent*>(event);
-    const QString tip = tipAt(help->pos());
-    if (tip.isEmpty()) {
-        QToolTip::hideText();
-    } else {
-        QToolTip::showText(help->globalPos(), tip, this);
-    }
-    return true;
+    return showTip(*this, *event, [this](const QPointF& at) { return tipAt(at); }) || QWidget::event(event);
 }
 
 SnapshotView::SnapshotView(RunModel& model, Cursor& cursor, Selection& selection, PlanModel& plan, QWidget* parent)
