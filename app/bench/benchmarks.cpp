@@ -5,8 +5,6 @@
 
 #ifdef RETRO_HAVE_BENCHMARK
 
-#include "app/bench/programbench.h"
-#include "app/bench/relevancebench.h"
 #include "app/bench/traversalbench.h"
 #include "app/common/benchmarkmodels.h"
 #include "app/common/decodepicture.h"

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/bench/benchmarks.h"
 #include "app/bench/lutbenchmarks.h"
-#include "app/bench/modelbench.h"
-#include "app/bench/planbench.h"
-#include "app/bench/planrunbench.h"
-#include "app/bench/windowbench.h"
 #include "app/cli/context.h"
 #include "app/common/freedmemory.h"
 #include "app/common/passivewaiting.h"

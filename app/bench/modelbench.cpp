@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/bench/modelbench.h"
+#include "app/bench/benchmarks.h"
 
 #include "core/engine/model/binding.h"
 #include "core/engine/question/resolve.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/bench/planbench.h"
+#include "app/bench/benchmarks.h"
 
 #include "core/analysis/fromgraph.h"
 #include "core/analysis/report.h"

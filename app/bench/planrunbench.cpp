@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/bench/planrunbench.h"
+#include "app/bench/benchmarks.h"
 
 #include "app/cli/planningoptions.h"
 #include "app/common/benchmarkmodels.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/bench/programbench.h"
+#include "app/bench/benchmarks.h"
 
 #include "core/engine/explain/explain.h"
 #include "core/engine/input/inputs.h"

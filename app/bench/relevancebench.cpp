@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/bench/relevancebench.h"
+#include "app/bench/benchmarks.h"
 
 #include "app/common/benchmarkmodels.h"
 #include "app/common/freedmemory.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/bench/textbench.h"
+#include "app/bench/benchmarks.h"
 
 #include "views/text/layersmatrix.h"
 #include "views/text/linkspane.h"

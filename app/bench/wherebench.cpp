@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/bench/wherebench.h"
+#include "app/bench/benchmarks.h"
 
 #include "app/gui/controllers/wherecontroller.h"
 #include "app/gui/window/mainwindow.h"

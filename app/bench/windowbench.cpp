@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/bench/windowbench.h"
+#include "app/bench/benchmarks.h"
 
-#include "app/bench/textbench.h"
-#include "app/bench/wherebench.h"
 #include "app/common/guiapplication.h"
 #include "app/common/syntheticgraph.h"
 #include "app/gui/window/mainwindow.h"

@@ -412,7 +412,7 @@ Result<void> explainByPlan(Context& context, const ExplainOptions& options, cons
 {
     const engine::ResultKey asked = keyOf(options, model);
     RETRO_TRY(engine::ExplainRequest request, requestOf(options, model, language));
-    RETRO_TRY(const engine::PlanOptions wish, engine::planWish(options.question()));
+    RETRO_TRY(const engine::PlanOptions wish, engine::planOptions(options.question()));
     request.record = false; // the plan's steps are, not a traversal
     RETRO_TRY(const std::optional<HeldFolder> lock, holdResults(options));
     const std::filesystem::path folder = std::filesystem::path(options.outputFolder) / "relevance";

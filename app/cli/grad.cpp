@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "app/cli/context.h"
 #include "app/cli/forwardingtext.h"
-#include "app/cli/gradientrules.h"
 #include "app/cli/gradientverbs.h"
 #include "app/cli/outputfolder.h"
 #include "app/cli/planruntext.h"
@@ -12,7 +12,9 @@
 #include "core/engine/gradient/critical.h"
 #include "core/engine/gradient/gradient.h"
 #include "core/engine/gradient/parameters.h"
+#include "core/engine/gradient/rules.h"
 #include "core/engine/gradient/writegradientgraph.h"
+#include "core/engine/model/binding.h"
 #include "core/engine/plan/plannedgradient.h"
 #include "core/engine/question/combinations.h"
 #include "core/engine/question/resolve.h"
@@ -35,8 +37,58 @@ namespace retro::app
 namespace
 {
 
-using base::Result;
+using engine::NodeRules;
 using nlohmann::ordered_json;
+
+std::string answer(const NodeRules& rules)
+{
+    if (!rules.asGraph.isApplicable) {
+        return "no: " + rules.asGraph.reason;
+    }
+    return rules.isInSteps ? "yes, in steps" : "yes";
+}
+
+ordered_json toJson(const tape::Applicable& rule)
+{
+    ordered_json json{{"applicable", rule.isApplicable}};
+    if (!rule.isApplicable) {
+        json["reason"] = rule.reason;
+    }
+    return json;
+}
+
+/// Prints the reverse rules of every node of a model, by type and by the operator's name, and why one cannot be
+/// applied.
+base::Result<void> listGradientRules(const Context& context, const engine::LoadedModel& model,
+                                     const engine::GradientRequest& request)
+{
+    RETRO_TRY(const auto bound, engine::bindModel(model, request.inputs, request.precision));
+    ordered_json all = ordered_json::array();
+    if (!context.json) {
+        context.say(fmt::format("{:<32} {:<22} {:<20} {}", "node", "operator", "rule by type", "as graph, by name"));
+    }
+    for (const NodeRules& rules : engine::gradientRules(*bound)) {
+        const graph::Node& node = bound->graph().node(rules.node);
+        if (context.json) {
+            all.push_back({{"node", node.name},
+                           {"operator", node.op},
+                           {"type", rules.type},
+                           {"on_tape", toJson(rules.onTape)},
+                           {"as_graph", toJson(rules.asGraph)},
+                           {"in_steps", rules.isInSteps}});
+        } else if (rules.passesGradient) {
+            context.say(fmt::format("{:<32} {:<22} {:<20} {}", node.name, node.op, rules.type, answer(rules)));
+        } else {
+            context.say(fmt::format("{:<32} {:<22} {:<20} {}", node.name, node.op, "–", rules.onTape.reason));
+        }
+    }
+    if (context.json) {
+        context.answer({{"rules", all}});
+    }
+    return {};
+}
+
+using base::Result;
 
 struct GradOptions
 {
@@ -103,7 +155,7 @@ Result<Gradients> fromTape(const Context& context, const engine::LoadedModel& mo
 Result<Gradients> forwarded(const Context& context, const engine::LoadedModel& model,
                             const engine::GradientRequest& request, const GradOptions& options)
 {
-    RETRO_TRY(const engine::ForwardingOptions wish, engine::forwardingWish(options.question()));
+    RETRO_TRY(const engine::ForwardingOptions wish, engine::forwardingOptions(options.question()));
     RETRO_TRY(engine::ForwardedGradient made, engine::forwardedGradient(model, request, wish));
     sayForwarding(context, made.forwarding(), made.gradient.model->graph(), options.rows());
     ordered_json facts = forwardingJson(made);
@@ -130,7 +182,7 @@ Result<engine::ExplainRequest> recordedRequest(const engine::LoadedModel& model,
 Result<Gradients> planned(const Context& context, const engine::LoadedModel& model,
                           const engine::GradientRequest& request, const GradOptions& options)
 {
-    RETRO_TRY(const engine::PlanOptions wish, engine::planWish(options.question()));
+    RETRO_TRY(const engine::PlanOptions wish, engine::planOptions(options.question()));
     RETRO_TRY(engine::ExplainRequest recording, recordedRequest(model, request, options));
     const std::string& runFile = options.question().run;
     const std::size_t rows = engine::rowsOf("plan-rows", options.question());
@@ -336,9 +388,9 @@ Result<void> writeGraph(const Context& context, const GradOptions& options, cons
 {
     engine::GradientGraphForm form{options.isJoined, options.asksToFold(), options.keepsFunctions(*model)};
     if (options.isPlanned()) {
-        RETRO_TRY(form.plan, engine::planWish(options.question()));
+        RETRO_TRY(form.plan, engine::planOptions(options.question()));
     } else if (options.isForwarded()) {
-        RETRO_TRY(form.forwarding, engine::forwardingWish(options.question()));
+        RETRO_TRY(form.forwarding, engine::forwardingOptions(options.question()));
     }
     RETRO_TRY(const engine::WrittenGradientGraph written,
               engine::writeGradientGraph(options.question().graphOut, model, request, form));

@@ -1,34 +1,210 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/context.h"
-#include "app/cli/launchtext.h"
-#include "app/cli/programtext.h"
+#include "app/cli/outputfolder.h"
 #include "app/cli/statetext.h"
+#include "core/base/hash.h"
+#include "core/base/result.h"
 #include "core/diagnosis/diagnosis.h"
 #include "core/diagnosis/modelfacts.h"
 #include "core/engine/diagnose.h"
 #include "core/engine/region/history.h"
 #include "core/engine/region/historyjson.h"
+#include "core/program/listing.h"
+#include "core/tensor/npy.h"
 #include "core/trace/breakpoints.h"
 #include "core/trace/describe.h"
+#include "core/trace/lutdetail.h"
+#include "core/trace/run.h"
 #include "core/trace/runfile.h"
+#include "core/trace/runprogram.h"
 #include "core/trace/timeline.h"
 #include "core/trace/valuebreaks.h"
 #include "core/trace/why.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cctype>
+#include <filesystem>
 #include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace retro::app
 {
 
 namespace
 {
+
+using base::Result;
+using nlohmann::ordered_json;
+
+ordered_json names(const std::vector<program::BufferId>& buffers)
+{
+    ordered_json all = ordered_json::array();
+    for (const program::BufferId buffer : buffers) {
+        all.push_back(program::nameOf(buffer));
+    }
+    return all;
+}
+
+std::string lineOf(const program::ListedInstruction& step)
+{
+    std::string last;
+    for (const program::BufferId buffer : step.lastUses) {
+        last += (last.empty() ? "last use of " : ", ") + program::nameOf(buffer);
+    }
+    std::string line = fmt::format("{:>6}  {:<6} {:<64} {}", step.index, step.promise, step.text, last);
+    line.erase(line.find_last_not_of(' ') + 1);
+    return line;
+}
+
+/// The compiled program of a recorded run as lines of text: both sections, a line per instruction with its buffers, the
+/// promise that it belongs to, and the buffers whose last use it is. Errors: as trace::programOf.
+Result<std::vector<std::string>> programLines(const trace::Run& run)
+{
+    RETRO_TRY(const program::Program program, trace::programOf(run));
+    std::vector<std::string> lines{
+        fmt::format("program       {}", base::hex(program.key)),
+        fmt::format("size          {} instructions ({} in ARGS), {} buffers, {} nodes, {} promises",
+                    program.instructions.size(), program.argsEnd, program.buffers.size(), program.nodes,
+                    program.promises)};
+    const std::vector<program::ListedInstruction> listed = program::listing(program, *run.graph);
+    lines.emplace_back("ARGS");
+    for (const program::ListedInstruction& step : listed) {
+        if (step.index == program.argsEnd) {
+            lines.emplace_back("REL");
+        }
+        lines.push_back(lineOf(step));
+    }
+    return lines;
+}
+
+/// The same for machines: key, nodes, promises, buffers, results and instructions.
+Result<ordered_json> programJson(const trace::Run& run)
+{
+    RETRO_TRY(const program::Program program, trace::programOf(run));
+    ordered_json steps = ordered_json::array();
+    for (const program::ListedInstruction& step : program::listing(program, *run.graph)) {
+        steps.push_back({{"instruction", step.index},
+                         {"section", step.isArgument ? "ARGS" : "REL"},
+                         {"opcode", program::nameOf(step.opcode)},
+                         {"node", run.graph->labelOf(step.node)},
+                         {"promise", step.promise},
+                         {"writes", names(step.made)},
+                         {"reads", names(step.read)},
+                         {"last_uses", names(step.lastUses)},
+                         {"text", step.text}});
+    }
+    ordered_json results = ordered_json::array();
+    for (const program::RelevanceResult& result : program.results) {
+        results.push_back({{"node", run.graph->labelOf(result.node)},
+                           {"output", result.output},
+                           {"buffer", program::nameOf(result.buffer)}});
+    }
+    return ordered_json{{"key", base::hex(program.key)},
+                        {"nodes", program.nodes},
+                        {"promises", program.promises},
+                        {"arguments", program.argsEnd},
+                        {"buffers", program.buffers.size()},
+                        {"instructions", steps},
+                        {"results", results}};
+}
+
+std::string fileNameOf(std::string_view name)
+{
+    std::string file(name);
+    std::ranges::transform(file, file.begin(),
+                           [](unsigned char c) { return c == ' ' ? '_' : static_cast<char>(std::tolower(c)); });
+    return file + ".npy";
+}
+
+std::string_view roleWord(lut::Role role)
+{
+    switch (role) {
+    case lut::Role::Given:
+        return "given";
+    case lut::Role::Learned:
+        return "learned";
+    case lut::Role::Kept:
+        return "kept";
+    case lut::Role::Scratch:
+        return "scratch";
+    case lut::Role::Result:
+        return "result";
+    }
+    return "";
+}
+
+std::string_view useWord(const ops::TableBuffer& buffer)
+{
+    return buffer.isRead && buffer.isWritten ? "read, written"
+           : buffer.isRead                   ? "read"
+           : buffer.isWritten                ? "written"
+                                             : "";
+}
+
+/// A launch and the buffers of its pass as it left them: name, role, shape, what the launch did with each, figures.
+nlohmann::ordered_json launchJson(const trace::LaunchDetail& detail)
+{
+    const lut::Launch& launch = detail.schedule.launches[detail.launch];
+    nlohmann::ordered_json buffers = nlohmann::ordered_json::array();
+    for (const ops::TableBuffer& one : detail.buffers) {
+        const lut::Buffer& declared = *detail.schedule.find(one.id);
+        nlohmann::ordered_json entry{{"name", declared.name},        {"role", roleWord(declared.role)},
+                                     {"shape", declared.shape},      {"bytes", declared.bytes},
+                                     {"read", one.isRead},           {"written", one.isWritten},
+                                     {"elements", one.count},        {"non_zeros", one.nonZeros},
+                                     {"least", one.least},           {"most", one.most},
+                                     {"whole", one.values.isValid()}};
+        if (const std::vector<std::string> columns = ops::columnsOf(one.id); !columns.empty()) {
+            entry["columns"] = columns;
+        }
+        buffers.push_back(std::move(entry));
+    }
+    return {{"kernel", lut::nameOf(launch.kernel)},
+            {"variant", lut::nameOf(launch.variant)},
+            {"stream", launch.stream},
+            {"path", detail.schedule.path == lut::Path::Documented ? "documented" : "fused"},
+            {"buffers", buffers}};
+}
+
+/// The same for a terminal.
+std::vector<std::string> launchLines(const trace::LaunchDetail& detail)
+{
+    const lut::Launch& launch = detail.schedule.launches[detail.launch];
+    const std::string_view variant = lut::nameOf(launch.variant);
+    std::vector<std::string> lines{fmt::format("launch        {}{}{} on stream {}", lut::nameOf(launch.kernel),
+                                               variant.empty() ? "" : ", ", variant, launch.stream)};
+    for (const ops::TableBuffer& one : detail.buffers) {
+        const lut::Buffer& declared = *detail.schedule.find(one.id);
+        lines.push_back(fmt::format("  {:<30} {:<13} {:<22} {:>10} of {:>10} not 0   {:.6g} … {:.6g}", declared.name,
+                                    useWord(one), fmt::format("{}", fmt::join(declared.shape, " × ")), one.nonZeros,
+                                    one.count, one.least, one.most));
+    }
+    if (detail.schedule.path == lut::Path::Fused) {
+        lines.emplace_back("  Firing Statistics and Before Detectors Gradients are buffers of the documented path: "
+                           "explain --lut-path documented");
+    }
+    return lines;
+}
+
+/// Writes each buffer as FOLDER/<name>.npy ("firing_statistics.npy"); those beyond 64 MiB are left out. Errors: Output.
+base::Result<void> writeBuffers(const std::filesystem::path& folder, const trace::LaunchDetail& detail)
+{
+    RETRO_TRY(const HeldFolder lock, holdFolder(folder));
+    for (const ops::TableBuffer& one : detail.buffers) {
+        if (one.values.isValid()) {
+            RETRO_CHECK(tensor::writeNpy(folder / fileNameOf(detail.schedule.find(one.id)->name), one.values));
+        }
+    }
+    return {};
+}
 
 /// A kind of event for people; `--json` and files have its name (docs/formats/retro.md).
 std::string_view wordOf(event::EventKind kind)
@@ -46,9 +222,6 @@ std::string_view wordOf(event::EventKind kind)
         return event::nameOf(kind);
     }
 }
-
-using base::Result;
-using nlohmann::ordered_json;
 
 struct TraceOptions
 {

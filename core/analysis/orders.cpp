@@ -1,20 +1,189 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/analysis/orders.h"
 
-#include "core/analysis/beamorder.h"
 #include "core/analysis/frontier.h"
-#include "core/analysis/localorder.h"
+#include "core/analysis/opgraph.h"
 #include "core/analysis/orderstate.h"
 
 #include <algorithm>
+#include <numeric>
 #include <queue>
+#include <stop_token>
 #include <tuple>
+#include <unordered_set>
+#include <utility>
 
 namespace retro::analysis
 {
 
 namespace
 {
+
+/// Partial orders that are kept side by side, and next operators that are tried for each.
+constexpr std::size_t kBeamWidth = 32;
+constexpr std::size_t kBeamChoices = 8;
+
+/// One way on from one partial order.
+struct Choice
+{
+    std::uint64_t peak = 0;
+    std::uint64_t live = 0;
+    std::uint64_t set = 0; ///< hash of the set of done operators
+    std::size_t state = 0;
+    OpId op = 0;
+
+    [[nodiscard]] auto key() const { return std::tie(peak, live, state, op); }
+};
+
+/// A number per operator; the sum of those of a set identifies it (up to the chance of 2^-64).
+std::uint64_t markOf(OpId op)
+{
+    std::uint64_t x = (static_cast<std::uint64_t>(op) + 1) * 0x9e3779b97f4a7c15ULL;
+    x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9ULL;
+    x = (x ^ (x >> 27U)) * 0x94d049bb133111ebULL;
+    return x ^ (x >> 31U);
+}
+
+struct Partial
+{
+    OrderState state;
+    std::uint64_t set = 0;
+};
+
+void addChoices(const Partial& partial, std::size_t at, std::vector<Choice>& choices)
+{
+    std::vector<Choice> own;
+    for (const OpId op : partial.state.ready()) {
+        own.push_back({std::max(partial.state.peak(), partial.state.transientOf(op)), partial.state.liveAfter(op),
+                       partial.set + markOf(op), at, op});
+    }
+    const std::size_t count = std::min(own.size(), kBeamChoices);
+    std::partial_sort(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(count), own.end(),
+                      [](const Choice& a, const Choice& b) { return a.key() < b.key(); });
+    choices.insert(choices.end(), own.begin(), own.begin() + static_cast<std::ptrdiff_t>(count));
+}
+
+std::vector<Partial> takeBest(const std::vector<Partial>& beam, std::vector<Choice>& choices)
+{
+    std::sort(choices.begin(), choices.end(), [](const Choice& a, const Choice& b) { return a.key() < b.key(); });
+    std::unordered_set<std::uint64_t> seen;
+    std::vector<Partial> next;
+    for (const Choice& choice : choices) {
+        if (next.size() == kBeamWidth) {
+            break;
+        }
+        if (seen.insert(choice.set).second) {
+            next.push_back({beam[choice.state].state, choice.set});
+            next.back().state.run(choice.op);
+        }
+    }
+    return next;
+}
+
+/// The order with the least peak that a beam search finds: partial orders are compared by (peak, live), and of those
+/// that ran the same set of operators one is kept. Empty when stopped. O(operators · (width · choices + operators)).
+std::vector<OpId> beamOrder(const OpGraph& graph, const std::stop_token& stop)
+{
+    std::vector<Partial> beam{{OrderState(graph), 0}};
+    for (std::size_t step = 0; step < graph.size(); ++step) {
+        if (stop.stop_requested()) {
+            return {};
+        }
+        std::vector<Choice> choices;
+        for (std::size_t at = 0; at < beam.size(); ++at) {
+            addChoices(beam[at], at, choices);
+        }
+        beam = takeBest(beam, choices);
+    }
+    return beam.front().state.order();
+}
+
+constexpr int kRounds = 4;
+/// Places that are tried for one operator.
+constexpr std::size_t kPlaces = 16;
+
+using Score = std::pair<std::uint64_t, double>; // peak, area
+
+Score scoreOf(const OpGraph& graph, const std::vector<OpId>& order)
+{
+    const FrontierProfile profile = frontierProfile(graph, order);
+    const double area = std::accumulate(profile.live.begin(), profile.live.end(), 0.0,
+                                        [](double sum, std::uint64_t bytes) { return sum + double(bytes); });
+    return {*std::max_element(profile.transient.begin(), profile.transient.end()), area};
+}
+
+/// Positions between which an operator may stand: behind its producers, before its readers.
+std::pair<std::size_t, std::size_t> slackOf(const OpGraph& graph, const std::vector<std::size_t>& position, OpId op)
+{
+    std::size_t low = 0;
+    std::size_t high = position.size() - 1;
+    for (const OpValueId input : graph.reads(op)) {
+        if (graph.value(input).producer != kNone) {
+            low = std::max(low, position[graph.value(input).producer] + 1);
+        }
+    }
+    for (const OpValueId output : graph.op(op).outputs) {
+        for (const OpId reader : graph.readers(output)) {
+            high = std::min(high, position[reader] - 1);
+        }
+    }
+    return {low, high};
+}
+
+std::vector<OpId> moved(const std::vector<OpId>& order, std::size_t from, std::size_t to)
+{
+    std::vector<OpId> result = order;
+    const auto at = [&](std::size_t i) { return result.begin() + static_cast<std::ptrdiff_t>(i); };
+    if (from < to) {
+        std::rotate(at(from), at(from + 1), at(to + 1));
+    } else {
+        std::rotate(at(to), at(from), at(from + 1));
+    }
+    return result;
+}
+
+/// Tries places for one operator; true when the order became better.
+bool improveOne(const OpGraph& graph, std::vector<OpId>& order, Score& score, OpId op)
+{
+    std::vector<std::size_t> position(order.size());
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        position[order[i]] = i;
+    }
+    const auto [low, high] = slackOf(graph, position, op);
+    const std::size_t stride = std::max<std::size_t>(1, (high - low + 1) / kPlaces);
+    for (std::size_t to = low; to <= high; to += stride) {
+        if (to == position[op]) {
+            continue;
+        }
+        std::vector<OpId> candidate = moved(order, position[op], to);
+        const Score now = scoreOf(graph, candidate);
+        if (now < score) {
+            score = now;
+            order = std::move(candidate);
+            return true;
+        }
+    }
+    return false;
+}
+
+/// Moves single operators inside their slack (between their last producer and their first reader) as long as the peak
+/// falls, or stays with less live bytes summed over the positions. Never returns a worse order. Ends after a fixed
+/// number of rounds, or when stopped.
+std::vector<OpId> improveOrder(const OpGraph& graph, std::vector<OpId> order, const std::stop_token& stop)
+{
+    Score score = scoreOf(graph, order);
+    bool isBetter = true;
+    for (int round = 0; round < kRounds && isBetter; ++round) {
+        isBetter = false;
+        for (OpId op = 0; op < graph.size(); ++op) {
+            if (stop.stop_requested()) {
+                return order;
+            }
+            isBetter = improveOne(graph, order, score, op) || isBetter;
+        }
+    }
+    return order;
+}
 
 /// Order of merit of a ready operator; smaller is better. `stamp` tells stale entries from the newest.
 struct Entry

@@ -7,11 +7,14 @@
 #include "core/base/leftovers.h"
 #include "core/base/memorylimit.h"
 #include "core/execute/earlyvalues.h"
-#include "core/execute/trackedvalues.h"
+#include "core/execute/tokenpath.h"
+#include "core/graph/graph.h"
 #include "core/graph/placeholder.h"
 #include "core/ops/bind/bindcheck.h"
+#include "core/ops/boundoperator.h"
 #include "core/ops/kernel/roundnumbers.h"
 #include "core/ops/linear/storedweight.h"
+#include "core/ops/lookup.h"
 #include "core/ops/numbertypes.h"
 #include "core/ops/registry.h"
 #include "core/ops/runoperator.h"
@@ -22,10 +25,82 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 namespace retro::execute
 {
+
+namespace
+{
+
+using graph::Node;
+using graph::ValueId;
+
+/// Walks over the nodes in order.
+class Tracker
+{
+public:
+    Tracker(const graph::Graph& graph, std::span<const ops::TensorType> types)
+        : m_graph(graph), m_types(types), m_tracked(graph.valueCount(), false)
+    {
+        for (const ValueId input : graph.inputs()) {
+            m_tracked[input.index()] = isFloating(input);
+        }
+    }
+
+    void visit(const Node& node, std::span<const std::unique_ptr<ops::BoundOperator>> operators, std::size_t at)
+    {
+        const ops::Structure& structure = operators[at]->structure();
+        if (structure.kind() == ops::StructureKind::NoRelevance) {
+            return;
+        }
+        bool carries = std::any_of(node.inputs.begin(), node.inputs.end(), [this](ValueId operand) {
+            return operand.isValid() && isFloating(operand) && m_tracked[operand.index()];
+        });
+        if (ops::isTokenSlot(structure, ops::Lookup::kIndices)) {
+            carries = true;
+            const auto path =
+                tokenPath(m_graph, node.inputs[ops::Lookup::kIndices],
+                          [&](graph::NodeId id) -> const ops::BoundOperator& { return *operators[id.index()]; });
+            if (path) {
+                m_tracked[path->input.index()] = true;
+            }
+        }
+        for (const ValueId output : node.outputs) {
+            if (output.isValid()) {
+                m_tracked[output.index()] = carries && isFloating(output);
+            }
+        }
+    }
+
+    [[nodiscard]] std::vector<bool> take() && { return std::move(m_tracked); }
+
+private:
+    [[nodiscard]] bool isFloating(ValueId value) const { return tensor::isFloating(m_types[value.index()].dtype); }
+
+    const graph::Graph& m_graph;
+    std::span<const ops::TensorType> m_types;
+    std::vector<bool> m_tracked;
+};
+
+/// Per value of the graph: does it carry relevance? A floating graph input does, an integer one when an embedding is
+/// looked up by it (tokenPath), the result of an embedding, and a floating result of an operator that passes relevance
+/// and has an operand that carries it. Operators per node, types per value.
+std::vector<bool> trackedValues(const graph::Graph& graph,
+                                std::span<const std::unique_ptr<ops::BoundOperator>> operators,
+                                std::span<const ops::TensorType> types)
+{
+    Tracker tracker(graph, types);
+    for (std::size_t i = 0; i < graph.nodeCount(); ++i) {
+        tracker.visit(graph.node(graph::NodeId(i)), operators, i);
+    }
+    return std::move(tracker).take();
+}
+
+} // namespace
 
 tensor::DType dtypeOf(Precision precision)
 {
@@ -272,11 +347,6 @@ private:
     EarlyValues& m_early;
 };
 
-} // namespace
-
-namespace
-{
-
 /// Weights may be packed and turned round while a node is bound; anything else that is made is small.
 std::uint64_t allowanceFor(std::span<const Tensor> constants)
 {
@@ -307,11 +377,6 @@ base::Result<void> expectMemory(const graph::Node& node, std::span<const ops::Te
     }
     return {};
 }
-
-} // namespace
-
-namespace
-{
 
 /// Weights of 16 bits are not widened for operators that hold them as they are stored.
 Tensor constantForBinding(const BoundModel& model, const graph::Node& node, std::size_t slot)

@@ -5,18 +5,225 @@
 #include "core/layout/ordering.h"
 #include "core/layout/packing.h"
 #include "core/layout/placement.h"
+#include "core/layout/polyline.h"
 #include "core/layout/ranking.h"
-#include "core/layout/routing.h"
 
 #include <fmt/format.h>
 
 #include <cmath>
+#include <vector>
 
 namespace retro::layout
 {
 
 namespace
 {
+
+/// Edges as polylines in two flat arrays: edge e has the points [offsets[e], offsets[e + 1]).
+struct Polylines
+{
+    std::vector<Index> offsets;
+    std::vector<Point> points;
+};
+
+/// Where segments touch boxes. Entries of segments that do not end in a box there are the x of the lane.
+struct Ports
+{
+    std::vector<double> leave; ///< per segment: x at its upper end
+    std::vector<double> enter; ///< per segment: x at its lower end
+};
+
+constexpr double kStraight = 0.5; // centres are whole numbers: nearer than this is equal
+
+class PortPlacer
+{
+public:
+    PortPlacer(const Elements& elements, const std::vector<double>& x, const LayoutOptions& options)
+        : m_elements(elements), m_x(x), m_options(options)
+    {}
+
+    /// Fills ports (per segment) for the ends that `own` names.
+    void place(Index Segment::*own, Index Segment::*far, std::vector<double>& ports)
+    {
+        const auto segments = static_cast<Index>(m_elements.segments.size());
+        for (Index s = 0; s < segments; ++s) {
+            ports.push_back(m_x[m_elements.segments[s].*own]);
+        }
+        const Buckets byNode = groupBy(segments, m_elements.nodeCount, [&](Index s) {
+            const Index e = m_elements.segments[s].*own;
+            return e < m_elements.nodeCount ? e : kNone;
+        });
+        for (Index node = 0; node < m_elements.nodeCount; ++node) {
+            placeOn(node, byNode[node], far, ports);
+        }
+    }
+
+private:
+    /// A segment end beside the centre line of its box.
+    struct End
+    {
+        double away = 0.0;   ///< distance of the far end from the centre line
+        double wanted = 0.0; ///< wished distance of this end from the centre line
+        Index segment = kNone;
+    };
+
+    void placeOn(Index node, std::span<const Index> segments, Index Segment::*far, std::vector<double>& ports)
+    {
+        m_left.clear();
+        m_right.clear();
+        for (const Index s : segments) {
+            const Index other = m_elements.segments[s].*far;
+            const bool isBox = m_elements.kind[other] == ElementKind::Node;
+            const double away = m_x[other] - m_x[node];
+            if (std::abs(away) < kStraight || (isBox && segments.size() == 1)) {
+                continue;
+            }
+            (away < 0 ? m_left : m_right).push_back({std::abs(away), isBox ? std::abs(away) / 2 : std::abs(away), s});
+        }
+        const double reach = m_elements.width[node] / 2 * 0.85;
+        if (segments.size() == 1) {
+            placeSingle(node, reach, ports);
+            return;
+        }
+        spread(m_left, reach, m_x[node], -1.0, ports);
+        spread(m_right, reach, m_x[node], 1.0, ports);
+    }
+
+    void placeSingle(Index node, double reach, std::vector<double>& ports)
+    {
+        for (const auto* ends : {&m_left, &m_right}) {
+            if (!ends->empty() && ends->front().away <= reach) {
+                ports[ends->front().segment] = m_x[node] + (ends == &m_left ? -1.0 : 1.0) * ends->front().away;
+            }
+        }
+    }
+
+    void spread(std::vector<End>& ends, double reach, double centre, double side, std::vector<double>& ports) const
+    {
+        std::sort(ends.begin(), ends.end(), [](const End& a, const End& b) {
+            return a.away < b.away || (a.away == b.away && a.segment < b.segment);
+        });
+        const double step = std::min(m_options.portGap, reach / static_cast<double>(ends.size()));
+        for (std::size_t i = 0; i < ends.size(); ++i) {
+            const double least = step * static_cast<double>(i + 1);
+            const double most = reach - step * static_cast<double>(ends.size() - 1 - i);
+            ports[ends[i].segment] = centre + side * std::max(least, std::min(ends[i].wanted, most));
+        }
+    }
+
+    const Elements& m_elements;
+    const std::vector<double>& m_x;
+    const LayoutOptions& m_options;
+    std::vector<End> m_left;
+    std::vector<End> m_right;
+};
+
+/// Spreads the ends of segments along the sides of each box, in the order of where they come from: a segment to an
+/// element straight above or below keeps the centre, the others stand to its left and right at options.portGap (less
+/// when they are many). A single segment keeps the centre, unless its lane passes over the box: then it stays vertical.
+Ports placePorts(const Elements& elements, const std::vector<double>& x, const LayoutOptions& options)
+{
+    Ports ports;
+    PortPlacer placer(elements, x, options);
+    placer.place(&Segment::upper, &Segment::lower, ports.leave);
+    placer.place(&Segment::lower, &Segment::upper, ports.enter);
+    return ports;
+}
+
+class Router
+{
+public:
+    Router(const LayoutInput& input, const Elements& elements, const Packing& packing, const LayoutOptions& options)
+        : m_input(input), m_elements(elements), m_packing(packing), m_options(options),
+          m_ports(placePorts(elements, packing.x, options))
+    {
+        m_out.offsets.push_back(0);
+    }
+
+    Polylines run()
+    {
+        m_out.offsets.reserve(m_input.edges.size() + 1);
+        m_out.points.reserve(m_input.edges.size() * 4);
+        for (std::size_t edge = 0; edge < m_input.edges.size(); ++edge) {
+            route(m_input.edges[edge], m_elements.routes[edge], m_input.pinsOf(static_cast<Index>(edge)));
+            m_out.offsets.push_back(static_cast<Index>(m_out.points.size()));
+        }
+        return std::move(m_out);
+    }
+
+private:
+    [[nodiscard]] const LayerBand& bandOf(Index element) const
+    {
+        return m_packing.bands[m_packing.layer[m_elements.layer[element]]];
+    }
+
+    void route(const LayoutEdge& edge, const EdgeRoute& route, const EdgePins& pins)
+    {
+        m_shift = parallelShift(edge, route);
+        const LayerBand& source = bandOf(edge.from);
+        const LayerBand& target = bandOf(edge.to);
+        const double leave = onBox(edge.from, pins.leave, m_ports.leave[route.firstSegment]);
+        const double enter = onBox(edge.to, pins.enter, m_ports.enter[route.lastSegment]);
+        add(leave, (source.top + source.bottom + m_input.nodeSizes[edge.from].height) / 2);
+        add(leave, source.exit);
+        addLanes(edge, route);
+        add(enter, target.entry);
+        add(enter, (target.top + target.bottom - m_input.nodeSizes[edge.to].height) / 2);
+    }
+
+    /// Place of an edge end: where it must be, else its port, moved for parallel edges, not past the corners of the
+    /// box.
+    [[nodiscard]] double onBox(Index node, double pin, double port) const
+    {
+        if (pin != EdgePins::kFree) {
+            return m_packing.x[node] + pin;
+        }
+        const double half = m_input.nodeSizes[node].width / 2;
+        return std::clamp(port + m_shift, m_packing.x[node] - half, m_packing.x[node] + half);
+    }
+
+    void addLanes(const LayoutEdge& edge, const EdgeRoute& route)
+    {
+        if (route.laneCount > 0 && m_elements.kind[route.firstLane] == ElementKind::SideLane) {
+            const Index first = m_packing.layer[m_elements.layer[edge.from]] + 1;
+            const Index last = m_packing.layer[m_elements.layer[edge.to]] - 1;
+            add(m_packing.x[route.firstLane] + m_shift, m_packing.bands[first].entry);
+            add(m_packing.x[route.firstLane] + m_shift, m_packing.bands[last].exit);
+            return;
+        }
+        for (Index lane = route.firstLane; lane < route.firstLane + route.laneCount; ++lane) {
+            add(m_packing.x[lane] + m_shift, bandOf(lane).entry);
+            add(m_packing.x[lane] + m_shift, bandOf(lane).exit);
+        }
+    }
+
+    /// Parallel edges run side by side.
+    [[nodiscard]] double parallelShift(const LayoutEdge& edge, const EdgeRoute& route) const
+    {
+        const double room = std::min(m_input.nodeSizes[edge.from].width, m_input.nodeSizes[edge.to].width);
+        const double step = std::min(m_options.parallelGap, room / (route.parallelCount + 1));
+        return step * (route.parallelIndex - (route.parallelCount - 1) / 2.0);
+    }
+
+    void add(double x, double y) { appendPoint(m_out.points, static_cast<std::size_t>(m_out.offsets.back()), {x, y}); }
+
+    const LayoutInput& m_input;
+    const Elements& m_elements;
+    const Packing& m_packing;
+    const LayoutOptions& m_options;
+    Ports m_ports;
+    Polylines m_out;
+    double m_shift = 0.0;
+};
+
+/// Draws every edge from the bottom of its source to the top of its target. An edge is vertical wherever boxes are and
+/// bends only between layers, so it cannot pass through a box. Ends on one side of a box are spread, a straight one
+/// keeps the centre.
+Polylines routeEdges(const LayoutInput& input, const Elements& elements, const Packing& packing,
+                     const LayoutOptions& options)
+{
+    return Router(input, elements, packing, options).run();
+}
 
 base::Result<void> checkSizes(const LayoutInput& input)
 {

@@ -2,14 +2,18 @@
 #include "core/rewrite/attributes.h"
 #include "core/rewrite/chainfuser.h"
 #include "core/rewrite/einsumproduct.h"
-#include "core/rewrite/keytranspose.h"
-#include "core/rewrite/nanguard.h"
 #include "core/rewrite/passes.h"
+#include "core/rewrite/pattern.h"
 #include "core/rewrite/scorescale.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <limits>
+#include <optional>
 #include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace retro::rewrite
 {
@@ -19,6 +23,163 @@ using tensor::DType;
 
 namespace
 {
+
+bool isAllZero(const tensor::Tensor& data)
+{
+    for (std::int64_t i = 0; i < data.size(); ++i) {
+        if (data.at(i) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/// The shape of `data` is the declared one of `value`.
+bool isShapedLike(const Draft& draft, const tensor::Tensor& data, ValueId value)
+{
+    const auto& shape = draft.value(value).shape;
+    if (!shape || shape->size() != data.rank()) {
+        return false;
+    }
+    for (std::size_t i = 0; i < shape->size(); ++i) {
+        if ((*shape)[i].extent != data.shape()[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/// One zero, or zeros of the shape of `like`: constant, or ConstantOfShape(Shape(like)).
+bool isZero(Pattern& pattern, ValueId value, ValueId like)
+{
+    const Draft& draft = pattern.draft();
+    if (draft.isConstant(value)) {
+        const tensor::Tensor& data = draft.value(value).constant;
+        return pattern.scalar(value) == 0.0 || (isShapedLike(draft, data, like) && isAllZero(data));
+    }
+    const Node* zeros = pattern.maker(value, "ConstantOfShape");
+    const Node* shape = zeros == nullptr ? nullptr : pattern.maker(zeros->inputs[0], "Shape");
+    if (shape == nullptr || shape->inputs[0] != like || shape->attributes.contains("start") ||
+        shape->attributes.contains("end")) {
+        return false;
+    }
+    const auto fill = attributeOr<tensor::Tensor>(*zeros, "value", {});
+    return !fill.isValid() || isAllZero(fill);
+}
+
+/// The Softmax that makes `probabilities`, directly or through Where(IsNaN(p), 0, p), which exporters write so that
+/// rows that are masked everywhere become zero. Its nodes become members. nullptr when it is something else.
+const Node* softmaxBehindGuard(Pattern& pattern, ValueId probabilities)
+{
+    const Node* where = pattern.maker(probabilities, "Where");
+    if (where == nullptr) {
+        return pattern.maker(probabilities, "Softmax");
+    }
+    const ValueId own = where->inputs[2];
+    const ValueId zero = where->inputs[1];
+    const Node* isNan = pattern.maker(where->inputs[0], "IsNaN");
+    const bool isGuard = isNan != nullptr && isNan->inputs[0] == own && isZero(pattern, zero, own);
+    return isGuard ? pattern.maker(own, "Softmax") : nullptr;
+}
+
+using Axes = std::vector<std::int64_t>;
+
+/// Keys whose last two axes were swapped for the product with the queries.
+struct KeyTranspose
+{
+    ValueId source;       ///< what the chain transposes
+    std::size_t rank = 4; ///< of the keys
+    /// The axes of the keys before the swap, when one Transpose did more than the swap: 0 2 1 3 for one that also took
+    /// the heads of batch × tokens × heads × width in front. Empty: source is the keys.
+    std::vector<std::int64_t> order = {};
+    NodeId node = {}; ///< the Transpose
+};
+
+Axes orderOf(const Node& transpose) { return attributeOr<Axes>(transpose, "perm", {}); }
+
+/// Constant integers; empty when they are not constant.
+Axes integers(const Draft& draft, ValueId value)
+{
+    Axes numbers;
+    for (std::int64_t i = 0; draft.isConstant(value) && i < draft.value(value).constant.size(); ++i) {
+        numbers.push_back(static_cast<std::int64_t>(draft.value(value).constant.at(i)));
+    }
+    return numbers;
+}
+
+/// The declared shape; empty when an extent is unknown.
+Axes declaredShape(const Draft& draft, ValueId value)
+{
+    Axes extents;
+    if (const auto& shape = draft.value(value).shape) {
+        for (const graph::Dimension& dimension : *shape) {
+            extents.push_back(dimension.extent.value_or(-1));
+        }
+    }
+    const bool isKnown = std::find(extents.begin(), extents.end(), -1) == extents.end();
+    return isKnown ? extents : Axes();
+}
+
+/// batch·heads × tokens × width between two Reshapes that exporters write where the number of axes is not known.
+std::optional<KeyTranspose> throughThreeAxes(Pattern& pattern, ValueId transposed)
+{
+    const Node* last = pattern.maker(transposed, "Reshape");
+    const Node* middle = last == nullptr ? nullptr : pattern.maker(last->inputs[0], "Transpose");
+    const Node* first = middle == nullptr ? nullptr : pattern.maker(middle->inputs[0], "Reshape");
+    if (first == nullptr || orderOf(*middle) != Axes{0, 2, 1}) {
+        return std::nullopt;
+    }
+    const Axes keys = declaredShape(pattern.draft(), first->inputs[0]);
+    const Axes flat = integers(pattern.draft(), first->inputs[1]);
+    const Axes whole = integers(pattern.draft(), last->inputs[1]);
+    const bool isSwap = keys.size() == 4 && flat.size() == 3 && flat[1] == keys[2] && flat[2] == keys[3] &&
+                        whole == Axes{keys[0], keys[1], keys[3], keys[2]};
+    return isSwap ? std::optional(KeyTranspose{first->inputs[0], 4}) : std::nullopt;
+}
+
+/// Reads a Transpose of three or four axes, or Reshape – Transpose(…, 0 2 1) – Reshape of keys whose shape is declared.
+/// Its nodes become members.
+std::optional<KeyTranspose> keyTranspose(Pattern& pattern, ValueId transposed)
+{
+    Pattern attempt = pattern;
+    const Node* node = attempt.maker(transposed, "Transpose");
+    if (node == nullptr) {
+        return throughThreeAxes(pattern, transposed);
+    }
+    pattern = attempt;
+    KeyTranspose keys{node->inputs[0], orderOf(*node).size(), orderOf(*node),
+                      pattern.draft().value(transposed).producer};
+    if (keys.rank != 3 && keys.rank != 4) {
+        return std::nullopt;
+    }
+    std::swap(keys.order[keys.rank - 1], keys.order[keys.rank - 2]);
+    if (std::is_sorted(keys.order.begin(), keys.order.end())) {
+        keys.order.clear();
+    }
+    return keys;
+}
+
+/// Makes two of a Transpose that did more than the swap: a new one to batch × heads × tokens × width, whose result is
+/// handed back and whose name is added to `added`; and in its own place one that swaps the last two axes. All values
+/// keep their names.
+ValueId splitKeyTranspose(Draft& draft, const KeyTranspose& keys, std::vector<std::string>& added)
+{
+    Node outer = draft.node(keys.node);
+    Node inner = outer;
+    inner.name += "/heads";
+    inner.inputs = {keys.source};
+    inner.attributes["perm"] = keys.order;
+    inner.facts.reset();
+    const tensor::DType type = draft.value(keys.source).dtype;
+    const ValueId byHead = draft.addResult(draft.value(outer.outputs[0]).name + "/heads", type);
+    inner.outputs = {byHead};
+    added.push_back(inner.name);
+    draft.addNode(std::move(inner));
+    outer.inputs = {byHead};
+    outer.attributes["perm"] = keys.rank == 4 ? Axes{0, 1, 3, 2} : Axes{0, 2, 1};
+    draft.replaceNode(keys.node, std::move(outer));
+    return byHead;
+}
 
 /// Logits that a mask sets to this or less have the probability 0, whatever the others are.
 constexpr double kHidden = -3e4;

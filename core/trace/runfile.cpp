@@ -3,12 +3,14 @@
 
 #include "core/base/file.h"
 #include "core/base/memorylimit.h"
-#include "core/trace/file/graphtables.h"
+#include "core/graph/graphbuilder.h"
+#include "core/ops/tablelookup.h"
 #include "core/trace/file/inputrows.h"
+#include "core/trace/file/records.h"
 #include "core/trace/file/runtables.h"
+#include "core/trace/file/tensortable.h"
 
 #include <fmt/format.h>
-
 #include <sqlite3.h>
 
 #include <algorithm>
@@ -20,6 +22,278 @@ using base::Result;
 
 namespace
 {
+
+using graph::Graph;
+using graph::GraphBuilder;
+using graph::ValueKind;
+
+/// Most bytes of each value's constant that are written.
+std::vector<std::int64_t> keptBytes(const Graph& graph)
+{
+    std::vector<std::int64_t> bytes(graph.values().size(), kSmallConstantBytes);
+    for (const graph::Node& node : graph.nodes()) {
+        for (const ValueId input : ops::isLut(node) ? node.inputs : std::vector<ValueId>()) {
+            if (input.isValid()) {
+                bytes[input.index()] = kTableConstantBytes;
+            }
+        }
+    }
+    return bytes;
+}
+
+Result<void> writeValues(Database& database, const Graph& graph, TensorPool& pool, RowCounts& counts)
+{
+    RowWriter rows(database, kValues);
+    const std::vector<std::int64_t> kept = keptBytes(graph);
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+        const graph::Value& value = graph.value(ValueId(i));
+        ByteWriter shape;
+        put(shape, value.shape);
+        const bool isSmall = value.constant.isValid() && value.constant.bytes() <= kept[i];
+        rows.text(value.name);
+        rows.integer(static_cast<std::int64_t>(value.kind)).integer(static_cast<std::int64_t>(value.dtype));
+        rows.blob(shape.bytes()).integer(isSmall ? pool.add(value.constant) : -1);
+        RETRO_CHECK(rows.endRow());
+    }
+    counts[positionOf(kValues)] = rows.rows();
+    return {};
+}
+
+Result<void> writeNodes(Database& database, const Graph& graph, RowCounts& counts)
+{
+    RowWriter rows(database, kNodes);
+    RowWriter attributes(database, kAttributes);
+    RowWriter metadata(database, kMetadata);
+    for (const graph::Node& node : graph.nodes()) {
+        ByteWriter inputs;
+        put(inputs, node.inputs);
+        ByteWriter outputs;
+        put(outputs, node.outputs);
+        for (const auto& [name, attribute] : node.attributes) {
+            ByteWriter value;
+            put(value, attribute);
+            RETRO_CHECK(attributes.integer(rows.rows()).text(name).blob(value.bytes()).endRow());
+        }
+        for (const auto& [name, text] : node.metadata) {
+            RETRO_CHECK(metadata.integer(rows.rows()).text(name).text(text).endRow());
+        }
+        rows.text(node.op).text(node.domain).text(node.name).text(node.scope).integer(node.opset);
+        RETRO_CHECK(rows.blob(inputs.bytes()).blob(outputs.bytes()).endRow());
+    }
+    counts[positionOf(kNodes)] = rows.rows();
+    counts[positionOf(kAttributes)] = attributes.rows();
+    counts[positionOf(kMetadata)] = metadata.rows();
+    return {};
+}
+
+Result<void> writeOutputs(Database& database, const Graph& graph, RowCounts& counts)
+{
+    RowWriter rows(database, kOutputs);
+    for (const ValueId output : graph.outputs()) {
+        RETRO_CHECK(rows.integer(output.value).endRow());
+    }
+    counts[positionOf(kOutputs)] = rows.rows();
+    return {};
+}
+
+Result<void> writeOpsets(Database& database, const Graph& graph, RowCounts& counts)
+{
+    RowWriter rows(database, kOpsets);
+    for (const auto& [domain, version] : graph.opsets()) {
+        RETRO_CHECK(rows.text(domain).integer(version).endRow());
+    }
+    counts[positionOf(kOpsets)] = rows.rows();
+    return {};
+}
+
+/// Puts a graph together from its tables.
+class GraphReader
+{
+public:
+    GraphReader(Database& database, std::int64_t version, const RowCounts& counts, const std::vector<Tensor>& tensors)
+        : m_database(database), m_counts(counts), m_tensors(tensors),
+          m_hasMetadata(countedOf(version) > positionOf(kMetadata))
+    {}
+
+    Result<std::shared_ptr<const Graph>> read()
+    {
+        RETRO_CHECK(each(kGraph, [this](RowReader& rows) -> Result<void> {
+            m_builder = GraphBuilder(rows.text());
+            return rows.check();
+        }));
+        RETRO_CHECK(each(kOpsets, [this](RowReader& rows) -> Result<void> {
+            const std::string domain = rows.text();
+            m_builder.setOpset(domain, rows.integer());
+            return rows.check();
+        }));
+        RETRO_CHECK(each(kValues, [this](RowReader& rows) { return readValue(rows); }));
+        RETRO_CHECK(each(kNodes, [this](RowReader& rows) { return readNode(rows); }));
+        RETRO_CHECK(each(kAttributes, [this](RowReader& rows) { return readAttribute(rows); }));
+        if (m_hasMetadata) {
+            RETRO_CHECK(each(kMetadata, [this](RowReader& rows) { return readMetadata(rows); }));
+        }
+        RETRO_CHECK(each(kOutputs, [this](RowReader& rows) -> Result<void> {
+            m_builder.addOutput(ValueId(rows.index(m_values)));
+            return rows.check();
+        }));
+        return build();
+    }
+
+private:
+    template <class Row>
+    Result<void> each(const Table& table, Row&& row)
+    {
+        RowReader rows(m_database, table, m_counts[positionOf(table)]);
+        while (true) {
+            RETRO_TRY(const bool isThere, rows.next());
+            if (!isThere) {
+                return {};
+            }
+            RETRO_CHECK(row(rows));
+        }
+    }
+
+    Result<void> readValue(RowReader& rows)
+    {
+        std::string name = rows.text();
+        const auto kind = static_cast<ValueKind>(rows.index(3));
+        const auto dtype = static_cast<tensor::DType>(rows.index(kDTypeCount));
+        ByteReader from(rows.blob());
+        DeclaredShape shape = getDeclaredShape(from);
+        const std::int64_t tensor = rows.integer();
+        const bool isTensor = tensor >= -1 && tensor < static_cast<std::int64_t>(m_tensors.size());
+        RETRO_CHECK(rows.check(from.isDone() && isTensor, "the shape or the tensor of the value is wrong"));
+        ++m_values;
+        if (kind == ValueKind::Input) {
+            m_builder.addInput(std::move(name), dtype, std::move(shape));
+        } else if (kind == ValueKind::Constant) {
+            const ValueId id =
+                m_builder.addConstant(std::move(name), tensor < 0 ? Tensor() : m_tensors[std::size_t(tensor)]);
+            m_builder.declare(id, dtype, std::move(shape));
+        } else {
+            m_builder.declare(m_builder.addResult(std::move(name)), dtype, std::move(shape));
+        }
+        return {};
+    }
+
+    Result<void> readNode(RowReader& rows)
+    {
+        graph::Node node;
+        node.op = rows.text();
+        node.domain = rows.text();
+        node.name = rows.text();
+        node.scope = rows.text();
+        node.opset = rows.integer();
+        ByteReader inputs(rows.blob());
+        node.inputs = getValueIds(inputs);
+        ByteReader outputs(rows.blob());
+        node.outputs = getValueIds(outputs);
+        const bool isGood = inputs.isDone() && outputs.isDone() && areValues(node.inputs) && areValues(node.outputs);
+        RETRO_CHECK(rows.check(isGood, "the node names a value that does not exist"));
+        m_nodes.push_back(std::move(node));
+        return {};
+    }
+
+    [[nodiscard]] bool areValues(const std::vector<ValueId>& ids) const
+    {
+        return std::all_of(ids.begin(), ids.end(),
+                           [this](ValueId id) { return !id.isValid() || id.index() < m_values; });
+    }
+
+    Result<void> readAttribute(RowReader& rows)
+    {
+        const std::size_t node = rows.index(m_nodes.size());
+        std::string name = rows.text();
+        ByteReader from(rows.blob());
+        graph::Attribute value = getAttribute(from);
+        RETRO_CHECK(rows.check(from.isDone(), "the attribute is not whole"));
+        m_nodes[node].attributes.insert_or_assign(std::move(name), std::move(value));
+        return {};
+    }
+
+    Result<void> readMetadata(RowReader& rows)
+    {
+        const std::size_t node = rows.index(m_nodes.size());
+        std::string name = rows.text();
+        std::string text = rows.text();
+        RETRO_CHECK(rows.check());
+        m_nodes[node].metadata.insert_or_assign(std::move(name), std::move(text));
+        return {};
+    }
+
+    Result<std::shared_ptr<const Graph>> build()
+    {
+        std::vector<std::string> names;
+        for (graph::Node& node : m_nodes) {
+            names.push_back(node.name);
+            m_builder.addNode(std::move(node));
+        }
+        Result<Graph> built = std::move(m_builder).build();
+        if (!built) {
+            return base::within(std::move(built).error(), m_database.path() + ": the graph is damaged");
+        }
+        RETRO_CHECK(checkOrder(*built, names));
+        RETRO_CHECK(checkOutputs(*built));
+        return std::make_shared<const Graph>(std::move(built).value());
+    }
+
+    /// The builder sorts and renames; a file that it had to change was not written by us.
+    [[nodiscard]] Result<void> checkOrder(const Graph& graph, const std::vector<std::string>& names) const
+    {
+        for (std::size_t i = 0; i < names.size(); ++i) {
+            if (graph.node(base::NodeId(i)).name != names[i]) {
+                return damaged(kNodes, i, "the nodes are not in the order of the graph");
+            }
+        }
+        return {};
+    }
+
+    [[nodiscard]] Result<void> checkOutputs(const Graph& graph) const
+    {
+        for (std::size_t i = 0; i < graph.outputs().size(); ++i) {
+            const graph::Value& value = graph.value(graph.outputs()[i]);
+            if (value.kind == ValueKind::Result && !value.producer.isValid()) {
+                return damaged(kOutputs, i, "no node produces this output");
+            }
+        }
+        return {};
+    }
+
+    [[nodiscard]] base::Error damaged(const Table& table, std::size_t row, const std::string& what) const
+    {
+        return base::inputError("the file is damaged: " + what + "; record the run again",
+                                fmt::format("{}: table {}, row {}", m_database.path(), table.name, row));
+    }
+
+    Database& m_database;
+    const RowCounts& m_counts;
+    const std::vector<Tensor>& m_tensors;
+    bool m_hasMetadata;
+    GraphBuilder m_builder;
+    std::size_t m_values = 0;
+    std::vector<graph::Node> m_nodes;
+};
+
+/// Writes the graph: values, nodes, attributes, outputs, operator sets. Data of small constants goes to the pool; of
+/// large ones only type and shape are written. Errors: Output.
+Result<void> writeGraph(Database& database, const Graph& graph, TensorPool& pool, RowCounts& counts)
+{
+    RowWriter rows(database, kGraph);
+    RETRO_CHECK(rows.text(graph.name()).endRow());
+    counts[positionOf(kGraph)] = rows.rows();
+    RETRO_CHECK(writeOpsets(database, graph, counts));
+    RETRO_CHECK(writeValues(database, graph, pool, counts));
+    RETRO_CHECK(writeNodes(database, graph, counts));
+    return writeOutputs(database, graph, counts);
+}
+
+/// Reads it back from a file of this version with the same ids; constants that were left out have type and shape and no
+/// data. Errors: Input.
+Result<std::shared_ptr<const Graph>> readGraph(Database& database, std::int64_t version, const RowCounts& counts,
+                                               const std::vector<Tensor>& tensors)
+{
+    return GraphReader(database, version, counts, tensors).read();
+}
 
 Result<void> createTables(Database& database)
 {

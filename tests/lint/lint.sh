@@ -47,7 +47,7 @@ echo "== public functions of core and kernels have a comment"
 report_all < <(git ls-files 'core/*.h' 'kernels/*.h' | xargs awk -f tests/lint/undocumented.awk)
 
 # A sign to think, and no finding: a file of one thing may be long, and two halves of one thing are no better. It is
-# split where it holds two things.
+# split where it holds two things. A small header that serves one other file only is such a half (docs/architecture.md).
 echo "== long files (over $large_lines lines: look whether they hold two things)"
 sources | xargs wc -l |
     awk -v most="$large_lines" '$2 != "total" && $1 > most { printf "note: %s: %d lines\n", $2, $1 }'

@@ -9,6 +9,7 @@
 #include "views/common/paint/pagefile.h"
 #include "views/common/paint/theme.h"
 #include "views/common/run/runtexts.h"
+#include "views/common/widgets/listtable.h"
 
 #include <QComboBox>
 #include <QHBoxLayout>
@@ -36,15 +37,8 @@ QTableWidget* makeDeltas(const QStringList& heads, const QString& name, QWidget*
     auto* table = new QTableWidget(0, static_cast<int>(heads.size()), parent);
     table->setAccessibleName(name);
     table->setHorizontalHeaderLabels(heads);
-    table->setFrameShape(QFrame::NoFrame);
-    table->setShowGrid(false);
-    table->setSelectionBehavior(QAbstractItemView::SelectRows);
     table->setAlternatingRowColors(true);
-    table->setTabKeyNavigation(false);
-    table->verticalHeader()->hide();
-    table->verticalHeader()->setMinimumSectionSize(px(20));
-    table->verticalHeader()->setDefaultSectionSize(px(20));
-    table->horizontalHeader()->setHighlightSections(false);
+    makeList(*table, px(20));
     table->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Stretch);
     for (int section = 1; section < static_cast<int>(heads.size()); ++section) {
         table->horizontalHeader()->setSectionResizeMode(section, QHeaderView::ResizeToContents);

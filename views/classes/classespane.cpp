@@ -5,13 +5,12 @@
 #include "views/common/numbertext.h"
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/marks.h"
+#include "views/common/widgets/tips.h"
 
 #include <QFontMetricsF>
-#include <QHelpEvent>
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
-#include <QToolTip>
 
 #include <algorithm>
 
@@ -305,12 +304,8 @@ void ClassesPane::focusInEvent(QFocusEvent* event)
 
 bool ClassesPane::event(QEvent* event)
 {
-    if (event->type() != QEvent::ToolTip) {
-        return QWidget::event(event);
-    }
-    auto* help = static_cast<QHelpEvent*>(event);
-    QToolTip::showText(help->globalPos(), tipOf(layoutNow().rowAt(help->pos())), this);
-    return true;
+    return showTip(*this, *event, [this](const QPointF& at) { return tipOf(layoutNow().rowAt(at)); }) ||
+           QWidget::event(event);
 }
 
 } // namespace retro::views

@@ -8,6 +8,7 @@
 #include "views/common/paint/pagefile.h"
 #include "views/common/paint/theme.h"
 #include "views/common/run/runtexts.h"
+#include "views/common/widgets/listtable.h"
 #include "views/history/historyrows.h"
 
 #include <QHeaderView>
@@ -110,14 +111,8 @@ QWidget* HistoryView::makeDetail(QWidget* parent)
     m_parts = new QTableWidget(0, 3, detail);
     m_parts->setAccessibleName(tr("Parts of the chosen value"));
     m_parts->setHorizontalHeaderLabels({tr("Element"), tr("Part"), QStringLiteral("%")});
-    m_parts->setFrameShape(QFrame::NoFrame);
-    m_parts->setShowGrid(false);
-    m_parts->setSelectionBehavior(QAbstractItemView::SelectRows);
     m_parts->setAlternatingRowColors(true);
-    m_parts->setTabKeyNavigation(false);
-    m_parts->verticalHeader()->hide();
-    m_parts->verticalHeader()->setMinimumSectionSize(px(20));
-    m_parts->verticalHeader()->setDefaultSectionSize(px(20));
+    makeList(*m_parts, px(20));
     m_parts->setMinimumHeight(px(60));
     m_parts->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Stretch);
     m_parts->horizontalHeader()->setSectionResizeMode(1, QHeaderView::ResizeToContents);

@@ -7,10 +7,11 @@
 #include "views/common/jobrunner.h"
 #include "views/common/numbertext.h"
 #include "views/common/paint/fonts.h"
+#include "views/common/paint/heatmapimage.h"
 #include "views/common/widgets/elidedlabel.h"
 #include "views/inspector/fusedpane.h"
 #include "views/inspector/inspectorpanes.h"
-#include "views/inspector/tensorfigures.h"
+#include "views/inspector/tensorstats.h"
 
 #include <QButtonGroup>
 #include <QHBoxLayout>
@@ -20,6 +21,23 @@
 
 namespace retro::views
 {
+
+/// What the inspector shows of a tensor. Plain value; figuresOf() reads the tensor a few times, on any thread.
+struct TensorFigures
+{
+    TensorStats stats;
+    Histogram histogram;
+    SliceGrid grid;
+};
+
+TensorFigures figuresOf(const tensor::Tensor& tensor)
+{
+    TensorFigures figures;
+    figures.stats = statsOf(tensor);
+    figures.histogram = histogramOf(tensor, figures.stats);
+    figures.grid = sliceGrid(tensor, 64, 64, 2.2);
+    return figures;
+}
 
 namespace
 {

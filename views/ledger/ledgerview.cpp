@@ -11,7 +11,7 @@
 #include "views/common/widgets/emptystate.h"
 #include "views/common/widgets/rangechip.h"
 #include "views/ledger/curvepane.h"
-#include "views/ledger/ledgerpane.h"
+#include "views/ledger/ledgerfigures.h"
 #include "views/ledger/ledgertable.h"
 #include "views/ledger/ledgertablemodel.h"
 #include "views/ledger/waterfall.h"
@@ -22,11 +22,63 @@
 #include <QStackedWidget>
 #include <QToolButton>
 #include <QVBoxLayout>
+#include <QWidget>
 
 #include <array>
 
 namespace retro::views
 {
+
+/// Paints the waterfall of books.
+class LedgerPane final : public QWidget
+{
+public:
+    explicit LedgerPane(QWidget* parent = nullptr);
+    void setBooks(LedgerBooks books);
+    [[nodiscard]] const LedgerBooks& books() const { return m_books; }
+    [[nodiscard]] QSize sizeHint() const override;
+    [[nodiscard]] QSize minimumSizeHint() const override;
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+
+private:
+    LedgerBooks m_books;
+};
+
+LedgerPane::LedgerPane(QWidget* parent) : QWidget(parent) {}
+
+void LedgerPane::setBooks(LedgerBooks books)
+{
+    m_books = std::move(books);
+    setAccessibleDescription(booksSentence(m_books));
+    updateGeometry();
+    update();
+}
+
+QSize LedgerPane::sizeHint() const
+{
+    const double height = m_books.isEmpty() ? 0 : layoutWaterfall(m_books, {0, 0, 400, 0}).height;
+    return {fonts::px(420), static_cast<int>(height) + fonts::px(8)};
+}
+
+/// With the lowest rows; the pane takes more where there is more.
+QSize LedgerPane::minimumSizeHint() const
+{
+    const double height = m_books.isEmpty() ? 0 : layoutWaterfall(m_books, {0, 0, 400, 1}).height;
+    return {fonts::px(220), static_cast<int>(height) + fonts::px(4)};
+}
+
+void LedgerPane::paintEvent(QPaintEvent* /*event*/)
+{
+    if (m_books.isEmpty()) {
+        return;
+    }
+    const double margin = fonts::px(10);
+    QPainter painter(this);
+    paintWaterfall(painter, m_books, layoutWaterfall(m_books, QRectF(rect()).adjusted(margin, 2, -margin, 0)),
+                   theme(this));
+}
 
 LedgerView::LedgerView(RunModel& model, Cursor& cursor, Selection& selection, QWidget* parent)
     : View(model, cursor, selection, parent)

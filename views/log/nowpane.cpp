@@ -5,13 +5,12 @@
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/marks.h"
 #include "views/common/paint/theme.h"
+#include "views/common/widgets/tips.h"
 
 #include <QFontMetricsF>
-#include <QHelpEvent>
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
-#include <QToolTip>
 
 #include <algorithm>
 #include <cmath>
@@ -342,14 +341,12 @@ void NowPane::keyPressEvent(QKeyEvent* event)
 
 bool NowPane::event(QEvent* event)
 {
-    if (event->type() != QEvent::ToolTip) {
-        return QWidget::event(event);
-    }
-    const auto* help = static_cast<QHelpEvent*>(event);
-    const NowEvent* row = eventAt(help->pos().y());
-    QToolTip::showText(help->globalPos(),
-                       row != nullptr ? (row->node + QLatin1Char(' ') + row->what).trimmed() : QString(), this);
-    return true;
+    return showTip(*this, *event,
+                   [this](const QPointF& at) {
+                       const NowEvent* row = eventAt(at.y());
+                       return row != nullptr ? (row->node + QLatin1Char(' ') + row->what).trimmed() : QString();
+                   }) ||
+           QWidget::event(event);
 }
 
 } // namespace retro::views

@@ -4,14 +4,13 @@
 #include "views/common/numbertext.h"
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/theme.h"
+#include "views/common/widgets/tips.h"
 
 #include <QCoreApplication>
-#include <QHelpEvent>
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QPainterPath>
-#include <QToolTip>
 
 #include <algorithm>
 #include <cmath>
@@ -380,17 +379,12 @@ QString DataFlowPane::tipOf(const FlowBox& box) const
 
 bool DataFlowPane::event(QEvent* event)
 {
-    if (event->type() != QEvent::ToolTip) {
-        return QWidget::event(event);
-    }
-    const auto* help = static_cast<QHelpEvent*>(event);
-    const std::size_t box = m_picture.boxAt(help->pos());
-    if (box < m_picture.boxes.size()) {
-        QToolTip::showText(help->globalPos(), tipOf(m_picture.boxes[box]), this);
-    } else {
-        QToolTip::hideText();
-    }
-    return true;
+    return showTip(*this, *event,
+                   [this](const QPointF& at) {
+                       const std::size_t box = m_picture.boxAt(at);
+                       return box < m_picture.boxes.size() ? tipOf(m_picture.boxes[box]) : QString();
+                   }) ||
+           QWidget::event(event);
 }
 
 void DataFlowPane::mousePressEvent(QMouseEvent* event)

@@ -7,13 +7,12 @@
 #include "views/common/paint/marks.h"
 #include "views/common/paint/paintfile.h"
 #include "views/common/paint/theme.h"
+#include "views/common/widgets/tips.h"
 #include "views/plan/bytescale.h"
 
-#include <QHelpEvent>
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
-#include <QToolTip>
 
 #include <algorithm>
 #include <cmath>
@@ -224,17 +223,7 @@ void FrontierPane::keyPressEvent(QKeyEvent* event)
 
 bool FrontierPane::event(QEvent* event)
 {
-    if (event->type() != QEvent::ToolTip) {
-        return QWidget::event(event);
-    }
-    const auto* help = static_cast<QHelpEvent*>(event);
-    const QString tip = tipAt(help->pos());
-    if (tip.isEmpty()) {
-        QToolTip::hideText();
-    } else {
-        QToolTip::showText(help->globalPos(), tip, this);
-    }
-    return true;
+    return showTip(*this, *event, [this](const QPointF& at) { return tipAt(at); }) || QWidget::event(event);
 }
 
 FrontierChart::FrontierChart(RunModel& model, Cursor& cursor, Selection& selection, PlanModel& plan, QWidget* parent)

@@ -8,19 +8,18 @@
 #include "views/common/paint/theme.h"
 #include "views/common/widgets/elidedlabel.h"
 #include "views/common/widgets/listtable.h"
+#include "views/common/widgets/tips.h"
 #include "views/plan/plannertablemodel.h"
 
 #include <QComboBox>
 #include <QHBoxLayout>
 #include <QHeaderView>
-#include <QHelpEvent>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QProgressBar>
 #include <QPushButton>
 #include <QSpinBox>
 #include <QTableView>
-#include <QToolTip>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -76,21 +75,16 @@ void ParetoPane::mouseDoubleClickEvent(QMouseEvent* event)
 
 bool ParetoPane::event(QEvent* event)
 {
-    if (event->type() != QEvent::ToolTip) {
-        return QWidget::event(event);
-    }
-    const auto* help = static_cast<QHelpEvent*>(event);
-    const schedule::Attempt* one = tryAt(m_figure, QSizeF(size()), help->pos());
-    if (one == nullptr) {
-        QToolTip::hideText();
-    } else {
-        QToolTip::showText(help->globalPos(),
-                           tr("%1: peak %2, extra work %3 %")
-                               .arg(plannerTitle(one->planner), bytesText(static_cast<std::int64_t>(one->peak)),
-                                    signedText(m_figure.extra(one->cost), 1)),
-                           this);
-    }
-    return true;
+    return showTip(*this, *event,
+                   [this](const QPointF& at) {
+                       const schedule::Attempt* one = tryAt(m_figure, QSizeF(size()), at);
+                       return one == nullptr ? QString()
+                                             : tr("%1: peak %2, extra work %3 %")
+                                                   .arg(plannerTitle(one->planner),
+                                                        bytesText(static_cast<std::int64_t>(one->peak)),
+                                                        signedText(m_figure.extra(one->cost), 1));
+                   }) ||
+           QWidget::event(event);
 }
 
 PlannersView::PlannersView(RunModel& model, Cursor& cursor, Selection& selection, PlanModel& plan, QWidget* parent)

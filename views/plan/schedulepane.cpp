@@ -4,14 +4,13 @@
 #include "core/schedule/peaktensors.h"
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/theme.h"
+#include "views/common/widgets/tips.h"
 #include "views/plan/bytescale.h"
 #include "views/plan/schedulepainter.h"
 
-#include <QHelpEvent>
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
-#include <QToolTip>
 #include <QWheelEvent>
 
 #include <algorithm>
@@ -294,17 +293,7 @@ QString SchedulePane::tipAt(const QPointF& at) const
 
 bool SchedulePane::event(QEvent* event)
 {
-    if (event->type() == QEvent::ToolTip) {
-        const auto* help = static_cast<QHelpEvent*>(event);
-        const QString tip = tipAt(help->pos());
-        if (tip.isEmpty()) {
-            QToolTip::hideText();
-        } else {
-            QToolTip::showText(help->globalPos(), tip, this);
-        }
-        return true;
-    }
-    return QWidget::event(event);
+    return showTip(*this, *event, [this](const QPointF& at) { return tipAt(at); }) || QWidget::event(event);
 }
 
 void SchedulePane::scrubTo(double x) { m_plan.setStep(fitted().columns.itemUnder(x)); }

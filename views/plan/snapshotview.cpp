@@ -10,17 +10,17 @@
 #include "views/common/paint/marks.h"
 #include "views/common/paint/paintfile.h"
 #include "views/common/paint/theme.h"
+#include "views/common/widgets/listtable.h"
+#include "views/common/widgets/tips.h"
 #include "views/plan/bytescale.h"
 #include "views/plan/scheduleaxis.h"
 
 #include <QComboBox>
 #include <QFileInfo>
 #include <QHeaderView>
-#include <QHelpEvent>
 #include <QPainter>
 #include <QSplitter>
 #include <QTableWidget>
-#include <QToolTip>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -189,17 +189,7 @@ void SnapshotChart::paintEvent(QPaintEvent*)
 
 bool SnapshotChart::event(QEvent* event)
 {
-    if (event->type() != QEvent::ToolTip) {
-        return QWidget::event(event);
-    }
-    const auto* help = static_cast<QHelpEvent*>(event);
-    const QString tip = tipAt(help->pos());
-    if (tip.isEmpty()) {
-        QToolTip::hideText();
-    } else {
-        QToolTip::showText(help->globalPos(), tip, this);
-    }
-    return true;
+    return showTip(*this, *event, [this](const QPointF& at) { return tipAt(at); }) || QWidget::event(event);
 }
 
 SnapshotView::SnapshotView(RunModel& model, Cursor& cursor, Selection& selection, PlanModel& plan, QWidget* parent)
@@ -223,9 +213,8 @@ SnapshotView::SnapshotView(RunModel& model, Cursor& cursor, Selection& selection
     m_lines->setHorizontalHeaderLabels({tr("At the peak"), tr("Blocks"), tr("Asked for by")});
     m_lines->horizontalHeader()->setStretchLastSection(true);
     m_lines->horizontalHeader()->setMinimumSectionSize(px(40));
-    m_lines->verticalHeader()->hide();
     m_lines->setEditTriggers(QAbstractItemView::NoEditTriggers);
-    m_lines->setSelectionBehavior(QAbstractItemView::SelectRows);
+    makeList(*m_lines, px(22));
     parts->addWidget(m_chart);
     parts->addWidget(m_lines);
     parts->setStretchFactor(0, 3);

@@ -6,11 +6,10 @@
 #include "views/common/paint/marks.h"
 #include "views/common/paint/theme.h"
 #include "views/common/viewcontext.h"
+#include "views/common/widgets/tips.h"
 
-#include <QHelpEvent>
 #include <QMouseEvent>
 #include <QPainter>
-#include <QToolTip>
 
 #include <algorithm>
 #include <array>
@@ -252,17 +251,7 @@ void ProfileChart::mousePressEvent(QMouseEvent* event)
 
 bool ProfileChart::event(QEvent* event)
 {
-    if (event->type() != QEvent::ToolTip) {
-        return QWidget::event(event);
-    }
-    const auto* help = static_cast<QHelpEvent*>(event);
-    const QString tip = tipAt(help->pos());
-    if (tip.isEmpty()) {
-        QToolTip::hideText();
-    } else {
-        QToolTip::showText(help->globalPos(), tip, this);
-    }
-    return true;
+    return showTip(*this, *event, [this](const QPointF& at) { return tipAt(at); }) || QWidget::event(event);
 }
 
 } // namespace retro::views

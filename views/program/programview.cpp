@@ -4,25 +4,82 @@
 #include "views/common/jobrunner.h"
 #include "views/common/numbertext.h"
 #include "views/common/paint/fonts.h"
+#include "views/common/paint/theme.h"
 #include "views/common/widgets/elidedlabel.h"
 #include "views/common/widgets/listtable.h"
-#include "views/program/programdelegate.h"
 #include "views/program/programmodel.h"
 
 #include <QApplication>
 #include <QClipboard>
 #include <QHeaderView>
+#include <QPainter>
+#include <QStyledItemDelegate>
 #include <QTableView>
 #include <QVBoxLayout>
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace retro::views
 {
 
 namespace
 {
+
+/// Paints the rows of a program: headings strong, what the traversal does later pale, the last one done with a bar.
+class ProgramDelegate final : public QStyledItemDelegate
+{
+public:
+    using QStyledItemDelegate::QStyledItemDelegate;
+    void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
+};
+
+bool isBufferColumn(int column)
+{
+    return column == ProgramModel::NumberColumn || column == ProgramModel::MakesColumn ||
+           column == ProgramModel::ReadsColumn || column == ProgramModel::PromiseColumn ||
+           column == ProgramModel::FreesColumn;
+}
+
+Role groundOf(const QStyleOptionViewItem& option, const QModelIndex& index)
+{
+    if (index.data(ProgramModel::IsHeadingRole).toBool()) {
+        return Role::Alt;
+    }
+    const bool isMarked = option.state.testFlag(QStyle::State_Selected) ||
+                          index.data(ProgramModel::IsChosenRole).toBool() ||
+                          index.data(ProgramModel::IsCursorRole).toBool();
+    return isMarked ? Role::Sel : Role::Base;
+}
+
+void paintText(QPainter& painter, const QStyleOptionViewItem& option, const QModelIndex& index, const Theme& colors)
+{
+    const bool isHeading = index.data(ProgramModel::IsHeadingRole).toBool();
+    const bool isPale = index.data(ProgramModel::IsLaterRole).toBool();
+    const QFont font = isHeading                        ? fonts::label(QFont::DemiBold)
+                       : isBufferColumn(index.column()) ? fonts::smallNumbers()
+                                                        : fonts::label();
+    const QRectF box = QRectF(option.rect).adjusted(fonts::px(6), 0, -fonts::px(6), 0);
+    painter.setFont(font);
+    painter.setPen(colors[isPale ? Role::Text3 : Role::Text]);
+    painter.drawText(box, index.data(Qt::TextAlignmentRole).toInt() | Qt::TextSingleLine,
+                     QFontMetricsF(font).elidedText(index.data().toString(), Qt::ElideRight, std::ceil(box.width())));
+}
+
+void ProgramDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const
+{
+    const Theme& colors = theme(option.widget);
+    painter->save();
+    painter->setClipRect(option.rect);
+    painter->fillRect(option.rect, colors[groundOf(option, index)]);
+    if (index.column() == 0 && index.data(ProgramModel::IsCursorRole).toBool()) {
+        painter->fillRect(QRect(option.rect.left(), option.rect.top(), fonts::px(3), option.rect.height()),
+                          colors[Role::Accent]);
+    }
+    paintText(*painter, option, index, colors);
+    painter->restore();
+}
 
 /// Design pixels of the columns, but for the last, which takes the rest.
 constexpr std::array kWidths{44.0, 76.0, 70.0, 132.0, 92.0, 52.0};

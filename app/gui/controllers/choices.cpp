@@ -105,7 +105,7 @@ void Choices::addKinds()
 
 void Choices::noteQuestion() { m_history->note(m_question); }
 
-void Choices::takeAsked()
+void Choices::noteExplained()
 {
     m_history->note(m_question);
     m_history->settle();

@@ -50,7 +50,7 @@ public:
     /// The question of the panel may be another one.
     void noteQuestion();
     /// What the panel says now is being explained.
-    void takeAsked();
+    void noteExplained();
     /// The answer is on screen, and the panel says what was asked. `isOther`: another model or run was opened, or what
     /// was open is closed: nothing of before can be undone.
     void takeAnswer(bool isOther);

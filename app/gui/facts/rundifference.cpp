@@ -5,6 +5,7 @@
 #include "core/lrp/composite/composite.h"
 #include "views/common/numbertext.h"
 #include "views/common/paint/fonts.h"
+#include "views/common/widgets/listtable.h"
 
 #include <QComboBox>
 #include <QCompleter>
@@ -195,10 +196,8 @@ RunDifferenceDialog::RunDifferenceDialog(QWidget* parent) : QDialog(parent)
     m_table->setHorizontalHeaderLabels(
         {tr("Value, from the target"), tr("Σ here"), tr("Σ there"), tr("Largest diff."), tr("Relative"), tr("Cosine")});
     m_table->setAccessibleName(tr("Difference of every value"));
-    m_table->verticalHeader()->hide();
-    m_table->setShowGrid(false);
-    m_table->setTabKeyNavigation(false);
-    m_table->setSelectionBehavior(QAbstractItemView::SelectRows);
+    views::makeList(*m_table, views::fonts::px(22));
+    m_table->setFrameShape(QFrame::StyledPanel);
     m_table->setSelectionMode(QAbstractItemView::SingleSelection);
     m_table->setTextElideMode(Qt::ElideMiddle);
     m_table->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);

@@ -3,6 +3,7 @@
 
 #include "app/gui/shell/preferences.h"
 #include "views/common/paint/fonts.h"
+#include "views/common/widgets/listtable.h"
 
 #include <QComboBox>
 #include <QHBoxLayout>
@@ -132,16 +133,12 @@ KeysPage::KeysPage(ActionRegistry& actions, Preferences& preferences, QWidget* p
     m_filter->setToolTip(tr("Shows only actions that have these words"));
     m_filter->setClearButtonEnabled(true);
     m_table = new QTableView(this);
-    m_table->setModel(&m_model);
     m_table->setAccessibleName(tr("Actions and their keys"));
     m_table->setToolTip(tr("Choose an action, then type its new key below"));
-    m_table->setShowGrid(false);
     m_table->setAlternatingRowColors(true);
-    m_table->setSelectionBehavior(QAbstractItemView::SelectRows);
     m_table->setSelectionMode(QAbstractItemView::SingleSelection);
-    m_table->setTabKeyNavigation(false);
-    m_table->verticalHeader()->hide();
-    m_table->verticalHeader()->setDefaultSectionSize(px(24));
+    views::makeList(*m_table, m_model, px(24));
+    m_table->setFrameShape(QFrame::StyledPanel);
     QHeaderView* header = m_table->horizontalHeader();
     header->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
     header->setSectionResizeMode(KeysModel::Action, QHeaderView::Stretch);

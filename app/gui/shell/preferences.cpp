@@ -2,25 +2,64 @@
 #include "app/gui/shell/preferences.h"
 
 #include "app/gui/shell/recentfiles.h"
-#include "app/gui/shell/viewstates.h"
 #include "app/gui/window/workspace.h"
 #include "core/base/bytesize.h"
 #include "core/base/memorylimit.h"
 #include "views/common/actions.h"
 #include "views/common/paint/motion.h"
 #include "views/common/paint/textsize.h"
+#include "views/common/view.h"
 
 #include <QApplication>
+#include <QList>
 #include <QMainWindow>
 #include <QSettings>
 
 #include <algorithm>
+
+class QSettings;
 
 namespace retro::app
 {
 
 namespace
 {
+
+class Workspace;
+
+/// "views/engine/LogView": a workspace has one view of a kind.
+QString keyOf(const Workspace& space, const views::View& view)
+{
+    const QString name = QString::fromLatin1(view.metaObject()->className()).section(QStringLiteral("::"), -1);
+    return QStringLiteral("views/%1/%2").arg(space.id(), name);
+}
+
+/// Writes what the views of the workspaces keep of themselves: filters, colours, columns.
+void saveViewStates(QSettings& store, const QList<Workspace*>& spaces)
+{
+    for (const Workspace* space : spaces) {
+        for (const views::View* view : space->views()) {
+            const QByteArray state = view->saveState();
+            if (state.isEmpty()) {
+                store.remove(keyOf(*space, *view));
+            } else {
+                store.setValue(keyOf(*space, *view), state);
+            }
+        }
+    }
+}
+
+/// Gives it back to them; views ignore what they do not understand.
+void restoreViewStates(const QSettings& store, const QList<Workspace*>& spaces)
+{
+    for (const Workspace* space : spaces) {
+        for (views::View* view : space->views()) {
+            if (const QByteArray state = store.value(keyOf(*space, *view)).toByteArray(); !state.isEmpty()) {
+                view->restoreState(state);
+            }
+        }
+    }
+}
 
 /// Number of the arrangement of docks: goes up when docks come, go or are renamed, so that an old layout is not used.
 constexpr int kLayoutVersion = 6;

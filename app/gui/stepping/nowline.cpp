@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/gui/stepping/nowline.h"
 
-#include "app/gui/stepping/modemark.h"
+#include "core/event/event.h"
 #include "views/common/paint/fonts.h"
+#include "views/common/paint/marks.h"
 #include "views/common/widgets/elidedlabel.h"
 
 #include <QLabel>
+#include <QPainter>
+#include <QWidget>
 
 #include <algorithm>
 #include <cmath>
@@ -15,6 +18,36 @@ namespace retro::app
 {
 
 using views::fonts::px;
+
+/// The letter of a mode in its border, as in captions and tables; empty for no mode.
+class ModeMark final : public QWidget
+{
+public:
+    explicit ModeMark(QWidget* parent = nullptr);
+    void setMode(event::Mode mode);
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+
+private:
+    event::Mode m_mode = event::Mode::None;
+};
+
+ModeMark::ModeMark(QWidget* parent) : QWidget(parent) { setFixedSize(views::fonts::px(16), views::fonts::px(16)); }
+
+void ModeMark::setMode(event::Mode mode)
+{
+    m_mode = mode;
+    setAccessibleName(views::wordOf(mode));
+    setVisible(mode != event::Mode::None);
+    update();
+}
+
+void ModeMark::paintEvent(QPaintEvent* /*event*/)
+{
+    QPainter painter(this);
+    views::paintModeMark(painter, QRectF(rect()), m_mode, views::theme(this));
+}
 
 namespace
 {

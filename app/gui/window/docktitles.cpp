@@ -88,14 +88,14 @@ void DockTitles::show(Entry& entry)
 void DockTitles::setHintsShown(bool isShown)
 {
     m_hasHints = isShown;
-    forgetTheGone();
+    removeDestroyed();
     for (Entry& entry : m_entries) {
         show(entry);
     }
 }
 
 /// A dock that floats is hidden once more while it goes, and its neighbours may be gone by then.
-void DockTitles::forgetTheGone()
+void DockTitles::removeDestroyed()
 {
     std::erase_if(m_entries, [](const Entry& entry) { return entry.dock == nullptr; });
 }
@@ -103,7 +103,7 @@ void DockTitles::forgetTheGone()
 void DockTitles::flush()
 {
     m_timer->stop();
-    forgetTheGone();
+    removeDestroyed();
     for (Entry& entry : m_entries) {
         const bool isTabbed = isBehindTabs(m_window, *entry.dock);
         if (isTabbed != entry.isTabbed) {
@@ -117,7 +117,7 @@ void DockTitles::flush()
 
 void DockTitles::placeRows()
 {
-    forgetTheGone();
+    removeDestroyed();
     for (QTabBar* tabs : m_window.findChildren<QTabBar*>(QString(), Qt::FindDirectChildrenOnly)) {
         rowOf(*tabs).follow(tabs->isHidden() ? nullptr : frontOf(*tabs));
     }

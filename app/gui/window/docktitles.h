@@ -56,7 +56,7 @@ private:
     };
 
     void show(Entry& entry);
-    void forgetTheGone();
+    void removeDestroyed();
     void placeRows();
     [[nodiscard]] TabRow& rowOf(QTabBar& tabs);
     [[nodiscard]] QDockWidget* frontOf(const QTabBar& tabs) const;

@@ -416,7 +416,7 @@ void MainWindow::post(ExplainJob job)
 {
     if (job.model) { // the nodes of another model are closed
         job.opened = m_fused->opened();
-        m_choices->takeAsked();
+        m_choices->noteExplained();
     }
     m_job = job;
     m_lastError.clear();

@@ -5,10 +5,15 @@
 #include "app/gui/controllers/runcontroller.h"
 #include "app/gui/shell/problemscontroller.h"
 #include "app/gui/shell/shell.h"
-#include "app/gui/window/findingschip.h"
 #include "app/gui/window/mainwindow.h"
 #include "app/gui/window/workspaces.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/paint/icons.h"
+#include "views/common/paint/theme.h"
+#include "views/common/widgets/docktitle.h"
 #include "views/diagnose/diagnoseview.h"
+#include "views/diagnose/diagnosewords.h"
+#include "views/diagnose/diagnosisstate.h"
 #include "views/graph/graphview.h"
 #include "views/heatmap/heatmapview.h"
 #include "views/input/inputview.h"
@@ -19,12 +24,65 @@
 #include "views/run/runpanel.h"
 
 #include <QDockWidget>
+#include <QToolButton>
 
 namespace retro::app
 {
 
 namespace
 {
+
+/// How many errors and warnings a diagnosis found, in the title of a pane; a click shows them. Hidden when there are
+/// none.
+class FindingsChip final : public QToolButton
+{
+public:
+    explicit FindingsChip(QWidget* parent);
+
+    void take(const views::DiagnosisState& state);
+};
+
+FindingsChip::FindingsChip(QWidget* parent) : QToolButton(parent)
+{
+    setObjectName(QStringLiteral("findings"));
+    setAutoRaise(true);
+    setFont(views::fonts::label());
+    setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    setIcon(views::icons::icon(QStringLiteral("warning")));
+    setFocusPolicy(Qt::TabFocus);
+    hide();
+}
+
+void FindingsChip::take(const views::DiagnosisState& state)
+{
+    std::size_t number = 0;
+    QStringList first;
+    for (const diagnosis::Finding& finding :
+         state.diagnosis ? state.diagnosis->findings : std::vector<diagnosis::Finding>()) {
+        if (finding.level != diagnosis::Level::Note && !state.setAside.contains(views::keyOf(finding))) {
+            ++number;
+            first << QString::fromStdString(finding.place.name + " " + finding.what);
+        }
+    }
+    setVisible(number > 0);
+    setEnabled(!state.isStale);
+    setText(QString::number(number));
+    setToolTip(first.mid(0, 3).join(QLatin1Char('\n')));
+    setAccessibleName(MainWindow::tr("Diagnosis: %1").arg(views::countsText(state)));
+}
+
+/// A chip in the title of the dock that holds `view`; null when its dock has none of ours.
+FindingsChip* addFindingsChip(const QWidget& view)
+{
+    const auto* dock = qobject_cast<const QDockWidget*>(view.parentWidget());
+    auto* title = dock == nullptr ? nullptr : qobject_cast<views::DockTitle*>(dock->titleBarWidget());
+    if (title == nullptr) {
+        return nullptr;
+    }
+    auto* chip = new FindingsChip(title);
+    title->addTool(chip);
+    return chip;
+}
 
 void bringForward(const Workspace& space, const QWidget* view)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/diagnosis/checks/checks.h"
+#include "core/diagnosis/facts.h"
 #include "core/diagnosis/magnitudeshare.h"
 #include "core/diagnosis/numbertext.h"
-#include "core/diagnosis/siblings.h"
 #include "core/diagnosis/ways.h"
 #include "core/ops/algebra.h"
 
@@ -10,12 +10,69 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <vector>
 
 namespace retro::diagnosis
 {
 
 namespace
 {
+
+/// Enough for a median; each costs as much as the node.
+constexpr std::size_t kMostSiblings = 9;
+
+enum class LinearKind : std::uint8_t { Depthwise, Convolution, Dense };
+
+LinearKind kindOf(const Facts& facts, NodeId id)
+{
+    const graph::Node& node = facts.graph().node(id);
+    if (node.op != "Conv" && node.op != "ConvTranspose") {
+        return LinearKind::Dense;
+    }
+    const std::int64_t group = wholeAttribute(node, "group", 1);
+    const tensor::Shape shape = facts.shape(node.inputs.front());
+    // Of one position, as in a gate over channels: written as a convolution, but dense.
+    if (shape.size() > 2 && std::ranges::all_of(shape.begin() + 2, shape.end(), [](auto n) { return n == 1; })) {
+        return LinearKind::Dense;
+    }
+    const bool isOwnGroup = group > 1 && shape.size() > 1 && shape[1] == group;
+    return isOwnGroup ? LinearKind::Depthwise : LinearKind::Convolution;
+}
+
+std::vector<NodeId> spread(const std::vector<NodeId>& all)
+{
+    if (all.size() <= kMostSiblings) {
+        return all;
+    }
+    std::vector<NodeId> some;
+    for (std::size_t i = 0; i < kMostSiblings; ++i) {
+        some.push_back(all[i * (all.size() - 1) / (kMostSiblings - 1)]);
+    }
+    return some;
+}
+
+/// Nodes that a linear map is compared with: of its kind (depthwise convolution, other convolution, dense, as is a
+/// convolution of one position) where there are at least two others, else all linear maps; without the node itself. Of
+/// more than kMostSiblings those that are spread evenly over the order of the pass.
+std::vector<NodeId> siblingsOf(const Facts& facts, NodeId node)
+{
+    constexpr std::size_t kFewest = 2; // section 2
+    std::vector<NodeId> all;
+    std::vector<NodeId> same;
+    const LinearKind kind = kindOf(facts, node);
+    for (std::size_t i = 0; i < facts.graph().nodeCount(); ++i) {
+        const NodeId other(i);
+        if (other == node || !isLinearMap(facts, other) || !facts.leadsToTarget()[i]) {
+            continue;
+        }
+        all.push_back(other);
+        if (kindOf(facts, other) == kind) {
+            same.push_back(other);
+        }
+    }
+    return spread(same.size() >= kFewest ? same : all);
+}
 
 /// Section 4.6, flow.bias: magnitude share of the bias > 0.6, log10 odds above the median of the siblings > 1.2, and at
 /// least 5 % of S arrives; a warning where it takes more than 25 % of Σ|R|, and not at the last linear map.

@@ -3,12 +3,22 @@
 
 #include "core/engine/evaluate/attribution.h"
 #include "core/engine/evaluate/flipping.h"
-#include "core/engine/evaluate/similarity.h"
+#include "core/tensor/tensor.h"
 
 #include <vector>
 
 namespace retro::engine
 {
+
+/// How alike two attributions of equal shape are.
+struct Similarity
+{
+    double cosine = 0;   ///< of the numbers; 0 when one of them is zero everywhere
+    double spearman = 0; ///< of their ranks, ties at their mean rank; 0 when one of them is constant
+};
+
+/// Both measures.
+[[nodiscard]] Similarity similarity(const tensor::Tensor& a, const tensor::Tensor& b);
 
 /// A stage of top-down randomisation.
 struct RandomisationStage

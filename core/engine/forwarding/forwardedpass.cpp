@@ -1,13 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/forwarding/forwardedpass.h"
 
-#include "core/engine/forwarding/relevanceneeds.h"
+#include "core/engine/forwarding/forwardneeds.h"
+#include "core/engine/plan/passsubject.h"
 #include "core/event/observer.h"
+
+#include <algorithm>
+#include <array>
 
 namespace retro::engine
 {
 
 using base::Result;
+
+namespace
+{
+
+using base::NodeId;
+
+/// What the rules of a relevance pass read of the forward pass, each as Rule::reads() says it for its node. Of a pass
+/// by the composite `gradient` these are the values of GradientNeeds.
+class RelevanceNeeds final : public ForwardNeeds
+{
+public:
+    /// `subject` is a relevance pass.
+    explicit RelevanceNeeds(const PassSubject& subject);
+};
+
+/// Rules whose say over ReLU and maximum pooling is that of the derivative: what they read they look at as it does.
+bool looksAsGradient(const lrp::Rule& rule)
+{
+    constexpr std::array<std::string_view, 3> kNames{"gradient", "guided-backprop", "winner-take-all"};
+    return std::ranges::find(kNames, rule.name()) != kNames.end();
+}
+
+RelevanceNeeds::RelevanceNeeds(const PassSubject& subject) : ForwardNeeds(subject.sharedModel(), subject.targets())
+{
+    for (const NodeId node : subject.graph()->postOrder()) {
+        const bool isApplied = !model().graph().isInput(node) && !subject.graph()->children(node).empty();
+        if (isApplied && (*subject.rules())[node.index()].rule) {
+            const lrp::Rule& rule = *(*subject.rules())[node.index()].rule;
+            addReads(node, subject.reads(node, subject.wantedSlots(node)), looksAsGradient(rule));
+        }
+    }
+}
+
+} // namespace
 
 Result<std::shared_ptr<ForwardedStore>> forwardedStore(const LoadedModel& model, const Prepared& prepared,
                                                        const lrp::TraversalGraph& graph, const ForwardingOptions& wish,

@@ -1,22 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/gradient/writegradientgraph.h"
 
+#include "core/analysis/report.h"
 #include "core/base/file.h"
+#include "core/engine/forwarding/forwarding.h"
 #include "core/engine/forwarding/gradientneeds.h"
 #include "core/engine/gradient/choseninputs.h"
-#include "core/engine/gradient/formplan.h"
 #include "core/engine/gradient/graphdot.h"
 #include "core/engine/gradient/plannedgraph.h"
-#include "core/engine/gradient/stages.h"
 #include "core/engine/gradient/standardnodes.h"
 #include "core/engine/model/binding.h"
 #include "core/execute/control/unroll.h"
 #include "core/formats/modelfile.h"
 #include "core/graph/graphbuilder.h"
+#include "core/rewrite/rewrite.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
 
 namespace retro::engine
 {
@@ -25,6 +33,227 @@ using base::Result;
 
 namespace
 {
+
+using NodeKey = std::tuple<std::string, std::string, std::string>; // domain, operator, name
+
+NodeKey keyOf(const graph::Node& node) { return {node.domain, node.op, node.name}; }
+
+std::set<NodeKey> keysOf(const graph::Graph& graph)
+{
+    std::set<NodeKey> keys;
+    for (const graph::Node& node : graph.nodes()) {
+        keys.insert(keyOf(node));
+    }
+    return keys;
+}
+
+/// Names of the nodes of `graph` that the other has not.
+std::vector<std::string> onlyIn(const graph::Graph& graph, const std::set<NodeKey>& other)
+{
+    std::vector<std::string> names;
+    for (const graph::Node& node : graph.nodes()) {
+        if (!other.contains(keyOf(node))) {
+            names.push_back(node.name);
+        }
+    }
+    return names;
+}
+
+bool holdsGraph(const graph::Node& node)
+{
+    return std::ranges::any_of(node.attributes,
+                               [](const auto& entry) { return std::holds_alternative<graph::Subgraph>(entry.second); });
+}
+
+/// What withStandardNodes() did, as a step `standard-nodes` of nodes before and after; without steps where that is
+/// nothing.
+rewrite::Rewritten standardStage(std::shared_ptr<const graph::Graph> before, std::shared_ptr<const graph::Graph> after)
+{
+    rewrite::Rewritten stage{before, after, {}, {}};
+    rewrite::RewriteStep step;
+    step.rewrite = "standard nodes";
+    step.name = "standard-nodes";
+    step.removed = onlyIn(*before, keysOf(*after));
+    step.added = onlyIn(*after, keysOf(*before));
+    step.text = fmt::format("{} that other runtimes have not, in nodes of the operator set of the model",
+                            step.removed.size() == 1 ? "a node" : fmt::format("{} nodes", step.removed.size()));
+    if (before != after) {
+        stage.steps.push_back(std::move(step));
+    }
+    return stage;
+}
+
+/// What became of If, Loop and Scan, as steps `write-out`, one per such node of `before`. `lines` are those of
+/// execute::Unrolled.
+rewrite::Rewritten writeOutStage(std::shared_ptr<const graph::Graph> before, std::shared_ptr<const graph::Graph> after,
+                                 const std::vector<std::string>& lines)
+{
+    rewrite::Rewritten stage{before, after, {}, {}};
+    if (before == after) {
+        return stage;
+    }
+    const std::vector<std::string> added = onlyIn(*after, keysOf(*before));
+    for (const graph::Node& node : before->nodes()) {
+        if (!holdsGraph(node)) {
+            continue;
+        }
+        rewrite::RewriteStep step;
+        step.rewrite = "write out";
+        step.name = "write-out";
+        step.removed = {node.name};
+        const auto isOfNode = [&](const std::string& name) { return name.starts_with(node.name + "/"); };
+        std::ranges::copy_if(added, std::back_inserter(step.added), isOfNode);
+        const std::string start = fmt::format("{} '{}': ", node.op, node.name);
+        const auto line = std::ranges::find_if(lines, [&](const std::string& l) { return l.starts_with(start); });
+        step.text = fmt::format("{} {} as it ran{} → {} nodes", node.op, node.name,
+                                line == lines.end() ? "" : ", " + line->substr(start.size()), step.added.size());
+        stage.steps.push_back(std::move(step));
+    }
+    return stage;
+}
+
+using analysis::OpId;
+using analysis::OpValueId;
+using base::ValueId;
+
+class FormSequence
+{
+public:
+    FormSequence(const runtime::JointProgram& program, const ForwardingPlan& forms, bool rebuildsOthers)
+        : m_program(program), m_graph(program.graph()), m_forms(forms), m_isStored(m_graph.values().size(), true),
+          m_has(m_graph.values().size(), false)
+    {
+        const graph::Graph& graph = program.model().graph();
+        for (OpValueId id = 0; id < m_graph.values().size(); ++id) {
+            m_isStored[id] = !isForwardResult(id) || isKept(graph, program.valueOf(id), rebuildsOthers);
+        }
+        for (OpId op = 0; op < program.forwardCount(); ++op) {
+            m_opOf[program.nodeOf(op)] = op;
+        }
+    }
+
+    std::vector<OpId> make()
+    {
+        for (OpId op = 0; op < m_program.forwardCount(); ++op) {
+            m_sequence.push_back(op);
+        }
+        for (auto op = static_cast<OpId>(m_program.forwardCount()); op < m_graph.size(); ++op) {
+            for (const OpValueId read : m_graph.reads(op)) {
+                need(read);
+            }
+            m_sequence.push_back(op);
+            forget();
+        }
+        return std::move(m_sequence);
+    }
+
+private:
+    [[nodiscard]] bool isForwardResult(OpValueId id) const
+    {
+        return !m_program.isGradient(id) && !m_graph.value(id).isPinned;
+    }
+
+    [[nodiscard]] bool isKept(const graph::Graph& graph, ValueId value, bool rebuildsOthers) const
+    {
+        const auto at = std::ranges::find(m_forms.decisions, value, &ForwardDecision::value);
+        if (at != m_forms.decisions.end()) {
+            return at->form != ForwardForm::Rebuild;
+        }
+        const bool isInSegment = m_forms.segments.segmentOf(graph.value(value).producer).has_value();
+        return !rebuildsOthers && !isInSegment;
+    }
+
+    [[nodiscard]] bool mayRepeat(OpValueId id) const { return m_graph.op(m_graph.value(id).producer).mayRepeat(); }
+
+    /// Makes sure that a value is in memory.
+    void need(OpValueId id)
+    {
+        if (m_isStored[id] || m_has[id] || !mayRepeat(id)) {
+            return;
+        }
+        const OpId op = m_graph.value(id).producer;
+        const std::optional<std::size_t> segment = m_forms.segments.segmentOf(m_program.nodeOf(op));
+        if (segment && segment != m_segment) {
+            forgetSegment();
+            m_segment = segment;
+            for (const base::NodeId node : m_forms.segments.nodesOf(*segment)) {
+                if (const auto at = m_opOf.find(node); at != m_opOf.end()) {
+                    runUnlessThere(at->second, true);
+                }
+            }
+            return;
+        }
+        run(op, segment.has_value());
+    }
+
+    void runUnlessThere(OpId op, bool isOfSegment)
+    {
+        const auto isThere = [&](OpValueId output) {
+            return m_isStored[output] || m_has[output] || !mayRepeat(output);
+        };
+        if (!std::ranges::all_of(m_graph.op(op).outputs, isThere)) {
+            run(op, isOfSegment);
+        }
+    }
+
+    void run(OpId op, bool isOfSegment)
+    {
+        for (const OpValueId read : m_graph.reads(op)) {
+            need(read);
+        }
+        m_sequence.push_back(op);
+        for (const OpValueId output : m_graph.op(op).outputs) {
+            m_has[output] = true;
+            (isOfSegment ? m_ofSegment : m_made).push_back(output);
+        }
+    }
+
+    void forget()
+    {
+        for (const OpValueId id : m_made) {
+            m_has[id] = false;
+        }
+        m_made.clear();
+    }
+
+    void forgetSegment()
+    {
+        for (const OpValueId id : m_ofSegment) {
+            m_has[id] = false;
+        }
+        m_ofSegment.clear();
+    }
+
+    const runtime::JointProgram& m_program;
+    const analysis::OpGraph& m_graph;
+    const ForwardingPlan& m_forms;
+    std::vector<bool> m_isStored; ///< per value: it stays until its last reader
+    std::vector<bool> m_has;      ///< per value: it was computed again and is there
+    std::vector<OpValueId> m_made;
+    std::vector<OpValueId> m_ofSegment;
+    std::optional<std::size_t> m_segment; ///< the one that is there
+    std::map<base::NodeId, OpId> m_opOf;
+    std::vector<OpId> m_sequence;
+};
+
+/// Chosen forms of forward values as a plan of a gradient's joint graph: the forward operators once, then the
+/// gradients, before each of them what it reads and what is not stored, from what is. Nothing that is computed again is
+/// kept for another gradient, but for the segment of a loop, which is computed as a whole. Compressed values are
+/// packed. Values that no form was chosen for are stored unless `rebuildsOthers`.
+GraphPlan planOfForms(const runtime::JointProgram& program, const ForwardingPlan& forms, bool rebuildsOthers)
+{
+    GraphPlan made;
+    made.chosen.plan = schedule::planOf(program.graph(), FormSequence(program, forms, rebuildsOthers).make());
+    made.chosen.plan.graphHash = program.graph().hash();
+    made.chosen.plan.annotations.planner = "forward";
+    made.chosen.storeAllPeak = analysis::storeAllPeak(program.graph());
+    for (const ForwardDecision& decision : forms.decisions) {
+        if (decision.form == ForwardForm::Compress) {
+            made.packed.insert(decision.value);
+        }
+    }
+    return made;
+}
 
 /// Copies a graph value by value and node by node, its inputs with the shapes of the data.
 class ShapedCopy
@@ -235,11 +464,6 @@ Result<void> checkForm(const std::filesystem::path& file, const rewrite::Rewrite
     }
     return {};
 }
-
-} // namespace
-
-namespace
-{
 
 Result<void> writeTo(const std::filesystem::path& file, const graph::Graph& graph)
 {

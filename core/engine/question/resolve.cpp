@@ -68,12 +68,12 @@ Result<void> takeSaving(const Question& question, ExplainRequest& request)
         request.keptByPlan = KeptForInputs();
     }
     if (asksFor(question, "planned") && request.engine == EngineKind::Promise) {
-        RETRO_TRY(PlanOptions wish, planWish(question));
+        RETRO_TRY(PlanOptions wish, planOptions(question));
         request.save = execute::SavePolicy::Plan;
         request.keptByPlan = keptBy(std::move(wish));
     }
     if (asksFor(question, "forwarded")) {
-        RETRO_TRY(request.forwarding, forwardingWish(question));
+        RETRO_TRY(request.forwarding, forwardingOptions(question));
     }
     return {};
 }
@@ -165,7 +165,7 @@ void setPreparation(const PictureOptions& options, Question& question)
     question.deviation = writtenNumbers(options.deviation);
 }
 
-Result<PlanOptions> planWish(const Question& question)
+Result<PlanOptions> planOptions(const Question& question)
 {
     PlanOptions wish;
     wish.file = question.plan;
@@ -189,7 +189,7 @@ Result<PlanOptions> planWish(const Question& question)
     return wish;
 }
 
-Result<ForwardingOptions> forwardingWish(const Question& question)
+Result<ForwardingOptions> forwardingOptions(const Question& question)
 {
     static const std::map<std::string, ForwardStrategy> kStrategies{{"store", ForwardStrategy::Store},
                                                                     {"rebuild", ForwardStrategy::Rebuild},

@@ -24,8 +24,8 @@ namespace retro::engine
 /// Its parts, for passes that take less. Errors: Usage.
 [[nodiscard]] base::Result<TargetRequest> targetOf(const Question& question, const LoadedModel& model);
 [[nodiscard]] base::Result<PictureOptions> pictureOptions(const Question& question, const formats::ModelCard* card);
-[[nodiscard]] base::Result<PlanOptions> planWish(const Question& question);
-[[nodiscard]] base::Result<ForwardingOptions> forwardingWish(const Question& question);
+[[nodiscard]] base::Result<PlanOptions> planOptions(const Question& question);
+[[nodiscard]] base::Result<ForwardingOptions> forwardingOptions(const Question& question);
 [[nodiscard]] execute::Precision precisionOf(const Question& question, const LoadedModel& model);
 /// How many rows of a table were asked for (plan-rows, profile-rows).
 [[nodiscard]] std::size_t rowsOf(std::string_view field, const Question& question);

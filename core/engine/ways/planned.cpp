@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/ways/planned.h"
-
 #include "core/engine/plan/carriedplan.h"
 #include "core/engine/plan/planevents.h"
+#include "core/engine/plan/savingsink.h"
+#include "core/engine/ways/promise.h"
 #include "core/execute/recomputingstore.h"
 #include "core/runtime/planrun.h"
 
@@ -115,7 +115,20 @@ private:
     std::vector<Tensor> m_given; ///< per value of the model: made, and still asked for
 };
 
-} // namespace
+/// The traversal with promises over what a plan keeps: the forward steps of the plan, then promises, which bring what
+/// it dropped (SavePolicy::Plan).
+class PlannedWay final : public PromiseWay
+{
+public:
+    base::Result<execute::ForwardResult> forward(Pass& pass) override;
+    [[nodiscard]] const execute::SavedValues* saved(const Pass&) const override { return nullptr; }
+
+protected:
+    base::Result<void> carryTo(Pass& pass, const lrp::TraversalGraph& graph, event::Sink& sink) override;
+
+private:
+    ToldBefore m_before;
+};
 
 Result<execute::ForwardResult> PlannedWay::forward(Pass& pass)
 {
@@ -146,5 +159,9 @@ Result<void> PlannedWay::carryTo(Pass& pass, const lrp::TraversalGraph& graph, e
     SavingSink saving(sink, {*pass.forward, *pass.prepared->rules, graph, m_before, pass.request.record}, pass.result);
     return PromiseWay::carryTo(pass, graph, saving);
 }
+
+} // namespace
+
+std::unique_ptr<Way> plannedWay() { return std::make_unique<PlannedWay>(); }
 
 } // namespace retro::engine

@@ -5,12 +5,13 @@
 #include "core/base/leftovers.h"
 #include "core/engine/explain/inputrelevance.h"
 #include "core/engine/explain/launchsink.h"
-#include "core/engine/explain/ledgersink.h"
+#include "core/event/sink.h"
 #include "core/lrp/traversal/traversal.h"
 #include "core/trace/recorder.h"
 
 #include <algorithm>
 #include <iterator>
+#include <vector>
 
 namespace retro::engine
 {
@@ -19,6 +20,22 @@ using base::Result;
 
 namespace
 {
+
+/// Keeps ledger rows and snapshots, drops everything else: for runs that are not recorded.
+class LedgerSink final : public event::Sink
+{
+public:
+    void onEvent(const event::Event& event) override
+    {
+        if (event.kind == event::EventKind::Snapshot) {
+            snapshots.push_back(event);
+        }
+    }
+    void onLedger(const event::LedgerEntry& entry) override { rows.push_back(entry); }
+    void onTensor(base::HandleId, const tensor::Tensor&) override {}
+    std::vector<event::LedgerEntry> rows;
+    std::vector<event::Event> snapshots;
+};
 
 Result<void> walk(const Pass& pass, lrp::Traversal& traversal, std::size_t nodes)
 {

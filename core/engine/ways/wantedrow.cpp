@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/ways/wantedrow.h"
 
-#include "core/base/zeropages.h"
 #include "core/rewrite/addvalue.h"
 #include "core/trace/targetplace.h"
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <memory>
 #include <span>
 #include <string_view>
+#include <sys/mman.h>
 #include <utility>
 
 namespace retro::engine
@@ -16,6 +18,19 @@ namespace retro::engine
 
 namespace
 {
+
+/// `bytes` zeros of which only pages that are written to take memory: for what is large and nearly all 0. Null where
+/// the system does not have the addresses.
+std::shared_ptr<std::byte> zeroPages(std::size_t bytes)
+{
+    const std::size_t length = std::max<std::size_t>(bytes, 1);
+    void* const pages =
+        ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (pages == MAP_FAILED) {
+        return nullptr;
+    }
+    return {static_cast<std::byte*>(pages), [length](std::byte* first) { ::munmap(first, length); }};
+}
 
 using base::NodeId;
 using base::ValueId;
@@ -180,7 +195,7 @@ tensor::Tensor placed(const tensor::Tensor& row, const tensor::Shape& shape, std
     const tensor::Tensor plain = row.contiguous();
     const std::size_t width = tensor::sizeOf(plain.dtype());
     const auto bytes = static_cast<std::size_t>(tensor::elementCount(shape)) * width;
-    const std::shared_ptr<std::byte> pages = base::zeroPages(bytes);
+    const std::shared_ptr<std::byte> pages = zeroPages(bytes);
     if (pages == nullptr) {
         return row;
     }

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/ways/way.h"
 
-#include "core/engine/ways/forwarded.h"
 #include "core/engine/ways/inputsonly.h"
-#include "core/engine/ways/oracle.h"
-#include "core/engine/ways/planned.h"
 #include "core/engine/ways/program.h"
 
 namespace retro::engine
@@ -40,13 +37,13 @@ base::Result<std::unique_ptr<Way>> chooseWay(Pass& pass)
     using Chosen = base::Result<std::unique_ptr<Way>>;
     const ExplainRequest& request = pass.request;
     if (request.engine == EngineKind::Oracle) {
-        return Chosen(std::make_unique<OracleWay>());
+        return Chosen(oracleWay());
     }
     if (request.forwarding) {
-        return Chosen(std::make_unique<ForwardedWay>());
+        return Chosen(forwardedWay());
     }
     if (request.save == execute::SavePolicy::Plan) {
-        return Chosen(std::make_unique<PlannedWay>()); // a course is not known by what a plan keeps
+        return Chosen(plannedWay()); // a course is not known by what a plan keeps
     }
     if (pass.cache == nullptr || keepsPass(pass) || request.followsDocument) {
         return Chosen(std::make_unique<PromiseWay>());

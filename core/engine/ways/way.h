@@ -55,6 +55,11 @@ public:
     [[nodiscard]] virtual const execute::SavedValues* saved(const Pass& pass) const { return &pass.forward->saved; }
 };
 
+/// The ways that need no more than the pass; a file each, and so have those of program.h and inputsonly.h.
+[[nodiscard]] std::unique_ptr<Way> oracleWay();
+[[nodiscard]] std::unique_ptr<Way> forwardedWay();
+[[nodiscard]] std::unique_ptr<Way> plannedWay();
+
 /// The way that a bound pass goes. Errors: Usage (no checkpoint to stop at), Bug, Cancelled.
 [[nodiscard]] base::Result<std::unique_ptr<Way>> chooseWay(Pass& pass);
 

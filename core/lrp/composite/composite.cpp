@@ -2,8 +2,9 @@
 #include "core/lrp/composite/composite.h"
 
 #include "core/base/cancel.h"
+#include "core/base/result.h"
+#include "core/execute/boundmodel.h"
 #include "core/lrp/rules/decomposedrule.h"
-#include "core/lrp/rules/firstweight.h"
 #include "core/lrp/rules/ruleapplication.h"
 #include "core/lrp/rules/rules.h"
 #include "core/lrp/traversal/operandorigin.h"
@@ -15,6 +16,8 @@
 #include <algorithm>
 #include <optional>
 #include <span>
+#include <string>
+#include <vector>
 
 namespace retro::lrp
 {
@@ -25,6 +28,45 @@ using ops::StructureKind;
 
 namespace
 {
+
+using execute::ValueId;
+
+/// Per node: true when it depends on the graph input `name`; on any, when `name` is empty. What the first layer of a
+/// composite is looked for among (docs/composites.md, "The first layer"). Errors (Usage): the graph has no input of
+/// that name; the message lists those it has.
+base::Result<std::vector<bool>> nodesBelowInput(const BoundModel& model, const std::string& name)
+{
+    const graph::Graph& graph = model.graph();
+    std::vector<bool> isBelow(graph.nodeCount(), name.empty());
+    if (name.empty()) {
+        return isBelow;
+    }
+    const auto inputs = graph.inputs();
+    const auto start = std::ranges::find_if(inputs, [&](ValueId input) { return graph.value(input).name == name; });
+    if (start == inputs.end()) {
+        std::vector<std::string> known;
+        std::ranges::transform(inputs, std::back_inserter(known),
+                               [&](ValueId input) { return "\"" + graph.value(input).name + "\""; });
+        return base::usageError(
+            fmt::format("\"first\" asks for the first layer from the input \"{}\", which the model does not have; "
+                        "its inputs are {}",
+                        name, fmt::join(known, ", ")),
+            "composite");
+    }
+    std::vector<bool> isReached(graph.valueCount(), false);
+    isReached[start->index()] = true;
+    for (std::size_t i = 0; i < graph.nodeCount(); ++i) {
+        const graph::Node& node = graph.node(graph::NodeId(i));
+        isBelow[i] = std::ranges::any_of(
+            node.inputs, [&](ValueId operand) { return operand.isValid() && isReached[operand.index()]; });
+        for (const ValueId output : node.outputs) {
+            if (isBelow[i] && output.isValid()) {
+                isReached[output.index()] = true;
+            }
+        }
+    }
+    return isBelow;
+}
 
 // * stands for any text, ? for one byte; without recursion.
 bool matchesGlob(std::string_view glob, std::string_view text)
@@ -239,11 +281,6 @@ std::string othersText(std::span<const std::string> others)
     return named < others.size() ? text + fmt::format(" and {} more", others.size() - named) : text;
 }
 
-} // namespace
-
-namespace
-{
-
 std::string firstText(const Matcher& matcher)
 {
     const std::string which =
@@ -256,11 +293,6 @@ std::string originText(const Matcher& matcher)
     const std::string which = matcher.operand ? fmt::format("operand {}", *matcher.operand) : std::string("an operand");
     return fmt::format("{} from {}", which, fmt::join(matcher.operandFrom, ", "));
 }
-
-} // namespace
-
-namespace
-{
 
 bool isOperator(const std::string& name)
 {

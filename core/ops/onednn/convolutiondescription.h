@@ -10,7 +10,7 @@ namespace retro::ops::onednn
 /// How the library reads images and results while it computes.
 enum class ActivationLayout : std::uint8_t {
     ChannelsLast,
-    InEights ///< planes of eight channels each (planesofeight.h)
+    InEights ///< planes of eight channels each
 };
 
 /// The layout in which the library is fastest. Channels-last wherever the registers are of 512 bits. With those of 256

@@ -5,12 +5,15 @@
 #include "core/ops/lookup.h"
 #include "core/ops/shape/elementtype.h"
 #include "core/ops/shape/known.h"
-#include "core/tensor/wrapping.h"
+#include "core/tensor/tensor.h"
+#include "core/tensor/visit.h"
 
 #include <fmt/format.h>
 
 #include <array>
 #include <cstring>
+#include <limits>
+#include <type_traits>
 
 namespace retro::ops
 {
@@ -20,6 +23,64 @@ namespace
 
 using tensor::DType;
 using tensor::Shape;
+
+/// As the processor's conversion has it: what is out of range, or no number, becomes the least number.
+template <class Integer>
+Integer truncated(double value)
+{
+    constexpr auto kLeast = static_cast<double>(std::numeric_limits<Integer>::min());
+    const bool isInside = value > kLeast - 1 && value < -kLeast; // of int64, kLeast − 1 is kLeast: the same result
+    return isInside ? static_cast<Integer>(value) : std::numeric_limits<Integer>::min();
+}
+
+template <class To>
+To wrapped(double value)
+{
+    if constexpr (std::is_same_v<To, std::uint64_t>) {
+        constexpr double kHalf = 0x1p63;
+        const bool isUpper = value >= kHalf;
+        const auto low = static_cast<std::uint64_t>(truncated<std::int64_t>(isUpper ? value - kHalf : value));
+        return isUpper ? low ^ (1ULL << 63U) : low;
+    } else if constexpr (sizeof(To) == 8 || std::is_same_v<To, std::uint32_t>) {
+        return static_cast<To>(truncated<std::int64_t>(value));
+    } else {
+        return static_cast<To>(truncated<std::int32_t>(value));
+    }
+}
+
+template <class From, class To>
+void convertWrapped(const Tensor& source, tensor::TensorBuffer& made)
+{
+    const auto* in = reinterpret_cast<const typename From::Bits*>(source.rawData());
+    To* out = made.data<To>();
+    for (std::int64_t i = 0; i < source.size(); ++i) {
+        out[i] = wrapped<To>(static_cast<double>(From::load(in[i])));
+    }
+}
+
+/// Numbers as integers of a wide type, towards zero. What the type does not hold has no meaning in the ONNX standard;
+/// it becomes what x86-64 makes of it, as in other runtimes there. Types of at most 16 bits take the lowest
+/// bits of the number in int32; int32 and int64 their least number; uint32 the lowest bits of the number in int64;
+/// uint64 wraps once, and what is 2^64 or more becomes 0. NaN is beyond every type. Integers become integers by their
+/// lowest bits. Tensor::to() cuts to the range instead.
+Tensor toWrapped(const Tensor& numbers, DType integers)
+{
+    const bool hasFractions = tensor::isFloating(numbers.dtype()) || tensor::isNarrowFloat(numbers.dtype());
+    if (!hasFractions || tensor::isFloating(integers) || tensor::isNarrow(integers) || integers == DType::Bool) {
+        return numbers.to(integers);
+    }
+    const Tensor source = (tensor::isNarrow(numbers.dtype()) ? tensor::widened(numbers) : numbers).contiguous();
+    tensor::TensorBuffer made(integers, source.shape());
+    tensor::visitWide(source.dtype(), [&](auto fromTag) {
+        tensor::visitWide(integers, [&](auto toTag) {
+            using To = typename decltype(toTag)::Value;
+            if constexpr (std::is_integral_v<To> && !std::is_same_v<To, bool>) {
+                convertWrapped<decltype(fromTag), To>(source, made);
+            }
+        });
+    });
+    return std::move(made).freeze();
+}
 
 /// Another element type. Between floating types forward() is the identity: a run has one floating type, and run()
 /// rounds to what the type holds.
@@ -35,7 +96,7 @@ public:
     {
         const DType to = m_outputTypes[0].dtype;
         const bool isRounded = tensor::isNarrow(to) && to != m_from;
-        return {isRounded ? tensor::narrowed(operands[0], to, m_rounding) : tensor::toWrapped(operands[0], to)};
+        return {isRounded ? tensor::narrowed(operands[0], to, m_rounding) : toWrapped(operands[0], to)};
     }
     [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
     [[nodiscard]] Tensor carryBack(std::span<const Tensor> perOutput, std::size_t slot) const override

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/algebra.h"
 #include "core/rewrite/attributes.h"
+#include "core/rewrite/body/recurrentsteps.h"
 #include "core/rewrite/quantised/channels.h"
 #include "core/rewrite/quantised/dequantiser.h"
-#include "core/rewrite/quantised/dynamiclstm.h"
 #include "core/rewrite/quantised/integernode.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 namespace retro::rewrite
 {
@@ -19,6 +20,327 @@ using tensor::Tensor;
 
 namespace
 {
+
+using tensor::DType;
+using tensor::Shape;
+
+constexpr std::size_t kWeightScale = 8;
+constexpr std::size_t kStateScale = 10;
+constexpr std::int64_t kScanOpset = 16;
+
+/// What the node is, with weights as LSTM has them.
+struct QuantisedLstm
+{
+    Node node; ///< with the name and attributes of the node
+    RecurrentSetting setting;
+    std::vector<BodyOperand> operands; ///< of an LSTM
+};
+
+/// directions × inputs × gates of levels, as directions × gates × inputs of numbers; invalid where they do not fit.
+Tensor floatWeights(Dequantiser& to, const Node& node, std::size_t slot, std::size_t scaleSlot)
+{
+    const Tensor levels = wideConstant(to.draft(), operandOf(node, slot));
+    const Tensor scale = wideConstant(to.draft(), operandOf(node, scaleSlot));
+    const ValueId zeroId = operandOf(node, scaleSlot + 1);
+    const Tensor zero = zeroId.isValid() ? wideConstant(to.draft(), zeroId)
+                                         : (scale.isValid() ? Tensor::zeros(DType::Float64, scale.shape()) : Tensor());
+    if (!levels.isValid() || !scale.isValid() || !zero.isValid() || levels.rank() != 3) {
+        return {};
+    }
+    const std::int64_t directions = levels.shape()[0];
+    const std::int64_t depth = levels.shape()[1];
+    const std::int64_t gates = levels.shape()[2];
+    const bool isPerGate = scale.size() == directions * gates;
+    if ((!isPerGate && scale.size() != directions) || zero.size() != scale.size()) {
+        return {};
+    }
+    tensor::TensorBuffer buffer(DType::Float64, {directions, gates, depth});
+    double* out = buffer.data<double>();
+    for (std::int64_t d = 0; d < directions; ++d) {
+        for (std::int64_t g = 0; g < gates; ++g) {
+            const std::int64_t at = isPerGate ? d * gates + g : d;
+            for (std::int64_t k = 0; k < depth; ++k) {
+                *out++ = (levels.data<double>()[(d * depth + k) * gates + g] - zero.data<double>()[at]) *
+                         scale.data<double>()[at];
+            }
+        }
+    }
+    return std::move(buffer).freeze();
+}
+
+/// Why the node stays; empty when it can be written.
+std::string obstacleOf(Dequantiser& to, const Node& node)
+{
+    const auto isFixed = [&](std::size_t slot) {
+        const ValueId id = operandOf(node, slot);
+        return !id.isValid() || to.draft().isConstant(id);
+    };
+    if (intAttribute(node, "layout", 0) != 0) {
+        return "its batch comes first (layout 1)";
+    }
+    for (const std::size_t slot : {kBiases, kPeepholes}) {
+        if (!isFixed(slot)) {
+            return fmt::format("operand {} is computed", static_cast<std::size_t>(slot));
+        }
+    }
+    return {};
+}
+
+/// The operands of an LSTM: a row of one step, and everything constant.
+std::vector<BodyOperand> lstmOperands(const Draft& draft, const Node& node, const Tensor& weights, const Tensor& state)
+{
+    std::vector<BodyOperand> operands(kPeepholes + 1);
+    for (BodyOperand& operand : operands) {
+        operand.isGiven = false;
+    }
+    const Shape row{1, state.shape()[2]};
+    operands[kInput] = {{DType::Float32, {1, weights.shape()[2]}}, {}, true, false};
+    operands[kInitialState] = {{DType::Float32, row}, {}, true, false};
+    operands[kInitialCell] = {{DType::Float32, row}, {}, true, false};
+    if (operandOf(node, kLengths).isValid()) {
+        operands[kLengths] = {{DType::Int64, {1}}, {}, true, false}; // 1 where a row has this step, else 0
+    }
+    const auto give = [&](std::size_t slot, const Tensor& data) { // in the type of the model, which results have
+        operands[slot] = {{DType::Float32, data.shape()}, data.to(DType::Float32), true, false};
+    };
+    give(kWeights, weights);
+    give(kStateWeights, state);
+    for (const std::size_t slot : {kBiases, kPeepholes}) {
+        if (const Tensor data = wideConstant(draft, operandOf(node, slot)); data.isValid()) {
+            give(slot, data);
+        }
+    }
+    return operands;
+}
+
+/// Biases and peepholes, where there are some, fit the weights of the state.
+bool hasExtents(const Draft& draft, const Node& node, const Tensor& state)
+{
+    const auto fits = [&](std::size_t slot, std::int64_t rows) {
+        const ValueId id = operandOf(node, slot);
+        const Shape wanted{state.shape()[0], rows * state.shape()[2]};
+        return !id.isValid() || draft.value(id).constant.shape() == wanted;
+    };
+    return fits(kBiases, 8) && fits(kPeepholes, 3);
+}
+
+std::optional<QuantisedLstm> lstmOf(Dequantiser& to, NodeId id)
+{
+    QuantisedLstm lstm{to.draft().node(id), {}, {}};
+    const Tensor weights = floatWeights(to, lstm.node, kWeights, kWeightScale);
+    const Tensor state = floatWeights(to, lstm.node, kStateWeights, kStateScale);
+    auto isReverse = ops::recurrentDirections(lstm.node);
+    const bool fits = weights.isValid() && state.isValid() && isReverse.ok() &&
+                      weights.shape()[0] == static_cast<std::int64_t>(isReverse->size()) &&
+                      state.shape()[0] == weights.shape()[0] && state.shape()[1] == 4 * state.shape()[2] &&
+                      weights.shape()[1] == state.shape()[1];
+    if (!fits || weights.size() == 0 || !hasExtents(to.draft(), lstm.node, state)) {
+        return std::nullopt;
+    }
+    auto activations = ops::recurrentActivations(lstm.node, ops::RecurrentKind::Lstm, isReverse->size());
+    if (!activations.ok()) {
+        return std::nullopt;
+    }
+    lstm.setting.kind = ops::RecurrentKind::Lstm;
+    lstm.setting.isReverse = std::move(*isReverse);
+    lstm.setting.activations = std::move(*activations);
+    lstm.setting.inputs = weights.shape()[2];
+    lstm.setting.hidden = state.shape()[2];
+    lstm.setting.steps = 1;
+    lstm.setting.batch = -1; // as many as come: a shape of a Reshape
+    lstm.setting.isCoupled = intAttribute(lstm.node, "input_forget", 0) != 0;
+    lstm.setting.clip = floatAttribute(lstm.node, "clip", lstm.setting.clip);
+    lstm.operands = lstmOperands(to.draft(), lstm.node, weights, state);
+    return lstm;
+}
+
+/// One step: state, cell, input, and with lengths whether a row has the step → state, cell, result.
+base::Result<FunctionBody> stepOf(const QuantisedLstm& lstm, std::size_t direction)
+{
+    BodyBuilder body(lstm.node, lstm.operands);
+    const ValueId state = body.operand(kInitialState);
+    const ValueId cell = body.operand(kInitialCell);
+    const ValueId x = body.operand(kInput);
+    RecurrentLengths lengths(body, lstm.setting);
+    const ValueId rounded = body.addOf("retrograde", "FakeQuantize", "state quantised", {state});
+    RecurrentSteps steps(body, lstm.setting, direction);
+    const RecurrentState after = steps.step(0, x, {rounded, cell});
+    body.output(0, lengths.orKept("state", 0, after.hidden, state));
+    body.output(1, lengths.orKept("cell", 0, after.cell, cell));
+    body.output(2, body.add("Identity", "result", {lengths.orZero("within the row", 0, after.hidden)}));
+    return std::move(body).finish();
+}
+
+class LstmWriter
+{
+public:
+    LstmWriter(Dequantiser& to, NodeId id, const QuantisedLstm& lstm)
+        : m_to(to), m_draft(to.draft()), m_id(id), m_lstm(lstm), m_x(to.dynamicOf(operandOf(lstm.node, kInput)).first)
+    {}
+
+    void write(const std::vector<FunctionBody>& bodies)
+    {
+        findLengths();
+        for (std::size_t d = 0; d < bodies.size(); ++d) {
+            addScan(d, bodies[d]);
+        }
+        finish(0, m_sequences, 1);
+        finish(1, m_states, 0);
+        finish(2, m_cells, 0);
+    }
+
+private:
+    [[nodiscard]] ValueId ints(const std::string& name, std::vector<std::int64_t> values)
+    {
+        const Tensor data = Tensor::of<std::int64_t>({static_cast<std::int64_t>(values.size())}, values);
+        return m_draft.addConstant(m_lstm.node.name + name, data, DType::Int64);
+    }
+
+    /// A node of the standard with one result.
+    ValueId add(const std::string& op, const std::string& suffix, std::vector<ValueId> inputs,
+                graph::Attributes attributes = {}, DType type = DType::Float32)
+    {
+        return m_to.addFree({"", op, kScanOpset, std::move(attributes), type}, suffix, std::move(inputs));
+    }
+
+    /// batch × hidden of the direction: a part of the operand, or zeros.
+    ValueId initial(std::size_t slot, std::size_t direction)
+    {
+        const std::string what = fmt::format("/{}/{}", slot == kInitialState ? "state" : "cell", direction);
+        const ValueId given = operandOf(m_lstm.node, slot);
+        if (given.isValid()) {
+            const ValueId at =
+                m_draft.addConstant(m_lstm.node.name + what + "/at",
+                                    Tensor::scalar<std::int64_t>(static_cast<std::int64_t>(direction)), DType::Int64);
+            return add("Gather", what, {given, at}, {{"axis", std::int64_t{0}}});
+        }
+        const ValueId shape = add("Shape", what + "/extents", {m_x},
+                                  {{"start", std::int64_t{1}}, {"end", std::int64_t{2}}}, DType::Int64);
+        const ValueId both = add("Concat", what + "/shape", {shape, ints(what + "/hidden", {m_lstm.setting.hidden})},
+                                 {{"axis", std::int64_t{0}}}, DType::Int64);
+        return add("ConstantOfShape", what, {both});
+    }
+
+    /// Where rows end early: their lengths, and steps × batch of 1 where a row has the step, else 0.
+    void findLengths()
+    {
+        const ValueId given = operandOf(m_lstm.node, kLengths);
+        if (!given.isValid()) {
+            return;
+        }
+        const auto whole = [this](const std::string& suffix, std::int64_t value) {
+            return m_draft.addConstant(m_lstm.node.name + suffix, Tensor::scalar<std::int64_t>(value), DType::Int64);
+        };
+        const graph::Attributes wide{{"to", std::int64_t{7}}};
+        m_lengths = add("Cast", "/lengths", {given}, wide, DType::Int64);
+        const ValueId extent =
+            add("Shape", "/lengths/steps", {m_x}, {{"start", std::int64_t{0}}, {"end", std::int64_t{1}}}, DType::Int64);
+        const ValueId count =
+            add("Squeeze", "/lengths/step count", {extent, ints("/lengths/axis", {0})}, {}, DType::Int64);
+        const ValueId steps = add("Range", "/lengths/each step",
+                                  {whole("/lengths/first", 0), count, whole("/lengths/next", 1)}, {}, DType::Int64);
+        const ValueId column =
+            add("Unsqueeze", "/lengths/step column", {steps, ints("/lengths/column axis", {1})}, {}, DType::Int64);
+        const ValueId isWithin = add("Less", "/lengths/is within", {column, m_lengths}, {}, DType::Bool);
+        m_runs = add("Cast", "/lengths/runs", {isWithin}, wide, DType::Int64);
+    }
+
+    /// The first steps of each row, as many as it has, from back to front.
+    ValueId turned(const std::string& suffix, ValueId x)
+    {
+        return add("ReverseSequence", suffix, {x, m_lengths},
+                   {{"time_axis", std::int64_t{0}}, {"batch_axis", std::int64_t{1}}});
+    }
+
+    void addScan(std::size_t direction, const FunctionBody& body)
+    {
+        const bool isReverse = m_lstm.setting.isReverse[direction];
+        const bool isTurned = isReverse && m_lengths.isValid(); // a row ends where its length says
+        const std::string suffix = fmt::format("/{}", direction);
+        std::vector<ValueId> operands{initial(kInitialState, direction), initial(kInitialCell, direction),
+                                      isTurned ? turned(suffix + "/turned", m_x) : m_x};
+        std::vector<std::int64_t> order{isReverse && !isTurned ? 1 : 0};
+        const std::vector<std::int64_t> resultOrder = order;
+        if (m_runs.isValid()) {
+            operands.push_back(m_runs);
+            order.push_back(0);
+        }
+        const graph::Attributes attributes{{"body", graph::Subgraph{body.graph, 0}},
+                                           {"num_scan_inputs", static_cast<std::int64_t>(order.size())},
+                                           {"scan_input_directions", order},
+                                           {"scan_output_directions", resultOrder}};
+        const std::vector<ValueId> results =
+            m_to.addFreeOf({"", "Scan", kScanOpset, attributes}, suffix, operands, {"state", "cell", "states"});
+        m_states.push_back(results[0]);
+        m_cells.push_back(results[1]);
+        m_sequences.push_back(isTurned ? turned(suffix + "/turned back", results[2]) : results[2]);
+    }
+
+    /// Result k of the node: that of each direction, along a new axis.
+    void finish(std::size_t k, const std::vector<ValueId>& parts, std::int64_t axis)
+    {
+        const ValueId result = k < m_lstm.node.outputs.size() ? m_lstm.node.outputs[k] : ValueId();
+        if (!result.isValid()) {
+            return;
+        }
+        std::vector<ValueId> whole;
+        for (std::size_t d = 0; d < parts.size(); ++d) {
+            const std::string suffix = fmt::format("/result {}/{}", k, d);
+            whole.push_back(add("Unsqueeze", suffix, {parts[d], ints(suffix + "/axis", {axis})}));
+        }
+        const NodeForm form{"", "Concat", kScanOpset, {{"axis", axis}}};
+        const std::string suffix = fmt::format("/result {}", k);
+        if (m_isReplaced) {
+            m_to.addMaking(form, suffix, whole, {result});
+        } else {
+            m_to.finish(m_id, form, suffix, whole, {result});
+            m_isReplaced = true;
+        }
+    }
+
+    Dequantiser& m_to;
+    Draft& m_draft;
+    NodeId m_id;
+    const QuantisedLstm& m_lstm;
+    ValueId m_x;
+    ValueId m_lengths; // of the rows; invalid where all have every step
+    ValueId m_runs;
+    std::vector<ValueId> m_sequences; // per direction
+    std::vector<ValueId> m_states;
+    std::vector<ValueId> m_cells;
+    bool m_isReplaced = false;
+};
+
+/// DynamicQuantizeLSTM with constant weights → a Scan per direction, whose step is the one that an LSTM has, of the
+/// input and the state as their own ranges quantise them.
+bool dynamicQuantizeLstm(Dequantiser& to, NodeId id)
+{
+    const Node node = to.draft().node(id);
+    if (!operandOf(node, 0).isValid() || !operandOf(node, kStateScale).isValid()) {
+        return false; // binding says what is missing
+    }
+    if (const std::string why = obstacleOf(to, node); !why.empty()) {
+        to.note(id, why);
+        return false;
+    }
+    const std::optional<QuantisedLstm> lstm = lstmOf(to, id);
+    if (!lstm) {
+        to.note(id, "its weights are computed, or do not fit its scales and directions");
+        return false;
+    }
+    std::vector<FunctionBody> bodies;
+    for (std::size_t d = 0; d < lstm->setting.isReverse.size(); ++d) {
+        base::Result<FunctionBody> body = stepOf(*lstm, d);
+        if (!body.ok()) {
+            to.note(id, body.error().message);
+            return false;
+        }
+        bodies.push_back(std::move(*body));
+    }
+    const Dequantiser::Working working(to, id);
+    LstmWriter(to, id, *lstm).write(bodies);
+    return true;
+}
 
 constexpr std::int64_t kLastAxis = -1;
 

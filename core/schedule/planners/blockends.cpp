@@ -54,7 +54,8 @@ std::vector<std::uint32_t> endsOfBytes(const OpGraph& graph, const std::vector<O
 
 } // namespace
 
-std::vector<std::uint32_t> wishedEnds(const BlockWish& wish, const OpGraph& graph, const std::vector<OpId>& forward)
+std::vector<std::uint32_t> chosenBlockEnds(const BlockWish& wish, const OpGraph& graph,
+                                           const std::vector<OpId>& forward)
 {
     return wish.count > 0       ? endsOfCount(graph, forward, wish.count)
            : wish.operators > 0 ? regularEnds(forward.size(), wish.operators)
@@ -64,7 +65,7 @@ std::vector<std::uint32_t> wishedEnds(const BlockWish& wish, const OpGraph& grap
 std::vector<std::uint32_t> endsFor(const PlanRequest& request, const std::vector<OpId>& forward, std::size_t most)
 {
     return request.blocks.isAuto() ? narrowEnds(*request.graph, forward, most)
-                                   : wishedEnds(request.blocks, *request.graph, forward);
+                                   : chosenBlockEnds(request.blocks, *request.graph, forward);
 }
 
 } // namespace retro::schedule

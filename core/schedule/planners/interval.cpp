@@ -105,7 +105,7 @@ base::Result<Draft> draft(const PlanRequest& request)
     if (request.blocks.isAuto()) {
         tune(counts);
     } else if (counts.length() > 0) {
-        counts.tryEnds(wishedEnds(request.blocks, *request.graph, counts.forward()), 1);
+        counts.tryEnds(chosenBlockEnds(request.blocks, *request.graph, counts.forward()), 1);
     }
     return std::move(counts).take();
 }

@@ -1,15 +1,87 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/schedule/memorytree.h"
 #include "core/schedule/planners/shaver.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
+#include <vector>
 
 namespace retro::schedule
 {
 
 namespace
 {
+
+/// Bytes per position of a sequence: adds to a range and knows the largest, each in O(log positions). A segment tree.
+class MemoryTree
+{
+public:
+    explicit MemoryTree(const std::vector<std::uint64_t>& bytes);
+
+    /// Adds to positions from … until, the last excluded; an empty range adds nothing.
+    void add(std::uint32_t from, std::uint32_t until, std::int64_t bytes);
+    /// The largest of all; 0 of none.
+    [[nodiscard]] std::int64_t largest() const { return m_count == 0 ? 0 : m_nodes[1].most; }
+
+private:
+    struct Node
+    {
+        std::int64_t most = 0;  ///< of its range, without what was added to ranges around it
+        std::int64_t added = 0; ///< to its whole range
+    };
+
+    void build(std::size_t node, std::uint32_t low, std::uint32_t high, const std::vector<std::uint64_t>& bytes);
+    void add(std::size_t node, std::uint32_t low, std::uint32_t high, std::uint32_t from, std::uint32_t until,
+             std::int64_t bytes);
+
+    std::uint32_t m_count = 0;
+    std::vector<Node> m_nodes; ///< root at 1, children of i at 2 i and 2 i + 1
+};
+
+MemoryTree::MemoryTree(const std::vector<std::uint64_t>& bytes)
+    : m_count(static_cast<std::uint32_t>(bytes.size())), m_nodes(4 * bytes.size() + 2)
+{
+    if (m_count > 0) {
+        build(1, 0, m_count, bytes);
+    }
+}
+
+void MemoryTree::build(std::size_t node, std::uint32_t low, std::uint32_t high, const std::vector<std::uint64_t>& bytes)
+{
+    if (high - low == 1) {
+        m_nodes[node].most = static_cast<std::int64_t>(bytes[low]);
+        return;
+    }
+    const std::uint32_t middle = low + (high - low) / 2;
+    build(2 * node, low, middle, bytes);
+    build(2 * node + 1, middle, high, bytes);
+    m_nodes[node].most = std::max(m_nodes[2 * node].most, m_nodes[2 * node + 1].most);
+}
+
+void MemoryTree::add(std::uint32_t from, std::uint32_t until, std::int64_t bytes)
+{
+    if (from < until && from < m_count) {
+        add(1, 0, m_count, from, std::min(until, m_count), bytes);
+    }
+}
+
+void MemoryTree::add(std::size_t node, std::uint32_t low, std::uint32_t high, std::uint32_t from, std::uint32_t until,
+                     std::int64_t bytes)
+{
+    if (from <= low && high <= until) {
+        m_nodes[node].most += bytes;
+        m_nodes[node].added += bytes;
+        return;
+    }
+    const std::uint32_t middle = low + (high - low) / 2;
+    if (from < middle) {
+        add(2 * node, low, middle, from, until, bytes);
+    }
+    if (until > middle) {
+        add(2 * node + 1, middle, high, from, until, bytes);
+    }
+    m_nodes[node].most = m_nodes[node].added + std::max(m_nodes[2 * node].most, m_nodes[2 * node + 1].most);
+}
 
 /// Deletes repeated computations whose results nobody reads; true when there was one.
 bool deleteUseless(const OpGraph& graph, std::vector<OpId>& sequence)

@@ -24,7 +24,7 @@ base::Result<Draft> draft(const PlanRequest& request)
     }
     std::vector<std::uint32_t> ends = request.blocks.isAuto()
                                           ? regularEnds(length, size)
-                                          : wishedEnds(request.blocks, *request.graph, halves.forward);
+                                          : chosenBlockEnds(request.blocks, *request.graph, halves.forward);
     const CutChain chain(*request.graph, std::move(halves), std::move(ends));
     std::vector<bool> isKept(request.graph->values().size(), false);
     Draft result;

@@ -183,16 +183,16 @@ private slots:
         question.forwardBudget = "2kB";
         question.forwardValues = {"a=b=rebuild"};
         question.checkpointEvery = "3";
-        const auto wish = engine::forwardingWish(question);
+        const auto wish = engine::forwardingOptions(question);
         QVERIFY(wish.ok() && wish->budget == 2000 && wish->checkpointEvery == 3U);
         QVERIFY(wish->choices.at("a=b") == engine::ForwardForm::Rebuild);
         question.forward = "store";
-        QVERIFY(!engine::forwardingWish(question).ok());
+        QVERIFY(!engine::forwardingOptions(question).ok());
         Question tier;
         tier.tier = "disk=5MB";
-        QVERIFY(!engine::planWish(tier).ok()); // without the seconds that set it beside the rest
+        QVERIFY(!engine::planOptions(tier).ok()); // without the seconds that set it beside the rest
         tier.secondsPerCost = "1e-9";
-        QVERIFY(engine::planWish(tier).ok());
+        QVERIFY(engine::planOptions(tier).ok());
     }
 };
 

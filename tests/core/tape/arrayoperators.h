@@ -3,7 +3,7 @@
 
 #include "core/ops/reference/matrix.h"
 #include "core/tape/array/array.h"
-#include "core/tape/scalar/machine.h"
+#include "tests/core/tape/machine.h"
 
 #include <concepts>
 #include <memory>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/tape/scalar/machine.h"
+#include "tests/core/tape/machine.h"
 
 #include <cstdint>
 #include <string>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/tape/loops.h"
 #include "core/tape/recursion.h"
-#include "core/tape/scalar/machine.h"
 #include "core/tape/scalar/modular.h"
 #include "tests/core/tape/arrayoperators.h"
 #include "tests/core/tape/dual.h"
 #include "tests/core/tape/golden.h"
+#include "tests/core/tape/machine.h"
 #include "tests/core/tape/rational.h"
 #include "tests/core/tape/symbol.h"
 

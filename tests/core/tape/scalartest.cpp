@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/tape/scalar/machine.h"
 #include "core/tape/scalar/modular.h"
 #include "tests/core/tape/dual.h"
+#include "tests/core/tape/machine.h"
 #include "tests/core/tape/rational.h"
 
 #include <rapidcheck.h>

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "core/tape/recursion.h"
-#include "core/tape/scalar/machine.h"
 #include "core/tape/scalar/modular.h"
 #include "tests/core/tape/dual.h"
+#include "tests/core/tape/machine.h"
 #include "tests/core/tape/randomtape.h"
 #include "tests/core/tape/rational.h"
 

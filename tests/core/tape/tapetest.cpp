@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/tape/loops.h"
 #include "core/tape/recursion.h"
-#include "core/tape/scalar/machine.h"
 #include "tests/core/tape/arrayoperators.h"
+#include "tests/core/tape/machine.h"
 
 #include <QtTest>
 

@@ -10,12 +10,17 @@ namespace retro::views
 
 void makeList(QTableView& table, QAbstractItemModel& model, int rowHeight)
 {
+    table.setModel(&model);
+    makeList(table, rowHeight);
+}
+
+void makeList(QTableView& table, int rowHeight)
+{
     table.setFrameShape(QFrame::NoFrame);
     table.setShowGrid(false);
     table.setSelectionBehavior(QAbstractItemView::SelectRows);
     table.setWordWrap(false);
     table.setTabKeyNavigation(false);
-    table.setModel(&model);
     QHeaderView* rows = table.verticalHeader();
     rows->hide();
     rows->setSectionResizeMode(QHeaderView::Fixed);

@@ -16,6 +16,8 @@ namespace retro::views
 /// Makes a table a list of whole rows, `rowHeight` pixels each: no grid, no frame, no row numbers, no wrapped text, and
 /// Tab leaves it. The columns stay to be sized.
 void makeList(QTableView& table, QAbstractItemModel& model, int rowHeight);
+/// The same of a table that has its model.
+void makeList(QTableView& table, int rowHeight);
 
 /// A click on the head of a column sorts by it, the largest first; a second click turns the order round. `sorted` is
 /// called behind it.
