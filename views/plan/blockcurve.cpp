@@ -25,12 +25,12 @@ namespace
 using fonts::px;
 
 // Design pixels.
-constexpr double kLeft = 52; // figures of memory
-constexpr double kRight = 50; // figures of work
-constexpr double kTop = 20;
-constexpr double kBottom = 22;
-constexpr double kHandle = 6;
-constexpr double kApart = 26; // between figures of an axis
+constexpr double kCurveLeft = 52; // figures of memory
+constexpr double kCurveRight = 50; // figures of work
+constexpr double kCurveTop = 20;
+constexpr double kCurveBottom = 22;
+constexpr double kSizeHandle = 6;
+constexpr double kFigureRoom = 26; // between figures of an axis
 
 constexpr std::size_t kEverySize = 6;
 
@@ -40,7 +40,7 @@ void paintMemoryAxis(QPainter& painter, const BlockScale& scale, const Theme& th
 {
     const ByteScale bytes = ByteScale::of(static_cast<std::uint64_t>(scale.mostBytes));
     const double range = (scale.mostBytes - scale.leastBytes) / bytes.divisor;
-    const double step = markStep(scale.chart.height() / range, px(kApart));
+    const double step = markStep(scale.chart.height() / range, px(kFigureRoom));
     for (double figure = std::ceil(scale.leastBytes / bytes.divisor / step) * step;
          figure * bytes.divisor <= scale.mostBytes; figure += step) {
         const double y = std::round(scale.yOfBytes(figure * bytes.divisor)) + 0.5;
@@ -56,14 +56,14 @@ void paintMemoryAxis(QPainter& painter, const BlockScale& scale, const Theme& th
 
 void paintWorkAxis(QPainter& painter, const BlockScale& scale, const Theme& theme)
 {
-    const double step = markStep(scale.chart.height() / scale.mostExtra, px(kApart));
+    const double step = markStep(scale.chart.height() / scale.mostExtra, px(kFigureRoom));
     for (double extra = 0; extra <= scale.mostExtra + 1e-9; extra += step) {
         painter.setPen(theme[Role::Text3]);
-        painter.drawText(QRectF(scale.chart.right() + px(6), scale.yOfExtra(extra) - px(8), px(kRight - 6), px(16)),
+        painter.drawText(QRectF(scale.chart.right() + px(6), scale.yOfExtra(extra) - px(8), px(kCurveRight - 6), px(16)),
                          Qt::AlignLeft | Qt::AlignVCenter, signedText(extra, step < 1 ? 1 : 0));
     }
     painter.setPen(theme[Role::SearchText]);
-    painter.drawText(QRectF(scale.chart.center().x(), 0, scale.chart.width() / 2 + px(kRight - 6), px(16)),
+    painter.drawText(QRectF(scale.chart.center().x(), 0, scale.chart.width() / 2 + px(kCurveRight - 6), px(16)),
                      Qt::AlignRight | Qt::AlignVCenter, curveText("extra work, %"));
 }
 
@@ -77,11 +77,11 @@ void paintSizeAxis(QPainter& painter, const BlockFigure& figure, const BlockScal
             marks.push_back(decade * round);
         }
     }
-    double last = scale.chart.right() + px(kApart);
+    double last = scale.chart.right() + px(kFigureRoom);
     std::ranges::sort(marks, std::greater());
     for (const std::size_t mark : marks) {
         const double x = scale.x(static_cast<double>(mark));
-        if (mark > figure.operators || last - x < px(kApart)) {
+        if (mark > figure.operators || last - x < px(kFigureRoom)) {
             continue;
         }
         last = x;
@@ -92,7 +92,7 @@ void paintSizeAxis(QPainter& painter, const BlockFigure& figure, const BlockScal
     }
 }
 
-void paintLines(QPainter& painter, const BlockFigure& figure, const BlockScale& scale, const Theme& theme)
+void paintCurveLines(QPainter& painter, const BlockFigure& figure, const BlockScale& scale, const Theme& theme)
 {
     QPolygonF peaks;
     QPolygonF work;
@@ -114,7 +114,7 @@ void paintLines(QPainter& painter, const BlockFigure& figure, const BlockScale& 
     painter.setRenderHint(QPainter::Antialiasing, false);
 }
 
-void paintBudget(QPainter& painter, const BlockFigure& figure, const BlockScale& scale, const Theme& theme)
+void paintCurveBudget(QPainter& painter, const BlockFigure& figure, const BlockScale& scale, const Theme& theme)
 {
     const double y = std::round(scale.yOfBytes(static_cast<double>(figure.budget))) + 0.5;
     if (y < scale.chart.top() || y > scale.chart.bottom()) {
@@ -126,7 +126,7 @@ void paintBudget(QPainter& painter, const BlockFigure& figure, const BlockScale&
     painter.drawLine(QPointF(scale.chart.left(), y), QPointF(scale.chart.right(), y));
 }
 
-void paintChosen(QPainter& painter, const BlockFigure& figure, const BlockScale& scale, const Theme& theme)
+void paintChosenSize(QPainter& painter, const BlockFigure& figure, const BlockScale& scale, const Theme& theme)
 {
     if (figure.chosen == 0) {
         return;
@@ -136,7 +136,7 @@ void paintChosen(QPainter& painter, const BlockFigure& figure, const BlockScale&
     painter.setPen(QPen(theme[Role::Accent], 2));
     painter.drawLine(QPointF(x, scale.chart.top()), QPointF(x, scale.chart.bottom()));
     painter.setBrush(theme[Role::Base]);
-    painter.drawEllipse(QPointF(x, scale.chart.bottom()), px(kHandle), px(kHandle));
+    painter.drawEllipse(QPointF(x, scale.chart.bottom()), px(kSizeHandle), px(kSizeHandle));
     painter.setRenderHint(QPainter::Antialiasing, false);
 }
 
@@ -182,8 +182,8 @@ std::size_t BlockScale::sizeAt(double pixel) const
 BlockScale blockScale(const BlockFigure& figure, const QSizeF& size)
 {
     BlockScale scale;
-    scale.chart = QRectF(px(kLeft), px(kTop), std::max(1.0, size.width() - px(kLeft) - px(kRight)),
-                         std::max(1.0, size.height() - px(kTop) - px(kBottom)));
+    scale.chart = QRectF(px(kCurveLeft), px(kCurveTop), std::max(1.0, size.width() - px(kCurveLeft) - px(kCurveRight)),
+                         std::max(1.0, size.height() - px(kCurveTop) - px(kCurveBottom)));
     scale.mostSize = std::max(2.0, static_cast<double>(figure.operators));
     if (figure.points.empty()) {
         return scale;
@@ -209,11 +209,11 @@ void paintBlockCurve(QPainter& painter, const BlockFigure& figure, const QSizeF&
     painter.setFont(fonts::smallNumbers());
     paintMemoryAxis(painter, scale, theme);
     paintWorkAxis(painter, scale, theme);
-    paintBudget(painter, figure, scale, theme);
-    paintLines(painter, figure, scale, theme);
+    paintCurveBudget(painter, figure, scale, theme);
+    paintCurveLines(painter, figure, scale, theme);
     painter.setFont(fonts::smallNumbers());
     paintSizeAxis(painter, figure, scale, theme);
-    paintChosen(painter, figure, scale, theme);
+    paintChosenSize(painter, figure, scale, theme);
 }
 
 std::string blockCsv(const BlockFigure& figure)

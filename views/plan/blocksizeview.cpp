@@ -29,7 +29,7 @@ using fonts::px;
 namespace
 {
 /// Joint graphs up to this size get their curve by themselves.
-constexpr std::size_t kQuick = 1200;
+constexpr std::size_t kQuickCurve = 1200;
 } // namespace
 
 BlockSizePane::BlockSizePane(QWidget* parent) : QWidget(parent)
@@ -221,7 +221,7 @@ BlockFigure BlockSizeView::figureNow() const
     return figure;
 }
 
-bool BlockSizeView::isQuick() const { return m_plan.subject()->graph().size() <= kQuick; }
+bool BlockSizeView::isQuick() const { return m_plan.subject()->graph().size() <= kQuickCurve; }
 
 void BlockSizeView::refresh(Changes /*changes*/)
 {

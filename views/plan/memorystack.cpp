@@ -15,7 +15,7 @@ namespace
 constexpr std::size_t kMostStays = 50'000;
 
 /// Columns that begin before each step of a plan.
-std::vector<std::uint32_t> columnsBefore(const ShownPlan& plan)
+std::vector<std::uint32_t> firstColumns(const ShownPlan& plan)
 {
     std::vector<std::uint32_t> before(plan.plan().steps.size() + 1, 0);
     for (const ScheduleColumn& column : plan.matrix.columns()) {
@@ -66,7 +66,7 @@ MemoryStack stackOf(const ShownPlan& plan)
         return stack;
     }
     const analysis::OpGraph& graph = plan.graph();
-    const std::vector<std::uint32_t> before = columnsBefore(plan);
+    const std::vector<std::uint32_t> before = firstColumns(plan);
     const auto columnOf = [&](std::uint32_t step) { return before[std::min<std::size_t>(step, before.size() - 1)]; };
     std::vector<bool> wasThere(graph.values().size(), false);
     for (const schedule::Stay& stay : plan.run.stays) {
