@@ -29,7 +29,6 @@ struct BlockWish
     std::uint64_t bytes = 0;   ///< of the results of one block
 
     [[nodiscard]] bool isAuto() const { return count == 0 && operators == 0 && bytes == 0; }
-    bool operator==(const BlockWish&) const = default;
 };
 
 /// Reads the time.

@@ -21,6 +21,11 @@ std::uint64_t firstBudget(std::uint64_t storeAll)
     return static_cast<std::uint64_t>(std::floor(static_cast<double>(storeAll) * kFirstShare));
 }
 
+bool isSame(const schedule::BlockWish& a, const schedule::BlockWish& b)
+{
+    return a.count == b.count && a.operators == b.operators && a.bytes == b.bytes;
+}
+
 void toggle(std::vector<analysis::OpValueId>& list, analysis::OpValueId value, bool isIn)
 {
     std::erase(list, value);
@@ -155,7 +160,7 @@ void PlanModel::setOrder(const std::string& order)
 
 void PlanModel::setBlocks(const schedule::BlockWish& blocks)
 {
-    if (m_subject && !(blocks == m_question.blocks)) {
+    if (m_subject && !isSame(blocks, m_question.blocks)) {
         m_question.blocks = blocks;
         emit questionChanged();
         ask();
@@ -167,8 +172,8 @@ void PlanModel::setBlockSize(std::size_t operators)
     schedule::BlockWish blocks;
     blocks.operators = operators;
     const char* strategy = operators > 0 ? kBlockStrategy : kFastStrategy;
-    const bool isSame = blocks == m_question.blocks && m_question.strategy == strategy;
-    if (m_subject && !isSame) {
+    const bool isKnown = isSame(blocks, m_question.blocks) && m_question.strategy == strategy;
+    if (m_subject && !isKnown) {
         m_question.blocks = blocks;
         m_question.strategy = strategy;
         emit questionChanged();
