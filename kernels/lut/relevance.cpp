@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 
 namespace retro::lut
 {
@@ -365,6 +366,8 @@ Status relevance(const Layer<T>& layer, const RelevanceCall<T>& call, int thread
     if (Status status = checkRelevance(layer, call); !status.ok()) {
         return status;
     }
+    using Clock = std::chrono::steady_clock;
+    const auto start = Clock::now();
     const WideLayer<T> wide(layer);
     const std::uint64_t codes = layer.description().codes.size();
     std::vector<T> perSample(call.batch * codes);
@@ -372,9 +375,17 @@ Status relevance(const Layer<T>& layer, const RelevanceCall<T>& call, int thread
     cpu::parallelItems(call.batch, cpu::threadCount(threads), [&](std::uint64_t sample) {
         SampleRelevance<T>(wide.layer(), call, sample, perSample.data() + sample * codes).work();
     });
+    const auto shared = Clock::now();
     std::fill(call.codeRelevance.begin(), call.codeRelevance.end(), T(0));
     for (std::uint64_t i = 0; i < (call.codeRelevance.empty() ? 0 : perSample.size()); ++i) {
         call.codeRelevance[i % codes] += perSample[i];
+    }
+    if (call.seconds != nullptr) {
+        const auto between = [](auto from, auto to) { return std::chrono::duration<double>(to - from).count(); };
+        *call.seconds = {between(start, shared)};
+        if (layer.shape().isSequence) { // the codes have a launch of their own
+            call.seconds->push_back(between(shared, Clock::now()));
+        }
     }
     return {};
 }

@@ -5,6 +5,8 @@
 #include "kernels/lut/tablerule.h"
 #include "kernels/lut/tape.h"
 
+#include <vector>
+
 namespace retro::lut
 {
 
@@ -26,6 +28,8 @@ struct RelevanceCall
     std::span<T> bitRelevance;   ///< [B, T, bits of a row], of each comparison and code bit (over all pairs)
     std::span<T> pairMap;        ///< [B, S, S]: from later position (row) to earlier one (column)
     std::span<T> unplaced;       ///< [B]: of tables without any comparison, and what a rule leaves to the table
+    /// Filled when it is given, on the CPU: what each launch of the schedule took, by a clock.
+    std::vector<double>* seconds = nullptr;
 };
 
 /// Errors: BadSize (an array does not fit the layer), BadShape (more bits than kMaxShapleyBits under Shapley). Source:

@@ -5,13 +5,15 @@ by PyTorch's own solver `dp`, on a network of equal layers.
 
     tests/bench/torchbudget.py [--layers 32] [--width 64] [--batch 128] [--seconds 2] [--budgets 0.1 0.2 …]
 
-Prints a line per budget: bytes that autograd holds beside parameters and input, by each solver, and what each was
-allowed and took of it, in the unit of PyTorch. Ends with 1 where a larger budget saves less than a smaller one, more
-than is allowed is taken, more is held than by `dp`, or gradients differ by more than 1e-5.
+Prints a line per budget: bytes that autograd holds beside parameters and input, by each solver; the most bytes that the
+backward pass makes and has in memory at once, with what was saved; and what was allowed and taken of it, in the unit of
+PyTorch. Ends with 1 where a larger budget saves less than a smaller one, more than is allowed is taken, more is held
+than by `dp`, the backward pass needs more than with `dp`, or gradients differ by more than 1e-5.
 """
 import argparse
 import sys
 import time
+import weakref
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "app/python"))
@@ -19,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "app/python"))
 import torch
 import torch._functorch.config as functorch
 from torch._inductor.custom_graph_pass import CustomKnapsackSolver
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from retrograde.capture import torchbudget
 
@@ -49,8 +52,33 @@ class Told(CustomKnapsackSolver):
         return saved, again
 
 
+class Made(TorchDispatchMode):
+    """Counts the bytes of what operators make while they are in memory."""
+
+    def __init__(self):
+        super().__init__()
+        self.there, self.now, self.peak = {}, 0, 0
+
+    def _gone(self, key):
+        self.now -= self.there.pop(key, 0)
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        results = func(*args, **(kwargs or {}))
+        for one in results if isinstance(results, (list, tuple)) else [results]:
+            if isinstance(one, torch.Tensor):
+                storage = one.untyped_storage()
+                key = storage._cdata
+                if key not in self.there:
+                    self.there[key] = storage.nbytes()
+                    self.now += storage.nbytes()
+                    weakref.finalize(storage, self._gone, key)
+        self.peak = max(self.peak, self.now)
+        return results
+
+
 def saved_bytes(network, x, solver, budget):
-    """Bytes that autograd holds beside parameters and input, the gradient of the first weight, and seconds."""
+    """Bytes that autograd holds beside parameters and input, the most that the backward pass has in memory with them,
+    the gradient of the first weight, and seconds."""
     torch._dynamo.reset()
     held = {}
 
@@ -64,11 +92,14 @@ def saved_bytes(network, x, solver, budget):
         compiled = torch.compile(network, backend="aot_eager_decomp_partition")
         with torch.autograd.graph.saved_tensors_hooks(pack, lambda one: one):
             result = compiled(x)
+        seconds = time.perf_counter() - start
         network.zero_grad()
-        result.sum().backward()
+        total = result.sum()
+        with Made() as made:
+            total.backward()
     own = {one.untyped_storage().data_ptr() for one in (*network.parameters(), x)}
-    return (sum(size for place, size in held.items() if place not in own),
-            network[0].wide.weight.grad.clone(), time.perf_counter() - start)
+    saved = sum(size for place, size in held.items() if place not in own)
+    return saved, saved + made.peak, network[0].wide.weight.grad.clone(), seconds
 
 
 def main():
@@ -85,18 +116,21 @@ def main():
     network(x).sum().backward()
     wanted = network[0].wide.weight.grad.clone()
     solver, last, faults = Told(torchbudget.Solver(seconds=options.seconds)), 0, []
-    print(f"{'budget':>6} {'plan':>12} {'dp':>12} {'allowed':>9} {'taken':>9} {'plan s':>7} {'dp s':>7}")
+    print(f"{'budget':>6} {'plan':>12} {'dp':>12} {'plan peak':>12} {'dp peak':>12} {'allowed':>9} {'taken':>9} "
+          f"{'plan s':>7} {'dp s':>7}")
     for budget in sorted(options.budgets):
-        own, gradient, seconds = saved_bytes(network, x, solver, budget)
-        theirs, _, their_seconds = saved_bytes(network, x, "dp", budget)
-        print(f"{budget:6.2f} {own:12,} {theirs:12,} {solver.allowed:9.4f} {solver.taken:9.4f} {seconds:7.1f} "
-              f"{their_seconds:7.1f}", flush=True)
+        own, peak, gradient, seconds = saved_bytes(network, x, solver, budget)
+        theirs, their_peak, _, their_seconds = saved_bytes(network, x, "dp", budget)
+        print(f"{budget:6.2f} {own:12,} {theirs:12,} {peak:12,} {their_peak:12,} {solver.allowed:9.4f} "
+              f"{solver.taken:9.4f} {seconds:7.1f} {their_seconds:7.1f}", flush=True)
         if own < last:
             faults.append(f"budget {budget}: less is saved than for a smaller one")
         if solver.taken > solver.allowed + torchbudget.ROUNDING:
             faults.append(f"budget {budget}: more is taken than allowed")
         if own > theirs:
             faults.append(f"budget {budget}: more is held than by dp")
+        if peak > their_peak:
+            faults.append(f"budget {budget}: the backward pass needs more than with dp")
         if (gradient - wanted).abs().max().item() > 1e-5 * max(1.0, wanted.abs().max().item()):
             faults.append(f"budget {budget}: the gradient differs")
         last = own

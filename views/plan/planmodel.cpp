@@ -21,6 +21,11 @@ std::uint64_t firstBudget(std::uint64_t storeAll)
     return static_cast<std::uint64_t>(std::floor(static_cast<double>(storeAll) * kFirstShare));
 }
 
+bool isSame(const schedule::BlockWish& a, const schedule::BlockWish& b)
+{
+    return a.count == b.count && a.operators == b.operators && a.bytes == b.bytes;
+}
+
 void toggle(std::vector<analysis::OpValueId>& list, analysis::OpValueId value, bool isIn)
 {
     std::erase(list, value);
@@ -47,7 +52,10 @@ void PlanModel::reset(const QString& absence)
     m_question = {};
     m_refusal.clear();
     m_touched.clear();
+    m_rebuiltBefore.clear();
     m_points.clear();
+    m_blockPoints.clear();
+    m_pinEffects.clear();
     m_measured.clear();
     m_curveShare = -1;
     m_step = 0;
@@ -58,6 +66,8 @@ void PlanModel::reset(const QString& absence)
     emit planChanged();
     emit questionChanged();
     emit pointsChanged();
+    emit blockPointsChanged();
+    emit pinEffectsChanged();
 }
 
 void PlanModel::want()
@@ -103,6 +113,7 @@ void PlanModel::showPlan(PlanSubjectPointer subject, ShownPlanPointer plan)
     m_canAsk = false;
     m_question = plan->question;
     m_touched.clear();
+    m_rebuiltBefore.clear();
     m_attempts.clear();
     m_ghost.reset();
     m_plan.reset();
@@ -149,13 +160,51 @@ void PlanModel::setOrder(const std::string& order)
 
 void PlanModel::setBlocks(const schedule::BlockWish& blocks)
 {
-    const schedule::BlockWish& now = m_question.blocks;
-    const bool isSame = blocks.count == now.count && blocks.operators == now.operators && blocks.bytes == now.bytes;
-    if (m_subject && !isSame) {
+    if (m_subject && !isSame(blocks, m_question.blocks)) {
         m_question.blocks = blocks;
         emit questionChanged();
         ask();
     }
+}
+
+void PlanModel::setBlockSize(std::size_t operators)
+{
+    schedule::BlockWish blocks;
+    blocks.operators = operators;
+    const char* strategy = operators > 0 ? kBlockStrategy : kFastStrategy;
+    const bool isKnown = isSame(blocks, m_question.blocks) && m_question.strategy == strategy;
+    if (m_subject && !isKnown) {
+        m_question.blocks = blocks;
+        m_question.strategy = strategy;
+        emit questionChanged();
+        ask();
+    }
+}
+
+void PlanModel::wantBlockPoints()
+{
+    if (m_subject) {
+        emit blockPointsWanted();
+    }
+}
+
+void PlanModel::setBlockPoints(std::vector<BlockPoint> points)
+{
+    m_blockPoints = std::move(points);
+    emit blockPointsChanged();
+}
+
+void PlanModel::wantPinEffects()
+{
+    if (m_subject) {
+        emit pinEffectsWanted();
+    }
+}
+
+void PlanModel::setPinEffects(std::vector<PinEffect> effects)
+{
+    m_pinEffects = std::move(effects);
+    emit pinEffectsChanged();
 }
 
 void PlanModel::ask()
@@ -321,6 +370,7 @@ void PlanModel::startOwnChoices()
             toggle(m_question.choices.recompute, row.value, true);
         }
     }
+    m_rebuiltBefore = m_question.choices.recompute;
 }
 
 void PlanModel::choose(analysis::OpValueId value, Decision decision)
@@ -347,6 +397,7 @@ void PlanModel::setChoices(const schedule::UserChoices& choices)
     m_touched.clear();
     m_touched.insert(choices.keep.begin(), choices.keep.end());
     m_touched.insert(choices.recompute.begin(), choices.recompute.end());
+    m_rebuiltBefore.clear();
     m_question.strategy = kUserStrategy;
     emit questionChanged();
     ask();
@@ -357,11 +408,35 @@ void PlanModel::clearChoices()
     const bool wasOwn = m_question.strategy == kUserStrategy;
     m_question.choices = {};
     m_touched.clear();
+    m_rebuiltBefore.clear();
     m_question.strategy = wasOwn ? kFastStrategy : m_question.strategy;
     emit questionChanged();
     if (wasOwn) {
         ask();
     }
+}
+
+PlanQuestion PlanModel::questionWithout(analysis::OpValueId value) const
+{
+    PlanQuestion question = m_question;
+    std::erase(question.choices.keep, value);
+    toggle(question.choices.recompute, value, std::ranges::binary_search(m_rebuiltBefore, value));
+    return question;
+}
+
+void PlanModel::unpin(analysis::OpValueId value)
+{
+    if (!m_touched.contains(value)) {
+        return;
+    }
+    if (m_touched.size() == 1) {
+        clearChoices();
+        return;
+    }
+    m_question = questionWithout(value);
+    m_touched.erase(value);
+    emit questionChanged();
+    ask();
 }
 
 bool PlanChoices::operator==(const PlanChoices& other) const
@@ -370,7 +445,8 @@ bool PlanChoices::operator==(const PlanChoices& other) const
         return std::tie(q.strategy, q.budget, q.choices.keep, q.choices.recompute, q.seconds, q.tier, q.order,
                         q.blocks.count, q.blocks.operators, q.blocks.bytes);
     };
-    return parts(question) == parts(other.question) && touched == other.touched;
+    return parts(question) == parts(other.question) && touched == other.touched &&
+           rebuiltBefore == other.rebuiltBefore;
 }
 
 void PlanModel::takeChoices(const PlanChoices& choices)
@@ -378,6 +454,7 @@ void PlanModel::takeChoices(const PlanChoices& choices)
     if (m_subject && !(choices == this->choices())) {
         m_question = choices.question;
         m_touched = choices.touched;
+        m_rebuiltBefore = choices.rebuiltBefore;
         emit questionChanged();
         ask();
     }

@@ -28,11 +28,30 @@ struct PlanPoint
     double cost = 0;        ///< in the subject's unit
 };
 
+/// A plan of blocks of one size: a point of the curve of block sizes.
+struct BlockPoint
+{
+    std::size_t operators = 0; ///< of one block
+    std::uint64_t peak = 0;    ///< bytes
+    double cost = 0;           ///< in the subject's unit
+    bool operator==(const BlockPoint&) const = default;
+};
+
+/// What one choice made by hand does: the plan with it less the plan without it.
+struct PinEffect
+{
+    analysis::OpValueId value = 0;
+    std::int64_t peak = 0; ///< bytes
+    double cost = 0;       ///< in the subject's unit
+    bool operator==(const PinEffect&) const = default;
+};
+
 /// What a person has chosen about the plan: the question, and the tensors that were touched by hand.
 struct PlanChoices
 {
     PlanQuestion question;
     std::set<analysis::OpValueId> touched;
+    std::vector<analysis::OpValueId> rebuiltBefore; ///< by the plan that the choices began from; ascending
     bool operator==(const PlanChoices& other) const;
 };
 
@@ -72,6 +91,10 @@ public:
     /// Bytes in memory that were measured while the plan on screen ran, per step of the plan from the first on; empty
     /// = none were.
     void setMeasured(std::vector<std::uint64_t> bytes);
+    /// The curve of block sizes, by rising size.
+    void setBlockPoints(std::vector<BlockPoint> points);
+    /// What each choice made by hand does.
+    void setPinEffects(std::vector<PinEffect> effects);
 
     [[nodiscard]] PlanState state() const { return m_state; }
     [[nodiscard]] const QString& absence() const { return m_what; }
@@ -100,6 +123,8 @@ public:
     /// Share of the curve that is done; 1 = all of it, negative = it is not being made.
     [[nodiscard]] double curveShare() const { return m_curveShare; }
     [[nodiscard]] const std::vector<std::uint64_t>& measured() const { return m_measured; }
+    [[nodiscard]] const std::vector<BlockPoint>& blockPoints() const { return m_blockPoints; }
+    [[nodiscard]] const std::vector<PinEffect>& pinEffects() const { return m_pinEffects; }
     /// Least peak of all plans that are known; the store-all peak before the first.
     [[nodiscard]] std::uint64_t leastPeak() const;
 
@@ -114,6 +139,11 @@ public:
     /// The order of the forward operators: "auto", or one by name.
     void setOrder(const std::string& order);
     void setBlocks(const schedule::BlockWish& blocks);
+    /// A plan of blocks of so many operators, by the planner that tries block sizes; 0 = every fast planner, sizes
+    /// chosen.
+    void setBlockSize(std::size_t operators);
+    /// Asks for the curve of block sizes.
+    void wantBlockPoints();
     void setStrategy(const std::string& strategy);
     /// Where values may be moved to; none = nothing moves.
     void setTier(const std::optional<schedule::Tier>& tier);
@@ -126,8 +156,16 @@ public:
     /// Both lists at once, as a file or a test has them.
     void setChoices(const schedule::UserChoices& choices);
     void clearChoices();
+    /// Takes one choice back; with the last one a planner chooses again.
+    void unpin(analysis::OpValueId value);
+    /// Tensors that were chosen by hand, ascending.
+    [[nodiscard]] const std::set<analysis::OpValueId>& pins() const { return m_touched; }
+    /// The question without one of the choices.
+    [[nodiscard]] PlanQuestion questionWithout(analysis::OpValueId value) const;
+    /// Asks what each choice does.
+    void wantPinEffects();
     /// Everything that was chosen, for undoing.
-    [[nodiscard]] PlanChoices choices() const { return {m_question, m_touched}; }
+    [[nodiscard]] PlanChoices choices() const { return {m_question, m_touched, m_rebuiltBefore}; }
     /// Puts that back and asks. No effect without a subject.
     void takeChoices(const PlanChoices& choices);
     /// What was chosen by hand; none where nothing was.
@@ -152,10 +190,14 @@ signals:
     void measuredChanged();
     void analysisChanged();
     void halfChanged();
+    void blockPointsChanged();
+    void pinEffectsChanged();
     /// The window is asked.
     void subjectWanted();
     void planWanted();
     void curveWanted(bool isWanted);
+    void blockPointsWanted();
+    void pinEffectsWanted();
     void cancelWanted();
 
 private:
@@ -177,6 +219,9 @@ private:
     QString m_refusal;
     QString m_refusalRemedy;
     std::set<analysis::OpValueId> m_touched; ///< chosen by hand
+    std::vector<analysis::OpValueId> m_rebuiltBefore;
+    std::vector<BlockPoint> m_blockPoints;
+    std::vector<PinEffect> m_pinEffects;
     std::vector<PlanPoint> m_points;
     std::vector<std::uint64_t> m_measured;
     double m_curveShare = -1;

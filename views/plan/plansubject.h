@@ -62,7 +62,8 @@ using PlanSubjectPointer = std::shared_ptr<const PlanSubject>;
 /// Strategies that the views offer by name.
 inline constexpr const char* kFastStrategy = "fast";
 inline constexpr const char* kBestStrategy = "best";
-inline constexpr const char* kUserStrategy = "user"; ///< "mine" in the window
+inline constexpr const char* kUserStrategy = "user";      ///< "mine" in the window
+inline constexpr const char* kBlockStrategy = "interval"; ///< for a block size that was chosen
 
 /// What the planners are asked.
 struct PlanQuestion

@@ -248,7 +248,7 @@ private:
     {
         band.until = std::min<std::uint32_t>(band.until, static_cast<std::uint32_t>(m_columns.size()));
         if (band.from < band.until && band.bytes > 0) {
-            m_axis->bands.push_back(std::move(band));
+            m_axis->stack.bands.push_back(std::move(band));
         }
     }
 
@@ -370,20 +370,10 @@ private:
 
     void sum()
     {
-        std::ranges::stable_sort(m_axis->bands, {}, &StackBand::from);
         std::ranges::sort(m_axis->gaps, [](const ScheduleGap& a, const ScheduleGap& b) {
             return std::pair(a.row, a.from) < std::pair(b.row, b.from);
         });
-        std::vector<std::int64_t> change(m_columns.size() + 1, 0);
-        for (const StackBand& band : m_axis->bands) {
-            change[band.from] += static_cast<std::int64_t>(band.bytes);
-            change[band.until] -= static_cast<std::int64_t>(band.bytes);
-        }
-        std::int64_t bytes = 0;
-        for (std::size_t at = 0; at < m_columns.size(); ++at) {
-            bytes += change[at];
-            m_axis->measured.push_back(static_cast<std::uint64_t>(bytes));
-        }
+        m_axis->stack.finish(m_columns.size());
     }
 
     const ShownPlan& m_plan;
@@ -416,21 +406,6 @@ const ScheduleGap* RunAxis::gapAt(std::uint32_t row, std::uint32_t column) const
         }
     }
     return nullptr;
-}
-
-std::vector<const StackBand*> RunAxis::at(std::uint32_t column) const
-{
-    std::vector<const StackBand*> there;
-    for (const StackBand& band : bands) {
-        if (band.from > column) {
-            break;
-        }
-        if (column < band.until) {
-            there.push_back(&band);
-        }
-    }
-    std::ranges::stable_sort(there, [](const StackBand* a, const StackBand* b) { return a->bytes > b->bytes; });
-    return there;
 }
 
 std::optional<std::uint32_t> firstPlannedVisit(const trace::Run& run)

@@ -2,11 +2,11 @@
 #pragma once
 
 #include "core/trace/run.h"
+#include "views/plan/memorystack.h"
 
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
 namespace retro::views
@@ -21,38 +21,16 @@ struct ScheduleGap
     std::uint32_t promise = 0;
 };
 
-/// What a tensor in memory is for.
-enum class StackKind : std::uint8_t {
-    Kept,     ///< a forward value, as the plan keeps it
-    Rebuilt,  ///< a forward value that came back
-    Relevance ///< relevance (gradient) that waits to be used
-};
-
-/// A stay of a tensor in the memory of a run: columns from … until, the last excluded.
-struct StackBand
-{
-    std::uint32_t row = 0; ///< of the forward value; kNone for relevance
-    StackKind kind = StackKind::Kept;
-    std::uint32_t from = 0;
-    std::uint32_t until = 0;
-    std::uint64_t bytes = 0;
-    std::string name;
-    std::string why; ///< "kept", "argument of P3", "waits at conv1"
-};
-
 /// The time of a run that a plan carried out. Immutable.
 struct RunAxis
 {
     std::shared_ptr<const trace::Run> run;
-    std::uint32_t firstVisit = 0;        ///< of the run: column 0
-    std::vector<ScheduleGap> gaps;       ///< by row, then start
-    std::vector<StackBand> bands;        ///< by start
-    std::vector<std::uint64_t> measured; ///< bytes per column: the sum of its bands
+    std::uint32_t firstVisit = 0;  ///< of the run: column 0
+    std::vector<ScheduleGap> gaps; ///< by row, then start
+    MemoryStack stack;             ///< what was measured
 
     /// Gap of a row at a column; null where none is.
     [[nodiscard]] const ScheduleGap* gapAt(std::uint32_t row, std::uint32_t column) const;
-    /// What is in memory at a column, largest first.
-    [[nodiscard]] std::vector<const StackBand*> at(std::uint32_t column) const;
 };
 using RunAxisPointer = std::shared_ptr<const RunAxis>;
 

@@ -171,6 +171,7 @@ ScheduleMatrix ScheduleMatrix::over(std::vector<ScheduleColumn> columns, std::ve
     });
     other.findPeak();
     other.countLive();
+    other.countWaiting();
     other.index();
     for (std::uint32_t row = 0; row < other.m_rows.size(); ++row) {
         const auto own = other.cellsOf(row);
@@ -192,6 +193,22 @@ void ScheduleMatrix::countLive()
     for (std::size_t i = 0; i < m_columns.size(); ++i) {
         live += change[i];
         m_columns[i].live = static_cast<std::uint32_t>(live);
+    }
+}
+
+void ScheduleMatrix::countWaiting()
+{
+    std::vector<std::int64_t> change(m_columns.size() + 1, 0);
+    for (std::size_t i = 1; i < m_spans.size(); ++i) {
+        if (m_spans[i].row == m_spans[i - 1].row && m_spans[i - 1].until < m_spans[i].from) {
+            ++change[m_spans[i - 1].until];
+            --change[m_spans[i].from];
+        }
+    }
+    std::int64_t waiting = 0;
+    for (std::size_t i = 0; i < m_columns.size(); ++i) {
+        waiting += change[i];
+        m_columns[i].waiting = static_cast<std::uint32_t>(waiting);
     }
 }
 
@@ -238,6 +255,7 @@ void ScheduleMatrix::addSpans(const schedule::Plan& plan, const schedule::Simula
     std::ranges::sort(m_spans, [](const ScheduleSpan& a, const ScheduleSpan& b) {
         return std::pair(a.row, a.from) < std::pair(b.row, b.from);
     });
+    countWaiting();
 }
 
 void ScheduleMatrix::index()

@@ -61,6 +61,7 @@ struct ScheduleColumn
     CellKind cell = CellKind::Compute;
     std::uint64_t bytes = 0; ///< in memory while it runs
     std::uint32_t live = 0;  ///< tensors with a row that are in memory
+    std::uint32_t waiting = 0; ///< tensors with a row that went and will come back
 };
 
 /// A plan as a picture: a row per tensor of the forward sweep, in the order in which the plan makes them first, a
@@ -111,7 +112,8 @@ private:
     void addCell(std::uint32_t row, std::uint32_t column);
     void addCells(const analysis::JointGraph& joint);
     void addSpans(const schedule::Plan& plan, const schedule::Simulation& run);
-    void countLive(); ///< of the columns, from the spans
+    void countLive();    ///< of the columns, from the spans
+    void countWaiting(); ///< of the columns, from the sorted spans
     void findPeak();
     void decide(const analysis::JointGraph& joint);
     [[nodiscard]] Decision decisionOf(std::uint32_t row, bool isForward) const;

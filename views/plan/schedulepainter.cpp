@@ -10,6 +10,7 @@
 #include <QImage>
 #include <QPainter>
 #include <QPainterPath>
+#include <QPixmap>
 
 #include <algorithm>
 #include <array>
@@ -100,6 +101,18 @@ void paintDecision(QPainter& painter, const QRectF& box, Decision decision, cons
     painter.setPen(QPen(theme[Role::Ghost], 1, Qt::DotLine));
     painter.setBrush(Qt::NoBrush);
     painter.drawRect(box.adjusted(0.5, 0.5, -0.5, -0.5));
+}
+
+QPixmap decisionPixmap(Decision decision)
+{
+    constexpr int kRatio = 2;
+    const QSize size(px(14), px(10));
+    QPixmap pixmap(size * kRatio);
+    pixmap.setDevicePixelRatio(kRatio);
+    pixmap.fill(Qt::transparent);
+    QPainter painter(&pixmap);
+    paintDecision(painter, QRectF(QPointF(), QSizeF(size)), decision, theme());
+    return pixmap;
 }
 
 SchedulePainter::SchedulePainter(QPainter& painter, const ScheduleFigure& figure, const ScheduleLayout& layout,
@@ -335,6 +348,7 @@ void SchedulePainter::paintSpans(std::uint32_t row)
 void SchedulePainter::paintGaps(std::uint32_t row)
 {
     if (!m_plan.axis) {
+        paintWaits(row);
         return;
     }
     const ScheduleAxis& columns = m_figure.columns;
@@ -367,6 +381,28 @@ void SchedulePainter::paintGaps(std::uint32_t row)
             m_painter.setPen(m_theme[Role::SearchText]);
             m_painter.drawText(box, Qt::AlignCenter, name);
         }
+    }
+}
+
+/// In a plan: from where a value goes to where it is made again.
+void SchedulePainter::paintWaits(std::uint32_t row)
+{
+    const ScheduleAxis& columns = m_figure.columns;
+    const auto spans = m_plan.matrix.spansOf(row);
+    const double y = std::round(m_figure.rows.pixel(row + 0.5)) + 0.5;
+    const double half = std::min(m_figure.rows.pitch() * 0.32, static_cast<double>(px(4)));
+    for (std::size_t i = 1; i < spans.size(); ++i) {
+        const double left = columns.pixel(spans[i - 1].until) + half;
+        const double right = columns.pixel(spans[i].from);
+        if (right < m_layout.matrix.left() || left > m_layout.matrix.right() || right - left < 2 * half) {
+            continue;
+        }
+        m_painter.setRenderHint(QPainter::Antialiasing, true);
+        m_painter.setPen(QPen(m_theme[Role::SearchLine], m_figure.row == row ? 2 : 1, Qt::DashLine));
+        m_painter.drawLine(QPointF(std::max(left, m_layout.matrix.left()), y),
+                           QPointF(std::min(right, m_layout.matrix.right()), y));
+        paintDiamond(m_painter, {left, y}, half, m_theme[Role::SearchLine], false);
+        m_painter.setRenderHint(QPainter::Antialiasing, false);
     }
 }
 
@@ -461,30 +497,28 @@ void SchedulePainter::paintCurve()
     if (m_figure.ghost) {
         paintSteps(m_figure.ghost->matrix, true);
     }
-    if (m_plan.axis) {
-        paintStack();
-        paintBandNames();
-    }
+    paintStack();
+    paintBandNames();
     paintSteps(m_plan.matrix, false);
     m_painter.restore();
     paintBudget();
     paintPeak();
 }
 
-/// What the run had in memory, tensor by tensor, the oldest below; by sums where columns are thin.
+/// What is in memory, tensor by tensor, the oldest below; by sums where columns are thin.
 void SchedulePainter::paintStack()
 {
-    const RunAxis& axis = *m_plan.axis;
+    const MemoryStack& stack = m_plan.memory();
     const ScheduleAxis& columns = m_figure.columns;
-    const auto last = std::min(axis.measured.size(), static_cast<std::size_t>(std::ceil(columns.to)));
+    const auto last = std::min(stack.sums.size(), static_cast<std::size_t>(std::ceil(columns.to)));
     const auto first = static_cast<std::uint32_t>(std::max(0.0, std::floor(columns.from)));
     const bool isThin = columns.pitch() < 2;
     std::vector<const StackBand*> there;
     std::size_t next = 0;
     for (std::uint32_t at = 0; at < last; ++at) {
         std::erase_if(there, [at](const StackBand* band) { return band->until <= at; });
-        for (; next < axis.bands.size() && axis.bands[next].from <= at; ++next) {
-            there.push_back(&axis.bands[next]);
+        for (; next < stack.bands.size() && stack.bands[next].from <= at; ++next) {
+            there.push_back(&stack.bands[next]);
         }
         if (at < first) {
             continue;
@@ -492,7 +526,7 @@ void SchedulePainter::paintStack()
         const double left = columns.pixel(at);
         const double width = std::max(1.0, columns.pixel(at + 1.0) - left);
         if (isThin) {
-            const double top = y(static_cast<double>(axis.measured[at]));
+            const double top = y(static_cast<double>(stack.sums[at]));
             m_painter.fillRect(QRectF(left, top, width, m_layout.curve.bottom() - top), m_theme[Role::Keep]);
             continue;
         }
@@ -580,7 +614,7 @@ void SchedulePainter::paintSteps(const ScheduleMatrix& matrix, bool isGhost)
     if (line.isEmpty()) {
         return;
     }
-    if (!isGhost && !m_plan.axis) {
+    if (!isGhost && m_plan.memory().sums.empty()) {
         QPainterPath area;
         area.addPolygon(line);
         area.lineTo(line.back().x(), m_layout.curve.bottom());
@@ -695,6 +729,14 @@ void SchedulePainter::paintLegend()
             m_painter.drawLine(QPointF(at.left(), at.center().y()), QPointF(at.right(), at.center().y()));
         });
         entry(painterText("found"), box(CellKind::Return));
+    } else if (m_plan.rebuiltTensors() > 0) {
+        entry(painterText("dropped, made again"), [&](const QRectF& at) {
+            m_painter.setPen(QPen(m_theme[Role::SearchLine], 1, Qt::DashLine));
+            m_painter.drawLine(QPointF(at.left(), at.center().y()), QPointF(at.right(), at.center().y()));
+            m_painter.setRenderHint(QPainter::Antialiasing, true);
+            paintDiamond(m_painter, {at.left() + px(4), at.center().y()}, px(4), m_theme[Role::SearchLine], false);
+            m_painter.setRenderHint(QPainter::Antialiasing, false);
+        });
     }
     if (m_plan.run.movedBytes > 0) {
         entry(painterText("moved out"), box(CellKind::Offload));

@@ -6,6 +6,7 @@
 #include <QPolygonF>
 
 class QPainter;
+class QPixmap;
 
 namespace retro::views
 {
@@ -36,6 +37,7 @@ private:
     void paintDetails();
     void paintSpans(std::uint32_t row);
     void paintGaps(std::uint32_t row);
+    void paintWaits(std::uint32_t row);
     [[nodiscard]] bool isBroughtByMarked(std::uint32_t row) const;
     void paintCell(const ScheduleCell& cell);
     void paintSmallCells();
@@ -67,5 +69,7 @@ private:
 void paintCellMark(QPainter& painter, const QRectF& box, CellKind kind, const Theme& theme);
 /// A sample of the mark of a decision.
 void paintDecision(QPainter& painter, const QRectF& box, Decision decision, const Theme& theme);
+/// The same as an icon of tables, in the colours of the present theme.
+[[nodiscard]] QPixmap decisionPixmap(Decision decision);
 
 } // namespace retro::views

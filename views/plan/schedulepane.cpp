@@ -94,6 +94,7 @@ void SchedulePane::setRow(std::optional<std::uint32_t> row)
             m_figure.rows.reveal(*row);
         }
         drop();
+        emit rowChanged();
     }
 }
 
@@ -122,9 +123,9 @@ QString SchedulePane::stackTip(std::uint32_t column) const
     constexpr std::size_t kMost = 6;
     QStringList lines{stepTip(column)};
     if (m_figure.plan->axis) {
-        const auto there = m_figure.plan->axis->at(column);
+        const auto there = m_figure.plan->axis->stack.at(column);
         lines.append(tr("measured %1 in %2 tensors")
-                         .arg(bytesWords(m_figure.plan->axis->measured[column]),
+                         .arg(bytesWords(m_figure.plan->axis->stack.sums[column]),
                               countText(static_cast<std::int64_t>(there.size()))));
         for (std::size_t i = 0; i < std::min(kMost, there.size()); ++i) {
             lines.append(tr("%1: %2, %3")

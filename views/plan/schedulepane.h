@@ -47,6 +47,8 @@ public:
     [[nodiscard]] int paintings() const { return m_paintings; }
 
 signals:
+    /// Another tensor is marked.
+    void rowChanged();
     /// A tensor was chosen here.
     void rowChosen(quint32 row);
     /// The time in which a promise waits was chosen.

@@ -13,6 +13,8 @@
 #include "views/plan/rowlink.h"
 #include "views/plan/schedulepane.h"
 
+#include <QHBoxLayout>
+#include <QPushButton>
 #include <QStackedLayout>
 #include <QTimer>
 #include <QVBoxLayout>
@@ -97,6 +99,8 @@ ScheduleView::ScheduleView(RunModel& model, Cursor& cursor, Selection& selection
     column->addWidget(m_message);
     m_pane = new SchedulePane(plan, m_chart);
     column->addWidget(m_pane, 1);
+    makeStrip();
+    column->addWidget(m_strip);
     m_pages->addWidget(m_waiting);
     m_pages->addWidget(m_chart);
     setBody(body);
@@ -110,6 +114,7 @@ ScheduleView::ScheduleView(RunModel& model, Cursor& cursor, Selection& selection
         }
     });
     connect(m_pane, &SchedulePane::rowChosen, this, &ScheduleView::selectRow);
+    connect(m_pane, &SchedulePane::rowChanged, this, &ScheduleView::showStory);
     connect(m_pane, &SchedulePane::gapChosen, this, [this](quint32 promise, quint32 at) {
         this->selection().selectPromise(base::PromiseId(promise));
         m_plan.setStep(at); // where it was made
@@ -118,6 +123,23 @@ ScheduleView::ScheduleView(RunModel& model, Cursor& cursor, Selection& selection
         connect(&plan, change, this, [this] { schedule(Change::State); });
     }
     connect(&plan, &PlanModel::stepChanged, this, &ScheduleView::showStep);
+}
+
+/// Below the picture: what becomes of the marked tensor, and the other choice for it.
+void ScheduleView::makeStrip()
+{
+    m_strip = new QWidget(m_chart);
+    auto* row = new QHBoxLayout(m_strip);
+    row->setContentsMargins(fonts::px(10), fonts::px(2), fonts::px(10), fonts::px(4));
+    row->setSpacing(fonts::px(10));
+    m_name = new ElidedLabel({}, Role::Text, fonts::label(QFont::DemiBold), m_strip);
+    m_story = new ElidedLabel({}, Role::Text2, fonts::label(), m_strip);
+    m_turn = new QPushButton(m_strip);
+    row->addWidget(m_name);
+    row->addWidget(m_story, 1);
+    row->addWidget(m_turn);
+    m_strip->hide();
+    connect(m_turn, &QPushButton::clicked, this, &ScheduleView::turnMarked);
 }
 
 QString ScheduleView::subject() const
@@ -246,7 +268,39 @@ void ScheduleView::showStep()
     m_now = tr("%1   ·   live now %2   ·   tensors %3")
                 .arg(plan.stepWords(m_plan.step()), bytesText(static_cast<std::int64_t>(at.bytes)),
                      countText(std::int64_t{at.live}));
+    if (at.waiting > 0) {
+        m_now += tr("   ·   waiting %1").arg(countText(std::int64_t{at.waiting}));
+    }
     emit nowChanged();
+}
+
+QString ScheduleView::story() const { return m_strip->isHidden() ? QString() : m_story->text(); }
+
+void ScheduleView::showStory()
+{
+    const std::optional<std::uint32_t> row = m_plan.plan() ? m_pane->figure().row : std::nullopt;
+    const bool isThere = row && *row < m_plan.plan()->matrix.rows().size();
+    m_strip->setVisible(isThere);
+    if (!isThere) {
+        return;
+    }
+    const ShownPlan& plan = *m_plan.plan();
+    const Decision decision = plan.matrix.rows()[*row].decision;
+    m_name->setText(plan.rowLabel(*row));
+    m_story->setText(plan.storyOf(*row));
+    m_turn->setVisible(decision != Decision::Pass);
+    m_turn->setText(decision == Decision::Recompute ? tr("Keep it") : tr("Recompute it"));
+    m_turn->setToolTip(decision == Decision::Recompute ? tr("Keep the tensor until it is read last (K)")
+                                                       : tr("Drop the tensor and compute it again (R)"));
+}
+
+void ScheduleView::turnMarked()
+{
+    const std::optional<std::uint32_t> row = m_plan.plan() ? m_pane->figure().row : std::nullopt;
+    if (row && *row < m_plan.plan()->matrix.rows().size()) {
+        const ScheduleRow& one = m_plan.plan()->matrix.rows()[*row];
+        m_plan.choose(one.value, one.decision == Decision::Recompute ? Decision::Keep : Decision::Recompute);
+    }
 }
 
 void ScheduleView::followSelection()
@@ -258,6 +312,7 @@ void ScheduleView::followSelection()
             m_pane->setRow(rowOfThing(model(), selection().thing(), *m_plan.plan()));
         }
     }
+    showStory();
 }
 
 void ScheduleView::selectRow(std::uint32_t row)

@@ -4,6 +4,7 @@
 #include "views/common/view.h"
 #include "views/plan/planmodel.h"
 
+class QPushButton;
 class QStackedLayout;
 class QTimer;
 
@@ -35,6 +36,10 @@ public:
     [[nodiscard]] QString message() const;
     /// "Gradient of b2.attn   ·   live now 97.5 MB   ·   tensors 10"; empty without a plan.
     [[nodiscard]] const QString& nowText() const { return m_now; }
+    /// What becomes of the tensor that is marked; empty where none is.
+    [[nodiscard]] QString story() const;
+    /// Keeps the marked tensor, or has it computed again: whichever the plan does not do.
+    [[nodiscard]] QPushButton& turnButton() const { return *m_turn; }
     /// Keeps or rebuilds the tensor that is selected.
     void chooseSelected(Decision decision);
     void play(bool isPlaying);
@@ -49,8 +54,11 @@ protected:
     [[nodiscard]] QString emptyReason() const override;
 
 private:
+    void makeStrip();
     void showState();
     void showStep();
+    void showStory();
+    void turnMarked();
     void followSelection();
     void selectRow(std::uint32_t row);
 
@@ -61,6 +69,10 @@ private:
     QWidget* m_chart = nullptr;
     QString m_now;
     ElidedLabel* m_message = nullptr;
+    QWidget* m_strip = nullptr; ///< of the marked tensor
+    ElidedLabel* m_name = nullptr;
+    ElidedLabel* m_story = nullptr;
+    QPushButton* m_turn = nullptr;
     QTimer* m_clock = nullptr;
 };
 

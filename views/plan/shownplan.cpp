@@ -59,6 +59,7 @@ ShownPlanPointer shownPlan(PlanSubjectPointer subject, PlanQuestion question, sc
     shown->run = schedule::simulate(shown->graph(), shown->plan(), options);
     shown->matrix = ScheduleMatrix(shown->subject->joint, shown->plan(), shown->run);
     shown->tree = blockTree(shown->subject->joint, shown->plan(), shown->matrix);
+    shown->stack = stackOf(*shown);
     return shown;
 }
 
@@ -155,6 +156,33 @@ QString ShownPlan::reasonOf(std::uint32_t row) const
                                                    : shownText("no gradient reads it after the forward sweep");
     }
     return {};
+}
+
+QString ShownPlan::storyOf(std::uint32_t row) const
+{
+    QStringList parts{bytesText(static_cast<std::int64_t>(bytesOf(row)))};
+    const auto spans = matrix.spansOf(row);
+    const auto number = [](std::uint32_t column) { return countText(std::int64_t{column} + 1); };
+    const QString step = axis ? shownText("visit") : shownText("step");
+    for (std::size_t i = 1; i < spans.size(); ++i) {
+        if (spans[i - 1].until == spans[i].from) {
+            continue;
+        }
+        const ScheduleGap* gap = axis ? axis->gapAt(row, spans[i].from) : nullptr;
+        parts += shownText("dropped behind %1 %2").arg(step, number(spans[i - 1].until - 1));
+        parts += gap != nullptr
+                     ? shownText("P%1 waits for it from %2, found at %3")
+                           .arg(QString::number(gap->promise), number(gap->from), number(gap->until))
+                     : shownText("made again at %1").arg(number(spans[i].from));
+    }
+    if (matrix.rows()[row].decision == Decision::Keep && parts.size() == 1) {
+        parts += shownText("kept until %1 %2").arg(step, number(matrix.rows()[row].last));
+    } else if (matrix.rows()[row].decision == Decision::Pass && !spans.empty()) {
+        parts += shownText("dropped behind %1 %2: %3").arg(step, number(spans.back().until - 1), reasonOf(row));
+    }
+    parts += shownText("making it costs %1 of %2")
+                 .arg(costText(costOf(row), subject->unit), costText(result.baseCost, subject->unit));
+    return parts.join(QStringLiteral(" · "));
 }
 
 QString plannerTitle(const std::string& planner)

@@ -3,6 +3,7 @@
 
 #include "core/schedule/portfolio.h"
 #include "views/plan/blocktree.h"
+#include "views/plan/memorystack.h"
 #include "views/plan/plansubject.h"
 #include "views/plan/runaxis.h"
 
@@ -21,12 +22,15 @@ struct ShownPlan
     ScheduleMatrix matrix;
     BlockTree tree;
     std::optional<SavingNumbers> saving; ///< of a relevance pass by it; none = nobody knows
+    MemoryStack stack;                   ///< memory by tensor at the plan's own steps
     RunAxisPointer axis;                 ///< of the run whose time the columns are; null = they are steps of the plan
 
     [[nodiscard]] const analysis::OpGraph& graph() const { return subject->graph(); }
     [[nodiscard]] const schedule::Plan& plan() const { return *result.plan; }
     /// Needs more than was asked for; only plans of the user's own choices do.
     [[nodiscard]] bool isOverBudget() const { return result.peak > question.budget; }
+    /// What is in memory at each column: measured where the columns are a run's, else as the simulator has it.
+    [[nodiscard]] const MemoryStack& memory() const { return axis ? axis->stack : stack; }
     /// Cost over that of computing nothing twice: 0.04 = 4 % more.
     [[nodiscard]] double extraWork() const;
     [[nodiscard]] std::size_t rebuiltTensors() const;
@@ -40,6 +44,9 @@ struct ShownPlan
     [[nodiscard]] QString stepWords(std::uint32_t column) const;
     /// Why the tensor of a row is kept, rebuilt or let go: the planner's reason, else the figures that speak for it.
     [[nodiscard]] QString reasonOf(std::uint32_t row) const;
+    /// What becomes of the tensor of a row, in a sentence: when it goes, when and how it comes back, what making it
+    /// costs.
+    [[nodiscard]] QString storyOf(std::uint32_t row) const;
     /// Bytes of the tensor of a row.
     [[nodiscard]] std::uint64_t bytesOf(std::uint32_t row) const;
     /// Cost of making the tensor of a row, in the subject's unit.

@@ -26,18 +26,6 @@ bool isFigure(int column)
            column == TensorTableModel::RebuiltColumn || column == TensorTableModel::CostColumn;
 }
 
-QPixmap decisionPixmap(Decision decision)
-{
-    constexpr int kRatio = 2;
-    const QSize size(fonts::px(14), fonts::px(10));
-    QPixmap pixmap(size * kRatio);
-    pixmap.setDevicePixelRatio(kRatio);
-    pixmap.fill(Qt::transparent);
-    QPainter painter(&pixmap);
-    paintDecision(painter, QRectF(QPointF(), QSizeF(size)), decision, theme());
-    return pixmap;
-}
-
 } // namespace
 
 void TensorTableModel::takePlan()

@@ -12,6 +12,7 @@
 #include "core/schedule/planjson.h"
 #include "core/schedule/planorders.h"
 #include "views/common/numbertext.h"
+#include "views/plan/blockcurve.h"
 
 #include <algorithm>
 #include <array>
@@ -98,6 +99,51 @@ std::vector<views::PlanPoint> pointsOf(const PlanResult& result)
         }
     }
     return points;
+}
+
+/// A point of the curve of block sizes: the plan of that size, or the least that its planner reached.
+std::optional<views::BlockPoint> blockPointOf(const PlanSubject& subject, const PlanQuestion& question,
+                                              const std::stop_token& stop)
+{
+    const Result<PlanResult> result = planOf(subject, question, stop);
+    if (!result) {
+        return std::nullopt;
+    }
+    if (result->plan) {
+        return views::BlockPoint{question.blocks.operators, result->peak, result->cost};
+    }
+    std::optional<views::BlockPoint> least;
+    for (const schedule::Attempt& attempt : result->attempts) {
+        const bool isLess = attempt.peak > 0 && attempt.refusal.empty() && (!least || attempt.peak < least->peak);
+        least = isLess ? views::BlockPoint{question.blocks.operators, attempt.peak, attempt.cost} : least;
+    }
+    return least;
+}
+
+/// The plan that choices made by hand give, whatever it needs.
+Result<PlanResult> ownPlan(const PlanSubject& subject, const PlanQuestion& question, const std::stop_token& stop)
+{
+    schedule::PlanRequest request = requestOf(subject, question, stop);
+    request.budget = analysis::kMaxTotalBytes;
+    return schedule::planWith(views::kUserStrategy, request);
+}
+
+/// What single choices do: the plan of all of them less the plans without one.
+std::vector<views::PinEffect>
+effectsOf(const PlanSubject& subject, const PlanQuestion& question,
+          const std::vector<std::pair<analysis::OpValueId, PlanQuestion>>& without, const std::stop_token& stop)
+{
+    std::vector<views::PinEffect> effects;
+    const Result<PlanResult> whole = ownPlan(subject, question, stop);
+    for (const auto& [value, other] : without) {
+        const Result<PlanResult> rest = ownPlan(subject, other, stop);
+        if (whole && whole->plan && rest && rest->plan) {
+            effects.push_back({value,
+                               static_cast<std::int64_t>(whole->peak) - static_cast<std::int64_t>(rest->peak),
+                               whole->cost - rest->cost});
+        }
+    }
+    return effects;
 }
 
 /// A joint graph with what it is of.
@@ -258,7 +304,8 @@ PlanAnswer answerTo(const PlanSubjectPointer& subject, const PlanQuestion& quest
 
 PlanController::PlanController(EngineWorker& engine, views::PlanModel& plan, QObject* parent)
     : QObject(parent), m_engine(engine), m_plan(plan), m_jobs(new views::JobRunner(this)),
-      m_points(new views::JobRunner(this)), m_analysis(new views::JobRunner(this))
+      m_points(new views::JobRunner(this)), m_analysis(new views::JobRunner(this)),
+      m_blocks(new views::JobRunner(this)), m_pins(new views::JobRunner(this))
 {
     connect(&plan, &views::PlanModel::halfChanged, this, [this] {
         const bool isOther = m_plan.subject() && m_plan.subject()->half != m_plan.half();
@@ -270,6 +317,8 @@ PlanController::PlanController(EngineWorker& engine, views::PlanModel& plan, QOb
     connect(&plan, &views::PlanModel::subjectWanted, this, &PlanController::prepare);
     connect(&plan, &views::PlanModel::planWanted, this, &PlanController::plan);
     connect(&plan, &views::PlanModel::curveWanted, this, &PlanController::curve);
+    connect(&plan, &views::PlanModel::blockPointsWanted, this, &PlanController::drawBlocks);
+    connect(&plan, &views::PlanModel::pinEffectsWanted, this, &PlanController::weighPins);
     connect(&plan, &views::PlanModel::cancelWanted, this, &PlanController::stop);
     connect(&engine, &EngineWorker::planSubjectReady, this, [this](quint64 number, const PlanSubjectPointer& subject) {
         if (number == m_number) {
@@ -294,6 +343,8 @@ void PlanController::setModel(engine::LoadedModelPointer model, const QString& a
     m_jobs->cancel();
     m_points->cancel();
     m_analysis->cancel();
+    m_blocks->cancel();
+    m_pins->cancel();
     m_isDue = false;
     m_number = 0;
     m_file.clear();
@@ -410,6 +461,8 @@ void PlanController::forgetPlans()
     if (m_plan.subject()) {
         m_jobs->cancel();
         m_points->cancel();
+        m_blocks->cancel();
+        m_pins->cancel();
         m_isDue = false;
         m_plan.reset(tr("Another question is planned for."));
     }
@@ -500,10 +553,59 @@ void PlanController::nextPoint()
         });
 }
 
+/// The curve of block sizes, point by point: plans as a chosen size would have them.
+void PlanController::drawBlocks()
+{
+    m_blockSizes = views::blockSizes(m_plan.subject()->joint.forwardCount);
+    m_blockPoints.clear();
+    m_plan.setBlockPoints({});
+    nextBlockPoint();
+}
+
+void PlanController::nextBlockPoint()
+{
+    if (m_blockPoints.size() >= m_blockSizes.size()) {
+        m_plan.setBlockPoints(m_blockPoints);
+        return;
+    }
+    PlanQuestion question = m_plan.question();
+    question.strategy = views::kBlockStrategy;
+    question.blocks = {};
+    question.blocks.operators = m_blockSizes[m_blockPoints.size()];
+    m_blocks->start(
+        [this, subject = m_plan.subject(), question](const std::stop_token& stop) -> views::JobRunner::Delivery {
+            const std::optional<views::BlockPoint> point = blockPointOf(*subject, question, stop);
+            return [this, point, size = question.blocks.operators] {
+                if (point) {
+                    m_blockPoints.push_back(*point);
+                } else {
+                    std::erase(m_blockSizes, size);
+                }
+                nextBlockPoint();
+            };
+        });
+}
+
+/// What each choice made by hand does.
+void PlanController::weighPins()
+{
+    std::vector<std::pair<analysis::OpValueId, PlanQuestion>> without;
+    for (const analysis::OpValueId value : m_plan.pins()) {
+        without.emplace_back(value, m_plan.questionWithout(value));
+    }
+    m_pins->start([this, subject = m_plan.subject(), question = m_plan.question(),
+                   without](const std::stop_token& stop) -> views::JobRunner::Delivery {
+        const std::vector<views::PinEffect> effects = effectsOf(*subject, question, without, stop);
+        return [this, effects] { m_plan.setPinEffects(effects); };
+    });
+}
+
 void PlanController::stop()
 {
     m_jobs->cancel();
     m_points->cancel();
+    m_blocks->cancel();
+    m_pins->cancel();
     m_engine.stopPlanSubject();
     m_isDue = false;
     m_plan.setPlanning(false);

@@ -52,6 +52,9 @@ private:
     void deliver(const PlanAnswer& answer);
     void curve(bool isWanted);
     void nextPoint();
+    void drawBlocks();
+    void nextBlockPoint();
+    void weighPins();
     void stop();
 
     EngineWorker& m_engine;
@@ -61,6 +64,10 @@ private:
     views::JobRunner* m_jobs = nullptr;
     views::JobRunner* m_points = nullptr;
     views::JobRunner* m_analysis = nullptr;
+    views::JobRunner* m_blocks = nullptr;
+    views::JobRunner* m_pins = nullptr;
+    std::vector<std::size_t> m_blockSizes;         ///< of the curve of block sizes
+    std::vector<views::BlockPoint> m_blockPoints; ///< that are done
     QString m_file;                       ///< a plan to be shown, or on screen; empty = plans are made
     std::vector<std::uint64_t> m_budgets; ///< of the curve
     std::size_t m_done = 0;

@@ -3,8 +3,10 @@
 
 #include "views/common/paint/fonts.h"
 #include "views/plan/analysisview.h"
+#include "views/plan/blocksizeview.h"
 #include "views/plan/budgetview.h"
 #include "views/plan/frontierchart.h"
+#include "views/plan/pinsview.h"
 #include "views/plan/plannersview.h"
 #include "views/plan/scheduleview.h"
 #include "views/plan/snapshotview.h"
@@ -43,6 +45,8 @@ PlanWorkspace::PlanWorkspace(const WorkspaceContext& context, views::PlanModel& 
     m_frontier = new views::FrontierChart(model, cursor, selection, plan, this);
     m_profile = new views::ProfileView(model, cursor, selection, this);
     m_snapshot = new views::SnapshotView(model, cursor, selection, plan, this);
+    m_blockSize = new views::BlockSizeView(model, cursor, selection, plan, this);
+    m_pins = new views::PinsView(model, cursor, selection, plan, this);
     m_scheduleDock = addView(m_schedule);
     m_tensorsDock = addView(m_tensors);
     m_budgetDock = addView(m_budget);
@@ -51,11 +55,15 @@ PlanWorkspace::PlanWorkspace(const WorkspaceContext& context, views::PlanModel& 
     m_frontierDock = addView(m_frontier);
     m_profileDock = addView(m_profile);
     m_snapshotDock = addView(m_snapshot);
+    m_blockSizeDock = addView(m_blockSize);
+    m_pinsDock = addView(m_pins);
     splitDockWidget(m_scheduleDock, m_budgetDock, Qt::Horizontal);
     splitDockWidget(m_scheduleDock, m_tensorsDock, Qt::Vertical);
     splitDockWidget(m_budgetDock, m_plannersDock, Qt::Vertical);
-    tabifyDockWidget(m_plannersDock, m_analysisDock);
-    tabifyDockWidget(m_tensorsDock, m_frontierDock);
+    tabifyDockWidget(m_plannersDock, m_blockSizeDock);
+    tabifyDockWidget(m_blockSizeDock, m_analysisDock);
+    tabifyDockWidget(m_tensorsDock, m_pinsDock);
+    tabifyDockWidget(m_pinsDock, m_frontierDock);
     tabifyDockWidget(m_frontierDock, m_profileDock);
     tabifyDockWidget(m_profileDock, m_snapshotDock);
     connect(m_snapshot, &views::SnapshotView::opened, m_snapshotDock, [this] {

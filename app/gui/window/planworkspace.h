@@ -6,8 +6,10 @@
 namespace retro::views
 {
 class AnalysisView;
+class BlockSizeView;
 class BudgetView;
 class FrontierChart;
+class PinsView;
 class PlanModel;
 class PlannersView;
 class ProfileView;
@@ -33,6 +35,8 @@ public:
     [[nodiscard]] views::TensorsView& tensors() const { return *m_tensors; }
     [[nodiscard]] views::AnalysisView& analysis() const { return *m_analysis; }
     [[nodiscard]] views::FrontierChart& frontier() const { return *m_frontier; }
+    [[nodiscard]] views::BlockSizeView& blockSize() const { return *m_blockSize; }
+    [[nodiscard]] views::PinsView& pins() const { return *m_pins; }
     [[nodiscard]] views::ProfileView& profile() const { return *m_profile; }
     [[nodiscard]] views::SnapshotView& snapshot() const { return *m_snapshot; }
 
@@ -48,6 +52,8 @@ private:
     views::FrontierChart* m_frontier = nullptr;
     views::ProfileView* m_profile = nullptr;
     views::SnapshotView* m_snapshot = nullptr;
+    views::BlockSizeView* m_blockSize = nullptr;
+    views::PinsView* m_pins = nullptr;
     QDockWidget* m_scheduleDock = nullptr;
     QDockWidget* m_budgetDock = nullptr;
     QDockWidget* m_plannersDock = nullptr;
@@ -56,6 +62,8 @@ private:
     QDockWidget* m_profileDock = nullptr;
     QDockWidget* m_snapshotDock = nullptr;
     QDockWidget* m_tensorsDock = nullptr;
+    QDockWidget* m_blockSizeDock = nullptr;
+    QDockWidget* m_pinsDock = nullptr;
 };
 
 } // namespace retro::app

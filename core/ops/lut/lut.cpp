@@ -164,13 +164,38 @@ public:
         expectOk(lut::relevance(*m_layer, call, threads()));
     }
 
-    /// Tells whoever watches of a pass that runs outside of lut::forward and lut::backward: its launches as one, whose
-    /// time stands at the first. `made` are the buffers that are there behind it.
-    void tellWhole(lut::Pass pass, double seconds, std::vector<lut::BufferData> made) const
-    {
-        tell(pass, {seconds}, std::move(made));
-    }
     [[nodiscard]] bool isWatched() const { return m_taker.has_value(); }
+
+    /// Tells whoever watches of launches whose buffers are known at the end of the pass alone: the last that writes one
+    /// has it. `made` are those that are there then; launches behind `seconds` were not measured by themselves.
+    void tell(lut::Pass pass, const std::vector<double>& seconds, std::vector<lut::BufferData> made) const
+    {
+        if (!m_taker) {
+            return;
+        }
+        lut::Schedule schedule;
+        expectOk(lut::makeSchedule(lut::requestOf(*m_layer, m_batch, m_path, pass), schedule));
+        for (const auto& [id, tensor] :
+             {std::pair(lut::BufferId::Input, &m_input), std::pair(lut::BufferId::Weights, &m_weights),
+              std::pair(lut::BufferId::PositionalEmbeddings, &m_codes)}) {
+            if (tensor->isValid()) {
+                made.push_back({id, tensor->rawData(), static_cast<std::uint64_t>(tensor->size())});
+            }
+        }
+        for (std::size_t i = 0; i < schedule.launches.size(); ++i) {
+            const auto isLater = [&](const lut::BufferData& one) {
+                return std::any_of(schedule.launches.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                                   schedule.launches.end(), [&one](const lut::Launch& launch) {
+                                       return std::ranges::find(launch.writes, one.id) != launch.writes.end();
+                                   });
+            };
+            std::vector<lut::BufferData> there;
+            std::ranges::copy_if(made, std::back_inserter(there), std::not_fn(isLater));
+            const bool isMeasured = i < seconds.size();
+            m_taker->take({schedule, i, isMeasured ? seconds[i] : 0, {}, there},
+                          isMeasured ? std::optional(seconds[i]) : std::nullopt, false);
+        }
+    }
 
 private:
     [[nodiscard]] lut::RunOptions<T> watched() const
@@ -201,36 +226,6 @@ private:
             add(lut::BufferId::PeMinDeltaIndices, tape->codeBits);
         }
         tell(pass, seconds, std::move(made));
-    }
-
-    /// Launches whose buffers are known at the end of the pass alone: the last that writes one has it.
-    void tell(lut::Pass pass, const std::vector<double>& seconds, std::vector<lut::BufferData> made) const
-    {
-        if (!m_taker) {
-            return;
-        }
-        lut::Schedule schedule;
-        expectOk(lut::makeSchedule(lut::requestOf(*m_layer, m_batch, m_path, pass), schedule));
-        for (const auto& [id, tensor] :
-             {std::pair(lut::BufferId::Input, &m_input), std::pair(lut::BufferId::Weights, &m_weights),
-              std::pair(lut::BufferId::PositionalEmbeddings, &m_codes)}) {
-            if (tensor->isValid()) {
-                made.push_back({id, tensor->rawData(), static_cast<std::uint64_t>(tensor->size())});
-            }
-        }
-        for (std::size_t i = 0; i < schedule.launches.size(); ++i) {
-            const auto isLater = [&](const lut::BufferData& one) {
-                return std::any_of(schedule.launches.begin() + static_cast<std::ptrdiff_t>(i) + 1,
-                                   schedule.launches.end(), [&one](const lut::Launch& launch) {
-                                       return std::ranges::find(launch.writes, one.id) != launch.writes.end();
-                                   });
-            };
-            std::vector<lut::BufferData> there;
-            std::ranges::copy_if(made, std::back_inserter(there), std::not_fn(isLater));
-            const bool isMeasured = i < seconds.size();
-            m_taker->take({schedule, i, isMeasured ? seconds[i] : 0, {}, there},
-                          isMeasured ? std::optional(seconds[i]) : std::nullopt, false);
-        }
     }
 
     Tensor m_input;
@@ -278,7 +273,7 @@ std::uint64_t largestGroups(const LutStructure& layer)
 
 /// The launches of a relevance pass, for whoever watches.
 template <class T>
-void tellRelevance(const Call<T>& call, const lut::RelevanceCall<T>& request, double seconds)
+void tellRelevance(const Call<T>& call, const lut::RelevanceCall<T>& request, const std::vector<double>& seconds)
 {
     if (!call.isWatched()) {
         return;
@@ -294,7 +289,7 @@ void tellRelevance(const Call<T>& call, const lut::RelevanceCall<T>& request, do
     add(lut::BufferId::PeRelevance, request.codeRelevance);
     add(lut::BufferId::TableRelevance, request.tableRelevance);
     add(lut::BufferId::PairMap, request.pairMap);
-    call.tellWhole(lut::Pass::Relevance, seconds, std::move(made));
+    call.tell(lut::Pass::Relevance, seconds, std::move(made));
 }
 
 template <class T>
@@ -324,10 +319,15 @@ TableRelevance relevanceOf(const Call<T>& call, std::uint64_t batch, const Tenso
     request.bitRelevance = spanOf<T>(bits);
     request.pairMap = spanOf<T>(pairs);
     request.unplaced = unplaced;
+    std::vector<double> seconds; // of each launch; on a device of all of them, which stands at the first
+    request.seconds = call.isWatched() ? &seconds : nullptr;
     const auto start = std::chrono::steady_clock::now();
     call.relevance(request);
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-    tellRelevance(call, request, taken.count());
+    if (seconds.empty()) {
+        seconds.push_back(taken.count());
+    }
+    tellRelevance(call, request, seconds);
     TableRelevance result;
     result.input = std::move(input).freeze();
     result.codes = hasCodes ? std::move(codes).freeze() : Tensor();

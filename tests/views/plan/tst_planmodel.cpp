@@ -77,6 +77,54 @@ private slots:
         QVERIFY(before > 0);
     }
 
+    void oneChoiceIsTakenBackAfterTheOther()
+    {
+        PlanModel plan;
+        tests::answerQuestions(plan);
+        plan.setSubject(tests::chainSubject(24));
+        const auto rows = plan.plan()->matrix.rows();
+        const auto rebuilt = std::ranges::find(rows, Decision::Recompute, &ScheduleRow::decision);
+        const auto kept = std::ranges::find(rows, Decision::Keep, &ScheduleRow::decision);
+        QVERIFY(rebuilt != rows.end() && kept != rows.end());
+        const analysis::OpValueId one = rebuilt->value;
+        const analysis::OpValueId other = kept->value;
+        plan.setBudget(plan.subject()->storeAllPeak);
+        plan.setStrategy(kFastStrategy);
+        plan.setBudget(plan.subject()->storeAllPeak * 6 / 10);
+        plan.choose(one, Decision::Keep);
+        plan.choose(other, Decision::Recompute);
+        QCOMPARE(plan.pins(), (std::set<analysis::OpValueId>{one, other}));
+        const auto& chosen = plan.question().choices.recompute;
+        QVERIFY(std::ranges::binary_search(chosen, other) && !std::ranges::binary_search(chosen, one));
+        const PlanQuestion without = plan.questionWithout(one);
+        QVERIFY(std::ranges::binary_search(without.choices.recompute, one)); // as before it was chosen
+        plan.unpin(one);
+        QCOMPARE(plan.question().choices.recompute, without.choices.recompute);
+        QCOMPARE(plan.choiceOf(one), std::optional<Decision>());
+        QCOMPARE(plan.question().strategy, std::string(kUserStrategy));
+        plan.unpin(other);
+        QVERIFY(!plan.hasChoices());
+        QCOMPARE(plan.question().strategy, std::string(kFastStrategy));
+    }
+
+    void aBlockSizeIsOneQuestion()
+    {
+        PlanModel plan;
+        tests::answerQuestions(plan);
+        plan.setSubject(tests::chainSubject(24));
+        plan.setBudget(plan.subject()->storeAllPeak);
+        QSignalSpy asked(&plan, &PlanModel::planWanted);
+        plan.setBlockSize(6);
+        QCOMPARE(asked.count(), 1);
+        QCOMPARE(plan.question().strategy, std::string(kBlockStrategy));
+        QCOMPARE(plan.plan()->plan().annotations.blocks, (std::vector<std::uint32_t>{6, 12, 18, 24}));
+        plan.setBlockSize(6);
+        QCOMPARE(asked.count(), 1);
+        plan.setBlockSize(0);
+        QVERIFY(plan.question().blocks.isAuto());
+        QCOMPARE(plan.question().strategy, std::string(kFastStrategy));
+    }
+
     void contradictionsAreRefusedAndThePlanStays()
     {
         PlanModel plan;

@@ -6,8 +6,11 @@
 #include "tests/views/support/tinyrun.h"
 #include "views/common/widgets/emptystate.h"
 #include "views/plan/analysisview.h"
+#include "views/plan/blocksizeview.h"
 #include "views/plan/budgetslider.h"
 #include "views/plan/budgetview.h"
+#include "views/plan/pinsview.h"
+#include "views/plan/pintablemodel.h"
 #include "views/plan/plannersview.h"
 #include "views/plan/plannertablemodel.h"
 #include "views/plan/rowlink.h"
@@ -402,6 +405,99 @@ private slots:
         tensors->filter().setText(QStringLiteral("conv"));
         QVERIFY(tensors->items().rowCount() < static_cast<int>(tensors->items().allRows()));
         tensors->filter().clear();
+    }
+
+    /// What a choice does stands beside it, and each can be taken back.
+    void pinsAreWeighedAndTakenBack()
+    {
+        Stage stage;
+        stage.open();
+        const auto pins = stage.make<PinsView>({420, 200});
+        QVERIFY(!pins->table().isVisible()); // nothing is chosen
+        QSignalSpy wanted(&stage.plan, &PlanModel::pinEffectsWanted);
+        const auto one = stage.plan.plan()->matrix.rows()[1].value;
+        const auto other = stage.plan.plan()->matrix.rows()[2].value;
+        stage.plan.choose(one, Decision::Recompute);
+        stage.plan.choose(other, Decision::Recompute);
+        pins->flush();
+        QCOMPARE(wanted.count(), 1);
+        QCOMPARE(pins->subject(), QStringLiteral("2 what-ifs"));
+        QVERIFY(pins->table().isVisible());
+        stage.plan.setPinEffects({{one, -1000, 10}});
+        pins->flush();
+        const auto textAt = [&](int row, int column) { return pins->items().index(row, column).data().toString(); };
+        QCOMPARE(textAt(0, PinTableModel::ChoiceColumn), QStringLiteral("recompute"));
+        QVERIFY(textAt(0, PinTableModel::PeakColumn).startsWith(QStringLiteral("−")));
+        QVERIFY(textAt(0, PinTableModel::WorkColumn).startsWith(QLatin1Char('+')));
+        QCOMPARE(textAt(1, PinTableModel::PeakColumn), QStringLiteral("…")); // not yet known
+        QTableView& table = pins->table();
+        const QRect cell = table.visualRect(pins->items().index(0, PinTableModel::UndoColumn));
+        QTest::mouseClick(table.viewport(), Qt::LeftButton, {}, cell.center());
+        QCOMPARE(stage.plan.pins(), (std::set<analysis::OpValueId>{other}));
+        pins->flush();
+        table.setCurrentIndex(pins->items().index(0, 0));
+        QCOMPARE(stage.context.selection.node(), std::optional(base::NodeId(std::uint32_t{tests::kConv2})));
+        QTest::keyClick(&table, Qt::Key_Delete);
+        QVERIFY(!stage.plan.hasChoices());
+        QCOMPARE(stage.plan.question().strategy, std::string(kFastStrategy));
+    }
+
+    /// The plan follows the handle; the curve is of the present budget.
+    void aBlockSizeIsDragged()
+    {
+        Stage stage;
+        stage.openChain(24);
+        stage.plan.setBudget(stage.plan.subject()->storeAllPeak);
+        QSignalSpy wanted(&stage.plan, &PlanModel::blockPointsWanted);
+        const auto view = stage.make<BlockSizeView>({360, 200});
+        QCOMPARE(wanted.count(), 1); // a small graph gets its curve by itself
+        QVERIFY(!view->button().isEnabled());
+        std::vector<BlockPoint> points;
+        for (const std::size_t size : blockSizes(24)) {
+            points.push_back({size, 5000 + 500 * size, 1000.0 - 20 * static_cast<double>(size)});
+        }
+        stage.plan.setBlockPoints(points);
+        view->flush();
+        const BlockFigure figure = view->pane().figure();
+        QCOMPARE(figure.operators, std::size_t{24});
+        const BlockScale scale = blockScale(figure, QSizeF(view->pane().size()));
+        const auto at = [&](double size) { return QPoint(static_cast<int>(std::lround(scale.x(size))), 60); };
+        QTest::mousePress(&view->pane(), Qt::LeftButton, {}, at(4));
+        QCOMPARE(stage.plan.question().blocks.operators, std::size_t{4});
+        view->flush();
+        QCOMPARE(view->subject(), QStringLiteral("4 operators, √24"));
+        QVERIFY(view->pane().tipAt(at(4)).contains(QStringLiteral("Blocks of 4 operators")));
+        QTest::keyClick(&view->pane(), Qt::Key_Right);
+        QCOMPARE(stage.plan.question().blocks.operators, std::size_t{5});
+        view->flush();
+        QCOMPARE(wanted.count(), 1); // the curve does not depend on the size
+        view->button().click();
+        QVERIFY(stage.plan.question().blocks.isAuto());
+        stage.plan.setBudget(stage.plan.subject()->storeAllPeak / 2);
+        view->flush();
+        QCOMPARE(wanted.count(), 2);
+        QTemporaryDir folder;
+        for (const QString& format : view->exportFormats()) {
+            QVERIFY(view->exportTo(folder.filePath("blocks." + format).toStdString()).ok());
+        }
+    }
+
+    /// Below the picture stands what becomes of the marked tensor, with the other choice for it.
+    void theMarkedTensorHasItsStory()
+    {
+        Stage stage;
+        stage.openChain(24);
+        const auto view = stage.make<ScheduleView>({900, 500});
+        QVERIFY(view->story().isEmpty());
+        const auto rows = stage.plan.plan()->matrix.rows();
+        const auto rebuilt = std::ranges::find(rows, Decision::Recompute, &ScheduleRow::decision);
+        QVERIFY(rebuilt != rows.end());
+        const auto value = rebuilt->value;
+        view->pane().setRow(static_cast<std::uint32_t>(rebuilt - rows.begin()));
+        QVERIFY2(view->story().contains(QStringLiteral("made again at")), qPrintable(view->story()));
+        QCOMPARE(view->turnButton().text(), QStringLiteral("Keep it"));
+        view->turnButton().click();
+        QCOMPARE(stage.plan.choiceOf(value), std::optional(Decision::Keep));
     }
 
     void everythingIsWritten()

@@ -70,6 +70,32 @@ private slots:
         QCOMPARE(plan->matrix.rows()[0].decision, Decision::Keep);
     }
 
+    /// Bands of tensors add up to what the simulator says of every step, and who waits is who is away for a while.
+    void memoryIsStackedByTensor()
+    {
+        const auto subject = tests::chainSubject(24);
+        const auto plan = tests::planFor(subject, question(subject, 0.6));
+        QVERIFY(plan != nullptr);
+        const auto columns = plan->matrix.columns();
+        QCOMPARE(plan->stack.sums.size(), columns.size());
+        std::uint32_t mostWaiting = 0;
+        for (std::uint32_t at = 0; at < columns.size(); ++at) {
+            QCOMPARE(plan->stack.sums[at], columns[at].bytes);
+            std::uint32_t waiting = 0;
+            for (std::uint32_t row = 0; row < plan->matrix.rows().size(); ++row) {
+                const auto spans = plan->matrix.spansOf(row);
+                const bool wasThere = !spans.empty() && spans.front().until <= at;
+                const bool comesBack = !spans.empty() && spans.back().from > at;
+                waiting += wasThere && comesBack && !plan->matrix.isLive(row, at) ? 1 : 0;
+            }
+            QCOMPARE(columns[at].waiting, waiting);
+            mostWaiting = std::max(mostWaiting, waiting);
+        }
+        QVERIFY(mostWaiting > 0);
+        const auto largest = plan->stack.at(plan->matrix.peakAt());
+        QVERIFY(std::ranges::is_sorted(largest, std::greater(), [](const StackBand* band) { return band->bytes; }));
+    }
+
     void whatIsDroppedIsMadeAgain()
     {
         const auto subject = tests::chainSubject(24);

@@ -134,6 +134,7 @@ views::ShownPlanPointer planFor(const views::PlanSubjectPointer& subject, const 
     request.graph = &subject->graph();
     request.budget = question.budget;
     request.choices = question.choices;
+    request.blocks = question.blocks;
     request.seconds = 1;
     auto result = schedule::planWith(question.strategy, request);
     return result && result->plan ? views::shownPlan(subject, question, *std::move(result)) : nullptr;

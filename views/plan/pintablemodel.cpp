@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/plan/pintablemodel.h"
+
+#include "views/common/csv.h"
+#include "views/common/numbertext.h"
+#include "views/common/paint/fonts.h"
+#include "views/common/paint/icons.h"
+#include "views/common/paint/theme.h"
+#include "views/common/widgets/tablecell.h"
+#include "views/plan/schedulepainter.h"
+
+#include <QPainter>
+#include <QPixmap>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace retro::views
+{
+
+void PinTableModel::take()
+{
+    beginResetModel();
+    m_pins.assign(m_plan.pins().begin(), m_plan.pins().end());
+    m_scale = ByteScale::of(m_plan.subject() ? m_plan.subject()->storeAllPeak : 0);
+    endResetModel();
+}
+
+int PinTableModel::rowOf(analysis::OpValueId value) const
+{
+    const auto at = std::ranges::find(m_pins, value);
+    return at == m_pins.end() ? -1 : static_cast<int>(at - m_pins.begin());
+}
+
+int PinTableModel::rowCount(const QModelIndex& parent) const
+{
+    return parent.isValid() ? 0 : static_cast<int>(m_pins.size());
+}
+
+int PinTableModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : ColumnCount; }
+
+QString PinTableModel::nameOf(analysis::OpValueId value) const
+{
+    const ShownPlanPointer& plan = m_plan.planOfSteps();
+    const std::uint32_t row = plan ? plan->matrix.rowOf(value) : analysis::kNone;
+    return row < (plan ? plan->matrix.rows().size() : 0)
+               ? plan->rowLabel(row)
+               : QString::fromStdString(m_plan.subject()->graph().value(value).name);
+}
+
+Decision PinTableModel::choiceAt(int row) const { return m_plan.choiceOf(valueAt(row)).value_or(Decision::Keep); }
+
+const PinEffect* PinTableModel::effectAt(int row) const
+{
+    const auto at = std::ranges::find(m_plan.pinEffects(), valueAt(row), &PinEffect::value);
+    return at == m_plan.pinEffects().end() ? nullptr : &*at;
+}
+
+double PinTableModel::workOf(const PinEffect& effect) const
+{
+    const double base = m_plan.subject()->baseCost;
+    return base > 0 ? 100 * effect.cost / base : 0;
+}
+
+QString PinTableModel::textOf(int row, int column) const
+{
+    const PinEffect* effect = effectAt(row);
+    switch (column) {
+    case NameColumn:
+        return nameOf(valueAt(row));
+    case ChoiceColumn:
+        return wordOf(choiceAt(row));
+    case PeakColumn:
+        return effect == nullptr ? QStringLiteral("…")
+                                 : signedText(static_cast<double>(effect->peak) / m_scale.divisor,
+                                              m_scale.divisor == 1 ? 0 : 1);
+    case WorkColumn:
+        return effect == nullptr ? QStringLiteral("…") : signedText(workOf(*effect), 1);
+    default:
+        return {};
+    }
+}
+
+QVariant PinTableModel::data(const QModelIndex& index, int role) const
+{
+    if (!index.isValid() || index.row() >= rowCount() || !m_plan.subject()) {
+        return {};
+    }
+    const int column = index.column();
+    const bool isFigure = column == PeakColumn || column == WorkColumn;
+    switch (role) {
+    case Qt::DisplayRole:
+        return textOf(index.row(), column);
+    case Qt::ToolTipRole:
+        return column == UndoColumn ? tr("Take this choice back (Delete)")
+               : column == NameColumn
+                   ? QString::fromStdString(m_plan.subject()->graph().value(valueAt(index.row())).name)
+                   : tr("The plan with this choice, less the plan without it");
+    case Qt::AccessibleTextRole:
+        return column == UndoColumn ? tr("take back") : textOf(index.row(), column);
+    case Qt::DecorationRole:
+        return column == NameColumn   ? QVariant(decisionPixmap(choiceAt(index.row())))
+               : column == UndoColumn ? QVariant(icons::icon(QStringLiteral("undo")))
+                                      : QVariant();
+    case Qt::TextAlignmentRole:
+        return cellAlignment(isFigure);
+    case Qt::FontRole:
+        return cellFont(isFigure);
+    default:
+        return {};
+    }
+}
+
+QVariant PinTableModel::headerData(int section, Qt::Orientation orientation, int role) const
+{
+    if (orientation != Qt::Horizontal || section < 0 || section >= ColumnCount) {
+        return {};
+    }
+    if (role == Qt::TextAlignmentRole) {
+        return cellAlignment(section == PeakColumn || section == WorkColumn);
+    }
+    if (role != Qt::DisplayRole) {
+        return {};
+    }
+    const std::array names{tr("What if"), tr("Choice"), tr("Peak %1").arg(m_scale.unit), tr("Work %"), QString()};
+    return names[static_cast<std::size_t>(section)];
+}
+
+std::string PinTableModel::csv() const
+{
+    CsvText text({"tensor", "choice", "peak_bytes", "work_percent"});
+    for (int row = 0; row < rowCount(); ++row) {
+        const PinEffect* effect = effectAt(row);
+        text.add(QString::fromStdString(m_plan.subject()->graph().value(valueAt(row)).name));
+        text.add(wordOf(choiceAt(row)));
+        text.add(effect == nullptr ? std::int64_t{0} : effect->peak);
+        text.add(effect == nullptr ? 0.0 : workOf(*effect)).endRow();
+    }
+    return text.take();
+}
+
+} // namespace retro::views
