@@ -83,8 +83,7 @@ public:
     RegionAsker& operator=(RegionAsker&&) noexcept;
     ~RegionAsker();
 
-    /// By ValueId: w for one mask per graph input (invalid = zero), in the inputs' shapes. Errors: Input (numbers so
-    /// large that weights are not finite), Cancelled.
+    /// By ValueId: w for one mask per graph input (invalid = zero), in the inputs' shapes. Errors: Cancelled.
     [[nodiscard]] base::Result<std::vector<tensor::Tensor>> ask(std::span<const tensor::Tensor> masks,
                                                                 const std::stop_token& stop = {}) const;
     /// The same for a region inside: weights of one value, of its shape. Errors: Cancelled.
