@@ -265,6 +265,22 @@ base::Result<Breakpoint> parseBuffer(const Run& run, std::string_view rest)
     return unclear(std::string(kForm), rest);
 }
 
+/// Relevance came to the value, and the run dropped all of it: sums are all that is known.
+bool isDropped(const Run& run, ValueId value)
+{
+    const NodeId node = run.graph->nodeOf(value);
+    bool hasCome = false;
+    for (const event::Event& event : run.events) {
+        const bool isOurs = event.node == node.value &&
+                            (event.kind == event::EventKind::Land || event.kind == event::EventKind::Relevance);
+        if (isOurs && event.handle < run.tensors.size() && run.tensors[event.handle].isValid()) {
+            return false;
+        }
+        hasCome = hasCome || isOurs;
+    }
+    return hasCome;
+}
+
 base::Result<Breakpoint> parseValue(const Run& run, std::string_view rest)
 {
     Breakpoint breakpoint;
@@ -287,6 +303,9 @@ base::Result<Breakpoint> parseValue(const Run& run, std::string_view rest)
             !std::equal(shape.begin(), shape.end(), breakpoint.index.begin(), std::greater<>())) {
             return unclear(fmt::format("the value is {}, and that is no place in it", tensor::toText(shape)), rest);
         }
+    }
+    if (breakpoint.measure != ValueMeasure::Sum && isDropped(run, *value)) {
+        return unclear("the run did not keep the relevance of this value, only its sum: ask for sum", rest);
     }
     return breakpoint;
 }

@@ -2,6 +2,7 @@
 #include "core/trace/valuebreaks.h"
 
 #include "core/event/launchevent.h"
+#include "core/ops/algebra.h"
 #include "core/trace/labels.h"
 #include "core/trace/lutlaunch.h"
 #include "core/trace/runstate.h"
@@ -11,6 +12,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
 
@@ -38,8 +40,8 @@ class Measure
 public:
     Measure(const Run& run, const Breakpoint& breakpoint) : m_run(run), m_breakpoint(breakpoint) {}
 
-    /// NaN where the tensor was not kept.
-    [[nodiscard]] double of(std::uint32_t handle) const
+    /// Nothing where the tensor was not kept, or has no such place.
+    [[nodiscard]] std::optional<double> of(std::uint32_t handle) const
     {
         if (handle >= m_run.handles.size()) {
             return 0;
@@ -47,10 +49,13 @@ public:
         if (m_breakpoint.measure == ValueMeasure::Sum) {
             return m_run.handles[handle].sum;
         }
-        if (handle >= m_run.tensors.size() || !m_run.tensors[handle].isValid()) {
-            return std::nan("");
-        }
-        const Tensor& tensor = m_run.tensors[handle];
+        const Tensor tensor = handle < m_run.tensors.size() ? m_run.tensors[handle] : Tensor();
+        return tensor.isValid() ? of(tensor) : std::nullopt;
+    }
+
+    /// Of an element, or of the largest one.
+    [[nodiscard]] std::optional<double> of(const Tensor& tensor) const
+    {
         return m_breakpoint.measure == ValueMeasure::Element ? elementOf(tensor) : largestOf(tensor);
     }
 
@@ -69,15 +74,15 @@ public:
     }
 
 private:
-    [[nodiscard]] double elementOf(const Tensor& tensor) const
+    [[nodiscard]] std::optional<double> elementOf(const Tensor& tensor) const
     {
         std::int64_t flat = 0;
         if (tensor.rank() != m_breakpoint.index.size()) {
-            return std::nan("");
+            return std::nullopt;
         }
         for (std::size_t axis = 0; axis < tensor.rank(); ++axis) {
             if (m_breakpoint.index[axis] >= tensor.shape()[axis]) {
-                return std::nan("");
+                return std::nullopt;
             }
             flat = flat * tensor.shape()[axis] + m_breakpoint.index[axis];
         }
@@ -101,8 +106,14 @@ private:
     const Breakpoint& m_breakpoint;
 };
 
-bool isReached(const Breakpoint& breakpoint, double before, double now)
+/// What is not known is no reason to stop.
+bool isReached(const Breakpoint& breakpoint, std::optional<double> known, std::optional<double> isNow)
 {
+    if (!known || !isNow) {
+        return false;
+    }
+    const double before = *known;
+    const double now = *isNow;
     switch (breakpoint.change) {
     case ValueChange::Changes:
         return !(before == now) && !(std::isnan(before) && std::isnan(now));
@@ -149,18 +160,27 @@ private:
         return slot < outputs.size() && outputs[slot] == m_breakpoint.value;
     }
 
-    /// Parts add up; the largest element of a sum is not known of its parts, so each part is looked at by itself.
-    double landed(std::uint32_t handle)
+    /// What has landed so far, with one part more.
+    std::optional<double> landed(std::uint32_t handle)
     {
-        const double part = m_measure.of(handle);
-        return m_breakpoint.measure == ValueMeasure::Largest ? part : m_now + part;
+        if (m_breakpoint.measure != ValueMeasure::Largest) {
+            const std::optional<double> part = m_measure.of(handle);
+            return part && m_now ? std::optional(*m_now + *part) : std::nullopt;
+        }
+        const Tensor part = handle < m_run.tensors.size() ? m_run.tensors[handle] : Tensor();
+        const bool fits = part.isValid() && (!m_landed.isValid() || m_landed.shape() == part.shape());
+        if (!m_now || !fits) {
+            return std::nullopt;
+        }
+        m_landed = m_landed.isValid() ? ops::algebra::add(m_landed, part) : part;
+        return m_measure.of(m_landed);
     }
 
-    void take(std::uint64_t step, double now, const std::string& how)
+    void take(std::uint64_t step, std::optional<double> now, const std::string& how)
     {
         if (isReached(m_breakpoint, m_now, now)) {
             m_stops.push_back(
-                {step, fmt::format("{} went from {:.6g} to {:.6g} {}", m_measure.name(), m_now, now, how)});
+                {step, fmt::format("{} went from {:.6g} to {:.6g} {}", m_measure.name(), *m_now, *now, how)});
         }
         m_now = now;
     }
@@ -169,7 +189,8 @@ private:
     const Breakpoint& m_breakpoint;
     Measure m_measure;
     NodeId m_node;
-    double m_now = 0;
+    std::optional<double> m_now = 0; ///< none: it was not kept
+    Tensor m_landed;                 ///< Σ of the parts, of ValueMeasure::Largest
     std::vector<NumberStop> m_stops;
 };
 
@@ -178,7 +199,7 @@ std::vector<NumberStop> bufferStops(const Run& run, const Breakpoint& breakpoint
 {
     const Measure measure(run, breakpoint);
     std::vector<NumberStop> stops;
-    double before = 0;
+    std::optional<double> before = 0;
     std::string kernel;
     for (std::uint64_t step = 0; step < run.eventCount(); ++step) {
         const event::Event& event = run.events[step];
@@ -192,10 +213,10 @@ std::vector<NumberStop> bufferStops(const Run& run, const Breakpoint& breakpoint
         if (!isWritten || event.handle >= run.handles.size() || bufferName(event) != breakpoint.op) {
             continue;
         }
-        const double now = measure.of(event.handle);
+        const std::optional<double> now = measure.of(event.handle);
         if (isReached(breakpoint, before, now)) {
             stops.push_back({step, fmt::format("{} went from {:.6g} to {:.6g} when {} wrote it",
-                                               bufferMeasureText(run, breakpoint), before, now, kernel)});
+                                               bufferMeasureText(run, breakpoint), *before, *now, kernel)});
         }
         before = now;
     }

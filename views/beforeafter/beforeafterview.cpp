@@ -32,9 +32,31 @@ using fonts::px;
 namespace
 {
 
+constexpr double kAllColumns = 340; ///< width from which probabilities stand beside the scores
+constexpr int kDeltaColumns = 4;    ///< name, A, B, B − A: always there
+
+/// A table whose name and deltas stay whole in a narrow pane.
+class Deltas final : public QTableWidget
+{
+public:
+    using QTableWidget::QTableWidget;
+
+protected:
+    void resizeEvent(QResizeEvent* event) override
+    {
+        for (int column = kDeltaColumns; column < columnCount(); ++column) {
+            setColumnHidden(column, width() < px(kAllColumns));
+        }
+        QTableWidget::resizeEvent(event);
+    }
+};
+
+/// A number that is next to nothing takes no more room than the others.
+QString amountText(double amount) { return valueText(amount, amount != 0 && std::abs(amount) < 1e-3 ? 2 : 4); }
+
 QTableWidget* makeDeltas(const QStringList& heads, const QString& name, QWidget* parent)
 {
-    auto* table = new QTableWidget(0, static_cast<int>(heads.size()), parent);
+    auto* table = new Deltas(0, static_cast<int>(heads.size()), parent);
     table->setAccessibleName(name);
     table->setHorizontalHeaderLabels(heads);
     table->setAlternatingRowColors(true);
@@ -52,6 +74,7 @@ void setCell(QTableWidget& table, int row, int column, const QString& text)
     item->setFont(column == 0 ? fonts::label() : fonts::smallNumbers());
     item->setTextAlignment(Qt::Alignment((column == 0 ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter));
     item->setFlags(Qt::ItemIsEnabled | Qt::ItemIsSelectable);
+    item->setToolTip(column == 0 ? text : QString());
     table.setItem(row, column, item);
 }
 
@@ -189,11 +212,13 @@ void BeforeAfterView::addRun(RunHandle run, InputInfo input, bool isLive)
     if (!takesPlace) {
         ++m_number;
     }
-    const QString name = tr("%1: %2, %3")
-                             .arg(m_number)
-                             .arg(isLive ? tr("pixels covered") : QString::fromStdString(facts.modelName),
-                                  QString::fromStdString(facts.composite));
-    auto kept = std::make_unique<Kept>(std::move(run), std::move(input), isLive, name);
+    const QString composite = QString::fromStdString(facts.composite);
+    const QString file = input.fileName.isEmpty() ? QString::fromStdString(facts.modelName) : input.fileName;
+    const QString what = isLive ? tr("pixels changed") : file.section(QLatin1Char('/'), -1);
+    auto kept = std::make_unique<Kept>(std::move(run), std::move(input), isLive, QString());
+    const std::vector<std::int64_t>& target = kept->model.run().facts.targetIndex;
+    const QString asked = target.empty() ? QString() : kept->model.className(target.front()) + QStringLiteral(", ");
+    kept->name = tr("%1: %2, %3").arg(m_number).arg(asked + what, composite);
     if (takesPlace) {
         const bool wasAfter = m_after + 1 == m_runs.size();
         m_runs.back() = std::move(kept);
@@ -295,8 +320,8 @@ void BeforeAfterView::fillTables()
     const auto sure = [](const std::optional<double>& p) { return p ? percentText(*p) : QString(); };
     for (const PairClass& one : shown.classes) {
         setCell(*m_classes, row, 0, one.name);
-        setCell(*m_classes, row, 1, valueText(one.before));
-        setCell(*m_classes, row, 2, valueText(one.after));
+        setCell(*m_classes, row, 1, amountText(one.before));
+        setCell(*m_classes, row, 2, amountText(one.after));
         setCell(*m_classes, row, 3, signedText(one.after - one.before, 3));
         setCell(*m_classes, row, 4, sure(one.probabilityBefore));
         setCell(*m_classes, row, 5, sure(one.probabilityAfter));
@@ -306,8 +331,8 @@ void BeforeAfterView::fillTables()
     row = 0;
     for (const PairAmount& one : shown.ledger) {
         setCell(*m_ledger, row, 0, one.name);
-        setCell(*m_ledger, row, 1, valueText(one.before));
-        setCell(*m_ledger, row, 2, valueText(one.after));
+        setCell(*m_ledger, row, 1, amountText(one.before));
+        setCell(*m_ledger, row, 2, amountText(one.after));
         setCell(*m_ledger, row, 3, signedText(one.after - one.before, 3));
         ++row;
     }

@@ -6,11 +6,11 @@
 #include "views/common/numbertext.h"
 #include "views/common/paint/fonts.h"
 #include "views/common/run/runtexts.h"
-#include "views/common/widgets/elidedlabel.h"
 #include "views/common/widgets/emptystate.h"
 #include "views/common/widgets/listtable.h"
 #include "views/common/widgets/tabletext.h"
 #include "views/diagnose/findingrow.h"
+#include "views/diagnose/nearestlist.h"
 #include "views/diagnose/statisticsmodel.h"
 
 #include <QActionGroup>
@@ -83,10 +83,14 @@ QWidget* DiagnoseView::makeHeader()
     column->addLayout(first);
     auto* second = new QHBoxLayout;
     second->setSpacing(fonts::px(8));
-    m_summary = new ElidedLabel({}, Role::Text2, fonts::label(), box);
+    m_summary = new QLabel(box);
+    m_summary->setTextFormat(Qt::PlainText);
+    m_summary->setWordWrap(true);
+    m_summary->setFont(fonts::label());
+    m_summary->setObjectName(QStringLiteral("summary"));
     m_summary->setAccessibleName(tr("What was found"));
     second->addWidget(m_summary, 1);
-    second->addWidget(makeCheckButton(box));
+    second->addWidget(makeCheckButton(box), 0, Qt::AlignTop);
     column->addLayout(second);
     return box;
 }
@@ -187,6 +191,9 @@ QWidget* DiagnoseView::makeList()
     m_column = new QVBoxLayout(m_list);
     m_column->setContentsMargins(0, 0, 0, 0);
     m_column->setSpacing(0);
+    m_nearest = new NearestList(m_list);
+    m_nearest->hide();
+    m_column->addWidget(m_nearest);
     m_column->addStretch(1);
     m_scroll = qobject_cast<QScrollArea*>(makeScroll(m_list));
     m_scroll->setFocusPolicy(Qt::NoFocus);
@@ -240,11 +247,12 @@ QString DiagnoseView::hint() const { return tr("What may be wrong here, and the 
 
 bool DiagnoseView::canShow(const SelectedThing& thing) const { return std::holds_alternative<base::NodeId>(thing); }
 
-QString DiagnoseView::summary() const { return m_summary->text(); }
+QString DiagnoseView::summary() const { return m_summary->text().remove(QChar(0x200B)); }
 
 void DiagnoseView::refresh(Changes changes)
 {
     if (changes.testFlag(Change::Theme)) {
+        applyState();
         m_table->viewport()->update();
     }
 }
@@ -268,12 +276,14 @@ void DiagnoseView::applyState()
 {
     const bool hasError = m_state.diagnosis && !m_state.isStale && m_state.stage.isEmpty() &&
                           m_state.diagnosis->count(diagnosis::Level::Error) > 0;
-    m_summary->setRole(hasError ? Role::AlarmText : Role::Text2);
+    QPalette colors = m_summary->palette();
+    colors.setColor(QPalette::WindowText, theme(this)[hasError ? Role::AlarmText : Role::Text2]);
+    m_summary->setPalette(colors);
     QString summary = summaryOf(m_state);
     if (!m_state.reference.isEmpty()) {
         summary += tr(" · beside %1").arg(m_state.reference);
     }
-    m_summary->setText(summary);
+    m_summary->setText(breakable(summary));
     m_forget->setEnabled(!m_state.reference.isEmpty());
     m_check->setEnabled(m_state.refusal.isEmpty() && !m_state.isStale);
     m_check->setToolTip(m_state.refusal.isEmpty() ? tr("Check again, check deeply, compare with something good")
@@ -315,8 +325,8 @@ void DiagnoseView::showPage()
     } else if (m_state.diagnosis->failure) {
         m_empty->showError(QString::fromStdString(m_state.diagnosis->failure->text()), {});
     } else {
-        m_empty->showEmpty(tr("A wrong weight or a permuted input shows only beside something good: Check ▾, Compare "
-                              "with…"));
+        m_stack->setCurrentWidget(m_scroll); // what came nearest
+        return;
     }
     m_stack->setCurrentWidget(m_empty);
 }
@@ -329,6 +339,7 @@ void DiagnoseView::fillRows()
     m_current = nullptr;
     m_rows.clear();
     m_fold = nullptr;
+    m_column->removeWidget(m_nearest); // it stays
     while (QLayoutItem* item = m_column->takeAt(0)) {
         if (QWidget* widget = item->widget()) {
             widget->hide();
@@ -356,6 +367,9 @@ void DiagnoseView::fillRows()
     for (const diagnosis::Finding* finding : aside) {
         addRow(*finding, true);
     }
+    m_column->addWidget(m_nearest);
+    const bool isAll = m_filter == FindingFilter::All || (m_state.diagnosis && m_state.diagnosis->findings.empty());
+    m_nearest->setDiagnosis(isAll ? m_state.diagnosis : nullptr);
     m_column->addStretch(1);
     if (!showFinding(m_currentKey) && !m_rows.empty() && m_rows.front()->isVisibleTo(m_list)) {
         makeCurrent(m_rows.front());

@@ -18,9 +18,9 @@ class QVBoxLayout;
 namespace retro::views
 {
 
-class ElidedLabel;
 class EmptyState;
 class FindingRow;
+class NearestList;
 class StatisticsModel;
 
 /// What may be wrong with the explanation on screen or with its model: a finding a row, the worst first, each with the
@@ -113,7 +113,7 @@ private:
     std::array<QToolButton*, 4> m_segments{};
     QToolButton* m_check = nullptr;
     QAction* m_forget = nullptr;
-    ElidedLabel* m_summary = nullptr;
+    QLabel* m_summary = nullptr;
     QWidget* m_change = nullptr;
     QLabel* m_changeText = nullptr;
     QToolButton* m_takeBack = nullptr;
@@ -123,6 +123,7 @@ private:
     QWidget* m_list = nullptr;
     QVBoxLayout* m_column = nullptr;
     QToolButton* m_fold = nullptr;
+    NearestList* m_nearest = nullptr; ///< below the findings
     QTableView* m_table = nullptr;
     StatisticsModel* m_numbers = nullptr;
     QWidget* m_foot = nullptr;

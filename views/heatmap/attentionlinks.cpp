@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/heatmap/attentionlinks.h"
 
+#include "core/ops/attention/attentioncore.h"
 #include "views/common/paint/theme.h"
 
 #include <QPainter>
@@ -9,7 +10,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <string_view>
+#include <variant>
 
 namespace retro::views
 {
@@ -58,6 +61,68 @@ std::int64_t headsOf(const tensor::Shape& shape, std::size_t words)
     return shape.size() == 2 ? 1 : shape.size() == 3 ? shape[0] : shape[0] == 1 ? shape[1] : 0;
 }
 
+double numberOf(const graph::Node& node, std::string_view name, double otherwise)
+{
+    const auto found = node.attributes.find(name);
+    if (found == node.attributes.end()) {
+        return otherwise;
+    }
+    if (const auto* number = std::get_if<double>(&found->second)) {
+        return *number;
+    }
+    const auto* whole = std::get_if<std::int64_t>(&found->second);
+    return whole != nullptr ? static_cast<double>(*whole) : otherwise;
+}
+
+/// An attention in one node, of queries, keys and values alone: 1 × heads × words × features each.
+std::optional<AttentionPlace> fusedPlace(const RunModel& model, base::NodeId id, std::size_t words)
+{
+    const graph::Graph& graph = model.graph();
+    const graph::Node& node = graph.node(id);
+    const auto isGiven = [&](std::size_t slot) { return slot < node.inputs.size() && node.inputs[slot].isValid(); };
+    const bool isPlain = node.op == "Attention" && node.domain.empty() && isGiven(0) && isGiven(1) && isGiven(2) &&
+                         !isGiven(3) && !isGiven(4) && !isGiven(5) && !isGiven(6);
+    if (!isPlain) {
+        return std::nullopt;
+    }
+    const auto& shapes = model.run().shapes;
+    const tensor::Shape& first = shapes[node.inputs[0].index()];
+    const auto isByHead = [&](std::size_t slot) {
+        const tensor::Shape& shape = shapes[node.inputs[slot].index()];
+        return shape.size() == 4 && shape[0] == 1 && shape[1] == first[1] &&
+               shape[2] == static_cast<std::int64_t>(words);
+    };
+    if (first.size() != 4 || !isByHead(0) || !isByHead(1) || !isByHead(2)) {
+        return std::nullopt;
+    }
+    return AttentionPlace{id, {}, node.inputs[2], graph.outputsOf(id)[0], first[1], model.placeLabel(id)};
+}
+
+/// The weights of an attention in one node, of its forward values; invalid where they were not kept.
+tensor::Tensor fusedWeights(const RunModel& model, const AttentionPlace& place)
+{
+    const graph::Node& node = model.graph().node(place.node);
+    const tensor::Tensor* q = model.forwardValue(node.inputs[0]);
+    const tensor::Tensor* k = model.forwardValue(node.inputs[1]);
+    const tensor::Tensor* v = model.forwardValue(node.inputs[2]);
+    if (q == nullptr || k == nullptr || v == nullptr || q->rank() != 4 || k->rank() != 4 || v->rank() != 4) {
+        return {};
+    }
+    ops::AttentionForm form;
+    form.batch = 1;
+    form.heads = form.keyHeads = q->shape()[1];
+    form.queries = q->shape()[2];
+    form.keys = k->shape()[2];
+    form.width = q->shape()[3];
+    form.valueWidth = v->shape()[3];
+    const double scale = numberOf(node, "scale", 0);
+    form.scale = scale != 0 ? scale : 1 / std::sqrt(static_cast<double>(form.width));
+    form.softcap = numberOf(node, "softcap", 0);
+    form.isCausal = numberOf(node, "is_causal", 0) != 0;
+    const auto asDouble = [](const tensor::Tensor& t) { return t.to(tensor::DType::Float64).contiguous(); };
+    return ops::attend(form, asDouble(*q), asDouble(*k), asDouble(*v), {}).probabilities;
+}
+
 } // namespace
 
 std::vector<AttentionPlace> attentionsOf(const RunModel& model, std::size_t words)
@@ -68,6 +133,10 @@ std::vector<AttentionPlace> attentionsOf(const RunModel& model, std::size_t word
     for (std::size_t i = 0; i < graph.nodeCount() && words > 1 && !shapes.empty(); ++i) {
         const base::NodeId id(i);
         const graph::Node& node = graph.node(id);
+        if (auto fused = fusedPlace(model, id, words)) {
+            places.push_back(*std::move(fused));
+            continue;
+        }
         if (node.op != "MatMul" || node.inputs.size() < 2 || !node.inputs[0].isValid() || !node.inputs[1].isValid()) {
             continue;
         }
@@ -88,10 +157,12 @@ std::vector<AttentionPlace> attentionsOf(const RunModel& model, std::size_t word
 std::vector<AttentionLink> attentionLinks(const RunModel& model, const AttentionPlace& place, std::int64_t head)
 {
     std::vector<AttentionLink> links;
-    const tensor::Tensor* weights = model.forwardValue(place.weights);
+    const bool isFused = !place.weights.isValid();
+    const tensor::Tensor made = isFused ? fusedWeights(model, place) : tensor::Tensor();
+    const tensor::Tensor* weights = isFused ? &made : model.forwardValue(place.weights);
     const tensor::Tensor* values = model.forwardValue(place.values);
     const tensor::Tensor* arrived = model.tensor(model.relevanceHandle(place.result));
-    if (weights == nullptr || values == nullptr || arrived == nullptr || weights->rank() < 2) {
+    if (weights == nullptr || values == nullptr || arrived == nullptr || !weights->isValid() || weights->rank() < 2) {
         return links;
     }
     const std::int64_t words = weights->shape().back();

@@ -25,18 +25,20 @@ struct AttentionLink
     double relevance = 0;   ///< Σ over heads and features
 };
 
-/// A product of weights and values that a run recorded: A · V, with the weights from a softmax.
+/// A product of weights and values that a run recorded: A · V, with the weights from a softmax; or an attention that is
+/// one node, whose weights are worked out from its queries and keys.
 struct AttentionPlace
 {
     base::NodeId node;
-    base::ValueId weights;
+    base::ValueId weights; ///< invalid: one node
     base::ValueId values;
     base::ValueId result;
     std::int64_t heads = 1;
     QString name; ///< of the node, short
 };
 
-/// The attentions of a run over `words` words, in the order of the graph. Fused ones are none: open them first.
+/// The attentions of a run over `words` words, in the order of the graph. A fused one with a mask, a past or heads that
+/// share keys is none: open it first.
 [[nodiscard]] std::vector<AttentionPlace> attentionsOf(const RunModel& model, std::size_t words);
 
 /// What each word handed to each other at the cursor: R of the result goes to source j for Σ A[i,j]·V[j,d] /

@@ -305,7 +305,7 @@ QString HeatmapView::hint() const
     QString words = m_content.isPicture ? tr("Red pixels speak for %1, blue ones against it.").arg(target)
                                         : tr("Red speaks for %1, blue against it.").arg(target);
     if (model().input().tagBox && m_content.isPicture) {
-        words += QLatin1Char(' ') + tr("The frame marks the %1.").arg(model().input().tagName);
+        words += QLatin1Char(' ') + tr("Frame: the %1.").arg(model().input().tagName);
     }
     return words;
 }

@@ -21,7 +21,7 @@ namespace retro::views
 namespace
 {
 
-constexpr double kMaxCell = 118;
+constexpr double kLeastWidest = 118; // what a cell may take in a low pane
 constexpr double kKnob = 4;
 // Thumbnails clip a little, so that one pixel does not bleach the rest.
 constexpr double kPercentile = 99.5;
@@ -83,9 +83,11 @@ StripLayout layoutStrip(std::size_t count, const QRectF& area)
     }
     const double line = std::ceil(QFontMetricsF(fonts::label()).height());
     const double knobRoom = 2 * kKnob + fonts::px(8);
-    const double pitch = std::min(kMaxCell * fonts::scale(), area.width() / static_cast<double>(count));
+    const double tall = area.height() - 2 * line - knobRoom - 10;
+    const double widest = std::max<double>(kLeastWidest * fonts::scale(), tall + 3 * fonts::px(6)); // squares fill it
+    const double pitch = std::min(widest, area.width() / static_cast<double>(count));
     const double pad = std::min<double>(fonts::px(6), pitch * 0.08);
-    const double side = std::floor(std::max(8.0, std::min(pitch - 3 * pad, area.height() - 2 * line - knobRoom - 10)));
+    const double side = std::floor(std::max(8.0, std::min(pitch - 3 * pad, tall)));
     for (std::size_t i = 0; i < count; ++i) {
         StripLayout::Cell cell;
         const double left = std::round(area.left() + static_cast<double>(i) * pitch);

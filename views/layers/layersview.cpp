@@ -18,7 +18,7 @@ namespace retro::views
 
 namespace
 {
-constexpr int kPictureSide = 96;
+constexpr int kPictureSide = 192;
 }
 
 LayersView::LayersView(RunModel& model, Cursor& cursor, Selection& selection, QWidget* parent)

@@ -8,7 +8,6 @@
 #include "views/common/run/gradientnote.h"
 #include "views/common/run/runtexts.h"
 #include "views/common/run/timerange.h"
-#include "views/common/widgets/emptystate.h"
 #include "views/common/widgets/rangechip.h"
 #include "views/ledger/curvepane.h"
 #include "views/ledger/ledgerfigures.h"
@@ -97,8 +96,6 @@ LedgerView::LedgerView(RunModel& model, Cursor& cursor, Selection& selection, QW
             [this](quint32 visit) { this->cursor().moveTo(this->model().run().endOfVisit(visit)); });
     m_stack->addWidget(m_curve);
     m_stack->addWidget(m_table);
-    m_noBooks = new EmptyState(this);
-    m_stack->addWidget(m_noBooks);
     auto* body = new QWidget(this);
     auto* column = new QVBoxLayout(body);
     column->setContentsMargins(0, 0, 0, 0);
@@ -157,15 +154,7 @@ void LedgerView::showPage(Page page)
 bool LedgerView::isGradient() const { return model().hasRun() && model().derived<GradientNote>()->isGradient; }
 
 /// The page that was chosen; for a gradient, which has no books, the table alone.
-void LedgerView::applyPage()
-{
-    if (isGradient() && !isTable()) {
-        m_noBooks->showEmpty(gradientSentence());
-        m_stack->setCurrentWidget(m_noBooks);
-    } else {
-        m_stack->setCurrentIndex(static_cast<int>(m_page));
-    }
-}
+void LedgerView::applyPage() { m_stack->setCurrentIndex(static_cast<int>(isTable() ? Page::Table : m_page)); }
 
 QByteArray LedgerView::saveState() const
 {
@@ -286,8 +275,8 @@ std::string LedgerView::curveCsv() const
 base::Result<void> LedgerView::exportTo(const std::filesystem::path& path)
 {
     const bool isCsv = path.extension() == ".csv";
-    if (isGradient() && !isTable()) {
-        return base::usageError("a gradient is not conserved, so it has no ledger; write the table of its nodes",
+    if (isGradient() && !isCsv) {
+        return base::usageError("a gradient is not conserved, so it has no ledger; write the table of its nodes as CSV",
                                 path.string());
     }
     if (page() == Page::Curve && !m_curve->figure().curve->isEmpty()) {

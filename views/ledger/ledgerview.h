@@ -11,7 +11,6 @@ namespace retro::views
 {
 
 class CurvePane;
-class EmptyState;
 class LedgerPane;
 class LedgerTable;
 class TimeRange;
@@ -39,7 +38,8 @@ public:
     void showPage(Page page);
     [[nodiscard]] Page page() const { return m_page; }
     void showTable(bool isTable) { showPage(isTable ? Page::Table : Page::Waterfall); }
-    [[nodiscard]] bool isTable() const { return page() == Page::Table; }
+    /// Also of a gradient, whose nodes are all that there is to say.
+    [[nodiscard]] bool isTable() const { return page() == Page::Table || isGradient(); }
     [[nodiscard]] CurvePane& curve() const { return *m_curve; }
     /// The books are those of that part of the run from now on; `range` must outlive the view.
     void followRange(TimeRange& range);
@@ -71,7 +71,6 @@ private:
     std::vector<QToolButton*> m_buttons; ///< by Page
     TimeRange* m_range = nullptr;        ///< borrowed; null = the whole run
     QStackedWidget* m_stack = nullptr;
-    EmptyState* m_noBooks = nullptr; ///< in the place of waterfall and curve, of a gradient
     Page m_page = Page::Waterfall;
     bool m_isTableStale = true;
 };

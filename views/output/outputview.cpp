@@ -62,8 +62,8 @@ QString OutputView::subject() const
 
 QString OutputView::hint() const
 {
-    return figure().hasSegments() ? tr("What the model calls each pixel. Click a segment: why is it one?")
-                                  : tr("The numbers that the model gives out. Click one: where does it come from?");
+    return figure().hasSegments() ? tr("What each pixel is called. Click a segment to ask why.")
+                                  : tr("What the model gives out. Click a number to ask why.");
 }
 
 bool OutputView::canShow(const SelectedThing& thing) const

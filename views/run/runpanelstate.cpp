@@ -6,6 +6,7 @@
 #include "views/common/paint/heatmapimage.h"
 #include "views/common/paint/theme.h"
 #include "views/common/stringlist.h"
+#include "views/common/widgets/stepstrip.h"
 #include "views/run/checkpointfields.h"
 #include "views/run/fieldcontrol.h"
 #include "views/run/overridefields.h"
@@ -34,6 +35,8 @@ namespace
 
 /// Share of the values of a thumbnail whose colour is not clipped.
 constexpr double kThumbnailPercentile = 99.5;
+/// Of a longer text or series there is no thumbnail.
+constexpr std::size_t kMostSteps = 512;
 
 /// What the target choice carries while a value is named in the line below it.
 const QString kAnyValue = QStringLiteral("value");
@@ -46,10 +49,22 @@ void choose(QComboBox& box, const QString& data)
     }
 }
 
+/// Words and steps beside each other, as high as the strip is long.
+Plane stripOf(const tensor::Tensor& relevance)
+{
+    const std::vector<double> sums = stepSums(relevance);
+    Plane strip{static_cast<int>(sums.size()), static_cast<int>(sums.size()), {}};
+    for (std::size_t row = 0; row < sums.size() && sums.size() <= kMostSteps; ++row) {
+        strip.values.insert(strip.values.end(), sums.begin(), sums.end());
+    }
+    return strip;
+}
+
 QImage thumbnailOf(const tensor::Tensor& relevance)
 {
-    const auto plane = channelSum(relevance);
-    if (!plane) {
+    const bool isSteps = relevance.rank() == 2 || relevance.rank() == 3;
+    const auto plane = isSteps ? base::Result<Plane>(stripOf(relevance)) : channelSum(relevance);
+    if (!plane || plane->values.empty()) {
         return {};
     }
     return heatmapOnly(*plane, symmetricScale(plane->values, kThumbnailPercentile), ColorMap());

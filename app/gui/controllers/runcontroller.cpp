@@ -10,6 +10,8 @@
 
 #include <fmt/format.h>
 
+#include <span>
+
 namespace retro::app
 {
 
@@ -22,17 +24,23 @@ bool isSameFile(const engine::LoadedModelPointer& a, const engine::LoadedModelPo
 }
 
 /// Class `index` of what `target` explains: of the model's output, or of sample 0 of a value that is named.
-std::string targetOfClass(const std::string& target, std::int64_t index)
+std::string targetOfClass(const std::string& target, std::span<const std::string> labels, std::int64_t index)
 {
-    const auto asked = engine::parseTarget(target);
+    const auto asked = engine::parseTarget(target, labels);
     return asked && asked->namesValue() ? fmt::format("{}:0,{}", asked->value, index) : std::to_string(index);
 }
 
 /// An element or a segment, of the value that `target` names or else of the model's output.
-std::string targetAt(const std::string& target, const std::string& code)
+std::string targetAt(const std::string& target, std::span<const std::string> labels, const std::string& code)
 {
-    const auto asked = engine::parseTarget(target);
+    const auto asked = engine::parseTarget(target, labels);
     return asked && asked->namesValue() ? fmt::format("{}:{}", asked->value, code) : code;
+}
+
+/// What the card of a model calls its classes.
+std::span<const std::string> labelsOf(const engine::LoadedModelPointer& model)
+{
+    return model && model->card ? std::span<const std::string>(model->card->labels) : std::span<const std::string>();
 }
 
 } // namespace
@@ -99,7 +107,7 @@ void RunController::askClass(std::int64_t index)
         return;
     }
     engine::Question question = m_panel.question();
-    question.targets = {targetOfClass(question.targets.front(), index)};
+    question.targets = {targetOfClass(question.targets.front(), labelsOf(m_model), index)};
     m_panel.setQuestion(question);
     emit jobWanted(job());
 }
@@ -111,7 +119,7 @@ void RunController::askPlace(const QString& code)
         return;
     }
     engine::Question question = m_panel.question();
-    question.targets = {targetAt(question.targets.front(), code.toStdString())};
+    question.targets = {targetAt(question.targets.front(), labelsOf(m_model), code.toStdString())};
     m_panel.setQuestion(question);
     emit jobWanted(job());
 }

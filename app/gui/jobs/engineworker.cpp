@@ -47,6 +47,8 @@ namespace
 constexpr qint64 kProgressMilliseconds = 33;
 /// Composites shown as small heatmaps beside the chosen one.
 constexpr std::array kSampleComposites{"epsilon", "epsilon_plus", "epsilon_alpha2_beta1", "epsilon_gamma_box"};
+/// The same of words and steps.
+constexpr std::array kStepComposites{"attnlrp", "cp_lrp", "epsilon", "gradient_x_input"};
 
 /// What the window shows of a text: layers, heads, and links of the attentions where they cost less than the pass.
 engine::LayerWish textWish()
@@ -587,7 +589,8 @@ Result<std::vector<CompositeSample>> EngineWorker::sampleComposites(const Explai
                                                                     const std::stop_token& token)
 {
     std::vector<CompositeSample> samples;
-    for (const char* composite : kSampleComposites) {
+    const bool isSteps = job.model->card && job.model->card->layout.starts_with("NT");
+    for (const char* composite : isSteps ? kStepComposites : kSampleComposites) {
         // The one on screen with the numbers that were turned, the others as they are by themselves.
         request.composite = kindOf(chosen) == composite ? chosen : composite;
         const Result<engine::ExplainResult> result = explainerOf(job.model).explain(request, token);
@@ -621,7 +624,7 @@ Result<void> EngineWorker::runComparisons(const ExplainJob& job, const engine::E
     } else { // the run itself is good: only the comparison is missing
         done->controlFailure = QString::fromStdString(control.error().text());
     }
-    if (isPicture) {
+    if (isPicture || (job.model->card && job.model->card->layout.starts_with("NT"))) {
         RETRO_TRY(done->samples, sampleComposites(job, request.composite, plain, token));
     }
     emit compared(done);

@@ -143,8 +143,11 @@ ExplainWorkspace::ExplainWorkspace(const WorkspaceContext& context, QWidget* par
     m_inputDock->raise();
     connect(&model, &views::RunModel::runChanged, this, [this, &model, shown = QString()]() mutable {
         // What another model calls each pixel is seen at once; a person who chose a tab keeps it.
+        // Which output is explained is known with the first pass.
+        const bool hasPass = model.hasRun() && model.run().eventCount() > 0;
         const QString name = model.hasRun() ? QString::fromStdString(model.run().facts.modelName) : QString();
-        if (std::exchange(shown, name) != name && model.hasRun()) {
+        const QString known = hasPass ? name + QStringLiteral(" explained") : name;
+        if (std::exchange(shown, known) != known && model.hasRun()) {
             showPanesOf(model.run());
         }
     });

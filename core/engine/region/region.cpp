@@ -90,6 +90,12 @@ public:
     {
         RETRO_TRY(const std::vector<IndexRange> ranges, parseList(text, "--region-tokens"));
         RETRO_TRY(const std::size_t input, tokenInput("--region-tokens " + text));
+        if (typeOf(input).shape.size() > 3) {
+            return base::usageError(fmt::format("the input \"{}\" is {} and no row of tokens; mark a part of it with "
+                                                "--region-box",
+                                                nameOf(input), tensor::toText(typeOf(input).shape)),
+                                    "--region-tokens " + text);
+        }
         std::vector<std::vector<AxisRange>> boxes;
         for (const IndexRange& range : ranges) {
             boxes.push_back({{typeOf(input).shape.size() > 1 ? std::size_t{1} : std::size_t{0}, range}});
@@ -248,6 +254,31 @@ Result<std::vector<Tensor>> regionMasks(const RegionRequest& request, const exec
     return reader.take();
 }
 
+namespace
+{
+
+/// Σ|mask| from which on weights may leave what their type holds.
+constexpr double kLargeMask = 1e12;
+
+Result<void> checkFinite(std::span<const Tensor> masks, std::span<const Tensor> weights, const graph::Graph& graph)
+{
+    const auto isLarge = [](const Tensor& mask) { return mask.isValid() && algebra::sumAbsolute(mask) > kLargeMask; };
+    if (std::ranges::none_of(masks, isLarge)) {
+        return {};
+    }
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+        if (weights[i].isValid() && !algebra::allFinite(weights[i])) {
+            return base::inputError(fmt::format("the numbers of the mask are too large: the weights of \"{}\" are not "
+                                                "finite; a mask usually has numbers from 0 to 1",
+                                                graph.value(ValueId(i)).name),
+                                    "--region");
+        }
+    }
+    return {};
+}
+
+} // namespace
+
 constexpr std::int64_t kMemoryBytes = std::int64_t{512} << 20; ///< of denominators that are kept between passes
 
 struct RegionAsker::Data
@@ -380,6 +411,7 @@ Result<std::vector<Tensor>> RegionAsker::ask(std::span<const Tensor> masks, cons
                                   {},
                                   stop,
                                   m_data->memory.get()}));
+    RETRO_CHECK(checkFinite(masks, weights, m_data->model->graph()));
     const auto ids = m_data->model->graph().inputs();
     for (std::size_t i = 0; i < ids.size() && i < masks.size(); ++i) {
         if (weights[ids[i].index()].isValid()) {

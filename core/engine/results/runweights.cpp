@@ -2,11 +2,13 @@
 #include "core/engine/results/runweights.h"
 
 #include "core/execute/forward.h"
+#include "core/ops/algebra.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <vector>
 
 namespace retro::engine
@@ -22,25 +24,37 @@ using tensor::Tensor;
 /// How far the same weights may come apart, in parts of the largest element: by rounding alone.
 constexpr double kSameWeightsWithin = 1e-3;
 
+template <class T>
+bool isSameIn(std::span<const T> then, std::span<const T> now)
+{
+    double apart = 0;
+    double largest = 0;
+    for (std::size_t i = 0; i < then.size(); ++i) {
+        if (std::isfinite(then[i]) != std::isfinite(now[i])) {
+            return false;
+        }
+        if (std::isfinite(then[i])) {
+            apart = std::max(apart, std::abs(static_cast<double>(then[i]) - static_cast<double>(now[i])));
+            largest = std::max(largest, std::abs(static_cast<double>(then[i])));
+        }
+    }
+    return apart <= kSameWeightsWithin * largest;
+}
+
 bool isSame(const Tensor& then, const Tensor& now)
 {
     if (!now.isValid() || now.shape() != then.shape()) {
         return false;
     }
-    double apart = 0;
-    double largest = 0;
-    for (std::int64_t i = 0; i < then.size(); ++i) {
-        const double a = then.at(i);
-        const double b = now.at(i);
-        if (std::isfinite(a) != std::isfinite(b)) {
-            return false;
-        }
-        if (std::isfinite(a)) {
-            apart = std::max(apart, std::abs(a - b));
-            largest = std::max(largest, std::abs(a));
-        }
+    const auto size = static_cast<std::size_t>(then.size());
+    if (then.dtype() == tensor::DType::Float32 && now.dtype() == tensor::DType::Float32) {
+        const Tensor dense = then.isDense() ? then : then.contiguous();
+        const Tensor laid = ops::algebra::laidOutAs(now, dense);
+        return isSameIn<float>({dense.data<float>(), size}, {laid.data<float>(), size});
     }
-    return apart <= kSameWeightsWithin * largest;
+    const Tensor a = then.to(tensor::DType::Float64).contiguous();
+    const Tensor b = now.to(tensor::DType::Float64).contiguous();
+    return isSameIn<double>({a.data<double>(), size}, {b.data<double>(), size});
 }
 
 /// Computed values that the run still has, in order of the pass.

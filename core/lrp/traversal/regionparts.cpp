@@ -2,10 +2,12 @@
 #include "core/lrp/traversal/regionparts.h"
 
 #include "core/ops/algebra.h"
+#include "core/ops/kernel/registers.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -40,14 +42,18 @@ public:
         }
     }
 
-    /// The index of the element that lies at `offset`.
-    [[nodiscard]] std::vector<std::int64_t> placeOf(std::int64_t offset) const
+    /// Writes the index of the element that lies at `offset`; of axes with one place it stays 0.
+    void find(std::int64_t offset, std::vector<std::int64_t>& index) const
     {
-        std::vector<std::int64_t> index(m_shape.size(), 0);
         for (std::size_t i = 0; i < m_axes.size(); ++i) {
             index[m_axes[i]] = offset / m_strides[i];
             offset %= m_strides[i];
         }
+    }
+    [[nodiscard]] std::vector<std::int64_t> placeOf(std::int64_t offset) const
+    {
+        std::vector<std::int64_t> index(m_shape.size(), 0);
+        find(offset, index);
         return index;
     }
 
@@ -83,9 +89,8 @@ public:
     PartSums(std::span<const T> way, std::span<const T> arrived)
     {
         const std::size_t whole = way.size() / kLanes * kLanes;
-        for (std::size_t begin = 0; begin < whole; begin += kBlock) {
-            addBlock(way, arrived, begin, std::min(whole, begin + kBlock));
-        }
+        m_blocks.resize(way.size() / kBlock + 1, T{0});
+        addLanes(way.data(), arrived.data(), whole);
         for (std::size_t lane = 0; lane < kLanes; ++lane) {
             sum += m_sums[lane];
             magnitude += m_magnitudes[lane];
@@ -97,7 +102,6 @@ public:
             magnitude += static_cast<double>(std::abs(part));
             last = std::max(last, std::abs(part));
         }
-        m_blocks.resize(way.size() / kBlock + 1, T{0});
         m_blocks.back() = std::max(m_blocks.back(), last);
         for (const T block : m_blocks) {
             largest = std::max(largest, block);
@@ -117,22 +121,31 @@ public:
     }
 
 private:
-    void addBlock(std::span<const T> way, std::span<const T> arrived, std::size_t begin, std::size_t end)
+    /// In the widest registers at hand: in narrow ones the sums would not stay in registers.
+    void addLanes(const T* way, const T* arrived, std::size_t whole)
     {
-        Lanes<T> most{};
-        for (std::size_t i = begin; i < end; i += kLanes) {
-            const Lanes<T> parts = *reinterpret_cast<const Lanes<T>*>(way.data() + i) *
-                                   *reinterpret_cast<const Lanes<T>*>(arrived.data() + i); // of any alignment
-            const Lanes<T> sizes = parts < 0 ? -parts : parts;
-            m_sums += __builtin_convertvector(parts, Lanes<double>);
-            m_magnitudes += __builtin_convertvector(sizes, Lanes<double>);
-            most = most < sizes ? sizes : most;
-        }
-        T block{0};
-        for (std::size_t lane = 0; lane < kLanes; ++lane) {
-            block = std::max(block, most[lane]);
-        }
-        m_blocks.push_back(block);
+        ops::onWidestRegisters([way, arrived, whole, blocks = m_blocks.data(), to = this] {
+            Lanes<double> sums{};
+            Lanes<double> magnitudes{};
+            for (std::size_t begin = 0; begin < whole; begin += kBlock) {
+                Lanes<T> most{};
+                for (std::size_t i = begin; i < std::min(whole, begin + kBlock); i += kLanes) {
+                    const Lanes<T> parts = *reinterpret_cast<const Lanes<T>*>(way + i) *
+                                           *reinterpret_cast<const Lanes<T>*>(arrived + i); // of any alignment
+                    const Lanes<T> sizes = parts < 0 ? -parts : parts;
+                    sums += __builtin_convertvector(parts, Lanes<double>);
+                    magnitudes += __builtin_convertvector(sizes, Lanes<double>);
+                    most = most < sizes ? sizes : most;
+                }
+                T block{0};
+                for (std::size_t lane = 0; lane < kLanes; ++lane) {
+                    block = std::max(block, most[lane]);
+                }
+                blocks[begin / kBlock] = block;
+            }
+            to->m_sums = sums;
+            to->m_magnitudes = magnitudes;
+        });
     }
 
     Lanes<double> m_sums{};
@@ -219,6 +232,17 @@ struct PartPlaces
     }
 };
 
+/// Whether one of kLanes parts is as large as `least`.
+template <class T>
+bool anyReaches(const T* way, const T* arrived, T least)
+{
+    const Lanes<T> parts = *reinterpret_cast<const Lanes<T>*>(way) * *reinterpret_cast<const Lanes<T>*>(arrived);
+    const auto hits = (parts < 0 ? -parts : parts) >= least;
+    std::array<std::uint64_t, sizeof(hits) / sizeof(std::uint64_t)> bits{};
+    std::memcpy(bits.data(), &hits, sizeof(hits));
+    return std::ranges::any_of(bits, [](std::uint64_t each) { return each != 0; });
+}
+
 template <class T>
 RegionParts partsIn(const Tensor& dense, const Tensor& relevance, std::size_t most)
 {
@@ -233,21 +257,33 @@ RegionParts partsIn(const Tensor& dense, const Tensor& relevance, std::size_t mo
     PartPlaces places(dense.shape());
     LargestParts<T> largest(most);
     const std::int64_t length = order.lineLength();
+    std::vector<std::int64_t> place(dense.rank(), 0);
     for (std::int64_t begin = 0; begin < dense.size() && sums.largest > 0; begin += length) {
         if (!sums.reaches(begin, begin + length, least)) {
             continue;
         }
-        auto [channel, channelStep, pixel, pixelStep] = places.lineOf(order.placeOf(begin), order.lineAxis());
-        for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(begin + length); ++i) {
-            const T part = way[i] * arrived[i];
-            if (std::abs(part) >= least) {
-                ++parts.count;
-                places.along[channel] += static_cast<double>(part);
-                places.plane[pixel] += static_cast<double>(part);
-                largest.see(std::abs(part), static_cast<std::int64_t>(i));
+        order.find(begin, place);
+        auto [channel, channelStep, pixel, pixelStep] = places.lineOf(place, order.lineAxis());
+        const auto end = static_cast<std::size_t>(begin + length);
+        for (auto i = static_cast<std::size_t>(begin); i < end;) {
+            const std::size_t next = std::min(i + kLanes, end);
+            if (next - i == kLanes && !anyReaches(way.data() + i, arrived.data() + i, least)) {
+                channel += kLanes * channelStep;
+                pixel += kLanes * pixelStep;
+                i = next;
+                continue;
             }
-            channel += channelStep;
-            pixel += pixelStep;
+            for (; i < next; ++i) {
+                const T part = way[i] * arrived[i];
+                if (std::abs(part) >= least) {
+                    ++parts.count;
+                    places.along[channel] += static_cast<double>(part);
+                    places.plane[pixel] += static_cast<double>(part);
+                    largest.see(std::abs(part), static_cast<std::int64_t>(i));
+                }
+                channel += channelStep;
+                pixel += pixelStep;
+            }
         }
     }
     places.write(dense.shape(), std::max(most, kLeastChannels), parts);

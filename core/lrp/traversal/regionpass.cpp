@@ -3,6 +3,7 @@
 
 #include "core/base/cancel.h"
 #include "core/execute/tokenpath.h"
+#include "core/lrp/rules/columnweights.h"
 #include "core/ops/algebra.h"
 #include "core/ops/kernel/elementmap.h"
 #include "core/ops/runoperator.h"
@@ -77,8 +78,9 @@ base::Result<void> checkWeighable(const execute::BoundModel& model, const RuleAs
         if (linear == nullptr) {
             return refusal(model, node, assigned, {});
         }
-        if (const std::string fault = linear->noForward(model.op(node), trackedSlots(graph, node)); !fault.empty()) {
-            return refusal(model, node, assigned, fault);
+        const std::string fault = linear->noForward(model.op(node), trackedSlots(graph, node));
+        if (!fault.empty() && !hasFewResults(model.op(node))) {
+            return refusal(model, node, assigned, fault + ", and its results are too many to try each by itself");
         }
     }
     return {};
@@ -161,8 +163,12 @@ private:
                              if (m_question.memory != nullptr) {
                                  m_question.memory->begin(node);
                              }
-                             return asLinear(*rule)->weigh({m_question.model.op(node), values.operands, values.outputs,
-                                                            site.tracked, site.types, weights, m_question.memory});
+                             const ops::BoundOperator& op = m_question.model.op(node);
+                             const WeighContext context{op,         values.operands, values.outputs,   site.tracked,
+                                                        site.types, weights,         m_question.memory};
+                             return asLinear(*rule)->noForward(op, site.tracked).empty()
+                                        ? asLinear(*rule)->weigh(context)
+                                        : weighByColumns(*rule, context);
                          });
         const auto outputs = m_graph.outputsOf(node);
         for (std::size_t k = 0; k < outputs.size() && k < made.size(); ++k) {

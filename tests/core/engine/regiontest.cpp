@@ -418,6 +418,15 @@ private slots:
         request.composite = "epsilon";
         request.region.box = "0:8,0:4000";
         QVERIFY(!engine::explain(*question.model, request).ok());
+        request.region.box = {};
+        request.region.tokens = "1"; // a channel is no token
+        QVERIFY(!engine::explain(*question.model, request).ok());
+        request.region.tokens = {};
+        const tensor::Shape shape = request.inputs[0].shape();
+        request.region.given = {Tensor::full(tensor::DType::Float64, shape, 1e38)};
+        const auto large = engine::explain(*question.model, request);
+        QVERIFY(!large.ok());
+        QVERIFY(QString::fromStdString(large.error().text()).contains("too large"));
         request.region = {};
         request.conditions = {"no such value:axis=1:0"};
         QVERIFY(!engine::explain(*question.model, request).ok());

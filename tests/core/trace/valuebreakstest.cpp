@@ -93,6 +93,46 @@ private slots:
         QCOMPARE(kindsAt(run, crosses).size(), std::size_t{1});
     }
 
+    /// Two parts land at h: what is looked at is their sum, and not each by itself.
+    void theLargestElementIsThatOfTheSum()
+    {
+        Run run = *residual().run();
+        std::vector<std::uint64_t> lands;
+        const auto node = run.graph->nodeOf(*run.graph->findValue("m"));
+        for (std::uint64_t step = 0; step < run.eventCount(); ++step) {
+            if (run.events[step].kind == EventKind::Land && run.events[step].node == node.value) {
+                lands.push_back(step);
+            }
+        }
+        QCOMPARE(lands.size(), std::size_t{1});
+        auto again = run.events[lands[0]]; // a second reader hands the same part on
+        run.events.insert(run.events.begin() + static_cast<std::ptrdiff_t>(lands[0]) + 1, again);
+        for (Tensor& tensor : run.tensors) {
+            tensor = Tensor::of<float>({1, 2}, std::vector<float>{1, -2});
+        }
+        run.tensors[5] = Tensor::of<float>({1, 2}, std::vector<float>{4, 1});
+        const Breakpoint crosses = conditionOf(run, "value m max crosses 6");
+        const auto at = nextStop(run, crosses, 0);
+        QVERIFY(at.has_value());
+        QCOMPARE(whyStopped(run, crosses, *at),
+                 std::string("the largest relevance in m went from 4 to 8 with what landed from Relu r"));
+    }
+
+    /// A tensor that the run did not keep is not NaN: nothing is known of it.
+    void whatWasNotKeptIsNoReasonToStop()
+    {
+        Run run = *residual().run();
+        const Breakpoint isNaN = conditionOf(run, "value m max nan");
+        const Breakpoint changes = conditionOf(run, "value m:0,0 changes");
+        for (Tensor& tensor : run.tensors) {
+            tensor = {};
+        }
+        QVERIFY(kindsAt(run, isNaN).empty());
+        QVERIFY(kindsAt(run, changes).empty());
+        QVERIFY(!parseBreakpoint(run, "value m max nan").ok()); // and it is said
+        QVERIFY(!kindsAt(run, conditionOf(run, "value m sum changes")).empty());
+    }
+
     void losses()
     {
         Script script = residual();

@@ -12,6 +12,7 @@
 #include "views/diagnose/diagnoseview.h"
 #include "views/diagnose/findingmark.h"
 #include "views/diagnose/findingrow.h"
+#include "views/diagnose/nearestlist.h"
 #include "views/diagnose/statisticsmodel.h"
 
 #include <QAbstractItemModelTester>
@@ -425,6 +426,14 @@ private slots:
         QCOMPARE(stage.view.summary(), QStringLiteral("✓ Nothing suspicious, 4 checks"));
         const auto* line = stage.view.findChild<QLabel*>("quiet");
         QCOMPARE(line->text(), QStringLiteral("1 not run"));
+        // Nothing is cut in a narrow pane, and below it stands what came nearest to its limit.
+        stage.view.resize(220, 640);
+        auto* summary = stage.view.findChild<QLabel*>("summary");
+        QTRY_VERIFY(summary->height() >= summary->heightForWidth(summary->width()));
+        QVERIFY(stage.view.findChild<NearestList*>()->isVisible());
+        const QList<QLabel*> measured = stage.view.findChildren<QLabel*>("measured");
+        QCOMPARE(measured.size(), 1); // the others have no limit, or are beyond it
+        QVERIFY(measured.front()->toolTip().startsWith("model.channel-outlier"));
         auto* numbers = stage.view.findChild<QTableView*>("numbers");
         QVERIFY(!numbers->isVisible());
         stage.view.findChild<QToolButton*>("shownumbers")->click();

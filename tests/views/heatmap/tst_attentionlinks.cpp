@@ -29,10 +29,10 @@ struct ShownText
     Selection selection;
     RunModel model{cursor};
 
-    ShownText()
+    explicit ShownText(bool isFused = false)
     {
         engine::LoadOptions options;
-        options.rewrites.fuseAttention = false; // the steps of an attention are nodes
+        options.rewrites.fuseAttention = isFused; // else the steps of an attention are nodes
         const auto loaded = engine::loadModel(RETRO_SOURCE_DIR "/samples/planted-word/planted-word.onnx", options);
         const auto words = tensor::readNpy(RETRO_SOURCE_DIR "/samples/planted-word/bad-sponsored.npy");
         engine::ExplainRequest request;
@@ -61,9 +61,17 @@ class AttentionLinksTest : public QObject
 private slots:
     void initTestCase() { tests::installLook(); }
 
+    void linksAddUp_data()
+    {
+        QTest::addColumn<bool>("isFused");
+        QTest::newRow("its steps are nodes") << false;
+        QTest::newRow("one node") << true;
+    }
+
     void linksAddUp()
     {
-        ShownText shown;
+        QFETCH(const bool, isFused);
+        ShownText shown(isFused);
         const auto places = attentionsOf(shown.model, kWords);
         QCOMPARE(places.size(), std::size_t{2}); // two blocks
         for (const AttentionPlace& place : places) {
