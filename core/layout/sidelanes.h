@@ -8,7 +8,8 @@
 namespace retro::layout
 {
 
-/// Sets x of the side lanes: to the right of everything in the layers that they pass, shorter ones inside longer ones.
+/// Sets x of the side lanes: to the right of everything in the layers that they pass (left of it with lanesFirst),
+/// shorter ones inside longer ones.
 /// O(k log layers) for k side lanes.
 void placeSideLanes(const Elements& elements, const LayoutOptions& options, std::vector<double>& x);
 
