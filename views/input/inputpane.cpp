@@ -152,6 +152,12 @@ void InputPane::setApplied(const CoverSheet::Pixels& applied)
     update();
 }
 
+void InputPane::setTools(bool areShown)
+{
+    m_hasTools = areShown;
+    update();
+}
+
 void InputPane::setBrush(bool isOn)
 {
     m_hasBrush = isOn;
@@ -189,7 +195,7 @@ InputLayout InputPane::layoutNow() const
     const QRectF lines =
         QFontMetricsF(fonts::label()).boundingRect(QRectF(0, 0, area.width(), 1000), Qt::TextWordWrap, words);
     const InputLayout whole = layoutInput(m_picture.size(), area, m_sentence.isEmpty() ? 0 : std::ceil(lines.height()));
-    if (!m_hasBrush || m_picture.isNull()) {
+    if (!m_hasTools || m_picture.isNull()) {
         return whole;
     }
     const InputLayout bare = layoutInput(m_picture.size(), area, 0);
