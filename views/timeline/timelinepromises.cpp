@@ -56,9 +56,9 @@ std::optional<QRectF> boxOf(const PromiseBar& bar, const QRectF& track, const Ti
     return QRectF(left, top, right - left, fonts::px(kBarHeight));
 }
 
-/// A bar with its diamond. cursor: where an open one ends so far.
+/// A bar with its diamond.
 void paintBar(QPainter& painter, const QRectF& place, const PromiseBar& bar, std::uint64_t now, bool isEverFulfilled,
-              double cursor, const Theme& theme)
+              const Theme& theme)
 {
     const QRectF box = place.adjusted(0.5, 0.5, -0.5, -0.5);
     const bool isFulfilled = now > bar.fulfilledAt;
@@ -67,12 +67,7 @@ void paintBar(QPainter& painter, const QRectF& place, const PromiseBar& bar, std
         painter.setPen(QPen(colors.line, 1));
         painter.setBrush(colors.tint);
     } else {
-        const bool isOpen = bar.isOpenAt(now);
-        if (isOpen) {
-            painter.fillRect(QRectF(box.left(), box.top(), std::max(0.0, cursor - box.left()), box.height()),
-                             colors.tint);
-        }
-        QPen pen(isOpen ? colors.line : theme[Role::Ghost], 1);
+        QPen pen(bar.isOpenAt(now) ? colors.line : theme[Role::Ghost], 1);
         pen.setDashPattern({3, 2});
         painter.setPen(pen);
         painter.setBrush(Qt::NoBrush);
@@ -100,7 +95,7 @@ std::uint64_t TimelinePane::promisesBehind() const
     return before(series.promisesOpened) << 32 | before(series.promisesCompleted);
 }
 
-/// All but the bars that wait: those grow with the cursor.
+/// All but how far the bars that wait have grown.
 void TimelinePane::paintPromises(QPainter& painter, const QSizeF& size, const Theme& theme) const
 {
     const TimelineTracks tracks = tracksOf(size);
@@ -124,9 +119,7 @@ void TimelinePane::paintPromises(QPainter& painter, const QSizeF& size, const Th
         if (!box || !rows.take(bar.row, box->right())) {
             continue;
         }
-        if (!bar.isOpenAt(now)) {
-            paintBar(painter, *box, bar, now, bar.fulfilledAt < end, 0, theme);
-        }
+        paintBar(painter, *box, bar, now, bar.fulfilledAt < end, theme);
         const QString name = QStringLiteral("P%1").arg(bar.promise);
         const double wide = fonts::widthOf(font, name) + fonts::px(4);
         if (box->left() - wide > before + fonts::px(4)) {
@@ -139,6 +132,7 @@ void TimelinePane::paintPromises(QPainter& painter, const QSizeF& size, const Th
     painter.restore();
 }
 
+/// How far those that wait have grown: one stretch per row, as all of them reach to the cursor.
 void TimelinePane::paintWaiting(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale,
                                 const Theme& theme) const
 {
@@ -146,22 +140,26 @@ void TimelinePane::paintWaiting(QPainter& painter, const TimelineTracks& tracks,
     if (track.isEmpty()) {
         return;
     }
-    painter.save();
-    painter.setClipRect(track.adjusted(-1, -1, 1, 1));
     const std::uint64_t now = m_model.position();
-    const std::uint64_t end = m_model.run().eventCount();
-    const double cursor = scale.x(cursorsPlace());
-    BarRows rows(track);
+    std::array<std::optional<QRectF>, kMostBarRows> waiting;
     for (const PromiseBar& bar : m_promises.bars) {
         if (bar.openedAt >= now) {
             break; // in the order in which they are opened
         }
-        if (const auto box = bar.isOpenAt(now) ? boxOf(bar, track, scale) : std::nullopt;
-            box && rows.take(bar.row, box->right())) {
-            paintBar(painter, *box, bar, now, bar.fulfilledAt < end, cursor, theme);
+        if (const auto box = bar.isOpenAt(now) ? boxOf(bar, track, scale) : std::nullopt) {
+            std::optional<QRectF>& row = waiting[bar.row];
+            row = row ? row->united(*box) : *box;
         }
     }
-    painter.restore();
+    const double cursor = scale.x(cursorsPlace());
+    for (const std::optional<QRectF>& row : waiting) {
+        if (row) {
+            const double left = std::max(row->left(), track.left()) + 1;
+            const double right = std::min({cursor, row->right() - fonts::px(kBarGap), track.right()});
+            painter.fillRect(QRectF(left, row->top() + 1, std::max(0.0, right - left), row->height() - 2),
+                             theme.mode(event::Mode::Search).tint);
+        }
+    }
 }
 
 } // namespace retro::views
