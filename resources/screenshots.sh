@@ -37,7 +37,7 @@ done
 mkdir -p "$out/moments"
 for theme in light dark; do
     for step in 1 4.8 6.75 12.5 25.6 26.6 27.45 34; do
-        shoot "$out/moments/$step-$theme.png" 48 "$model" --input "$picture" --theme "$theme" --size 1224x470 \
+        shoot "$out/moments/$step-$theme.png" 160 "$model" --input "$picture" --theme "$theme" --size 1224x470 \
             --view graph --step "$step"
     done
 done

@@ -307,7 +307,7 @@ base::Result<LayeredLayout> computeLayout(const LayoutInput& input, const Layout
     RETRO_CHECK(checkSizes(input));
     RETRO_TRY(const Ranking ranking, rankNodes(input));
     Elements elements = buildElements(input, ranking, options);
-    if (stop.stop_requested() || !orderLayers(elements, options.sweeps, stop)) {
+    if (stop.stop_requested() || !orderLayers(elements, options, stop)) {
         return stopped();
     }
     std::vector<double> x = placeElements(elements, ranking, options, stop);

@@ -69,6 +69,7 @@ struct LayoutOptions
     double groupHeader = 24;  ///< room for the title at the top of a frame
     Index maxLaneSpan = 64;   ///< an edge over more layers leaves the layers and runs in one lane at the side
     int sweeps = 8;           ///< most rounds of crossing reduction
+    bool lanesFirst = false;  ///< edges pass boxes on their left where nothing speaks against it, else on their right
 };
 
 } // namespace retro::layout

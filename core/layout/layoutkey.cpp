@@ -55,6 +55,7 @@ void addOptions(base::Hasher& hasher, const LayoutOptions& options)
     }
     hasher.number(static_cast<std::uint64_t>(options.maxLaneSpan));
     hasher.number(static_cast<std::uint64_t>(options.sweeps));
+    hasher.number(options.lanesFirst ? 1 : 0);
 }
 
 } // namespace

@@ -60,8 +60,8 @@ std::int64_t inversionsByTree(const std::vector<Index>& ends, Index positions)
 class Search
 {
 public:
-    Search(Elements& elements, const std::stop_token& stop)
-        : m_elements(elements), m_sorter(elements), m_stop(stop),
+    Search(Elements& elements, bool lanesFirst, const std::stop_token& stop)
+        : m_elements(elements), m_sorter(elements), m_stop(stop), m_lanesFirst(lanesFirst),
           m_crossings(static_cast<std::size_t>(elements.layerCount()), 0), m_hasMoved(m_crossings.size(), true)
     {}
 
@@ -89,7 +89,7 @@ public:
 
 private:
     /// Layers filled in the order of a depth-first walk: subtrees stay together, lanes go to the right of their
-    /// source's readers.
+    /// source's readers, or to the left.
     void startDepthFirst()
     {
         std::vector<Index> filled(m_crossings.size(), 0);
@@ -121,8 +121,17 @@ private:
     void pushReaders(Index e, std::vector<Index>& stack) const
     {
         const auto down = m_elements.down[e];
-        for (std::size_t i = down.size(); i-- > 0;) {
-            stack.push_back(m_elements.segments[down[i]].lower);
+        const auto push = [&](bool lanes) {
+            for (std::size_t i = down.size(); i-- > 0;) {
+                const Index reader = m_elements.segments[down[i]].lower;
+                if (!m_lanesFirst || lanes == (m_elements.kind[reader] == ElementKind::Lane)) {
+                    stack.push_back(reader);
+                }
+            }
+        };
+        push(false);
+        if (m_lanesFirst) {
+            push(true); // comes off the stack first
         }
     }
 
@@ -302,6 +311,7 @@ private:
     Elements& m_elements;
     LayerSorter m_sorter;
     const std::stop_token& m_stop;
+    bool m_lanesFirst = false;
     std::vector<std::int64_t> m_crossings; // per layer: with the layer below
     std::vector<bool> m_hasMoved;
     std::int64_t m_total = 0;
@@ -327,10 +337,10 @@ std::int64_t countCrossings(const Elements& elements, Index layer)
                                        : inversionsByTree(ends, elements.layers.size(layer + 1));
 }
 
-bool orderLayers(Elements& elements, int sweeps, const std::stop_token& stop)
+bool orderLayers(Elements& elements, const LayoutOptions& options, const std::stop_token& stop)
 {
-    Search search(elements, stop);
-    return elements.layerCount() == 0 || search.run(sweeps);
+    Search search(elements, options.lanesFirst, stop);
+    return elements.layerCount() == 0 || search.run(options.sweeps);
 }
 
 } // namespace retro::layout

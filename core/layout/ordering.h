@@ -13,7 +13,7 @@ namespace retro::layout
 /// exchanges of neighbours; the best order seen wins. Members of a group stay together between its borders, and groups
 /// beside each other keep one order through all layers. Returns false when stopped (the order is then valid but not
 /// improved).
-bool orderLayers(Elements& elements, int sweeps, const std::stop_token& stop);
+bool orderLayers(Elements& elements, const LayoutOptions& options, const std::stop_token& stop);
 
 /// Crossings between the segments below `layer`. O(k log k) for k segments.
 [[nodiscard]] std::int64_t countCrossings(const Elements& elements, Index layer);

@@ -109,16 +109,18 @@ void placeSideLanes(const Elements& elements, const LayoutOptions& options, std:
     if (lanes.empty()) {
         return;
     }
-    std::vector<double> right;
+    const double outwards = options.lanesFirst ? -1 : 1; // left or right of everything
+    std::vector<double> reach;
     for (Index l = 0; l < elements.layerCount(); ++l) {
-        const Index last = elements.layers[l].back();
-        right.push_back(x[last] + elements.width[last] / 2);
+        const Index outermost = options.lanesFirst ? elements.layers[l].front() : elements.layers[l].back();
+        reach.push_back(outwards * x[outermost] + elements.width[outermost] / 2);
     }
-    Skyline skyline(right);
+    Skyline skyline(reach);
     for (const SideLaneSpan& lane : lanes) {
         const double half = elements.width[lane.element] / 2;
-        x[lane.element] = std::ceil(skyline.most(lane.first, lane.last) + options.laneGap + half);
-        skyline.raise(lane.first, lane.last, x[lane.element] + half);
+        const double at = std::ceil(skyline.most(lane.first, lane.last) + options.laneGap + half);
+        x[lane.element] = outwards * at;
+        skyline.raise(lane.first, lane.last, at + half);
     }
 }
 

@@ -30,6 +30,7 @@ constexpr double kLowPane = 380;
 constexpr double kFrontierHeight = 30;  // the frontier alone: a low pane has no room for the shares
 constexpr double kLeastForShares = 270; // of the pane
 constexpr double kCrossMargin = 4;      // pixels above and below it
+constexpr double kLeastForStripe = 320; // height of a pane that has room for the stripe of all nodes
 constexpr double kLeastSideways = 0.6;  // scale of a drawing that runs sideways
 constexpr double kTitleSign = 13;       // design pixels from the left end of a title to the middle of its ▾
 
@@ -108,14 +109,26 @@ GraphOverlays GraphCanvas::overlays() const
     if (hasCards() && m_scene->style.isSideways) { // a wide, low pane needs all its room
         const double top = fonts::px(kEndsHeight);
         GraphOverlays all;
+        const double stripe = hasStripe() ? stripePlace().panel.height() : 0;
         const double shares = height() < fonts::px(kLowPane) ? kLowShares : kSharesHeight;
         const double below = fonts::px(hasRoomForShares() ? shares : kFrontierHeight);
-        all.free = QRectF(rect()).adjusted(fonts::px(8), top, -fonts::px(8), -below);
+        all.free = QRectF(rect()).adjusted(fonts::px(8), top + stripe, -fonts::px(8), -below);
+        if (stripe > 0) {
+            all.map = stripePlace().panel;
+        }
         return all;
     }
     return GraphOverlays::place(QSizeF(size()), fonts::scale(), m_wantsMap, m_wantsLegend,
                                 legendRowsOf(m_colouring.get()));
 }
+
+bool GraphCanvas::hasStripe() const
+{
+    return hasCards() && m_scene->style.isSideways && m_scene->book->graph->nodeCount() >= kFewestForStripe &&
+           height() >= fonts::px(kLeastForStripe);
+}
+
+StripePlace GraphCanvas::stripePlace() const { return placeStripe(width(), fonts::px(kEndsHeight)); }
 
 bool GraphCanvas::hasRoomForShares() const { return height() >= fonts::px(kLeastForShares); }
 
@@ -372,7 +385,7 @@ void GraphCanvas::paintEvent(QPaintEvent* event)
         GraphPainter(painter, shown, m_camera, colors).paint(QRectF(event->rect()));
     }
     const GraphOverlays panels = overlays();
-    if (!panels.map.isNull()) {
+    if (!panels.map.isNull() && !hasStripe()) {
         paintMap(painter, shown, panels, m_camera.toScene(QRectF(rect())), colors);
     }
     if (!panels.legend.isNull()) {

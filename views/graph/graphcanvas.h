@@ -7,6 +7,7 @@
 #include "core/trace/motion.h"
 #include "views/graph/graphmotion.h"
 #include "views/graph/graphoverlays.h"
+#include "views/graph/graphstripe.h"
 #include "views/graph/graphwalk.h"
 #include "views/graph/smallpictures.h"
 
@@ -50,6 +51,10 @@ public:
     void setMotion(std::shared_ptr<const trace::Motion> motion);
     /// What the cards hold at the position of the status, and the words at the band of the frontier.
     void setCards(std::vector<CardStatus> cards, std::uint64_t position, const QString& frontier);
+    /// A drawing that runs sideways and has more nodes than a pane can show has all of them in a stripe above it.
+    [[nodiscard]] bool hasStripe() const;
+    void setStripe(NodeStripe stripe);
+    [[nodiscard]] const NodeStripe& stripe() const { return m_stripe; }
     /// What the right and the left end of a drawing that runs sideways are called.
     void setEnds(const QString& input, const QString& score);
     /// The moment that is shown; one whose whole part is not the position of the status waits for it.
@@ -151,6 +156,10 @@ private:
     void makeFrame();
     void paintLiving(QPainter& painter, const Theme& colors);
     void paintEnds(QPainter& painter, const Theme& colors) const;
+    [[nodiscard]] StripePlace stripePlace() const;
+    void paintNodes(QPainter& painter, const Theme& colors) const;
+    [[nodiscard]] layout::Index boxUnderStripe(double x) const;
+    void moveByStripe(double x);
     void makeStill(const Theme& colors);
     [[nodiscard]] double shownMoment() const;
 
@@ -200,6 +209,7 @@ private:
     std::shared_ptr<const trace::Motion> m_motion;
     GroupVisits m_groupVisits;
     std::vector<CardStatus> m_cards;
+    NodeStripe m_stripe;
     SmallPictures m_pictures;
     std::uint64_t m_position = 0; // of status and cards
     double m_moment = 0;

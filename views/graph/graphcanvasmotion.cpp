@@ -66,6 +66,12 @@ void GraphCanvas::setCards(std::vector<CardStatus> cards, std::uint64_t position
     restill();
 }
 
+void GraphCanvas::setStripe(NodeStripe stripe)
+{
+    m_stripe = std::move(stripe);
+    restill();
+}
+
 void GraphCanvas::setEnds(const QString& input, const QString& score)
 {
     m_inputEnd = input;
@@ -223,6 +229,29 @@ void GraphCanvas::makeStill(const Theme& colors)
     GraphPainter(ground, shown, m_camera, colors).paintGround(QRectF(rect()));
     QPainter painter(&m_still);
     GraphPainter(painter, shown, m_camera, colors).paint(QRectF(rect()));
+    if (hasStripe()) {
+        paintNodes(painter, colors);
+    }
+}
+
+/// All nodes, and which of them the pane shows.
+void GraphCanvas::paintNodes(QPainter& painter, const Theme& colors) const
+{
+    std::vector<Index> boxes;
+    m_scene->layout.nodesIn(m_camera.toScene(overlays().free), boxes);
+    const auto count = static_cast<Index>(m_scene->book->graph->nodeCount());
+    Index first = count;
+    Index last = 0;
+    for (const Index box : boxes) {
+        for (const Index member : {m_scene->visible.members[box].front(), m_scene->visible.members[box].back()}) {
+            if (member < count) { // else an input
+                first = std::min(first, member);
+                last = std::max(last, member + 1);
+            }
+        }
+    }
+    paintStripe(painter, m_stripe, stripePlace(), static_cast<double>(first) / count,
+                static_cast<double>(std::max(first, last)) / count, colors);
 }
 
 void GraphCanvas::paintLiving(QPainter& painter, const Theme& colors)
@@ -254,7 +283,11 @@ void GraphCanvas::paintLiving(QPainter& painter, const Theme& colors)
         paintEnds(painter, colors);
     }
     if (m_motion != nullptr) {
+        if (hasStripe()) {
+            painter.setClipRect(area.adjusted(0, stripePlace().panel.bottom(), 0, 0));
+        }
         MotionPainter(painter, shown, m_camera, colors, look).paintAbove(area);
+        painter.setClipping(false);
     }
     m_pictures.endRound();
 }

@@ -192,7 +192,9 @@ private:
     // graphpaintercards.cpp
     void paintCards();
     void paintCard(Index box, const QRectF& rect);
-    void paintCardTitle(Index box, const QRectF& rect);
+    /// True when the badges found no room beside the name: they lie on the picture then.
+    bool paintCardTitle(Index box, const QRectF& rect);
+    void paintBadgesBelow(Index box, const QRectF& rect);
     void paintCardPicture(Index box, const QRectF& rect);
     void paintGroupCard(Index box, const QRectF& rect);
     void paintGroupStrip(Index box, const QRectF& strip);
@@ -220,6 +222,9 @@ private:
     [[nodiscard]] BoxText& textOf(Index box);
     [[nodiscard]] QString plainDetail(const layout::VisibleNode& node) const;
     [[nodiscard]] static std::vector<Badge> badgesOf(const BoxStatus& status);
+    /// Those that a box has room for.
+    [[nodiscard]] std::vector<Badge> badgesAt(Index box) const;
+    [[nodiscard]] double badgesWidth(Index box) const;
     /// Returns where the texts may end.
     double paintBadges(Index box, const QRectF& rect);
     void paintBreakpoint(const QRectF& rect);

@@ -256,7 +256,7 @@ double GraphPainter::badgeWidth(const Badge& badge) const
     return symbol + (textWidth > 0 ? textWidth + length(hasSymbol ? 3 : 4) : 0);
 }
 
-double GraphPainter::paintBadges(Index box, const QRectF& rect)
+std::vector<GraphPainter::Badge> GraphPainter::badgesAt(Index box) const
 {
     const BoxStatus& state = status(box);
     // A group has no part counter: its members would add up to a figure that means nothing.
@@ -273,6 +273,21 @@ double GraphPainter::paintBadges(Index box, const QRectF& rect)
     for (Badge& badge : badges) {
         badge.text = hasCards() ? badge.text.remove(QLatin1Char(' ')) : badge.text;
     }
+    return badges;
+}
+
+double GraphPainter::badgesWidth(Index box) const
+{
+    double width = 0;
+    for (const Badge& badge : badgesAt(box)) {
+        width += std::round(badgeWidth(badge)) + length(3);
+    }
+    return width;
+}
+
+double GraphPainter::paintBadges(Index box, const QRectF& rect)
+{
+    const std::vector<Badge> badges = badgesAt(box);
     double right = rect.right() - length(badges.empty() ? 10 : 6);
     const double height = std::round(length(16));
     for (auto badge = badges.rbegin(); badge != badges.rend(); ++badge) {

@@ -94,10 +94,9 @@ void GraphPainter::paintCentred(const QRectF& rect, const QString& text, const Q
     m_painter.drawText(QPointF(left, rect.center().y() + metrics.capHeight() / 2), shown);
 }
 
-void GraphPainter::paintCardTitle(Index box, const QRectF& rect)
+bool GraphPainter::paintCardTitle(Index box, const QRectF& rect)
 {
     const QRectF row(rect.left(), rect.top() + length(1), rect.width(), length(kCardTitle));
-    const double right = paintBadges(box, row) + length(4);
     double left = rect.left() + length(6);
     const QString sign = signOf(box);
     if (!sign.isEmpty()) {
@@ -116,24 +115,37 @@ void GraphPainter::paintCardTitle(Index box, const QRectF& rect)
     font.setWeight(QFont::DemiBold);
     const QFontMetricsF metrics(font);
     const QString& name = textOf(box).name;
-    const double room = std::max(0.0, right - left) + length(2);
+    const double whole = rect.right() - length(10) - left + length(6);
+    const double wide = metrics.horizontalAdvance(name);
+    const bool isBelow = wide > whole - badgesWidth(box) && badgesWidth(box) > 0;
+    const double room = std::max(0.0, isBelow ? whole : paintBadges(box, row) + length(6) - left);
     m_painter.setFont(font);
     m_painter.setPen(m_theme[Role::Text]);
     m_painter.drawText(QPointF(left, row.center().y() + m_wordDrop),
-                       metrics.horizontalAdvance(name) <= room ? name
-                                                               : metrics.elidedText(name, Qt::ElideMiddle, room));
+                       wide <= room ? name : metrics.elidedText(name, Qt::ElideMiddle, room));
+    return isBelow;
+}
+
+void GraphPainter::paintBadgesBelow(Index box, const QRectF& rect)
+{
+    paintBadges(box, {rect.left(), rect.top() + length(kCardTitle), rect.width(), length(kCardTitle)});
 }
 
 void GraphPainter::paintCard(Index box, const QRectF& rect)
 {
     paintBox(box, rect);
-    paintCardTitle(box, rect);
+    const bool isBelow = paintCardTitle(box, rect);
     paintCardPicture(box, cardPictureRect(rect, m_unit));
-    if (rect.width() >= kShapeWidth) {
-        const BoxText& text = textOf(box);
-        paintCentred(QRectF(rect.left() + length(3), rect.bottom() - length(kCardFoot), rect.width() - length(6),
-                            length(kCardFoot - 1)),
-                     text.detail, text.isFigure ? m_figureFont : m_wordFont, m_theme[Role::Text3]);
+    if (isBelow) {
+        paintBadgesBelow(box, rect);
+    }
+    const BoxText& text = textOf(box);
+    const QFont& font = text.isFigure ? m_figureFont : m_wordFont;
+    const double room = rect.width() - length(6);
+    // A shape that would lose figures is left out; the tool tip has it.
+    if (rect.width() >= kShapeWidth && (!text.isFigure || QFontMetricsF(font).horizontalAdvance(text.detail) <= room)) {
+        paintCentred(QRectF(rect.left() + length(3), rect.bottom() - length(kCardFoot), room, length(kCardFoot - 1)),
+                     text.detail, font, m_theme[Role::Text3]);
     }
 }
 
@@ -172,7 +184,7 @@ void GraphPainter::paintCardPicture(Index box, const QRectF& rect)
 void GraphPainter::paintGroupCard(Index box, const QRectF& rect)
 {
     paintBox(box, rect);
-    paintCardTitle(box, rect);
+    const bool isBelow = paintCardTitle(box, rect);
     const CardStatus* card = m_picture.cards != nullptr ? &(*m_picture.cards)[static_cast<std::size_t>(box)] : nullptr;
     const double gap = length(4);
     const double side = std::floor((rect.width() - 2 * length(kCardInset) - 2 * gap) / 3);
@@ -192,6 +204,9 @@ void GraphPainter::paintGroupCard(Index box, const QRectF& rect)
         m_painter.setPen(QPen(m_theme[Role::Line], 1));
         m_painter.setBrush(Qt::NoBrush);
         m_painter.drawRect(place.adjusted(0.5, 0.5, -0.5, -0.5));
+    }
+    if (isBelow) {
+        paintBadgesBelow(box, rect);
     }
     const double foot = rect.bottom() - length(kCardFoot);
     paintGroupStrip(box, groupStripRect(rect, m_unit));

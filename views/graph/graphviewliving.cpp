@@ -75,6 +75,8 @@ void GraphView::applyCards()
     }
     m_canvas->setCards(cardsOf(*scene, m_canvas->groupVisits(), state, model().position()), model().position(),
                        tr("%1, %2").arg(tensors, bytesText(state.frontierBytes)));
+    const bool isMany = scene->style.isSideways && scene->book->graph->nodeCount() >= kFewestForStripe;
+    m_canvas->setStripe(isMany ? stripeOf(model().run(), state) : NodeStripe());
     m_canvas->setMoment(cursor().moment());
     m_canvas->setSpeed(cursor().speed());
 }

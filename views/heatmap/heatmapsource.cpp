@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <span>
 
 namespace retro::views
@@ -156,6 +157,7 @@ namespace
 struct LandedParts
 {
     tensor::Tensor sum;
+    double total = 0;
     std::uint32_t landed = 0;
     std::uint32_t parts = 0;
 };
@@ -182,6 +184,7 @@ LandedParts landedOf(const RunModel& model, base::ValueId value)
     }
     if (out.landed > 0) {
         out.parts = std::max<std::uint32_t>(out.landed, node.landed + node.missing);
+        out.total = std::accumulate(sum.begin(), sum.end(), 0.0);
         out.sum = tensor::Tensor::of<double>(model.run().shapes[value.index()], std::span<const double>(sum));
     }
     return out;
@@ -214,6 +217,7 @@ HeatmapContent heatmapContent(const RunModel& model, const SelectedThing& select
             content.relevance = std::move(landed.sum);
             content.landed = landed.landed;
             content.parts = landed.parts;
+            content.sum = landed.total;
             content.place =
                 heatmapText("%1, part %2 of %3 so far").arg(content.place).arg(landed.landed).arg(landed.parts);
             fillPlane(model, content);
@@ -225,6 +229,7 @@ HeatmapContent heatmapContent(const RunModel& model, const SelectedThing& select
         return content;
     }
     content.relevance = composedRelevance(model, content.value, *relevance);
+    content.sum = model.run().handles[model.relevanceHandle(content.value).index()].sum;
     fillPlane(model, content);
     return content;
 }

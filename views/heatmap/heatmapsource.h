@@ -30,6 +30,7 @@ struct HeatmapContent
     QString place;            ///< "at the input", "at block1/add"
     std::uint32_t landed = 0; ///< parts that are added up here while others have not landed; 0 = all of it is here
     std::uint32_t parts = 0;  ///< … of so many
+    double sum = 0;           ///< of what is here, all channels
     bool isPicture = false;   ///< N×C×H×W: summed over channels; else steps or a grid of slices
     bool isVolume = false;    ///< N×C×D×H×W: slices, summed over channels
     std::optional<int> slice; ///< of a volume: the one that is shown; none = all

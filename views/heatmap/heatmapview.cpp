@@ -7,6 +7,7 @@
 #include "views/common/paint/theme.h"
 #include "views/common/run/historyfacts.h"
 #include "views/common/widgets/elidedlabel.h"
+#include "views/heatmap/arrivedrow.h"
 #include "views/heatmap/controlrow.h"
 #include "views/heatmap/heatmapcanvas.h"
 #include "views/heatmap/otherrun.h"
@@ -79,6 +80,9 @@ HeatmapView::HeatmapView(RunModel& model, Cursor& cursor, Selection& selection, 
     column->addWidget(makeRegionRow(body));
     column->addWidget(makeKindRow(body));
     column->addWidget(m_canvas, 1);
+    m_arrived = new ArrivedRow(body);
+    m_arrived->hide();
+    column->addWidget(m_arrived);
     m_probe = new ElidedLabel({}, Role::Text2, fonts::numbers(), body);
     m_probe->setContentsMargins(fonts::px(10), 0, fonts::px(10), 0);
     m_probe->setFixedHeight(fonts::px(20));
@@ -414,6 +418,27 @@ void HeatmapView::takeMarks()
     }
 }
 
+void HeatmapView::setGrowing(bool isGrowing)
+{
+    m_isGrowing = isGrowing;
+    m_arrived->setVisible(isGrowing);
+}
+
+void HeatmapView::showArrived()
+{
+    if (!m_isGrowing || !m_content.value.isValid()) {
+        return;
+    }
+    const auto started = model().derived<StartedRelevance>();
+    const bool isShare = started->isConserved && started->sum != 0 && m_content.relevance.isValid();
+    QString shape = model().shortShapeText(m_content.value);
+    if (m_content.isPicture && !shape.isEmpty()) {
+        shape = tr("%1, channels added").arg(shape);
+    }
+    m_arrived->setFacts(model().placeLabel(model().graph().nodeOf(m_content.value)), shape,
+                        isShare ? std::optional(m_content.sum / started->sum) : std::nullopt, m_content.landed > 0);
+}
+
 void HeatmapView::redraw()
 {
     if (model().hasRun()) {
@@ -447,6 +472,7 @@ void HeatmapView::drawContent()
     showKindRow();
     showOutlines();
     showMarks();
+    showArrived();
 }
 
 HeatmapFigure HeatmapView::figureOf() const

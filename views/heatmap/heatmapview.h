@@ -15,6 +15,7 @@ class QSlider;
 namespace retro::views
 {
 
+class ArrivedRow;
 class ElidedLabel;
 class HeatmapCanvas;
 class OtherRun;
@@ -45,7 +46,7 @@ public:
     void setSettings(const HeatmapSettings& settings);
     /// With nothing selected it is of the node at the cursor, and shows the parts that have landed before all are
     /// there.
-    void setGrowing(bool isGrowing) { m_isGrowing = isGrowing; }
+    void setGrowing(bool isGrowing);
     /// Wipes the heatmap against another run, at its end; `name` says which it is. Without one there is no line.
     void setOther(RunHandle run, InputInfo input, const QString& name);
     void clearOther();
@@ -109,7 +110,11 @@ private:
 
     HeatmapSettings m_settings;
     HeatmapContent m_content;
+    /// What arrived, in figures, below a picture that grows.
+    void showArrived();
+
     bool m_isGrowing = false;
+    ArrivedRow* m_arrived = nullptr;
     QString m_modelName; ///< whose scale is kept
     HeatmapCanvas* m_canvas = nullptr;
     QComboBox* m_mode = nullptr;

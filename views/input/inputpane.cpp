@@ -152,6 +152,12 @@ void InputPane::setApplied(const CoverSheet::Pixels& applied)
     update();
 }
 
+void InputPane::setTools(bool areShown)
+{
+    m_hasTools = areShown;
+    update();
+}
+
 void InputPane::setBrush(bool isOn)
 {
     m_hasBrush = isOn;
@@ -188,7 +194,13 @@ InputLayout InputPane::layoutNow() const
     const QString words = fittingWords(m_sentence, fonts::label(), area.width());
     const QRectF lines =
         QFontMetricsF(fonts::label()).boundingRect(QRectF(0, 0, area.width(), 1000), Qt::TextWordWrap, words);
-    return layoutInput(m_picture.size(), area, m_sentence.isEmpty() ? 0 : std::ceil(lines.height()));
+    const InputLayout whole = layoutInput(m_picture.size(), area, m_sentence.isEmpty() ? 0 : std::ceil(lines.height()));
+    if (!m_hasTools || m_picture.isNull()) {
+        return whole;
+    }
+    const InputLayout bare = layoutInput(m_picture.size(), area, 0);
+    return bare.pixel > whole.pixel ? bare
+                                    : whole; // the tools take room: a picture that shrinks under the brush is worse
 }
 
 void InputPane::paintEvent(QPaintEvent* /*event*/)
@@ -200,8 +212,10 @@ void InputPane::paintEvent(QPaintEvent* /*event*/)
     painter.drawImage(layout.picture, m_picture);
     painter.setFont(fonts::label());
     painter.setPen(colors[Role::Text]);
-    painter.drawText(layout.sentence, Qt::TextWordWrap,
-                     fittingWords(m_sentence, fonts::label(), layout.sentence.width()));
+    if (layout.sentence.height() > 0) {
+        painter.drawText(layout.sentence, Qt::TextWordWrap,
+                         fittingWords(m_sentence, fonts::label(), layout.sentence.width()));
+    }
     paintCover(painter, layout, colors);
     paintBrush(painter, layout, colors);
 }

@@ -55,6 +55,8 @@ public:
     [[nodiscard]] int widestBrush() const;
     /// Where the picture lies at present.
     [[nodiscard]] InputLayout layoutNow() const;
+    /// Tools below take some of the room: the sentence gives way before the picture does.
+    void setTools(bool areShown);
 
 signals:
     /// The user covered pixels.
@@ -80,6 +82,7 @@ private:
     void moveBrush(const QPoint& to);
     void coverHere();
 
+    bool m_hasTools = false;
     QImage m_picture;
     QString m_sentence;
     CoverSheet m_sheet;

@@ -10,6 +10,7 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <cmath>
 
 namespace retro::views
 {
@@ -18,7 +19,8 @@ namespace
 {
 
 constexpr double kSmallPicture = 224; // design pixels: a larger one may be made smaller
-constexpr double kAroundPicture = 34; // its margins, and one line of the sentence
+constexpr double kMargins = 10;       // around the picture
+constexpr double kAroundPicture = 34; // the same with one line of the sentence
 
 /// A series with its steps from left to right, or the slices of any other tensor.
 Plane planeOf(const tensor::Tensor& values, bool isSeries)
@@ -207,6 +209,8 @@ void InputView::showTools()
     m_tools->setBrushSize(m_pane->brushSize(), m_pane->widestBrush());
     const bool isShown = hasBrush() || cover().count() > 0;
     if (isShown == m_tools->isHidden()) {
+        m_keptHeight = isShown ? m_pane->layoutNow().picture.height() : 0;
+        m_pane->setTools(isShown);
         m_tools->setVisible(isShown);
         emit toolsShown();
     }
@@ -217,8 +221,9 @@ int InputView::leastHeight() const
     if (m_tools->isHidden()) {
         return 0;
     }
-    const int picture = std::min(m_picture.height(), fonts::px(kSmallPicture));
-    return picture + fonts::px(kAroundPicture) + m_tools->minimumSizeHint().height();
+    const double picture = std::min(m_picture.height(), fonts::px(kSmallPicture)) + fonts::px(kAroundPicture);
+    const double kept = m_keptHeight + fonts::px(kMargins); // the sentence gives way
+    return static_cast<int>(std::ceil(std::max(picture, kept))) + m_tools->minimumSizeHint().height();
 }
 
 void InputView::changeCover(const std::function<void(CoverSheet&)>& change)

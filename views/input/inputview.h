@@ -78,6 +78,7 @@ private:
     void showTools();
     InputPane* m_pane = nullptr;
     CoverTools* m_tools = nullptr;
+    double m_keptHeight = 0; ///< of the picture before the tools came
     QImage m_picture;
 };
 

@@ -42,6 +42,13 @@ std::uint32_t nodeAndInputCount(const graph::Graph& graph)
     return static_cast<std::uint32_t>(graph.nodeCount() + graph.inputs().size());
 }
 
+/// The short name where all letters that were typed are in it, else the whole one.
+QString nameFor(const RunModel& model, base::NodeId node, const QString& pattern)
+{
+    const QString name = model.placeLabel(node);
+    return fuzzyMatch(pattern.toStdU16String(), name.toStdU16String()) ? name : model.label(node);
+}
+
 struct Opening
 {
     std::uint32_t promise = 0;
@@ -76,8 +83,9 @@ PaletteItem NodeSource::itemOf(base::NodeId node, const QString& pattern, int sc
 {
     const RunModel& model = m_context.model;
     PaletteItem item;
-    item.text = model.label(node);
-    item.detail = model.op(node);
+    item.text = nameFor(model, node, pattern);
+    const QString whole = model.label(node);
+    item.detail = item.text == whole ? model.op(node) : tr("%1, %2").arg(model.op(node), whole);
     const auto mode =
         node.index() < model.state().nodes.size() ? model.state().nodes[node.index()].lastMode : event::Mode::None;
     item.key = letterOf(mode);
@@ -123,7 +131,7 @@ PaletteItem VisitSource::itemOf(std::uint32_t visit) const
     const event::Mode mode = model.series().mode[visit];
     PaletteItem item;
     item.text = tr("Visit %1").arg(countText(static_cast<std::int64_t>(visit) + 1));
-    item.detail = tr("%1 at %2").arg(wordOf(mode), model.label(model.series().node[visit]));
+    item.detail = tr("%1 at %2").arg(wordOf(mode), model.placeLabel(model.series().node[visit]));
     item.key = letterOf(mode);
     item.icon = QStringLiteral("forward");
     item.run = [context = m_context, visit](bool) { context.cursor.moveTo(context.model.run().endOfVisit(visit)); };
@@ -208,12 +216,23 @@ std::vector<PaletteItem> PromiseSource::find(const QString& pattern, std::size_t
     std::vector<PaletteItem> items;
     for (const Opening& opening : openingsOf(model)) {
         PaletteItem item;
-        item.text = QStringLiteral("P%1  %2").arg(opening.promise).arg(model.label(opening.start));
-        const auto match = fuzzyMatch(pattern.toStdU16String(), item.text.toStdU16String());
+        const auto named = [&](const QString& name) {
+            item.text = QStringLiteral("P%1  %2").arg(opening.promise).arg(name);
+            return fuzzyMatch(pattern.toStdU16String(), item.text.toStdU16String());
+        };
+        const QString whole = model.label(opening.start);
+        const QString name = model.placeLabel(opening.start);
+        auto match = named(name);
+        if (!match) {
+            match = named(whole);
+        }
         if (!match) {
             continue;
         }
         item.detail = stateInWords(model.state(), opening.promise);
+        if (name != whole) {
+            item.detail = tr("%1, %2").arg(item.detail, whole);
+        }
         item.icon = QStringLiteral("promise");
         item.score = match->score;
         item.places = match->places;

@@ -18,6 +18,8 @@ struct PromiseBar
     std::uint32_t from = 0;        ///< visit in which it is opened
     std::uint32_t to = 0;          ///< visit in which it is fulfilled; the last one when it never is
     std::uint32_t row = 0;
+    /// It waits when as many events have been applied.
+    [[nodiscard]] bool isOpenAt(std::uint64_t position) const { return openedAt < position && position <= fulfilledAt; }
 };
 
 /// All promises of a run as bars in rows: as many rows as promises are open at once, at most kMostBarRows. Beyond that

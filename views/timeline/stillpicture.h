@@ -17,7 +17,7 @@ namespace retro::views
 
 class Theme;
 
-/// All that the tracks of a timeline look like depends on, but for the cursor.
+/// All that a kept picture of a timeline looks like depends on, but for the cursor.
 struct StillKey
 {
     QSize size;
@@ -28,6 +28,7 @@ struct StillKey
     double to = 0;
     std::optional<VisitRange> range;
     std::uint64_t content = 0; ///< another number for another run or other marks
+    std::uint64_t state = 0;   ///< and for what it shows of the state at the cursor
     bool operator==(const StillKey&) const = default;
 };
 

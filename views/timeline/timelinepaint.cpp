@@ -5,6 +5,7 @@
 #include "views/common/paint/marks.h"
 #include "views/common/paint/theme.h"
 #include "views/timeline/timelinepane.h"
+#include "views/timeline/trackname.h"
 
 #include <QPainter>
 #include <QPainterPath>
@@ -20,16 +21,7 @@ namespace
 {
 
 constexpr double kLeastOwnCell = 12; // design pixels of a visit that has a cell of its own in the mode strip
-constexpr double kBarHeight = 8;
 constexpr float kLaterCover = 0.55F; // of what comes after the cursor
-
-void paintLabel(QPainter& painter, const QRectF& track, double labelWidth, const QString& text, const Theme& theme)
-{
-    painter.setFont(fonts::label());
-    painter.setPen(theme[Role::Text2]);
-    const QRectF box(fonts::px(10), track.top(), labelWidth - fonts::px(14), track.height());
-    painter.drawText(box, Qt::AlignLeft | Qt::AlignVCenter, text);
-}
 
 /// Name (and unit below) at the top left of a chart, three grid lines with figures before the axis.
 void paintAxis(QPainter& painter, const QRectF& chart, double top, const QString& name, const QString& unit,
@@ -220,9 +212,18 @@ void paintMark(QPainter& painter, const QPointF& center, MarkKind kind, const Th
 
 } // namespace
 
+void paintTrackName(QPainter& painter, const QRectF& track, double columnWidth, const QString& name, const Theme& theme)
+{
+    painter.setFont(fonts::label());
+    painter.setPen(theme[Role::Text2]);
+    const QRectF box(fonts::px(10), track.top(), columnWidth - fonts::px(14), track.height());
+    painter.drawText(box, Qt::AlignLeft | Qt::AlignVCenter, name);
+}
+
 void TimelinePane::paint(QPainter& painter, const QSizeF& size, const Theme& theme) const
 {
     paintStill(painter, size, theme);
+    paintPromises(painter, size, theme);
     paintMoving(painter, size, theme);
 }
 
@@ -248,7 +249,7 @@ void TimelinePane::paintMoving(QPainter& painter, const QSizeF& size, const Them
     const TimeScale scale = scaleFor(tracks);
     if (!m_total.empty()) {
         paintLater(painter, tracks, scale, theme);
-        paintPromises(painter, tracks, scale, theme);
+        paintWaiting(painter, tracks, scale, theme);
         paintMembers(painter, tracks, scale, theme);
         paintCursor(painter, tracks, scale, theme);
     }
@@ -261,7 +262,7 @@ void TimelinePane::paintMoving(QPainter& painter, const QSizeF& size, const Them
 void TimelinePane::paintRuler(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale,
                               const Theme& theme) const
 {
-    paintLabel(painter, tracks.ruler, tracks.labelWidth, tr("Visit"), theme);
+    paintTrackName(painter, tracks.ruler, tracks.labelWidth, tr("Visit"), theme);
     painter.setFont(fonts::smallNumbers());
     painter.setPen(theme[Role::Text3]);
     const std::uint32_t step = rulerStep(scale.pixelsPerVisit(), fonts::px(64));
@@ -283,7 +284,7 @@ void TimelinePane::paintRuler(QPainter& painter, const TimelineTracks& tracks, c
 void TimelinePane::paintModes(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale,
                               const Theme& theme) const
 {
-    paintLabel(painter, tracks.modes, tracks.labelWidth, tr("Mode"), theme);
+    paintTrackName(painter, tracks.modes, tracks.labelWidth, tr("Mode"), theme);
     painter.fillRect(tracks.modes, theme[Role::Alt]);
     if (!m_model.hasRun()) {
         return;
@@ -318,7 +319,7 @@ void TimelinePane::paintModes(QPainter& painter, const TimelineTracks& tracks, c
 void TimelinePane::paintMarks(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale,
                               const Theme& theme) const
 {
-    paintLabel(painter, tracks.markers, tracks.labelWidth, tr("Markers"), theme);
+    paintTrackName(painter, tracks.markers, tracks.labelWidth, tr("Markers"), theme);
     painter.save();
     painter.setRenderHint(QPainter::Antialiasing);
     const double least = fonts::px(6);
@@ -452,70 +453,6 @@ void TimelinePane::paintLater(QPainter& painter, const TimelineTracks& tracks, c
     }
 }
 
-/// A bar from where a promise is opened to where it is fulfilled: blue once it is, dashed while it waits, a thin
-/// outline before.
-void TimelinePane::paintPromises(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale,
-                                 const Theme& theme) const
-{
-    if (tracks.promises.isEmpty()) {
-        return;
-    }
-    const double pitch = fonts::px(kPromiseRow);
-    paintLabel(painter,
-               {tracks.promises.left(), tracks.promises.top(), 1, std::min(pitch * 1.5, tracks.promises.height())},
-               tracks.labelWidth, tr("Promises"), theme);
-    painter.save();
-    painter.setClipRect(tracks.promises.adjusted(-1, -1, 1, 1));
-    const std::uint64_t now = m_model.position();
-    const double cursor = scale.x(cursorsPlace());
-    const QFont font = fonts::smallNumbers();
-    std::array<double, kMostBarRows> taken{};
-    taken.fill(tracks.promises.left() - 1);
-    painter.setFont(font);
-    for (const PromiseBar& bar : m_promises.bars) {
-        const double left = std::round(scale.x(bar.from + 0.5));
-        const double right = std::max(left + 2, std::round(scale.x(bar.to + 0.5)));
-        if (right < tracks.promises.left() || left > tracks.promises.right() || right <= taken[bar.row]) {
-            continue; // out of sight, or where it would only lie on others
-        }
-        const double top = std::round(tracks.promises.top() + bar.row * pitch + (pitch - fonts::px(kBarHeight)) / 2);
-        const QRectF box = QRectF(left, top, right - left, fonts::px(kBarHeight)).adjusted(0.5, 0.5, -0.5, -0.5);
-        const bool isFulfilled = now > bar.fulfilledAt;
-        const bool isOpen = !isFulfilled && now > bar.openedAt;
-        const ModeColors colors = theme.mode(isFulfilled ? event::Mode::Fulfilment : event::Mode::Search);
-        if (isFulfilled) {
-            painter.setPen(QPen(colors.line, 1));
-            painter.setBrush(colors.tint);
-            painter.drawRect(box);
-        } else {
-            QPen pen(isOpen ? colors.line : theme[Role::Ghost], 1);
-            pen.setDashPattern({3, 2});
-            painter.setPen(pen);
-            painter.setBrush(Qt::NoBrush);
-            if (isOpen) { // so far
-                painter.fillRect(QRectF(box.left(), box.top(), std::max(0.0, cursor - box.left()), box.height()),
-                                 colors.tint);
-            }
-            painter.drawRect(box);
-        }
-        const QString name = QStringLiteral("P%1").arg(bar.promise);
-        const double wide = fonts::widthOf(font, name) + fonts::px(4);
-        if (left - wide > taken[bar.row] + fonts::px(4)) {
-            painter.setPen(theme[now > bar.openedAt ? Role::Text2 : Role::Text3]);
-            painter.drawText(QRectF(left - wide, top - fonts::px(3), wide - fonts::px(3), fonts::px(kBarHeight + 6)),
-                             Qt::AlignRight | Qt::AlignVCenter, name);
-        }
-        painter.setRenderHint(QPainter::Antialiasing);
-        if (bar.fulfilledAt < m_model.run().eventCount()) {
-            paintDiamond(painter, {right, box.center().y()}, fonts::px(4),
-                         isFulfilled ? colors.line : theme[Role::Ghost], isFulfilled);
-        }
-        painter.setRenderHint(QPainter::Antialiasing, false);
-        taken[bar.row] = right + fonts::px(4);
-    }
-    painter.restore();
-}
-
 /// ▲ under the visits in which those landed that are in the frontier now.
 void TimelinePane::paintMembers(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale,
                                 const Theme& theme) const
@@ -541,13 +478,20 @@ void TimelinePane::paintMembers(QPainter& painter, const TimelineTracks& tracks,
     }
 }
 
+QString TimelinePane::readOutText() const
+{
+    const trace::RunState& state = m_model.state();
+    return tr("frontier %1, %2")
+        .arg(countText(static_cast<std::int64_t>(state.frontierLanded) + state.frontierHeld),
+             bytesText(state.frontierBytes));
+}
+
+double TimelinePane::readOutReach() const { return fonts::widthOf(fonts::small(), readOutText()) + fonts::px(26); }
+
 void TimelinePane::paintReadOut(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale,
                                 const Theme& theme) const
 {
-    const trace::RunState& state = m_model.state();
-    const QString text = tr("frontier %1, %2")
-                             .arg(countText(static_cast<std::int64_t>(state.frontierLanded) + state.frontierHeld),
-                                  bytesText(state.frontierBytes));
+    const QString text = readOutText();
     const double x = scale.x(cursorsPlace());
     const double width = fonts::widthOf(fonts::small(), text) + fonts::px(16);
     const double height = fonts::px(22);

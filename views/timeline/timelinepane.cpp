@@ -53,8 +53,8 @@ TimelinePane::TimelinePane(RunModel& model, Cursor& cursor, QWidget* parent)
     m_rest->setInterval(kRest);
     connect(m_frame, &QTimer::timeout, this, &TimelinePane::seekNow);
     connect(&cursor, &Cursor::glided, this, [this] {
-        if (isVisible()) {
-            update(); // the line glides
+        if (isVisible() && !m_total.empty()) { // the line glides: what is around it, there and where it was
+            update(stripAround(m_painted).united(stripAround(cursorsPlace())));
         }
     });
     connect(m_rest, &QTimer::timeout, this, [this] { askForFrontier(m_pointer, m_globalPointer); });
@@ -174,8 +174,23 @@ void TimelinePane::paintEvent(QPaintEvent*)
 {
     QPainter painter(this);
     const Theme& colors = theme(this);
-    m_still.draw(painter, stillKey(), [&](QPainter& into) { paintStill(into, QSizeF(size()), colors); });
+    const StillKey key = stillKey();
+    StillKey withBars = key;
+    withBars.state = promisesBehind();
+    m_bars.draw(painter, withBars, [&](QPainter& into) {
+        m_still.draw(into, key, [&](QPainter& below) { paintStill(below, QSizeF(size()), colors); });
+        paintPromises(into, QSizeF(size()), colors);
+    });
     paintMoving(painter, QSizeF(size()), colors);
+    m_painted = m_total.empty() ? 0 : cursorsPlace();
+}
+
+QRect TimelinePane::stripAround(double place) const
+{
+    const TimeScale scale = scaleFor(tracks());
+    const double reach = std::max(readOutReach(), scale.pixelsPerVisit()) + fonts::px(8);
+    return {static_cast<int>(std::floor(scale.x(place) - reach)), 0, static_cast<int>(std::ceil(2 * reach)) + 1,
+            height()};
 }
 
 StillKey TimelinePane::stillKey() const
@@ -187,13 +202,15 @@ StillKey TimelinePane::stillKey() const
             m_scale.from,
             m_scale.to,
             m_range != nullptr ? m_range->visits() : std::nullopt,
-            m_content};
+            m_content,
+            0};
 }
 
 /// Fonts, style or language.
 void TimelinePane::changeEvent(QEvent* event)
 {
     m_still.drop();
+    m_bars.drop();
     QWidget::changeEvent(event);
 }
 

@@ -64,6 +64,8 @@ public:
     [[nodiscard]] TimelineTracks tracksOf(const QSizeF& size) const;
     /// The tracks as they are on screen, kept while only the cursor moves.
     [[nodiscard]] const StillPicture& still() const { return m_still; }
+    /// The same with the bars of promises, kept until one is opened or fulfilled.
+    [[nodiscard]] const StillPicture& bars() const { return m_bars; }
     [[nodiscard]] QSize sizeHint() const override;
     [[nodiscard]] QSize minimumSizeHint() const override;
 
@@ -99,8 +101,10 @@ private:
     void paintLegends(QPainter& painter, const TimelineTracks& tracks, const Theme& theme) const;
     void paintCursor(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale, const Theme& theme) const;
     void paintLater(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale, const Theme& theme) const;
-    void paintPromises(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale,
-                       const Theme& theme) const;
+    void paintPromises(QPainter& painter, const QSizeF& size, const Theme& theme) const;
+    void paintWaiting(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale,
+                      const Theme& theme) const;
+    [[nodiscard]] std::uint64_t promisesBehind() const;
     void paintMembers(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale,
                       const Theme& theme) const;
     void paintReadOut(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale,
@@ -111,6 +115,11 @@ private:
     [[nodiscard]] std::uint32_t cursorsVisit() const;
     /// Where the line stands: between two visits while something plays.
     [[nodiscard]] double cursorsPlace() const;
+    /// What changes when the line leaves a place or comes to it.
+    [[nodiscard]] QRect stripAround(double place) const;
+    [[nodiscard]] QString readOutText() const;
+    /// How far the read-out reaches from the line.
+    [[nodiscard]] double readOutReach() const;
     void chooseTo(double x);
     void tellTracks();
     [[nodiscard]] QString frontierTip(std::uint32_t visit) const;
@@ -143,6 +152,8 @@ private:
     bool m_isChoosing = false;         ///< and drawn on from there
     QString m_hidden;                  ///< hiddenTracks() as last told
     StillPicture m_still;
+    StillPicture m_bars;         ///< and over it the promises
+    double m_painted = 0;        ///< where the line was painted last, in visits
     std::uint64_t m_content = 0; ///< grows with every change of run or marks
 };
 

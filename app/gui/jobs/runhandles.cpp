@@ -13,6 +13,7 @@
 #include "views/common/run/gradientnote.h"
 #include "views/common/run/runindex.h"
 #include "views/common/run/segments.h"
+#include "views/heatmap/arrivedrow.h"
 #include "views/ledger/ledgercurve.h"
 #include "views/lut/lutrun.h"
 #include "views/notebook/notebookentry.h"
@@ -70,7 +71,7 @@ base::Result<views::RunHandle> makeHandle(std::shared_ptr<const trace::Run> run,
     const bool isWhole =
         derive<views::RunIndex, views::PromiseForest, views::FrontierModes, views::LedgerCurve, trace::NodeSteps,
                trace::Motion, views::LossMarks, views::GradientNote, views::BreakpointWords, views::PromiseStarts,
-               views::StepChecks, views::LutRun, views::Segments, Stepper, RunFigures, RunProblems>(*derived, stop);
+               views::StepChecks, views::LutRun, views::Segments, views::StartedRelevance, Stepper, RunFigures, RunProblems>(*derived, stop);
     if (!isWhole) {
         base::Leftovers::add(timeline);
         base::Leftovers::add(derived);

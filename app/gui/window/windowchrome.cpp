@@ -14,6 +14,7 @@
 #include "app/gui/window/workspaces.h"
 #include "views/common/numbertext.h"
 #include "views/common/paint/fonts.h"
+#include "views/common/widgets/elidedlabel.h"
 #include "views/graph/graphview.h"
 #include "views/notebook/notebookview.h"
 
@@ -151,7 +152,7 @@ void MainWindow::connectVerification()
 
 void MainWindow::makeStatusBar()
 {
-    m_statusLeft = new QLabel(this);
+    m_statusLeft = new views::ElidedLabel({}, views::Role::Text, views::fonts::label(), this); // names may be long
     m_statusRight = new QLabel(this);
     for (QLabel* label : {m_statusLeft, m_statusRight}) {
         label->setFont(views::fonts::label());

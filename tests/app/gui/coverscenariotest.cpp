@@ -113,6 +113,23 @@ private slots:
         QVERIFY(!heatmap->settings().keptLimit.has_value());
     }
 
+    /// The tools of the brush take room from the sentence, not from the picture.
+    void thePictureKeepsItsScaleUnderTheBrush()
+    {
+        app::MainWindow window;
+        window.resize(1600, 1000);
+        window.show();
+        openSample(window);
+        QCoreApplication::processEvents();
+        const auto* pane = window.findChild<views::InputPane*>();
+        const double before = pane->layoutNow().pixel;
+        QVERIFY(before >= 3);
+        action(window, "cover.brush").trigger();
+        QTRY_VERIFY(window.findChild<views::InputView*>()->hasBrush());
+        QTest::qWait(50); // the tools have their place
+        QCOMPARE(pane->layoutNow().pixel, before);
+    }
+
     void anotherPictureStartsUncovered()
     {
         app::MainWindow window;

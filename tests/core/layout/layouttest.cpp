@@ -89,10 +89,26 @@ private slots:
         }
     }
 
+    void residualIsOneStraightLaneBesideTheTrunk_data()
+    {
+        QTest::addColumn<bool>("isFirst");
+        QTest::addColumn<int>("longest");
+        QTest::newRow("right") << false << 64;
+        QTest::newRow("left") << true << 64;
+        QTest::newRow("right, beside all layers") << false << 3;
+        QTest::newRow("left, beside all layers") << true << 3;
+    }
+
     void residualIsOneStraightLaneBesideTheTrunk()
     {
+        QFETCH(const bool, isFirst);
+        QFETCH(const int, longest);
         const LayoutInput input = samples::residualChain(20);
-        const LayeredLayout drawing = draw(input);
+        LayoutOptions options;
+        options.lanesFirst = isFirst;
+        options.maxLaneSpan = longest;
+        const LayeredLayout drawing = draw(input, options);
+        QCOMPARE(properties::firstViolation(input, drawing), std::string());
         std::set<double> lanes;
         for (Index e = 0; e < static_cast<Index>(input.edges.size()); ++e) {
             if (input.edges[e].to - input.edges[e].from != 5) {
@@ -101,11 +117,12 @@ private slots:
             const auto points = drawing.edge(e);
             const Rect passed = drawing.nodes[input.edges[e].from + 1].united(drawing.nodes[input.edges[e].to - 1]);
             QVERIFY(longestVertical(points) >= passed.height);
-            const auto outermost =
-                *std::max_element(points.begin(), points.end(), [](Point a, Point b) { return a.x < b.x; });
-            QVERIFY(outermost.x > passed.right());
-            QVERIFY(outermost.x < passed.right() + 2 * LayoutOptions().nodeGap); // close by
-            lanes.insert(outermost.x);
+            const auto [least, most] =
+                std::minmax_element(points.begin(), points.end(), [](Point a, Point b) { return a.x < b.x; });
+            const double away = isFirst ? passed.x - least->x : most->x - passed.right();
+            QVERIFY(away > 0);
+            QVERIFY(away < 2 * options.nodeGap); // close by
+            lanes.insert(away);
         }
         QCOMPARE(lanes.size(), std::size_t(1)); // all blocks alike
     }

@@ -232,6 +232,51 @@ private slots:
         QVERIFY(stage.canvas().camera() == start);
     }
 
+    /// More nodes than a pane can show: all of them stand in a stripe, which says what is in sight and goes there.
+    void aLongDrawingHasAStripeOfAllNodes()
+    {
+        Living few(tests::makeTransformerRun(2));
+        few.view.setRunning(GraphView::Run::Sideways);
+        few.view.resize(1000, 460);
+        few.view.flush();
+        QVERIFY(!few.canvas().hasStripe());
+        QVERIFY(few.canvas().overlays().map.isNull());
+        Living stage(tests::makeTransformerRun(8));
+        stage.view.setRunning(GraphView::Run::Sideways);
+        stage.view.resize(1000, 460);
+        stage.view.flush();
+        GraphCanvas& canvas = stage.canvas();
+        QVERIFY(canvas.hasStripe());
+        const std::size_t nodes = stage.context.model.graph().nodeCount();
+        for (const double position : {0.0, std::floor(stage.end() / 2), stage.end()}) {
+            static_cast<void>(stage.at(position));
+            QCOMPARE(canvas.stripe().modes.size(), nodes);
+            std::array<std::uint32_t, 4> counts{};
+            for (const StripeColumn& column : stripeColumns(canvas.stripe(), 50)) {
+                QVERIFY(column.height >= 0 && column.height <= 1);
+                for (std::size_t mode = 0; mode < counts.size(); ++mode) {
+                    counts[mode] += column.counts[mode];
+                }
+            }
+            std::array<std::uint32_t, 4> wanted{}; // every node once
+            for (std::size_t i = 0; i < nodes; ++i) {
+                ++wanted[static_cast<std::size_t>(stage.context.model.state().nodes[i].lastMode)];
+            }
+            QCOMPARE(counts, wanted);
+        }
+        const GraphCamera before = canvas.camera();
+        const QRectF panel = canvas.overlays().map;
+        QVERIFY(panel.bottom() <= canvas.overlays().free.top() + 1);
+        QTest::mouseClick(&canvas, Qt::LeftButton, {}, QPoint(static_cast<int>(panel.right()) - 3, 40));
+        const GraphCamera right = canvas.camera();
+        QVERIFY(!canvas.isFollowing());
+        QTest::mouseClick(&canvas, Qt::LeftButton, {}, QPoint(static_cast<int>(panel.center().x()), 40));
+        QVERIFY(!(canvas.camera() == right) || !(before == right));
+        stage.view.resize(1000, 260); // the cards come first
+        stage.view.flush();
+        QVERIFY(!canvas.hasStripe());
+    }
+
     void picturesAreMadeAsideAndGoWithTheRun()
     {
         auto run = std::make_shared<trace::Run>();

@@ -2,6 +2,7 @@
 #include "tests/views/graph/graphruns.h"
 #include "tests/views/support/grabs.h"
 #include "tests/views/support/tinyrun.h"
+#include "views/heatmap/arrivedrow.h"
 #include "views/heatmap/controlrow.h"
 #include "views/heatmap/heatmapcanvas.h"
 #include "views/heatmap/heatmapview.h"
@@ -84,6 +85,47 @@ private slots:
         QCOMPARE(large.at(1, 2), 1.0);
         QCOMPARE(large.at(2, 2), 2.0);
         QCOMPARE(large.at(3, 5), 4.0);
+    }
+
+    /// A picture that grows says what it is of and how much of the score has arrived there.
+    void whatArrivedIsAShareOfTheScore()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        HeatmapView view(context.model, context.cursor, context.selection);
+        view.resize(420, 420);
+        view.show();
+        auto* row = view.findChild<ArrivedRow*>();
+        QVERIFY(row != nullptr && !row->isVisible());
+        view.setGrowing(true);
+        QVERIFY(row->isVisible());
+        const trace::Run& run = context.model.run();
+        const double start = StartedRelevance(run).sum;
+        QVERIFY(start != 0);
+        for (std::uint32_t visit = 0; visit < tests::kTinyVisits; ++visit) {
+            context.cursor.moveTo(tests::endOfVisit(context.model, visit));
+            view.flush();
+            const base::NodeId node = context.model.state().current;
+            const base::HandleId handle = context.model.relevanceHandle(context.model.graph().outputsOf(node).front());
+            if (!handle.isValid()) {
+                continue; // some of it at most
+            }
+            QVERIFY(row->share().has_value());
+            QCOMPARE(*row->share(), run.handles[handle.index()].sum / start);
+            QVERIFY2(row->words().startsWith(context.model.placeLabel(node)), qPrintable(row->words()));
+        }
+    }
+
+    void aGradientHasNoShareOfTheScore()
+    {
+        tests::ViewContext context;
+        context.model.setRun(tests::makeTinyGradientRun(), tests::makeTinyInput());
+        HeatmapView view(context.model, context.cursor, context.selection);
+        view.setGrowing(true);
+        view.resize(420, 420);
+        view.show();
+        view.flush();
+        QVERIFY(!view.findChild<ArrivedRow*>()->share().has_value());
     }
 
     void relevanceAddsUp()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <QtTest>
 
+#include "core/graph/graphbuilder.h"
 #include "tests/views/support/tinyrun.h"
 #include "views/common/paint/style.h"
 #include "views/palette/actionsource.h"
@@ -111,6 +112,34 @@ private slots:
         w.context.cursor.moveTo(0);
         QCOMPARE(w.texts("#").size(), static_cast<qsizetype>(tests::kTinyVisits));
         QCOMPARE(w.palette->model().itemAt(0).text, QStringLiteral("Visit 1"));
+    }
+
+    /// A node has its short name; its path stands beside it, or in its place when it was asked for by that.
+    void namesAreShortUnlessThePathIsTyped()
+    {
+        graph::GraphBuilder builder("deep");
+        const auto image = builder.addInput("image", tensor::DType::Float32, tensor::Shape{1, 3});
+        graph::Node node;
+        node.op = "Relu";
+        node.name = "/model/layer.1/attention/query";
+        node.scope = "/model/layer.1/attention";
+        node.opset = 17;
+        node.inputs = {image};
+        node.outputs = {builder.addResult("out")};
+        builder.setOpset("", 17);
+        builder.addOutput(node.outputs.front());
+        builder.addNode(std::move(node));
+        auto run = std::make_shared<trace::Run>();
+        run->graph = std::make_shared<const graph::Graph>(std::move(std::move(builder).build()).value());
+        run->shapes = {{1, 3}, {1, 3}};
+        auto timeline = trace::Timeline::open(run);
+        QVERIFY(timeline.ok());
+        Window w;
+        w.context.model.setRun({run, std::make_shared<trace::Timeline>(std::move(timeline).value())}, {});
+        QCOMPARE(w.texts("@query").front(), QStringLiteral("attention/query"));
+        QCOMPARE(w.palette->model().itemAt(0).detail, QStringLiteral("Relu, /model/layer.1/attention/query"));
+        QCOMPARE(w.texts("@layer.1").front(), QStringLiteral("/model/layer.1/attention/query"));
+        QCOMPARE(w.palette->model().itemAt(0).detail, QStringLiteral("Relu"));
     }
 
     void modelIsSound()

@@ -563,6 +563,59 @@ private slots:
         QVERIFY(pane.still().paintings() > paintings);
     }
 
+    /// Bars of promises are painted anew when one is opened or fulfilled; those that wait grow with the line.
+    void barsAreKeptUntilAPromiseChanges()
+    {
+        ViewContext context;
+        context.showTinyRun();
+        views::TimelineView view(context.model, context.cursor, context.selection);
+        view.resize(700, 420);
+        view.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&view));
+        views::TimelinePane& pane = view.pane();
+        QVERIFY(!pane.tracks().promises.isEmpty());
+        const auto opened = [&](std::uint64_t position) {
+            std::pair<int, int> counts;
+            for (const views::PromiseBar& bar : pane.promises().bars) {
+                counts.first += bar.openedAt < position ? 1 : 0;
+                counts.second += bar.fulfilledAt < position ? 1 : 0;
+            }
+            return counts;
+        };
+        const auto shown = [&pane] { return pane.grab().toImage().convertToFormat(QImage::Format_RGB32); };
+        shown();
+        const int stills = pane.still().paintings();
+        int changes = 0;
+        for (std::uint64_t position = 0; position <= context.cursor.end(); ++position) {
+            context.cursor.moveTo(position);
+            view.flush();
+            shown();
+            const int paintings = pane.bars().paintings();
+            for (const double part : {0.25, 0.75}) { // between two events only the line moves
+                if (position < context.cursor.end()) {
+                    context.cursor.glideTo(static_cast<double>(position) + part);
+                }
+                QImage fresh(pane.size(), QImage::Format_RGB32);
+                QPainter painter(&fresh);
+                pane.paint(painter, QSizeF(pane.size()), views::theme(&pane));
+                painter.end();
+                QCOMPARE(shown(), fresh);
+            }
+            QCOMPARE(pane.bars().paintings(), paintings);
+            if (position == 0) {
+                continue;
+            }
+            context.cursor.moveTo(position - 1);
+            view.flush();
+            shown();
+            const bool isOther = opened(position) != opened(position - 1);
+            QCOMPARE(pane.bars().paintings() > paintings, isOther);
+            changes += isOther ? 1 : 0;
+        }
+        QVERIFY(changes >= 2);
+        QCOMPARE(pane.still().paintings(), stills);
+    }
+
     void exportsWellFormedFiles()
     {
         ViewContext context;
