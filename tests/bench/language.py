@@ -4,17 +4,22 @@
 
     language.py --make llama-1b --dtype bf16 FOLDER           writes FOLDER/llama-1b-bf16.onnx and .onnx.data
     language.py --measure FOLDER/llama-1b-bf16.onnx --tokens 128 --cli PATH/retrograde-cli
-    language.py --peer llama-1b --tokens 128
+    language.py --peer llama-1b --tokens 128 --dtype bf16
+    language.py --peer llama-1b --tokens 128 --dtype int4 --plain
 
 A model is written as PyTorch's exporter of operator set 23 writes it: MatMul by weights of in × out elements,
 RMSNormalization, RotaryEmbedding, Attention with a causal mask, and a head that is the transposed table of the
 embedding where the architecture ties the two. Nothing is computed: weights are slices of one block of normal numbers.
+int4 is what ONNX Runtime's model builder writes for processors: MatMulNBits of 4 bits in blocks of 32 with float32
+scales, activations in float32, and a table of the embedding that is a view of the packed head (GatherBlockQuantized).
 
 --measure prints a line of JSON: processor seconds (user and system), wall seconds and the peak resident set of the
 process in bytes, mapped pages included, and what `explain --estimate` says of them.
---peer measures the same architecture of `transformers` in float32: forward and backward pass from the largest logit at
-the last position, two threads, without the time that loading takes.
-Needs numpy and onnx; the peer also torch and transformers. Figures are in docs/performance.md.
+--peer measures LXT (package lxt, which needs transformers < 5) on the same architecture, with --plain the model of
+transformers without it: forward and backward pass from the largest logit at the last position, two threads, without the
+time that loading takes. float32 and bf16 are the types of weights and activations; int4 is what bitsandbytes makes
+of the layers (NF4 in blocks of 64, computed in float32; its backward pass widens each weight), with the head in float32.
+Needs numpy and onnx; the peer also torch, transformers, lxt, and for int4 bitsandbytes. Figures are in docs/performance.md.
 """
 import argparse
 import json
@@ -40,6 +45,7 @@ SHAPES = {
                  theta=10000.0),
 }
 ALIGNMENT = 4096
+BLOCK = 32  # columns that share a scale, in int4
 
 
 class Weights:
@@ -59,6 +65,15 @@ class Weights:
         bits = numbers.view(np.uint32)
         return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
 
+    def bytes(self, count):
+        """`count` bytes, each two numbers of four bits; piece by piece."""
+        block = np.frombuffer(np.random.default_rng(42).bytes((1 << 22) + 4099), np.uint8)
+        while count > 0:
+            begin = int(self.draw.integers(0, 4099))
+            piece = block[begin:begin + min(count, 1 << 22)]
+            count -= piece.size
+            yield piece
+
     def normal(self, count, scale):
         """`count` numbers of this deviation, piece by piece."""
         scaled = self.stored(self.block * np.float32(scale))
@@ -68,17 +83,23 @@ class Weights:
             count -= piece.size
             yield piece
 
-    def write(self, shape, scale, onnx):
-        """A tensor of normal numbers; scale None: of ones."""
+    def write(self, shape, scale, onnx, kind=None):
+        """A tensor of normal numbers; scale None: of ones; kind "packed": of bytes, "scales": of this number, nearly."""
         count = int(np.prod(shape))
         self.file.seek((self.file.tell() + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT)
         begin = self.file.tell()
-        pieces = [self.stored(np.ones(count, np.float32))] if scale is None else self.normal(count, scale)
+        if kind == "packed":
+            pieces = self.bytes(count)
+        elif kind == "scales":
+            pieces = [(scale * self.draw.uniform(0.8, 1.2, count)).astype(np.float32)]
+        else:
+            pieces = [self.stored(np.ones(count, np.float32))] if scale is None else self.normal(count, scale)
         for piece in pieces:
             piece.tofile(self.file)
         tensor = onnx.TensorProto()
         tensor.dims.extend(shape)
-        tensor.data_type = onnx.TensorProto.BFLOAT16 if self.is_bf16 else onnx.TensorProto.FLOAT
+        types = onnx.TensorProto
+        tensor.data_type = types.UINT8 if kind == "packed" else types.BFLOAT16 if self.is_bf16 else types.FLOAT
         tensor.data_location = onnx.TensorProto.EXTERNAL
         for key, value in (("location", self.name), ("offset", begin), ("length", self.file.tell() - begin)):
             entry = tensor.external_data.add()
@@ -96,6 +117,7 @@ def make(name, dtype, folder, layers=None):
     path = pathlib.Path(folder) / f"{name}-{dtype}.onnx"
     path.parent.mkdir(parents=True, exist_ok=True)
     weights = Weights(str(path) + ".data", dtype)
+    is_packed = dtype == "int4"
     floating = onnx.TensorProto.BFLOAT16 if dtype == "bf16" else onnx.TensorProto.FLOAT
     nodes, constants = [], []
 
@@ -113,7 +135,23 @@ def make(name, dtype, folder, layers=None):
         constants.append(numpy_helper.from_array(np.asarray(values, np.int64), label))
         return label
 
+    def packed(label, rows, columns, deviation):
+        """Names of a packed matrix (rows × columns, its inner extent last) and of its scales."""
+        deviation_of_digits = 4.61  # of 0 to 15
+        for suffix, extents, kind in (("_Q4", [rows, columns // BLOCK, BLOCK // 2], "packed"),
+                                      ("_scales", [rows, columns // BLOCK], "scales")):
+            tensor = weights.write(extents, deviation / deviation_of_digits, onnx, kind)
+            tensor.name = label + suffix
+            constants.append(tensor)
+        return [label + "_Q4", label + "_scales"]
+
+    def product(x, names, rows, columns, output):
+        return node("MatMulNBits", [x, *names], output, domain="com.microsoft", K=rows, N=columns, bits=4,
+                    block_size=BLOCK)
+
     def linear(x, label, rows, columns, output):
+        if is_packed:
+            return product(x, packed(label, columns, rows, rows ** -0.5), rows, columns, output)
         return node("MatMul", [x, weight(label, [rows, columns], rows ** -0.5)], output)
 
     width, inner, heads, keys, size = (shape[k] for k in ("width", "inner", "heads", "keys", "size"))
@@ -125,10 +163,16 @@ def make(name, dtype, folder, layers=None):
     frequency = shape["theta"] ** (-np.arange(0, size, 2, dtype=np.float64) / size)
     constants.append(numpy_helper.from_array(frequency.astype(np.float32).reshape(1, 1, -1), "inv_freq"))
 
-    table = weight("embed_tokens.weight", [shape["words"], width], 0.02)
     node("Shape", ["input_ids"], "seq_axis", start=1, end=2)
     node("Squeeze", ["seq_axis"], "seq")
-    stream = node("Gather", [table, "input_ids"], "embedding", axis=0)
+    if is_packed:
+        table = packed("embed_tokens.weight", shape["words"], width, 0.02)
+        rows = node("Reshape", [table[0], integers("table_shape", [shape["words"], width // 2])], "embed_rows")
+        stream = node("GatherBlockQuantized", [rows, "input_ids", table[1]], "embedding", domain="com.microsoft",
+                      bits=4, block_size=BLOCK, gather_axis=0, quantize_axis=1)
+    else:
+        table = weight("embed_tokens.weight", [shape["words"], width], 0.02)
+        stream = node("Gather", [table, "input_ids"], "embedding", axis=0)
     node("Range", ["zero", "seq", "one"], "arange")
     node("Unsqueeze", ["arange", "axis1"], "rows")
     node("Unsqueeze", ["arange", "axis0"], "columns")
@@ -184,16 +228,20 @@ def make(name, dtype, folder, layers=None):
         x = linear(x, f"{p}.down_proj.weight", inner, width, f"{p}.down")
         stream = node("Add", [stream, x], f"{p}.out")
     x = norm(stream, "norm.weight", "normed")
-    head = table if shape["tied"] else weight("lm_head.weight", [shape["words"], width], width ** -0.5)
-    head = node("Transpose", [head], "lm_head_transposed", perm=[1, 0])
-    node("MatMul", [x, head], "logits")
+    if is_packed:
+        head = table if shape["tied"] else packed("lm_head.weight", shape["words"], width, width ** -0.5)
+        product(x, head, width, shape["words"], "logits")
+    else:
+        head = table if shape["tied"] else weight("lm_head.weight", [shape["words"], width], width ** -0.5)
+        head = node("Transpose", [head], "lm_head_transposed", perm=[1, 0])
+        node("MatMul", [x, head], "logits")
     weights.file.truncate(weights.file.tell())
     weights.file.close()
     graph = helper.make_graph(
         nodes, name, [helper.make_tensor_value_info("input_ids", onnx.TensorProto.INT64, [1, "seq"])],
         [helper.make_tensor_value_info("logits", floating, [1, "seq", shape["words"]])], constants)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=10,
-                              producer_name="language.py")
+    opsets = [helper.make_opsetid("", 23)] + ([helper.make_opsetid("com.microsoft", 1)] if is_packed else [])
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=10, producer_name="language.py")
     onnx.save(model, str(path))
     return path
 
@@ -231,8 +279,24 @@ def explained(cli, model, tokens, extra, folder):
     return measured
 
 
-def peer(name, tokens):
-    """Forward and backward pass of `transformers` in float32; printed by the child process itself."""
+def packed_layers(model):
+    """The layers of a model in four bits, by bitsandbytes; embedding and head stay."""
+    import bitsandbytes
+    import torch
+
+    for layer in model.model.layers:
+        for of in (layer.self_attn, layer.mlp):
+            for label, linear in list(of.named_children()):
+                if isinstance(linear, torch.nn.Linear):
+                    made = bitsandbytes.nn.Linear4bit(linear.in_features, linear.out_features, linear.bias is not None,
+                                                      compute_dtype=torch.float32, quant_type="nf4")
+                    made.weight = bitsandbytes.nn.Params4bit(linear.weight.data, requires_grad=False, quant_type="nf4")
+                    made.bias = linear.bias
+                    setattr(of, label, made.to("cpu"))
+
+
+def peer(name, tokens, dtype, plain):
+    """Forward and backward pass of LXT, or of `transformers` alone; printed by the child process itself."""
     import torch
     import transformers
 
@@ -242,24 +306,40 @@ def peer(name, tokens):
     kind = transformers.Qwen2Config if is_qwen else transformers.LlamaConfig
     config = kind(vocab_size=shape["words"], hidden_size=shape["width"], intermediate_size=shape["inner"],
                   num_hidden_layers=shape["layers"], num_attention_heads=shape["heads"],
-                  num_key_value_heads=shape["keys"], tie_word_embeddings=shape["tied"], use_cache=False)
+                  num_key_value_heads=shape["keys"], tie_word_embeddings=shape["tied"], use_cache=False,
+                  rope_theta=shape["theta"])
     model_class = transformers.Qwen2ForCausalLM if is_qwen else transformers.LlamaForCausalLM
+    if not plain:
+        from lxt.efficient import monkey_patch
+        from transformers.models.llama import modeling_llama
+        from transformers.models.qwen2 import modeling_qwen2
+        monkey_patch(modeling_qwen2 if is_qwen else modeling_llama)
     with torch.device("meta"):
         model = model_class(config)
+    model = model.to(torch.bfloat16 if dtype == "bf16" else torch.float32)
     model = model.to_empty(device="cpu").eval().requires_grad_(False)
     with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.fill_(0.01)
+        for label, parameter in model.named_parameters():
+            if "norm" in label:
+                parameter.fill_(1)
+            else:
+                parameter.normal_(0, 0.02)
         for buffer in model.buffers():
             buffer.zero_()
+    if dtype == "int4":
+        packed_layers(model)
     ids = torch.from_numpy(np.random.default_rng(7).integers(0, shape["words"], (1, tokens)))
     embedded = model.get_input_embeddings()(ids).detach().requires_grad_(True)
+    model(inputs_embeds=embedded[:, :2], use_cache=False).logits.sum().backward()  # what a first call sets up
+    embedded.grad = None
     before = resource.getrusage(resource.RUSAGE_SELF)
     begin = time.monotonic()
     logits = model(inputs_embeds=embedded, use_cache=False).logits
     logits[0, -1].max().backward()
+    relevance = (embedded * embedded.grad).float().sum(-1)
     after = resource.getrusage(resource.RUSAGE_SELF)
-    print(json.dumps(dict(peer="torch forward and backward", torch=torch.__version__,
+    print(json.dumps(dict(peer="transformers" if plain else "LXT", model=name, dtype=dtype, tokens=tokens,
+                          torch=torch.__version__, finite=bool(torch.isfinite(relevance).all()),
                           cpu=round(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, 2),
                           wall=round(time.monotonic() - begin, 2), peak=after.ru_maxrss * 1024)))
 
@@ -267,18 +347,19 @@ def peer(name, tokens):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--make", choices=SHAPES)
-    parser.add_argument("--dtype", choices=("float32", "bf16"), default="float32")
+    parser.add_argument("--dtype", choices=("float32", "bf16", "int4"), default="float32")
     parser.add_argument("--layers", type=int, help="fewer than the architecture has")
     parser.add_argument("--measure", metavar="MODEL")
     parser.add_argument("--tokens", type=int, default=128)
     parser.add_argument("--cli", default="retrograde-cli")
-    parser.add_argument("--peer", choices=SHAPES, help="measure PyTorch at this shape")
+    parser.add_argument("--peer", choices=SHAPES, help="measure LXT at this shape")
+    parser.add_argument("--plain", action="store_true", help="with --peer: transformers without LXT")
     parser.add_argument("rest", nargs="*", help="FOLDER of --make; further options of `explain`")
     options, unknown = parser.parse_known_args()
     if options.make:
         print(make(options.make, options.dtype, options.rest[0] if options.rest else ".", options.layers))
     if options.peer:
-        peer(options.peer, options.tokens)
+        peer(options.peer, options.tokens, options.dtype, options.plain)
     if options.measure:
         weights = os.path.getsize(options.measure + ".data")
         with tempfile.TemporaryDirectory() as folder:
