@@ -101,8 +101,8 @@ std::vector<SideLaneSpan> findSideLanes(const Elements& elements)
     return lanes;
 }
 
-/// Sets x of the side lanes: to the right of everything in the layers that they pass, shorter ones inside longer ones.
-/// O(k log layers) for k side lanes.
+/// Sets x of the side lanes: to the right of everything in the layers that they pass (left of it with lanesFirst),
+/// shorter ones inside longer ones. O(k log layers) for k side lanes.
 void placeSideLanes(const Elements& elements, const LayoutOptions& options, std::vector<double>& x)
 {
     const std::vector<SideLaneSpan> lanes = findSideLanes(elements);
