@@ -17,9 +17,6 @@
 namespace retro::ops::onednn
 {
 
-namespace
-{
-
 /// Samples of `rows` × `columns` × `channels` numbers in channels-last order, and the same in the library's planes of
 /// eight channels each. `channels` is a multiple of eight.
 struct EightsExtents
@@ -32,6 +29,9 @@ struct EightsExtents
     /// rows × wide × 8, where a sample's columns begin so far behind those of the sample before it (samplesbeside.h).
     std::int64_t step = 0;
 };
+
+namespace
+{
 
 constexpr std::int64_t kEight = 8;
 
