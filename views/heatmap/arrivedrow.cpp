@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/heatmap/arrivedrow.h"
 
+#include "core/trace/gradientrun.h"
 #include "core/trace/ledgersummary.h"
 #include "views/common/numbertext.h"
 #include "views/common/paint/fonts.h"
