@@ -362,7 +362,7 @@ void WhereController::prepare()
     m_preparations->start([source = m_source](const std::stop_token& stop) -> views::JobRunner::Delivery {
         const auto historian = base::caught([&] { return source->historian(stop); });
         if (historian) {
-            (void)base::caught([&] { return (*historian)->prepare(stop); });
+            (void)base::caught([&] { return (*historian)->makeReady(stop); });
         }
         return [] {};
     });

@@ -333,7 +333,7 @@ Result<RegionResult> Historian::region(const RegionRequest& request, std::string
     return region;
 }
 
-Result<void> Historian::prepare(const std::stop_token& stop) const
+Result<void> Historian::makeReady(const std::stop_token& stop) const
 {
     const Data& data = *m_data;
     const std::lock_guard lock(data.mutex);
