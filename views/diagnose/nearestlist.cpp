@@ -21,7 +21,7 @@ namespace retro::views
 namespace
 {
 
-constexpr std::size_t kMostRows = 12;
+constexpr std::size_t kMostNearest = 12;
 
 /// What a check measured, as what it would have found.
 diagnosis::Finding findingOf(const diagnosis::CheckRecord& record)
@@ -124,7 +124,7 @@ void NearestList::setDiagnosis(const DiagnosisPointer& diagnosis)
     if (isHidden()) {
         return;
     }
-    const std::vector<const diagnosis::CheckRecord*> nearest = nearestOf(*diagnosis, kMostRows);
+    const std::vector<const diagnosis::CheckRecord*> nearest = nearestOf(*diagnosis, kMostNearest);
     if (!nearest.empty()) {
         addText(tr("Silent, and nearest to its limit"), fonts::label(QFont::DemiBold), Role::Text);
     }

@@ -279,7 +279,7 @@ base::Result<void> LedgerView::exportTo(const std::filesystem::path& path)
         return base::usageError("a gradient is not conserved, so it has no ledger; write the table of its nodes as CSV",
                                 path.string());
     }
-    if (page() == Page::Curve && !m_curve->figure().curve->isEmpty()) {
+    if (page() == Page::Curve && !isGradient() && !m_curve->figure().curve->isEmpty()) {
         return isCsv ? base::writeFile(path, curveCsv()) : exportCurve(path);
     }
     if (isCsv && isTable() && m_table->items().rowCount() > 0) {

@@ -260,7 +260,7 @@ namespace
 /// Σ|mask| from which on weights may leave what their type holds.
 constexpr double kLargeMask = 1e12;
 
-Result<void> checkFinite(std::span<const Tensor> masks, std::span<const Tensor> weights, const graph::Graph& graph)
+Result<void> checkNotTooLarge(std::span<const Tensor> masks, std::span<const Tensor> weights, const graph::Graph& graph)
 {
     const auto isLarge = [](const Tensor& mask) { return mask.isValid() && algebra::sumAbsolute(mask) > kLargeMask; };
     if (std::ranges::none_of(masks, isLarge)) {
@@ -411,7 +411,7 @@ Result<std::vector<Tensor>> RegionAsker::ask(std::span<const Tensor> masks, cons
                                   {},
                                   stop,
                                   m_data->memory.get()}));
-    RETRO_CHECK(checkFinite(masks, weights, m_data->model->graph()));
+    RETRO_CHECK(checkNotTooLarge(masks, weights, m_data->model->graph()));
     const auto ids = m_data->model->graph().inputs();
     for (std::size_t i = 0; i < ids.size() && i < masks.size(); ++i) {
         if (weights[ids[i].index()].isValid()) {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
+#include <vector>
 
 namespace retro::ops
 {
@@ -47,6 +49,64 @@ void gatherWindows(const ConvolutionShape& shape, const float* in, float* out)
     });
 }
 
+/// Positions that are not 0 in all channels, where they are at most half of all: what one element of a picture reaches
+/// is a small part of a layer. None else; a NaN is something.
+std::optional<std::vector<std::int64_t>> fewPositions(const MatrixView<float>& a)
+{
+    const std::int64_t most = a.rows / 2;
+    std::vector<std::int64_t> places;
+    for (std::int64_t row = 0; row < a.rows; ++row) {
+        const float* const first = a.data + row * a.rowStride;
+        if (std::any_of(first, first + a.columns, [](float value) { return value != 0; })) {
+            if (std::ssize(places) == most) {
+                return std::nullopt;
+            }
+            places.push_back(row);
+        }
+    }
+    return places;
+}
+
+/// A product of the rows at `places` and of one row of zeros, whose result all others have (NaN, where weights are not
+/// finite). Each row has the bits that it has among all.
+template <class F>
+void multiplyFew(const MatrixView<float>& a, std::span<const std::int64_t> places, std::int64_t columns, float* out,
+                 const F& multiply)
+{
+    const std::int64_t count = std::ssize(places);
+    tensor::TensorBuffer from(tensor::DType::Float32, {count + 1, a.columns});
+    tensor::TensorBuffer to(tensor::DType::Float32, {count + 1, columns});
+    float* next = from.data<float>();
+    for (const std::int64_t place : places) {
+        next = std::copy_n(a.data + place * a.rowStride, a.columns, next);
+    }
+    std::fill_n(next, a.columns, 0.0F);
+    multiply(MatrixView<float>{from.data<float>(), count + 1, a.columns, a.columns, 1}, to.data<float>());
+    const float* result = to.data<float>();
+    const float* const ofZeros = result + count * columns;
+    auto place = places.begin();
+    for (std::int64_t row = 0; row < a.rows; ++row) {
+        const bool isOwn = place != places.end() && *place == row;
+        std::copy_n(isOwn ? result : ofZeros, columns, out + row * columns);
+        result += isOwn ? columns : 0;
+        place += isOwn ? 1 : 0;
+    }
+}
+
+/// multiply(the matrix that is read, where the product goes), without positions that are 0 where those are many.
+template <class F>
+void multiplyPositions(const MatrixView<float>& a, std::int64_t columns, float* out, const AfterProduct& after,
+                       const F& multiply)
+{
+    const bool isPlain = after.perColumn == nullptr && after.rows == nullptr;
+    const auto places = isPlain ? fewPositions(a) : std::nullopt;
+    if (places) {
+        multiplyFew(a, *places, columns, out, multiply);
+    } else {
+        multiply(a, out);
+    }
+}
+
 } // namespace
 
 PointwiseConvolution::PointwiseConvolution(const ConvolutionShape& shape, bool isTransposed)
@@ -88,13 +148,20 @@ void PointwiseConvolution::runPacked(const float* in, const tensor::Tensor& pack
                                      const AfterProduct& after) const
 {
     const std::int64_t columns = m_isTransposed ? m_shape.channels : m_shape.filters;
-    read(in, [&](const MatrixView<float>& a) { multiplyPacked(a, packed, columns, out, columns, after); });
+    read(in, [&](const MatrixView<float>& all) {
+        multiplyPositions(all, columns, out, after, [&](const MatrixView<float>& a, float* to) {
+            multiplyPacked(a, packed, columns, to, columns, after);
+        });
+    });
 }
 
 void PointwiseConvolution::run(const float* in, const float* weight, float* out, const AfterProduct& after) const
 {
     const MatrixView<float> b = weights(weight);
-    read(in, [&](const MatrixView<float>& a) { multiplyFloats(a, b, out, b.columns, after); });
+    read(in, [&](const MatrixView<float>& all) {
+        multiplyPositions(all, b.columns, out, after,
+                          [&](const MatrixView<float>& a, float* to) { multiplyFloats(a, b, to, b.columns, after); });
+    });
 }
 
 } // namespace retro::ops

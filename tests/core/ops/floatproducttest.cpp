@@ -9,8 +9,10 @@
 
 #include <QtTest>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 using namespace retro::tests;
 using retro::ops::AfterProduct;
@@ -221,7 +223,20 @@ private slots:
             Numbers packed(count);
             way->runPacked(last.data<float>(), way->pack(weight.data<float>()), packed.data(), {});
             QVERIFY(sameBits(packed, out));
-            Numbers expected(count); // channels before positions
+            Numbers few(last.data<float>(), last.data<float>() + last.size()); // most positions are 0
+            std::fill(few.begin() + 30, few.end(), 0.0F);
+            Numbers product(count);
+            way->run(few.data(), weight.data<float>(), product.data(), {});
+            way->runPacked(few.data(), way->pack(weight.data<float>()), packed.data(), {});
+            QVERIFY(sameBits(packed, product));
+            const auto firstZero = static_cast<std::ptrdiff_t>((5 / stride + 1) * 9); // 6 positions of the first line
+            QVERIFY(std::equal(product.begin(), product.begin() + firstZero, out.begin()));
+            QVERIFY(std::all_of(product.begin() + firstZero, product.end(), [](float v) { return v == 0; }));
+            Numbers infinite(weight.data<float>(), weight.data<float>() + weight.size());
+            infinite[0] = std::numeric_limits<float>::infinity();
+            way->run(few.data(), infinite.data(), product.data(), {});
+            QVERIFY(std::isnan(product[count - 9]) && product[count - 8] == 0); // 0 · ∞, for the first filter
+            Numbers expected(count);                                            // channels before positions
             retro::ops::reference::convolve(shape, image.data<float>(), weight.data<float>(), expected.data());
             const std::int64_t windows = rows.windows * columns.windows;
             for (std::int64_t i = 0; i < 2 * windows; ++i) {
