@@ -132,8 +132,10 @@ PickledValue PickleMachine::run()
 
 void PickleMachine::carryOut(std::uint8_t code)
 {
-    if (code == 'j') { // nine of ten instructions of a trace
-        get(m_bytes.number(4));
+    if (code == 'j') { // nine of ten instructions of a trace, the frames of a stack behind each other
+        do {
+            get(m_bytes.four());
+        } while (m_bytes.skips('j'));
         return;
     }
     if (makesNumber(code) || makesText(code) || remembers(code) || makesContainer(code)) {

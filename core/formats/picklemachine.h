@@ -3,8 +3,10 @@
 
 #include "core/base/file.h"
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <deque>
 #include <functional>
 #include <string>
@@ -38,6 +40,24 @@ public:
     }
     /// A whole number of so many bytes, the lowest first.
     std::uint64_t number(int count);
+    /// The same of four bytes.
+    std::uint64_t four()
+    {
+        if (m_filled - m_at < 4 || std::endian::native != std::endian::little) {
+            return number(4);
+        }
+        std::uint32_t value = 0;
+        std::memcpy(&value, m_buffer.data() + m_at, sizeof(value));
+        m_at += sizeof(value);
+        return value;
+    }
+    /// Goes past the next byte if it is this one and was read already.
+    bool skips(std::uint8_t wanted)
+    {
+        const bool isNext = m_at < m_filled && m_buffer[m_at] == std::byte{wanted};
+        m_at += isNext ? 1 : 0;
+        return isNext;
+    }
     /// Bytes up to a limit; valid until the next call.
     std::string_view text(std::uint64_t length);
     /// Up to the end of the line, without it.
@@ -88,7 +108,7 @@ public:
     PickleMachine(const PickleMachine&) = delete;
     PickleMachine& operator=(const PickleMachine&) = delete;
 
-    /// Where the last instruction stands.
+    /// Where the last instruction stands; of references behind each other the first.
     [[nodiscard]] std::uint64_t position() const { return m_at; }
 
 protected:

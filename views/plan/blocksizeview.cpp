@@ -244,7 +244,7 @@ void BlockSizeView::refresh(Changes /*changes*/)
     m_button->setToolTip(isDrawn || isChosen ? tr("Let the planners choose the size")
                                              : tr("Plan for every size of blocks, in the background"));
     m_button->setEnabled(isDrawn ? isChosen : !isQuick() || isChosen);
-    m_note->setText(isDrawn ? tr("Drag, or press ← and →: the plan is cut into blocks of that size.")
+    m_note->setText(isDrawn ? tr("Drag, or ← →: the plan follows.")
                     : isQuick() ? tr("Trying sizes…")
                                 : tr("A large graph: the curve is drawn when it is asked for."));
 }

@@ -271,12 +271,16 @@ void PlanModel::takeAttempts()
 
 void PlanModel::takeRefusal(const QString& what, const QString& remedy)
 {
+    if (m_subject && !m_plan && m_question.budget < m_subject->storeAllPeak) {
+        // The first budget was ours, not asked for: half of the way to the one that always has a plan.
+        const std::uint64_t all = m_subject->storeAllPeak;
+        const std::uint64_t rest = all - m_question.budget;
+        setBudget(rest > all / 10 ? m_question.budget + rest / 2 : all);
+        return;
+    }
     m_refusal = what;
     m_refusalRemedy = remedy;
     emit planChanged();
-    if (m_subject && !m_plan && m_question.budget < m_subject->storeAllPeak) {
-        setBudget(m_subject->storeAllPeak); // the first budget was ours, not asked for: there is always this one
-    }
 }
 
 void PlanModel::addPoints(const std::vector<PlanPoint>& points, double share)

@@ -563,6 +563,15 @@ void SchedulePainter::paintBand(const StackBand& band, std::uint32_t column, con
                                 : band.kind == StackKind::Relevance ? Role::Strong
                                                                     : Role::SearchLine];
     paintHairline(m_painter, box.topLeft(), box.topRight(), edge);
+    if (band.kind == StackKind::Relevance) { // it has the colour of the ground: a frame shows it
+        paintHairline(m_painter, box.bottomLeft(), box.bottomRight(), edge);
+        if (column == band.from) {
+            paintHairline(m_painter, box.topLeft(), box.bottomLeft(), edge);
+        }
+        if (column + 1 == band.until) {
+            paintHairline(m_painter, box.topRight(), box.bottomRight(), edge);
+        }
+    }
     const QFont font = fonts::small();
     const double width = (band.until - band.from) * m_figure.columns.pitch();
     const bool isMiddle = column == (band.from + band.until) / 2;

@@ -73,51 +73,53 @@ std::uint32_t RotorTable::needSkip(std::uint32_t first, std::uint32_t last) cons
     return need;
 }
 
+const std::vector<RotorTable::Cell>& RotorTable::row(std::uint32_t first, std::uint32_t last) const
+{
+    return m_cells[static_cast<std::size_t>(first) * (m_stages + 1) + last];
+}
+
 const RotorTable::Cell& RotorTable::at(std::uint32_t first, std::uint32_t last, std::uint32_t memory) const
 {
-    return m_cells[static_cast<std::size_t>(first) * (m_stages + 1) + last][memory];
+    return row(first, last)[memory];
 }
 
 void RotorTable::fill(std::uint32_t first, std::uint32_t last)
 {
     std::vector<Cell>& cells = m_cells[static_cast<std::size_t>(first) * (m_stages + 1) + last];
-    cells.resize(m_memory + 1);
-    for (std::uint32_t memory = 0; memory <= m_memory; ++memory) {
-        cells[memory] = best(first, last, memory);
-    }
-}
-
-RotorTable::Cell RotorTable::best(std::uint32_t first, std::uint32_t last, std::uint32_t memory) const
-{
-    Cell cell{std::numeric_limits<double>::infinity(), -1};
+    cells.assign(m_memory + 1, {std::numeric_limits<double>::infinity(), -1});
     const double own = m_chain.forwardTime[first] + m_chain.backwardTime[first];
-    if (memory >= needAll(first, last)) {
-        if (first == last) {
-            return {own, 0};
+    const std::uint32_t all = needAll(first, last);
+    if (first == last) {
+        for (std::uint32_t memory = all; memory <= m_memory; ++memory) {
+            cells[memory] = {own, 0};
         }
-        const std::uint32_t rest = memory >= m_saved[first] ? memory - m_saved[first] : 0;
-        const Cell& behind = at(first + 1, last, rest);
-        if (memory >= m_saved[first] && behind.split >= 0) {
-            cell = {own + behind.cost, 0};
+        return;
+    }
+    const std::uint32_t saved = m_saved[first];
+    const std::vector<Cell>& behind = row(first + 1, last);
+    for (std::uint32_t memory = std::max(all, saved); memory <= m_memory; ++memory) {
+        if (behind[memory - saved].split >= 0) {
+            cells[memory] = {own + behind[memory - saved].cost, 0};
         }
     }
-    if (first < last && memory >= needSkip(first, last)) {
-        trySplits(cell, first, last, memory);
+    const std::uint32_t skip = needSkip(first, last);
+    for (std::uint32_t q = first + 1; q <= last; ++q) {
+        trySplit(cells, first, last, q, skip);
     }
-    return cell;
 }
 
-void RotorTable::trySplits(Cell& cell, std::uint32_t first, std::uint32_t last, std::uint32_t memory) const
+/// Offers the split at q to the cells of a part; what does not fit costs infinitely much.
+void RotorTable::trySplit(std::vector<Cell>& cells, std::uint32_t first, std::uint32_t last, std::uint32_t q,
+                          std::uint32_t least) const
 {
-    for (std::uint32_t q = first + 1; q <= last; ++q) {
-        if (m_output[q - 1] > memory) {
-            continue;
-        }
-        const Cell& right = at(q, last, memory - m_output[q - 1]);
-        const Cell& left = at(first, q - 1, memory);
-        const double cost = m_forwardSum[q - 1] - m_forwardSum[first - 1] + right.cost + left.cost;
-        if (right.split >= 0 && left.split >= 0 && cost < cell.cost) {
-            cell = {cost, static_cast<std::int32_t>(q)};
+    const double forward = m_forwardSum[q - 1] - m_forwardSum[first - 1];
+    const std::uint32_t output = m_output[q - 1];
+    const std::vector<Cell>& right = row(q, last);
+    const std::vector<Cell>& left = row(first, q - 1);
+    for (std::uint32_t memory = std::max(least, output); memory <= m_memory; ++memory) {
+        const double cost = forward + right[memory - output].cost + left[memory].cost;
+        if (cost < cells[memory].cost) {
+            cells[memory] = {cost, static_cast<std::int32_t>(q)};
         }
     }
 }

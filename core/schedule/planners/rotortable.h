@@ -80,10 +80,11 @@ private:
     [[nodiscard]] std::uint32_t slotsOf(std::uint64_t bytes) const;
     [[nodiscard]] std::uint32_t needAll(std::uint32_t first, std::uint32_t last) const;
     [[nodiscard]] std::uint32_t needSkip(std::uint32_t first, std::uint32_t last) const;
+    [[nodiscard]] const std::vector<Cell>& row(std::uint32_t first, std::uint32_t last) const;
     [[nodiscard]] const Cell& at(std::uint32_t first, std::uint32_t last, std::uint32_t memory) const;
     void fill(std::uint32_t first, std::uint32_t last);
-    [[nodiscard]] Cell best(std::uint32_t first, std::uint32_t last, std::uint32_t memory) const;
-    void trySplits(Cell& cell, std::uint32_t first, std::uint32_t last, std::uint32_t memory) const;
+    void trySplit(std::vector<Cell>& cells, std::uint32_t first, std::uint32_t last, std::uint32_t q,
+                  std::uint32_t least) const;
 
     RotorChain m_chain;
     std::uint32_t m_stages = 0;
