@@ -198,6 +198,11 @@ Result<void> takeWords(const LoadedModel& model, const Question& question, Langu
                   asked.words.idOf(other, question.targetTokens, asked.language.words, "--contrast"));
         asked.contrast.push_back(id);
     }
+    const auto isTarget = [&](std::int64_t other) { return asked.target == other; };
+    if (!asked.contrast.empty() && std::ranges::all_of(asked.contrast, isTarget)) {
+        return usageError("the target is set against itself, so there is nothing to explain; name another word",
+                          "--contrast " + question.contrast.front());
+    }
     const auto count = std::ssize(asked.tokens);
     const std::int64_t position = wholeOf(question.position, -1);
     asked.position = position < 0 ? position + count : position;
@@ -251,15 +256,18 @@ Result<void> takeAttention(const Question& question, LanguageQuestion& asked)
     return {};
 }
 
-/// Row `position` of the scores; empty where the output is of another shape.
+/// Row `position` of the scores, or the only one where no other was made (WantedRow); empty where the output is of
+/// another shape.
 std::vector<double> rowOfScores(const Tensor& scores, std::int64_t position)
 {
     std::vector<double> row;
-    if (scores.isValid() && scores.rank() == 3 && position < scores.shape()[1]) {
-        const std::int64_t words = scores.shape()[2];
-        for (std::int64_t i = 0; i < words; ++i) {
-            row.push_back(scores.at(position * words + i));
-        }
+    if (!scores.isValid() || scores.rank() != 3) {
+        return row;
+    }
+    const std::int64_t at = scores.shape()[1] == 1 ? 0 : position;
+    const std::int64_t words = scores.shape()[2];
+    for (std::int64_t i = 0; at < scores.shape()[1] && i < words; ++i) {
+        row.push_back(scores.at(at * words + i));
     }
     return row;
 }
@@ -287,8 +295,9 @@ std::vector<double> relevanceOfTokens(const ExplainResult& result, ValueId token
 
 ScoredToken withScore(const LanguageWords& words, std::int64_t id, const std::vector<double>& row)
 {
-    ScoredToken token{id, {}, std::cmp_less(id, row.size()) ? row[static_cast<std::size_t>(id)] : 0};
-    token.text = words.tokeniser() != nullptr ? words.textOf(static_cast<text::TokenId>(id)) : std::string();
+    const bool isThere = id >= 0 && std::cmp_less(id, row.size());
+    ScoredToken token{id, {}, isThere ? row[static_cast<std::size_t>(id)] : 0};
+    token.text = words.tokeniser() != nullptr && id >= 0 ? words.textOf(static_cast<text::TokenId>(id)) : std::string();
     return token;
 }
 

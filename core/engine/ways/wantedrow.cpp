@@ -55,6 +55,15 @@ bool isElementwise(const Graph& graph, const Node& node)
            });
 }
 
+/// x·W with packed weights.
+bool isPackedHead(const Graph& graph, const Node& node)
+{
+    return node.op == "MatMulNBits" && node.domain == "com.microsoft" && node.outputs.size() == 1 &&
+           node.inputs.size() > 1 && !isConstant(graph, node.inputs[0]) &&
+           std::all_of(node.inputs.begin() + 1, node.inputs.end(),
+                       [&graph](ValueId id) { return !id.isValid() || isConstant(graph, id); });
+}
+
 /// x·W with a constant matrix W, with or without a bias per column.
 bool isHead(const Graph& graph, const Node& node)
 {
@@ -77,7 +86,7 @@ std::optional<NodeId> headOf(const Graph& graph, ValueId target)
             return std::nullopt;
         }
         const NodeId id = graph.nodeOf(value);
-        if (isHead(graph, graph.node(id))) {
+        if (isHead(graph, graph.node(id)) || isPackedHead(graph, graph.node(id))) {
             return id;
         }
         if (!isElementwise(graph, graph.node(id))) {

@@ -37,6 +37,7 @@ constexpr std::uint64_t kComposedParts = 9;          ///< of the largest inner v
 constexpr std::uint64_t kPieceBytes = 8U << 20;      ///< of the scores of an attention that are held at once
 constexpr double kForwardReads = 3;                  ///< times that a value is written or read, forward
 constexpr double kReverseReads = 8;                  ///< the same in the relevance pass
+constexpr double kWidenedBytes = 10;                 ///< that widening a weight for a product reads and writes
 
 std::uint64_t bytesOf(const ops::TensorType& type)
 {
@@ -246,12 +247,35 @@ struct Work
     double bytes = 0;
 };
 
+/// Weights of a linear map that are stored in another type than products read.
+double widenedWeights(const BoundModel& model, NodeId node)
+{
+    const graph::Node& one = model.graph().node(node);
+    double count = 0;
+    for (const ValueId operand : one.inputs) {
+        const tensor::Tensor& stored = operand.isValid() ? model.storedConstant(operand) : tensor::Tensor();
+        if (!stored.isValid() || model.op(node).structure().kind() != StructureKind::LinearMap) {
+            continue;
+        }
+        const bool isHalf = stored.dtype() == tensor::DType::Float16 || stored.dtype() == tensor::DType::BFloat16;
+        const bool isPacked = one.op == "MatMulNBits" && stored.dtype() == tensor::DType::UInt8;
+        const auto bits = one.attributes.find("bits");
+        const auto* width = bits == one.attributes.end() ? nullptr : std::get_if<std::int64_t>(&bits->second);
+        constexpr double kByteBits = 8;
+        const double perElement =
+            isPacked && width != nullptr && *width > 0 ? kByteBits / static_cast<double>(*width) : 1;
+        count = isHalf || isPacked ? std::max(count, perElement * static_cast<double>(stored.size())) : count;
+    }
+    return count;
+}
+
 Work workOf(const BoundModel& model, std::span<const ValueId> targets, bool isOneRow)
 {
     Work work;
     bool isBehindMixing = isOneRow; // relevance of one row, until a node mixes the rows
     for (std::size_t i = 0; i < model.graph().nodeCount(); ++i) {
         work.flops += model.op(NodeId(i)).flops();
+        work.bytes += kWidenedBytes * widenedWeights(model, NodeId(i));
         for (const ops::TensorType& type : model.op(NodeId(i)).outputTypes()) {
             work.bytes += kForwardReads * static_cast<double>(bytesOf(type));
         }
@@ -263,6 +287,7 @@ Work workOf(const BoundModel& model, std::span<const ValueId> targets, bool isOn
             continue;
         }
         work.flops += isBehindMixing ? 0 : lrp::reverseFlops(model, node, tracked);
+        work.bytes += kWidenedBytes * widenedWeights(model, node);
         for (const ops::TensorType& type : model.op(node).outputTypes()) {
             work.bytes += kReverseReads * static_cast<double>(bytesOf(type));
         }

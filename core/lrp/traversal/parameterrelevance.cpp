@@ -75,9 +75,13 @@ std::vector<ParameterShare> asComputed(const Site& site, std::span<const std::si
                            ops::isTokenSlot(site.op().structure(), ops::Lookup::kIndices);
     std::vector<ParameterShare> shares;
     for (const std::size_t slot : slots) {
-        const bool isFinite = algebra::allFinite(site.values.operands[slot]);
-        shares.push_back(isFinite ? ParameterShare{slot, partOf(site, slot), {}, isProduct}
-                                  : ParameterShare{slot, {}, "it has elements that are not finite, as a mask has"});
+        if (!algebra::allFinite(site.values.operands[slot])) {
+            shares.push_back({slot, {}, "it has elements that are not finite, as a mask has"});
+            continue;
+        }
+        Tensor part = partOf(site, slot);
+        shares.push_back(part.isValid() ? ParameterShare{slot, std::move(part), {}, isProduct}
+                                        : withoutShare(site, slot));
     }
     return shares;
 }

@@ -102,6 +102,13 @@ std::unique_ptr<const WeightRows> storedRows(const Tensor& matrix, WeightVariant
 
 } // namespace
 
+void applyVariant(float* numbers, std::int64_t count, WeightVariant variant)
+{
+    if (variant.part != WeightPart::All) {
+        widenNumbers<FromFloat>(numbers, count, numbers, variant);
+    }
+}
+
 bool hasWeightRows(const Tensor& matrix)
 {
     const DType type = matrix.dtype();

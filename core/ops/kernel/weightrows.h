@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 namespace retro::ops
 {
@@ -34,6 +35,30 @@ private:
 /// The rows of a matrix (rank 2, row-major) of float32, float16 or bfloat16, with a variant of the weights applied to
 /// each number after it was widened: the numbers that WeightVariants::make() gives.
 [[nodiscard]] std::unique_ptr<const WeightRows> weightRows(const Tensor& matrix, WeightVariant variant);
+
+/// Applies a variant to numbers that were widened; as weightRows() does.
+void applyVariant(float* numbers, std::int64_t count, WeightVariant variant);
+
+/// A constant matrix of weights in a form of its own (whole numbers of few bits, with scales), of which no wide copy is
+/// kept.
+class PackedMatrix
+{
+public:
+    explicit PackedMatrix(tensor::Shape shape) : m_shape(std::move(shape)) {}
+    virtual ~PackedMatrix() = default;
+    PackedMatrix(const PackedMatrix&) = delete;
+    PackedMatrix& operator=(const PackedMatrix&) = delete;
+
+    /// Rows × columns, as x is multiplied with it.
+    [[nodiscard]] const tensor::Shape& shape() const { return m_shape; }
+    /// Its columns as rows, with a variant of the weights.
+    [[nodiscard]] virtual std::unique_ptr<const WeightRows> columns(WeightVariant variant) const = 0;
+    /// All of it, in float32 or float64.
+    [[nodiscard]] virtual Tensor widened(tensor::DType type) const = 0;
+
+private:
+    tensor::Shape m_shape;
+};
 
 /// True for what weightRows() takes.
 [[nodiscard]] bool hasWeightRows(const Tensor& matrix);

@@ -5,6 +5,7 @@
 #include "core/ops/kernel/matrixproduct.h"
 #include "core/ops/linear/integerproduct.h"
 #include "core/ops/linear/matrixmap.h"
+#include "core/ops/linear/packedproduct.h"
 #include "core/ops/linear/storedweight.h"
 
 #include <fmt/format.h>
@@ -149,7 +150,8 @@ Tensor asMultiplied(const Tensor& weight, const Shape& shape)
     return isTurned ? weight : weight.reshaped(shape);
 }
 
-BoundResult boundMap(const BindContext& context, const Shapes& shapes)
+BoundResult boundMap(const BindContext& context, const Shapes& shapes,
+                     std::shared_ptr<const PackedMatrix> packed = nullptr)
 {
     MatrixMapPlan plan;
     plan.isWeightOnRight = context.constant(1);
@@ -157,7 +159,11 @@ BoundResult boundMap(const BindContext& context, const Shapes& shapes)
     plan.xOuter = context.operandTypes[plan.slot].shape;
     plan.xInner = plan.isWeightOnRight ? shapes.a : shapes.b;
     plan.zInner = shapes.z;
-    plan.weight = asMultiplied(storedWeight(context, 1 - plan.slot), plan.isWeightOnRight ? shapes.b : shapes.a);
+    if (packed) {
+        plan.packed = std::move(packed);
+    } else {
+        plan.weight = asMultiplied(storedWeight(context, 1 - plan.slot), plan.isWeightOnRight ? shapes.b : shapes.a);
+    }
     if (context.constant(2)) {
         plan.bias = context.constants[2].contiguous();
     }
@@ -177,6 +183,17 @@ BoundResult bindMatMul(const BindContext& context)
     return bound<MatMul>(context.operandTypes[0], context.operandTypes[1], std::move(shapes));
 }
 
+/// The shape of the result with a constant bias (operand 2).
+base::Result<void> takeBias(const BindContext& context, Shapes& shapes)
+{
+    RETRO_TRY(const Shape common, broadcastShape(context, shapes.output, context.operandTypes[2].shape));
+    if (tensor::elementCount(common) != tensor::elementCount(shapes.output)) {
+        return context.error("the bias must have one number per column or row, or one for all");
+    }
+    shapes.output = common;
+    return {};
+}
+
 /// x·W + b or W·x + b, which the rewrites of MatMul with Add, or with what scales and shifts, make.
 BoundResult bindLinear(const BindContext& context)
 {
@@ -185,15 +202,20 @@ BoundResult bindLinear(const BindContext& context)
         return context.error("MatMul with a bias needs constant weights and bias; use MatMul and Add");
     }
     RETRO_TRY(Shapes shapes, shapesOf(context));
-    RETRO_TRY(const Shape common, broadcastShape(context, shapes.output, context.operandTypes[2].shape));
-    if (tensor::elementCount(common) != tensor::elementCount(shapes.output)) {
-        return context.error("the bias must have one number per column or row, or one for all");
-    }
-    shapes.output = common;
+    RETRO_CHECK(takeBias(context, shapes));
     return boundMap(context, shapes);
 }
 
 } // namespace
+
+BoundResult bindPackedProduct(const BindContext& context, std::shared_ptr<const PackedMatrix> weight)
+{
+    RETRO_TRY(Shapes shapes, shapesOf(context));
+    if (context.constant(2)) {
+        RETRO_CHECK(takeBias(context, shapes));
+    }
+    return boundMap(context, shapes, std::move(weight));
+}
 
 std::span<const OperatorDeclaration> matMulDeclarations()
 {

@@ -31,6 +31,13 @@ double MatrixMap::flops() const
 
 Tensor MatrixMap::bias(WeightVariant variant) const { return m_bias.get(variant); }
 
+const Shape& MatrixMap::weightShape() const { return m_plan.packed ? m_plan.packed->shape() : m_weight.shape(); }
+
+Tensor MatrixMap::weight(WeightVariant variant) const
+{
+    return m_plan.packed ? variantOf(m_plan.packed->widened(m_outputTypes[0].dtype), variant) : m_weight.get(variant);
+}
+
 Tensor MatrixMap::inner(const Tensor& x) const
 {
     return m_plan.isTransposed ? swapped(x).contiguous() : x.reshaped(m_plan.xInner);
@@ -62,6 +69,11 @@ Tensor productOfRows(const Tensor& x, const WeightRows& rows, bool isTurned)
 
 std::unique_ptr<const WeightRows> MatrixMap::rows(const Tensor& x, WeightVariant variant, bool& isTurned) const
 {
+    if (m_plan.packed) {
+        isTurned = true;
+        return x.dtype() == tensor::DType::Float32 ? m_plan.packed->columns(WeightVariants::canonical(variant))
+                                                   : nullptr;
+    }
     const Tensor& weight = m_weight.stored();
     const bool isPiecewise = !m_weight.isKept() || (variant.part != WeightPart::All && weight.bytes() > kMostKeptBytes);
     if (!isPiecewise || !m_plan.isWeightOnRight || weight.rank() != 2 || x.dtype() != tensor::DType::Float32) {
@@ -83,8 +95,8 @@ Tensor MatrixMap::product(const Tensor& x, WeightVariant variant, bool isBackwar
         }
         return productOfRows(x, *stored, isTurned != isBackward);
     }
-    const Tensor weight = m_weight.get(variant);
-    const Tensor factor = isBackward ? swapped(weight) : weight;
+    const Tensor whole = weight(variant);
+    const Tensor factor = isBackward ? swapped(whole) : whole;
     if (isBackward && m_plan.isWeightOnRight) {
         if (Tensor sum = weightedRows(x, factor); sum.isValid()) {
             return sum;
@@ -100,7 +112,7 @@ Tensor MatrixMap::apply(const Tensor& x, WeightVariant variant) const
 
 Tensor MatrixMap::backward(const Tensor& s, WeightVariant variant) const
 {
-    const bool isPerRow = m_plan.isWeightOnRight && m_weight.shape().size() == 2;
+    const bool isPerRow = m_plan.isWeightOnRight && weightShape().size() == 2;
     const std::optional<FewRows> few = isPerRow ? FewRows::of(s) : std::nullopt;
     if (!few) {
         return algebra::reduceTo(product(s, variant, true), m_plan.xInner);
@@ -116,7 +128,7 @@ Tensor MatrixMap::pullback(const Tensor& s, WeightVariant variant) const
 
 bool MatrixMap::isOneProduct(const Tensor& x) const
 {
-    const Shape& weight = m_weight.shape();
+    const Shape& weight = weightShape();
     const bool isPlain = m_plan.isWeightOnRight && weight.size() == 2 && x.dtype() == tensor::DType::Float32;
     return isPlain && weight[0] > 0 && tensor::elementCount(m_plan.zInner) > 0 && m_plan.zInner.back() == weight[1] &&
            tensor::elementCount(m_plan.xInner) / weight[0] == tensor::elementCount(m_plan.zInner) / weight[1];
@@ -127,7 +139,7 @@ Tensor MatrixMap::inOneWalk(const Tensor& x, const RowsOver* over) const
     if (!isOneProduct(x)) {
         return {};
     }
-    const Shape& weight = m_weight.shape();
+    const Shape& weight = weightShape();
     const Tensor bias = hasBias() ? m_bias.get({}).contiguous() : Tensor();
     if (bias.isValid() && (bias.size() != weight[1] || bias.shape().empty() || bias.shape().back() != weight[1])) {
         return {};

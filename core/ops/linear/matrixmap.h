@@ -19,7 +19,8 @@ struct MatrixMapPlan
     tensor::Shape xInner;        ///< x after reshaping and swapping
     tensor::Shape zInner;        ///< z before reshaping to the output's shape
     Tensor weight;               ///< inner shape, scaled and swapped already; may be narrow as it is stored
-    Tensor bias;                 ///< invalid, or broadcastable to the output
+    std::shared_ptr<const PackedMatrix> packed; ///< in its place, on the right; or null
+    Tensor bias;                                ///< invalid, or broadcastable to the output
 };
 
 /// MatMul by a constant, and Gemm with a constant matrix (and bias).
@@ -40,6 +41,9 @@ public:
     [[nodiscard]] Tensor pullback(const Tensor& s, WeightVariant variant) const override;
 
 private:
+    [[nodiscard]] const tensor::Shape& weightShape() const;
+    /// The weights in the type of the run.
+    [[nodiscard]] Tensor weight(WeightVariant variant) const;
     /// Whether all of x is one matrix that is multiplied by the weights, in float32.
     [[nodiscard]] bool isOneProduct(const Tensor& x) const;
     /// Product and bias per column, and `over` (may be null) over it, in one walk; invalid where that does not exist.

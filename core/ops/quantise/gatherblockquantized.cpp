@@ -4,12 +4,15 @@
 #include "core/ops/bind/bindcheck.h"
 #include "core/ops/bind/operatorbase.h"
 #include "core/ops/kernel/filled.h"
+#include "core/ops/kernel/indices.h"
+#include "core/ops/linear/storedweight.h"
+#include "core/ops/lookup.h"
+#include "core/ops/reference/sum.h"
 #include "core/tensor/checkedshape.h"
 
 #include <fmt/format.h>
 
-#include <array>
-#include <memory>
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -42,48 +45,39 @@ struct BlockTable
     bool isPacked = false; ///< several levels in a byte, along the last axis, low bits first
 };
 
-/// (level − zero)·scale of every element.
+/// (level − zero)·scale of every element; levels, scales and zero points stay as they are stored.
 class BlockLevels
 {
 public:
-    BlockLevels(const BlockTable& table, std::span<const Tensor> constants)
-        : m_table(table), m_data(constants[BlockSlot::kData].to(DType::Float64).contiguous()),
-          m_scales(constants[BlockSlot::kScales].to(DType::Float64).contiguous())
+    BlockLevels(BlockTable table, std::span<const Tensor> constants)
+        : m_table(std::move(table)), m_data(levelsOf(constants[BlockSlot::kData])),
+          m_scales(constants[BlockSlot::kScales].contiguous())
     {
         if (constants.size() > BlockSlot::kZeroPoints && constants[BlockSlot::kZeroPoints].isValid()) {
-            m_zeros = constants[BlockSlot::kZeroPoints].to(DType::Float64).contiguous();
+            m_zeros = levelsOf(constants[BlockSlot::kZeroPoints]);
         }
         m_usualZero =
-            constants[BlockSlot::kData].dtype() == DType::UInt8 ? static_cast<double>(1LL << (table.bits - 1)) : 0;
+            constants[BlockSlot::kData].dtype() == DType::UInt8 ? static_cast<double>(1LL << (m_table.bits - 1)) : 0;
+    }
+
+    [[nodiscard]] const BlockTable& table() const { return m_table; }
+
+    /// Elements [begin, begin + count) in row-major order.
+    template <class T>
+    void widen(std::int64_t begin, std::int64_t count, T* to) const
+    {
+        for (std::int64_t i = begin; i < begin + count; ++i) {
+            const std::int64_t at = scaleOf(i);
+            const double zero = m_zeros.isValid() ? levelAt(m_zeros, m_table.scales, at) : m_usualZero;
+            *to++ = static_cast<T>((levelAt(m_data, m_table.shape, i) - zero) * m_scales.at(at));
+        }
     }
 
     [[nodiscard]] Tensor widened(DType type) const
     {
-        return filled(type, m_table.shape, [&](auto* out) {
-            using T = std::decay_t<decltype(*out)>;
-            const std::int64_t count = tensor::elementCount(m_table.shape);
-            for (std::int64_t i = 0; i < count; ++i) {
-                const std::int64_t at = scaleOf(i);
-                const double zero = m_zeros.isValid() ? levelAt(m_zeros, m_table.scales, at) : m_usualZero;
-                out[i] = static_cast<T>((levelAt(m_data, m_table.shape, i) - zero) * m_scales.data<double>()[at]);
-            }
-        });
+        return filled(type, m_table.shape, [&](auto* out) { widen(0, tensor::elementCount(m_table.shape), out); });
     }
 
-private:
-    /// Level `i` of a tensor of this shape, whose last axis may be packed.
-    [[nodiscard]] double levelAt(const Tensor& levels, const Shape& shape, std::int64_t i) const
-    {
-        if (!m_table.isPacked) {
-            return levels.data<double>()[i];
-        }
-        const std::int64_t row = i / shape.back();
-        const std::int64_t column = i % shape.back();
-        const std::int64_t bytes = levels.shape().back();
-        const std::int64_t bit = column * m_table.bits;
-        const auto byte = static_cast<unsigned>(levels.data<double>()[row * bytes + bit / 8]);
-        return (byte >> (bit % 8)) & ((1U << m_table.bits) - 1);
-    }
     /// The position of the scale of element `i`.
     [[nodiscard]] std::int64_t scaleOf(std::int64_t i) const
     {
@@ -98,6 +92,27 @@ private:
         return at;
     }
 
+private:
+    /// Bytes as they are; numbers of four bits with a byte each.
+    static Tensor levelsOf(const Tensor& levels)
+    {
+        return levels.dtype() == DType::UInt8 ? levels.contiguous() : levels.to(DType::Int8).contiguous();
+    }
+
+    /// Level `i` of a tensor of this shape, whose last axis may be packed.
+    [[nodiscard]] double levelAt(const Tensor& levels, const Shape& shape, std::int64_t i) const
+    {
+        if (levels.dtype() == DType::Int8) {
+            return levels.data<std::int8_t>()[i];
+        }
+        const auto* const bytes = levels.data<std::uint8_t>();
+        if (!m_table.isPacked) {
+            return bytes[i];
+        }
+        const std::int64_t row = i / shape.back();
+        const std::int64_t bit = i % shape.back() * m_table.bits;
+        return (bytes[row * levels.shape().back() + bit / 8] >> (bit % 8)) & ((1 << m_table.bits) - 1);
+    }
     BlockTable m_table;
     Tensor m_data;
     Tensor m_scales;
@@ -196,58 +211,107 @@ base::Result<void> expectBlocks(const BindContext& context, BlockTable& table)
     return {};
 }
 
-/// A Gather in the table, which takes the place of the levels.
-class GatherBlockQuantized final : public BoundOperator
+base::Result<BlockLevels> blockLevels(const BindContext& context)
+{
+    RETRO_CHECK(expectBlockOperands(context));
+    RETRO_TRY(BlockTable table, blockTable(context));
+    RETRO_CHECK(expectBlocks(context, table));
+    std::vector<Tensor> constants(context.constants.begin(), context.constants.end());
+    constants[BlockSlot::kScales] = storedWeight(context, BlockSlot::kScales);
+    return BlockLevels(std::move(table), constants);
+}
+
+/// Slices of the table, which are widened as they are picked. An index outside gives zeros. An embedding where the
+/// indices are computed.
+class GatherBlockQuantized final : public Operator<Lookup>
 {
 public:
-    GatherBlockQuantized(Tensor table, std::unique_ptr<BoundOperator> gather)
-        : m_table(std::move(table)), m_gather(std::move(gather))
-    {
-        m_outputTypes.assign(m_gather->outputTypes().begin(), m_gather->outputTypes().end());
-    }
+    GatherBlockQuantized(TensorType output, BlockLevels levels, Tensor indices)
+        : Operator(std::move(output)), m_levels(std::move(levels)), m_indices(std::move(indices))
+    {}
 
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
     {
-        return m_gather->forward(std::array{m_table, operands[BlockSlot::kIndices]});
+        const AxisView view(m_levels.table().shape, m_levels.table().gatherAxis);
+        const std::vector<std::int64_t> indices =
+            indicesFrom(m_indices.isValid() ? m_indices : operands[kIndices], view.extent);
+        return {filled(m_outputTypes[0].dtype, m_outputTypes[0].shape, [&](auto* to) {
+            for (std::int64_t o = 0; o < view.outer; ++o) {
+                for (const std::int64_t index : indices) {
+                    if (index < 0) {
+                        std::fill_n(to, view.inner, 0);
+                    } else {
+                        m_levels.widen((o * view.extent + index) * view.inner, view.inner, to);
+                    }
+                    to += view.inner;
+                }
+            }
+        })};
     }
-    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
-    [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
+    [[nodiscard]] Reads savedForGradient() const override
+    {
+        return isEmbedding() ? Reads{Reads::bit(kIndices), 0} : Reads::nothing();
+    }
+    [[nodiscard]] bool isSteered() const override { return isEmbedding(); }
+    [[nodiscard]] bool isEmbedding() const override { return !m_indices.isValid(); }
+    [[nodiscard]] Tensor carryBack(std::span<const Tensor> perOutput, std::size_t slot) const override
+    {
+        return carryBack(perOutput, {}, slot);
+    }
+    /// An index gets the sum of its slices. What scales carried is not known here.
+    [[nodiscard]] Tensor carryBack(std::span<const Tensor> perOutput, std::span<const Tensor> operands,
+                                   std::size_t slot) const override
+    {
+        if (slot != kIndices || operands.size() <= kIndices) {
+            return {};
+        }
+        const Shape& shape = operands[kIndices].shape();
+        return accumulated(m_outputTypes[0].dtype, shape, [&](auto* to) {
+            if (perOutput[0].isValid() && perOutput[0].size() > 0) {
+                addPerIndex(perOutput[0].contiguous(), tensor::elementCount(shape), to);
+            }
+        });
+    }
 
 private:
-    Tensor m_table;
-    std::unique_ptr<BoundOperator> m_gather;
+    template <class T>
+    void addPerIndex(const Tensor& arrived, std::int64_t count, T* to) const
+    {
+        const T* from = arrived.data<T>();
+        const AxisView view(m_levels.table().shape, m_levels.table().gatherAxis);
+        for (std::int64_t o = 0; o < view.outer; ++o) {
+            for (std::int64_t i = 0; i < count; ++i, from += view.inner) {
+                to[i] += reference::pairwiseSum<T>(from, view.inner);
+            }
+        }
+    }
+
+    BlockLevels m_levels;
+    Tensor m_indices; ///< where they are constant
 };
 
 } // namespace
 
 base::Result<GatheredTable> gatheredTable(const BindContext& context, DType type, std::uint64_t most)
 {
-    RETRO_CHECK(expectBlockOperands(context));
-    RETRO_TRY(BlockTable table, blockTable(context));
-    RETRO_CHECK(expectBlocks(context, table));
-    if (!tensor::checkedBytes(table.shape, type, most).ok()) {
+    RETRO_TRY(const BlockLevels levels, blockLevels(context));
+    if (!tensor::checkedBytes(levels.table().shape, type, most).ok()) {
         return context.error("its table is too large to be widened");
     }
-    return GatheredTable{BlockLevels(table, context.constants).widened(type),
-                         static_cast<std::int64_t>(table.gatherAxis)};
+    return GatheredTable{levels.widened(type), static_cast<std::int64_t>(levels.table().gatherAxis)};
 }
 
 BoundResult bindGatherBlockQuantized(const BindContext& context)
 {
-    RETRO_TRY(GatheredTable table, gatheredTable(context, context.floatType, kMaxElements));
-    graph::Node node = context.node;
-    node.domain.clear();
-    node.op = "Gather";
-    node.opset = kNewestOpset;
-    node.attributes = {{"axis", table.axis}};
-    const graph::ValueId made(context.graph.valueCount()); // not what the graph stores there
-    node.inputs = {made, node.inputs[BlockSlot::kIndices]};
-    const std::vector<TensorType> types{{context.floatType, table.table.shape()},
-                                        context.operandTypes[BlockSlot::kIndices]};
-    const std::vector<Tensor> constants{table.table, context.constants[BlockSlot::kIndices]};
-    RETRO_TRY(auto gather,
-              bind({context.graph, context.id, node, types, constants, context.floatType, context.source}));
-    return bound<GatherBlockQuantized>(std::move(table.table), std::move(gather));
+    RETRO_TRY(BlockLevels levels, blockLevels(context));
+    RETRO_CHECK(expectIndices(context, BlockSlot::kIndices));
+    Shape shape = levels.table().shape;
+    const auto at = shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(levels.table().gatherAxis));
+    const Shape& indices = context.operandTypes[BlockSlot::kIndices].shape;
+    shape.insert(at, indices.begin(), indices.end());
+    RETRO_CHECK(expectSize(context, shape));
+    return bound<GatherBlockQuantized>(TensorType{context.floatType, std::move(shape)}, std::move(levels),
+                                       context.constants[BlockSlot::kIndices]);
 }
 
 } // namespace retro::ops

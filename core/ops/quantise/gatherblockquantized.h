@@ -20,8 +20,8 @@ struct GatheredTable
 [[nodiscard]] base::Result<GatheredTable> gatheredTable(const BindContext& context, tensor::DType type,
                                                         std::uint64_t most);
 
-/// The node as a Gather in that table, which passes no relevance: models that are explained have the Gather itself
-/// (core/rewrite/quantised). Errors as those of gatheredTable().
+/// The node as a lookup in the packed table: of each slice that is picked the numbers are made, and of no other. Tokens
+/// that choose the slices get the relevance of these. Errors as those of gatheredTable().
 [[nodiscard]] BoundResult bindGatherBlockQuantized(const BindContext& context);
 
 } // namespace retro::ops

@@ -3,12 +3,15 @@
 
 #include "core/ops/bind/bindcheck.h"
 #include "core/ops/kernel/filled.h"
+#include "core/ops/kernel/registers.h"
+#include "core/ops/linear/storedweight.h"
 #include "core/tensor/checkedshape.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace retro::ops
 {
@@ -47,44 +50,96 @@ double packedNumber(const std::uint8_t* bytes, std::int64_t at, std::int64_t bit
     return (bytes[bit / 8] >> (bit % 8)) & ((1 << bits) - 1);
 }
 
+/// Element `at` of a floating tensor that lies row by row.
+double numberAt(const Tensor& numbers, std::int64_t at)
+{
+    switch (numbers.dtype()) {
+    case DType::Float32:
+        return numbers.data<float>()[at];
+    case DType::Float16:
+        return tensor::halfToFloat(reinterpret_cast<const std::uint16_t*>(numbers.rawData())[at]);
+    case DType::BFloat16:
+        return tensor::bfloatToFloat(reinterpret_cast<const std::uint16_t*>(numbers.rawData())[at]);
+    default:
+        return numbers.at(at);
+    }
+}
+
+/// `whole` numbers that share scale and zero, from the first bit of a byte on. Each is rounded once: level and zero
+/// are small whole numbers.
+template <int kBits, std::int64_t kWhole>
+void widenLevels(const std::uint8_t* from, std::int64_t whole, float zero, float scale, float* to)
+{
+    constexpr int kPerByte = 8 / kBits;
+    constexpr int kMask = (1 << kBits) - 1;
+    const std::int64_t bytes = kWhole > 0 ? kWhole / kPerByte : whole / kPerByte;
+    for (std::int64_t i = 0; i < bytes; ++i) {
+        for (int part = 0; part < kPerByte; ++part) {
+            const int level = (from[i] >> (part * kBits)) & kMask;
+            to[i * kPerByte + part] = (static_cast<float>(level) - zero) * scale;
+        }
+    }
+}
+
 /// (u − z)·s of every weight, depth × rows: what x is multiplied with.
-class NBitsWeight
+class NBitsWeight final : public PackedMatrix, public std::enable_shared_from_this<NBitsWeight>
 {
 public:
     NBitsWeight(const NBitsLayout& layout, std::span<const Tensor> constants)
-        : m_layout(layout), m_data(constants[NBitsSlot::kWeight].contiguous()),
-          m_scales(constants[NBitsSlot::kScales].to(DType::Float64).contiguous())
+        : PackedMatrix({layout.depth, layout.rows}), m_layout(layout),
+          m_data(constants[NBitsSlot::kWeight].contiguous()), m_scales(constants[NBitsSlot::kScales].contiguous())
     {
         if (const Tensor& zeros = constants[NBitsSlot::kZeroPoints]; zeros.isValid()) {
             m_areZerosPacked = zeros.dtype() == DType::UInt8;
-            m_zeros = m_areZerosPacked ? zeros.contiguous() : zeros.to(DType::Float64).contiguous();
+            m_zeros = zeros.contiguous();
         }
         if (const Tensor& groups = constants[NBitsSlot::kGroups]; groups.isValid()) {
             m_groups = groups.to(DType::Int64).contiguous();
         }
     }
 
-    [[nodiscard]] Tensor widened(DType type) const
+    [[nodiscard]] Tensor widened(DType type) const override
     {
-        const auto* const packed = m_data.data<std::uint8_t>();
-        const std::int64_t rowBytes = m_layout.blocks() * m_layout.bytesOfBlock();
-        return filled(type, {m_layout.depth, m_layout.rows}, [&](auto* w) {
-            using T = std::decay_t<decltype(*w)>;
-            for (std::int64_t n = 0; n < m_layout.rows; ++n) {
-                for (std::int64_t k = 0; k < m_layout.depth; ++k) {
-                    const double level = packedNumber(packed + n * rowBytes, k, m_layout.bits);
-                    const std::int64_t group = groupOf(k);
-                    const double scale = m_scales.data<double>()[n * m_layout.blocks() + group];
-                    w[k * m_layout.rows + n] = static_cast<T>((level - zeroOf(n, group)) * scale);
-                }
+        const Tensor turned = filled(type, {m_layout.rows, m_layout.depth}, [&](auto* w) {
+            for (std::int64_t n = 0; n < m_layout.rows; ++n, w += m_layout.depth) {
+                widenOneByOne(n, 0, m_layout.depth, w);
             }
         });
+        return turned.permuted(std::array<std::int64_t, 2>{1, 0});
+    }
+
+    [[nodiscard]] std::unique_ptr<const WeightRows> columns(WeightVariant variant) const override;
+
+    /// Numbers [begin, begin + count) of the weights of result `row`.
+    void widen(std::int64_t row, std::int64_t begin, std::int64_t count, float* to) const
+    {
+        const bool isPlain =
+            !m_groups.isValid() && (!m_zeros.isValid() || m_areZerosPacked) && m_scales.dtype() != DType::Float64;
+        if (!isPlain) {
+            return widenOneByOne(row, begin, count, to);
+        }
+        switch (m_layout.bits) {
+        case 2:
+            return widenPlain<2>(row, begin, count, to);
+        case 4:
+            return widenPlain<4>(row, begin, count, to);
+        default:
+            return widenPlain<8>(row, begin, count, to);
+        }
     }
 
 private:
+    [[nodiscard]] const std::uint8_t* packedRow(std::int64_t row) const
+    {
+        return m_data.data<std::uint8_t>() + row * m_layout.blocks() * m_layout.bytesOfBlock();
+    }
     [[nodiscard]] std::int64_t groupOf(std::int64_t k) const
     {
         return m_groups.isValid() ? m_groups.data<std::int64_t>()[k] : k / m_layout.block;
+    }
+    [[nodiscard]] double scaleOf(std::int64_t row, std::int64_t group) const
+    {
+        return numberAt(m_scales, row * m_layout.blocks() + group);
     }
     [[nodiscard]] double zeroOf(std::int64_t row, std::int64_t group) const
     {
@@ -93,7 +148,47 @@ private:
         }
         return m_areZerosPacked
                    ? packedNumber(m_zeros.data<std::uint8_t>() + row * m_layout.bytesOfZeros(), group, m_layout.bits)
-                   : m_zeros.data<double>()[row * m_layout.blocks() + group];
+                   : numberAt(m_zeros, row * m_layout.blocks() + group);
+    }
+
+    template <class T>
+    void widenOneByOne(std::int64_t row, std::int64_t begin, std::int64_t count, T* to) const
+    {
+        const std::uint8_t* const packed = packedRow(row);
+        for (std::int64_t k = begin; k < begin + count; ++k) {
+            const std::int64_t group = groupOf(k);
+            const double level = packedNumber(packed, k, m_layout.bits);
+            *to++ = static_cast<T>((level - zeroOf(row, group)) * scaleOf(row, group));
+        }
+    }
+
+    template <int kBits>
+    void widenPlain(std::int64_t row, std::int64_t begin, std::int64_t count, float* to) const
+    {
+        constexpr std::int64_t kPerByte = 8 / kBits;
+        constexpr std::int64_t kUsualBlock = 32;
+        const std::uint8_t* const packed = packedRow(row);
+        const std::int64_t end = begin + count;
+        onWidestRegisters([=, this] {
+            float* out = to;
+            for (std::int64_t k = begin; k < end;) {
+                const std::int64_t group = k / m_layout.block;
+                const std::int64_t last = std::min(end, (group + 1) * m_layout.block);
+                const auto scale = static_cast<float>(scaleOf(row, group));
+                const auto zero = static_cast<float>(zeroOf(row, group));
+                const std::int64_t whole = k % kPerByte == 0 ? (last - k) / kPerByte * kPerByte : 0;
+                if (whole == kUsualBlock) {
+                    widenLevels<kBits, kUsualBlock>(packed + k / kPerByte, whole, zero, scale, out);
+                } else {
+                    widenLevels<kBits, 0>(packed + k / kPerByte, whole, zero, scale, out);
+                }
+                for (std::int64_t i = k + whole; i < last; ++i) {
+                    out[i - k] = (static_cast<float>(packedNumber(packed, i, kBits)) - zero) * scale;
+                }
+                out += last - k;
+                k = last;
+            }
+        });
     }
 
     NBitsLayout m_layout;
@@ -103,6 +198,29 @@ private:
     Tensor m_groups;
     bool m_areZerosPacked = false;
 };
+
+class NBitsRows final : public WeightRows
+{
+public:
+    NBitsRows(std::shared_ptr<const NBitsWeight> weight, WeightVariant variant)
+        : WeightRows(weight->shape()[1], weight->shape()[0]), m_weight(std::move(weight)), m_variant(variant)
+    {}
+
+    void widen(std::int64_t row, std::int64_t begin, std::int64_t count, float* to) const override
+    {
+        m_weight->widen(row, begin, count, to);
+        applyVariant(to, count, m_variant);
+    }
+
+private:
+    std::shared_ptr<const NBitsWeight> m_weight;
+    WeightVariant m_variant;
+};
+
+std::unique_ptr<const WeightRows> NBitsWeight::columns(WeightVariant variant) const
+{
+    return std::make_unique<const NBitsRows>(shared_from_this(), variant);
+}
 
 base::Result<NBitsLayout> nBitsLayout(const BindContext& context)
 {
@@ -189,19 +307,25 @@ base::Result<void> expectNBits(const BindContext& context)
 
 } // namespace
 
-base::Result<Tensor> nBitsWeight(const BindContext& context, DType type, std::uint64_t most)
+base::Result<std::shared_ptr<const PackedMatrix>> packedNBits(const BindContext& context)
 {
     RETRO_CHECK(expectNBits(context));
     RETRO_TRY(const NBitsLayout layout, nBitsLayout(context));
     RETRO_CHECK(expectPacked(context, layout));
     RETRO_CHECK(expectGroups(context, layout));
-    const auto bytes = tensor::checkedBytes({layout.depth, layout.rows}, type, most);
-    if (!bytes.ok()) {
-        return context.error("its weights are too large to be widened");
-    }
     std::array<Tensor, NBitsSlot::kBias + 1> given;
     std::copy_n(context.constants.begin(), std::min(context.constants.size(), given.size()), given.begin());
-    return NBitsWeight(layout, given).widened(type);
+    given[NBitsSlot::kScales] = storedWeight(context, NBitsSlot::kScales);
+    return std::shared_ptr<const PackedMatrix>(std::make_shared<const NBitsWeight>(layout, given));
+}
+
+base::Result<Tensor> nBitsWeight(const BindContext& context, DType type, std::uint64_t most)
+{
+    RETRO_TRY(const std::shared_ptr<const PackedMatrix> weight, packedNBits(context));
+    if (!tensor::checkedBytes(weight->shape(), type, most).ok()) {
+        return context.error("its weights are too large to be widened");
+    }
+    return weight->widened(type).contiguous();
 }
 
 } // namespace retro::ops

@@ -31,9 +31,9 @@ struct IntegerLayer
 
 /// ConvInteger and MatMulInteger with the Cast, the products with scales and the Add of a bias that follow.
 [[nodiscard]] bool integerProduct(Dequantiser& to, NodeId id);
-/// GatherBlockQuantized with a constant table, of up to 256 MiB as float32.
+/// GatherBlockQuantized with a small constant table; a larger one stays packed.
 [[nodiscard]] bool gatherBlockQuantized(Dequantiser& to, NodeId id);
-/// MatMulNBits with constant weights.
+/// MatMulNBits with small constant weights; larger ones stay packed.
 [[nodiscard]] bool matMulNBits(Dequantiser& to, NodeId id);
 
 } // namespace retro::rewrite

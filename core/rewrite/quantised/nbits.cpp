@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/quantise/gatherblockquantized.h"
 #include "core/ops/quantise/nbitsweight.h"
-#include "core/rewrite/passes.h"
 #include "core/rewrite/quantised/integernode.h"
 #include "core/tensor/checkedshape.h"
 
@@ -16,6 +15,9 @@ using tensor::Tensor;
 
 namespace
 {
+
+/// Weights of at most so many bytes as float64 become numbers, for which there are more tools; larger ones stay packed.
+constexpr std::uint64_t kMostWidened = 2ULL << 20;
 
 /// The operands of a node, all but one of which are constant.
 struct PackedOperands
@@ -51,7 +53,7 @@ bool gatherBlockQuantized(Dequantiser& to, NodeId id)
         return false;
     }
     const ops::BindContext context{to.draft().before(), id, node, operands->types, operands->constants, DType::Float32};
-    const base::Result<ops::GatheredTable> table = ops::gatheredTable(context, DType::Float32, kMaxFoldedBytes);
+    const base::Result<ops::GatheredTable> table = ops::gatheredTable(context, DType::Float32, kMostWidened / 2);
     if (!table.ok()) {
         return false;
     }
@@ -69,7 +71,7 @@ bool matMulNBits(Dequantiser& to, NodeId id)
         return false; // binding says what is wrong
     }
     const ops::BindContext context{to.draft().before(), id, node, operands->types, operands->constants, DType::Float64};
-    const base::Result<Tensor> weight = ops::nBitsWeight(context, DType::Float64, kMaxFoldedBytes);
+    const base::Result<Tensor> weight = ops::nBitsWeight(context, DType::Float64, kMostWidened);
     if (!weight.ok()) {
         return false;
     }

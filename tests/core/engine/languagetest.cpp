@@ -243,6 +243,37 @@ private slots:
         QVERIFY(contains(problemOf(*model, question), "a text is asked for one word"));
     }
 
+    // Where the relevance of the tokens alone is wanted, one row of the scores is made.
+    void theTokensAloneHaveTheSameAnswer()
+    {
+        const auto model = m_folder.model();
+        for (const char* const position : {"0", "1", "-1"}) {
+            engine::Question question = about("ab cab");
+            question.targets = {"1"};
+            question.position = position;
+            const auto whole = answer(*model, question);
+            question.inputsOnly = true;
+            const auto alone = answer(*model, question);
+            QVERIFY2(alone.ok(), alone.ok() ? "" : alone.error().text().c_str());
+            QCOMPARE(alone->report.position, whole->report.position);
+            QCOMPARE(alone->report.score, whole->report.score);
+            QCOMPARE(alone->report.best.id, whole->report.best.id);
+            QCOMPARE(alone->report.best.score, whole->report.best.score);
+            QCOMPARE(alone->report.relevance, whole->report.relevance);
+        }
+    }
+
+    void aWordIsNotSetAgainstItself()
+    {
+        const auto model = m_folder.model();
+        engine::Question question = about("ab cab");
+        question.targets = {"1"};
+        question.contrast = {"1"};
+        QVERIFY(contains(problemOf(*model, question), "set against itself"));
+        question.contrast = {"1", "2"};
+        QVERIFY(answer(*model, question).ok());
+    }
+
     // +logit(A) - logit(B): the difference of the two answers, in the form of relevance and of a gradient.
     void contrastIsTheDifference()
     {

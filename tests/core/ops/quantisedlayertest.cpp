@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What quantised models are explained with: FakeQuantize, layers of whole numbers, functions of quantised values,
 // weights of few bits.
+#include "core/ops/lookup.h"
 #include "core/ops/quantise/straightthrough.h"
 #include "tests/core/ops/opcase.h"
 
@@ -285,6 +286,77 @@ private slots:
         QVERIFY(q(OpCase(c).with("weight_prepacked", std::int64_t{1}).refusal()).contains("one machine"));
     }
 
+    void packedWeightsHaveTheBitsOfWideOnes_data()
+    {
+        QTest::addColumn<int>("bits");
+        QTest::addColumn<int>("scales");
+        QTest::addColumn<bool>("hasZeros");
+        QTest::addColumn<int>("rows");
+        for (const int bits : {2, 4, 8}) {
+            for (const DType scales : {DType::Float32, DType::Float16}) {
+                for (const int rows : {1, 3, 9}) {
+                    QTest::addRow("%d bits, %s, %d rows", bits, std::string(retro::tensor::nameOf(scales)).c_str(),
+                                  rows)
+                        << bits << static_cast<int>(scales) << (rows == 3) << rows;
+                }
+            }
+        }
+    }
+    /// x·W and back, with every variant of the weights, in float32: a product of the same numbers as a matrix.
+    void packedWeightsHaveTheBitsOfWideOnes()
+    {
+        QFETCH(const int, bits);
+        QFETCH(const int, scales);
+        QFETCH(const bool, hasZeros);
+        QFETCH(const int, rows);
+        constexpr std::int64_t kDepth = 90; // the last block is not full
+        constexpr std::int64_t kResults = 21;
+        constexpr std::int64_t kBlock = 32;
+        constexpr std::int64_t kBlocks = 3;
+        std::mt19937 random(5);
+        const std::int64_t bytesOfBlock = kBlock * bits / 8;
+        std::vector<double> bytes(static_cast<std::size_t>(kResults * kBlocks * bytesOfBlock));
+        std::ranges::generate(bytes, [&] { return static_cast<double>(random() % 256); });
+        std::vector<double> zeros(static_cast<std::size_t>(kResults * ((kBlocks * bits + 7) / 8)));
+        std::ranges::generate(zeros, [&] { return static_cast<double>(random() % 256); });
+        const Tensor scale = randomTensor({kResults, kBlocks}, static_cast<DType>(scales), 6);
+        const Tensor x = randomTensor({rows, kDepth}, DType::Float32, 7);
+        OpCase packed("MatMulNBits", 1, kMicrosoft);
+        packed.operand(x).constant(levels({kResults, kBlocks, bytesOfBlock}, bytes)).constant(scale);
+        if (hasZeros) {
+            packed.constant(levels({static_cast<std::int64_t>(zeros.size())}, zeros));
+        }
+        packed.with("K", kDepth).with("N", kResults).with("bits", std::int64_t{bits}).with("block_size", kBlock);
+        QVERIFY2(packed.bind(), packed.error().c_str());
+        std::vector<double> wide(static_cast<std::size_t>(kDepth * kResults));
+        const auto numberAt = [bits](const std::vector<double>& from, std::int64_t first, std::int64_t at) {
+            const int byte = static_cast<int>(from[static_cast<std::size_t>(first + at * bits / 8)]);
+            return (byte >> (at * bits % 8)) & ((1 << bits) - 1);
+        };
+        for (std::int64_t n = 0; n < kResults; ++n) {
+            for (std::int64_t k = 0; k < kDepth; ++k) {
+                const int level = numberAt(bytes, n * kBlocks * bytesOfBlock, k);
+                const int zero =
+                    hasZeros ? numberAt(zeros, n * ((kBlocks * bits + 7) / 8), k / kBlock) : 1 << (bits - 1);
+                wide[static_cast<std::size_t>(k * kResults + n)] = (level - zero) * scale.at(n * kBlocks + k / kBlock);
+            }
+        }
+        OpCase plain("MatMul");
+        plain.operand(x).constant(doubles({kDepth, kResults}, wide).to(DType::Float32));
+        QVERIFY2(plain.bind(), plain.error().c_str());
+        QVERIFY(packed.forward()[0].bitEqual(plain.forward()[0]));
+        const auto& ours = dynamic_cast<const ops::LinearMap&>(packed.op().structure());
+        const auto& wanted = dynamic_cast<const ops::LinearMap&>(plain.op().structure());
+        const Tensor s = randomTensor({rows, kResults}, DType::Float32, 8);
+        for (const ops::WeightPart part : {ops::WeightPart::All, ops::WeightPart::Positive, ops::WeightPart::Negative,
+                                           ops::WeightPart::GammaPositive, ops::WeightPart::GammaNegative,
+                                           ops::WeightPart::Square, ops::WeightPart::Ones}) {
+            const ops::WeightVariant variant{part, 0.25};
+            QVERIFY(ours.apply(x, variant).bitEqual(wanted.apply(x, variant)));
+            QVERIFY(ours.pullback(s, variant).bitEqual(wanted.pullback(s, variant)));
+        }
+    }
+
     /// A table of levels in blocks, several in a byte: the rows that the indices name.
     void tablesOfFewBits()
     {
@@ -321,6 +393,20 @@ private slots:
             QVERIFY(q(OpCase(c).with("quantize_axis", std::int64_t{2}).refusal()).contains("has 2 axes"));
             QVERIFY(q(OpCase(c).with("block_size", std::int64_t{32}).refusal()).contains("one per block"));
         }
+        OpCase outside = OpCase("GatherBlockQuantized", 1, kMicrosoft).constant(levels({3, kColumns / 2}, bytes));
+        outside.operand(levels({4}, {3, -1, -4, 2}, DType::Int64)).constant(doubles({3, 2}, scales));
+        const Tensor found = outside.with("block_size", std::int64_t{16}).forward()[0];
+        for (std::int64_t k = 0; k < kColumns; ++k) { // -1 is the last row; outside there are zeros
+            QCOMPARE(found.at(k), 0.0);
+            QCOMPARE(found.at(2 * kColumns + k), 0.0);
+            QCOMPARE(found.at(kColumns + k), found.at(3 * kColumns + k));
+        }
+        const auto* lookup = dynamic_cast<const ops::Lookup*>(&outside.op().structure());
+        QVERIFY(lookup != nullptr && lookup->isEmbedding());
+        const Tensor perToken =
+            lookup->carryBack(std::vector<Tensor>{Tensor::full(DType::Float64, {4, kColumns}, 0.5)},
+                              std::vector<Tensor>{Tensor(), ints({3, -1, -4, 2}), Tensor()}, ops::Lookup::kIndices);
+        QCOMPARE(q(textOf(perToken)), "[4] 16 16 16 16");
         // Levels of a type of 4 bits, in blocks along the first axis: signed, without zero points.
         std::vector<double> signedLevels(static_cast<std::size_t>(17 * 2));
         for (std::size_t i = 0; i < signedLevels.size(); ++i) {
