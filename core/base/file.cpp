@@ -278,7 +278,10 @@ Result<void> FileBatch::addThrough(const fs::path& path, const std::function<Res
         m_waiting.pop_back();
         return within(std::move(written).error(), path.string());
     }
-    return m_waiting.size() < kMost ? Result<void>() : finish();
+    std::error_code ec;
+    const std::uintmax_t bytes = fs::file_size(file.temporary, ec);
+    m_bytes += ec ? 0 : bytes;
+    return m_waiting.size() < kMost && m_bytes < kMostBytes ? Result<void>() : finish();
 }
 
 Result<void> FileBatch::add(const fs::path& path, std::span<const std::byte> data)
@@ -288,6 +291,7 @@ Result<void> FileBatch::add(const fs::path& path, std::span<const std::byte> dat
 
 Result<void> FileBatch::finish()
 {
+    m_bytes = 0;
     std::set<dev_t> brought;
     for (const Waiting& file : m_waiting) {
         struct stat status = {};

@@ -4,6 +4,7 @@
 #include "core/base/result.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <filesystem>
 #include <functional>
@@ -14,12 +15,15 @@ namespace retro::base
 
 /// Many files with one wait for the disk: writes each under a temporary name; every `kMost` of them, and the rest in
 /// finish(), are brought to the disk together and then put in place. What is not in place when this object goes is
-/// removed. One thread at a time.
+/// removed. From five files on the wait is for the whole file system (syncfs), which brings what others wrote as well.
+/// Before Linux 5.8 that wait does not report a disk that fails. One thread at a time.
 class FileBatch
 {
 public:
     /// As many as removeTemporaries() can name.
     static constexpr std::size_t kMost = 48;
+    /// From so many bytes on nothing waits, so that old and new files need little room beside each other.
+    static constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20;
 
     FileBatch();
     ~FileBatch();
@@ -37,6 +41,7 @@ public:
 private:
     struct Waiting;
     std::deque<Waiting> m_waiting;
+    std::uint64_t m_bytes = 0; ///< of what waits
 };
 
 } // namespace retro::base

@@ -108,6 +108,13 @@ tensor::Tensor fusedWeights(const RunModel& model, const AttentionPlace& place)
     if (q == nullptr || k == nullptr || v == nullptr || q->rank() != 4 || k->rank() != 4 || v->rank() != 4) {
         return {};
     }
+    const tensor::Shape& of = q->shape();
+    const tensor::Shape& other = v->shape();
+    const bool isFitting = of[0] == 1 && of[1] == place.heads && k->shape() == of &&
+                           std::equal(other.begin(), other.begin() + 3, of.begin());
+    if (!isFitting || of[1] * of[2] * of[2] * std::max(of[3], other[3]) > kMostTerms) {
+        return {}; // attentionLinks() leaves as many terms out
+    }
     ops::AttentionForm form;
     form.batch = 1;
     form.heads = form.keyHeads = q->shape()[1];

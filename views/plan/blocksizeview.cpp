@@ -162,8 +162,9 @@ QString BlockSizeView::subject() const
     if (figure.chosen == 0) {
         return tr("no blocks in this plan");
     }
-    const QString size = figure.chosen == 1 ? tr("1 operator")
-                                            : tr("%1 operators").arg(countText(static_cast<std::int64_t>(figure.chosen)));
+    const QString size = figure.chosen == 1
+                             ? tr("1 operator")
+                             : tr("%1 operators").arg(countText(static_cast<std::int64_t>(figure.chosen)));
     return figure.chosen == figure.root() ? tr("%1, %2").arg(size, root) : size;
 }
 
@@ -234,25 +235,31 @@ void BlockSizeView::refresh(Changes /*changes*/)
     const PlanQuestion& question = m_plan.question();
     const bool isKnown = m_asked == m_plan.subject() && m_askedFor.budget == question.budget &&
                          m_askedFor.order == question.order && m_askedFor.tier == question.tier;
-    if (!isKnown && isQuick() && !m_plan.isPlanning()) {
-        ask();
+    if (!isKnown && !m_plan.isPlanning()) {
+        if (isQuick()) {
+            ask();
+        } else if (!m_plan.blockPoints().empty()) {
+            m_plan.setBlockPoints({}); // of another question
+        }
     }
     m_pane->setFigure(figureNow());
     const bool isChosen = !question.blocks.isAuto();
     const bool isDrawn = !m_plan.blockPoints().empty();
+    m_isTrying = m_isTrying && !isDrawn;
     m_button->setText(isDrawn || isChosen ? tr("Auto") : tr("Draw"));
     m_button->setToolTip(isDrawn || isChosen ? tr("Let the planners choose the size")
                                              : tr("Plan for every size of blocks, in the background"));
-    m_button->setEnabled(isDrawn ? isChosen : !isQuick() || isChosen);
-    m_note->setText(isDrawn ? tr("Drag, or ← →: the plan follows.")
-                    : isQuick() ? tr("Trying sizes…")
-                                : tr("A large graph: the curve is drawn when it is asked for."));
+    m_button->setEnabled(isChosen || (!isDrawn && !m_isTrying));
+    m_note->setText(isDrawn      ? tr("Drag, or ← →: the plan follows.")
+                    : m_isTrying ? tr("Trying sizes…")
+                                 : tr("The curve is drawn when it is asked for."));
 }
 
 void BlockSizeView::ask()
 {
     m_asked = m_plan.subject();
     m_askedFor = m_plan.question();
+    m_isTrying = true;
     m_plan.wantBlockPoints();
 }
 

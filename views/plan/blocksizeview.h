@@ -76,6 +76,7 @@ private:
     QPushButton* m_button = nullptr;
     PlanSubjectPointer m_asked; ///< the curve of this one was asked for
     PlanQuestion m_askedFor;    ///< with this question
+    bool m_isTrying = false;    ///< the curve was asked for and has not come
 };
 
 } // namespace retro::views

@@ -72,11 +72,12 @@ QString PinTableModel::textOf(int row, int column) const
     case ChoiceColumn:
         return wordOf(choiceAt(row));
     case PeakColumn:
-        return effect == nullptr ? QStringLiteral("…")
-                                 : signedText(static_cast<double>(effect->peak) / m_scale.divisor,
-                                              m_scale.divisor == 1 ? 0 : 1);
+        return effect == nullptr
+                   ? m_plan.refusal().isEmpty() ? QStringLiteral("…") : QStringLiteral("–")
+                   : signedText(static_cast<double>(effect->peak) / m_scale.divisor, m_scale.divisor == 1 ? 0 : 1);
     case WorkColumn:
-        return effect == nullptr ? QStringLiteral("…") : signedText(workOf(*effect), 1);
+        return effect == nullptr ? m_plan.refusal().isEmpty() ? QStringLiteral("…") : QStringLiteral("–")
+                                 : signedText(workOf(*effect), 1);
     default:
         return {};
     }
@@ -134,8 +135,11 @@ std::string PinTableModel::csv() const
         const PinEffect* effect = effectAt(row);
         text.add(QString::fromStdString(m_plan.subject()->graph().value(valueAt(row)).name));
         text.add(wordOf(choiceAt(row)));
-        text.add(effect == nullptr ? std::int64_t{0} : effect->peak);
-        text.add(effect == nullptr ? 0.0 : workOf(*effect)).endRow();
+        if (effect == nullptr) { // not known
+            text.add(QString()).add(QString()).endRow();
+        } else {
+            text.add(effect->peak).add(workOf(*effect)).endRow();
+        }
     }
     return text.take();
 }

@@ -99,6 +99,7 @@ void PlanModel::setSubject(PlanSubjectPointer subject)
     m_canAsk = false;
     m_question = {};
     m_question.budget = firstBudget(m_subject->storeAllPeak);
+    m_ownBudget = m_question.budget;
     emit halfChanged();
     emit stateChanged();
     emit questionChanged();
@@ -115,6 +116,9 @@ void PlanModel::showPlan(PlanSubjectPointer subject, ShownPlanPointer plan)
     m_touched.clear();
     m_rebuiltBefore.clear();
     m_attempts.clear();
+    m_blockPoints.clear();
+    m_pinEffects.clear();
+    m_ownBudget.reset();
     m_ghost.reset();
     m_plan.reset();
     emit halfChanged();
@@ -236,6 +240,7 @@ void PlanModel::takePlan(ShownPlanPointer plan)
                              ? static_cast<double>(m_step) / static_cast<double>(shown->matrix.columns().size())
                              : 0;
     m_plan = std::move(plan);
+    m_ownBudget.reset();
     m_overRun.reset();
     m_refusal.clear();
     m_refusalRemedy.clear();
@@ -271,11 +276,13 @@ void PlanModel::takeAttempts()
 
 void PlanModel::takeRefusal(const QString& what, const QString& remedy)
 {
-    if (m_subject && !m_plan && m_question.budget < m_subject->storeAllPeak) {
+    const bool isOurs = m_question.budget == m_ownBudget && m_question.strategy == PlanQuestion().strategy;
+    if (m_subject && !m_plan && isOurs && m_question.budget < m_subject->storeAllPeak) {
         // The first budget was ours, not asked for: half of the way to the one that always has a plan.
         const std::uint64_t all = m_subject->storeAllPeak;
         const std::uint64_t rest = all - m_question.budget;
-        setBudget(rest > all / 10 ? m_question.budget + rest / 2 : all);
+        m_ownBudget = rest > all / 10 ? m_question.budget + rest / 2 : all;
+        setBudget(*m_ownBudget);
         return;
     }
     m_refusal = what;
@@ -449,8 +456,7 @@ bool PlanChoices::operator==(const PlanChoices& other) const
         return std::tie(q.strategy, q.budget, q.choices.keep, q.choices.recompute, q.seconds, q.tier, q.order,
                         q.blocks.count, q.blocks.operators, q.blocks.bytes);
     };
-    return parts(question) == parts(other.question) && touched == other.touched &&
-           rebuiltBefore == other.rebuiltBefore;
+    return parts(question) == parts(other.question) && touched == other.touched && rebuiltBefore == other.rebuiltBefore;
 }
 
 void PlanModel::takeChoices(const PlanChoices& choices)

@@ -220,6 +220,7 @@ private:
     QString m_refusalRemedy;
     std::set<analysis::OpValueId> m_touched; ///< chosen by hand
     std::vector<analysis::OpValueId> m_rebuiltBefore;
+    std::optional<std::uint64_t> m_ownBudget; ///< the first one, which nobody chose, until there is a plan
     std::vector<BlockPoint> m_blockPoints;
     std::vector<PinEffect> m_pinEffects;
     std::vector<PlanPoint> m_points;

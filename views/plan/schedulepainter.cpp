@@ -392,6 +392,10 @@ void SchedulePainter::paintWaits(std::uint32_t row)
     const double y = std::round(m_figure.rows.pixel(row + 0.5)) + 0.5;
     const double half = std::min(m_figure.rows.pitch() * 0.32, static_cast<double>(px(4)));
     for (std::size_t i = 1; i < spans.size(); ++i) {
+        const ScheduleCell* back = m_plan.matrix.cellAt(row, spans[i].from);
+        if (back != nullptr && back->kind == CellKind::Prefetch) {
+            continue; // its own marks say that it was moved out and fetched
+        }
         const double left = columns.pixel(spans[i - 1].until) + half;
         const double right = columns.pixel(spans[i].from);
         if (right < m_layout.matrix.left() || left > m_layout.matrix.right() || right - left < 2 * half) {

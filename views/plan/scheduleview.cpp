@@ -289,6 +289,7 @@ void ScheduleView::showStory()
     m_name->setText(plan.rowLabel(*row));
     m_story->setText(plan.storyOf(*row));
     m_turn->setVisible(decision != Decision::Pass);
+    m_turn->setEnabled(decision == Decision::Recompute || plan.graph().op(plan.matrix.rows()[*row].op).mayRepeat());
     m_turn->setText(decision == Decision::Recompute ? tr("Keep it") : tr("Recompute it"));
     m_turn->setToolTip(decision == Decision::Recompute ? tr("Keep the tensor until it is read last (K)")
                                                        : tr("Drop the tensor and compute it again (R)"));

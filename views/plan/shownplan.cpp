@@ -169,15 +169,19 @@ QString ShownPlan::storyOf(std::uint32_t row) const
             continue;
         }
         const ScheduleGap* gap = axis ? axis->gapAt(row, spans[i].from) : nullptr;
-        parts += shownText("dropped behind %1 %2").arg(step, number(spans[i - 1].until - 1));
-        parts += gap != nullptr
-                     ? shownText("P%1 waits for it from %2, found at %3")
-                           .arg(QString::number(gap->promise), number(gap->from), number(gap->until))
-                     : shownText("made again at %1").arg(number(spans[i].from));
+        const ScheduleCell* back = matrix.cellAt(row, spans[i].from);
+        const bool isFetched = back != nullptr && back->kind == CellKind::Prefetch;
+        parts += (isFetched ? shownText("moved out by %1 %2") : shownText("dropped behind %1 %2"))
+                     .arg(step, number(spans[i - 1].until - 1));
+        parts +=
+            gap != nullptr
+                ? shownText("P%1 waits for it from %2, found at %3")
+                      .arg(QString::number(gap->promise), number(gap->from), number(gap->until))
+                : (isFetched ? shownText("fetched at %1") : shownText("made again at %1")).arg(number(spans[i].from));
     }
     if (matrix.rows()[row].decision == Decision::Keep && parts.size() == 1) {
         parts += shownText("kept until %1 %2").arg(step, number(matrix.rows()[row].last));
-    } else if (matrix.rows()[row].decision == Decision::Pass && !spans.empty()) {
+    } else if (matrix.rows()[row].decision == Decision::Pass && spans.size() == 1) {
         parts += shownText("dropped behind %1 %2: %3").arg(step, number(spans.back().until - 1), reasonOf(row));
     }
     parts += shownText("making it costs %1 of %2")

@@ -89,6 +89,7 @@ struct CompositeThumbnail
 {
     QString composite;
     tensor::Tensor relevance;
+    bool isSteps = false; ///< a text or a series, not a picture
 };
 
 } // namespace retro::views

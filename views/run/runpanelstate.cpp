@@ -60,9 +60,8 @@ Plane stripOf(const tensor::Tensor& relevance)
     return strip;
 }
 
-QImage thumbnailOf(const tensor::Tensor& relevance)
+QImage thumbnailOf(const tensor::Tensor& relevance, bool isSteps)
 {
-    const bool isSteps = relevance.rank() == 2 || relevance.rank() == 3;
     const auto plane = isSteps ? base::Result<Plane>(stripOf(relevance)) : channelSum(relevance);
     if (!plane || plane->values.empty()) {
         return {};
@@ -438,7 +437,7 @@ void RunPanel::setThumbnails(const std::vector<CompositeThumbnail>& thumbnails, 
         button.setAccessibleName(button.toolTip());
         button.setProperty("composite", thumbnails[i].composite);
         button.setChecked(thumbnails[i].composite == baseOf(current));
-        button.setImage(thumbnailOf(thumbnails[i].relevance));
+        button.setImage(thumbnailOf(thumbnails[i].relevance, thumbnails[i].isSteps));
     }
 }
 

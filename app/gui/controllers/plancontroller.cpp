@@ -129,17 +129,16 @@ Result<PlanResult> ownPlan(const PlanSubject& subject, const PlanQuestion& quest
 }
 
 /// What single choices do: the plan of all of them less the plans without one.
-std::vector<views::PinEffect>
-effectsOf(const PlanSubject& subject, const PlanQuestion& question,
-          const std::vector<std::pair<analysis::OpValueId, PlanQuestion>>& without, const std::stop_token& stop)
+std::vector<views::PinEffect> effectsOf(const PlanSubject& subject, const PlanQuestion& question,
+                                        const std::vector<std::pair<analysis::OpValueId, PlanQuestion>>& without,
+                                        const std::stop_token& stop)
 {
     std::vector<views::PinEffect> effects;
     const Result<PlanResult> whole = ownPlan(subject, question, stop);
     for (const auto& [value, other] : without) {
         const Result<PlanResult> rest = ownPlan(subject, other, stop);
         if (whole && whole->plan && rest && rest->plan) {
-            effects.push_back({value,
-                               static_cast<std::int64_t>(whole->peak) - static_cast<std::int64_t>(rest->peak),
+            effects.push_back({value, static_cast<std::int64_t>(whole->peak) - static_cast<std::int64_t>(rest->peak),
                                whole->cost - rest->cost});
         }
     }
@@ -556,7 +555,9 @@ void PlanController::nextPoint()
 /// The curve of block sizes, point by point: plans as a chosen size would have them.
 void PlanController::drawBlocks()
 {
-    m_blockSizes = views::blockSizes(m_plan.subject()->joint.forwardCount);
+    m_blockSubject = m_plan.subject();
+    m_blockQuestion = m_plan.question();
+    m_blockSizes = views::blockSizes(m_blockSubject->joint.forwardCount);
     m_blockPoints.clear();
     m_plan.setBlockPoints({});
     nextBlockPoint();
@@ -565,15 +566,18 @@ void PlanController::drawBlocks()
 void PlanController::nextBlockPoint()
 {
     if (m_blockPoints.size() >= m_blockSizes.size()) {
-        m_plan.setBlockPoints(m_blockPoints);
+        if (m_blockSubject == m_plan.subject()) {
+            m_plan.setBlockPoints(m_blockPoints);
+        }
+        m_blockSubject.reset();
         return;
     }
-    PlanQuestion question = m_plan.question();
+    PlanQuestion question = m_blockQuestion;
     question.strategy = views::kBlockStrategy;
     question.blocks = {};
     question.blocks.operators = m_blockSizes[m_blockPoints.size()];
     m_blocks->start(
-        [this, subject = m_plan.subject(), question](const std::stop_token& stop) -> views::JobRunner::Delivery {
+        [this, subject = m_blockSubject, question](const std::stop_token& stop) -> views::JobRunner::Delivery {
             const std::optional<views::BlockPoint> point = blockPointOf(*subject, question, stop);
             return [this, point, size = question.blocks.operators] {
                 if (point) {

@@ -39,7 +39,7 @@ constexpr double kLargestShare = 0.5;
 /// So long the pass of an older stroke may go on, in milliseconds.
 constexpr qint64 kPatience = 150;
 /// Tensors of a run that the first question is prepared for unasked.
-constexpr std::int64_t kMostPrepared = std::int64_t{512} << 20;
+constexpr std::int64_t kMostPrepared = std::int64_t{128} << 20;
 
 constexpr std::array kWhereActions{
     ActionSpec{"region.mark", QT_TRANSLATE_NOOP("retro::views::actions", "&Mark a region"),
@@ -133,7 +133,8 @@ public:
             Result<engine::Historian> opened = open(stop);
             if (opened) {
                 m_historian = std::make_shared<const engine::Historian>(std::move(opened).value());
-            } else if (opened.error().code == base::ErrorCode::Cancelled) {
+            } else if (opened.error().code == base::ErrorCode::Cancelled ||
+                       opened.error().code == base::ErrorCode::Memory) { // another time it may be there
                 return opened.error();
             } else {
                 m_refusal = opened.error();

@@ -295,8 +295,9 @@ void MainWindow::takeComparison(const ComparisonDone& comparison)
             tr("The control model has no answer to compare with: %1").arg(comparison.controlFailure));
     }
     m_thumbnails.clear();
+    const bool isSteps = m_loaded && m_loaded->card && m_loaded->card->layout.starts_with("NT");
     for (const CompositeSample& sample : comparison.samples) {
-        m_thumbnails.push_back({sample.composite, sample.relevance});
+        m_thumbnails.push_back({sample.composite, sample.relevance, isSteps});
     }
     m_explain->runPanel().setThumbnails(m_thumbnails,
                                         QString::fromStdString(m_explain->runPanel().question().composite));

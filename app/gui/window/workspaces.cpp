@@ -141,13 +141,15 @@ ExplainWorkspace::ExplainWorkspace(const WorkspaceContext& context, QWidget* par
     m_memoryDock->hide();
     tabifyDockWidget(m_inputDock, m_outputDock);
     m_inputDock->raise();
-    connect(&model, &views::RunModel::runChanged, this, [this, &model, shown = QString()]() mutable {
+    connect(&model, &views::RunModel::runChanged, this, [this, &model, shown = QString(), hadPass = false]() mutable {
         // What another model calls each pixel is seen at once; a person who chose a tab keeps it.
-        // Which output is explained is known with the first pass.
+        // Which output is explained is known with the first pass: a dense one comes to the front then.
         const bool hasPass = model.hasRun() && model.run().eventCount() > 0;
         const QString name = model.hasRun() ? QString::fromStdString(model.run().facts.modelName) : QString();
-        const QString known = hasPass ? name + QStringLiteral(" explained") : name;
-        if (std::exchange(shown, known) != known && model.hasRun()) {
+        const bool isOther = std::exchange(shown, name) != name;
+        const bool isFirstPass = hasPass && (isOther || !hadPass);
+        hadPass = hasPass || (hadPass && !isOther);
+        if (model.hasRun() && (isOther || (isFirstPass && trace::hasDenseTarget(model.run())))) {
             showPanesOf(model.run());
         }
     });

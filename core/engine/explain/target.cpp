@@ -368,6 +368,11 @@ Result<void> setAgainst(ResolvedTarget& target, const StartRequest& start, const
             continue;
         }
         const std::int64_t row = s * samples.length + chosen / classes * classes;
+        if (std::ranges::all_of(start.against, [own = chosen % classes](std::int64_t one) { return one == own; })) {
+            return usageError("the target is set against itself, so there is nothing to explain; name another word or "
+                              "class",
+                              "--contrast");
+        }
         for (const std::int64_t other : start.against) {
             if (other < 0 || other >= classes) {
                 return usageError(fmt::format("there is no class {}; the output has {}", other, classes), "--contrast");

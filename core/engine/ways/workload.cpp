@@ -262,8 +262,9 @@ double widenedWeights(const BoundModel& model, NodeId node)
         const auto bits = one.attributes.find("bits");
         const auto* width = bits == one.attributes.end() ? nullptr : std::get_if<std::int64_t>(&bits->second);
         constexpr double kByteBits = 8;
-        const double perElement =
-            isPacked && width != nullptr && *width > 0 ? kByteBits / static_cast<double>(*width) : 1;
+        constexpr std::int64_t kUsualBits = 4; // of a MatMulNBits that does not say
+        const std::int64_t stands = width != nullptr && *width > 0 ? *width : kUsualBits;
+        const double perElement = isPacked ? kByteBits / static_cast<double>(stands) : 1;
         count = isHalf || isPacked ? std::max(count, perElement * static_cast<double>(stored.size())) : count;
     }
     return count;

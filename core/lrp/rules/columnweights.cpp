@@ -55,6 +55,9 @@ std::vector<Tensor> weighByColumns(const Rule& rule, const WeighContext& context
         }
         std::vector<double> weights;
         for (std::int64_t at = 0; at < tensor::elementCount(types[k].shape); ++at) {
+            if (context.stop.stop_requested()) {
+                return made;
+            }
             std::vector<Tensor> relevance(types.size());
             relevance[k] = unitAt(known->dtype(), types[k].shape, at);
             weights.push_back(reaching(context.weights, rule.apply(context.with(relevance))));

@@ -4,6 +4,7 @@
 #include "core/lrp/rules/rule.h"
 
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,7 @@ struct WeighContext
     /// meant. Invalid = zero, as for all that takes no relevance. At least one is valid.
     std::span<const Tensor> weights;
     WeighMemory* memory = nullptr; ///< null: nothing is kept
+    std::stop_token stop = {};     ///< when it is asked for, what is given is without meaning
 
     /// What apply() gets, where `relevance` arrives.
     [[nodiscard]] RuleContext with(std::span<const Tensor> relevance) const

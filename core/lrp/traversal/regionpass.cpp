@@ -157,19 +157,18 @@ private:
             return; // out of sight of the region
         }
         const NodeValues values = m_question.values(node, readsForWeights(m_question.model, node, site));
-        const auto made =
-            base::placed([&] { return ops::placeOf(m_graph.node(node)); },
-                         [&] {
-                             if (m_question.memory != nullptr) {
-                                 m_question.memory->begin(node);
-                             }
-                             const ops::BoundOperator& op = m_question.model.op(node);
-                             const WeighContext context{op,         values.operands, values.outputs,   site.tracked,
-                                                        site.types, weights,         m_question.memory};
-                             return asLinear(*rule)->noForward(op, site.tracked).empty()
-                                        ? asLinear(*rule)->weigh(context)
-                                        : weighByColumns(*rule, context);
-                         });
+        const auto made = base::placed(
+            [&] { return ops::placeOf(m_graph.node(node)); },
+            [&] {
+                if (m_question.memory != nullptr) {
+                    m_question.memory->begin(node);
+                }
+                const ops::BoundOperator& op = m_question.model.op(node);
+                const WeighContext context{op,         values.operands, values.outputs,    site.tracked,
+                                           site.types, weights,         m_question.memory, m_question.stop};
+                return asLinear(*rule)->noForward(op, site.tracked).empty() ? asLinear(*rule)->weigh(context)
+                                                                            : weighByColumns(*rule, context);
+            });
         const auto outputs = m_graph.outputsOf(node);
         for (std::size_t k = 0; k < outputs.size() && k < made.size(); ++k) {
             if (outputs[k].isValid() && made[k].isValid() && tensor::isFloating(made[k].dtype())) {
