@@ -162,8 +162,9 @@ QString BlockSizeView::subject() const
     if (figure.chosen == 0) {
         return tr("no blocks in this plan");
     }
-    const QString size = figure.chosen == 1 ? tr("1 operator")
-                                            : tr("%1 operators").arg(countText(static_cast<std::int64_t>(figure.chosen)));
+    const QString size = figure.chosen == 1
+                             ? tr("1 operator")
+                             : tr("%1 operators").arg(countText(static_cast<std::int64_t>(figure.chosen)));
     return figure.chosen == figure.root() ? tr("%1, %2").arg(size, root) : size;
 }
 
@@ -244,7 +245,7 @@ void BlockSizeView::refresh(Changes /*changes*/)
     m_button->setToolTip(isDrawn || isChosen ? tr("Let the planners choose the size")
                                              : tr("Plan for every size of blocks, in the background"));
     m_button->setEnabled(isDrawn ? isChosen : !isQuick() || isChosen);
-    m_note->setText(isDrawn ? tr("Drag, or ← →: the plan follows.")
+    m_note->setText(isDrawn     ? tr("Drag, or ← →: the plan follows.")
                     : isQuick() ? tr("Trying sizes…")
                                 : tr("A large graph: the curve is drawn when it is asked for."));
 }

@@ -72,9 +72,9 @@ QString PinTableModel::textOf(int row, int column) const
     case ChoiceColumn:
         return wordOf(choiceAt(row));
     case PeakColumn:
-        return effect == nullptr ? QStringLiteral("…")
-                                 : signedText(static_cast<double>(effect->peak) / m_scale.divisor,
-                                              m_scale.divisor == 1 ? 0 : 1);
+        return effect == nullptr
+                   ? QStringLiteral("…")
+                   : signedText(static_cast<double>(effect->peak) / m_scale.divisor, m_scale.divisor == 1 ? 0 : 1);
     case WorkColumn:
         return effect == nullptr ? QStringLiteral("…") : signedText(workOf(*effect), 1);
     default:

@@ -449,8 +449,7 @@ bool PlanChoices::operator==(const PlanChoices& other) const
         return std::tie(q.strategy, q.budget, q.choices.keep, q.choices.recompute, q.seconds, q.tier, q.order,
                         q.blocks.count, q.blocks.operators, q.blocks.bytes);
     };
-    return parts(question) == parts(other.question) && touched == other.touched &&
-           rebuiltBefore == other.rebuiltBefore;
+    return parts(question) == parts(other.question) && touched == other.touched && rebuiltBefore == other.rebuiltBefore;
 }
 
 void PlanModel::takeChoices(const PlanChoices& choices)

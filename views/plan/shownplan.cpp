@@ -170,10 +170,9 @@ QString ShownPlan::storyOf(std::uint32_t row) const
         }
         const ScheduleGap* gap = axis ? axis->gapAt(row, spans[i].from) : nullptr;
         parts += shownText("dropped behind %1 %2").arg(step, number(spans[i - 1].until - 1));
-        parts += gap != nullptr
-                     ? shownText("P%1 waits for it from %2, found at %3")
-                           .arg(QString::number(gap->promise), number(gap->from), number(gap->until))
-                     : shownText("made again at %1").arg(number(spans[i].from));
+        parts += gap != nullptr ? shownText("P%1 waits for it from %2, found at %3")
+                                      .arg(QString::number(gap->promise), number(gap->from), number(gap->until))
+                                : shownText("made again at %1").arg(number(spans[i].from));
     }
     if (matrix.rows()[row].decision == Decision::Keep && parts.size() == 1) {
         parts += shownText("kept until %1 %2").arg(step, number(matrix.rows()[row].last));

@@ -129,17 +129,16 @@ Result<PlanResult> ownPlan(const PlanSubject& subject, const PlanQuestion& quest
 }
 
 /// What single choices do: the plan of all of them less the plans without one.
-std::vector<views::PinEffect>
-effectsOf(const PlanSubject& subject, const PlanQuestion& question,
-          const std::vector<std::pair<analysis::OpValueId, PlanQuestion>>& without, const std::stop_token& stop)
+std::vector<views::PinEffect> effectsOf(const PlanSubject& subject, const PlanQuestion& question,
+                                        const std::vector<std::pair<analysis::OpValueId, PlanQuestion>>& without,
+                                        const std::stop_token& stop)
 {
     std::vector<views::PinEffect> effects;
     const Result<PlanResult> whole = ownPlan(subject, question, stop);
     for (const auto& [value, other] : without) {
         const Result<PlanResult> rest = ownPlan(subject, other, stop);
         if (whole && whole->plan && rest && rest->plan) {
-            effects.push_back({value,
-                               static_cast<std::int64_t>(whole->peak) - static_cast<std::int64_t>(rest->peak),
+            effects.push_back({value, static_cast<std::int64_t>(whole->peak) - static_cast<std::int64_t>(rest->peak),
                                whole->cost - rest->cost});
         }
     }

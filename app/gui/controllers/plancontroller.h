@@ -66,10 +66,10 @@ private:
     views::JobRunner* m_analysis = nullptr;
     views::JobRunner* m_blocks = nullptr;
     views::JobRunner* m_pins = nullptr;
-    std::vector<std::size_t> m_blockSizes;         ///< of the curve of block sizes
+    std::vector<std::size_t> m_blockSizes;        ///< of the curve of block sizes
     std::vector<views::BlockPoint> m_blockPoints; ///< that are done
-    QString m_file;                       ///< a plan to be shown, or on screen; empty = plans are made
-    std::vector<std::uint64_t> m_budgets; ///< of the curve
+    QString m_file;                               ///< a plan to be shown, or on screen; empty = plans are made
+    std::vector<std::uint64_t> m_budgets;         ///< of the curve
     std::size_t m_done = 0;
     quint64 m_number = 0;  ///< of the joint graph that is being made
     bool m_isDue = false;  ///< another question came while one was answered
