@@ -109,7 +109,7 @@ plan planners light --size 420x480
 plan tensors light --size 900x220 --select matmul_7
 plan analysis light --size 420x480
 plan block light --size 420x260
-plan pins light --size 420x200 --select matmul_7 --action plan.recompute
+plan pins light --size 420x200 --select linear_2 --action plan.recompute
 view profile light --view profile --size 860x420
 shoot "$out/views/snapshot-light.png" 64 tests/data/snapshot/training-step.pickle --theme light --view snapshot \
     --size 940x400

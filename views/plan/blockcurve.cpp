@@ -25,7 +25,7 @@ namespace
 using fonts::px;
 
 // Design pixels.
-constexpr double kCurveLeft = 52; // figures of memory
+constexpr double kCurveLeft = 52;  // figures of memory
 constexpr double kCurveRight = 50; // figures of work
 constexpr double kCurveTop = 20;
 constexpr double kCurveBottom = 22;
@@ -59,8 +59,9 @@ void paintWorkAxis(QPainter& painter, const BlockScale& scale, const Theme& them
     const double step = markStep(scale.chart.height() / scale.mostExtra, px(kFigureRoom));
     for (double extra = 0; extra <= scale.mostExtra + 1e-9; extra += step) {
         painter.setPen(theme[Role::Text3]);
-        painter.drawText(QRectF(scale.chart.right() + px(6), scale.yOfExtra(extra) - px(8), px(kCurveRight - 6), px(16)),
-                         Qt::AlignLeft | Qt::AlignVCenter, signedText(extra, step < 1 ? 1 : 0));
+        painter.drawText(
+            QRectF(scale.chart.right() + px(6), scale.yOfExtra(extra) - px(8), px(kCurveRight - 6), px(16)),
+            Qt::AlignLeft | Qt::AlignVCenter, signedText(extra, step < 1 ? 1 : 0));
     }
     painter.setPen(theme[Role::SearchText]);
     painter.drawText(QRectF(scale.chart.center().x(), 0, scale.chart.width() / 2 + px(kCurveRight - 6), px(16)),

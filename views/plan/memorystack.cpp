@@ -27,6 +27,13 @@ std::vector<std::uint32_t> firstColumns(const ShownPlan& plan)
     return before;
 }
 
+/// "relevance of block1/Add".
+std::string gradientName(const ShownPlan& plan, std::uint32_t row)
+{
+    const char* what = plan.subject->half == PlanFor::Relevance ? "relevance of " : "gradient of ";
+    return what + plan.rowLabel(row).toStdString();
+}
+
 } // namespace
 
 std::vector<const StackBand*> MemoryStack::at(std::uint32_t column) const
@@ -82,9 +89,9 @@ MemoryStack stackOf(const ShownPlan& plan)
                                : wasThere[stay.value] ? StackKind::Rebuilt
                                                       : StackKind::Kept;
         wasThere[stay.value] = true;
-        stack.bands.push_back(
-            {isGradient ? analysis::kNone : plan.matrix.rowOf(stay.value), kind, from, until, value.bytes, value.name,
-             {}});
+        const std::uint32_t row = plan.matrix.rowOf(stay.value); // of a gradient that of its value
+        const std::string name = isGradient && row != analysis::kNone ? gradientName(plan, row) : value.name;
+        stack.bands.push_back({isGradient ? analysis::kNone : row, kind, from, until, value.bytes, name, {}});
     }
     for (std::uint32_t at = 0; at < plan.matrix.columns().size(); ++at) {
         const analysis::OpId op = plan.matrix.columns()[at].op;

@@ -129,8 +129,7 @@ void PinsView::followSelection()
 {
     const ShownPlanPointer& plan = m_plan.planOfSteps();
     const auto row = plan ? rowOfThing(model(), selection().thing(), *plan) : std::nullopt;
-    const int at =
-        row && *row < plan->matrix.rows().size() ? m_items->rowOf(plan->matrix.rows()[*row].value) : -1;
+    const int at = row && *row < plan->matrix.rows().size() ? m_items->rowOf(plan->matrix.rows()[*row].value) : -1;
     m_isFollowing = true;
     if (at < 0) {
         m_table->clearSelection();

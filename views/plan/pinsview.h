@@ -22,7 +22,10 @@ public:
 
     [[nodiscard]] QString title() const override { return tr("Pins"); }
     [[nodiscard]] QString subject() const override;
-    [[nodiscard]] QString hint() const override { return tr("Tensors that you keep or recompute, and what that does."); }
+    [[nodiscard]] QString hint() const override
+    {
+        return tr("Tensors that you keep or recompute, and what that does.");
+    }
     [[nodiscard]] bool canShow(const SelectedThing& thing) const override;
     [[nodiscard]] QStringList exportFormats() const override { return {QStringLiteral("csv")}; }
     [[nodiscard]] base::Result<void> exportTo(const std::filesystem::path& path) override;

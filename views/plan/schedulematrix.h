@@ -59,8 +59,8 @@ struct ScheduleColumn
     analysis::OpId op = analysis::kNone; ///< none for moves
     std::uint32_t row = analysis::kNone; ///< its tensor; none when that has no row
     CellKind cell = CellKind::Compute;
-    std::uint64_t bytes = 0; ///< in memory while it runs
-    std::uint32_t live = 0;  ///< tensors with a row that are in memory
+    std::uint64_t bytes = 0;   ///< in memory while it runs
+    std::uint32_t live = 0;    ///< tensors with a row that are in memory
     std::uint32_t waiting = 0; ///< tensors with a row that went and will come back
 };
 

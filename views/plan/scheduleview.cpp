@@ -265,11 +265,11 @@ void ScheduleView::showStep()
     }
     const ShownPlan& plan = *m_plan.plan();
     const ScheduleColumn& at = plan.matrix.columns()[m_plan.step()];
-    m_now = tr("%1   ·   live now %2   ·   tensors %3")
+    m_now = tr("%1 · live now %2 · tensors %3")
                 .arg(plan.stepWords(m_plan.step()), bytesText(static_cast<std::int64_t>(at.bytes)),
                      countText(std::int64_t{at.live}));
     if (at.waiting > 0) {
-        m_now += tr("   ·   waiting %1").arg(countText(std::int64_t{at.waiting}));
+        m_now += tr(" · waiting %1").arg(countText(std::int64_t{at.waiting}));
     }
     emit nowChanged();
 }

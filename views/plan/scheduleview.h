@@ -34,7 +34,7 @@ public:
     [[nodiscard]] SchedulePane& pane() const { return *m_pane; }
     /// What the view says of a question that has no plan; empty when it has one.
     [[nodiscard]] QString message() const;
-    /// "Gradient of b2.attn   ·   live now 97.5 MB   ·   tensors 10"; empty without a plan.
+    /// "Gradient of b2.attn · live now 97.5 MB · tensors 10"; empty without a plan.
     [[nodiscard]] const QString& nowText() const { return m_now; }
     /// What becomes of the tensor that is marked; empty where none is.
     [[nodiscard]] QString story() const;
