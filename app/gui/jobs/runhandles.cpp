@@ -71,7 +71,8 @@ base::Result<views::RunHandle> makeHandle(std::shared_ptr<const trace::Run> run,
     const bool isWhole =
         derive<views::RunIndex, views::PromiseForest, views::FrontierModes, views::LedgerCurve, trace::NodeSteps,
                trace::Motion, views::LossMarks, views::GradientNote, views::BreakpointWords, views::PromiseStarts,
-               views::StepChecks, views::LutRun, views::Segments, views::StartedRelevance, Stepper, RunFigures, RunProblems>(*derived, stop);
+               views::StepChecks, views::LutRun, views::Segments, views::StartedRelevance, Stepper, RunFigures,
+               RunProblems>(*derived, stop);
     if (!isWhole) {
         base::Leftovers::add(timeline);
         base::Leftovers::add(derived);
