@@ -123,7 +123,7 @@ private:
     views::JobRunner* m_regionJobs = nullptr;
     views::JobRunner* m_mapJobs = nullptr;
     views::JobRunner* m_preparations = nullptr; ///< of the first question to a run
-    SourcePointer m_source; ///< of the run on screen; null = nothing with relevance
+    SourcePointer m_source;                     ///< of the run on screen; null = nothing with relevance
     std::optional<ExplainJob> m_job;
     QString m_place;      ///< asked last; empty = nothing
     AskedRegion m_region; ///< asked last
