@@ -42,8 +42,9 @@ constexpr std::array<std::string_view, 9> kOfFiles{"input",   "run",          "i
                                                    "overlay", "check-oracle", "open",  "plan-rows"};
 
 /// What explain_text takes beside the options of explain.
-constexpr std::array<std::string_view, 10> kOfTexts{"text",          "tokenizer", "ids",      "position", "contrast",
-                                                    "target-tokens", "generate",  "continue", "layers",   "html"};
+constexpr std::array<std::string_view, 11> kOfTexts{"text",     "tokenizer",     "ids",      "position",
+                                                    "contrast", "target-tokens", "generate", "continue",
+                                                    "layers",   "html",          "attention"};
 
 bool isOfTexts(std::string_view name) { return std::ranges::find(kOfTexts, name) != kOfTexts.end(); }
 
@@ -360,8 +361,11 @@ nb::tuple Model::explainText(const Options& options, std::optional<bool> records
                       engine::resolve(engine::withoutLanguage(question, *asked), *model));
             RETRO_CHECK(engine::takeLanguage(*asked, request));
             RETRO_TRY(engine::ExplainResult made, m_explainer->explain(request, listener.token(), listener.progress()));
+            const engine::LayerWish wish = engine::LayerWish::of(*asked, question);
             RETRO_TRY(report, engine::reportOf(*asked, *model, question, made));
-            RETRO_CHECK(engine::addGeneration(*asked, *model, question, request, readPng, report, listener.token()));
+            RETRO_CHECK(engine::addAttention(*asked, question, request, made, wish, report, listener.token()));
+            RETRO_CHECK(
+                engine::addGeneration(*asked, *model, question, request, readPng, report, listener.token(), wish));
             run = std::make_shared<Run>(model, std::move(request), std::move(made));
             return {};
         };
@@ -376,8 +380,12 @@ nb::tuple Model::explainText(const Options& options, std::optional<bool> records
     const auto matrix = [](const tensor::Tensor& data) {
         return data.isValid() ? arrayOf(data) : nb::object(nb::none());
     };
+    nb::dict maps;
+    for (const auto& [layer, map] : report.maps) {
+        maps[nb::int_(layer)] = matrix(map);
+    }
     return nb::make_tuple(run, base::jsonOut(engine::reportJson(report)), matrix(report.layers), matrix(report.heads),
-                          engine::languagePage(report));
+                          maps, engine::languagePage(report));
 }
 
 nb::list describeOptions()

@@ -52,7 +52,8 @@ public:
                                                std::optional<bool> records, bool copies, const nanobind::object& told);
 
     /// Explains a text (docs/language.md): a Run, what is said of the text as JSON (tokens.json), layers and heads
-    /// (arrays, or None), and the page as HTML. `options` as for explain(), with those of texts.
+    /// (arrays, or None), maps of attentions (arrays by layer, where they were asked for), and the page as HTML.
+    /// `options` as for explain(), with those of texts.
     [[nodiscard]] nanobind::tuple explainText(const Options& options, std::optional<bool> records,
                                               const nanobind::object& told);
 

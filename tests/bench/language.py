@@ -18,8 +18,10 @@ process in bytes, mapped pages included, and what `explain --estimate` says of t
 --peer measures LXT (package lxt, which needs transformers < 5) on the same architecture, with --plain the model of
 transformers without it: forward and backward pass from the largest logit at the last position, two threads, without the
 time that loading takes. float32 and bf16 are the types of weights and activations; int4 is what bitsandbytes makes
-of the layers (NF4 in blocks of 64, computed in float32; its backward pass widens each weight), with the head in float32.
-Needs numpy and onnx; the peer also torch, transformers, lxt, and for int4 bitsandbytes. Figures are in docs/performance.md.
+of the layers (NF4 in blocks of 64, computed in float32; its backward pass widens each weight), with the head in
+float32.
+Needs numpy and onnx; the peer also torch, transformers, lxt, and for int4 bitsandbytes. Figures are in
+docs/performance.md.
 """
 import argparse
 import json
@@ -84,7 +86,7 @@ class Weights:
             yield piece
 
     def write(self, shape, scale, onnx, kind=None):
-        """A tensor of normal numbers; scale None: of ones; kind "packed": of bytes, "scales": of this number, nearly."""
+        """A tensor of normal numbers; scale None: of ones; kind "packed": bytes, "scales": of this number, nearly."""
         count = int(np.prod(shape))
         self.file.seek((self.file.tell() + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT)
         begin = self.file.tell()

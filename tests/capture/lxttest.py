@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Relevance of the words of small language models beside LXT (efficient AttnLRP), which is run here: both ways of having
-no stabiliser, to 1e-6 of the largest. LXT 2.1 wants transformers < 5; where it cannot be loaded the test is skipped."""
+"""Relevance of the words of small language models beside LXT (efficient AttnLRP), which is run here: both ways of
+having no stabiliser, to 1e-6 of the largest. LXT 2.1 wants transformers < 5; where it cannot be loaded the test is
+skipped."""
 import subprocess
 import sys
 

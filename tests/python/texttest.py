@@ -70,6 +70,19 @@ class Texts(Case):
             self.assertTrue(numpy.isnan(row[len(step["relevance"]):]).all())
         self.assertFalse(numpy.isnan(steps[-1]).any())
 
+    def test_links_of_attentions_are_those_of_the_command_line(self):
+        out = self.folder / "out"
+        self.command("explain", self.path, "--text", "ab ca", "--composite", "attnlrp", "--attention", "all",
+                     "--output-dir", out)
+        found = rg.explain_text(self.speaker, "ab ca", composite="attnlrp", attention="all")
+        self.assertEqual([*found.attention], [0])
+        numpy.testing.assert_array_equal(found.attention[0], numpy.load(out / "attention" / "0.npy"))
+        self.assertTrue(found.links)
+        for layer, head, query, key, relevance in found.links:
+            self.assertEqual(found.attention[layer][head, query, key], relevance)
+        one = rg.explain_text(self.speaker, "ab ca", composite="attnlrp", attention=[0])
+        self.assertEqual(one.links, found.links)
+
     def test_a_contrast_is_the_difference_of_two_answers(self):
         def of(target, contrast=None):
             return rg.explain_text(self.speaker, "ab ca", target=target, contrast=contrast, precision="double",

@@ -198,8 +198,15 @@ void RunPanel::addTableFields(QGridLayout& grid, bool areOfData)
         if (isHere && !field.title.empty() && !kOwn.contains(text(field.name))) {
             QWidget* widget = makeControl(field, *this, [this] { emit questionChanged(); });
             widget->setObjectName(text(field.name));
-            QWidget* label = addField(grid, field, *widget);
-            m_tableFields.push_back({&field, widget, label});
+            QToolButton* button = nullptr;
+            if (field.name == "tokenizer") {
+                button = makeOpenButton(tr("Choose a tokenizer.json"));
+                button->setObjectName(QStringLiteral("openTokenizer"));
+                connect(button, &QToolButton::clicked, this, &RunPanel::openTokenizerRequested);
+                m_fields.push_back({button, button->toolTip()});
+            }
+            QWidget* label = addField(grid, field, *widget, button);
+            m_tableFields.push_back({&field, widget, label, button});
         }
     }
 }

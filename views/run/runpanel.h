@@ -63,6 +63,8 @@ public:
     [[nodiscard]] bool hasLoops() const { return m_hasLoops; }
     /// Puts the caret into the text, where the model reads one.
     void focusText();
+    /// The file that words are read by.
+    void setTokenizer(const QString& file);
     /// A job is running: the button says Stop, also while the first model is still being read.
     void setRunning(bool isRunning);
     /// Composites that can be chosen, the first is the default.
@@ -77,6 +79,7 @@ signals:
     /// The model shall be opened once more, its unsupported operators handing their operands on.
     void passThroughRequested();
     void openInputRequested();
+    void openTokenizerRequested();
     /// Run was pressed.
     void runRequested();
     /// Explain what is asked now, as Run does, but keep nothing of it: a small heatmap was clicked.
@@ -115,6 +118,7 @@ private:
         const engine::QuestionField* field;
         QWidget* widget;
         QWidget* label;
+        QWidget* button; ///< that chooses a file; or null
     };
 
     void addModel(QGridLayout& grid);

@@ -190,6 +190,9 @@ void RunPanel::takeKind(const ModelFacts& facts)
         const bool isShown = isAsked(*one.field);
         one.label->setVisible(isShown);
         one.widget->setVisible(isShown);
+        if (one.button != nullptr) {
+            one.button->setVisible(isShown);
+        }
     }
     m_value->setAccessibleName(m_readsTexts ? tr("Word to explain") : tr("Value to explain"));
     m_value->setToolTip(m_readsTexts
@@ -204,6 +207,16 @@ void RunPanel::focusText()
     for (const TableField& one : m_tableFields) {
         if (one.field->isLong && m_readsTexts) {
             one.widget->setFocus(Qt::OtherFocusReason);
+        }
+    }
+}
+
+void RunPanel::setTokenizer(const QString& file)
+{
+    for (const TableField& one : m_tableFields) {
+        if (one.field->name == "tokenizer") {
+            showTexts({file.toStdString()}, *one.widget);
+            emit questionChanged();
         }
     }
 }

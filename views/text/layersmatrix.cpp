@@ -305,14 +305,20 @@ void LayersMatrix::paintHead(QPainter& painter, const TokenColumns& columns, con
     painter.save();
     painter.setClipRect(columns.area(0, height), Qt::IntersectClip);
     const QFont plain = fonts::label();
-    const QFont strong = fonts::label(QFont::DemiBold);
     const bool hasRoom = columns.width >= fonts::px(18);
+    m_words.begin(painter, plain);
+    painter.setPen(theme[Role::Text2]);
     for (int token = columns.first(); hasRoom && token < columns.last(); ++token) {
-        const bool isChosen = token == m_focus.token();
-        painter.setFont(isChosen ? strong : plain);
-        painter.setPen(theme[isChosen ? Role::Text : Role::Text2]);
-        painter.drawText(QRectF(columns.xOf(token) + 1, 0, columns.width - 2, height), Qt::AlignCenter,
-                         m_focus.wordWithin(token, columns.width - 2));
+        const QRectF box(columns.xOf(token) + 1, 0, columns.width - 2, height);
+        if (token != m_focus.token()) {
+            m_words.draw(painter, box, Qt::AlignCenter, m_focus.wordWithin(token, columns.width - 2));
+            continue;
+        }
+        painter.setFont(fonts::label(QFont::DemiBold));
+        painter.setPen(theme[Role::Text]);
+        painter.drawText(box, Qt::AlignCenter, m_focus.wordWithin(token, columns.width - 2));
+        painter.setFont(plain);
+        painter.setPen(theme[Role::Text2]);
     }
     painter.restore();
     painter.setFont(fonts::small());
@@ -333,14 +339,19 @@ void LayersMatrix::paintRow(QPainter& painter, const TokenColumns& columns, cons
     if (isCurrent(row)) {
         painter.fillRect(line, theme[Role::Sel]);
     }
-    painter.setFont(fonts::label(isCurrent(row) ? QFont::DemiBold : QFont::Normal));
+    const QRectF name(fonts::px(10), line.top(), columns.names - fonts::px(14), line.height());
     painter.setPen(theme[isEmpty ? Role::Text3 : Role::Text]);
-    painter.drawText(QRectF(fonts::px(10), line.top(), columns.names - fonts::px(14), line.height()), Qt::AlignVCenter,
-                     nameOf(row));
+    if (isCurrent(row)) {
+        painter.setFont(fonts::label(QFont::DemiBold));
+        painter.drawText(name, Qt::AlignVCenter, nameOf(row));
+    } else {
+        m_names.begin(painter, fonts::label());
+        m_names.draw(painter, name, Qt::AlignLeft, nameOf(row));
+    }
     const double largest = m_areOwn ? own.largest : m_largest;
     painter.save();
     painter.setClipRect(columns.area(line.top(), line.bottom()), Qt::IntersectClip);
-    painter.setFont(fonts::smallNumbers());
+    m_figures.begin(painter, fonts::smallNumbers());
     const double gap = columns.width >= 8 ? 1 : 0;
     const bool hasFigures = columns.width >= fonts::px(44);
     for (int token = columns.first(); token < columns.last(); ++token) {
@@ -355,7 +366,7 @@ void LayersMatrix::paintRow(QPainter& painter, const TokenColumns& columns, cons
         painter.fillRect(inside, QColor::fromRgb(ground));
         if (hasFigures) {
             painter.setPen(textOnCell(ground));
-            painter.drawText(inside, Qt::AlignCenter, valueText(value, kCellDigits));
+            m_figures.draw(painter, inside, Qt::AlignCenter, valueText(value, kCellDigits));
         }
     }
     if (m_focus.token() >= columns.first() && m_focus.token() < columns.last()) {
@@ -369,15 +380,15 @@ void LayersMatrix::paintRow(QPainter& painter, const TokenColumns& columns, cons
         painter.fillRect(QRectF(columns.names, line.bottom() - 2, columns.room, 2), theme[Role::Accent]);
     }
     const double right = columns.names + columns.room;
-    painter.setFont(fonts::smallNumbers());
     painter.setPen(theme[Role::Text]);
-    painter.drawText(QRectF(right, line.top(), columns.sums * 0.55, line.height()), Qt::AlignRight | Qt::AlignVCenter,
-                     isEmpty ? QStringLiteral("…") : valueText(own.sum, 4));
+    m_figures.begin(painter, fonts::smallNumbers());
+    m_figures.draw(painter, QRectF(right, line.top(), columns.sums * 0.55, line.height()), Qt::AlignRight,
+                   isEmpty ? QStringLiteral("…") : valueText(own.sum, 4));
     const double started = m_focus.shown().started;
     if (!isEmpty && started != 0) {
         painter.setPen(theme[Role::Text2]);
-        painter.drawText(QRectF(right, line.top(), columns.sums - fonts::px(kCellPad), line.height()),
-                         Qt::AlignRight | Qt::AlignVCenter, percentText(own.sum / started, 0));
+        m_figures.draw(painter, QRectF(right, line.top(), columns.sums - fonts::px(kCellPad), line.height()),
+                       Qt::AlignRight, percentText(own.sum / started, 0));
     }
 }
 

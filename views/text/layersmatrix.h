@@ -4,6 +4,7 @@
 #include "views/common/paint/colormap.h"
 #include "views/common/paint/plane.h"
 #include "views/common/paint/theme.h"
+#include "views/text/textstamps.h"
 
 #include <QAbstractScrollArea>
 #include <QString>
@@ -93,6 +94,9 @@ private:
     int m_current = -1;
     double m_largest = 0;
     ColorMap m_map;
+    mutable TextStamps m_words; ///< of the line above
+    mutable TextStamps m_names;
+    mutable TextStamps m_figures;
 };
 
 } // namespace retro::views

@@ -178,6 +178,7 @@ void LinksPane::paintWords(QPainter& painter, const TokenColumns& columns, const
     painter.setClipRect(columns.area(row.top() - 1, row.bottom() + 1), Qt::IntersectClip);
     painter.setRenderHint(QPainter::Antialiasing);
     const QFont font = fonts::label();
+    const QFont figures = fonts::smallNumbers();
     const bool hasWords = columns.width >= fonts::px(18);
     const bool hasFigures = columns.width >= fonts::px(44);
     for (int token = columns.first(); token < columns.last(); ++token) {
@@ -194,14 +195,15 @@ void LinksPane::paintWords(QPainter& painter, const TokenColumns& columns, const
         }
         painter.setPen(textOnCell(ground));
         if (hasWords) {
-            painter.setFont(font);
-            painter.drawText(QRectF(box.left() + 2, box.top(), box.width() - 4, row.height() * (hasFigures ? 0.55 : 1)),
-                             Qt::AlignCenter, m_focus.wordWithin(token, box.width() - 4));
+            m_words.begin(painter, font);
+            m_words.draw(painter,
+                         QRectF(box.left() + 2, box.top(), box.width() - 4, row.height() * (hasFigures ? 0.55 : 1)),
+                         Qt::AlignCenter, m_focus.wordWithin(token, box.width() - 4));
         }
         if (hasFigures) {
-            painter.setFont(fonts::smallNumbers());
-            painter.drawText(box.adjusted(0, row.height() * 0.48, 0, 0), Qt::AlignCenter,
-                             valueText(value, kWordDigits));
+            m_figures.begin(painter, figures);
+            m_figures.draw(painter, box.adjusted(0, row.height() * 0.48, 0, 0), Qt::AlignCenter,
+                           valueText(value, kWordDigits));
         }
     }
     painter.restore();

@@ -3,6 +3,7 @@
 
 #include "views/common/paint/colormap.h"
 #include "views/common/paint/theme.h"
+#include "views/text/textstamps.h"
 
 #include <QWidget>
 
@@ -54,6 +55,8 @@ private:
     TextFocus& m_focus;
     double m_threshold = 0.03;
     ColorMap m_map;
+    mutable TextStamps m_words;
+    mutable TextStamps m_figures;
 };
 
 } // namespace retro::views

@@ -65,7 +65,7 @@ std::vector<WordStrip::Cell> WordStrip::cellsFor(double width) const
             x = side;
             ++line;
         }
-        cells.push_back({x, cell, line});
+        cells.push_back({x, cell, line, cell < wanted});
         x += cell + gap;
         if (m_focus.text()->tokens[i].text.find('\n') != std::string::npos) {
             x = side;
@@ -216,12 +216,10 @@ void WordStrip::paint(QPainter& painter, const std::vector<Cell>& cells, const Q
     const double line = fonts::px(kLine);
     const std::vector<double> none;
     const std::vector<double>& relevance = m_focus.hasText() ? m_focus.shown().relevance : none;
-    const QFont font = wordFont();
-    const QFontMetricsF metrics(font);
     const auto asked = m_focus.hasText() ? m_focus.shown().position : -1;
     const auto explained = m_focus.hasText() ? m_focus.text()->tokenOf(static_cast<std::size_t>(m_focus.step()))
                                              : std::optional<std::size_t>();
-    painter.setFont(font);
+    m_words.begin(painter, wordFont());
     painter.setRenderHint(QPainter::Antialiasing);
     for (std::size_t i = 0; i < cells.size(); ++i) {
         const Cell& cell = cells[i];
@@ -243,8 +241,9 @@ void WordStrip::paint(QPainter& painter, const std::vector<Cell>& cells, const Q
         painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), 3, 3);
         const QColor onCell = textOnCell(ground);
         painter.setPen(isThere ? onCell : theme[isExplained ? Role::Text : Role::Text3]);
-        painter.drawText(box, Qt::AlignCenter,
-                         metrics.elidedText(m_focus.word(static_cast<int>(i)), Qt::ElideRight, box.width()));
+        const QString word = m_focus.word(static_cast<int>(i));
+        m_words.draw(painter, box, Qt::AlignCenter,
+                     cell.isCut ? QFontMetricsF(wordFont()).elidedText(word, Qt::ElideRight, box.width()) : word);
         if (static_cast<std::int64_t>(i) == asked) { // the next word is asked for behind this one
             painter.fillRect(QRectF(box.right() + 1, box.top(), 2, box.height()), theme[Role::Accent]);
         }

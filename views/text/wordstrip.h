@@ -3,6 +3,7 @@
 
 #include "views/common/paint/colormap.h"
 #include "views/common/paint/theme.h"
+#include "views/text/textstamps.h"
 
 #include <QAbstractScrollArea>
 
@@ -53,6 +54,7 @@ private:
         double x = 0;
         double width = 0;
         int line = 0;
+        bool isCut = false; ///< the word is wider than a line
     };
     [[nodiscard]] std::vector<Cell> cellsFor(double width) const;
     void takeFocus();
@@ -65,6 +67,7 @@ private:
     std::vector<Cell> m_cells; ///< for the present width
     double m_largest = 0;
     ColorMap m_map;
+    mutable TextStamps m_words;
 };
 
 } // namespace retro::views

@@ -330,6 +330,7 @@ void MainWindow::connectPanel()
     connect(&panel, &views::RunPanel::passThroughRequested, this, &MainWindow::openPassingThrough);
     connect(&panel, &views::RunPanel::reopenRequested, this, [this](const QString& path) { open(path); });
     connect(&panel, &views::RunPanel::openInputRequested, this, &MainWindow::chooseInput);
+    connect(&panel, &views::RunPanel::openTokenizerRequested, this, &MainWindow::chooseTokenizer);
     connect(&panel, &views::RunPanel::runRequested, this, &MainWindow::runQuestion);
     connect(&panel, &views::RunPanel::stopRequested, &m_engine, &EngineWorker::stop);
     for (Workspace* space : {static_cast<Workspace*>(m_explain), static_cast<Workspace*>(m_engineSpace),

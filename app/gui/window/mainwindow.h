@@ -167,6 +167,7 @@ private:
     void runQuestion();
     void chooseModel();
     void chooseInput();
+    void chooseTokenizer();
     void saveRun();
     void chooseReport();
     void takeProgress(quint64 generation, const QString& stage, double fraction);

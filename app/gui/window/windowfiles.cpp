@@ -150,6 +150,15 @@ void MainWindow::chooseInput()
     }
 }
 
+void MainWindow::chooseTokenizer()
+{
+    const QString path =
+        QFileDialog::getOpenFileName(this, tr("Choose a tokenizer"), {}, tr("Tokenizers (*.json);;All files (*)"));
+    if (!path.isEmpty()) {
+        m_explain->runPanel().setTokenizer(path);
+    }
+}
+
 void MainWindow::showProblem(const base::Error& error)
 {
     m_lastError = QString::fromStdString(error.text());

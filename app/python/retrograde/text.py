@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 class TextExplanation:
     """What an explanation of a text found; `explain_text` makes it."""
 
-    def __init__(self, found: dict[str, Any], layers: Any, heads: Any, page: str, run: Run) -> None:
+    def __init__(self, found: dict[str, Any], layers: Any, heads: Any, maps: dict[int, Any], page: str,
+                 run: Run) -> None:
         self.question: dict[str, Any] = found["question"]
         """position, target, contrast, best (id, score, text), composite."""
         self.text: str = found["text"]
@@ -36,6 +37,10 @@ class TextExplanation:
         """float64, (layers + 1) × tokens; None where the layers are not known."""
         self.heads: numpy.ndarray | None = heads
         """float64, layers × tokens × heads; None where the heads are not known."""
+        self.attention: dict[int, numpy.ndarray] = maps
+        """With attention=: per layer what passed from key to query, heads × queries × keys."""
+        self.links: list[list[Any]] = found.get("links", [])
+        """With attention=: [layer, head, query, key, relevance] of the largest links of each layer."""
         self.generated: list[dict[str, Any]] = found.get("generated", [])
         """Per step: id, text, score, position, relevance (a list, of the tokens before it)."""
         self.run = run
@@ -84,8 +89,9 @@ def explain_text(model: Any, text: str | Sequence[int], *, target: Any = None, c
     generate: go on with so many words and explain each.
     tokenizer: path of a tokenizer.json (default: the one beside the model), or an object of `tokenizers` or
         `transformers`, which then makes the numbers; words of target and contrast are looked up in the file.
-    composite, start, record, progress, options: as for Model.explain; also target_tokens=, layers=, and `continue` as
-        {"continue": "…"}. The default start is the score itself; start="one" is what a plain gradient has.
+    composite, start, record, progress, options: as for Model.explain; also target_tokens=, layers=, attention= ("all",
+        or numbers of layers), and `continue` as **{"continue": "…"}. The default start is the score itself; start="one"
+        is what a plain gradient has.
     Returns a TextExplanation. Raises what Model.explain raises.
     """
     given = dict(options)
@@ -100,9 +106,12 @@ def explain_text(model: Any, text: str | Sequence[int], *, target: Any = None, c
     if not given.get("text") and not given.get("ids"):
         raise UsageError("the text is empty; give some words")
     of = load(model) if not isinstance(model, Model) else model
+    if isinstance(given.get("attention"), (list, tuple, range, int)) and not isinstance(given["attention"], bool):
+        chosen = given["attention"]
+        given["attention"] = ",".join(map(str, [chosen] if isinstance(chosen, int) else chosen))
     given.update(target=target, contrast=contrast, position=position, generate=generate or None)
     record = record if record is None else flag(record, "record")
     with as_files(ours(composite), start) as files:
-        run, found, layers, heads, page = of._native.explain_text({**written(given), **files}, record,
+        run, found, layers, heads, maps, page = of._native.explain_text({**written(given), **files}, record,
                                                                   listener(progress))
-    return TextExplanation(json.loads(found), layers, heads, page, sent(Run(run, of)))
+    return TextExplanation(json.loads(found), layers, heads, maps, page, sent(Run(run, of)))
