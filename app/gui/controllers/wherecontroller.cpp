@@ -38,8 +38,6 @@ using views::ActionSpec;
 constexpr double kLargestShare = 0.5;
 /// So long the pass of an older stroke may go on, in milliseconds.
 constexpr qint64 kPatience = 150;
-/// Tensors of a run that the first question is prepared for unasked.
-constexpr std::int64_t kMostPrepared = std::int64_t{128} << 20;
 
 constexpr std::array kWhereActions{
     ActionSpec{"region.mark", QT_TRANSLATE_NOOP("retro::views::actions", "&Mark a region"),
@@ -88,15 +86,6 @@ views::Plane mapOf(const tensor::Tensor& relevance, bool isChannelsLast)
     return views::sliceGrid(relevance).plane;
 }
 
-std::int64_t bytesOf(const trace::Run& run)
-{
-    std::int64_t bytes = 0;
-    for (const tensor::Tensor& tensor : run.tensors) {
-        bytes += tensor.isValid() ? tensor.bytes() : 0;
-    }
-    return bytes;
-}
-
 /// The first mask that there is, over the steps or pixels of its input.
 views::Plane planeOf(const std::vector<tensor::Tensor>& masks, bool isChannelsLast)
 {
@@ -123,8 +112,6 @@ public:
     [[nodiscard]] const std::shared_ptr<const trace::Run>& run() const { return m_source.run; }
     [[nodiscard]] const QString& layout() const { return m_layout; }
     [[nodiscard]] bool isChannelsLast() const { return m_layout == QLatin1String("NHWC"); }
-    /// Nothing has to be read or bound for an answer.
-    [[nodiscard]] bool isAtHand() const { return m_source.model && m_source.rules; }
 
     Result<std::shared_ptr<const engine::Historian>> historian(const std::stop_token& stop)
     {
@@ -166,8 +153,7 @@ private:
 
 WhereController::WhereController(const WhereContext& context, QObject* parent)
     : QObject(parent), m_context(context), m_historyJobs(new views::JobRunner(this)),
-      m_regionJobs(new views::JobRunner(this)), m_mapJobs(new views::JobRunner(this)),
-      m_preparations(new views::JobRunner(this))
+      m_regionJobs(new views::JobRunner(this)), m_mapJobs(new views::JobRunner(this))
 {
     connectActions();
     connect(&context.region, &views::RegionView::mapsWanted, this, &WhereController::askMaps);
@@ -310,8 +296,7 @@ void WhereController::showActions()
 
 bool WhereController::isIdle() const
 {
-    return !m_historyJobs->isRunning() && !m_regionJobs->isRunning() && !m_mapJobs->isRunning() &&
-           !m_preparations->isRunning();
+    return !m_historyJobs->isRunning() && !m_regionJobs->isRunning() && !m_mapJobs->isRunning();
 }
 
 void WhereController::take(const ExplainDone& done, const QString& file)
@@ -320,7 +305,6 @@ void WhereController::take(const ExplainDone& done, const QString& file)
     m_historyJobs->cancel();
     m_regionJobs->cancel();
     m_mapJobs->cancel();
-    m_preparations->cancel();
     m_context.overlay.set(nullptr); // its weights are those of another run
     if (!done.hasRelevance || !done.run.run) {
         return clear();
@@ -351,22 +335,6 @@ void WhereController::take(const ExplainDone& done, const QString& file)
     } else if (done.runRegion) {
         takeKept(done.runRegion);
     }
-    const bool isUnasked = m_place.isEmpty() && !m_region.make && !done.job.isLive;
-    if (m_source->isAtHand() && isUnasked && bytesOf(*done.run.run) <= kMostPrepared) {
-        prepare();
-    }
-}
-
-/// What the first question would have to make, while nobody waits for it. A question stops it, and goes on from there.
-void WhereController::prepare()
-{
-    m_preparations->start([source = m_source](const std::stop_token& stop) -> views::JobRunner::Delivery {
-        const auto historian = base::caught([&] { return source->historian(stop); });
-        if (historian) {
-            (void)base::caught([&] { return (*historian)->makeReady(stop); });
-        }
-        return [] {};
-    });
 }
 
 /// The region that the file of a run keeps needs no model.
@@ -414,7 +382,6 @@ void WhereController::clear()
     m_historyJobs->cancel();
     m_regionJobs->cancel();
     m_mapJobs->cancel();
-    m_preparations->cancel();
     m_source.reset();
     m_job.reset();
     m_place.clear();
@@ -451,7 +418,6 @@ void WhereController::askHistory(const QString& place)
     if (isOther) {
         emit elementAsked();
     }
-    m_preparations->cancel();
     m_historyJobs->start(
         [this, source = m_source, asked = *parsed](const std::stop_token& stop) -> views::JobRunner::Delivery {
             const auto answer = [&]() -> Result<views::HistoryPointer> {
@@ -528,7 +494,6 @@ void WhereController::runRegion()
         return;
     }
     m_isStale = false;
-    m_preparations->cancel();
     m_regionTime.start();
     m_regionJobs->start([this, source = m_source, make = m_region.make,
                          words = m_region.words](const std::stop_token& stop) -> views::JobRunner::Delivery {

@@ -108,7 +108,6 @@ private:
     void pick(views::HistoryView* pane, base::ValueId value, const std::vector<std::int64_t>& index);
     void startRegion(MakeRegion make, const QString& words);
     void runRegion();
-    void prepare();
     void takeKept(const std::shared_ptr<const trace::RunRegion>& kept);
     void clearHistories();
     void refuseHistory(const QString& why);
@@ -122,8 +121,7 @@ private:
     views::JobRunner* m_historyJobs = nullptr;
     views::JobRunner* m_regionJobs = nullptr;
     views::JobRunner* m_mapJobs = nullptr;
-    views::JobRunner* m_preparations = nullptr; ///< of the first question to a run
-    SourcePointer m_source;                     ///< of the run on screen; null = nothing with relevance
+    SourcePointer m_source; ///< of the run on screen; null = nothing with relevance
     std::optional<ExplainJob> m_job;
     QString m_place;      ///< asked last; empty = nothing
     AskedRegion m_region; ///< asked last

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/region/history.h"
 
-#include "core/base/cancel.h"
 #include "core/engine/compare/compare.h"
 #include "core/engine/diagnose.h"
 #include "core/engine/explain/explain.h"
@@ -331,22 +330,6 @@ Result<RegionResult> Historian::region(const RegionRequest& request, std::string
     region.total = regionTotal(region.masks, data.relevance, data.graph());
     region.seconds = watch.seconds();
     return region;
-}
-
-Result<void> Historian::makeReady(const std::stop_token& stop) const
-{
-    const Data& data = *m_data;
-    const std::lock_guard lock(data.mutex);
-    if (data.arriving.empty()) {
-        RETRO_TRY(data.arriving, data.asker->ask(data.asker->whole(), stop));
-    }
-    for (std::size_t i = 0; i < data.laid.size() && i < data.arriving.size(); ++i) {
-        RETRO_CHECK(base::checkStop(stop));
-        if (!data.laid[i].isValid() && data.relevance[i].isValid() && data.arriving[i].isValid()) {
-            data.laid[i] = algebra::laidOutAs(data.relevance[i], data.arriving[i]);
-        }
-    }
-    return {};
 }
 
 HistoryRow Historian::Data::rowOf(ValueId value, const Tensor& way, double asked, std::size_t most) const

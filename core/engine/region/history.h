@@ -128,9 +128,6 @@ public:
     /// ("NHWC"). Errors: as regionMasks(), Cancelled.
     [[nodiscard]] base::Result<RegionResult> region(const RegionRequest& request, std::string_view layout,
                                                     const std::stop_token& stop = {}) const;
-    /// Makes what every question needs and none changes, so that the first one is not longer than the next:
-    /// denominators, weights of a region that is all inputs, relevance as weights lie. Errors: Cancelled.
-    [[nodiscard]] base::Result<void> makeReady(const std::stop_token& stop = {}) const;
     /// By ValueId: the relevance of the run; invalid where none arrived.
     [[nodiscard]] const std::vector<tensor::Tensor>& relevance() const;
 

@@ -272,6 +272,12 @@ private slots:
         QVERIFY(contains(problemOf(*model, question), "set against itself"));
         question.contrast = {"1", "2"};
         QVERIFY(answer(*model, question).ok());
+        question.targets.clear(); // the best word, which the contrast names
+        question.contrast.clear();
+        const auto best = answer(*model, question);
+        QVERIFY(best.ok());
+        question.contrast = {std::to_string(best->report.best.id)};
+        QVERIFY(contains(problemOf(*model, question), "set against itself"));
     }
 
     // +logit(A) - logit(B): the difference of the two answers, in the form of relevance and of a gradient.
