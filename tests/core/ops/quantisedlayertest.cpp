@@ -406,7 +406,7 @@ private slots:
         const auto* lookup = dynamic_cast<const ops::Lookup*>(&outside.op().structure());
         QVERIFY(lookup != nullptr && lookup->isEmbedding());
         const Tensor perToken =
-            lookup->carryBack(std::vector<Tensor>{Tensor::full(DType::Float64, {4, kColumns}, 0.5)},
+            lookup->carryBack(std::vector<Tensor>{Tensor::full(found.dtype(), {4, kColumns}, 0.5)},
                               std::vector<Tensor>{Tensor(), ints({3, -1, -4, 2}), Tensor()}, ops::Lookup::kIndices);
         QCOMPARE(q(textOf(perToken)), "[4] 16 16 16 16");
         // Levels of a type of 4 bits, in blocks along the first axis: signed, without zero points.
