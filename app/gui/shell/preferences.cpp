@@ -25,8 +25,6 @@ namespace retro::app
 namespace
 {
 
-class Workspace;
-
 /// "views/engine/LogView": a workspace has one view of a kind.
 QString keyOf(const Workspace& space, const views::View& view)
 {

@@ -46,8 +46,6 @@ namespace retro::app
 namespace
 {
 
-class Preferences;
-
 /// The settings in the command palette, one line per value: "Colours: dark". The sign is ':'.
 class SettingSource final : public views::PaletteSource
 {

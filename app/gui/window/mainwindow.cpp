@@ -42,6 +42,7 @@
 #include "views/common/numbertext.h"
 #include "views/common/paint/background.h"
 #include "views/common/paint/fonts.h"
+#include "views/compare/compareview.h"
 #include "views/graph/graphview.h"
 #include "views/heatmap/heatmapview.h"
 #include "views/input/inputview.h"
@@ -261,12 +262,11 @@ void MainWindow::connectEngine()
                     takeComparison(*comparison);
                 }
             });
-    connect(&m_engine, &EngineWorker::failed, this,
-            [this, isNew](quint64 generation, const base::Error& error) {
-                if (isNew(generation)) {
-                    takeFailure(error);
-                }
-            });
+    connect(&m_engine, &EngineWorker::failed, this, [this, isNew](quint64 generation, const base::Error& error) {
+        if (isNew(generation)) {
+            takeFailure(error);
+        }
+    });
     connect(&m_engine, &EngineWorker::stopped, this,
             [this](quint64 generation) { takeEnd(generation, tr("Stopped")); });
     connect(&m_engine, &EngineWorker::finished, this, [this](quint64 generation) { takeEnd(generation, {}); });
