@@ -306,8 +306,7 @@ QString HeatmapView::hint() const
         return stepWords().isEmpty() ? tr("Red steps speak for %1, blue ones against it.").arg(target)
                                      : tr("Red words speak for %1, blue ones against it.").arg(target);
     }
-    QString words = m_content.isPicture ? tr("Red pixels speak for %1, blue ones against it.").arg(target)
-                                        : tr("Red speaks for %1, blue against it.").arg(target);
+    QString words = tr("Red speaks for %1, blue against it.").arg(target); // short: narrow panes have two lines
     if (model().input().tagBox && m_content.isPicture) {
         words += QLatin1Char(' ') + tr("Frame: the %1.").arg(model().input().tagName);
     }
