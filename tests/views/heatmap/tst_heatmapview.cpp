@@ -125,6 +125,7 @@ private slots:
         view.resize(420, 420);
         view.show();
         view.flush();
+        QVERIFY(!view.findChild<ArrivedRow*>()->words().isEmpty());
         QVERIFY(!view.findChild<ArrivedRow*>()->share().has_value());
     }
 
