@@ -161,12 +161,11 @@ void VerificationController::follow(const EngineWorker& engine)
                     m_view.setProgress(stage, fraction);
                 }
             });
-    connect(&engine, &EngineWorker::failed, this,
-            [this, isMine](quint64 generation, const base::Error& error) {
-                if (isMine(generation)) {
-                    m_view.setFailure(QString::fromStdString(error.text()), views::remedyFor(error));
-                }
-            });
+    connect(&engine, &EngineWorker::failed, this, [this, isMine](quint64 generation, const base::Error& error) {
+        if (isMine(generation)) {
+            m_view.setFailure(QString::fromStdString(error.text()), views::remedyFor(error));
+        }
+    });
     connect(&engine, &EngineWorker::stopped, this, [this, isMine](quint64 generation) {
         if (isMine(generation)) {
             m_view.setFailure({}, {});

@@ -243,7 +243,7 @@ private:
     QLabel* m_statusRight = nullptr;
     QString m_lastError;
     base::ErrorCode m_lastErrorCode = base::ErrorCode::Input; ///< of what `m_lastError` says
-    QString m_planFile; ///< to be shown once a model is there
+    QString m_planFile;                                       ///< to be shown once a model is there
     bool m_isBusy = false;
 };
 
