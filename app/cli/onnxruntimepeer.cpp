@@ -41,8 +41,20 @@ asked = json.loads((folder / "asked.json").read_text(encoding="utf-8"))
 options = onnxruntime.SessionOptions()
 options.intra_op_num_threads = options.inter_op_num_threads = 1
 options.log_severity_level = 3
+def made(file):
+    return onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
 try:
-    session = onnxruntime.InferenceSession(asked["file"], options, providers=["CPUExecutionProvider"])
+    session = made(asked["file"])
+except Exception as error:
+    said = str(error).strip().splitlines()[-1]
+    try:
+        made(asked["model"])
+    except Exception: # operators in types of this model are missing there
+        print("it does not run this model itself: " + said, file=sys.stderr)
+        sys.exit(77)
+    print(said, file=sys.stderr)
+    sys.exit(1)
+try:
     given = {name: numpy.load(folder / f"in{i}.npy") for i, name in enumerate(asked["inputs"])}
     for i, found in enumerate(session.run(asked["outputs"], given)):
         numpy.save(folder / f"out{i}.npy", numpy.asarray(found))
@@ -116,8 +128,9 @@ std::optional<int> runPython(const std::filesystem::path& folder)
 
 } // namespace
 
-Result<PeerRun> runInOnnxruntime(const std::filesystem::path& file, const std::vector<std::string>& inputNames,
-                                 const std::vector<tensor::Tensor>& inputs, const std::vector<std::string>& outputs)
+Result<PeerRun> runInOnnxruntime(const std::filesystem::path& file, const std::filesystem::path& model,
+                                 const std::vector<std::string>& inputNames, const std::vector<tensor::Tensor>& inputs,
+                                 const std::vector<std::string>& outputs)
 {
     const Folder folder;
     if (folder.path().empty()) {
@@ -126,8 +139,10 @@ Result<PeerRun> runInOnnxruntime(const std::filesystem::path& file, const std::v
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         RETRO_CHECK(tensor::writeNpy(folder.path() / fmt::format("in{}.npy", i), inputs[i]));
     }
-    const nlohmann::ordered_json asked{
-        {"file", std::filesystem::absolute(file).string()}, {"inputs", inputNames}, {"outputs", outputs}};
+    const nlohmann::ordered_json asked{{"file", std::filesystem::absolute(file).string()},
+                                       {"model", std::filesystem::absolute(model).string()},
+                                       {"inputs", inputNames},
+                                       {"outputs", outputs}};
     RETRO_CHECK(base::writeFile(folder.path() / "asked.json", asked.dump()));
     const std::optional<int> code = runPython(folder.path());
     PeerRun run;

@@ -20,8 +20,10 @@ struct PeerRun
 };
 
 /// Runs an ONNX file in onnxruntime, on one thread of the CPU, by the Python that RETROGRADE_PYTHON names, else
-/// `python3`. A Python without onnxruntime is no error. Errors: Engine (it refuses the graph, in its words), Output.
+/// `python3`. A Python without onnxruntime is no error, nor is an onnxruntime that does not even run `model`, which the
+/// graph is of. Errors: Engine (it refuses the graph, in its words), Output.
 [[nodiscard]] base::Result<PeerRun> runInOnnxruntime(const std::filesystem::path& file,
+                                                     const std::filesystem::path& model,
                                                      const std::vector<std::string>& inputNames,
                                                      const std::vector<tensor::Tensor>& inputs,
                                                      const std::vector<std::string>& outputs);

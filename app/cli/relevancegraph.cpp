@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -49,6 +50,30 @@ struct Checked
     }
 };
 
+/// Random inputs that the written graph takes: two samples, other free axes at an extent that it was tried at.
+Result<std::vector<tensor::Tensor>> randomInputs(const ModelOptions& options, const engine::LoadedModelPointer& model,
+                                                 const engine::RelevanceGraph& made)
+{
+    ModelOptions own = options;
+    std::vector<std::string> shapes;
+    for (const graph::ValueId id : model->graph()->inputs()) {
+        const std::string& name = model->graph()->value(id).name;
+        own.question.inputs.push_back(name + "=random:1");
+        const auto there = made.graph->findValue(name);
+        const auto& shape = made.graph->value(*there).shape;
+        if (!shape || shape->empty()) {
+            continue;
+        }
+        std::vector<std::int64_t> extents;
+        for (const graph::Dimension& one : *shape) {
+            extents.push_back(one.extent ? *one.extent : extents.empty() ? engine::kFreeSamples : engine::kFreeExtent);
+        }
+        shapes.push_back(fmt::format("{}={}", name, fmt::join(extents, "x")));
+    }
+    RETRO_TRY(const engine::LoadedModelPointer fixed, engine::withInputShapes(model, shapes));
+    return own.resolve(*fixed);
+}
+
 Result<Checked> checked(const std::string& file, const engine::LoadedModelPointer& model,
                         const engine::ExplainRequest& request, const engine::RelevanceGraph& made)
 {
@@ -61,7 +86,7 @@ Result<Checked> checked(const std::string& file, const engine::LoadedModelPointe
         all.absent = "it lacks operators in float64";
         return all;
     }
-    RETRO_TRY(const PeerRun peer, runInOnnxruntime(file, found.inputNames, found.inputs, found.outputs));
+    RETRO_TRY(const PeerRun peer, runInOnnxruntime(file, model->path, found.inputNames, found.inputs, found.outputs));
     for (std::size_t i = 0; i < peer.outputs.size(); ++i) {
         all.there.push_back(found.differenceOf(i, peer.outputs[i]));
     }
@@ -162,12 +187,7 @@ Result<void> writeExplainer(Context& context, const ModelOptions& model, const R
     RETRO_TRY(const engine::RelevanceGraph made, engine::writeRelevanceGraph(question.graphOut, loaded, request, form));
     Checked found;
     if (options.check) {
-        ModelOptions own = model;
-        for (std::size_t i = 0; question.inputs.empty() && i < loaded->graph()->inputs().size(); ++i) {
-            const graph::ValueId input = loaded->graph()->inputs()[i];
-            own.question.inputs.push_back(loaded->graph()->value(input).name + "=random:1");
-        }
-        RETRO_TRY(request.inputs, own.resolve(*loaded));
+        RETRO_TRY(request.inputs, question.inputs.empty() ? randomInputs(model, loaded, made) : model.resolve(*loaded));
         RETRO_TRY(found, checked(question.graphOut, loaded, request, made));
         context.exitCode = found.holds() ? context.exitCode : 1;
     }

@@ -98,6 +98,15 @@ std::vector<Small> functions()
         return writer.node("Pad", "layer", {x, ints(writer, "p", {0, 0, 2, 0, 1, 1})},
                            {{"mode", std::string("reflect")}});
     });
+    add("recurrent layer", {2, 4, 3}, [&](Writer& writer) {
+        const ValueId turned = writer.node("Transpose", "turn", {x}, {{"perm", Ints{1, 0, 2}}});
+        const ValueId steps = writer.node("LSTM", "layer",
+                                          {turned, writer.constant("w", randomTensor({1, 12, 3}, 4)),
+                                           writer.constant("r", randomTensor({1, 12, 3}, 5))},
+                                          {{"hidden_size", std::int64_t{3}}});
+        const ValueId flat = writer.node("Squeeze", "flat", {steps, ints(writer, "one", {1})});
+        return writer.node("Transpose", "back", {flat}, {{"perm", Ints{1, 0, 2}}});
+    });
     add("largest two", {2, 6}, [&](Writer& writer) {
         return writer.node("TopK", "layer", {x, ints(writer, "k", {2})});
     });
