@@ -117,9 +117,11 @@ private:
         }
     }
 
+    /// Those that are the same have their names before one is made up for what is computed.
     bool addConstants()
     {
         const graph::Graph& first = *m_written[0];
+        std::vector<std::pair<std::size_t, ThreeTensors>> differing;
         for (std::size_t i = 0; i < first.valueCount(); ++i) {
             const graph::Value& value = first.value(ValueId(i));
             if (value.kind != graph::ValueKind::Constant) {
@@ -127,15 +129,17 @@ private:
             }
             const ThreeTensors seen{&value.constant, &m_written[1]->value(ValueId(i)).constant,
                                     &m_written[2]->value(ValueId(i)).constant};
-            const bool isOne = seen[0]->bitEqual(*seen[1]) && seen[0]->bitEqual(*seen[2]);
-            m_copy[i] = isOne ? m_builder.addConstant(value.name, value.constant)
-                              : constantFollowing(
-                                    m_steps, [this] { return extent(); }, m_extents, seen);
-            if (!m_copy[i].isValid()) {
-                return false;
+            if (seen[0]->bitEqual(*seen[1]) && seen[0]->bitEqual(*seen[2])) {
+                m_copy[i] = m_builder.addConstant(value.name, value.constant);
+            } else {
+                differing.emplace_back(i, seen);
             }
         }
-        return true;
+        return std::ranges::all_of(differing, [this](const auto& one) {
+            m_copy[one.first] = constantFollowing(
+                m_steps, [this] { return extent(); }, m_extents, one.second);
+            return m_copy[one.first].isValid();
+        });
     }
 
     /// The extent as the graph runs, [1].

@@ -16,6 +16,7 @@
 #include "core/lrp/rules/gradientorder.h"
 #include "core/lrp/rules/ruleapplication.h"
 #include "core/lrp/traversal/traversalgraph.h"
+#include "core/rewrite/attributes.h"
 #include "core/tensor/checkedshape.h"
 
 #include <fmt/format.h>
@@ -106,10 +107,13 @@ public:
             }
             RETRO_CHECK(checkTarget(target, also));
         }
+        const tensor::Shape& explained = m_model.typeOf(target).shape;
+        m_made.samples = explained.empty() ? 0 : explained.front();
         RETRO_CHECK(checkTypes());
         m_type = execute::dtypeOf(m_model.precision());
         m_made.floatType = m_type;
         takeFreeAxes();
+        RETRO_CHECK(checkPools());
         const auto known = m_graph.opsets().find("");
         const std::int64_t opset = std::max(kLeastOpset, known == m_graph.opsets().end() ? 0 : known->second);
         m_builder.setOpset("", opset);
@@ -179,6 +183,41 @@ private:
                                 "bfloat16, float32 or float64: export the float model",
                                 tensor::nameOf(own)),
                     fmt::format("value \"{}\"", m_graph.value(graph::ValueId(i)).name));
+            }
+        }
+        return {};
+    }
+
+    /// With ceil_mode, a last window that starts behind the edge does not count. Where the extent is known, onnxruntime
+    /// infers a shape in which it does, and refuses the graph.
+    Result<void> checkPools() const
+    {
+        for (const graph::Node& node : m_graph.nodes()) {
+            const bool isPool = node.op == "MaxPool" || node.op == "AveragePool" || node.op == "LpPool";
+            if (!isPool || !node.domain.empty() || rewrite::intAttribute(node, "ceil_mode", 0) == 0) {
+                continue;
+            }
+            const auto kernel = rewrite::attributeOr<std::vector<std::int64_t>>(node, "kernel_shape", {});
+            const std::size_t axes = kernel.size();
+            const std::vector<std::int64_t> ones(axes, 1);
+            const auto strides = rewrite::attributeOr(node, "strides", ones);
+            const auto dilations = rewrite::attributeOr(node, "dilations", ones);
+            const bool hasPads = rewrite::attributeOr<std::string>(node, "auto_pad", "NOTSET") == "NOTSET";
+            const std::vector<std::int64_t> none(2 * axes, 0);
+            const auto pads = hasPads ? rewrite::attributeOr(node, "pads", none) : none;
+            for (std::size_t i = 0; i < axes; ++i) {
+                const std::int64_t reach = (kernel[i] - 1) * dilations[i] + 1;
+                if (strides[i] + pads[axes + i] <= reach) {
+                    continue; // it starts before the edge, whatever the extent
+                }
+                const std::int64_t before = m_model.typeOf(node.inputs[0]).shape[i + 2] + pads[i];
+                const std::int64_t steps = before + pads[axes + i] - reach;
+                const std::int64_t counted = m_model.typeOf(node.outputs[0]).shape[i + 2];
+                if (!m_free.isFree(node.inputs[0], i + 2) && (steps + strides[i] - 1) / strides[i] + 1 != counted) {
+                    return base::inputError("ceil_mode: its last window would start behind the edge, which runtimes "
+                                            "count or do not; export the model without ceil_mode",
+                                            fmt::format("node '{}' ({})", node.name, node.op));
+                }
             }
         }
         return {};
@@ -635,14 +674,15 @@ Result<LoadedModelPointer> withFreeAxesAt(const LoadedModelPointer& model, std::
     return withInputShapes(model, shapes, stop);
 }
 
-/// Written for three extents and joined: what an operator of many steps (an LSTM) has for a fixed extent is a graph for
-/// any. Null where that is not so.
+/// Written for three numbers of samples and joined: what an operator of many steps (an LSTM) has for a fixed number is
+/// a graph for any. Null where that is not so, and where the free extent is not that of the samples: a height or a
+/// length can matter in ways that three of them do not show.
 Result<RelevanceGraph> joinedFromThree(const LoadedModelPointer& model, const ExplainRequest& request,
                                        const RelevanceGraphForm& form, const std::stop_token& stop)
 {
-    // No other extent of a model is likely to be one of them. Divided by 2, 3, 4 … they leave different rests: what
-    // depends on the rest is not the same at all three.
-    constexpr ThreeExtents kExtents{37, 42, 44};
+    // No other extent of a model is likely to be one of them. No divisor leaves the same rest of all three, so what
+    // depends on a rest differs.
+    constexpr ThreeExtents kExtents{11, 52, 139};
     std::array<std::shared_ptr<const graph::Graph>, 3> written;
     RelevanceGraph made;
     tensor::DType type = tensor::DType::Float32;
@@ -650,6 +690,10 @@ Result<RelevanceGraph> joinedFromThree(const LoadedModelPointer& model, const Ex
         RETRO_TRY(const LoadedModelPointer fixed, withFreeAxesAt(model, kExtents[k], false, stop));
         RETRO_TRY(const LoadedModelPointer plain, inSteps(fixed, stop));
         RETRO_TRY(RelevanceGraph one, unfinished(*plain, request, form, {}, stop));
+        if (one.samples != kExtents[k]) {
+            made.graph = nullptr;
+            return made;
+        }
         written[k] = one.graph;
         type = one.floatType;
         if (k == 0) {

@@ -45,6 +45,7 @@ struct RelevanceGraph
     std::map<std::string, std::string> metadata; ///< what the file says of itself: composite, target, rules
     std::vector<std::string> warnings;
     tensor::DType floatType = tensor::DType::Float32; ///< that relevance is computed in
+    std::int64_t samples = 0; ///< of the explained value as the graph was written: its first extent
 };
 
 /// Makes the graph, of float32 numbers (float64 in Precision::Double: inputs are then cast); nothing runs.
