@@ -43,6 +43,11 @@ options.intra_op_num_threads = options.inter_op_num_threads = 1
 options.log_severity_level = 3
 def made(file):
     return onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
+def value(array, kind):
+    if "bfloat16" not in kind:
+        return onnxruntime.OrtValue.ortvalue_from_numpy(array)
+    bits = (array.astype(numpy.float32).view(numpy.uint32) >> 16).astype(numpy.uint16) # numpy has no such type
+    return onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(bits, 16)
 try:
     session = made(asked["file"])
 except Exception as error:
@@ -55,9 +60,10 @@ except Exception as error:
     print(said, file=sys.stderr)
     sys.exit(1)
 try:
-    given = {name: numpy.load(folder / f"in{i}.npy") for i, name in enumerate(asked["inputs"])}
-    for i, found in enumerate(session.run(asked["outputs"], given)):
-        numpy.save(folder / f"out{i}.npy", numpy.asarray(found))
+    types = {one.name: one.type for one in session.get_inputs()}
+    given = {name: value(numpy.load(folder / f"in{i}.npy"), types[name]) for i, name in enumerate(asked["inputs"])}
+    for i, found in enumerate(session.run_with_ort_values(asked["outputs"], given)):
+        numpy.save(folder / f"out{i}.npy", found.numpy())
 except Exception as error:
     print(str(error).strip().splitlines()[-1], file=sys.stderr)
     sys.exit(1)
