@@ -235,7 +235,8 @@ def kink(arguments, graph, feed, folder, double):
 def double_difference(arguments, path, inputs, folder, composite):
     """Of a graph that computes in float64 to the engine in float64, both run by the engine."""
     command = [arguments.cli, "explain", str(path), "--graph-out", str(folder / "double.onnx"),
-               "--composite", composite, "--precision", "double", "--check", "--json", "--threads", str(arguments.threads)]
+               "--composite", composite, "--precision", "double", "--check", "--json",
+               "--threads", str(arguments.threads)]
     for number, name in enumerate(inputs):
         command += ["--input", f"{name}={folder / f'input-{number}.npy'}"]
     done = subprocess.run(command, capture_output=True, text=True)
