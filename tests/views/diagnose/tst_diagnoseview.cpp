@@ -133,6 +133,7 @@ private slots:
             return evidence;
         });
         stage.view.step(1);
+        QCoreApplication::processEvents(); // the row is laid out with its drawing
         auto* drawing = stage.view.currentRow()->findChild<EvidenceDrawing*>();
         QVERIFY(drawing != nullptr);
         QVERIFY2(drawing->accessibleName().contains(QStringLiteral("conv2 90")), qPrintable(drawing->accessibleName()));
@@ -148,7 +149,8 @@ private slots:
                 }
             }
         }
-        QVERIFY2(rows > picture.height() / 3, qPrintable(QString::number(rows)));
+        const QString size = QStringLiteral("%1 of %2 x %3").arg(rows).arg(picture.width()).arg(picture.height());
+        QVERIFY2(rows > picture.height() / 3, qPrintable(size));
         stage.view.step(1);
         drawing = stage.view.currentRow()->findChild<EvidenceDrawing*>();
         QVERIFY(drawing != nullptr && !drawing->grab().isNull());
