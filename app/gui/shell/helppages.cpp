@@ -29,6 +29,7 @@ QString pageName(const QWidget& widget)
         QStringLiteral("^.*::(Command)?|(View|Panel|Page|Workspace|Canvas|Table)$"));
     static const QHash<QString, QString> kOtherNames{{QStringLiteral("history"), QStringLiteral("where")},
                                                      {QStringLiteral("beforeafter"), QStringLiteral("before")},
+                                                     {QStringLiteral("blocksize"), QStringLiteral("block")},
                                                      {QStringLiteral("dataflow"), QStringLiteral("flow")},
                                                      {QStringLiteral("detectors"), QStringLiteral("table")},
                                                      {QStringLiteral("frontierchart"), QStringLiteral("frontier")},

@@ -66,19 +66,28 @@ memory::desc ConvolutionDescription::plainWeights() const
 
 memory::desc ConvolutionDescription::bias() const { return {{result.dims()[1]}, kFloat, memory::format_tag::x}; }
 
+/// The caller hands over the scratch memory of each call: the library's own belongs to the thread that made the
+/// primitive, and another thread that runs it would have none.
+static dnnl::primitive_attr withScratchOfTheCall()
+{
+    dnnl::primitive_attr attributes;
+    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    return attributes;
+}
+
 dnnl::convolution_forward::primitive_desc ConvolutionDescription::forwardWithBias() const
 {
     const dnnl::convolution_forward::desc desc(dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct,
                                                image, packedWeights(), bias(), result, strides, dilations, padBegins,
                                                padEnds);
-    return {desc, engine(), true};
+    return {desc, withScratchOfTheCall(), engine(), true};
 }
 
 dnnl::convolution_forward::primitive_desc ConvolutionDescription::forward(dnnl::prop_kind kind) const
 {
     const dnnl::convolution_forward::desc desc(kind, dnnl::algorithm::convolution_direct, image, packedWeights(),
                                                result, strides, dilations, padBegins, padEnds);
-    return {desc, engine(), true};
+    return {desc, withScratchOfTheCall(), engine(), true};
 }
 
 dnnl::convolution_backward_data::primitive_desc
@@ -86,7 +95,7 @@ ConvolutionDescription::backward(const dnnl::convolution_forward::primitive_desc
 {
     const dnnl::convolution_backward_data::desc desc(dnnl::algorithm::convolution_direct, image, packedWeights(),
                                                      result, strides, dilations, padBegins, padEnds);
-    return {desc, engine(), hint, true};
+    return {desc, withScratchOfTheCall(), engine(), hint, true};
 }
 
 } // namespace retro::ops::onednn

@@ -216,6 +216,7 @@ struct PackedConvolution::State
         dnnl::primitive primitive;
         EightsExtents inExtents{}; ///< where it computes in planes of eight channels
         EightsExtents outExtents{};
+        memory::desc scratch{}; ///< what the library computes in, of this call alone
     };
     /// What one call computes of the whole.
     struct Piece
@@ -291,13 +292,14 @@ std::unique_ptr<PackedConvolution::State> PackedConvolution::State::ofForward(co
         return nullptr;
     }
     const memory::desc packed = forward.weights_desc();
-    auto state = std::make_unique<State>(State{
-        Direction::Forward,
-        {{description.image, description.result, dnnl::convolution_forward(forward), computed.image, computed.result}},
-        ConvolutionDescription(shape).result,
-        plain,
-        packed,
-        reorder(plain, packed)});
+    auto state =
+        std::make_unique<State>(State{Direction::Forward,
+                                      {{description.image, description.result, dnnl::convolution_forward(forward),
+                                        computed.image, computed.result, forward.scratchpad_desc()}},
+                                      ConvolutionDescription(shape).result,
+                                      plain,
+                                      packed,
+                                      reorder(plain, packed)});
     state->bias = addsBias ? description.bias() : memory::desc();
     return state;
 }
@@ -351,13 +353,14 @@ std::unique_ptr<PackedConvolution::State> PackedConvolution::State::ofBackward(c
     }
     const memory::desc plain = description.plainWeights();
     const memory::desc packed = backward.weights_desc();
-    return std::make_unique<State>(State{Direction::Transposed,
-                                         {{description.result, description.image,
-                                           dnnl::convolution_backward_data(backward), computed.result, computed.image}},
-                                         ConvolutionDescription(shape).image,
-                                         plain,
-                                         packed,
-                                         reorder(plain, packed)});
+    return std::make_unique<State>(
+        State{Direction::Transposed,
+              {{description.result, description.image, dnnl::convolution_backward_data(backward), computed.result,
+                computed.image, backward.scratchpad_desc()}},
+              ConvolutionDescription(shape).image,
+              plain,
+              packed,
+              reorder(plain, packed)});
 }
 
 std::unique_ptr<PackedConvolution::State> PackedConvolution::State::ofTransposed(const ConvolutionShape& shape)
@@ -463,6 +466,8 @@ void PackedConvolution::compute(std::size_t index, const float* in, const tensor
     if (bias != nullptr) {
         arguments.emplace(DNNL_ARG_BIAS, readOnly(m_state->bias, bias));
     }
+    tensor::TensorBuffer scratch = bufferFor(call.scratch.get_size() + sizeof(float) - 1);
+    arguments.emplace(DNNL_ARG_SCRATCHPAD, memory(call.scratch, engine(), scratch.data<float>()));
     asFailure([&] {
         call.primitive.execute(queue, arguments);
         queue.wait();
