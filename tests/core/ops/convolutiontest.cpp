@@ -14,6 +14,7 @@
 
 #include <cmath>
 #include <limits>
+#include <thread>
 
 using namespace retro::tests;
 using retro::ops::LinearMap;
@@ -312,6 +313,24 @@ private slots:
         }
         for (const Geometry& g : kTransposed) {
             compareFloatWithReference("ConvTranspose", g);
+        }
+    }
+
+    // The library's own scratch memory belongs to the thread that made the primitive.
+    void anotherThreadMayRunIt()
+    {
+        for (const Geometry& g : kConvolutions) {
+            OpCase c = caseOf("Conv", g, DType::Float32, false);
+            QVERIFY(c.bind());
+            const LinearMap& map = c.structure<LinearMap>();
+            const Tensor s = randomTensor(c.op().outputTypes()[0].shape, DType::Float64, 9).to(DType::Float32);
+            const WeightVariant positive{WeightPart::Positive, 0};
+            const Tensor applied = map.apply(c.operands()[0], positive);
+            const Tensor pulled = map.pullback(s, positive);
+            std::thread([&] {
+                QVERIFY2(distance(map.apply(c.operands()[0], positive), applied) == 0, g.name);
+                QVERIFY2(distance(map.pullback(s, positive), pulled) == 0, g.name);
+            }).join();
         }
     }
 
