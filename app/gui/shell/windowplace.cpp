@@ -38,8 +38,8 @@ void keepOnScreen(QWidget& window)
 void keepFrameOnScreen(QWidget& window)
 {
     for (const int milliseconds : {50, 250, 1000}) { // nobody says when the frame is there
-        QTimer::singleShot(milliseconds, &window, [&window] {
-            if (window.isVisible()) {
+        QTimer::singleShot(milliseconds, &window, [&window, size = window.size()] {
+            if (window.isVisible() && window.size() == size) { // another size was chosen since
                 keepOnScreen(window);
             }
         });
