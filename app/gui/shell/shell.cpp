@@ -248,7 +248,6 @@ void Shell::remember(QSettings& store)
     m_welcome->setSession(readSession(store));
     m_window.restoreGeometry(store.value(kGeometry).toByteArray());
     keepOnScreen(m_window);
-    keepFrameOnScreen(m_window);
 }
 
 void Shell::saveLayouts()

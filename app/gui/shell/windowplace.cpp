@@ -3,9 +3,7 @@
 
 #include <QGuiApplication>
 #include <QScreen>
-#include <QTimer>
 #include <QWidget>
-#include <QWindow>
 
 #include <algorithm>
 
@@ -27,22 +25,12 @@ void keepOnScreen(QWidget& window)
     if (screen == nullptr || window.isMaximized() || window.isFullScreen()) {
         return;
     }
-    const QWindow* handle = window.windowHandle();
-    const QMargins frame = handle != nullptr ? handle->frameMargins() : QMargins(); // of the window manager
-    const QRect fitted = fittedInto(window.geometry(), screen->availableGeometry().marginsRemoved(frame));
-    if (fitted != window.geometry()) {
-        window.setGeometry(fitted);
+    const QRect fitted = fittedInto(window.geometry(), screen->availableGeometry());
+    if (fitted.size() != window.size()) {
+        window.resize(fitted.size());
     }
-}
-
-void keepFrameOnScreen(QWidget& window)
-{
-    for (const int milliseconds : {50, 250, 1000}) { // nobody says when the frame is there
-        QTimer::singleShot(milliseconds, &window, [&window, size = window.size()] {
-            if (window.isVisible() && window.size() == size) { // another size was chosen since
-                keepOnScreen(window);
-            }
-        });
+    if (fitted.topLeft() != window.geometry().topLeft()) {
+        window.move(fitted.topLeft());
     }
 }
 

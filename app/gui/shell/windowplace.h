@@ -12,7 +12,5 @@ namespace retro::app
 [[nodiscard]] QRect fittedInto(const QRect& wanted, const QRect& room);
 /// Puts a window that is larger than its screen, or beside it, onto it. One that fills its screen stays as it is.
 void keepOnScreen(QWidget& window);
-/// The same once more when the window manager has put its frame around a window that is about to be shown.
-void keepFrameOnScreen(QWidget& window);
 
 } // namespace retro::app
