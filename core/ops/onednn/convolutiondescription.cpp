@@ -38,6 +38,15 @@ memory::desc laidOut(const memory::dims& dims, ActivationLayout layout)
     return {dims, kFloat, (layout == ActivationLayout::InEights ? kInEights : kChannelsLast).at(dims.size() - 3)};
 }
 
+/// The caller hands over the scratch memory of each call: the library's own belongs to the thread that made the
+/// primitive, and another thread that runs it would have none.
+dnnl::primitive_attr withScratchOfTheCall()
+{
+    dnnl::primitive_attr attributes;
+    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    return attributes;
+}
+
 } // namespace
 
 ConvolutionDescription::ConvolutionDescription(const ConvolutionShape& shape, ActivationLayout layout)
@@ -65,15 +74,6 @@ memory::desc ConvolutionDescription::plainWeights() const
 }
 
 memory::desc ConvolutionDescription::bias() const { return {{result.dims()[1]}, kFloat, memory::format_tag::x}; }
-
-/// The caller hands over the scratch memory of each call: the library's own belongs to the thread that made the
-/// primitive, and another thread that runs it would have none.
-static dnnl::primitive_attr withScratchOfTheCall()
-{
-    dnnl::primitive_attr attributes;
-    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-    return attributes;
-}
 
 dnnl::convolution_forward::primitive_desc ConvolutionDescription::forwardWithBias() const
 {
