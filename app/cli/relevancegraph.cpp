@@ -11,6 +11,7 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -60,11 +61,29 @@ asked = json.loads((folder / "asked.json").read_text(encoding="utf-8"))
 options = onnxruntime.SessionOptions()
 options.intra_op_num_threads = options.inter_op_num_threads = 1
 options.log_severity_level = 3
+def made(file):
+    return onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
+def value(array, kind):
+    if "bfloat16" not in kind:
+        return onnxruntime.OrtValue.ortvalue_from_numpy(array)
+    bits = (array.astype(numpy.float32).view(numpy.uint32) >> 16).astype(numpy.uint16) # numpy has no such type
+    return onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(bits, 16)
 try:
-    session = onnxruntime.InferenceSession(asked["file"], options, providers=["CPUExecutionProvider"])
-    given = {name: numpy.load(folder / f"in{i}.npy") for i, name in enumerate(asked["inputs"])}
-    for i, found in enumerate(session.run(asked["outputs"], given)):
-        numpy.save(folder / f"out{i}.npy", numpy.asarray(found))
+    session = made(asked["file"])
+except Exception as error:
+    said = str(error).strip().splitlines()[-1]
+    try:
+        made(asked["model"])
+    except Exception: # operators in types of this model are missing there
+        print("it does not run this model itself: " + said, file=sys.stderr)
+        sys.exit(77)
+    print(said, file=sys.stderr)
+    sys.exit(1)
+try:
+    types = {one.name: one.type for one in session.get_inputs()}
+    given = {name: value(numpy.load(folder / f"in{i}.npy"), types[name]) for i, name in enumerate(asked["inputs"])}
+    for i, found in enumerate(session.run_with_ort_values(asked["outputs"], given)):
+        numpy.save(folder / f"out{i}.npy", found.numpy())
 except Exception as error:
     print(str(error).strip().splitlines()[-1], file=sys.stderr)
     sys.exit(1)
@@ -134,9 +153,11 @@ std::optional<int> runPython(const std::filesystem::path& folder)
 }
 
 /// Runs an ONNX file in onnxruntime, on one thread of the CPU, by the Python that RETROGRADE_PYTHON names, else
-/// `python3`. A Python without onnxruntime is no error. Errors: Engine (it refuses the graph, in its words), Output.
-Result<PeerRun> runInOnnxruntime(const std::filesystem::path& file, const std::vector<std::string>& inputNames,
-                                 const std::vector<tensor::Tensor>& inputs, const std::vector<std::string>& outputs)
+/// `python3`. A Python without onnxruntime is no error, nor is an onnxruntime that does not even run `model`, which the
+/// graph is of. Errors: Engine (it refuses the graph, in its words), Output.
+Result<PeerRun> runInOnnxruntime(const std::filesystem::path& file, const std::filesystem::path& model,
+                                 const std::vector<std::string>& inputNames, const std::vector<tensor::Tensor>& inputs,
+                                 const std::vector<std::string>& outputs)
 {
     const Folder folder;
     if (folder.path().empty()) {
@@ -145,8 +166,10 @@ Result<PeerRun> runInOnnxruntime(const std::filesystem::path& file, const std::v
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         RETRO_CHECK(tensor::writeNpy(folder.path() / fmt::format("in{}.npy", i), inputs[i]));
     }
-    const nlohmann::ordered_json asked{
-        {"file", std::filesystem::absolute(file).string()}, {"inputs", inputNames}, {"outputs", outputs}};
+    const nlohmann::ordered_json asked{{"file", std::filesystem::absolute(file).string()},
+                                       {"model", std::filesystem::absolute(model).string()},
+                                       {"inputs", inputNames},
+                                       {"outputs", outputs}};
     RETRO_CHECK(base::writeFile(folder.path() / "asked.json", asked.dump()));
     const std::optional<int> code = runPython(folder.path());
     PeerRun run;
@@ -193,6 +216,30 @@ struct Checked
     }
 };
 
+/// Random inputs that the written graph takes: two samples, other free axes at an extent that it was tried at.
+Result<std::vector<tensor::Tensor>> randomInputs(const ModelOptions& options, const engine::LoadedModelPointer& model,
+                                                 const engine::RelevanceGraph& made)
+{
+    ModelOptions own = options;
+    std::vector<std::string> shapes;
+    for (const graph::ValueId id : model->graph()->inputs()) {
+        const std::string& name = model->graph()->value(id).name;
+        own.question.inputs.push_back(name + "=random:1");
+        const auto there = made.graph->findValue(name);
+        const auto& shape = made.graph->value(*there).shape;
+        if (!shape || shape->empty()) {
+            continue;
+        }
+        std::vector<std::int64_t> extents;
+        for (const graph::Dimension& one : *shape) {
+            extents.push_back(one.extent ? *one.extent : extents.empty() ? engine::kFreeSamples : engine::kFreeExtent);
+        }
+        shapes.push_back(fmt::format("{}={}", name, fmt::join(extents, "x")));
+    }
+    RETRO_TRY(const engine::LoadedModelPointer fixed, engine::withInputShapes(model, shapes));
+    return own.resolve(*fixed);
+}
+
 Result<Checked> checked(const std::string& file, const engine::LoadedModelPointer& model,
                         const engine::ExplainRequest& request, const engine::RelevanceGraph& made)
 {
@@ -205,7 +252,7 @@ Result<Checked> checked(const std::string& file, const engine::LoadedModelPointe
         all.absent = "it lacks operators in float64";
         return all;
     }
-    RETRO_TRY(const PeerRun peer, runInOnnxruntime(file, found.inputNames, found.inputs, found.outputs));
+    RETRO_TRY(const PeerRun peer, runInOnnxruntime(file, model->path, found.inputNames, found.inputs, found.outputs));
     for (std::size_t i = 0; i < peer.outputs.size(); ++i) {
         all.there.push_back(found.differenceOf(i, peer.outputs[i]));
     }
@@ -306,12 +353,7 @@ Result<void> writeExplainer(Context& context, const ModelOptions& model, const R
     RETRO_TRY(const engine::RelevanceGraph made, engine::writeRelevanceGraph(question.graphOut, loaded, request, form));
     Checked found;
     if (options.check) {
-        ModelOptions own = model;
-        for (std::size_t i = 0; question.inputs.empty() && i < loaded->graph()->inputs().size(); ++i) {
-            const graph::ValueId input = loaded->graph()->inputs()[i];
-            own.question.inputs.push_back(loaded->graph()->value(input).name + "=random:1");
-        }
-        RETRO_TRY(request.inputs, own.resolve(*loaded));
+        RETRO_TRY(request.inputs, question.inputs.empty() ? randomInputs(model, loaded, made) : model.resolve(*loaded));
         RETRO_TRY(found, checked(question.graphOut, loaded, request, made));
         context.exitCode = found.holds() ? context.exitCode : 1;
     }

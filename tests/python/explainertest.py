@@ -37,6 +37,24 @@ class Explainer(Case):
         self.assertEqual(said["bound"]["relevance/image"], 1e-9)
         self.assertNotIn("onnxruntime", said)
 
+    def test_every_sample_is_checked_without_an_input(self):
+        import retrograde_programs
+        graph = self.folder / "sample.onnx"
+        for model in sorted(SAMPLE.parents[1].glob("*/*.onnx")):
+            graph.unlink(missing_ok=True)
+            # The sentences have up to 16 words, so more than one length would do.
+            shape = ("--shape", "tokens=?x16") if model.parent.name == "planted-word" else ()
+            done = subprocess.run([str(one) for one in (retrograde_programs.path("retrograde-cli"), "explain", model,
+                                                        "--graph-out", graph, "--check", "--json", *shape)],
+                                  capture_output=True, text=True, check=False,
+                                  env={**os.environ, "RETROGRADE_PYTHON": sys.executable})
+            if model.stem.startswith("lut"):  # a table is no operator of the standard
+                self.assertEqual((done.returncode, graph.exists()), (3, False), model)
+                self.assertIn("node 'lut1' (LUT)", done.stderr)
+                continue
+            self.assertEqual(done.returncode, 0, f"{model}: {done.stdout} {done.stderr}")
+            self.assertTrue(json.loads(done.stdout)["holds"], model)
+
     def test_such_a_file_says_what_it_is(self):
         path, _ = self.written("--target", "2", "--target", "argmax")
         said = json.loads(self.command("info", path, "--json"))["explanation"]

@@ -4,7 +4,9 @@
 #include "core/engine/explainer/standardforward.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 namespace retro::engine
@@ -17,6 +19,10 @@ namespace
 
 /// Element type of a Cast to float64, by its number in ONNX.
 constexpr std::int64_t kOnnxDouble = 11;
+
+/// They move elements: nothing is rounded, and runtimes have them for every type.
+constexpr std::array<std::string_view, 10> kMoves{"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose",
+                                                  "Concat",  "Slice",   "Split",   "Gather",    "Identity"};
 
 bool changesType(const graph::Node& node)
 {
@@ -96,9 +102,11 @@ bool ForwardCopy::isInOneType(const graph::Node& node) const
             one = typeOf(value);
         }
     }
-    // What is written in steps would round behind each of them; the engine rounds once.
-    const bool isOneStep = node.domain.empty() && node.opset <= m_steps.emitter().opset();
-    return !one || *one == m_steps.floatType() || isOneStep;
+    // Of a narrow type the graph states where it rounds: behind each operator, once. Runtimes without an operator in
+    // that type compute several in float32 before they round, or refuse it.
+    const bool isMove = node.domain.empty() && std::ranges::find(kMoves, node.op) != kMoves.end() &&
+                        node.opset <= m_steps.emitter().opset();
+    return !one || *one == m_steps.floatType() || isMove;
 }
 
 Result<void> ForwardCopy::addNode(const graph::Node& node)

@@ -45,9 +45,10 @@ public:
     {
         LinearSteps made(site);
         const graph::Node& node = site.node;
-        if (!isConvolution(node) && !isTransposed(node) && !isGemm(node) && !isPlainMatMul(node)) {
-            return notWritten(site, "this layer is no Conv, ConvTranspose, Gemm or MatMul of floats; export the float "
-                                    "model");
+        made.m_isEinsum = node.domain.empty() && node.op == "Einsum";
+        if (!isConvolution(node) && !isTransposed(node) && !isGemm(node) && !isPlainMatMul(node) && !made.m_isEinsum) {
+            return notWritten(site, "this layer is no Conv, ConvTranspose, Gemm, MatMul or Einsum of floats; export "
+                                    "the float model");
         }
         if (isPlainMatMul(node) && (site.shape(0).size() < 2 || site.shape(1).size() < 2)) {
             return notWritten(site, "an operand is a vector; give it two axes");
@@ -84,6 +85,10 @@ public:
         if (isPlainMatMul(node)) {
             return slot() == 0 ? steps.op("MatMul", {x, w}) : steps.op("MatMul", {w, x});
         }
+        if (m_isEinsum) {
+            return slot() == 0 ? steps.op(node.op, {x, w}, node.attributes)
+                               : steps.op(node.op, {w, x}, node.attributes);
+        }
         return steps.op(node.op, {x, w}, node.attributes);
     }
 
@@ -104,8 +109,10 @@ public:
         if (isGemm(node)) {
             return throughGemm(s, w);
         }
-        return throughMatMul(s, w);
+        return m_isEinsum ? throughEinsum(s, w) : throughMatMul(s, w);
     }
+    /// Why a pull back could not be written; empty where all were.
+    [[nodiscard]] const std::optional<base::Error>& error() const { return m_error; }
 
 private:
     explicit LinearSteps(RelevanceSite& site) : m_site(&site), m_map(&lrp::as<ops::LinearMap>(site.structure())) {}
@@ -224,6 +231,19 @@ private:
         return b ? product(s, w, true, a) : product(w, s, !a, false);
     }
 
+    /// By its reverse rule with changed weights.
+    ValueId throughEinsum(ValueId s, ValueId w)
+    {
+        RelevanceSite changed = *m_site;
+        changed.operands[weightSlot()] = w;
+        const RelevanceParts parts = pulledBack(changed, {s});
+        if (!parts.ok()) {
+            m_error = parts.error();
+            return s;
+        }
+        return (*parts)[slot()];
+    }
+
     ValueId throughMatMul(ValueId s, ValueId w)
     {
         RelevanceSteps& steps = m_site->steps;
@@ -240,6 +260,8 @@ private:
     RelevanceSite* m_site;
     const ops::LinearMap* m_map;
     RelevanceWindows m_windows;
+    bool m_isEinsum = false;
+    std::optional<base::Error> m_error;
     std::map<WeightVariant, ValueId> m_weights;
     std::map<WeightVariant, ValueId> m_turned;
 };
@@ -489,7 +511,9 @@ RelevanceParts relevanceOfLinearMap(RelevanceSite& site)
         return site.only(lrp::as<ops::LinearMap>(site.structure()).operandSlot(), site.relevance[0]);
     }
     RETRO_TRY(LinearSteps map, LinearSteps::of(site));
-    const auto give = [&](ValueId part) { return site.only(map.slot(), part); };
+    const auto give = [&](ValueId part) {
+        return map.error() ? RelevanceParts(*map.error()) : RelevanceParts(site.only(map.slot(), part));
+    };
     if (name == "lrp-0") {
         return give(byEpsilon(site, map, {{lrp::StabiliserKind::Add, 0, true}, BiasPolicy::Absorb}));
     }
@@ -523,14 +547,20 @@ RelevanceParts relevanceOfLinearMap(RelevanceSite& site)
 
 RelevanceParts relevanceOfBilinear(RelevanceSite& site)
 {
-    if (!isPlainMatMul(site.node) || site.shape(0).size() < 2 || site.shape(1).size() < 2) {
-        return notWritten(site, "only a MatMul of two computed matrices is written; use MatMul in place of it");
+    const bool isEinsum = site.node.domain.empty() && site.node.op == "Einsum";
+    if (!isEinsum && (!isPlainMatMul(site.node) || site.shape(0).size() < 2 || site.shape(1).size() < 2)) {
+        return notWritten(site,
+                          "only a MatMul or Einsum of two computed tensors is written; use MatMul in place of it");
     }
     RelevanceSteps& steps = site.steps;
     const std::string_view name = site.rule.name();
     const ValueId a = site.operands[0];
     const ValueId b = site.operands[1];
+    std::vector<ValueId> throughEinsum;
     const auto back = [&](ValueId s, std::size_t slot) {
+        if (isEinsum) {
+            return throughEinsum[slot];
+        }
         tensor::Shape made = site.outputShape();
         if (slot == 0) {
             made.back() = site.shape(0).back();
@@ -541,6 +571,9 @@ RelevanceParts relevanceOfBilinear(RelevanceSite& site)
     };
     std::vector<ValueId> parts(site.tracked.size());
     if (name == "gradient") {
+        if (isEinsum) {
+            RETRO_TRY(throughEinsum, pulledBack(site, site.relevance));
+        }
         const std::string share = site.text("share");
         const bool isOne = share == "first" || share == "second";
         const std::size_t wanted = share == "first" ? 0 : 1;
@@ -561,6 +594,9 @@ RelevanceParts relevanceOfBilinear(RelevanceSite& site)
     const ops::algebra::Stabiliser stabiliser =
         name == "lrp-0" ? ops::algebra::Stabiliser{lrp::StabiliserKind::Add, 0, true} : site.stabiliser();
     const ValueId s = steps.quotient(site.relevance[0], site.outputs[0], stabiliser, site.outputShape().size());
+    if (isEinsum) {
+        RETRO_TRY(throughEinsum, pulledBack(site, {s}));
+    }
     if (!isEpsilon) {
         const std::size_t wanted = site.number("signal", 0) == 1 ? 1 : 0;
         const std::size_t taker = site.isTracked(wanted) ? wanted : 1 - wanted;

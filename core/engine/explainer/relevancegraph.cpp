@@ -5,6 +5,7 @@
 #include "core/base/file.h"
 #include "core/engine/explain/requestcheck.h"
 #include "core/engine/explainer/forwardcopy.h"
+#include "core/engine/explainer/joinedgraph.h"
 #include "core/engine/explainer/relevancesite.h"
 #include "core/engine/explainer/typedconstants.h"
 #include "core/engine/gradient/standardnodes.h"
@@ -15,12 +16,15 @@
 #include "core/lrp/rules/gradientorder.h"
 #include "core/lrp/rules/ruleapplication.h"
 #include "core/lrp/traversal/traversalgraph.h"
+#include "core/rewrite/attributes.h"
 #include "core/tensor/checkedshape.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <ranges>
@@ -35,9 +39,6 @@ namespace
 
 /// The operator set that relevance is written in, at least.
 constexpr std::int64_t kLeastOpset = 17;
-/// What a free axis is bound to: samples, and others so that strides divide them.
-constexpr std::int64_t kFreeSamples = 2;
-constexpr std::int64_t kFreeExtent = 64;
 /// The largest input that is made to bind the model with, in bytes.
 constexpr std::uint64_t kMostInputBytes = std::uint64_t{1} << 30;
 
@@ -106,9 +107,13 @@ public:
             }
             RETRO_CHECK(checkTarget(target, also));
         }
+        const tensor::Shape& explained = m_model.typeOf(target).shape;
+        m_made.samples = explained.empty() ? 0 : explained.front();
         RETRO_CHECK(checkTypes());
         m_type = execute::dtypeOf(m_model.precision());
+        m_made.floatType = m_type;
         takeFreeAxes();
+        RETRO_CHECK(checkPools());
         const auto known = m_graph.opsets().find("");
         const std::int64_t opset = std::max(kLeastOpset, known == m_graph.opsets().end() ? 0 : known->second);
         m_builder.setOpset("", opset);
@@ -125,14 +130,7 @@ public:
         RETRO_CHECK(reverse(steps, order, start));
         addOutputs(steps, order);
         RETRO_TRY(graph::Graph built, std::move(m_builder).build(m_stop));
-        RETRO_TRY(const auto inSteps, withStandardNodes(std::make_shared<const graph::Graph>(std::move(built))));
-        RETRO_TRY(const auto standard, withTypedConstants(*inSteps, m_stop));
-        rewrite::RewriteOptions passes = rewrite::noRewrites();
-        passes.keepDigits = false;
-        passes.mergeCommon = true;
-        passes.removeUnused = true;
-        RETRO_TRY(const rewrite::Rewritten small, rewrite::rewrite(standard, passes, m_stop));
-        m_made.graph = small.graph;
+        m_made.graph = std::make_shared<const graph::Graph>(std::move(built));
         sayHints(target);
         describe(target);
         return std::move(m_made);
@@ -185,6 +183,41 @@ private:
                                 "bfloat16, float32 or float64: export the float model",
                                 tensor::nameOf(own)),
                     fmt::format("value \"{}\"", m_graph.value(graph::ValueId(i)).name));
+            }
+        }
+        return {};
+    }
+
+    /// With ceil_mode, a last window that starts behind the edge does not count. Where the extent is known, onnxruntime
+    /// infers a shape in which it does, and refuses the graph.
+    Result<void> checkPools() const
+    {
+        for (const graph::Node& node : m_graph.nodes()) {
+            const bool isPool = node.op == "MaxPool" || node.op == "AveragePool" || node.op == "LpPool";
+            if (!isPool || !node.domain.empty() || rewrite::intAttribute(node, "ceil_mode", 0) == 0) {
+                continue;
+            }
+            const auto kernel = rewrite::attributeOr<std::vector<std::int64_t>>(node, "kernel_shape", {});
+            const std::size_t axes = kernel.size();
+            const std::vector<std::int64_t> ones(axes, 1);
+            const auto strides = rewrite::attributeOr(node, "strides", ones);
+            const auto dilations = rewrite::attributeOr(node, "dilations", ones);
+            const bool hasPads = rewrite::attributeOr<std::string>(node, "auto_pad", "NOTSET") == "NOTSET";
+            const std::vector<std::int64_t> none(2 * axes, 0);
+            const auto pads = hasPads ? rewrite::attributeOr(node, "pads", none) : none;
+            for (std::size_t i = 0; i < axes; ++i) {
+                const std::int64_t reach = (kernel[i] - 1) * dilations[i] + 1;
+                if (strides[i] + pads[axes + i] <= reach) {
+                    continue; // it starts before the edge, whatever the extent
+                }
+                const std::int64_t before = m_model.typeOf(node.inputs[0]).shape[i + 2] + pads[i];
+                const std::int64_t steps = before + pads[axes + i] - reach;
+                const std::int64_t counted = m_model.typeOf(node.outputs[0]).shape[i + 2];
+                if (!m_free.isFree(node.inputs[0], i + 2) && (steps + strides[i] - 1) / strides[i] + 1 != counted) {
+                    return base::inputError("ceil_mode: its last window would start behind the edge, which runtimes "
+                                            "count or do not; export the model without ceil_mode",
+                                            fmt::format("node '{}' ({})", node.name, node.op));
+                }
             }
         }
         return {};
@@ -561,24 +594,45 @@ private:
 
 } // namespace
 
-Result<RelevanceGraph> relevanceGraph(const LoadedModelPointer& model, const ExplainRequest& request,
-                                      const RelevanceGraphForm& form, const std::stop_token& stop)
+namespace
 {
-    RETRO_TRY(const LoadedModelPointer plain, inSteps(model, stop));
-    std::vector<SymbolicShape> shapes;
-    if (hasFreeInput(*plain->graph())) {
-        Result<std::vector<SymbolicShape>> inferred = inferSymbolicShapes(plain->graph());
-        if (!inferred.ok()) {
-            base::Error error = inferred.error();
-            error.message += "; free axes were tried at several sizes: give the inputs a shape by --shape "
-                             "NAME=1x3x224x224";
-            return error;
+
+/// A branch that one run takes says nothing of the next one.
+Result<void> checkNoBranches(const graph::Graph& graph)
+{
+    constexpr std::array<std::string_view, 3> kBranches{"If", "Loop", "Scan"};
+    for (const graph::Node& node : graph.nodes()) {
+        if (node.domain.empty() && std::ranges::find(kBranches, node.op) != kBranches.end()) {
+            return base::inputError("a graph for one run of If, Loop or Scan is no model; leave the branch out of the "
+                                    "model, or use --rewrite inline-branches",
+                                    fmt::format("node '{}' ({})", node.name, node.op));
         }
-        shapes = std::move(inferred).value();
     }
+    return {};
+}
+
+/// All constants in their types, equal nodes once, nothing unused.
+Result<void> finish(RelevanceGraph& made, const std::stop_token& stop)
+{
+    RETRO_TRY(const auto inSteps, withStandardNodes(made.graph));
+    RETRO_TRY(const auto standard, withTypedConstants(*inSteps, stop));
+    rewrite::RewriteOptions passes = rewrite::noRewrites();
+    passes.keepDigits = false;
+    passes.mergeCommon = true;
+    passes.removeUnused = true;
+    RETRO_TRY(const rewrite::Rewritten small, rewrite::rewrite(standard, passes, stop));
+    made.graph = small.graph;
+    return {};
+}
+
+/// The graph as the writer leaves it. `plain`: the model in steps.
+Result<RelevanceGraph> unfinished(const LoadedModel& plain, const ExplainRequest& request,
+                                  const RelevanceGraphForm& form, std::vector<SymbolicShape> shapes,
+                                  const std::stop_token& stop)
+{
     ExplainRequest bound = request;
-    RETRO_TRY(bound.inputs, zerosFor(*plain->graph()));
-    Result<std::shared_ptr<const Prepared>> made = prepare(*plain, bound, nullptr, stop);
+    RETRO_TRY(bound.inputs, zerosFor(*plain.graph()));
+    Result<std::shared_ptr<const Prepared>> made = prepare(plain, bound, nullptr, stop);
     if (!made.ok() && !shapes.empty()) {
         base::Error error = made.error();
         error.message += fmt::format("; free axes were taken as {} samples and {} elements: give the inputs a shape by "
@@ -594,8 +648,165 @@ Result<RelevanceGraph> relevanceGraph(const LoadedModelPointer& model, const Exp
     }
     ExplainResult words;
     RETRO_CHECK(takeRules(*prepared, words));
-    RETRO_TRY(RelevanceGraph written, Writer(*prepared, bound, form, *plain, std::move(shapes), stop).write());
+    RETRO_TRY(RelevanceGraph written, Writer(*prepared, bound, form, plain, std::move(shapes), stop).write());
     written.warnings.insert(written.warnings.begin(), words.warnings.begin(), words.warnings.end());
+    return written;
+}
+
+/// The model with every free axis (beyond the first, if `keepsFirst`) at one extent.
+Result<LoadedModelPointer> withFreeAxesAt(const LoadedModelPointer& model, std::int64_t extent, bool keepsFirst,
+                                          const std::stop_token& stop)
+{
+    std::vector<std::string> shapes;
+    for (const graph::ValueId id : model->graph()->inputs()) {
+        const graph::Value& input = model->graph()->value(id);
+        if (!input.shape || input.shape->empty()) {
+            continue;
+        }
+        std::string text;
+        for (std::size_t axis = 0; axis < input.shape->size(); ++axis) {
+            const auto& own = (*input.shape)[axis].extent;
+            text += axis == 0 ? "" : "x";
+            text += own ? std::to_string(*own) : keepsFirst && axis == 0 ? "?" : std::to_string(extent);
+        }
+        shapes.push_back(input.name + "=" + text);
+    }
+    return withInputShapes(model, shapes, stop);
+}
+
+/// Written for three numbers of samples and joined: what an operator of many steps (an LSTM) has for a fixed number is
+/// a graph for any. Null where that is not so, and where the free extent is not that of the samples: a height or a
+/// length can matter in ways that three of them do not show.
+Result<RelevanceGraph> joinedFromThree(const LoadedModelPointer& model, const ExplainRequest& request,
+                                       const RelevanceGraphForm& form, const std::stop_token& stop)
+{
+    // No other extent of a model is likely to be one of them. No divisor leaves the same rest of all three, so what
+    // depends on a rest differs.
+    constexpr ThreeExtents kExtents{11, 52, 139};
+    std::array<std::shared_ptr<const graph::Graph>, 3> written;
+    RelevanceGraph made;
+    tensor::DType type = tensor::DType::Float32;
+    for (std::size_t k = 0; k < kExtents.size(); ++k) {
+        RETRO_TRY(const LoadedModelPointer fixed, withFreeAxesAt(model, kExtents[k], false, stop));
+        RETRO_TRY(const LoadedModelPointer plain, inSteps(fixed, stop));
+        RETRO_TRY(RelevanceGraph one, unfinished(*plain, request, form, {}, stop));
+        if (one.samples != kExtents[k]) {
+            made.graph = nullptr;
+            return made;
+        }
+        written[k] = one.graph;
+        type = one.floatType;
+        if (k == 0) {
+            made = std::move(one);
+        }
+    }
+    RETRO_TRY(made.graph, joinedGraph(written, kExtents, *model->graph(), type, stop));
+    made.metadata["retrograde.model_hash"] = graph::contentDigest(*model->rewritten.before);
+    return made;
+}
+
+/// Extents that constants have, ascending, each once.
+std::vector<std::int64_t> extentsOfConstants(const graph::Graph& graph)
+{
+    constexpr std::int64_t kMost = 4096;
+    std::vector<std::int64_t> extents;
+    for (const graph::Value& value : graph.values()) {
+        if (value.kind == graph::ValueKind::Constant && value.constant.isValid()) {
+            std::ranges::copy_if(value.constant.shape(), std::back_inserter(extents),
+                                 [](std::int64_t extent) { return extent > 1 && extent <= kMost; });
+        }
+    }
+    std::ranges::sort(extents);
+    extents.erase(std::unique(extents.begin(), extents.end()), extents.end());
+    return extents;
+}
+
+/// The model at the one extent at which it can be bound; null where there is none, or several. Files call an axis free
+/// that a constant of the model fixes.
+Result<LoadedModelPointer> atItsSoleExtent(const LoadedModelPointer& model, const std::stop_token& stop)
+{
+    constexpr std::size_t kMostTried = 32;
+    const std::vector<std::int64_t> extents = extentsOfConstants(*model->graph());
+    LoadedModelPointer sole;
+    for (std::size_t i = 0; i < std::min(extents.size(), kMostTried); ++i) {
+        RETRO_TRY(LoadedModelPointer fixed, withFreeAxesAt(model, extents[i], true, stop));
+        if (!inferSymbolicShapes(fixed->graph()).ok()) {
+            continue;
+        }
+        if (sole) {
+            return LoadedModelPointer();
+        }
+        sole = std::move(fixed);
+    }
+    return sole;
+}
+
+bool hasFreeBehindFirst(const graph::Graph& graph)
+{
+    return std::ranges::any_of(graph.inputs(), [&](graph::ValueId id) {
+        const auto& shape = graph.value(id).shape;
+        return shape && shape->size() > 1 &&
+               std::any_of(shape->begin() + 1, shape->end(), [](const graph::Dimension& one) { return !one.extent; });
+    });
+}
+
+/// "axis 1 of input 'tokens'" of those that one model leaves free and the other does not.
+std::string fixedAxes(const graph::Graph& before, const graph::Graph& after)
+{
+    std::string text;
+    for (const graph::ValueId id : before.inputs()) {
+        const graph::Value& value = before.value(id);
+        const auto fixed = after.findValue(value.name);
+        for (std::size_t axis = 1; fixed && value.shape && axis < value.shape->size(); ++axis) {
+            const auto& extent = (*after.value(*fixed).shape)[axis].extent;
+            if (!(*value.shape)[axis].extent && extent) {
+                text +=
+                    fmt::format("{}axis {} of input '{}' is {}", text.empty() ? "" : ", ", axis, value.name, *extent);
+            }
+        }
+    }
+    return text;
+}
+
+} // namespace
+
+Result<RelevanceGraph> relevanceGraph(const LoadedModelPointer& model, const ExplainRequest& request,
+                                      const RelevanceGraphForm& form, const std::stop_token& stop)
+{
+    RETRO_TRY(const LoadedModelPointer plain, inSteps(model, stop));
+    RETRO_CHECK(checkNoBranches(*plain->graph()));
+    std::vector<SymbolicShape> shapes;
+    if (hasFreeInput(*plain->graph())) {
+        Result<std::vector<SymbolicShape>> inferred = inferSymbolicShapes(plain->graph());
+        if (!inferred.ok() && hasFreeBehindFirst(*plain->graph())) {
+            RETRO_TRY(const LoadedModelPointer fixed, atItsSoleExtent(plain, stop));
+            if (fixed) {
+                RETRO_TRY(RelevanceGraph made, relevanceGraph(fixed, request, form, stop));
+                made.metadata["retrograde.model_hash"] = graph::contentDigest(*model->rewritten.before);
+                made.warnings.push_back(fixedAxes(*plain->graph(), *fixed->graph()) +
+                                        " in the graph: a constant of the model has that extent, and no other was "
+                                        "found at which the model runs");
+                return made;
+            }
+        }
+        if (!inferred.ok()) {
+            base::Error error = inferred.error();
+            error.message += "; free axes were tried at several sizes: give the inputs a shape by --shape "
+                             "NAME=1x3x224x224";
+            return error;
+        }
+        shapes = std::move(inferred).value();
+    }
+    Result<RelevanceGraph> made = unfinished(*plain, request, form, std::move(shapes), stop);
+    const bool isBadInput = !made.ok() && made.error().code == base::ErrorCode::Input;
+    if (isBadInput && !soleFreeExtent(*model->graph()).empty()) {
+        Result<RelevanceGraph> joined = joinedFromThree(model, request, form, stop);
+        if (joined.ok() && joined->graph) {
+            made = std::move(joined);
+        }
+    }
+    RETRO_TRY(RelevanceGraph written, std::move(made));
+    RETRO_CHECK(finish(written, stop));
     return written;
 }
 

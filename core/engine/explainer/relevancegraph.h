@@ -20,6 +20,10 @@ enum class GraphStart : std::uint8_t {
     Given    ///< an input `start` of the shape of the scores
 };
 
+/// What a free axis is bound to while a graph is written: samples, and others so that strides divide them.
+inline constexpr std::int64_t kFreeSamples = 2;
+inline constexpr std::int64_t kFreeExtent = 64;
+
 /// How a relevance graph is written.
 struct RelevanceGraphForm
 {
@@ -40,6 +44,8 @@ struct RelevanceGraph
     std::string chooser;                         ///< the input that says where relevance starts; empty: none
     std::map<std::string, std::string> metadata; ///< what the file says of itself: composite, target, rules
     std::vector<std::string> warnings;
+    tensor::DType floatType = tensor::DType::Float32; ///< that relevance is computed in
+    std::int64_t samples = 0; ///< of the explained value as the graph was written: its first extent
 };
 
 /// Makes the graph, of float32 numbers (float64 in Precision::Double: inputs are then cast); nothing runs.

@@ -46,6 +46,15 @@ base::Result<RelevanceWindows> RelevanceWindows::of(const RelevanceSite& site, E
         const std::int64_t covered =
             (windowShape[i + 2] - 1) * made.strides[i] + reach - made.pads[i] - made.pads[axes + i];
         made.missing[i] = imageShape[i + 2] - covered;
+        const bool isCeiled = rewrite::intAttribute(site.node, "ceil_mode", 0) != 0;
+        if (isCeiled && isFree) {
+            return needsExtents(site);
+        }
+        // A last window beyond the padding, of which a pool counts what there is.
+        if (isCeiled && made.missing[i] < 0 && rewrite::intAttribute(site.node, "count_include_pad", 0) == 0) {
+            made.pads[axes + i] -= made.missing[i];
+            made.missing[i] = 0;
+        }
         if (made.missing[i] < 0) {
             return notWritten(site,
                               "its last window reaches beyond the padding (ceil_mode or output_shape); export the "
@@ -108,16 +117,6 @@ graph::Attributes RelevanceWindows::turnedAttributes(std::int64_t group) const
     }
     attributes["pads"] = around;
     return attributes;
-}
-
-bool RelevanceWindows::areApart() const
-{
-    for (std::size_t i = 0; i < axes(); ++i) {
-        if ((kernel[i] - 1) * dilations[i] + 1 > strides[i]) {
-            return false;
-        }
-    }
-    return true;
 }
 
 } // namespace retro::engine

@@ -36,8 +36,6 @@ struct RelevanceWindows
     [[nodiscard]] bool canTurn() const;
     /// Attributes of that Conv; its result has the extents of the image, also where these are free.
     [[nodiscard]] graph::Attributes turnedAttributes(std::int64_t group) const;
-    /// True when no element lies in two windows.
-    [[nodiscard]] bool areApart() const;
 };
 
 } // namespace retro::engine

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/explainer/samplebindings.h"
 
+#include "core/engine/explainer/followingconstants.h"
+
 #include <algorithm>
 #include <string>
-#include <type_traits>
 #include <utility>
-#include <variant>
 
 namespace retro::engine
 {
@@ -48,70 +48,6 @@ Result<Written> writtenFor(const execute::BoundModel& model, const RelevanceStep
         written.results.push_back(name.empty() ? ValueId() : *written.graph.findValue(name));
     }
     return written;
-}
-
-bool isSame(const graph::Attribute& a, const graph::Attribute& b)
-{
-    const auto equal = [&b](const auto& one) {
-        using Kind = std::decay_t<decltype(one)>;
-        if constexpr (std::is_same_v<Kind, graph::Subgraph>) {
-            return false;
-        } else if constexpr (std::is_same_v<Kind, tensor::Tensor>) {
-            return one.bitEqual(std::get<Kind>(b));
-        } else {
-            return one == std::get<Kind>(b);
-        }
-    };
-    return a.index() == b.index() && std::visit(equal, a);
-}
-
-bool areSame(const graph::Attributes& a, const graph::Attributes& b)
-{
-    return std::ranges::equal(a, b, [](const auto& one, const auto& other) {
-        return one.first == other.first && isSame(one.second, other.second);
-    });
-}
-
-bool areSameNodes(const graph::Graph& a, const graph::Graph& b)
-{
-    return a.valueCount() == b.valueCount() &&
-           std::ranges::equal(a.nodes(), b.nodes(), [](const graph::Node& one, const graph::Node& other) {
-               return one.op == other.op && one.inputs == other.inputs && one.outputs == other.outputs &&
-                      areSame(one.attributes, other.attributes);
-           });
-}
-
-/// a·N + b at 2, 3 and 5 samples.
-struct Linear
-{
-    std::vector<std::int64_t> factors;
-    std::vector<std::int64_t> offsets;
-    bool isConfirmed = true;
-};
-
-template <class NumberAt>
-Linear solved(std::size_t count, NumberAt numberAt)
-{
-    Linear found;
-    for (std::size_t i = 0; i < count; ++i) {
-        const std::int64_t factor = numberAt(1, i) - numberAt(0, i);
-        const std::int64_t offset = numberAt(0, i) - 2 * factor;
-        found.factors.push_back(factor);
-        found.offsets.push_back(offset);
-        found.isConfirmed = found.isConfirmed && numberAt(2, i) == 5 * factor + offset;
-    }
-    return found;
-}
-
-/// True where all elements are one number.
-bool isFilled(const tensor::Tensor& tensor)
-{
-    for (std::int64_t i = 1; i < tensor.size(); ++i) {
-        if (tensor.at(i) != tensor.at(0)) {
-            return false;
-        }
-    }
-    return tensor.size() > 0;
 }
 
 } // namespace
@@ -162,35 +98,6 @@ ValueId SampleBindings::count(RelevanceSteps& steps)
     return m_count;
 }
 
-ValueId SampleBindings::following(RelevanceSteps& steps, const std::array<const tensor::Tensor*, 3>& seen)
-{
-    const tensor::Tensor& first = *seen[0];
-    const auto computed = [&](const Linear& linear) {
-        return steps.add(steps.op("Mul", {steps.ints(linear.factors), count(steps)}), steps.ints(linear.offsets));
-    };
-    const bool areWhole = first.dtype() == tensor::DType::Int64 && first.shape().size() < 2;
-    if (areWhole && seen[1]->shape() == first.shape() && seen[2]->shape() == first.shape()) {
-        const Linear linear = solved(static_cast<std::size_t>(first.size()), [&](std::size_t k, std::size_t i) {
-            return static_cast<std::int64_t>(seen[k]->at(static_cast<std::int64_t>(i)));
-        });
-        if (!linear.isConfirmed) {
-            return {};
-        }
-        const ValueId vector = computed(linear);
-        return first.shape().empty() ? steps.op("Squeeze", {vector, steps.ints({0})}) : vector;
-    }
-    const std::size_t rank = first.shape().size();
-    const bool areFilled = std::ranges::all_of(seen, [&](const tensor::Tensor* one) {
-        return one->dtype() == steps.floatType() && one->shape().size() == rank && isFilled(*one) &&
-               one->at(0) == first.at(0);
-    });
-    if (!areFilled) {
-        return {};
-    }
-    const Linear linear = solved(rank, [&](std::size_t k, std::size_t axis) { return seen[k]->shape()[axis]; });
-    return linear.isConfirmed ? steps.filled(computed(linear), first.at(0)) : ValueId();
-}
-
 Result<std::vector<ValueId>> SampleBindings::write(RelevanceSteps& steps, const std::vector<ValueId>& operands,
                                                    const std::vector<tensor::DType>& types, const Write& write)
 {
@@ -214,7 +121,9 @@ Result<std::vector<ValueId>> SampleBindings::write(RelevanceSteps& steps, const 
         const std::array seen{&written.graph.value(id).constant, &second.graph.value(id).constant,
                               &third.graph.value(id).constant};
         const bool isOne = seen[0]->bitEqual(*seen[1]) && seen[0]->bitEqual(*seen[2]);
-        copy[i] = isOne ? steps.emitter().constant(*seen[0]) : following(steps, seen);
+        copy[i] = isOne ? steps.emitter().constant(*seen[0])
+                        : constantFollowing(
+                              steps, [&] { return count(steps); }, {2, kMore[0], kMore[1]}, seen);
         if (!copy[i].isValid()) {
             return std::vector<ValueId>();
         }

@@ -42,7 +42,6 @@ private:
     static constexpr std::array<std::int64_t, 2> kMore{3, 5}; ///< samples that are tried beside 2
     [[nodiscard]] base::Result<void> bind();
     ValueId count(RelevanceSteps& steps);
-    ValueId following(RelevanceSteps& steps, const std::array<const tensor::Tensor*, 3>& seen);
 
     const execute::BoundModel& m_model;
     ValueId m_samples;

@@ -198,18 +198,32 @@ RelevanceParts toLargest(RelevanceSite& site)
     return site.only(0, axes.size() > 1 ? steps.reshapeLike(routed, x) : routed);
 }
 
+/// True where no element is in two windows.
+bool areApart(const graph::Node& pool)
+{
+    const auto kernel = rewrite::attributeOr<Extents>(pool, "kernel_shape", {});
+    const auto strides = rewrite::attributeOr<Extents>(pool, "strides", Extents(kernel.size(), 1));
+    const auto dilations = rewrite::attributeOr<Extents>(pool, "dilations", Extents(kernel.size(), 1));
+    for (std::size_t i = 0; i < kernel.size(); ++i) {
+        if ((kernel[i] - 1) * dilations[i] + 1 > strides[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /// By the indices that MaxPool gives.
-ValueId byScatter(RelevanceSite& site, const RelevanceWindows& windows)
+ValueId byScatter(RelevanceSite& site)
 {
     RelevanceSteps& steps = site.steps;
-    graph::Attributes attributes = windows.attributes(1);
-    attributes.erase("group");
+    graph::Attributes attributes = site.node.attributes;
+    attributes.erase("storage_order");
     const ValueId x = site.operands[0];
     const std::vector<ValueId> pooled = steps.emitter().node("MaxPool", {x}, std::move(attributes), 2);
     const ValueId line = steps.ints({-1});
     const ValueId size = steps.op("Reshape", {steps.op("Size", {x}), line});
     graph::Attributes scatter{{"axis", std::int64_t{0}}};
-    if (!windows.areApart()) {
+    if (!areApart(site.node)) {
         scatter["reduction"] = std::string("add");
     }
     const ValueId flat = steps.op(
@@ -271,8 +285,11 @@ RelevanceParts toWinner(RelevanceSite& site)
     if (site.node.op != "MaxPool") {
         return toLargest(site);
     }
+    if (!site.usesTaps) {
+        return site.only(0, byScatter(site));
+    }
     RETRO_TRY(const RelevanceWindows windows, poolWindows(site));
-    return site.only(0, site.usesTaps ? byTaps(site, windows) : byScatter(site, windows));
+    return site.only(0, byTaps(site, windows));
 }
 
 } // namespace

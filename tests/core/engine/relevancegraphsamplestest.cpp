@@ -11,8 +11,8 @@ using namespace retro::engine::testing;
 namespace
 {
 
-/// The same network; the first extent of inputs that have one per sample is free.
-SharedGraph withFreeSamples(const graph::Graph& graph, std::int64_t samples)
+/// The same network; the first extent (or that of another axis) of inputs that have one per sample is free.
+SharedGraph withFreeSamples(const graph::Graph& graph, std::int64_t samples, std::size_t axis = 0)
 {
     graph::GraphBuilder builder("free");
     builder.setOpset("", 17);
@@ -21,7 +21,7 @@ SharedGraph withFreeSamples(const graph::Graph& graph, std::int64_t samples)
         const graph::Value& value = graph.value(input);
         std::vector<graph::Dimension> shape = *value.shape;
         if (shape.front().extent == samples && shape.size() == graph.value(graph.inputs().front()).shape->size()) {
-            shape.front() = {std::nullopt, "N"};
+            shape[axis] = {std::nullopt, "N"};
         }
         copy[input.index()] = builder.addInput(value.name, value.dtype, shape);
     }
@@ -97,6 +97,15 @@ std::vector<Small> functions()
     add("mirrored edge", {2, 3, 5}, [&](Writer& writer) {
         return writer.node("Pad", "layer", {x, ints(writer, "p", {0, 0, 2, 0, 1, 1})},
                            {{"mode", std::string("reflect")}});
+    });
+    add("recurrent layer", {2, 4, 3}, [&](Writer& writer) {
+        const ValueId turned = writer.node("Transpose", "turn", {x}, {{"perm", Ints{1, 0, 2}}});
+        const ValueId steps = writer.node("LSTM", "layer",
+                                          {turned, writer.constant("w", randomTensor({1, 12, 3}, 4)),
+                                           writer.constant("r", randomTensor({1, 12, 3}, 5))},
+                                          {{"hidden_size", std::int64_t{3}}});
+        const ValueId flat = writer.node("Squeeze", "flat", {steps, ints(writer, "one", {1})});
+        return writer.node("Transpose", "back", {flat}, {{"perm", Ints{1, 0, 2}}});
     });
     add("largest two", {2, 6}, [&](Writer& writer) {
         return writer.node("TopK", "layer", {x, ints(writer, "k", {2})});
@@ -182,6 +191,29 @@ private slots:
             }
         }
         QVERIFY2(written > 0, "no rule has a form here");
+    }
+
+    /// A length beyond those that a graph was tried at may matter: here from 100 on.
+    void aFreeLengthIsRefusedByName()
+    {
+        ValueId x;
+        Writer writer = start(x, {2, 4, 6});
+        const auto number = [&](const std::string& name, std::int64_t value) {
+            return writer.constant(name, Tensor::of<std::int64_t>({1}, Ints{value}));
+        };
+        const ValueId cut = writer.node("Slice", "cut", {x, number("begin", 0), number("end", 100), number("axis", 2)});
+        const ValueId y = writer.node(
+            "Resize", "layer", {cut, {}, writer.constant("r", Tensor::of<float>({3}, std::vector<float>{1, 1, 2}))},
+            {{"mode", std::string("linear")}});
+        const ValueId mean = writer.node("ReduceMean", "mean", {y}, {{"axes", Ints{2}}});
+        const Small small = finished("cut", std::move(writer), mean, {{2, 4, 6}});
+        QVERIFY(small.graph);
+        QVERIFY(engine::relevanceGraph(modelOf(small.graph), requestOf("norm"), {}).ok());
+        const SharedGraph free = withFreeSamples(*small.graph, 2, 2);
+        QVERIFY(free);
+        const auto made = engine::relevanceGraph(modelOf(free), requestOf("norm"), {});
+        QVERIFY(!made.ok());
+        QVERIFY2(made.error().where.find("node '") != std::string::npos, made.error().text().c_str());
     }
 };
 

@@ -107,6 +107,10 @@ inline std::vector<Small> linearMaps()
     Writer left = start(x, {2, 5, 3});
     const ValueId y = left.node("MatMul", "layer", {left.constant("w", randomTensor({4, 5}, 9)), x});
     all.push_back(finished("weight on the left", std::move(left), y, {{2, 5, 3}}));
+    Writer named = start(x, {2, 3, 4});
+    const ValueId renamed = named.node("Einsum", "layer", {x, named.constant("w", randomTensor({4, 5}, 13))},
+                                       {{"equation", std::string("bij,jk->bki")}});
+    all.push_back(finished("layer of names", std::move(named), renamed, {{2, 3, 4}}));
     return all;
 }
 
@@ -129,6 +133,10 @@ inline std::vector<Small> others()
     one("average pool with its pads", "AveragePool",
         {{"kernel_shape", Ints{2, 3}}, {"pads", pads}, {"count_include_pad", std::int64_t{1}}, {"strides", Ints{2, 1}}},
         image, true);
+    const graph::Attributes hangsOver{
+        {"kernel_shape", Ints{3, 2}}, {"strides", Ints{2, 2}}, {"ceil_mode", std::int64_t{1}}};
+    one("max pool, last window beyond the edge", "MaxPool", hangsOver, image);
+    one("average pool, last window beyond the edge", "AveragePool", hangsOver, image);
     one("global average", "GlobalAveragePool", {}, image);
     one("global maximum", "GlobalMaxPool", {}, image);
     one("mean", "ReduceMean", {{"axes", Ints{-1, 1}}, {"keepdims", std::int64_t{0}}}, image);
@@ -154,6 +162,10 @@ inline std::vector<Small> others()
     two("product of matrices", "MatMul", {2, 3, 4}, {2, 4, 5});
     two("product of matrices that broadcasts", "MatMul", {2, 3, 4}, {4, 5});
     two("larger of two", "Max", {2, 3, 4}, {2, 3, 4});
+    Writer named = start(x, {2, 3, 4});
+    const ValueId other = named.input("u", {2, 5, 4});
+    const ValueId pairs = named.node("Einsum", "layer", {x, other}, {{"equation", std::string("bij,bkj->bik")}});
+    all.push_back(finished("product of names of two", std::move(named), pairs, {{2, 3, 4}, {2, 5, 4}}));
     Writer joined = start(x, {2, 3, 4});
     const ValueId u = joined.input("u", {2, 2, 4});
     const ValueId both = joined.node("Concat", "layer", {x, u}, {{"axis", std::int64_t{1}}});

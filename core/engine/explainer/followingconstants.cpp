@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/explainer/followingconstants.h"
+
+#include <algorithm>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+namespace retro::engine
+{
+
+namespace
+{
+
+bool isSameAttribute(const graph::Attribute& a, const graph::Attribute& b)
+{
+    const auto equal = [&b](const auto& one) {
+        using Kind = std::decay_t<decltype(one)>;
+        if constexpr (std::is_same_v<Kind, graph::Subgraph>) {
+            return false;
+        } else if constexpr (std::is_same_v<Kind, tensor::Tensor>) {
+            return one.bitEqual(std::get<Kind>(b));
+        } else {
+            return one == std::get<Kind>(b);
+        }
+    };
+    return a.index() == b.index() && std::visit(equal, a);
+}
+
+bool areSameAttributes(const graph::Attributes& a, const graph::Attributes& b)
+{
+    return std::ranges::equal(a, b, [](const auto& one, const auto& other) {
+        return one.first == other.first && isSameAttribute(one.second, other.second);
+    });
+}
+
+/// A list of whole numbers as nodes; nothing where one of them follows no law.
+ValueId numbersFollowing(RelevanceSteps& steps, const std::function<ValueId()>& extent, const ThreeExtents& extents,
+                         const std::array<std::vector<std::int64_t>, 3>& seen)
+{
+    std::vector<std::int64_t> factors;
+    std::vector<std::int64_t> offsets;
+    for (std::size_t i = 0; i < seen[0].size(); ++i) {
+        const auto law = numberFollowing(extents, {seen[0][i], seen[1][i], seen[2][i]});
+        if (!law) {
+            return {};
+        }
+        factors.push_back(law->factor);
+        offsets.push_back(law->offset);
+    }
+    return steps.add(steps.op("Mul", {steps.ints(factors), extent()}), steps.ints(offsets));
+}
+
+/// What lies at place 0 of each axis whose extent is not the same in all three; nothing where another place differs.
+std::optional<tensor::Tensor> sameSlices(const ThreeTensors& seen)
+{
+    const tensor::Shape& shape = seen[0]->shape();
+    tensor::Shape reduced = shape;
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+        if (seen[1]->shape()[axis] != shape[axis] || seen[2]->shape()[axis] != shape[axis]) {
+            reduced[axis] = 1;
+        }
+    }
+    const tensor::Tensor first = seen[0]->contiguous();
+    std::vector<std::int64_t> strides(shape.size(), 1); // of `first`
+    for (std::size_t axis = shape.size(); axis-- > 1;) {
+        strides[axis - 1] = strides[axis] * shape[axis];
+    }
+    std::vector<double> kept;
+    std::int64_t count = 1;
+    for (const std::int64_t extent : reduced) {
+        count *= extent;
+    }
+    /// Place in a tensor of `of` that belongs to a flat place, with the axes that were reduced at 0.
+    const auto reducedPlace = [&](std::int64_t flat, const tensor::Shape& of) {
+        std::int64_t place = 0;
+        std::int64_t step = 1;
+        for (std::size_t axis = of.size(); axis-- > 0;) {
+            const std::int64_t at = flat % of[axis];
+            flat /= of[axis];
+            place += reduced[axis] == 1 ? 0 : at * step;
+            step *= reduced[axis];
+        }
+        return place;
+    };
+    for (std::int64_t i = 0; i < count; ++i) {
+        std::int64_t rest = i;
+        std::int64_t place = 0;
+        for (std::size_t axis = shape.size(); axis-- > 0;) {
+            place += rest % reduced[axis] * strides[axis];
+            rest /= reduced[axis];
+        }
+        kept.push_back(first.at(place));
+    }
+    for (const tensor::Tensor* one : seen) {
+        const tensor::Tensor data = one->contiguous();
+        for (std::int64_t i = 0; i < data.size(); ++i) {
+            if (data.at(i) != kept[static_cast<std::size_t>(reducedPlace(i, one->shape()))]) {
+                return std::nullopt;
+            }
+        }
+    }
+    return tensor::Tensor::of<double>(reduced, kept).to(seen[0]->dtype());
+}
+
+} // namespace
+
+bool areSameNodes(const graph::Graph& a, const graph::Graph& b)
+{
+    return a.valueCount() == b.valueCount() &&
+           std::ranges::equal(a.nodes(), b.nodes(), [](const graph::Node& one, const graph::Node& other) {
+               return one.op == other.op && one.inputs == other.inputs && one.outputs == other.outputs &&
+                      areSameAttributes(one.attributes, other.attributes);
+           });
+}
+
+std::optional<FollowingNumber> numberFollowing(const ThreeExtents& extents, const std::array<std::int64_t, 3>& seen)
+{
+    const std::int64_t rise = seen[1] - seen[0];
+    const std::int64_t step = extents[1] - extents[0];
+    if (rise % step != 0) {
+        return std::nullopt;
+    }
+    const FollowingNumber law{rise / step, seen[0] - rise / step * extents[0]};
+    return seen[2] == law.factor * extents[2] + law.offset ? std::optional(law) : std::nullopt;
+}
+
+ValueId constantFollowing(RelevanceSteps& steps, const std::function<ValueId()>& extent, const ThreeExtents& extents,
+                          const ThreeTensors& seen)
+{
+    const tensor::Tensor& first = *seen[0];
+    const std::size_t rank = first.shape().size();
+    const bool areAlike = std::ranges::all_of(seen, [&](const tensor::Tensor* one) {
+        return one->dtype() == first.dtype() && one->shape().size() == rank && one->size() > 0;
+    });
+    if (!areAlike) {
+        return {};
+    }
+    std::array<std::vector<std::int64_t>, 3> numbers;
+    const bool haveOneShape = seen[1]->shape() == first.shape() && seen[2]->shape() == first.shape();
+    if (first.dtype() == tensor::DType::Int64 && rank < 2 && haveOneShape) {
+        for (std::size_t k = 0; k < seen.size(); ++k) {
+            for (std::int64_t i = 0; i < first.size(); ++i) {
+                numbers[k].push_back(static_cast<std::int64_t>(seen[k]->at(i)));
+            }
+        }
+        const ValueId vector = numbersFollowing(steps, extent, extents, numbers);
+        return vector.isValid() && rank == 0 ? steps.op("Squeeze", {vector, steps.ints({0})}) : vector;
+    }
+    const std::optional<tensor::Tensor> slice = haveOneShape ? std::nullopt : sameSlices(seen);
+    if (!slice) {
+        return {};
+    }
+    for (std::size_t k = 0; k < seen.size(); ++k) {
+        numbers[k] = {seen[k]->shape().begin(), seen[k]->shape().end()};
+    }
+    const ValueId shape = numbersFollowing(steps, extent, extents, numbers);
+    if (!shape.isValid()) {
+        return {};
+    }
+    const bool isFilled = slice->size() == 1 && slice->dtype() == steps.floatType();
+    return isFilled ? steps.filled(shape, slice->at(0)) : steps.op("Expand", {steps.emitter().constant(*slice), shape});
+}
+
+} // namespace retro::engine
