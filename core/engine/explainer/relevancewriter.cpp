@@ -1,0 +1,600 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/explainer/relevancewriter.h"
+
+#include "core/base/cancel.h"
+#include "core/engine/explain/requestcheck.h"
+#include "core/engine/explainer/forwardcopy.h"
+#include "core/engine/explainer/relevancesite.h"
+#include "core/engine/model/prepare.h"
+#include "core/graph/contentdigest.h"
+#include "core/lrp/rules/gradientorder.h"
+#include "core/lrp/rules/ruleapplication.h"
+#include "core/lrp/traversal/traversalgraph.h"
+#include "core/rewrite/attributes.h"
+#include "core/tensor/checkedshape.h"
+#include <algorithm>
+#include <fmt/format.h>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <ranges>
+
+namespace retro::engine
+{
+
+using base::Result;
+
+namespace
+{
+
+/// The operator set that relevance is written in, at least.
+constexpr std::int64_t kLeastOpset = 17;
+/// The largest input that is made to bind the model with, in bytes.
+constexpr std::uint64_t kMostInputBytes = std::uint64_t{1} << 30;
+
+} // namespace
+
+Result<std::vector<tensor::Tensor>> zerosFor(const graph::Graph& graph)
+{
+    std::vector<tensor::Tensor> inputs;
+    for (const graph::ValueId id : graph.inputs()) {
+        const graph::Value& value = graph.value(id);
+        if (!value.shape) {
+            return base::inputError("the model does not say its shape; give one by --shape NAME=1x3x224x224",
+                                    fmt::format("input '{}'", value.name));
+        }
+        tensor::Shape shape;
+        for (std::size_t axis = 0; axis < value.shape->size(); ++axis) {
+            const auto& extent = (*value.shape)[axis].extent;
+            shape.push_back(extent ? *extent : axis == 0 ? kFreeSamples : kFreeExtent);
+        }
+        if (!tensor::checkedBytes(shape, value.dtype, kMostInputBytes).ok()) {
+            return base::inputError("it is too large to be made; give a smaller shape by --shape",
+                                    fmt::format("input '{}'", value.name));
+        }
+        inputs.push_back(tensor::Tensor::zeros(value.dtype, shape));
+    }
+    return inputs;
+}
+
+namespace
+{
+
+class Writer
+{
+public:
+    Writer(const Prepared& prepared, const ExplainRequest& request, const RelevanceGraphForm& form,
+           const LoadedModel& loaded, std::vector<SymbolicShape> shapes, const std::stop_token& stop)
+        : m_prepared(prepared), m_model(*prepared.model), m_graph(m_model.graph()), m_request(request), m_form(form),
+          m_loaded(loaded), m_shapes(std::move(shapes)), m_stop(stop), m_builder(m_graph.name() + "-relevance")
+    {}
+
+    Result<RelevanceGraph> write()
+    {
+        RETRO_TRY(const graph::ValueId target, targetValue(m_request.target, m_model, &m_note));
+        if (!m_note.empty()) {
+            m_made.warnings.push_back(m_note);
+        }
+        RETRO_CHECK(checkTarget(target, m_request.target));
+        for (const TargetRequest& also : m_request.alsoTargets) {
+            RETRO_TRY(const graph::ValueId second, targetValue(also, m_model, &m_note));
+            if (second != target) {
+                return base::usageError("targets of one graph start at one value; write a graph for each", "--target");
+            }
+            RETRO_CHECK(checkTarget(target, also));
+        }
+        const tensor::Shape& explained = m_model.typeOf(target).shape;
+        m_made.samples = explained.empty() ? 0 : explained.front();
+        RETRO_CHECK(checkTypes());
+        m_type = execute::dtypeOf(m_model.precision());
+        m_made.floatType = m_type;
+        takeFreeAxes();
+        RETRO_CHECK(checkPools());
+        const auto known = m_graph.opsets().find("");
+        const std::int64_t opset = std::max(kLeastOpset, known == m_graph.opsets().end() ? 0 : known->second);
+        m_builder.setOpset("", opset);
+        RelevanceSteps steps(m_builder, opset, m_type);
+        m_forward.emplace(m_builder, steps, m_model, [this](graph::ValueId id) { return dimensionsOf(id); });
+        RETRO_CHECK(m_forward->write());
+        takeSamples();
+        const std::array targets{target};
+        RETRO_TRY(const lrp::TraversalGraph order,
+                  lrp::TraversalGraph::build(m_model, targets, lrp::edgeOrder(*m_prepared.rules)));
+        RETRO_CHECK(checkValues(order));
+        RETRO_CHECK(checkNames());
+        RETRO_TRY(const ValueId start, startOf(steps, target));
+        RETRO_CHECK(reverse(steps, order, start));
+        addOutputs(steps, order);
+        RETRO_TRY(graph::Graph built, std::move(m_builder).build(m_stop));
+        m_made.graph = std::make_shared<const graph::Graph>(std::move(built));
+        sayHints(target);
+        describe(target);
+        return std::move(m_made);
+    }
+
+private:
+    Result<void> checkTarget(graph::ValueId target, const TargetRequest& request) const
+    {
+        const std::string where = fmt::format("value \"{}\"", m_graph.value(target).name);
+        if (m_request.start.kind == StartKind::Given) {
+            return base::usageError("a file has one shape; --start input makes the start an input of the graph");
+        }
+        const tensor::Shape& shape = m_model.typeOf(target).shape;
+        const bool isWhole = m_request.start.kind == StartKind::All || m_form.start == GraphStart::Given;
+        if (shape.size() < 2 && !isWhole && !isWholeValue()) {
+            return base::inputError("it has no axis of classes behind that of the samples; use --start all", where);
+        }
+        const auto kind = request.kind;
+        if (isWholeValue() && !isWhole && m_request.start.kind != StartKind::Logit) {
+            return base::usageError("a value that is named without an element starts as a whole; leave --start out, or "
+                                    "name a class",
+                                    "--start");
+        }
+        if (m_form.start == GraphStart::Fixed && kind != TargetRequest::Kind::Argmax && !isWhole && !isWholeValue() &&
+            !(kind == TargetRequest::Kind::Class && shape.size() == 2)) {
+            return base::usageError("a class or argmax can be written into a graph; leave --target out and give the "
+                                    "flat index of the element to the input `target`",
+                                    "--target");
+        }
+        if (kind == TargetRequest::Kind::Class && shape.size() == 2 && shape[1] <= request.classIndex) {
+            return base::usageError(fmt::format("there are {} classes", shape[1]), "--target");
+        }
+        return {};
+    }
+
+    /// A value that is named without an element is explained as a whole, as `explain` does.
+    [[nodiscard]] bool isWholeValue() const
+    {
+        return m_request.target.kind == TargetRequest::Kind::Value && m_request.target.index.empty();
+    }
+
+    /// Types of at most 8 bits are of quantised layers.
+    Result<void> checkTypes() const
+    {
+        for (std::size_t i = 0; i < m_graph.valueCount(); ++i) {
+            const tensor::DType own = m_model.numbersOf(graph::ValueId(i));
+            if (tensor::isNarrowFloat(own)) {
+                return base::inputError(
+                    fmt::format("it is {}; relevance is written for models that compute in float16, "
+                                "bfloat16, float32 or float64: export the float model",
+                                tensor::nameOf(own)),
+                    fmt::format("value \"{}\"", m_graph.value(graph::ValueId(i)).name));
+            }
+        }
+        return {};
+    }
+
+    /// With ceil_mode, a last window that starts behind the edge does not count. Where the extent is known, onnxruntime
+    /// infers a shape in which it does, and refuses the graph.
+    Result<void> checkPools() const
+    {
+        for (const graph::Node& node : m_graph.nodes()) {
+            const bool isPool = node.op == "MaxPool" || node.op == "AveragePool" || node.op == "LpPool";
+            if (!isPool || !node.domain.empty() || rewrite::intAttribute(node, "ceil_mode", 0) == 0) {
+                continue;
+            }
+            const auto kernel = rewrite::attributeOr<std::vector<std::int64_t>>(node, "kernel_shape", {});
+            const std::size_t axes = kernel.size();
+            const std::vector<std::int64_t> ones(axes, 1);
+            const auto strides = rewrite::attributeOr(node, "strides", ones);
+            const auto dilations = rewrite::attributeOr(node, "dilations", ones);
+            const bool hasPads = rewrite::attributeOr<std::string>(node, "auto_pad", "NOTSET") == "NOTSET";
+            const std::vector<std::int64_t> none(2 * axes, 0);
+            const auto pads = hasPads ? rewrite::attributeOr(node, "pads", none) : none;
+            for (std::size_t i = 0; i < axes; ++i) {
+                const std::int64_t reach = (kernel[i] - 1) * dilations[i] + 1;
+                if (strides[i] + pads[axes + i] <= reach) {
+                    continue; // it starts before the edge, whatever the extent
+                }
+                const std::int64_t before = m_model.typeOf(node.inputs[0]).shape[i + 2] + pads[i];
+                const std::int64_t steps = before + pads[axes + i] - reach;
+                const std::int64_t counted = m_model.typeOf(node.outputs[0]).shape[i + 2];
+                if (!m_free.isFree(node.inputs[0], i + 2) && (steps + strides[i] - 1) / strides[i] + 1 != counted) {
+                    return base::inputError("ceil_mode: its last window would start behind the edge, which runtimes "
+                                            "count or do not; export the model without ceil_mode",
+                                            fmt::format("node '{}' ({})", node.name, node.op));
+                }
+            }
+        }
+        return {};
+    }
+
+    void takeFreeAxes()
+    {
+        std::vector<std::vector<bool>> free(m_graph.valueCount());
+        for (std::size_t i = 0; i < m_shapes.size(); ++i) {
+            for (const std::string& extent : m_shapes[i].extents) {
+                free[i].push_back(!std::ranges::all_of(extent, [](char c) { return c >= '0' && c <= '9'; }));
+            }
+        }
+        m_free = FreeAxes(std::move(free));
+    }
+
+    /// An input whose first axis alone is free says how many samples there are.
+    void takeSamples()
+    {
+        const auto isFree = [this](graph::ValueId input) { return m_free.isFree(input, 0); };
+        const auto input = std::ranges::find_if(m_graph.inputs(), isFree);
+        if (input != m_graph.inputs().end() && SampleBindings::apply(m_graph)) {
+            m_samples.emplace(m_model, m_forward->own(*input), m_stop);
+        }
+    }
+
+    [[nodiscard]] std::vector<graph::Dimension> dimensionsOf(graph::ValueId id) const
+    {
+        std::vector<graph::Dimension> dimensions;
+        const tensor::Shape& shape = m_model.typeOf(id).shape;
+        for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+            if (m_free.isFree(id, axis)) {
+                const std::string& extent = m_shapes[id.index()].extents[axis];
+                dimensions.push_back({std::nullopt, extent == "?" ? std::string() : extent});
+            } else {
+                dimensions.push_back({shape[axis], {}});
+            }
+        }
+        return dimensions;
+    }
+
+    std::string unused(std::string name) const
+    {
+        while (m_builder.find(name) || m_graph.findValue(name)) {
+            name += "~";
+        }
+        return name;
+    }
+
+    Result<void> checkValues(const lrp::TraversalGraph& order) const
+    {
+        for (const std::string& name : m_form.values) {
+            const auto value = m_graph.findValue(name);
+            if (!value || m_graph.value(*value).kind == graph::ValueKind::Constant) {
+                return base::usageError(fmt::format("the model as it runs has no value \"{}\"; `retrograde-cli info "
+                                                    "--shapes` lists them",
+                                                    name),
+                                        "--graph-values");
+            }
+            const base::NodeId node = m_graph.nodeOf(*value);
+            if (!node.isValid() || !order.contains(node)) {
+                return base::usageError(fmt::format("no relevance reaches the value \"{}\" from this target", name),
+                                        "--graph-values");
+            }
+        }
+        return {};
+    }
+
+    /// Names that the outputs get are free.
+    Result<void> checkNames() const
+    {
+        const auto isTaken = [this](const std::string& name) {
+            return m_graph.findValue("relevance/" + name).has_value();
+        };
+        std::vector<std::string> names = m_form.values;
+        for (const graph::ValueId input : m_graph.inputs()) {
+            names.push_back(m_graph.value(input).name);
+        }
+        const auto taken = std::ranges::find_if(names, isTaken);
+        if (taken == names.end()) {
+            return {};
+        }
+        return base::inputError(fmt::format("the model has a value of this name, which the relevance of \"{}\" gets in "
+                                            "the graph; rename it in the model",
+                                            *taken),
+                                fmt::format("value \"relevance/{}\"", *taken));
+    }
+
+    /// The flat index per sample, [N, 1], of a target.
+    ValueId indexOf(RelevanceSteps& steps, ValueId flat, const TargetRequest& request)
+    {
+        const ValueId largest = steps.op("ArgMax", {flat}, {{"axis", std::int64_t{1}}, {"keepdims", std::int64_t{1}}});
+        if (m_form.start == GraphStart::Fixed) {
+            if (request.kind != TargetRequest::Kind::Class) {
+                return largest;
+            }
+            return steps.op("Reshape", {steps.ints({request.classIndex}), steps.ints({1, 1})});
+        }
+        m_made.chooser = unused("target");
+        const graph::Dimension samples = dimensionsOf(m_target).front();
+        const ValueId given =
+            m_builder.addInput(m_made.chooser, tensor::DType::Int64, std::vector<graph::Dimension>{samples});
+        const ValueId column = steps.op("Unsqueeze", {given, steps.ints({1})});
+        const ValueId isOpen = steps.op("Less", {column, steps.ints({0})});
+        return steps.where(isOpen, largest, column);
+    }
+
+    Result<ValueId> startOf(RelevanceSteps& steps, graph::ValueId target)
+    {
+        m_target = target;
+        const ValueId scores = m_forward->forRelevance(target);
+        ValueId start = scores;
+        if (m_form.start == GraphStart::Given) {
+            m_made.chooser = unused("start");
+            start = m_builder.addInput(m_made.chooser, m_type, dimensionsOf(target));
+        } else if (m_request.start.kind != StartKind::All && !isWholeValue()) {
+            start = startOfClass(steps, scores, m_request.target);
+            for (const TargetRequest& also : m_request.alsoTargets) {
+                start = steps.add(start, startOfClass(steps, scores, also));
+            }
+            start = steps.reshapeLike(start, scores);
+        }
+        m_started = start;
+        return m_prepared.composite.dividesStart ? steps.guardedQuotient(start, scores) : start;
+    }
+
+    ValueId startOfClass(RelevanceSteps& steps, ValueId scores, const TargetRequest& request)
+    {
+        const ValueId flat = steps.op("Reshape", {scores, steps.ints({0, -1})});
+        const ValueId index = indexOf(steps, flat, request);
+        const ValueId shape = steps.shapeOf(flat);
+        const ValueId zero = steps.integer(0);
+        const ValueId one = steps.integer(1);
+        const ValueId count = steps.op("Gather", {shape, one});
+        const ValueId range = steps.op("Range", {zero, count, one});
+        const ValueId isChosen = steps.op("Expand", {steps.op("Equal", {index, range}), shape});
+        const auto started = [&] {
+            switch (m_request.start.kind) {
+            case StartKind::One:
+                return steps.asFloat(isChosen);
+            case StartKind::Contrastive: {
+                const ValueId other = steps.op("Div", {steps.scalar(-1), steps.asFloat(count)});
+                return steps.where(isChosen, steps.scalar(1), other);
+            }
+            default:
+                return steps.where(isChosen, flat, steps.scalar(0));
+            }
+        };
+        if (m_form.start == GraphStart::Fixed) {
+            return started();
+        }
+        // A graph cannot refuse an index; one that does not exist makes the sample's relevance no number.
+        const ValueId isThere = steps.op("Less", {index, count});
+        return steps.where(isThere, started(), steps.scalar(std::numeric_limits<double>::quiet_NaN()));
+    }
+
+    Result<void> reverse(RelevanceSteps& steps, const lrp::TraversalGraph& order, ValueId start)
+    {
+        m_relevance.resize(m_graph.valueCount());
+        std::vector<ValueId> parts(order.inEdgeCount());
+        const lrp::Root& root = order.roots().front();
+        parts[order.firstInEdge(root.node) + root.inEdge] = start;
+        for (const base::NodeId node : std::views::reverse(order.postOrder())) {
+            RETRO_CHECK(base::checkStop(m_stop));
+            std::vector<ValueId> arrived = arrivedAt(steps, order, node, parts);
+            const std::span<const graph::ValueId> outputs = m_graph.outputsOf(node);
+            for (std::size_t k = 0; k < outputs.size() && k < arrived.size(); ++k) {
+                if (outputs[k].isValid()) {
+                    m_relevance[outputs[k].index()] = arrived[k];
+                }
+            }
+            if (m_graph.isInput(node) || std::ranges::none_of(arrived, &ValueId::isValid)) {
+                continue;
+            }
+            RETRO_TRY(const std::vector<ValueId> shares, sharesOf(steps, order, node, std::move(arrived)));
+            const auto children = order.children(node);
+            for (std::size_t slot = 0; slot < children.size(); ++slot) {
+                if (children[slot].child.isValid()) {
+                    parts[order.firstInEdge(children[slot].child) + children[slot].inEdge] = shares[slot];
+                }
+            }
+        }
+        return {};
+    }
+
+    /// As the engine adds: the parts of one reader first, then one after the other.
+    static std::vector<ValueId> arrivedAt(RelevanceSteps& steps, const lrp::TraversalGraph& order, base::NodeId node,
+                                          const std::vector<ValueId>& parts)
+    {
+        const auto inEdges = order.inEdges(node);
+        std::vector<std::vector<ValueId>> gathered(order.outputCount(node));
+        for (std::size_t i = 0; i < inEdges.size(); ++i) {
+            const ValueId part = parts[order.firstInEdge(node) + i];
+            if (!part.isValid()) {
+                continue;
+            }
+            std::vector<ValueId>& list = gathered[inEdges[i].output];
+            if (inEdges[i].isJoined && !list.empty()) {
+                list.back() = steps.add(list.back(), part);
+            } else {
+                list.push_back(part);
+            }
+        }
+        std::vector<ValueId> arrived;
+        for (const std::vector<ValueId>& list : gathered) {
+            ValueId sum;
+            for (const ValueId part : list) {
+                sum = sum.isValid() ? steps.add(sum, part) : part;
+            }
+            arrived.push_back(sum);
+        }
+        return arrived;
+    }
+
+    RelevanceParts sharesOf(RelevanceSteps& steps, const lrp::TraversalGraph& order, base::NodeId id,
+                            std::vector<ValueId> arrived)
+    {
+        const graph::Node& node = m_graph.node(id);
+        const lrp::RulePointer& rule = (*m_prepared.rules)[id.index()].rule;
+        RelevanceSite site{steps,
+                           m_model,
+                           id,
+                           node,
+                           *rule,
+                           m_free,
+                           *m_prepared.rules,
+                           m_form.usesTaps,
+                           copies(node.inputs),
+                           copies(node.outputs),
+                           std::move(arrived),
+                           lrp::trackedSlots(order, id)};
+        site.samples = m_samples ? &*m_samples : nullptr;
+        return relevanceParts(site);
+    }
+
+    [[nodiscard]] std::vector<ValueId> copies(const std::vector<graph::ValueId>& values)
+    {
+        std::vector<ValueId> list;
+        for (const graph::ValueId value : values) {
+            list.push_back(value.isValid() ? m_forward->forRelevance(value) : value);
+        }
+        return list;
+    }
+
+    /// Relevance of a value; zeros where nothing arrived.
+    ValueId relevanceOf(RelevanceSteps& steps, graph::ValueId value)
+    {
+        const ValueId known = m_relevance[value.index()];
+        return known.isValid() ? known : steps.filledLike(m_forward->own(value), 0);
+    }
+
+    void addOutput(RelevanceSteps& steps, graph::ValueId value, ValueId relevance)
+    {
+        const std::string name = "relevance/" + m_graph.value(value).name;
+        if (std::ranges::find(m_made.relevance, name) != m_made.relevance.end()) {
+            return; // asked for twice
+        }
+        const ValueId output = m_builder.addResult(name);
+        m_builder.declare(output, m_type, dimensionsOf(value));
+        steps.emitter().named("Identity", {relevance}, output);
+        m_builder.addOutput(output);
+        m_made.relevance.push_back(name);
+    }
+
+    void addSum(RelevanceSteps& steps, const std::string& name, const std::vector<ValueId>& of)
+    {
+        ValueId sum;
+        for (const ValueId one : of) {
+            const ValueId all = steps.op("ReduceSum", {one}, {{"keepdims", std::int64_t{0}}});
+            sum = sum.isValid() ? steps.add(sum, all) : all;
+        }
+        const ValueId output = m_builder.addResult(unused(name));
+        m_builder.declare(output, m_type, std::vector<graph::Dimension>{});
+        steps.emitter().named("Identity", {sum.isValid() ? sum : steps.scalar(0)}, output);
+        m_builder.addOutput(output);
+    }
+
+    void addOutputs(RelevanceSteps& steps, const lrp::TraversalGraph& order)
+    {
+        std::vector<ValueId> reached;
+        for (const graph::ValueId input : m_graph.inputs()) {
+            if (!m_model.isTracked(input) || !order.contains(m_graph.inputNode(input))) {
+                if (tensor::isFloating(m_model.typeOf(input).dtype)) {
+                    addOutput(steps, input, steps.filledLike(m_forward->own(input), 0));
+                }
+                continue;
+            }
+            ValueId relevance = relevanceOf(steps, input);
+            if (m_prepared.composite.timesInput && tensor::isFloating(m_model.typeOf(input).dtype)) {
+                relevance = steps.multiply(relevance, m_forward->forRelevance(input));
+            }
+            reached.push_back(relevance);
+            addOutput(steps, input, relevance);
+        }
+        for (const std::string& name : m_form.values) {
+            const graph::ValueId value = *m_graph.findValue(name);
+            addOutput(steps, value, relevanceOf(steps, value));
+        }
+        addSum(steps, "rg.started", {m_started});
+        addSum(steps, "rg.reached", reached);
+    }
+
+    /// What `explain` says of such a target whatever the input: a softmax behind it.
+    void sayHints(graph::ValueId target)
+    {
+        ResolvedTarget unknown;
+        unknown.value = target;
+        const bool isClass = m_form.start == GraphStart::Fixed && m_request.target.kind == TargetRequest::Kind::Class;
+        unknown.index = {isClass ? m_request.target.classIndex : -1};
+        unknown.logit = {1};
+        if (std::string hint = targetHint(m_model, unknown); !hint.empty()) {
+            m_made.warnings.push_back(std::move(hint));
+        }
+    }
+
+    /// "scores:3,argmax".
+    [[nodiscard]] std::string targetText(graph::ValueId target) const
+    {
+        std::string text = m_graph.value(target).name;
+        if (m_form.start != GraphStart::Fixed) {
+            return text;
+        }
+        std::vector<TargetRequest> all{m_request.target};
+        all.insert(all.end(), m_request.alsoTargets.begin(), m_request.alsoTargets.end());
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            const bool isClass = all[i].kind == TargetRequest::Kind::Class;
+            text += (i == 0 ? ":" : ",") + (isClass ? fmt::format("{}", all[i].classIndex) : std::string("argmax"));
+        }
+        return text;
+    }
+
+    void describe(graph::ValueId target)
+    {
+        nlohmann::ordered_json rules = nlohmann::ordered_json::object();
+        for (std::size_t i = 0; i < m_graph.nodeCount(); ++i) {
+            if (const lrp::RulePointer& rule = (*m_prepared.rules)[i].rule) {
+                rules[m_graph.node(base::NodeId(i)).name] = rule->text();
+            }
+        }
+        nlohmann::ordered_json rewrites = nlohmann::ordered_json::array();
+        for (const rewrite::RewriteStep& step : m_loaded.rewritten.steps) {
+            if (!step.isNote) {
+                rewrites.push_back(step.rewrite + ": " + step.text);
+            }
+        }
+        m_made.metadata = {{"retrograde.composite", m_prepared.composite.name},
+                           {"retrograde.target", targetText(target)},
+                           {"retrograde.start", m_form.start == GraphStart::Given ? "input" : nameOf(m_request.start)},
+                           {"retrograde.version", m_form.version},
+                           {"retrograde.model_hash", graph::contentDigest(*m_loaded.rewritten.before)},
+                           {"retrograde.rewrites", rewrites.dump()},
+                           {"retrograde.rules", rules.dump()}};
+    }
+
+    const Prepared& m_prepared;
+    const execute::BoundModel& m_model;
+    const graph::Graph& m_graph;
+    const ExplainRequest& m_request;
+    const RelevanceGraphForm& m_form;
+    const LoadedModel& m_loaded;
+    std::vector<SymbolicShape> m_shapes; ///< by value; none where no axis is free
+    const std::stop_token& m_stop;
+    graph::GraphBuilder m_builder;
+    std::optional<ForwardCopy> m_forward;
+    std::optional<SampleBindings> m_samples;
+    std::vector<ValueId> m_relevance; ///< by value of the model
+    FreeAxes m_free;
+    tensor::DType m_type = tensor::DType::Float32;
+    graph::ValueId m_target;
+    ValueId m_started;
+    std::string m_note;
+    RelevanceGraph m_made;
+};
+
+} // namespace
+
+Result<RelevanceGraph> unfinishedRelevanceGraph(const LoadedModel& plain, const ExplainRequest& request,
+                                                const RelevanceGraphForm& form, std::vector<SymbolicShape> shapes,
+                                                const std::stop_token& stop)
+{
+    ExplainRequest bound = request;
+    RETRO_TRY(bound.inputs, zerosFor(*plain.graph()));
+    Result<std::shared_ptr<const Prepared>> made = prepare(plain, bound, nullptr, stop);
+    if (!made.ok() && !shapes.empty()) {
+        base::Error error = made.error();
+        error.message += fmt::format("; free axes were taken as {} samples and {} elements: give the inputs a shape by "
+                                     "--shape NAME=1x3x224x224",
+                                     kFreeSamples, kFreeExtent);
+        return error;
+    }
+    RETRO_TRY(const auto prepared, std::move(made));
+    if (!prepared->writtenOut.empty()) {
+        return base::inputError("a graph for one run of If, Loop or Scan is no model; leave the branch out of the "
+                                "model, or use --rewrite inline-branches",
+                                prepared->writtenOut.front());
+    }
+    ExplainResult words;
+    RETRO_CHECK(takeRules(*prepared, words));
+    RETRO_TRY(RelevanceGraph written, Writer(*prepared, bound, form, plain, std::move(shapes), stop).write());
+    written.warnings.insert(written.warnings.begin(), words.warnings.begin(), words.warnings.end());
+    return written;
+}
+
+} // namespace retro::engine
