@@ -232,7 +232,7 @@ Result<std::vector<tensor::Tensor>> randomInputs(const ModelOptions& options, co
         }
         std::vector<std::int64_t> extents;
         for (const graph::Dimension& one : *shape) {
-            extents.push_back(one.extent ? *one.extent : extents.empty() ? engine::kFreeSamples : engine::kFreeExtent);
+            extents.push_back(one.extent ? *one.extent : extents.empty() ? engine::kFreeSamples : made.freeExtent);
         }
         shapes.push_back(fmt::format("{}={}", name, fmt::join(extents, "x")));
     }

@@ -141,7 +141,7 @@ Result<RelevanceGraph> joinedFromThree(const LoadedModelPointer& model, const Ex
     for (std::size_t k = 0; k < kExtents.size(); ++k) {
         RETRO_TRY(const LoadedModelPointer fixed, withFreeAxesAt(model, kExtents[k], false, stop));
         RETRO_TRY(const LoadedModelPointer plain, inSteps(fixed, stop));
-        RETRO_TRY(RelevanceGraph one, unfinishedRelevanceGraph(*plain, request, form, {}, stop));
+        RETRO_TRY(RelevanceGraph one, unfinishedRelevanceGraph(*plain, request, form, {}, kUsualSizes.base, stop));
         if (one.samples != kExtents[k]) {
             made.graph = nullptr;
             return made;
@@ -229,9 +229,16 @@ Result<RelevanceGraph> relevanceGraph(const LoadedModelPointer& model, const Exp
     RETRO_CHECK(checkNoBranches(*plain->graph()));
     RETRO_CHECK(checkRules(*model, *plain, request, stop));
     std::vector<SymbolicShape> shapes;
+    TriedSizes sizes = kUsualSizes;
     if (hasFreeInput(*plain->graph())) {
         Result<std::vector<SymbolicShape>> inferred = inferSymbolicShapes(plain->graph());
-        if (!inferred.ok() && hasFreeBehindFirst(*plain->graph())) {
+        const bool hasFree = hasFreeBehindFirst(*plain->graph());
+        if (!inferred.ok() && hasFree) {
+            sizes = kShortSizes;
+            Result<std::vector<SymbolicShape>> atFew = inferSymbolicShapes(plain->graph(), sizes);
+            inferred = atFew.ok() ? std::move(atFew) : std::move(inferred);
+        }
+        if (!inferred.ok() && hasFree) {
             RETRO_TRY(const LoadedModelPointer fixed, atItsSoleExtent(plain, stop));
             if (fixed) {
                 RETRO_TRY(RelevanceGraph made, relevanceGraph(fixed, request, form, stop));
@@ -250,7 +257,7 @@ Result<RelevanceGraph> relevanceGraph(const LoadedModelPointer& model, const Exp
         }
         shapes = std::move(inferred).value();
     }
-    Result<RelevanceGraph> made = unfinishedRelevanceGraph(*plain, request, form, std::move(shapes), stop);
+    Result<RelevanceGraph> made = unfinishedRelevanceGraph(*plain, request, form, std::move(shapes), sizes.base, stop);
     const bool isBadInput = !made.ok() && made.error().code == base::ErrorCode::Input;
     if (isBadInput && !soleFreeExtent(*model->graph()).empty()) {
         Result<RelevanceGraph> joined = joinedFromThree(model, request, form, stop);

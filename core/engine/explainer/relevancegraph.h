@@ -20,9 +20,8 @@ enum class GraphStart : std::uint8_t {
     Given    ///< an input `start` of the shape of the scores
 };
 
-/// What a free axis is bound to while a graph is written: samples, and others so that strides divide them.
+/// What a free first axis is bound to while a graph is written.
 inline constexpr std::int64_t kFreeSamples = 2;
-inline constexpr std::int64_t kFreeExtent = 64;
 
 /// How a relevance graph is written.
 struct RelevanceGraphForm
@@ -45,6 +44,7 @@ struct RelevanceGraph
     std::map<std::string, std::string> metadata; ///< what the file says of itself: composite, target, rules
     std::vector<std::string> warnings;
     tensor::DType floatType = tensor::DType::Float32; ///< that relevance is computed in
+    std::int64_t freeExtent = 0;                      ///< that other free axes were bound to
     std::int64_t samples = 0; ///< of the explained value as the graph was written: its first extent
 };
 

@@ -34,7 +34,7 @@ constexpr std::uint64_t kMostInputBytes = std::uint64_t{1} << 30;
 
 } // namespace
 
-Result<std::vector<tensor::Tensor>> zerosFor(const graph::Graph& graph)
+Result<std::vector<tensor::Tensor>> zerosFor(const graph::Graph& graph, std::int64_t freeExtent)
 {
     std::vector<tensor::Tensor> inputs;
     for (const graph::ValueId id : graph.inputs()) {
@@ -46,7 +46,7 @@ Result<std::vector<tensor::Tensor>> zerosFor(const graph::Graph& graph)
         tensor::Shape shape;
         for (std::size_t axis = 0; axis < value.shape->size(); ++axis) {
             const auto& extent = (*value.shape)[axis].extent;
-            shape.push_back(extent ? *extent : axis == 0 ? kFreeSamples : kFreeExtent);
+            shape.push_back(extent ? *extent : axis == 0 ? kFreeSamples : freeExtent);
         }
         if (!tensor::checkedBytes(shape, value.dtype, kMostInputBytes).ok()) {
             return base::inputError("it is too large to be made; give a smaller shape by --shape",
@@ -572,16 +572,16 @@ private:
 
 Result<RelevanceGraph> unfinishedRelevanceGraph(const LoadedModel& plain, const ExplainRequest& request,
                                                 const RelevanceGraphForm& form, std::vector<SymbolicShape> shapes,
-                                                const std::stop_token& stop)
+                                                std::int64_t freeExtent, const std::stop_token& stop)
 {
     ExplainRequest bound = request;
-    RETRO_TRY(bound.inputs, zerosFor(*plain.graph()));
+    RETRO_TRY(bound.inputs, zerosFor(*plain.graph(), freeExtent));
     Result<std::shared_ptr<const Prepared>> made = prepare(plain, bound, nullptr, stop);
     if (!made.ok() && !shapes.empty()) {
         base::Error error = made.error();
         error.message += fmt::format("; free axes were taken as {} samples and {} elements: give the inputs a shape by "
                                      "--shape NAME=1x3x224x224",
-                                     kFreeSamples, kFreeExtent);
+                                     kFreeSamples, freeExtent);
         return error;
     }
     RETRO_TRY(const auto prepared, std::move(made));
@@ -593,6 +593,7 @@ Result<RelevanceGraph> unfinishedRelevanceGraph(const LoadedModel& plain, const 
     ExplainResult words;
     RETRO_CHECK(takeRules(*prepared, words));
     RETRO_TRY(RelevanceGraph written, Writer(*prepared, bound, form, plain, std::move(shapes), stop).write());
+    written.freeExtent = freeExtent;
     written.warnings.insert(written.warnings.begin(), words.warnings.begin(), words.warnings.end());
     return written;
 }

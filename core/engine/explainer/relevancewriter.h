@@ -10,14 +10,16 @@
 namespace retro::engine
 {
 
-/// Zeros of the types and shapes that a graph declares for its inputs; free axes are kFreeSamples and kFreeExtent.
-/// Errors (Input): an input without a shape, or too large to be made.
-[[nodiscard]] base::Result<std::vector<tensor::Tensor>> zerosFor(const graph::Graph& graph);
+/// Zeros of the types and shapes that a graph declares for its inputs; of free axes the first are kFreeSamples, others
+/// `freeExtent`. Errors (Input): an input without a shape, or too large to be made.
+[[nodiscard]] base::Result<std::vector<tensor::Tensor>> zerosFor(const graph::Graph& graph,
+                                                                 std::int64_t freeExtent = kUsualSizes.base);
 
 /// The relevance graph as its steps are written: constants and equal nodes as they came. `plain`: the model in steps;
-/// `shapes`: of its values where inputs have free axes, else empty. Errors: as relevanceGraph().
+/// `shapes`: of its values where inputs have free axes, else empty; `freeExtent`: as of zerosFor(). Errors: as
+/// relevanceGraph().
 [[nodiscard]] base::Result<RelevanceGraph>
 unfinishedRelevanceGraph(const LoadedModel& plain, const ExplainRequest& request, const RelevanceGraphForm& form,
-                         std::vector<SymbolicShape> shapes, const std::stop_token& stop);
+                         std::vector<SymbolicShape> shapes, std::int64_t freeExtent, const std::stop_token& stop);
 
 } // namespace retro::engine

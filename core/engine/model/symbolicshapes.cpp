@@ -21,18 +21,14 @@ using tensor::Shape;
 namespace
 {
 
-// Sizes that strides of 2, 4, … 32 divide, so that extents behind them are fractions and not roundings.
-constexpr std::int64_t kBase = 64;
-constexpr std::int64_t kStep = 32;
-
 using Model = std::shared_ptr<const BoundModel>;
 
 /// "2·N/3", "N", "4".
-std::string termText(const std::string& symbol, std::int64_t rise)
+std::string termText(const std::string& symbol, std::int64_t rise, std::int64_t step)
 {
-    const std::int64_t common = std::gcd(rise, kStep);
+    const std::int64_t common = std::gcd(rise, step);
     const std::int64_t factor = rise / common;
-    const std::int64_t divisor = kStep / common;
+    const std::int64_t divisor = step / common;
     std::string text = factor == 1 ? symbol : factor == -1 ? "-" + symbol : fmt::format("{}·{}", factor, symbol);
     return divisor == 1 ? text : fmt::format("{}/{}", text, divisor);
 }
@@ -40,24 +36,26 @@ std::string termText(const std::string& symbol, std::int64_t rise)
 class Inference
 {
 public:
-    explicit Inference(const std::shared_ptr<const graph::Graph>& graph) : m_graph(graph) {}
+    Inference(const std::shared_ptr<const graph::Graph>& graph, const TriedSizes& sizes)
+        : m_graph(graph), m_sizes(sizes)
+    {}
 
     Result<std::vector<SymbolicShape>> run()
     {
         RETRO_CHECK(collectSymbols());
-        std::vector<std::int64_t> sizes(m_symbols.size(), kBase);
+        std::vector<std::int64_t> sizes(m_symbols.size(), m_sizes.base);
         RETRO_TRY(m_base, bindAt(sizes));
         for (std::size_t s = 0; s < m_symbols.size(); ++s) {
-            sizes[s] = kBase + kStep;
+            sizes[s] = m_sizes.base + m_sizes.step;
             RETRO_TRY(Model once, bindAt(sizes));
-            sizes[s] = kBase + 2 * kStep;
+            sizes[s] = m_sizes.base + 2 * m_sizes.step;
             RETRO_TRY(Model twice, bindAt(sizes));
-            sizes[s] = kBase;
+            sizes[s] = m_sizes.base;
             m_once.push_back(std::move(once));
             m_twice.push_back(std::move(twice));
         }
         for (std::size_t s = 0; s < m_symbols.size(); ++s) {
-            m_checkSizes.push_back(kBase + kStep * static_cast<std::int64_t>(3 + s)); // all different
+            m_checkSizes.push_back(m_sizes.base + m_sizes.step * static_cast<std::int64_t>(3 + s)); // all different
         }
         RETRO_TRY(m_check, bindAt(m_checkSizes));
         std::vector<SymbolicShape> shapes;
@@ -116,7 +114,7 @@ private:
         return shape.size() == rank ? shape[axis] : -1;
     }
 
-    /// How much an extent grows per kStep of one symbol; none when it does not grow evenly.
+    /// How much an extent grows per step of one symbol; none when it does not grow evenly.
     [[nodiscard]] std::optional<std::int64_t> riseOf(std::size_t symbol, base::ValueId id, std::size_t axis,
                                                      std::size_t rank) const
     {
@@ -137,10 +135,10 @@ private:
             if (!rise) {
                 return "?";
             }
-            predicted += *rise * (m_checkSizes[s] - kBase) / kStep;
-            offset -= *rise * kBase / kStep;
+            predicted += *rise * (m_checkSizes[s] - m_sizes.base) / m_sizes.step;
+            offset -= *rise * m_sizes.base / m_sizes.step;
             if (*rise != 0) {
-                terms.push_back(termText(m_symbols[s], *rise));
+                terms.push_back(termText(m_symbols[s], *rise, m_sizes.step));
             }
         }
         return predicted == extentIn(m_check, id, axis, rank) ? sumText(terms, offset) : "?";
@@ -169,6 +167,7 @@ private:
     }
 
     const std::shared_ptr<const graph::Graph>& m_graph;
+    TriedSizes m_sizes;
     std::vector<std::string> m_symbols;
     std::vector<std::int64_t> m_checkSizes;
     Model m_base;
@@ -179,9 +178,10 @@ private:
 
 } // namespace
 
-Result<std::vector<SymbolicShape>> inferSymbolicShapes(const std::shared_ptr<const graph::Graph>& graph)
+Result<std::vector<SymbolicShape>> inferSymbolicShapes(const std::shared_ptr<const graph::Graph>& graph,
+                                                       const TriedSizes& sizes)
 {
-    return Inference(graph).run();
+    return Inference(graph, sizes).run();
 }
 
 } // namespace retro::engine

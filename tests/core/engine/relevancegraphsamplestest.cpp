@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Relevance as one graph of a model whose number of samples is free: what is written with fixed extents is written with
 // a free batch as well, and is the engine's at any number of samples.
+#include "core/engine/model/symbolicshapes.h"
 #include "tests/core/engine/relevancenetworks.h"
 
 #include <QTest>
@@ -205,6 +206,42 @@ private slots:
             const auto made = engine::relevanceGraph(modelOf(lstm->graph), requestOf(rule), {});
             QVERIFY2(!made.ok(), rule.c_str());
             QVERIFY2(made.error().text().find("layer") != std::string::npos, made.error().text().c_str());
+        }
+    }
+
+    /// A model with places for 16 words cannot be tried at 64 of them.
+    void aTableOfPlacesLeavesTheLengthFree()
+    {
+        ValueId x;
+        Writer writer = start(x, {2, 5, 3});
+        const auto number = [&](const std::string& name, std::int64_t value) {
+            return writer.constant(name, Tensor::of<std::int64_t>({1}, Ints{value}));
+        };
+        const ValueId shape = writer.node("Shape", "shape", {x});
+        const ValueId length = writer.node("Gather", "length", {shape, number("one", 1)});
+        const ValueId table = writer.constant("table", randomTensor({1, 16, 3}, 7));
+        const ValueId places = writer.node("Slice", "places", {table, number("begin", 0), length, number("axis", 1)});
+        const ValueId sum = writer.node("Add", "sum", {x, places});
+        const ValueId bent = writer.node("Relu", "bent", {sum});
+        const ValueId mean = writer.node("ReduceMean", "mean", {bent}, {{"axes", Ints{1}}});
+        const Small small = finished("places", std::move(writer), mean, {{2, 5, 3}});
+        QVERIFY(small.graph);
+        const engine::LoadedModelPointer model = modelOf(withFreeSamples(*small.graph, 2, 1));
+        engine::ExplainRequest request = requestOf("pass");
+        const auto made = engine::relevanceGraph(model, request, {});
+        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+        QCOMPARE(made->freeExtent, engine::kShortSizes.base);
+        for (const std::int64_t words : {3, 16}) {
+            request.inputs = {randomTensor({2, words, 3}, 8).to(tensor::DType::Float64)};
+            const auto explained = engine::explain(*model, request);
+            QVERIFY2(explained.ok(), explained.ok() ? "" : explained.error().text().c_str());
+            const auto found = engine::runForward(*modelOf(made->graph),
+                                                  {request.inputs[0], Tensor::full(tensor::DType::Int64, {2}, -1)},
+                                                  execute::Precision::Double);
+            QVERIFY2(found.ok(), found.ok() ? "" : found.error().text().c_str());
+            const auto at = std::ranges::find(found->names, "relevance/x") - found->names.begin();
+            const auto value = explained->model->graph().findValue("x");
+            QVERIFY(apart(found->outputs[static_cast<std::size_t>(at)], explained->relevance[value->index()]) <= 1e-9);
         }
     }
 

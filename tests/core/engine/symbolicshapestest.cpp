@@ -65,6 +65,11 @@ private slots:
         QCOMPARE(text("more"), QString("N, 8, H + 2, x[3]"));
         QCOMPARE(text("flat"), QString("N, ?")); // a product of two symbols is no sum of them
         QCOMPARE(text("w"), QString("8, 3, 3, 3"));
+        const auto atFew = engine::inferSymbolicShapes(graph, engine::kShortSizes);
+        QVERIFY2(atFew.ok(), atFew.ok() ? "" : atFew.error().text().c_str());
+        for (std::size_t i = 0; i < shapes->size(); ++i) {
+            QVERIFY((*atFew)[i].extents == (*shapes)[i].extents);
+        }
     }
 
     void inputsWithoutShapeAreNamed()
