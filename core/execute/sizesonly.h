@@ -14,6 +14,7 @@ public:
     SizesOnly(const SizesOnly&) = delete;
     SizesOnly& operator=(const SizesOnly&) = delete;
 
+    /// Whether one lives on this thread.
     [[nodiscard]] static bool isOn();
 
 private:
