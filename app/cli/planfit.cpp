@@ -68,7 +68,7 @@ public:
                   schedule::planInOrders(m_question.strategy, m_question.order, forward, joint, request));
         // Below what any plan needs nothing was tried; then that is what is needed.
         const std::uint64_t least = m_question.strategy == "store_all" ? result.basePeak : result.floor;
-        return engine::FitTry{result.plan.has_value(), result.peak > 0 ? result.peak : least};
+        return engine::FitTry{result.plan.has_value(), result.peak > 0 ? result.peak : least, {}};
     }
 
     std::vector<engine::CountedBand> bands; ///< of the extent that was tried last
@@ -99,9 +99,33 @@ Result<void> checkQuestion(const FitQuestion& question, const Asked& asked)
 /// With planners another plan may fit.
 bool isExact(const FitQuestion& question) { return question.strategy == "store_all"; }
 
+/// An extent beyond what can be counted, or one that the model does not take.
+void answerUntried(Context& context, const FitQuestion& question, const FitTries& tries, const Asked& asked,
+                   const std::string& why)
+{
+    if (context.json) {
+        context.answer(ordered_json{{"symbol", asked.symbol},
+                                    {"extent", *asked.extent},
+                                    {"fits", false},
+                                    {"peak", nullptr},
+                                    {"budget", tries.budget.whole},
+                                    {"missing", nullptr},
+                                    {"why", why},
+                                    {"strategy", question.strategy}});
+    } else {
+        context.say(fmt::format("{} = {} does not fit: {}", asked.symbol, *asked.extent, why));
+    }
+    context.exitCode = exitCodeOf(base::ErrorCode::Engine);
+}
+
 Result<void> answerOne(Context& context, const FitQuestion& question, FitTries& tries, const Asked& asked)
 {
-    RETRO_TRY(const engine::FitTry tried, tries.at(*asked.extent));
+    RETRO_TRY(const engine::FitTry tried,
+              engine::tryOne([&](std::int64_t extent) { return tries.at(extent); }, *asked.extent));
+    if (!tried.why.empty()) {
+        answerUntried(context, question, tries, asked, tried.why);
+        return {};
+    }
     const std::uint64_t needed = tried.peak + engine::totalOf(tries.bands);
     const std::uint64_t missing = !tried.fits && needed > tries.budget.whole ? needed - tries.budget.whole : 0;
     if (context.json) {

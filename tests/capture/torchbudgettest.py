@@ -48,7 +48,7 @@ class TorchBudget(capturing.Case):
             self.network.zero_grad()
             result.sum().backward()
         own = {one.untyped_storage().data_ptr() for one in (*self.network.parameters(), self.x)}
-        gradient = self.network[0].linear.weight.grad.clone()
+        gradient = next(self.network.parameters()).grad.clone()
         return sum(size for place, size in held.items() if place not in own), gradient
 
     def test_budgets_are_kept(self):
@@ -64,10 +64,45 @@ class TorchBudget(capturing.Case):
             self.assertLess((gradient - wanted).abs().max().item(), 1e-5)
             last = own
 
+    def test_the_peak_of_the_backward_pass_is_known(self):
+        """Of 16 layers that add to what they read, the fewest bytes are needed with the small results saved: with
+        nothing saved all are computed again at once, and with everything saved all are there."""
+
+        class Adding(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.wide, self.narrow = torch.nn.Linear(32, 128), torch.nn.Linear(128, 32)
+
+            def forward(self, x):
+                return x + self.narrow(torch.relu(self.wide(x)))
+
+        peaks = {}
+
+        class Asked(torchbudget.Solver):
+            def __call__(self, memory, joint_graph, max_memory, node_info, banned):
+                graph = torchbudget.JointGraph(joint_graph, node_info, list(banned))
+                small = min(memory)
+                for name, chosen in (("none", set()), ("all", set(range(len(memory)))),
+                                     ("small", {i for i, size in enumerate(memory) if size < 1.5 * small})):
+                    peaks[name] = graph.backward_peak(chosen)
+                answer = super().__call__(memory, joint_graph, max_memory, node_info, banned)
+                peaks["answer"] = graph.backward_peak(set(answer[0]))
+                return answer
+
+        self.network = torch.nn.Sequential(*[Adding() for _ in range(16)])
+        self.saved(Asked(seconds=1), 0.2)
+        self.assertLess(peaks["small"], peaks["none"])
+        self.assertLess(peaks["small"], peaks["all"])
+        self.assertLess(peaks["answer"], peaks["none"])
+
     def test_what_is_saved_is_spread_over_the_layers(self):
         """Where no plan keeps so little, what one keeps is thinned out evenly."""
         self.assertEqual(torchbudget.spread(range(32), [1 / 32] * 32, 0.1), {0, 10, 21})
         self.assertEqual(torchbudget.spread(range(4), [1] * 4, 0.5), set())
+
+    def test_small_results_are_filled_in_from_the_front(self):
+        self.assertEqual(torchbudget.filled([0.2, 0.1, 0.1, 0.1], 0.25), {1, 2})
+        self.assertEqual(torchbudget.filled([0.2, 0.1], 0.05), set())
 
     def test_the_answer_depends_on_what_its_name_says(self):
         self.assertEqual(torchbudget.Solver().uuid(), torchbudget.Solver().uuid())

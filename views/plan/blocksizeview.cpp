@@ -150,6 +150,7 @@ BlockSizeView::BlockSizeView(RunModel& model, Cursor& cursor, Selection& selecti
                               &PlanModel::blockPointsChanged}) {
         connect(&plan, change, this, [this] { schedule(Change::State); });
     }
+    connect(&plan, &PlanModel::stateChanged, this, &BlockSizeView::forget);
 }
 
 QString BlockSizeView::subject() const
@@ -253,6 +254,17 @@ void BlockSizeView::refresh(Changes /*changes*/)
     m_note->setText(isDrawn      ? tr("Drag, or ← →: the plan follows.")
                     : m_isTrying ? tr("Trying sizes…")
                                  : tr("The curve is drawn when it is asked for."));
+}
+
+/// A model that was closed is let go at once, also while the pane is hidden.
+void BlockSizeView::forget()
+{
+    if (!m_plan.plan()) {
+        m_asked.reset();
+        m_askedFor = {};
+        m_isTrying = false;
+        m_pane->setFigure({});
+    }
 }
 
 void BlockSizeView::ask()

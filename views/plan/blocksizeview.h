@@ -69,6 +69,7 @@ private:
     [[nodiscard]] bool isQuick() const;
     void ask();
     void press();
+    void forget();
 
     PlanModel& m_plan;
     BlockSizePane* m_pane = nullptr;

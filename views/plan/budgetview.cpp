@@ -210,11 +210,23 @@ void BudgetView::showPlan()
     }
     m_message->setPalette(alarm);
     if (!m_plan.plan()) {
+        clearFigures();
         m_message->setText(isRefused ? tr("✕ %1 %2").arg(m_plan.refusal(), m_plan.refusalRemedy()) : tr("Planning…"));
         return;
     }
     showFigures(*m_plan.plan());
     m_message->setText(messageOf(*m_plan.plan()));
+}
+
+/// Before there is a plan: what stands there is of another model.
+void BudgetView::clearFigures()
+{
+    for (QLabel* figure : {m_peak, m_work, m_kept, m_dropped, m_promises, m_time}) {
+        figure->setText(QStringLiteral("–"));
+    }
+    for (ElidedLabel* note : {m_peakNote, m_workNote, m_keptNote, m_droppedNote, m_promisesNote, m_timeNote}) {
+        note->setText({});
+    }
 }
 
 void BudgetView::showFigures(const ShownPlan& plan)

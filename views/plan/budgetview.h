@@ -14,7 +14,6 @@ namespace retro::views
 
 class BudgetSlider;
 class ElidedLabel;
-class ElidedLabel;
 
 /// How much memory a plan may take: a slider that plans anew while it is dragged, the strategy, and what the plan
 /// costs.
@@ -44,6 +43,7 @@ private:
     void showQuestion();
     void showPlan();
     void showFigures(const ShownPlan& plan);
+    void clearFigures();
     void showSaving(const ShownPlan& plan);
     [[nodiscard]] QString messageOf(const ShownPlan& plan) const;
     void takeSlider(int value);

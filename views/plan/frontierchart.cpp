@@ -238,7 +238,25 @@ FrontierChart::FrontierChart(RunModel& model, Cursor& cursor, Selection& selecti
             this->cursor().moveTo(this->model().run().endOfVisit(visit));
         }
     });
-    connect(&plan, &PlanModel::planChanged, this, [this] { schedule(Change::State); });
+    connect(&plan, &PlanModel::planChanged, this, [this] {
+        forget();
+        schedule(Change::State);
+    });
+    connect(&model, &RunModel::runChanged, this, &FrontierChart::forget);
+}
+
+/// A closed model or run is let go at once, also while the pane is hidden. Curves that are seen stay until others are
+/// drawn.
+void FrontierChart::forget()
+{
+    if (m_shownRun != model().sharedRun() || (m_shownPlan && !m_plan.plan())) {
+        m_jobs->cancel();
+        m_shownPlan.reset();
+        m_shownRun.reset();
+    }
+    if (m_pane->run() != model().sharedRun() && !(isVisible() && model().hasRun())) {
+        m_pane->setCurves({}, nullptr);
+    }
 }
 
 bool FrontierChart::canShow(const SelectedThing& thing) const { return std::holds_alternative<std::monostate>(thing); }

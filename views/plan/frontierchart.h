@@ -25,6 +25,8 @@ public:
     /// The visit of the cursor; none = no mark.
     void setVisit(std::optional<std::uint32_t> visit);
     [[nodiscard]] const FrontierCurves& curves() const { return m_curves; }
+    /// That the curves are of; null = none.
+    [[nodiscard]] const std::shared_ptr<const trace::Run>& run() const { return m_run; }
     void paint(QPainter& painter, const QSizeF& size, const Theme& theme) const;
     /// What stands at a place, in words; empty where nothing is.
     [[nodiscard]] QString tipAt(const QPointF& at) const;
@@ -72,6 +74,8 @@ protected:
     void refresh(Changes changes) override;
 
 private:
+    void forget();
+
     PlanModel& m_plan;
     FrontierPane* m_pane = nullptr;
     JobRunner* m_jobs = nullptr;

@@ -43,6 +43,7 @@ PinsView::PinsView(RunModel& model, Cursor& cursor, Selection& selection, PlanMo
                               &PlanModel::pinEffectsChanged}) {
         connect(&plan, change, this, [this] { schedule(Change::State); });
     }
+    connect(&plan, &PlanModel::stateChanged, this, &PinsView::forget);
 }
 
 void PinsView::makeTable()
@@ -87,6 +88,7 @@ bool PinsView::canShow(const SelectedThing& thing) const { return std::holds_alt
 
 base::Result<void> PinsView::exportTo(const std::filesystem::path& path)
 {
+    takePins(); // the pane may be hidden
     if (m_items->rowCount() == 0) {
         return base::usageError("no tensor was chosen by hand; keep or recompute one first", path.string());
     }
@@ -116,6 +118,15 @@ void PinsView::refresh(Changes changes)
         takePins();
     }
     followSelection();
+}
+
+/// A model that was closed is let go at once, also while the pane is hidden.
+void PinsView::forget()
+{
+    if (!m_plan.plan()) {
+        m_shown.reset();
+        takePins();
+    }
 }
 
 void PinsView::takePins()

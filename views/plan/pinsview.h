@@ -43,6 +43,7 @@ private:
     void takePins();
     void followSelection();
     void selectRow(int row);
+    void forget();
 
     PlanModel& m_plan;
     PinTableModel* m_items = nullptr;

@@ -135,6 +135,7 @@ PlannersView::PlannersView(RunModel& model, Cursor& cursor, Selection& selection
                               &PlanModel::pointsChanged, &PlanModel::analysisChanged}) {
         connect(&plan, change, this, [this] { schedule(Change::State); });
     }
+    connect(&plan, &PlanModel::stateChanged, this, &PlannersView::forget);
 }
 
 /// The order of the forward operators and how large blocks are.
@@ -350,6 +351,17 @@ void PlannersView::refresh(Changes /*changes*/)
     if (m_asked != m_plan.subject() && isQuick && m_plan.curveShare() < 0) {
         m_asked = m_plan.subject();
         m_plan.wantCurve(true);
+    }
+}
+
+/// A model that was closed is let go at once, also while the pane is hidden.
+void PlannersView::forget()
+{
+    if (!m_plan.plan()) {
+        m_shown.reset();
+        m_asked.reset();
+        m_items->setPlan(nullptr, {});
+        m_pane->setFigure({});
     }
 }
 

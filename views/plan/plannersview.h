@@ -92,6 +92,7 @@ private:
     void toggleCurve();
     [[nodiscard]] ParetoFigure figureNow() const;
     void choose(const QString& planner);
+    void forget();
 
     PlanModel& m_plan;
     ParetoPane* m_pane = nullptr;

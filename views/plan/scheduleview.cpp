@@ -123,6 +123,11 @@ ScheduleView::ScheduleView(RunModel& model, Cursor& cursor, Selection& selection
         connect(&plan, change, this, [this] { schedule(Change::State); });
     }
     connect(&plan, &PlanModel::stepChanged, this, &ScheduleView::showStep);
+    connect(&plan, &PlanModel::stateChanged, this, [this] {
+        if (!m_plan.plan()) {
+            m_pane->takePlan(); // a closed model is let go at once, also while the pane is hidden
+        }
+    });
 }
 
 /// Below the picture: what becomes of the marked tensor, and the other choice for it.

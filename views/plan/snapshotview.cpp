@@ -222,7 +222,12 @@ SnapshotView::SnapshotView(RunModel& model, Cursor& cursor, Selection& selection
     column->addWidget(parts, 1);
     setBody(body);
     connect(m_device, &QComboBox::currentIndexChanged, this, &SnapshotView::showDevice);
-    connect(&plan, &PlanModel::planChanged, this, [this] { schedule(Change::State); });
+    connect(&plan, &PlanModel::planChanged, this, [this] {
+        if (!m_plan.plan()) {
+            m_chart->setPlan(nullptr); // a closed model is let go at once, also while the pane is hidden
+        }
+        schedule(Change::State);
+    });
 }
 
 void SnapshotView::open(const QString& path)

@@ -45,6 +45,11 @@ TensorsView::TensorsView(RunModel& model, Cursor& cursor, Selection& selection, 
     for (const auto change : {&PlanModel::stateChanged, &PlanModel::planChanged, &PlanModel::questionChanged}) {
         connect(&plan, change, this, [this] { schedule(Change::State); });
     }
+    connect(&plan, &PlanModel::stateChanged, this, [this] {
+        if (!m_plan.plan()) {
+            takePlan(); // a closed model is let go at once, also while the pane is hidden
+        }
+    });
 }
 
 void TensorsView::makeTools(QWidget& parent)
@@ -118,6 +123,7 @@ bool TensorsView::canShow(const SelectedThing& thing) const
 
 base::Result<void> TensorsView::exportTo(const std::filesystem::path& path)
 {
+    takePlan(); // the pane may be hidden
     if (!m_items->plan()) {
         return base::usageError("there is no plan to export; show the workspace Plan first", path.string());
     }
@@ -147,14 +153,21 @@ void TensorsView::refresh(Changes changes)
         m_plan.want();
     }
     if (m_items->plan() != m_plan.plan()) {
-        m_isFollowing = true;
-        m_items->takePlan();
-        m_isFollowing = false;
+        takePlan();
         followSelection();
     } else if (changes.testFlag(Change::Selection)) {
         followSelection();
     }
     m_table->viewport()->update(); // choices
+}
+
+void TensorsView::takePlan()
+{
+    if (m_items->plan() != m_plan.plan()) {
+        m_isFollowing = true;
+        m_items->takePlan();
+        m_isFollowing = false;
+    }
 }
 
 void TensorsView::followSelection()

@@ -46,6 +46,7 @@ private:
     void followSelection();
     void selectRow(const QModelIndex& index);
     void turn(const QModelIndex& index);
+    void takePlan();
 
     PlanModel& m_plan;
     TensorTableModel* m_items = nullptr;

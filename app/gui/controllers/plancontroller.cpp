@@ -339,12 +339,8 @@ void PlanController::setModel(engine::LoadedModelPointer model, const QString& a
     if (model != nullptr && model == m_model) {
         return;
     }
-    m_jobs->cancel();
-    m_points->cancel();
+    cancelJobs();
     m_analysis->cancel();
-    m_blocks->cancel();
-    m_pins->cancel();
-    m_isDue = false;
     m_number = 0;
     m_file.clear();
     m_engine.stopPlanSubject();
@@ -458,11 +454,7 @@ void PlanController::takeSubject(const PlanSubjectPointer& subject)
 void PlanController::forgetPlans()
 {
     if (m_plan.subject()) {
-        m_jobs->cancel();
-        m_points->cancel();
-        m_blocks->cancel();
-        m_pins->cancel();
-        m_isDue = false;
+        cancelJobs();
         m_plan.reset(tr("Another question is planned for."));
     }
 }
@@ -604,14 +596,21 @@ void PlanController::weighPins()
     });
 }
 
-void PlanController::stop()
+/// What is worked out for the subject on screen; it may be gone afterwards.
+void PlanController::cancelJobs()
 {
     m_jobs->cancel();
     m_points->cancel();
     m_blocks->cancel();
     m_pins->cancel();
-    m_engine.stopPlanSubject();
     m_isDue = false;
+    m_blockSubject.reset();
+}
+
+void PlanController::stop()
+{
+    cancelJobs();
+    m_engine.stopPlanSubject();
     m_plan.setPlanning(false);
     m_plan.endCurve();
     if (m_plan.state() == views::PlanState::Loading) {

@@ -55,6 +55,7 @@ private:
     void drawBlocks();
     void nextBlockPoint();
     void weighPins();
+    void cancelJobs();
     void stop();
 
     EngineWorker& m_engine;

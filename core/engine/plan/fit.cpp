@@ -13,6 +13,12 @@ using base::Result;
 namespace
 {
 
+/// Whether it may be the extent alone that cannot be tried.
+bool isOfExtent(const base::Error& error)
+{
+    return error.code == base::ErrorCode::Input || error.code == base::ErrorCode::Memory;
+}
+
 /// What is known of the extents around the answer.
 class Search
 {
@@ -46,7 +52,7 @@ private:
     {
         ++m_found.tries;
         Result<FitTry> tried = m_try(extent);
-        if (!tried.ok() && tried.error().code != base::ErrorCode::Input) {
+        if (!tried.ok() && !isOfExtent(tried.error())) {
             return tried.error();
         }
         if (tried.ok() && tried->fits) {
@@ -66,6 +72,18 @@ private:
 };
 
 } // namespace
+
+Result<FitTry> tryOne(const TryExtent& tryExtent, std::int64_t extent)
+{
+    Result<FitTry> tried = tryExtent(extent);
+    if (tried.ok() || !isOfExtent(tried.error())) {
+        return tried;
+    }
+    RETRO_CHECK(tryExtent(1));
+    FitTry none;
+    none.why = tried.error().text();
+    return none;
+}
 
 Result<FitResult> largestThatFits(const TryExtent& tryExtent) { return Search(tryExtent).run(); }
 

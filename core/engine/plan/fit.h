@@ -15,6 +15,7 @@ struct FitTry
 {
     bool fits = false;
     std::uint64_t peak = 0; ///< bytes of its plan; without one the least that was reached
+    std::string why;        ///< why it could not be tried; empty otherwise
 };
 
 /// Tries an extent: binds, and plans within the budget.
@@ -33,9 +34,12 @@ struct FitResult
 /// Largest extent that is tried.
 inline constexpr std::int64_t kMostExtent = std::int64_t{1} << 40;
 
-/// By doubling, then by bisection, an extent that cannot be tried (Input: the model does not take it, beyond what can
-/// be counted) being one that does not fit. It is taken that no larger extent fits where a smaller one does not.
-/// Errors: of extent 1; others than Input.
+/// Tries one extent. One that cannot be tried (Input: the model does not take it; Memory: beyond what can be counted)
+/// does not fit, if the model takes extent 1. Errors: of extent 1; others than those two.
+[[nodiscard]] base::Result<FitTry> tryOne(const TryExtent& tryExtent, std::int64_t extent);
+
+/// By doubling, then by bisection, an extent that cannot be tried being one that does not fit. It is taken that no
+/// larger extent fits where a smaller one does not. Errors: as tryOne().
 [[nodiscard]] base::Result<FitResult> largestThatFits(const TryExtent& tryExtent);
 
 } // namespace retro::engine

@@ -10,6 +10,7 @@
 #include "core/engine/model/precision.h"
 #include "core/execute/boundmodel.h"
 #include "core/execute/control/decisions.h"
+#include "core/execute/sizesonly.h"
 
 #include <fmt/format.h>
 
@@ -131,6 +132,7 @@ Result<SubjectPlanning> plannedOver(const std::shared_ptr<const BoundModel>& bou
 Result<SubjectPlanning> boundGraph(const LoadedModel& model, const SymbolSizes& sizes, const HalfWish& half,
                                    const std::stop_token& stop)
 {
+    const execute::SizesOnly sizesOnly;
     InputTypes inputs(*model.graph(), sizes);
     RETRO_TRY(const std::vector<ops::TensorType> types, inputs.types());
     RETRO_TRY(const std::shared_ptr<const BoundModel> bound,
@@ -219,6 +221,9 @@ Result<SubjectPlanning> subjectPlanningOf(const LoadedModel& model, const Symbol
         result.subject.hasParameters = half.hasParameters;
         result.planning = std::move(stated).value();
         return result;
+    }
+    if (bound.error().code == base::ErrorCode::Memory) {
+        return base::within(bound.error(), model.path.string());
     }
     base::Error error = base::within(stated.error(), model.path.string());
     error.message += "; the graph could not be bound either: " + bound.error().text();

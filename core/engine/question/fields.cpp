@@ -2,6 +2,7 @@
 #include "core/engine/question/fields.h"
 
 #include "core/base/bytesize.h"
+#include "core/trace/documentrun.h"
 #include "core/trace/targetplace.h"
 
 #include <fmt/format.h>
@@ -713,6 +714,9 @@ Question recordedQuestion(const trace::Run& run)
         if (field.fact != nullptr && !(run.facts.*field.fact).empty()) {
             setTexts(field, std::span(&(run.facts.*field.fact), 1), question);
         }
+    }
+    if (run.facts.numbers.contains(trace::kDocumentNumber)) {
+        question.traversal = "document";
     }
     question.targets = {run.facts.targetIndex.empty() ? "argmax" : trace::targetCode(run)};
     return question;

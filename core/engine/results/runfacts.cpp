@@ -10,6 +10,7 @@
 #include "core/engine/plan/planevents.h"
 #include "core/engine/question/fields.h"
 #include "core/formats/modelcard.h"
+#include "core/trace/documentrun.h"
 #include "core/trace/gradientrun.h"
 #include "core/trace/run.h"
 #include "core/trace/targetplace.h"
@@ -181,7 +182,7 @@ void fillFacts(trace::RunFacts& facts, const FactSources& from)
         facts.numbers[trace::kSegmentNumber] = static_cast<double>(*segment);
     }
     if (request.followsDocument) {
-        facts.numbers["traversal_document"] = 1;
+        facts.numbers[trace::kDocumentNumber] = 1;
         facts.numbers["rescues"] = result.counts.rescues;
     }
     if (result.composite.timesInput) {

@@ -123,6 +123,24 @@ private slots:
         QCOMPARE(cli({"plan", model, "--fit", "M", "--budget", "1MB"}).code, 2);
     }
 
+    /// A plan may be for another machine: what this one could not hold is planned. What cannot be counted, or what the
+    /// model does not take, does not fit.
+    void extentsBeyondTheMachineAreAnswered()
+    {
+        const QString model = write("free.json", freeRows());
+        const QStringList fit{"plan", model, "--strategy", "store_all", "--memory", "1MiB", "--json"};
+        const Answer large = cli(fit + QStringList{"--budget", "900GB", "--fit", "N=1000000"});
+        QVERIFY2(large.code == 0, qPrintable(large.err));
+        QVERIFY(parsed(large)["peak"].get<std::uint64_t>() > (1U << 20U));
+        const Answer small = cli(fit + QStringList{"--budget", "1MB", "--fit", "N=1000000"});
+        QCOMPARE(small.code, 4);
+        QVERIFY(parsed(small)["missing"].get<std::uint64_t>() > 0);
+        const Answer beyond = cli(fit + QStringList{"--budget", "900GB", "--fit", "N=4000000000000000"});
+        QCOMPARE(beyond.code, 4);
+        QVERIFY(!parsed(beyond)["fits"].get<bool>());
+        QVERIFY(!parsed(beyond)["why"].get<std::string>().empty());
+    }
+
     /// 256 elements of weights: what is counted is taken off the budget.
     void whatCountsIsTakenOff()
     {

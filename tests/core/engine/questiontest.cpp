@@ -2,6 +2,8 @@
 #include "core/engine/question/combinations.h"
 #include "core/engine/question/resolve.h"
 #include "core/engine/results/resultkey.h"
+#include "core/trace/documentrun.h"
+#include "core/trace/run.h"
 
 #include <QtTest>
 
@@ -174,6 +176,15 @@ private slots:
         QVERIFY(!refused.ok());
         QCOMPARE(refused.error().where, std::string("--forward and --budget"));
         QVERIFY(engine::resolve(question, modelWithCard()).error().code == base::ErrorCode::Usage);
+    }
+
+    void aTraversalByTheDocumentIsKnownFromItsRun()
+    {
+        trace::Run run;
+        engine::keepQuestion({}, run.facts);
+        QCOMPARE(engine::recordedQuestion(run).traversal, std::string());
+        run.facts.numbers[trace::kDocumentNumber] = 1;
+        QCOMPARE(engine::recordedQuestion(run).traversal, std::string("document"));
     }
 
     void forwardingAndPlansAreRead()

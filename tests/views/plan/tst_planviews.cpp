@@ -9,6 +9,8 @@
 #include "views/plan/blocksizeview.h"
 #include "views/plan/budgetslider.h"
 #include "views/plan/budgetview.h"
+#include "views/plan/bytescale.h"
+#include "views/plan/frontierchart.h"
 #include "views/plan/pinsview.h"
 #include "views/plan/pintablemodel.h"
 #include "views/plan/plannersview.h"
@@ -16,11 +18,13 @@
 #include "views/plan/rowlink.h"
 #include "views/plan/schedulepane.h"
 #include "views/plan/scheduleview.h"
+#include "views/plan/snapshotview.h"
 #include "views/plan/tensorsview.h"
 #include "views/plan/tensortablemodel.h"
 
 #include <QComboBox>
 #include <QHeaderView>
+#include <QLabel>
 #include <QLayout>
 #include <QLineEdit>
 #include <QPushButton>
@@ -81,6 +85,22 @@ struct Stage
     }
     void openChain(std::size_t operators) { plan.setSubject(tests::chainSubject(operators)); }
 };
+
+/// Every view of workspace Plan that a plan fills, once with it.
+std::vector<std::unique_ptr<View>> everyView(Stage& stage)
+{
+    std::vector<std::unique_ptr<View>> views;
+    views.push_back(stage.make<ScheduleView>({700, 400}));
+    views.push_back(stage.make<BudgetView>({360, 420}));
+    views.push_back(stage.make<PlannersView>({360, 420}));
+    views.push_back(stage.make<TensorsView>({700, 200}));
+    views.push_back(stage.make<AnalysisView>({360, 300}));
+    views.push_back(stage.make<FrontierChart>({500, 300}));
+    views.push_back(stage.make<SnapshotView>({500, 300}));
+    views.push_back(stage.make<BlockSizeView>({360, 200}));
+    views.push_back(stage.make<PinsView>({420, 200}));
+    return views;
+}
 
 QPoint cellAt(const SchedulePane& pane, std::uint32_t row, std::uint32_t column)
 {
@@ -523,6 +543,52 @@ private slots:
         stage.plan.reset("gone");
         QVERIFY(!view->exportTo(folder.filePath("late.svg").toStdString()).ok());
         QVERIFY(!planners->exportTo(folder.filePath("late.svg").toStdString()).ok());
+    }
+
+    /// Panes behind other tabs are not refreshed; they let a closed model go all the same.
+    void nothingOfAClosedModelStays()
+    {
+        Stage stage;
+        stage.open();
+        const std::vector<std::unique_ptr<View>> views = everyView(stage);
+        stage.plan.choose(stage.plan.plan()->matrix.rows()[1].value, Decision::Recompute);
+        for (const std::unique_ptr<View>& view : views) {
+            view->flush();
+            view->hide();
+        }
+        const std::weak_ptr<const PlanSubject> subject = stage.plan.subject();
+        const std::weak_ptr<const ShownPlan> plan = stage.plan.planOfSteps();
+        stage.plan.reset("Another model is open.");
+        QTRY_VERIFY(plan.expired()); // a job may hold it until it has ended
+        QVERIFY(subject.expired());
+        QTemporaryDir folder;
+        for (const std::unique_ptr<View>& view : views) {
+            const bool isOfPlan = qobject_cast<FrontierChart*>(view.get()) == nullptr; // that one is of the run, too
+            for (const QString& format : isOfPlan ? view->exportFormats() : QStringList()) {
+                QVERIFY2(!view->exportTo(folder.filePath("late." + format).toStdString()).ok(),
+                         qPrintable(view->title()));
+            }
+        }
+    }
+
+    /// While a model is planned for, or has no plan, no figures of the one before stand beside its budget.
+    void figuresOfAnotherModelGo()
+    {
+        Stage stage;
+        stage.open();
+        const auto view = stage.make<BudgetView>({360, 420});
+        const auto isShown = [&](const QString& words) {
+            return std::ranges::any_of(view->findChildren<QLabel*>(),
+                                       [&](const QLabel* label) { return label->text() == words; });
+        };
+        const QString peak = bytesWords(stage.plan.plan()->result.peak);
+        QVERIFY(isShown(peak));
+        QObject::disconnect(&stage.plan, &PlanModel::planWanted, nullptr, nullptr);
+        stage.plan.reset({});
+        stage.plan.setSubject(tests::chainSubject(30, 1234));
+        view->flush();
+        QVERIFY(view->slider().isVisible());
+        QVERIFY(!isShown(peak));
     }
 
     void measuredBytesAreDrawnUpToTheStep()

@@ -10,12 +10,14 @@ torch._inductor.custom_graph_pass.CustomKnapsackSolver.
 
 PyTorch hands over the joint graph of forward and backward pass and the results that it could keep; how much they may
 take together is `max_memory`, in the unit of `memory`. The joint graph is written as graph JSON, `retrograde-cli plan`
-plans for it, and what the plan keeps over the turn is what is saved.
+plans for it, and what the plan keeps over the turn is what is saved, unless the backward pass needs less memory with as
+many small results as fit, or with what PyTorch's own solver `dp` saves.
 """
 import hashlib
 import tempfile
 
 import torch
+from torch._functorch._activation_checkpointing.knapsack import dp_knapsack
 from torch._inductor.custom_graph_pass import CustomKnapsackSolver
 
 from ..errors import RetrogradeError
@@ -23,11 +25,13 @@ from . import client
 from .graphjson import GraphWriter
 
 #: Of what uuid() names: a cache of compiled graphs holds as long as it stays.
-VERSION = 2
+VERSION = 3
 #: Sums of fractions: what is within this of the budget counts as within it.
 ROUNDING = 1e-12
 #: Budgets of the planner that are tried for one budget of PyTorch.
 TRIES = 5
+#: Peaks of the backward pass are foretold within some percent; what is better by less than this is not better.
+CLEARLY = 1.05
 #: Operators whose floating-point operations are counted; others cost one per element of their results.
 PRODUCTS = {"mm": 2, "addmm": 2, "bmm": 2, "convolution": 2}
 
@@ -68,12 +72,13 @@ class JointGraph:
         self.writer, self.value_of, self.backward = GraphWriter("joint"), {}, set()
         self.candidates = {node: i for i, node in enumerate(candidates)}
         self.origins = {}  # name of a forward node → candidates that it is computed from without another one between
-        self.storages = {}
+        self.storages, self.roots, self.order, self.results = {}, {}, [], set()
         inputs = {node.name for node in node_info.inputs}
         for node in joint_graph.nodes:
             if node.op == "output":
                 read = [self.value_of[one] for one in node.all_input_nodes if one in self.value_of]
                 self.writer.set_outputs(list(dict.fromkeys(read)))
+                self.results.update(one for one in node.all_input_nodes if one in self.backward)
             elif node.op == "placeholder":
                 # A tangent comes in the backward pass; like weights and inputs it is there for PyTorch to hold.
                 self.value_of[node] = self.writer.add_input(node.name, "float32", [0], bytes=0)
@@ -94,6 +99,8 @@ class JointGraph:
                              flops=operations_of(node), phase="backward" if is_backward else "forward",
                              stochastic=True if "rand" in str(node.target) or "dropout" in str(node.target) else None)
         self.value_of[node] = value
+        self.roots[node] = self.roots.get(node.all_input_nodes[0]) if is_view(node) else node  # None: an input's
+        self.order.append(node)
         if is_backward:
             self.backward.add(node)
 
@@ -113,6 +120,47 @@ class JointGraph:
             self.writer.values[self.value_of[base]]["storage"] = self.storages[base]
         self.storages[node] = self.storages[base]
         return {"storage": self.storages[base]}
+
+    def backward_order(self, kept):
+        """What the backward pass runs, with these nodes of the forward pass saved: its own in order, and before each
+        what it is the first to read of what is computed again."""
+        sequence, there = [], {node for node in self.value_of if node not in self.roots} | set(kept)
+        place = {node: i for i, node in enumerate(self.order)}
+        for node in self.order:
+            if node not in self.backward:
+                continue
+            again, open_nodes = set(), [one for one in node.all_input_nodes if one not in there]
+            while open_nodes:
+                one = open_nodes.pop()
+                if one in place and one not in there and one not in again and one not in self.backward:
+                    again.add(one)
+                    open_nodes.extend(one.all_input_nodes)
+            sequence += sorted(again, key=place.get)
+            sequence.append(node)
+            there |= again | {node}
+        return sequence
+
+    def backward_peak(self, positions):
+        """The most bytes in memory at once in the backward pass, with these candidates saved."""
+        kept = [node for node, i in self.candidates.items() if i in positions]
+        sequence, last = self.backward_order(kept), {}
+        for i, node in enumerate(sequence):
+            for one in (node, *node.all_input_nodes):
+                last[self.roots.get(one)] = i
+        last.update((self.roots[one], len(sequence)) for one in self.results)
+        held = {self.roots[one] for one in kept}
+        now = peak = sum(bytes_of(one) for one in held if one)
+        for i, node in enumerate(sequence):
+            root = self.roots[node]
+            if root and root not in held:
+                held.add(root)
+                now += bytes_of(root)
+            peak = max(peak, now)
+            for one in {self.roots.get(read) for read in (node, *node.all_input_nodes)}:
+                if one in held and last[one] == i:
+                    held.discard(one)
+                    now -= bytes_of(one)
+        return peak
 
     def kept_by(self, plan):
         """Positions of the candidates that a plan keeps over the turn: those in memory when the first node of the
@@ -142,6 +190,16 @@ def spread(kept, memory, limit):
     return set()
 
 
+def filled(memory, limit):
+    """As many positions as fit, small ones first, then from the front: on the way of a residual network every one of
+    them counts, and what lies behind the last is computed again at once."""
+    chosen = set()
+    for i in sorted(range(len(memory)), key=lambda one: (memory[one], one)):
+        if taken(chosen | {i}, memory) <= limit + ROUNDING:
+            chosen.add(i)
+    return chosen
+
+
 class Solver(CustomKnapsackSolver):
     """strategy, seconds: as of `plan`. What is saved never takes more than PyTorch allows. Asked for a larger budget of
     a graph that it was asked about before, it never saves less than it did for a smaller one."""
@@ -160,7 +218,12 @@ class Solver(CustomKnapsackSolver):
         nodes = list(all_recomputable_banned_nodes)
         graph = JointGraph(joint_graph, node_info, nodes)
         key = hashlib.sha256(f"{graph.writer.document()['nodes']} {memory}".encode()).hexdigest()
-        saved = self._best(key, self._saved(graph, key, memory, max_memory), memory, max_memory)
+        theirs = dp_knapsack(memory, [operations_of(node) for node in nodes], max_memory)[1]
+        own = min((self._saved(graph, key, memory, max_memory), filled(memory, max_memory)), key=graph.backward_peak)
+        fits = taken(theirs, memory) <= max_memory + ROUNDING
+        if fits and graph.backward_peak(set(theirs)) <= CLEARLY * graph.backward_peak(own):
+            own = set(theirs)
+        saved = self._best(key, own, memory, max_memory)
         return sorted(saved), [i for i in range(len(nodes)) if i not in saved]
 
     def _saved(self, graph, key, memory, max_memory):
