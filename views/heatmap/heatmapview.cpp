@@ -308,7 +308,7 @@ QString HeatmapView::hint() const
     }
     QString words = tr("Red speaks for %1, blue against it.").arg(target); // short: narrow panes have two lines
     if (model().input().tagBox && m_content.isPicture) {
-        words += QLatin1Char(' ') + tr("Frame: the %1.").arg(model().input().tagName);
+        words += QLatin1Char(' ') + tr("Frame: %1.").arg(model().input().tagName);
     }
     return words;
 }

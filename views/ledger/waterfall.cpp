@@ -312,7 +312,11 @@ WaterfallLayout layoutWaterfall(const LedgerBooks& books, const QRectF& area)
         layout.rows.push_back(row);
         y += rowHeight;
     }
-    layout.note = QRectF(layout.track.left(), y - rowHeight, layout.track.width(), rowHeight);
+    // Beside the name of its row, which is short: a narrow track has no room for it.
+    const double besideName =
+        area.left() + fonts::px(8) + std::min(nameWidth, fonts::widthOf(fonts::label(), books.lines.back().name));
+    const double noteLeft = std::min(layout.track.left(), besideName);
+    layout.note = QRectF(noteLeft, y - rowHeight, layout.track.right() - noteLeft, rowHeight);
     layout.height = y - area.top();
     return layout;
 }

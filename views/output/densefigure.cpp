@@ -229,14 +229,13 @@ void paintGrid(QPainter& painter, const DenseFigure& figure, const QRectF& box, 
             line[x] = std::isnan(value) ? qRgba(0, 0, 0, 0) : map.at(figure.scale.toUnit(value));
         }
     }
-    const double cell = box.width() / plane.width;
-    painter.setRenderHint(QPainter::SmoothPixmapTransform, cell < 1);
+    const QSizeF cell = cellSize(figure, box);
+    painter.setRenderHint(QPainter::SmoothPixmapTransform, std::min(cell.width(), cell.height()) < 1);
     painter.drawImage(box, image);
     if (figure.askedCell) {
         painter.setBrush(Qt::NoBrush);
         painter.setPen(QPen(theme[Role::Accent], 2));
-        painter.drawRect(
-            QRectF(box.topLeft() + QPointF(*figure.askedCell) * cell, QSizeF(cell, cell)).adjusted(-1, -1, 1, 1));
+        painter.drawRect(cellBox(figure, box, *figure.askedCell).adjusted(-1, -1, 1, 1));
     }
 }
 
@@ -249,6 +248,20 @@ QColor colourOfClass(std::int64_t index)
     return QColor::fromHsv(kHues[at], 150, std::max(120, 235 - static_cast<int>(index / 8 % 4) * 35));
 }
 
+bool DenseFigure::isTable() const { return !hasSegments() && shape.size() == 3; }
+
+QSizeF cellSize(const DenseFigure& figure, const QRectF& box)
+{
+    const QSize size = figure.size();
+    return {box.width() / std::max(1, size.width()), box.height() / std::max(1, size.height())};
+}
+
+QRectF cellBox(const DenseFigure& figure, const QRectF& box, const QPoint& cell)
+{
+    const QSizeF one = cellSize(figure, box);
+    return {box.topLeft() + QPointF(cell.x() * one.width(), cell.y() * one.height()), one};
+}
+
 QSize DenseFigure::size() const
 {
     return hasSegments() ? QSize(segments->width(), segments->height()) : QSize(grid.plane.width, grid.plane.height);
@@ -258,14 +271,15 @@ QString DenseFigure::segmentAt(const QPoint& cell) const
 {
     const bool isInside = hasSegments() && QRect(QPoint(), size()).contains(cell);
     const int one = isInside ? segments->classAt(cell.x(), cell.y()) : -1;
-    return one < 0 ? QString() : QStringLiteral("segment=%1").arg(one);
+    return one < 0 ? QString() : prefix + QStringLiteral("segment=%1").arg(one);
 }
 
 QString DenseFigure::codeAt(const QPoint& cell) const
 {
     if (hasSegments()) {
         const int one = QRect(QPoint(), size()).contains(cell) ? segments->classAt(cell.x(), cell.y()) : -1;
-        return one < 0 ? QString() : QStringLiteral("row=%1,column=%2,class=%3").arg(cell.y()).arg(cell.x()).arg(one);
+        return one < 0 ? QString()
+                       : prefix + QStringLiteral("row=%1,column=%2,class=%3").arg(cell.y()).arg(cell.x()).arg(one);
     }
     const auto indices = indicesAt(*this, cell);
     if (!indices) {
@@ -281,11 +295,15 @@ QString DenseFigure::codeAt(const QPoint& cell) const
 DenseFigure denseFigure(const RunModel& model)
 {
     DenseFigure figure;
-    const base::ValueId value = model.run().facts.targetValue;
+    const base::ValueId explained = model.run().facts.targetValue;
+    const base::ValueId mask = maskValue(model.run());
+    const base::ValueId value = mask.isValid() ? mask : explained;
     const tensor::Tensor* output = value.isValid() ? model.forwardValue(value) : nullptr;
     if (output == nullptr || output->rank() < 3 || output->shape().front() < 1) {
         return figure;
     }
+    figure.value = value;
+    figure.prefix = value == explained ? QString() : model.label(value) + QLatin1Char(':');
     figure.shape = output->shape();
     figure.axes = trace::axisNames(model.graph(), value, output->rank());
     figure.segments = model.derived<Segments>();
@@ -315,9 +333,13 @@ QRectF placeDense(const DenseFigure& figure, const QRectF& room)
         return {};
     }
     const QSizeF size = figure.size();
-    const double cell = std::min({room.width() / size.width(), room.height() / size.height(), kLargestCell});
-    const double whole = cell > 1 ? std::floor(cell) : cell;
-    const QSizeF drawn = size * whole;
+    const auto whole = [](double cell) { return cell > 1 ? std::floor(cell) : cell; };
+    double across = std::min(room.width() / size.width(), kLargestCell);
+    double down = std::min(room.height() / size.height(), kLargestCell);
+    if (!figure.isTable()) {
+        across = down = std::min(across, down);
+    }
+    const QSizeF drawn(size.width() * whole(across), size.height() * whole(down));
     return {QPointF(room.left() + (room.width() - drawn.width()) / 2, room.top()), drawn};
 }
 

@@ -32,10 +32,12 @@ struct SegmentShare
     bool isAsked = false;
 };
 
-/// An explained output with more than one row of classes, drawn so that one of its elements can be chosen: which class
+/// An output with more than one row of classes, drawn so that one of its elements can be chosen: which class
 /// wins at each pixel, or the numbers as a grid.
 struct DenseFigure
 {
+    base::ValueId value;                      ///< the output
+    QString prefix;                           ///< of places, where the output is not the explained one: "scores:"
     std::shared_ptr<const Segments> segments; ///< null or empty: none
     QStringList names;                        ///< of the classes that win somewhere, in the order of found()
     QImage picture;                           ///< what the model saw, as large as the mask; may be null
@@ -48,6 +50,8 @@ struct DenseFigure
 
     [[nodiscard]] bool hasSegments() const { return segments && !segments->isEmpty(); }
     [[nodiscard]] bool isEmpty() const { return !hasSegments() && grid.plane.isEmpty(); }
+    /// Rows of numbers, such as boxes and what is said of each: cells need not be square.
+    [[nodiscard]] bool isTable() const;
     /// In pixels of the mask, or cells of the grid.
     [[nodiscard]] QSize size() const;
     /// The element at a cell of the grid, as --target takes it; at a pixel of a mask the class that wins there. Empty
@@ -57,11 +61,15 @@ struct DenseFigure
     [[nodiscard]] QString segmentAt(const QPoint& cell) const;
 };
 
-/// The figure of a run; empty where the output is one row of numbers, or was not kept.
+/// The figure of the explained output, or of the one that has a mask (maskValue()); empty where there is but one row of
+/// numbers, or it was not kept.
 [[nodiscard]] DenseFigure denseFigure(const RunModel& model);
 
-/// The box with the proportions of the figure in the middle of a room.
+/// The box of the figure in the middle of a room: with its proportions, a table as wide as there is room.
 [[nodiscard]] QRectF placeDense(const DenseFigure& figure, const QRectF& room);
+/// One cell of what is drawn in a box.
+[[nodiscard]] QSizeF cellSize(const DenseFigure& figure, const QRectF& box);
+[[nodiscard]] QRectF cellBox(const DenseFigure& figure, const QRectF& box, const QPoint& cell);
 void paintDense(QPainter& painter, const DenseFigure& figure, const QRectF& box, const Theme& theme);
 
 /// The colour of a class in a mask.

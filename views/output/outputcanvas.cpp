@@ -10,6 +10,8 @@
 #include <QPainter>
 
 #include <algorithm>
+#include <cmath>
+#include <vector>
 
 namespace retro::views
 {
@@ -22,21 +24,23 @@ namespace
 constexpr double kShareRow = 27; // a name with its figures, and a bar below them
 constexpr double kShareBar = 7;
 constexpr double kShareTitle = 20;
-constexpr double kLeastMask = 90;
+constexpr double kMaskPart = 0.75; // of the height that the mask has in a high pane
 
-/// Room below the mask; none where it would take the mask's.
-double sharesHeight(const DenseFigure& figure, double height)
+/// Room below the mask, in whole rows; none where it would take the mask's.
+double sharesHeight(const DenseFigure& figure, const QSizeF& room)
 {
     if (figure.shares.empty()) {
         return 0;
     }
-    const double wanted = px(kShareTitle) + px(kShareRow) * static_cast<double>(figure.shares.size());
-    return std::min(wanted, std::max(0.0, height - px(kLeastMask)));
+    const QSizeF size = figure.size();
+    const double mask = kMaskPart * room.width() * size.height() / size.width();
+    const double rows = std::floor((room.height() - mask - px(kShareTitle)) / px(kShareRow));
+    return rows < 1 ? 0 : px(kShareTitle) + px(kShareRow) * std::min(rows, static_cast<double>(figure.shares.size()));
 }
 
 void paintShares(QPainter& painter, const DenseFigure& figure, QRectF room, const Theme& theme)
 {
-    if (room.height() < px(kShareTitle + kShareRow)) {
+    if (figure.shares.empty() || room.height() < px(kShareTitle + kShareRow)) {
         return;
     }
     painter.setFont(fonts::small());
@@ -44,7 +48,9 @@ void paintShares(QPainter& painter, const DenseFigure& figure, QRectF room, cons
     painter.drawText(QRectF(room.left(), room.top(), room.width(), px(kShareTitle)), Qt::AlignLeft | Qt::AlignVCenter,
                      OutputCanvas::tr("Where the positive relevance lies"));
     room.setTop(room.top() + px(kShareTitle));
-    for (const SegmentShare& one : figure.shares) {
+    std::vector<SegmentShare> shares = figure.shares; // what is asked is seen in any case
+    std::ranges::stable_partition(shares, &SegmentShare::isAsked);
+    for (const SegmentShare& one : shares) {
         if (room.height() < px(kShareRow)) {
             return;
         }
@@ -95,7 +101,7 @@ QRectF OutputCanvas::room() const { return QRectF(rect()).adjusted(px(8), px(2),
 
 QRectF OutputCanvas::boxIn(const QRectF& room) const
 {
-    return placeDense(m_figure, room.adjusted(0, 0, 0, -sharesHeight(m_figure, room.height())));
+    return placeDense(m_figure, room.adjusted(0, 0, 0, -sharesHeight(m_figure, room.size())));
 }
 
 void OutputCanvas::paint(QPainter& painter, const QRectF& room, const Theme& theme) const
@@ -112,11 +118,9 @@ void OutputCanvas::paintEvent(QPaintEvent* /*event*/)
     painter.fillRect(rect(), colors[Role::Base]);
     paint(painter, room(), colors);
     if (m_probed.x() >= 0 && !m_figure.isEmpty()) {
-        const QRectF box = boxIn(room());
-        const double cell = box.width() / m_figure.size().width();
         painter.setBrush(Qt::NoBrush);
         painter.setPen(QPen(colors[Role::Accent], hasFocus() ? 2 : 1));
-        painter.drawRect(QRectF(box.topLeft() + QPointF(m_probed) * cell, QSizeF(cell, cell)));
+        painter.drawRect(cellBox(m_figure, boxIn(room()), m_probed));
     }
 }
 
@@ -127,9 +131,9 @@ QPoint OutputCanvas::cellAt(const QPointF& point) const
         return {-1, -1};
     }
     const QSize size = m_figure.size();
-    const double cell = box.width() / size.width();
-    return {std::min(size.width() - 1, static_cast<int>((point.x() - box.left()) / cell)),
-            std::min(size.height() - 1, static_cast<int>((point.y() - box.top()) / cell))};
+    const QSizeF cell = cellSize(m_figure, box);
+    return {std::min(size.width() - 1, static_cast<int>((point.x() - box.left()) / cell.width())),
+            std::min(size.height() - 1, static_cast<int>((point.y() - box.top()) / cell.height()))};
 }
 
 void OutputCanvas::probe(const QPoint& cell)

@@ -2,6 +2,7 @@
 #include "views/output/outputview.h"
 
 #include "core/base/file.h"
+#include "core/trace/targetplace.h"
 #include "views/common/csv.h"
 #include "views/common/numbertext.h"
 #include "views/common/paint/fonts.h"
@@ -15,11 +16,20 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <cmath>
 
 namespace retro::views
 {
 
 using fonts::px;
+
+namespace
+{
+
+constexpr std::int64_t kMostRows = 256; // that are given room
+constexpr double kRow = 6;
+
+} // namespace
 
 OutputView::OutputView(RunModel& model, Cursor& cursor, Selection& selection, QWidget* parent)
     : View(model, cursor, selection, parent)
@@ -57,7 +67,7 @@ const DenseFigure& OutputView::figure() const { return m_canvas->figure(); }
 
 QString OutputView::subject() const
 {
-    return model().hasRun() ? model().shapeText(model().run().facts.targetValue) : QString();
+    return model().hasRun() && !figure().isEmpty() ? model().shapeText(figure().value) : QString();
 }
 
 QString OutputView::hint() const
@@ -68,7 +78,7 @@ QString OutputView::hint() const
 
 bool OutputView::canShow(const SelectedThing& thing) const
 {
-    return model().hasRun() && model().valueOf(thing) == model().run().facts.targetValue;
+    return model().hasRun() && !figure().isEmpty() && model().valueOf(thing) == figure().value;
 }
 
 QString OutputView::emptyReason() const
@@ -83,6 +93,20 @@ void OutputView::refresh(Changes changes)
         m_asks->setVisible(figure().hasSegments());
         emit captionChanged();
     }
+}
+
+int OutputView::wantedHeight(int width) const
+{
+    const auto segments = model().hasRun() ? model().derived<Segments>() : nullptr;
+    if (!segments || segments->isEmpty()) {
+        const bool isDense = model().hasRun() && trace::hasDenseTarget(model().run());
+        const tensor::Tensor* output = isDense ? model().forwardValue(model().run().facts.targetValue) : nullptr;
+        const bool isTable = output != nullptr && output->rank() == 3;
+        return isTable ? static_cast<int>(std::min<std::int64_t>(output->shape()[1], kMostRows)) * px(kRow) : 0;
+    }
+    const double fits = std::max<double>(1, width - px(16)) / segments->width();
+    const double mask = (fits > 1 ? std::floor(fits) : fits) * segments->height(); // as placeDense() draws it
+    return static_cast<int>(mask) + m_asks->sizeHint().height() + m_probe->height() + px(12);
 }
 
 void OutputView::choose(const QPoint& cell)

@@ -30,6 +30,8 @@ public:
     [[nodiscard]] base::Result<void> exportTo(const std::filesystem::path& path) override;
 
     [[nodiscard]] const DenseFigure& figure() const;
+    /// With a mask as large as `width` has room for, or rows of numbers that a pointer can hit; 0 where there is none.
+    [[nodiscard]] int wantedHeight(int width) const;
     /// As a click on a pixel of the mask or a cell of the grid.
     void choose(const QPoint& cell);
 

@@ -34,7 +34,7 @@ constexpr int kCellDigits = 2;
 constexpr double kWheelNotch = 120; // of a wheel
 constexpr double kZoom = 1.15;
 constexpr double kLeastWidth = 3;
-constexpr double kMostWidth = 160;
+constexpr double kMostWidth = 220;
 
 } // namespace
 

@@ -106,7 +106,7 @@ void LinksPane::paintAll(QPainter& painter, const QSizeF& size, const Theme& the
     const double margin = fonts::px(kMargin);
     const double box = fonts::px(kBox);
     const double between =
-        std::clamp<double>(size.height() - 2 * box - 2 * margin, fonts::px(kLeastBetween), fonts::px(2 * kMostBetween));
+        std::clamp<double>(size.height() - 2 * box - 2 * margin, fonts::px(kLeastBetween), fonts::px(4 * kMostBetween));
     const QRectF above(0, margin, size.width(), box);
     const QRectF below(0, margin + box + between, size.width(), box);
     paintLinks(painter, columns, above.bottom(), below.top(), theme);

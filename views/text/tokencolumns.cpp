@@ -17,7 +17,7 @@ namespace
 constexpr double kNames = 112;
 constexpr double kSums = 116;
 constexpr double kLeastColumn = 52; // a figure fits
-constexpr double kMostColumn = 140;
+constexpr double kMostColumn = 220;
 
 } // namespace
 

@@ -30,9 +30,14 @@ std::string targetOfClass(const std::string& target, std::span<const std::string
     return asked && asked->namesValue() ? fmt::format("{}:0,{}", asked->value, index) : std::to_string(index);
 }
 
-/// An element or a segment, of the value that `target` names or else of the model's output.
+/// An element or a segment, of the value that `code` names, else of the one that `target` names, else of the model's
+/// output.
 std::string targetAt(const std::string& target, std::span<const std::string> labels, const std::string& code)
 {
+    const auto place = engine::parseTarget(code, labels);
+    if (place && place->namesValue()) {
+        return code;
+    }
     const auto asked = engine::parseTarget(target, labels);
     return asked && asked->namesValue() ? fmt::format("{}:{}", asked->value, code) : code;
 }

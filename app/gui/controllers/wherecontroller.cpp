@@ -111,6 +111,8 @@ public:
 
     [[nodiscard]] const std::shared_ptr<const trace::Run>& run() const { return m_source.run; }
     [[nodiscard]] const QString& layout() const { return m_layout; }
+    /// Nothing is read for an answer.
+    [[nodiscard]] bool isBound() const { return m_source.model && m_source.rules; }
     [[nodiscard]] bool isChannelsLast() const { return m_layout == QLatin1String("NHWC"); }
 
     Result<std::shared_ptr<const engine::Historian>> historian(const std::stop_token& stop)
@@ -136,7 +138,7 @@ public:
 private:
     Result<engine::Historian> open(const std::stop_token& stop)
     {
-        if (m_source.model && m_source.rules) {
+        if (isBound()) {
             return engine::Historian::of(m_source, stop);
         }
         const engine::LoadedModelPointer model = engine::modelOfRun(*m_source.run, m_file.toStdString(), stop);
@@ -153,7 +155,8 @@ private:
 
 WhereController::WhereController(const WhereContext& context, QObject* parent)
     : QObject(parent), m_context(context), m_historyJobs(new views::JobRunner(this)),
-      m_regionJobs(new views::JobRunner(this)), m_mapJobs(new views::JobRunner(this))
+      m_regionJobs(new views::JobRunner(this)), m_mapJobs(new views::JobRunner(this)),
+      m_preparing(new views::JobRunner(this))
 {
     connectActions();
     connect(&context.region, &views::RegionView::mapsWanted, this, &WhereController::askMaps);
@@ -299,9 +302,29 @@ bool WhereController::isIdle() const
     return !m_historyJobs->isRunning() && !m_regionJobs->isRunning() && !m_mapJobs->isRunning();
 }
 
+void WhereController::stopPreparing() { m_preparing->cancel(); }
+
+/// Of a pass that is still bound. A recorded run would have to read its model for it, which nobody asked for.
+void WhereController::prepare()
+{
+    if (!m_source->isBound()) {
+        return;
+    }
+    m_preparing->start([this, source = m_source](const std::stop_token& stop) -> views::JobRunner::Delivery {
+        const auto make = [&]() -> Result<void> {
+            RETRO_TRY(const std::shared_ptr<const engine::Historian> historian, source->historian(stop));
+            return historian->makeReady(stop);
+        };
+        const bool isMade = base::caught(make).ok(); // what is wrong is said to who asks
+        return [this, isMade] { m_isPrepared = isMade; };
+    });
+}
+
 void WhereController::take(const ExplainDone& done, const QString& file)
 {
     const auto before = m_source ? m_source->run()->graph : nullptr;
+    m_preparing->cancel();
+    m_isPrepared = false;
     m_historyJobs->cancel();
     m_regionJobs->cancel();
     m_mapJobs->cancel();
@@ -327,6 +350,7 @@ void WhereController::take(const ExplainDone& done, const QString& file)
     m_context.region.setConditions(conditions);
     clearHistories();
     showActions();
+    prepare();
     if (!m_place.isEmpty()) {
         askHistory(m_place);
     }
@@ -379,6 +403,8 @@ void WhereController::showHistory(const QString& place)
 
 void WhereController::clear()
 {
+    m_preparing->cancel();
+    m_isPrepared = false;
     m_historyJobs->cancel();
     m_regionJobs->cancel();
     m_mapJobs->cancel();
@@ -418,6 +444,7 @@ void WhereController::askHistory(const QString& place)
     if (isOther) {
         emit elementAsked();
     }
+    m_preparing->cancel();
     m_historyJobs->start(
         [this, source = m_source, asked = *parsed](const std::stop_token& stop) -> views::JobRunner::Delivery {
             const auto answer = [&]() -> Result<views::HistoryPointer> {
@@ -494,6 +521,7 @@ void WhereController::runRegion()
         return;
     }
     m_isStale = false;
+    m_preparing->cancel();
     m_regionTime.start();
     m_regionJobs->start([this, source = m_source, make = m_region.make,
                          words = m_region.words](const std::stop_token& stop) -> views::JobRunner::Delivery {
@@ -532,6 +560,7 @@ void WhereController::askMaps(base::ValueId value, std::size_t axis, const std::
     }
     m_context.region.strip().clearMaps();
     const std::string name = m_source->run()->graph->value(value).name;
+    m_preparing->cancel();
     m_mapJobs->start([this, source = m_source, job = *m_job, value, axis, indices,
                       name](const std::stop_token& stop) mutable -> views::JobRunner::Delivery {
         using Maps = std::vector<std::pair<std::int64_t, views::Plane>>;

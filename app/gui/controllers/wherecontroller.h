@@ -87,8 +87,13 @@ public:
     void putElement(const QString& place);
     /// The region of the run on screen, for its file; null = none is marked, or it is not known yet.
     [[nodiscard]] std::shared_ptr<const trace::RunRegion> keptRegion() const;
-    /// Nothing is being computed.
+    /// No question is being answered.
     [[nodiscard]] bool isIdle() const;
+    /// What every question about the run on screen needs is made: after a run that happens by itself, beside the
+    /// window, until somebody asks or something else is computed.
+    [[nodiscard]] bool isPrepared() const { return m_isPrepared; }
+    /// The machine is needed for something that is waited for.
+    void stopPreparing();
 
 signals:
     void said(const QString& sentence);
@@ -108,6 +113,7 @@ private:
     void pick(views::HistoryView* pane, base::ValueId value, const std::vector<std::int64_t>& index);
     void startRegion(MakeRegion make, const QString& words);
     void runRegion();
+    void prepare();
     void takeKept(const std::shared_ptr<const trace::RunRegion>& kept);
     void clearHistories();
     void refuseHistory(const QString& why);
@@ -121,6 +127,8 @@ private:
     views::JobRunner* m_historyJobs = nullptr;
     views::JobRunner* m_regionJobs = nullptr;
     views::JobRunner* m_mapJobs = nullptr;
+    views::JobRunner* m_preparing = nullptr;
+    bool m_isPrepared = false;
     SourcePointer m_source; ///< of the run on screen; null = nothing with relevance
     std::optional<ExplainJob> m_job;
     QString m_place;      ///< asked last; empty = nothing

@@ -375,6 +375,7 @@ void MainWindow::post(ExplainJob job)
         m_model.setLoading(tr("Opening"), -1);
     }
     setBusy(true);
+    m_where->stopPreparing();
     m_diagnosis->setRunning(true);
     m_generation = m_engine.post(std::move(job));
 }

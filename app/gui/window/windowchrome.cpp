@@ -95,7 +95,19 @@ void MainWindow::connectNotebook()
 void MainWindow::say(const QString& sentence)
 {
     constexpr int kMilliseconds = 6000;
-    statusBar()->showMessage(sentence, kMilliseconds);
+    constexpr int kBeside = 16; // of the text
+    QStatusBar& bar = *statusBar();
+    bar.showMessage(sentence, kMilliseconds); // hides what is there for a while
+    int room = bar.width();
+    for (const QWidget* beside : bar.findChildren<QWidget*>(Qt::FindDirectChildrenOnly)) {
+        room = beside->isVisible() ? std::min(room, beside->x()) : room;
+    }
+    const QString shown = bar.fontMetrics().elidedText(sentence, Qt::ElideMiddle, room - kBeside);
+    const bool isCut = bar.isVisible() && shown != sentence;
+    if (isCut) {
+        bar.showMessage(shown, kMilliseconds);
+    }
+    bar.setToolTip(isCut ? sentence : QString());
 }
 
 void MainWindow::connectOracle()

@@ -6,6 +6,7 @@
 #include "views/breakpoints/breakpointsview.h"
 #include "views/classes/classesview.h"
 #include "views/common/paint/fonts.h"
+#include "views/common/run/segments.h"
 #include "views/common/run/timerange.h"
 #include "views/common/widgets/docktitle.h"
 #include "views/common/widgets/rangechip.h"
@@ -61,6 +62,9 @@ void clearForOtherCourse(views::RunModel& model, views::TimeRange& range)
                          }
                      });
 }
+
+/// The run explains a dense output, or has one that a place can be chosen on.
+bool hasPlaces(const trace::Run& run) { return trace::hasDenseTarget(run) || views::maskValue(run).isValid(); }
 
 // Design pixels below which a pane stops being readable.
 constexpr double kLeastInput = 190;
@@ -149,8 +153,9 @@ ExplainWorkspace::ExplainWorkspace(const WorkspaceContext& context, QWidget* par
         const bool isOther = std::exchange(shown, name) != name;
         const bool isFirstPass = hasPass && (isOther || !hadPass);
         hadPass = hasPass || (hadPass && !isOther);
-        if (model.hasRun() && (isOther || (isFirstPass && trace::hasDenseTarget(model.run())))) {
+        if (model.hasRun() && (isOther || (isFirstPass && hasPlaces(model.run())))) {
             showPanesOf(model.run());
+            takeSizes();
         }
     });
     rememberLayout();
@@ -159,7 +164,7 @@ ExplainWorkspace::ExplainWorkspace(const WorkspaceContext& context, QWidget* par
 /// What fits the data of another model comes to the front: the mask of a segmentation, the memory of a recurrent layer.
 void ExplainWorkspace::showPanesOf(const trace::Run& run)
 {
-    const bool isDense = run.eventCount() > 0 && trace::hasDenseTarget(run);
+    const bool isDense = run.eventCount() > 0 && hasPlaces(run);
     (isDense ? m_outputDock : m_inputDock)->raise();
     const bool hasMemory = !views::recurrentNodes(*run.graph).empty();
     if (!m_isText && hasMemory == m_memoryDock->isHidden()) {
@@ -251,8 +256,10 @@ void ExplainWorkspace::applySizes()
     // The sentence below five classes stays in sight where the picture above can do with less.
     const double column = above - kSeparator;
     const double wanted = std::max(column * 298 / 682, std::min<double>(px(kClasses), column * kMostClasses));
-    // The picture does not become smaller than its pixels while the tools of covering are there.
-    const double input = m_input->leastHeight() + px(kInputTitle);
+    // The picture does not become smaller than its pixels while the tools of covering are there; a mask is as wide as
+    // the column.
+    const int mask = m_output->wantedHeight(static_cast<int>(side));
+    const double input = std::max(m_input->leastHeight(), mask) + px(kInputTitle);
     const double classes = std::max<double>(px(kLeastClasses), std::min(wanted, column - input));
     resizeDocks({m_inputDock, m_classesDock}, shared(static_cast<int>(column), {column - classes, classes}),
                 Qt::Vertical);

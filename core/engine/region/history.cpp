@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/region/history.h"
 
+#include "core/base/memorylimit.h"
 #include "core/engine/compare/compare.h"
 #include "core/engine/diagnose.h"
 #include "core/engine/explain/explain.h"
@@ -42,6 +43,7 @@ namespace
 {
 
 constexpr std::size_t kPoolBytes = std::size_t{512} << 20U; ///< what is kept between two questions
+constexpr std::uint64_t kRoomFor = 4; ///< weights and relevance as they lie, denominators, and a run beside them
 constexpr double kWholeWithin = 1e-4; ///< of Σ|part|: so far a sum may be from the element's relevance in float32
 
 std::int64_t flatOf(const tensor::Shape& shape, std::span<const std::int64_t> index)
@@ -164,6 +166,14 @@ struct Historian::Data
     [[nodiscard]] const trace::NodeRule& words(NodeId node) const { return run->rules[node.index()]; }
 
     Result<void> start(const std::vector<Tensor>& inputs, const std::stop_token& stop);
+
+    Result<void> askArriving(const std::stop_token& stop) const
+    {
+        if (arriving.empty()) {
+            RETRO_TRY(arriving, asker->ask(asker->whole(), stop));
+        }
+        return {};
+    }
 
     void findSteps()
     {
@@ -311,6 +321,32 @@ Result<Historian> Historian::open(const std::shared_ptr<const trace::Run>& run, 
 
 const std::vector<Tensor>& Historian::relevance() const { return m_data->relevance; }
 
+Result<void> Historian::makeReady(const std::stop_token& stop) const
+{
+    const Data& data = *m_data;
+    const graph::Graph& graph = data.graph();
+    std::uint64_t bytes = 0; // of the weights of one question
+    for (const Tensor& one : data.relevance) {
+        bytes += one.isValid() ? static_cast<std::uint64_t>(one.bytes()) : 0;
+    }
+    if (bytes > kPoolBytes || base::whyNoMemory(kRoomFor * bytes)) {
+        return {};
+    }
+    for (const ValueId input : graph.inputs()) { // with all its elements: no weight is left out because it is zero
+        const Tensor& arrived = data.relevance[input.index()];
+        if (arrived.isValid()) {
+            const HistoryPlace place{graph.value(input).name,
+                                     std::vector<std::int64_t>(arrived.rank(), HistoryPlace::kAll)};
+            const Result<History> all = of(place, 1, stop);
+            if (!all) {
+                return all.error();
+            }
+        }
+    }
+    const std::lock_guard lock(data.mutex);
+    return data.askArriving(stop);
+}
+
 Result<RegionResult> Historian::region(const RegionRequest& request, std::string_view layout,
                                        const std::stop_token& stop) const
 {
@@ -322,9 +358,7 @@ Result<RegionResult> Historian::region(const RegionRequest& request, std::string
     const std::lock_guard lock(data.mutex);
     RETRO_TRY(region.weights, data.asker->ask(region.masks, stop));
     if (request.arrives) {
-        if (data.arriving.empty()) {
-            RETRO_TRY(data.arriving, data.asker->ask(data.asker->whole(), stop));
-        }
+        RETRO_CHECK(data.askArriving(stop));
         region.arriving = data.arriving;
     }
     region.total = regionTotal(region.masks, data.relevance, data.graph());

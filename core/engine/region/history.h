@@ -120,6 +120,10 @@ public:
     Historian& operator=(Historian&&) noexcept;
     ~Historian();
 
+    /// Makes what the first question makes for all that follow, so that the first one takes no longer than they do:
+    /// denominators, relevance as the weights lie, memory. Nothing where that would take more than is kept between two
+    /// questions, or than memory has room for. A question that comes in between goes on from there. Errors: Cancelled.
+    [[nodiscard]] base::Result<void> makeReady(const std::stop_token& stop = {}) const;
     /// The history of one element, with at most `most` elements of each value. Errors: Usage (no such element), Input
     /// (the run did not keep a tensor, by name), Cancelled.
     [[nodiscard]] base::Result<History> of(const HistoryPlace& place, std::size_t most = 5,

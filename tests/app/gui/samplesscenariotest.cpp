@@ -10,6 +10,7 @@
 #include "app/gui/window/workspaces.h"
 #include "core/base/file.h"
 #include "core/trace/runfile.h"
+#include "core/trace/targetplace.h"
 #include "tests/app/gui/settles.h"
 #include "views/common/actions.h"
 #include "views/common/paint/style.h"
@@ -18,6 +19,7 @@
 #include "views/heatmap/heatmapcanvas.h"
 #include "views/heatmap/heatmapview.h"
 #include "views/input/inputview.h"
+#include "views/output/outputview.h"
 #include "views/run/runpanel.h"
 
 #include <QTemporaryDir>
@@ -95,6 +97,38 @@ private slots:
         QCOMPARE(words.size(), static_cast<int>(values.size()));
         QCOMPARE(words.at(static_cast<int>(most)), QStringLiteral("sponsored"));
         QVERIFY(window.findChild<app::ExplainWorkspace*>()->input().sentence().contains(words.join(QLatin1Char(' '))));
+    }
+
+    /// The first output of the sample has a score per class; which pixels are meant says its second.
+    void aSegmenterOpensWithItsMask()
+    {
+        app::MainWindow window;
+        QVERIFY(opens(window, "file.sample.segment"));
+        auto& output = window.findChild<app::ExplainWorkspace*>()->output();
+        QVERIFY(output.isVisible() && !output.visibleRegion().isEmpty()); // in front of the input
+        output.flush();
+        const views::DenseFigure& figure = output.figure();
+        QVERIFY(figure.hasSegments());
+        QCOMPARE(window.model().label(figure.value), QStringLiteral("scores"));
+        QCOMPARE(figure.segments->found().size(), std::size_t{4});
+        QCOMPARE(figure.segments->asked(), std::optional<std::int64_t>(2)); // the house, whose score is explained
+        const QPoint sun = *[&]() -> std::optional<QPoint> {
+            for (int i = 0; i < 1600; ++i) {
+                if (figure.segments->classAt(i % 40, i / 40) == 1) {
+                    return QPoint(i % 40, i / 40);
+                }
+            }
+            return std::nullopt;
+        }();
+        output.choose(sun);
+        QVERIFY(QTest::qWaitFor([&] { return !window.isBusy(); }, kPatience));
+        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        QCOMPARE(trace::segmentOf(window.model().run()), std::optional<std::int64_t>(1));
+        output.flush();
+        output.choose({0, 0}); // of the value that is explained now
+        QVERIFY(QTest::qWaitFor([&] { return !window.isBusy(); }, kPatience));
+        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        QCOMPARE(trace::segmentOf(window.model().run()), std::optional<std::int64_t>(0));
     }
 
     /// What a recorded run of a sample shows, beside the live one.

@@ -110,6 +110,20 @@ private slots:
         QVERIFY(!view.history());
     }
 
+    /// What the first question needs is there before somebody asks.
+    void aRunIsMadeReadyForQuestions()
+    {
+        app::MainWindow window;
+        openForQuestions(window);
+        QTRY_VERIFY_WITH_TIMEOUT(window.where().isPrepared(), kPatience);
+        QVERIFY(!window.where().keptRegion() && !window.region().region()); // and nobody sees it
+        actionOf(window, "cover.tag").trigger();
+        QVERIFY(isAnswered(window));
+        QTRY_VERIFY_WITH_TIMEOUT(window.where().isPrepared(), kPatience); // of the other run
+        window.closeModel();
+        QVERIFY(!window.where().isPrepared());
+    }
+
     void aRegionRanksAndAConditionDraws()
     {
         app::MainWindow window;

@@ -3,6 +3,7 @@
 // missing said by name.
 #include <QtTest>
 
+#include "core/base/memoryaccount.h"
 #include "core/engine/explain/explain.h"
 #include "core/engine/region/history.h"
 #include "core/engine/region/recordedhistory.h"
@@ -194,6 +195,61 @@ private slots:
         const auto asked = bound->region(region, "NCHW");
         QVERIFY2(asked.ok(), asked.ok() ? "" : asked.error().text().c_str());
         QVERIFY(std::abs(asked->total - a->relevance) <= 1e-9 * std::abs(a->relevance));
+    }
+
+    /// What is made once is made beforehand: a question keeps nothing that was not there, and its numbers are the same.
+    void theFirstQuestionFindsAllPrepared_data()
+    {
+        QTest::addColumn<QString>("sample");
+        for (const char* sample : {"clever-hans/clever-hans", "marked-step/marked-step", "one-segment/one-segment",
+                                   "silent-groups/silent-groups"}) {
+            QTest::newRow(sample) << sample;
+        }
+    }
+
+    void theFirstQuestionFindsAllPrepared()
+    {
+        QFETCH(const QString, sample);
+        auto question = tests::questionOf<engine::ExplainRequest>(qPrintable(sample));
+        engine::ExplainRequest request = question.request;
+        request.record = request.keepValues = true;
+        const auto made = engine::explain(*question.model, request);
+        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+        const graph::Graph& graph = *question.model->graph();
+        const base::ValueId input = graph.inputs()[0];
+        const std::vector<std::int64_t> first(made->run->shapes[input.index()].size(), 0);
+        const engine::HistoryPlace place{graph.value(input).name, first};
+        engine::RegionRequest region;
+        region.given = {tensor::Tensor::full(tensor::DType::Float32, made->run->shapes[input.index()], 1)};
+        region.arrives = true;
+        const auto bare = engine::Historian::of({made->run, made->model, made->assigned});
+        const auto prepared = engine::Historian::of({made->run, made->model, made->assigned});
+        QVERIFY2(bare.ok() && prepared.ok(), bare.ok() ? "" : bare.error().text().c_str());
+        std::stop_source stopped;
+        stopped.request_stop();
+        QCOMPARE(prepared->makeReady(stopped.get_token()).error().code, base::ErrorCode::Cancelled);
+        QVERIFY(prepared->makeReady().ok());
+        std::optional<engine::History> histories[2];
+        std::int64_t kept[2];
+        for (const auto& [at, historian] : {std::pair(0, &*bare), std::pair(1, &*prepared)}) {
+            const std::int64_t before = base::MemoryAccount::tensors().live();
+            const auto history = historian->of(place);
+            QVERIFY2(history.ok(), history.ok() ? "" : history.error().text().c_str());
+            histories[at] = *history;
+            QVERIFY(historian->region(region, "NCHW").ok());
+            kept[at] = base::MemoryAccount::tensors().live() - before;
+        }
+        std::int64_t pictures = 0; // of the rows, which the answer has
+        for (const engine::HistoryRow& row : histories[1]->rows) {
+            pictures += row.where.isValid() ? row.where.bytes() : 0;
+        }
+        QVERIFY(kept[0] > kept[1]);
+        QCOMPARE(kept[1], pictures);
+        QCOMPARE(histories[0]->rows.size(), histories[1]->rows.size());
+        for (std::size_t i = 0; i < histories[0]->rows.size(); ++i) {
+            QCOMPARE(histories[0]->rows[i].sum, histories[1]->rows[i].sum);
+            QCOMPARE(histories[0]->rows[i].magnitude, histories[1]->rows[i].magnitude);
+        }
     }
 
     /// The model is rewritten as it was for the run.

@@ -18,19 +18,44 @@
 #include <QPainter>
 #include <QProgressBar>
 #include <QPushButton>
+#include <QScrollArea>
+#include <QScrollBar>
 #include <QSignalSpy>
 #include <QSlider>
+#include <QSpinBox>
 #include <QStandardItemModel>
 #include <QTabBar>
 #include <QTest>
 #include <QToolButton>
 #include <QTreeView>
 #include <QVBoxLayout>
+#include <QWheelEvent>
 
 using namespace retro::views;
 
 namespace
 {
+
+/// As a mouse sends it: one notch down over the middle of a widget.
+void turnWheel(QWidget& widget)
+{
+    const QPointF at = widget.rect().center();
+    QWheelEvent event(at, widget.mapToGlobal(at), {}, {0, -120}, Qt::NoButton, {}, Qt::NoScrollPhase, false);
+    QSpontaneKeyEvent::setSpontaneous(&event);
+    qApp->notify(&widget, &event);
+}
+
+/// What a control says, as a number.
+int turnedTo(const QWidget& control)
+{
+    if (const auto* combo = qobject_cast<const QComboBox*>(&control)) {
+        return combo->currentIndex();
+    }
+    if (const auto* number = qobject_cast<const QDoubleSpinBox*>(&control)) {
+        return static_cast<int>(number->value());
+    }
+    return control.property("value").toInt();
+}
 
 /// One of each mark.
 class MarkSheet final : public QWidget
@@ -305,6 +330,63 @@ private slots:
         QVERIFY(!button->isVisible());
         QVERIFY(empty != loading && loading != error);
         QVERIFY(retro::tests::hasColor(loading, Theme::of(kind)[Role::Accent]));
+    }
+
+    void theWheelTurnsOnlyWhatHasTheKeyboard_data()
+    {
+        QTest::addColumn<int>("which");
+        int which = 0;
+        for (const char* name : {"slider", "spin box", "fractions", "combo box", "combo box to type in"}) {
+            QTest::newRow(name) << which++;
+        }
+    }
+    void theWheelTurnsOnlyWhatHasTheKeyboard()
+    {
+        QFETCH(const int, which);
+        auto* slider = new QSlider(Qt::Horizontal);
+        auto* whole = new QSpinBox;
+        auto* fraction = new QDoubleSpinBox;
+        auto* choice = new QComboBox;
+        auto* typed = new QComboBox;
+        typed->setEditable(true);
+        for (auto* combo : {choice, typed}) {
+            combo->addItems({QStringLiteral("one"), QStringLiteral("two"), QStringLiteral("three")});
+            combo->setCurrentIndex(1);
+        }
+        slider->setValue(50);
+        whole->setValue(50);
+        fraction->setValue(50);
+        const QList<QWidget*> controls{slider, whole, fraction, choice, typed};
+        QWidget& control = *controls[which];
+        QScrollArea area;
+        auto* page = new QWidget;
+        auto* rows = new QVBoxLayout(page);
+        auto* other = new QPushButton(QStringLiteral("Run"));
+        rows->addWidget(other);
+        for (QWidget* each : controls) {
+            rows->addWidget(each);
+        }
+        page->setMinimumHeight(2000);
+        area.setWidget(page);
+        area.setWidgetResizable(true);
+        area.resize(300, 400);
+        area.show();
+        QVERIFY(QTest::qWaitForWindowActive(&area));
+        other->setFocus();
+        const int before = turnedTo(control);
+        const auto* edit = control.findChild<QLineEdit*>();
+        for (QWidget* under : {&control, edit != nullptr ? const_cast<QLineEdit*>(edit) : &control}) {
+            const int top = area.verticalScrollBar()->value();
+            turnWheel(*under);
+            QCOMPARE(turnedTo(control), before);
+            QVERIFY(area.verticalScrollBar()->value() > top);
+            QVERIFY(other->hasFocus());
+        }
+        control.setFocus();
+        const int top = area.verticalScrollBar()->value();
+        turnWheel(control);
+        QVERIFY(turnedTo(control) != before);
+        QCOMPARE(area.verticalScrollBar()->value(), top);
     }
 
     void loadingAsksForNoRoomOfItsOwn()

@@ -104,6 +104,12 @@ private slots:
         }
         QVERIFY(narrow.track.width() >= 40);
         QVERIFY(narrow.track.right() < narrow.percentTitle.left());
+        // That the axis is cut stands beside the last name, where the track has no room for it.
+        const double said = fonts::widthOf(fonts::small(), QStringLiteral("from 100 %"));
+        const double lastName = fonts::widthOf(fonts::label(), books.lines.back().name);
+        const WaterfallLayout least = layoutWaterfall(books, QRectF(0, 0, 205, 0));
+        QVERIFY(least.track.width() < said && least.note.width() >= said);
+        QVERIFY(least.note.left() >= lastName && least.note.right() == least.track.right());
     }
 
     /// Where the last parts of two names are the same, more of them is shown.

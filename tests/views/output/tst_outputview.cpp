@@ -157,6 +157,32 @@ private slots:
         }
     }
 
+    /// Of a class in a row of its own: the mask is that of the output that has one.
+    void theMaskOfAnotherOutputIsShown()
+    {
+        Shown shown;
+        shown.show(runOf(sample(), {scene()}, "1"));
+        OutputView view(shown.model, shown.cursor, shown.selection);
+        view.resize(300, 400);
+        view.show();
+        view.flush();
+        const DenseFigure& figure = view.figure();
+        QVERIFY(figure.hasSegments());
+        QCOMPARE(shown.model.label(figure.value), QStringLiteral("scores"));
+        QCOMPARE(figure.segments->asked(), std::optional<std::int64_t>(1)); // the class in as many classes
+        const int one = figure.segments->classAt(30, 30);
+        QCOMPARE(figure.segmentAt({30, 30}), QStringLiteral("scores:segment=%1").arg(one));
+        QCOMPARE(figure.codeAt({30, 31}), QStringLiteral("scores:row=31,column=30,class=%1").arg(one));
+        ClassesView classes(shown.model, shown.cursor, shown.selection);
+        classes.show();
+        classes.flush();
+        QCOMPARE(classes.title(), QStringLiteral("Classes")); // those that are explained
+        // What is explained inside has places of its own.
+        Shown inside;
+        inside.show(runOf(sample(), {scene()}, "scores"));
+        QCOMPARE(maskValue(inside.model.run()), inside.model.run().facts.targetValue);
+    }
+
     void anyNumberOfATaggerIsChosen()
     {
         Shown shown;
@@ -175,6 +201,10 @@ private slots:
                 QCOMPARE(figure.grid.plane.at(one, token), output->at(token * 6 + one));
             }
         }
+        // Rows of numbers are as wide as the pane, however many they are.
+        const QRectF high = placeDense(figure, QRectF(0, 0, 240, 30));
+        QCOMPARE(high.size(), QSizeF(240, 30));
+        QCOMPARE(cellBox(figure, high, {4, 1}), QRectF(160, 10, 40, 10));
         QSignalSpy asked(&view, &OutputView::placeWanted);
         view.choose({2, 0});
         QCOMPARE(asked.takeFirst().front().toString(), QStringLiteral("token=0,class=2"));

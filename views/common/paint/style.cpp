@@ -8,10 +8,14 @@
 #include "views/common/paint/theme.h"
 
 #include <QAbstractItemView>
+#include <QAbstractSpinBox>
 #include <QApplication>
+#include <QComboBox>
+#include <QEvent>
 #include <QHeaderView>
 #include <QLineEdit>
 #include <QPainter>
+#include <QScrollBar>
 #include <QStyleFactory>
 #include <QStyleOption>
 #include <QTabBar>
@@ -48,6 +52,15 @@ int boldExtra(const QString& name, const QFontMetrics& plain)
     return std::max(0, static_cast<int>(std::ceil(extra)));
 }
 
+/// Turned by the wheel, and may stand in something that the wheel scrolls.
+bool isTurnedByWheel(const QObject& widget)
+{
+    return qobject_cast<const QComboBox*>(&widget) != nullptr ||
+           qobject_cast<const QAbstractSpinBox*>(&widget) != nullptr ||
+           (qobject_cast<const QAbstractSlider*>(&widget) != nullptr &&
+            qobject_cast<const QScrollBar*>(&widget) == nullptr);
+}
+
 } // namespace
 
 Style::Style() : QProxyStyle(QStyleFactory::create(QStringLiteral("Fusion"))) {}
@@ -72,6 +85,31 @@ void Style::polish(QWidget* widget)
         !edit->parentWidget()->inherits("QComboBox")) {
         edit->setTextMargins(fonts::px(4), 0, fonts::px(4), 0);
     }
+    if (isTurnedByWheel(*widget)) {
+        if (widget->focusPolicy() == Qt::WheelFocus) {
+            widget->setFocusPolicy(Qt::StrongFocus); // else the wheel itself would bring the keyboard there
+        }
+        widget->installEventFilter(this);
+    }
+}
+
+void Style::unpolish(QWidget* widget)
+{
+    widget->removeEventFilter(this);
+    QProxyStyle::unpolish(widget);
+}
+
+bool Style::eventFilter(QObject* watched, QEvent* event)
+{
+    if (event->type() == QEvent::Wheel && isTurnedByWheel(*watched)) {
+        const auto& control = static_cast<const QWidget&>(*watched);
+        const QWidget* focus = QApplication::focusWidget();
+        if (focus != &control && (focus == nullptr || !control.isAncestorOf(focus))) {
+            event->ignore(); // what lies around it scrolls
+            return true;
+        }
+    }
+    return QProxyStyle::eventFilter(watched, event);
 }
 
 int Style::pixelMetric(PixelMetric metric, const QStyleOption* option, const QWidget* widget) const

@@ -14,7 +14,8 @@ namespace retro::views
 /// Fusion with our frames, arrows, tab line, headers and sizes. A button with the dynamic property "filled" set to true
 /// is drawn on the accent (one per window: Run, and the active workspace). A checked tool button with the property
 /// "segment" gets the selection colour and shares its edges with its neighbours. A row of tabs with the property
-/// "tight" has less room beside its names.
+/// "tight" has less room beside its names. The wheel turns a slider, a spin box or a combo box only when it has the
+/// keyboard: who scrolls past one changes nothing.
 class Style final : public QProxyStyle
 {
     Q_OBJECT
@@ -26,7 +27,10 @@ public:
     static void install(QApplication& app, double fontScale = 1.0);
 
     void polish(QWidget* widget) override;
+    void unpolish(QWidget* widget) override;
     using QProxyStyle::polish;
+    using QProxyStyle::unpolish;
+    bool eventFilter(QObject* watched, QEvent* event) override;
     [[nodiscard]] int pixelMetric(PixelMetric metric, const QStyleOption* option, const QWidget* widget) const override;
     [[nodiscard]] int styleHint(StyleHint hint, const QStyleOption* option, const QWidget* widget,
                                 QStyleHintReturn* returned) const override;

@@ -53,20 +53,53 @@ std::optional<Strides> stridesOf(const std::vector<std::string>& names, const te
     return isPicture && strides.classes > 1 && strides.classes <= kMostClasses ? std::optional(strides) : std::nullopt;
 }
 
+std::optional<Strides> stridesOf(const trace::Run& run, base::ValueId value)
+{
+    if (!run.graph || !value.isValid() || value.index() >= run.values.size() || !run.values[value.index()].isValid()) {
+        return std::nullopt;
+    }
+    const tensor::Tensor& kept = run.values[value.index()];
+    if (!tensor::isFloating(kept.dtype())) {
+        return std::nullopt;
+    }
+    return stridesOf(trace::axisNames(*run.graph, value, kept.rank()), kept.shape());
+}
+
+/// The class that a run explains in a value with one row of so many classes.
+std::optional<std::int64_t> askedInRow(const trace::Run& run, std::int64_t classes)
+{
+    const base::ValueId value = run.facts.targetValue;
+    const bool isRow = value.isValid() && value.index() < run.shapes.size() && run.shapes[value.index()].size() == 2 &&
+                       run.shapes[value.index()][1] == classes;
+    const bool isOne = !run.facts.targetIndex.empty() && run.facts.targetIndex.front() >= 0;
+    return isRow && isOne ? std::optional(run.facts.targetIndex.front()) : std::nullopt;
+}
+
 } // namespace
+
+base::ValueId maskValue(const trace::Run& run)
+{
+    if (stridesOf(run, run.facts.targetValue)) {
+        return run.facts.targetValue;
+    }
+    if (run.graph && run.facts.targetValue.isValid() && !trace::hasDenseTarget(run)) {
+        for (const base::ValueId output : run.graph->outputs()) {
+            if (stridesOf(run, output)) {
+                return output;
+            }
+        }
+    }
+    return {};
+}
 
 Segments::Segments(const trace::Run& run)
 {
-    const base::ValueId value = run.facts.targetValue;
-    if (!run.graph || !value.isValid() || value.index() >= run.values.size() || !run.values[value.index()].isValid()) {
-        return;
-    }
-    const tensor::Shape& shape = run.values[value.index()].shape();
-    const auto strides = stridesOf(trace::axisNames(*run.graph, value, shape.size()), shape);
+    m_value = maskValue(run);
+    const auto strides = stridesOf(run, m_value);
     if (!strides) {
         return;
     }
-    const tensor::Tensor plain = run.values[value.index()].to(tensor::DType::Float64).contiguous();
+    const tensor::Tensor plain = run.values[m_value.index()].to(tensor::DType::Float64).contiguous();
     const auto scores = plain.span<double>();
     m_width = static_cast<int>(strides->width);
     m_height = static_cast<int>(strides->height);
@@ -96,7 +129,7 @@ Segments::Segments(const trace::Run& run)
     }
     std::ranges::copy_if(all, std::back_inserter(m_found), [](const One& one) { return one.places > 0; });
     std::ranges::stable_sort(m_found, [](const One& a, const One& b) { return a.places > b.places; });
-    m_asked = trace::segmentOf(run);
+    m_asked = m_value == run.facts.targetValue ? trace::segmentOf(run) : askedInRow(run, m_classes);
 }
 
 QString classLabel(const RunModel& model, std::int64_t index)
