@@ -244,6 +244,35 @@ void addForward(const ShownPlan& plan, const Positions& positions, FrontierCurve
     }
 }
 
+/// What is computed again in the second half stands at the operator of that half which follows it.
+void addPlan(const ShownPlan& plan, const Positions& positions, FrontierCurves& curves)
+{
+    const auto& steps = plan.plan().steps;
+    bool isTurned = false;
+    std::uint64_t again = 0; // bytes
+    for (std::size_t i = 0; i < std::min(steps.size(), plan.run.steps.size()); ++i) {
+        if (steps[i].kind != schedule::StepKind::Compute) {
+            continue;
+        }
+        const std::uint64_t bytes = plan.run.steps[i].transient;
+        isTurned = isTurned || steps[i].id >= plan.subject->joint.forwardCount;
+        if (isTurned && steps[i].id < plan.subject->joint.forwardCount) {
+            again = std::max(again, bytes);
+        } else {
+            curves.plan.push_back({positions.of(steps[i].id), std::max(again, bytes)});
+            again = 0;
+        }
+    }
+}
+
+/// One point at each position: the most bytes there.
+void fromLeftToRight(std::vector<FrontierPoint>& points)
+{
+    std::ranges::sort(points, {}, [](const FrontierPoint& one) { return std::pair(one.position, ~one.bytes); });
+    const auto rest = std::ranges::unique(points, {}, &FrontierPoint::position);
+    points.erase(rest.begin(), rest.end());
+}
+
 } // namespace
 
 std::uint64_t FrontierCurves::most() const
@@ -274,12 +303,9 @@ FrontierCurves frontierCurves(const ShownPlan* plan, const trace::Run* run)
     if (plan != nullptr) {
         const Positions positions(*plan, run, curves.operators);
         addForward(*plan, positions, curves);
-        const auto& steps = plan->plan().steps;
-        for (std::size_t i = 0; i < std::min(steps.size(), plan->run.steps.size()); ++i) {
-            if (steps[i].kind == schedule::StepKind::Compute) {
-                curves.plan.push_back({positions.of(steps[i].id), plan->run.steps[i].transient});
-            }
-        }
+        addPlan(*plan, positions, curves);
+        fromLeftToRight(curves.forward);
+        fromLeftToRight(curves.plan);
     }
     return curves;
 }

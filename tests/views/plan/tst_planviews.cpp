@@ -545,6 +545,25 @@ private slots:
         QVERIFY(!planners->exportTo(folder.filePath("late.svg").toStdString()).ok());
     }
 
+    /// What a plan computes again stands where it is needed: no curve runs back.
+    void curvesRunFromLeftToRight()
+    {
+        Stage stage;
+        stage.openChain(24);
+        const ShownPlan& plan = *stage.plan.plan();
+        QVERIFY(plan.rebuiltTensors() > 0);
+        const FrontierCurves curves = frontierCurves(&plan, nullptr);
+        std::uint64_t most = 0;
+        QVERIFY(curves.plan.size() > 1);
+        for (std::size_t i = 1; i < curves.plan.size(); ++i) {
+            QVERIFY(curves.plan[i - 1].position < curves.plan[i].position);
+        }
+        for (const FrontierPoint& point : curves.plan) {
+            most = std::max(most, point.bytes);
+        }
+        QCOMPARE(most, plan.run.peak);
+    }
+
     /// Panes behind other tabs are not refreshed; they let a closed model go all the same.
     void nothingOfAClosedModelStays()
     {
