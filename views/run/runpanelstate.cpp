@@ -83,6 +83,24 @@ QString summaryOf(const ModelFacts& facts)
 
 QString first(const std::vector<std::string>& texts) { return texts.empty() ? QString() : text(texts.front()); }
 
+/// Between the sources of several inputs, as the data of one choice; no name of a file has it.
+constexpr QChar kNextInput = u'\0';
+
+QString sourcesOf(const std::vector<std::string>& inputs) { return stringList(inputs).join(kNextInput); }
+
+/// "cup.png", "n=3.npy, x=series.npy".
+QString labelOf(const std::vector<std::string>& inputs)
+{
+    QStringList labels;
+    for (const QString& input : stringList(inputs)) {
+        const QString name = input.contains(QLatin1Char('=')) && inputs.size() > 1
+                                 ? input.section(QLatin1Char('='), 0, 0) + QLatin1Char('=')
+                                 : QString();
+        labels << name + input.mid(name.size()).section(QLatin1Char('/'), -1);
+    }
+    return labels.join(QStringLiteral(", "));
+}
+
 /// Rewrites as RewriteFields has them: an optional one that is on stands behind a +.
 QStringList rewritesOf(const engine::Question& question)
 {
@@ -158,7 +176,7 @@ void RunPanel::setModel(const ModelFacts& facts)
     m_follow->setVisible(facts.takesPictures); // only pictures are painted on
     m_preparation->setEnabled(isOpen);
     m_rewrites->setRewrites(facts.rewrites);
-    choose(*m_input, first(before.inputs));
+    choose(*m_input, sourcesOf(before.inputs));
     takeShapes(facts);
     const bool isKept = m_target->findData(beforeTarget) >= 0 || facts.values.contains(valueOf(beforeTarget)) ||
                         (m_readsTexts && facts.name == nameBefore);
@@ -376,11 +394,11 @@ void RunPanel::showRunButton()
 
 void RunPanel::setQuestion(const engine::Question& question)
 {
-    const QString input = first(question.inputs);
-    if (m_input->findData(input) < 0 && !input.isEmpty()) {
-        m_input->addItem(input.section(QLatin1Char('/'), -1), input);
+    const QString inputs = sourcesOf(question.inputs);
+    if (m_input->findData(inputs) < 0 && !inputs.isEmpty()) {
+        m_input->addItem(labelOf(question.inputs), inputs);
     }
-    choose(*m_input, input);
+    choose(*m_input, inputs);
     chooseTarget(first(question.targets));
     setConditions(question.conditions, question.conditionForm);
     for (const TableField& one : m_tableFields) {
@@ -410,9 +428,7 @@ void RunPanel::setQuestion(const engine::Question& question)
 engine::Question RunPanel::question() const
 {
     engine::Question question;
-    if (const QString input = m_input->currentData().toString(); !input.isEmpty()) {
-        question.inputs = {input.toStdString()};
-    }
+    question.inputs = textsOf(m_input->currentData().toString().split(kNextInput, Qt::SkipEmptyParts));
     const QString target = m_target->currentData().toString();
     const QString written = m_readsTexts ? m_value->text() : m_value->text().trimmed(); // words begin with spaces
     question.targets = {(target == kAnyValue ? written : target).toStdString()};

@@ -405,6 +405,17 @@ private slots:
         QCOMPARE(panel->question(), asked("/home/me/cup.png", "1", "one", "my-rules.json"));
     }
 
+    /// A model of two inputs needs both in the next run as well.
+    void allInputsOfAQuestionStay()
+    {
+        const auto panel = makeReadyPanel();
+        engine::Question question = asked("/home/me/cup.png", "1", "one", "epsilon");
+        question.inputs = {"n=/home/me/three.npy", "x=/home/me/series.npy"};
+        panel->setQuestion(question);
+        QVERIFY(panel->question().inputs == question.inputs);
+        QCOMPARE(field(*panel, "Picture")->currentText(), QStringLiteral("n=three.npy, x=series.npy"));
+    }
+
     void aThumbnailAsksWithItsRules()
     {
         const auto panel = makeReadyPanel();
