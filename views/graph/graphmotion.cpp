@@ -444,8 +444,8 @@ void MotionPainter::paintTether(const trace::Tether& tether)
         return; // all that search in there have one mark at its border
     }
     paintHead(at, false, color);
-    if (isWordy) {
-        paintWords(at + QPointF(0, fonts::px(17)),
+    if (isWordy) { // in the gap that the head has come through, not over the card that it has reached
+        paintWords(at + QPointF(m_camera.isTransposed() ? fonts::px(18) : 0, fonts::px(17)),
                    QStringLiteral("P%1.%2").arg(tether.promise.value).arg(tether.branch), m_theme[Role::SearchText]);
     }
 }
