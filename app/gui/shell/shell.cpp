@@ -32,7 +32,6 @@
 #include <QMainWindow>
 #include <QMenuBar>
 #include <QMessageBox>
-#include <QScrollArea>
 #include <QSettings>
 #include <QStackedWidget>
 #include <QStatusBar>
@@ -212,13 +211,7 @@ void Shell::makeWelcome(const views::RunModel& model)
     m_window.takeCentralWidget();
     m_pages->addWidget(m_welcome);
     m_pages->addWidget(&m_spaces);
-    // With large text panes need more than a small screen has: then they are moved about, and the window still fits.
-    auto* room = new QScrollArea(&m_window);
-    room->setFrameShape(QFrame::NoFrame);
-    room->setFocusPolicy(Qt::NoFocus);
-    room->setWidgetResizable(true);
-    room->setWidget(m_pages);
-    m_window.setCentralWidget(room);
+    m_window.setCentralWidget(m_pages);
     const auto show = [this, &model] { showWelcome(model); };
     connect(&model, &views::RunModel::loadStateChanged, this, show);
     connect(&model, &views::RunModel::runChanged, this, show);

@@ -15,8 +15,6 @@
 #include <QDockWidget>
 #include <QHeaderView>
 #include <QLayout>
-#include <QScrollArea>
-#include <QScrollBar>
 #include <QSettings>
 #include <QTemporaryDir>
 
@@ -194,50 +192,6 @@ private slots:
             show(live, workspace);
             show(fresh, workspace);
             QVERIFY(areSame(live, fresh));
-        }
-    }
-
-    void theWindowNeverOutgrowsItsScreen_data()
-    {
-        QTest::addColumn<double>("scale");
-        for (const double scale : {1.0, 1.25, 1.5, 2.0}) {
-            QTest::addRow("%g", scale) << scale;
-        }
-    }
-
-    /// In every workspace the window is as large as it was made. What has no room can be moved into sight: all of a
-    /// pane at least as large as it asks for.
-    void theWindowNeverOutgrowsItsScreen()
-    {
-        QFETCH(const double, scale);
-        views::Style::install(*qApp, scale);
-        const QSize size(1280, 800);
-        app::MainWindow window;
-        window.resize(size);
-        window.show();
-        window.open({});
-        QVERIFY(QTest::qWaitFor([&] { return !window.isBusy(); }, 60'000));
-        for (const QString& id : app::MainWindow::workspaceIds()) {
-            window.showWorkspace(id);
-            QCoreApplication::processEvents();
-            window.flush();
-            QCoreApplication::processEvents();
-            QCOMPARE(window.size(), size);
-            QVERIFY2(window.minimumSizeHint().width() <= size.width(), qPrintable(id));
-            QVERIFY2(window.minimumSizeHint().height() <= size.height(), qPrintable(id));
-            for (const QDockWidget* dock : window.workspace().docks()) {
-                if (dock->isVisible() && !dock->visibleRegion().isEmpty() && dock->widget() != nullptr) {
-                    const QSize least = dock->widget()->minimumSizeHint();
-                    QVERIFY2(dock->widget()->width() >= least.width() && dock->widget()->height() >= least.height(),
-                             qPrintable(id + QLatin1Char(' ') + dock->windowTitle()));
-                }
-            }
-            const auto* room = qobject_cast<const QScrollArea*>(window.centralWidget());
-            QVERIFY(room != nullptr);
-            if (scale <= 1.25) { // then there is room for everything
-                QVERIFY2(!room->verticalScrollBar()->isVisible() && !room->horizontalScrollBar()->isVisible(),
-                         qPrintable(id));
-            }
         }
     }
 
