@@ -39,20 +39,12 @@ private slots:
         }
         QCOMPARE(around, std::size_t{2});
         QCOMPARE(alone, std::size_t{1});
-        const QImage image = view.pane().grab().toImage();
         const views::TimelineTracks tracks = view.pane().tracks();
         const double pixels = tracks.modes.width() / tests::kTinyVisits;
         const auto at = [&](std::uint64_t position) {
             const std::uint32_t visit = context.model.run().visitOf(position - 1);
             return QRectF(tracks.modes.left() + visit * pixels, tracks.markers.top(), pixels, tracks.markers.height());
         };
-        const views::Theme& colors = views::Theme::of(views::ThemeKind::Light);
-        for (const std::uint64_t position : {opened, fulfilled}) {
-            const QImage cell = image.copy(at(position).toRect());
-            QVERIFY(tests::hasColor(cell, colors[views::Role::AlarmLine]));
-            const auto mode = position == opened ? event::Mode::Search : event::Mode::Fulfilment;
-            QVERIFY(tests::hasColor(cell, colors.mode(mode).line));
-        }
         const QString tip = view.pane().tipAt(at(opened).center());
         QVERIFY2(tip.contains(QStringLiteral("a promise is opened")) && tip.contains(QStringLiteral("breakpoint")),
                  qPrintable(tip));
