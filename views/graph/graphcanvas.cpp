@@ -23,14 +23,12 @@ constexpr double kLeastOpenZoom = 0.55; // a graph that fits only at a smaller s
 constexpr double kReadableZoom = 0.8;   // … opens at this one, or less when that shows its whole width
 constexpr double kRevealMargin = 28;    // pixels between a revealed box and the border
 constexpr double kInSight = 40;         // pixels of the picture that cannot be pushed out
-constexpr double kEndsHeight = 24;      // design pixels above a drawing that runs sideways …
-constexpr double kSharesHeight = 84;    // … and below it, for the shares and the frontier …
+constexpr double kSharesHeight = 84;    // design pixels below a drawing that runs sideways: shares and frontier …
 constexpr double kLowShares = 70;       // … which are lower in a low pane
 constexpr double kLowPane = 380;
 constexpr double kFrontierHeight = 30;  // the frontier alone: a low pane has no room for the shares
 constexpr double kLeastForShares = 270; // of the pane
 constexpr double kCrossMargin = 4;      // pixels above and below it
-constexpr double kLeastForStripe = 320; // height of a pane that has room for the stripe of all nodes
 constexpr double kLeastSideways = 0.6;  // scale of a drawing that runs sideways
 constexpr double kTitleSign = 13;       // design pixels from the left end of a title to the middle of its ▾
 
@@ -107,14 +105,15 @@ void GraphCanvas::setEmphasis(Emphasis emphasis)
 GraphOverlays GraphCanvas::overlays() const
 {
     if (hasCards() && m_scene->style.isSideways) { // a wide, low pane needs all its room
-        const double top = fonts::px(kEndsHeight);
+        const double top = endsHeight();
         GraphOverlays all;
-        const double stripe = hasStripe() ? stripePlace().panel.height() : 0;
+        const double stripe = hasStripe() ? stripesBottom() - top : 0;
         const double shares = height() < fonts::px(kLowPane) ? kLowShares : kSharesHeight;
         const double below = fonts::px(hasRoomForShares() ? shares : kFrontierHeight);
         all.free = QRectF(rect()).adjusted(fonts::px(8), top + stripe, -fonts::px(8), -below);
         if (stripe > 0) {
             all.map = stripePlace().panel;
+            all.map.setBottom(stripesBottom());
         }
         return all;
     }
@@ -122,15 +121,7 @@ GraphOverlays GraphCanvas::overlays() const
                                 legendRowsOf(m_colouring.get()));
 }
 
-bool GraphCanvas::hasStripe() const
-{
-    return hasCards() && m_scene->style.isSideways && m_scene->book->graph->nodeCount() >= kFewestForStripe &&
-           height() >= fonts::px(kLeastForStripe);
-}
-
-StripePlace GraphCanvas::stripePlace() const { return placeStripe(width(), fonts::px(kEndsHeight)); }
-
-bool GraphCanvas::hasRoomForShares() const { return height() >= fonts::px(kLeastForShares); }
+bool GraphCanvas::hasRoomForShares() const { return height() >= fonts::px(kLeastForShares) && !hasGroupStripe(); }
 
 void GraphCanvas::holdSelected()
 {

@@ -9,6 +9,7 @@
 #include "views/graph/graphoverlays.h"
 #include "views/graph/graphstripe.h"
 #include "views/graph/graphwalk.h"
+#include "views/graph/groupstripe.h"
 #include "views/graph/smallpictures.h"
 
 #include <functional>
@@ -55,6 +56,9 @@ public:
     [[nodiscard]] bool hasStripe() const;
     void setStripe(NodeStripe stripe);
     [[nodiscard]] const NodeStripe& stripe() const { return m_stripe; }
+    /// Below it, in a pane that is high enough, a stripe of the groups that are built alike.
+    [[nodiscard]] bool hasGroupStripe() const;
+    [[nodiscard]] GroupTiles groupTiles() const;
     /// What the right and the left end of a drawing that runs sideways are called.
     void setEnds(const QString& input, const QString& score);
     /// The moment that is shown; one whose whole part is not the position of the status waits for it.
@@ -145,7 +149,7 @@ private:
         bool isSign = false;
     };
 
-    // graphcanvasmotion.cpp
+    // graphcanvasmotion.cpp, graphcanvasstripe.cpp
     /// A drawing that runs sideways has the shares of the score below it.
     [[nodiscard]] bool hasRoomForShares() const;
     [[nodiscard]] bool hasCards() const { return m_scene != nullptr && m_scene->style.hasCards; }
@@ -156,10 +160,15 @@ private:
     void makeFrame();
     void paintLiving(QPainter& painter, const Theme& colors);
     void paintEnds(QPainter& painter, const Theme& colors) const;
+    /// Design pixels above a drawing that runs sideways.
+    [[nodiscard]] static double endsHeight();
     [[nodiscard]] StripePlace stripePlace() const;
+    [[nodiscard]] double stripesBottom() const;
     void paintNodes(QPainter& painter, const Theme& colors) const;
-    [[nodiscard]] layout::Index boxUnderStripe(double x) const;
-    void moveByStripe(double x);
+    /// Nodes that the pane shows, the last excluded; none shown: 0, 0.
+    [[nodiscard]] std::pair<layout::Index, layout::Index> shownNodes() const;
+    [[nodiscard]] layout::Index boxUnderStripe(QPointF pixel) const;
+    void moveByStripe(QPointF pixel);
     void makeStill(const Theme& colors);
     [[nodiscard]] double shownMoment() const;
 

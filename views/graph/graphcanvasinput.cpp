@@ -42,7 +42,7 @@ bool GraphCanvas::event(QEvent* event)
         auto* help = static_cast<QHelpEvent*>(event);
         Hit hit = hitAt(QPointF(help->pos()));
         if (m_scene != nullptr && hasStripe() && overlays().map.contains(help->pos())) {
-            const Index box = boxUnderStripe(help->pos().x());
+            const Index box = boxUnderStripe(QPointF(help->pos()));
             hit.kind = box != kNone ? HitKind::Box : HitKind::Nothing;
             hit.index = box;
         }
@@ -144,32 +144,10 @@ void GraphCanvas::toggle(const Hit& hit, QPointF pixel)
     }
 }
 
-/// The box of the node whose column is there.
-Index GraphCanvas::boxUnderStripe(double x) const
-{
-    const QRectF track = stripePlace().track();
-    const auto count = static_cast<std::int64_t>(m_scene->book->graph->nodeCount());
-    const auto at = static_cast<std::int64_t>((x - track.left()) / track.width() * static_cast<double>(count));
-    const auto node = static_cast<std::uint32_t>(std::clamp<std::int64_t>(at, 0, count - 1));
-    return m_scene->boxOf(base::NodeId(node));
-}
-
-void GraphCanvas::moveByStripe(double x)
-{
-    const Index box = boxUnderStripe(x);
-    if (box == kNone) {
-        return;
-    }
-    letGo();
-    m_camera.place(m_scene->layout.nodes[static_cast<std::size_t>(box)].center(), overlays().free.center());
-    m_fit = Fit::None;
-    cameraChanged();
-}
-
 void GraphCanvas::moveByMap(QPointF pixel)
 {
     if (hasStripe()) {
-        return moveByStripe(pixel.x());
+        return moveByStripe(pixel);
     }
     const layout::Point scene = minimapOf(*m_scene, overlays()).toScene({pixel.x(), pixel.y()});
     letGo();

@@ -234,26 +234,6 @@ void GraphCanvas::makeStill(const Theme& colors)
     }
 }
 
-/// All nodes, and which of them the pane shows.
-void GraphCanvas::paintNodes(QPainter& painter, const Theme& colors) const
-{
-    std::vector<Index> boxes;
-    m_scene->layout.nodesIn(m_camera.toScene(overlays().free), boxes);
-    const auto count = static_cast<Index>(m_scene->book->graph->nodeCount());
-    Index first = count;
-    Index last = 0;
-    for (const Index box : boxes) {
-        for (const Index member : {m_scene->visible.members[box].front(), m_scene->visible.members[box].back()}) {
-            if (member < count) { // else an input
-                first = std::min(first, member);
-                last = std::max(last, member + 1);
-            }
-        }
-    }
-    paintStripe(painter, m_stripe, stripePlace(), static_cast<double>(first) / count,
-                static_cast<double>(std::max(first, last)) / count, colors);
-}
-
 void GraphCanvas::paintLiving(QPainter& painter, const Theme& colors)
 {
     makeStill(colors);
@@ -284,7 +264,7 @@ void GraphCanvas::paintLiving(QPainter& painter, const Theme& colors)
     }
     if (m_motion != nullptr) {
         if (hasStripe()) {
-            painter.setClipRect(area.adjusted(0, stripePlace().panel.bottom(), 0, 0));
+            painter.setClipRect(area.adjusted(0, stripesBottom(), 0, 0));
         }
         MotionPainter(painter, shown, m_camera, colors, look).paintAbove(area);
         painter.setClipping(false);

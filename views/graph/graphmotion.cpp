@@ -431,7 +431,8 @@ void MotionPainter::paintTether(const trace::Tether& tether)
     if (isWordy && tether.branch == 0 && std::isfinite(tether.held)) {
         const Index start = m_picture.scene->boxOf(tether.nodes.front());
         const QRectF card = rectOf(start);
-        paintWords(QPointF(card.center().x(), card.top() - fonts::px(12)),
+        const double aside = m_camera.isTransposed() ? fonts::px(18) : 0; // other tethers leave at the left
+        paintWords(QPointF(card.center().x() + aside, card.top() - fonts::px(12)),
                    motionText("%1 held by P%2").arg(valueText(tether.held, 4)).arg(tether.promise.value),
                    m_theme[Role::SearchText]);
     }
@@ -444,8 +445,8 @@ void MotionPainter::paintTether(const trace::Tether& tether)
         return; // all that search in there have one mark at its border
     }
     paintHead(at, false, color);
-    if (isWordy) {
-        paintWords(at + QPointF(0, fonts::px(17)),
+    if (isWordy) { // in the gap that the head has come through, not over the card that it has reached
+        paintWords(at + QPointF(m_camera.isTransposed() ? fonts::px(18) : 0, fonts::px(17)),
                    QStringLiteral("P%1.%2").arg(tether.promise.value).arg(tether.branch), m_theme[Role::SearchText]);
     }
 }

@@ -17,6 +17,7 @@ namespace
 
 constexpr double kShortDetail = 36; // least room for a shortened text at the right end
 constexpr double kBreakRadius = 5;
+constexpr double kBreakBelow = 16; // the top of a card
 constexpr double kPennantHeight = 10;
 constexpr double kClassStrip = 5;      // at the left end of a box that is coloured by class
 constexpr double kSecondOutline = 4;   // offset of a closed group's second outline
@@ -337,14 +338,15 @@ void GraphPainter::paintBadge(const Badge& badge, const QRectF& rect)
     }
 }
 
-/// A filled dot on the left border.
+/// A filled dot on the left border; of a card near its top, as promises and edges end at its middle.
 void GraphPainter::paintBreakpoint(const QRectF& rect)
 {
     const double radius = std::max(3.0, length(kBreakRadius));
     m_painter.setRenderHint(QPainter::Antialiasing, true);
     m_painter.setPen(QPen(m_theme[Role::Base], 1));
     m_painter.setBrush(m_theme[Role::AlarmLine]);
-    m_painter.drawEllipse(QPointF(rect.left(), rect.center().y()), radius, radius);
+    const double below = hasCards() ? std::min(rect.height() / 2, length(kBreakBelow)) : rect.height() / 2;
+    m_painter.drawEllipse(QPointF(rect.left(), rect.top() + below), radius, radius);
 }
 
 /// A pennant that stands on the left end of the upper border.

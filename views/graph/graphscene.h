@@ -9,6 +9,7 @@
 #include "views/graph/boxmetrics.h"
 #include "views/graph/relevanceflow.h"
 
+#include <cstdint>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -19,6 +20,13 @@ namespace retro::views
 
 /// Graphs with at most this many nodes start with every group open.
 inline constexpr layout::Index kOpenNodes = 60;
+
+/// One of several groups that are built alike, with its nodes in the order of execution.
+struct LikeGroup
+{
+    layout::Index group = layout::kNone;
+    std::vector<std::uint32_t> nodes; ///< not empty
+};
 
 /// The graph of a run as it can be drawn: everything that does not depend on which groups are open. Immutable, shared
 /// between threads.
@@ -36,8 +44,12 @@ struct GraphBook
     std::vector<layout::Index> widestLike;  ///< per group: the one with the longest name of those that are built alike
     std::vector<bool> isPass;               ///< per node: hands on unchanged what its only operand gets
     std::vector<bool> isConstant;           ///< per node: nothing that it computes depends on an input of the graph
+    std::vector<LikeGroup> likeGroups;      ///< the layers of a long graph: by their first node
     double relevanceStart = 0;              ///< Σ of what the run began with
 };
+
+/// Fewer groups that are built alike are no layers that a stripe is drawn of.
+inline constexpr std::size_t kFewestLikeGroups = 6;
 
 /// Reads a graph and the events of a run on it. O(nodes + edges + events).
 [[nodiscard]] std::shared_ptr<const GraphBook>

@@ -48,6 +48,7 @@ NodeStripe stripeOf(const trace::Run& run, const trace::RunState& state)
         stripe.modes.push_back(node.lastMode);
         stripe.heights.push_back(static_cast<float>(magnitudeOf(run, node)));
     }
+    stripe.now = state.isFinished ? base::NodeId() : state.current;
     return stripe;
 }
 

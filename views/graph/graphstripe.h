@@ -22,6 +22,7 @@ struct NodeStripe
 {
     std::vector<event::Mode> modes;
     std::vector<float> heights; ///< 0 = nothing arrived
+    base::NodeId now;           ///< that is being visited; invalid before the first visit and behind the last
 };
 /// A graph with fewer nodes needs none.
 inline constexpr std::size_t kFewestForStripe = 61;

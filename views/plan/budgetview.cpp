@@ -107,22 +107,11 @@ void BudgetView::makeFigures(QWidget& parent)
     connect(m_slider, &QSlider::valueChanged, this, &BudgetView::takeSlider);
     connect(m_slider, &QSlider::sliderPressed, &m_plan, &PlanModel::beginDrag);
     connect(m_slider, &QSlider::sliderReleased, &m_plan, &PlanModel::endDrag);
-    connect(m_strategies, &QComboBox::activated, this, &BudgetView::takeStrategy);
     connect(m_clear, &QPushButton::clicked, &m_plan, &PlanModel::clearChoices);
 }
 
 void BudgetView::makeChoices(QWidget& parent, QGridLayout& head, int row)
 {
-    m_strategies = new QComboBox(&parent);
-    m_strategies->setAccessibleName(tr("Planner"));
-    m_strategies->setToolTip(tr("Who makes the plan"));
-    m_strategies->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-    m_strategies->setMinimumContentsLength(10);
-    m_strategies->addItem(tr("fast: every fast planner"), QString::fromLatin1(kFastStrategy));
-    m_strategies->addItem(tr("best within 5 s"), QString::fromLatin1(kBestStrategy));
-    m_strategies->addItem(tr("mine: as I choose"), QString::fromLatin1(kUserStrategy));
-    head.addWidget(makeLabel(tr("Planner"), fonts::label(), &parent), row, 0);
-    head.addWidget(m_strategies, row++, 1, 1, 2);
     m_tiers = new QComboBox(&parent);
     m_tiers->setAccessibleName(tr("Where tensors may be moved to"));
     m_tiers->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
@@ -181,17 +170,6 @@ void BudgetView::showQuestion()
     if (!m_slider->isSliderDown()) {
         m_slider->setValue(static_cast<int>(std::lround(share * BudgetSlider::kSteps)));
     }
-    const QString strategy = QString::fromStdString(question.strategy);
-    int index = m_strategies->findData(strategy);
-    while (m_strategies->count() > 3 && index != 3) {
-        m_strategies->removeItem(3); // one planner that is no longer asked
-        index = m_strategies->findData(strategy);
-    }
-    if (index < 0) {
-        m_strategies->addItem(tr("only %1").arg(plannerTitle(question.strategy)), strategy);
-        index = m_strategies->count() - 1;
-    }
-    m_strategies->setCurrentIndex(index);
     showTier();
     m_isShowing = false;
     m_budget->setText(bytesWords(question.budget));
@@ -314,13 +292,6 @@ void BudgetView::takeTier(int index)
 {
     if (!m_isShowing) {
         m_plan.setTier(index > 0 ? std::optional(knownTiers()[static_cast<std::size_t>(index - 1)]) : std::nullopt);
-    }
-}
-
-void BudgetView::takeStrategy(int index)
-{
-    if (!m_isShowing) {
-        m_plan.setStrategy(m_strategies->itemData(index).toString().toStdString());
     }
 }
 

@@ -15,8 +15,8 @@ namespace retro::views
 class BudgetSlider;
 class ElidedLabel;
 
-/// How much memory a plan may take: a slider that plans anew while it is dragged, the strategy, and what the plan
-/// costs.
+/// How much memory a plan may take: a slider that plans anew while it is dragged, where tensors may be moved, and
+/// what the plan costs.
 class BudgetView final : public View
 {
     Q_OBJECT
@@ -29,7 +29,6 @@ public:
     [[nodiscard]] bool canShow(const SelectedThing& thing) const override;
 
     [[nodiscard]] BudgetSlider& slider() const { return *m_slider; }
-    [[nodiscard]] QComboBox& strategies() const { return *m_strategies; }
     [[nodiscard]] QComboBox& tiers() const { return *m_tiers; }
     /// What is wrong with the question, or what the plan promises.
     [[nodiscard]] QString message() const;
@@ -47,14 +46,12 @@ private:
     void showSaving(const ShownPlan& plan);
     [[nodiscard]] QString messageOf(const ShownPlan& plan) const;
     void takeSlider(int value);
-    void takeStrategy(int index);
     void makeChoices(QWidget& parent, QGridLayout& head, int row);
     void showTier();
     void takeTier(int index);
 
     PlanModel& m_plan;
     BudgetSlider* m_slider = nullptr;
-    QComboBox* m_strategies = nullptr;
     QComboBox* m_tiers = nullptr;
     QPushButton* m_clear = nullptr;
     QLabel* m_budget = nullptr;

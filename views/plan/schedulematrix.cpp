@@ -196,6 +196,23 @@ void ScheduleMatrix::countLive()
     }
 }
 
+std::optional<std::uint32_t> ScheduleMatrix::nextTurn(std::uint32_t column, bool isForward) const
+{
+    std::optional<std::uint32_t> best;
+    const auto offer = [&](std::uint32_t turn) {
+        if (isForward ? turn > column && turn < best.value_or(kNone) : turn < column && turn >= best.value_or(0)) {
+            best = turn;
+        }
+    };
+    for (std::size_t i = 1; i < m_spans.size(); ++i) {
+        if (m_spans[i].row == m_spans[i - 1].row && m_spans[i - 1].until < m_spans[i].from) {
+            offer(m_spans[i - 1].until);
+            offer(m_spans[i].from);
+        }
+    }
+    return best;
+}
+
 void ScheduleMatrix::countWaiting()
 {
     std::vector<std::int64_t> change(m_columns.size() + 1, 0);

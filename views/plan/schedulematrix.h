@@ -5,6 +5,7 @@
 #include "core/schedule/simulator.h"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <unordered_map>
@@ -90,6 +91,8 @@ public:
     [[nodiscard]] const ScheduleCell* cellAt(std::uint32_t row, std::uint32_t column) const;
     /// Is the tensor of a row in memory at a column?
     [[nodiscard]] bool isLive(std::uint32_t row, std::uint32_t column) const;
+    /// The next column behind one (or before it) at which a value goes that will come back, or one is back. O(spans).
+    [[nodiscard]] std::optional<std::uint32_t> nextTurn(std::uint32_t column, bool isForward) const;
     /// The row of a value; kNone when it has none.
     [[nodiscard]] std::uint32_t rowOf(analysis::OpValueId value) const;
     /// Column at which the first gradient runs; the number of columns when none does.

@@ -265,17 +265,16 @@ void ScheduleView::showStep()
 {
     if (!m_plan.plan() || m_plan.step() >= m_plan.plan()->matrix.columns().size()) {
         m_now.clear();
+        m_nowFigures.clear();
         emit nowChanged();
         return;
     }
     const ShownPlan& plan = *m_plan.plan();
     const ScheduleColumn& at = plan.matrix.columns()[m_plan.step()];
-    m_now = tr("%1 · live now %2 · tensors %3")
-                .arg(plan.stepWords(m_plan.step()), bytesText(static_cast<std::int64_t>(at.bytes)),
-                     countText(std::int64_t{at.live}));
-    if (at.waiting > 0) {
-        m_now += tr(" · waiting %1").arg(countText(std::int64_t{at.waiting}));
-    }
+    m_now = plan.stepWords(m_plan.step());
+    m_nowFigures = {tr("tensors %1").arg(countText(std::int64_t{at.live})),
+                    tr("waiting %1").arg(countText(std::int64_t{at.waiting})),
+                    tr("live now %1").arg(bytesText(static_cast<std::int64_t>(at.bytes)))};
     emit nowChanged();
 }
 

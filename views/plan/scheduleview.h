@@ -34,8 +34,10 @@ public:
     [[nodiscard]] SchedulePane& pane() const { return *m_pane; }
     /// What the view says of a question that has no plan; empty when it has one.
     [[nodiscard]] QString message() const;
-    /// "Gradient of b2.attn · live now 97.5 MB · tensors 10"; empty without a plan.
+    /// "Gradient of b2.attn"; empty without a plan.
     [[nodiscard]] const QString& nowText() const { return m_now; }
+    /// "tensors 10", "waiting 1", "live now 97.5 MB": what can be left out first, first. Empty without a plan.
+    [[nodiscard]] const QStringList& nowFigures() const { return m_nowFigures; }
     /// What becomes of the tensor that is marked; empty where none is.
     [[nodiscard]] QString story() const;
     /// Keeps the marked tensor, or has it computed again: whichever the plan does not do.
@@ -68,6 +70,7 @@ private:
     QStackedLayout* m_pages = nullptr;
     QWidget* m_chart = nullptr;
     QString m_now;
+    QStringList m_nowFigures;
     ElidedLabel* m_message = nullptr;
     QWidget* m_strip = nullptr; ///< of the marked tensor
     ElidedLabel* m_name = nullptr;

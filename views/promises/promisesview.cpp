@@ -12,6 +12,7 @@
 #include "views/promises/promisefigures.h"
 #include "views/promises/promisetable.h"
 #include "views/promises/promisetreemodel.h"
+#include "views/promises/waitchart.h"
 
 #include <QApplication>
 #include <QButtonGroup>
@@ -172,6 +173,9 @@ PromisesView::PromisesView(RunModel& model, Cursor& cursor, Selection& selection
     m_nothing->setMargin(fonts::px(16));
     m_nothing->hide();
     column->addWidget(m_nothing, 1);
+    m_waits = new WaitChart(body);
+    m_waits->hide();
+    column->addWidget(m_waits);
     setBody(body);
 }
 
@@ -253,6 +257,12 @@ void PromisesView::shareRoom()
         wanted -= header.sectionSize(column);
         m_tree->setColumnHidden(column, true);
     }
+}
+
+void PromisesView::resizeEvent(QResizeEvent* event)
+{
+    View::resizeEvent(event);
+    showWaits();
 }
 
 bool PromisesView::eventFilter(QObject* watched, QEvent* event)
@@ -432,6 +442,7 @@ void PromisesView::refresh(Changes changes)
         m_items->setPosition(model().position());
         m_tree->viewport()->update(); // ages and bytes of what is in sight
     }
+    showWaits();
     QPalette palette = m_nothing->palette();
     palette.setColor(QPalette::WindowText, theme(this)[Role::Text3]);
     m_nothing->setPalette(palette);
@@ -441,6 +452,18 @@ void PromisesView::refresh(Changes changes)
         applyFilter();
     }
     showSelection();
+}
+
+/// The tree needs its rows first.
+void PromisesView::showWaits()
+{
+    constexpr double kLeastTree = 150; // design pixels
+    const bool isMany = model().hasRun() && m_items->forest().promises().size() >= kFewestForWaits;
+    const bool hasRoom = height() >= fonts::px(kLeastTree) + m_waits->sizeHint().height();
+    m_waits->setVisible(isMany && hasRoom);
+    if (isMany && hasRoom) {
+        m_waits->setCounts(waitCounts(model().run(), m_items->forest(), m_items->position()));
+    }
 }
 
 void PromisesView::showSelection()

@@ -13,6 +13,7 @@ namespace retro::views
 class PromiseTreeModel;
 class RangeChip;
 class TimeRange;
+class WaitChart;
 struct PromiseRow;
 
 /// Values that a rule needs and nobody saved: the promises of the run as a tree, at the cursor. Columns that have no
@@ -33,6 +34,8 @@ public:
     {
         return tr("Values that a rule needs and nobody saved. It follows the cursor.");
     }
+    /// Below the tree of a run with many promises.
+    [[nodiscard]] const WaitChart& waits() const { return *m_waits; }
     /// The promise whose row is marked because it changed last; invalid while one is chosen.
     [[nodiscard]] base::PromiseId followed() const { return m_followed; }
     [[nodiscard]] bool canShow(const SelectedThing& thing) const override;
@@ -54,6 +57,7 @@ public slots:
 protected:
     void refresh(Changes changes) override;
     [[nodiscard]] QString emptyReason() const override;
+    void resizeEvent(QResizeEvent* event) override;
     bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
@@ -64,6 +68,7 @@ private:
     [[nodiscard]] QString nothingText() const;
     QWidget* makeFilterRow();
     void applyFilter();
+    void showWaits();
     [[nodiscard]] bool isInState(const PromiseRow& row) const;
     [[nodiscard]] bool isWanted(const PromiseRow& row) const;
     bool showRow(const PromiseRow& row, const QModelIndex& parent);
@@ -81,6 +86,7 @@ private:
     std::vector<QToolButton*> m_filterButtons; ///< by Filter
     QTreeView* m_tree = nullptr;
     base::PromiseId m_followed;
+    WaitChart* m_waits = nullptr;
     QLabel* m_nothing = nullptr; ///< in place of the tree when the filter leaves nothing
 };
 

@@ -5,6 +5,7 @@
 
 #include <QCoreApplication>
 
+#include <algorithm>
 #include <array>
 
 namespace retro::views
@@ -54,6 +55,30 @@ std::vector<TimelineMark> runMarks(const trace::Run& run, const trace::VisitSeri
     append(marks, marksAt(run, MarkKind::Fulfilled, after(series.promisesCompleted)));
     append(marks, losses.marks);
     return marks;
+}
+
+void arrangeMarks(std::vector<TimelineMark>& marks)
+{
+    std::stable_sort(marks.begin(), marks.end(),
+                     [](const TimelineMark& one, const TimelineMark& other) { return one.kind < other.kind; });
+    std::array<std::vector<std::uint32_t>, kMarkKinds> visits; // by kind, ascending
+    for (const TimelineMark& mark : marks) {
+        visits[static_cast<std::size_t>(mark.kind)].push_back(mark.visit);
+    }
+    for (std::vector<std::uint32_t>& of : visits) {
+        std::sort(of.begin(), of.end());
+    }
+    const auto has = [&](MarkKind kind, std::uint32_t visit) {
+        return std::ranges::binary_search(visits[static_cast<std::size_t>(kind)], visit);
+    };
+    for (TimelineMark& mark : marks) {
+        mark.isAround = mark.kind == MarkKind::Breakpoint &&
+                        (has(MarkKind::Opened, mark.visit) || has(MarkKind::Fulfilled, mark.visit) ||
+                         has(MarkKind::Violation, mark.visit));
+        mark.aside = mark.kind == MarkKind::Opened && has(MarkKind::Fulfilled, mark.visit)   ? -1
+                     : mark.kind == MarkKind::Fulfilled && has(MarkKind::Opened, mark.visit) ? 1
+                                                                                             : 0;
+    }
 }
 
 QString wordOf(MarkKind kind)

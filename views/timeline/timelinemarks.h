@@ -27,6 +27,8 @@ struct TimelineMark
     MarkKind kind = MarkKind::Opened;
     std::uint32_t visit = 0;
     std::uint64_t position = 0;
+    bool isAround = false; ///< a ring around the other signs of its visit
+    int aside = 0;         ///< ◇ and ◆ of one visit: -1 and 1, to the left and to the right of its middle
 };
 
 /// Where relevance is lost without a reason, in order of time: a walk over the run, for RunDerived.
@@ -42,6 +44,8 @@ struct LossMarks
 /// Signs of one kind at positions of the run.
 [[nodiscard]] std::vector<TimelineMark> marksAt(const trace::Run& run, MarkKind kind,
                                                 const std::vector<std::uint64_t>& positions);
+/// Sorts signs by kind, and arranges those of one visit so that none hides another.
+void arrangeMarks(std::vector<TimelineMark>& marks);
 /// "a promise is opened", "breakpoint", …
 [[nodiscard]] QString wordOf(MarkKind kind);
 

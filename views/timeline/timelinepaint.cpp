@@ -21,6 +21,7 @@ namespace
 {
 
 constexpr double kLeastOwnCell = 12; // design pixels of a visit that has a cell of its own in the mode strip
+constexpr double kAside = 4;         // design pixels from the middle of a visit to each of two diamonds
 constexpr float kLaterCover = 0.55F; // of what comes after the cursor
 
 /// Name (and unit below) at the top left of a chart, three grid lines with figures before the axis.
@@ -190,7 +191,7 @@ void paintFlag(QPainter& painter, const QPointF& center, double radius, const QC
     painter.fillPath(flag, color);
 }
 
-void paintMark(QPainter& painter, const QPointF& center, MarkKind kind, const Theme& theme)
+void paintMark(QPainter& painter, const QPointF& center, MarkKind kind, bool isAround, const Theme& theme)
 {
     const double radius = fonts::px(5);
     switch (kind) {
@@ -201,6 +202,12 @@ void paintMark(QPainter& painter, const QPointF& center, MarkKind kind, const Th
     case MarkKind::Violation:
         return paintCross(painter, center, radius - 1, theme[Role::AlarmLine]);
     case MarkKind::Breakpoint:
+        if (isAround) {
+            painter.setPen(QPen(theme[Role::AlarmLine], fonts::px(1.6)));
+            painter.setBrush(Qt::NoBrush);
+            painter.drawEllipse(center, radius + fonts::px(2), radius + fonts::px(2));
+            return;
+        }
         painter.setPen(Qt::NoPen);
         painter.setBrush(theme[Role::AlarmLine]);
         painter.drawEllipse(center, radius - 0.5, radius - 0.5);
@@ -236,6 +243,7 @@ void TimelinePane::paintStill(QPainter& painter, const QSizeF& size, const Theme
     paintRuler(painter, tracks, scale, theme);
     paintModes(painter, tracks, scale, theme);
     paintMarks(painter, tracks, scale, theme);
+    paintEvents(painter, tracks, scale, theme);
     paintFrontier(painter, tracks, scale, theme);
     paintBytes(painter, tracks, scale, theme);
     paintDepth(painter, tracks, scale, theme);
@@ -252,6 +260,7 @@ void TimelinePane::paintMoving(QPainter& painter, const QSizeF& size, const Them
         paintWaiting(painter, tracks, scale, theme);
         paintMembers(painter, tracks, scale, theme);
         paintCursor(painter, tracks, scale, theme);
+        paintLens(painter, tracks, scale, theme);
     }
     paintLegends(painter, tracks, theme);
     if (!m_total.empty()) {
@@ -332,9 +341,29 @@ void TimelinePane::paintMarks(QPainter& painter, const TimelineTracks& tracks, c
             continue;
         }
         before = x;
-        paintMark(painter, {x, tracks.markers.center().y()}, mark.kind, theme);
+        const double aside = mark.aside * fonts::px(kAside);
+        paintMark(painter, {x + aside, tracks.markers.center().y()}, mark.kind, mark.isAround, theme);
     }
     painter.restore();
+}
+
+void TimelinePane::paintEvents(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale,
+                               const Theme& theme) const
+{
+    const QRectF& chart = tracks.events;
+    if (chart.isEmpty()) {
+        return;
+    }
+    const double top = axisTop(largest(m_events));
+    paintAxis(painter, chart, top, tr("Events"), tr("per visit"), theme, 1);
+    const ModeColors colors = theme.mode(event::Mode::Normal);
+    for (const StepPoint& visit : stepPoints(m_events, scale)) {
+        const double left = std::max(std::round(visit.left), chart.left());
+        const double right = std::min(std::round(visit.right), chart.right());
+        const double gap = right - left > 3 ? 1 : 0;
+        const double height = std::round(visit.value / top * chart.height());
+        painter.fillRect(QRectF(left, chart.bottom() - height, right - left - gap, height), colors.line);
+    }
 }
 
 void TimelinePane::paintFrontier(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale,
@@ -442,7 +471,8 @@ void TimelinePane::paintLater(QPainter& painter, const TimelineTracks& tracks, c
     const double x = std::clamp(std::round(scale.x(cursorsPlace())), tracks.modes.left(), tracks.modes.right() + 1);
     QColor cover = theme[Role::Base];
     cover.setAlphaF(kLaterCover);
-    for (const QRectF& track : {tracks.modes, tracks.markers, tracks.frontier, tracks.bytes, tracks.depth}) {
+    for (const QRectF& track :
+         {tracks.modes, tracks.markers, tracks.events, tracks.frontier, tracks.bytes, tracks.depth}) {
         if (!track.isEmpty()) {
             // The cell of the visit that is on stays readable.
             const bool isCell = track == tracks.modes && m_model.position() > 0;

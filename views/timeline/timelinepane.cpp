@@ -55,6 +55,10 @@ TimelinePane::TimelinePane(RunModel& model, Cursor& cursor, QWidget* parent)
     connect(&cursor, &Cursor::glided, this, [this] {
         if (isVisible() && !m_total.empty()) { // the line glides: what is around it, there and where it was
             update(stripAround(m_painted).united(stripAround(cursorsPlace())));
+            const TimelineTracks all = tracks();
+            if (!all.lens.isEmpty()) {
+                update(QRectF(0, all.bottom(), width(), height() - all.bottom()).toAlignedRect());
+            }
         }
     });
     connect(m_rest, &QTimer::timeout, this, [this] { askForFrontier(m_pointer, m_globalPointer); });
@@ -69,6 +73,7 @@ void TimelinePane::setRun()
     m_byMode.fill({});
     m_total.clear();
     m_bytes.clear();
+    m_events.clear();
     m_stacks.clear();
     m_queue.clear();
     m_marks.clear();
@@ -79,7 +84,8 @@ void TimelinePane::setRun()
     if (m_model.hasRun()) {
         const trace::VisitSeries& series = m_model.series();
         const auto modes = m_model.derived<FrontierModes>();
-        for (auto* values : {&m_byMode[0], &m_byMode[1], &m_byMode[2], &m_total, &m_bytes, &m_stacks, &m_queue}) {
+        for (auto* values :
+             {&m_byMode[0], &m_byMode[1], &m_byMode[2], &m_total, &m_bytes, &m_stacks, &m_queue, &m_events}) {
             values->reserve(series.mode.size());
         }
         for (std::size_t i = 0; i < series.mode.size(); ++i) {
@@ -92,6 +98,8 @@ void TimelinePane::setRun()
             m_bytes.push_back(static_cast<double>(series.frontierBytes[i]));
             m_stacks.push_back(series.stackDepth[i]);
             m_queue.push_back(series.queueDepth[i]);
+            const auto visit = static_cast<std::uint32_t>(i);
+            m_events.push_back(static_cast<double>(m_model.run().endOfVisit(visit) - m_model.run().visitStart[visit]));
         }
         m_promises = promiseBars(m_model.run(), series);
         m_marks = runMarks(m_model.run(), series, *m_model.derived<LossMarks>());
@@ -118,15 +126,15 @@ void TimelinePane::setMarks(MarkKind kind, const std::vector<std::uint64_t>& pos
     if (m_model.hasRun()) {
         const std::vector<TimelineMark> marks = marksAt(m_model.run(), kind, positions);
         m_marks.insert(m_marks.end(), marks.begin(), marks.end());
-        std::stable_sort(m_marks.begin(), m_marks.end(),
-                         [](const TimelineMark& one, const TimelineMark& other) { return one.kind < other.kind; });
+        arrangeMarks(m_marks);
     }
     update();
 }
 
 TimelineTracks TimelinePane::tracksOf(const QSizeF& size) const
 {
-    return layoutTracks(size.width(), size.height(), fonts::scale(), m_promises.rows);
+    return layoutTracks(size.width(), size.height(), fonts::scale(), m_promises.rows,
+                        m_total.size() > kFewestForLens ? kLensRows : 0);
 }
 
 QString TimelinePane::hiddenTracks() const
@@ -255,6 +263,10 @@ void TimelinePane::mousePressEvent(QMouseEvent* event)
         m_rangeFrom = event->position().x(); // a click seeks, once it is known to be one
         return;
     }
+    if (const auto visit = lensVisitAt(event->position())) { // which follows the cursor: it cannot be dragged along
+        m_cursor.moveTo(m_model.run().endOfVisit(*visit));
+        return;
+    }
     m_isScrubbing = true;
     const TimelineMark* mark = markAt(event->position());
     scrubTo(mark != nullptr ? mark->position : positionAt(event->position().x()));
@@ -365,27 +377,44 @@ QString TimelinePane::tipAt(const QPointF& at) const
     if (isOnRuler(at)) {
         return tr("Drag to list only a part of the run");
     }
+    if (const auto here = lensVisitAt(at)) {
+        return lensTip(at, *here);
+    }
     const TimelineMark* mark = markAt(at);
     const std::uint32_t visit = mark != nullptr ? mark->visit : scaleFor(all).visitUnder(at.x());
     const trace::VisitSeries& series = m_model.series();
     const QString what = tr("Visit %1: %2").arg(countText(visit + 1), m_model.label(series.node[visit]));
-    if (mark != nullptr) {
-        return tr("%1, %2").arg(what, wordOf(mark->kind));
+    if (mark != nullptr) { // and whatever else stands there
+        QStringList words;
+        for (const TimelineMark& other : m_marks) {
+            words.append(other.visit == mark->visit ? wordOf(other.kind) : QString());
+        }
+        words.removeAll(QString());
+        words.removeDuplicates();
+        return tr("%1, %2").arg(what, words.join(QStringLiteral(", ")));
     }
     if (const PromiseBar* bar = all.promises.contains(at) ? barAt(at, all) : nullptr) {
-        const QString from = tr("P%1 at %2: opened at visit %3")
-                                 .arg(QString::number(bar->promise),
-                                      m_model.label(base::NodeId(m_model.run().events[bar->openedAt].node)),
-                                      countText(std::int64_t{bar->from} + 1));
-        return bar->fulfilledAt < m_model.run().eventCount()
-                   ? tr("%1, fulfilled at visit %2").arg(from, countText(std::int64_t{bar->to} + 1))
-                   : tr("%1, never fulfilled").arg(from);
+        return promiseTip(*bar);
+    }
+    if (all.events.contains(at)) {
+        return tr("%1\n%2 events").arg(what, countText(static_cast<std::int64_t>(m_events[visit])));
     }
     if (all.depth.contains(at)) {
         return tr("%1\n%2 on the stacks, %3 in the promise queue")
             .arg(what, countText(series.stackDepth[visit]), countText(series.queueDepth[visit]));
     }
     return what + QLatin1Char('\n') + frontierTip(visit);
+}
+
+QString TimelinePane::promiseTip(const PromiseBar& bar) const
+{
+    const QString from =
+        tr("P%1 at %2: opened at visit %3")
+            .arg(QString::number(bar.promise), m_model.label(base::NodeId(m_model.run().events[bar.openedAt].node)),
+                 countText(std::int64_t{bar.from} + 1));
+    return bar.fulfilledAt < m_model.run().eventCount()
+               ? tr("%1, fulfilled at visit %2").arg(from, countText(std::int64_t{bar.to} + 1))
+               : tr("%1, never fulfilled").arg(from);
 }
 
 /// "3 tensors in the frontier, 27.0 kB: 2 from normal, 1 from search; 1 held by promises".

@@ -5,6 +5,7 @@
 #include "views/common/viewcontext.h"
 #include "views/timeline/promisebars.h"
 #include "views/timeline/stillpicture.h"
+#include "views/timeline/timelinelens.h"
 #include "views/timeline/timelinemarks.h"
 #include "views/timeline/timelinetracks.h"
 
@@ -24,9 +25,10 @@ class JobRunner;
 class Theme;
 
 /// The painted tracks of the timeline: ruler, mode strip, markers, frontier width, frontier bytes, depth of stacks and
-/// queue, one cursor line through all of them. Drag = scrub (at most one seek per frame, the newest position wins),
-/// drag on the ruler = choose a range, click on a marker = go there, wheel = zoom at the pointer, Shift+wheel = pan,
-/// double click = fit. Resting the pointer tells who is in the frontier; that state is sought off the GUI thread.
+/// queue, one cursor line through all of them; below a long run a lens with the visits around the cursor. Drag = scrub
+/// (at most one seek per frame, the newest position wins), drag on the ruler = choose a range, click on a marker = go
+/// there, wheel = zoom at the pointer, Shift+wheel = pan, double click = fit. Resting the pointer tells who is in the
+/// frontier; that state is sought off the GUI thread.
 class TimelinePane final : public QWidget
 {
     Q_OBJECT
@@ -94,6 +96,7 @@ private:
     void paintRuler(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale, const Theme& theme) const;
     void paintModes(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale, const Theme& theme) const;
     void paintMarks(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale, const Theme& theme) const;
+    void paintEvents(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale, const Theme& theme) const;
     void paintFrontier(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale,
                        const Theme& theme) const;
     void paintBytes(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale, const Theme& theme) const;
@@ -102,6 +105,19 @@ private:
     void paintCursor(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale, const Theme& theme) const;
     void paintLater(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale, const Theme& theme) const;
     void paintPromises(QPainter& painter, const QSizeF& size, const Theme& theme) const;
+    /// The visits around the cursor one by one.
+    [[nodiscard]] LensRange lensRange() const;
+    [[nodiscard]] TimeScale lensScale(const TimelineTracks& tracks) const;
+    void paintLens(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale, const Theme& theme) const;
+    void paintLensCells(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale,
+                        const Theme& theme) const;
+    void paintLensPromises(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale,
+                           const Theme& theme) const;
+    void paintLensAxis(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale,
+                       const Theme& theme) const;
+    [[nodiscard]] std::optional<std::uint32_t> lensVisitAt(const QPointF& at) const;
+    [[nodiscard]] QString lensTip(const QPointF& at, std::uint32_t visit) const;
+    [[nodiscard]] QString promiseTip(const PromiseBar& bar) const;
     void paintWaiting(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale,
                       const Theme& theme) const;
     [[nodiscard]] std::uint64_t promisesBehind() const;
@@ -136,6 +152,7 @@ private:
     std::array<std::vector<double>, 3> m_byMode; ///< frontier: normal; and search; and fulfilment = m_total
     std::vector<double> m_total;
     std::vector<double> m_bytes;
+    std::vector<double> m_events; ///< of each visit
     std::vector<double> m_stacks;
     std::vector<double> m_queue;
     std::vector<TimelineMark> m_marks;

@@ -22,6 +22,15 @@ struct ChartSpacing
 constexpr ChartSpacing kRoomy{};
 constexpr ChartSpacing kTight{18, 31, 14, 17};
 
+constexpr double kEventsGap = 6;   // between the events and the line of words above the frontier
+constexpr double kEventsRise = 12; // the events need no such line above them
+constexpr double kLensNeck = 16;   // from the charts to the cells of the lens
+constexpr double kLensCells = 16;
+constexpr double kLensAxis = 18;
+
+/// By frontier and bytes, without the third chart.
+double neededByTwo(const ChartSpacing& spacing) { return spacing.legend + 2 * spacing.leastChart + spacing.gap; }
+
 double needed(const ChartSpacing& spacing)
 {
     return spacing.legend + 3 * spacing.leastChart + spacing.gap + spacing.depthGap;
@@ -52,7 +61,8 @@ std::size_t columnEnd(const TimeScale& scale, double pixel, std::size_t last)
 
 } // namespace
 
-TimelineTracks layoutTracks(double width, double height, double fontScale, std::uint32_t promiseRows)
+TimelineTracks layoutTracks(double width, double height, double fontScale, std::uint32_t promiseRows,
+                            std::uint32_t lensRows)
 {
     const double s = fontScale;
     TimelineTracks tracks;
@@ -67,6 +77,15 @@ TimelineTracks layoutTracks(double width, double height, double fontScale, std::
     y += 22 * s;
     tracks.markers = {left, y, inner, 16 * s};
     double room = height - y - 8 * s;
+    const double below = kLensNeck + kLensCells + 2 + lensRows * kPromiseRow + kLensAxis;
+    if (lensRows > 0 && room >= (neededByTwo(kTight) + below) * s) {
+        room -= below * s;
+        const double top = height - 4 * s - (below - kLensNeck) * s;
+        tracks.lens = {left, top, inner, kLensCells * s};
+        tracks.lensPromises = {left, tracks.lens.bottom() + 2 * s, inner, lensRows * kPromiseRow * s};
+        tracks.lensAxis = {left, tracks.lensPromises.bottom(), inner, kLensAxis * s};
+        promiseRows = 0;
+    }
     const double rows = promiseRows * kPromiseRow * s;
     if (promiseRows > 0 && room - rows >= needed(kRoomy) * s) {
         tracks.promises = {left, y + 18 * s, inner, rows};
@@ -75,10 +94,16 @@ TimelineTracks layoutTracks(double width, double height, double fontScale, std::
     }
     const ChartSpacing& spacing = room >= needed(kRoomy) * s ? kRoomy : kTight;
     const bool hasDepth = room >= needed(spacing) * s;
+    const bool hasEvents = room >= (needed(kRoomy) + kRoomy.leastChart + kEventsGap) * s;
+    const double above = hasEvents ? kEventsGap * s : 0;
     y += spacing.legend * s;
     const double gaps = (spacing.gap + (hasDepth ? spacing.depthGap : 0)) * s;
-    const double rest = std::max(40 * s, room - spacing.legend * s);
-    const double chart = std::max(16 * s, (rest - gaps) / (hasDepth ? 3 : 2));
+    const double rest = std::max(40 * s, room - spacing.legend * s - above);
+    const double chart = std::max(16 * s, (rest - gaps) / (2 + (hasDepth ? 1 : 0) + (hasEvents ? 1 : 0)));
+    if (hasEvents) { // above the line of words that the frontier has
+        tracks.events = {left, y - kEventsRise * s, inner, chart};
+        y += above + chart;
+    }
     tracks.frontier = {left, y, inner, chart};
     tracks.bytes = {left, y + chart + spacing.gap * s, inner, chart};
     if (hasDepth) {

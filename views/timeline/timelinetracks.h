@@ -22,9 +22,13 @@ struct TimelineTracks
     QRectF modes;
     QRectF markers;
     QRectF promises; ///< a row for each that is open at once; empty without promises, and in a low pane
+    QRectF events;   ///< of each visit; empty when the pane is too low for a fourth chart
     QRectF frontier;
     QRectF bytes;
     QRectF depth; ///< stacks and queue; empty when the pane is too low for it
+    QRectF lens;  ///< single visits around the cursor; empty in a short run and in a low pane
+    QRectF lensPromises;
+    QRectF lensAxis;
     /// Bottom of the lowest chart.
     [[nodiscard]] double bottom() const { return depth.isEmpty() ? bytes.bottom() : depth.bottom(); }
 };
@@ -33,8 +37,9 @@ struct TimelineTracks
 inline constexpr double kPromiseRow = 12;
 
 /// Lays the tracks out; the charts share what the fixed rows leave. Promises have their rows when all charts have room
-/// beside them.
-[[nodiscard]] TimelineTracks layoutTracks(double width, double height, double fontScale, std::uint32_t promiseRows = 0);
+/// beside them; in a long run with a lens (`lensRows` > 0) they have them there.
+[[nodiscard]] TimelineTracks layoutTracks(double width, double height, double fontScale, std::uint32_t promiseRows = 0,
+                                          std::uint32_t lensRows = 0);
 
 /// Neighbouring visits of one mode, or (when visits are thinner than a pixel) one pixel column with its most telling
 /// mode.

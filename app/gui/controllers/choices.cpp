@@ -2,6 +2,7 @@
 #include "app/gui/controllers/choices.h"
 
 #include "app/gui/controllers/choicehistory.h"
+#include "app/gui/controllers/diagnosecontroller.h"
 #include "app/gui/controllers/wherecontroller.h"
 #include "core/trace/notes.h"
 #include "views/common/actions.h"
@@ -12,6 +13,8 @@
 #include "views/run/runpanel.h"
 
 #include <array>
+#include <set>
+#include <string>
 
 namespace retro::app
 {
@@ -22,11 +25,12 @@ namespace
 using views::ActionSpec;
 
 constexpr std::array kChoiceActions{
-    ActionSpec{"edit.undo", QT_TRANSLATE_NOOP("retro::views::actions", "&Undo"),
-               QT_TRANSLATE_NOOP("retro::views::actions",
-                                 "Take the last choice back: rules, target, card, cover, breakpoint, pin, plan, region "
-                                 "or element"),
-               "undo", "Ctrl+Z"},
+    ActionSpec{
+        "edit.undo", QT_TRANSLATE_NOOP("retro::views::actions", "&Undo"),
+        QT_TRANSLATE_NOOP("retro::views::actions",
+                          "Take the last choice back: rules, target, card, cover, breakpoint, pin, plan, region, "
+                          "element or finding set aside"),
+        "undo", "Ctrl+Z"},
     ActionSpec{"edit.redo", QT_TRANSLATE_NOOP("retro::views::actions", "&Redo"),
                QT_TRANSLATE_NOOP("retro::views::actions", "Choose again what was taken back"), "redo", "Ctrl+Shift+Z"},
 };
@@ -74,6 +78,8 @@ Choices::Choices(views::ActionRegistry& actions, const ChoicePlaces& places, QOb
     });
     connect(&places.where, &WhereController::regionAsked, this, [this] { m_history->note(m_region); });
     connect(&places.where, &WhereController::elementAsked, this, [this] { m_history->noteStep(m_element); });
+    connect(&places.diagnosis, &DiagnoseController::asideChosen, this, [this] { m_history->noteStep(m_aside); });
+    connect(&places.diagnosis, &DiagnoseController::asideRead, this, [this] { m_history->forget(m_aside); });
     showActions();
 }
 
@@ -101,6 +107,9 @@ void Choices::addKinds()
     m_element = m_history->add<QString>(
         tr("element asked about"), [this] { return m_places.where.askedElement(); },
         [this](const QString& place) { m_places.where.putElement(place); });
+    m_aside = m_history->add<std::set<std::string>>(
+        tr("finding set aside"), [this] { return m_places.diagnosis.state().setAside; },
+        [this](const std::set<std::string>& keys) { m_places.diagnosis.putAside(keys); });
 }
 
 void Choices::noteQuestion() { m_history->note(m_question); }

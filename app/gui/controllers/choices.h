@@ -21,6 +21,7 @@ namespace retro::app
 {
 
 class ChoiceHistory;
+class DiagnoseController;
 class WhereController;
 
 /// Where choices are made.
@@ -32,14 +33,15 @@ struct ChoicePlaces
     views::NotebookModel& pins;
     views::PlanModel& plan;
     WhereController& where;
+    DiagnoseController& diagnosis;
 };
 
 /// Adds edit.undo and edit.redo. Called once, before menus are made.
 void addChoiceActions(views::ActionRegistry& actions);
 
 /// Undo and redo of whatever a person chooses: the question with its rules and what the card keeps, covered pixels,
-/// breakpoints, pinned places, the plan, the region that is marked and the element that is asked about. What had been
-/// explained is explained again. GUI thread.
+/// breakpoints, pinned places, the plan, the region that is marked, the element that is asked about, and findings that
+/// are no problem here. What had been explained is explained again. GUI thread.
 class Choices final : public QObject
 {
     Q_OBJECT
@@ -76,6 +78,7 @@ private:
     std::size_t m_plan = 0;
     std::size_t m_region = 0;
     std::size_t m_element = 0;
+    std::size_t m_aside = 0;
 };
 
 } // namespace retro::app

@@ -483,6 +483,7 @@ void DiagnoseController::takeCard(const engine::LoadedModelPointer& model)
         const formats::ModelCard* own = card();
         m_state.setAside = own == nullptr ? std::set<std::string>()
                                           : std::set<std::string>(own->notAProblem.begin(), own->notAProblem.end());
+        emit asideRead();
     }
 }
 
@@ -494,6 +495,14 @@ void DiagnoseController::setAside(const Finding& finding, bool isSetAside)
     } else {
         m_state.setAside.erase(key);
     }
+    saveAside();
+    publish();
+    emit asideChosen();
+}
+
+void DiagnoseController::putAside(const std::set<std::string>& keys)
+{
+    m_state.setAside = keys;
     saveAside();
     publish();
 }

@@ -13,6 +13,8 @@
 
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 class QTemporaryDir;
@@ -72,8 +74,13 @@ public:
     void takeBack();
     /// A finding is no problem of this model, or is one again.
     void setAside(const diagnosis::Finding& finding, bool isSetAside);
+    /// All findings that are no problem of this model, by their keys, at once: as undo has them.
+    void putAside(const std::set<std::string>& keys);
 
 signals:
+    /// A person set a finding aside, or took it back; and: the card of another model says which are.
+    void asideChosen();
+    void asideRead();
     /// The panes are to be seen.
     void viewWanted();
     void said(const QString& sentence);

@@ -26,6 +26,14 @@ constexpr std::array kPlanActions{
                QT_TRANSLATE_NOOP("retro::views::actions", "To the first step of the plan"), "first", "Ctrl+Alt+Home"},
     ActionSpec{"plan.last", QT_TRANSLATE_NOOP("retro::views::actions", "To the &last plan step"),
                QT_TRANSLATE_NOOP("retro::views::actions", "To the last step of the plan"), "last", "Ctrl+Alt+End"},
+    ActionSpec{"plan.turnback", QT_TRANSLATE_NOOP("retro::views::actions", "To t&he promise before"),
+               QT_TRANSLATE_NOOP("retro::views::actions",
+                                 "Back to the step before at which a value went for a while, or came back"),
+               "runback", ""},
+    ActionSpec{
+        "plan.turn", QT_TRANSLATE_NOOP("retro::views::actions", "To the &next promise"),
+        QT_TRANSLATE_NOOP("retro::views::actions", "On to the next step at which a value goes for a while, or is back"),
+        "runforward", ""},
     ActionSpec{"plan.back", QT_TRANSLATE_NOOP("retro::views::actions", "Plan step &back"),
                QT_TRANSLATE_NOOP("retro::views::actions", "One step of the plan back"), "back", "Ctrl+Alt+Left"},
     ActionSpec{"plan.forward", QT_TRANSLATE_NOOP("retro::views::actions", "Plan step &forward"),
@@ -144,8 +152,17 @@ void PlanCommands::connectSteps()
     on("plan.forward", [this] { m_plan.setStep(std::int64_t{m_plan.step()} + 1); });
     on("plan.first", [this] { m_plan.setStep(0); });
     on("plan.last", [this] { m_plan.setStep(std::numeric_limits<std::int64_t>::max()); });
+    on("plan.turnback", [this] { goToTurn(false); });
+    on("plan.turn", [this] { goToTurn(true); });
     on("plan.play", [this] { m_space.schedule().play(!m_space.schedule().isPlaying()); });
     on("plan.fit", [this] { m_space.schedule().pane().fit(); });
+}
+
+void PlanCommands::goToTurn(bool isForward)
+{
+    if (const auto turn = m_plan.plan() ? m_plan.plan()->matrix.nextTurn(m_plan.step(), isForward) : std::nullopt) {
+        m_plan.setStep(*turn);
+    }
 }
 
 void PlanCommands::connectChoices()

@@ -33,6 +33,7 @@ public:
 
 private:
     void connectSteps();
+    void goToTurn(bool isForward);
     void connectChoices();
     void showHalf();
     void enable();

@@ -44,7 +44,8 @@ constexpr std::array kPlan{
              "go.creepback go.creep - go.mark go.marknext "
              "go.markback >go.bookmark. go.note"},
     MenuPlan{QT_TRANSLATE_NOOP("retro::app::menus", "&Plan"), "plan.",
-             "plan.first plan.back plan.play plan.forward plan.last - plan.fast plan.best plan.mine - plan.keep "
+             "plan.first plan.turnback plan.back plan.play plan.forward plan.turn plan.last - plan.fast plan.best "
+             "plan.mine - plan.keep "
              "plan.recompute plan.forget - "
              "plan.curve plan.fit *"},
     MenuPlan{QT_TRANSLATE_NOOP("retro::app::menus", "E&xport"), "export.",

@@ -3,6 +3,7 @@
 
 #include <QGuiApplication>
 #include <QScreen>
+#include <QStyle>
 #include <QWidget>
 
 #include <algorithm>
@@ -18,6 +19,17 @@ QRect fittedInto(const QRect& wanted, const QRect& room)
     return fitted;
 }
 
+QSize frameOf(const QWidget& window)
+{
+    const QSize known = window.frameGeometry().size() - window.size();
+    if (!known.isNull()) {
+        return known;
+    }
+    constexpr int kBorders = 4; // both together
+    const int title = window.style()->pixelMetric(QStyle::PM_TitleBarHeight, nullptr, &window);
+    return {kBorders, title + kBorders};
+}
+
 void keepOnScreen(QWidget& window)
 {
     const QScreen* screen = QGuiApplication::screenAt(window.geometry().center());
@@ -25,11 +37,13 @@ void keepOnScreen(QWidget& window)
     if (screen == nullptr || window.isMaximized() || window.isFullScreen()) {
         return;
     }
-    const QRect fitted = fittedInto(window.geometry(), screen->availableGeometry());
-    if (fitted.size() != window.size()) {
-        window.resize(fitted.size());
+    const QSize frame = frameOf(window);
+    const QRect whole(window.pos(), window.size() + frame);
+    const QRect fitted = fittedInto(whole, screen->availableGeometry());
+    if (fitted.size() != whole.size()) {
+        window.resize(fitted.size() - frame);
     }
-    if (fitted.topLeft() != window.geometry().topLeft()) {
+    if (fitted.topLeft() != whole.topLeft()) {
         window.move(fitted.topLeft());
     }
 }

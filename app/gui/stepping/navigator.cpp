@@ -152,9 +152,8 @@ void Navigator::runTo(RunTarget target, bool isForward)
     const Destination place = placeOf(target, isForward);
     if (place) {
         m_context.cursor.moveTo(*place);
-        if (const QString reason = target == RunTarget::Breakpoint ? stopReason(*place) : QString();
-            !reason.isEmpty()) {
-            emit said(tr("Stopped: %1").arg(reason));
+        if (target == RunTarget::Breakpoint) {
+            tellStop(*place);
         }
         return;
     }
@@ -172,6 +171,13 @@ void Navigator::runTo(RunTarget target, bool isForward)
     }
     emit said(isForward ? tr("Run to %1: there is none after this step.").arg(nameOf(target))
                         : tr("Run to %1: there is none before this step.").arg(nameOf(target)));
+}
+
+void Navigator::tellStop(std::uint64_t position)
+{
+    if (const QString reason = stopReason(position); !reason.isEmpty()) {
+        emit said(tr("Stopped: %1").arg(reason));
+    }
 }
 
 /// The conditions that hold at a position, as they were typed; of those that look at numbers, why.

@@ -64,6 +64,9 @@ public:
     /// A tenth of a visit on or back, between events too; with reduced motion an event.
     void creep(bool isForward);
 
+    /// Says why a run stops at a position: said() names the breakpoints that hold there. Nothing where none does.
+    void tellStop(std::uint64_t position);
+
 signals:
     /// Another run: the stepper is new.
     void runTaken();

@@ -111,8 +111,10 @@ bool Player::stopsBefore(double moment)
     if (!m_hit || static_cast<double>(*m_hit) > moment) {
         return false;
     }
-    m_context.cursor.moveTo(*m_hit);
+    const std::uint64_t hit = *m_hit; // which stopping forgets
+    m_context.cursor.moveTo(hit);
     stop();
+    m_navigator.tellStop(hit);
     return true;
 }
 
@@ -157,6 +159,9 @@ void Player::advance()
     m_context.cursor.moveTo(isHit ? *hit : position);
     if (isHit || position == m_context.cursor.end()) {
         stop();
+    }
+    if (isHit) {
+        m_navigator.tellStop(*hit);
     }
 }
 

@@ -308,10 +308,10 @@ void MainWindow::connectRules()
 
 void MainWindow::connectChoices()
 {
-    m_choices = new Choices(
-        m_actions,
-        {m_explain->runPanel(), m_explain->input(), m_breakpoints, m_engineSpace->notebook().items(), m_plan, *m_where},
-        this);
+    m_choices = new Choices(m_actions,
+                            {m_explain->runPanel(), m_explain->input(), m_breakpoints,
+                             m_engineSpace->notebook().items(), m_plan, *m_where, *m_diagnosis},
+                            this);
     connect(m_run, &RunController::asked, m_choices, &Choices::noteQuestion);
     connect(m_choices, &Choices::questionWanted, this, [this](const engine::Question& question, bool isAsked) {
         m_run->putQuestion(question);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/gui/window/planbar.h"
 
+#include "app/gui/stepping/nowline.h"
 #include "app/gui/stepping/positionbox.h"
 #include "views/common/numbertext.h"
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/icons.h"
-#include "views/common/paint/theme.h"
-#include "views/common/widgets/elidedlabel.h"
 #include "views/plan/planmodel.h"
+#include "views/plan/plannerbox.h"
 #include "views/plan/scheduleview.h"
 
 #include <QHBoxLayout>
@@ -22,6 +22,12 @@ namespace retro::app
 
 using views::fonts::px;
 
+namespace
+{
+constexpr double kSentence = 220; ///< design pixels: what the step does, and the most telling figure
+constexpr int kMostSteps = 2;     ///< ways to make room
+} // namespace
+
 PlanBar::PlanBar(views::ActionRegistry& actions, views::PlanModel& plan, views::ScheduleView& schedule, QWidget* parent)
     : QToolBar(tr("Steps of the plan"), parent), m_actions(actions), m_plan(plan), m_schedule(schedule)
 {
@@ -31,12 +37,14 @@ PlanBar::PlanBar(views::ActionRegistry& actions, views::PlanModel& plan, views::
     addAction(at("file.open"));
     addAction(at("file.save"));
     addSeparator();
-    for (const char* id : {"plan.first", "plan.back", "plan.play", "plan.forward", "plan.last"}) {
+    for (const char* id :
+         {"plan.first", "plan.turnback", "plan.back", "plan.play", "plan.forward", "plan.turn", "plan.last"}) {
         addAction(at(id));
     }
     addSeparator();
     addHalves();
     addPosition();
+    addPlanner();
     addEnd(*at("plan.run"), tr("Run this plan"));
     addEnd(*at("export.plan"), tr("Export plan…"));
     connect(&plan, &views::PlanModel::planChanged, this, &PlanBar::showStep);
@@ -54,6 +62,7 @@ void PlanBar::addHalves()
     row->setSpacing(0);
     auto* words = new QLabel(tr("Plan for"), box);
     words->setContentsMargins(0, 0, px(6), 0);
+    m_captions.append(words);
     row->addWidget(words);
     const auto add = [&](const char* id, const QString& text) {
         QAction& action = m_actions.at(QLatin1String(id));
@@ -64,8 +73,8 @@ void PlanBar::addHalves()
         button->setToolButtonStyle(Qt::ToolButtonTextOnly);
         row->addWidget(button);
     };
-    add("plan.for.relevance", tr("Relevance"));
     add("plan.for.gradient", tr("Gradient"));
+    add("plan.for.relevance", tr("Relevance"));
     add("plan.for.forward", tr("Forward"));
     addWidget(box);
 }
@@ -77,10 +86,24 @@ void PlanBar::addPosition()
     m_position = &box->field();
     m_count = &box->count();
     addWidget(box);
-    m_now = new views::ElidedLabel({}, views::Role::Text, views::fonts::content(), this);
-    m_now->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
+    m_now = new NowLine(this);
     addWidget(m_now);
     connect(m_position, &QLineEdit::returnPressed, this, &PlanBar::goToTyped);
+}
+
+void PlanBar::addPlanner()
+{
+    auto* box = new QWidget(this);
+    auto* row = new QHBoxLayout(box);
+    row->setContentsMargins(px(8), 0, px(6), 0);
+    row->setSpacing(px(6));
+    auto* planner = new views::PlannerBox(m_plan, box);
+    auto* label = new QLabel(tr("Planner"), box);
+    label->setBuddy(planner);
+    m_captions.append(label);
+    row->addWidget(label);
+    row->addWidget(planner);
+    addWidget(box);
 }
 
 /// With its word, as buttons at the right end have it.
@@ -92,6 +115,43 @@ void PlanBar::addEnd(QAction& action, const QString& text)
     button->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
     addWidget(button);
     button->setAutoRaise(false); // with a frame, as all that has words
+    m_ends.append(button);
+}
+
+void PlanBar::resizeEvent(QResizeEvent* event)
+{
+    QToolBar::resizeEvent(event);
+    makeRoom();
+}
+
+/// The sentence about the step keeps its room; what has a tip gives way.
+void PlanBar::makeRoom()
+{
+    for (int steps = 0; steps <= kMostSteps; ++steps) {
+        for (QLabel* caption : m_captions) {
+            caption->setVisible(steps < 1);
+        }
+        for (QToolButton* button : m_ends) {
+            button->setToolButtonStyle(steps < 2 ? Qt::ToolButtonTextBesideIcon : Qt::ToolButtonIconOnly);
+        }
+        if (takenWidth() + px(kSentence) <= width()) {
+            return;
+        }
+    }
+}
+
+/// By everything but the sentence.
+int PlanBar::takenWidth() const
+{
+    int width = 2 * style()->pixelMetric(QStyle::PM_ToolBarItemMargin, nullptr, this);
+    const int gap = style()->pixelMetric(QStyle::PM_ToolBarItemSpacing, nullptr, this);
+    for (QAction* action : actions()) {
+        const QWidget* widget = widgetForAction(action);
+        if (action->isVisible() && widget != nullptr && widget != m_now) {
+            width += widget->sizeHint().width() + gap;
+        }
+    }
+    return width;
 }
 
 void PlanBar::showStep()
@@ -101,7 +161,13 @@ void PlanBar::showStep()
     m_position->setEnabled(columns > 0);
     m_position->setText(columns > 0 ? QString::number(std::int64_t{m_plan.step()} + 1) : QString());
     m_count->setText(columns > 0 ? QStringLiteral(" / ") + views::countText(columns) : QString());
-    m_now->setText(hasPlan ? m_schedule.nowText() : tr("Nothing is planned yet"));
+    m_now->setWords(hasPlan ? m_schedule.nowText() : tr("Nothing is planned yet"));
+    std::vector<NowFigure> figures;
+    for (const QString& figure : hasPlan ? m_schedule.nowFigures() : QStringList()) {
+        figures.push_back({figure, static_cast<int>(figures.size())});
+    }
+    std::reverse(figures.begin(), figures.end()); // the most telling one first
+    m_now->setFigures(std::move(figures));
     QAction& play = m_actions.at(QStringLiteral("plan.play"));
     play.setIcon(views::icons::icon(m_schedule.isPlaying() ? QStringLiteral("pause") : QStringLiteral("play")));
 }

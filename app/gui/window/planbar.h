@@ -7,10 +7,10 @@
 
 class QLabel;
 class QLineEdit;
+class QToolButton;
 
 namespace retro::views
 {
-class ElidedLabel;
 class PlanModel;
 class ScheduleView;
 } // namespace retro::views
@@ -18,8 +18,11 @@ class ScheduleView;
 namespace retro::app
 {
 
+class NowLine;
+
 /// The tool bar of the workspace Plan, in the place and order of the one for runs: steps of the plan, position, what
-/// the step does, and at the right what can be done with the plan. GUI thread.
+/// the step does, and at the right who plans and what can be done with the plan. In a narrow bar the words before boxes
+/// go first, then those on the buttons at the right. GUI thread.
 class PlanBar final : public QToolBar
 {
     Q_OBJECT
@@ -29,9 +32,15 @@ public:
             QWidget* parent = nullptr);
     [[nodiscard]] QLineEdit& position() const { return *m_position; }
 
+protected:
+    void resizeEvent(QResizeEvent* event) override;
+
 private:
     void addHalves();
     void addPosition();
+    void addPlanner();
+    void makeRoom();
+    [[nodiscard]] int takenWidth() const;
     void addEnd(QAction& action, const QString& text);
     void showStep();
     void goToTyped();
@@ -41,7 +50,9 @@ private:
     views::ScheduleView& m_schedule;
     QLineEdit* m_position = nullptr;
     QLabel* m_count = nullptr;
-    views::ElidedLabel* m_now = nullptr;
+    NowLine* m_now = nullptr;
+    QList<QLabel*> m_captions;
+    QList<QToolButton*> m_ends; ///< buttons with words
 };
 
 } // namespace retro::app

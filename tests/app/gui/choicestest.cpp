@@ -3,13 +3,17 @@
 #include <QtTest>
 
 #include "app/gui/controllers/choicehistory.h"
+#include "app/gui/controllers/wherecontroller.h"
 #include "app/gui/window/mainwindow.h"
 #include "app/gui/window/workspaces.h"
+#include "core/formats/modelcard.h"
 #include "tests/app/gui/settles.h"
 #include "views/common/paint/style.h"
 #include "views/input/inputview.h"
 #include "views/notebook/notebookview.h"
 #include "views/run/runpanel.h"
+
+#include <QTemporaryDir>
 
 using namespace retro;
 using tests::settles;
@@ -174,6 +178,71 @@ private slots:
         QVERIFY(settles(window));
         QCOMPARE(QString::fromStdString(panel.question().composite), QString::fromStdString(first.composite));
         QCOMPARE(window.model().sharedRun(), run);
+    }
+
+    /// What a run wrote into the card beside the model is what it was before.
+    void theCardComesBackWithTheChoice()
+    {
+        const QTemporaryDir folder;
+        const QString model = folder.filePath("clever-hans.onnx");
+        const QString samples = QStringLiteral(RETRO_SOURCE_DIR "/samples/clever-hans/");
+        for (const char* file : {"clever-hans.onnx", "jug-tagged.png"}) {
+            QVERIFY(QFile::copy(samples + file, folder.filePath(file)));
+        }
+        const std::string card = folder.filePath("clever-hans.card.json").toStdString();
+        app::MainWindow window;
+        window.show();
+        window.open(model, {folder.filePath("jug-tagged.png")}, QStringLiteral("epsilon_plus"));
+        QVERIFY(settles(window));
+        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        views::RunPanel& panel = window.findChild<app::ExplainWorkspace*>()->runPanel();
+        engine::Question other = panel.question();
+        for (const char* composite : {"epsilon", "epsilon_plus_flat"}) {
+            other.composite = composite;
+            panel.setQuestion(other);
+            emit panel.runRequested();
+            QVERIFY(settles(window));
+            QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+            QTRY_VERIFY_WITH_TIMEOUT(formats::readCard(card).ok(), 30'000);
+            QCOMPARE(QString::fromStdString(formats::readCard(card)->composite), QString(composite));
+        }
+        press(window, "edit.undo");
+        QVERIFY(settles(window));
+        QTRY_COMPARE_WITH_TIMEOUT(QString::fromStdString(formats::readCard(card)->composite), QString("epsilon"),
+                                  30'000);
+        press(window, "edit.redo");
+        QVERIFY(settles(window));
+        QTRY_COMPARE_WITH_TIMEOUT(QString::fromStdString(formats::readCard(card)->composite),
+                                  QString("epsilon_plus_flat"), 30'000);
+    }
+
+    /// A region is a mask over the input; with it goes what is asked about.
+    void regionsAndElementsComeBack()
+    {
+        app::MainWindow window;
+        openWithChoices(window);
+        app::WhereController& where = window.where();
+        QVERIFY(!window.actions().at("edit.undo").isEnabled());
+        press(window, "region.largest");
+        const std::uint64_t first = where.askedRegion().number;
+        QVERIFY(first > 0);
+        QTest::qWait(400); // two strokes, with a pause between them
+        press(window, "region.largest");
+        const std::uint64_t second = where.askedRegion().number;
+        QVERIFY(second > first);
+        where.showHistory(QStringLiteral("image:0,0,49,31"));
+        emit where.elementAsked(); // as a click does
+        QVERIFY(QTest::qWaitFor([&] { return where.isIdle(); }, 60'000));
+        press(window, "edit.undo");
+        QVERIFY(where.askedElement().isEmpty());
+        press(window, "edit.undo");
+        QCOMPARE(where.askedRegion().number, first);
+        press(window, "edit.undo");
+        QCOMPARE(where.askedRegion().number, std::uint64_t{0});
+        QVERIFY(!window.actions().at("edit.undo").isEnabled());
+        press(window, "edit.redo");
+        QCOMPARE(where.askedRegion().number, first);
+        QVERIFY(QTest::qWaitFor([&] { return where.isIdle(); }, 60'000));
     }
 
     void anotherModelHasNothingToUndo()

@@ -291,9 +291,25 @@ private slots:
         const std::string page = base::readTextFile(report.toStdString(), 1 << 26).value();
         QVERIFY(page.find("not a problem here") != std::string::npos);
         QVERIFY(page.find("model.channel-outlier") != std::string::npos);
-        // And one again.
+        // Taken back and done again by the keys of every choice.
+        QAction& undo = stage.window.actions().at(QStringLiteral("edit.undo"));
+        QVERIFY(!undo.isEnabled()); // nobody chose it since the model was opened
         auto* fold = stage.pane().findChild<QToolButton*>("asides");
         QVERIFY(fold != nullptr);
+        fold->setChecked(true);
+        QVERIFY(stage.press("model.channel-outlier", "aside"));
+        QVERIFY(listed());
+        QVERIFY(undo.isEnabled());
+        undo.trigger();
+        QVERIFY(!listed());
+        stage.window.actions().at(QStringLiteral("edit.redo")).trigger();
+        QVERIFY(listed());
+        QTRY_VERIFY_WITH_TIMEOUT(formats::readCard(stage.path("model.card.json")).value().notAProblem.empty(),
+                                 kPatience);
+        undo.trigger();
+        QTRY_COMPARE_WITH_TIMEOUT(formats::readCard(stage.path("model.card.json")).value().notAProblem,
+                                  std::vector<std::string>{key}, kPatience);
+        // And one again.
         fold->setChecked(true);
         QVERIFY(stage.press("model.channel-outlier", "aside"));
         QVERIFY(listed());

@@ -4,6 +4,7 @@
 
 #include "app/gui/shell/shell.h"
 #include "app/gui/shell/welcomepage.h"
+#include "app/gui/stepping/nowline.h"
 #include "app/gui/stepping/transportbar.h"
 #include "app/gui/window/mainwindow.h"
 #include "app/gui/window/needsbar.h"
@@ -12,12 +13,16 @@
 #include "core/engine/explainer/relevancegraph.h"
 #include "core/engine/model/loadmodel.h"
 #include "views/common/paint/style.h"
+#include "views/plan/plannerbox.h"
 #include "views/run/runpanel.h"
 
 #include <QLabel>
 #include <QPushButton>
 #include <QStatusBar>
 #include <QTemporaryDir>
+#include <QToolButton>
+
+#include <algorithm>
 
 using namespace retro;
 
@@ -147,6 +152,77 @@ private slots:
         QVERIFY(!run->isVisible() && plan->isVisible());
         window.showWorkspace(QStringLiteral("engine"));
         QVERIFY(run->isVisible() && !plan->isVisible());
+    }
+
+    /// From left to right: steps, what is planned for, position, what the step does with its figures, who plans, and
+    /// what can be done; whole in a small window with large text.
+    void thePlanBarHasItsOrder()
+    {
+        for (const double scale : {1.0, 1.25}) {
+            views::Style::install(*qApp, scale);
+            app::MainWindow window;
+            window.resize(scale > 1 ? QSize(1280, 800) : QSize(1600, 1000));
+            window.show();
+            window.open({});
+            QVERIFY(firstSettles(window));
+            window.showWorkspace(QStringLiteral("plan"));
+            QVERIFY(QTest::qWaitFor([&] { return window.plan().plan() != nullptr; }, 60'000));
+            QTest::qWait(0);
+            auto* bar = window.findChild<app::PlanBar*>();
+            std::vector<std::pair<int, QString>> parts;
+            const auto add = [&](const QWidget* part, const QString& name) {
+                QVERIFY2(part != nullptr && part->isVisible(), qPrintable(name));
+                const QRect place(part->mapTo(bar, QPoint()), part->size());
+                QVERIFY2(bar->rect().contains(place), qPrintable(name));
+                parts.emplace_back(place.left(), name);
+            };
+            const QStringList steps{"plan.first",   "plan.turnback", "plan.back", "plan.play",
+                                    "plan.forward", "plan.turn",     "plan.last"};
+            QStringList order;
+            for (const QString& id : steps) {
+                add(bar->widgetForAction(&window.actions().at(id)), id);
+                order.append(id);
+            }
+            const auto button = [&](const QString& id) -> QWidget* {
+                for (QToolButton* one : bar->findChildren<QToolButton*>()) {
+                    if (one->defaultAction() == &window.actions().at(id)) {
+                        return one;
+                    }
+                }
+                return nullptr;
+            };
+            add(button("plan.for.gradient"), "gradient");
+            add(button("plan.for.relevance"), "relevance");
+            add(&bar->position(), "position");
+            add(bar->findChild<app::NowLine*>(), "now");
+            add(bar->findChild<views::PlannerBox*>(), "planner");
+            add(button("plan.run"), "run");
+            add(button("export.plan"), "export");
+            order += QStringList{"gradient", "relevance", "position", "now", "planner", "run", "export"};
+            std::sort(parts.begin(), parts.end());
+            QStringList shown;
+            for (const auto& part : parts) {
+                shown.append(part.second);
+            }
+            QCOMPARE(shown, order);
+            const QStringList figures = bar->findChild<app::NowLine*>()->shownFigures();
+            QVERIFY(scale > 1 || (!figures.isEmpty() && figures.front().startsWith("live now")));
+            const auto* arrow = bar->findChild<QToolButton*>("qt_toolbar_ext_button");
+            QVERIFY(arrow == nullptr || !arrow->isVisible());
+            // To a promise and back: the step is another, and the same again.
+            window.actions().at("plan.first").trigger();
+            window.plan().setBudget(window.plan().subject()->storeAllPeak * 7 / 10);
+            QVERIFY(QTest::qWaitFor(
+                [&] { return !window.plan().isPlanning() && window.plan().plan()->matrix.nextTurn(0, true); }, 60'000));
+            window.actions().at("plan.turn").trigger();
+            const std::uint32_t first = window.plan().step();
+            QVERIFY(first > 0);
+            window.actions().at("plan.turn").trigger();
+            QVERIFY(window.plan().step() > first);
+            window.actions().at("plan.turnback").trigger();
+            QCOMPARE(window.plan().step(), first);
+        }
+        views::Style::install(*qApp);
     }
 
     void theWelcomePageListsEverySample()

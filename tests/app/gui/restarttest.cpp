@@ -171,6 +171,23 @@ private slots:
         QCOMPARE(app::fittedInto(wanted, QRect(0, 0, 1280, 800)), fitted);
     }
 
+    /// Its title bar belongs to it: what is below must not hang out of the screen by as much.
+    void theFrameIsOnTheScreenToo()
+    {
+        const QRect room = QGuiApplication::primaryScreen()->availableGeometry();
+        QWidget window;
+        window.setGeometry(room);
+        const QSize frame = app::frameOf(window);
+        QVERIFY(frame.height() >= 20);
+        app::keepOnScreen(window);
+        QCOMPARE(window.size(), room.size() - frame);
+        QCOMPARE(window.pos(), room.topLeft());
+        window.setGeometry(QRect(room.topLeft() + QPoint(10, 20), room.size() / 2)); // what fits stays
+        const QRect before = window.geometry();
+        app::keepOnScreen(window);
+        QCOMPARE(window.geometry(), before);
+    }
+
     void theWindowStaysOnTheScreen()
     {
         // The screen of tests is smaller than the panes can be: the window is as small as they let it.

@@ -217,6 +217,29 @@ private slots:
         QVERIFY(!window.player.isPlaying());
     }
 
+    /// By F5, by playing fast and by gliding: where it stops, the condition is said as it was typed.
+    void aStopSaysWhy()
+    {
+        for (const int way : {0, 1, 2}) {
+            Fixture window;
+            QVERIFY(window.list.add(QStringLiteral("op Conv")).ok());
+            QVERIFY(window.list.add(QStringLiteral("promise opened")).ok());
+            QSignalSpy said(&window.navigator, &app::Navigator::said);
+            if (way == 0) {
+                window.press("go.run");
+            } else {
+                window.player.play();
+                for (int i = 0; i < 1000 && window.player.isPlaying(); ++i) {
+                    way == 1 ? window.player.advance() : window.player.glide(0.05);
+                }
+            }
+            QCOMPARE(said.count(), 1);
+            const QString why = said.front().front().toString();
+            QVERIFY2(why == QStringLiteral("Stopped: op Conv") || why == QStringLiteral("Stopped: promise opened"),
+                     qPrintable(why));
+        }
+    }
+
     /// Playing goes through moments between events, forwards all the way, and stops at breakpoints as before.
     void playingGlides()
     {

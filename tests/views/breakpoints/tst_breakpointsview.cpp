@@ -7,6 +7,7 @@
 #include "views/breakpoints/breakpointsview.h"
 
 #include <QAbstractItemModelTester>
+#include <QLabel>
 #include <QLineEdit>
 #include <QSignalSpy>
 #include <QTableView>
@@ -140,6 +141,37 @@ private slots:
         table->setFocus();
         QTest::keyClick(table, Qt::Key_Delete);
         QVERIFY(context.list.entries().empty());
+    }
+
+    /// What is wrong with a condition stands below the line in full, also in a narrow pane; that of one which is
+    /// listed already is the tip of both its cells.
+    void problemsAreReadInFull()
+    {
+        Fixture context;
+        context.showTinyRun();
+        context.list.restore({QStringLiteral("node elsewhere")});
+        BreakpointsView view(context.model, context.cursor, context.selection, context.list);
+        view.resize(240, 320);
+        view.show();
+        view.flush();
+        auto* line = view.findChild<QLineEdit*>();
+        line->setText(QStringLiteral("node block1/nowhere in search mode of the whole graph"));
+        QTest::keyClick(line, Qt::Key_Return);
+        QTest::qWait(0);
+        const base::Result<void> refused = context.list.add(line->text());
+        QVERIFY(!refused.ok());
+        const QLabel* message = nullptr;
+        for (const QLabel* label : view.findChildren<QLabel*>()) {
+            message = label->text() == QString::fromStdString(refused.error().message) ? label : message;
+        }
+        QVERIFY(message != nullptr && message->isVisible());
+        QVERIFY(message->wordWrap());
+        QVERIFY(message->height() >= message->heightForWidth(message->width()));
+        QVERIFY(view.rect().contains(QRect(message->mapTo(&view, QPoint()), message->size())));
+        const QAbstractItemModel& items = *view.findChild<QTableView*>()->model();
+        for (const int column : {BreakpointModel::ConditionColumn, BreakpointModel::HitsColumn}) {
+            QCOMPARE(items.index(0, column).data(Qt::ToolTipRole).toString(), context.list.entries()[0].problem);
+        }
     }
 
     void editingANodeOpensItsCondition()

@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <set>
 
 using namespace retro;
 using namespace retro::views;
@@ -276,6 +277,63 @@ private slots:
         stage.view.resize(1000, 260); // the cards come first
         stage.view.flush();
         QVERIFY(!canvas.hasStripe());
+    }
+
+    /// Between all nodes and the cards: a tile for each layer, with its nodes as the state has them.
+    void likeGroupsHaveAStripe()
+    {
+        Living stage(tests::makeTransformerRun(8));
+        stage.view.setRunning(GraphView::Run::Sideways);
+        stage.view.resize(1000, 560);
+        stage.view.flush();
+        GraphCanvas& canvas = stage.canvas();
+        QVERIFY(canvas.hasGroupStripe());
+        const std::vector<LikeGroup>& groups = stage.scene().book->likeGroups;
+        QCOMPARE(groups.size(), std::size_t{8});
+        std::set<std::uint32_t> members;
+        std::size_t count = 0;
+        for (const LikeGroup& group : groups) {
+            QVERIFY(std::is_sorted(group.nodes.begin(), group.nodes.end()));
+            members.insert(group.nodes.begin(), group.nodes.end());
+            count += group.nodes.size();
+        }
+        QCOMPARE(members.size(), count); // no node is in two
+        for (const double position : {0.0, std::floor(stage.end() / 3), std::floor(stage.end() / 2), stage.end()}) {
+            static_cast<void>(stage.at(position));
+            const trace::RunState& state = stage.context.model.state();
+            for (const LikeGroup& group : groups) {
+                GroupFill wanted;
+                for (const std::uint32_t node : group.nodes) {
+                    const event::Mode mode = state.nodes[node].lastMode;
+                    ++wanted.nodes;
+                    wanted.done += mode == event::Mode::Normal || mode == event::Mode::Fulfilment ? 1 : 0;
+                    wanted.asked += mode == event::Mode::Search ? 1 : 0;
+                }
+                QCOMPARE(fillOf(group, canvas.stripe()), wanted);
+            }
+            QCOMPARE(canvas.stripe().now, state.isFinished ? base::NodeId() : state.current);
+        }
+        const GroupTiles tiles = canvas.groupTiles();
+        QVERIFY(tiles.count >= 6);
+        QVERIFY(tiles.panel.bottom() <= canvas.overlays().free.top() + 1);
+        for (std::size_t at = tiles.first; at < tiles.first + tiles.count; ++at) {
+            QVERIFY(tiles.panel.contains(tiles.tile(at)));
+            QCOMPARE(tiles.groupAt(tiles.tile(at).center().x()), std::optional(at));
+        }
+        const GraphCamera before = canvas.camera();
+        QTest::mouseClick(&canvas, Qt::LeftButton, {}, tiles.tile(tiles.first + tiles.count - 1).center().toPoint());
+        const GraphCamera right = canvas.camera();
+        QTest::mouseClick(&canvas, Qt::LeftButton, {}, canvas.groupTiles().tile(tiles.first).center().toPoint());
+        QVERIFY(!(canvas.camera() == right));
+        QVERIFY(!(before == right) || !(before == canvas.camera()));
+        stage.view.resize(1000, 380); // the cards come first
+        stage.view.flush();
+        QVERIFY(!canvas.hasGroupStripe());
+        Living few(tests::makeTransformerRun(4));
+        few.view.setRunning(GraphView::Run::Sideways);
+        few.view.resize(1000, 560);
+        few.view.flush();
+        QVERIFY(!few.canvas().hasGroupStripe());
     }
 
     void picturesAreMadeAsideAndGoWithTheRun()

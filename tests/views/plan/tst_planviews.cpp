@@ -13,6 +13,7 @@
 #include "views/plan/frontierchart.h"
 #include "views/plan/pinsview.h"
 #include "views/plan/pintablemodel.h"
+#include "views/plan/plannerbox.h"
 #include "views/plan/plannersview.h"
 #include "views/plan/plannertablemodel.h"
 #include "views/plan/rowlink.h"
@@ -160,7 +161,7 @@ private slots:
         QCOMPARE(stage.plan.step(), 4U);
         QCOMPARE(stage.context.selection.node(), std::optional(base::NodeId(std::uint32_t{tests::kConv2})));
         QCOMPARE(stage.context.cursor.position(), run); // the time of the run is another one
-        QVERIFY(view->nowText().contains(QStringLiteral("live now")));
+        QVERIFY(view->nowFigures().join(' ').contains(QStringLiteral("live now")));
     }
 
     void theSelectionOfOthersIsMarked()
@@ -337,8 +338,8 @@ private slots:
         budget->flush();
         QVERIFY2(budget->message().contains("No plan fits"), qPrintable(budget->message()));
         QVERIFY(slider.unknown() > 0);
-        budget->strategies().setCurrentIndex(2);
-        emit budget->strategies().activated(2);
+        PlannerBox planners(stage.plan);
+        emit planners.activated(2);
         QCOMPARE(stage.plan.question().strategy, std::string(kUserStrategy));
     }
 
@@ -394,8 +395,12 @@ private slots:
         planners->table().setCurrentIndex(planners->items().index(1, 0));
         QTest::keyClick(&planners->table(), Qt::Key_Return);
         QCOMPARE(stage.plan.question().strategy, name.substr(0, name.find(',')));
-        const auto budget = stage.make<BudgetView>({380, 320});
-        QVERIFY(budget->strategies().currentText().startsWith("only "));
+        const PlannerBox box(stage.plan);
+        QVERIFY(box.isEnabled());
+        QVERIFY2(box.currentText().startsWith("only "), qPrintable(box.currentText()));
+        stage.plan.setStrategy(kBestStrategy);
+        QCOMPARE(box.currentText(), QString("best within 5 s"));
+        QCOMPARE(box.count(), 3);
     }
 
     void tensorsAreSelectedTurnedAndFiltered()

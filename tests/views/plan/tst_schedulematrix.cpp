@@ -117,6 +117,36 @@ private slots:
         }
     }
 
+    /// From one turn to the next, forward and back, and each is a step at which what waits is another.
+    void turnsAreWhereValuesGoAndComeBack()
+    {
+        const auto subject = tests::chainSubject(24);
+        const auto plan = tests::planFor(subject, question(subject, 0.6));
+        QVERIFY(plan != nullptr);
+        const ScheduleMatrix& matrix = plan->matrix;
+        std::vector<std::uint32_t> turns;
+        for (auto turn = matrix.nextTurn(0, true); turn; turn = matrix.nextTurn(*turn, true)) {
+            QVERIFY(turns.empty() || *turn > turns.back());
+            turns.push_back(*turn);
+        }
+        std::size_t changes = 0; // of how many wait: at least those are turns
+        for (std::uint32_t column = 1; column < matrix.columns().size(); ++column) {
+            if (matrix.columns()[column].waiting != matrix.columns()[column - 1].waiting) {
+                ++changes;
+                QVERIFY(std::ranges::find(turns, column) != turns.end());
+            }
+        }
+        QVERIFY(changes > 2);
+        const auto end = static_cast<std::uint32_t>(matrix.columns().size());
+        std::vector<std::uint32_t> back;
+        for (auto turn = matrix.nextTurn(end, false); turn; turn = matrix.nextTurn(*turn, false)) {
+            back.insert(back.begin(), *turn);
+        }
+        QCOMPARE(back, turns);
+        const auto all = tests::planFor(subject, question(subject, 1.0));
+        QVERIFY(!all->matrix.nextTurn(0, true)); // nothing goes for a while
+    }
+
     /// Every value that the simulator has in memory while a step runs is a live row there, and no other.
     void liveRowsAreTheSimulators()
     {

@@ -7,6 +7,7 @@
 #include "views/promises/promisestory.h"
 #include "views/promises/promisesview.h"
 #include "views/promises/promisetreemodel.h"
+#include "views/promises/waitchart.h"
 #include "views/promises/whypane.h"
 #include "views/promises/whyview.h"
 
@@ -172,6 +173,53 @@ private slots:
             before = age->events();
         }
         QCOMPARE(before, *forest.promises()[0].completedAt - forest.promises()[0].raisedAt);
+    }
+
+    /// Every promise that is opened is counted once, with the age that its row says.
+    void waitsAreCountedOnce()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        const trace::Run& run = context.model.run();
+        const PromiseForest forest(run);
+        for (std::uint64_t position = 0; position <= run.eventCount(); ++position) {
+            const WaitCounts counts = waitCounts(run, forest, position);
+            std::uint32_t waiting = 0;
+            for (const std::uint32_t count : counts.waiting) {
+                waiting += count;
+            }
+            QCOMPARE(std::size_t{waiting}, forest.waiting(position));
+            QCOMPARE(std::size_t{counts.total()}, forest.waiting(position) + forest.fulfilled(position));
+        }
+        const WaitCounts end = waitCounts(run, forest, run.eventCount());
+        QCOMPARE(end.fulfilled, (std::vector<std::uint32_t>{0, 2})); // both waited for two visits
+    }
+
+    /// Below the tree of many promises, where the tree has room; never in the way of a low pane.
+    void howLongTheyWaitIsDrawnForMany()
+    {
+        tests::ViewContext context;
+        context.model.setRun(manyPromises(200));
+        PromisesView view(context.model, context.cursor, context.selection);
+        view.resize(320, 420);
+        view.show();
+        view.flush();
+        QVERIFY(view.waits().isVisible());
+        QCoreApplication::processEvents();
+        context.cursor.moveTo(context.cursor.end());
+        view.flush();
+        QCOMPARE(view.waits().counts().total(), 200U);
+        QVERIFY(view.waits().toolTip().contains(QStringLiteral("200 wait")));
+        context.cursor.moveTo(0);
+        view.flush();
+        QCOMPARE(view.waits().counts().total(), 0U);
+        view.resize(320, 160);
+        QVERIFY(!view.waits().isVisible());
+        view.resize(320, 420);
+        QVERIFY(view.waits().isVisible());
+        context.showTinyRun();
+        view.flush();
+        QVERIFY(!view.waits().isVisible());
     }
 
     /// What promises keep is at least what the frontier counts as held: it counts a tensor once, and not what lies in

@@ -140,7 +140,19 @@ private slots:
             QVERIFY(tracks.bytes.top() > tracks.frontier.bottom());
             QVERIFY(tracks.depth.isEmpty() || tracks.depth.top() > tracks.bytes.bottom());
             QVERIFY(tracks.bottom() <= height);
+            QVERIFY(tracks.events.isEmpty() || (tracks.events.top() > tracks.markers.bottom() &&
+                                                tracks.events.bottom() < tracks.frontier.top() - 16));
         }
+        for (const std::uint32_t rows : {0U, 5U, 8U}) { // a fourth chart comes last, and then there is room for it
+            for (double height = 150; height < 700; height += 10) {
+                const views::TimelineTracks tracks = views::layoutTracks(700, height, 1, rows);
+                QVERIFY(tracks.bottom() <= height);
+                QVERIFY(tracks.events.isEmpty() || !tracks.depth.isEmpty());
+                QVERIFY(tracks.events.isEmpty() || tracks.events.top() > tracks.promises.bottom());
+                QVERIFY(tracks.events.isEmpty() || tracks.events.height() >= 23);
+            }
+        }
+        QVERIFY(!views::layoutTracks(700, 420, 1, 5).events.isEmpty());
         QVERIFY(views::layoutTracks(700, 150, 1).depth.isEmpty());
         QVERIFY(!views::layoutTracks(700, 240, 1).depth.isEmpty());
     }
