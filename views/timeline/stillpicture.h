@@ -17,7 +17,7 @@ namespace retro::views
 
 class Theme;
 
-/// All that a kept picture of a timeline looks like depends on, but for the cursor.
+/// All that a kept picture of a timeline looks like depends on, but for the moment between two steps.
 struct StillKey
 {
     QSize size;
@@ -29,6 +29,8 @@ struct StillKey
     std::optional<VisitRange> range;
     std::uint64_t content = 0; ///< another number for another run or other marks
     std::uint64_t state = 0;   ///< and for what it shows of the state at the cursor
+    std::uint32_t lens = 0;    ///< first visit of the lens …
+    std::uint32_t visit = 0;   ///< … and the one that it names
     bool operator==(const StillKey&) const = default;
 };
 

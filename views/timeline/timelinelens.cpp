@@ -31,6 +31,45 @@ void drawSmall(QPainter& painter, const QRectF& box, Qt::Alignment side, const Q
     painter.drawText(box, side | Qt::AlignVCenter | Qt::TextSingleLine, text);
 }
 
+/// Where the bar of a promise lies, in pixels.
+struct LensPlace
+{
+    double left = 0;
+    double right = 0;
+    double top = 0;
+};
+
+LensPlace placeInLens(const PromiseBar& bar, const TimeScale& scale, const QRectF& track)
+{
+    const double pitch = fonts::px(kPromiseRow);
+    return {std::max(std::round(scale.x(bar.from + 0.5)), track.left()),
+            std::min(std::round(scale.x(bar.to + 0.5)), track.right()),
+            std::round(track.top() + bar.row * pitch + (pitch - fonts::px(kBar)) / 2)};
+}
+
+void paintBar(QPainter& painter, const LensPlace& place, double until, const ModeColors& colors, bool isDashed)
+{
+    QPen pen(colors.line, 1);
+    if (isDashed) {
+        pen.setDashPattern({3, 2});
+    }
+    painter.setPen(pen);
+    painter.setBrush(colors.tint);
+    painter.drawRect(QRectF(place.left, place.top, std::max(2.0, until - place.left), fonts::px(kBar))
+                         .adjusted(0.5, 0.5, -0.5, -0.5));
+}
+
+void paintDotted(QPainter& painter, double from, const LensPlace& place, const Theme& theme)
+{
+    if (place.right > from) {
+        QPen pen(theme[Role::Ghost], 1);
+        pen.setDashPattern({1, 3});
+        painter.setPen(pen);
+        const double middle = std::round(place.top + fonts::px(kBar) / 2) + 0.5;
+        painter.drawLine(QPointF(from, middle), QPointF(place.right, middle));
+    }
+}
+
 } // namespace
 
 LensRange lensAround(double place, std::uint32_t visits)
@@ -81,9 +120,10 @@ TimeScale TimelinePane::lensScale(const TimelineTracks& tracks) const
     return scale;
 }
 
-void TimelinePane::paintLens(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale,
-                             const Theme& theme) const
+void TimelinePane::paintLens(QPainter& painter, const QSizeF& size, const Theme& theme) const
 {
+    const TimelineTracks tracks = tracksOf(size);
+    const TimeScale scale = scaleFor(tracks);
     if (tracks.lens.isEmpty() || m_total.empty()) {
         return;
     }
@@ -106,10 +146,31 @@ void TimelinePane::paintLens(QPainter& painter, const TimelineTracks& tracks, co
               tr("%1 visits").arg(countText(std::int64_t{range.last} - range.first)));
     paintLensCells(painter, tracks, inside, theme);
     paintLensPromises(painter, tracks, inside, theme);
-    const double cursor = std::round(inside.x(cursorsPlace()));
-    painter.fillRect(QRectF(cursor - 1, tracks.lens.top() - 2, 2, tracks.lensPromises.bottom() - tracks.lens.top() + 2),
-                     theme[Role::Accent]);
     paintLensAxis(painter, tracks, inside, theme);
+    painter.restore();
+}
+
+/// The line, and the promises that wait: up to it dashed, behind it dotted.
+void TimelinePane::paintInLens(QPainter& painter, const TimelineTracks& tracks, const Theme& theme) const
+{
+    if (tracks.lens.isEmpty() || m_total.empty()) {
+        return;
+    }
+    const TimeScale scale = lensScale(tracks);
+    const double cursor = scale.x(cursorsPlace());
+    const std::uint64_t now = m_model.position();
+    painter.save();
+    for (const PromiseBar& bar : lensBars(m_promises, lensRange()).bars) {
+        if (now > bar.openedAt && now <= bar.fulfilledAt) {
+            const LensPlace place = placeInLens(bar, scale, tracks.lensPromises);
+            const double until = std::clamp(cursor, place.left, place.right);
+            paintBar(painter, place, until, theme.mode(event::Mode::Search), true);
+            paintDotted(painter, until, place, theme);
+        }
+    }
+    const double line = std::round(cursor);
+    painter.fillRect(QRectF(line - 1, tracks.lens.top() - 2, 2, tracks.lensPromises.bottom() - tracks.lens.top() + 2),
+                     theme[Role::Accent]);
     painter.restore();
 }
 
@@ -133,49 +194,26 @@ void TimelinePane::paintLensCells(QPainter& painter, const TimelineTracks& track
     }
 }
 
-/// Blue once it is fulfilled, dashed while it waits, dotted where it will.
+/// Names of all, bars of those that are fulfilled, and dotted lines of those that will be opened.
 void TimelinePane::paintLensPromises(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale,
                                      const Theme& theme) const
 {
     const LensBars bars = lensBars(m_promises, lensRange());
     const std::uint64_t now = m_model.position();
-    const double pitch = fonts::px(kPromiseRow);
-    const double cursor = scale.x(cursorsPlace());
     const QRectF& track = tracks.lensPromises;
-    const ModeColors waits = theme.mode(event::Mode::Search);
-    const ModeColors done = theme.mode(event::Mode::Fulfilment);
     const QFont font = fonts::smallNumbers();
     painter.setFont(font);
-    const auto dotted = [&](double from, double to, double y) {
-        if (to > from) {
-            QPen pen(theme[Role::Ghost], 1);
-            pen.setDashPattern({1, 3});
-            painter.setPen(pen);
-            painter.drawLine(QPointF(from, y), QPointF(to, y));
-        }
-    };
     for (const PromiseBar& bar : bars.bars) {
-        const double top = std::round(track.top() + bar.row * pitch + (pitch - fonts::px(kBar)) / 2);
-        const double middle = std::round(top + fonts::px(kBar) / 2) + 0.5;
-        const double left = std::max(std::round(scale.x(bar.from + 0.5)), track.left());
-        const double right = std::min(std::round(scale.x(bar.to + 0.5)), track.right());
-        const bool isFulfilled = now > bar.fulfilledAt;
-        const double until = isFulfilled ? right : std::clamp(cursor, left, right);
-        if (now > bar.openedAt) {
-            const ModeColors& colors = isFulfilled ? done : waits;
-            QPen pen(colors.line, 1);
-            if (!isFulfilled) {
-                pen.setDashPattern({3, 2});
-            }
-            painter.setPen(pen);
-            painter.setBrush(colors.tint);
-            painter.drawRect(
-                QRectF(left, top, std::max(2.0, until - left), fonts::px(kBar)).adjusted(0.5, 0.5, -0.5, -0.5));
+        const LensPlace place = placeInLens(bar, scale, track);
+        if (now > bar.fulfilledAt) {
+            paintBar(painter, place, place.right, theme.mode(event::Mode::Fulfilment), false);
+        } else if (now <= bar.openedAt) {
+            paintDotted(painter, place.left, place, theme);
         }
-        dotted(now > bar.openedAt ? until : left, right, middle);
         const QString name = QStringLiteral("P%1").arg(bar.promise);
         const double wide = fonts::widthOf(font, name) + fonts::px(4);
-        drawSmall(painter, QRectF(left - wide, top - fonts::px(3), wide - fonts::px(3), fonts::px(kBar + 6)),
+        drawSmall(painter,
+                  QRectF(place.left - wide, place.top - fonts::px(3), wide - fonts::px(3), fonts::px(kBar + 6)),
                   Qt::AlignRight, theme[now > bar.openedAt ? Role::Text2 : Role::Text3], name);
     }
     if (bars.others > 0) {

@@ -231,6 +231,7 @@ void TimelinePane::paint(QPainter& painter, const QSizeF& size, const Theme& the
 {
     paintStill(painter, size, theme);
     paintPromises(painter, size, theme);
+    paintLens(painter, size, theme);
     paintMoving(painter, size, theme);
 }
 
@@ -260,7 +261,7 @@ void TimelinePane::paintMoving(QPainter& painter, const QSizeF& size, const Them
         paintWaiting(painter, tracks, scale, theme);
         paintMembers(painter, tracks, scale, theme);
         paintCursor(painter, tracks, scale, theme);
-        paintLens(painter, tracks, scale, theme);
+        paintInLens(painter, tracks, theme);
     }
     paintLegends(painter, tracks, theme);
     if (!m_total.empty()) {

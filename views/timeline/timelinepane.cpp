@@ -53,12 +53,8 @@ TimelinePane::TimelinePane(RunModel& model, Cursor& cursor, QWidget* parent)
     m_rest->setInterval(kRest);
     connect(m_frame, &QTimer::timeout, this, &TimelinePane::seekNow);
     connect(&cursor, &Cursor::glided, this, [this] {
-        if (isVisible() && !m_total.empty()) { // the line glides: what is around it, there and where it was
-            update(stripAround(m_painted).united(stripAround(cursorsPlace())));
-            const TimelineTracks all = tracks();
-            if (!all.lens.isEmpty()) {
-                update(QRectF(0, all.bottom(), width(), height() - all.bottom()).toAlignedRect());
-            }
+        if (isVisible() && !m_total.empty()) {
+            updateAround();
         }
     });
     connect(m_rest, &QTimer::timeout, this, [this] { askForFrontier(m_pointer, m_globalPointer); });
@@ -185,12 +181,47 @@ void TimelinePane::paintEvent(QPaintEvent*)
     const StillKey key = stillKey();
     StillKey withBars = key;
     withBars.state = promisesBehind();
-    m_bars.draw(painter, withBars, [&](QPainter& into) {
-        m_still.draw(into, key, [&](QPainter& below) { paintStill(below, QSizeF(size()), colors); });
-        paintPromises(into, QSizeF(size()), colors);
-    });
+    const auto drawBars = [&](QPainter& onto) {
+        m_bars.draw(onto, withBars, [&](QPainter& into) {
+            m_still.draw(into, key, [&](QPainter& below) { paintStill(below, QSizeF(size()), colors); });
+            paintPromises(into, QSizeF(size()), colors);
+        });
+    };
+    if (m_total.empty() || tracks().lens.isEmpty()) {
+        drawBars(painter);
+    } else {
+        StillKey withLens = key;
+        withLens.state = m_model.position();
+        withLens.lens = lensRange().first;
+        withLens.visit = cursorsVisit();
+        m_lens.draw(painter, withLens, [&](QPainter& into) {
+            drawBars(into);
+            paintLens(into, QSizeF(size()), colors);
+        });
+    }
     paintMoving(painter, QSizeF(size()), colors);
     m_painted = m_total.empty() ? 0 : cursorsPlace();
+}
+
+/// The line glides: what is around it changes, there and where it was; of the lens all when it goes on by a visit.
+void TimelinePane::updateAround()
+{
+    const double place = cursorsPlace();
+    update(stripAround(m_painted).united(stripAround(place)));
+    const TimelineTracks all = tracks();
+    if (all.lens.isEmpty()) {
+        return;
+    }
+    const QRectF lens(0, all.bottom(), width(), height() - all.bottom());
+    const auto visits = static_cast<std::uint32_t>(m_total.size());
+    if (std::floor(place) != std::floor(m_painted) || lensAround(place, visits) != lensAround(m_painted, visits)) {
+        update(lens.toAlignedRect());
+        return;
+    }
+    const TimeScale inside = lensScale(all);
+    const auto [from, to] = std::minmax(inside.x(place), inside.x(m_painted));
+    const double reach = fonts::px(4);
+    update(QRectF(from - reach, lens.top(), to - from + 2 * reach, lens.height()).toAlignedRect());
 }
 
 QRect TimelinePane::stripAround(double place) const
@@ -219,6 +250,7 @@ void TimelinePane::changeEvent(QEvent* event)
 {
     m_still.drop();
     m_bars.drop();
+    m_lens.drop();
     QWidget::changeEvent(event);
 }
 

@@ -68,6 +68,8 @@ public:
     [[nodiscard]] const StillPicture& still() const { return m_still; }
     /// The same with the bars of promises, kept until one is opened or fulfilled.
     [[nodiscard]] const StillPicture& bars() const { return m_bars; }
+    /// And over both the lens.
+    [[nodiscard]] const StillPicture& lens() const { return m_lens; }
     [[nodiscard]] QSize sizeHint() const override;
     [[nodiscard]] QSize minimumSizeHint() const override;
 
@@ -108,7 +110,9 @@ private:
     /// The visits around the cursor one by one.
     [[nodiscard]] LensRange lensRange() const;
     [[nodiscard]] TimeScale lensScale(const TimelineTracks& tracks) const;
-    void paintLens(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale, const Theme& theme) const;
+    /// All of the lens but what moves between two steps: the line, and the ends of promises that wait.
+    void paintLens(QPainter& painter, const QSizeF& size, const Theme& theme) const;
+    void paintInLens(QPainter& painter, const TimelineTracks& tracks, const Theme& theme) const;
     void paintLensCells(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale,
                         const Theme& theme) const;
     void paintLensPromises(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale,
@@ -133,6 +137,7 @@ private:
     [[nodiscard]] double cursorsPlace() const;
     /// What changes when the line leaves a place or comes to it.
     [[nodiscard]] QRect stripAround(double place) const;
+    void updateAround();
     [[nodiscard]] QString readOutText() const;
     /// How far the read-out reaches from the line.
     [[nodiscard]] double readOutReach() const;
@@ -170,6 +175,7 @@ private:
     QString m_hidden;                  ///< hiddenTracks() as last told
     StillPicture m_still;
     StillPicture m_bars;         ///< and over it the promises
+    StillPicture m_lens;         ///< and over both the lens
     double m_painted = 0;        ///< where the line was painted last, in visits
     std::uint64_t m_content = 0; ///< grows with every change of run or marks
 };

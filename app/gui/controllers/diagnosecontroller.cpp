@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <mutex>
 
 namespace retro::app
 {
@@ -507,6 +508,25 @@ void DiagnoseController::putAside(const std::set<std::string>& keys)
     publish();
 }
 
+/// Cards are written one after the other, and only what was chosen last for each.
+struct DiagnoseController::CardWrites
+{
+    std::mutex writing; ///< held while a file is written
+    std::mutex counting;
+    std::map<std::filesystem::path, std::uint64_t> newest; ///< number of the last choice
+
+    std::uint64_t next(const std::filesystem::path& model)
+    {
+        const std::lock_guard lock(counting);
+        return ++newest[model];
+    }
+    bool isNewest(const std::filesystem::path& model, std::uint64_t number)
+    {
+        const std::lock_guard lock(counting);
+        return newest[model] == number;
+    }
+};
+
 void DiagnoseController::saveAside()
 {
     const bool isFile =
@@ -515,9 +535,16 @@ void DiagnoseController::saveAside()
         emit said(tr("Kept until the window closes: there is no model file that a card could lie beside."));
         return;
     }
-    m_cards->start([this, path = m_loaded->path,
+    if (!m_writes) {
+        m_writes = std::make_shared<CardWrites>();
+    }
+    m_cards->start([this, path = m_loaded->path, writes = m_writes, number = m_writes->next(m_loaded->path),
                     keys = std::vector<std::string>(m_state.setAside.begin(), m_state.setAside.end())](
                        const std::stop_token& /*stop*/) -> views::JobRunner::Delivery {
+        const std::lock_guard lock(writes->writing);
+        if (!writes->isNewest(path, number)) {
+            return {}; // a later choice is written, or was
+        }
         const base::Result<void> saved = formats::saveNotAProblem(path, keys);
         const QString sentence =
             saved ? tr("Kept in the card beside the model.")

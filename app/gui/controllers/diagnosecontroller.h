@@ -127,7 +127,9 @@ private:
     views::RunPanel& m_panel;
     QWidget& m_window;
     views::JobRunner* m_jobs = nullptr;
-    views::JobRunner* m_cards = nullptr;    ///< writes cards
+    views::JobRunner* m_cards = nullptr; ///< writes cards
+    struct CardWrites;
+    std::shared_ptr<CardWrites> m_writes;   ///< the newest choice is the last that is written
     views::JobRunner* m_previews = nullptr; ///< tries changes
     views::DiagnosisState m_state;
     std::optional<DiagnoseRequest> m_request; ///< what is on screen; none = nothing to check

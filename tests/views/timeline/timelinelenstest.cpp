@@ -145,6 +145,38 @@ private slots:
         QVERIFY(isNamed);
     }
 
+    /// Between two steps the line alone moves: the lens is not painted again for it.
+    void itRestsBetweenTwoSteps()
+    {
+        Stage stage;
+        const std::uint64_t step = stage.model.run().endOfVisit(300);
+        stage.cursor.glideTo(static_cast<double>(step));
+        stage.view.flush();
+        static_cast<void>(stage.view.pane().grab());
+        const int before = stage.view.pane().lens().paintings();
+        QVERIFY(before > 0);
+        QVERIFY(stage.view.pane().still().paintings() > 0); // it lies below
+        for (int i = 1; i < 9; ++i) {
+            stage.cursor.glideTo(static_cast<double>(step) + i * 0.1);
+            stage.view.flush();
+            static_cast<void>(stage.view.pane().grab());
+        }
+        QVERIFY(stage.view.pane().lens().paintings() <= before + 2);
+    }
+
+    /// The pane shows what paint() makes without what is kept.
+    void whatIsKeptIsWhatIsPainted()
+    {
+        Stage stage;
+        const double start = static_cast<double>(stage.model.run().endOfVisit(300));
+        for (int i = 0; i < 60; ++i) {
+            const QImage wanted = stage.picture(start + i * 0.75);
+            const QImage shown = stage.view.pane().grab().toImage().convertToFormat(QImage::Format_RGB32);
+            QCOMPARE(shown.size(), wanted.size());
+            QCOMPARE(shown, wanted);
+        }
+    }
+
     /// What is painted depends on the moment alone.
     void forwardAndBackwardAgree()
     {
