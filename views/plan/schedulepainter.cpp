@@ -586,14 +586,19 @@ void SchedulePainter::paintBand(const StackBand& band, std::uint32_t column, con
     }
 }
 
-/// Names lie above every band.
+/// Names lie above every band, and none above another name.
 void SchedulePainter::paintBandNames()
 {
     m_painter.setFont(fonts::small());
     m_painter.setPen(m_theme[Role::Text]);
+    std::vector<QRectF> taken;
     for (const auto& [center, name] : m_labels) {
         const double width = fonts::widthOf(m_painter.font(), name) + px(4);
-        m_painter.drawText(QRectF(center.x() - width / 2, center.y() - px(7), width, px(14)), Qt::AlignCenter, name);
+        const QRectF box(center.x() - width / 2, center.y() - px(7), width, px(14));
+        if (std::ranges::none_of(taken, [&box](const QRectF& other) { return other.intersects(box); })) {
+            m_painter.drawText(box, Qt::AlignCenter, name);
+            taken.push_back(box);
+        }
     }
     m_labels.clear();
 }
