@@ -391,7 +391,7 @@ void TimelinePane::paintBytes(QPainter& painter, const TimelineTracks& tracks, c
     const QRectF& chart = tracks.bytes;
     const ByteUnit unit = unitFor(largest(m_bytes));
     const double top = axisTop(largest(m_bytes) / unit.divisor) * unit.divisor;
-    paintAxis(painter, chart, top, tr("Its bytes"), QLatin1String(unit.name), theme, unit.divisor);
+    paintAxis(painter, chart, top, tr("Bytes"), QLatin1String(unit.name), theme, unit.divisor);
     painter.save();
     painter.setClipRect(chart.adjusted(0, -2, 0, 1));
     const StepCurve curve = curveOf(stepPoints(m_bytes, scale), chart, top);
