@@ -6,8 +6,11 @@
 #include "views/common/paint/marks.h"
 #include "views/common/widgets/elidedlabel.h"
 
+#include <QAction>
 #include <QLabel>
 #include <QPainter>
+#include <QStyle>
+#include <QToolBar>
 #include <QWidget>
 
 #include <algorithm>
@@ -160,6 +163,19 @@ void NowLine::showTip()
     for (QWidget* widget : std::initializer_list<QWidget*>{this, m_words, m_figuresLabel}) {
         widget->setToolTip(tip);
     }
+}
+
+int widthBeside(const NowLine* line, const QToolBar& bar)
+{
+    int width = 2 * bar.style()->pixelMetric(QStyle::PM_ToolBarItemMargin, nullptr, &bar);
+    const int gap = bar.style()->pixelMetric(QStyle::PM_ToolBarItemSpacing, nullptr, &bar);
+    for (QAction* action : bar.actions()) {
+        const QWidget* widget = bar.widgetForAction(action);
+        if (action->isVisible() && widget != nullptr && widget != line) {
+            width += widget->sizeHint().width() + gap;
+        }
+    }
+    return width;
 }
 
 } // namespace retro::app

@@ -10,6 +10,7 @@
 #include <vector>
 
 class QLabel;
+class QToolBar;
 
 namespace retro::views
 {
@@ -32,6 +33,10 @@ struct NowFigure
 /// stays only when every one of higher rank does.
 [[nodiscard]] std::vector<bool> figuresThatFit(const std::vector<NowFigure>& figures, const std::vector<double>& widths,
                                                double gap, double room);
+
+class NowLine;
+/// Pixels that a tool bar needs for everything on it but its line.
+[[nodiscard]] int widthBeside(const NowLine* line, const QToolBar& bar);
 
 /// What happens now: the mode, a sentence, figures at the right end. With less room the sentence is elided first, down
 /// to a few words; then figures go by their rank; then the sentence takes what is left. The tool tip has all of it.

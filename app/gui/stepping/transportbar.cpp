@@ -238,7 +238,7 @@ void TransportBar::makeRoom()
 {
     for (int steps = 0; steps <= kMostSteps; ++steps) {
         giveWay(steps);
-        if (takenWidth() + px(kSentence) <= width()) {
+        if (widthBeside(m_now, *this) + px(kSentence) <= width()) {
             return;
         }
     }
@@ -254,20 +254,6 @@ void TransportBar::giveWay(int steps)
     m_target->setMinimumContentsLength(steps < 2 ? kTargetLetters : kTargetLetters / 2);
     m_speedPlace->setVisible(m_isDetailed && steps < kMostSteps);
     m_granularityPlace->setVisible(m_isDetailed || steps < 1);
-}
-
-/// By everything but the sentence.
-int TransportBar::takenWidth() const
-{
-    int width = 2 * style()->pixelMetric(QStyle::PM_ToolBarItemMargin, nullptr, this);
-    const int gap = style()->pixelMetric(QStyle::PM_ToolBarItemSpacing, nullptr, this);
-    for (QAction* action : actions()) {
-        const QWidget* widget = widgetForAction(action);
-        if (action->isVisible() && widget != nullptr && widget != m_now) {
-            width += widget->sizeHint().width() + gap;
-        }
-    }
-    return width;
 }
 
 void TransportBar::showGranularity()

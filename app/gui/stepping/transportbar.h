@@ -49,7 +49,6 @@ protected:
 private:
     void makeRoom();
     void giveWay(int steps);
-    [[nodiscard]] int takenWidth() const;
     void addOverAndOut();
     QAction* addDetail(QWidget* widget);
     void addGranularity();

@@ -134,24 +134,10 @@ void PlanBar::makeRoom()
         for (QToolButton* button : m_ends) {
             button->setToolButtonStyle(steps < 2 ? Qt::ToolButtonTextBesideIcon : Qt::ToolButtonIconOnly);
         }
-        if (takenWidth() + px(kSentence) <= width()) {
+        if (widthBeside(m_now, *this) + px(kSentence) <= width()) {
             return;
         }
     }
-}
-
-/// By everything but the sentence.
-int PlanBar::takenWidth() const
-{
-    int width = 2 * style()->pixelMetric(QStyle::PM_ToolBarItemMargin, nullptr, this);
-    const int gap = style()->pixelMetric(QStyle::PM_ToolBarItemSpacing, nullptr, this);
-    for (QAction* action : actions()) {
-        const QWidget* widget = widgetForAction(action);
-        if (action->isVisible() && widget != nullptr && widget != m_now) {
-            width += widget->sizeHint().width() + gap;
-        }
-    }
-    return width;
 }
 
 void PlanBar::showStep()

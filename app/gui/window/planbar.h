@@ -40,7 +40,6 @@ private:
     void addPosition();
     void addPlanner();
     void makeRoom();
-    [[nodiscard]] int takenWidth() const;
     void addEnd(QAction& action, const QString& text);
     void showStep();
     void goToTyped();
