@@ -360,9 +360,12 @@ private slots:
                                      kPatience);
             QCOMPARE(window.plan().plan()->saving->promises, 0U);
             views::BudgetSlider& slider = spaceOf(window).budget().slider();
+            // The view follows with its next frame: a slider that still stands where it was would not move.
+            QTRY_COMPARE_WITH_TIMEOUT(slider.value(), slider.maximum(), kPatience);
             slider.setSliderDown(true);
             slider.setValue(800);
             slider.setSliderDown(false);
+            QVERIFY(window.plan().question().budget < window.plan().subject()->storeAllPeak);
             QTRY_VERIFY_WITH_TIMEOUT(window.plan().plan()->question.budget == window.plan().question().budget,
                                      kPatience);
             saving = *window.plan().plan()->saving;
