@@ -10,6 +10,8 @@
 namespace retro::base
 {
 
+std::string hex(const Hash128& hash) { return hex(hash.high) + hex(hash.low); }
+
 struct Hasher128::State
 {
     struct Free
@@ -49,10 +51,16 @@ void Hasher128::text(std::string_view s)
     bytes(std::as_bytes(std::span(s.data(), s.size())));
 }
 
-std::string Hasher128::digest() const
+void Hasher128::hash(const Hash128& nested)
+{
+    number(nested.high);
+    number(nested.low);
+}
+
+Hash128 Hasher128::value() const
 {
     const XXH128_hash_t hash = XXH3_128bits_digest(m_state->of.get());
-    return hex(hash.high64) + hex(hash.low64);
+    return {hash.high64, hash.low64};
 }
 
 } // namespace retro::base

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/base/hash128.h"
 #include "core/base/result.h"
 #include "core/graph/graph.h"
 
@@ -63,5 +64,8 @@ private:
 
 /// Hash of operators, attributes, adjacency and constant shapes; names and constant data do not count.
 [[nodiscard]] std::uint64_t structuralHash(const Graph& graph);
+
+/// The same in 128 bits, for what decides whether a stored result still answers.
+[[nodiscard]] base::Hash128 structuralHash128(const Graph& graph);
 
 } // namespace retro::graph

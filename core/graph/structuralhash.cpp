@@ -166,6 +166,13 @@ std::uint64_t structuralHash(const Graph& graph)
     return hash.digest();
 }
 
+base::Hash128 structuralHash128(const Graph& graph)
+{
+    Hasher128 hash;
+    addGraph(hash, graph, Constants::Types);
+    return hash.value();
+}
+
 std::string contentDigest(const Graph& graph)
 {
     Hasher128 hash;

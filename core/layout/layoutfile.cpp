@@ -71,7 +71,7 @@ class Reader
 public:
     Reader(std::span<const std::byte> bytes, const LayoutInput& input) : m_bytes(bytes), m_input(input) {}
 
-    base::Result<LayeredLayout> read(std::uint64_t key)
+    base::Result<LayeredLayout> read(base::Hash128 key)
     {
         RETRO_CHECK(readHead(key));
         RETRO_CHECK(readArrays());
@@ -108,11 +108,11 @@ private:
         return take(std::span<T>(&into, 1));
     }
 
-    base::Result<void> readHead(std::uint64_t key)
+    base::Result<void> readHead(base::Hash128 key)
     {
         std::array<char, kHead.size()> head{};
         std::uint32_t version = 0;
-        std::uint64_t ownKey = 0;
+        base::Hash128 ownKey;
         if (!takeOne(head) || head != kHead || !takeOne(version)) {
             return broken("it begins otherwise");
         }
@@ -229,7 +229,7 @@ private:
 
 } // namespace
 
-std::vector<std::byte> writeLayout(const LayeredLayout& layout, std::uint64_t key)
+std::vector<std::byte> writeLayout(const LayeredLayout& layout, base::Hash128 key)
 {
     Writer writer;
     writer.add(kHead);
@@ -246,7 +246,7 @@ std::vector<std::byte> writeLayout(const LayeredLayout& layout, std::uint64_t ke
     return writer.finish();
 }
 
-base::Result<LayeredLayout> readLayout(std::span<const std::byte> bytes, std::uint64_t key, const LayoutInput& input)
+base::Result<LayeredLayout> readLayout(std::span<const std::byte> bytes, base::Hash128 key, const LayoutInput& input)
 {
     if (bytes.size() < kChecksumBytes) {
         return base::inputError("the kept layout is broken: it is too short");

@@ -2,7 +2,6 @@
 #include "core/layout/layoutfolder.h"
 
 #include "core/base/file.h"
-#include "core/base/hash.h"
 #include "core/layout/layoutfile.h"
 
 #include <algorithm>
@@ -41,9 +40,9 @@ std::vector<KeptFile> filesIn(const std::filesystem::path& folder)
 
 } // namespace
 
-std::filesystem::path LayoutFolder::pathOf(std::uint64_t key) const { return m_folder / (base::hex(key) + kEnding); }
+std::filesystem::path LayoutFolder::pathOf(base::Hash128 key) const { return m_folder / (base::hex(key) + kEnding); }
 
-std::optional<LayeredLayout> LayoutFolder::find(std::uint64_t key, const LayoutInput& input) const
+std::optional<LayeredLayout> LayoutFolder::find(base::Hash128 key, const LayoutInput& input) const
 {
     const std::filesystem::path path = pathOf(key);
     const auto bytes = base::readFile(path, m_mostBytes);
@@ -60,7 +59,7 @@ std::optional<LayeredLayout> LayoutFolder::find(std::uint64_t key, const LayoutI
     return std::move(layout).value();
 }
 
-base::Result<void> LayoutFolder::add(std::uint64_t key, const LayeredLayout& layout) const
+base::Result<void> LayoutFolder::add(base::Hash128 key, const LayeredLayout& layout) const
 {
     const std::vector<std::byte> bytes = writeLayout(layout, key);
     if (bytes.size() > m_mostBytes) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/base/hash128.h"
 #include "core/base/result.h"
 #include "core/layout/layeredlayout.h"
 #include "core/layout/layoutinput.h"
@@ -24,12 +25,12 @@ public:
     {}
 
     /// The layout of that key for that input, if there is one.
-    [[nodiscard]] std::optional<LayeredLayout> find(std::uint64_t key, const LayoutInput& input) const;
+    [[nodiscard]] std::optional<LayeredLayout> find(base::Hash128 key, const LayoutInput& input) const;
     /// Writes a layout. Errors (Output): the folder cannot be made or written.
-    [[nodiscard]] base::Result<void> add(std::uint64_t key, const LayeredLayout& layout) const;
+    [[nodiscard]] base::Result<void> add(base::Hash128 key, const LayeredLayout& layout) const;
 
     /// The file of a key.
-    [[nodiscard]] std::filesystem::path pathOf(std::uint64_t key) const;
+    [[nodiscard]] std::filesystem::path pathOf(base::Hash128 key) const;
 
     static constexpr std::uint64_t kMostBytes = std::uint64_t{128} << 20;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/layout/layoutkey.h"
 
-#include "core/base/hash.h"
+#include "core/base/hash128.h"
 
 #include <array>
 #include <bit>
@@ -12,15 +12,15 @@ namespace retro::layout
 namespace
 {
 
-void addNumber(base::Hasher& hasher, double number) { hasher.number(std::bit_cast<std::uint64_t>(number)); }
+void addNumber(base::Hasher128& hasher, double number) { hasher.number(std::bit_cast<std::uint64_t>(number)); }
 
-void addIndices(base::Hasher& hasher, const std::vector<Index>& indices)
+void addIndices(base::Hasher128& hasher, const std::vector<Index>& indices)
 {
     hasher.number(indices.size());
     hasher.bytes(std::as_bytes(std::span(indices)));
 }
 
-void addBoxes(base::Hasher& hasher, const LayoutInput& input)
+void addBoxes(base::Hasher128& hasher, const LayoutInput& input)
 {
     hasher.number(input.nodeSizes.size());
     for (const Size& size : input.nodeSizes) {
@@ -33,7 +33,7 @@ void addBoxes(base::Hasher& hasher, const LayoutInput& input)
     }
 }
 
-void addEdges(base::Hasher& hasher, const LayoutInput& input)
+void addEdges(base::Hasher128& hasher, const LayoutInput& input)
 {
     hasher.number(input.edges.size());
     for (const LayoutEdge& edge : input.edges) {
@@ -46,7 +46,7 @@ void addEdges(base::Hasher& hasher, const LayoutInput& input)
     }
 }
 
-void addOptions(base::Hasher& hasher, const LayoutOptions& options)
+void addOptions(base::Hasher128& hasher, const LayoutOptions& options)
 {
     for (const double distance : std::array{
              options.nodeGap, options.laneGap, options.layerGap, options.gapSlope, options.maxLayerGap, options.portGap,
@@ -60,16 +60,16 @@ void addOptions(base::Hasher& hasher, const LayoutOptions& options)
 
 } // namespace
 
-std::uint64_t layoutKey(const LayoutInput& input, const LayoutOptions& options, std::string_view method)
+base::Hash128 layoutKey(const LayoutInput& input, const LayoutOptions& options, std::string_view method)
 {
-    base::Hasher hasher;
+    base::Hasher128 hasher;
     hasher.text(method);
     addBoxes(hasher, input);
     addEdges(hasher, input);
     addIndices(hasher, input.nodeGroups);
     addIndices(hasher, input.groupParents);
     addOptions(hasher, options);
-    return hasher.digest();
+    return hasher.value();
 }
 
 } // namespace retro::layout

@@ -18,7 +18,7 @@ bool fits(const LayeredLayout& layout, const LayoutInput& input)
                                 });
 }
 
-std::shared_ptr<const LayeredLayout> LayoutMemo::find(std::uint64_t key, const LayoutInput& input)
+std::shared_ptr<const LayeredLayout> LayoutMemo::find(base::Hash128 key, const LayoutInput& input)
 {
     const std::lock_guard lock(m_mutex);
     const auto found = m_byKey.find(key);
@@ -30,7 +30,7 @@ std::shared_ptr<const LayeredLayout> LayoutMemo::find(std::uint64_t key, const L
     return found->second->layout;
 }
 
-void LayoutMemo::add(std::uint64_t key, std::shared_ptr<const LayeredLayout> layout)
+void LayoutMemo::add(base::Hash128 key, std::shared_ptr<const LayeredLayout> layout)
 {
     const std::lock_guard lock(m_mutex);
     ++m_made;

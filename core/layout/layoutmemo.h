@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/base/hash128.h"
 #include "core/layout/layeredlayout.h"
 #include "core/layout/layoutinput.h"
 
@@ -24,9 +25,9 @@ public:
     explicit LayoutMemo(std::size_t mostBoxes = kMostBoxes) : m_mostBoxes(mostBoxes) {}
 
     /// The layout of that key if it fits the input, else null.
-    [[nodiscard]] std::shared_ptr<const LayeredLayout> find(std::uint64_t key, const LayoutInput& input);
+    [[nodiscard]] std::shared_ptr<const LayeredLayout> find(base::Hash128 key, const LayoutInput& input);
     /// Keeps a layout. One that alone exceeds the bound is not kept.
-    void add(std::uint64_t key, std::shared_ptr<const LayeredLayout> layout);
+    void add(base::Hash128 key, std::shared_ptr<const LayeredLayout> layout);
 
     /// How often add() was called, and how often find() found something.
     [[nodiscard]] std::size_t made() const;
@@ -37,7 +38,7 @@ public:
 private:
     struct Entry
     {
-        std::uint64_t key = 0;
+        base::Hash128 key;
         std::shared_ptr<const LayeredLayout> layout;
     };
 
@@ -47,7 +48,7 @@ private:
     std::size_t m_made = 0;
     std::size_t m_reused = 0;
     std::list<Entry> m_entries; // used last comes first
-    std::unordered_map<std::uint64_t, std::list<Entry>::iterator> m_byKey;
+    std::unordered_map<base::Hash128, std::list<Entry>::iterator> m_byKey;
 };
 
 } // namespace retro::layout

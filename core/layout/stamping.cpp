@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/layout/stamping.h"
 
-#include "core/base/hash.h"
+#include "core/base/hash128.h"
 #include "core/layout/layeredlayout.h"
 #include "core/layout/layout.h"
 #include "core/layout/layoutinput.h"
@@ -138,7 +138,7 @@ public:
 private:
     base::Result<LayoutPointer> layoutOf(const Piece& piece, const std::stop_token& stop)
     {
-        const std::uint64_t key = layoutKey(piece.input, m_options, kOwnMethod);
+        const base::Hash128 key = layoutKey(piece.input, m_options, kOwnMethod);
         if (LayoutPointer known = m_memo.find(key, piece.input)) {
             return known;
         }
@@ -258,14 +258,14 @@ private:
 
 } // namespace
 
-std::uint64_t stampKey(const LayoutInput& input, const std::vector<bool>& isRepeated, const LayoutOptions& options)
+base::Hash128 stampKey(const LayoutInput& input, const std::vector<bool>& isRepeated, const LayoutOptions& options)
 {
-    base::Hasher hasher;
-    hasher.number(layoutKey(input, options, kOwnMethod));
+    base::Hasher128 hasher;
+    hasher.hash(layoutKey(input, options, kOwnMethod));
     for (const bool isOne : isRepeated) {
         hasher.number(isOne ? 1 : 0);
     }
-    return hasher.digest();
+    return hasher.value();
 }
 
 base::Result<LayeredLayout> stampLayout(const LayoutInput& input, const std::vector<bool>& isRepeated,

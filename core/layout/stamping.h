@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/base/hash128.h"
 #include "core/base/result.h"
 #include "core/layout/layeredlayout.h"
 #include "core/layout/layoutinput.h"
@@ -22,7 +23,7 @@ namespace retro::layout
                                                       const std::stop_token& stop = {});
 
 /// As layoutKey(), of what stampLayout() makes.
-[[nodiscard]] std::uint64_t stampKey(const LayoutInput& input, const std::vector<bool>& isRepeated,
+[[nodiscard]] base::Hash128 stampKey(const LayoutInput& input, const std::vector<bool>& isRepeated,
                                      const LayoutOptions& options);
 
 } // namespace retro::layout

@@ -34,7 +34,7 @@ public:
         }
     }
 
-    Result<Program> run(std::uint64_t key)
+    Result<Program> run(base::Hash128 key)
     {
         m_program.key = key;
         m_program.starts = static_cast<std::uint32_t>(m_wiring.roots().size());
@@ -380,7 +380,7 @@ private:
 } // namespace
 
 Result<Program> compile(const FirstPass& pass, const graph::Graph& graph, std::span<const ValueId> targets,
-                        std::uint64_t key)
+                        base::Hash128 key)
 {
     if (!pass.isFinished()) {
         return base::inputError("the relevance pass did not end, so there is no program of it");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/base/hash128.h"
 #include "core/base/result.h"
 #include "core/graph/graph.h"
 #include "core/program/firstpass.h"
@@ -19,6 +20,6 @@ namespace retro::program
 /// the order of the promises. Errors (Input): the events do not make up a whole pass over this graph from
 /// these explained values. A pass that stopped at its checkpoints has a program that stops there.
 [[nodiscard]] base::Result<Program> compile(const FirstPass& pass, const graph::Graph& graph,
-                                            std::span<const ValueId> targets, std::uint64_t key);
+                                            std::span<const ValueId> targets, base::Hash128 key);
 
 } // namespace retro::program

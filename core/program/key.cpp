@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/program/key.h"
 
-#include "core/base/hash.h"
 #include "core/graph/graphbuilder.h"
 
 namespace retro::program
@@ -13,7 +12,7 @@ namespace
 /// Run files keep the data of constants up to this size as well, so that their programs have the same keys.
 constexpr std::int64_t kMostConstantBytes = 4096;
 
-void addSmallConstants(base::Hasher& hash, const graph::Graph& graph)
+void addSmallConstants(base::Hasher128& hash, const graph::Graph& graph)
 {
     for (const graph::Value& value : graph.values()) {
         if (value.kind == graph::ValueKind::Constant && value.constant.isValid() &&
@@ -26,10 +25,10 @@ void addSmallConstants(base::Hasher& hash, const graph::Graph& graph)
 
 } // namespace
 
-std::uint64_t programKey(const KeyFacts& facts)
+base::Hash128 programKey(const KeyFacts& facts)
 {
-    base::Hasher hash;
-    hash.number(graph::structuralHash(facts.graph));
+    base::Hasher128 hash;
+    hash.hash(graph::structuralHash128(facts.graph));
     addSmallConstants(hash, facts.graph);
     for (const tensor::Shape& shape : facts.shapes) {
         hash.number(shape.size());
@@ -48,7 +47,7 @@ std::uint64_t programKey(const KeyFacts& facts)
         }
     }
     hash.number(facts.stopsAtCheckpoints ? 1 : 0);
-    return hash.digest();
+    return hash.value();
 }
 
 } // namespace retro::program

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/base/hash128.h"
 #include "core/graph/graph.h"
 
 #include <cstdint>
@@ -28,6 +29,6 @@ struct KeyFacts
 /// of constants of at most 4,096 bytes (axes, shapes, scales; larger ones are weights, which no course depends on),
 /// shapes, rules, what is saved, the explained values, checkpoints. Names do not count, nor do the input's data: they
 /// reach a course only through shapes and through control flow written out, which are both in it.
-[[nodiscard]] std::uint64_t programKey(const KeyFacts& facts);
+[[nodiscard]] base::Hash128 programKey(const KeyFacts& facts);
 
 } // namespace retro::program

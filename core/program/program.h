@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/base/hash128.h"
 #include "core/base/ids.h"
 #include "core/event/event.h"
 
@@ -89,7 +90,7 @@ struct RelevanceResult
 /// would take the same course, which `key` says. Immutable, shared.
 struct Program
 {
-    std::uint64_t key = 0;
+    base::Hash128 key;
     std::uint32_t starts = 0; ///< start relevances that it takes: one per explained value
     std::vector<Instruction> instructions;
     InstructionIndex argsEnd = 0; ///< the first instruction of REL

@@ -50,7 +50,7 @@ Ends endsOf(const Run& run)
 
 } // namespace
 
-std::uint64_t courseKey(const graph::Graph& graph, std::span<const tensor::Shape> shapes,
+base::Hash128 courseKey(const graph::Graph& graph, std::span<const tensor::Shape> shapes,
                         std::span<const NodeRule> rules, std::string_view save, std::span<const ValueId> targets,
                         std::vector<ValueId> checkpoints, bool stopsAtCheckpoints)
 {
@@ -81,7 +81,7 @@ base::Result<program::Program> programOf(const Run& run)
     if (!isTold) {
         return base::inputError("it starts at a node with several outputs, and its events do not tell at which");
     }
-    const std::uint64_t key = courseKey(*run.graph, run.shapes, run.rules, run.facts.save, ends.targets,
+    const base::Hash128 key = courseKey(*run.graph, run.shapes, run.rules, run.facts.save, ends.targets,
                                         std::move(ends.checkpoints), ends.stoppedEarly);
     return program::compile(pass, *run.graph, ends.targets, key);
 }

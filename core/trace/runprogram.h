@@ -15,7 +15,7 @@ namespace retro::trace
 
 /// Key of the programs of runs over `graph` (core/program/key.h) with these shapes of its values, rules of its nodes,
 /// saving policy ("autograd", "all"), explained values, and checkpoints in any order.
-[[nodiscard]] std::uint64_t courseKey(const graph::Graph& graph, std::span<const tensor::Shape> shapes,
+[[nodiscard]] base::Hash128 courseKey(const graph::Graph& graph, std::span<const tensor::Shape> shapes,
                                       std::span<const NodeRule> rules, std::string_view save,
                                       std::span<const ValueId> targets, std::vector<ValueId> checkpoints = {},
                                       bool stopsAtCheckpoints = false);

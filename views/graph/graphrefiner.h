@@ -69,7 +69,7 @@ private:
     QByteArray m_answer;
     std::shared_ptr<const GraphScene> m_scene;
     std::shared_ptr<const layout::LayoutFolder> m_folder;
-    std::uint64_t m_key = 0; // of what is asked for
+    base::Hash128 m_key; // of what is asked for
 };
 
 } // namespace retro::views

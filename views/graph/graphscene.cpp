@@ -232,7 +232,7 @@ base::Result<layout::LayeredLayout> layOut(const GraphScene& scene, const Layout
         isRepeated.push_back(scene.book->isRepeated[static_cast<std::size_t>(group)]);
     }
     const bool isKept = caches.folder != nullptr && scene.boxCount() >= kLeastKeptBoxes;
-    const std::uint64_t key = isKept ? layout::stampKey(input, isRepeated, options) : 0;
+    const base::Hash128 key = isKept ? layout::stampKey(input, isRepeated, options) : base::Hash128{};
     if (isKept) {
         if (auto known = caches.folder->find(key, input)) {
             return std::move(*known);

@@ -29,7 +29,7 @@ struct ProgramRows
 
     std::vector<Row> rows;
     std::string fault; ///< why there is no program; empty when there is one
-    std::uint64_t key = 0;
+    base::Hash128 key;
     std::size_t arguments = 0;
     std::size_t instructions = 0;
     std::size_t buffers = 0;

@@ -95,7 +95,7 @@ base::Result<double> makeProgram(const FinishedPass& pass, Course& course, const
 
 base::Result<std::shared_ptr<const Course>> courseAhead(const Prepared& prepared, execute::SavePolicy save,
                                                         const lrp::TraversalGraph& graph,
-                                                        std::span<const base::ValueId> targets, std::uint64_t key,
+                                                        std::span<const base::ValueId> targets, base::Hash128 key,
                                                         const std::stop_token& stop)
 {
     CourseSink sink(prepared.model->graph());
@@ -124,9 +124,9 @@ base::Result<std::shared_ptr<const Course>> courseAhead(const Prepared& prepared
     return std::shared_ptr<const Course>(std::move(course));
 }
 
-std::uint64_t keyOf(const CourseOf& course, ProgramCache& cache)
+base::Hash128 keyOf(const CourseOf& course, ProgramCache& cache)
 {
-    if (const std::optional<std::uint64_t> known = cache.key(course)) {
+    if (const std::optional<base::Hash128> known = cache.key(course)) {
         return *known;
     }
     const execute::BoundModel& model = *course.prepared->model;
@@ -134,7 +134,7 @@ std::uint64_t keyOf(const CourseOf& course, ProgramCache& cache)
     for (std::size_t i = 0; i < model.graph().valueCount(); ++i) {
         shapes.push_back(model.typeOf(base::ValueId(i)).shape);
     }
-    const std::uint64_t key =
+    const base::Hash128 key =
         trace::courseKey(model.graph(), shapes, course.prepared->words, std::string(nameOf(course.save)),
                          course.targets, course.checkpoints, course.stopsAtCheckpoints);
     cache.keep(course, key);

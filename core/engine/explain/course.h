@@ -37,7 +37,7 @@ public:
 
 /// The number that programs of a course carry (trace::courseKey): equal for equal graphs, shapes, rules, savings,
 /// targets and checkpoints. Made once per course; the cache keeps it.
-[[nodiscard]] std::uint64_t keyOf(const CourseOf& course, ProgramCache& cache);
+[[nodiscard]] base::Hash128 keyOf(const CourseOf& course, ProgramCache& cache);
 
 /// A first pass that has ended, and what it ran on.
 struct FinishedPass
@@ -49,7 +49,7 @@ struct FinishedPass
     std::span<const base::ValueId> targets;
     std::span<const tensor::Tensor> starts;    ///< per target
     std::span<const tensor::Tensor> relevance; ///< by ValueId: what it gave
-    std::uint64_t key = 0;
+    base::Hash128 key;
 };
 
 /// Makes the program of a pass and runs it on the same values; it goes into `course` when the relevance of every value
@@ -61,6 +61,6 @@ struct FinishedPass
 /// nothing was compared (Course::isChecked). Errors: Bug (a traversal that does not end), Cancelled.
 [[nodiscard]] base::Result<std::shared_ptr<const Course>>
 courseAhead(const Prepared& prepared, execute::SavePolicy save, const lrp::TraversalGraph& graph,
-            std::span<const base::ValueId> targets, std::uint64_t key, const std::stop_token& stop);
+            std::span<const base::ValueId> targets, base::Hash128 key, const std::stop_token& stop);
 
 } // namespace retro::engine

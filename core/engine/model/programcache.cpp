@@ -76,21 +76,21 @@ void ProgramCache::keep(const PreparedFor& wanted, const std::shared_ptr<const P
     }
 }
 
-std::optional<std::uint64_t> ProgramCache::key(const CourseOf& course) const
+std::optional<base::Hash128> ProgramCache::key(const CourseOf& course) const
 {
     const auto at = std::ranges::find(m_keys, course, [](const auto& entry) { return entry.first; });
     return at == m_keys.end() ? std::nullopt : std::optional(at->second);
 }
 
-void ProgramCache::keep(CourseOf course, std::uint64_t key) { push(m_keys, std::pair{std::move(course), key}); }
+void ProgramCache::keep(CourseOf course, base::Hash128 key) { push(m_keys, std::pair{std::move(course), key}); }
 
-std::shared_ptr<const Course> ProgramCache::course(std::uint64_t key) const
+std::shared_ptr<const Course> ProgramCache::course(base::Hash128 key) const
 {
     const auto at = std::ranges::find(m_courses, key, [](const auto& entry) { return entry.first; });
     return at == m_courses.end() ? nullptr : at->second;
 }
 
-void ProgramCache::keep(std::uint64_t key, std::shared_ptr<const Course> course)
+void ProgramCache::keep(base::Hash128 key, std::shared_ptr<const Course> course)
 {
     std::erase_if(m_courses, [key](const auto& entry) { return entry.first == key; });
     push(m_courses, std::pair{key, std::move(course)});

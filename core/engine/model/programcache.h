@@ -101,13 +101,13 @@ public:
     void keep(const PreparedFor& wanted, const std::shared_ptr<const Prepared>& prepared, bool hasControlFlow);
 
     /// Key of such a course, when it was worked out before.
-    [[nodiscard]] std::optional<std::uint64_t> key(const CourseOf& course) const;
-    void keep(CourseOf course, std::uint64_t key);
+    [[nodiscard]] std::optional<base::Hash128> key(const CourseOf& course) const;
+    void keep(CourseOf course, base::Hash128 key);
 
     /// What is known of the courses with this key; null when nothing is.
-    [[nodiscard]] std::shared_ptr<const Course> course(std::uint64_t key) const;
+    [[nodiscard]] std::shared_ptr<const Course> course(base::Hash128 key) const;
     /// Takes the place of what was known of them.
-    void keep(std::uint64_t key, std::shared_ptr<const Course> course);
+    void keep(base::Hash128 key, std::shared_ptr<const Course> course);
 
     /// The course's program tied to a preparation, to run on forward passes that keep its alsoKept(); made at the first
     /// call, the same one afterwards.
@@ -132,9 +132,9 @@ private:
     };
 
     std::vector<Entry> m_prepared;                                                  // oldest first
-    std::vector<std::pair<CourseOf, std::uint64_t>> m_keys;                         // oldest first
+    std::vector<std::pair<CourseOf, base::Hash128>> m_keys;                         // oldest first
     std::vector<Tied> m_runners;                                                    // oldest first
-    std::vector<std::pair<std::uint64_t, std::shared_ptr<const Course>>> m_courses; // oldest first
+    std::vector<std::pair<base::Hash128, std::shared_ptr<const Course>>> m_courses; // oldest first
     std::unique_ptr<LastPass> m_lastPass;
     std::unique_ptr<tensor::StoragePool> m_pool = std::make_unique<tensor::StoragePool>();
 };

@@ -12,7 +12,7 @@ namespace retro::engine
 /// What is known of the course that a pass will take, before its forward pass.
 struct KnownCourse
 {
-    std::uint64_t key = 0;
+    base::Hash128 key;
     std::shared_ptr<const Course> course;       ///< null: nothing is known
     std::shared_ptr<lrp::ProgramRunner> runner; ///< its program; null: there is none that gives what is asked
 };

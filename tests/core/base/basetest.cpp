@@ -167,6 +167,12 @@ private slots:
         other.text("bc");
         QVERIFY(text.digest() != other.digest());
         QCOMPARE(text.digest().size(), std::size_t{32});
+        QCOMPARE(hex(text.value()), text.digest());
+        Hasher128 nested;
+        nested.hash({1, 2});
+        Hasher128 swapped;
+        swapped.hash({2, 1});
+        QVERIFY(nested.value() != swapped.value()); // both halves count
     }
 
     void hashesAreTheSameEverywhere()

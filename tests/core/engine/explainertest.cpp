@@ -278,7 +278,7 @@ private slots:
         engine::Explainer explainer(model);
         engine::ExplainRequest request;
         request.inputs = inputsOf(*model, "clever-hans/mug.png");
-        std::set<std::uint64_t> keys;
+        std::set<base::Hash128> keys;
         const auto isNew = [&] {
             const auto result = explainer.explain(request);
             return result.ok() && result->program && !result->programReused && keys.insert(result->program->key).second;
@@ -350,7 +350,7 @@ private slots:
     {
         const auto model = twoWays();
         engine::Explainer explainer(model);
-        std::map<bool, std::uint64_t> keys;
+        std::map<bool, base::Hash128> keys;
         for (const bool way : {true, false, true, false}) {
             engine::ExplainRequest request;
             request.engine = engine::EngineKind::Compiled;

@@ -19,7 +19,10 @@ using namespace retro::layout;
 namespace
 {
 
-constexpr std::uint64_t kKey = 0x1234;
+constexpr retro::base::Hash128 keyOf(std::uint64_t number) { return {0x1234, number}; }
+
+constexpr retro::base::Hash128 kKey = keyOf(0);
+constexpr retro::base::Hash128 kOtherKey = {0x1235, 0}; // differs in the upper half alone
 
 LayoutInput framed()
 {
@@ -84,7 +87,7 @@ private slots:
     {
         const LayoutInput input = framed();
         std::vector<std::byte> bytes = writeLayout(layoutOf(input), kKey);
-        QVERIFY(!readLayout(bytes, kKey + 1, input).ok());
+        QVERIFY(!readLayout(bytes, kOtherKey, input).ok());
         QVERIFY(!readLayout(bytes, kKey, samples::chain(5)).ok());
         LayoutInput wider = input;
         wider.nodeSizes[3].width += 1;
@@ -93,7 +96,7 @@ private slots:
         sign(bytes);
         const auto newer = readLayout(bytes, kKey, input);
         QVERIFY(!newer.ok());
-        QVERIFY(newer.error().message.find("version 2") != std::string::npos);
+        QVERIFY(newer.error().message.find("version 3") != std::string::npos);
     }
 
     void brokenBytesNeverBreakTheReader()
@@ -139,7 +142,7 @@ private slots:
         QVERIFY(!kept.find(kKey, input));
         QVERIFY(kept.add(kKey, layoutOf(input)).ok());
         QVERIFY(kept.find(kKey, input).has_value());
-        QVERIFY(!kept.find(kKey + 1, input));
+        QVERIFY(!kept.find(kOtherKey, input));
         QVERIFY(retro::base::writeFile(kept.pathOf(kKey), "no layout").ok());
         QVERIFY(!kept.find(kKey, input));
         QVERIFY(!std::filesystem::exists(kept.pathOf(kKey)));
@@ -154,25 +157,25 @@ private slots:
         const LayeredLayout layout = layoutOf(input);
         const std::uint64_t size = writeLayout(layout, kKey).size();
         const LayoutFolder kept(pathOf(folder), size * 5 / 2);
-        const auto age = [&](std::uint64_t key, int hours) {
+        const auto age = [&](retro::base::Hash128 key, int hours) {
             std::filesystem::last_write_time(kept.pathOf(key),
                                              std::filesystem::file_time_type::clock::now() - std::chrono::hours(hours));
         };
         QVERIFY(retro::base::writeFile(pathOf(folder) / "notes.txt", std::string(1 << 20, 'x')).ok());
-        QVERIFY(kept.add(1, layout).ok());
-        age(1, 3);
-        QVERIFY(kept.add(2, layout).ok());
-        age(2, 2);
-        QVERIFY(kept.find(1, input).has_value()); // read just now
-        QVERIFY(kept.add(3, layout).ok());
+        QVERIFY(kept.add(keyOf(1), layout).ok());
+        age(keyOf(1), 3);
+        QVERIFY(kept.add(keyOf(2), layout).ok());
+        age(keyOf(2), 2);
+        QVERIFY(kept.find(keyOf(1), input).has_value()); // read just now
+        QVERIFY(kept.add(keyOf(3), layout).ok());
         QCOMPARE(filesIn(folder), std::size_t{2});
-        QVERIFY(kept.find(1, input).has_value());
-        QVERIFY(!kept.find(2, input));
-        QVERIFY(kept.find(3, input).has_value());
+        QVERIFY(kept.find(keyOf(1), input).has_value());
+        QVERIFY(!kept.find(keyOf(2), input));
+        QVERIFY(kept.find(keyOf(3), input).has_value());
         QVERIFY(std::filesystem::exists(pathOf(folder) / "notes.txt"));
         const LayoutFolder tiny(pathOf(folder), size / 2);
-        QVERIFY(tiny.add(4, layout).ok());
-        QVERIFY(!std::filesystem::exists(tiny.pathOf(4)));
+        QVERIFY(tiny.add(keyOf(4), layout).ok());
+        QVERIFY(!std::filesystem::exists(tiny.pathOf(keyOf(4))));
     }
 
     void folderThatCannotBeMadeIsAnError()
@@ -190,7 +193,7 @@ private slots:
     void keyTellsDrawingsApart()
     {
         const LayoutInput input = framed();
-        const std::uint64_t key = layoutKey(input, {}, kOwnMethod);
+        const retro::base::Hash128 key = layoutKey(input, {}, kOwnMethod);
         QCOMPARE(layoutKey(framed(), {}, kOwnMethod), key);
         QVERIFY(layoutKey(input, {}, "another") != key);
         LayoutOptions options;

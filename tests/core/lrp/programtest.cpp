@@ -189,7 +189,7 @@ private slots:
         const std::vector<tensor::Shape> shapes{{2, 2}, {2, 2}};
         const std::vector<std::string> rules{"epsilon", "pass"};
         const std::vector<base::ValueId> targets{base::ValueId(1U)};
-        const std::uint64_t key = program::programKey(factsOf(made.tensorCase, shapes, rules, targets));
+        const base::Hash128 key = program::programKey(factsOf(made.tensorCase, shapes, rules, targets));
         QCOMPARE(program::programKey(factsOf(made.tensorCase, shapes, rules, targets)), key);
         QVERIFY(program::programKey(factsOf(made.tensorCase, {{4, 2}, {2, 2}}, rules, targets)) != key);
         QVERIFY(program::programKey(factsOf(made.tensorCase, shapes, {"gamma", "pass"}, targets)) != key);
@@ -199,7 +199,7 @@ private slots:
         QVERIFY(program::programKey(other) != key);
         program::KeyFacts stopping = factsOf(made.tensorCase, shapes, rules, targets);
         stopping.checkpoints = targets;
-        const std::uint64_t withCheckpoints = program::programKey(stopping);
+        const base::Hash128 withCheckpoints = program::programKey(stopping);
         QVERIFY(withCheckpoints != key);
         stopping.stopsAtCheckpoints = true;
         QVERIFY(program::programKey(stopping) != withCheckpoints);
