@@ -31,12 +31,16 @@ constexpr std::uint32_t kPassVerbs = kGrad | kExplain;
 
 // Checks of single texts.
 
-template <auto Least, auto Most>
+/// A number from Least/Parts to Most/Parts.
+template <int Least, int Most, int Parts = 1>
 Result<void> checkNumber(const std::string& text)
 {
+    constexpr double kLeast = static_cast<double>(Least) / Parts;
+    constexpr double kMost = static_cast<double>(Most) / Parts;
     RETRO_TRY(const double number, readNumber(text));
-    const bool isWithin = number >= static_cast<double>(Least) && number <= static_cast<double>(Most);
-    return isWithin ? Result<void>() : base::usageError(fmt::format("write a number from {} to {}", Least, Most));
+    return number >= kLeast && number <= kMost
+               ? Result<void>()
+               : base::usageError(fmt::format("write a number from {} to {}", kLeast, kMost));
 }
 
 Result<void> checkAnyNumber(const std::string& text)
@@ -476,7 +480,7 @@ const std::vector<QuestionField>& table()
          .member = &Q::planSeconds,
          .verbs = kPassVerbs,
          .help = "Time limit for making the plan (default 10)",
-         .check = checkNumber<0.01, 86400>,
+         .check = checkNumber<1, 8'640'000, 100>,
          .usual = "10"},
         {.name = "tier",
          .member = &Q::tier,

@@ -68,7 +68,7 @@ Result<void> checkAttributes(const KnownFunction& function, const graph::Attribu
 {
     for (const auto& [name, value] : attributes) {
         const auto at = std::find_if(function.attributes.begin(), function.attributes.end(),
-                                     [&name](const ops::AttributeSpec& spec) { return spec.name == name; });
+                                     [&wanted = name](const ops::AttributeSpec& spec) { return spec.name == wanted; });
         if (at == function.attributes.end()) {
             return inputError(fmt::format("{} has no attribute '{}'; export the model again", function.op, name));
         }

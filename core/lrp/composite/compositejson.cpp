@@ -255,7 +255,7 @@ ordered_json ruleToJson(const Rule& rule)
 {
     ordered_json result = {{"name", rule.name()}};
     for (const auto& [name, value] : rule.parameters()) {
-        std::visit([&](const auto& plain) { result["params"][name] = plain; }, value);
+        std::visit([&into = result["params"][name]](const auto& plain) { into = plain; }, value);
     }
     return result;
 }

@@ -33,7 +33,9 @@ bool isStrided(const ConvolutionShape& shape)
 void gatherWindows(const ConvolutionShape& shape, const float* in, float* out)
 {
     const std::array<WindowAxis, 3> axes = reference::threeAxes(shape.axes);
-    const auto& [planes, rows, columns] = axes;
+    const WindowAxis& planes = axes[0];
+    const WindowAxis& rows = axes[1];
+    const WindowAxis& columns = axes[2];
     parallelFor(shape.batch * planes.windows * rows.windows, 8, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t line = begin; line < end; ++line) {
             const std::int64_t plane = line / rows.windows;

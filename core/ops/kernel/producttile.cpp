@@ -237,6 +237,22 @@ template <std::int64_t size, bool isSecond, class Places>
     }
 }
 
+/// The numbers of two lines that stand at `places`.
+template <class Vector, class Places>
+[[gnu::always_inline]] inline Vector exchanged(const Vector& first, const Vector& second, const Places& places)
+{
+#if defined(__clang__) // it takes constants alone
+    Vector result{};
+    for (std::int64_t i = 0; i < kLanes<Vector>; ++i) {
+        const std::int64_t from = places[i];
+        result[i] = from < kLanes<Vector> ? first[from] : second[from - kLanes<Vector>];
+    }
+    return result;
+#else
+    return __builtin_shuffle(first, second, places);
+#endif
+}
+
 /// As many lines as a register has numbers, turned: number k of line j becomes
 /// number j of line k.
 template <std::int64_t size, class Vector>
@@ -251,8 +267,8 @@ template <std::int64_t size, class Vector>
             decltype(first < second) ofSecond{};
             placeExchange<size, false>(ofFirst);
             placeExchange<size, true>(ofSecond);
-            lines[i] = __builtin_shuffle(first, second, ofFirst);
-            lines[i + size] = __builtin_shuffle(first, second, ofSecond);
+            lines[i] = exchanged(first, second, ofFirst);
+            lines[i + size] = exchanged(first, second, ofSecond);
         }
     }
     if constexpr (size > 1) {
