@@ -140,7 +140,9 @@ void paintSignal(QPainter& painter, const StepsChart& chart, const StepsChartLay
         const double unit = chart.scale.toUnit(chart.relevance[step]);
         painter.fillRect(layout.column(step, part).adjusted(0.5, 0, -0.5, 0), QColor::fromRgb(chart.map.at(unit)));
     }
-    const auto [low, high] = std::ranges::minmax(values);
+    const auto extremes = std::ranges::minmax(values);
+    const double low = extremes.min;
+    const double high = extremes.max;
     const double room = high > low ? high - low : 1;
     const auto yOf = [&](double v) { return part.bottom() - 3 - (v - low) / room * (part.height() - 6); };
     const Theme& light = Theme::of(ThemeKind::Light); // the ground is the map's

@@ -252,14 +252,23 @@ private slots:
         QTest::newRow("run") << "run " + model + "--output-dir OUT";
         QTest::newRow("explain") << "explain " + model + "--output-dir OUT --run OUT/run.retro --image OUT/map.png";
         QTest::newRow("explain --parameters") << "explain " + model + "--parameters --output-dir OUT";
+        QTest::newRow("explain --graph-out") << "explain " + model + "--graph-out OUT/explainer.onnx";
+        QTest::newRow("explain --region-box") << "explain " + model + "--region-box 1:3,1:3 --output-dir OUT";
+        QTest::newRow("evaluate") << "evaluate " + model + "--output-dir OUT";
+        QTest::newRow("diagnose") << "diagnose " + model;
         QTest::newRow("grad") << "grad " + model + "--output-dir OUT";
         QTest::newRow("verify") << "verify " + model;
         QTest::newRow("trace") << QString("trace KEPT/run.retro");
+        QTest::newRow("trace --history") << QString(
+            "trace KEPT/run.retro --history image:0,0,3,3 --model SAMPLES/silent-groups/silent-groups.onnx");
         QTest::newRow("audit") << QString("audit KEPT/run.retro");
         QTest::newRow("compare") << QString("compare KEPT/run.retro KEPT/other.retro");
         QTest::newRow("export graph") << QString("export KEPT/run.retro graph --out OUT/graph.svg");
         QTest::newRow("export heatmap") << QString("export KEPT/run.retro heatmap --out OUT/map.png");
         QTest::newRow("export ledger") << QString("export KEPT/run.retro ledger --out OUT/ledger.csv");
+        QTest::newRow("export report") << QString("export KEPT/run.retro report --out OUT/report.html");
+        QTest::newRow("lut") << QString("lut " RETRO_SOURCE_DIR
+                                        "/tests/data/golden/lut/fc_seq_tiny.json --run OUT/lut.retro");
         QTest::newRow("analyze") << QString("analyze SAMPLES/graphs/chain-48.json");
         QTest::newRow("plan") << QString("plan SAMPLES/graphs/chain-48.json --budget 70% --out OUT/plan.json");
         QTest::newRow("simulate") << QString("simulate SAMPLES/graphs/chain-48.json KEPT/plan.json");
