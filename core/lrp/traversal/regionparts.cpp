@@ -75,7 +75,12 @@ constexpr std::size_t kLanes = 8;   ///< sums that are made side by side, and ad
 constexpr std::size_t kBlock = 512; ///< elements whose largest part is kept; a multiple of kLanes
 
 template <class T>
-using Lanes __attribute__((vector_size(kLanes * sizeof(T)), aligned(alignof(T)), may_alias)) = T;
+struct LanesOf
+{
+    using Type __attribute__((vector_size(kLanes * sizeof(T)), aligned(alignof(T)), may_alias)) = T;
+};
+template <class T>
+using Lanes = typename LanesOf<T>::Type;
 
 /// What the elements add up to. The order of the sums depends on nothing but how many elements there are.
 template <class T>

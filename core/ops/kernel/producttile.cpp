@@ -3,6 +3,7 @@
 // registers.
 #include "core/ops/kernel/producttile.h"
 
+#include "core/ops/kernel/loosevector.h"
 #include "core/ops/kernel/registers.h"
 
 #include <array>
@@ -86,7 +87,7 @@ template <class Vector, std::size_t rows, std::size_t vectors>
         Vector right[vectors];
 #pragma GCC unroll 16
         for (std::size_t j = 0; j < vectors; ++j) {
-            right[j] = reinterpret_cast<const Vector*>(b)[j];
+            right[j] = looseAt<Vector>(b + static_cast<std::int64_t>(j) * kLanes<Vector>);
         }
 #pragma GCC unroll 16
         for (std::size_t i = 0; i < rows; ++i) {
@@ -102,7 +103,8 @@ template <class Vector, std::size_t rows, std::size_t vectors>
 {
 #pragma GCC unroll 16
     for (std::size_t i = 0; i < rows; ++i) {
-        auto* const c = reinterpret_cast<Vector*>(tile.c + static_cast<std::int64_t>(i) * tile.cRow);
+        auto* const c =
+            reinterpret_cast<typename Loose<Vector>::Type*>(tile.c + static_cast<std::int64_t>(i) * tile.cRow);
 #pragma GCC unroll 16
         for (std::size_t j = 0; j < vectors; ++j) {
             Vector value = sums.at[i][j];
@@ -110,7 +112,7 @@ template <class Vector, std::size_t rows, std::size_t vectors>
                 value = c[j] + value;
             }
             if (tile.perColumn != nullptr) {
-                value = value + reinterpret_cast<const Vector*>(tile.perColumn)[j];
+                value = value + looseAt<Vector>(tile.perColumn + static_cast<std::int64_t>(j) * kLanes<Vector>);
             }
             c[j] = value;
         }
@@ -122,10 +124,10 @@ template <class Vector>
 [[gnu::always_inline]] inline void finishSums(const ProductTile& tile, const float* c, std::int64_t j, Vector& value)
 {
     if (tile.adds) {
-        value = *reinterpret_cast<const Vector*>(c + j) + value;
+        value = looseAt<Vector>(c + j) + value;
     }
     if (tile.perColumn != nullptr) {
-        value = value + *reinterpret_cast<const Vector*>(tile.perColumn + j);
+        value = value + looseAt<Vector>(tile.perColumn + j);
     }
 }
 
@@ -136,12 +138,12 @@ template <class Vector>
                                                     float* c)
 {
     const std::int64_t last = count - kLanes<Vector>;
-    Vector first = *reinterpret_cast<const Vector*>(sums);
-    Vector second = *reinterpret_cast<const Vector*>(sums + last);
+    Vector first = looseAt<Vector>(sums);
+    Vector second = looseAt<Vector>(sums + last);
     finishSums(tile, c, 0, first);
     finishSums(tile, c, last, second);
-    *reinterpret_cast<Vector*>(c) = first;
-    *reinterpret_cast<Vector*>(c + last) = second;
+    looseAt<Vector>(c) = first;
+    looseAt<Vector>(c + last) = second;
 }
 
 /// The first tile.columns of the sums of one row.
@@ -173,7 +175,7 @@ template <class Vector, std::size_t rows, std::size_t vectors>
     for (std::size_t i = 0; i < rows; ++i) {
 #pragma GCC unroll 16
         for (std::size_t j = 0; j < vectors; ++j) {
-            reinterpret_cast<Vector*>(&room[i * kWidth])[j] = sums.at[i][j];
+            looseAt<Vector>(&room[i * kWidth + j * kLanes<Vector>]) = sums.at[i][j];
         }
     }
     for (std::size_t i = 0; i < rows; ++i) {
@@ -237,19 +239,18 @@ template <std::int64_t size, bool isSecond, class Places>
     }
 }
 
-/// The numbers of two lines that stand at `places`.
+/// result = the numbers of two lines that stand at `places`.
 template <class Vector, class Places>
-[[gnu::always_inline]] inline Vector exchanged(const Vector& first, const Vector& second, const Places& places)
+[[gnu::always_inline]] inline void exchange(const Vector& first, const Vector& second, const Places& places,
+                                            Vector& result)
 {
 #if defined(__clang__) // it takes constants alone
-    Vector result{};
     for (std::int64_t i = 0; i < kLanes<Vector>; ++i) {
         const std::int64_t from = places[i];
         result[i] = from < kLanes<Vector> ? first[from] : second[from - kLanes<Vector>];
     }
-    return result;
 #else
-    return __builtin_shuffle(first, second, places);
+    result = __builtin_shuffle(first, second, places);
 #endif
 }
 
@@ -267,8 +268,8 @@ template <std::int64_t size, class Vector>
             decltype(first < second) ofSecond{};
             placeExchange<size, false>(ofFirst);
             placeExchange<size, true>(ofSecond);
-            lines[i] = exchanged(first, second, ofFirst);
-            lines[i + size] = exchanged(first, second, ofSecond);
+            exchange(first, second, ofFirst, lines[i]);
+            exchange(first, second, ofSecond, lines[i + size]);
         }
     }
     if constexpr (size > 1) {
@@ -282,14 +283,15 @@ template <class Vector>
 {
 #pragma GCC unroll 16
     for (std::int64_t j = 0; j < kLanes<Vector>; ++j) {
-        lines[j] = *reinterpret_cast<const Vector*>(from[j] + k);
+        lines[j] = looseAt<Vector>(from[j] + k);
     }
     turnLines<kLanes<Vector> / 2>(lines);
 }
 
 /// The numbers at k of all lines.
 template <class Vector>
-[[gnu::always_inline]] inline void loadColumn(const float* (&from)[kLanes<Vector>], std::int64_t k, Vector& numbers)
+[[gnu::always_inline]] inline void loadColumn(const float* (&from)[kLanes<Vector>], std::int64_t k,
+                                              typename Loose<Vector>::Type& numbers)
 {
     for (std::int64_t j = 0; j < kLanes<Vector>; ++j) {
         numbers[j] = from[j][k];
@@ -320,11 +322,11 @@ template <class Vector>
         loadTurned<Vector>(from, k, lines);
 #pragma GCC unroll 16
         for (std::int64_t i = 0; i < kLanes<Vector>; ++i) {
-            *reinterpret_cast<Vector*>(to + (k + i) * width) = lines[i];
+            looseAt<Vector>(to + (k + i) * width) = lines[i];
         }
     }
     for (; k < depth; ++k) {
-        loadColumn<Vector>(from, k, *reinterpret_cast<Vector*>(to + k * width));
+        loadColumn<Vector>(from, k, looseAt<Vector>(to + k * width));
     }
     for (std::int64_t i = count; i < kLanes<Vector>; ++i) {
         for (std::int64_t step = 0; step < depth; ++step) {
@@ -344,7 +346,7 @@ template <class Vector>
         return;
     }
     for (std::int64_t k = 0; k < depth; ++k) {
-        *reinterpret_cast<Vector*>(to + k * kWidth + kLanes<Vector>) = Vector{};
+        looseAt<Vector>(to + k * kWidth + kLanes<Vector>) = Vector{};
     }
 }
 
@@ -355,10 +357,10 @@ constexpr std::int64_t kRowsTogether = 4;
 template <class Vector>
 [[gnu::always_inline]] inline void copyStep(const float* from, std::int64_t ahead, float* to)
 {
-    const Vector first = reinterpret_cast<const Vector*>(from)[0];
-    const Vector second = reinterpret_cast<const Vector*>(from)[1];
-    reinterpret_cast<Vector*>(to)[0] = first;
-    reinterpret_cast<Vector*>(to)[1] = second;
+    const Vector first = looseAt<Vector>(from);
+    const Vector second = looseAt<Vector>(from + kLanes<Vector>);
+    looseAt<Vector>(to) = first;
+    looseAt<Vector>(to + kLanes<Vector>) = second;
     __builtin_prefetch(from + ahead);
     if constexpr (sizeof(Vector) == sizeof(Sixteen)) {
         __builtin_prefetch(from + ahead + kLanes<Vector>);

@@ -3,6 +3,8 @@
 // registers.
 #include "core/ops/kernel/weightedlists.h"
 
+#include "core/ops/kernel/loosevector.h"
+
 #include <array>
 #include <cstddef>
 
@@ -31,14 +33,14 @@ template <class Vector, std::size_t registers>
 [[gnu::always_inline]] inline void addList(const WeightedEntry* entry, const WeightedEntry* end, const float* weights,
                                            float* out)
 {
-    auto* const place = reinterpret_cast<Vector*>(out);
+    auto* const place = reinterpret_cast<typename Loose<Vector>::Type*>(out);
     std::array<Vector, registers> sums;
 #pragma GCC unroll 8
     for (std::size_t k = 0; k < registers; ++k) {
         sums[k] = place[k];
     }
     for (; entry != end; ++entry) {
-        const auto* const row = reinterpret_cast<const Vector*>(weights + entry->row);
+        const auto* const row = reinterpret_cast<const typename Loose<Vector>::Type*>(weights + entry->row);
         const float value = entry->value;
 #pragma GCC unroll 8
         for (std::size_t k = 0; k < registers; ++k) {
