@@ -6,6 +6,7 @@
 
 #include "core/base/memorylimit.h"
 #include "core/base/memoryreserve.h"
+#include "core/base/sanitized.h"
 
 #include <cstdlib>
 #include <new>
@@ -20,7 +21,7 @@ bool isLargeBlockAllowed(std::size_t bytes)
 
 } // namespace retro::base
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) // they have their own
+#if !RETRO_SANITIZED // a sanitizer has its own
 namespace
 {
 

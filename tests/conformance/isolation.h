@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/base/sanitized.h"
 #include "tests/conformance/cases.h"
 
 #include <functional>
@@ -28,7 +29,7 @@ struct Ending
 
 /// Longest that one case may take, in seconds of processor time: a busy machine makes no case fail. A sanitizer makes
 /// everything slower. A case that got no second of it in so long waits for something that will not come.
-#ifdef __SANITIZE_ADDRESS__
+#if RETRO_SANITIZED
 inline constexpr int kLongestCase = 1200;
 #else
 inline constexpr int kLongestCase = 120;

@@ -5,6 +5,7 @@
 #include "core/base/memoryaccount.h"
 #include "core/base/memoryend.h"
 #include "core/base/memorylimit.h"
+#include "core/base/sanitized.h"
 #include "core/base/temporaries.h"
 
 #include <QtTest>
@@ -237,7 +238,7 @@ private slots:
         const Limit limit(128 * kMebi);
         QVERIFY(isLargeBlockAllowed(127 * kMebi));
         QVERIFY(!isLargeBlockAllowed(129 * kMebi));
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !RETRO_SANITIZED
         const auto result = caughtAt([] { return std::string("here"); },
                                      [] {
                                          const std::vector<double> values(std::size_t{1} << 25U); // 256 MiB
