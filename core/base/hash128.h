@@ -58,5 +58,5 @@ private:
 template <>
 struct std::hash<retro::base::Hash128>
 {
-    std::size_t operator()(const retro::base::Hash128& hash) const noexcept { return hash.low; }
+    std::size_t operator()(const retro::base::Hash128& key) const noexcept { return key.low; }
 };

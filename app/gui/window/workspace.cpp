@@ -101,7 +101,7 @@ void Workspace::chainFocus()
             if (!isTabStop(*widget, *dock)) {
                 continue;
             }
-            if (last != nullptr) {
+            if (last != nullptr && last->window() == widget->window()) { // a dock that floats is a window of its own
                 setTabOrder(last, widget);
             }
             last = widget;

@@ -35,8 +35,8 @@ using tensor::Tensor;
 Result<void> expectRoom(const graph::Value& input, const tensor::Shape& shape)
 {
     const std::string where = fmt::format("input '{}' [{}]", input.name, tensor::toText(shape));
-    constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max() / sizeof(double); // of any type
-    const auto bytes = tensor::checkedBytes(shape, input.dtype, kMost);
+    constexpr std::uint64_t kMostBytes = std::numeric_limits<std::int64_t>::max() / sizeof(double);
+    const auto bytes = tensor::checkedBytes(shape, input.dtype, kMostBytes);
     if (!bytes.ok()) {
         return base::within(bytes.error(), where);
     }

@@ -118,7 +118,7 @@ Result<KeptValues> KeptForInputs::operator()(const PassSubject& subject) const
             take(graph.node(base::NodeId(i)).outputs, part.reads.outputs);
         }
     }
-    return KeptValues{{kept.begin(), kept.end()}, nullptr};
+    return KeptValues{{kept.begin(), kept.end()}, nullptr, nullptr};
 }
 
 bool keepsForInputs(const ExplainRequest& request)
