@@ -42,6 +42,14 @@ QString oddName(double v)
 // "-0.00" says nothing: a figure that rounds to zero has no sign.
 double withoutNegativeZero(double v, int decimals) { return std::abs(v) < 0.5 * std::pow(10.0, -decimals) ? 0.0 : v; }
 
+// Of a number that is rounded to so many digits: 9.97e-6 to one digit is 1e-5.
+int exponentOf(double magnitude, int digits)
+{
+    const int exponent = static_cast<int>(std::floor(std::log10(magnitude)));
+    const double mantissa = magnitude / std::pow(10.0, exponent);
+    return std::round(mantissa * std::pow(10.0, digits - 1)) < std::pow(10.0, digits) ? exponent : exponent + 1;
+}
+
 } // namespace
 
 QString countText(std::int64_t n) { return polished(QString::number(n)); }
@@ -68,8 +76,7 @@ QString valueText(double v, int digits)
     if (v == 0) {
         return QStringLiteral("0");
     }
-    const double magnitude = std::abs(v);
-    const int exponent = static_cast<int>(std::floor(std::log10(magnitude)));
+    const int exponent = exponentOf(std::abs(v), digits);
     if (exponent < -3 || exponent >= 7) {
         const double mantissa = v / std::pow(10.0, exponent);
         return polished(QString::number(mantissa, 'f', digits - 1)) + QLatin1Char('e') +

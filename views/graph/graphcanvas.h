@@ -116,6 +116,8 @@ signals:
     void groundClicked();
     /// A group is to be opened or closed.
     void groupToggled(int group);
+    /// All groups around this one are to be opened.
+    void groupWanted(int group);
     /// All groups of one depth are to be opened or closed.
     void depthToggled(bool isClosed);
     /// Commands for what lies under a point are wanted.
@@ -168,7 +170,10 @@ private:
     /// Nodes that the pane shows, the last excluded; none shown: 0, 0.
     [[nodiscard]] std::pair<layout::Index, layout::Index> shownNodes() const;
     [[nodiscard]] layout::Index boxUnderStripe(QPointF pixel) const;
+    /// The group whose tile is there; null when there is none.
+    [[nodiscard]] const LikeGroup* groupUnderStripe(QPointF pixel) const;
     void moveByStripe(QPointF pixel);
+    void goToGroup(const LikeGroup& group);
     void makeStill(const Theme& colors);
     [[nodiscard]] double shownMoment() const;
 

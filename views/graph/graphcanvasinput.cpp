@@ -26,6 +26,12 @@ constexpr double kKeyZoom = 1.25;
 constexpr double kKeyPan = 80;   // pixels
 constexpr double kTolerance = 5; // pixels from a line that still hit it
 
+QString textOf(const GraphBook& book, const LikeGroup& group)
+{
+    const std::string& path = book.drawn.groupPaths[static_cast<std::size_t>(group.group)];
+    return QString::fromStdString(path + '\n' + countOfNodes(static_cast<Index>(group.nodes.size())));
+}
+
 } // namespace
 
 Hit GraphCanvas::hitAt(QPointF pixel) const
@@ -46,7 +52,10 @@ bool GraphCanvas::event(QEvent* event)
             hit.kind = box != kNone ? HitKind::Box : HitKind::Nothing;
             hit.index = box;
         }
-        const QString text = m_tips && hit.kind != HitKind::Nothing ? m_tips(hit) : QString();
+        QString text = m_tips && hit.kind != HitKind::Nothing ? m_tips(hit) : QString();
+        if (const LikeGroup* group = m_scene != nullptr ? groupUnderStripe(QPointF(help->pos())) : nullptr) {
+            text = textOf(*m_scene->book, *group);
+        }
         QToolTip::showText(help->globalPos(), text, this);
         return true;
     }
@@ -63,7 +72,11 @@ void GraphCanvas::mousePressEvent(QMouseEvent* event)
     m_dragFrom = event->position();
     if (panels.map.contains(event->position())) {
         m_drag = Drag::Map;
-        moveByMap(event->position());
+        if (const LikeGroup* group = groupUnderStripe(event->position())) {
+            goToGroup(*group);
+        } else {
+            moveByMap(event->position());
+        }
     } else if (!panels.covers(event->position())) {
         m_drag = Drag::Armed;
     }

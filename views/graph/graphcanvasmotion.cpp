@@ -22,13 +22,13 @@ namespace
 {
 
 constexpr double kFollowReach = 1.5; // visits before and behind the moment that the camera looks at
-constexpr double kStopShare = 0.5;   // of the view, from one stop of the camera to the next
+constexpr double kStopShare = 0.5;   // of the view: the largest way from one stop of the camera to the next
 constexpr double kRests = 0.3;       // of the way between two stops, at both ends, in which the camera rests
 constexpr double kGlow = 0.25;       // seconds of play that a frame of the class Sum stands for
 constexpr double kMarginAround = 24; // pixels beside the drawing
 
 /// Where the middle of a view of length `view` is for something at `wanted` on a track of length `track`; a function of
-/// these alone, so that the camera is in the same place whichever way one came.
+/// these alone, so that the camera is in the same place whichever way one came. Both ends of the track are stops.
 double restingPlace(double wanted, double view, double track)
 {
     if (track <= view) {
@@ -36,7 +36,7 @@ double restingPlace(double wanted, double view, double track)
     }
     const double low = view / 2;
     const double high = track - view / 2;
-    const double stop = view * kStopShare;
+    const double stop = (high - low) / std::ceil((high - low) / (view * kStopShare));
     const double at = (std::clamp(wanted, low, high) - low) / stop;
     const double whole = std::floor(at);
     const double moved = trace::easedInOut((at - whole - kRests) / (1 - 2 * kRests));
@@ -131,7 +131,7 @@ std::optional<layout::Point> GraphCanvas::followed() const
         return std::nullopt;
     }
     const trace::Pace& pace = m_motion->pace();
-    const double now = pace.visitsAt(shownMoment());
+    const double now = pace.visitsAt(isMotionReduced() ? std::floor(shownMoment()) : shownMoment()); // then it cuts
     const double first = pace.momentAt(now - kFollowReach - 1);
     auto visit = std::partition_point(visits.begin(), visits.end(), [first](const VisitMark& each) {
         return static_cast<double>(each.step) < first;

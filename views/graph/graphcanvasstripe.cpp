@@ -20,6 +20,8 @@ constexpr double kEndsHeight = 24;
 constexpr double kLeastForStripe = 320; ///< height of a pane that has room for the stripe of all nodes …
 constexpr double kLeastForGroups = 372; ///< … and for that of the groups
 
+base::NodeId middleOf(const LikeGroup& group) { return base::NodeId(group.nodes[group.nodes.size() / 2]); }
+
 } // namespace
 
 double GraphCanvas::endsHeight() { return fonts::px(kEndsHeight); }
@@ -94,14 +96,21 @@ void GraphCanvas::paintNodes(QPainter& painter, const Theme& colors) const
     paintGroupStripe(painter, stripe, tiles, colors);
 }
 
+const LikeGroup* GraphCanvas::groupUnderStripe(QPointF pixel) const
+{
+    const bool isOnTiles =
+        hasGroupStripe() && overlays().map.contains(pixel) && pixel.y() > stripePlace().panel.bottom();
+    const auto group = isOnTiles ? groupTiles().groupAt(pixel.x()) : std::nullopt;
+    return group ? &m_scene->book->likeGroups[*group] : nullptr;
+}
+
 /// The box of the node whose column is there, or of the group whose tile is.
 Index GraphCanvas::boxUnderStripe(QPointF pixel) const
 {
     const StripePlace place = stripePlace();
     if (hasGroupStripe() && pixel.y() > place.panel.bottom()) {
-        const auto group = groupTiles().groupAt(pixel.x());
-        const LikeGroup* at = group ? &m_scene->book->likeGroups[*group] : nullptr;
-        return at != nullptr ? m_scene->boxOf(base::NodeId(at->nodes[at->nodes.size() / 2])) : kNone;
+        const LikeGroup* group = groupUnderStripe(pixel);
+        return group != nullptr ? m_scene->boxOf(middleOf(*group)) : kNone;
     }
     const QRectF track = place.track();
     const auto count = static_cast<std::int64_t>(m_scene->book->graph->nodeCount());
@@ -120,6 +129,21 @@ void GraphCanvas::moveByStripe(QPointF pixel)
     m_camera.place(m_scene->layout.nodes[static_cast<std::size_t>(box)].center(), overlays().free.center());
     m_fit = Fit::None;
     cameraChanged();
+}
+
+/// Into the middle of the pane; what it is closed in is opened first.
+void GraphCanvas::goToGroup(const LikeGroup& group)
+{
+    letGo();
+    m_fit = Fit::None;
+    const base::NodeId node = middleOf(group);
+    if (!placeOf(group.group, false)) {
+        m_held = Held{kNone, node, overlays().free.center(), false};
+        emit groupWanted(group.group);
+    } else if (const auto place = placeOf(node)) {
+        m_camera.place(*place, overlays().free.center());
+        cameraChanged();
+    }
 }
 
 } // namespace retro::views

@@ -93,6 +93,12 @@ std::vector<CardStatus> cardsOf(const GraphScene& scene, const GroupVisits& visi
             std::partition_point(all.begin(), all.end(), [&](const auto& each) { return each.step < position; }) -
             all.begin());
     }
+    for (const trace::PromiseState& promise : state.promises) {
+        const Index box = promise.isComplete ? kNone : scene.boxOf(promise.start);
+        if (box != kNone && std::ranges::any_of(promise.relevance, &base::HandleId::isValid)) {
+            cards[static_cast<std::size_t>(box)].isHeld = true;
+        }
+    }
     return cards;
 }
 

@@ -34,6 +34,7 @@ struct CardStatus
     double sum = 0;           ///< Σ of what is known, or has landed so far
     bool hasSum = false;
     bool isAsked = false; ///< a search waits here
+    bool isHeld = false;  ///< a promise that starts here and is not fulfilled holds the relevance
 };
 
 /// Visits of the members of the groups of a drawing.
@@ -49,7 +50,7 @@ struct GroupVisits
 /// O(visits).
 [[nodiscard]] GroupVisits groupVisitsOf(const GraphScene& scene);
 
-/// Per box. O(nodes).
+/// Per box. O(nodes + promises).
 [[nodiscard]] std::vector<CardStatus> cardsOf(const GraphScene& scene, const GroupVisits& visits,
                                               const trace::RunState& state, std::uint64_t position);
 

@@ -209,6 +209,7 @@ void MotionPainter::paintFrontierWords(const QRectF& area)
 void MotionPainter::paintAbove(const QRectF& area)
 {
     m_area = area.adjusted(-kReachOut, -kReachOut, kReachOut, kReachOut);
+    m_words.clear();
     m_painter.save();
     m_painter.setRenderHint(QPainter::Antialiasing, true);
     if (m_look.heat != nullptr) {
@@ -235,6 +236,7 @@ void MotionPainter::paintAbove(const QRectF& area)
         paintPulse(shown.between[i], shown.counts[i]);
     }
     paintNow();
+    paintWords();
     paintFrontierWords(area);
     m_painter.restore();
 }
@@ -249,22 +251,73 @@ bool MotionPainter::isCrowd(const QRectF& area) const
     return static_cast<Index>(boxes.size()) > kCrowdOfCards;
 }
 
-void MotionPainter::paintWords(QPointF center, const QString& text, const QColor& color)
+QRectF MotionPainter::boxAround(QPointF center, const QString& text) const
 {
-    const QFontMetricsF metrics(m_figureFont);
-    const double width = metrics.horizontalAdvance(text);
-    const QRectF box(center.x() - width / 2 - 3, center.y() - fonts::px(7), width + 6, fonts::px(14));
-    const bool isTaken = std::ranges::any_of(m_words, [&](const QRectF& other) { return other.intersects(box); });
-    if (isTaken || m_words.size() >= kMostFigures || !m_area.intersects(box)) {
-        return;
+    const double width = QFontMetricsF(m_figureFont).horizontalAdvance(text) + 6;
+    return {center.x() - width / 2, center.y() - fonts::px(7), width, static_cast<double>(fonts::px(14))};
+}
+
+/// Where words beside a track stand: moved along the drawing until they lie between the cards there, in the middle of a
+/// gap that is too narrow for them. What is over a card has them in the gap that it came through.
+QPointF MotionPainter::betweenCards(QPointF center, const QString& text, const EdgeTrack& track) const
+{
+    constexpr double kInto = 3; // pixels that a track reaches into the cards at its ends
+    const bool isTurned = m_camera.isTransposed();
+    const auto along = [isTurned](QPointF point) { return isTurned ? point.x() : point.y(); };
+    const QRectF box = boxAround(center, text);
+    const double start = along(track.at(0));
+    const double end = along(track.at(track.length()));
+    double wanted = std::clamp(along(center), std::min(start, end), std::max(start, end));
+    const QRectF around = isTurned ? box.adjusted(-3 * box.width(), 0, 3 * box.width(), 0)
+                                   : box.adjusted(0, -6 * box.height(), 0, 6 * box.height());
+    std::vector<Index> boxes;
+    m_picture.scene->layout.nodesIn(m_camera.toScene(around), boxes);
+    std::vector<std::pair<double, double>> cards; // from … to
+    for (const Index each : boxes) {
+        const QRectF card = rectOf(each);
+        if (card.intersects(around)) {
+            cards.emplace_back(along(card.topLeft()), along(card.bottomRight()));
+        }
     }
-    m_words.push_back(box);
-    m_painter.setPen(Qt::NoPen);
-    m_painter.setBrush(m_theme[Role::Base]);
-    m_painter.drawRoundedRect(box, 2, 2);
+    for (const auto& [from, to] : cards) {
+        if (from + kInto < wanted && wanted < to - kInto) {
+            wanted = start > wanted ? to : from;
+        }
+    }
+    double low = -1e9;
+    double high = 1e9;
+    for (const auto& [from, to] : cards) {
+        low = to <= wanted + kInto ? std::max(low, to) : low;
+        high = from >= wanted - kInto ? std::min(high, from) : high;
+    }
+    const double half = (isTurned ? box.width() : box.height()) / 2;
+    const double at = high - low < 2 * half ? (low + high) / 2 : std::clamp(along(center), low + half, high - half);
+    return isTurned ? QPointF(at, center.y()) : QPointF(center.x(), at);
+}
+
+/// Words come over everything that is painted later; where others stand already, there are none.
+void MotionPainter::addWords(QPointF center, const QString& text, const QColor& color)
+{
+    const QRectF box = boxAround(center, text);
+    const bool isTaken = std::ranges::any_of(m_words, [&](const Words& other) { return other.box.intersects(box); });
+    if (!isTaken && m_words.size() < kMostFigures && m_area.intersects(box)) {
+        m_words.push_back({box, text, color, m_painter.opacity()});
+    }
+}
+
+void MotionPainter::paintWords()
+{
+    const double drop = QFontMetricsF(m_figureFont).capHeight() / 2;
     m_painter.setFont(m_figureFont);
-    m_painter.setPen(color);
-    m_painter.drawText(QPointF(box.left() + 3, center.y() + metrics.capHeight() / 2), text);
+    for (const Words& words : m_words) {
+        m_painter.setOpacity(words.opacity);
+        m_painter.setPen(Qt::NoPen);
+        m_painter.setBrush(m_theme[Role::Base]);
+        m_painter.drawRoundedRect(words.box, 2, 2);
+        m_painter.setPen(words.color);
+        m_painter.drawText(QPointF(words.box.left() + 3, words.box.center().y() + drop), words.text);
+    }
+    m_painter.setOpacity(1);
 }
 
 void MotionPainter::paintPulse(const trace::Pulse& pulse, int count)
@@ -298,8 +351,9 @@ void MotionPainter::paintPulse(const trace::Pulse& pulse, int count)
         const QString text = count > 1 ? motionText("%1 in %2 parts").arg(sum).arg(count) : sum;
         const double aside = height / 2 + fonts::px(9);
         const double wide = QFontMetricsF(m_figureFont).horizontalAdvance(text) / 2 + height / 2 + fonts::px(4);
-        paintWords(at + (isAcross ? QPointF(0, pulse.promise.isValid() ? aside : -aside) : QPointF(wide, 0)), text,
-                   m_theme[Role::Text]);
+        const QPointF center =
+            at + (isAcross ? QPointF(0, pulse.promise.isValid() ? aside : -aside) : QPointF(wide, 0));
+        addWords(betweenCards(center, text, track), text, m_theme[Role::Text]);
     }
     m_painter.setOpacity(1);
 }
@@ -393,8 +447,8 @@ void MotionPainter::paintSearchInside(const InsideSearch& inside)
     const QPointF at = isTurned ? QPointF(card.right(), card.center().y()) : QPointF(card.center().x(), card.top());
     paintHead(at, false, m_theme[Role::SearchLine]);
     if (m_unit >= kFigureZoomed) {
-        paintWords(at + (isTurned ? QPointF(0, fonts::px(17)) : QPointF(fonts::px(24), 0)),
-                   QStringLiteral("◇ %1").arg(inside.count), m_theme[Role::SearchText]);
+        addWords(at + (isTurned ? QPointF(0, fonts::px(17)) : QPointF(fonts::px(24), 0)),
+                 QStringLiteral("◇ %1").arg(inside.count), m_theme[Role::SearchText]);
     }
 }
 
@@ -432,9 +486,9 @@ void MotionPainter::paintTether(const trace::Tether& tether)
         const Index start = m_picture.scene->boxOf(tether.nodes.front());
         const QRectF card = rectOf(start);
         const double aside = m_camera.isTransposed() ? fonts::px(18) : 0; // other tethers leave at the left
-        paintWords(QPointF(card.center().x() + aside, card.top() - fonts::px(12)),
-                   motionText("%1 held by P%2").arg(valueText(tether.held, 4)).arg(tether.promise.value),
-                   m_theme[Role::SearchText]);
+        addWords(QPointF(card.center().x() + aside, card.top() - fonts::px(12)),
+                 motionText("%1 held by P%2").arg(valueText(tether.held, 4)).arg(tether.promise.value),
+                 m_theme[Role::SearchText]);
     }
     if (tether.isFound || tether.answer > 0) { // the answer runs back along its chain
         paintHead(track.at(head * (1 - tether.answer)), true, m_theme[Role::FulfilLine]);
@@ -446,8 +500,9 @@ void MotionPainter::paintTether(const trace::Tether& tether)
     }
     paintHead(at, false, color);
     if (isWordy) { // in the gap that the head has come through, not over the card that it has reached
-        paintWords(at + QPointF(m_camera.isTransposed() ? fonts::px(18) : 0, fonts::px(17)),
-                   QStringLiteral("P%1.%2").arg(tether.promise.value).arg(tether.branch), m_theme[Role::SearchText]);
+        const QString name = QStringLiteral("P%1.%2").arg(tether.promise.value).arg(tether.branch);
+        const QPointF center = at + QPointF(m_camera.isTransposed() ? fonts::px(18) : 0, fonts::px(17));
+        addWords(betweenCards(center, name, track), name, m_theme[Role::SearchText]);
     }
 }
 

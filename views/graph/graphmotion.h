@@ -47,6 +47,17 @@ public:
     /// Above them.
     void paintAbove(const QRectF& area);
 
+    /// Words and figures beside what moves.
+    struct Words
+    {
+        QRectF box;
+        QString text;
+        QColor color;
+        double opacity = 1;
+    };
+    /// Those of the last paintAbove, which stand over everything else.
+    [[nodiscard]] const std::vector<Words>& words() const { return m_words; }
+
 private:
     using Index = layout::Index;
 
@@ -71,7 +82,10 @@ private:
     void paintFill(const trace::Fill& fill);
     void paintNow();
     void paintHeat();
-    void paintWords(QPointF center, const QString& text, const QColor& color);
+    void addWords(QPointF center, const QString& text, const QColor& color);
+    void paintWords();
+    [[nodiscard]] QPointF betweenCards(QPointF center, const QString& text, const EdgeTrack& track) const;
+    [[nodiscard]] QRectF boxAround(QPointF center, const QString& text) const;
     [[nodiscard]] bool isInSight(const QRectF& rect) const { return m_area.intersects(rect); }
 
     QPainter& m_painter;
@@ -82,7 +96,7 @@ private:
     double m_unit;
     QRectF m_area;
     QFont m_figureFont;
-    std::vector<QRectF> m_words; // where words stand already
+    std::vector<Words> m_words;
 };
 
 /// Under a drawing that runs sideways: per column the share of the score that has arrived, with a line at 100 %.

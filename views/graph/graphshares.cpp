@@ -68,7 +68,7 @@ void paintShares(QPainter& painter, const GraphPicture& picture, const GraphCame
         const double height = std::round(std::clamp(std::abs(share), 0.0, 1.1) * whole);
         const QRectF bar(column, floor_ - height, width, height);
         const bool isNow = picture.status->now == box;
-        if (card.whole.isValid()) {
+        if (card.whole.isValid() && !card.isHeld) {
             painter.fillRect(bar, theme[isNow ? Role::Accent : Role::Keep]);
         } else {
             painter.setPen(QPen(theme[Role::SearchLine], 1, Qt::DashLine));

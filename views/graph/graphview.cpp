@@ -74,6 +74,7 @@ GraphView::GraphView(RunModel& model, Cursor& cursor, Selection& selection, QWid
     connect(m_canvas, &GraphCanvas::groundClicked, &selection, &Selection::clear);
     connect(m_canvas, &GraphCanvas::menuWanted, this, &GraphView::showMenu);
     connect(m_canvas, &GraphCanvas::groupToggled, this, &GraphView::toggleGroup);
+    connect(m_canvas, &GraphCanvas::groupWanted, this, &GraphView::openAround);
     connect(m_canvas, &GraphCanvas::depthToggled, this, &GraphView::setDepth);
     connect(m_canvas, &GraphCanvas::zoomChanged, this, &GraphView::zoomChanged);
     connect(m_find, &GraphFind::matchesChanged, this, &GraphView::applyHighlight);

@@ -179,6 +179,7 @@ private:
     void activateBox(int box);
     void selectEdge(int edge);
     void toggleGroup(int group);
+    void openAround(int group);
     void setAllClosed(bool isClosed);
     void setDepth(bool isClosed);
     void setLikeClosed(int group, bool isClosed);

@@ -53,6 +53,18 @@ void GraphView::toggleGroup(int group)
     }
 }
 
+void GraphView::openAround(int group)
+{
+    if (!showsThisRun()) {
+        return;
+    }
+    const std::vector<Index>& parents = m_canvas->scene()->book->drawn.graph.groupParents;
+    for (Index at = parents[static_cast<std::size_t>(group)]; at != kNone; at = parents[static_cast<std::size_t>(at)]) {
+        m_closed[static_cast<std::size_t>(at)] = false;
+    }
+    build(m_closed, false);
+}
+
 void GraphView::setAllClosed(bool isClosed)
 {
     if (showsThisRun()) {

@@ -215,6 +215,13 @@ QString DataFlowPane::contentOf(const FlowBox& box) const
              wholeOrValue(at->least), wholeOrValue(at->most));
 }
 
+QRectF DataFlowPane::currentRect() const
+{
+    const auto now = std::ranges::find_if(
+        m_picture.boxes, [this](const FlowBox& box) { return box.isKernel && stateOf(box) == State::Now; });
+    return now != m_picture.boxes.end() ? now->rect : QRectF();
+}
+
 QString DataFlowPane::sentence() const
 {
     for (const FlowBox& box : m_picture.boxes) {

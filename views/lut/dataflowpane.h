@@ -38,6 +38,8 @@ public:
     [[nodiscard]] const FlowPicture& picture() const { return m_picture; }
     /// The launch right before the cursor: pass in the picture and place; none elsewhere.
     [[nodiscard]] std::optional<RunLaunch> current() const { return m_current; }
+    /// Where its kernel is in the picture; null without one.
+    [[nodiscard]] QRectF currentRect() const;
     /// "choose_rows on stream 0: reads Input, Anchors; writes Lookup Indices".
     [[nodiscard]] QString sentence() const;
     /// Draws everything at (0, 0), as a file gets it.

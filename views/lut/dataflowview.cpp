@@ -22,6 +22,7 @@
 #include <QStackedLayout>
 
 #include <algorithm>
+#include <utility>
 
 namespace retro::views
 {
@@ -121,6 +122,7 @@ bool DataFlowView::eventFilter(QObject* watched, QEvent* event)
     if (watched == m_scroll->viewport() && event->type() == QEvent::Resize) {
         // Also where the bar for scrolling down is not yet there: it comes with the picture.
         m_pane->setRoom(m_scroll->width() - m_scroll->verticalScrollBar()->sizeHint().width());
+        reveal();
     }
     return View::eventFilter(watched, event);
 }
@@ -155,6 +157,19 @@ void DataFlowView::refresh(Changes changes)
     m_pane->setPosition(model().position());
     m_now->setText(sentence());
     wantBuffers();
+    reveal();
+}
+
+/// Scrolls to the kernel at the cursor when that is another one; what a person scrolled to stays otherwise.
+void DataFlowView::reveal()
+{
+    const QRectF now = m_pane->currentRect();
+    if (std::exchange(m_revealed, now) == now || now.isNull()) {
+        return;
+    }
+    const int margin = fonts::px(60); // its buffers lie around it
+    m_scroll->ensureVisible(qRound(now.center().x()), qRound(now.center().y()), qRound(now.width() / 2) + margin,
+                            qRound(now.height() / 2) + margin);
 }
 
 /// What the buffers hold behind the current launch, worked out off the GUI thread.

@@ -59,6 +59,7 @@ private:
     void showLayers();
     void showPath();
     void wantBuffers();
+    void reveal();
     [[nodiscard]] QString sentence() const;
 
     LutChoice& m_choice;
@@ -70,6 +71,7 @@ private:
     QPushButton* m_runPath = nullptr;
     ElidedLabel* m_now = nullptr;
     JobRunner* m_jobs = nullptr;
+    QRectF m_revealed;                    ///< the kernel that was brought into sight last
     std::optional<std::uint64_t> m_asked; ///< position of the launch whose buffers are there or being worked out
 };
 

@@ -22,6 +22,13 @@ namespace
 constexpr double kSymbolRadius = 4;
 const QString kNothing = QStringLiteral("–");
 
+/// Another order of the operators that led to the same plan, as far as the table says it.
+bool isSame(const schedule::Attempt& one, const schedule::Attempt& other)
+{
+    return one.planner == other.planner && one.peak == other.peak && one.cost == other.cost &&
+           one.refusal == other.refusal;
+}
+
 int rankOf(const schedule::Attempt& one) { return one.fits ? 0 : one.refusal.empty() && one.peak > 0 ? 1 : 2; }
 
 QPixmap symbolPixmap(const schedule::Attempt& one, bool isChosen)
@@ -47,7 +54,11 @@ void PlannerTableModel::setPlan(ShownPlanPointer plan, std::vector<schedule::Att
     m_tries.clear();
     m_best = 0;
     if (m_plan) {
-        m_tries = std::move(attempts);
+        for (schedule::Attempt& one : attempts) {
+            if (std::ranges::none_of(m_tries, [&one](const auto& other) { return isSame(one, other); })) {
+                m_tries.push_back(std::move(one));
+            }
+        }
         m_scale = ByteScale::of(m_plan->subject->storeAllPeak);
         std::ranges::stable_sort(m_tries, [](const schedule::Attempt& a, const schedule::Attempt& b) {
             return std::tuple(rankOf(a), rankOf(a) == 0 ? a.cost : 0.0, a.peak) <

@@ -69,7 +69,13 @@ Choices::Choices(views::ActionRegistry& actions, const ChoicePlaces& places, QOb
     connect(&places.pins, &QAbstractItemModel::rowsRemoved, this, pinned);
     connect(&places.pins, &QAbstractItemModel::rowsMoved, this, pinned);
     connect(&places.pins, &QAbstractItemModel::dataChanged, this, pinned);
-    connect(&places.plan, &views::PlanModel::questionChanged, this, [this] { m_history->note(m_plan); });
+    connect(&places.plan, &views::PlanModel::questionChanged, this, [this] {
+        if (m_places.plan.plan()) {
+            m_history->note(m_plan);
+        } else {
+            m_history->forget(m_plan); // a budget that has a plan is still looked for
+        }
+    });
     connect(&places.plan, &views::PlanModel::stateChanged, this, [this] { m_history->forget(m_plan); });
     connect(&places.plan, &views::PlanModel::planChanged, this, [this] {
         if (!m_places.plan.ghost()) {

@@ -256,6 +256,13 @@ PlanResult judgedPlan(const PlanSubject& subject, schedule::Plan plan)
     result.movedBytes = run.movedBytes;
     result.baseCost = subject.baseCost;
     result.lowerBound = analysis::costBound(subject.graph(), result.budget).value_or(subject.baseCost);
+    schedule::Attempt own; // so that the table of planners has what is on screen
+    own.planner = result.planner;
+    own.order = result.order;
+    own.fits = run.peak <= result.budget;
+    own.peak = run.peak;
+    own.cost = run.cost;
+    result.attempts.push_back(std::move(own));
     result.plan = std::move(plan);
     return result;
 }

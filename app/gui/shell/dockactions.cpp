@@ -18,7 +18,8 @@ namespace
 
 QString dockActionId(int number) { return QStringLiteral("window.dock%1").arg(number); }
 
-/// Gives the keyboard to the first widget of the pane's content that takes it by Tab.
+} // namespace
+
 void focusInto(QDockWidget& dock)
 {
     QWidget* content = dock.widget();
@@ -32,8 +33,6 @@ void focusInto(QDockWidget& dock)
     const auto at = std::find_if(inside.begin(), inside.end(), takesFocus);
     (at == inside.end() ? content : *at)->setFocus(Qt::ShortcutFocusReason);
 }
-
-} // namespace
 
 DockActions::DockActions(views::ActionRegistry& actions, QStackedWidget& spaces, QObject* parent)
     : QObject(parent), m_actions(actions), m_spaces(spaces)

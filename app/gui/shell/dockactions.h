@@ -20,6 +20,9 @@ namespace retro::app
 
 class Workspace;
 
+/// Gives the keyboard to the first widget of the pane's content that takes it by Tab.
+void focusInto(QDockWidget& dock);
+
 /// The actions on panes of the workspace on screen: show pane n and put the keyboard there, show only one, hide one.
 /// GUI thread.
 class DockActions final : public QObject

@@ -248,6 +248,27 @@ void Shell::remember(QSettings& store)
     m_welcome->setSession(readSession(store));
     m_window.restoreGeometry(store.value(kGeometry).toByteArray());
     keepOnScreen(m_window);
+    fitInto([this] { return roomOnScreen(m_window); });
+}
+
+void Shell::fitInto(const std::function<QSize()>& room)
+{
+    const auto ofSpaces = [this, room] {
+        int bars = m_window.statusBar()->sizeHint().height() + m_window.menuBar()->sizeHint().height();
+        int highest = 0; // one of them is there at a time
+        for (const QToolBar* bar : m_window.findChildren<QToolBar*>(QString(), Qt::FindDirectChildrenOnly)) {
+            highest = std::max(highest, bar->sizeHint().height());
+        }
+        return room() - QSize(0, bars + highest);
+    };
+    for (int i = 0; i < m_spaces.count(); ++i) {
+        if (auto* space = qobject_cast<Workspace*>(m_spaces.widget(i))) {
+            space->setRoom(ofSpaces);
+            // Behind the layout, which has the new least sizes.
+            connect(
+                space, &Workspace::packed, this, [this] { keepOnScreen(m_window); }, Qt::QueuedConnection);
+        }
+    }
 }
 
 void Shell::saveLayouts()

@@ -4,6 +4,7 @@
 #include "app/gui/shell/session.h"
 
 #include <QObject>
+#include <functional>
 
 #include "app/gui/window/workspaces.h"
 #include "views/common/actions.h"
@@ -60,6 +61,9 @@ public:
     /// Takes settings, layouts and breakpoints from `store` and writes changes to it; it must outlive the window.
     /// Before the window is shown.
     void remember(QSettings& store);
+    /// Docks lie behind each other where the window would need more than `room` for them all. Before the window is
+    /// shown.
+    void fitInto(const std::function<QSize()>& room);
     /// Writes how window and panes are arranged; called when the window closes.
     void saveLayouts();
     /// What is open now is what the welcome page offers at the next start. Empty: what it offers now stays.

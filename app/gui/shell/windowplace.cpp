@@ -11,6 +11,17 @@
 namespace retro::app
 {
 
+namespace
+{
+
+const QScreen* screenOf(const QWidget& window)
+{
+    const QScreen* screen = QGuiApplication::screenAt(window.geometry().center());
+    return screen != nullptr ? screen : QGuiApplication::primaryScreen();
+}
+
+} // namespace
+
 QRect fittedInto(const QRect& wanted, const QRect& room)
 {
     QRect fitted(wanted.topLeft(), wanted.size().boundedTo(room.size()));
@@ -30,10 +41,16 @@ QSize frameOf(const QWidget& window)
     return {kBorders, title + kBorders};
 }
 
+QSize roomOnScreen(const QWidget& window)
+{
+    const QScreen* screen = screenOf(window);
+    return screen != nullptr ? screen->availableGeometry().size() - frameOf(window)
+                             : QSize(QWIDGETSIZE_MAX, QWIDGETSIZE_MAX);
+}
+
 void keepOnScreen(QWidget& window)
 {
-    const QScreen* screen = QGuiApplication::screenAt(window.geometry().center());
-    screen = screen != nullptr ? screen : QGuiApplication::primaryScreen();
+    const QScreen* screen = screenOf(window);
     if (screen == nullptr || window.isMaximized() || window.isFullScreen()) {
         return;
     }

@@ -40,6 +40,13 @@ KernelsWorkspace::KernelsWorkspace(const WorkspaceContext& context, QWidget* par
     rememberLayout();
 }
 
+std::vector<Workspace::Pack> KernelsWorkspace::packs() const
+{
+    return {{m_mapDock, m_tableDock, Qt::Vertical},
+            {m_streamsDock, m_flowDock, Qt::Vertical},
+            {m_tableDock, m_flowDock, Qt::Horizontal}};
+}
+
 void KernelsWorkspace::applySizes()
 {
     const QRect room = contentsRect();

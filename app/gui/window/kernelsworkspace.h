@@ -28,6 +28,7 @@ public:
 
 protected:
     void applySizes() override;
+    [[nodiscard]] std::vector<Pack> packs() const override;
 
 private:
     views::LutChoice* m_choice = nullptr;

@@ -348,7 +348,7 @@ void MainWindow::connectPanel()
     on("run.stop", [this] {
         if (m_isBusy) {
             m_engine.stop();
-        } else if (m_plan.isPlanning()) {
+        } else if (m_plan.isPlanning() || m_plan.state() == views::PlanState::Loading) {
             m_plan.cancel();
         } else {
             m_selection.clear();

@@ -75,6 +75,13 @@ PlanWorkspace::PlanWorkspace(const WorkspaceContext& context, views::PlanModel& 
     rememberLayout();
 }
 
+std::vector<Workspace::Pack> PlanWorkspace::packs() const
+{
+    return {{m_plannersDock, m_budgetDock, Qt::Vertical},
+            {m_tensorsDock, m_scheduleDock, Qt::Vertical},
+            {m_budgetDock, m_scheduleDock, Qt::Horizontal}};
+}
+
 void PlanWorkspace::applySizes()
 {
     const QRect room = contentsRect();

@@ -42,6 +42,7 @@ public:
 
 protected:
     void applySizes() override;
+    [[nodiscard]] std::vector<Pack> packs() const override;
 
 private:
     views::ScheduleView* m_schedule = nullptr;

@@ -44,6 +44,9 @@ namespace
 
 constexpr int kAnswerMilliseconds = 6000; // that a message of a job stands
 
+/// A name in a script that runs to the left does not turn the words around it about.
+QString leftToRight(const QString& name) { return name.isRightToLeft() ? QChar(0x200E) + name : name; }
+
 /// The best word of the question, as the run panel names it.
 QString bestWord(const trace::RunText& text)
 {
@@ -123,7 +126,7 @@ void MainWindow::takeGraph(const ExplainDone& graph)
     m_shell->showToolBars();
     m_choices->takeAnswer(true);
     m_shell->recent().add(m_job.path);
-    setWindowTitle(tr("%1 – Retrograde").arg(QString::fromStdString(graph.model->name)));
+    setWindowTitle(tr("%1 – Retrograde").arg(leftToRight(QString::fromStdString(graph.model->name))));
     showStatus();
     if (!m_planFile.isEmpty()) {
         openPlan(std::exchange(m_planFile, QString()));
@@ -163,7 +166,7 @@ void MainWindow::showRecorded(const ExplainDone& result)
     m_opened = m_job.path;
     m_shell->recent().add(m_job.path);
     const QString name = QString::fromStdString(result.run.run->facts.modelName);
-    setWindowTitle(tr("Recorded run of %1 – Retrograde").arg(name));
+    setWindowTitle(tr("Recorded run of %1 – Retrograde").arg(leftToRight(name)));
     m_recorded = recordedFacts(*result.run.run, m_job.path, m_shell->recent().files());
     if (result.shownPlan) {
         m_planner->showRecorded(result.shownPlan);

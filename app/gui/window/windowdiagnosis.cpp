@@ -3,6 +3,7 @@
 #include "app/gui/controllers/diagnosecontroller.h"
 #include "app/gui/controllers/rulecontroller.h"
 #include "app/gui/controllers/runcontroller.h"
+#include "app/gui/shell/dockactions.h"
 #include "app/gui/shell/problemscontroller.h"
 #include "app/gui/shell/shell.h"
 #include "app/gui/window/mainwindow.h"
@@ -183,7 +184,11 @@ void MainWindow::showDiagnosis()
     if (viewIn<views::DiagnoseView>(workspace()) == nullptr) {
         showWorkspace(QStringLiteral("explain"));
     }
-    bringForward(workspace(), viewIn<views::DiagnoseView>(workspace()));
+    const views::DiagnoseView* view = viewIn<views::DiagnoseView>(workspace());
+    bringForward(workspace(), view);
+    if (auto* dock = view == nullptr ? nullptr : qobject_cast<QDockWidget*>(view->parentWidget())) {
+        focusInto(*dock); // so that its keys work
+    }
 }
 
 void MainWindow::showEvidence(const diagnosis::Finding& finding)

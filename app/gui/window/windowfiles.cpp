@@ -77,11 +77,18 @@ QString modelBeside(const QString& plan)
     return !name.isEmpty() && QFileInfo::exists(beside) ? beside : QString();
 }
 
-/// The one local file of a drag, else empty.
-QString fileOf(const QMimeData& data)
+/// The one file that is dropped, or why it cannot be taken.
+base::Result<QString> fileOf(const QMimeData& data)
 {
     const QList<QUrl> urls = data.urls();
-    return urls.size() == 1 && urls.front().isLocalFile() ? urls.front().toLocalFile() : QString();
+    if (urls.size() != 1) {
+        return base::usageError(std::to_string(urls.size()) + " files were dropped; drop one at a time");
+    }
+    if (!urls.front().isLocalFile()) {
+        return base::usageError("only files of this machine can be dropped; save it first",
+                                urls.front().toString().toStdString());
+    }
+    return urls.front().toLocalFile();
 }
 
 } // namespace
@@ -221,14 +228,20 @@ void MainWindow::chooseReport()
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event)
 {
-    if (!fileOf(*event->mimeData()).isEmpty()) {
+    if (!event->mimeData()->urls().isEmpty()) { // what is wrong with them is said when they are dropped
         event->acceptProposedAction();
     }
 }
 
 void MainWindow::dropEvent(QDropEvent* event)
 {
-    const QString path = fileOf(*event->mimeData());
+    event->acceptProposedAction();
+    const base::Result<QString> file = fileOf(*event->mimeData());
+    if (!file) {
+        showProblem(file.error());
+        return;
+    }
+    const QString& path = *file;
     if (isModelOrRun(path) || isArrays(path) || isSnapshot(path)) {
         open(path);
     } else if (m_loaded) {
@@ -236,7 +249,6 @@ void MainWindow::dropEvent(QDropEvent* event)
     } else {
         showProblem(base::usageError("there is no model that could explain it; open one first", path.toStdString()));
     }
-    event->acceptProposedAction();
 }
 
 Session MainWindow::sessionNow() const

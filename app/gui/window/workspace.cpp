@@ -136,8 +136,95 @@ void Workspace::resetLayout()
     rearrange();
     m_apart.clear();
     m_isArranged = false;
+    m_isPacked = false;
     m_titles->flush(); // what lies above the contents takes room too
+    fitRoom();
     applySizes();
+}
+
+void Workspace::takeSizes()
+{
+    if (m_isPacked && !m_isArranged) {
+        resetLayout(); // perhaps there is more room now
+    } else {
+        fitRoom();
+        keepShares();
+    }
+}
+
+void Workspace::setRoom(std::function<QSize()> room)
+{
+    m_room = std::move(room);
+    fitRoom();
+}
+
+QSize Workspace::minimumSizeHint() const
+{
+    const QSize least = QMainWindow::minimumSizeHint();
+    return m_room ? least.boundedTo(m_room()) : least;
+}
+
+/// What the docks need in one direction.
+static int leastOf(const QMainWindow& space, Qt::Orientation direction)
+{
+    const QSize least = space.QMainWindow::minimumSizeHint();
+    return direction == Qt::Horizontal ? least.width() : least.height();
+}
+
+bool Workspace::isNeeded(const Pack& pack) const
+{
+    const auto isPlaced = [](const QDockWidget* dock) { return !dock->isFloating() && !dock->isHidden(); };
+    const int room = pack.spares == Qt::Horizontal ? m_room().width() : m_room().height();
+    return isPlaced(pack.what) && isPlaced(pack.behind) && !tabifiedDockWidgets(pack.behind).contains(pack.what) &&
+           leastOf(*this, pack.spares) > room * (1 + pack.mayLack);
+}
+
+/// False when that would not help and was not done.
+bool Workspace::putBehind(const Pack& pack, bool isInAnyCase)
+{
+    const QByteArray before = saveState();
+    const int least = leastOf(*this, pack.spares);
+    QList<QDockWidget*> moved = tabifiedDockWidgets(pack.what);
+    moved.prepend(pack.what);
+    QDockWidget* front = pack.behind;
+    for (QDockWidget* tab : tabifiedDockWidgets(pack.behind)) {
+        front = tab->visibleRegion().isEmpty() ? front : tab;
+    }
+    for (QDockWidget* dock : moved) {
+        if (!dock->isFloating()) {
+            tabifyDockWidget(pack.behind, dock);
+        }
+    }
+    front->raise();
+    m_titles->flush();
+    const bool helps = leastOf(*this, pack.spares) < least;
+    if (!helps && !isInAnyCase) {
+        restoreState(before);
+        m_titles->flush();
+    }
+    return helps || isInAnyCase;
+}
+
+/// An arrangement of a person, too: a window that is larger than its screen cannot be used.
+void Workspace::fitRoom()
+{
+    if (!m_room) {
+        return;
+    }
+    const bool isArranged = m_isArranged;
+    bool hasPacked = false;
+    // First what helps by itself; where two columns need the same, none does, and then both are done.
+    for (const bool isInAnyCase : {false, true}) {
+        for (const Pack& pack : packs()) {
+            hasPacked = (isNeeded(pack) && putBehind(pack, isInAnyCase)) || hasPacked;
+        }
+    }
+    m_isArranged = isArranged; // nobody did
+    if (hasPacked) {
+        m_isPacked = true;
+        keepShares();
+        emit packed();
+    }
 }
 
 void Workspace::setHintsShown(bool isShown) { m_titles->setHintsShown(isShown); }
@@ -190,6 +277,9 @@ void Workspace::hideApart()
 
 QByteArray Workspace::layout(int version) const
 {
+    if (m_isPacked && !m_isArranged) {
+        return {}; // the next screen may have room for the usual one
+    }
     // Qt writes down whether each dock is hidden, and asks this very mark.
     for (QDockWidget* dock : m_apart) {
         dock->setAttribute(Qt::WA_WState_Hidden, false);
@@ -254,6 +344,13 @@ bool Workspace::event(QEvent* event)
     if (event->type() == QEvent::MouseButtonPress) {
         const bool isLine = childAt(static_cast<QMouseEvent*>(event)->position().toPoint()) == nullptr;
         m_isArranged = m_isArranged || isLine;
+    }
+    if (event->type() == QEvent::LayoutRequest && m_room && !std::exchange(m_willFit, true)) {
+        // Not at once: this comes out of the midst of a layout.
+        QTimer::singleShot(0, this, [this] {
+            m_willFit = false;
+            fitRoom();
+        });
     }
     return QMainWindow::event(event);
 }

@@ -5,6 +5,7 @@
 
 #include <QMainWindow>
 
+#include <functional>
 #include <initializer_list>
 #include <vector>
 
@@ -44,13 +45,19 @@ public:
     /// out of sight with the workspace.
     [[nodiscard]] QByteArray layout(int version) const;
     /// The text has another size, or a view needs another height: docks take their sizes anew.
-    void takeSizes() { keepShares(); }
+    void takeSizes();
+    /// How large it may be at most. Where its docks need more, some lie behind others as tabs until they fit.
+    void setRoom(std::function<QSize()> room);
     /// Brings every view up to date at once, shown or not.
     void flush();
+    /// Never more than the room that there is.
+    [[nodiscard]] QSize minimumSizeHint() const override;
 
 signals:
     void openRequested();
     void cancelRequested();
+    /// Docks were put behind others: it needs less room now.
+    void packed();
 
 protected:
     /// `tabName` is what the tab says while the dock is behind tabs; empty = the view's title.
@@ -67,11 +74,24 @@ protected:
     bool event(QEvent* event) override;
     /// Gives the docks their sizes for the present size of the workspace; called until a person arranges them.
     virtual void applySizes() {}
+    /// A dock that gives up its place for one behind another, with all that are its tabs.
+    struct Pack
+    {
+        QDockWidget* what;
+        QDockWidget* behind;
+        Qt::Orientation spares; ///< the direction in which less room is needed then
+        double mayLack = 0;     ///< the share of the room up to which panes are rather a little too small
+    };
+    /// In the order in which they are done; those that are needed.
+    [[nodiscard]] virtual std::vector<Pack> packs() const { return {}; }
     /// `room` pixels divided in the ratio of `parts`.
     [[nodiscard]] static QList<int> shared(int room, std::initializer_list<double> parts);
 
 private:
     void keepShares();
+    void fitRoom();
+    [[nodiscard]] bool isNeeded(const Pack& pack) const;
+    [[nodiscard]] bool putBehind(const Pack& pack, bool isInAnyCase);
     void takeKept();
     void hideApart();
     void chainFocus();
@@ -86,6 +106,9 @@ private:
     std::vector<QDockWidget*> m_apart; ///< windows of their own that are out of sight because the workspace is
     QByteArray m_kept;                 ///< taken, and given to the docks once more when they have their room
     int m_keptVersion = 0;
+    std::function<QSize()> m_room; ///< null = any
+    bool m_isPacked = false;
+    bool m_willFit = false; ///< a look at the room is on its way
     bool m_wasShown = false;
     bool m_isArranged = false; ///< a person, or an arrangement that was kept, has moved docks or the lines between
 };

@@ -80,6 +80,7 @@ constexpr double kAroundLayers = 104; // title, sentence and lists of the pane o
 constexpr double kLeastBelow = 200;
 constexpr double kMostBelow = 0.347;   // of a low window: the ledger is whole at 1280 × 800 with large text
 constexpr double kLeastTimeline = 250; // every chart has room
+constexpr double kMayLack = 0.25;      // of the height: panes that should be in sight together become lower first
 constexpr double kMostTimeline = 0.38; // of a low window: what is needed for that at 1280 × 800 with large text
 
 } // namespace
@@ -218,6 +219,21 @@ void ExplainWorkspace::showTexts(bool isText)
         applySizes();
     }
     m_otherLayout = kept;
+}
+
+std::vector<Workspace::Pack> ExplainWorkspace::packs() const
+{
+    if (m_isText) {
+        return {{m_ledgerDock, m_diagnosisDock, Qt::Vertical},
+                {m_wordLayersDock, m_textDock, Qt::Vertical},
+                {m_diagnosisDock, m_textDock, Qt::Horizontal}};
+    }
+    return {{m_classesDock, m_inputDock, Qt::Vertical},
+            {m_ledgerDock, m_layersDock, Qt::Horizontal},
+            {m_compareDock, m_heatmapDock, Qt::Horizontal},
+            {m_inputDock, m_runDock, Qt::Horizontal},
+            {m_layersDock, m_heatmapDock, Qt::Vertical, kMayLack},
+            {m_layersDock, m_heatmapDock, Qt::Horizontal}};
 }
 
 void ExplainWorkspace::applyTextSizes()
@@ -377,6 +393,14 @@ void EngineWorkspace::editBreakpoint(base::NodeId node)
     m_breakpointsDock->raise();
     m_breakpoints->flush();
     m_breakpoints->editAt(node);
+}
+
+/// The heatmap stays in sight.
+std::vector<Workspace::Pack> EngineWorkspace::packs() const
+{
+    return {{m_whyDock, m_promisesDock, Qt::Vertical},        {m_nowDock, m_promisesDock, Qt::Horizontal},
+            {m_promisesDock, m_timelineDock, Qt::Horizontal}, {m_timelineDock, m_graphDock, Qt::Vertical},
+            {m_promisesDock, m_graphDock, Qt::Vertical},      {m_nowDock, m_graphDock, Qt::Vertical}};
 }
 
 void EngineWorkspace::applySizes()

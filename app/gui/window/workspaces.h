@@ -75,6 +75,7 @@ public:
 
 protected:
     void applySizes() override;
+    [[nodiscard]] std::vector<Pack> packs() const override;
     void rearrange() override;
 
 private:
@@ -138,6 +139,7 @@ public:
 
 protected:
     void applySizes() override;
+    [[nodiscard]] std::vector<Pack> packs() const override;
 
 private:
     views::GraphView* m_graph = nullptr;

@@ -11,6 +11,7 @@
 #include "views/common/paint/style.h"
 #include "views/input/inputview.h"
 #include "views/notebook/notebookview.h"
+#include "views/plan/planmodel.h"
 #include "views/run/runpanel.h"
 
 #include <QTemporaryDir>
@@ -120,6 +121,25 @@ private slots:
         texts.setFirst("b");
         texts.history.forgetAll();
         QVERIFY(!texts.history.canUndo() && !texts.history.canRedo());
+    }
+
+    /// The first budget is looked for: meanwhile, too, there is nothing to take back.
+    void theFirstBudgetIsNobodysChoice()
+    {
+        app::MainWindow window;
+        openWithChoices(window);
+        int tried = 0;
+        bool couldUndo = false;
+        connect(&window.plan(), &views::PlanModel::questionChanged, &window, [&] {
+            ++tried;
+            couldUndo = couldUndo || window.actions().at("edit.undo").isEnabled();
+        });
+        window.showWorkspace("plan");
+        window.flush();
+        QVERIFY(QTest::qWaitFor([&] { return window.plan().plan() != nullptr; }, 60'000));
+        QVERIFY(tried > 1);
+        QVERIFY(!couldUndo);
+        QVERIFY(!window.actions().at("edit.undo").isEnabled());
     }
 
     void breakpointsPinsAndCoversComeBack()

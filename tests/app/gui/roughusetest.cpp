@@ -2,6 +2,7 @@
 // What people do to a window: odd pictures, dropped files, names without end, other scripts, keys alone.
 #include <QtTest>
 
+#include "app/gui/controllers/diagnosecontroller.h"
 #include "app/gui/shell/problemscontroller.h"
 #include "app/gui/shell/shell.h"
 #include "app/gui/window/mainwindow.h"
@@ -11,6 +12,8 @@
 #include "tests/app/gui/settles.h"
 #include "views/common/paint/style.h"
 #include "views/common/widgets/breakpointlist.h"
+#include "views/diagnose/diagnoseview.h"
+#include "views/diagnose/findingrow.h"
 #include "views/palette/commandpalette.h"
 #include "views/plan/planmodel.h"
 #include "views/problems/problemspanel.h"
@@ -214,7 +217,8 @@ private slots:
         QVERIFY(drop(window, {kSamples + QStringLiteral("jug.png")})); // a picture for the model that is open
         QVERIFY(settles(window));
         QCOMPARE(predicted(window), QStringLiteral("jug"));
-        QVERIFY(!drop(window, {kSamples + QStringLiteral("jug.png"), kSamples + QStringLiteral("mug.png")}));
+        QVERIFY(drop(window, {kSamples + QStringLiteral("jug.png"), kSamples + QStringLiteral("mug.png")}));
+        QVERIFY2(window.lastError().contains(QStringLiteral("one at a time")), qPrintable(window.lastError()));
         QVERIFY(!drop(window, {}));
         QVERIFY(drop(window, {folder.filePath(QStringLiteral("notes.txt"))}));
         QVERIFY(settles(window));
@@ -247,6 +251,22 @@ private slots:
         window.explainInput(kSamples + QStringLiteral("jug.png"));
         QVERIFY(settles(window));
         QCOMPARE(predicted(window), QStringLiteral("jug"));
+    }
+
+    /// Also before there is a plan, while it is worked out what there is to plan for.
+    void escapeStopsAPlan()
+    {
+        app::MainWindow window;
+        window.show();
+        window.open({});
+        QVERIFY(settles(window));
+        window.showWorkspace(QStringLiteral("plan"));
+        window.flush();
+        QCOMPARE(window.plan().state(), views::PlanState::Loading);
+        window.actions().at(QStringLiteral("run.stop")).trigger();
+        QCOMPARE(window.plan().state(), views::PlanState::Absent);
+        QVERIFY2(window.plan().absence().startsWith(QStringLiteral("Stopped")), qPrintable(window.plan().absence()));
+        QVERIFY(window.model().hasRun());
     }
 
     void namesWithoutEndAndOtherScripts_data()
@@ -291,6 +311,8 @@ private slots:
         QVERIFY(settles(window));
         QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
         QCOMPARE(predicted(window), QString(labels.front()).replace(QStringLiteral("\\n"), QStringLiteral("\n")));
+        QVERIFY(window.windowTitle().contains(file));
+        QVERIFY2(!window.windowTitle().isRightToLeft(), qPrintable(window.windowTitle())); // it ends in our name
         for (const QString& id : app::MainWindow::workspaceIds()) {
             window.showWorkspace(id);
             QCoreApplication::processEvents();
@@ -371,6 +393,29 @@ private slots:
         QCOMPARE(window.plan().step(), 1U);
         press(Qt::Key_End, Qt::ControlModifier | Qt::AltModifier);
         QCOMPARE(std::size_t{window.plan().step()} + 1, window.plan().plan()->matrix.columns().size());
+    }
+
+    /// From finding to finding, and to what one is about.
+    void diagnoseByKeysAlone()
+    {
+        app::MainWindow window;
+        showActive(window);
+        press(Qt::Key_Return);
+        QVERIFY(settles(window));
+        QVERIFY(QTest::qWaitFor([&] { return !window.diagnosis().isChecking(); }, kPatience));
+        window.actions().at(QStringLiteral("window.dock1")).trigger();
+        press(Qt::Key_D, Qt::ControlModifier);
+        const auto* pane = window.workspace().findChild<views::DiagnoseView*>();
+        QVERIFY(QTest::qWaitFor([&] { return !window.diagnosis().isChecking(); }, kPatience));
+        window.flush();
+        QVERIFY(!pane->rows().empty());
+        QTRY_VERIFY(pane->isAncestorOf(QApplication::focusWidget()));
+        press(Qt::Key_Down, Qt::AltModifier);
+        QVERIFY(pane->currentRow() != nullptr);
+        QVERIFY(pane->currentRow()->hasFocus());
+        window.selection().clear();
+        press(Qt::Key_Return);
+        QVERIFY(!window.selection().isEmpty());
     }
 
     void kernelsByKeysAlone()

@@ -195,6 +195,63 @@ private slots:
         }
     }
 
+    void theWindowFitsASmallScreen_data()
+    {
+        QTest::addColumn<double>("scale");
+        for (const double scale : {1.0, 1.25, 1.5, 2.0}) {
+            QTest::addRow("%g", scale) << scale;
+        }
+    }
+
+    /// In every workspace, also when the text grows while the window is open; with small text all panes are beside each
+    /// other.
+    void theWindowFitsASmallScreen()
+    {
+        QFETCH(const double, scale);
+        const QSize screen(1276, 775); // less what a frame takes
+        app::MainWindow window;
+        window.shell().fitInto([screen] { return screen; });
+        window.resize(screen);
+        window.show();
+        window.open({});
+        QVERIFY(QTest::qWaitFor([&] { return !window.isBusy(); }, 60'000));
+        setScale(window, scale);
+        for (const QString& id : app::MainWindow::workspaceIds()) {
+            show(window, id);
+            QCoreApplication::processEvents();
+            const QSize least = window.minimumSizeHint();
+            QVERIFY2(least.width() <= screen.width() && least.height() <= screen.height(),
+                     qPrintable(QStringLiteral("%1: %2 x %3").arg(id).arg(least.width()).arg(least.height())));
+            for (const QDockWidget* dock : window.workspace().docks()) {
+                if (scale <= 1.25 && dock->isVisible() && !dock->visibleRegion().isEmpty()) { // more may be lower
+                    const QSize asked = dock->widget()->minimumSizeHint();
+                    QVERIFY2(dock->widget()->width() >= asked.width() && dock->widget()->height() >= asked.height(),
+                             qPrintable(id + QLatin1Char(' ') + dock->windowTitle()));
+                }
+            }
+        }
+        setScale(window, 1);
+        app::MainWindow usual;
+        usual.resize(window.size());
+        usual.show();
+        usual.open({});
+        QVERIFY(QTest::qWaitFor([&] { return !usual.isBusy(); }, 60'000));
+        for (const QString& id : app::MainWindow::workspaceIds()) {
+            show(window, id);
+            show(usual, id);
+            const auto shown = [](const app::MainWindow& of) {
+                QStringList names;
+                for (const QDockWidget* dock : of.workspace().docks()) {
+                    if (!dock->isHidden() && !dock->visibleRegion().isEmpty()) {
+                        names << dock->objectName();
+                    }
+                }
+                return names;
+            };
+            QCOMPARE(shown(window), shown(usual)); // and back
+        }
+    }
+
     void thereAndBackIsNoChange()
     {
         app::MainWindow window;

@@ -148,6 +148,8 @@ private slots:
         QCOMPARE(signedText(0.031, 3), QStringLiteral("+0.031"));
         QCOMPARE(signedText(0.0, 3), QStringLiteral("0"));
         QCOMPARE(valueText(0.00012147, 5), QStringLiteral("1.2147e") + minus + QStringLiteral("4"));
+        QCOMPARE(valueText(-9.97e-6, 2), minus + QStringLiteral("1.0e") + minus + QStringLiteral("5"));
+        QCOMPARE(valueText(9.9996), QStringLiteral("10.00"));
         QCOMPARE(valueText(8.42), QStringLiteral("8.420"));
         QCOMPARE(valueText(12345.678), QStringLiteral("12,346"));
         QCOMPARE(valueText(std::numeric_limits<double>::quiet_NaN()), QStringLiteral("NaN"));

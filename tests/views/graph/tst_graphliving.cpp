@@ -233,6 +233,90 @@ private slots:
         QVERIFY(stage.canvas().camera() == start);
     }
 
+    /// Whatever part of the drawing fits into the pane: the node that is visited is in sight.
+    void theCameraShowsWhatIsVisited_data()
+    {
+        QTest::addColumn<int>("width");
+        for (const int width : {700, 820, 1000, 1224, 1400}) {
+            QTest::addRow("%d", width) << width;
+        }
+    }
+    void theCameraShowsWhatIsVisited()
+    {
+        QFETCH(const int, width);
+        Living stage(tests::makeResidualRun(40), QSize(width, 420));
+        for (const VisitMark& visit : stage.scene().book->flow.visits()) {
+            static_cast<void>(stage.at(static_cast<double>(visit.step) + 1));
+            const Index box = stage.scene().boxOf(visit.node);
+            const QRectF card =
+                stage.canvas().camera().toScreen(stage.scene().layout.nodes[static_cast<std::size_t>(box)]);
+            QVERIFY2(stage.canvas().overlays().free.contains(card.center()), qPrintable(QString::number(visit.step)));
+        }
+    }
+
+    /// Figures beside pulses and names beside heads of searches stand in the gaps between cards, over all else.
+    void wordsStandBetweenCards_data()
+    {
+        QTest::addColumn<QSize>("size");
+        QTest::newRow("wide") << kWide;
+        QTest::newRow("tall") << kTall;
+    }
+    void wordsStandBetweenCards()
+    {
+        QFETCH(const QSize, size);
+        Living stage(tests::makeTransformerRun(1), size);
+        GraphCanvas& canvas = stage.canvas();
+        canvas.zoomBy(1.5 / canvas.camera().zoom()); // where a gap has room for them
+        int seen = 0;
+        for (double moment = 0; moment < stage.end(); moment += 0.83) {
+            static_cast<void>(stage.at(moment));
+            const GraphPicture shown = canvas.picture();
+            QImage image(canvas.size(), QImage::Format_RGB32);
+            QPainter painter(&image);
+            MotionPainter living(painter, shown, canvas.camera(), theme(&canvas), MotionLook());
+            living.paintAbove(QRectF(canvas.rect()));
+            for (const MotionPainter::Words& words : living.words()) {
+                if (words.text.contains(QLatin1String("held"))) {
+                    continue; // it stands above its card
+                }
+                ++seen;
+                for (const layout::Rect& node : stage.scene().layout.nodes) {
+                    const QRectF both = canvas.camera().toScreen(node) & words.box;
+                    QVERIFY2(both.width() < 1 || both.height() < 1,
+                             qPrintable(QStringLiteral("%1 at %2").arg(words.text).arg(moment)));
+                }
+            }
+        }
+        QVERIFY(seen > 20);
+    }
+
+    /// From the moment on at which a promise takes it until the promise is fulfilled.
+    void relevanceIsHeldWhileItsPromiseWaits()
+    {
+        Living stage(tests::makeResidualRun(12));
+        const auto held = [&](base::NodeId node, std::uint64_t position) {
+            static_cast<void>(stage.at(static_cast<double>(position)));
+            const auto box = static_cast<std::size_t>(stage.scene().boxOf(node));
+            return (*stage.canvas().picture().cards)[box].isHeld;
+        };
+        const auto& events = stage.handle.run->events;
+        int seen = 0;
+        for (std::size_t i = 0; i < events.size(); ++i) {
+            if (events[i].kind != event::EventKind::Complete) {
+                continue;
+            }
+            const auto opened = std::ranges::find_if(events, [&](const event::Event& e) {
+                return e.kind == event::EventKind::NewPromise && e.promise == events[i].promise;
+            });
+            const base::NodeId start(opened->node);
+            QVERIFY(!held(start, static_cast<std::uint64_t>(opened - events.begin())));
+            QVERIFY(held(start, i));
+            QVERIFY(!held(start, i + 1));
+            ++seen;
+        }
+        QVERIFY(seen > 1);
+    }
+
     /// More nodes than a pane can show: all of them stand in a stripe, which says what is in sight and goes there.
     void aLongDrawingHasAStripeOfAllNodes()
     {
@@ -330,6 +414,22 @@ private slots:
             QVERIFY(away.manhattanLength() < 1);
             QVERIFY(!(canvas.camera() == before));
         }
+        // In a closed stack, too: it is opened, the other groups stay as they are.
+        const auto& paths = stage.scene().book->drawn.groupPaths;
+        const auto stack = static_cast<Index>(std::ranges::find(paths, "encoder") - paths.begin());
+        emit canvas.groupToggled(stack);
+        stage.view.flush();
+        const base::NodeId inside(groups[5].nodes[groups[5].nodes.size() / 2]);
+        const auto groupOf = [&](base::NodeId node) {
+            return stage.scene().visible.nodes[static_cast<std::size_t>(stage.scene().boxOf(node))].group;
+        };
+        QCOMPARE(groupOf(inside), stack);
+        QTest::mouseClick(&canvas, Qt::LeftButton, {}, canvas.groupTiles().tile(5).center().toPoint());
+        stage.view.flush();
+        QVERIFY(groupOf(inside) != stack);
+        const auto middle = stage.scene().layout.nodes[static_cast<std::size_t>(stage.scene().boxOf(inside))].center();
+        const QPointF away = canvas.camera().toScreen(middle) - canvas.overlays().free.center();
+        QVERIFY(away.manhattanLength() < 1);
         stage.view.resize(1000, 360); // the cards come first
         stage.view.flush();
         QVERIFY(!canvas.hasGroupStripe());

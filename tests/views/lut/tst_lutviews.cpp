@@ -154,6 +154,25 @@ private slots:
         QVERIFY(!view.pane().sentence().isEmpty());
     }
 
+    /// In a low pane, too, whichever way the cursor goes.
+    void theKernelAtTheCursorIsInSight()
+    {
+        LutContext context;
+        DataFlowView view(context.model, context.cursor, context.selection, context.choice);
+        place(view, {900, 300});
+        view.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&view));
+        std::vector<RunLaunch> launches = context.choice.layer()->launches;
+        launches.insert(launches.end(), launches.rbegin(), launches.rend());
+        QVERIFY(view.pane().height() > view.height());
+        for (const RunLaunch& launch : launches) {
+            context.cursor.moveTo(launch.position);
+            view.flush();
+            QVERIFY(!view.pane().currentRect().isNull());
+            QVERIFY(view.pane().visibleRegion().boundingRect().contains(view.pane().currentRect().toAlignedRect()));
+        }
+    }
+
     void launchNumbersGoOnThroughThePasses()
     {
         LutContext context;
