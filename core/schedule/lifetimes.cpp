@@ -61,8 +61,14 @@ std::vector<Instance> instancesOf(const OpGraph& graph, const std::vector<OpId>&
 
 std::vector<std::uint64_t> memoryOf(const OpGraph& graph, const std::vector<OpId>& sequence)
 {
+    return memoryOf(graph, sequence, instancesOf(graph, sequence));
+}
+
+std::vector<std::uint64_t> memoryOf(const OpGraph& graph, const std::vector<OpId>& sequence,
+                                    const std::vector<Instance>& instances)
+{
     std::vector<std::uint64_t> memory(sequence.size() + 1, 0);
-    for (const Instance& instance : instancesOf(graph, sequence)) {
+    for (const Instance& instance : instances) {
         memory[instance.start] += graph.value(instance.value).bytes;
         memory[instance.end + 1] -= graph.value(instance.value).bytes; // unsigned wrap cancels in the sums
     }

@@ -38,12 +38,12 @@ RotorTable::RotorTable(RotorChain chain, std::uint64_t budget, std::uint32_t mem
         m_backwardTemporary.push_back(slotsOf(m_chain.backwardTemporary[i]));
         m_forwardSum.push_back((i == 0 ? 0 : m_forwardSum.back()) + m_chain.forwardTime[i]);
     }
-    m_cells.resize(static_cast<std::size_t>(m_stages + 1) * (m_stages + 1));
+    m_rows.resize(static_cast<std::size_t>(m_stages + 1) * (m_stages + 1));
     for (std::uint32_t length = 1; length <= m_stages; ++length) {
         for (std::uint32_t first = 1; first + length - 1 <= m_stages; ++first) {
             if (isOver && isOver()) {
                 m_isFinished = false;
-                m_cells.clear();
+                m_rows.clear();
                 return;
             }
             fill(first, first + length - 1);
@@ -73,54 +73,59 @@ std::uint32_t RotorTable::needSkip(std::uint32_t first, std::uint32_t last) cons
     return need;
 }
 
-const std::vector<RotorTable::Cell>& RotorTable::row(std::uint32_t first, std::uint32_t last) const
+const RotorTable::Row& RotorTable::row(std::uint32_t first, std::uint32_t last) const
 {
-    return m_cells[static_cast<std::size_t>(first) * (m_stages + 1) + last];
-}
-
-const RotorTable::Cell& RotorTable::at(std::uint32_t first, std::uint32_t last, std::uint32_t memory) const
-{
-    return row(first, last)[memory];
+    return m_rows[static_cast<std::size_t>(first) * (m_stages + 1) + last];
 }
 
 void RotorTable::fill(std::uint32_t first, std::uint32_t last)
 {
-    std::vector<Cell>& cells = m_cells[static_cast<std::size_t>(first) * (m_stages + 1) + last];
-    cells.assign(m_memory + 1, {std::numeric_limits<double>::infinity(), -1});
+    Row& part = m_rows[static_cast<std::size_t>(first) * (m_stages + 1) + last];
+    part.cost.assign(m_memory + 1, std::numeric_limits<double>::infinity());
+    part.split.assign(m_memory + 1, -1);
     const double own = m_chain.forwardTime[first] + m_chain.backwardTime[first];
     const std::uint32_t all = needAll(first, last);
     if (first == last) {
         for (std::uint32_t memory = all; memory <= m_memory; ++memory) {
-            cells[memory] = {own, 0};
+            part.cost[memory] = own;
+            part.split[memory] = 0;
         }
         return;
     }
     const std::uint32_t saved = m_saved[first];
-    const std::vector<Cell>& behind = row(first + 1, last);
+    const Row& behind = row(first + 1, last);
     for (std::uint32_t memory = std::max(all, saved); memory <= m_memory; ++memory) {
-        if (behind[memory - saved].split >= 0) {
-            cells[memory] = {own + behind[memory - saved].cost, 0};
+        if (behind.split[memory - saved] >= 0) {
+            part.cost[memory] = own + behind.cost[memory - saved];
+            part.split[memory] = 0;
         }
     }
     const std::uint32_t skip = needSkip(first, last);
     for (std::uint32_t q = first + 1; q <= last; ++q) {
-        trySplit(cells, first, last, q, skip);
+        trySplit(part, first, last, q, skip);
     }
 }
 
-/// Offers the split at q to the cells of a part; what does not fit costs infinitely much.
-void RotorTable::trySplit(std::vector<Cell>& cells, std::uint32_t first, std::uint32_t last, std::uint32_t q,
+/// Offers the split at q to a part; what does not fit costs infinitely much.
+void RotorTable::trySplit(Row& part, std::uint32_t first, std::uint32_t last, std::uint32_t q,
                           std::uint32_t least) const
 {
     const double forward = m_forwardSum[q - 1] - m_forwardSum[first - 1];
     const std::uint32_t output = m_output[q - 1];
-    const std::vector<Cell>& right = row(q, last);
-    const std::vector<Cell>& left = row(first, q - 1);
-    for (std::uint32_t memory = std::max(least, output); memory <= m_memory; ++memory) {
-        const double cost = forward + right[memory - output].cost + left[memory].cost;
-        if (cost < cells[memory].cost) {
-            cells[memory] = {cost, static_cast<std::int32_t>(q)};
-        }
+    const std::uint32_t begin = std::max(least, output);
+    if (begin > m_memory) {
+        return;
+    }
+    const double* right = row(q, last).cost.data() + (begin - output);
+    const double* left = row(first, q - 1).cost.data() + begin;
+    double* cost = part.cost.data() + begin;
+    std::int32_t* split = part.split.data() + begin;
+    const auto at = static_cast<std::int32_t>(q);
+    for (std::uint32_t i = 0; i <= m_memory - begin; ++i) { // without branches: several at once
+        const double with = forward + right[i] + left[i];
+        const bool isCheaper = with < cost[i];
+        cost[i] = isCheaper ? with : cost[i];
+        split[i] = isCheaper ? at : split[i];
     }
 }
 
@@ -129,14 +134,14 @@ std::optional<double> RotorTable::cost() const
     if (!m_isFinished) {
         return std::nullopt;
     }
-    const Cell& cell = at(1, m_stages, m_memory);
-    return cell.split < 0 ? std::nullopt : std::optional(cell.cost);
+    const Row& all = row(1, m_stages);
+    return all.split[m_memory] < 0 ? std::nullopt : std::optional(all.cost[m_memory]);
 }
 
 /// Does what the table says of a part of the chain; what is left of it goes on the stack.
 void RotorTable::expand(const Task& task, std::vector<Task>& tasks, std::vector<RotorStep>& steps) const
 {
-    const std::int32_t split = at(task.first, task.last, task.memory).split;
+    const std::int32_t split = row(task.first, task.last).split[task.memory];
     if (split == 0) {
         steps.push_back({RotorKind::ForwardAll, task.first});
         tasks.push_back({task.first, task.first, 0, true});

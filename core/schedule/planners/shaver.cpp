@@ -35,7 +35,7 @@ class Rollout
 public:
     Rollout(const OpGraph& graph, std::uint64_t budget, const std::vector<OpId>& sequence)
         : m_graph(graph), m_budget(budget), m_sequence(sequence), m_instances(instancesOf(graph, sequence)),
-          m_memory(memoryOf(graph, sequence))
+          m_memory(memoryOf(graph, sequence, m_instances))
     {
         indexInstances();
         indexReads();
