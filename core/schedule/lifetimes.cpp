@@ -34,6 +34,7 @@ void extend(std::vector<Instance>& instances, const std::vector<std::uint32_t>& 
 std::vector<Instance> staysOf(const OpGraph& graph, const std::vector<OpId>& sequence)
 {
     std::vector<Instance> instances;
+    instances.reserve(sequence.size() + sequence.size() / 8); // most operators have one result
     std::vector<std::uint32_t> newest(graph.values().size(), kNone);
     for (std::uint32_t at = 0; at < sequence.size(); ++at) {
         extend(instances, newest, graph.reads(sequence[at]), at);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace retro::schedule
@@ -78,27 +79,22 @@ const RotorTable::Row& RotorTable::row(std::uint32_t first, std::uint32_t last) 
     return m_rows[static_cast<std::size_t>(first) * (m_stages + 1) + last];
 }
 
+/// Cost of keeping all of the first stage; infinite where it does not fit.
+double RotorTable::costOfAll(std::uint32_t first, std::uint32_t last, std::uint32_t memory) const
+{
+    if (memory < needAll(first, last) || (first < last && memory < m_saved[first])) {
+        return std::numeric_limits<double>::infinity();
+    }
+    const double own = m_chain.forwardTime[first] + m_chain.backwardTime[first];
+    return first == last ? own : own + row(first + 1, last)[memory - m_saved[first]];
+}
+
 void RotorTable::fill(std::uint32_t first, std::uint32_t last)
 {
     Row& part = m_rows[static_cast<std::size_t>(first) * (m_stages + 1) + last];
-    part.cost.assign(m_memory + 1, std::numeric_limits<double>::infinity());
-    part.split.assign(m_memory + 1, -1);
-    const double own = m_chain.forwardTime[first] + m_chain.backwardTime[first];
-    const std::uint32_t all = needAll(first, last);
-    if (first == last) {
-        for (std::uint32_t memory = all; memory <= m_memory; ++memory) {
-            part.cost[memory] = own;
-            part.split[memory] = 0;
-        }
-        return;
-    }
-    const std::uint32_t saved = m_saved[first];
-    const Row& behind = row(first + 1, last);
-    for (std::uint32_t memory = std::max(all, saved); memory <= m_memory; ++memory) {
-        if (behind.split[memory - saved] >= 0) {
-            part.cost[memory] = own + behind.cost[memory - saved];
-            part.split[memory] = 0;
-        }
+    part.resize(m_memory + 1);
+    for (std::uint32_t memory = 0; memory <= m_memory; ++memory) {
+        part[memory] = costOfAll(first, last, memory);
     }
     const std::uint32_t skip = needSkip(first, last);
     for (std::uint32_t q = first + 1; q <= last; ++q) {
@@ -106,7 +102,7 @@ void RotorTable::fill(std::uint32_t first, std::uint32_t last)
     }
 }
 
-/// Offers the split at q to a part; what does not fit costs infinitely much.
+/// Offers the split at q to a part.
 void RotorTable::trySplit(Row& part, std::uint32_t first, std::uint32_t last, std::uint32_t q,
                           std::uint32_t least) const
 {
@@ -116,17 +112,34 @@ void RotorTable::trySplit(Row& part, std::uint32_t first, std::uint32_t last, st
     if (begin > m_memory) {
         return;
     }
-    const double* right = row(q, last).cost.data() + (begin - output);
-    const double* left = row(first, q - 1).cost.data() + begin;
-    double* cost = part.cost.data() + begin;
-    std::int32_t* split = part.split.data() + begin;
-    const auto at = static_cast<std::int32_t>(q);
-    for (std::uint32_t i = 0; i <= m_memory - begin; ++i) { // without branches: several at once
+    const double* right = row(q, last).data() + (begin - output);
+    const double* left = row(first, q - 1).data() + begin;
+    double* __restrict cost = part.data() + begin; // of another part than right and left
+    const std::size_t count = m_memory - begin + 1;
+    for (std::size_t i = 0; i < count; ++i) { // without branches: several at once
         const double with = forward + right[i] + left[i];
-        const bool isCheaper = with < cost[i];
-        cost[i] = isCheaper ? with : cost[i];
-        split[i] = isCheaper ? at : split[i];
+        cost[i] = with < cost[i] ? with : cost[i];
     }
+}
+
+/// How the least cost of a part comes about: 0 = all of the first stage is kept, else the first stage that starts anew.
+std::uint32_t RotorTable::splitOf(const Task& task) const
+{
+    const double cost = row(task.first, task.last)[task.memory];
+    if (costOfAll(task.first, task.last, task.memory) == cost) {
+        return 0;
+    }
+    const std::uint32_t skip = needSkip(task.first, task.last);
+    for (std::uint32_t q = task.first + 1; q <= task.last; ++q) {
+        const std::uint32_t output = m_output[q - 1];
+        if (task.memory >= std::max(skip, output)) {
+            const double forward = m_forwardSum[q - 1] - m_forwardSum[task.first - 1];
+            if (forward + row(q, task.last)[task.memory - output] + row(task.first, q - 1)[task.memory] == cost) {
+                return q;
+            }
+        }
+    }
+    return 0;
 }
 
 std::optional<double> RotorTable::cost() const
@@ -134,15 +147,15 @@ std::optional<double> RotorTable::cost() const
     if (!m_isFinished) {
         return std::nullopt;
     }
-    const Row& all = row(1, m_stages);
-    return all.split[m_memory] < 0 ? std::nullopt : std::optional(all.cost[m_memory]);
+    const double cost = row(1, m_stages)[m_memory];
+    return std::isfinite(cost) ? std::optional(cost) : std::nullopt;
 }
 
 /// Does what the table says of a part of the chain; what is left of it goes on the stack.
 void RotorTable::expand(const Task& task, std::vector<Task>& tasks, std::vector<RotorStep>& steps) const
 {
-    const std::int32_t split = row(task.first, task.last).split[task.memory];
-    if (split == 0) {
+    const std::uint32_t q = splitOf(task);
+    if (q == 0) {
         steps.push_back({RotorKind::ForwardAll, task.first});
         tasks.push_back({task.first, task.first, 0, true});
         if (task.first < task.last) {
@@ -150,7 +163,6 @@ void RotorTable::expand(const Task& task, std::vector<Task>& tasks, std::vector<
         }
         return;
     }
-    const auto q = static_cast<std::uint32_t>(split);
     steps.push_back({RotorKind::ForwardKeepInput, task.first});
     for (std::uint32_t k = task.first + 1; k < q; ++k) {
         steps.push_back({RotorKind::ForwardForget, k});

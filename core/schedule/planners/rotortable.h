@@ -61,12 +61,8 @@ public:
     [[nodiscard]] std::vector<RotorStep> steps() const;
 
 private:
-    /// A part of the chain, per memory that it has.
-    struct Row
-    {
-        std::vector<double> cost;        ///< infinite where it does not fit
-        std::vector<std::int32_t> split; ///< −1 = none fits, 0 = keep all of the first stage, else where it starts anew
-    };
+    /// Costs of a part of the chain, per memory that it has; infinite where it does not fit.
+    using Row = std::vector<double>;
 
     /// A part of the chain that is still to be done, or the backward step of a stage.
     struct Task
@@ -84,6 +80,8 @@ private:
     [[nodiscard]] const Row& row(std::uint32_t first, std::uint32_t last) const;
     void fill(std::uint32_t first, std::uint32_t last);
     void trySplit(Row& part, std::uint32_t first, std::uint32_t last, std::uint32_t q, std::uint32_t least) const;
+    [[nodiscard]] double costOfAll(std::uint32_t first, std::uint32_t last, std::uint32_t memory) const;
+    [[nodiscard]] std::uint32_t splitOf(const Task& task) const;
 
     RotorChain m_chain;
     std::uint32_t m_stages = 0;
