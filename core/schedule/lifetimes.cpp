@@ -34,6 +34,7 @@ void extend(std::vector<Instance>& instances, const std::vector<std::uint32_t>& 
 std::vector<Instance> staysOf(const OpGraph& graph, const std::vector<OpId>& sequence)
 {
     std::vector<Instance> instances;
+    instances.reserve(sequence.size() + sequence.size() / 8); // most operators have one result
     std::vector<std::uint32_t> newest(graph.values().size(), kNone);
     for (std::uint32_t at = 0; at < sequence.size(); ++at) {
         extend(instances, newest, graph.reads(sequence[at]), at);
@@ -61,8 +62,14 @@ std::vector<Instance> instancesOf(const OpGraph& graph, const std::vector<OpId>&
 
 std::vector<std::uint64_t> memoryOf(const OpGraph& graph, const std::vector<OpId>& sequence)
 {
+    return memoryOf(graph, sequence, instancesOf(graph, sequence));
+}
+
+std::vector<std::uint64_t> memoryOf(const OpGraph& graph, const std::vector<OpId>& sequence,
+                                    const std::vector<Instance>& instances)
+{
     std::vector<std::uint64_t> memory(sequence.size() + 1, 0);
-    for (const Instance& instance : instancesOf(graph, sequence)) {
+    for (const Instance& instance : instances) {
         memory[instance.start] += graph.value(instance.value).bytes;
         memory[instance.end + 1] -= graph.value(instance.value).bytes; // unsigned wrap cancels in the sums
     }

@@ -24,6 +24,9 @@ struct Instance
 [[nodiscard]] std::vector<Instance> instancesOf(const OpGraph& graph, const std::vector<OpId>& sequence);
 /// Bytes in memory while each computation runs (transient), workspace included.
 [[nodiscard]] std::vector<std::uint64_t> memoryOf(const OpGraph& graph, const std::vector<OpId>& sequence);
+/// The same with the stays of the sequence, where they are known.
+[[nodiscard]] std::vector<std::uint64_t> memoryOf(const OpGraph& graph, const std::vector<OpId>& sequence,
+                                                  const std::vector<Instance>& instances);
 /// Largest of memoryOf(); 0 for no computation.
 [[nodiscard]] std::uint64_t peakOf(const OpGraph& graph, const std::vector<OpId>& sequence);
 /// Sum of the costs of the computations.

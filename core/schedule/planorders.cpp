@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <future>
+#include <span>
 
 namespace retro::schedule
 {
@@ -99,13 +101,18 @@ public:
     {
         const bool goesOn = m_strategy == "best" && orders.size() > 1;
         const double end = (goesOn ? kCompareShare : 1.0) * m_request.seconds;
+        const std::string_view each = goesOn ? "fast" : m_strategy;
         for (std::size_t i = 0; i < orders.size() && !isDecided(); ++i) {
             if (m_best && m_best->plan && passed() >= end) {
                 passOver(orders[i]);
                 continue;
             }
-            const double share = (end - passed()) / static_cast<double>(orders.size() - i);
-            RETRO_CHECK(runOn(orders[i], goesOn ? "fast" : m_strategy, std::max(share, 0.0)));
+            const double share = std::max((end - passed()) / static_cast<double>(orders.size() - i), 0.0);
+            if (i > 0 && each == "fast" && m_request.listener == nullptr && !m_request.readTime) {
+                RETRO_CHECK(runTogether(std::span(orders).subspan(i), share));
+                break;
+            }
+            RETRO_CHECK(runOn(orders[i], each, share));
         }
         if (goesOn && !isDecided()) {
             const auto winner = std::ranges::find(orders, m_best->order, &CandidateOrder::name);
@@ -142,11 +149,41 @@ private:
 
     Result<void> runOn(const CandidateOrder& order, std::string_view strategy, double seconds)
     {
+        return take(order, planIn(order, strategy, seconds));
+    }
+
+    [[nodiscard]] Result<PlanResult> planIn(const CandidateOrder& order, std::string_view strategy, double seconds)
+    {
         PlanRequest request = m_request;
         request.order = order.sequence;
         request.seconds = seconds;
         request.listener = m_request.listener == nullptr ? nullptr : &m_listener;
-        RETRO_TRY(PlanResult result, planWith(strategy, request));
+        return planWith(strategy, request);
+    }
+
+    /// Plans in these orders beside each other; the results count one after the other, up to one that decides.
+    Result<void> runTogether(std::span<const CandidateOrder> orders, double seconds)
+    {
+        std::vector<std::future<Result<PlanResult>>> others;
+        for (const CandidateOrder& order : orders.subspan(1)) {
+            others.push_back(std::async(std::launch::async, [this, &order, seconds] {
+                return planIn(order, "fast", seconds);
+            }));
+        }
+        RETRO_CHECK(take(orders.front(), planIn(orders.front(), "fast", seconds)));
+        for (std::size_t i = 0; i < others.size(); ++i) {
+            Result<PlanResult> result = others[i].get();
+            if (!isDecided()) {
+                RETRO_CHECK(take(orders[i + 1], std::move(result)));
+            }
+        }
+        return {};
+    }
+
+    /// Keeps what was found in an order where it is the best so far.
+    Result<void> take(const CandidateOrder& order, Result<PlanResult> found)
+    {
+        RETRO_TRY(PlanResult result, std::move(found));
         result.order = order.name;
         for (Attempt& attempt : result.attempts) {
             attempt.order = order.name;

@@ -1,28 +1,29 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares what torch.compile saves within its activation memory budget: by plans (retrograde.capture.torchbudget) and
+"""Compares what torch.compile needs within its activation memory budget: by plans (retrograde.capture.torchbudget) and
 by PyTorch's own solver `dp`, on a network of equal layers.
 
     tests/bench/torchbudget.py [--layers 32] [--width 64] [--batch 128] [--seconds 2] [--budgets 0.1 0.2 …]
 
-Prints a line per budget: bytes that autograd holds beside parameters and input, by each solver; the most bytes that the
-backward pass makes and has in memory at once, with what was saved; and what was allowed and taken of it, in the unit of
-PyTorch. Ends with 1 where a larger budget saves less than a smaller one, more than is allowed is taken, more is held
-than by `dp`, the backward pass needs more than with `dp`, or gradients differ by more than 1e-5.
+Prints a line per budget: the most bytes that PyTorch has allocated at once in a training step, beside weights and what
+was there before, by each solver; the same as the solver foretold it; operations that the backward pass runs again, by
+each; and what was allowed and taken of it, in the unit of PyTorch. Ends with 1 where a larger budget needs more memory
+than a smaller one, more than with `dp`, more is taken than is allowed, or gradients differ by more than 1e-5. Where
+PyTorch asks no solver, since what it would save of itself fits, the line says so.
 """
 import argparse
 import sys
 import time
-import weakref
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "app/python"))
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "app/python"), str(ROOT / "tests/capture")]
 
 import torch
 import torch._functorch.config as functorch
 from torch._inductor.custom_graph_pass import CustomKnapsackSolver
-from torch.utils._python_dispatch import TorchDispatchMode
 
+import capturing
 from retrograde.capture import torchbudget
 
 
@@ -38,68 +39,45 @@ class Layer(torch.nn.Module):
 
 
 class Told(CustomKnapsackSolver):
-    """Asks a solver, and keeps what it was allowed and what it took."""
+    """Asks a solver, and keeps what it was allowed, what it took, and what the step needs by its own account."""
 
     def __init__(self, solver):
-        self.solver, self.allowed, self.taken = solver, 0.0, 0.0
+        self.solver, self.is_asked, self.allowed, self.taken, self.need, self.seconds = solver, False, 0, 0, (0, 0), 0
 
     def uuid(self):
         return "told " + self.solver.uuid()
 
     def __call__(self, memory, joint_graph, max_memory, node_info, banned):
+        start = time.perf_counter()
         saved, again = self.solver(memory, joint_graph, max_memory, node_info, banned)
-        self.allowed, self.taken = max_memory, sum(memory[i] for i in saved)
+        self.seconds = time.perf_counter() - start
+        self.is_asked, self.allowed, self.taken = True, max_memory, sum(memory[i] for i in saved)
+        self.need = torchbudget.JointGraph(joint_graph, node_info, list(banned)).need(saved)
         return saved, again
 
 
-class Made(TorchDispatchMode):
-    """Counts the bytes of what operators make while they are in memory."""
+class Theirs(CustomKnapsackSolver):
+    """PyTorch's own solver `dp`, told what it counts itself with the estimator "flops"."""
 
-    def __init__(self):
-        super().__init__()
-        self.there, self.now, self.peak = {}, 0, 0
+    def uuid(self):
+        return "dp"
 
-    def _gone(self, key):
-        self.now -= self.there.pop(key, 0)
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        results = func(*args, **(kwargs or {}))
-        for one in results if isinstance(results, (list, tuple)) else [results]:
-            if isinstance(one, torch.Tensor):
-                storage = one.untyped_storage()
-                key = storage._cdata
-                if key not in self.there:
-                    self.there[key] = storage.nbytes()
-                    self.now += storage.nbytes()
-                    weakref.finalize(storage, self._gone, key)
-        self.peak = max(self.peak, self.now)
-        return results
+    def __call__(self, memory, joint_graph, max_memory, node_info, banned):
+        operations = [max(1, torchbudget.products_of(node)) for node in banned]
+        return torchbudget.dp_knapsack(memory, operations, max_memory)[1:]
 
 
-def saved_bytes(network, x, solver, budget):
-    """Bytes that autograd holds beside parameters and input, the most that the backward pass has in memory with them,
-    the gradient of the first weight, and seconds."""
+def step(network, x, solver, budget):
+    """The most bytes allocated at once in a training step, and the gradient of the first weight."""
     torch._dynamo.reset()
-    held = {}
-
-    def pack(tensor):
-        held[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
-        return tensor
-
-    start = time.perf_counter()
+    solver.is_asked = False
     with functorch.patch(activation_memory_budget=budget, activation_memory_budget_solver=solver,
                          activation_memory_budget_runtime_estimator="flops"):
         compiled = torch.compile(network, backend="aot_eager_decomp_partition")
-        with torch.autograd.graph.saved_tensors_hooks(pack, lambda one: one):
-            result = compiled(x)
-        seconds = time.perf_counter() - start
-        network.zero_grad()
-        total = result.sum()
-        with Made() as made:
-            total.backward()
-    own = {one.untyped_storage().data_ptr() for one in (*network.parameters(), x)}
-    saved = sum(size for place, size in held.items() if place not in own)
-    return saved, saved + made.peak, network[0].wide.weight.grad.clone(), seconds
+        compiled(x).sum().backward()
+    network.zero_grad()
+    peak = capturing.most_allocated(lambda: compiled(x).sum().backward())
+    return peak, network[0].wide.weight.grad.clone()
 
 
 def main():
@@ -115,25 +93,26 @@ def main():
     x = torch.randn(options.batch, options.width)
     network(x).sum().backward()
     wanted = network[0].wide.weight.grad.clone()
-    solver, last, faults = Told(torchbudget.Solver(seconds=options.seconds)), 0, []
-    print(f"{'budget':>6} {'plan':>12} {'dp':>12} {'plan peak':>12} {'dp peak':>12} {'allowed':>9} {'taken':>9} "
-          f"{'plan s':>7} {'dp s':>7}")
+    solver, dp, last, faults = Told(torchbudget.Solver(seconds=options.seconds)), Told(Theirs()), float("inf"), []
+    print(f"{'budget':>6} {'peak':>12} {'dp peak':>12} {'foretold':>12} {'again':>14} {'dp again':>14} {'allowed':>9} "
+          f"{'taken':>9} {'seconds':>7}")
     for budget in sorted(options.budgets):
-        own, peak, gradient, seconds = saved_bytes(network, x, solver, budget)
-        theirs, their_peak, _, their_seconds = saved_bytes(network, x, "dp", budget)
-        print(f"{budget:6.2f} {own:12,} {theirs:12,} {peak:12,} {their_peak:12,} {solver.allowed:9.4f} "
-              f"{solver.taken:9.4f} {seconds:7.1f} {their_seconds:7.1f}", flush=True)
-        if own < last:
-            faults.append(f"budget {budget}: less is saved than for a smaller one")
+        peak, gradient = step(network, x, solver, budget)
+        if not solver.is_asked:
+            print(f"{budget:6.2f} {peak:12,} PyTorch asks no solver", flush=True)
+            continue
+        theirs, _ = step(network, x, dp, budget)
+        print(f"{budget:6.2f} {peak:12,} {theirs:12,} {solver.need[0]:12,} {solver.need[1]:14,} {dp.need[1]:14,} "
+              f"{solver.allowed:9.4f} {solver.taken:9.4f} {solver.seconds:7.1f}", flush=True)
         if solver.taken > solver.allowed + torchbudget.ROUNDING:
             faults.append(f"budget {budget}: more is taken than allowed")
-        if own > theirs:
-            faults.append(f"budget {budget}: more is held than by dp")
-        if peak > their_peak:
-            faults.append(f"budget {budget}: the backward pass needs more than with dp")
+        if peak > last:
+            faults.append(f"budget {budget}: more memory is needed than for a smaller one")
+        if peak > theirs:
+            faults.append(f"budget {budget}: more memory is needed than with dp")
         if (gradient - wanted).abs().max().item() > 1e-5 * max(1.0, wanted.abs().max().item()):
             faults.append(f"budget {budget}: the gradient differs")
-        last = own
+        last = peak
     print("\n".join(faults) if faults else "every budget is kept")
     return 1 if faults else 0
 

@@ -52,6 +52,22 @@ class Case(unittest.TestCase):
         return Context()
 
 
+def most_allocated(function):
+    """The most bytes that PyTorch has allocated at once, beside what was there before, while a function runs on the
+    processor."""
+    import torch.profiler as profiler
+
+    with profiler.profile(activities=[profiler.ProfilerActivity.CPU], profile_memory=True) as profile:
+        function()
+    events = [(event.start_ns(), event.nbytes()) for event in profile.profiler.kineto_results.events()
+              if event.name() == "[memory]"]
+    now = most = 0
+    for _, size in sorted(events, key=lambda event: event[0]):
+        now += size
+        most = max(most, now)
+    return most
+
+
 def run():
     """Runs the tests of the main module."""
     unittest.main(verbosity=1)

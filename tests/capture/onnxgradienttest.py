@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """onnxgradient.py: modules that PyTorch exports, wrapped, give the gradients that PyTorch computes of them itself, also
 of their parameters, and along whatever way the input takes through their control flow."""
+import inspect
 import os
 
 import capturing
@@ -20,6 +21,15 @@ class LastStep(nn.Module):
 
     def forward(self, x):
         return self.classify(self.steps(x)[0][:, -1])
+
+
+class AllSteps(nn.Module):
+    def __init__(self, kind, **options):
+        super().__init__()
+        self.steps = kind(3, 4, batch_first=True, **options)
+
+    def forward(self, x):
+        return self.steps(x)[0]
 
 
 class Blend(nn.Module):
@@ -57,16 +67,22 @@ class Rounds(nn.Module):
         return x
 
 
+def options(**wanted):
+    """Those of these options of torch.onnx.export that the installed PyTorch has."""
+    known = inspect.signature(torch.onnx.export).parameters
+    return {name: value for name, value in wanted.items() if name in known}
+
+
 def network():
     return nn.Sequential(nn.Conv2d(2, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2),
                          nn.LocalResponseNorm(3), nn.Conv2d(4, 6, 3, stride=2), nn.GELU(), nn.Flatten(), nn.Linear(24, 3))
 
 
 class OnnxGradient(capturing.Case):
-    def wrapped(self, module, *inputs):
+    def wrapped(self, module, *inputs, **exporter):
         path = str(self.folder / "model.onnx")
         names = [f"x{i}" for i in range(len(inputs))]
-        torch.onnx.export(module.eval(), inputs, path, opset_version=16, input_names=names)
+        torch.onnx.export(module.eval(), inputs, path, opset_version=16, input_names=names, **exporter)
         return onnxgradient.OnnxModule(path, dict(zip(names, inputs)), CLI)
 
     def compare(self, module, *inputs):
@@ -90,8 +106,18 @@ class OnnxGradient(capturing.Case):
         for kind in (nn.LSTM, nn.GRU, nn.RNN):
             with self.subTest(kind.__name__):
                 torch.manual_seed(1)
-                with self.assertWarnsRegex(UserWarning, "stay as they are"):
-                    self.compare(LastStep(kind), torch.rand(2, 6, 3))
+                self.compare(LastStep(kind), torch.rand(2, 6, 3))
+
+    def test_recurrent_weights_train(self):
+        """What the exporter of TorchScript makes of them are their rows in another order: descent is the same."""
+        for kind in (nn.LSTM, nn.GRU, nn.RNN):
+            for more in ({}, {"bidirectional": True}, {"bias": False}):
+                with self.subTest(f"{kind.__name__} {more}"):
+                    torch.manual_seed(1)
+                    module, x = AllSteps(kind, **more), torch.rand(2, 5, 3)
+                    function = self.wrapped(module, x, **options(dynamo=False))
+                    self.assertEqual(len(dict(function.named_parameters())), 2 if "bias" in more else 3)
+                    self.descend(module, function, x, 1 - x[:, :, :1], 8)
 
     def test_a_transformer_layer(self):
         torch.manual_seed(2)
@@ -99,11 +125,11 @@ class OnnxGradient(capturing.Case):
         self.compare(layer, torch.rand(2, 5, 8))
 
     def scripted(self, module, *inputs):
-        """Of a module whose control flow is exported as such."""
+        """Of a module whose control flow is exported as such: by the exporter of TorchScript."""
         path = str(self.folder / "scripted.onnx")
         script = torch.jit.script(module.eval())
         names = [f"x{i}" for i in range(len(inputs))]
-        torch.onnx.export(script, inputs, path, opset_version=16, input_names=names)
+        torch.onnx.export(script, inputs, path, opset_version=16, input_names=names, **options(dynamo=False))
         return onnxgradient.OnnxModule(path, dict(zip(names, inputs)), CLI)
 
     def compare_one(self, module, function, *inputs):
@@ -163,26 +189,29 @@ class OnnxGradient(capturing.Case):
     def test_parameters_train(self):
         torch.manual_seed(7)
         module = nn.Sequential(nn.Linear(3, 8), nn.BatchNorm1d(8), nn.Tanh(), nn.Linear(8, 1)).eval()
-        function = self.wrapped(module, torch.randn(16, 3))
+        function = self.wrapped(module, torch.randn(16, 3), **options(optimize=False))  # else the layers are merged
         names = {name.replace(".", "_") for name, _ in module.named_parameters()}
         self.assertTrue({"0_weight", "0_bias", "3_weight", "3_bias"} <= names)
         self.assertEqual({name for name, _ in function.named_parameters()} & {"1_running_mean", "1_running_var"}, set())
         x = torch.randn(16, 3)
-        wanted = (x[:, :1] * 2 - x[:, 1:2]).sin()
+        self.descend(module, function, x, (x[:, :1] * 2 - x[:, 1:2]).sin(), 15)
+
+    def descend(self, module, function, x, wanted, steps):
+        """The losses of descent are the same for the module and for what wraps it."""
         losses = []
         for one in (module, function):
             descent = torch.optim.SGD(one.parameters(), 0.2)
             course = []
-            for _ in range(15):
+            for _ in range(steps):
                 descent.zero_grad()
                 loss = (one(x) - wanted).square().mean()
                 loss.backward()
                 descent.step()
                 course.append(loss.item())
             losses.append(course)
-        self.assertLess(losses[1][-1], 0.8 * losses[1][0])
+        self.assertLess(losses[1][-1], 0.98 * losses[1][0])
         for own, right in zip(losses[1], losses[0]):
-            self.assertAlmostEqual(own, right, delta=1e-4 * max(right, 1))
+            self.assertAlmostEqual(own, right, delta=1e-5 * max(right, 1))
 
     def test_a_graph_of_another_function_is_refused(self):
         torch.manual_seed(8)

@@ -518,7 +518,9 @@ base::Result<RulePointer> bindBody(const Composite& composite, const BoundModel&
 
 base::Result<rewrite::FunctionBody> bodyOf(const BoundModel& model, NodeId id)
 {
-    return rewrite::functionBody(model.graph().node(id), operandsOf(model, id));
+    const std::vector<rewrite::BodyOperand> operands = operandsOf(model, id);
+    RETRO_CHECK(rewrite::checkConstantWeights(model.graph().node(id), operands));
+    return rewrite::functionBody(model.graph().node(id), operands);
 }
 
 bool isSameRule(const Rule& a, const Rule& b)

@@ -143,12 +143,6 @@ base::Result<RecurrentSetting> settingOf(const BodyBuilder& body, RecurrentKind 
     setting.kind = kind;
     RETRO_TRY(setting.isReverse, ops::recurrentDirections(body.node()));
     RETRO_TRY(setting.activations, ops::recurrentActivations(body.node(), kind, setting.isReverse.size()));
-    for (const std::size_t slot : {kWeights, kStateWeights, kBiases, kPeepholes}) {
-        if (body.isGiven(slot) && !body.given(slot).constant.isValid()) {
-            return base::inputError(fmt::format(
-                "{} whose operand {} is computed cannot be taken apart; make its weights constants", op, slot));
-        }
-    }
     setting.isBatchFirst = body.intAttribute("layout", 0) != 0;
     setting.resetsAfter = body.intAttribute("linear_before_reset", 0) != 0;
     setting.isCoupled = body.intAttribute("input_forget", 0) != 0;
@@ -173,6 +167,20 @@ base::Result<FunctionBody> recurrentBody(BodyBuilder body, RecurrentKind kind, c
 }
 
 } // namespace
+
+base::Result<void> checkConstantWeights(const graph::Node& node, std::span<const BodyOperand> operands)
+{
+    const bool isRecurrent = node.domain.empty() && (node.op == "RNN" || node.op == "GRU" || node.op == "LSTM");
+    for (const std::size_t slot : {kWeights, kStateWeights, kBiases, kPeepholes}) {
+        const bool isGiven = isRecurrent && slot < operands.size() && operands[slot].isGiven;
+        if (isGiven && !operands[slot].constant.isValid()) {
+            return base::inputError(
+                fmt::format("{} whose operand {} is computed cannot be taken apart; make its weights constants",
+                            node.op, slot));
+        }
+    }
+    return {};
+}
 
 base::Result<FunctionBody> rnnBody(BodyBuilder body)
 {

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace retro::rewrite
@@ -78,25 +79,78 @@ RecurrentSteps::Layer RecurrentSteps::layerOf(const std::string& name, std::int6
 {
     const std::int64_t begin = first * m_setting.hidden;
     const std::int64_t rows = (last - first) * m_setting.hidden;
-    const auto direction = static_cast<std::int64_t>(m_direction);
-    const auto part = [&](std::size_t slot, std::int64_t at) {
-        const Tensor own = ops::withoutAxis(ops::slice(m_body.given(slot).constant, 0, direction, 1), 0);
-        return ops::slice(own, 0, at, rows).contiguous();
-    };
-    const std::array parts{part(kWeights, begin), part(kStateWeights, begin)};
-    const std::array extents{m_setting.inputs, m_setting.hidden};
-    const Tensor both = ops::joined({parts[0].dtype(), {rows, m_setting.inputs + m_setting.hidden}}, parts, extents, 1);
     Layer layer;
-    layer.weights = m_body.constant(fmt::format("{}/{} weights", m_name, name),
-                                    reads == Reads::Both ? both.contiguous() : parts.at(reads == Reads::Input ? 0 : 1));
+    layer.weights = weightsOf(fmt::format("{}/{} weights", m_name, name), begin, rows, reads);
     if (m_body.isGiven(kBiases)) {
-        const std::int64_t stateBiases = m_body.shapeOf(kBiases)[1] / 2;
-        const std::array biases{part(kBiases, begin), part(kBiases, stateBiases + begin)};
-        layer.bias = m_body.constant(fmt::format("{}/{} bias", m_name, name),
-                                     reads == Reads::Both ? ops::algebra::add(biases[0], biases[1])
-                                                          : biases.at(reads == Reads::Input ? 0 : 1));
+        layer.bias = biasOf(fmt::format("{}/{} bias", m_name, name), begin, rows, reads);
     }
     return layer;
+}
+
+bool RecurrentSteps::areConstant(std::initializer_list<std::size_t> slots) const
+{
+    return std::ranges::all_of(slots, [&](std::size_t slot) { return m_body.given(slot).constant.isValid(); });
+}
+
+/// These rows of a constant operand, in the direction of the steps.
+Tensor RecurrentSteps::constantPart(std::size_t slot, std::int64_t begin, std::int64_t count) const
+{
+    const auto direction = static_cast<std::int64_t>(m_direction);
+    const Tensor own = ops::withoutAxis(ops::slice(m_body.given(slot).constant, 0, direction, 1), 0);
+    return ops::slice(own, 0, begin, count).contiguous();
+}
+
+/// The same of an operand that is computed, by nodes.
+ValueId RecurrentSteps::partOf(const std::string& name, std::size_t slot, std::int64_t begin, std::int64_t count)
+{
+    const Shape& shape = m_body.shapeOf(slot);
+    const auto direction = static_cast<std::int64_t>(m_direction);
+    const auto cut = [&](const std::string& what, ValueId x, std::int64_t axis, std::int64_t at, std::int64_t extent,
+                         std::int64_t all) {
+        std::vector<std::int64_t> extents;
+        for (const std::int64_t one : {at, extent, all - at - extent}) {
+            if (one > 0) {
+                extents.push_back(one);
+            }
+        }
+        return extents.size() == 1 ? x : m_body.split(what, x, axis, extents)[at > 0 ? 1 : 0];
+    };
+    const ValueId own = cut(name + ", directions", m_body.operand(slot), 0, direction, 1, shape[0]);
+    const ValueId rows = cut(name + ", rows", own, 1, begin, count, shape[1]);
+    Shape flat(shape.begin() + 1, shape.end());
+    flat[0] = count;
+    return m_body.reshape(name, rows, flat);
+}
+
+ValueId RecurrentSteps::weightsOf(const std::string& name, std::int64_t begin, std::int64_t rows, Reads reads)
+{
+    if (!areConstant({kWeights, kStateWeights})) {
+        const auto of = [&](const char* what, std::size_t slot) {
+            return partOf(reads == Reads::Both ? name + what : name, slot, begin, rows);
+        };
+        return reads == Reads::Both    ? beside(name, of(" of the input", kWeights), of(" of the state", kStateWeights))
+               : reads == Reads::Input ? of("", kWeights)
+                                       : of("", kStateWeights);
+    }
+    const std::array parts{constantPart(kWeights, begin, rows), constantPart(kStateWeights, begin, rows)};
+    const std::array extents{m_setting.inputs, m_setting.hidden};
+    const Tensor both = ops::joined({parts[0].dtype(), {rows, m_setting.inputs + m_setting.hidden}}, parts, extents, 1);
+    return m_body.constant(name,
+                           reads == Reads::Both ? both.contiguous() : parts.at(reads == Reads::Input ? 0 : 1));
+}
+
+ValueId RecurrentSteps::biasOf(const std::string& name, std::int64_t begin, std::int64_t rows, Reads reads)
+{
+    const std::int64_t stateBiases = m_body.shapeOf(kBiases)[1] / 2;
+    if (!areConstant({kBiases})) {
+        const auto of = [&](const std::string& what, std::int64_t at) { return partOf(what, kBiases, at, rows); };
+        return reads == Reads::Both ? m_body.add("Add", name, {of(name + " of the input", begin),
+                                                               of(name + " of the state", stateBiases + begin)})
+                                    : of(name, reads == Reads::Input ? begin : stateBiases + begin);
+    }
+    const std::array biases{constantPart(kBiases, begin, rows), constantPart(kBiases, stateBiases + begin, rows)};
+    return m_body.constant(name, reads == Reads::Both ? ops::algebra::add(biases[0], biases[1])
+                                                      : biases.at(reads == Reads::Input ? 0 : 1));
 }
 
 ValueId RecurrentSteps::peephole(const std::string& name, std::int64_t gate)
@@ -104,9 +158,10 @@ ValueId RecurrentSteps::peephole(const std::string& name, std::int64_t gate)
     if (!m_body.isGiven(kPeepholes)) {
         return {};
     }
-    const Tensor own = ops::slice(m_body.given(kPeepholes).constant, 0, static_cast<std::int64_t>(m_direction), 1);
-    return m_body.constant(fmt::format("{}/{} peephole", m_name, name),
-                           ops::slice(own, 1, gate * m_setting.hidden, m_setting.hidden).contiguous());
+    const std::string own = fmt::format("{}/{} peephole", m_name, name);
+    const std::int64_t h = m_setting.hidden;
+    return areConstant({kPeepholes}) ? m_body.constant(own, constantPart(kPeepholes, gate * h, h))
+                                     : partOf(own, kPeepholes, gate * h, h);
 }
 
 ValueId RecurrentSteps::apply(const std::string& name, const Layer& layer, ValueId x)

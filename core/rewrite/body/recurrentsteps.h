@@ -5,6 +5,7 @@
 #include "core/rewrite/body/bodybuilder.h"
 
 #include <array>
+#include <initializer_list>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -25,7 +26,7 @@ enum RecurrentSlot : std::size_t {
     kPeepholes
 };
 
-/// A recurrent node with all extents known; its weights are constants.
+/// A recurrent node with all extents known.
 struct RecurrentSetting
 {
     ops::RecurrentKind kind = ops::RecurrentKind::Rnn;
@@ -90,6 +91,11 @@ private:
 
     [[nodiscard]] Layer layerOf(const std::string& name, std::int64_t first, std::int64_t last,
                                 Reads reads = Reads::Both);
+    [[nodiscard]] bool areConstant(std::initializer_list<std::size_t> slots) const;
+    [[nodiscard]] tensor::Tensor constantPart(std::size_t slot, std::int64_t begin, std::int64_t count) const;
+    [[nodiscard]] ValueId partOf(const std::string& name, std::size_t slot, std::int64_t begin, std::int64_t count);
+    [[nodiscard]] ValueId weightsOf(const std::string& name, std::int64_t begin, std::int64_t rows, Reads reads);
+    [[nodiscard]] ValueId biasOf(const std::string& name, std::int64_t begin, std::int64_t rows, Reads reads);
     [[nodiscard]] ValueId peephole(const std::string& name, std::int64_t gate);
     [[nodiscard]] ValueId apply(const std::string& name, const Layer& layer, ValueId x);
     [[nodiscard]] ValueId beside(const std::string& name, ValueId x, ValueId state);

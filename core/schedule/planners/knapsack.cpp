@@ -60,15 +60,19 @@ std::vector<KeepItem> keepItems(const OpGraph& joint)
 namespace
 {
 
-/// An item of weight `weight` joins the best of the rooms; `takes` notes where.
-void join(const KeepItem& item, std::uint64_t weight, std::vector<double>& best, std::vector<bool>& takes)
+/// An item of weight `weight` joins the best of the rooms; `takes` notes where. `before` is room for a copy.
+void join(const KeepItem& item, std::uint64_t weight, std::vector<double>& best, std::vector<double>& before,
+          std::uint8_t* takes)
 {
-    for (std::size_t memory = best.size(); memory-- > weight;) {
-        const double with = best[memory - weight] + item.saved;
-        if (with > best[memory] || weight == 0) {
-            best[memory] = with;
-            takes[memory] = true;
-        }
+    const std::size_t count = best.size() - std::min<std::size_t>(best.size(), weight);
+    std::copy_n(best.begin(), count, before.begin());
+    double* behind = best.data() + (best.size() - count);
+    takes += best.size() - count;
+    for (std::size_t i = 0; i < count; ++i) {
+        const double with = before[i] + item.saved;
+        const bool isTaken = with > behind[i] || weight == 0;
+        behind[i] = isTaken ? with : behind[i];
+        takes[i] = isTaken ? 1 : 0;
     }
 }
 
@@ -82,14 +86,15 @@ std::vector<OpValueId> chooseKept(const std::vector<KeepItem>& items, std::uint6
     const std::uint64_t unit = std::max<std::uint64_t>(1, (room + kSteps - 1) / kSteps);
     const std::size_t width = static_cast<std::size_t>(room / unit) + 1;
     std::vector<double> best(width, 0);
-    std::vector<std::vector<bool>> takes(items.size(), std::vector<bool>(width, false));
+    std::vector<double> before(width, 0);
+    std::vector<std::uint8_t> takes(items.size() * width, 0);
     for (std::size_t i = 0; i < items.size(); ++i) {
-        join(items[i], (items[i].bytes + unit - 1) / unit, best, takes[i]);
+        join(items[i], (items[i].bytes + unit - 1) / unit, best, before, takes.data() + i * width);
     }
     std::vector<OpValueId> chosen;
     std::size_t memory = width - 1;
     for (std::size_t i = items.size(); i-- > 0;) {
-        if (takes[i][memory]) {
+        if (takes[i * width + memory] != 0) {
             chosen.push_back(items[i].value);
             memory -= static_cast<std::size_t>((items[i].bytes + unit - 1) / unit);
         }

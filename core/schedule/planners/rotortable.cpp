@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace retro::schedule
@@ -38,12 +39,12 @@ RotorTable::RotorTable(RotorChain chain, std::uint64_t budget, std::uint32_t mem
         m_backwardTemporary.push_back(slotsOf(m_chain.backwardTemporary[i]));
         m_forwardSum.push_back((i == 0 ? 0 : m_forwardSum.back()) + m_chain.forwardTime[i]);
     }
-    m_cells.resize(static_cast<std::size_t>(m_stages + 1) * (m_stages + 1));
+    m_rows.resize(static_cast<std::size_t>(m_stages + 1) * (m_stages + 1));
     for (std::uint32_t length = 1; length <= m_stages; ++length) {
         for (std::uint32_t first = 1; first + length - 1 <= m_stages; ++first) {
             if (isOver && isOver()) {
                 m_isFinished = false;
-                m_cells.clear();
+                m_rows.clear();
                 return;
             }
             fill(first, first + length - 1);
@@ -73,55 +74,72 @@ std::uint32_t RotorTable::needSkip(std::uint32_t first, std::uint32_t last) cons
     return need;
 }
 
-const std::vector<RotorTable::Cell>& RotorTable::row(std::uint32_t first, std::uint32_t last) const
+const RotorTable::Row& RotorTable::row(std::uint32_t first, std::uint32_t last) const
 {
-    return m_cells[static_cast<std::size_t>(first) * (m_stages + 1) + last];
+    return m_rows[static_cast<std::size_t>(first) * (m_stages + 1) + last];
 }
 
-const RotorTable::Cell& RotorTable::at(std::uint32_t first, std::uint32_t last, std::uint32_t memory) const
+/// Cost of keeping all of the first stage; infinite where it does not fit.
+double RotorTable::costOfAll(std::uint32_t first, std::uint32_t last, std::uint32_t memory) const
 {
-    return row(first, last)[memory];
+    if (memory < needAll(first, last) || (first < last && memory < m_saved[first])) {
+        return std::numeric_limits<double>::infinity();
+    }
+    const double own = m_chain.forwardTime[first] + m_chain.backwardTime[first];
+    return first == last ? own : own + row(first + 1, last)[memory - m_saved[first]];
 }
 
 void RotorTable::fill(std::uint32_t first, std::uint32_t last)
 {
-    std::vector<Cell>& cells = m_cells[static_cast<std::size_t>(first) * (m_stages + 1) + last];
-    cells.assign(m_memory + 1, {std::numeric_limits<double>::infinity(), -1});
-    const double own = m_chain.forwardTime[first] + m_chain.backwardTime[first];
-    const std::uint32_t all = needAll(first, last);
-    if (first == last) {
-        for (std::uint32_t memory = all; memory <= m_memory; ++memory) {
-            cells[memory] = {own, 0};
-        }
-        return;
-    }
-    const std::uint32_t saved = m_saved[first];
-    const std::vector<Cell>& behind = row(first + 1, last);
-    for (std::uint32_t memory = std::max(all, saved); memory <= m_memory; ++memory) {
-        if (behind[memory - saved].split >= 0) {
-            cells[memory] = {own + behind[memory - saved].cost, 0};
-        }
+    Row& part = m_rows[static_cast<std::size_t>(first) * (m_stages + 1) + last];
+    part.resize(m_memory + 1);
+    for (std::uint32_t memory = 0; memory <= m_memory; ++memory) {
+        part[memory] = costOfAll(first, last, memory);
     }
     const std::uint32_t skip = needSkip(first, last);
     for (std::uint32_t q = first + 1; q <= last; ++q) {
-        trySplit(cells, first, last, q, skip);
+        trySplit(part, first, last, q, skip);
     }
 }
 
-/// Offers the split at q to the cells of a part; what does not fit costs infinitely much.
-void RotorTable::trySplit(std::vector<Cell>& cells, std::uint32_t first, std::uint32_t last, std::uint32_t q,
+/// Offers the split at q to a part.
+void RotorTable::trySplit(Row& part, std::uint32_t first, std::uint32_t last, std::uint32_t q,
                           std::uint32_t least) const
 {
     const double forward = m_forwardSum[q - 1] - m_forwardSum[first - 1];
     const std::uint32_t output = m_output[q - 1];
-    const std::vector<Cell>& right = row(q, last);
-    const std::vector<Cell>& left = row(first, q - 1);
-    for (std::uint32_t memory = std::max(least, output); memory <= m_memory; ++memory) {
-        const double cost = forward + right[memory - output].cost + left[memory].cost;
-        if (cost < cells[memory].cost) {
-            cells[memory] = {cost, static_cast<std::int32_t>(q)};
+    const std::uint32_t begin = std::max(least, output);
+    if (begin > m_memory) {
+        return;
+    }
+    const double* right = row(q, last).data() + (begin - output);
+    const double* left = row(first, q - 1).data() + begin;
+    double* __restrict cost = part.data() + begin; // of another part than right and left
+    const std::size_t count = m_memory - begin + 1;
+    for (std::size_t i = 0; i < count; ++i) { // without branches: several at once
+        const double with = forward + right[i] + left[i];
+        cost[i] = with < cost[i] ? with : cost[i];
+    }
+}
+
+/// How the least cost of a part comes about: 0 = all of the first stage is kept, else the first stage that starts anew.
+std::uint32_t RotorTable::splitOf(const Task& task) const
+{
+    const double cost = row(task.first, task.last)[task.memory];
+    if (costOfAll(task.first, task.last, task.memory) == cost) {
+        return 0;
+    }
+    const std::uint32_t skip = needSkip(task.first, task.last);
+    for (std::uint32_t q = task.first + 1; q <= task.last; ++q) {
+        const std::uint32_t output = m_output[q - 1];
+        if (task.memory >= std::max(skip, output)) {
+            const double forward = m_forwardSum[q - 1] - m_forwardSum[task.first - 1];
+            if (forward + row(q, task.last)[task.memory - output] + row(task.first, q - 1)[task.memory] == cost) {
+                return q;
+            }
         }
     }
+    return 0;
 }
 
 std::optional<double> RotorTable::cost() const
@@ -129,15 +147,15 @@ std::optional<double> RotorTable::cost() const
     if (!m_isFinished) {
         return std::nullopt;
     }
-    const Cell& cell = at(1, m_stages, m_memory);
-    return cell.split < 0 ? std::nullopt : std::optional(cell.cost);
+    const double cost = row(1, m_stages)[m_memory];
+    return std::isfinite(cost) ? std::optional(cost) : std::nullopt;
 }
 
 /// Does what the table says of a part of the chain; what is left of it goes on the stack.
 void RotorTable::expand(const Task& task, std::vector<Task>& tasks, std::vector<RotorStep>& steps) const
 {
-    const std::int32_t split = at(task.first, task.last, task.memory).split;
-    if (split == 0) {
+    const std::uint32_t q = splitOf(task);
+    if (q == 0) {
         steps.push_back({RotorKind::ForwardAll, task.first});
         tasks.push_back({task.first, task.first, 0, true});
         if (task.first < task.last) {
@@ -145,7 +163,6 @@ void RotorTable::expand(const Task& task, std::vector<Task>& tasks, std::vector<
         }
         return;
     }
-    const auto q = static_cast<std::uint32_t>(split);
     steps.push_back({RotorKind::ForwardKeepInput, task.first});
     for (std::uint32_t k = task.first + 1; k < q; ++k) {
         steps.push_back({RotorKind::ForwardForget, k});

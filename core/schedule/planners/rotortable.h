@@ -61,11 +61,8 @@ public:
     [[nodiscard]] std::vector<RotorStep> steps() const;
 
 private:
-    struct Cell
-    {
-        double cost = 0;
-        std::int32_t split = -1; ///< −1 = none fits, 0 = keep all of the first stage, else the stage that starts anew
-    };
+    /// Costs of a part of the chain, per memory that it has; infinite where it does not fit.
+    using Row = std::vector<double>;
 
     /// A part of the chain that is still to be done, or the backward step of a stage.
     struct Task
@@ -80,11 +77,11 @@ private:
     [[nodiscard]] std::uint32_t slotsOf(std::uint64_t bytes) const;
     [[nodiscard]] std::uint32_t needAll(std::uint32_t first, std::uint32_t last) const;
     [[nodiscard]] std::uint32_t needSkip(std::uint32_t first, std::uint32_t last) const;
-    [[nodiscard]] const std::vector<Cell>& row(std::uint32_t first, std::uint32_t last) const;
-    [[nodiscard]] const Cell& at(std::uint32_t first, std::uint32_t last, std::uint32_t memory) const;
+    [[nodiscard]] const Row& row(std::uint32_t first, std::uint32_t last) const;
     void fill(std::uint32_t first, std::uint32_t last);
-    void trySplit(std::vector<Cell>& cells, std::uint32_t first, std::uint32_t last, std::uint32_t q,
-                  std::uint32_t least) const;
+    void trySplit(Row& part, std::uint32_t first, std::uint32_t last, std::uint32_t q, std::uint32_t least) const;
+    [[nodiscard]] double costOfAll(std::uint32_t first, std::uint32_t last, std::uint32_t memory) const;
+    [[nodiscard]] std::uint32_t splitOf(const Task& task) const;
 
     RotorChain m_chain;
     std::uint32_t m_stages = 0;
@@ -94,7 +91,7 @@ private:
         m_backwardTemporary; ///< in memorySlots
     std::vector<double> m_forwardSum;
     bool m_isFinished = true;
-    std::vector<std::vector<Cell>> m_cells; ///< [first · (stages + 1) + last][memory]
+    std::vector<Row> m_rows; ///< [first · (stages + 1) + last]
 };
 
 } // namespace retro::schedule

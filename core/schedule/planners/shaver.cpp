@@ -2,6 +2,7 @@
 #include "core/schedule/planners/shaver.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace retro::schedule
@@ -35,13 +36,15 @@ class Rollout
 public:
     Rollout(const OpGraph& graph, std::uint64_t budget, const std::vector<OpId>& sequence)
         : m_graph(graph), m_budget(budget), m_sequence(sequence), m_instances(instancesOf(graph, sequence)),
-          m_memory(memoryOf(graph, sequence))
+          m_memory(memoryOf(graph, sequence, m_instances))
     {
         indexInstances();
         indexReads();
+        m_over.resize(m_memory.size());
         m_overSum.assign(m_memory.size() + 1, 0);
         for (std::size_t at = 0; at < m_memory.size(); ++at) {
-            m_overSum[at + 1] = m_overSum[at] + over(m_memory[at]);
+            m_over[at] = over(m_memory[at]);
+            m_overSum[at + 1] = m_overSum[at] + m_over[at];
         }
         const auto peak = std::max_element(m_memory.begin(), m_memory.end());
         m_peakAt = static_cast<std::uint32_t>(peak - m_memory.begin());
@@ -210,11 +213,24 @@ private:
             gain = std::min(sum, static_cast<double>(bytes) * static_cast<double>(candidate.to - candidate.from - 1));
         } else {
             m_work += candidate.to - candidate.from;
-            for (std::uint32_t at = candidate.from + 1; at < candidate.to; ++at) {
-                gain += over(m_memory[at]) - over(m_memory[at] - bytes);
-            }
+            gain = overWithin(candidate.from + 1, candidate.to, static_cast<double>(bytes));
         }
         return gain - chainOver(candidate);
+    }
+
+    /// Byte-steps over the budget in [from, to) that go with so many bytes. All are whole numbers, so the sums are exact.
+    [[nodiscard]] double overWithin(std::uint32_t from, std::uint32_t to, double bytes) const
+    {
+        std::array<double, 4> sums{};
+        for (; from + sums.size() <= to; from += sums.size()) {
+            for (std::size_t i = 0; i < sums.size(); ++i) {
+                sums[i] += std::min(m_over[from + i], bytes);
+            }
+        }
+        for (; from < to; ++from) {
+            sums[0] += std::min(m_over[from], bytes);
+        }
+        return (sums[0] + sums[1]) + (sums[2] + sums[3]);
     }
 
     [[nodiscard]] double chainOver(const Candidate& candidate) const
@@ -257,6 +273,7 @@ private:
     std::vector<std::uint32_t> m_byValue;
     std::vector<std::uint32_t> m_readStart;
     std::vector<std::uint32_t> m_reads; ///< positions, grouped by value
+    std::vector<double> m_over; ///< bytes over the budget, per position
     std::vector<double> m_overSum;
     std::uint32_t m_peakAt = 0;
     mutable std::uint64_t m_work = 0;

@@ -35,7 +35,6 @@ import json
 import pathlib
 import subprocess
 import tempfile
-import warnings
 
 import numpy
 import torch
@@ -44,8 +43,6 @@ import torch
 MOST_APART = 1e-3
 #: Operands of BatchNormalization that are measured and not trained.
 STATISTICS = (3, 4)
-#: Operators whose weights must be constants in a gradient graph.
-RECURRENT = ("GRU", "LSTM", "RNN")
 
 
 def file_name(value):
@@ -163,15 +160,10 @@ def trained_by_default(graph, initializers, statistics):
     """Names of the constants of a graph JSON that are taken for parameters; `initializers` are those of the file, or
     None; `statistics` those of fix_statistics()."""
     read = {name for node in graph["nodes"] for name in node["inputs"]}
-    names = [value["name"] for value in graph["values"]
-             if "constant" in value and value["constant"]["dtype"] in ("float16", "float32", "float64")
-             and value["constant"]["shape"] and value["name"] in read - statistics
-             and (initializers is None or value["name"] in initializers)]
-    whole = {name for node in graph["nodes"] if node["op"] in RECURRENT for name in node["inputs"]}
-    fixed = [name for name in names if name in whole]
-    if fixed:
-        warnings.warn(f"weights of {', '.join(RECURRENT)} stay as they are: {', '.join(fixed)}", stacklevel=4)
-    return [name for name in names if name not in whole]
+    return [value["name"] for value in graph["values"]
+            if "constant" in value and value["constant"]["dtype"] in ("float16", "float32", "float64")
+            and value["constant"]["shape"] and value["name"] in read - statistics
+            and (initializers is None or value["name"] in initializers)]
 
 
 def with_inputs(graph, names):

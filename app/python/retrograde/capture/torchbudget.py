@@ -9,31 +9,37 @@ torch._inductor.custom_graph_pass.CustomKnapsackSolver.
     torch.compile(network)(x).sum().backward()
 
 PyTorch hands over the joint graph of forward and backward pass and the results that it could keep; how much they may
-take together is `max_memory`, in the unit of `memory`. The joint graph is written as graph JSON, `retrograde-cli plan`
-plans for it, and what the plan keeps over the turn is what is saved, unless the backward pass needs less memory with as
-many small results as fit, or with what PyTorch's own solver `dp` saves.
+take together is `max_memory`, in the unit of `memory`. The joint graph is written as graph JSON and `retrograde-cli
+plan` plans for it. What the plan keeps over the turn, as many small results as fit, and what PyTorch's own solver `dp`
+saves are compared by the memory that the step takes with them, in the order in which PyTorch computes; the best one is
+changed result by result for as long as that helps.
 """
+import functools
 import hashlib
 import tempfile
 
 import torch
 from torch._functorch._activation_checkpointing.knapsack import dp_knapsack
 from torch._inductor.custom_graph_pass import CustomKnapsackSolver
+from torch.fx import map_arg
+from torch.utils.flop_counter import flop_registry
 
 from ..errors import RetrogradeError
 from . import client
 from .graphjson import GraphWriter
 
 #: Of what uuid() names: a cache of compiled graphs holds as long as it stays.
-VERSION = 3
+VERSION = 4
 #: Sums of fractions: what is within this of the budget counts as within it.
 ROUNDING = 1e-12
 #: Budgets of the planner that are tried for one budget of PyTorch.
 TRIES = 5
-#: Peaks of the backward pass are foretold within some percent; what is better by less than this is not better.
-CLEARLY = 1.05
-#: Operators whose floating-point operations are counted; others cost one per element of their results.
-PRODUCTS = {"mm": 2, "addmm": 2, "bmm": 2, "convolution": 2}
+#: What needs no more than this times the least memory is as good.
+CLOSE = 1.01
+#: Shares of a budget of which small results are filled in.
+SHARES = 8
+#: Nodes that are looked at while one answer is changed result by result: as many changes are tried as that allows.
+LOOKS = 1_000_000
 
 
 def tensors_of(node):
@@ -47,15 +53,18 @@ def bytes_of(node):
     return sum(int(one.numel()) * one.element_size() for one in tensors_of(node))
 
 
+def products_of(node):
+    """Floating-point operations of matrix products and convolutions, as PyTorch's FlopCounterMode counts them."""
+    count = flop_registry.get(getattr(node.target, "overloadpacket", None))
+    if count is None:
+        return 0
+    args, kwargs = map_arg((node.args, node.kwargs), lambda one: one.meta.get("val"))
+    return int(count(*args, **kwargs, out_val=node.meta.get("val")))
+
+
 def operations_of(node):
-    """Floating-point operations of a matrix product, else one per element that is made; at least 1."""
-    made = max(1, sum(int(one.numel()) for one in tensors_of(node)))
-    name = getattr(getattr(node.target, "overloadpacket", None), "__name__", "")
-    if name not in PRODUCTS or not node.all_input_nodes:
-        return made
-    operand = tensors_of(node.all_input_nodes[-2 if name == "addmm" and len(node.all_input_nodes) > 2 else 0])
-    inner = int(operand[0].shape[-1]) if operand and operand[0].dim() else 1
-    return PRODUCTS[name] * made * inner
+    """Floating-point operations of a product, else one per element that is made; at least 1."""
+    return products_of(node) or max(1, sum(int(one.numel()) for one in tensors_of(node)))
 
 
 def is_view(node):
@@ -73,19 +82,25 @@ class JointGraph:
         self.candidates = {node: i for i, node in enumerate(candidates)}
         self.origins = {}  # name of a forward node → candidates that it is computed from without another one between
         self.storages, self.roots, self.order, self.results = {}, {}, [], set()
+        self.tangents, self.outputs, self.bytes, self.operations = set(), set(), {}, {}
         inputs = {node.name for node in node_info.inputs}
         for node in joint_graph.nodes:
             if node.op == "output":
                 read = [self.value_of[one] for one in node.all_input_nodes if one in self.value_of]
                 self.writer.set_outputs(list(dict.fromkeys(read)))
-                self.results.update(one for one in node.all_input_nodes if one in self.backward)
+                for one in node.all_input_nodes:
+                    (self.results if one in self.backward else self.outputs).add(one)
             elif node.op == "placeholder":
                 # A tangent comes in the backward pass; like weights and inputs it is there for PyTorch to hold.
                 self.value_of[node] = self.writer.add_input(node.name, "float32", [0], bytes=0)
                 if node.name not in inputs:
                     self.backward.add(node)
+                    self.tangents.add(node)
+                    self.roots[node] = node
+                    self.bytes[node] = bytes_of(node)
             else:
                 self._add(node)
+        self._number()
 
     def _add(self, node):
         read = [self.value_of[one] for one in node.all_input_nodes if one in self.value_of]
@@ -94,9 +109,10 @@ class JointGraph:
             return
         is_backward = any(one in self.backward for one in node.all_input_nodes)
         self._find_origins(node)
-        value = self.writer.add_value(node.name, bytes=bytes_of(node), **self._storage_of(node))
+        self.bytes[node], self.operations[node] = bytes_of(node), operations_of(node)
+        value = self.writer.add_value(node.name, bytes=self.bytes[node], **self._storage_of(node))
         self.writer.add_node(str(node.target), read, [value], name=node.name, domain="torch",
-                             flops=operations_of(node), phase="backward" if is_backward else "forward",
+                             flops=self.operations[node], phase="backward" if is_backward else "forward",
                              stochastic=True if "rand" in str(node.target) or "dropout" in str(node.target) else None)
         self.value_of[node] = value
         self.roots[node] = self.roots.get(node.all_input_nodes[0]) if is_view(node) else node  # None: an input's
@@ -121,46 +137,71 @@ class JointGraph:
         self.storages[node] = self.storages[base]
         return {"storage": self.storages[base]}
 
+    def _number(self):
+        """Numbers for nodes, since what need() looks at is looked at many times."""
+        numbers = {node: i for i, node in enumerate((*self.order, *self.tangents))}
+        self.reads = [[numbers[one] for one in node.all_input_nodes if one in numbers] for node in self.order]
+        self.root = [numbers.get(self.roots[node]) for node in numbers]
+        self.touched = [{self.root[one] for one in (i, *reads)} - {None} for i, reads in enumerate(self.reads)]
+        self.sizes = [self.bytes[node] for node in numbers]
+        self.is_backward = [node in self.backward for node in numbers]
+        self.place = {i: numbers[node] for node, i in self.candidates.items() if node in numbers}
+        self.given = {numbers[node] for node in self.tangents}
+        self.outputs = {numbers[node] for node in self.outputs if node in numbers}
+        self.results = {numbers[node] for node in self.results}
+
     def backward_order(self, kept):
         """What the backward pass runs, with these nodes of the forward pass saved: its own in order, and before each
         what it is the first to read of what is computed again."""
-        sequence, there = [], {node for node in self.value_of if node not in self.roots} | set(kept)
-        place = {node: i for i, node in enumerate(self.order)}
-        for node in self.order:
-            if node not in self.backward:
+        sequence, there = [], {*self.given, *kept}
+        for node, reads in enumerate(self.reads):
+            if not self.is_backward[node]:
                 continue
-            again, open_nodes = set(), [one for one in node.all_input_nodes if one not in there]
+            again, open_nodes = set(), [one for one in reads if one not in there]
             while open_nodes:
                 one = open_nodes.pop()
-                if one in place and one not in there and one not in again and one not in self.backward:
+                if one not in again:
                     again.add(one)
-                    open_nodes.extend(one.all_input_nodes)
-            sequence += sorted(again, key=place.get)
+                    open_nodes += [read for read in self.reads[one] if read not in there]
+            sequence += sorted(again)
             sequence.append(node)
-            there |= again | {node}
+            there |= again
+            there.add(node)
         return sequence
 
-    def backward_peak(self, positions):
-        """The most bytes in memory at once in the backward pass, with these candidates saved."""
-        kept = [node for node, i in self.candidates.items() if i in positions]
-        sequence, last = self.backward_order(kept), {}
+    def _peak(self, sequence, held, stays):
+        """The most bytes in memory at once while these nodes run, with these held before them; `stays`: what is in
+        memory to the end."""
+        last = {self.root[one]: len(sequence) for one in stays}
+        for i in reversed(range(len(sequence))):
+            for one in self.touched[sequence[i]]:
+                last.setdefault(one, i)
+        held = {self.root[one] for one in held} - {None}
+        now = peak = sum(self.sizes[one] for one in held)
         for i, node in enumerate(sequence):
-            for one in (node, *node.all_input_nodes):
-                last[self.roots.get(one)] = i
-        last.update((self.roots[one], len(sequence)) for one in self.results)
-        held = {self.roots[one] for one in kept}
-        now = peak = sum(bytes_of(one) for one in held if one)
-        for i, node in enumerate(sequence):
-            root = self.roots[node]
-            if root and root not in held:
+            root = self.root[node]
+            if root is not None and root not in held:
                 held.add(root)
-                now += bytes_of(root)
-            peak = max(peak, now)
-            for one in {self.roots.get(read) for read in (node, *node.all_input_nodes)}:
-                if one in held and last[one] == i:
+                now += self.sizes[root]
+                peak = max(peak, now)
+            for one in self.touched[node]:
+                if last[one] == i and one in held:
                     held.discard(one)
-                    now -= bytes_of(one)
+                    now -= self.sizes[one]
         return peak
+
+    def need(self, positions):
+        """The most bytes in memory at once in a step, beside weights and inputs, with these candidates saved; and the
+        operations that run again."""
+        kept = {self.place[i] for i in positions if i in self.place}
+        backward, wanted = self.backward_order(kept), {*kept, *self.outputs}
+        again = sum(self.operations[self.order[node]] for node in backward if not self.is_backward[node])
+        for node in reversed(range(len(self.reads))):
+            if node in wanted:
+                wanted.update(self.reads[node])
+        forward = [node for node in sorted(wanted) if node < len(self.reads)]
+        return max(self._peak(forward, (), {*kept, *self.outputs}),
+                   self._peak(backward, {*kept, *self.given}, self.results)), again
 
     def kept_by(self, plan):
         """Positions of the candidates that a plan keeps over the turn: those in memory when the first node of the
@@ -200,9 +241,34 @@ def filled(memory, limit):
     return chosen
 
 
+def changed(start, better, order, fits, tries):
+    """This choice, changed for as long as that is better: a position is put in or left out, or put in instead of the
+    one before or behind it in `order`. At most so many changes are tried."""
+    best, helped = frozenset(start), True
+    while helped:
+        helped = False
+        for i, one in enumerate(order):
+            near = [other for other in (*order[max(0, i - 1) : i], *order[i + 1 : i + 2]) if other in best]
+            for other in (best ^ {one}, *((best | {one}) - {other} for other in near if one not in best)):
+                if not fits(other):
+                    continue
+                if tries == 0:
+                    return best
+                tries -= 1
+                if better(other, best):
+                    best, helped = other, True
+                    break
+    return best
+
+
 class Solver(CustomKnapsackSolver):
-    """strategy, seconds: as of `plan`. What is saved never takes more than PyTorch allows. Asked for a larger budget of
-    a graph that it was asked about before, it never saves less than it did for a smaller one."""
+    """strategy, seconds: as of `plan`. What is saved never takes more than PyTorch allows, and the step never needs
+    more memory than with what PyTorch's own solver `dp` saves. Asked for a larger budget of a graph that it was asked
+    about before, it never needs more memory than it did for a smaller one. Of what needs 1 % more than the least within
+    that, what computes least again is taken.
+
+    The memory of a step is foretold in the order of operators that PyTorch's partitioner writes; a compiler that fuses
+    them has an order of its own."""
 
     def __init__(self, strategy="fast", seconds=5):
         self.strategy, self.seconds = strategy, seconds
@@ -218,12 +284,23 @@ class Solver(CustomKnapsackSolver):
         nodes = list(all_recomputable_banned_nodes)
         graph = JointGraph(joint_graph, node_info, nodes)
         key = hashlib.sha256(f"{graph.writer.document()['nodes']} {memory}".encode()).hexdigest()
-        theirs = dp_knapsack(memory, [operations_of(node) for node in nodes], max_memory)[1]
-        own = min((self._saved(graph, key, memory, max_memory), filled(memory, max_memory)), key=graph.backward_peak)
-        fits = taken(theirs, memory) <= max_memory + ROUNDING
-        if fits and graph.backward_peak(set(theirs)) <= CLEARLY * graph.backward_peak(own):
-            own = set(theirs)
-        saved = self._best(key, own, memory, max_memory)
+        fits = lambda chosen: taken(chosen, memory) <= max_memory + ROUNDING
+        need = functools.cache(lambda chosen: graph.need(chosen))
+        order = sorted(range(len(nodes)), key=lambda i: graph.place.get(i, 0))
+
+        def improved(answers, rank):
+            better = lambda one, other: rank(one) < rank(other)
+            return changed(min(answers, key=rank), better, order, fits, LOOKS // (1 + len(graph.order)))
+
+        bounds = self._answers.setdefault(key, [])
+        theirs = dp_knapsack(memory, [max(1, products_of(node)) for node in nodes], max_memory)[1]
+        bounds = [one for one in (frozenset(theirs), *bounds) if fits(one)]
+        answers = [*bounds, self._saved(graph, key, memory, max_memory),
+                   *(filled(memory, max_memory * i / SHARES) for i in range(SHARES + 1))]
+        least = improved(map(frozenset, answers), need)
+        allowed = min([int(CLOSE * need(least)[0]), *(need(one)[0] for one in bounds)])
+        saved = improved([least, *bounds], lambda one: (max(0, need(one)[0] - allowed), need(one)[1], need(one)[0]))
+        self._answers[key].append(saved)
         return sorted(saved), [i for i in range(len(nodes)) if i not in saved]
 
     def _saved(self, graph, key, memory, max_memory):
@@ -261,11 +338,3 @@ class Solver(CustomKnapsackSolver):
                 raise
             return None, None
         return graph.kept_by(plan), about
-
-    def _best(self, key, saved, memory, max_memory):
-        """The answer, or an earlier one for a smaller budget that saves more."""
-        answers = self._answers.setdefault(key, [])
-        fitting = [one for budget, one in answers if budget <= max_memory]
-        best = max([saved, *fitting], key=lambda one: taken(one, memory))
-        answers.append((max_memory, best))
-        return best
