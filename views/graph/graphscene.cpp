@@ -353,38 +353,6 @@ std::string groupDetail(const GraphBook& book, Index group, Index nodeCount)
     return repeats > 1 ? "×" + countText(repeats).toStdString() + ", " + nodes : nodes;
 }
 
-/// Those of the outermost depth that has enough of them.
-static void findLikeGroups(GraphBook& book)
-{
-    const std::size_t groups = book.groupDepths.size();
-    const Index deepest = groups == 0 ? -1 : *std::max_element(book.groupDepths.begin(), book.groupDepths.end());
-    for (Index depth = 0; depth <= deepest; ++depth) {
-        std::vector<std::vector<std::uint32_t>> nodes(groups);
-        const auto count = std::min<std::size_t>(book.graph->nodeCount(), book.drawn.graph.nodeGroups.size());
-        for (std::size_t node = 0; node < count; ++node) {
-            Index group = book.drawn.graph.nodeGroups[node];
-            while (group != layout::kNone && book.groupDepths[static_cast<std::size_t>(group)] > depth) {
-                group = book.drawn.graph.groupParents[static_cast<std::size_t>(group)];
-            }
-            const auto at = static_cast<std::size_t>(group);
-            if (group != layout::kNone && book.groupDepths[at] == depth && book.isRepeated[at]) {
-                nodes[at].push_back(static_cast<std::uint32_t>(node));
-            }
-        }
-        std::vector<LikeGroup> found;
-        for (std::size_t group = 0; group < groups; ++group) {
-            if (!nodes[group].empty()) {
-                found.push_back({static_cast<Index>(group), std::move(nodes[group])});
-            }
-        }
-        if (found.size() >= kFewestLikeGroups) {
-            std::ranges::sort(found, {}, [](const LikeGroup& one) { return one.nodes.front(); });
-            book.likeGroups = std::move(found);
-            return;
-        }
-    }
-}
-
 std::shared_ptr<const GraphBook> makeBook(std::shared_ptr<const trace::Run> run,
                                           std::shared_ptr<const graph::Graph> graph, const BoxMetrics& metrics)
 {
@@ -401,7 +369,7 @@ std::shared_ptr<const GraphBook> makeBook(std::shared_ptr<const trace::Run> run,
     measureGroups(*book);
     findConstants(*book);
     findPasses(*book);
-    findLikeGroups(*book);
+    book->likeGroups = layout::likeGroups(book->drawn, book->graph->nodeCount());
     if (book->run->graph != nullptr && !book->run->ledger.empty()) {
         book->relevanceStart = trace::summarise(*book->run).start;
     }

@@ -6,6 +6,7 @@
 #include "core/layout/layeredlayout.h"
 #include "core/layout/layoutfolder.h"
 #include "core/layout/layoutmemo.h"
+#include "core/layout/likegroups.h"
 #include "views/graph/boxmetrics.h"
 #include "views/graph/relevanceflow.h"
 
@@ -21,12 +22,7 @@ namespace retro::views
 /// Graphs with at most this many nodes start with every group open.
 inline constexpr layout::Index kOpenNodes = 60;
 
-/// One of several groups that are built alike, with its nodes in the order of execution.
-struct LikeGroup
-{
-    layout::Index group = layout::kNone;
-    std::vector<std::uint32_t> nodes; ///< not empty
-};
+using layout::LikeGroup;
 
 /// The graph of a run as it can be drawn: everything that does not depend on which groups are open. Immutable, shared
 /// between threads.
@@ -47,9 +43,6 @@ struct GraphBook
     std::vector<LikeGroup> likeGroups;      ///< the layers of a long graph: by their first node
     double relevanceStart = 0;              ///< Σ of what the run began with
 };
-
-/// Fewer groups that are built alike are no layers that a stripe is drawn of.
-inline constexpr std::size_t kFewestLikeGroups = 6;
 
 /// Reads a graph and the events of a run on it. O(nodes + edges + events).
 [[nodiscard]] std::shared_ptr<const GraphBook>

@@ -48,6 +48,9 @@ std::optional<PromiseAge> ageOf(const PromiseFacts& facts, std::uint64_t positio
 
 std::optional<PromiseAge> ageOf(const PromiseForest& forest, const PromiseRow& row, std::uint64_t position)
 {
+    if (row.layer) {
+        return std::nullopt;
+    }
     const PromiseFacts& facts = forest.promises()[row.promise.index()];
     const BranchFacts* branch = forest.branchOf(row);
     if (branch == nullptr || (row.isPromise && facts.raisedAt < position)) {

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/promises/promiseforest.h"
 
+#include "core/layout/likegroups.h"
+#include "core/layout/repeats.h"
+#include "core/layout/smallgroups.h"
+
 #include <algorithm>
+#include <limits>
+#include <utility>
 
 namespace retro::views
 {
@@ -11,6 +17,8 @@ namespace
 
 using event::Event;
 using event::EventKind;
+
+constexpr std::uint32_t kNoLayer = std::numeric_limits<std::uint32_t>::max();
 
 /// Fills the facts from one event. A Timeline has checked the run: ids are in range.
 void book(std::vector<PromiseFacts>& promises, const Event& e, std::uint64_t step)
@@ -68,7 +76,9 @@ std::unique_ptr<PromiseRow> makeRow(PromiseRow* parent, std::size_t position, ba
 PromiseForest::PromiseForest(const trace::Run& run)
 {
     read(run);
+    findLayers(run);
     build();
+    foldLayers();
 }
 
 void PromiseForest::read(const trace::Run& run)
@@ -76,6 +86,84 @@ void PromiseForest::read(const trace::Run& run)
     for (std::uint64_t step = 0; step < run.events.size(); ++step) {
         book(m_promises, run.events[step], step);
     }
+}
+
+/// As the graph shows them; those in which no promise starts are no layers here.
+void PromiseForest::findLayers(const trace::Run& run)
+{
+    if (m_promises.size() < kFewestToFold || run.graph == nullptr) {
+        return;
+    }
+    layout::DrawnGraph drawn = layout::readGraph(*run.graph);
+    layout::dissolveSmallGroups(drawn);
+    layout::addRepeats(*run.graph, drawn);
+    const std::vector<layout::LikeGroup> groups = layout::likeGroups(drawn, run.graph->nodeCount());
+    std::vector<std::uint32_t> groupOf(run.graph->runNodeCount(), kNoLayer);
+    for (std::size_t group = 0; group < groups.size(); ++group) {
+        for (const std::uint32_t node : groups[group].nodes) {
+            groupOf[node] = static_cast<std::uint32_t>(group);
+        }
+    }
+    std::vector<std::uint32_t> layerOfGroup(groups.size(), kNoLayer);
+    for (std::uint32_t promise = 0; promise < m_promises.size(); ++promise) {
+        const base::NodeId start = m_promises[promise].start;
+        const std::uint32_t group =
+            start.isValid() && start.index() < groupOf.size() ? groupOf[start.index()] : kNoLayer;
+        if (group == kNoLayer) {
+            continue;
+        }
+        if (layerOfGroup[group] == kNoLayer) {
+            layerOfGroup[group] = static_cast<std::uint32_t>(m_layers.size());
+            m_layers.push_back({std::string(drawn.groupName(groups[group].group)), {}});
+        }
+        m_layers[layerOfGroup[group]].promises.push_back(promise);
+    }
+    m_layerOf = std::move(groupOf);
+    for (std::uint32_t& layer : m_layerOf) {
+        layer = layer == kNoLayer ? kNoLayer : layerOfGroup[layer];
+    }
+}
+
+std::optional<std::uint32_t> PromiseForest::layerOf(std::uint32_t promise) const
+{
+    const base::NodeId start = m_promises[promise].start;
+    const bool isKnown = start.isValid() && start.index() < m_layerOf.size() && m_layerOf[start.index()] != kNoLayer;
+    return isKnown ? std::optional(m_layerOf[start.index()]) : std::nullopt;
+}
+
+/// Roots of one layer stand under one row, where the first of them was.
+void PromiseForest::foldLayers()
+{
+    if (m_layers.empty()) {
+        return;
+    }
+    std::vector<PromiseRow*> rowOfLayer(m_layers.size(), nullptr);
+    for (std::unique_ptr<PromiseRow>& root : std::exchange(m_roots, {})) {
+        const std::optional<std::uint32_t> layer = layerOf(root->promise.value);
+        PromiseRow* row = layer ? rowOfLayer[*layer] : nullptr;
+        if (layer && row == nullptr) {
+            m_roots.push_back(makeRow(nullptr, m_roots.size(), {}));
+            row = rowOfLayer[*layer] = m_roots.back().get();
+            row->layer = layer;
+        }
+        auto& siblings = row != nullptr ? row->children : m_roots;
+        root->parent = row;
+        root->position = static_cast<int>(siblings.size());
+        siblings.push_back(std::move(root));
+    }
+}
+
+LayerCounts PromiseForest::countsOf(const PromiseRow& row, std::uint64_t position) const
+{
+    LayerCounts counts;
+    for (const std::uint32_t promise : m_layers[*row.layer].promises) {
+        const PromiseFacts& facts = m_promises[promise];
+        const bool isFulfilled = hasHappened(facts.completedAt, position);
+        ++counts.all;
+        counts.fulfilled += isFulfilled ? 1 : 0;
+        counts.waiting += facts.raisedAt < position && !isFulfilled ? 1 : 0;
+    }
+    return counts;
 }
 
 void PromiseForest::build()
@@ -109,7 +197,8 @@ void PromiseForest::settle(std::uint32_t promise, PromiseRow& row, std::vector<P
     if (isNew) {
         m_promises[promise].depth = m_promises[row.parent->promise.index()].depth + 1;
     }
-    if (isNew && row.depth >= kDeepestRow) {
+    const bool isElsewhere = layerOf(promise) != layerOf(row.parent->promise.value);
+    if (isNew && (row.depth >= kDeepestRow || isElsewhere)) {
         open.push_back(addRoot(promise));
     } else if (isNew) {
         m_rowOf[promise] = &row;
@@ -149,6 +238,12 @@ const BranchFacts* PromiseForest::branchOf(const PromiseRow& row) const
 
 PromiseRowState PromiseForest::stateOf(const PromiseRow& row, std::uint64_t position) const
 {
+    if (row.layer) {
+        const LayerCounts counts = countsOf(row, position);
+        return counts.waiting > 0     ? PromiseRowState::Waits
+               : counts.fulfilled > 0 ? PromiseRowState::Fulfilled
+                                      : PromiseRowState::NotYet;
+    }
     const PromiseFacts& facts = m_promises[row.promise.index()];
     const BranchFacts* branch = branchOf(row);
     if (row.isPromise && facts.raisedAt < position) {
@@ -181,7 +276,7 @@ std::size_t PromiseForest::fulfilled(std::uint64_t position) const
 
 bool PromiseForest::isStuck(const PromiseRow& row, std::uint64_t position) const
 {
-    if (stateOf(row, position) != PromiseRowState::Waits) {
+    if (row.layer || stateOf(row, position) != PromiseRowState::Waits) {
         return false;
     }
     const PromiseFacts& facts = m_promises[row.promise.index()];

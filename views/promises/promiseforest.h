@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace retro::views
@@ -51,12 +52,32 @@ enum class PromiseRowState : std::uint8_t {
     Constant   ///< = a constant answered
 };
 
-/// A row: a promise, or a branch of one. A branch that feeds a promise is one row with it.
+/// All promises that start in one of several groups that are built alike.
+struct PromiseLayer
+{
+    std::string name; ///< "layer.3"
+    std::vector<std::uint32_t> promises;
+};
+
+/// How the promises of a layer stand at a position.
+struct LayerCounts
+{
+    std::size_t waiting = 0;
+    std::size_t fulfilled = 0;
+    std::size_t all = 0;
+    bool operator==(const LayerCounts&) const = default;
+};
+
+/// A run with fewer promises is read row by row: no row stands for several, no chart for all.
+inline constexpr std::size_t kFewestToFold = 40;
+
+/// A row: a promise, a branch of one, or a layer. A branch that feeds a promise is one row with it.
 struct PromiseRow
 {
     PromiseRow* parent = nullptr;
     int position = 0;                    ///< among its siblings
     int depth = 0;                       ///< rows above it
+    std::optional<std::uint32_t> layer;  ///< a layer; then there is neither promise nor branch
     base::PromiseId promise;             ///< whose state the row shows
     bool isPromise = false;              ///< false: a branch that feeds no promise
     bool isLink = false;                 ///< the promise stands elsewhere too, with its branches
@@ -69,7 +90,8 @@ struct PromiseRow
 inline constexpr int kDeepestRow = 48;
 
 /// All promises of a run as a forest: roots are promises that no branch feeds, or that stand too deep to be shown under
-/// their parent. Plain data, built once per run.
+/// their parent. Where a run has many and its graph has layers, a promise that starts in another layer than the one
+/// that it feeds is a root, too, and the roots of a layer stand under one row. Plain data, built once per run.
 class PromiseForest
 {
 public:
@@ -79,6 +101,10 @@ public:
     [[nodiscard]] const std::vector<std::unique_ptr<PromiseRow>>& roots() const { return m_roots; }
     [[nodiscard]] const std::vector<PromiseFacts>& promises() const { return m_promises; }
     [[nodiscard]] bool isEmpty() const { return m_promises.empty(); }
+    /// Empty where no row stands for a layer.
+    [[nodiscard]] const std::vector<PromiseLayer>& layers() const { return m_layers; }
+    /// Of a row that is a layer.
+    [[nodiscard]] LayerCounts countsOf(const PromiseRow& row, std::uint64_t position) const;
     /// The row where a promise stands with its branches; null for an unknown one.
     [[nodiscard]] PromiseRow* rowOf(base::PromiseId promise) const;
     /// The branch facts of a row that is one; null for roots.
@@ -96,7 +122,10 @@ public:
 
 private:
     void read(const trace::Run& run);
+    void findLayers(const trace::Run& run);
     void build();
+    void foldLayers();
+    [[nodiscard]] std::optional<std::uint32_t> layerOf(std::uint32_t promise) const;
     PromiseRow* addRoot(std::size_t promise);
     /// Gives a promise that a branch feeds its place: this row, a row elsewhere, or a tree of its own.
     void settle(std::uint32_t promise, PromiseRow& row, std::vector<PromiseRow*>& open);
@@ -105,6 +134,8 @@ private:
     std::vector<PromiseFacts> m_promises;
     std::vector<std::unique_ptr<PromiseRow>> m_roots;
     std::vector<PromiseRow*> m_rowOf; // by promise
+    std::vector<PromiseLayer> m_layers;
+    std::vector<std::uint32_t> m_layerOf; // by node; empty without layers
 };
 
 } // namespace retro::views

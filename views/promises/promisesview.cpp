@@ -84,7 +84,7 @@ void paintName(QPainter& painter, const QRectF& box, const QModelIndex& index, c
 {
     const QString id = index.data(PromiseTreeModel::IdRole).toString();
     const QString place = index.data(PromiseTreeModel::PlaceRole).toString();
-    const bool isPromise = id.contains(QLatin1Char('P'));
+    const bool isPromise = index.data(PromiseTreeModel::IsBoldRole).toBool();
     const QFont bold = fonts::label(isPromise ? QFont::DemiBold : QFont::Normal);
     const QFont plain = fonts::label();
     painter.setPen(color);
@@ -130,7 +130,7 @@ void PromiseDelegate::paint(QPainter* painter, const QStyleOptionViewItem& optio
         paintSymbol(*painter, {box.left() + symbol / 2, box.center().y()}, state, colors);
         painter->setFont(fonts::label());
         painter->setPen(textColor(state, colors));
-        painter->drawText(box.adjusted(symbol + 4, 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter, wordOf(state));
+        painter->drawText(box.adjusted(symbol + 4, 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter, index.data().toString());
         break;
     }
     default:
@@ -226,8 +226,13 @@ void PromisesView::sizeColumns()
         }
     }
     shapes.removeDuplicates();
-    fit(PromiseTreeModel::StateColumn, fonts::label(),
-        {wordOf(PromiseRowState::Fulfilled), wordOf(PromiseRowState::Constant)}, fonts::px(16));
+    QStringList states{wordOf(PromiseRowState::Fulfilled), wordOf(PromiseRowState::Constant)};
+    for (const auto& root : m_items->forest().roots()) {
+        if (root->layer) {
+            states << m_items->layerText({0, m_items->forest().layers()[*root->layer].promises.size(), 0});
+        }
+    }
+    fit(PromiseTreeModel::StateColumn, fonts::label(), states, fonts::px(16));
     fit(PromiseTreeModel::OpenedColumn, fonts::smallNumbers(), {visits}, 0);
     fit(PromiseTreeModel::AgeColumn, fonts::smallNumbers(), {visits}, 0);
     fit(PromiseTreeModel::DepthColumn, fonts::smallNumbers(), {QString::number(depth)}, 0);
@@ -377,8 +382,8 @@ bool PromisesView::isInState(const PromiseRow& row) const
 bool PromisesView::isWanted(const PromiseRow& row) const
 {
     const PromiseForest& forest = m_items->forest();
-    if (!isInState(row)) {
-        return false;
+    if (row.layer || !isInState(row)) {
+        return false; // a layer is shown with what is in it
     }
     if (m_range == nullptr || !m_range->visits() || !model().hasRun()) {
         return true;
@@ -432,7 +437,8 @@ void PromisesView::refresh(Changes changes)
     if (changes.testFlag(Change::Run)) {
         m_items->resetRun();
         sizeColumns();
-        if (m_items->forest().promises().size() <= kMostOpened) {
+        const PromiseForest& forest = m_items->forest();
+        if (forest.layers().empty() && forest.promises().size() <= kMostOpened) {
             m_tree->expandAll();
         }
     } else if (changes.testFlag(Change::Theme) && model().hasRun()) {
@@ -458,7 +464,7 @@ void PromisesView::refresh(Changes changes)
 void PromisesView::showWaits()
 {
     constexpr double kLeastTree = 150; // design pixels
-    const bool isMany = model().hasRun() && m_items->forest().promises().size() >= kFewestForWaits;
+    const bool isMany = model().hasRun() && m_items->forest().promises().size() >= kFewestToFold;
     const bool hasRoom = height() >= fonts::px(kLeastTree) + m_waits->sizeHint().height();
     m_waits->setVisible(isMany && hasRoom);
     if (isMany && hasRoom) {
@@ -525,7 +531,7 @@ void PromisesView::followNewest()
 
 void PromisesView::chooseRow(const QModelIndex& index)
 {
-    if (const PromiseRow* row = PromiseTreeModel::rowAt(index)) {
+    if (const PromiseRow* row = PromiseTreeModel::rowAt(index); row != nullptr && !row->layer) {
         selection().selectPromise(row->promise);
     }
 }
@@ -553,7 +559,7 @@ void PromisesView::goToFulfilment()
 void PromisesView::showMenu(const QPoint& at)
 {
     const PromiseRow* row = PromiseTreeModel::rowAt(m_tree->indexAt(at));
-    if (row == nullptr) {
+    if (row == nullptr || row->layer) {
         return;
     }
     selection().selectPromise(row->promise);

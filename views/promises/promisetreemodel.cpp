@@ -181,8 +181,19 @@ int PromiseTreeModel::rowCount(const QModelIndex& parent) const
 
 int PromiseTreeModel::columnCount(const QModelIndex& /*parent*/) const { return ColumnCount; }
 
+QString PromiseTreeModel::layerText(const LayerCounts& counts)
+{
+    if (counts.waiting > 0) {
+        return tr("%1 wait").arg(counts.waiting);
+    }
+    return counts.fulfilled > 0 ? tr("%1 fulfilled").arg(counts.fulfilled) : wordOf(PromiseRowState::NotYet);
+}
+
 QString PromiseTreeModel::idText(const PromiseRow& row) const
 {
+    if (row.layer) {
+        return QString::fromStdString(m_forest->layers()[*row.layer].name);
+    }
     QStringList parts;
     if (row.branch) {
         parts.append(QStringLiteral(".%1").arg(*row.branch));
@@ -195,6 +206,10 @@ QString PromiseTreeModel::idText(const PromiseRow& row) const
 
 QString PromiseTreeModel::placeText(const PromiseRow& row) const
 {
+    if (row.layer) {
+        const std::size_t count = m_forest->layers()[*row.layer].promises.size();
+        return count == 1 ? tr("1 promise") : tr("%1 promises").arg(count);
+    }
     if (row.isPromise) {
         const QString name = RunModel::placeLabel(*m_run->graph, m_forest->promises()[row.promise.index()].start);
         return row.isLink ? tr("%1 (see there)").arg(name) : name;
@@ -215,7 +230,11 @@ QString PromiseTreeModel::ageText(const PromiseRow& row) const
 QString PromiseTreeModel::bytesText(const PromiseRow& row) const
 {
     std::int64_t bytes = 0;
-    if (row.isPromise) {
+    if (row.layer) {
+        for (const std::uint32_t promise : m_forest->layers()[*row.layer].promises) {
+            bytes += bytesOf(base::PromiseId(promise));
+        }
+    } else if (row.isPromise) {
         bytes = bytesOf(row.promise);
     } else if (m_forest->stateOf(row, m_position) == PromiseRowState::Found &&
                m_forest->stateOf(*row.parent, m_position) == PromiseRowState::Waits) {
@@ -232,7 +251,7 @@ QString PromiseTreeModel::cellText(const PromiseRow& row, int column) const
     case NameColumn:
         return QStringLiteral("%1 %2").arg(idText(row), placeText(row)).trimmed();
     case StateColumn:
-        return wordOf(m_forest->stateOf(row, m_position));
+        return row.layer ? layerText(m_forest->countsOf(row, m_position)) : wordOf(m_forest->stateOf(row, m_position));
     case OpenedColumn: {
         const std::optional<PromiseAge> age = ageOf(*m_forest, row, m_position);
         return age ? countText(std::int64_t{m_run->visitOf(age->from)} + 1) : QString();
@@ -267,9 +286,16 @@ QString PromiseTreeModel::ageTip(const PromiseAge& age) const
 
 QString PromiseTreeModel::tipText(const PromiseRow& row) const
 {
-    const PromiseFacts& facts = m_forest->promises()[row.promise.index()];
     QStringList lines;
-    if (row.isPromise) {
+    if (row.layer) {
+        const LayerCounts counts = m_forest->countsOf(row, m_position);
+        lines.append(tr("Promises that start in %1: %2, of which %3 wait and %4 are fulfilled")
+                         .arg(idText(row))
+                         .arg(counts.all)
+                         .arg(counts.waiting)
+                         .arg(counts.fulfilled));
+    } else if (row.isPromise) {
+        const PromiseFacts& facts = m_forest->promises()[row.promise.index()];
         const QString kind = QString::fromUtf8(event::nameOf(facts.kind).data());
         lines.append(tr("Promise P%1 (%2) of %3").arg(row.promise.value).arg(kind, label(facts.start)));
     } else if (const BranchFacts* branch = m_forest->branchOf(row); branch != nullptr && branch->searchEnd.isValid()) {
@@ -309,6 +335,8 @@ QVariant PromiseTreeModel::data(const QModelIndex& index, int role) const
         return idText(row);
     case PlaceRole:
         return placeText(row);
+    case IsBoldRole:
+        return row.layer.has_value() || row.isPromise;
     default:
         return {};
     }

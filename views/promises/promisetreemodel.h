@@ -31,7 +31,8 @@ public:
     enum Role {
         StateRole = Qt::UserRole, ///< PromiseRowState as int
         IdRole,                   ///< ".1 P2", the bold part of the name
-        PlaceRole                 ///< name of the node
+        PlaceRole,                ///< name of the node
+        IsBoldRole                ///< a promise, or a layer
     };
 
     explicit PromiseTreeModel(const RunModel& model, QObject* parent = nullptr);
@@ -47,6 +48,8 @@ public:
     [[nodiscard]] std::uint64_t position() const { return m_position; }
     [[nodiscard]] QModelIndex indexOf(base::PromiseId promise) const;
     [[nodiscard]] static const PromiseRow* rowAt(const QModelIndex& index);
+    /// "2 wait", "4 fulfilled", "not yet".
+    [[nodiscard]] static QString layerText(const LayerCounts& counts);
 
     [[nodiscard]] QModelIndex index(int row, int column, const QModelIndex& parent = {}) const override;
     [[nodiscard]] QModelIndex parent(const QModelIndex& child) const override;

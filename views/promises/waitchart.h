@@ -25,9 +25,6 @@ struct WaitCounts
 /// Of all promises that are opened before the position. O(promises).
 [[nodiscard]] WaitCounts waitCounts(const trace::Run& run, const PromiseForest& forest, std::uint64_t position);
 
-/// A run with fewer promises is read row by row.
-inline constexpr std::size_t kFewestForWaits = 40;
-
 /// "How long do they wait?": bars over the visits, those that still wait hatched on top. GUI thread.
 class WaitChart final : public QWidget
 {

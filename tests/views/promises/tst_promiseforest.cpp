@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <QTest>
 
+#include "tests/views/graph/graphruns.h"
 #include "tests/views/support/tinyrun.h"
 #include "views/promises/promiseforest.h"
 
@@ -67,6 +68,51 @@ class PromiseForestTest : public QObject
     Q_OBJECT
 
 private slots:
+    /// Many promises in a graph with layers: a row per layer, with the promises that start in it and their counts; whom
+    /// a promise of another layer feeds is named there and stands in its own layer.
+    void promisesOfLikeGroupsAreOneRow()
+    {
+        const RunHandle handle = tests::makeTransformerRun(12);
+        const trace::Run& run = *handle.run;
+        const PromiseForest forest(run);
+        QVERIFY(forest.promises().size() >= kFewestToFold);
+        QCOMPARE(forest.layers().size(), std::size_t{12});
+        std::size_t rows = 0;
+        std::vector<bool> seen(forest.promises().size());
+        for (const auto& root : forest.roots()) {
+            if (!root->layer) {
+                continue;
+            }
+            ++rows;
+            const PromiseLayer& layer = forest.layers()[*root->layer];
+            QVERIFY(QString::fromStdString(layer.name).startsWith(QLatin1String("layer.")));
+            for (const std::uint32_t promise : layer.promises) {
+                QVERIFY(!seen[promise]);
+                seen[promise] = true;
+                const std::string& name = run.graph->labelOf(forest.promises()[promise].start);
+                QVERIFY(QString::fromStdString(name).contains(QString::fromStdString("/" + layer.name + "/")));
+                const PromiseRow* top = forest.rowOf(base::PromiseId(promise));
+                while (top->parent != nullptr) {
+                    top = top->parent;
+                }
+                QCOMPARE(top, root.get());
+            }
+            for (std::uint64_t position = 0; position <= run.eventCount(); position += 37) {
+                LayerCounts wanted;
+                for (const std::uint32_t promise : layer.promises) {
+                    const PromiseFacts& facts = forest.promises()[promise];
+                    ++wanted.all;
+                    wanted.fulfilled += facts.completedAt && *facts.completedAt < position ? 1 : 0;
+                    wanted.waiting +=
+                        facts.raisedAt < position && !(facts.completedAt && *facts.completedAt < position) ? 1 : 0;
+                }
+                QCOMPARE(forest.countsOf(*root, position), wanted);
+            }
+        }
+        QCOMPARE(rows, std::size_t{12});
+        QVERIFY(PromiseForest(*tests::makeTransformerRun(2).run).layers().empty()); // few are read row by row
+    }
+
     void deepChainsAreCutIntoTrees()
     {
         const PromiseForest forest(chainOfPromises());
