@@ -166,9 +166,8 @@ private:
     {
         std::vector<std::future<Result<PlanResult>>> others;
         for (const CandidateOrder& order : orders.subspan(1)) {
-            others.push_back(std::async(std::launch::async, [this, &order, seconds] {
-                return planIn(order, "fast", seconds);
-            }));
+            others.push_back(
+                std::async(std::launch::async, [this, &order, seconds] { return planIn(order, "fast", seconds); }));
         }
         RETRO_CHECK(take(orders.front(), planIn(orders.front(), "fast", seconds)));
         for (std::size_t i = 0; i < others.size(); ++i) {

@@ -37,8 +37,8 @@ struct FunctionBody
 /// these operands; the message says what to do.
 [[nodiscard]] base::Result<FunctionBody> functionBody(const graph::Node& node, std::span<const BodyOperand> operands);
 
-/// An error (Input, without a place) for RNN, GRU and LSTM whose weights are computed: relevance is carried through them
-/// where they are constants alone.
+/// An error (Input, without a place) for RNN, GRU and LSTM whose weights are computed: relevance is carried through
+/// them where they are constants alone.
 [[nodiscard]] base::Result<void> checkConstantWeights(const graph::Node& node, std::span<const BodyOperand> operands);
 
 /// A copy of `graph` in which the inputs that are marked hand on their values but take no relevance.

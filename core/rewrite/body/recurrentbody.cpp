@@ -174,9 +174,8 @@ base::Result<void> checkConstantWeights(const graph::Node& node, std::span<const
     for (const std::size_t slot : {kWeights, kStateWeights, kBiases, kPeepholes}) {
         const bool isGiven = isRecurrent && slot < operands.size() && operands[slot].isGiven;
         if (isGiven && !operands[slot].constant.isValid()) {
-            return base::inputError(
-                fmt::format("{} whose operand {} is computed cannot be taken apart; make its weights constants",
-                            node.op, slot));
+            return base::inputError(fmt::format(
+                "{} whose operand {} is computed cannot be taken apart; make its weights constants", node.op, slot));
         }
     }
     return {};

@@ -135,8 +135,7 @@ ValueId RecurrentSteps::weightsOf(const std::string& name, std::int64_t begin, s
     const std::array parts{constantPart(kWeights, begin, rows), constantPart(kStateWeights, begin, rows)};
     const std::array extents{m_setting.inputs, m_setting.hidden};
     const Tensor both = ops::joined({parts[0].dtype(), {rows, m_setting.inputs + m_setting.hidden}}, parts, extents, 1);
-    return m_body.constant(name,
-                           reads == Reads::Both ? both.contiguous() : parts.at(reads == Reads::Input ? 0 : 1));
+    return m_body.constant(name, reads == Reads::Both ? both.contiguous() : parts.at(reads == Reads::Input ? 0 : 1));
 }
 
 ValueId RecurrentSteps::biasOf(const std::string& name, std::int64_t begin, std::int64_t rows, Reads reads)
@@ -144,9 +143,10 @@ ValueId RecurrentSteps::biasOf(const std::string& name, std::int64_t begin, std:
     const std::int64_t stateBiases = m_body.shapeOf(kBiases)[1] / 2;
     if (!areConstant({kBiases})) {
         const auto of = [&](const std::string& what, std::int64_t at) { return partOf(what, kBiases, at, rows); };
-        return reads == Reads::Both ? m_body.add("Add", name, {of(name + " of the input", begin),
-                                                               of(name + " of the state", stateBiases + begin)})
-                                    : of(name, reads == Reads::Input ? begin : stateBiases + begin);
+        return reads == Reads::Both
+                   ? m_body.add("Add", name,
+                                {of(name + " of the input", begin), of(name + " of the state", stateBiases + begin)})
+                   : of(name, reads == Reads::Input ? begin : stateBiases + begin);
     }
     const std::array biases{constantPart(kBiases, begin, rows), constantPart(kBiases, stateBiases + begin, rows)};
     return m_body.constant(name, reads == Reads::Both ? ops::algebra::add(biases[0], biases[1])

@@ -218,7 +218,8 @@ private:
         return gain - chainOver(candidate);
     }
 
-    /// Byte-steps over the budget in [from, to) that go with so many bytes. All are whole numbers, so the sums are exact.
+    /// Byte-steps over the budget in [from, to) that go with so many bytes. All are whole numbers, so the sums are
+    /// exact.
     [[nodiscard]] double overWithin(std::uint32_t from, std::uint32_t to, double bytes) const
     {
         std::array<double, 4> sums{};
@@ -273,7 +274,7 @@ private:
     std::vector<std::uint32_t> m_byValue;
     std::vector<std::uint32_t> m_readStart;
     std::vector<std::uint32_t> m_reads; ///< positions, grouped by value
-    std::vector<double> m_over; ///< bytes over the budget, per position
+    std::vector<double> m_over;         ///< bytes over the budget, per position
     std::vector<double> m_overSum;
     std::uint32_t m_peakAt = 0;
     mutable std::uint64_t m_work = 0;

@@ -366,10 +366,8 @@ private slots:
 
     void whyStepsAreNotWrittenOutIsSaid()
     {
-        const Case made{"GRU",
-                        {{20001, 1, 4}},
-                        {drawn({1, 15, 4}, 6), drawn({1, 15, 5}, 2)},
-                        {{"hidden_size", std::int64_t{5}}}};
+        const Case made{
+            "GRU", {{20001, 1, 4}}, {drawn({1, 15, 4}, 6), drawn({1, 15, 5}, 2)}, {{"hidden_size", std::int64_t{5}}}};
         auto whole = std::make_shared<engine::LoadedModel>();
         whole->rewritten = rewrite::rewrite(graphOf(made), rewrite::noRewrites()).value();
         engine::GradientRequest request;
