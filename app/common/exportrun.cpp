@@ -12,6 +12,7 @@
 #include "views/common/paint/plane.h"
 #include "views/common/run/runtexts.h"
 #include "views/graph/graphfile.h"
+#include "views/heatmap/tableinput.h"
 
 #include <fmt/format.h>
 
@@ -122,6 +123,25 @@ void addSteps(HeatmapJob& job, const trace::Run& run)
     job.words = hasWords ? run.facts.input->words : std::vector<std::string>();
 }
 
+/// Numbers and names of a table's features, when this is their relevance.
+void addFeatures(HeatmapJob& job, const trace::Run& run)
+{
+    const base::ValueId input = run.graph->inputs()[0];
+    if (run.graph->inputs().size() != 1 || input.index() >= run.values.size()) {
+        return;
+    }
+    const Tensor& row = run.values[input.index()];
+    const trace::InputFacts facts = run.facts.input.value_or(trace::InputFacts());
+    const auto names = static_cast<std::int64_t>(facts.words.size());
+    if (!views::isTableRow(row, QString::fromStdString(facts.layout), names) || job.relevance.shape() != row.shape()) {
+        return;
+    }
+    for (std::int64_t i = 0; i < row.size(); ++i) {
+        job.features.push_back(row.at(i));
+    }
+    job.words = names == row.size() ? facts.words : std::vector<std::string>();
+}
+
 } // namespace
 
 Result<void> exportHeatmap(const trace::Run& run, const std::filesystem::path& path, const ExportRequest& request)
@@ -138,6 +158,7 @@ Result<void> exportHeatmap(const trace::Run& run, const std::filesystem::path& p
     job.relevance = relevance;
     job.picture = pictureOf(run);
     addSteps(job, run);
+    addFeatures(job, run);
     job.colormap = request.colormap;
     job.overlay = request.overlay;
     job.isPlain = request.isPlain;

@@ -7,8 +7,11 @@
 #include "views/common/paint/heatmaplevels.h"
 #include "views/common/paint/plane.h"
 #include "views/common/run/runtexts.h"
+#include "views/heatmap/stripfile.h"
 
 #include <QCoreApplication>
+
+#include <cmath>
 
 namespace retro::app
 {
@@ -19,15 +22,28 @@ namespace
 /// Share of the values whose colour is not clipped.
 constexpr double kPercentile = 99.9;
 
-base::Result<views::Plane> planeOf(const tensor::Tensor& relevance, bool isSeries)
+bool isStrip(const HeatmapJob& job) { return job.isSeries || !job.features.empty(); }
+
+base::Result<views::Plane> planeOf(const HeatmapJob& job)
 {
-    if (std::vector<double> sums = views::stepSums(relevance); isSeries && !sums.empty()) {
+    const tensor::Tensor& relevance = job.relevance;
+    if (std::vector<double> sums = views::stepSums(relevance); isStrip(job) && !sums.empty()) {
         return views::Plane{static_cast<int>(sums.size()), 1, std::move(sums)};
     }
     if (relevance.rank() == 4 || relevance.rank() == 3) {
         return views::channelSum(relevance);
     }
     return views::sliceGrid(relevance).plane;
+}
+
+/// How many numbers are none. The lines between the slices of a volume are nothing either, but no numbers.
+std::int64_t notANumber(const tensor::Tensor& relevance)
+{
+    std::int64_t count = 0;
+    for (std::int64_t i = 0; i < relevance.size(); ++i) {
+        count += std::isnan(relevance.at(i)) ? 1 : 0;
+    }
+    return count;
 }
 
 /// Grey levels have no colours and lie over nothing.
@@ -55,16 +71,19 @@ base::Result<void> writeHeatmap(const std::filesystem::path& path, const Heatmap
 {
     if (job.bits == 16) {
         RETRO_CHECK(checkLevels(path, job));
-        RETRO_TRY(const views::Plane plane, planeOf(job.relevance, job.isSeries));
+        RETRO_TRY(const views::Plane plane, planeOf(job));
         return views::writeLevels(path, plane, textsOf(job));
     }
     ensureGuiApplication();
     RETRO_TRY(const views::ColorMap map, views::ColorMap::find(QString::fromStdString(job.colormap)));
     views::HeatmapFigure figure;
-    RETRO_TRY(figure.plane, planeOf(job.relevance, job.isSeries));
+    RETRO_TRY(figure.plane, planeOf(job));
     figure.bar.map = map;
     figure.bar.scale = views::symmetricScale(figure.plane.values, kPercentile);
-    if (job.isSeries && figure.plane.height == 1) {
+    if (job.relevance.rank() > 4) {
+        figure.bar.scale.notANumber = notANumber(job.relevance);
+    }
+    if (isStrip(job) && figure.plane.height == 1) {
         figure.strip = {{}, figure.plane.values, figure.bar.scale, map};
         for (const std::string& word : job.words) {
             figure.strip.words.append(QString::fromStdString(word));
@@ -79,6 +98,11 @@ base::Result<void> writeHeatmap(const std::filesystem::path& path, const Heatmap
                                             QString::fromStdString(job.modelName));
     figure.texts = textsOf(job);
     figure.texts["scale"] = views::valueText(figure.bar.scale.limit, 6).toStdString();
+    if (!figure.strip.isEmpty() && !job.features.empty() && !job.isPlain) {
+        views::StepsChart chart;
+        chart.features = job.features;
+        return views::writeStrip(path, figure, chart);
+    }
     return views::writeFigure(path, figure);
 }
 

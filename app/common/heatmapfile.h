@@ -3,6 +3,7 @@
 
 #include "core/base/result.h"
 #include "core/tensor/tensor.h"
+
 #include <QImage>
 
 #include <filesystem>
@@ -20,7 +21,8 @@ struct HeatmapJob
     std::string colormap = "relevance";
     bool overlay = false;
     bool isSeries = false;          ///< steps, drawn as a strip
-    std::vector<std::string> words; ///< of the steps; empty = numbers
+    std::vector<double> features;   ///< of a table: its numbers, each of which has a line
+    std::vector<std::string> words; ///< of the steps or features; empty = numbers
     bool isPlain = false;           ///< without colour bar and caption
     int bits = 8;                   ///< 16: a PNG of grey levels that stand for the numbers (views::writeLevels)
     std::string modelName;

@@ -86,8 +86,6 @@ private:
     void showOutlines();
     void showLinkChoices();
     [[nodiscard]] StepsChart chartOf(const HeatmapFigure& figure) const;
-    [[nodiscard]] base::Result<void> writeSteps(const std::filesystem::path& path, const HeatmapFigure& figure,
-                                                const std::string& table) const;
     [[nodiscard]] std::string csv() const;
     void showRegionRow();
     void chooseMap();

@@ -11,21 +11,26 @@ constexpr std::int64_t kMostFeatures = 200; ///< that are shown as bars
 
 } // namespace
 
+bool isTableRow(const tensor::Tensor& row, const QString& layout, std::int64_t names)
+{
+    if (!row.isValid() || !tensor::isFloating(row.dtype()) || row.rank() != 2 || row.shape()[0] != 1) {
+        return false;
+    }
+    const std::int64_t count = row.shape()[1];
+    if (names == 0 && layout == QLatin1String("NT")) {
+        return false; // steps of a series
+    }
+    return names == count || (count > 1 && count <= kMostFeatures); // with names however many there are
+}
+
 bool isTable(const RunModel& model)
 {
     const auto inputs = model.graph().inputs();
-    if (inputs.size() != 1 || model.input().isPicture ||
-        (model.input().layout == QLatin1String("NT") && model.input().words.isEmpty())) {
+    if (inputs.size() != 1 || model.input().isPicture) {
         return false;
     }
     const tensor::Tensor* row = model.forwardValue(inputs.front());
-    const bool isNamed =
-        row != nullptr && row->rank() == 2 && row->shape()[0] == 1 && model.input().words.size() == row->shape()[1];
-    if (isNamed && tensor::isFloating(row->dtype())) {
-        return true; // however many there are
-    }
-    return row != nullptr && tensor::isFloating(row->dtype()) && row->rank() == 2 && row->shape()[0] == 1 &&
-           row->shape()[1] > 1 && row->shape()[1] <= kMostFeatures;
+    return row != nullptr && isTableRow(*row, model.input().layout, model.input().words.size());
 }
 
 std::vector<double> tableRow(const RunModel& model)

@@ -31,7 +31,7 @@ using fonts::px;
 namespace
 {
 
-constexpr double kSideBySide = 760; ///< width from which the parts stand beside the rows
+constexpr double kSideBySide = 600; ///< width from which the parts stand beside the rows
 
 QTableWidgetItem* cell(const QString& text, bool isNumber)
 {
@@ -173,10 +173,11 @@ void HistoryView::say(const QString& text, bool isProblem)
     m_sentence->setPalette(colors);
     m_sentence->setText(!text.isEmpty() ? text
                                         : tr("Click a pixel, a word or a step of the heatmap, or type an element."));
-    if (m_history && m_split->isHidden()) { // rows and parts share the room, until a person moves the line
+    const bool isWanted = m_history || (!m_asked.isEmpty() && !isProblem); // laid out while the answer is on its way
+    if (isWanted && m_split->isHidden()) { // rows and parts share the room, until a person moves the line
         m_split->setSizes({px(300), px(200)});
     }
-    m_split->setVisible(m_history != nullptr);
+    m_split->setVisible(isWanted);
 }
 
 void HistoryView::setAsked(const QString& place)
@@ -185,6 +186,9 @@ void HistoryView::setAsked(const QString& place)
     m_refusal.clear();
     m_place->setText(place);
     if (!m_history) {
+        m_heading->clear(); // nothing of an answer that is gone
+        m_parts->setRowCount(0);
+        m_detail->clear();
         say(tr("Following it back …"), false);
     }
 }

@@ -51,7 +51,11 @@ void takeRunTarget(const trace::Run& run, LanguageReport& report)
     const base::ValueId value = run.facts.targetValue;
     const Tensor scores = value.index() < run.values.size() ? run.values[value.index()] : Tensor();
     if (index < 0 || !scores.isValid() || scores.rank() != 3) {
-        report.otherTarget = run.graph->value(value).name;
+        const bool hasLabel = index >= 0 && static_cast<std::size_t>(index) < run.facts.labels.size();
+        const std::string place = index < 0  ? "the whole value"
+                                  : hasLabel ? run.facts.labels[static_cast<std::size_t>(index)]
+                                             : trace::placeInTarget(run, index);
+        report.otherTarget = fmt::format("{} of {}", place, run.graph->value(value).name);
         return;
     }
     const std::int64_t words = scores.shape()[2];

@@ -4,11 +4,13 @@
 #include <QtTest>
 
 #include "core/base/file.h"
+#include "core/engine/explain/explain.h"
 #include "core/engine/language/languagepage.h"
 #include "core/engine/language/languageparts.h"
 #include "core/engine/language/languagequestion.h"
 #include "core/engine/question/resolve.h"
 #include "core/tensor/npy.h"
+#include "tests/core/engine/samplequestion.h"
 #include "tests/core/rewrite/graphs.h"
 
 #include <QTemporaryDir>
@@ -376,6 +378,24 @@ private slots:
         const std::string csv = base::readTextFile(folder / "tokens.csv", 1U << 20).value();
         QVERIFY(contains(csv, "position,id,text,start,end,relevance,share\r\n0,6,ab,0,2,"));
         QVERIFY(!std::filesystem::exists(folder / "layers.npy"));
+    }
+
+    /// Of a run whose answer is a class and no word: which class, as the card names it.
+    void theClassOfATextIsNamed()
+    {
+        auto question = tests::questionOf<engine::ExplainRequest>("planted-word/planted-word");
+        QVERIFY(question.model);
+        const auto review = tensor::readNpy(RETRO_SOURCE_DIR "/samples/planted-word/bad-sponsored.npy");
+        QVERIFY(review.ok());
+        question.request.inputs = {*review};
+        question.request.record = question.request.keepValues = true;
+        const auto made = engine::explain(*question.model, question.request);
+        QVERIFY2(made.ok(), made ? "" : made.error().text().c_str());
+        const auto report = engine::reportOf(*made->run, std::nullopt);
+        QVERIFY2(report.ok(), report ? "" : report.error().text().c_str());
+        QCOMPARE(report->otherTarget, std::string("good of logits"));
+        const QString page = QString::fromStdString(engine::languagePage(*report));
+        QVERIFY(page.contains(QStringLiteral("dir=\"auto\">good of logits, score 1.42")));
     }
 
     // Whatever the tokens are, the page is well-formed and shows them.

@@ -96,6 +96,20 @@ private slots:
         QVERIFY(QFontInfo(retro::views::fonts::numbers()).fixedPitch());
     }
 
+    /// Also when it was asked before, with another font or another text.
+    void aTextIsAsWideAsItIsDrawn()
+    {
+        namespace fonts = retro::views::fonts;
+        for (int turn = 0; turn < 2; ++turn) {
+            for (const QFont& font : {fonts::label(), fonts::label(QFont::DemiBold), fonts::smallNumbers()}) {
+                for (const char* text : {"", "Where from?", "Where from!", "0.125"}) {
+                    QCOMPARE(fonts::widthOf(font, QLatin1String(text)),
+                             QFontMetricsF(font).horizontalAdvance(QLatin1String(text)));
+                }
+            }
+        }
+    }
+
     void everyActionIsComplete()
     {
         retro::views::ActionRegistry registry;

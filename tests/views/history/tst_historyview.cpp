@@ -101,6 +101,31 @@ private slots:
         QVERIFY(!view.history());
     }
 
+    void itIsLaidOutWhileItIsAsked()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        HistoryView view(context.model, context.cursor, context.selection);
+        view.resize(320, 600);
+        view.show();
+        view.flush();
+        auto* parts = view.findChild<QTableWidget*>();
+        QVERIFY(!parts->isVisible());
+        view.setAsked(QStringLiteral("x:0,1"));
+        QVERIFY(parts->isVisible());
+        QCOMPARE(parts->rowCount(), 0);
+        view.setHistory(madeHistory(context.model));
+        QVERIFY(parts->rowCount() > 0);
+        view.clear();
+        QVERIFY(!parts->isVisible());
+        view.setAsked(QStringLiteral("x:0,0")); // nothing of the answer that is gone
+        QVERIFY(parts->isVisible());
+        QCOMPARE(parts->rowCount(), 0);
+        QCOMPARE(view.detailText().trimmed(), QString());
+        view.setRefusal(QStringLiteral("no such element"));
+        QVERIFY(!parts->isVisible());
+    }
+
     void partsOfRowsDoNotOverlap()
     {
         for (const double width : {260.0, 420.0, 900.0}) {

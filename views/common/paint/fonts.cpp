@@ -4,6 +4,7 @@
 #include <QFontInfo>
 #include <QFontMetricsF>
 #include <QGuiApplication>
+#include <QHash>
 
 #include <algorithm>
 #include <cmath>
@@ -17,6 +18,7 @@ namespace
 constexpr double kContent = 13;
 constexpr double kLabel = 12;
 constexpr double kSmall = 11;
+constexpr qsizetype kKnownWidths = 4096;
 
 const QStringList& textFamilies()
 {
@@ -75,6 +77,18 @@ QFont numbers(QFont::Weight weight) { return sized(kLabel, weight, true); }
 
 QFont smallNumbers(QFont::Weight weight) { return sized(kSmall, weight, true); }
 
-double widthOf(const QFont& font, const QString& text) { return QFontMetricsF(font).horizontalAdvance(text); }
+double widthOf(const QFont& font, const QString& text)
+{
+    // Shaping takes tens of microseconds, and layouts ask for the same words again and again.
+    thread_local QHash<std::pair<QFont, QString>, double> known;
+    const auto at = known.constFind({font, text});
+    if (at != known.constEnd()) {
+        return *at;
+    }
+    if (known.size() >= kKnownWidths) {
+        known.clear();
+    }
+    return *known.insert({font, text}, QFontMetricsF(font).horizontalAdvance(text));
+}
 
 } // namespace retro::views::fonts
