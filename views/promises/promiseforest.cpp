@@ -137,6 +137,7 @@ void PromiseForest::foldLayers()
     if (m_layers.empty()) {
         return;
     }
+    std::ranges::sort(m_roots, {}, [](const std::unique_ptr<PromiseRow>& root) { return root->promise.value; });
     std::vector<PromiseRow*> rowOfLayer(m_layers.size(), nullptr);
     for (std::unique_ptr<PromiseRow>& root : std::exchange(m_roots, {})) {
         const std::optional<std::uint32_t> layer = layerOf(root->promise.value);

@@ -77,8 +77,8 @@ PlanWorkspace::PlanWorkspace(const WorkspaceContext& context, views::PlanModel& 
 
 std::vector<Workspace::Pack> PlanWorkspace::packs() const
 {
-    return {{m_plannersDock, m_budgetDock, Qt::Vertical},
-            {m_tensorsDock, m_scheduleDock, Qt::Vertical},
+    return {{m_plannersDock, m_budgetDock, Qt::Vertical, kMayLackLittle},
+            {m_tensorsDock, m_scheduleDock, Qt::Vertical, kMayLackLittle},
             {m_budgetDock, m_scheduleDock, Qt::Horizontal}};
 }
 

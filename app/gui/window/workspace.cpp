@@ -186,16 +186,12 @@ bool Workspace::putBehind(const Pack& pack, bool isInAnyCase)
     const int least = leastOf(*this, pack.spares);
     QList<QDockWidget*> moved = tabifiedDockWidgets(pack.what);
     moved.prepend(pack.what);
-    QDockWidget* front = pack.behind;
-    for (QDockWidget* tab : tabifiedDockWidgets(pack.behind)) {
-        front = tab->visibleRegion().isEmpty() ? front : tab;
-    }
     for (QDockWidget* dock : moved) {
         if (!dock->isFloating()) {
             tabifyDockWidget(pack.behind, dock);
         }
     }
-    front->raise();
+    pack.behind->raise();
     m_titles->flush();
     const bool helps = leastOf(*this, pack.spares) < least;
     if (!helps && !isInAnyCase) {

@@ -82,6 +82,7 @@ protected:
         Qt::Orientation spares; ///< the direction in which less room is needed then
         double mayLack = 0;     ///< the share of the room up to which panes are rather a little too small
     };
+    static constexpr double kMayLackLittle = 0.05; ///< a few lines of a pane: less than what would go out of sight
     /// In the order in which they are done; those that are needed.
     [[nodiscard]] virtual std::vector<Pack> packs() const { return {}; }
     /// `room` pixels divided in the ratio of `parts`.

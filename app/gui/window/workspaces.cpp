@@ -228,7 +228,7 @@ std::vector<Workspace::Pack> ExplainWorkspace::packs() const
                 {m_wordLayersDock, m_textDock, Qt::Vertical},
                 {m_diagnosisDock, m_textDock, Qt::Horizontal}};
     }
-    return {{m_classesDock, m_inputDock, Qt::Vertical},
+    return {{m_classesDock, m_inputDock, Qt::Vertical, kMayLackLittle},
             {m_ledgerDock, m_layersDock, Qt::Horizontal},
             {m_compareDock, m_heatmapDock, Qt::Horizontal},
             {m_inputDock, m_runDock, Qt::Horizontal},
@@ -398,9 +398,12 @@ void EngineWorkspace::editBreakpoint(base::NodeId node)
 /// The heatmap stays in sight.
 std::vector<Workspace::Pack> EngineWorkspace::packs() const
 {
-    return {{m_whyDock, m_promisesDock, Qt::Vertical},        {m_nowDock, m_promisesDock, Qt::Horizontal},
-            {m_promisesDock, m_timelineDock, Qt::Horizontal}, {m_timelineDock, m_graphDock, Qt::Vertical},
-            {m_promisesDock, m_graphDock, Qt::Vertical},      {m_nowDock, m_graphDock, Qt::Vertical}};
+    return {{m_whyDock, m_promisesDock, Qt::Vertical, kMayLackLittle},
+            {m_nowDock, m_promisesDock, Qt::Horizontal},
+            {m_promisesDock, m_timelineDock, Qt::Horizontal},
+            {m_timelineDock, m_graphDock, Qt::Vertical},
+            {m_promisesDock, m_graphDock, Qt::Vertical},
+            {m_nowDock, m_graphDock, Qt::Vertical}};
 }
 
 void EngineWorkspace::applySizes()

@@ -246,7 +246,7 @@ private slots:
         press(window, "region.largest");
         const std::uint64_t first = where.askedRegion().number;
         QVERIFY(first > 0);
-        QTest::qWait(400); // two strokes, with a pause between them
+        QTest::qWait(1000); // two strokes, with more than the pause that divides them
         press(window, "region.largest");
         const std::uint64_t second = where.askedRegion().number;
         QVERIFY(second > first);

@@ -223,7 +223,7 @@ private slots:
             QVERIFY2(least.width() <= screen.width() && least.height() <= screen.height(),
                      qPrintable(QStringLiteral("%1: %2 x %3").arg(id).arg(least.width()).arg(least.height())));
             for (const QDockWidget* dock : window.workspace().docks()) {
-                if (scale <= 1.25 && dock->isVisible() && !dock->visibleRegion().isEmpty()) { // more may be lower
+                if (scale <= 1 && dock->isVisible() && !dock->visibleRegion().isEmpty()) { // more may be lower
                     const QSize asked = dock->widget()->minimumSizeHint();
                     QVERIFY2(dock->widget()->width() >= asked.width() && dock->widget()->height() >= asked.height(),
                              qPrintable(id + QLatin1Char(' ') + dock->windowTitle()));

@@ -84,6 +84,7 @@ private slots:
                 continue;
             }
             ++rows;
+            QVERIFY(std::ranges::is_sorted(root->children, {}, [](const auto& row) { return row->promise.value; }));
             const PromiseLayer& layer = forest.layers()[*root->layer];
             QVERIFY(QString::fromStdString(layer.name).startsWith(QLatin1String("layer.")));
             for (const std::uint32_t promise : layer.promises) {
