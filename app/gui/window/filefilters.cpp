@@ -36,8 +36,10 @@ QString openFilters()
         const QString title = textOf(format.title);
         each << filterOf(title.left(1).toUpper() + title.mid(1), endings);
     }
-    each << filterOf(tr("Recorded run"), {kRunEnding});
-    each.prepend(filterOf(tr("Models and runs"), all << kRunEnding));
+    each << filterOf(tr("Recorded run"), {kRunEnding}) << filterOf(tr("Arrays to compare with"), kArrayEndings)
+         << filterOf(tr("Memory snapshot of PyTorch"), kSnapshotEndings);
+    all << kRunEnding;
+    each.prepend(filterOf(tr("Models and runs"), all << kArrayEndings << kSnapshotEndings));
     return (each << tr("All files (*)")).join(QStringLiteral(";;"));
 }
 

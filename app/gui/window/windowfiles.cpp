@@ -43,7 +43,7 @@ namespace
 {
 
 /// Arrays by value name: no model, but what a run is compared with.
-bool isArrays(const QString& path) { return QFileInfo(path).suffix().toLower() == QLatin1String("npz"); }
+bool isArrays(const QString& path) { return kArrayEndings.contains(QFileInfo(path).suffix().toLower()); }
 
 /// The beginning of a plan file says its format.
 bool isPlan(const QString& path)
@@ -57,8 +57,7 @@ bool isPlan(const QString& path)
 /// What `torch.cuda.memory._dump_snapshot` wrote.
 bool isSnapshot(const QString& path)
 {
-    const QString ending = QFileInfo(path).suffix().toLower();
-    return (ending == QLatin1String("pickle") || ending == QLatin1String("pkl")) &&
+    return kSnapshotEndings.contains(QFileInfo(path).suffix().toLower()) &&
            formats::looksLikePickle(path.toStdString());
 }
 

@@ -3,6 +3,7 @@
 #include <QtTest>
 
 #include "app/gui/options.h"
+#include "app/gui/window/filefilters.h"
 
 #include <QImage>
 #include <QProcess>
@@ -53,6 +54,15 @@ class WindowOptionsTest : public QObject
 {
     Q_OBJECT
 private slots:
+    /// The first filter is the one that the dialog begins with: what it leaves out cannot be chosen.
+    void theOpenDialogOffersAllThatOpens()
+    {
+        const QString first = app::openFilters().section(QStringLiteral(";;"), 0, 0);
+        for (const char* ending : {"*.onnx", "*.json", "*.retro", "*.npz", "*.pickle", "*.pkl"}) {
+            QVERIFY2(first.contains(QLatin1String(ending)), ending);
+        }
+    }
+
     void reads()
     {
         app::WindowOptions options;
