@@ -96,7 +96,7 @@ Result<std::shared_ptr<Bench>> prepare(const std::filesystem::path& folder)
         return base::Error{base::ErrorCode::Bug, "the first pass failed", folder.string()};
     }
     RETRO_TRY(program::Program program,
-              program::compile(pass, bench->bound->graph(), std::span(&bench->target.value, 1), 0));
+              program::compile(pass, bench->bound->graph(), std::span(&bench->target.value, 1), base::Hash128{}));
     bench->runner =
         std::make_shared<lrp::ProgramRunner>(std::make_shared<const program::Program>(std::move(program)), bench->bound,
                                              bench->rules, execute::SavePolicy::Autograd, true);

@@ -285,15 +285,15 @@ private slots:
         const auto layoutOf = [](const LayoutInput& input) {
             return std::make_shared<const LayeredLayout>(computeLayout(input).value());
         };
-        memo.add(1, layoutOf(four));
-        memo.add(2, layoutOf(four));
-        QVERIFY(memo.find(1, four) != nullptr);
-        memo.add(3, layoutOf(four)); // 12 boxes: 2 goes
-        QVERIFY(memo.find(1, four) != nullptr);
-        QVERIFY(memo.find(2, four) == nullptr);
-        QVERIFY(memo.find(3, five) == nullptr); // of another drawing
-        memo.add(4, layoutOf(samples::chain(11)));
-        QVERIFY(memo.find(4, samples::chain(11)) == nullptr);
+        memo.add({0, 1}, layoutOf(four));
+        memo.add({0, 2}, layoutOf(four));
+        QVERIFY(memo.find({0, 1}, four) != nullptr);
+        memo.add({0, 3}, layoutOf(four)); // 12 boxes: 2 goes
+        QVERIFY(memo.find({0, 1}, four) != nullptr);
+        QVERIFY(memo.find({0, 2}, four) == nullptr);
+        QVERIFY(memo.find({0, 3}, five) == nullptr); // of another drawing
+        memo.add({0, 4}, layoutOf(samples::chain(11)));
+        QVERIFY(memo.find({0, 4}, samples::chain(11)) == nullptr);
     }
 };
 

@@ -73,7 +73,7 @@ base::Result<program::Program> programOf(const TensorCase& tensorCase, const Ten
     for (const event::Event& event : firstPass.events) {
         RETRO_CHECK(pass.take(event));
     }
-    return program::compile(pass, graph, graph.outputs(), 1);
+    return program::compile(pass, graph, graph.outputs(), base::Hash128{0, 1});
 }
 
 base::Result<lrp::RelevanceTable> runProgram(const TensorCase& tensorCase, const program::Program& program,
