@@ -264,9 +264,13 @@ void Shell::fitInto(const std::function<QSize()>& room)
     for (int i = 0; i < m_spaces.count(); ++i) {
         if (auto* space = qobject_cast<Workspace*>(m_spaces.widget(i))) {
             space->setRoom(ofSpaces);
-            // Behind the layout, which has the new least sizes.
-            connect(
-                space, &Workspace::packed, this, [this] { keepOnScreen(m_window); }, Qt::QueuedConnection);
+            disconnect(space, &Workspace::packed, this, nullptr);
+            const auto keep = [this, room] {
+                if (m_window.size() != m_window.size().boundedTo(room())) {
+                    keepOnScreen(m_window);
+                }
+            };
+            connect(space, &Workspace::packed, this, keep, Qt::QueuedConnection); // when layouts have new least sizes
         }
     }
 }

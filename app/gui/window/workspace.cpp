@@ -67,6 +67,7 @@ QDockWidget* Workspace::makeDock(QWidget* content, const QString& title, const Q
     addDockWidget(Qt::TopDockWidgetArea, dock, Qt::Horizontal);
     m_docks.push_back(dock);
     connect(dock, &QDockWidget::dockLocationChanged, this, [this] { m_isArranged = true; });
+    dock->installEventFilter(this);
     return dock;
 }
 
@@ -137,6 +138,7 @@ void Workspace::resetLayout()
     m_apart.clear();
     m_isArranged = false;
     m_isPacked = false;
+    m_hasClosed = false;
     m_titles->flush(); // what lies above the contents takes room too
     fitRoom();
     applySizes();
@@ -144,7 +146,7 @@ void Workspace::resetLayout()
 
 void Workspace::takeSizes()
 {
-    if (m_isPacked && !m_isArranged) {
+    if (m_isPacked && !isChosen()) {
         resetLayout(); // perhaps there is more room now
     } else {
         fitRoom();
@@ -158,10 +160,13 @@ void Workspace::setRoom(std::function<QSize()> room)
     fitRoom();
 }
 
+/// Smaller text fits a screen of 1280 × 800 without it.
+bool Workspace::mayPack() const { return m_room && views::fonts::scale() > 1.2; }
+
 QSize Workspace::minimumSizeHint() const
 {
     const QSize least = QMainWindow::minimumSizeHint();
-    return m_room ? least.boundedTo(m_room()) : least;
+    return mayPack() ? least.boundedTo(m_room()) : least;
 }
 
 /// What the docks need in one direction.
@@ -204,7 +209,7 @@ bool Workspace::putBehind(const Pack& pack, bool isInAnyCase)
 /// An arrangement of a person, too: a window that is larger than its screen cannot be used.
 void Workspace::fitRoom()
 {
-    if (!m_room) {
+    if (!mayPack()) {
         return;
     }
     const bool isArranged = m_isArranged;
@@ -232,6 +237,7 @@ bool Workspace::takeLayout(const QByteArray& layout, int version, bool isArrange
         return false;
     }
     m_isArranged = isArranged;
+    m_hasClosed = true; // as far as anybody knows
     if (!isVisible()) {
         m_apart.clear();
         hideApart();
@@ -240,6 +246,12 @@ bool Workspace::takeLayout(const QByteArray& layout, int version, bool isArrange
     m_kept = m_wasShown ? QByteArray() : layout;
     m_keptVersion = version;
     return true;
+}
+
+bool Workspace::eventFilter(QObject* watched, QEvent* event)
+{
+    m_hasClosed = m_hasClosed || event->type() == QEvent::Close;
+    return QMainWindow::eventFilter(watched, event);
 }
 
 void Workspace::flush()
@@ -255,7 +267,7 @@ QList<int> Workspace::shared(int room, std::initializer_list<double> parts)
     const double all = std::accumulate(parts.begin(), parts.end(), 0.0);
     QList<int> sizes;
     for (const double part : parts) {
-        sizes.append(static_cast<int>(std::lround(room * part / all)));
+        sizes.append(std::max(1, static_cast<int>(std::lround(room * part / all)))); // Qt takes no other
     }
     return sizes;
 }
@@ -273,7 +285,7 @@ void Workspace::hideApart()
 
 QByteArray Workspace::layout(int version) const
 {
-    if (m_isPacked && !m_isArranged) {
+    if (m_isPacked && !isChosen()) {
         return {}; // the next screen may have room for the usual one
     }
     // Qt writes down whether each dock is hidden, and asks this very mark.

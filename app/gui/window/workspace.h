@@ -72,6 +72,7 @@ protected:
     bool focusNextPrevChild(bool isNext) override;
     void resizeEvent(QResizeEvent* event) override;
     bool event(QEvent* event) override;
+    bool eventFilter(QObject* watched, QEvent* event) override;
     /// Gives the docks their sizes for the present size of the workspace; called until a person arranges them.
     virtual void applySizes() {}
     /// A dock that gives up its place for one behind another, with all that are its tabs.
@@ -90,7 +91,10 @@ protected:
 
 private:
     void keepShares();
+    [[nodiscard]] bool mayPack() const;
     void fitRoom();
+    /// A person has made it what it is: it is kept so.
+    [[nodiscard]] bool isChosen() const { return m_isArranged || m_hasClosed; }
     [[nodiscard]] bool isNeeded(const Pack& pack) const;
     [[nodiscard]] bool putBehind(const Pack& pack, bool isInAnyCase);
     void takeKept();
@@ -109,7 +113,8 @@ private:
     int m_keptVersion = 0;
     std::function<QSize()> m_room; ///< null = any
     bool m_isPacked = false;
-    bool m_willFit = false; ///< a look at the room is on its way
+    bool m_hasClosed = false; ///< a person has closed docks, or a layout was restored that may have closed ones
+    bool m_willFit = false;   ///< a look at the room is on its way
     bool m_wasShown = false;
     bool m_isArranged = false; ///< a person, or an arrangement that was kept, has moved docks or the lines between
 };

@@ -4,8 +4,9 @@
 namespace retro::ops
 {
 
-/// A vector of floats wherever it lies: what `Vector` is declared to be. As an argument of a template clang takes a vector
-/// type without what its declaration says of alignment; so code that is written for several widths goes through this.
+/// A vector of floats wherever it lies: what `Vector` is declared to be. As an argument of a template clang takes a
+/// vector type without what its declaration says of alignment; so code that is written for several widths goes through
+/// this.
 template <class Vector>
 struct Loose
 {
