@@ -379,7 +379,7 @@ struct Swish : KeepsOperand
     template <class T>
     static T value(T x, RowParameters p)
     {
-        return x * logistic(as<T>(p.a) * x);
+        return timesLogistic(x, as<T>(p.a));
     }
     template <class T>
     static T slope(T x, RowParameters p)

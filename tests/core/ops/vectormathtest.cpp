@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Float functions that vectorise, against the standard library in double.
+#include "core/ops/kernel/logistic.h"
 #include "core/ops/kernel/vectormath.h"
 
 #include <QtTest>
@@ -56,6 +57,28 @@ private slots:
         QVERIFY(std::isinf(ops::fastExp(89.0F)) && std::isinf(ops::fastExp(1e30F)));
         QVERIFY(std::isnan(ops::fastExp(std::nanf(""))));
         QCOMPARE(ops::fastExp(1.0), std::exp(1.0));
+    }
+
+    void logistic()
+    {
+        const auto exact = [](double x) { return 1 / (1 + std::exp(-x)); };
+        QVERIFY(worst(ops::logistic<float>, exact, -86, 30) < 4);
+        QCOMPARE(ops::logistic(0.0F), 0.5F);
+        QCOMPARE(ops::logistic(std::numeric_limits<float>::infinity()), 1.0F);
+        for (const float low : {-88.0F, -1e30F, -std::numeric_limits<float>::infinity()}) {
+            QVERIFY(ops::logistic(low) >= 0 && ops::logistic(low) < 2e-38F);
+        }
+        QVERIFY(std::isnan(ops::logistic(std::nanf(""))));
+        QCOMPARE(ops::logistic(-1.0), exact(-1.0));
+    }
+
+    void timesLogistic()
+    {
+        const auto exact = [](double x) { return x / (1 + std::exp(-x)); };
+        const auto ours = [](float x) { return ops::timesLogistic(x, 1.0F); };
+        QVERIFY(worst(ours, exact, -50, 30) < 6);
+        QCOMPARE(ours(std::numeric_limits<float>::infinity()), std::numeric_limits<float>::infinity());
+        QVERIFY(std::isnan(ours(std::nanf(""))) && std::isnan(ours(-std::nanf(""))));
     }
 
     void tangent()
