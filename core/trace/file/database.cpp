@@ -126,13 +126,19 @@ Result<std::int64_t> Database::pragma(const std::string& name)
 StatementPointer Database::prepare(const std::string& sql)
 {
     sqlite3_stmt* statement = nullptr;
-    m_prepared = sqlite3_prepare_v2(m_database.get(), sql.c_str(), static_cast<int>(sql.size()), &statement, nullptr);
+    note(sqlite3_prepare_v2(m_database.get(), sql.c_str(), static_cast<int>(sql.size()), &statement, nullptr));
     return StatementPointer(statement);
+}
+
+bool Database::note(int status)
+{
+    m_hadNoMemory = m_hadNoMemory || status == SQLITE_NOMEM;
+    return status == SQLITE_OK;
 }
 
 bool Database::isOutOfMemory() const
 {
-    return !m_database || m_prepared == SQLITE_NOMEM || sqlite3_errcode(m_database.get()) == SQLITE_NOMEM;
+    return !m_database || m_hadNoMemory || sqlite3_errcode(m_database.get()) == SQLITE_NOMEM;
 }
 
 base::Error Database::writeError(const std::string& what) const

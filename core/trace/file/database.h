@@ -47,6 +47,8 @@ public:
 
     /// The error of a write that failed: Memory where SQLite got none, else Output with its reason behind `what`.
     [[nodiscard]] base::Error writeError(const std::string& what) const;
+    /// True for SQLITE_OK. That memory was missing is kept: SQLite forgets it with the next call about another table.
+    bool note(int status);
     /// True where SQLite failed because it got no memory.
     [[nodiscard]] bool isOutOfMemory() const;
     /// What SQLite says about the last failure.
@@ -56,7 +58,7 @@ public:
 private:
     std::unique_ptr<sqlite3, CloseDatabase> m_database;
     std::string m_path;
-    int m_prepared = 0; ///< status of the last prepare()
+    bool m_hadNoMemory = false;
 };
 
 /// One table of the file. The first column is the row number from 0, the last a checksum over the others.

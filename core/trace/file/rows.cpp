@@ -87,29 +87,29 @@ void RowWriter::startRow()
 {
     m_hash = startHash(m_table, m_rows);
     m_column = 1;
-    m_ok = m_ok && sqlite3_bind_int64(m_statement.get(), m_column++, m_rows) == SQLITE_OK;
+    m_ok = m_ok && m_database.note(sqlite3_bind_int64(m_statement.get(), m_column++, m_rows));
 }
 
 RowWriter& RowWriter::integer(std::int64_t value)
 {
     m_hash = addInteger(m_hash, value);
-    m_ok = m_ok && sqlite3_bind_int64(m_statement.get(), m_column++, value) == SQLITE_OK;
+    m_ok = m_ok && m_database.note(sqlite3_bind_int64(m_statement.get(), m_column++, value));
     return *this;
 }
 
 RowWriter& RowWriter::text(std::string_view value)
 {
     m_hash = addBytes(m_hash, SQLITE_TEXT, bytesOf(value));
-    m_ok = m_ok && sqlite3_bind_text64(m_statement.get(), m_column++, notNull(value.data()), value.size(),
-                                       SQLITE_TRANSIENT, SQLITE_UTF8) == SQLITE_OK;
+    m_ok = m_ok && m_database.note(sqlite3_bind_text64(m_statement.get(), m_column++, notNull(value.data()),
+                                                       value.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
     return *this;
 }
 
 RowWriter& RowWriter::blob(std::span<const std::byte> value)
 {
     m_hash = addBytes(m_hash, SQLITE_BLOB, value);
-    m_ok = m_ok && sqlite3_bind_blob64(m_statement.get(), m_column++, notNull(value.data()), value.size(),
-                                       SQLITE_TRANSIENT) == SQLITE_OK;
+    m_ok = m_ok && m_database.note(sqlite3_bind_blob64(m_statement.get(), m_column++, notNull(value.data()),
+                                                       value.size(), SQLITE_TRANSIENT));
     return *this;
 }
 
