@@ -4,6 +4,7 @@
 #include "core/base/file.h"
 #include "core/base/result.h"
 #include "core/engine/explainer/relevancegraphcheck.h"
+#include "core/engine/explainer/wordstart.h"
 #include "core/engine/question/combinations.h"
 #include "core/engine/question/resolve.h"
 #include "core/tensor/npy.h"
@@ -329,6 +330,22 @@ Result<void> checkNothingRuns(const engine::Question& question)
 
 } // namespace
 
+namespace
+{
+
+/// "; input target says where relevance starts", and at which position of a text.
+std::string chooserText(const engine::RelevanceGraph& made, const engine::RelevanceGraphForm& form)
+{
+    if (made.chooser.empty()) {
+        return {};
+    }
+    return form.position ? fmt::format("; input {} is a word at position {} of each text (-1: the best)", made.chooser,
+                                       *form.position)
+                         : fmt::format("; input {} says where relevance starts", made.chooser);
+}
+
+} // namespace
+
 Result<void> writeExplainer(Context& context, const ModelOptions& model, const RelevanceGraphOptions& options,
                             const engine::LoadedModelPointer& loaded)
 {
@@ -347,6 +364,7 @@ Result<void> writeExplainer(Context& context, const ModelOptions& model, const R
     RETRO_TRY(engine::ExplainRequest request, engine::resolve(question, *loaded));
     engine::RelevanceGraphForm form;
     RETRO_TRY(form.start, startOf(question, isByInput));
+    RETRO_CHECK(engine::startAtWord(*loaded, question, request, form));
     form.values = options.values;
     form.usesTaps = options.maxPool == "taps";
     form.version = RETRO_VERSION;
@@ -361,10 +379,8 @@ Result<void> writeExplainer(Context& context, const ModelOptions& model, const R
         context.answer(jsonOf(question.graphOut, made, found));
         return {};
     }
-    context.say(fmt::format(
-        "{}  {} nodes, composite {}{}", question.graphOut, made.graph->nodeCount(),
-        made.metadata.at("retrograde.composite"),
-        made.chooser.empty() ? std::string() : fmt::format("; input {} says where relevance starts", made.chooser)));
+    context.say(fmt::format("{}  {} nodes, composite {}{}", question.graphOut, made.graph->nodeCount(),
+                            made.metadata.at("retrograde.composite"), chooserText(made, form)));
     for (const std::string& output : made.relevance) {
         context.say("output       " + output);
     }

@@ -2,6 +2,7 @@
 #include "app/gui/controllers/explainerexport.h"
 
 #include "core/engine/explainer/relevancegraph.h"
+#include "core/engine/explainer/wordstart.h"
 #include "core/engine/question/resolve.h"
 
 #include <QFileDialog>
@@ -25,11 +26,12 @@ base::Result<engine::RelevanceGraph> writtenGraph(const std::filesystem::path& f
     }
     engine::Question question = job.question;
     question.inputs.clear(); // nothing runs
-    RETRO_TRY(const engine::ExplainRequest request, engine::resolve(question, *job.model));
+    RETRO_TRY(engine::ExplainRequest request, engine::resolve(question, *job.model));
     engine::RelevanceGraphForm form;
     form.version = RETRO_VERSION;
     const bool isChosen = !question.targets.empty() || question.start == "all";
     form.start = isChosen ? engine::GraphStart::Fixed : engine::GraphStart::ByInput;
+    RETRO_CHECK(engine::startAtWord(*job.model, question, request, form));
     return engine::writeRelevanceGraph(file, job.model, request, form, stop);
 }
 

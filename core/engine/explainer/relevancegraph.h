@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -15,7 +16,7 @@ namespace retro::engine
 
 /// Who chooses the start of relevance in a relevance graph.
 enum class GraphStart : std::uint8_t {
-    ByInput, ///< an input `target` (int64, a flat index per sample; below 0: the largest score)
+    ByInput, ///< an input `target` (int64, an index per sample; below 0: the largest score)
     Fixed,   ///< the target of the request: a class, or the largest score
     Given    ///< an input `start` of the shape of the scores
 };
@@ -30,6 +31,9 @@ struct RelevanceGraphForm
     std::vector<std::string> values; ///< further values whose relevance comes out, by name
     bool usesTaps = false;           ///< of max pooling: without a scatter, for runtimes that lack one
     std::string version{};           ///< of the program, for the metadata
+    /// Of scores of batch × tokens × words: relevance starts at a word of this position (below 0: from the end), and
+    /// `target` is the number of the word. None: `target` is the flat index of an element of the sample.
+    std::optional<std::int64_t> position{};
 };
 
 /// The forward pass and the relevance pass of a model under a composite as one graph of operators of the ONNX standard.
@@ -45,6 +49,7 @@ struct RelevanceGraph
     std::vector<std::string> warnings;
     tensor::DType floatType = tensor::DType::Float32; ///< that relevance is computed in
     std::int64_t freeExtent = 0;                      ///< that other free axes were bound to
+    std::int64_t words = 0;   ///< of a row of the scores, where `target` is one of them; else 0
     std::int64_t samples = 0; ///< of the explained value as the graph was written: its first extent
 };
 

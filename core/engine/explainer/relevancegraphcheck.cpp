@@ -53,7 +53,10 @@ Result<std::vector<tensor::Tensor>> inputsOf(const LoadedModel& graph, const Exp
         inputs.push_back(explained.target.start);
         return inputs;
     }
-    const std::vector<std::int64_t>& index = explained.target.index;
+    std::vector<std::int64_t> index = explained.target.index;
+    for (std::int64_t& one : index) {
+        one = written.words > 0 ? one % written.words : one;
+    }
     inputs.push_back(tensor::Tensor::of<std::int64_t>({static_cast<std::int64_t>(index.size())}, index));
     return inputs;
 }

@@ -89,6 +89,9 @@ public:
         m_type = execute::dtypeOf(m_model.precision());
         m_made.floatType = m_type;
         takeFreeAxes();
+        if (m_form.position) {
+            RETRO_CHECK(checkPosition(target));
+        }
         RETRO_CHECK(checkPools());
         const auto known = m_graph.opsets().find("");
         const std::int64_t opset = std::max(kLeastOpset, known == m_graph.opsets().end() ? 0 : known->second);
@@ -125,6 +128,9 @@ private:
             return base::inputError("it has no axis of classes behind that of the samples; use --start all", where);
         }
         const auto kind = request.kind;
+        if (m_form.position) {
+            return {}; // see checkPosition()
+        }
         if (isWholeValue() && !isWhole && m_request.start.kind != StartKind::Logit) {
             return base::usageError("a value that is named without an element starts as a whole; leave --start out, or "
                                     "name a class",
@@ -138,6 +144,21 @@ private:
         }
         if (kind == TargetRequest::Kind::Class && shape.size() == 2 && shape[1] <= request.classIndex) {
             return base::usageError(fmt::format("there are {} classes", shape[1]), "--target");
+        }
+        return {};
+    }
+
+    Result<void> checkPosition(graph::ValueId target) const
+    {
+        const tensor::Shape& shape = m_model.typeOf(target).shape;
+        if (shape.size() != 3) {
+            return base::inputError("it has no axes batch × tokens × words, so there is no position in it",
+                                    fmt::format("value \"{}\"", m_graph.value(target).name));
+        }
+        const bool isFree = !dimensionsOf(target)[1].extent;
+        if (!isFree && (*m_form.position >= shape[1] || *m_form.position < -shape[1])) {
+            return base::usageError(
+                fmt::format("there is no position {} in texts of {} tokens", *m_form.position, shape[1]), "--position");
         }
         return {};
     }
@@ -282,15 +303,34 @@ private:
                                 fmt::format("value \"relevance/{}\"", *taken));
     }
 
-    /// The flat index per sample, [N, 1], of a target.
-    ValueId indexOf(RelevanceSteps& steps, ValueId flat, const TargetRequest& request)
+    /// The scores among which one is chosen, [N, classes], and the flat index of the first of them.
+    struct Row
     {
-        const ValueId largest = steps.op("ArgMax", {flat}, {{"axis", std::int64_t{1}}, {"keepdims", std::int64_t{1}}});
+        ValueId scores;
+        ValueId first; ///< none: 0
+    };
+
+    Row rowOf(RelevanceSteps& steps, ValueId scores, ValueId flat)
+    {
+        if (!m_form.position) {
+            return {flat, {}};
+        }
+        m_made.words = m_model.typeOf(m_target).shape[2];
+        const ValueId position = steps.integer(*m_form.position);
+        const ValueId shape = steps.shapeOf(scores);
+        const ValueId tokens = steps.op("Gather", {shape, steps.integer(1)});
+        const ValueId words = steps.op("Gather", {shape, steps.integer(2)});
+        const ValueId at = *m_form.position < 0 ? steps.op("Add", {tokens, position}) : position;
+        return {steps.op("Gather", {scores, position}, {{"axis", std::int64_t{1}}}), steps.op("Mul", {at, words})};
+    }
+
+    /// The index in its row per sample, [N, 1], of a target.
+    ValueId indexOf(RelevanceSteps& steps, ValueId row, const TargetRequest& request)
+    {
+        const ValueId largest = steps.op("ArgMax", {row}, {{"axis", std::int64_t{1}}, {"keepdims", std::int64_t{1}}});
         if (m_form.start == GraphStart::Fixed) {
-            if (request.kind != TargetRequest::Kind::Class) {
-                return largest;
-            }
-            return steps.op("Reshape", {steps.ints({request.classIndex}), steps.ints({1, 1})});
+            const std::optional<std::int64_t> fixed = classOf(request);
+            return fixed ? steps.op("Reshape", {steps.ints({*fixed}), steps.ints({1, 1})}) : largest;
         }
         m_made.chooser = unused("target");
         const graph::Dimension samples = dimensionsOf(m_target).front();
@@ -323,7 +363,9 @@ private:
     ValueId startOfClass(RelevanceSteps& steps, ValueId scores, const TargetRequest& request)
     {
         const ValueId flat = steps.op("Reshape", {scores, steps.ints({0, -1})});
-        const ValueId index = indexOf(steps, flat, request);
+        const Row row = rowOf(steps, scores, flat);
+        const ValueId chosen = indexOf(steps, row.scores, request);
+        const ValueId index = row.first.isValid() ? steps.op("Add", {chosen, row.first}) : chosen;
         const ValueId shape = steps.shapeOf(flat);
         const ValueId zero = steps.integer(0);
         const ValueId one = steps.integer(1);
@@ -346,7 +388,8 @@ private:
             return started();
         }
         // A graph cannot refuse an index; one that does not exist makes the sample's relevance no number.
-        const ValueId isThere = steps.op("Less", {index, count});
+        const ValueId classes = row.first.isValid() ? steps.integer(m_made.words) : count;
+        const ValueId isThere = steps.op("Less", {chosen, classes});
         return steps.where(isThere, started(), steps.scalar(std::numeric_limits<double>::quiet_NaN()));
     }
 
@@ -501,26 +544,39 @@ private:
     {
         ResolvedTarget unknown;
         unknown.value = target;
-        const bool isClass = m_form.start == GraphStart::Fixed && m_request.target.kind == TargetRequest::Kind::Class;
-        unknown.index = {isClass ? m_request.target.classIndex : -1};
+        const auto fixed = m_form.start == GraphStart::Fixed ? classOf(m_request.target) : std::nullopt;
+        unknown.index = {fixed.value_or(-1)};
         unknown.logit = {1};
         if (std::string hint = targetHint(m_model, unknown); !hint.empty()) {
             m_made.warnings.push_back(std::move(hint));
         }
     }
 
-    /// "scores:3,argmax".
+    /// The class, or the word at the position of the form, that a request names; none: the largest.
+    [[nodiscard]] static std::optional<std::int64_t> classOf(const TargetRequest& request)
+    {
+        if (request.kind == TargetRequest::Kind::Class) {
+            return request.classIndex;
+        }
+        const auto at = std::ranges::find(request.place, "class", &TargetRequest::Coordinate::axis);
+        return at == request.place.end() ? std::nullopt : std::optional(at->index);
+    }
+
+    /// "scores:3,argmax", "logits[:, -1]:3".
     [[nodiscard]] std::string targetText(graph::ValueId target) const
     {
         std::string text = m_graph.value(target).name;
+        if (m_form.position) {
+            text += fmt::format("[:, {}]", *m_form.position);
+        }
         if (m_form.start != GraphStart::Fixed) {
             return text;
         }
         std::vector<TargetRequest> all{m_request.target};
         all.insert(all.end(), m_request.alsoTargets.begin(), m_request.alsoTargets.end());
         for (std::size_t i = 0; i < all.size(); ++i) {
-            const bool isClass = all[i].kind == TargetRequest::Kind::Class;
-            text += (i == 0 ? ":" : ",") + (isClass ? fmt::format("{}", all[i].classIndex) : std::string("argmax"));
+            const std::optional<std::int64_t> fixed = classOf(all[i]);
+            text += (i == 0 ? ":" : ",") + (fixed ? fmt::format("{}", *fixed) : std::string("argmax"));
         }
         return text;
     }

@@ -161,25 +161,12 @@ Result<void> takeTextTokens(const LoadedModel& model, const Question& question, 
     return {};
 }
 
-/// Whether a text of --target is one of the forms that name a value or an axis.
-bool namesPlace(const std::string& target, const LoadedModel& model)
-{
-    const auto parsed = parseTarget(target, model.card ? model.card->labels : std::vector<std::string>());
-    if (!parsed) {
-        return false;
-    }
-    const bool isOfValue = parsed->kind == TargetRequest::Kind::Value || parsed->kind == TargetRequest::Kind::Place;
-    const bool isKnown = parsed->value.empty() ? parsed->kind == TargetRequest::Kind::Place
-                                               : model.graph()->findValue(parsed->value).has_value();
-    return isOfValue && isKnown;
-}
-
 Result<void> takeWords(const LoadedModel& model, const Question& question, LanguageQuestion& asked)
 {
     const std::string target = question.targets.empty() ? "argmax" : question.targets.front();
-    asked.asksForWord = question.targets.size() <= 1 && !namesPlace(target, model);
+    asked.asksForWord = question.targets.size() <= 1 && !namesElement(target, model);
     const bool namesAll =
-        std::ranges::all_of(question.targets, [&model](const std::string& one) { return namesPlace(one, model); });
+        std::ranges::all_of(question.targets, [&model](const std::string& one) { return namesElement(one, model); });
     if (question.targets.size() > 1 && !namesAll) {
         return usageError("a text is asked for one word; name further elements by their places "
                           "(--target VALUE:0,position,number), or set the word against others with --contrast",
@@ -381,6 +368,18 @@ ExplainRequest stepRequest(const ExplainRequest& request, std::int64_t position,
 
 } // namespace
 
+bool namesElement(const std::string& target, const LoadedModel& model)
+{
+    const auto parsed = parseTarget(target, model.card ? model.card->labels : std::vector<std::string>());
+    if (!parsed) {
+        return false;
+    }
+    const bool isOfValue = parsed->kind == TargetRequest::Kind::Value || parsed->kind == TargetRequest::Kind::Place;
+    const bool isKnown = parsed->value.empty() ? parsed->kind == TargetRequest::Kind::Place
+                                               : model.graph()->findValue(parsed->value).has_value();
+    return isOfValue && isKnown;
+}
+
 Result<std::optional<LanguageQuestion>> languageQuestion(const LoadedModel& model, const Question& question,
                                                          const PictureDecoder& decode)
 {
@@ -397,7 +396,7 @@ Result<std::optional<LanguageQuestion>> languageQuestion(const LoadedModel& mode
     if (option.empty() && (!language->predicts || hasWords)) {
         return std::optional<LanguageQuestion>();
     }
-    if (option.empty()) { // of several texts at once each has a class of its own, as of any model
+    if (option.empty()) { // several texts at once are a batch of samples, as of any model (see resolve())
         const std::string source = sourceOfTokens(model, *language, question);
         const auto given = source.empty() || source.ends_with(".txt") ? Result<Tensor>(Tensor())
                                                                       : givenTokens(model, *language, question, decode);

@@ -58,6 +58,9 @@ struct LayerWish
 [[nodiscard]] base::Result<std::optional<LanguageQuestion>>
 languageQuestion(const LoadedModel& model, const Question& question, const PictureDecoder& decode);
 
+/// Whether a text of --target is one of the forms that name a value or an axis, and so is no word.
+[[nodiscard]] bool namesElement(const std::string& target, const LoadedModel& model);
+
 /// The question without what takeLanguage() brings: for resolve().
 [[nodiscard]] Question withoutLanguage(Question question, const LanguageQuestion& asked);
 

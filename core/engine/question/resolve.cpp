@@ -2,6 +2,7 @@
 #include "core/engine/question/resolve.h"
 
 #include "core/base/bytesize.h"
+#include "core/engine/language/languagemodel.h"
 #include "core/engine/lut/lutpath.h"
 #include "core/engine/model/precision.h"
 #include "core/engine/plan/plannedsaving.h"
@@ -59,6 +60,28 @@ Result<void> takeTargets(const Question& asked, const LoadedModel& model, Explai
     return {};
 }
 
+/// Where a model predicts words, a class is a word at the last position of each text, as it is in a question about one
+/// text (languageQuestion()).
+void takeLastPosition(const LoadedModel& model, ExplainRequest& request)
+{
+    using enum TargetRequest::Kind;
+    TargetRequest& target = request.target;
+    const bool isClass = target.kind == Argmax || target.kind == Class;
+    const ModelCard* const card = cardOf(model);
+    if (!isClass || !request.alsoTargets.empty() || (card != nullptr && !card->vocabulary.empty())) {
+        return;
+    }
+    const std::optional<LanguageModel> language = languageModel(model);
+    if (!language || !language->predicts) {
+        return;
+    }
+    target.place = {{"token", -1}};
+    if (target.kind == Class) {
+        target.place.push_back({"class", target.classIndex});
+    }
+    target.kind = Place;
+}
+
 /// How forward values get to the rules.
 Result<void> takeSaving(const Question& question, ExplainRequest& request)
 {
@@ -106,6 +129,7 @@ Result<ExplainRequest> resolve(const Question& question, const LoadedModel& mode
     ExplainRequest request;
     RETRO_CHECK(takeTargets(asked, model, request));
     RETRO_TRY(request.start, parseStart(asked.start));
+    takeLastPosition(model, request);
     request.composite = asked.composite;
     request.engine = engineOf(asked.engine);
     RETRO_CHECK(takeSaving(question, request));
