@@ -70,6 +70,32 @@ void PlanModel::reset(const QString& absence)
     emit pinEffectsChanged();
 }
 
+QString PlanModel::whyNoSubject(const QString& failed) const
+{
+    switch (m_state) {
+    case PlanState::Absent:
+        return m_what.isEmpty() ? tr("Nothing is planned yet.") : m_what;
+    case PlanState::Loading:
+        return tr("Working out what the model needs in memory…");
+    case PlanState::Failed:
+        return failed.arg(m_what);
+    case PlanState::Ready:
+        break;
+    }
+    return {};
+}
+
+QString PlanModel::whyNoPlan(const QString& failed) const
+{
+    if (plan()) {
+        return {};
+    }
+    if (m_state == PlanState::Absent || m_state == PlanState::Failed) {
+        return whyNoSubject(failed);
+    }
+    return m_refusal.isEmpty() ? tr("Planning…") : m_refusal;
+}
+
 void PlanModel::want()
 {
     if (std::exchange(m_canAsk, false)) {

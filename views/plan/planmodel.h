@@ -100,6 +100,10 @@ public:
     [[nodiscard]] const QString& absence() const { return m_what; }
     [[nodiscard]] const QString& failure() const { return m_what; }
     [[nodiscard]] const QString& remedy() const { return m_remedy; }
+    /// Why a pane has nothing to show, in words; empty when there is a subject. `failed` has a %1 for failure().
+    [[nodiscard]] QString whyNoSubject(const QString& failed) const;
+    /// The same for a pane that shows the plan; empty when there is one.
+    [[nodiscard]] QString whyNoPlan(const QString& failed) const;
     [[nodiscard]] const PlanSubjectPointer& subject() const { return m_subject; }
     [[nodiscard]] bool isPlanning() const { return m_isPlanning; }
     /// The plan on screen; null before the first.

@@ -296,22 +296,7 @@ base::Result<void> PlannersView::exportTo(const std::filesystem::path& path)
         {{"model", m_plan.plan()->subject->model.toStdString()}, {"planner", figure.chosen}}, 2);
 }
 
-QString PlannersView::emptyReason() const
-{
-    if (m_plan.plan()) {
-        return {};
-    }
-    switch (m_plan.state()) {
-    case PlanState::Absent:
-        return m_plan.absence().isEmpty() ? tr("Nothing is planned yet.") : m_plan.absence();
-    case PlanState::Failed:
-        return tr("No planner was asked: %1").arg(m_plan.failure());
-    case PlanState::Loading:
-    case PlanState::Ready:
-        return m_plan.refusal().isEmpty() ? tr("Planning…") : m_plan.refusal();
-    }
-    return {};
-}
+QString PlannersView::emptyReason() const { return m_plan.whyNoPlan(tr("No planner was asked: %1")); }
 
 ParetoFigure PlannersView::figureNow() const
 {
