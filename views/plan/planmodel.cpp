@@ -47,7 +47,7 @@ void PlanModel::reset(const QString& absence)
     m_plan.reset();
     m_overRun.reset();
     m_analysis.reset();
-    m_ghost.reset();
+    m_planBefore.reset();
     m_attempts.clear();
     m_question = {};
     m_refusal.clear();
@@ -145,7 +145,7 @@ void PlanModel::showPlan(PlanSubjectPointer subject, ShownPlanPointer plan)
     m_blockPoints.clear();
     m_pinEffects.clear();
     m_ownBudget.reset();
-    m_ghost.reset();
+    m_planBefore.reset();
     m_plan.reset();
     emit halfChanged();
     emit stateChanged();
@@ -259,7 +259,7 @@ void PlanModel::setPlanning(bool isPlanning)
 void PlanModel::takePlan(ShownPlanPointer plan)
 {
     if (!m_isDragging && m_plan) {
-        m_ghost = m_plan;
+        m_planBefore = m_plan;
     }
     const ShownPlanPointer& shown = this->plan();
     const double share = shown && !shown->matrix.columns().empty()
@@ -386,7 +386,7 @@ void PlanModel::beginDrag()
 {
     m_isDragging = true;
     m_endsDrag = false;
-    m_ghost = m_plan;
+    m_planBefore = m_plan;
 }
 
 void PlanModel::endDrag()

@@ -120,6 +120,6 @@ void keepQuestion(const Question& question, trace::RunFacts& facts);
 /// Writes what a card keeps of a question; `question` says everything (engine/question/resolve.h).
 void keepQuestion(const Question& question, formats::ModelCard& card);
 /// Whether a card would keep the same of both.
-[[nodiscard]] bool keepsTheSame(const Question& a, const Question& b);
+[[nodiscard]] bool isSameInCard(const Question& a, const Question& b);
 
 } // namespace retro::engine
