@@ -46,7 +46,7 @@ struct FieldChoice
     std::string_view title = {}; ///< in the run panel
 };
 
-/// How a field counts where a result is asked whether it answers a question (engine/resultkey.h).
+/// How a field counts where a result is asked whether it answers a question (core/engine/results/resultkey.h).
 enum class KeyPart {
     Text,     ///< its texts
     Content,  ///< its text, and the content of the file where it names one
