@@ -19,7 +19,7 @@ struct CauseWords
 };
 
 /// By event::Cause.
-constexpr std::array<CauseWords, event::kCauseCount> kWords{{
+constexpr std::array<CauseWords, event::kCauseCount> kCauseWords{{
     {QT_TRANSLATE_NOOP("retro::views::LedgerView", "bias"),
      QT_TRANSLATE_NOOP("retro::views::LedgerView", "Absorbed by bias"),
      QT_TRANSLATE_NOOP("retro::views::LedgerView", "Added by bias")},
@@ -55,10 +55,10 @@ QString translated(const char* text) { return QCoreApplication::translate("retro
 
 QString causeText(event::Cause cause, bool isGain)
 {
-    const CauseWords& words = kWords.at(static_cast<std::size_t>(cause));
+    const CauseWords& words = kCauseWords.at(static_cast<std::size_t>(cause));
     return translated(isGain ? words.gained : words.lost);
 }
 
-QString shortCauseText(event::Cause cause) { return translated(kWords.at(static_cast<std::size_t>(cause)).brief); }
+QString shortCauseText(event::Cause cause) { return translated(kCauseWords.at(static_cast<std::size_t>(cause)).brief); }
 
 } // namespace retro::views
