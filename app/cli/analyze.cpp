@@ -420,7 +420,7 @@ Result<void> analyzeGraph(const Context& context, const AnalyzeOptions& options)
               analysis::makeReport(planning.graph, options.machine, options.planning.joint(planning.unit)));
     if (context.json) {
         ordered_json json = reportJson(planning, report, options, from);
-        tellBands(json, bands);
+        addBands(json, bands);
         const auto joint =
             analysis::jointOf(planning.graph, planning.graph.order(), options.planning.joint(planning.unit));
         json["peak_tensors"] = joint ? peakTensorsJson(schedule::storeAllPeakTensors(joint->graph)) : ordered_json();

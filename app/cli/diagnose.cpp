@@ -6,6 +6,7 @@
 #include "core/diagnosis/registry.h"
 #include "core/engine/language/languagequestion.h"
 #include "core/engine/question/resolve.h"
+#include "core/formats/modelfile.h"
 #include "core/trace/runfile.h"
 
 #include <fmt/format.h>
@@ -36,8 +37,6 @@ struct DiagnoseOptions
 };
 
 bool isRunFile(const std::string& path) { return path.ends_with(".retro"); }
-
-bool isModelFile(const std::string& path) { return path.ends_with(".onnx") || path.ends_with(".json"); }
 
 /// The request of `explain` with the same defaults.
 Result<engine::ExplainRequest> diagnosedRequest(const DiagnoseOptions& options, const engine::LoadedModel& model)
@@ -85,7 +84,7 @@ Result<FactsPointer> referenceOf(const DiagnoseOptions& options)
         return factsOfRun(options.against, options, false);
     }
     DiagnoseOptions other = options;
-    if (isModelFile(options.against)) {
+    if (formats::hasModelEnding(options.against)) {
         other.model.model = options.against;
     } else if (!options.against.empty()) {
         other.model.question.inputs = {options.against};

@@ -138,7 +138,7 @@ Result<void> writeEvaluation(const fs::path& folder, const std::string& plot, co
                              const ordered_json& json)
 {
     RETRO_CHECK(base::makeFolder(folder / "attributions"));
-    RETRO_CHECK(engine::withdraw(folder / "evaluation.json"));
+    RETRO_CHECK(engine::removeResult(folder / "evaluation.json"));
     RETRO_CHECK(base::writeFile(folder / "curves.csv", engine::curvesCsv(evaluation)));
     RETRO_CHECK(base::writeFile(folder / "measures.csv", engine::measuresCsv(evaluation)));
     for (const engine::MethodMeasures& method : evaluation.methods) {

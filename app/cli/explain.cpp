@@ -197,7 +197,7 @@ Result<engine::ExplainResult> explainInto(const Context& context, const ExplainO
     const std::filesystem::path folder = options.outputFolder;
     if (!folder.empty()) {
         RETRO_CHECK(base::makeFolder(folder));
-        RETRO_CHECK(engine::withdraw(folder / "summary.json"));
+        RETRO_CHECK(engine::removeResult(folder / "summary.json"));
     }
     if (const std::string& file = options.question().run; !file.empty() && !options.isText) {
         RETRO_CHECK(trace::writeRecorded(
@@ -417,7 +417,7 @@ Result<void> explainByPlan(Context& context, const ExplainOptions& options, cons
     RETRO_TRY(const std::optional<HeldFolder> lock, holdResults(options));
     const std::filesystem::path folder = std::filesystem::path(options.outputFolder) / "relevance";
     RETRO_CHECK(base::makeFolder(folder));
-    RETRO_CHECK(engine::withdraw(folder.parent_path() / "summary.json"));
+    RETRO_CHECK(engine::removeResult(folder.parent_path() / "summary.json"));
     std::vector<std::string> names;
     base::FileBatch files;
     const auto write = [&](const execute::BoundModel& bound, base::ValueId value, const tensor::Tensor& relevance) {

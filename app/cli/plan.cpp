@@ -425,7 +425,7 @@ Result<void> makePlan(Context& context, const PlanOptions& options)
         json["decisions"] = decisionsJson(made.subject.decisions);
         json["budget"] = budget.whole;
         json["budget_for_results"] = budget.forResults;
-        tellBands(json, bands);
+        addBands(json, bands);
         if (result.plan) {
             json["peak_tensors"] = peakTensorsJson(
                 schedule::peakTensors(joint.graph, *result.plan, schedule::simulate(joint.graph, *result.plan)));
@@ -540,7 +540,7 @@ Result<void> judgePlan(Context& context, const SimulateOptions& options)
         ordered_json json =
             simulationJson(joint.graph, run, options, simulation.budget ? simulation.budget : plan.budget);
         json["hash"] = isOfAnother ? "differs" : "same";
-        tellBands(json, bands);
+        addBands(json, bands);
         json["peak_tensors"] = peakTensorsJson(schedule::peakTensors(joint.graph, plan, run));
         context.answer(json);
     } else {

@@ -132,7 +132,7 @@ Result<void> answerOne(Context& context, const FitQuestion& question, FitTries& 
         ordered_json json{{"symbol", asked.symbol},       {"extent", *asked.extent},      {"fits", tried.fits},
                           {"peak", tried.peak},           {"budget", tries.budget.whole}, {"missing", missing},
                           {"strategy", question.strategy}};
-        tellBands(json, tries.bands);
+        addBands(json, tries.bands);
         context.answer(json);
     } else {
         sayBands(context, tries.bands);
@@ -163,7 +163,7 @@ Result<void> answerLargest(Context& context, const FitQuestion& question, FitTri
             {"budget", tries.budget.whole},
             {"strategy", question.strategy},
             {"tries", found.tries}};
-        tellBands(json, tries.bands);
+        addBands(json, tries.bands);
         context.answer(json);
     } else {
         sayBands(context, tries.bands);

@@ -121,7 +121,7 @@ Result<std::vector<engine::CountedBand>> PlanningOptions::bands(const engine::Lo
     return engine::countedBands(count, loaded, planning, hasParameters);
 }
 
-void tellBands(nlohmann::ordered_json& json, std::span<const engine::CountedBand> bands)
+void addBands(nlohmann::ordered_json& json, std::span<const engine::CountedBand> bands)
 {
     nlohmann::ordered_json counted = nlohmann::ordered_json::object();
     for (const engine::CountedBand& band : bands) {

@@ -45,7 +45,7 @@ using base::bothBytesText;
 using base::bytesText;
 
 /// The bands and their sum, as answers have them.
-void tellBands(nlohmann::ordered_json& json, std::span<const engine::CountedBand> bands);
+void addBands(nlohmann::ordered_json& json, std::span<const engine::CountedBand> bands);
 void sayBands(const Context& context, std::span<const engine::CountedBand> bands);
 /// A budget (schedule::parseBudget), and what is left of it for results. Shares are of the store-all peak and what is
 /// counted beside it.

@@ -96,7 +96,7 @@ Result<void> exportFilm(const std::shared_ptr<const trace::Run>& run, const std:
     views::RunModel model(cursor);
     model.setRun({run, std::make_shared<trace::Timeline>(std::move(timeline))}, {}, false);
     views::GraphView view(model, cursor, selection);
-    view.setLiving(true);
+    view.setInMotion(true);
     view.canvas().pictures().setImmediate(true);
     view.resize(request.width, request.height);
     view.setAttribute(Qt::WA_DontShowOnScreen);

@@ -35,7 +35,7 @@ inline constexpr const char* kWithoutDisplay =
 class DisplayWatch
 {
 public:
-    DisplayWatch() { next() = qInstallMessageHandler(hear); }
+    DisplayWatch() { next() = qInstallMessageHandler(onMessage); }
     ~DisplayWatch() { qInstallMessageHandler(next()); }
     DisplayWatch(const DisplayWatch&) = delete;
     DisplayWatch& operator=(const DisplayWatch&) = delete;
@@ -47,7 +47,7 @@ private:
         return handler;
     }
 
-    static void hear(QtMsgType type, const QMessageLogContext& context, const QString& message)
+    static void onMessage(QtMsgType type, const QMessageLogContext& context, const QString& message)
     {
         if (type == QtFatalMsg && message.contains(QLatin1String("Qt platform plugin"))) {
             std::fprintf(stderr, "retrograde: the display cannot be reached, or Qt has no such platform; %s\n",

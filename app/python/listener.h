@@ -25,7 +25,8 @@ public:
     /// To be called without the lock, on the thread that explains.
     [[nodiscard]] engine::StageProgress progress()
     {
-        return [this](const std::string& stage, std::size_t done, std::size_t total) { hear(stage, done, total); };
+        return
+            [this](const std::string& stage, std::size_t done, std::size_t total) { onProgress(stage, done, total); };
     }
     /// With the lock, when the pass has ended: throws what stopped it.
     void finish() const
@@ -38,7 +39,7 @@ public:
 private:
     using Clock = std::chrono::steady_clock;
 
-    void hear(const std::string& stage, std::size_t done, std::size_t total)
+    void onProgress(const std::string& stage, std::size_t done, std::size_t total)
     {
         constexpr std::chrono::milliseconds kPause{40};
         const Clock::time_point now = Clock::now();

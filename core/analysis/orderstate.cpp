@@ -61,7 +61,7 @@ void OrderState::release(OpValueId output, std::vector<OpId>* changed)
     }
 }
 
-void OrderState::tellLastReader(OpValueId value, std::vector<OpId>* changed) const
+void OrderState::noteLastReader(OpValueId value, std::vector<OpId>* changed) const
 {
     if (changed == nullptr || m_readersLeft[value] != 1) {
         return;
@@ -87,7 +87,7 @@ void OrderState::run(OpId op, std::vector<OpId>* changed)
     m_readyAt[op] = kNone;
     for (const OpValueId input : m_graph->reads(op)) {
         --m_readersLeft[input];
-        tellLastReader(input, changed);
+        noteLastReader(input, changed);
     }
     for (const OpValueId output : m_graph->op(op).outputs) {
         release(output, changed);

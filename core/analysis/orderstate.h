@@ -34,7 +34,7 @@ public:
 
 private:
     void release(OpValueId output, std::vector<OpId>* changed);
-    void tellLastReader(OpValueId value, std::vector<OpId>* changed) const;
+    void noteLastReader(OpValueId value, std::vector<OpId>* changed) const;
 
     const OpGraph* m_graph;
     std::vector<std::uint32_t> m_missing; ///< producers that have not run, per operator

@@ -69,7 +69,7 @@ std::optional<BiasBefore> biasBefore(const Facts& facts, NodeId node)
     return share > kMakesIt ? std::optional(BiasBefore{before, share}) : std::nullopt;
 }
 
-std::string lookBefore(const Facts& facts, NodeId node, const std::string& otherwise)
+std::string adviceBefore(const Facts& facts, NodeId node, const std::string& otherwise)
 {
     const auto bias = biasBefore(facts, node);
     return bias ? fmt::format("Look at the bias of {}: it is {} of the magnitude of what that gives",

@@ -21,6 +21,6 @@ struct BiasBefore
 [[nodiscard]] std::optional<BiasBefore> biasBefore(const Facts& facts, NodeId node);
 
 /// What to look at before a node: the bias of the linear map that makes it, else `otherwise`.
-[[nodiscard]] std::string lookBefore(const Facts& facts, NodeId node, const std::string& otherwise);
+[[nodiscard]] std::string adviceBefore(const Facts& facts, NodeId node, const std::string& otherwise);
 
 } // namespace retro::diagnosis

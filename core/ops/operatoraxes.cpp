@@ -17,11 +17,20 @@ struct NamedAxes
     OperatorAxes axes;
 };
 
-constexpr OperatorAxes kFirst{.channels = OperatorAxes::Channels::First};
-constexpr OperatorAxes kLast{.channels = OperatorAxes::Channels::Last};
-constexpr OperatorAxes kNormalisation{.channels = OperatorAxes::Channels::Last, .keepsAllButLast = true};
-constexpr OperatorAxes kRecurrent{.channels = OperatorAxes::Channels::Last, .hasTimeAndSample = true};
-constexpr OperatorAxes kKept{.keepsAll = true};
+constexpr auto kAxis1 = OperatorAxes::Channels::First;
+constexpr auto kLastAxis = OperatorAxes::Channels::Last;
+
+constexpr OperatorAxes kFirst{.channels = kAxis1, .classes = kAxis1};
+constexpr OperatorAxes kFirstOfOperand{.channels = kAxis1};
+constexpr OperatorAxes kFirstOfResult{.classes = kAxis1};
+constexpr OperatorAxes kLast{.channels = kLastAxis, .classes = kLastAxis};
+constexpr OperatorAxes kLastOfOperand{.channels = kLastAxis};
+constexpr OperatorAxes kLastOfResult{.classes = kLastAxis};
+constexpr OperatorAxes kNormalisation{.channels = kLastAxis, .classes = kLastAxis, .keepsAllButLast = true};
+constexpr OperatorAxes kRecurrent{.channels = kLastAxis, .hasTimeAndSample = true};
+constexpr OperatorAxes kKept{.keepsAll = true, .keepsClasses = true};
+constexpr OperatorAxes kAxesKept{.keepsAll = true};
+constexpr OperatorAxes kClassesKept{.keepsClasses = true};
 
 /// One line per operator.
 constexpr std::array kAxes{
@@ -33,28 +42,29 @@ constexpr std::array kAxes{
     NamedAxes{"FusedConv", kFirst},
     NamedAxes{"MaxPool", kFirst},
     NamedAxes{"AveragePool", kFirst},
-    NamedAxes{"LpPool", kFirst},
-    NamedAxes{"GlobalMaxPool", kFirst},
-    NamedAxes{"GlobalAveragePool", kFirst},
-    NamedAxes{"GlobalLpPool", kFirst},
+    NamedAxes{"LpPool", kFirstOfOperand},
+    NamedAxes{"GlobalMaxPool", kFirstOfOperand},
+    NamedAxes{"GlobalAveragePool", kFirstOfOperand},
+    NamedAxes{"GlobalLpPool", kFirstOfOperand},
     NamedAxes{"BatchNormalization", kFirst},
     NamedAxes{"InstanceNormalization", kFirst},
     NamedAxes{"GroupNormalization", kFirst},
     NamedAxes{"LRN", kFirst},
-    NamedAxes{"MaxRoiPool", kFirst},
+    NamedAxes{"MaxRoiPool", kFirstOfOperand},
     NamedAxes{"RNN", kRecurrent},
     NamedAxes{"LSTM", kRecurrent},
     NamedAxes{"GRU", kRecurrent},
     NamedAxes{"LayerNormalization", kNormalisation},
-    NamedAxes{"SimplifiedLayerNormalization", kNormalisation},
+    NamedAxes{"SimplifiedLayerNormalization", OperatorAxes{.channels = kLastAxis, .keepsAllButLast = true}},
     NamedAxes{"SkipLayerNormalization", kLast},
     NamedAxes{"RMSNormalization", kNormalisation},
-    NamedAxes{"Attention", kLast},
-    NamedAxes{"MultiHeadAttention", kLast},
+    NamedAxes{"Attention", kLastOfOperand},
+    NamedAxes{"MultiHeadAttention", kLastOfOperand},
     NamedAxes{"FusedMatMul", kLast},
     NamedAxes{"MatMulInteger", kLast},
     NamedAxes{"MatMulNBits", kLast},
-    NamedAxes{"MatMul", OperatorAxes{.keepsAllButLast = true}}, // its channels depend on which operand is a weight
+    NamedAxes{"MatMul", OperatorAxes{.classes = kLastAxis,
+                                     .keepsAllButLast = true}}, // its channels depend on which operand is a weight
     NamedAxes{"Identity", kKept},
     NamedAxes{"Cast", kKept},
     NamedAxes{"Dropout", kKept},
@@ -74,17 +84,25 @@ constexpr std::array kAxes{
     NamedAxes{"Sub", kKept},
     NamedAxes{"Mul", kKept},
     NamedAxes{"Div", kKept},
-    NamedAxes{"Pad", kKept},
-    NamedAxes{"Slice", kKept},
+    NamedAxes{"Pad", kAxesKept},
+    NamedAxes{"Slice", kAxesKept},
     NamedAxes{"Elu", kKept},
-    NamedAxes{"Selu", kKept},
+    NamedAxes{"Selu", kAxesKept},
     NamedAxes{"Gelu", kKept},
-    NamedAxes{"HardSwish", kKept},
-    NamedAxes{"Resize", kKept},
-    NamedAxes{"Concat", kKept},
-    NamedAxes{"QuantizeLinear", kKept},
+    NamedAxes{"HardSwish", kAxesKept},
+    NamedAxes{"Resize", OperatorAxes{.classes = kAxis1, .keepsAll = true}},
+    NamedAxes{"Concat", kAxesKept},
+    NamedAxes{"QuantizeLinear", kAxesKept},
     NamedAxes{"DequantizeLinear", kKept},
-    NamedAxes{"Checkpoint", kKept},
+    NamedAxes{"Checkpoint", kAxesKept},
+    NamedAxes{"NhwcFusedConv", kFirstOfResult},
+    NamedAxes{"Upsample", kFirstOfResult},
+    NamedAxes{"DepthToSpace", kFirstOfResult},
+    NamedAxes{"Gemm", kLastOfResult},
+    NamedAxes{"FusedGemm", kLastOfResult},
+    NamedAxes{"HardSigmoid", kClassesKept},
+    NamedAxes{"Where", kClassesKept},
+    NamedAxes{"Softplus", kClassesKept},
 };
 
 } // namespace

@@ -19,9 +19,11 @@ struct OperatorAxes
         Last   ///< channels are the last axis
     };
     Channels channels = Channels::None;
-    bool keepsAll = false;         ///< its result has the axes of its operand
-    bool keepsAllButLast = false;  ///< of its result the last axis alone is another: a dense layer, a normalisation
-    bool hasTimeAndSample = false; ///< recurrent: time and samples are its first two axes, as its `layout` says
+    Channels classes = Channels::None; ///< where its result has the classes, when it is explained
+    bool keepsAll = false;             ///< its result has the axes of its operand
+    bool keepsClasses = false;         ///< the classes of its result are those of its operand
+    bool keepsAllButLast = false;      ///< of its result the last axis alone is another: a dense layer, a normalisation
+    bool hasTimeAndSample = false;     ///< recurrent: time and samples are its first two axes, as its `layout` says
 };
 
 /// Of an operator of that name.

@@ -302,11 +302,11 @@ private:
             return;
         }
         const bool toldItself = planner == "shave" || planner == "dtr" || planner == "dtr_online";
-        tellDraft(m_request, draft, reasonOf(planner), !toldItself);
+        reportDraft(m_request, draft, reasonOf(planner), !toldItself);
         const std::vector<OpId> sequence = draft.sequence;
         const bool isBest = judgeDraft(std::move(draft), attempt);
         if (attempt.refusal.empty()) {
-            tellCandidate(m_request, attempt.planner, sequence, attempt.cost, isBest);
+            reportCandidate(m_request, attempt.planner, sequence, attempt.cost, isBest);
         } else {
             tellRefused(attempt.planner);
         }

@@ -80,7 +80,7 @@ PlanReason reasonOf(std::string_view planner)
     return found == kReasons.end() ? PlanReason::Search : found->second;
 }
 
-void tellDraft(const PlanRequest& request, const Draft& draft, PlanReason reason, bool tellsDrops)
+void reportDraft(const PlanRequest& request, const Draft& draft, PlanReason reason, bool tellsDrops)
 {
     if (request.listener == nullptr) {
         return;
@@ -91,8 +91,8 @@ void tellDraft(const PlanRequest& request, const Draft& draft, PlanReason reason
     }
 }
 
-void tellCandidate(const PlanRequest& request, std::string_view planner, const std::vector<OpId>& sequence, double cost,
-                   bool isBest)
+void reportCandidate(const PlanRequest& request, std::string_view planner, const std::vector<OpId>& sequence,
+                     double cost, bool isBest)
 {
     if (request.listener == nullptr || sequence.empty()) {
         return;

@@ -12,10 +12,10 @@ namespace retro::schedule
 /// Tells the listener of a request what a draft is, where there is a listener: its cuts and, unless `tellsDrops` is
 /// false (the planner told them while it searched), every value that is made more than once. The gain of such a drop
 /// is its bytes times the computations that it is away for, the cost that of the operator that makes it again.
-void tellDraft(const PlanRequest& request, const Draft& draft, event::PlanReason reason, bool tellsDrops);
+void reportDraft(const PlanRequest& request, const Draft& draft, event::PlanReason reason, bool tellsDrops);
 
 /// A candidate as a draft of `planner` is judged; computes its peak only where there is a listener.
-void tellCandidate(const PlanRequest& request, std::string_view planner, const std::vector<OpId>& sequence, double cost,
-                   bool isBest);
+void reportCandidate(const PlanRequest& request, std::string_view planner, const std::vector<OpId>& sequence,
+                     double cost, bool isBest);
 
 } // namespace retro::schedule

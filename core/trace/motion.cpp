@@ -385,7 +385,7 @@ void Motion::addParts(const Clock& clock, const Promise& promise, PromiseId id, 
     }
 }
 
-void Motion::addTethers(const Clock& clock, const Promise& promise, PromiseId id, MotionFrame& out) const
+void Motion::addSearchLines(const Clock& clock, const Promise& promise, PromiseId id, MotionFrame& out) const
 {
     if (!clock.isBehind(promise.opened) || clock.isBehind(promise.complete)) {
         return;
@@ -405,16 +405,16 @@ void Motion::addTethers(const Clock& clock, const Promise& promise, PromiseId id
             continue;
         }
         const Hop& last = branch.hops[hops - 1];
-        Tether tether;
-        tether.promise = id;
-        tether.branch = static_cast<std::uint32_t>(b);
-        tether.nodes = std::span(branch.nodes).first(hops + 1);
+        SearchLine searchLine;
+        searchLine.promise = id;
+        searchLine.branch = static_cast<std::uint32_t>(b);
+        searchLine.nodes = std::span(branch.nodes).first(hops + 1);
         const bool jumps = clock.isReduced || clock.speed == SpeedClass::Visit;
-        tether.head = jumps ? 1 : easedInOut(clock.pace.share(clock.moment, last.step, last.arrive));
-        tether.answer = branch.foundAt < m_count ? easedInOut(clock.of(branch.foundAt)) : 0;
-        tether.isFound = clock.isOver(branch.foundAt);
-        tether.held = held;
-        out.tethers.push_back(tether);
+        searchLine.head = jumps ? 1 : easedInOut(clock.pace.share(clock.moment, last.step, last.arrive));
+        searchLine.answer = branch.foundAt < m_count ? easedInOut(clock.of(branch.foundAt)) : 0;
+        searchLine.isFound = clock.isOver(branch.foundAt);
+        searchLine.held = held;
+        out.searchLines.push_back(searchLine);
     }
 }
 
@@ -494,7 +494,7 @@ void Motion::addFront(std::uint64_t position, std::vector<NodeId>& out) const
 void Motion::frame(double moment, SpeedClass speed, bool isReduced, MotionFrame& out) const
 {
     out.pulses.clear();
-    out.tethers.clear();
+    out.searchLines.clear();
     out.snaps.clear();
     out.fills.clear();
     out.frontBefore.clear();
@@ -523,7 +523,7 @@ void Motion::frame(double moment, SpeedClass speed, bool isReduced, MotionFrame&
     m_alivePromises.around(clock.step, [&](std::uint32_t i) {
         const PromiseId id = m_promiseOrder[i];
         const Promise& promise = m_promises[id.index()];
-        addTethers(clock, promise, id, out);
+        addSearchLines(clock, promise, id, out);
         addParts(clock, promise, id, out);
         addSnaps(clock, promise, id, out);
     });

@@ -27,7 +27,7 @@ struct Pulse
 };
 
 /// A branch of a promise that looks for its operand.
-struct Tether
+struct SearchLine
 {
     PromiseId promise;
     std::uint32_t branch = 0;
@@ -64,7 +64,7 @@ struct MotionFrame
     std::uint64_t step = 0; ///< events applied
     double fraction = 0;    ///< of the next one
     std::vector<Pulse> pulses;
-    std::vector<Tether> tethers;
+    std::vector<SearchLine> searchLines;
     std::vector<Snap> snaps;
     std::vector<Fill> fills;
     NodeId before;                   ///< the node of the visit before
@@ -78,7 +78,7 @@ struct MotionFrame
 enum class SpeedClass : std::uint8_t {
     Each,  ///< everything
     Brief, ///< no tails and no rings
-    Visit, ///< the pulses of a visit leave and land together, tethers jump to their end
+    Visit, ///< the pulses of a visit leave and land together, search lines jump to their end
     Sum    ///< no single pulse: what passed is added up
 };
 /// The class of a speed in visits per second.
@@ -181,7 +181,7 @@ private:
     struct Clock; // the moment as the speed class sees it
     void addPulses(const Clock& clock, MotionFrame& out) const;
     void addParts(const Clock& clock, const Promise& promise, PromiseId id, MotionFrame& out) const;
-    void addTethers(const Clock& clock, const Promise& promise, PromiseId id, MotionFrame& out) const;
+    void addSearchLines(const Clock& clock, const Promise& promise, PromiseId id, MotionFrame& out) const;
     void addSnaps(const Clock& clock, const Promise& promise, PromiseId id, MotionFrame& out) const;
     void addFills(const Clock& clock, MotionFrame& out) const;
     void addRing(const Clock& clock, MotionFrame& out) const;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/trace/targetplace.h"
 
+#include "core/ops/operatoraxes.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace retro::trace
@@ -17,43 +18,8 @@ using base::ValueId;
 using graph::Graph;
 using graph::Node;
 
-constexpr std::array<std::string_view, 16> kClassesAt1{"Conv",
-                                                       "ConvTranspose",
-                                                       "ConvInteger",
-                                                       "QLinearConv",
-                                                       "FusedConv",
-                                                       "NhwcFusedConv",
-                                                       "MaxPool",
-                                                       "AveragePool",
-                                                       "Resize",
-                                                       "BatchNormalization",
-                                                       "InstanceNormalization",
-                                                       "GroupNormalization",
-                                                       "DeformConv",
-                                                       "Upsample",
-                                                       "LRN",
-                                                       "DepthToSpace"};
-
-constexpr std::array<std::string_view, 9> kClassesLast{
-    "MatMul",          "Gemm",        "FusedMatMul",        "FusedGemm",
-    "MatMulInteger",   "MatMulNBits", "LayerNormalization", "SkipLayerNormalization",
-    "RMSNormalization"};
-
-/// Operators whose result has the axes of their first operand that carries them.
-constexpr std::array<std::string_view, 25> kKeepsAxes{"Identity", "Cast",    "Dropout",     "Relu", "LeakyRelu",
-                                                      "PRelu",    "Sigmoid", "HardSigmoid", "Tanh", "Clip",
-                                                      "Neg",      "Abs",     "Sqrt",        "Exp",  "Log",
-                                                      "Pow",      "Add",     "Sub",         "Mul",  "Div",
-                                                      "Where",    "Elu",     "Softplus",    "Gelu", "DequantizeLinear"};
-
 /// Most nodes that are walked over.
 constexpr int kMostSteps = 64;
-
-template <std::size_t N>
-bool isOneOf(const std::array<std::string_view, N>& names, const std::string& op)
-{
-    return std::ranges::find(names, op) != names.end();
-}
 
 std::int64_t intAttribute(const Node& node, const std::string& name, std::int64_t fallback)
 {
@@ -82,10 +48,12 @@ std::optional<std::size_t> saidBy(const Node& node, std::size_t rank)
         const std::int64_t counted = axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis;
         return counted >= 0 && counted < static_cast<std::int64_t>(rank) ? static_cast<std::size_t>(counted) : rank - 1;
     }
-    if (isOneOf(kClassesAt1, node.op)) {
+    using enum ops::OperatorAxes::Channels;
+    const ops::OperatorAxes::Channels classes = ops::operatorAxes(node.op).classes;
+    if (classes == First) {
         return 1;
     }
-    return isOneOf(kClassesLast, node.op) ? std::optional(rank - 1) : std::nullopt;
+    return classes == Last ? std::optional(rank - 1) : std::nullopt;
 }
 
 /// The operand of a node that has its axes: the first one that is no constant.
@@ -118,7 +86,7 @@ std::optional<std::size_t> classAxisOf(const Graph& graph, ValueId value, std::s
         }
         if (node.op == "Transpose") {
             moves.push_back(&node);
-        } else if (!isOneOf(kKeepsAxes, node.op)) {
+        } else if (!ops::operatorAxes(node.op).keepsClasses) {
             return std::nullopt;
         }
         value = carrierOf(graph, node);

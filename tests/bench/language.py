@@ -21,7 +21,7 @@ time that loading takes. float32 and bf16 are the types of weights and activatio
 of the layers (NF4 in blocks of 64, computed in float32; its backward pass widens each weight), with the head in
 float32.
 Needs numpy and onnx; the peer also torch, transformers, lxt, and for int4 bitsandbytes. Figures are in
-docs/performance.md.
+docs/benchmarks.md.
 """
 import argparse
 import json

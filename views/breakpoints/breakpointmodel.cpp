@@ -15,7 +15,7 @@ BreakpointModel::BreakpointModel(BreakpointList& list, QObject* parent)
     : QAbstractTableModel(parent), m_list(list), m_rows(static_cast<int>(list.entries().size()))
 {
     connect(&list, &BreakpointList::changed, this, &BreakpointModel::follow);
-    connect(&list, &BreakpointList::stopsChanged, this, &BreakpointModel::tellHits);
+    connect(&list, &BreakpointList::stopsChanged, this, &BreakpointModel::notifyHits);
 }
 
 void BreakpointModel::follow()
@@ -30,10 +30,10 @@ void BreakpointModel::follow()
         m_rows = rows;
         endResetModel();
     }
-    tellAll();
+    notifyAll();
 }
 
-void BreakpointModel::tellAll()
+void BreakpointModel::notifyAll()
 {
     if (m_rows > 0) {
         emit dataChanged(index(0, 0), index(m_rows - 1, ColumnCount - 1));
@@ -41,7 +41,7 @@ void BreakpointModel::tellAll()
 }
 
 /// Leaves the first column alone: a condition that is being typed must not be overwritten.
-void BreakpointModel::tellHits()
+void BreakpointModel::notifyHits()
 {
     if (m_rows > 0) {
         emit dataChanged(index(0, HitsColumn), index(m_rows - 1, HitsColumn));
@@ -52,7 +52,7 @@ void BreakpointModel::setPosition(std::uint64_t position)
 {
     if (position != m_position) {
         m_position = position;
-        tellHits();
+        notifyHits();
     }
 }
 

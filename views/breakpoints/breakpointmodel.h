@@ -36,8 +36,8 @@ signals:
 
 private:
     void follow();
-    void tellAll();
-    void tellHits();
+    void notifyAll();
+    void notifyHits();
     [[nodiscard]] bool isHere(const BreakpointEntry& entry) const;
     [[nodiscard]] QVariant conditionData(const BreakpointEntry& entry, int role) const;
     [[nodiscard]] QVariant hitsData(const BreakpointEntry& entry, int role) const;

@@ -39,7 +39,7 @@ GraphCanvas::GraphCanvas(QWidget* parent) : QWidget(parent)
     setFocusPolicy(Qt::StrongFocus);
     setMouseTracking(true);
     setAccessibleName(tr("Graph"));
-    connect(&m_pictures, &SmallPictures::arrived, this, &GraphCanvas::restill);
+    connect(&m_pictures, &SmallPictures::arrived, this, &GraphCanvas::renewStill);
 }
 
 void GraphCanvas::setScene(std::shared_ptr<const GraphScene> scene, GraphStatus status)
@@ -71,7 +71,7 @@ void GraphCanvas::setScene(std::shared_ptr<const GraphScene> scene, GraphStatus 
 void GraphCanvas::setStatus(GraphStatus status)
 {
     m_status = std::move(status);
-    restill();
+    renewStill();
 }
 
 void GraphCanvas::setMarks(Index selected, base::NodeId node, base::ValueId value, PromisePath path)
@@ -80,26 +80,26 @@ void GraphCanvas::setMarks(Index selected, base::NodeId node, base::ValueId valu
     m_node = node;
     m_value = value;
     m_path = std::move(path);
-    restill();
+    renewStill();
 }
 
 void GraphCanvas::setAlsoSelected(std::vector<Index> boxes)
 {
     m_alsoSelected = std::move(boxes);
-    restill();
+    renewStill();
 }
 
 void GraphCanvas::setColouring(std::shared_ptr<const Colouring> colouring)
 {
     m_colouring = std::move(colouring);
     m_texts.assign(m_texts.size(), {}); // what stands at the right end of a box depends on it
-    restill();
+    renewStill();
 }
 
 void GraphCanvas::setEmphasis(Emphasis emphasis)
 {
     m_emphasis = std::move(emphasis);
-    restill();
+    renewStill();
 }
 
 GraphOverlays GraphCanvas::overlays() const
@@ -139,25 +139,25 @@ void GraphCanvas::holdSelected()
 void GraphCanvas::setBreaks(std::vector<bool> breaks)
 {
     m_breaks = std::move(breaks);
-    restill();
+    renewStill();
 }
 
 void GraphCanvas::setCheckpoints(std::vector<bool> checkpoints)
 {
     m_checkpoints = std::move(checkpoints);
-    restill();
+    renewStill();
 }
 
 void GraphCanvas::setLive(std::vector<bool> live)
 {
     m_live = std::move(live);
-    restill();
+    renewStill();
 }
 
 void GraphCanvas::setFused(std::vector<bool> fused)
 {
     m_fused = std::move(fused);
-    restill();
+    renewStill();
 }
 
 /// The next scene keeps a group under a pixel: its ▸ or ▾ when that was clicked, else the middle of its box or title.
@@ -371,7 +371,7 @@ void GraphCanvas::paintEvent(QPaintEvent* event)
     }
     const GraphPicture shown = picture();
     if (hasCards()) {
-        paintLiving(painter, colors);
+        paintInMotion(painter, colors);
     } else {
         GraphPainter(painter, shown, m_camera, colors).paint(QRectF(event->rect()));
     }

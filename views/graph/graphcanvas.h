@@ -155,12 +155,12 @@ private:
     /// A drawing that runs sideways has the shares of the score below it.
     [[nodiscard]] bool hasRoomForShares() const;
     [[nodiscard]] bool hasCards() const { return m_scene != nullptr && m_scene->style.hasCards; }
-    void restill();
+    void renewStill();
     void letGo();
     void applyFollow();
     [[nodiscard]] std::optional<layout::Point> followed() const;
     void makeFrame();
-    void paintLiving(QPainter& painter, const Theme& colors);
+    void paintInMotion(QPainter& painter, const Theme& colors);
     void paintEnds(QPainter& painter, const Theme& colors) const;
     /// Design pixels above a drawing that runs sideways.
     [[nodiscard]] static double endsHeight();

@@ -45,7 +45,7 @@ double restingPlace(double wanted, double view, double track)
 
 } // namespace
 
-void GraphCanvas::restill()
+void GraphCanvas::renewStill()
 {
     ++m_serial;
     update();
@@ -54,7 +54,7 @@ void GraphCanvas::restill()
 void GraphCanvas::setMotion(std::shared_ptr<const trace::Motion> motion)
 {
     m_motion = std::move(motion);
-    restill();
+    renewStill();
 }
 
 void GraphCanvas::setCards(std::vector<CardStatus> cards, std::uint64_t position, const QString& frontier)
@@ -63,13 +63,13 @@ void GraphCanvas::setCards(std::vector<CardStatus> cards, std::uint64_t position
     m_position = position;
     m_frontier = frontier;
     applyFollow();
-    restill();
+    renewStill();
 }
 
 void GraphCanvas::setStripe(NodeStripe stripe)
 {
     m_stripe = std::move(stripe);
-    restill();
+    renewStill();
 }
 
 void GraphCanvas::setEnds(const QString& input, const QString& score)
@@ -234,7 +234,7 @@ void GraphCanvas::makeStill(const Theme& colors)
     }
 }
 
-void GraphCanvas::paintLiving(QPainter& painter, const Theme& colors)
+void GraphCanvas::paintInMotion(QPainter& painter, const Theme& colors)
 {
     makeStill(colors);
     const GraphPicture shown = picture();

@@ -4,6 +4,7 @@
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/icons.h"
 #include "views/common/paint/theme.h"
+#include "views/graph/graphoverlays.h"
 #include "views/graph/graphsearch.h"
 
 #include <QHBoxLayout>
@@ -150,12 +151,8 @@ void GraphFind::keyPressEvent(QKeyEvent* event)
 
 void GraphFind::paintEvent(QPaintEvent*)
 {
-    const Theme& colors = theme(this);
     QPainter painter(this);
-    painter.setRenderHint(QPainter::Antialiasing);
-    painter.setPen(QPen(colors[Role::Line], 1));
-    painter.setBrush(colors[Role::Header]);
-    painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), 4, 4);
+    paintCornerPanel(painter, rect(), theme(this), Role::Header);
 }
 
 } // namespace retro::views

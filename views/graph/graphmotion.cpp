@@ -28,14 +28,14 @@ constexpr double kDropLength = 28; // design pixels, from the tip to the head
 constexpr double kDropExtra = 8;   // a pulse is that much thicker than its edge
 constexpr double kTailLength = 44;
 constexpr double kHeadRadius = 8; // of the disc around the head of a search
-constexpr double kTetherWidth = 3;
+constexpr double kSearchLineWidth = 3;
 constexpr double kSwing = 4; // of the line of a promise that was fulfilled
 constexpr std::array kRings{9.0, 17.0};
 constexpr double kBandFade = 110; // from the back of the frontier to where its band ends
 constexpr double kBandOpacity = 0.24;
 constexpr double kFigureZoomed = 0.55; // from this unit on pulses carry figures
 constexpr std::size_t kMostFigures = 24;
-constexpr std::size_t kMostTethers = 40;
+constexpr std::size_t kMostSearchLines = 40;
 constexpr double kReachOut = 60;      // pixels around the area that is painted
 constexpr double kStrongValue = 0.85; // of the map of relevance, for the colours of signs
 
@@ -221,14 +221,15 @@ void MotionPainter::paintAbove(const QRectF& area)
     for (const trace::Snap& snap : frame().snaps) {
         paintSnap(snap);
     }
-    const std::size_t first = frame().tethers.size() > kMostTethers ? frame().tethers.size() - kMostTethers : 0;
-    for (std::size_t i = first; i < frame().tethers.size(); ++i) {
-        paintTether(frame().tethers[i]);
+    const std::size_t first =
+        frame().searchLines.size() > kMostSearchLines ? frame().searchLines.size() - kMostSearchLines : 0;
+    for (std::size_t i = first; i < frame().searchLines.size(); ++i) {
+        paintSearchLine(frame().searchLines[i]);
     }
-    for (const InsideSearch& inside : searchesInside(*m_picture.scene, frame().tethers)) {
+    for (const InsideSearch& inside : searchesInside(*m_picture.scene, frame().searchLines)) {
         paintSearchInside(inside);
     }
-    const ShownPulses shown = shownPulses(*m_picture.scene, frame().pulses, isCrowd(area));
+    const ShownPulses shown = shownPulses(*m_picture.scene, frame().pulses, isCrowded(area));
     for (const InsidePulse& inside : shown.inside) {
         paintInside(inside);
     }
@@ -241,7 +242,7 @@ void MotionPainter::paintAbove(const QRectF& area)
     m_painter.restore();
 }
 
-bool MotionPainter::isCrowd(const QRectF& area) const
+bool MotionPainter::isCrowded(const QRectF& area) const
 {
     if (m_picture.scene->boxCount() <= kCrowdOfCards) {
         return false;
@@ -464,17 +465,17 @@ void MotionPainter::paintHead(QPointF at, bool isFilled, const QColor& color)
 }
 
 /// A dashed line from the start of a promise along what its search crossed, with ◇ at its head.
-void MotionPainter::paintTether(const trace::Tether& tether)
+void MotionPainter::paintSearchLine(const trace::SearchLine& searchLine)
 {
-    EdgeTrack track = trackOf(tether.nodes.first(tether.nodes.size() - 1));
+    EdgeTrack track = trackOf(searchLine.nodes.first(searchLine.nodes.size() - 1));
     const double done = track.length();
-    track.append(trackBetween(tether.nodes[tether.nodes.size() - 2], tether.nodes.back()));
+    track.append(trackBetween(searchLine.nodes[searchLine.nodes.size() - 2], searchLine.nodes.back()));
     if (track.length() <= 0) {
         return;
     }
-    const double head = done + (track.length() - done) * tether.head;
+    const double head = done + (track.length() - done) * searchLine.head;
     const QColor color = m_theme[Role::SearchLine];
-    const double width = length(kTetherWidth);
+    const double width = length(kSearchLineWidth);
     QPen pen(color, width);
     pen.setCapStyle(Qt::FlatCap);
     pen.setDashPattern({9 * m_unit / width, 5 * m_unit / width}); // fixed on the line: they do not run
@@ -482,25 +483,25 @@ void MotionPainter::paintTether(const trace::Tether& tether)
     m_painter.setPen(pen);
     m_painter.drawPath(track.piece(0, head));
     const bool isWordy = m_unit >= kFigureZoomed && m_look.speed == trace::SpeedClass::Each;
-    if (isWordy && tether.branch == 0 && std::isfinite(tether.held)) {
-        const Index start = m_picture.scene->boxOf(tether.nodes.front());
+    if (isWordy && searchLine.branch == 0 && std::isfinite(searchLine.held)) {
+        const Index start = m_picture.scene->boxOf(searchLine.nodes.front());
         const QRectF card = rectOf(start);
-        const double aside = m_camera.isTransposed() ? fonts::px(18) : 0; // other tethers leave at the left
+        const double aside = m_camera.isTransposed() ? fonts::px(18) : 0; // other search lines leave at the left
         addWords(QPointF(card.center().x() + aside, card.top() - fonts::px(12)),
-                 motionText("%1 held by P%2").arg(valueText(tether.held, 4)).arg(tether.promise.value),
+                 motionText("%1 held by P%2").arg(valueText(searchLine.held, 4)).arg(searchLine.promise.value),
                  m_theme[Role::SearchText]);
     }
-    if (tether.isFound || tether.answer > 0) { // the answer runs back along its chain
-        paintHead(track.at(head * (1 - tether.answer)), true, m_theme[Role::FulfilLine]);
+    if (searchLine.isFound || searchLine.answer > 0) { // the answer runs back along its chain
+        paintHead(track.at(head * (1 - searchLine.answer)), true, m_theme[Role::FulfilLine]);
         return;
     }
     const QPointF at = track.at(head);
-    if (isInsideGroup(*m_picture.scene, tether)) {
+    if (isInsideGroup(*m_picture.scene, searchLine)) {
         return; // all that search in there have one mark at its border
     }
     paintHead(at, false, color);
     if (isWordy) { // in the gap that the head has come through, not over the card that it has reached
-        const QString name = QStringLiteral("P%1.%2").arg(tether.promise.value).arg(tether.branch);
+        const QString name = QStringLiteral("P%1.%2").arg(searchLine.promise.value).arg(searchLine.branch);
         const QPointF center = at + QPointF(m_camera.isTransposed() ? fonts::px(18) : 0, fonts::px(17));
         addWords(betweenCards(center, name, track), name, m_theme[Role::SearchText]);
     }
@@ -528,7 +529,7 @@ void MotionPainter::paintSnap(const trace::Snap& snap)
         m_painter.drawPath(way);
     }
     if (snap.fade < 1) {
-        const double thin = length(kTetherWidth);
+        const double thin = length(kSearchLineWidth);
         QPen pen(withAlpha(m_theme[Role::SearchLine], 1 - snap.fade), thin);
         pen.setDashPattern({9 * m_unit / thin, 5 * m_unit / thin});
         m_painter.setPen(pen);

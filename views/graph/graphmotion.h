@@ -72,10 +72,10 @@ private:
     void paintPulse(const trace::Pulse& pulse, int count);
     void paintInside(const InsidePulse& inside);
     void paintSearchInside(const InsideSearch& inside);
-    [[nodiscard]] bool isCrowd(const QRectF& area) const;
+    [[nodiscard]] bool isCrowded(const QRectF& area) const;
     void paintDrop(const EdgeTrack& track, double head, double height, const trace::Pulse& pulse);
     void paintTail(const EdgeTrack& track, double head, double height, const QColor& color);
-    void paintTether(const trace::Tether& tether);
+    void paintSearchLine(const trace::SearchLine& searchLine);
     void paintHead(QPointF at, bool isFilled, const QColor& color);
     void paintSnap(const trace::Snap& snap);
     void paintRings(const trace::Snap& snap);

@@ -3,6 +3,7 @@
 
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/theme.h"
+#include "views/graph/graphoverlays.h"
 
 #include <QHBoxLayout>
 #include <QLabel>
@@ -48,12 +49,8 @@ QString GraphNote::text() const { return m_text->text(); }
 
 void GraphNote::paintEvent(QPaintEvent*)
 {
-    const Theme& colors = theme(this);
     QPainter painter(this);
-    painter.setRenderHint(QPainter::Antialiasing);
-    painter.setPen(QPen(colors[Role::Line], 1));
-    painter.setBrush(colors[Role::Header]);
-    painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), 4, 4);
+    paintCornerPanel(painter, rect(), theme(this), Role::Header);
 }
 
 } // namespace retro::views

@@ -35,10 +35,7 @@ QRectF toQt(const layout::Rect& r) { return {r.x, r.y, r.width, r.height}; }
 
 void paintPanel(QPainter& painter, const QRectF& panel, const QString& title, const QString& detail, const Theme& theme)
 {
-    painter.setRenderHint(QPainter::Antialiasing, true);
-    painter.setPen(QPen(theme[Role::Line], 1));
-    painter.setBrush(theme[Role::Base]);
-    painter.drawRoundedRect(panel.adjusted(0.5, 0.5, -0.5, -0.5), 4, 4);
+    paintCornerPanel(painter, panel, theme, Role::Base);
     const QRectF row = panel.adjusted(fonts::px(10), fonts::px(2), -fonts::px(10), 0);
     painter.setFont(fonts::label(QFont::DemiBold));
     painter.setPen(theme[Role::Text]);
@@ -167,6 +164,14 @@ void paintMeaning(QPainter& painter, const QRectF& panel, double top, const QStr
 }
 
 } // namespace
+
+void paintCornerPanel(QPainter& painter, const QRectF& panel, const Theme& theme, Role ground)
+{
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(QPen(theme[Role::Line], 1));
+    painter.setBrush(theme[ground]);
+    painter.drawRoundedRect(panel.adjusted(0.5, 0.5, -0.5, -0.5), 4, 4);
+}
 
 GraphOverlays GraphOverlays::place(const QSizeF& size, double scale, bool wantsMap, bool wantsLegend, int legendRows)
 {

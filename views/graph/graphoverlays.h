@@ -25,6 +25,9 @@ struct GraphOverlays
     [[nodiscard]] bool covers(const QPointF& pixel) const { return map.contains(pixel) || legend.contains(pixel); }
 };
 
+/// The ground and border of what lies in a corner of the graph.
+void paintCornerPanel(QPainter& painter, const QRectF& panel, const Theme& theme, Role ground);
+
 /// The geometry of the small picture in the map.
 [[nodiscard]] layout::Minimap minimapOf(const GraphScene& scene, const GraphOverlays& overlays);
 

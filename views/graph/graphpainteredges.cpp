@@ -151,8 +151,10 @@ void GraphPainter::paintPath()
     if (m_picture.path == nullptr || m_picture.path->isEmpty()) {
         return;
     }
-    const auto isThis = [this](const trace::Tether& tether) { return tether.promise == m_picture.path->promise; };
-    if (m_picture.motion != nullptr && std::ranges::any_of(m_picture.motion->tethers, isThis)) {
+    const auto isThis = [this](const trace::SearchLine& searchLine) {
+        return searchLine.promise == m_picture.path->promise;
+    };
+    if (m_picture.motion != nullptr && std::ranges::any_of(m_picture.motion->searchLines, isThis)) {
         return; // its search is among what moves
     }
     m_painter.setRenderHint(QPainter::Antialiasing, true);

@@ -270,7 +270,7 @@ layout::LayoutOptions layoutOptionsFor(const BoxMetrics& metrics, SceneStyle sty
         options.groupHeader = 12 * s;
         options.nodeGap = 30 * s;
         options.laneGap = 20 * s;
-        options.lanesFirst = true; // above the row, so that no tether crosses a card
+        options.lanesFirst = true; // above the row, so that no search line crosses a card
     }
     return options;
 }

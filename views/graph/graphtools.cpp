@@ -88,15 +88,15 @@ void GraphTools::addColourBy(QHBoxLayout& row)
     m_droppable[1] = box;
 }
 
-/// Only a living graph gets them.
-void GraphTools::addLiving()
+/// Only a graph in motion gets them.
+void GraphTools::addMotionTools()
 {
-    m_living = new QWidget(this);
-    auto* inner = new QHBoxLayout(m_living);
+    m_motionTools = new QWidget(this);
+    auto* inner = new QHBoxLayout(m_motionTools);
     inner->setContentsMargins(0, 0, fonts::px(8), 0);
     inner->setSpacing(0);
     const auto add = [&](const QString& text, const QString& tip) {
-        auto* button = new QToolButton(m_living);
+        auto* button = new QToolButton(m_motionTools);
         button->setText(text);
         button->setToolTip(tip);
         button->setAccessibleName(tip);
@@ -113,23 +113,23 @@ void GraphTools::addLiving()
     connect(m_sideways, &QToolButton::clicked, this, [this] { emit runWanted(true); });
     connect(m_down, &QToolButton::clicked, this, [this] { emit runWanted(false); });
     connect(m_follow, &QToolButton::clicked, this, &GraphTools::followWanted);
-    static_cast<QHBoxLayout*>(layout())->insertWidget(0, m_living);
+    static_cast<QHBoxLayout*>(layout())->insertWidget(0, m_motionTools);
 }
 
-void GraphTools::setLiving(bool isLiving)
+void GraphTools::setInMotion(bool isInMotion)
 {
-    if (isLiving && m_living == nullptr) {
-        addLiving();
+    if (isInMotion && m_motionTools == nullptr) {
+        addMotionTools();
     }
-    if (m_living != nullptr) {
-        m_living->setVisible(isLiving);
+    if (m_motionTools != nullptr) {
+        m_motionTools->setVisible(isInMotion);
         updateGeometry();
     }
 }
 
 void GraphTools::setRunning(bool isSideways)
 {
-    if (m_living != nullptr) {
+    if (m_motionTools != nullptr) {
         m_sideways->setChecked(isSideways);
         m_down->setChecked(!isSideways);
     }
@@ -137,7 +137,7 @@ void GraphTools::setRunning(bool isSideways)
 
 void GraphTools::setFollowing(bool isFollowing)
 {
-    if (m_living != nullptr) {
+    if (m_motionTools != nullptr) {
         m_follow->setChecked(isFollowing);
     }
 }
@@ -148,7 +148,7 @@ int GraphTools::widthWithout(std::size_t dropped) const
     int width = 0;
     for (int i = 0; i < layout()->count(); ++i) {
         const QWidget* part = layout()->itemAt(i)->widget();
-        if (part != nullptr && (part != m_living || !m_living->isHidden()) &&
+        if (part != nullptr && (part != m_motionTools || !m_motionTools->isHidden()) &&
             std::find(m_droppable.begin(), gone, part) == gone) {
             width += part->sizeHint().expandedTo(part->minimumSize()).width();
         }

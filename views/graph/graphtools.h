@@ -26,8 +26,8 @@ public:
     explicit GraphTools(QWidget* parent = nullptr);
     void setZoom(double zoom);
     void setColourBy(ColourBy by);
-    /// A living graph has segments for its direction, and a chip that takes up following again.
-    void setLiving(bool isLiving);
+    /// A graph in motion has segments for its direction, and a chip that takes up following again.
+    void setInMotion(bool isInMotion);
     void setRunning(bool isSideways);
     void setFollowing(bool isFollowing);
     [[nodiscard]] QSize sizeHint() const override;
@@ -52,10 +52,10 @@ private:
     [[nodiscard]] int widthWithout(std::size_t dropped) const;
     void fitIntoRow();
 
-    void addLiving();
+    void addMotionTools();
 
     std::array<QWidget*, 3> m_droppable{}; ///< what goes first comes first
-    QWidget* m_living = nullptr;
+    QWidget* m_motionTools = nullptr;
     QToolButton* m_sideways = nullptr;
     QToolButton* m_down = nullptr;
     QToolButton* m_follow = nullptr;

@@ -98,11 +98,11 @@ QString GraphView::subject() const
 
 QString GraphView::hint() const
 {
-    if (m_isLiving && wantedStyle().isSideways) {
+    if (m_isInMotion && wantedStyle().isSideways) {
         return tr("Relevance comes from the right. Pulses are as thick as what they carry; a dashed line is a promise "
                   "that still searches.");
     }
-    if (m_isLiving) {
+    if (m_isInMotion) {
         return tr("Relevance comes from below. Pulses are as thick as what they carry; a dashed line is a promise that "
                   "still searches.");
     }
@@ -182,7 +182,7 @@ QWidget* GraphView::tools()
         m_tools = new GraphTools(this);
         m_tools->setZoom(m_canvas->camera().zoom());
         m_tools->setColourBy(m_colourBy);
-        m_tools->setLiving(m_isLiving);
+        m_tools->setInMotion(m_isInMotion);
         m_tools->setRunning(wantedStyle().isSideways);
         m_tools->setFollowing(m_canvas->isFollowing());
         connect(m_tools, &GraphTools::runWanted, this,
@@ -347,7 +347,7 @@ void GraphView::applyState()
     if (m_colourBy == ColourBy::Ledger) {
         applyColouring();
     }
-    if (m_isFollowing && !m_isLiving) { // the camera of a living graph follows by itself
+    if (m_isFollowing && !m_isInMotion) { // the camera of a graph in motion follows by itself
         m_canvas->reveal(m_canvas->status().now);
     }
 }

@@ -58,9 +58,9 @@ public:
     [[nodiscard]] bool isLayoutRunning() const;
     [[nodiscard]] bool isFollowing() const { return m_isFollowing; }
     /// Cards with pictures, and what moves, in place of rows of text; sideways in a pane that is much wider than high.
-    void setLiving(bool isLiving);
-    [[nodiscard]] bool isLiving() const { return m_isLiving; }
-    /// Which way a living graph runs.
+    void setInMotion(bool isInMotion);
+    [[nodiscard]] bool isInMotion() const { return m_isInMotion; }
+    /// Which way a graph in motion runs.
     enum class Run : std::uint8_t { Auto, Sideways, Down };
     void setRunning(Run run);
     [[nodiscard]] Run running() const { return m_running; }
@@ -238,7 +238,7 @@ private:
     QString m_problem;                       // why nothing can be drawn
     bool m_isFollowing = true;
     bool m_isOwnSelection = false;
-    bool m_isLiving = false;
+    bool m_isInMotion = false;
     std::shared_ptr<const trace::Run> m_motionOf; ///< whose motion the canvas shows
     Run m_running = Run::Auto;
 };

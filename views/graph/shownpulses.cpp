@@ -29,9 +29,9 @@ void addPulse(trace::Pulse& to, const trace::Pulse& from)
 }
 
 /// The box, or in a crowd the open group around it, as a number of its own.
-std::int64_t endOf(const GraphScene& scene, Index box, bool isCrowd)
+std::int64_t endOf(const GraphScene& scene, Index box, bool isCrowded)
 {
-    const Index frame = isCrowd && box != kNone ? scene.visible.nodes[static_cast<std::size_t>(box)].frame : kNone;
+    const Index frame = isCrowded && box != kNone ? scene.visible.nodes[static_cast<std::size_t>(box)].frame : kNone;
     return frame == kNone ? std::int64_t{box} : -2 - std::int64_t{frame};
 }
 
@@ -48,7 +48,7 @@ struct PulseEnds
 
 } // namespace
 
-ShownPulses shownPulses(const GraphScene& scene, const std::vector<trace::Pulse>& pulses, bool isCrowd)
+ShownPulses shownPulses(const GraphScene& scene, const std::vector<trace::Pulse>& pulses, bool isCrowded)
 {
     ShownPulses shown;
     std::vector<PulseEnds> ends; // per pulse that is shown; from = none where none may be added
@@ -65,8 +65,8 @@ ShownPulses shownPulses(const GraphScene& scene, const std::vector<trace::Pulse>
             }
             continue;
         }
-        const bool mayJoin = !pulse.isJoined && (isCrowd || isClosedGroup(scene, from) || isClosedGroup(scene, to));
-        const PulseEnds wanted{endOf(scene, from, isCrowd), endOf(scene, to, isCrowd), pulse.travelled >= 1};
+        const bool mayJoin = !pulse.isJoined && (isCrowded || isClosedGroup(scene, from) || isClosedGroup(scene, to));
+        const PulseEnds wanted{endOf(scene, from, isCrowded), endOf(scene, to, isCrowded), pulse.travelled >= 1};
         const auto same = mayJoin ? std::ranges::find(ends, wanted) : ends.end();
         if (same != ends.end()) {
             const auto at = static_cast<std::size_t>(same - ends.begin());
@@ -81,20 +81,20 @@ ShownPulses shownPulses(const GraphScene& scene, const std::vector<trace::Pulse>
     return shown;
 }
 
-bool isInsideGroup(const GraphScene& scene, const trace::Tether& tether)
+bool isInsideGroup(const GraphScene& scene, const trace::SearchLine& searchLine)
 {
-    const Index head = scene.boxOf(tether.nodes.back());
-    return isClosedGroup(scene, head) && scene.boxOf(tether.nodes[tether.nodes.size() - 2]) == head;
+    const Index head = scene.boxOf(searchLine.nodes.back());
+    return isClosedGroup(scene, head) && scene.boxOf(searchLine.nodes[searchLine.nodes.size() - 2]) == head;
 }
 
-std::vector<InsideSearch> searchesInside(const GraphScene& scene, const std::vector<trace::Tether>& tethers)
+std::vector<InsideSearch> searchesInside(const GraphScene& scene, const std::vector<trace::SearchLine>& searchLines)
 {
     std::vector<InsideSearch> inside;
-    for (const trace::Tether& tether : tethers) {
-        if (tether.isFound || tether.answer > 0 || !isInsideGroup(scene, tether)) {
+    for (const trace::SearchLine& searchLine : searchLines) {
+        if (searchLine.isFound || searchLine.answer > 0 || !isInsideGroup(scene, searchLine)) {
             continue;
         }
-        const Index box = scene.boxOf(tether.nodes.back());
+        const Index box = scene.boxOf(searchLine.nodes.back());
         const auto same = std::ranges::find(inside, box, &InsideSearch::box);
         same == inside.end() ? inside.push_back({box, 1}) : static_cast<void>(++same->count);
     }

@@ -32,7 +32,7 @@ inline constexpr layout::Index kCrowdOfCards = 300;
 /// and those on their way stay apart, and so do joined ones. In a crowd the same holds for every pair of open groups. Σ
 /// over all of them is that of `pulses`. O(pulses²).
 [[nodiscard]] ShownPulses shownPulses(const GraphScene& scene, const std::vector<trace::Pulse>& pulses,
-                                      bool isCrowd = false);
+                                      bool isCrowded = false);
 
 /// How often a search ends inside each closed group, per box of the drawing with one; the others are not listed.
 struct InsideSearch
@@ -41,8 +41,8 @@ struct InsideSearch
     int count = 0;
 };
 /// True when the head of a search is inside the closed group that it has entered.
-[[nodiscard]] bool isInsideGroup(const GraphScene& scene, const trace::Tether& tether);
+[[nodiscard]] bool isInsideGroup(const GraphScene& scene, const trace::SearchLine& searchLine);
 [[nodiscard]] std::vector<InsideSearch> searchesInside(const GraphScene& scene,
-                                                       const std::vector<trace::Tether>& tethers);
+                                                       const std::vector<trace::SearchLine>& searchLines);
 
 } // namespace retro::views

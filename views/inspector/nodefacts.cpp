@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/inspector/nodefacts.h"
 
+#include "views/common/causewords.h"
 #include "views/common/numbertext.h"
 
 #include <QCoreApplication>
@@ -15,37 +16,6 @@ namespace
 {
 
 QString translated(const char* text) { return QCoreApplication::translate("retro::views::InspectorView", text); }
-
-QString causeName(event::Cause cause)
-{
-    switch (cause) {
-    case event::Cause::Bias:
-        return translated("Absorbed by bias");
-    case event::Cause::Stabiliser:
-        return translated("By stabiliser");
-    case event::Cause::ZeroDenominator:
-        return translated("At dead units");
-    case event::Cause::Constant:
-        return translated("To constants");
-    case event::Cause::Duplicate:
-        return translated("Duplicated");
-    case event::Cause::Unread:
-        return translated("To padding");
-    case event::Cause::Gradient:
-        return translated("By gradient rule");
-    case event::Cause::Filter:
-        return translated("By filter");
-    case event::Cause::Rounding:
-        return translated("Rounding");
-    case event::Cause::ClippedSign:
-        return translated("Clipped by sign");
-    case event::Cause::Mask:
-        return translated("Masked out");
-    case event::Cause::Saturation:
-        return translated("Saturated");
-    }
-    return {};
-}
 
 QString visitText(const RunModel& model, base::NodeId node)
 {
@@ -133,7 +103,7 @@ std::vector<BalanceLine> balanceOf(const RunModel& model, base::NodeId node)
     add(translated("Handed on"), total.handedOn, BalanceLine::Kind::HandedOn);
     for (std::size_t c = 0; c < total.causes.size(); ++c) {
         if (std::abs(total.causes[c]) > 1e-9 * total.magnitude) {
-            add(causeName(static_cast<event::Cause>(c)), total.causes[c], BalanceLine::Kind::Cause);
+            add(causeText(static_cast<event::Cause>(c)), total.causes[c], BalanceLine::Kind::Cause);
         }
     }
     const bool isNoise = std::abs(total.unexplained()) < 1e-12 * total.magnitude;

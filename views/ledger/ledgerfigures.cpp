@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/ledger/ledgerfigures.h"
 
+#include "views/common/causewords.h"
 #include "views/common/numbertext.h"
 #include "views/ledger/ledgertranslation.h"
 
@@ -74,40 +75,9 @@ void addLine(LedgerBooks& books, LedgerKind kind, const QString& name, double am
     books.lines.push_back({kind, event::Cause::Bias, name, amount, amount / books.started});
 }
 
-QString shortCause(event::Cause cause)
-{
-    switch (cause) {
-    case event::Cause::Bias:
-        return ledgerText("bias");
-    case event::Cause::Stabiliser:
-        return ledgerText("stabiliser");
-    case event::Cause::ZeroDenominator:
-        return ledgerText("dead units");
-    case event::Cause::Constant:
-        return ledgerText("constants");
-    case event::Cause::Duplicate:
-        return ledgerText("duplication");
-    case event::Cause::Unread:
-        return ledgerText("padding");
-    case event::Cause::Gradient:
-        return ledgerText("gradient rule");
-    case event::Cause::Filter:
-        return ledgerText("filter");
-    case event::Cause::Rounding:
-        return ledgerText("rounding");
-    case event::Cause::ClippedSign:
-        return ledgerText("clipped signs");
-    case event::Cause::Mask:
-        return ledgerText("masks");
-    case event::Cause::Saturation:
-        return ledgerText("saturation");
-    }
-    return {};
-}
-
 LedgerLine causeLine(event::Cause cause, double change, double started)
 {
-    return {LedgerKind::Cause, cause, causeText(cause, change / started), change, change / started};
+    return {LedgerKind::Cause, cause, causeText(cause, change / started > 0), change, change / started};
 }
 
 // One line per cause; those too small for one share a line, unless there is only one of them.
@@ -144,42 +114,10 @@ QString shortText(const LedgerLine& line)
         return {};
     }
     const QString sign = line.share > 0 ? QStringLiteral("+") : QString();
-    return QStringLiteral("%1%2 %3").arg(sign, percentText(std::abs(line.share)), shortCause(line.cause));
+    return QStringLiteral("%1%2 %3").arg(sign, percentText(std::abs(line.share)), shortCauseText(line.cause));
 }
 
 } // namespace
-
-QString causeText(event::Cause cause, double share)
-{
-    const bool isGain = share > 0;
-    switch (cause) {
-    case event::Cause::Bias:
-        return isGain ? ledgerText("Added by bias") : ledgerText("Absorbed by bias");
-    case event::Cause::Stabiliser:
-        return isGain ? ledgerText("Added by stabiliser") : ledgerText("By stabiliser");
-    case event::Cause::ZeroDenominator:
-        return ledgerText("At dead units");
-    case event::Cause::Constant:
-        return isGain ? ledgerText("From constants") : ledgerText("To constants");
-    case event::Cause::Duplicate:
-        return ledgerText("Duplicated");
-    case event::Cause::Unread:
-        return ledgerText("To padding");
-    case event::Cause::Gradient:
-        return ledgerText("By gradient rule");
-    case event::Cause::Filter:
-        return ledgerText("By filter");
-    case event::Cause::Rounding:
-        return ledgerText("Rounding");
-    case event::Cause::ClippedSign:
-        return ledgerText("Clipped by sign");
-    case event::Cause::Mask:
-        return ledgerText("Masked out");
-    case event::Cause::Saturation:
-        return ledgerText("Saturated");
-    }
-    return {};
-}
 
 LedgerBooks ledgerBooks(const RunModel& model)
 {

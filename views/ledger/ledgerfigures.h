@@ -54,10 +54,6 @@ struct LedgerBooks
 /// when the run was not audited.
 [[nodiscard]] LedgerBooks ledgerBooks(const trace::Run& run, const LedgerCurve& curve, const VisitRange& range);
 
-/// What a cause did to the relevance, "Absorbed by bias", "Added by stabiliser": `share` is that of what started, below
-/// 0 where some was lost, whatever the sign of the score.
-[[nodiscard]] QString causeText(event::Cause cause, double share);
-
 /// "100.0 % started, 97.9 % reached the input, 1.6 % bias, 0.5 % stabiliser."
 [[nodiscard]] QString booksSentence(const LedgerBooks& books);
 

@@ -96,12 +96,12 @@ void NotebookModel::setHere(const Place& place)
     for (int row = 0; row < rowCount(); ++row) {
         const Place& one = entryAt(row).place;
         if (one == place || one == before) {
-            tellRow(row);
+            notifyRow(row);
         }
     }
 }
 
-void NotebookModel::tellRow(int row) { emit dataChanged(index(row, 0), index(row, ColumnCount - 1)); }
+void NotebookModel::notifyRow(int row) { emit dataChanged(index(row, 0), index(row, ColumnCount - 1)); }
 
 /// Where a pinned place belongs: by step, after those of the same step.
 int NotebookModel::pinnedRowFor(const Place& place) const
@@ -161,7 +161,7 @@ int NotebookModel::pin(int row)
     if (isMoving) {
         endMoveRows();
     }
-    tellRow(to);
+    notifyRow(to);
     emit notesChanged();
     return to;
 }
@@ -183,7 +183,7 @@ void NotebookModel::unpin(int row)
     if (isMoving) {
         endMoveRows();
     }
-    tellRow(last);
+    notifyRow(last);
     shrinkTrail();
     emit notesChanged();
 }
@@ -345,7 +345,7 @@ bool NotebookModel::setData(const QModelIndex& index, const QVariant& value, int
         return false;
     }
     entry(index.row()).comment = value.toString().simplified().left(kMostCharacters);
-    tellRow(index.row());
+    notifyRow(index.row());
     emit notesChanged();
     return true;
 }

@@ -30,7 +30,7 @@ public:
     /// A place has been visited: it comes on top of the trail unless it is the one before, or pinned.
     void visit(const Place& place);
     /// Somebody went back to a place of before: it is no new one.
-    void comeBack(const Place& place) { m_last = place; }
+    void setLast(const Place& place) { m_last = place; }
     /// Cursor and selection are there now.
     void setHere(const Place& place);
 
@@ -76,7 +76,7 @@ private:
     [[nodiscard]] bool hasRoom();
     void shrinkTrail();
     [[nodiscard]] QVariant textOf(const NotebookEntry& entry, int column) const;
-    void tellRow(int row);
+    void notifyRow(int row);
 
     const RunModel& m_model;
     std::vector<NotebookEntry> m_pinned;

@@ -129,7 +129,7 @@ NotebookView::NotebookView(RunModel& model, Cursor& cursor, Selection& selection
     setBody(body);
     const auto tell = [this] {
         say({});
-        tellTools();
+        updateTools();
         emit captionChanged();
     };
     for (const auto signal : {&QAbstractItemModel::rowsInserted, &QAbstractItemModel::rowsRemoved}) {
@@ -139,7 +139,7 @@ NotebookView::NotebookView(RunModel& model, Cursor& cursor, Selection& selection
     connect(m_items, &NotebookModel::notesChanged, this, tell);
     connect(m_items, &NotebookModel::refused, this, &NotebookView::say);
     say({});
-    tellTools();
+    updateTools();
 }
 
 QWidget* NotebookView::makeTools()
@@ -188,7 +188,7 @@ void NotebookView::makeTable(QWidget* parent)
     addItemAction(*m_table, tr("Remove"), QKeySequence::Delete, [this] { m_items->remove(chosenRow()); });
     connect(m_table, &QTableView::activated, this, [this](const QModelIndex& index) { goTo(index.row()); });
     connect(m_table, &QTableView::clicked, this, &NotebookView::chooseRow);
-    connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &NotebookView::tellTools);
+    connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &NotebookView::updateTools);
     connect(m_table, &QTableView::customContextMenuRequested, this, &NotebookView::showMenu);
 }
 
@@ -235,10 +235,10 @@ void NotebookView::refresh(Changes changes)
         sizeColumns(); // the text may have another size
         m_table->viewport()->update();
     }
-    tellTools();
+    updateTools();
 }
 
-void NotebookView::tellTools()
+void NotebookView::updateTools()
 {
     if (m_table == nullptr) {
         return;
@@ -267,7 +267,7 @@ void NotebookView::chooseRow(const QModelIndex& index)
 {
     if (index.isValid()) {
         const Place place = m_items->entryAt(index.row()).place;
-        m_items->comeBack({cursor().position(), place.thing}); // leafing through the notebook is no visit
+        m_items->setLast({cursor().position(), place.thing}); // leafing through the notebook is no visit
         selection().set(place.thing);
     }
 }
@@ -278,7 +278,7 @@ void NotebookView::goTo(int row)
         return;
     }
     const Place place = m_items->entryAt(row).place; // a copy: rows may change under it
-    m_items->comeBack(place);
+    m_items->setLast(place);
     selection().set(place.thing);
     cursor().moveTo(place.position);
 }

@@ -49,7 +49,7 @@ private:
     void togglePin(int row);
     void showMenu(const QPoint& at);
     void say(const QString& what);
-    void tellTools();
+    void updateTools();
     [[nodiscard]] int chosenRow() const;
     [[nodiscard]] Place here() const { return {cursor().position(), selection().thing()}; }
 

@@ -69,20 +69,7 @@ QString AnalysisView::subject() const
 
 bool AnalysisView::canShow(const SelectedThing& thing) const { return std::holds_alternative<std::monostate>(thing); }
 
-QString AnalysisView::emptyReason() const
-{
-    switch (m_plan.state()) {
-    case PlanState::Absent:
-        return m_plan.absence().isEmpty() ? tr("Nothing is planned yet.") : m_plan.absence();
-    case PlanState::Loading:
-        return tr("Working out what the model needs in memory…");
-    case PlanState::Failed:
-        return tr("Nothing to analyse: %1").arg(m_plan.failure());
-    case PlanState::Ready:
-        return {};
-    }
-    return {};
-}
+QString AnalysisView::emptyReason() const { return m_plan.whyNoSubject(tr("Nothing to analyse: %1")); }
 
 void AnalysisView::refresh(Changes /*changes*/)
 {

@@ -192,22 +192,7 @@ base::Result<void> BlockSizeView::exportTo(const std::filesystem::path& path)
         {{"model", m_plan.plan()->subject->model.toStdString()}}, 2);
 }
 
-QString BlockSizeView::emptyReason() const
-{
-    if (m_plan.plan()) {
-        return {};
-    }
-    switch (m_plan.state()) {
-    case PlanState::Absent:
-        return m_plan.absence().isEmpty() ? tr("Nothing is planned yet.") : m_plan.absence();
-    case PlanState::Failed:
-        return tr("No blocks: %1").arg(m_plan.failure());
-    case PlanState::Loading:
-    case PlanState::Ready:
-        return m_plan.refusal().isEmpty() ? tr("Planning…") : m_plan.refusal();
-    }
-    return {};
-}
+QString BlockSizeView::emptyReason() const { return m_plan.whyNoPlan(tr("No blocks: %1")); }
 
 BlockFigure BlockSizeView::figureNow() const
 {

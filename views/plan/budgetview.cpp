@@ -131,20 +131,7 @@ QString BudgetView::hint() const { return tr("Drag: the plan follows. In the red
 
 bool BudgetView::canShow(const SelectedThing& thing) const { return std::holds_alternative<std::monostate>(thing); }
 
-QString BudgetView::emptyReason() const
-{
-    switch (m_plan.state()) {
-    case PlanState::Absent:
-        return m_plan.absence().isEmpty() ? tr("Nothing is planned yet.") : m_plan.absence();
-    case PlanState::Loading:
-        return tr("Working out what the model needs in memory…");
-    case PlanState::Failed:
-        return tr("No budget: %1").arg(m_plan.failure());
-    case PlanState::Ready:
-        return {};
-    }
-    return {};
-}
+QString BudgetView::emptyReason() const { return m_plan.whyNoSubject(tr("No budget: %1")); }
 
 QString BudgetView::message() const { return m_message->text(); }
 

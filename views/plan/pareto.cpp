@@ -246,7 +246,7 @@ void paintPareto(QPainter& painter, const ParetoFigure& figure, const QSizeF& si
     painter.restore();
 }
 
-const schedule::Attempt* tryAt(const ParetoFigure& figure, const QSizeF& size, const QPointF& at)
+const schedule::Attempt* attemptAt(const ParetoFigure& figure, const QSizeF& size, const QPointF& at)
 {
     const ParetoScale scale = paretoScale(figure, size);
     const schedule::Attempt* nearest = nullptr;

@@ -54,7 +54,7 @@ void paintSymbol(QPainter& painter, const QPointF& center, double radius, int sy
                  const Theme& theme);
 void paintPareto(QPainter& painter, const ParetoFigure& figure, const QSizeF& size, const Theme& theme);
 /// The try nearest to a place, within a few pixels; null when there is none.
-[[nodiscard]] const schedule::Attempt* tryAt(const ParetoFigure& figure, const QSizeF& size, const QPointF& at);
+[[nodiscard]] const schedule::Attempt* attemptAt(const ParetoFigure& figure, const QSizeF& size, const QPointF& at);
 /// Points as CSV: planner, peak, cost, extra work in per cent, on the line of the best or not.
 [[nodiscard]] std::string paretoCsv(const ParetoFigure& figure);
 

@@ -98,7 +98,7 @@ base::Result<void> PinsView::exportTo(const std::filesystem::path& path)
 QString PinsView::emptyReason() const
 {
     if (m_plan.state() == PlanState::Absent) {
-        return m_plan.absence().isEmpty() ? tr("Nothing is planned yet.") : m_plan.absence();
+        return m_plan.whyNoSubject({});
     }
     return m_plan.hasChoices() ? QString()
                                : tr("Nothing is chosen by hand. Press K or R at a tensor of the schedule, or click its "

@@ -47,7 +47,7 @@ void PlanModel::reset(const QString& absence)
     m_plan.reset();
     m_overRun.reset();
     m_analysis.reset();
-    m_ghost.reset();
+    m_planBefore.reset();
     m_attempts.clear();
     m_question = {};
     m_refusal.clear();
@@ -68,6 +68,32 @@ void PlanModel::reset(const QString& absence)
     emit pointsChanged();
     emit blockPointsChanged();
     emit pinEffectsChanged();
+}
+
+QString PlanModel::whyNoSubject(const QString& failed) const
+{
+    switch (m_state) {
+    case PlanState::Absent:
+        return m_what.isEmpty() ? tr("Nothing is planned yet.") : m_what;
+    case PlanState::Loading:
+        return tr("Working out what the model needs in memory…");
+    case PlanState::Failed:
+        return failed.arg(m_what);
+    case PlanState::Ready:
+        break;
+    }
+    return {};
+}
+
+QString PlanModel::whyNoPlan(const QString& failed) const
+{
+    if (plan()) {
+        return {};
+    }
+    if (m_state == PlanState::Absent || m_state == PlanState::Failed) {
+        return whyNoSubject(failed);
+    }
+    return m_refusal.isEmpty() ? tr("Planning…") : m_refusal;
 }
 
 void PlanModel::want()
@@ -119,7 +145,7 @@ void PlanModel::showPlan(PlanSubjectPointer subject, ShownPlanPointer plan)
     m_blockPoints.clear();
     m_pinEffects.clear();
     m_ownBudget.reset();
-    m_ghost.reset();
+    m_planBefore.reset();
     m_plan.reset();
     emit halfChanged();
     emit stateChanged();
@@ -233,7 +259,7 @@ void PlanModel::setPlanning(bool isPlanning)
 void PlanModel::takePlan(ShownPlanPointer plan)
 {
     if (!m_isDragging && m_plan) {
-        m_ghost = m_plan;
+        m_planBefore = m_plan;
     }
     const ShownPlanPointer& shown = this->plan();
     const double share = shown && !shown->matrix.columns().empty()
@@ -360,7 +386,7 @@ void PlanModel::beginDrag()
 {
     m_isDragging = true;
     m_endsDrag = false;
-    m_ghost = m_plan;
+    m_planBefore = m_plan;
 }
 
 void PlanModel::endDrag()

@@ -56,8 +56,8 @@ struct PlanChoices
 };
 
 /// What the views of a plan share, and the way from them to who plans: the question, the plan that answers it, the one
-/// before it as a ghost, the step that is looked at, and the points of all planners. Views set questions; the window
-/// answers with take…(). GUI thread, one per window.
+/// before it for comparison, the step that is looked at, and the points of all planners. Views set questions; the
+/// window answers with take…(). GUI thread, one per window.
 class PlanModel final : public QObject
 {
     Q_OBJECT
@@ -100,6 +100,10 @@ public:
     [[nodiscard]] const QString& absence() const { return m_what; }
     [[nodiscard]] const QString& failure() const { return m_what; }
     [[nodiscard]] const QString& remedy() const { return m_remedy; }
+    /// Why a pane has nothing to show, in words; empty when there is a subject. `failed` has a %1 for failure().
+    [[nodiscard]] QString whyNoSubject(const QString& failed) const;
+    /// The same for a pane that shows the plan; empty when there is one.
+    [[nodiscard]] QString whyNoPlan(const QString& failed) const;
     [[nodiscard]] const PlanSubjectPointer& subject() const { return m_subject; }
     [[nodiscard]] bool isPlanning() const { return m_isPlanning; }
     /// The plan on screen; null before the first.
@@ -115,7 +119,7 @@ public:
     /// questions to one since. Whether they fit is about the budget of the plan on screen.
     [[nodiscard]] const std::vector<schedule::Attempt>& attempts() const { return m_attempts; }
     /// The plan before it, for comparison; may be null.
-    [[nodiscard]] const ShownPlanPointer& ghost() const { return m_ghost; }
+    [[nodiscard]] const ShownPlanPointer& planBefore() const { return m_planBefore; }
     /// Why the last question has no plan; empty when it has one.
     [[nodiscard]] const QString& refusal() const { return m_refusal; }
     [[nodiscard]] const QString& refusalRemedy() const { return m_refusalRemedy; }
@@ -147,7 +151,7 @@ public:
     void setStrategy(const std::string& strategy);
     /// Where values may be moved to; none = nothing moves.
     void setTier(const std::optional<schedule::Tier>& tier);
-    /// A drag of the budget: until its end the ghost is the plan from before it.
+    /// A drag of the budget: until its end the plan before is the one from before it.
     void beginDrag();
     void endDrag();
     /// Keep or rebuild a tensor: the strategy becomes the user's own, which starts from what the plan on screen
@@ -182,7 +186,7 @@ public:
 
 signals:
     void stateChanged();
-    /// Another plan, ghost or refusal; planning began or ended.
+    /// Another plan, another one before it, or a refusal; planning began or ended.
     void planChanged();
     void questionChanged();
     void stepChanged();
@@ -214,7 +218,7 @@ private:
     ShownPlanPointer m_overRun; ///< the same over the time of a run; null = none
     PlanAnalysisPointer m_analysis;
     PlanFor m_half = PlanFor::Relevance;
-    ShownPlanPointer m_ghost;
+    ShownPlanPointer m_planBefore;
     std::vector<schedule::Attempt> m_attempts;
     QString m_refusal;
     QString m_refusalRemedy;

@@ -59,7 +59,7 @@ void ParetoPane::paintEvent(QPaintEvent* /*event*/)
 
 void ParetoPane::mousePressEvent(QMouseEvent* event)
 {
-    const schedule::Attempt* one = tryAt(m_figure, QSizeF(size()), event->position());
+    const schedule::Attempt* one = attemptAt(m_figure, QSizeF(size()), event->position());
     if (one != nullptr && event->button() == Qt::LeftButton) {
         emit plannerPointed(QString::fromStdString(one->planner));
     }
@@ -67,7 +67,7 @@ void ParetoPane::mousePressEvent(QMouseEvent* event)
 
 void ParetoPane::mouseDoubleClickEvent(QMouseEvent* event)
 {
-    const schedule::Attempt* one = tryAt(m_figure, QSizeF(size()), event->position());
+    const schedule::Attempt* one = attemptAt(m_figure, QSizeF(size()), event->position());
     if (one != nullptr && event->button() == Qt::LeftButton) {
         emit plannerChosen(QString::fromStdString(one->planner));
     }
@@ -77,7 +77,7 @@ bool ParetoPane::event(QEvent* event)
 {
     return showTip(*this, *event,
                    [this](const QPointF& at) {
-                       const schedule::Attempt* one = tryAt(m_figure, QSizeF(size()), at);
+                       const schedule::Attempt* one = attemptAt(m_figure, QSizeF(size()), at);
                        return one == nullptr ? QString()
                                              : tr("%1: peak %2, extra work %3 %")
                                                    .arg(plannerTitle(one->planner),
@@ -296,22 +296,7 @@ base::Result<void> PlannersView::exportTo(const std::filesystem::path& path)
         {{"model", m_plan.plan()->subject->model.toStdString()}, {"planner", figure.chosen}}, 2);
 }
 
-QString PlannersView::emptyReason() const
-{
-    if (m_plan.plan()) {
-        return {};
-    }
-    switch (m_plan.state()) {
-    case PlanState::Absent:
-        return m_plan.absence().isEmpty() ? tr("Nothing is planned yet.") : m_plan.absence();
-    case PlanState::Failed:
-        return tr("No planner was asked: %1").arg(m_plan.failure());
-    case PlanState::Loading:
-    case PlanState::Ready:
-        return m_plan.refusal().isEmpty() ? tr("Planning…") : m_plan.refusal();
-    }
-    return {};
-}
+QString PlannersView::emptyReason() const { return m_plan.whyNoPlan(tr("No planner was asked: %1")); }
 
 ParetoFigure PlannersView::figureNow() const
 {

@@ -111,7 +111,7 @@ double ScheduleFigure::mostBytes() const
 {
     std::uint64_t most = std::max<std::uint64_t>(1, budget);
     most = std::max(most, plan ? plan->matrix.peak() : 0);
-    most = std::max(most, ghost ? ghost->matrix.peak() : 0);
+    most = std::max(most, planBefore ? planBefore->matrix.peak() : 0);
     if (plan && plan->axis && !plan->axis->stack.sums.empty()) {
         most = std::max(most, *std::ranges::max_element(plan->axis->stack.sums));
     }

@@ -32,7 +32,7 @@ struct ScheduleLayout
 struct ScheduleFigure
 {
     ShownPlanPointer plan;
-    ShownPlanPointer ghost;                               ///< may be null
+    ShownPlanPointer planBefore;                          ///< may be null
     const std::vector<std::uint64_t>* measured = nullptr; ///< bytes per step of the plan; null or empty = none
     std::uint64_t budget = 0;
     ScheduleAxis columns; ///< items in sight; pixels are filled in by fitTo()

@@ -498,8 +498,8 @@ void SchedulePainter::paintCurve()
 {
     m_painter.save();
     m_painter.setClipRect(m_layout.curve.adjusted(0, -px(2), 0, 1));
-    if (m_figure.ghost) {
-        paintSteps(m_figure.ghost->matrix, true);
+    if (m_figure.planBefore) {
+        paintSteps(m_figure.planBefore->matrix, true);
     }
     paintStack();
     paintBandNames();
@@ -771,8 +771,8 @@ void SchedulePainter::paintLegend()
             m_painter.drawEllipse(at.center(), px(3), px(3));
         });
     }
-    if (m_figure.ghost) {
-        const auto& before = m_figure.ghost->question;
+    if (m_figure.planBefore) {
+        const auto& before = m_figure.planBefore->question;
         const double store = static_cast<double>(m_plan.subject->storeAllPeak);
         entry(painterText("plan at %1, before")
                   .arg(percentText(static_cast<double>(before.budget) / std::max(1.0, store), 0)),

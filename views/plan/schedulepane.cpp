@@ -63,12 +63,12 @@ void SchedulePane::takePlan()
 {
     const bool isFirst =
         m_figure.plan == nullptr || m_plan.plan() == nullptr || m_figure.plan->subject != m_plan.plan()->subject;
-    const bool isSameGhost = m_figure.ghost == m_plan.ghost() || (m_figure.plan && m_figure.plan->axis);
-    if (m_figure.plan == m_plan.plan() && isSameGhost) {
+    const bool isSameBefore = m_figure.planBefore == m_plan.planBefore() || (m_figure.plan && m_figure.plan->axis);
+    if (m_figure.plan == m_plan.plan() && isSameBefore) {
         return;
     }
     m_figure.plan = m_plan.plan();
-    m_figure.ghost = m_plan.plan() && m_plan.plan()->axis ? nullptr : m_plan.ghost(); // of another axis
+    m_figure.planBefore = m_plan.plan() && m_plan.plan()->axis ? nullptr : m_plan.planBefore(); // of another axis
     m_figure.measured = &m_plan.measured();
     m_figure.budget = m_plan.question().budget;
     m_figure.step = m_plan.step();

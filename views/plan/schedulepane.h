@@ -25,7 +25,7 @@ class SchedulePane final : public QWidget
 public:
     SchedulePane(PlanModel& plan, QWidget* parent = nullptr);
 
-    /// Another plan or ghost.
+    /// Another plan, or another one before it.
     void takePlan();
     /// The row that is selected elsewhere; none = no row.
     void setRow(std::optional<std::uint32_t> row);

@@ -130,22 +130,7 @@ base::Result<void> TensorsView::exportTo(const std::filesystem::path& path)
     return base::writeFile(path, m_items->csv());
 }
 
-QString TensorsView::emptyReason() const
-{
-    if (m_plan.plan()) {
-        return {};
-    }
-    switch (m_plan.state()) {
-    case PlanState::Absent:
-        return m_plan.absence().isEmpty() ? tr("Nothing is planned yet.") : m_plan.absence();
-    case PlanState::Failed:
-        return tr("No tensors: %1").arg(m_plan.failure());
-    case PlanState::Loading:
-    case PlanState::Ready:
-        return tr("Planning…");
-    }
-    return {};
-}
+QString TensorsView::emptyReason() const { return m_plan.whyNoPlan(tr("No tensors: %1")); }
 
 void TensorsView::refresh(Changes changes)
 {

@@ -95,7 +95,7 @@ std::int64_t PromiseTreeModel::bytesOf(base::PromiseId promise) const
 void PromiseTreeModel::setPosition(std::uint64_t position)
 {
     if (position != m_position) {
-        tellChanges(std::exchange(m_position, position));
+        notifyChanges(std::exchange(m_position, position));
     }
 }
 
@@ -122,7 +122,7 @@ void PromiseTreeModel::tell(const Span& span)
                      createIndex(span.last->position, StateColumn, span.last));
 }
 
-void PromiseTreeModel::tellChanges(std::uint64_t before)
+void PromiseTreeModel::notifyChanges(std::uint64_t before)
 {
     std::vector<Span> spans;
     std::vector<const Siblings*> open{&m_forest->roots()};

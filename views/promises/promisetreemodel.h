@@ -83,7 +83,7 @@ private:
     };
 
     void addChanges(const Siblings& rows, std::uint64_t before, std::vector<Span>& spans) const;
-    void tellChanges(std::uint64_t before);
+    void notifyChanges(std::uint64_t before);
     void tell(const Span& span);
 
     [[nodiscard]] QString label(base::NodeId node) const;

@@ -66,7 +66,7 @@ RunPanel::RunPanel(QWidget* parent) : QWidget(parent)
     m_rules = new RuleFields(content);
     m_rules->setSpecification(m_composite->currentData().toString());
     column->addWidget(m_rules);
-    connect(m_rules, &RuleFields::changed, this, &RunPanel::rulesTurned);
+    connect(m_rules, &RuleFields::changed, this, &RunPanel::ruleNumbersChanged);
     m_applies = new ElidedLabel({}, Role::Text3, fonts::label(), content);
     m_applies->setAccessibleName(tr("Which rules the layers follow"));
     column->addWidget(m_applies);

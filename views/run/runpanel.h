@@ -92,7 +92,7 @@ signals:
     /// Other checkpoints were chosen.
     void checkpointsChanged(const QStringList& values);
     /// A number of the composite was turned: explain again at once.
-    void rulesTurned();
+    void ruleNumbersChanged();
     /// Rules that stood before the composite's were taken back: explain again at once.
     void overridesChanged();
     /// Whether covering pixels explains again by itself.

@@ -103,7 +103,7 @@ void TimelinePane::setRun()
     }
     m_scale.count = std::max<double>(1, static_cast<double>(m_total.size()));
     m_scale.fit();
-    tellTracks();
+    publishTracks();
     update();
 }
 
@@ -142,10 +142,10 @@ QString TimelinePane::hiddenTracks() const
 void TimelinePane::resizeEvent(QResizeEvent* event)
 {
     QWidget::resizeEvent(event);
-    tellTracks();
+    publishTracks();
 }
 
-void TimelinePane::tellTracks()
+void TimelinePane::publishTracks()
 {
     if (const QString hidden = hiddenTracks(); hidden != m_hidden) {
         m_hidden = hidden;

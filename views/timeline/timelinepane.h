@@ -142,7 +142,7 @@ private:
     /// How far the read-out reaches from the line.
     [[nodiscard]] double readOutReach() const;
     void chooseTo(double x);
-    void tellTracks();
+    void publishTracks();
     [[nodiscard]] QString frontierTip(std::uint32_t visit) const;
     void scrubTo(std::uint64_t position);
     void seekNow();

@@ -27,13 +27,13 @@ void StepChecks::Walk::see(std::uint64_t step)
     const trace::Event& e = m_run.events[step];
     switch (e.kind) {
     case event::EventKind::Land:
-        seeLanding(step, e);
+        checkLanding(step, e);
         break;
     case event::EventKind::Take:
         m_filled.erase(e.node, e.slot);
         break;
     case event::EventKind::Rule:
-        seeRule(step, e);
+        checkRule(step, e);
         break;
     case event::EventKind::Relevance: {
         const base::NodeId node(e.node);
@@ -63,7 +63,7 @@ void StepChecks::Walk::note(Invariant invariant, std::uint64_t step, bool holds,
     }
 }
 
-void StepChecks::Walk::seeLanding(std::uint64_t step, const trace::Event& e)
+void StepChecks::Walk::checkLanding(std::uint64_t step, const trace::Event& e)
 {
     const bool isSeed = e.other >= m_run.graph->runNodeCount(); // it came from nowhere
     const base::NodeId node(e.node);
@@ -72,16 +72,16 @@ void StepChecks::Walk::seeLanding(std::uint64_t step, const trace::Event& e)
     note(Invariant::Earlier, step, isEarlier, node, from);
     note(Invariant::OncePerPlace, step, m_filled.insert(e.node, e.slot), node, from);
     if (e.node < m_ruleRan.size()) {
-        seeSlot(step, e, from);
+        checkSlot(step, e, from);
     }
     note(Invariant::Leaves, step, !isInput(e.other), node, from);
     if (from.isValid() && isNode(e.other)) {
-        seeSender(step, e, from);
+        checkSender(step, e, from);
     }
 }
 
 /// What landed, as the slot of its node sees it.
-void StepChecks::Walk::seeSlot(std::uint64_t step, const trace::Event& e, base::NodeId from)
+void StepChecks::Walk::checkSlot(std::uint64_t step, const trace::Event& e, base::NodeId from)
 {
     const base::NodeId node(e.node);
     note(Invariant::Final, step, m_ruleRan[e.node] == 0, node, from);
@@ -98,7 +98,7 @@ void StepChecks::Walk::seeSlot(std::uint64_t step, const trace::Event& e, base::
 }
 
 /// What landed, as the node that sent it sees it.
-void StepChecks::Walk::seeSender(std::uint64_t step, const trace::Event& e, base::NodeId from)
+void StepChecks::Walk::checkSender(std::uint64_t step, const trace::Event& e, base::NodeId from)
 {
     const base::NodeId node(e.node);
     note(Invariant::Declared, step, declares(from, e.branch2, node), node, from);
@@ -109,7 +109,7 @@ void StepChecks::Walk::seeSender(std::uint64_t step, const trace::Event& e, base
     }
 }
 
-void StepChecks::Walk::seeRule(std::uint64_t step, const trace::Event& e)
+void StepChecks::Walk::checkRule(std::uint64_t step, const trace::Event& e)
 {
     const base::NodeId node(e.node);
     if (e.node < m_ruleRan.size()) {
@@ -122,10 +122,10 @@ void StepChecks::Walk::seeRule(std::uint64_t step, const trace::Event& e)
             note(Invariant::Untracked, step, false, node);
         }
     }
-    seeBooks(step, e);
+    checkLedger(step, e);
 }
 
-void StepChecks::Walk::seeBooks(std::uint64_t step, const trace::Event& e)
+void StepChecks::Walk::checkLedger(std::uint64_t step, const trace::Event& e)
 {
     if (e.extra < 0 || static_cast<std::size_t>(e.extra) >= m_run.ledger.size()) {
         return;

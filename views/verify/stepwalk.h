@@ -55,11 +55,11 @@ public:
 
 private:
     void note(Invariant invariant, std::uint64_t step, bool holds, base::NodeId node, base::NodeId other = {});
-    void seeLanding(std::uint64_t step, const trace::Event& e);
-    void seeSlot(std::uint64_t step, const trace::Event& e, base::NodeId from);
-    void seeSender(std::uint64_t step, const trace::Event& e, base::NodeId from);
-    void seeRule(std::uint64_t step, const trace::Event& e);
-    void seeBooks(std::uint64_t step, const trace::Event& e);
+    void checkLanding(std::uint64_t step, const trace::Event& e);
+    void checkSlot(std::uint64_t step, const trace::Event& e, base::NodeId from);
+    void checkSender(std::uint64_t step, const trace::Event& e, base::NodeId from);
+    void checkRule(std::uint64_t step, const trace::Event& e);
+    void checkLedger(std::uint64_t step, const trace::Event& e);
     [[nodiscard]] bool declares(base::NodeId from, std::uint32_t slot, base::NodeId node) const;
     [[nodiscard]] bool isOperandOf(base::ValueId operand, base::NodeId node) const;
     [[nodiscard]] bool isRepeated(base::NodeId from, std::uint32_t slot);

@@ -148,7 +148,7 @@ void WatchModel::setRun()
         bind(row);
         evaluate(row);
     }
-    tellNumbers();
+    notifyNumbers();
 }
 
 void WatchModel::follow()
@@ -156,10 +156,10 @@ void WatchModel::follow()
     for (Row& row : m_rows) {
         evaluate(row);
     }
-    tellNumbers();
+    notifyNumbers();
 }
 
-void WatchModel::tellNumbers()
+void WatchModel::notifyNumbers()
 {
     if (!m_rows.empty()) {
         emit dataChanged(index(0, NumberColumn), index(rowCount() - 1, ChangeColumn));

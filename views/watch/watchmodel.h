@@ -65,7 +65,7 @@ private:
     [[nodiscard]] WatchResult relevanceOf(const Row& row) const;
     [[nodiscard]] QString changeText(const Row& row) const;
     [[nodiscard]] QString cellText(const Row& row, int column) const;
-    void tellNumbers();
+    void notifyNumbers();
 
     const RunModel& m_model;
     std::vector<Row> m_rows;

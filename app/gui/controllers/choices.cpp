@@ -78,7 +78,7 @@ Choices::Choices(views::ActionRegistry& actions, const ChoicePlaces& places, QOb
     });
     connect(&places.plan, &views::PlanModel::stateChanged, this, [this] { m_history->forget(m_plan); });
     connect(&places.plan, &views::PlanModel::planChanged, this, [this] {
-        if (!m_places.plan.ghost()) {
+        if (!m_places.plan.planBefore()) {
             m_history->forget(m_plan); // the first budget was not chosen by anybody
         }
     });

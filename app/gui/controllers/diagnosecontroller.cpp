@@ -3,6 +3,7 @@
 
 #include "app/gui/embeddedsample.h"
 #include "app/gui/facts/findingdrawings.h"
+#include "app/gui/window/filefilters.h"
 #include "core/engine/question/resolve.h"
 #include "core/formats/cardwriter.h"
 #include "core/tensor/npy.h"
@@ -261,9 +262,9 @@ void DiagnoseController::chooseReference()
         emit said(m_state.refusal);
         return;
     }
-    const QString path = QFileDialog::getOpenFileName(
-        &m_window, tr("Something that is known to be good"), {},
-        tr("Models, runs and inputs (*.onnx *.json *.retro *.png *.jpg *.npy *.txt);;All files (*)"));
+    const QStringList endings = modelAndRunEndings() << QStringLiteral("png jpg npy txt").split(QLatin1Char(' '));
+    const QString filters = filterOf(tr("Models, runs and inputs"), endings) + tr(";;All files (*)");
+    const QString path = QFileDialog::getOpenFileName(&m_window, tr("Something that is known to be good"), {}, filters);
     if (!path.isEmpty()) {
         compareWith(path);
     }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/gui/controllers/mending.h"
 
+#include "app/gui/window/filefilters.h"
 #include "core/engine/explain/target.h"
 #include "core/engine/input/inputs.h"
 #include "core/lrp/composite/ruleoverride.h"
 
 #include <QCoreApplication>
-#include <QFileInfo>
 #include <QStringList>
 
 #include <algorithm>
@@ -297,10 +297,7 @@ Mend mergeNorm(const MendStage& stage)
 /// The input that is known to be good in the place of this one.
 Mend undoInput(const MendStage& stage)
 {
-    const QString ending = QFileInfo(stage.reference).suffix().toLower();
-    const bool isInput = !stage.reference.isEmpty() && ending != QLatin1String("retro") &&
-                         ending != QLatin1String("onnx") && ending != QLatin1String("json");
-    if (!isInput) {
+    if (stage.reference.isEmpty() || isModelOrRun(stage.reference)) {
         return {};
     }
     engine::Question question = stage.question;

@@ -55,7 +55,7 @@ RunController::RunController(views::RunPanel& panel, EngineWorker& engine, Cover
 {
     connect(&panel, &views::RunPanel::questionChanged, this, &RunController::look);
     connect(&panel, &views::RunPanel::followChanged, &cover, &CoverController::setFollowing);
-    connect(&panel, &views::RunPanel::rulesTurned, this, [this] {
+    connect(&panel, &views::RunPanel::ruleNumbersChanged, this, [this] {
         if (m_model) {
             ExplainJob turned = job();
             turned.isLive = true;
@@ -98,7 +98,7 @@ void RunController::takeOpened() { m_opened = m_panel.question(); }
 
 ExplainJob RunController::jobOfRun()
 {
-    m_hasChosen = m_hasChosen || !engine::keepsTheSame(m_panel.question(), m_opened);
+    m_hasChosen = m_hasChosen || !engine::isSameInCard(m_panel.question(), m_opened);
     ExplainJob asked = job();
     asked.isChoice = m_hasChosen;
     asked.setsRewrites = true;

@@ -5,6 +5,7 @@
 #include "core/engine/diagnose.h"
 #include "core/engine/input/inputs.h"
 #include "core/engine/model/precision.h"
+#include "core/formats/modelfile.h"
 #include "core/trace/runfile.h"
 
 #include <filesystem>
@@ -84,13 +85,6 @@ Result<FactsPointer> factsOf(DiagnoseRequest& request, const std::stop_token& st
     return std::make_shared<diagnosis::Facts>(std::move(sources));
 }
 
-bool isModel(const std::filesystem::path& file)
-{
-    const std::string ending = file.extension().string();
-    return ending == ".onnx" || ending == ".json" || ending == ".onnxtxt" || ending == ".textproto" ||
-           ending == ".pbtxt";
-}
-
 /// Another run, the same question to another model, or another input of the same model.
 Result<FactsPointer> referenceOf(const DiagnoseRequest& request, const std::stop_token& stop)
 {
@@ -103,7 +97,7 @@ Result<FactsPointer> referenceOf(const DiagnoseRequest& request, const std::stop
         return base::usageError("beside a recorded run, choose another recorded run (.retro)", file.string());
     }
     ExplainJob job = request.job;
-    if (isModel(file)) {
+    if (formats::hasModelEnding(file)) {
         RETRO_TRY(job.model, engine::loadModel(file, engine::LoadOptions(), stop));
     } else {
         job.question.inputs = {file.string()};

@@ -91,7 +91,7 @@ void Navigator::connectActions()
     both("go.mode", "go.modeback", [this](bool isForward) { runTo(RunTarget::ModeChange, isForward); });
     both("go.violation", "go.violationback", [this](bool isForward) { runTo(RunTarget::Violation, isForward); });
     both("go.fulfilled", "go.fulfilledback", [this](bool isForward) { runTo(RunTarget::Fulfilment, isForward); });
-    both("go.creep", "go.creepback", [this](bool isForward) { creep(isForward); });
+    both("go.creep", "go.creepback", [this](bool isForward) { stepFinely(isForward); });
     both("go.selection", "go.selectionback", [this](bool isForward) { runTo(RunTarget::Selection, isForward); });
 }
 
@@ -132,7 +132,7 @@ Destination Navigator::placeOf(RunTarget target, bool isForward) const
     const std::uint64_t position = m_context.model.position();
     if (target == RunTarget::Selection) {
         const views::SelectedThing& thing = m_context.selection.thing();
-        return meetSelection(run, thing, m_context.model.nodeOf(thing), position, isForward);
+        return nextOfSelection(run, thing, m_context.model.nodeOf(thing), position, isForward);
     }
     std::vector<trace::Breakpoint> wanted;
     if (target == RunTarget::Breakpoint) {
@@ -153,7 +153,7 @@ void Navigator::runTo(RunTarget target, bool isForward)
     if (place) {
         m_context.cursor.moveTo(*place);
         if (target == RunTarget::Breakpoint) {
-            tellStop(*place);
+            reportStop(*place);
         }
         return;
     }
@@ -173,7 +173,7 @@ void Navigator::runTo(RunTarget target, bool isForward)
                         : tr("Run to %1: there is none before this step.").arg(nameOf(target)));
 }
 
-void Navigator::tellStop(std::uint64_t position)
+void Navigator::reportStop(std::uint64_t position)
 {
     if (const QString reason = stopReason(position); !reason.isEmpty()) {
         emit said(tr("Stopped: %1").arg(reason));
@@ -232,7 +232,7 @@ bool Navigator::goToText(const QString& typed)
     return place.has_value();
 }
 
-void Navigator::creep(bool isForward)
+void Navigator::stepFinely(bool isForward)
 {
     emit moveRequested();
     m_glide->finish();

@@ -62,10 +62,10 @@ public:
     /// has, small or large letters). False when it is unclear, and said() says why.
     bool goToText(const QString& text);
     /// A tenth of a visit on or back, between events too; with reduced motion an event.
-    void creep(bool isForward);
+    void stepFinely(bool isForward);
 
     /// Says why a run stops at a position: said() names the breakpoints that hold there. Nothing where none does.
-    void tellStop(std::uint64_t position);
+    void reportStop(std::uint64_t position);
 
 signals:
     /// Another run: the stepper is new.

@@ -114,7 +114,7 @@ bool Player::stopsBefore(double moment)
     const std::uint64_t hit = *m_hit; // which stopping forgets
     m_context.cursor.moveTo(hit);
     stop();
-    m_navigator.tellStop(hit);
+    m_navigator.reportStop(hit);
     return true;
 }
 
@@ -161,7 +161,7 @@ void Player::advance()
         stop();
     }
     if (isHit) {
-        m_navigator.tellStop(*hit);
+        m_navigator.reportStop(*hit);
     }
 }
 

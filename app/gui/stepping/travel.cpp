@@ -71,8 +71,8 @@ Destination openingOfPromise(const trace::Run& run, const trace::RunState& state
     return state.promises[promise.index()].openedAt + 1;
 }
 
-Destination meetSelection(const trace::Run& run, const views::SelectedThing& selected, base::NodeId node,
-                          std::uint64_t position, bool isForward)
+Destination nextOfSelection(const trace::Run& run, const views::SelectedThing& selected, base::NodeId node,
+                            std::uint64_t position, bool isForward)
 {
     if (const auto* promise = std::get_if<base::PromiseId>(&selected)) {
         return meetPromise(run, *promise, position, isForward);

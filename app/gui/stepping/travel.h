@@ -24,7 +24,7 @@ using Destination = std::optional<std::uint64_t>;
 
 /// Next (previous) time that something happens to what is selected: a visit of the node, or the raising and the
 /// fulfilment of a promise. `node` is the node that the selection is about.
-[[nodiscard]] Destination meetSelection(const trace::Run& run, const views::SelectedThing& selected, base::NodeId node,
-                                        std::uint64_t position, bool isForward);
+[[nodiscard]] Destination nextOfSelection(const trace::Run& run, const views::SelectedThing& selected,
+                                          base::NodeId node, std::uint64_t position, bool isForward);
 
 } // namespace retro::app

@@ -16,6 +16,15 @@ QString tr(const char* text) { return QCoreApplication::translate("retro::app::M
 
 QString textOf(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
 
+QStringList endingsOf(const formats::ModelFormat& format)
+{
+    QStringList endings;
+    for (const std::string_view ending : format.endings) {
+        endings << textOf(ending);
+    }
+    return endings;
+}
+
 } // namespace
 
 QString filterOf(const QString& title, const QStringList& endings)
@@ -25,22 +34,24 @@ QString filterOf(const QString& title, const QStringList& endings)
 
 QString openFilters()
 {
-    QStringList all;
     QStringList each;
     for (const formats::ModelFormat& format : formats::modelFormats()) {
-        QStringList endings;
-        for (const std::string_view ending : format.endings) {
-            endings << textOf(ending);
-        }
-        all << endings;
         const QString title = textOf(format.title);
-        each << filterOf(title.left(1).toUpper() + title.mid(1), endings);
+        each << filterOf(title.left(1).toUpper() + title.mid(1), endingsOf(format));
     }
     each << filterOf(tr("Recorded run"), {kRunEnding}) << filterOf(tr("Arrays to compare with"), kArrayEndings)
          << filterOf(tr("Memory snapshot of PyTorch"), kSnapshotEndings);
-    all << kRunEnding;
-    each.prepend(filterOf(tr("Models and runs"), all << kArrayEndings << kSnapshotEndings));
+    each.prepend(filterOf(tr("Models and runs"), modelAndRunEndings() << kArrayEndings << kSnapshotEndings));
     return (each << tr("All files (*)")).join(QStringLiteral(";;"));
+}
+
+QStringList modelAndRunEndings()
+{
+    QStringList endings;
+    for (const formats::ModelFormat& format : formats::modelFormats()) {
+        endings << endingsOf(format);
+    }
+    return endings << kRunEnding;
 }
 
 bool isModelOrRun(const QString& path)

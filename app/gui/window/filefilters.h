@@ -21,6 +21,8 @@ inline const QStringList kSnapshotEndings{QStringLiteral("pickle"), QStringLiter
 /// Filters for all that the window opens: all together, each format of models by itself (formats::modelFormats),
 /// recorded runs, arrays, memory snapshots, all files. Plans are JSON, as models may be.
 [[nodiscard]] QString openFilters();
+/// Endings of models and recorded runs, without the dot.
+[[nodiscard]] QStringList modelAndRunEndings();
 /// Whether a file is called like a model or a recorded run.
 [[nodiscard]] bool isModelOrRun(const QString& path);
 

@@ -76,7 +76,7 @@ void MainWindow::connectNotebook()
     views::NotebookView& notebook = m_engineSpace->notebook();
     const HistoryController& history = m_shell->history();
     connect(&history, &HistoryController::visited, &notebook.items(), &views::NotebookModel::visit);
-    connect(&history, &HistoryController::returned, &notebook.items(), &views::NotebookModel::comeBack);
+    connect(&history, &HistoryController::returned, &notebook.items(), &views::NotebookModel::setLast);
     const auto show = [this] {
         showWorkspace(QStringLiteral("engine"));
         m_engineSpace->showNotebook();

@@ -286,7 +286,7 @@ EngineWorkspace::EngineWorkspace(const WorkspaceContext& context, QWidget* paren
 {
     auto& [model, cursor, selection, breakpoints, region, text] = context;
     m_graph = new views::GraphView(model, cursor, selection, this);
-    m_graph->setLiving(true);
+    m_graph->setInMotion(true);
     m_graph->followRegion(region);
     m_breakpoints = new views::BreakpointsView(model, cursor, selection, breakpoints, this);
     auto* range = new views::TimeRange(this);

@@ -92,7 +92,7 @@ void findClipped(const Facts& facts, Probe& probe)
                                    numberText(operand.least), numberText(operand.largest));
         finding.means = "What lies above the bound looks all the same to what follows; gradients are 0 there.";
         finding.remedy =
-            lookBefore(facts, id, "Look at the scale of the weights before it, or at the scale of the input");
+            adviceBefore(facts, id, "Look at the scale of the weights before it, or at the scale of the input");
         finding.numbers = {{"share_at_bound", share}, {"bound", *bound}};
         finding.threshold = kMostClipped;
         finding.chart = histogramOf("What it reads, and its upper bound", numbersIn(facts.value(node.inputs.front())),

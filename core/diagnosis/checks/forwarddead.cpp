@@ -107,7 +107,7 @@ void findDead(const Facts& facts, Probe& probe)
                                 : fmt::format("is dead: all {} outputs are {} {} (its input is at most {})",
                                               value.size(), zero, which, numberText(operand.largest));
         finding.means = "The branch before it hands nothing on; relevance goes along other paths.";
-        finding.remedy = lookBefore(facts, id, "Look at the bias of the layer before it");
+        finding.remedy = adviceBefore(facts, id, "Look at the bias of the layer before it");
         finding.numbers = {{"share_of_zeros", share}, {"largest_of_input", operand.largest}};
         finding.threshold = kAllZero;
         finding.chart = histogramOf("What it reads; what lies below its bound becomes 0",

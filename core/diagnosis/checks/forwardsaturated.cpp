@@ -62,7 +62,7 @@ void reportSaturated(const Facts& facts, NodeId id, const Ends& ends, bool isTan
                                           numberText(operand.least), numberText(operand.largest));
     finding.means = isClosed ? "It lets nothing of the other operand through, and what is behind it gets nothing."
                              : "It says little but the sign of its input, and its gradient is 0 nearly everywhere.";
-    finding.remedy = lookBefore(facts, id, "Look at the scale of the weights before it");
+    finding.remedy = adviceBefore(facts, id, "Look at the scale of the weights before it");
     finding.numbers = {{"share_saturated", share}, {"share_low", ends.low}, {"share_high", ends.high}};
     finding.threshold = kMostSaturated;
     const double least = isTanh ? -kNearOne : kNearZero;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/diagnosis/calmerrules.h"
+#include "core/diagnosis/candidaterules.h"
 #include "core/diagnosis/checks/checks.h"
 #include "core/diagnosis/growthalong.h"
 #include "core/diagnosis/numbertext.h"
@@ -16,7 +16,7 @@ namespace
 constexpr double kBetterEffect = 0.5; // e
 
 /// D of the composite with the candidate's rules before it; nothing where that cannot be run.
-std::optional<double> decadesWith(const Facts& facts, const CalmerRules& candidate)
+std::optional<double> decadesWith(const Facts& facts, const CandidateRules& candidate)
 {
     lrp::Specification named = lrp::splitSpecification(facts.sources().composite);
     named.overrides.insert(named.overrides.begin(), candidate.overrides.begin(), candidate.overrides.end());
@@ -41,9 +41,9 @@ void findBetter(const Facts& facts, Probe& probe)
     if (!facts.sources().makesPasses || !facts.sources().explainAgain) {
         return probe.notRun("no further passes are made");
     }
-    const CalmerRules* best = nullptr;
+    const CandidateRules* best = nullptr;
     double least = growth.decades;
-    for (const CalmerRules& candidate : calmerRules()) {
+    for (const CandidateRules& candidate : candidateRules()) {
         const auto decades = facts.stop().stop_requested() ? std::nullopt : decadesWith(facts, candidate);
         if (decades && *decades < least && growth.decades - *decades >= kLeastDecadesSaved) {
             least = *decades;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/explain/automaticrules.h"
 
-#include "core/diagnosis/calmerrules.h"
+#include "core/diagnosis/candidaterules.h"
 #include "core/diagnosis/growthalong.h"
 #include "core/lrp/composite/ruleoverride.h"
 #include "core/ops/algebra.h"
@@ -67,7 +67,7 @@ Result<std::optional<GrowthAlong>> explosionOf(const ExplainRequest& request, co
     return growth.isCompound() ? std::optional(growth) : std::nullopt;
 }
 
-std::string compositeWith(const ExplainRequest& request, const diagnosis::CalmerRules& rules)
+std::string compositeWith(const ExplainRequest& request, const diagnosis::CandidateRules& rules)
 {
     lrp::Specification named = lrp::splitSpecification(request.composite);
     named.overrides.insert(named.overrides.end(), rules.overrides.begin(), rules.overrides.end());
@@ -95,10 +95,10 @@ Result<ExplainResult> withAutomaticRules(const ExplainRequest& request, ExplainR
     if (!growth) {
         return first;
     }
-    const diagnosis::CalmerRules* best = nullptr;
+    const diagnosis::CandidateRules* best = nullptr;
     double least = growth->decades;
     ExplainRequest tried = plainOf(request);
-    for (const diagnosis::CalmerRules& rules : diagnosis::calmerRules()) {
+    for (const diagnosis::CandidateRules& rules : diagnosis::candidateRules()) {
         tried.composite = compositeWith(request, rules);
         const Result<ExplainResult> made = explain(tried);
         if (!made && made.error().code == base::ErrorCode::Cancelled) {

@@ -59,12 +59,12 @@ void LaunchSink::tell(std::uint32_t visit, event::Mode mode)
     at.mode = mode;
     for (const LaunchBook::Entry& entry : m_book.take()) {
         if (entry.node.isValid()) {
-            tellOne(entry, at);
+            reportLaunch(entry, at);
         }
     }
 }
 
-void LaunchSink::tellOne(const LaunchBook::Entry& entry, const Event& at)
+void LaunchSink::reportLaunch(const LaunchBook::Entry& entry, const Event& at)
 {
     const ops::LaunchRecord& record = entry.record;
     Event launch = at;

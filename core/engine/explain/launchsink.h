@@ -47,7 +47,7 @@ public:
 
 private:
     [[nodiscard]] base::HandleId handleOf(const tensor::Tensor& tensor);
-    void tellOne(const LaunchBook::Entry& entry, const event::Event& at);
+    void reportLaunch(const LaunchBook::Entry& entry, const event::Event& at);
 
     event::Sink& m_next;
     LaunchBook& m_book;

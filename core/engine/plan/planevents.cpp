@@ -265,7 +265,7 @@ void PlanEvents::finish()
     put(end);
 }
 
-void tellSteps(const schedule::Plan& plan, const schedule::Simulation& predicted, PlanEvents& events)
+void reportSteps(const schedule::Plan& plan, const schedule::Simulation& predicted, PlanEvents& events)
 {
     const std::vector<std::vector<OpValueId>> left = schedule::departures(plan, predicted);
     for (std::size_t at = 0; at < plan.steps.size(); ++at) {

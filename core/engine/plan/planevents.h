@@ -124,6 +124,6 @@ private:
 };
 
 /// The steps of a plan as the simulator sees them: what leaves for its tier at each.
-void tellSteps(const schedule::Plan& plan, const schedule::Simulation& predicted, PlanEvents& events);
+void reportSteps(const schedule::Plan& plan, const schedule::Simulation& predicted, PlanEvents& events);
 
 } // namespace retro::engine

@@ -56,7 +56,7 @@ std::shared_ptr<const trace::Run> plannedRun(const LoadedModel& model, const ana
     trace::Recorder recorder;
     PlanEvents events(places, joint, recorder, search);
     if (result.plan) {
-        tellSteps(*result.plan, schedule::simulate(joint, *result.plan), events);
+        reportSteps(*result.plan, schedule::simulate(joint, *result.plan), events);
     } else {
         events.finish();
     }

@@ -112,7 +112,7 @@ void ReturnBook::takeArgument(const Event& event, std::uint32_t visit)
         {isFound ? ReturnWay::Promise : ReturnWay::Recompute, visit, base::PromiseId(event.promise), runsFor(event)});
 }
 
-std::vector<ValueId> ReturnBook::remadeBy(NodeId node) const
+std::vector<ValueId> ReturnBook::recomputedBy(NodeId node) const
 {
     std::vector<ValueId> remade;
     const graph::Graph& graph = m_model.graph();
@@ -151,7 +151,7 @@ void ReturnBook::takeRule(NodeId node, std::uint32_t visit)
             add(inputs[slot], {ReturnWay::Recompute, visit, {}, ran});
         }
     }
-    for (const ValueId value : remadeBy(node)) {
+    for (const ValueId value : recomputedBy(node)) {
         add(value, {ReturnWay::Recompute, visit, {}, {node}});
     }
 }

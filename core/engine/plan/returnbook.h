@@ -29,7 +29,7 @@ public:
     /// A node ran again since the last event, for what is booked next.
     void ran(base::NodeId node) { m_ran.push_back(node); }
     /// What the rule of a node is about to read and computes again itself: outputs that nobody kept.
-    [[nodiscard]] std::vector<base::ValueId> remadeBy(base::NodeId node) const;
+    [[nodiscard]] std::vector<base::ValueId> recomputedBy(base::NodeId node) const;
     /// The value that is argument of an Arg event, where the plan dropped it; else invalid.
     [[nodiscard]] base::ValueId droppedArgument(const event::Event& event) const;
     [[nodiscard]] const std::vector<trace::DroppedValue>& dropped() const { return m_dropped; }

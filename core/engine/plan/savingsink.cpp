@@ -108,12 +108,12 @@ void SavingSink::onEvent(const event::Event& event)
         return send(event);
     }
     m_visit = event.visit;
-    tellRuns();
+    reportRuns();
     if (event.kind == event::EventKind::Rule) {
-        tellRemade(event);
+        reportRecomputed(event);
     }
     if (event.kind == event::EventKind::Finished) {
-        tellEnd();
+        reportEnd();
     }
     send(event);
     book(event);
@@ -121,7 +121,7 @@ void SavingSink::onEvent(const event::Event& event)
 }
 
 /// The pass is over: what the plan kept goes.
-void SavingSink::tellEnd()
+void SavingSink::reportEnd()
 {
     if (!m_from.isRecorded) {
         return;
@@ -171,7 +171,7 @@ void SavingSink::send(event::Event event)
 }
 
 /// A value that is there for a moment.
-void SavingSink::tellAgain(base::ValueId value)
+void SavingSink::reportReturn(base::ValueId value)
 {
     const graph::Value& made = m_result.model->graph().value(value);
     event::Event again = event::valueEvent(event::EventKind::Recompute,
@@ -183,7 +183,7 @@ void SavingSink::tellAgain(base::ValueId value)
 }
 
 /// What the store computed since the last event, for somebody who reads it.
-void SavingSink::tellRuns()
+void SavingSink::reportRuns()
 {
     const auto* store = dynamic_cast<const execute::RecomputingStore*>(m_from.forward.store.get());
     if (store == nullptr) {
@@ -195,26 +195,26 @@ void SavingSink::tellRuns()
         for (std::size_t& told = m_told[node]; told < runs && made != outputs.end(); ++told) {
             m_book.ran(node);
             if (m_from.isRecorded) {
-                tellAgain(*made);
+                reportReturn(*made);
             }
         }
     }
 }
 
 /// What a rule computed again itself, its operands being there.
-void SavingSink::tellRemade(const event::Event& rule)
+void SavingSink::reportRecomputed(const event::Event& rule)
 {
-    const std::vector<base::ValueId> remade = m_book.remadeBy(base::NodeId(rule.node));
+    const std::vector<base::ValueId> remade = m_book.recomputedBy(base::NodeId(rule.node));
     if (remade.empty()) {
         return;
     }
     ++m_remade[base::NodeId(rule.node)];
     if (m_from.isRecorded) {
-        tellAgain(remade.front());
+        reportReturn(remade.front());
     }
 }
 
-void SavingSink::tellFetch(base::ValueId value, const event::Event& at)
+void SavingSink::reportFetch(base::ValueId value, const event::Event& at)
 {
     const base::NodeId node = m_result.model->graph().nodeOf(value);
     if (!m_from.isRecorded || !node.isValid()) {
@@ -233,7 +233,7 @@ void SavingSink::book(const event::Event& event)
     const base::ValueId value = m_book.droppedArgument(event);
     if (value.isValid() && m_result.model->isTracked(value)) {
         ++m_result.planSaving->promised[value];
-        tellFetch(value, event);
+        reportFetch(value, event);
     }
 }
 

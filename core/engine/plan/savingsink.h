@@ -79,12 +79,12 @@ public:
 
 private:
     void book(const event::Event& event);
-    void tellRuns();
-    void tellEnd();
-    void tellRemade(const event::Event& rule);
-    void tellAgain(base::ValueId value);
+    void reportRuns();
+    void reportEnd();
+    void reportRecomputed(const event::Event& rule);
+    void reportReturn(base::ValueId value);
     void send(event::Event event);
-    void tellFetch(base::ValueId value, const event::Event& at);
+    void reportFetch(base::ValueId value, const event::Event& at);
     void holdArguments(const event::Event& event);
 
     event::Sink& m_to;

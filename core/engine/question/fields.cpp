@@ -756,7 +756,7 @@ void keepQuestion(const Question& question, ModelCard& card)
     }
 }
 
-bool keepsTheSame(const Question& a, const Question& b)
+bool isSameInCard(const Question& a, const Question& b)
 {
     return std::ranges::all_of(table(), [&](const QuestionField& field) {
         const bool isKept = field.card || field.name == "rule"; // rules are part of the composite that is kept

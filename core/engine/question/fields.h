@@ -46,7 +46,7 @@ struct FieldChoice
     std::string_view title = {}; ///< in the run panel
 };
 
-/// How a field counts where a result is asked whether it answers a question (engine/resultkey.h).
+/// How a field counts where a result is asked whether it answers a question (core/engine/results/resultkey.h).
 enum class KeyPart {
     Text,     ///< its texts
     Content,  ///< its text, and the content of the file where it names one
@@ -120,6 +120,6 @@ void keepQuestion(const Question& question, trace::RunFacts& facts);
 /// Writes what a card keeps of a question; `question` says everything (engine/question/resolve.h).
 void keepQuestion(const Question& question, formats::ModelCard& card);
 /// Whether a card would keep the same of both.
-[[nodiscard]] bool keepsTheSame(const Question& a, const Question& b);
+[[nodiscard]] bool isSameInCard(const Question& a, const Question& b);
 
 } // namespace retro::engine

@@ -190,7 +190,7 @@ bool answers(const ordered_json& result, const ResultKey& key)
            result.value("sources", ordered_json::array()) == sourcesJson(key.sources);
 }
 
-base::Result<void> withdraw(const fs::path& file)
+base::Result<void> removeResult(const fs::path& file)
 {
     std::error_code error;
     fs::remove(file, error); // none is no error

@@ -48,6 +48,6 @@ void addKey(const ResultKey& key, nlohmann::ordered_json& result);
 [[nodiscard]] bool answers(const nlohmann::ordered_json& result, const ResultKey& key);
 
 /// Removes the file that says a folder is complete, before what lies beside it changes. Errors: Output.
-[[nodiscard]] base::Result<void> withdraw(const std::filesystem::path& file);
+[[nodiscard]] base::Result<void> removeResult(const std::filesystem::path& file);
 
 } // namespace retro::engine

@@ -472,7 +472,7 @@ base::Result<void> writeExplanation(const std::filesystem::path& folder, const L
 {
     const std::filesystem::path relevance = folder / "relevance";
     RETRO_CHECK(base::makeFolder(relevance));
-    RETRO_CHECK(withdraw(folder / "summary.json"));
+    RETRO_CHECK(removeResult(folder / "summary.json"));
     const std::vector<std::string> names = fileNames(result.model->graph());
     base::FileBatch files;
     for (std::size_t i = 0; i < result.relevance.size(); ++i) {

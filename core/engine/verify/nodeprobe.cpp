@@ -77,11 +77,11 @@ Result<void> NodeProbe::measure(NodeGradient& result)
     RETRO_TRY(const Comparison best, closest(shortest, *parts));
     m_answers = best.answers;
     result.isKink = best.isKink;
-    if (isPoor(best) && best.apart <= best.rounding) {
+    if (isInexact(best) && best.apart <= best.rounding) {
         result.note = "its difference drowns in the rounding of its values, which are far larger";
         return {};
     }
-    RETRO_TRY(const bool isJump, isPoor(best) ? jumpsWithin(shortest) : Result<bool>(false));
+    RETRO_TRY(const bool isJump, isInexact(best) ? jumpsWithin(shortest) : Result<bool>(false));
     if (isJump) {
         result.note = "it jumps within the shortest step: the shorter the step, the larger its difference";
     } else {
@@ -97,7 +97,8 @@ Result<NodeProbe::Comparison> NodeProbe::closest(const Difference& shortest,
 {
     Comparison best = compared(shortest, parts);
     const double longest = m_step * kLongest;
-    for (double step = m_step * kLonger; isPoor(best) && std::isfinite(longest) && step <= longest; step *= kLonger) {
+    for (double step = m_step * kLonger; isInexact(best) && std::isfinite(longest) && step <= longest;
+         step *= kLonger) {
         RETRO_TRY(const Difference longer, differenceOver(step));
         const Comparison other = longer.isSingular ? best : compared(longer, parts);
         best = !other.isKink && other.error < best.error ? other : best;
@@ -115,7 +116,7 @@ Result<bool> NodeProbe::jumpsWithin(const Difference& shortest) const
            shorter > probing::roundingOf(dotAbsolute(m_upstream, m_cell.value), half.step);
 }
 
-bool NodeProbe::isPoor(const Comparison& comparison)
+bool NodeProbe::isInexact(const Comparison& comparison)
 {
     return !comparison.isKink && !(comparison.error <= kPoorGradient);
 }
@@ -233,7 +234,7 @@ Result<bool> NodeProbe::isWrong()
 }
 
 /// Puts `other` in a place if the rule is wrong with it, too.
-Result<bool> NodeProbe::staysWrong(Tensor& place, Tensor other)
+Result<bool> NodeProbe::isStillWrong(Tensor& place, Tensor other)
 {
     const Tensor before = std::exchange(place, std::move(other));
     RETRO_TRY(const bool isStillWrong, isWrong());
@@ -249,7 +250,7 @@ Result<std::string> NodeProbe::narrowed(Tensor& place)
     if (!place.isValid() || place.size() == 0) {
         return std::string();
     }
-    RETRO_TRY(const bool isNeedless, staysWrong(place, onlyBetween(place, 0, 0)));
+    RETRO_TRY(const bool isNeedless, isStillWrong(place, onlyBetween(place, 0, 0)));
     if (isNeedless) {
         return std::string();
     }
@@ -258,7 +259,7 @@ Result<std::string> NodeProbe::narrowed(Tensor& place)
     if (end - begin > 1) {
         return fmt::format(" at the {} elements from {} on", end - begin, placeText(place.shape(), begin));
     }
-    RETRO_TRY(const bool isOne, staysWrong(place, probing::oneAt(place, begin)));
+    RETRO_TRY(const bool isOne, isStillWrong(place, probing::oneAt(place, begin)));
     return fmt::format(" at {}{}", placeText(place.shape(), begin), isOne ? " alone, by 1," : " alone");
 }
 
@@ -268,8 +269,8 @@ Result<NodeProbe::Range> NodeProbe::halved(Tensor& place)
     Range left{0, place.size()};
     for (bool isSmaller = true; isSmaller && left.second - left.first > 1;) {
         const std::int64_t middle = left.first + (left.second - left.first) / 2;
-        RETRO_TRY(const bool isLow, staysWrong(place, onlyBetween(place, left.first, middle)));
-        RETRO_TRY(const bool isHigh, isLow ? false : staysWrong(place, onlyBetween(place, middle, left.second)));
+        RETRO_TRY(const bool isLow, isStillWrong(place, onlyBetween(place, left.first, middle)));
+        RETRO_TRY(const bool isHigh, isLow ? false : isStillWrong(place, onlyBetween(place, middle, left.second)));
         left = isLow ? Range{left.first, middle} : isHigh ? Range{middle, left.second} : left;
         isSmaller = isLow || isHigh;
     }

@@ -48,7 +48,7 @@ private:
         bool isKink = false;
     };
 
-    [[nodiscard]] static bool isPoor(const Comparison& comparison);
+    [[nodiscard]] static bool isInexact(const Comparison& comparison);
     [[nodiscard]] base::Result<Comparison> closest(const Difference& shortest,
                                                    const std::vector<tape::Contribution<tape::Bundle>>& parts) const;
     [[nodiscard]] base::Result<Difference> differenceOver(double step) const;
@@ -60,7 +60,7 @@ private:
     [[nodiscard]] base::Result<tape::Bundle> at(double step) const;
     [[nodiscard]] std::pair<double, double> along(const std::vector<tape::Contribution<tape::Bundle>>& parts) const;
     [[nodiscard]] base::Result<bool> isWrong();
-    [[nodiscard]] base::Result<bool> staysWrong(tensor::Tensor& place, tensor::Tensor other);
+    [[nodiscard]] base::Result<bool> isStillWrong(tensor::Tensor& place, tensor::Tensor other);
     [[nodiscard]] base::Result<std::string> narrowed(tensor::Tensor& place);
     [[nodiscard]] base::Result<Range> halved(tensor::Tensor& place);
 

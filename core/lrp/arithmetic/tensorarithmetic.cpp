@@ -148,7 +148,7 @@ HandleId TensorArithmetic::ownOutput(NodeId node, std::uint32_t k)
     }
     Tensor known = remembered(node, k);
     if (!known.isValid()) {
-        tellOutputs(node, event::MemoryChoice::Recompute, "a promise asks for it where its operands are at hand");
+        reportOutputs(node, event::MemoryChoice::Recompute, "a promise asks for it where its operands are at hand");
     }
     return valueHandle(node, k, known.isValid() ? std::move(known) : computed(node, allOperandsFor(node, {}))[k]);
 }
@@ -159,7 +159,7 @@ HandleId TensorArithmetic::carryForward(std::span<const NodeId> crossed, HandleI
         return valueHandle(crossed.back(), 0, std::move(known));
     }
     Tensor value = tensor(operand);
-    tellOutputs(crossed.back(), event::MemoryChoice::Promise, "carried forward from what a promise found");
+    reportOutputs(crossed.back(), event::MemoryChoice::Promise, "carried forward from what a promise found");
     for (const NodeId node : crossed) {
         const std::vector<std::uint8_t>& tracked = m_facts[node.index()].tracked;
         std::vector<Tensor> operands(tracked.size());
@@ -177,7 +177,7 @@ HandleId TensorArithmetic::forwardOutput(NodeId node, std::span<const HandleId> 
         return valueHandle(node, k, std::move(known));
     }
     if (m_lastForward.node != node || !std::ranges::equal(m_lastForward.operands, operands)) {
-        tellOutputs(node, event::MemoryChoice::Promise, "made of operands that a promise found");
+        reportOutputs(node, event::MemoryChoice::Promise, "made of operands that a promise found");
         m_lastForward = {node, {operands.begin(), operands.end()}, computed(node, allOperandsFor(node, operands))};
     }
     return valueHandle(node, k, m_lastForward.outputs[k]);
@@ -191,7 +191,7 @@ std::vector<Tensor> TensorArithmetic::computed(NodeId node, std::span<const Tens
     return results;
 }
 
-void TensorArithmetic::tellOutputs(NodeId node, event::MemoryChoice choice, std::string_view reason) const
+void TensorArithmetic::reportOutputs(NodeId node, event::MemoryChoice choice, std::string_view reason) const
 {
     if (event::currentObserver() == nullptr) {
         return;
@@ -296,7 +296,7 @@ NodeValues TensorArithmetic::valuesFor(NodeId node, std::span<const HandleId> op
         }
     }
     if (isRecomputed) {
-        tellOutputs(node, event::MemoryChoice::Recompute, "its own rule reads it and nobody kept it");
+        reportOutputs(node, event::MemoryChoice::Recompute, "its own rule reads it and nobody kept it");
         values.outputs = computed(node, allOperandsFor(node, operands));
     }
     return values;

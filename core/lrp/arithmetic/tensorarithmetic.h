@@ -97,7 +97,7 @@ private:
     /// Forward output `k` from the memory; invalid when it is not there.
     [[nodiscard]] Tensor remembered(NodeId node, std::uint32_t k) const;
     /// Tells whoever watches what becomes of the outputs of a node.
-    void tellOutputs(NodeId node, event::MemoryChoice choice, std::string_view reason) const;
+    void reportOutputs(NodeId node, event::MemoryChoice choice, std::string_view reason) const;
     [[nodiscard]] HandleId valueHandle(NodeId node, std::uint32_t k, Tensor value);
     [[nodiscard]] ValueId valueOf(NodeId node, std::uint32_t k) const;
     [[nodiscard]] HandleId newHandle(Tensor tensor, const HandleOrigin& origin);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The built-in composites; docs/composites.md has the table.
+#include "core/lrp/composite/builtintitle.h"
 #include "core/lrp/composite/composite.h"
 #include "core/lrp/rules/decomposedrule.h"
 #include "core/lrp/rules/parametertext.h"
@@ -387,29 +388,30 @@ Composite gradientTimesInput(ParameterReader& reader)
 struct Builtin
 {
     std::string_view name;
+    std::string_view title; ///< for people
     Composite (*make)(ParameterReader&);
 };
 
 constexpr std::array kBuiltins{
-    Builtin{"epsilon", epsilonComposite},
-    Builtin{"epsilon_plus", epsilonPlus},
-    Builtin{"epsilon_plus_flat", epsilonPlusFlat},
-    Builtin{"epsilon_alpha2_beta1", epsilonAlpha2Beta1},
-    Builtin{"epsilon_alpha2_beta1_flat", epsilonAlpha2Beta1Flat},
-    Builtin{"epsilon_gamma_box", epsilonGammaBox},
-    Builtin{"preset_a", presetA},
-    Builtin{"preset_a_flat", presetAFlat},
-    Builtin{"preset_b", presetB},
-    Builtin{"preset_b_flat", presetBFlat},
-    Builtin{"excitation_backprop", excitationBackprop},
-    Builtin{"guided_backprop", guidedBackprop},
-    Builtin{"deconvnet", deconvNet},
-    Builtin{"beta_smooth", betaSmooth},
-    Builtin{"attnlrp", attnLrp},
-    Builtin{"cp_lrp", cpLrp},
-    Builtin{"dynamic", dynamic},
-    Builtin{"gradient", gradient},
-    Builtin{"gradient_x_input", gradientTimesInput},
+    Builtin{"epsilon", "Epsilon", epsilonComposite},
+    Builtin{"epsilon_plus", "Epsilon + z-plus", epsilonPlus},
+    Builtin{"epsilon_plus_flat", "Epsilon + z-plus, flat", epsilonPlusFlat},
+    Builtin{"epsilon_alpha2_beta1", "Alpha 2 beta 1", epsilonAlpha2Beta1},
+    Builtin{"epsilon_alpha2_beta1_flat", "Alpha 2 beta 1, flat", epsilonAlpha2Beta1Flat},
+    Builtin{"epsilon_gamma_box", "Gamma, box", epsilonGammaBox},
+    Builtin{"attnlrp", "AttnLRP", attnLrp},
+    Builtin{"cp_lrp", "CP-LRP", cpLrp},
+    Builtin{"preset_a", "Preset A", presetA},
+    Builtin{"preset_a_flat", "Preset A, flat", presetAFlat},
+    Builtin{"preset_b", "Preset B", presetB},
+    Builtin{"preset_b_flat", "Preset B, flat", presetBFlat},
+    Builtin{"excitation_backprop", "Excitation backprop", excitationBackprop},
+    Builtin{"guided_backprop", "Guided backprop", guidedBackprop},
+    Builtin{"deconvnet", "DeconvNet", deconvNet},
+    Builtin{"beta_smooth", "Beta smooth", betaSmooth},
+    Builtin{"dynamic", "Dynamic (magnitudes)", dynamic},
+    Builtin{"gradient", "Gradient", gradient},
+    Builtin{"gradient_x_input", "Gradient × input", gradientTimesInput},
 };
 
 const std::string kPlace = "composite";
@@ -506,6 +508,12 @@ std::vector<std::string> builtinNames()
         names.emplace_back(builtin.name);
     }
     return names;
+}
+
+std::string_view builtinTitle(std::string_view name)
+{
+    const auto* found = std::ranges::find(kBuiltins, name, &Builtin::name);
+    return found == kBuiltins.end() ? std::string_view() : found->title;
 }
 
 base::Result<Composite> builtinComposite(const std::string& specification, const BoundModel& model)

@@ -23,7 +23,7 @@ constexpr std::array<std::string_view, 2> kBiasParts{"own", "both"};
 constexpr WeightVariant kPositive{WeightPart::Positive, 0};
 constexpr WeightVariant kNegative{WeightPart::Negative, 0};
 
-class AlphaBetaRule final : public Rule, public LinearRule
+class AlphaBetaRule final : public LinearMapRule
 {
 public:
     AlphaBetaRule(double alpha, double beta, const LinearOptions& options, BiasParts parts)
@@ -49,16 +49,6 @@ public:
             result["bias_parts"] = std::string(kBiasParts[static_cast<std::size_t>(m_parts)]);
         }
         return result;
-    }
-
-    [[nodiscard]] bool accepts(const ops::Structure& structure) const override
-    {
-        return structure.kind() == ops::StructureKind::LinearMap;
-    }
-
-    [[nodiscard]] ops::Reads reads(const ops::BoundOperator& op, std::span<const std::uint8_t>) const override
-    {
-        return readsOperandOf(as<ops::LinearMap>(op.structure()));
     }
 
     [[nodiscard]] std::vector<Tensor> weigh(const WeighContext& context) const override
@@ -111,7 +101,7 @@ private:
 };
 
 /// D = x·W⁺ + b, whatever the signs of x.
-class RawPlusRule final : public Rule, public LinearRule
+class RawPlusRule final : public LinearMapRule
 {
 public:
     explicit RawPlusRule(const LinearOptions& options) : m_options(options) {}
@@ -126,16 +116,6 @@ public:
         write(m_options, result);
         result["form"] = std::string(kPlusForms[static_cast<std::size_t>(PlusForm::Raw)]);
         return result;
-    }
-
-    [[nodiscard]] bool accepts(const ops::Structure& structure) const override
-    {
-        return structure.kind() == ops::StructureKind::LinearMap;
-    }
-
-    [[nodiscard]] ops::Reads reads(const ops::BoundOperator& op, std::span<const std::uint8_t>) const override
-    {
-        return readsOperandOf(as<ops::LinearMap>(op.structure()));
     }
 
     [[nodiscard]] std::vector<Tensor> weigh(const WeighContext& context) const override

@@ -12,15 +12,10 @@ namespace
 {
 
 /// Flat and w-square: weight rules that look at the weights alone, as if every input were 1.
-class InputFreeRule : public Rule, public LinearRule
+class InputFreeRule : public LinearMapRule
 {
 public:
     InputFreeRule(WeightVariant weight, const LinearOptions& options) : m_options(options), m_weight(weight) {}
-
-    [[nodiscard]] bool accepts(const ops::Structure& structure) const override
-    {
-        return structure.kind() == ops::StructureKind::LinearMap;
-    }
 
     [[nodiscard]] ops::Reads reads(const ops::BoundOperator&, std::span<const std::uint8_t>) const override
     {

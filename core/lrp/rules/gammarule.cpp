@@ -22,7 +22,7 @@ namespace
 
 constexpr std::array<std::string_view, 2> kForms{"split", "original"};
 
-class GammaRule final : public Rule, public LinearRule
+class GammaRule final : public LinearMapRule
 {
 public:
     GammaRule(double gamma, const GammaOptions& options) : m_gamma(gamma), m_options(options) {}
@@ -43,11 +43,6 @@ public:
         result["form"] = std::string(kForms[static_cast<std::size_t>(m_options.form)]);
         result["scale_bias"] = m_options.scalesBias;
         return result;
-    }
-
-    [[nodiscard]] bool accepts(const ops::Structure& structure) const override
-    {
-        return structure.kind() == ops::StructureKind::LinearMap;
     }
 
     [[nodiscard]] ops::Reads reads(const ops::BoundOperator& op, std::span<const std::uint8_t>) const override

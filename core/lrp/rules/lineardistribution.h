@@ -71,4 +71,18 @@ template <class S>
 /// Reads of a rule that needs the data operand of a linear map and nothing else.
 [[nodiscard]] ops::Reads readsOperandOf(const ops::LinearMap& map);
 
+/// A rule for linear maps alone. Unless it says otherwise, it reads the data operand.
+class LinearMapRule : public Rule, public LinearRule
+{
+public:
+    [[nodiscard]] bool accepts(const ops::Structure& structure) const override
+    {
+        return structure.kind() == ops::StructureKind::LinearMap;
+    }
+    [[nodiscard]] ops::Reads reads(const ops::BoundOperator& op, std::span<const std::uint8_t>) const override
+    {
+        return readsOperandOf(as<ops::LinearMap>(op.structure()));
+    }
+};
+
 } // namespace retro::lrp

@@ -18,7 +18,7 @@ namespace algebra = ops::algebra;
 namespace
 {
 
-class ZBoxRule final : public Rule, public LinearRule
+class ZBoxRule final : public LinearMapRule
 {
 public:
     ZBoxRule(std::vector<double> low, std::vector<double> high, const Stabiliser& stabiliser)
@@ -40,11 +40,6 @@ public:
         result["low"] = asParameter(m_low);
         result["high"] = asParameter(m_high);
         return result;
-    }
-
-    [[nodiscard]] bool accepts(const ops::Structure& structure) const override
-    {
-        return structure.kind() == ops::StructureKind::LinearMap;
     }
 
     [[nodiscard]] std::string misfit(const ops::BoundOperator& op, std::span<const ops::TensorType> operands,

@@ -144,6 +144,20 @@ base::Result<std::vector<WindowAxis>> poolWindows(const BindContext& context)
     return axes;
 }
 
+base::Result<GlobalWindow> globalWindow(const BindContext& context)
+{
+    const Shape& operand = firstType(context).shape;
+    if (operand.size() < 3) {
+        return context.error("the operand needs the axes batch × channels and at least one more");
+    }
+    GlobalWindow all{{}, Shape(operand.size(), 1)};
+    all.axis.image = tensor::elementCount({operand.begin() + 2, operand.end()});
+    all.axis.kernel = all.axis.image;
+    all.shape[0] = operand[0];
+    all.shape[1] = operand[1];
+    return all;
+}
+
 namespace
 {
 

@@ -39,4 +39,14 @@ struct WindowAttributes
 [[nodiscard]] base::Result<tensor::Shape> pooledShape(const BindContext& context,
                                                       const std::vector<reference::WindowAxis>& axes);
 
+/// One window over all spatial axes of operand 0, taken as one axis.
+struct GlobalWindow
+{
+    reference::WindowAxis axis;
+    tensor::Shape shape; ///< batch × channels × 1 …
+};
+
+/// The window of a global pooling; an error where there are no spatial axes.
+[[nodiscard]] base::Result<GlobalWindow> globalWindow(const BindContext& context);
+
 } // namespace retro::ops

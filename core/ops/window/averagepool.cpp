@@ -142,16 +142,11 @@ BoundResult bindGlobalAveragePool(const BindContext& context)
 {
     RETRO_CHECK(expect(context, {.types = OperandTypes::Floats}));
     const TensorType& x = firstType(context);
-    if (x.shape.size() < 3) {
-        return context.error("the operand needs the axes batch × channels and at least one more");
-    }
-    if (tensor::elementCount({x.shape.begin() + 2, x.shape.end()}) == 0) {
+    RETRO_TRY(GlobalWindow all, globalWindow(context));
+    if (all.axis.image == 0) {
         return context.error("the mean of no elements is not defined");
     }
-    Shape shape(x.shape.size(), 1);
-    shape[0] = x.shape[0];
-    shape[1] = x.shape[1];
-    return bound<GlobalMean>(TensorType{x.dtype, std::move(shape)}, x.shape);
+    return bound<GlobalMean>(TensorType{x.dtype, std::move(all.shape)}, x.shape);
 }
 
 } // namespace

@@ -177,16 +177,8 @@ BoundResult bindGlobalLpPool(const BindContext& context)
     RETRO_CHECK(expect(context, {.types = OperandTypes::Floats}));
     RETRO_TRY(const double p, powerOf(context));
     const TensorType& x = firstType(context);
-    if (x.shape.size() < 3) {
-        return context.error("the operand needs the axes batch × channels and at least one more");
-    }
-    WindowAxis all;
-    all.image = tensor::elementCount({x.shape.begin() + 2, x.shape.end()});
-    all.kernel = all.image;
-    Shape shape(x.shape.size(), 1);
-    shape[0] = x.shape[0];
-    shape[1] = x.shape[1];
-    return bound<WindowNorm>(TensorType{x.dtype, std::move(shape)}, x.shape, std::vector{all}, p);
+    RETRO_TRY(GlobalWindow all, globalWindow(context));
+    return bound<WindowNorm>(TensorType{x.dtype, std::move(all.shape)}, x.shape, std::vector{all.axis}, p);
 }
 
 } // namespace

@@ -214,19 +214,12 @@ BoundResult bindGlobalMaxPool(const BindContext& context)
 {
     RETRO_CHECK(expect(context, {.types = OperandTypes::Floats}));
     const TensorType& x = firstType(context);
-    if (x.shape.size() < 3) {
-        return context.error("the operand needs the axes batch × channels and at least one more");
-    }
-    WindowAxis all;
-    all.image = tensor::elementCount({x.shape.begin() + 2, x.shape.end()});
-    all.kernel = all.image;
-    if (all.image == 0) {
+    RETRO_TRY(GlobalWindow all, globalWindow(context));
+    if (all.axis.image == 0) {
         return context.error("the largest of no elements is not defined");
     }
-    Shape shape(x.shape.size(), 1);
-    shape[0] = x.shape[0];
-    shape[1] = x.shape[1];
-    return bound<WindowMaximum>(std::vector{TensorType{x.dtype, std::move(shape)}}, x.shape, std::vector{all}, false);
+    return bound<WindowMaximum>(std::vector{TensorType{x.dtype, std::move(all.shape)}}, x.shape, std::vector{all.axis},
+                                false);
 }
 
 } // namespace

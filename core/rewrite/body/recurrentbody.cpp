@@ -95,9 +95,9 @@ private:
             const std::size_t t = m_setting.isReverse[d] ? inputs.size() - 1 - i : i;
             const RecurrentState after = steps.step(t, inputs[t], state);
             results[t] = m_lengths.orZero(steps.name(t, "result"), t, after.hidden);
-            state.hidden = m_lengths.orKept(steps.name(t, "state"), t, after.hidden, state.hidden);
-            state.cell =
-                after.cell.isValid() ? m_lengths.orKept(steps.name(t, "cell"), t, after.cell, state.cell) : ValueId();
+            state.hidden = m_lengths.valueOrKept(steps.name(t, "state"), t, after.hidden, state.hidden);
+            state.cell = after.cell.isValid() ? m_lengths.valueOrKept(steps.name(t, "cell"), t, after.cell, state.cell)
+                                              : ValueId();
         }
         m_sequence.push_back(std::move(results));
         m_lastStates.push_back(state.hidden);

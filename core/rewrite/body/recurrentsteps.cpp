@@ -36,7 +36,7 @@ ValueId RecurrentLengths::runs(std::size_t t)
     return m_runs[t];
 }
 
-ValueId RecurrentLengths::orKept(const std::string& name, std::size_t t, ValueId value, ValueId before)
+ValueId RecurrentLengths::valueOrKept(const std::string& name, std::size_t t, ValueId value, ValueId before)
 {
     return m_lengths.isValid() ? m_body.add("Where", name, {runs(t), value, before}) : value;
 }

@@ -56,7 +56,7 @@ public:
     RecurrentLengths(BodyBuilder& body, const RecurrentSetting& setting);
 
     /// `value` in the rows that have a step t, else what was before.
-    [[nodiscard]] ValueId orKept(const std::string& name, std::size_t t, ValueId value, ValueId before);
+    [[nodiscard]] ValueId valueOrKept(const std::string& name, std::size_t t, ValueId value, ValueId before);
     /// `value` in the rows that have a step t, else 0.
     [[nodiscard]] ValueId orZero(const std::string& name, std::size_t t, ValueId value);
 

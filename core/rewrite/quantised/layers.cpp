@@ -165,8 +165,8 @@ base::Result<FunctionBody> stepOf(const QuantisedLstm& lstm, std::size_t directi
     const ValueId rounded = body.addOf("retrograde", "FakeQuantize", "state quantised", {state});
     RecurrentSteps steps(body, lstm.setting, direction);
     const RecurrentState after = steps.step(0, x, {rounded, cell});
-    body.output(0, lengths.orKept("state", 0, after.hidden, state));
-    body.output(1, lengths.orKept("cell", 0, after.cell, cell));
+    body.output(0, lengths.valueOrKept("state", 0, after.hidden, state));
+    body.output(1, lengths.valueOrKept("cell", 0, after.cell, cell));
     body.output(2, body.add("Identity", "result", {lengths.orZero("within the row", 0, after.hidden)}));
     return std::move(body).finish();
 }

@@ -96,7 +96,7 @@ private:
         if (isBetter(score, m_bestScore)) {
             m_best = candidate;
             m_bestScore = score;
-            tellCandidate(m_request, {}, m_best, score.cost, false);
+            reportCandidate(m_request, {}, m_best, score.cost, false);
         }
         if (isBetter(score, m_nowScore) || (byChance && score.fits)) {
             m_now = std::move(candidate);

@@ -27,7 +27,7 @@ public:
         const bool fits = peak <= m_request.budget;
         const bool isBetter = !m_best || (fits && !m_fits) || (fits && m_fits && cost < m_cost) ||
                               (!fits && !m_fits && (peak < m_peak || (peak == m_peak && cost < m_cost)));
-        tellCandidate(m_request, {}, draft.sequence, cost, false);
+        reportCandidate(m_request, {}, draft.sequence, cost, false);
         if (isBetter) {
             m_best = std::move(draft);
             m_fits = fits;

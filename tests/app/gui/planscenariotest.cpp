@@ -111,7 +111,7 @@ private slots:
         slider.setSliderDown(false);
         QVERIFY(plans(window));
         QCOMPARE(window.plan().plan()->question.budget, window.plan().question().budget);
-        QCOMPARE(window.plan().ghost(), first);
+        QCOMPARE(window.plan().planBefore(), first);
         QVERIFY(window.plan().plan()->matrix.peak() <= window.plan().question().budget);
 
         // A tensor that stays is chosen in the graph of the run and rebuilt from now on.

@@ -144,9 +144,9 @@ private slots:
         QVERIFY(card.scale == model.card->scale && card.channels == "BGR" && card.stopsAtCheckpoints);
         Question other;
         other.start = "one";
-        QVERIFY(engine::keepsTheSame({}, other)); // a start is of one run
+        QVERIFY(engine::isSameInCard({}, other)); // a start is of one run
         other.rules = {"op:Conv=stop"};
-        QVERIFY(!engine::keepsTheSame({}, other));
+        QVERIFY(!engine::isSameInCard({}, other));
     }
 
     void everyPairIsRefusedWithItsReason()

@@ -37,10 +37,10 @@ std::string textOf(const MotionFrame& frame)
                             pulse.entered, pulse.promise.value);
         nodes(pulse.way);
     }
-    for (const Tether& tether : frame.tethers) {
-        text += fmt::format("tether {} {} {} {} {}", tether.promise.value, tether.branch, tether.head, tether.isFound,
-                            tether.answer);
-        nodes(tether.nodes);
+    for (const SearchLine& searchLine : frame.searchLines) {
+        text += fmt::format("search {} {} {} {} {}", searchLine.promise.value, searchLine.branch, searchLine.head,
+                            searchLine.isFound, searchLine.answer);
+        nodes(searchLine.nodes);
     }
     for (const Snap& snap : frame.snaps) {
         text += fmt::format("snap {} {} {} {} {}", snap.promise.value, snap.branch, snap.fade, snap.swing, snap.age);
@@ -196,19 +196,19 @@ private slots:
         const std::uint64_t second = stepOf(*run, EventKind::NewPromise, stepOf(*run, EventKind::NewPromise) + 1);
         MotionFrame frame;
         motion.frame(static_cast<double>(second), SpeedClass::Each, false, frame);
-        QCOMPARE(frame.tethers.size(), 2U); // of the outer promise, to s and to c
+        QCOMPARE(frame.searchLines.size(), 2U); // of the outer promise, to s and to c
         QVERIFY(frame.snaps.empty());
-        for (const Tether& tether : frame.tethers) {
-            QCOMPARE(tether.nodes.size(), 2U);
-            QVERIFY(!tether.isFound);
+        for (const SearchLine& searchLine : frame.searchLines) {
+            QCOMPARE(searchLine.nodes.size(), 2U);
+            QVERIFY(!searchLine.isFound);
         }
         const std::uint64_t complete = stepOf(*run, EventKind::Complete);
         motion.frame(static_cast<double>(complete), SpeedClass::Each, false, frame);
-        QCOMPARE(std::ranges::count(frame.tethers, PromiseId(0U), &Tether::promise), 2);
-        QVERIFY(std::ranges::all_of(frame.tethers, &Tether::isFound));
+        QCOMPARE(std::ranges::count(frame.searchLines, PromiseId(0U), &SearchLine::promise), 2);
+        QVERIFY(std::ranges::all_of(frame.searchLines, &SearchLine::isFound));
         QVERIFY(frame.snaps.empty());
         motion.frame(static_cast<double>(complete) + 0.15, SpeedClass::Each, false, frame);
-        QCOMPARE(std::ranges::count(frame.tethers, PromiseId(0U), &Tether::promise), 0);
+        QCOMPARE(std::ranges::count(frame.searchLines, PromiseId(0U), &SearchLine::promise), 0);
         QCOMPARE(frame.snaps.size(), 2U);
         QVERIFY(frame.snaps.front().fade > 0 && frame.snaps.front().fade < 1);
     }
@@ -281,7 +281,7 @@ private slots:
         MotionFrame frame;
         motion.frame(3, SpeedClass::Each, false, frame);
         QCOMPARE(frame.step, 0U);
-        QVERIFY(frame.pulses.empty() && frame.tethers.empty() && !frame.now.isValid());
+        QVERIFY(frame.pulses.empty() && frame.searchLines.empty() && !frame.now.isValid());
         QCOMPARE(motion.pace().momentAt(1), 0.0);
     }
 
@@ -292,7 +292,7 @@ private slots:
         for (double moment = 0; moment < static_cast<double>(run->eventCount()); moment += 0.5) {
             MotionFrame frame;
             motion.frame(moment, SpeedClass::Sum, false, frame);
-            QVERIFY(frame.pulses.empty() && frame.tethers.empty() && frame.snaps.empty());
+            QVERIFY(frame.pulses.empty() && frame.searchLines.empty() && frame.snaps.empty());
         }
         QCOMPARE(speedClassOf(4), SpeedClass::Each);
         QCOMPARE(speedClassOf(16), SpeedClass::Brief);

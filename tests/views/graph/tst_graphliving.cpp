@@ -35,7 +35,7 @@ struct Living : tests::GraphStage
     {
         canvas().pictures().setImmediate(true);
         view.resize(size);
-        view.setLiving(true);
+        view.setInMotion(true);
         view.flush();
     }
     [[nodiscard]] QImage at(double moment)
@@ -529,7 +529,7 @@ private slots:
             }
             QCOMPARE(count, frame.pulses.size());
             QVERIFY(std::abs(all - seen) <= 1e-9 * (1 + std::abs(all)));
-            for (const InsideSearch& each : searchesInside(stage.scene(), frame.tethers)) {
+            for (const InsideSearch& each : searchesInside(stage.scene(), frame.searchLines)) {
                 searches += each.count;
             }
             const bool isOnItsWay =

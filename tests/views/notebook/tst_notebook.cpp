@@ -162,7 +162,7 @@ private slots:
         QCOMPARE(f.column(NotebookModel::StepColumn), (QStringList{"4", "4", "1"}));
         QVERIFY(f.items.index(1, NotebookModel::PlaceColumn).data(NotebookModel::IsQuietRole).toBool());
         QVERIFY(!f.items.index(0, NotebookModel::PlaceColumn).data(NotebookModel::IsQuietRole).toBool());
-        f.items.comeBack({tests::endOfVisit(f.model, 0), {}});
+        f.items.setLast({tests::endOfVisit(f.model, 0), {}});
         f.visitStep(0); // going back is no new place
         QCOMPARE(f.items.rowCount(), 3);
         f.visitStep(5);

@@ -38,17 +38,17 @@ private slots:
         plan.setSubject(tests::chainSubject(20));
         const ShownPlanPointer first = plan.plan();
         QVERIFY(first != nullptr);
-        QVERIFY(plan.ghost() == nullptr);
+        QVERIFY(plan.planBefore() == nullptr);
         plan.beginDrag();
         for (const int percent : {80, 75, 70}) {
             plan.setBudget(plan.subject()->storeAllPeak * static_cast<std::uint64_t>(percent) / 100);
         }
         QVERIFY(plan.plan() != first);
-        QCOMPARE(plan.ghost(), first);
+        QCOMPARE(plan.planBefore(), first);
         plan.endDrag();
         const ShownPlanPointer last = plan.plan();
         plan.setBudget(plan.subject()->storeAllPeak);
-        QCOMPARE(plan.ghost(), last);
+        QCOMPARE(plan.planBefore(), last);
     }
 
     void choicesBeginAsThePlanOnScreen()

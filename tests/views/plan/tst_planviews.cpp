@@ -328,7 +328,7 @@ private slots:
         QTest::mousePress(&slider, Qt::LeftButton, {}, at(0.8));
         QTest::mouseMove(&slider, at(0.7));
         QVERIFY(stage.plan.plan() != first);
-        QCOMPARE(stage.plan.ghost(), first);
+        QCOMPARE(stage.plan.planBefore(), first);
         QTest::mouseRelease(&slider, Qt::LeftButton, {}, at(0.7));
         slider.setFocus();
         const std::uint64_t before = stage.plan.question().budget;

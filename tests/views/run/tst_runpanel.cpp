@@ -486,7 +486,7 @@ private slots:
     void numbersOfTheRulesBelongToTheQuestion()
     {
         const auto panel = makeReadyPanel();
-        QSignalSpy turned(panel.get(), &RunPanel::rulesTurned);
+        QSignalSpy turned(panel.get(), &RunPanel::ruleNumbersChanged);
         panel->findChild<QSlider*>()->setValue(0);
         QCOMPARE(turned.count(), 1);
         QCOMPARE(panel->question().composite, std::string("epsilon_plus:epsilon=1e-12"));

@@ -128,6 +128,30 @@ QString pageOf(const char* path)
     return file.open(QIODevice::ReadOnly) ? QString::fromUtf8(file.readAll()) : QString();
 }
 
+/// The schema with the names of the registry: with RETRO_UPDATE_DOCS=1 they are written into its file.
+QString schemaText()
+{
+    const char* const path = "formats/composite.schema.json";
+    QString text = pageOf(path);
+    if (qEnvironmentVariableIntValue("RETRO_UPDATE_DOCS") == 0) {
+        return text;
+    }
+    QStringList lines{QStringLiteral("         ")};
+    for (const std::string_view name : lrp::ruleNames()) {
+        const QString item = QStringLiteral(" \"%1\",").arg(QString::fromStdString(std::string(name)));
+        if (lines.last().size() + item.size() > 119) {
+            lines << QStringLiteral("         ");
+        }
+        lines.last() += item;
+    }
+    const QString begin = QStringLiteral("\"name\": { \"enum\": [\n");
+    const qsizetype from = text.indexOf(begin) + begin.size();
+    const QString names = lines.join(QLatin1Char('\n')).chopped(1);
+    text.replace(from, text.indexOf(QStringLiteral("\n        ] }"), from) - from, names);
+    QFile file(QStringLiteral(RETRO_SOURCE_DIR "/docs/") + QLatin1String(path));
+    return file.open(QIODevice::WriteOnly) && file.write(text.toUtf8()) > 0 ? text : QString();
+}
+
 } // namespace
 
 class CompositeJsonTest : public QObject
@@ -251,7 +275,7 @@ private slots:
     // What is written, what is read and what the schema allows are the same fields and names.
     void theSchemaKnowsEveryFieldAndName()
     {
-        const auto schema = nlohmann::json::parse(pageOf("formats/composite.schema.json").toStdString());
+        const auto schema = nlohmann::json::parse(schemaText().toStdString());
         const auto& parts = schema["$defs"];
         std::vector<std::string> rules;
         for (const std::string_view name : lrp::ruleNames()) {
@@ -283,7 +307,7 @@ private slots:
     // What is saved of a built-in composite, with every structure among its matchers, is within the schema.
     void everyStructureIsWritten()
     {
-        const auto schema = nlohmann::json::parse(pageOf("formats/composite.schema.json").toStdString());
+        const auto schema = nlohmann::json::parse(schemaText().toStdString());
         QStringList structures;
         for (int kind = 0; kind < static_cast<int>(ops::StructureKind::NoRelevance); ++kind) {
             lrp::Composite composite{"one", {}, {}};

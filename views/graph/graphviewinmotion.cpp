@@ -17,10 +17,10 @@ constexpr double kWide = 1.6; // width : height from which on a pane shows the g
 
 } // namespace
 
-void GraphView::setLiving(bool isLiving)
+void GraphView::setInMotion(bool isInMotion)
 {
-    if (m_isLiving != isLiving) {
-        m_isLiving = isLiving;
+    if (m_isInMotion != isInMotion) {
+        m_isInMotion = isInMotion;
         followPane();
         emit captionChanged();
     }
@@ -37,7 +37,7 @@ void GraphView::setRunning(Run run)
 
 SceneStyle GraphView::wantedStyle() const
 {
-    if (!m_isLiving) {
+    if (!m_isInMotion) {
         return {};
     }
     const bool isWide = m_canvas->width() > kWide * m_canvas->height();
@@ -47,7 +47,7 @@ SceneStyle GraphView::wantedStyle() const
 /// Lays the graph out again when the pane has got another shape.
 void GraphView::followPane()
 {
-    if (!m_isLiving || !showsThisRun() || m_canvas->scene()->style == wantedStyle()) {
+    if (!m_isInMotion || !showsThisRun() || m_canvas->scene()->style == wantedStyle()) {
         return;
     }
     build(m_closed, false);

@@ -10,7 +10,7 @@ namespace retro::diagnosis
 {
 
 /// Rules that are tried before those of a composite under which relevance explodes (section 4.7).
-struct CalmerRules
+struct CandidateRules
 {
     std::vector<std::string> overrides; ///< as lrp::parseOverride() reads them
     std::string_view why;               ///< what they do; a sentence or two
@@ -20,7 +20,7 @@ struct CalmerRules
 };
 
 /// All of them, cheapest first.
-[[nodiscard]] std::span<const CalmerRules> calmerRules();
+[[nodiscard]] std::span<const CandidateRules> candidateRules();
 
 /// How many decades such rules have to save to be taken (section 4.7, rule.better: ≥ 1).
 inline constexpr double kLeastDecadesSaved = 1;
