@@ -5,6 +5,7 @@
 #include "core/engine/input/fittedinput.h"
 #include "core/engine/language/attentionlinks.h"
 #include "core/engine/language/languageparts.h"
+#include "core/engine/language/positionlimit.h"
 #include "core/engine/question/fields.h"
 #include "core/engine/question/resolve.h"
 #include "core/tensor/npy.h"
@@ -418,6 +419,8 @@ Result<std::optional<LanguageQuestion>> languageQuestion(const LoadedModel& mode
     RETRO_CHECK(takeAttention(question, asked));
     const std::vector<std::int64_t> ids = idsOf(asked.tokens);
     RETRO_TRY(asked.inputs, languageInputs(model, *language, question, decode, ids));
+    const std::int64_t steps = asked.continued.empty() ? asked.generates : std::ssize(asked.continued);
+    RETRO_CHECK(checkPositions(model, *language, asked.inputs, steps));
     return std::optional<LanguageQuestion>(std::move(asked));
 }
 
