@@ -592,7 +592,7 @@ Result<void> addAttention(const LanguageQuestion& asked, const Question& questio
     return takeLinks(asked, *streams, request, result, wish, report, report.note, stop);
 }
 
-Result<void> addSidesOfContrast(const LanguageQuestion& asked, const LoadedModel& model, const ExplainRequest& request,
+Result<void> addSidesOfContrast(const LanguageQuestion& asked, Explainer& explainer, const ExplainRequest& request,
                                 LanguageReport& report, std::stop_token stop)
 {
     if (asked.contrast.size() != 1 || report.position < 0) {
@@ -601,7 +601,8 @@ Result<void> addSidesOfContrast(const LanguageQuestion& asked, const LoadedModel
     for (const ScoredToken& side : {report.target, report.contrast.front()}) {
         ExplainRequest one = stepRequest(request, report.position, side.id);
         one.inputsOnly = one.engine == EngineKind::Promise && !one.forwarding && !one.keptByPlan;
-        RETRO_TRY(const ExplainResult result, explain(model, one, stop));
+        one.keepsPass = one.inputsOnly;
+        RETRO_TRY(const ExplainResult result, explainer.explain(one, stop));
         report.others.push_back({side.quoted(), relevanceOfTokens(result, asked.language.tokens, asked.tokens.size())});
     }
     return {};
