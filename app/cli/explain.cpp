@@ -325,7 +325,11 @@ Result<void> showEstimate(const Context& context, const ExplainOptions& options,
                         {"kept_bytes", made.keptBytes},
                         {"step_bytes", made.stepBytes},
                         {"flops", made.flops},
-                        {"seconds", made.seconds}});
+                        {"seconds_opening", made.secondsOpening},
+                        {"seconds_forward", made.secondsForward},
+                        {"seconds_relevance", made.secondsRelevance},
+                        {"seconds_processor", made.processorSeconds},
+                        {"seconds", made.isTimed ? nlohmann::ordered_json(made.seconds) : nlohmann::ordered_json()}});
     } else {
         for (const std::string& line : made.lines()) {
             context.say(line);
@@ -444,18 +448,19 @@ Result<void> explainByPlan(Context& context, const ExplainOptions& options, cons
 }
 
 /// What is said of a text, beside the results of every explanation.
-Result<void> explainText(const Context& context, const ExplainOptions& options, const engine::LoadedModel& model,
+Result<void> explainText(const Context& context, const ExplainOptions& options, engine::Explainer& explainer,
                          const engine::ExplainRequest& request, const engine::LanguageQuestion& language,
                          const engine::ExplainResult& result, nlohmann::ordered_json& summary)
 {
     const engine::Question& question = options.question();
+    const engine::LoadedModel& model = *explainer.model();
     const engine::LayerWish wish = engine::LayerWish::of(language, question);
     RETRO_TRY(engine::LanguageReport report, engine::reportOf(language, model, question, result));
     RETRO_CHECK(engine::addAttention(language, question, request, result, wish, report));
     RETRO_CHECK(engine::addGeneration(language, model, question, request, decodePicture, report, {}, wish));
     RETRO_CHECK(writeTextRun(options, result, report));
     if (!question.html.empty()) {
-        RETRO_CHECK(engine::addSidesOfContrast(language, model, request, report));
+        RETRO_CHECK(engine::addSidesOfContrast(language, explainer, request, report));
         RETRO_CHECK(base::writeFile(question.html, engine::languagePage(report)));
     }
     if (!options.outputFolder.empty()) {
@@ -484,16 +489,22 @@ std::string nameOfInputs(const ExplainOptions& options)
 }
 
 /// One input by one engine, and the oracle beside it where that is asked.
-Result<void> explainOne(Context& context, const ExplainOptions& options, const engine::LoadedModel& model,
+Result<void> explainOne(Context& context, const ExplainOptions& options, const engine::LoadedModelPointer& opened,
                         const LanguageQuestion& language)
 {
+    const engine::LoadedModel& model = *opened;
     const engine::ResultKey asked = keyOf(options, model);
     RETRO_TRY(std::optional<rows::RowFile> rows, openRows(options, model));
     const rows::RowKey key = engine::rowKeyOf(nameOfInputs(options), asked.sources);
-    RETRO_TRY(const engine::ExplainRequest request, requestOf(options, model, language));
+    RETRO_TRY(engine::ExplainRequest request, requestOf(options, model, language));
+    engine::Explainer explainer(opened);
+    const bool goesOn =
+        language && request.inputsOnly && !language->contrast.empty() && !options.question().html.empty();
+    request.keepsPass = goesOn; // for the sides of the contrast
     RETRO_TRY(const std::optional<HeldFolder> lock, holdResults(options));
     RETRO_TRY(const engine::ExplainResult result, explainInto(context, options, model, request, asked, [&] {
-                  return engine::explain(model, request, {}, context.progress());
+                  return goesOn ? explainer.explain(request, {}, context.progress())
+                                : engine::explain(model, request, {}, context.progress());
               }));
     if (rows && rows->has(key)) {
         context.say("rows         " + options.out + " has a row of this input already");
@@ -507,7 +518,7 @@ Result<void> explainOne(Context& context, const ExplainOptions& options, const e
         RETRO_TRY(summary["oracle"], askOracle(context, model, request, result));
     }
     if (language) {
-        RETRO_CHECK(explainText(context, options, model, request, *language, result, summary));
+        RETRO_CHECK(explainText(context, options, explainer, request, *language, result, summary));
     }
     if (context.json) {
         context.answer(summary);
@@ -568,7 +579,7 @@ Result<void> explainModel(Context& context, const ExplainOptions& options)
     if (batch) {
         return explainMany(context, one, model, std::move(*batch));
     }
-    return isByPlan ? explainByPlan(context, one, *model, language) : explainOne(context, one, *model, language);
+    return isByPlan ? explainByPlan(context, one, *model, language) : explainOne(context, one, model, language);
 }
 
 } // namespace
@@ -592,7 +603,7 @@ void addExplain(CLI::App& program, Context& context)
     verb->add_flag("--rules", options->rules,
                    "Print node by node which rule it gets and which matcher chose it; runs nothing");
     verb->add_flag("--estimate", options->estimate,
-                   "Print what the explanation would take of memory and time; runs nothing. Exit code 4 where the "
+                   "Print what the explanation would take of memory and time, from a few nodes. Exit code 4 where the "
                    "memory that may be used cannot hold it");
 }
 

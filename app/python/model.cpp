@@ -360,6 +360,7 @@ nb::tuple Model::explainText(const Options& options, std::optional<bool> records
             RETRO_TRY(engine::ExplainRequest request,
                       engine::resolve(engine::withoutLanguage(question, *asked), *model));
             RETRO_CHECK(engine::takeLanguage(*asked, request));
+            request.keepsPass = request.inputsOnly; // another word of the same text may be asked for next
             RETRO_TRY(engine::ExplainResult made, m_explainer->explain(request, listener.token(), listener.progress()));
             const engine::LayerWish wish = engine::LayerWish::of(*asked, question);
             RETRO_TRY(report, engine::reportOf(*asked, *model, question, made));

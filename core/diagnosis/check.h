@@ -15,15 +15,16 @@ namespace retro::diagnosis
 /// What a check reads. A check that reads what there is not is not run, and the reason is said.
 enum class Need : std::uint32_t {
     Nothing = 0,
-    Model = 1,       ///< Facts::model(): the graph as its file has it, with weights
-    Pass = 2,        ///< the graph that ran, with shapes
-    Forward = 4,     ///< forward values of the pass
-    Relevance = 8,   ///< relevance, ledger and rules of the pass
-    Conserved = 16,  ///< the same of a pass that conserves: no gradient
-    Card = 32,       ///< the model's card
-    Inputs = 64,     ///< the data of the inputs
-    Reference = 128, ///< something to compare with
-    Evaluation = 256 ///< further passes that somebody asked for (--deep)
+    Model = 1,        ///< Facts::model(): the graph as its file has it, with weights
+    Pass = 2,         ///< the graph that ran, with shapes
+    Forward = 4,      ///< forward values of the pass
+    Relevance = 8,    ///< relevance, ledger and rules of the pass
+    Conserved = 16,   ///< the same of a pass that conserves: no gradient
+    Card = 32,        ///< the model's card
+    Inputs = 64,      ///< the data of the inputs
+    Reference = 128,  ///< something to compare with
+    Evaluation = 256, ///< further passes that somebody asked for (--deep)
+    Weights = 512     ///< of the model, every number of its weights: for an explanation only where they are few
 };
 [[nodiscard]] constexpr Need operator|(Need a, Need b)
 {

@@ -61,6 +61,9 @@ bool isChosen(const Check& check, const Options& options)
     return !options.isCheapAlone || check.isCheap;
 }
 
+/// Weights that checks read along with an explanation, which of more of them would take a third of its time.
+constexpr std::uint64_t kMostWeightBytes = 256ULL << 20;
+
 std::string withReason(std::string text, const Facts& facts)
 {
     return facts.failure() ? fmt::format("{}: {}", text, facts.failure()->message) : text;
@@ -84,6 +87,9 @@ std::string missing(const Check& check, const Facts& facts, const Options& optio
     }
     if (has(needs, Need::Model) && facts.model() == nullptr) {
         return std::string(kNoModel);
+    }
+    if (has(needs, Need::Weights) && options.isCheapAlone && facts.model()->weightBytes() > kMostWeightBytes) {
+        return "the weights are many; diagnose reads them all";
     }
     const bool needsPass = has(needs, Need::Pass | Need::Forward | Need::Relevance | Need::Conserved);
     if (needsPass && facts.pass() == nullptr) {

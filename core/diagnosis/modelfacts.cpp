@@ -16,6 +16,15 @@ namespace retro::diagnosis
 using graph::Graph;
 using graph::Node;
 
+std::uint64_t ModelFacts::weightBytes() const
+{
+    std::uint64_t bytes = 0;
+    for (const graph::Value& value : m_graph->values()) {
+        bytes += value.constant.isValid() ? static_cast<std::uint64_t>(value.constant.bytes()) : 0;
+    }
+    return bytes;
+}
+
 const Statistics& ModelFacts::statistics(ValueId constant) const
 {
     const auto at = m_statistics.find(constant);

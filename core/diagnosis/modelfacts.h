@@ -28,6 +28,8 @@ public:
     [[nodiscard]] const graph::Graph& graph() const { return *m_graph; }
     [[nodiscard]] const std::shared_ptr<const graph::Graph>& sharedGraph() const { return m_graph; }
 
+    /// Bytes of all constants.
+    [[nodiscard]] std::uint64_t weightBytes() const;
     /// Numbers of a constant; all zero where it has no data.
     [[nodiscard]] const Statistics& statistics(ValueId constant) const;
     /// ‖·‖ of a constant per index along `axis`, read once however often it is asked for.

@@ -5,9 +5,11 @@
 #include "core/ops/linearoperands.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <map>
 #include <set>
+#include <string_view>
 
 namespace retro::execute
 {
@@ -19,6 +21,8 @@ using ops::StructureKind;
 
 constexpr std::size_t kMostSteps = 8; ///< nodes one behind the other that are run again for a value
 constexpr std::size_t kBeyond = std::numeric_limits<std::size_t>::max();
+/// What may be computed when it is needed, and not in the forward pass alone.
+constexpr std::array<std::string_view, 4> kLateOperators{"MatMul", "Gemm", "MatMulNBits", "Attention"};
 
 /// Next to what a product of matrices takes.
 bool costsLittle(const ops::BoundOperator& op)
@@ -47,10 +51,11 @@ std::int64_t bytesOf(const BoundModel& model, ValueId value)
 } // namespace
 
 RebuildingStore::RebuildingStore(std::shared_ptr<const BoundModel> model, std::span<const ValueId> read,
-                                 std::span<const ValueId> asIs, std::int64_t least)
+                                 std::span<const ValueId> asIs, const KeepingBounds& bounds)
     : m_model(std::move(model)), m_tensors(m_model->graph().valueCount()),
-      m_depth(m_model->graph().valueCount(), kBeyond), m_dependents(m_model->graph().valueCount(), 0),
-      m_isRebuilt(m_model->graph().valueCount(), false), m_isAsked(m_model->graph().valueCount(), false)
+      m_depth(m_model->graph().valueCount(), kBeyond), m_isRebuilt(m_model->graph().valueCount(), false),
+      m_isAsked(m_model->graph().valueCount(), false), m_isLate(m_model->graph().valueCount(), false),
+      m_dependents(m_model->graph().valueCount(), 0)
 {
     std::set<ValueId> all(read.begin(), read.end());
     all.insert(asIs.begin(), asIs.end());
@@ -59,13 +64,87 @@ RebuildingStore::RebuildingStore(std::shared_ptr<const BoundModel> model, std::s
         bytes += m_model->isConstant(value) ? 0 : bytesOf(*m_model, value);
         m_isAsked[value.index()] = true;
     }
-    if (bytes >= least) {
+    if (bytes >= bounds.least) {
         choose(read, asIs);
+        chooseLate(asIs, bounds);
     }
     for (std::size_t i = 0; i < m_tensors.size(); ++i) { // inputs may be there for what is computed again alone
-        if ((m_isAsked[i] && !m_isRebuilt[i]) || m_dependents[i] > 0) {
+        if (isKept(ValueId(i))) {
             m_keptValues.emplace_back(i);
         }
+    }
+}
+
+bool RebuildingStore::isKept(ValueId value) const
+{
+    const std::size_t i = value.index();
+    return !m_isLate[i] && ((m_isAsked[i] && !m_isRebuilt[i]) || m_dependents[i] > 0);
+}
+
+std::int64_t RebuildingStore::keptBytes() const
+{
+    std::int64_t bytes = 0;
+    for (std::size_t i = 0; i < m_tensors.size(); ++i) {
+        bytes += isKept(ValueId(i)) && !m_model->isConstant(ValueId(i)) ? bytesOf(*m_model, ValueId(i)) : 0;
+    }
+    return bytes;
+}
+
+/// A product or an attention whose operands follow cheaply from what is kept, or from others that are late.
+bool RebuildingStore::canBeLate(ValueId value) const
+{
+    const graph::Graph& graph = m_model->graph();
+    const NodeId producer = graph.value(value).producer;
+    if (!producer.isValid() || m_model->isConstant(value) || !isKept(value) || m_isRebuilt[value.index()] ||
+        std::ranges::find(kLateOperators, graph.node(producer).op) == kLateOperators.end()) {
+        return false;
+    }
+    return std::ranges::all_of(graph.node(producer).inputs, [this](ValueId operand) {
+        return !operand.isValid() || m_model->isConstant(operand) || m_depth[operand.index()] != kBeyond;
+    });
+}
+
+/// Makes products late until what is kept is within the budget: those first that save most bytes for an operation, and
+/// of equals the earlier ones, which a relevance pass needs when it has let go most of the others.
+void RebuildingStore::chooseLate(std::span<const ValueId> asIs, const KeepingBounds& bounds)
+{
+    struct Candidate
+    {
+        ValueId value;
+        double flops = 0; ///< for a byte
+    };
+    std::int64_t kept = keptBytes();
+    if (kept <= bounds.budget) {
+        return;
+    }
+    std::vector<Candidate> candidates;
+    double all = 0;
+    const auto flopsOf = [this](ValueId value) { return m_model->op(m_model->graph().value(value).producer).flops(); };
+    for (std::size_t i = 0; i < m_model->graph().nodeCount(); ++i) {
+        all += m_model->op(NodeId(i)).flops();
+        const std::vector<ValueId>& outputs = m_model->graph().node(NodeId(i)).outputs;
+        const bool isOne = std::ranges::count_if(outputs, [](ValueId value) { return value.isValid(); }) == 1;
+        const ValueId value = outputs.empty() ? ValueId() : outputs.front();
+        if (isOne && value.isValid() && std::ranges::find(asIs, value) == asIs.end() && canBeLate(value)) {
+            candidates.push_back(
+                {value, flopsOf(value) / static_cast<double>(std::max<std::int64_t>(1, bytesOf(*m_model, value)))});
+        }
+    }
+    std::ranges::stable_sort(candidates, {}, &Candidate::flops);
+    for (const Candidate& one : candidates) {
+        const double flops = flopsOf(one.value);
+        if (kept <= bounds.budget || (kept <= bounds.most && m_lateFlops + flops > bounds.share * all)) {
+            continue;
+        }
+        m_isLate[one.value.index()] = true;
+        m_lateFlops += flops;
+        kept -= bytesOf(*m_model, one.value);
+        for (const ValueId source : sourcesOf(one.value)) {
+            const bool wasKept = isKept(source) || m_isLate[source.index()];
+            ++m_dependents[source.index()];
+            kept += wasKept ? 0 : bytesOf(*m_model, source);
+        }
+        m_lateValues.push_back(one.value);
     }
 }
 
@@ -146,21 +225,44 @@ std::vector<ValueId> RebuildingStore::sourcesOf(ValueId value) const
     return {sources.begin(), sources.end()};
 }
 
-Tensor RebuildingStore::get(ValueId value) const
+/// What leads to a value from what is kept or late, its own producer too; ascending ids are a topological order.
+std::set<std::size_t> RebuildingStore::nodesOf(ValueId value) const
 {
-    if (!m_isRebuilt[value.index()] || !m_isAsked[value.index()]) {
-        return m_tensors[value.index()];
-    }
     const graph::Graph& graph = m_model->graph();
-    std::set<std::size_t> nodes; // ascending ids are a topological order
+    std::set<std::size_t> nodes;
     std::vector<ValueId> open{value};
     while (!open.empty()) {
         const ValueId at = open.back();
         open.pop_back();
-        const bool isThere = m_model->isConstant(at) || m_depth[at.index()] == 0;
+        const bool isThere = at != value && (m_model->isConstant(at) || m_depth[at.index()] == 0);
         if (!isThere && nodes.insert(graph.value(at).producer.index()).second) {
             std::ranges::copy_if(graph.node(graph.value(at).producer).inputs, std::back_inserter(open),
                                  [](ValueId input) { return input.isValid(); });
+        }
+    }
+    return nodes;
+}
+
+std::vector<NodeId> RebuildingStore::nodesAgain() const
+{
+    std::vector<NodeId> nodes;
+    for (std::size_t i = 0; i < m_tensors.size(); ++i) {
+        if ((m_isRebuilt[i] && m_isAsked[i]) || m_isLate[i]) {
+            const std::set<std::size_t> of = nodesOf(ValueId(i));
+            std::ranges::transform(of, std::back_inserter(nodes), [](std::size_t node) { return NodeId(node); });
+        }
+    }
+    return nodes;
+}
+
+/// Computes a value from what is kept.
+Tensor RebuildingStore::computed(ValueId value) const
+{
+    const graph::Graph& graph = m_model->graph();
+    const std::set<std::size_t> nodes = nodesOf(value);
+    for (const ValueId source : sourcesOf(value)) {
+        if (m_isLate[source.index()]) {
+            make(source);
         }
     }
     std::map<ValueId, Tensor> made;
@@ -183,10 +285,43 @@ Tensor RebuildingStore::get(ValueId value) const
     return made[value];
 }
 
-void RebuildingStore::releaseUnneeded(ValueId value)
+/// Computes a late value, which is kept from then on.
+void RebuildingStore::make(ValueId value) const
 {
-    if (!m_isAsked[value.index()] && m_dependents[value.index()] == 0) {
-        m_tensors[value.index()] = {};
+    m_tensors[value.index()] = computed(value);
+    m_isLate[value.index()] = false;
+    dropSources(value);
+}
+
+Tensor RebuildingStore::get(ValueId value) const
+{
+    if (m_isRebuilt[value.index()] && m_isAsked[value.index()]) {
+        return computed(value);
+    }
+    if (m_isLate[value.index()]) {
+        make(value);
+    }
+    return m_tensors[value.index()];
+}
+
+/// One less follows from what a value follows from.
+void RebuildingStore::dropSources(ValueId value) const
+{
+    for (const ValueId source : sourcesOf(value)) {
+        --m_dependents[source.index()];
+        releaseUnneeded(source);
+    }
+}
+
+void RebuildingStore::releaseUnneeded(ValueId value) const
+{
+    if (m_isAsked[value.index()] || m_dependents[value.index()] > 0) {
+        return;
+    }
+    m_tensors[value.index()] = {};
+    if (m_isLate[value.index()]) { // nobody needed it
+        m_isLate[value.index()] = false;
+        dropSources(value);
     }
 }
 
@@ -198,10 +333,7 @@ void RebuildingStore::letGo(ValueId value)
     m_isAsked[value.index()] = false;
     releaseUnneeded(value);
     if (m_isRebuilt[value.index()]) {
-        for (const ValueId source : sourcesOf(value)) {
-            --m_dependents[source.index()];
-            releaseUnneeded(source);
-        }
+        dropSources(value);
     }
 }
 

@@ -277,7 +277,8 @@ def explained(cli, model, tokens, extra, folder):
     estimate = subprocess.run(command + ["--estimate", "--json"], capture_output=True, text=True, check=False)
     if estimate.returncode == 0:
         told = json.loads(estimate.stdout)
-        measured["estimate"] = dict(peak=told["process_bytes"], seconds=round(told["seconds"], 2))
+        measured["estimate"] = dict(peak=told["process_bytes"], seconds=round(told["seconds"], 2),
+                                    cpu=round(told["seconds_processor"], 2))
     return measured
 
 

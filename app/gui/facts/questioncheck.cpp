@@ -82,7 +82,8 @@ void estimateInto(views::QuestionCheck& check, const ExplainJob& job, engine::Ex
         return; // of pictures a pass takes less than what tells how long it takes
     }
     request.record = request.keepValues = true; // as the window runs it
-    const auto made = engine::estimate(*job.model, request, stop);
+    constexpr double kSampling = 0.3;           // seconds: it is worked out anew whenever the question changes
+    const auto made = engine::estimate(*job.model, request, stop, kSampling);
     if (!made) {
         return;
     }

@@ -98,7 +98,7 @@ const Check modelChannelOutlier{
     "norm of an output channel, a row of a table, a unit of a gate, beside the median of three and more",
     kLargestChannelRatio,
     "up to 8.2 (trained), 6.0 (random weights)",
-    Need::Model,
+    Need::Model | Need::Weights,
     true,
     findChannelOutliers};
 

@@ -102,7 +102,7 @@ const Check modelWeightNonfinite{"model.weight-nonfinite",
                                  "elements of a constant that are NaN, or +infinity where it has two axes and more",
                                  0,
                                  "0",
-                                 Need::Model,
+                                 Need::Model | Need::Weights,
                                  true,
                                  findNonfiniteWeights};
 

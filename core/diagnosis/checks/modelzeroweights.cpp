@@ -97,9 +97,12 @@ void findZeroWeights(const Facts& facts, Probe& probe)
 
 } // namespace
 
-const Check modelZeroWeights{"model.zero-weights", "share of input channels of a layer whose weights are all exactly 0",
-                             kMostZeroChannels,    "0",
-                             Need::Model,          true,
+const Check modelZeroWeights{"model.zero-weights",
+                             "share of input channels of a layer whose weights are all exactly 0",
+                             kMostZeroChannels,
+                             "0",
+                             Need::Model | Need::Weights,
+                             true,
                              findZeroWeights};
 
 } // namespace retro::diagnosis

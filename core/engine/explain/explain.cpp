@@ -136,6 +136,18 @@ Result<ExplainResult> explain(const LoadedModel& model, const ExplainRequest& re
     return logged(model, settled(model, request, stop, progress, usesProgram ? &cache : nullptr));
 }
 
+/// A model that makes one row of its target, and what its explanations left.
+struct Explainer::AskedRow
+{
+    WantedRow row;
+    ProgramCache cache;
+
+    AskedRow(WantedRow asked, const LoadedModel& whole) : row(std::move(asked))
+    {
+        cache.setChoice({whole.graph(), row.position()});
+    }
+};
+
 Explainer::Explainer(LoadedModelPointer model) : m_model(std::move(model)), m_cache(std::make_unique<ProgramCache>()) {}
 
 Explainer::~Explainer() = default;
@@ -148,6 +160,27 @@ Result<ExplainResult> Explainer::explain(const ExplainRequest& request, std::sto
                                          const StageProgress& progress)
 {
     RETRO_CHECK(checkRequest(request));
+    std::optional<ExplainRequest> row = m_row ? m_row->row.again(*m_model, request) : std::nullopt;
+    if (!row) {
+        if (std::optional<WantedRow> asked = WantedRow::of(*m_model, request)) {
+            auto made = std::make_unique<AskedRow>(std::move(*asked), *m_model);
+            made->cache.lastForward() = m_row ? std::move(m_row->cache.lastForward()) : nullptr;
+            row = made->row.request();
+            m_row = std::move(made);
+        }
+    }
+    if (row) {
+        m_cache->lastForward().reset(); // one of them is enough
+        Result<ExplainResult> result = explained(m_row->row.model(), *row, stop, progress, &m_row->cache);
+        if (result.ok()) {
+            m_row->row.restorePlace(*result);
+            return logged(*m_model, std::move(result));
+        }
+        if (result.error().code == base::ErrorCode::Cancelled || result.error().code == base::ErrorCode::Memory) {
+            return logged(*m_model, std::move(result));
+        } // what else is wrong is said of the whole model
+    }
+    m_row.reset();
     return logged(*m_model, settled(*m_model, request, stop, progress, m_cache.get()));
 }
 

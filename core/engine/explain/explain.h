@@ -128,11 +128,13 @@ struct ExplainRequest
     /// End when all checkpoints have been taken (promise engine only).
     bool stopAtCheckpoints = false;
     /// Of an Explainer: the pass is kept for the next explanation of the same input, which then computes only what
-    /// another rule reaches, with the bits of a whole pass (promise engine only). Costs the memory of both passes.
+    /// another rule reaches, with the bits of a whole pass (promise engine only). Costs the memory of both passes. With
+    /// inputsOnly its forward pass is kept: another word at the same position starts from there, and of another
+    /// position only what lies behind the choice of its row is computed.
     bool keepsPass = false;
     /// Of the relevance, that of the graph's inputs alone is wanted. What nothing reads any more is then let go on the
     /// way, forward values too, and no first pass is made (engine promise; not with what keeps more: a recorded run,
-    /// checkpoints, keepsPass, a plan). Same bits, less memory.
+    /// checkpoints, a plan). Same bits, less memory.
     bool inputsOnly = false;
     /// Conditional relevance: only what passes these parts of values (conditions.h has the form of the texts).
     std::vector<std::string> conditions;
@@ -233,8 +235,11 @@ public:
                                                       const StageProgress& progress = {});
 
 private:
+    struct AskedRow;
+
     LoadedModelPointer m_model;
     std::unique_ptr<ProgramCache> m_cache;
+    std::unique_ptr<AskedRow> m_row; ///< of the last question about one row of a target
 };
 
 /// Parses --composite: a built-in specification or a `.json` file, and the rules put before it.

@@ -2,7 +2,11 @@
 #include "core/engine/explain/inputrelevance.h"
 
 #include "core/engine/model/binding.h"
+#include "core/execute/followingnodes.h"
+#include "core/execute/weightbytes.h"
 #include "core/ops/algebra.h"
+
+#include <algorithm>
 
 namespace retro::engine
 {
@@ -15,22 +19,78 @@ namespace
 
 /// Forward values that take more together are not all kept: those that are cheap to compute again are not.
 constexpr std::int64_t kMostKeptAsIs = 256LL << 20;
+/// Of the weights, what forward values of one sample may take before results of products are computed again.
+constexpr std::uint64_t kPartOfWeights = 5;
+/// Times that budget, beyond which no saving of time counts.
+constexpr std::int64_t kMostBudgets = 4;
+/// Operations of a forward pass that are done again, at most, for the sake of the budget.
+constexpr double kMostAgain = 0.35;
+
+/// A batch shares its weights: there the memory of a sample is what was asked for.
+bool isOneSample(const execute::BoundModel& model)
+{
+    return std::ranges::all_of(model.graph().inputs(), [&model](ValueId input) {
+        const tensor::Shape& shape = model.typeOf(input).shape;
+        return shape.empty() || shape.front() == 1;
+    });
+}
 
 } // namespace
 
-std::vector<ValueId> InputPass::keptValues(const std::shared_ptr<const execute::BoundModel>& model,
-                                           const lrp::ProgramRunner& runner, std::span<const ValueId> targets)
+std::shared_ptr<execute::RebuildingStore> InputPass::emptyStore(const std::shared_ptr<const execute::BoundModel>& model,
+                                                                const lrp::ProgramRunner& runner,
+                                                                std::span<const ValueId> asIs)
 {
-    return execute::RebuildingStore(model, runner.readValues(), targets, kMostKeptAsIs).keptValues();
+    execute::KeepingBounds bounds;
+    bounds.least = kMostKeptAsIs;
+    if (isOneSample(*model)) {
+        bounds.budget =
+            std::max(kMostKeptAsIs, static_cast<std::int64_t>(execute::weightBytes(*model) / kPartOfWeights));
+        bounds.most = kMostBudgets * bounds.budget;
+        bounds.share = kMostAgain;
+    }
+    return std::make_shared<execute::RebuildingStore>(model, runner.readValues(), asIs, bounds);
 }
 
 base::Result<execute::ForwardResult> InputPass::forward(const std::shared_ptr<const execute::BoundModel>& model,
                                                         std::span<const Tensor> inputs,
                                                         std::span<const ValueId> targets, const std::stop_token& stop,
-                                                        const execute::Progress& progress)
+                                                        const execute::Progress& progress, bool keeps,
+                                                        std::span<const ValueId> alsoKept)
 {
-    m_store = std::make_shared<execute::RebuildingStore>(model, m_runner.readValues(), targets, kMostKeptAsIs);
-    return execute::forwardInto(m_store, model, inputs, m_store->keptValues(), stop, progress);
+    std::vector<ValueId> asIs(targets.begin(), targets.end());
+    asIs.insert(asIs.end(), alsoKept.begin(), alsoKept.end());
+    m_store = emptyStore(model, m_runner, asIs);
+    RETRO_TRY(execute::ForwardResult made,
+              execute::forwardInto(m_store, model, inputs, m_store->keptValues(), stop, progress));
+    return keeps ? resume(made, m_store) : std::move(made);
+}
+
+base::Result<std::optional<execute::ForwardResult>>
+InputPass::forwardBeside(const std::shared_ptr<const execute::BoundModel>& model, std::span<const Tensor> inputs,
+                         std::span<const ValueId> targets, const execute::RebuildingStore& other, ValueId changed,
+                         const std::stop_token& stop)
+{
+    const execute::FollowingNodes following(model->graph(), changed);
+    std::vector<ValueId> asIs(targets.begin(), targets.end());
+    asIs.insert(asIs.end(), following.reads().begin(), following.reads().end());
+    m_store = emptyStore(model, m_runner, asIs);
+    RETRO_TRY(std::optional<execute::ForwardResult> made,
+              execute::forwardFollowing(m_store, model, inputs, m_store->keptValues(), execute::RebuildingStore(other),
+                                        following, stop));
+    return made ? std::optional(resume(*made, m_store)) : std::nullopt;
+}
+
+execute::ForwardResult InputPass::resume(const execute::ForwardResult& forward,
+                                         std::shared_ptr<const execute::RebuildingStore> kept)
+{
+    m_kept = std::move(kept);
+    m_store = std::make_shared<execute::RebuildingStore>(*m_kept); // tensors share their memory
+    const std::shared_ptr<const execute::BoundModel>& model = forward.saved.sharedModel();
+    return {forward.outputs,
+            execute::SavedValues(model, std::make_shared<const execute::SavePlan>(*model, execute::SavePolicy::Nothing),
+                                 m_store),
+            m_store, forward.overflow};
 }
 
 base::Result<void> InputPass::run(const execute::SavedValues& saved, std::span<const Tensor> starts,

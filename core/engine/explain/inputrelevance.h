@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 
@@ -21,25 +22,40 @@ public:
     /// `runner` must outlive this.
     explicit InputPass(lrp::ProgramRunner& runner) : m_runner(runner) {}
 
-    /// Keeps what the program reads, and `targets`; where that is much, what is cheap to compute again is not kept
-    /// (execute::RebuildingStore). Errors: as execute::forward.
+    /// Keeps what the program reads, and `targets`; where that is much, what is cheap to compute again is not kept,
+    /// nor, of one sample, are results of products (execute::RebuildingStore). `keeps`: they are there for further
+    /// passes, and `alsoKept` with them. Errors: as execute::forward.
     [[nodiscard]] base::Result<execute::ForwardResult>
     forward(const std::shared_ptr<const execute::BoundModel>& model, std::span<const tensor::Tensor> inputs,
-            std::span<const base::ValueId> targets, const std::stop_token& stop, const execute::Progress& progress);
+            std::span<const base::ValueId> targets, const std::stop_token& stop, const execute::Progress& progress,
+            bool keeps = false, std::span<const base::ValueId> alsoKept = {});
+    /// What forward() left for other passes: its values as they were. Null before forward().
+    [[nodiscard]] const std::shared_ptr<const execute::RebuildingStore>& keptStore() const { return m_kept; }
+    /// In place of forward(): goes on from what an earlier forward pass left, which stays as it is.
+    [[nodiscard]] execute::ForwardResult resume(const execute::ForwardResult& forward,
+                                                std::shared_ptr<const execute::RebuildingStore> kept);
+    /// In place of forward(): of an earlier forward pass of a model that differs in the constant `changed` alone, what
+    /// does not follow from it; the rest is computed. None where that pass did not keep what is needed. Errors: as
+    /// forward().
+    [[nodiscard]] base::Result<std::optional<execute::ForwardResult>>
+    forwardBeside(const std::shared_ptr<const execute::BoundModel>& model, std::span<const tensor::Tensor> inputs,
+                  std::span<const base::ValueId> targets, const execute::RebuildingStore& other, base::ValueId changed,
+                  const std::stop_token& stop);
     /// Fills relevance (of graph inputs) and ledger of the result. After forward(), once. Errors: Cancelled.
     [[nodiscard]] base::Result<void> run(const execute::SavedValues& saved, std::span<const tensor::Tensor> starts,
                                          const std::stop_token& stop,
                                          const std::function<void(std::size_t, std::size_t)>& progress,
                                          ExplainResult& result);
 
-    /// The values that forward() keeps.
-    [[nodiscard]] static std::vector<base::ValueId> keptValues(const std::shared_ptr<const execute::BoundModel>& model,
-                                                               const lrp::ProgramRunner& runner,
-                                                               std::span<const base::ValueId> targets);
+    /// What forward() keeps: a store that is still empty.
+    [[nodiscard]] static std::shared_ptr<execute::RebuildingStore>
+    emptyStore(const std::shared_ptr<const execute::BoundModel>& model, const lrp::ProgramRunner& runner,
+               std::span<const base::ValueId> asIs);
 
 private:
     lrp::ProgramRunner& m_runner;
-    std::shared_ptr<execute::RebuildingStore> m_store;
+    std::shared_ptr<execute::RebuildingStore> m_store; ///< that the pass reads and empties
+    std::shared_ptr<const execute::RebuildingStore> m_kept;
 };
 
 /// Keeps what arrived at output `k` of a node, where that is a value of the graph; relevance has an entry per value.

@@ -49,7 +49,7 @@ struct RelevanceGraph
     std::vector<std::string> warnings;
     tensor::DType floatType = tensor::DType::Float32; ///< that relevance is computed in
     std::int64_t freeExtent = 0;                      ///< that other free axes were bound to
-    std::int64_t words = 0;   ///< of a row of the scores, where `target` is one of them; else 0
+    std::int64_t words = 0;                           ///< of a row of the scores, where `target` is one of them; else 0
     std::int64_t samples = 0; ///< of the explained value as the graph was written: its first extent
 };
 

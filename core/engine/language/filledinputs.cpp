@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/language/filledinputs.h"
 
-#include "core/base/file.h"
-#include "core/base/jsontext.h"
+#include "core/engine/language/modelconfig.h"
 
 #include <fmt/format.h>
 
@@ -22,9 +21,6 @@ using tensor::Tensor;
 
 namespace
 {
-
-constexpr std::uint64_t kMostConfigBytes = 4ULL << 20U;
-constexpr std::int64_t kMostConfigNumber = 1 << 20;
 
 /// Extents of one past input, batch × heads × rows × width; nothing for what is not known.
 struct PastExtents
@@ -248,53 +244,22 @@ private:
         return std::nullopt;
     }
 
-    /// genai_config.json (model.decoder), then config.json, of the folder of the model.
+    /// genai_config.json, then config.json, of the folder of the model.
     void takeConfigs(PastExtents& extents) const
     {
-        for (const char* const name : {"genai_config.json", "config.json"}) {
-            auto text = base::readTextFile(m_model.path.parent_path() / name, kMostConfigBytes);
-            const auto json = text ? base::JsonText::parse(std::move(*text), name, {kMostConfigBytes, 32})
-                                   : base::Result<base::JsonText>(text.error());
-            if (!json) {
-                continue; // it is no part of the model
+        for (const ModelConfig& config : modelConfigs(m_model)) {
+            const auto heads = config.number({"num_attention_heads", "n_head"});
+            const auto hidden = config.number({"hidden_size", "n_embd"});
+            if (!extents.heads) {
+                extents.heads = config.number({"num_key_value_heads", "num_attention_heads", "n_head"});
             }
-            const nlohmann::json* config = &json->root();
-            for (const char* const inner : {"model", "decoder", "text_config"}) {
-                const auto at = config->find(inner);
-                config = config->is_object() && at != config->end() && at->is_object() ? &*at : config;
+            if (!extents.width) {
+                extents.width = config.number({"head_size", "head_dim"});
             }
-            take(*config, extents);
-        }
-    }
-
-    static void take(const nlohmann::json& config, PastExtents& extents)
-    {
-        const auto heads = number(config, {"num_attention_heads", "n_head"});
-        const auto hidden = number(config, {"hidden_size", "n_embd"});
-        if (!extents.heads) {
-            extents.heads = number(config, {"num_key_value_heads", "num_attention_heads", "n_head"});
-        }
-        if (!extents.width) {
-            extents.width = number(config, {"head_size", "head_dim"});
-        }
-        if (!extents.width && heads && hidden && *hidden % *heads == 0) {
-            extents.width = *hidden / *heads;
-        }
-    }
-
-    [[nodiscard]] static std::optional<std::int64_t> number(const nlohmann::json& config,
-                                                            std::initializer_list<const char*> names)
-    {
-        for (const char* const name : names) {
-            const auto at = config.is_object() ? config.find(name) : config.end();
-            if (config.is_object() && at != config.end() && at->is_number_unsigned()) {
-                const auto value = at->get<std::uint64_t>();
-                if (value >= 1 && value <= static_cast<std::uint64_t>(kMostConfigNumber)) {
-                    return static_cast<std::int64_t>(value);
-                }
+            if (!extents.width && heads && hidden && *hidden % *heads == 0) {
+                extents.width = *hidden / *heads;
             }
         }
-        return std::nullopt;
     }
 
     const LoadedModel& m_model;

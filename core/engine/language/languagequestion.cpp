@@ -5,6 +5,7 @@
 #include "core/engine/input/fittedinput.h"
 #include "core/engine/language/attentionlinks.h"
 #include "core/engine/language/languageparts.h"
+#include "core/engine/language/positionlimit.h"
 #include "core/engine/question/fields.h"
 #include "core/engine/question/resolve.h"
 #include "core/tensor/npy.h"
@@ -417,6 +418,8 @@ Result<std::optional<LanguageQuestion>> languageQuestion(const LoadedModel& mode
     RETRO_CHECK(takeAttention(question, asked));
     const std::vector<std::int64_t> ids = idsOf(asked.tokens);
     RETRO_TRY(asked.inputs, languageInputs(model, *language, question, decode, ids));
+    const std::int64_t steps = asked.continued.empty() ? asked.generates : std::ssize(asked.continued);
+    RETRO_CHECK(checkPositions(model, *language, asked.inputs, steps));
     return std::optional<LanguageQuestion>(std::move(asked));
 }
 
@@ -588,7 +591,7 @@ Result<void> addAttention(const LanguageQuestion& asked, const Question& questio
     return takeLinks(asked, *streams, request, result, wish, report, report.note, stop);
 }
 
-Result<void> addSidesOfContrast(const LanguageQuestion& asked, const LoadedModel& model, const ExplainRequest& request,
+Result<void> addSidesOfContrast(const LanguageQuestion& asked, Explainer& explainer, const ExplainRequest& request,
                                 LanguageReport& report, std::stop_token stop)
 {
     if (asked.contrast.size() != 1 || report.position < 0) {
@@ -597,7 +600,8 @@ Result<void> addSidesOfContrast(const LanguageQuestion& asked, const LoadedModel
     for (const ScoredToken& side : {report.target, report.contrast.front()}) {
         ExplainRequest one = stepRequest(request, report.position, side.id);
         one.inputsOnly = one.engine == EngineKind::Promise && !one.forwarding && !one.keptByPlan;
-        RETRO_TRY(const ExplainResult result, explain(model, one, stop));
+        one.keepsPass = one.inputsOnly;
+        RETRO_TRY(const ExplainResult result, explainer.explain(one, stop));
         report.others.push_back({side.quoted(), relevanceOfTokens(result, asked.language.tokens, asked.tokens.size())});
     }
     return {};

@@ -92,8 +92,9 @@ using StepTold = std::function<void(const LanguageReport&)>;
                                                std::stop_token stop = {}, const LayerWish& wish = {},
                                                const StepTold& told = {});
 
-/// Of a contrast, the target and what it is set against by themselves: passes of their own. Errors: as explain().
-[[nodiscard]] base::Result<void> addSidesOfContrast(const LanguageQuestion& asked, const LoadedModel& model,
+/// Of a contrast, the target and what it is set against by themselves: relevance passes of their own over one forward
+/// pass, where `explainer` can keep it. Errors: as explain().
+[[nodiscard]] base::Result<void> addSidesOfContrast(const LanguageQuestion& asked, Explainer& explainer,
                                                     const ExplainRequest& request, LanguageReport& report,
                                                     std::stop_token stop = {});
 

@@ -27,16 +27,20 @@ bool isBoundToData(const execute::BoundModel& model)
     return std::ranges::any_of(model.boundInputs(), [](const tensor::Tensor& input) { return input.isValid(); });
 }
 
+bool areEqual(std::span<const tensor::Tensor> some, std::span<const tensor::Tensor> others)
+{
+    return std::ranges::equal(some, others,
+                              [](const tensor::Tensor& a, const tensor::Tensor& b) { return a.bitEqual(b); });
+}
+
 } // namespace
 
 bool LastPass::isOf(const std::shared_ptr<const execute::BoundModel>& other,
                     std::span<const tensor::Tensor> otherInputs, execute::SavePolicy policy,
                     std::span<const base::ValueId> wanted) const
 {
-    const auto isEqual = [](const tensor::Tensor& a, const tensor::Tensor& b) { return a.bitEqual(b); };
     const auto isKept = [this](base::ValueId value) { return std::ranges::find(kept, value) != kept.end(); };
-    return model == other && save == policy && std::ranges::all_of(wanted, isKept) &&
-           std::ranges::equal(inputs, otherInputs, isEqual);
+    return model == other && save == policy && std::ranges::all_of(wanted, isKept) && areEqual(inputs, otherInputs);
 }
 
 void LastPass::take(const std::vector<base::ValueId>& values, std::vector<tensor::Tensor>& others)
@@ -53,6 +57,21 @@ void LastPass::take(const std::vector<base::ValueId>& values, std::vector<tensor
         }
     }
     starts = others;
+}
+
+bool LastForward::isOf(const execute::BoundModel& other, std::span<const tensor::Tensor> otherInputs,
+                       std::span<const base::ValueId> otherTargets, const lrp::ProgramRunner& otherRunner) const
+{
+    return model.get() == &other && runner.get() == &otherRunner && std::ranges::equal(targets, otherTargets) &&
+           areEqual(inputs, otherInputs);
+}
+
+bool LastForward::isBeside(const execute::BoundModel& other, std::span<const tensor::Tensor> otherInputs,
+                           const RowChoice& otherChoice) const
+{
+    return choice.origin != nullptr && choice.origin == otherChoice.origin && choice.constant == otherChoice.constant &&
+           model->precision() == other.precision() && model->graph().valueCount() == other.graph().valueCount() &&
+           areEqual(inputs, otherInputs);
 }
 
 std::shared_ptr<const Prepared> ProgramCache::find(const PreparedFor& wanted) const

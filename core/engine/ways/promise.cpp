@@ -65,8 +65,9 @@ void keepAll(const lrp::TraversalGraph& graph, const lrp::Traversal& traversal, 
 
 bool keepsPass(const Pass& pass)
 {
-    return pass.request.keepsPass && pass.cache != nullptr && pass.request.engine == EngineKind::Promise &&
-           pass.request.save != execute::SavePolicy::Plan && !pass.request.forwarding && !pass.request.followsDocument;
+    return pass.request.keepsPass && !pass.request.inputsOnly && pass.cache != nullptr &&
+           pass.request.engine == EngineKind::Promise && pass.request.save != execute::SavePolicy::Plan &&
+           !pass.request.forwarding && !pass.request.followsDocument;
 }
 
 // The forward pass of the explanation before, when it is of the same inputs; else one is made.

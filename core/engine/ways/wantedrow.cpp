@@ -131,8 +131,8 @@ bool wantsInputsAlone(const ExplainRequest& request)
     return request.inputsOnly && isOneRow && request.engine == EngineKind::Promise &&
            request.precision == execute::Precision::Float && request.save == execute::SavePolicy::Autograd &&
            request.alsoTargets.empty() && request.checkpoints.empty() && request.conditions.empty() &&
-           !request.record && !request.keepsForward && !request.keepsPass && !request.parameters &&
-           !request.forwarding && !request.keptByPlan && !request.region.isAsked() && !request.followsDocument;
+           !request.record && !request.keepsForward && !request.parameters && !request.forwarding &&
+           !request.keptByPlan && !request.region.isAsked() && !request.followsDocument;
 }
 
 /// One sample: the first axis of every input is 1.
@@ -142,7 +142,8 @@ bool isOneSample(const ExplainRequest& request)
                                [](const tensor::Tensor& input) { return input.rank() == 0 || input.shape()[0] == 1; });
 }
 
-std::shared_ptr<const Graph> withRow(const Graph& graph, NodeId head, std::int64_t row, std::int64_t axis)
+std::shared_ptr<const Graph> withRow(const Graph& graph, NodeId head, std::int64_t row, std::int64_t axis,
+                                     ValueId& position)
 {
     graph::GraphBuilder builder(graph.name());
     for (const auto& [domain, version] : graph.opsets()) {
@@ -167,8 +168,8 @@ std::shared_ptr<const Graph> withRow(const Graph& graph, NodeId head, std::int64
         ids.push_back(rewrite::addValue(builder, value, value.kind));
     }
     const std::string name = graph.value(rows).name + "/asked row";
-    const ValueId position = builder.addConstant(
-        name + "/position", tensor::Tensor::of<std::int64_t>({1}, std::span<const std::int64_t>(&row, 1)));
+    position = builder.addConstant(name + "/position",
+                                   tensor::Tensor::of<std::int64_t>({1}, std::span<const std::int64_t>(&row, 1)));
     const ValueId picked = builder.addResult(name);
     builder.declare(picked, graph.value(rows).dtype, std::nullopt);
     Node gather;
@@ -235,13 +236,30 @@ std::optional<WantedRow> WantedRow::of(const LoadedModel& model, const ExplainRe
     asked.m_row = position->row;
     asked.m_rows = graph.value(graph.node(*head).inputs[0]).name;
     asked.m_model = model;
-    asked.m_model.rewritten.graph = withRow(graph, *head, asked.m_row, static_cast<std::int64_t>(asked.m_axis));
+    asked.m_model.rewritten.graph =
+        withRow(graph, *head, asked.m_row, static_cast<std::int64_t>(asked.m_axis), asked.m_position);
+    asked.m_target = *target;
     if (asked.m_model.rewritten.graph == nullptr) {
         return std::nullopt;
     }
     asked.m_request = request;
     asked.m_request.target = position->target;
     return asked;
+}
+
+std::optional<ExplainRequest> WantedRow::again(const LoadedModel& whole, const ExplainRequest& request) const
+{
+    const std::optional<Position> position = positionOf(request.target);
+    if (!position || position->row != m_row || !wantsInputsAlone(request) || !isOneSample(request)) {
+        return std::nullopt;
+    }
+    const base::Result<ValueId> target = targetValue(request.target, *whole.graph());
+    if (!target.ok() || *target != m_target) {
+        return std::nullopt;
+    }
+    ExplainRequest row = request;
+    row.target = position->target;
+    return row;
 }
 
 void WantedRow::restorePlace(ExplainResult& result) const

@@ -23,6 +23,11 @@ public:
 
     [[nodiscard]] const LoadedModel& model() const { return m_model; }
     [[nodiscard]] const ExplainRequest& request() const { return m_request; }
+    /// The constant that says which row it is: models of other rows of the same target differ in it alone.
+    [[nodiscard]] base::ValueId position() const { return m_position; }
+    /// The request with that row alone, for another question about the same row; none where it is about another one, or
+    /// needs the whole model.
+    [[nodiscard]] std::optional<ExplainRequest> again(const LoadedModel& whole, const ExplainRequest& request) const;
     /// Says the target's place in the whole value. `result` is of model() and request(); its outputs have that row
     /// alone.
     void restorePlace(ExplainResult& result) const;
@@ -35,6 +40,8 @@ private:
     std::string m_rows;     ///< name of the value whose rows are positions
     std::int64_t m_row = 0; ///< of it, that is asked for
     std::size_t m_axis = 0; ///< of the positions
+    base::ValueId m_target; ///< in the whole model
+    base::ValueId m_position;
 };
 
 } // namespace retro::engine

@@ -14,7 +14,7 @@ namespace
 WayGives wantedOf(const Pass& pass)
 {
     const ExplainRequest& request = pass.request;
-    return {request.record || request.keepsPass,
+    return {request.record || (request.keepsPass && !request.inputsOnly),
             !request.checkpoints.empty() || request.stopAtCheckpoints || pass.prepared->hasCheckpoints,
             request.parameters, !request.inputsOnly};
 }

@@ -7,15 +7,16 @@
 #include "core/engine/explain/requestcheck.h"
 #include "core/engine/explain/stopwatch.h"
 #include "core/engine/ways/program.h"
+#include "core/engine/ways/sampledtime.h"
 #include "core/engine/ways/wantedrow.h"
+#include "core/execute/weightbytes.h"
 #include "core/lrp/rules/reverseflops.h"
-#include "core/ops/kernel/floatproduct.h"
 #include "core/ops/threads.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
+#include <ctime>
 
 namespace retro::engine
 {
@@ -35,9 +36,6 @@ constexpr std::uint64_t kLinearParts = 3;            ///< tensors of a result th
 constexpr std::uint64_t kOtherParts = 2;             ///< of the other rules
 constexpr std::uint64_t kComposedParts = 9;          ///< of the largest inner value of a composed operator
 constexpr std::uint64_t kPieceBytes = 8U << 20;      ///< of the scores of an attention that are held at once
-constexpr double kForwardReads = 3;                  ///< times that a value is written or read, forward
-constexpr double kReverseReads = 8;                  ///< the same in the relevance pass
-constexpr double kWidenedBytes = 10;                 ///< that widening a weight for a product reads and writes
 
 std::uint64_t bytesOf(const ops::TensorType& type)
 {
@@ -55,19 +53,6 @@ bool mixesRows(StructureKind kind)
 {
     return kind == StructureKind::Composed || kind == StructureKind::Bilinear || kind == StructureKind::Softmax ||
            kind == StructureKind::Differentiable || kind == StructureKind::Reduction;
-}
-
-std::uint64_t weightBytesOf(const BoundModel& model)
-{
-    std::set<const void*> seen;
-    std::uint64_t bytes = 0;
-    for (std::size_t i = 0; i < model.graph().valueCount(); ++i) {
-        const tensor::Tensor& constant = model.storedConstant(ValueId(i));
-        if (constant.isValid() && seen.insert(constant.storage().get()).second) {
-            bytes += static_cast<std::uint64_t>(constant.bytes());
-        }
-    }
-    return bytes;
 }
 
 /// Memory of forward values over the nodes of a pass.
@@ -203,97 +188,71 @@ std::uint64_t stepBytesOf(const BoundModel& model, NodeId node)
     return parts * largest + 2 * operands;
 }
 
-/// Multiply-adds (as two) in a second, of a product like those of a language model.
-double measuredRate()
-{
-    constexpr std::int64_t kRows = 128;
-    constexpr std::int64_t kWidth = 1024;
-    constexpr int kTimes = 4; // the first one wakes the threads
-    const std::vector<float> a(static_cast<std::size_t>(kRows * kWidth), 0.5F);
-    const std::vector<float> b(static_cast<std::size_t>(kWidth * kWidth), 0.25F);
-    std::vector<float> c(static_cast<std::size_t>(kRows * kWidth));
-    double best = 0;
-    for (int i = 0; i < kTimes; ++i) {
-        const Stopwatch watch;
-        ops::multiplyFloats({a.data(), kRows, kWidth, kWidth, 1}, {b.data(), kWidth, kWidth, kWidth, 1}, c.data(),
-                            kWidth);
-        best = std::max(best, 2.0 * static_cast<double>(kRows * kWidth * kWidth) / std::max(watch.seconds(), 1e-9));
-    }
-    return best;
-}
-
-/// Bytes that a loop over numbers reads or writes in a second.
-double measuredBytes()
-{
-    constexpr std::size_t kNumbers = std::size_t{4} << 20;
-    std::vector<float> numbers(kNumbers, 1.0F);
-    double best = 0;
-    for (int i = 0; i < 3; ++i) {
-        const Stopwatch watch;
-        ops::parallelFor(kNumbers, 1 << 16, [&](std::int64_t begin, std::int64_t end) {
-            for (std::int64_t k = begin; k < end; ++k) {
-                numbers[static_cast<std::size_t>(k)] = numbers[static_cast<std::size_t>(k)] * 0.5F + 1.0F;
-            }
-        });
-        best = std::max(best, 2.0 * kNumbers * sizeof(float) / std::max(watch.seconds(), 1e-9));
-    }
-    return best;
-}
-
-/// Work of a pass: operations, and bytes that go through the loops over elements.
-struct Work
+double flopsOf(const BoundModel& model, std::span<const ValueId> targets, bool isOneRow)
 {
     double flops = 0;
-    double bytes = 0;
-};
-
-/// Weights of a linear map that are stored in another type than products read.
-double widenedWeights(const BoundModel& model, NodeId node)
-{
-    const graph::Node& one = model.graph().node(node);
-    double count = 0;
-    for (const ValueId operand : one.inputs) {
-        const tensor::Tensor& stored = operand.isValid() ? model.storedConstant(operand) : tensor::Tensor();
-        if (!stored.isValid() || model.op(node).structure().kind() != StructureKind::LinearMap) {
-            continue;
-        }
-        const bool isHalf = stored.dtype() == tensor::DType::Float16 || stored.dtype() == tensor::DType::BFloat16;
-        const bool isPacked = one.op == "MatMulNBits" && stored.dtype() == tensor::DType::UInt8;
-        const auto bits = one.attributes.find("bits");
-        const auto* width = bits == one.attributes.end() ? nullptr : std::get_if<std::int64_t>(&bits->second);
-        constexpr double kByteBits = 8;
-        constexpr std::int64_t kUsualBits = 4; // of a MatMulNBits that does not say
-        const std::int64_t stands = width != nullptr && *width > 0 ? *width : kUsualBits;
-        const double perElement = isPacked ? kByteBits / static_cast<double>(stands) : 1;
-        count = isHalf || isPacked ? std::max(count, perElement * static_cast<double>(stored.size())) : count;
-    }
-    return count;
-}
-
-Work workOf(const BoundModel& model, std::span<const ValueId> targets, bool isOneRow)
-{
-    Work work;
     bool isBehindMixing = isOneRow; // relevance of one row, until a node mixes the rows
     for (std::size_t i = 0; i < model.graph().nodeCount(); ++i) {
-        work.flops += model.op(NodeId(i)).flops();
-        work.bytes += kWidenedBytes * widenedWeights(model, NodeId(i));
-        for (const ops::TensorType& type : model.op(NodeId(i)).outputTypes()) {
-            work.bytes += kForwardReads * static_cast<double>(bytesOf(type));
-        }
+        flops += model.op(NodeId(i)).flops();
     }
     for (const NodeId node : nodesBelow(model, targets)) {
         const std::vector<std::uint8_t> tracked = trackedOf(model, node);
         isBehindMixing = isBehindMixing && !mixesRows(model.op(node).structure().kind());
-        if (std::ranges::count(tracked, 1) == 0) {
-            continue;
-        }
-        work.flops += isBehindMixing ? 0 : lrp::reverseFlops(model, node, tracked);
-        work.bytes += kWidenedBytes * widenedWeights(model, node);
-        for (const ops::TensorType& type : model.op(node).outputTypes()) {
-            work.bytes += kReverseReads * static_cast<double>(bytesOf(type));
+        if (std::ranges::count(tracked, 1) > 0) {
+            flops += isBehindMixing ? 0 : lrp::reverseFlops(model, node, tracked);
         }
     }
-    return work;
+    return flops;
+}
+
+/// The most that forward values and a rule take together over a relevance pass in which each value lives until its last
+/// reader: what is kept until its producer's turn, what is computed late from its last reader's turn on.
+std::uint64_t reversePeak(const BoundModel& model, const execute::RebuildingStore& store,
+                          std::span<const ValueId> targets)
+{
+    const graph::Graph& graph = model.graph();
+    std::vector<std::size_t> lastReader(graph.valueCount(), 0);
+    for (std::size_t i = graph.nodeCount(); i-- > 0;) {
+        const graph::Node& node = graph.node(NodeId(i));
+        std::size_t last = i;
+        for (const ValueId output : node.outputs) {
+            last = output.isValid() && store.isRebuilt(output) ? std::max(last, lastReader[output.index()]) : last;
+        }
+        for (const ValueId input : node.inputs) {
+            if (input.isValid()) {
+                lastReader[input.index()] = std::max(lastReader[input.index()], last);
+            }
+        }
+    }
+    std::vector<std::int64_t> change(graph.nodeCount() + 1, 0); // from this node on downwards
+    const auto lives = [&](ValueId value, std::size_t from) {
+        const NodeId producer = graph.value(value).producer;
+        const auto bytes = static_cast<std::int64_t>(bytesOf(model.typeOf(value)));
+        change[from] += bytes;
+        if (producer.isValid() && producer.index() > 0) {
+            change[producer.index() - 1] -= bytes;
+        }
+    };
+    for (const ValueId value : store.keptValues()) {
+        if (!model.isConstant(value)) {
+            lives(value, graph.nodeCount());
+        }
+    }
+    for (const ValueId value : store.lateValues()) {
+        lives(value, lastReader[value.index()]);
+    }
+    std::vector<bool> isBelow(graph.nodeCount(), false);
+    for (const NodeId node : nodesBelow(model, targets)) {
+        isBelow[node.index()] = true;
+    }
+    std::int64_t live = change[graph.nodeCount()];
+    std::int64_t most = live;
+    for (std::size_t i = graph.nodeCount(); i-- > 0;) {
+        live += change[i];
+        const std::uint64_t step = isBelow[i] ? stepBytesOf(model, NodeId(i)) : 0;
+        most = std::max(most, live + static_cast<std::int64_t>(step));
+    }
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(most, 0));
 }
 
 /// Every value that carries relevance, once: a pass that keeps them all has them to the end.
@@ -319,36 +278,48 @@ std::vector<ValueId> keptByPolicy(const BoundModel& model, execute::SavePolicy p
 }
 
 Result<PassEstimate> estimateOf(const LoadedModel& model, const ExplainRequest& request, bool isOneRow,
-                                const std::stop_token& stop)
+                                const std::stop_token& stop, double sampling)
 {
     ProgramCache cache;
     const StageProgress silent;
+    const Stopwatch opening;
     Pass pass(model, request, stop, silent, &cache);
     RETRO_CHECK(pass.bind());
     const std::shared_ptr<const BoundModel> bound = pass.result.model;
     std::vector<ValueId> kept;
+    std::shared_ptr<execute::RebuildingStore> store;
     if (request.inputsOnly) {
         RETRO_TRY(const KnownCourse known, knownCourse(pass, true));
         if (known.runner) {
-            kept = InputPass::keptValues(bound, *known.runner, pass.targets);
+            store = InputPass::emptyStore(bound, *known.runner, pass.targets);
+            kept = store->keptValues();
         }
     }
     const bool keepsAll = kept.empty();
     kept = keepsAll ? keptByPolicy(*bound, request.keepValues ? execute::SavePolicy::All : request.save) : kept;
     PassEstimate made;
-    made.weightBytes = weightBytesOf(*bound);
+    made.weightBytes = execute::weightBytes(*bound);
     const ForwardMemory forward(*bound, kept);
     made.keptBytes = forward.kept();
     for (const NodeId node : nodesBelow(*bound, pass.targets)) {
         made.stepBytes = std::max(made.stepBytes, stepBytesOf(*bound, node));
     }
-    std::uint64_t reverse = made.keptBytes + made.stepBytes;
-    reverse += keepsAll ? relevanceBytes(*bound) : 0;
+    const std::uint64_t reverse =
+        keepsAll ? made.keptBytes + made.stepBytes + relevanceBytes(*bound) : reversePeak(*bound, *store, pass.targets);
     made.tensorBytes = std::max(forward.peak(), reverse);
     made.processBytes = made.weightBytes + made.tensorBytes + kProgramBytes;
-    const Work work = workOf(*bound, pass.targets, isOneRow);
-    made.flops = work.flops;
-    made.seconds = work.flops / measuredRate() + work.bytes / measuredBytes();
+    made.flops = flopsOf(*bound, pass.targets, isOneRow) + (store ? store->lateFlops() : 0);
+    made.secondsOpening = model.seconds + opening.seconds();
+    if (checkEstimate(made).ok()) { // else there is no room to run anything either
+        const double processorBefore = static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+        const tensor::StoragePool::Use pool(cache.pool());
+        RETRO_TRY(const SampledTime time, sampledTime(pass, store.get(), isOneRow, sampling));
+        made.secondsForward = time.forward.wall;
+        made.secondsRelevance = time.relevance.wall;
+        made.seconds = made.secondsOpening + made.secondsForward + made.secondsRelevance;
+        made.processorSeconds = processorBefore + time.forward.processor + time.relevance.processor;
+        made.isTimed = true;
+    }
     return made;
 }
 
@@ -356,21 +327,29 @@ Result<PassEstimate> estimateOf(const LoadedModel& model, const ExplainRequest& 
 
 std::vector<std::string> PassEstimate::lines() const
 {
-    return {fmt::format("memory       {} at most, of which weights {} and tensors {} (kept {}, largest step {})",
-                        base::bytesText(processBytes), base::bytesText(weightBytes), base::bytesText(tensorBytes),
-                        base::bytesText(keptBytes), base::bytesText(stepBytes)),
-            fmt::format("time         {:.2f} s on {} threads, {:.1f} GFLOP", seconds, ops::threads(), flops / 1e9)};
+    return {
+        fmt::format("memory       {} at most, of which weights {} and tensors {} (kept {}, largest step {})",
+                    base::bytesText(processBytes), base::bytesText(weightBytes), base::bytesText(tensorBytes),
+                    base::bytesText(keptBytes), base::bytesText(stepBytes)),
+        isTimed
+            ? fmt::format(
+                  "time         {:.2f} s on {} threads (opening {:.2f}, forward {:.2f}, relevance {:.2f}; processor "
+                  "{:.2f} s), {:.1f} GFLOP",
+                  seconds, ops::threads(), secondsOpening, secondsForward, secondsRelevance, processorSeconds,
+                  flops / 1e9)
+            : fmt::format("time         not known, {:.1f} GFLOP", flops / 1e9)};
 }
 
-Result<PassEstimate> estimate(const LoadedModel& model, const ExplainRequest& request, const std::stop_token& stop)
+Result<PassEstimate> estimate(const LoadedModel& model, const ExplainRequest& request, const std::stop_token& stop,
+                              double sampling)
 {
     RETRO_CHECK(checkRequest(request));
     if (const std::optional<WantedRow> asked = WantedRow::of(model, request)) {
-        if (Result<PassEstimate> made = estimateOf(asked->model(), asked->request(), true, stop); made.ok()) {
+        if (Result<PassEstimate> made = estimateOf(asked->model(), asked->request(), true, stop, sampling); made.ok()) {
             return made;
         }
     }
-    return estimateOf(model, request, false, stop);
+    return estimateOf(model, request, false, stop, sampling);
 }
 
 Result<void> checkEstimate(const PassEstimate& estimate)

@@ -106,17 +106,34 @@ base::Result<HeadNames> threeOperands(FunctionWriter& body)
     return HeadNames{body.operand(HeadSlot::kQuery), byToken(body, HeadSlot::kKey), byToken(body, HeadSlot::kValue)};
 }
 
-/// The same, each with its part of the bias.
+/// The same, each with its part of the bias, which is as wide as it is. Keys and values of four axes have been through
+/// their own layer: no bias is added to them.
 void addHeadBias(FunctionWriter& body, HeadNames& heads)
 {
     if (!body.isGiven(HeadSlot::kBias)) {
         return;
     }
-    const HeadNames parts =
-        body.addOf("", "Split", {body.operand(HeadSlot::kBias)}, {{"num_outputs", std::int64_t{3}}}, kSplitByCount, 3);
-    for (std::size_t i = 0; i < heads.size(); ++i) {
-        heads[i] = body.add("Add", {heads[i], parts[i]});
+    HeadNames widths;
+    for (const std::string& one : heads) {
+        widths.push_back(body.add("Shape", {one}, {{"start", std::int64_t{2}}, {"end", std::int64_t{3}}}));
     }
+    const std::string parts = body.add("Concat", widths, {{"axis", std::int64_t{0}}});
+    const HeadNames biases = body.addOf("", "Split", {body.operand(HeadSlot::kBias), parts}, {}, kSplitByCount, 3);
+    const bool isMadeBefore = body.isGiven(HeadSlot::kKey) && body.rank(HeadSlot::kKey) == std::size_t{4};
+    for (std::size_t i = 0; i < (isMadeBefore ? 1 : heads.size()); ++i) {
+        heads[i] = body.add("Add", {heads[i], biases[i]});
+    }
+}
+
+/// Number of keys, those of the past included.
+std::string keyCount(FunctionWriter& body, const std::string& keys)
+{
+    const std::string count = body.add("Gather", {body.add("Shape", {keys}), body.wholeNumber(1)});
+    if (!body.isGiven(HeadSlot::kPastKey)) {
+        return count;
+    }
+    const std::string past = body.add("Shape", {body.operand(HeadSlot::kPastKey)});
+    return body.add("Add", {count, body.add("Gather", {past, body.wholeNumber(2)})});
 }
 
 /// Where keys count: bool, broadcastable to the scores, of a mask of 0 and 1 or of a number of keys per image.
@@ -125,12 +142,8 @@ base::Result<std::string> countingKeys(FunctionWriter& body, const std::string& 
     const auto rank = body.rank(HeadSlot::kPadding);
     const std::string given = body.operand(HeadSlot::kPadding);
     if (rank == std::size_t{1}) {
-        std::string count = body.add("Gather", {body.add("Shape", {keys}), body.wholeNumber(1)});
-        if (body.isGiven(HeadSlot::kPastKey)) {
-            const std::string past = body.add("Shape", {body.operand(HeadSlot::kPastKey)});
-            count = body.add("Add", {count, body.add("Gather", {past, body.wholeNumber(2)})});
-        }
-        const std::string positions = body.add("Range", {body.wholeNumber(0), count, body.wholeNumber(1)});
+        const std::string positions =
+            body.add("Range", {body.wholeNumber(0), keyCount(body, keys), body.wholeNumber(1)});
         const std::string ends =
             body.add("Unsqueeze", {body.add("Cast", {given}, {{"to", kInt64}}), body.integers({1, 2, 3})});
         return body.add("Less", {positions, ends});
@@ -139,8 +152,13 @@ base::Result<std::string> countingKeys(FunctionWriter& body, const std::string& 
         return inputError("key_padding_mask (operand 4) must be batch × keys, batch × queries × keys, or the number of "
                           "keys of each image");
     }
+    // A mask of fewer keys, which Attention would fill up, is none of this operator's: it must have one per key.
     const std::string counts = body.add("Cast", {given}, {{"to", kBool}});
-    return body.add("Unsqueeze", {counts, rank == std::size_t{2} ? body.integers({1, 2}) : body.integers({1})});
+    const std::string outer = body.add("Shape", {given}, {{"start", std::int64_t{0}}, {"end", std::int64_t{-1}}});
+    const std::string all = body.add("Unsqueeze", {keyCount(body, keys), body.integers({0})});
+    const std::string whole =
+        body.add("Reshape", {counts, body.add("Concat", {outer, all}, {{"axis", std::int64_t{0}}})});
+    return body.add("Unsqueeze", {whole, rank == std::size_t{2} ? body.integers({1, 2}) : body.integers({1})});
 }
 
 /// What is added to the scores: 0 where a key counts, else the masked value; plus the operand for it.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/kernel/floatproduct.h"
 
+#include "core/ops/kernel/flushednumbers.h"
 #include "core/ops/kernel/producttile.h"
 #include "core/ops/threads.h"
 
@@ -176,7 +177,10 @@ private:
         TurnedProduct product{m_a.data,         m_a.rowStride, data,     column,   m_a.columns,
                               m_depths.block(), m_c + first,   m_stride, m_a.rows, last - first};
         product.perColumn = m_after.perColumn == nullptr ? nullptr : m_after.perColumn + first;
-        m_tiles.multiplyTurned(product);
+        {
+            const FlushedNumbers flushed;
+            m_tiles.multiplyTurned(product);
+        }
         if (m_after.rows != nullptr) {
             finish({0, m_a.rows, first, last});
         }
@@ -289,6 +293,7 @@ private:
             copyRows(tile, room.rows.get());
         }
         const bool isLast = block + 1 == m_depths.blocks();
+        const FlushedNumbers flushed;
         for (std::int64_t j = part.firstColumn; j < part.lastColumn; j += tile.columns) {
             const bool isFlat = m_readsInPlace && m_a.rows == 1 && part.lastColumn - j >= m_tiles.flat;
             tile.columns = isFlat ? m_tiles.flat : std::min(m_tiles.columns, part.lastColumn - j);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/kernel/weightedrows.h"
 
+#include "core/ops/kernel/flushednumbers.h"
 #include "core/ops/kernel/wideregisters.h"
 #include "core/ops/threads.h"
 
@@ -78,6 +79,7 @@ Tensor sumsOf(const std::vector<UsedRow>& used, std::int64_t columns, const Make
     tensor::TensorBuffer buffer(DType::Float32, {1, columns});
     float* const sums = buffer.data<float>();
     parallelFor(columns, kColumns, [&](std::int64_t first, std::int64_t last) {
+        const FlushedNumbers flushed; // as in every other product
         std::fill(sums + first, sums + last, 0.0F);
         auto placed = makeReader();
         for (std::int64_t begin = first; begin < last; begin += kColumns) {

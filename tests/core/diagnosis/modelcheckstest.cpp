@@ -394,6 +394,28 @@ private slots:
         QVERIFY(isSilent(diagnosed(leaky(0.1), kNoInput, "model.slope")));
     }
 
+    // Along with an explanation, not every number of many weights is read; diagnose reads them.
+    void manyWeightsAreLeftToDiagnose()
+    {
+        constexpr std::int64_t kMany = std::int64_t{1} << 14U; // squared, 1 GiB of float32; in memory it is one number
+        const Tensor one = Tensor::full(DType::Float32, {1}, 1);
+        for (const std::int64_t rows : {std::int64_t{4}, kMany}) {
+            Writer writer;
+            const ValueId x = writer.input("x", {1, rows});
+            const ValueId w = writer.constant("w", Tensor(DType::Float32, {rows, kMany}, {0, 0}, 0, one.storage()));
+            writer.output(writer.node("MatMul", "product", {x, w}));
+            diagnosis::Sources sources;
+            sources.model = std::make_shared<diagnosis::ModelFacts>(writer.finish());
+            QCOMPARE(sources.model->weightBytes(), static_cast<std::uint64_t>(4 * rows * kMany));
+            diagnosis::Options options;
+            options.isCheapAlone = true;
+            options.checks = {"model.zero-weights", "model.weight-nonfinite", "model.channel-outlier", "model.stride"};
+            const auto made = diagnosis::diagnose(diagnosis::Facts(std::move(sources)), options);
+            QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+            QCOMPARE(made->checksRun(), rows == kMany ? std::size_t{1} : std::size_t{4});
+        }
+    }
+
     void untrainedWeightsAreNoted()
     {
         const auto dense = [](float bias) {

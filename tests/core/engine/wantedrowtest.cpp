@@ -3,6 +3,8 @@
 // the whole model all the same.
 #include "core/engine/ways/wantedrow.h"
 #include "core/engine/ways/workload.h"
+#include "core/event/observer.h"
+#include "core/execute/followingnodes.h"
 #include "tests/core/rewrite/graphs.h"
 
 #include <QtTest>
@@ -87,6 +89,21 @@ engine::ExplainRequest request(const char* target, bool inputsOnly = true)
     return made;
 }
 
+/// Counts the nodes that forward passes compute for the first time.
+class ForwardNodes final : public event::PerformanceObserver
+{
+public:
+    void onNodeProcessed(base::NodeId, const event::NodeWork& work) override
+    {
+        m_count += work.half == event::Half::Forward && !work.isRepeat ? 1 : 0;
+    }
+    void onMemoryDecision(ValueId, event::MemoryChoice, std::int64_t, std::string_view) override {}
+    [[nodiscard]] int count() const { return m_count; }
+
+private:
+    int m_count = 0;
+};
+
 std::string nameOfLogits(bool isCapped) { return isCapped ? "logits_out" : "words_out"; }
 
 } // namespace
@@ -162,6 +179,69 @@ private slots:
         other.precision = execute::Precision::Double;
         QVERIFY(needsAll(other));
         QVERIFY(!engine::WantedRow::of(loaded(languageModel(true, true)), request("logits_out:0,3,11")));
+    }
+
+    // Nothing is bound or computed again for another word at the same position, and of another position only the row.
+    void aSecondQuestionGoesOnFromTheForwardPass()
+    {
+        const auto model = std::make_shared<const engine::LoadedModel>(loaded(languageModel()));
+        const std::size_t ids = model->graph()->inputs()[0].index();
+        engine::Explainer explainer(model);
+        struct Question
+        {
+            const char* target;
+            bool isReused;
+            int nodes;
+        };
+        const int all = static_cast<int>(model->graph()->nodeCount()) + 1; // and the choice of the row
+        const execute::FollowingNodes behind(*model->graph(), model->graph()->findValue("mixed_out").value());
+        const int ofARow = static_cast<int>(behind.nodes().size()) + 1; // the choice, the product, and what caps it
+        std::shared_ptr<const execute::BoundModel> bound;
+        for (const Question& question :
+             {Question{"logits_out:0,3,11", false, all}, Question{"logits_out:0,3,2", true, 0},
+              Question{"logits_out:0,3,11", true, 0}, Question{"logits_out:0,6,2", true, ofARow},
+              Question{"logits_out:0,1,7", true, ofARow}, Question{"logits_out:0,1,8", true, 0}}) {
+            engine::ExplainRequest asked = request(question.target);
+            asked.keepsPass = true;
+            ForwardNodes nodes;
+            const event::ObserverScope observed(&nodes);
+            const auto made = explainer.explain(asked);
+            QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+            QCOMPARE(made->forwardReused, question.isReused);
+            QCOMPARE(nodes.count(), question.nodes);
+            QVERIFY(question.nodes > 0 || made->model == bound);
+            bound = made->model;
+            const auto alone = engine::explain(*model, request(question.target));
+            QVERIFY(alone.ok());
+            QVERIFY(made->relevance[ids].bitEqual(alone->relevance[ids]));
+            QCOMPARE(made->target.index, alone->target.index);
+            QCOMPARE(made->target.logit, alone->target.logit);
+            QCOMPARE(made->relevanceStart, alone->relevanceStart);
+            QVERIFY(made->outputs[0].bitEqual(alone->outputs[0]));
+        }
+    }
+
+    void anotherTextIsComputedAnew()
+    {
+        const auto model = std::make_shared<const engine::LoadedModel>(loaded(languageModel()));
+        const std::size_t ids = model->graph()->inputs()[0].index();
+        engine::Explainer explainer(model);
+        engine::ExplainRequest asked = request("logits_out:0,3,11");
+        asked.keepsPass = true;
+        QVERIFY(explainer.explain(asked).ok());
+        const std::vector<std::int64_t> others{3, 1, 4, 1, 5, 9, 7};
+        asked.inputs = {Tensor::of<std::int64_t>({1, kTokens}, others)};
+        for (const char* const composite : {"attnlrp", "gradient", "epsilon"}) { // rules may read what was not kept
+            asked.composite = composite;
+            const auto made = explainer.explain(asked);
+            QVERIFY(made.ok());
+            QVERIFY(asked.composite != "attnlrp" || !made->forwardReused);
+            const auto alone = engine::explain(*model, asked);
+            QVERIFY(alone.ok() && made->relevance[ids].bitEqual(alone->relevance[ids]));
+        }
+        asked.keepsPass = false;
+        const auto last = explainer.explain(asked);
+        QVERIFY(last.ok() && !last->forwardReused);
     }
 
     void aPositionBehindTheEndIsRefusedAsEver()

@@ -5,6 +5,8 @@
 
 #include <QtTest>
 
+#include <limits>
+
 using namespace retro::rewrite::testing;
 
 using retro::execute::BoundModel;
@@ -12,6 +14,8 @@ using retro::execute::RebuildingStore;
 
 namespace
 {
+
+constexpr std::int64_t kNoBound = std::numeric_limits<std::int64_t>::max();
 
 /// x·W, its sigmoid, their product, a sum with x, and a chain of functions behind it.
 SharedGraph gated()
@@ -105,6 +109,75 @@ private slots:
         QVERIFY(!store->get(named("gate_out")).isValid());
         QVERIFY(!store->get(named("product_out")).isValid());
         store->letGo(named("gate_out")); // once more is no harm
+    }
+
+    // A product that there is no room for is computed once, when it is needed, and let go with its last reader.
+    void productsBeyondTheBudgetAreLate()
+    {
+        const std::vector<ValueId> read{named("product_out"), named("sigmoid_out"), named("gate_out")};
+        const auto all = std::make_shared<retro::execute::MemoryValueStore>(m_graph->valueCount());
+        QVERIFY(forwardInto(all, m_model, m_inputs, read).ok());
+        const auto store = std::make_shared<RebuildingStore>(m_model, read, std::vector<ValueId>(),
+                                                             retro::execute::KeepingBounds{0, 0, kNoBound, 1});
+        QCOMPARE(store->lateValues(), std::vector<ValueId>{named("product_out")});
+        QCOMPARE(store->lateFlops(), 2.0 * 3 * 8 * 8);
+        QCOMPARE(store->keptValues(), std::vector<ValueId>{named("x")});
+        QVERIFY(forwardInto(store, m_model, m_inputs, store->keptValues()).ok());
+        QVERIFY(store->get(named("gate_out")).bitEqual(all->get(named("gate_out"))));
+        const Tensor product = store->get(named("product_out"));
+        QVERIFY(product.bitEqual(all->get(named("product_out"))));
+        QCOMPARE(store->get(named("product_out")).rawData(), product.rawData()); // not once more
+        QVERIFY(!store->get(named("x")).isValid());                              // nothing else follows from it
+        QVERIFY(store->get(named("sigmoid_out")).bitEqual(all->get(named("sigmoid_out"))));
+        for (const ValueId value : read) {
+            store->letGo(value);
+        }
+        QVERIFY(!store->get(named("product_out")).isValid());
+    }
+
+    void aLateValueThatNobodyNeedsIsNotComputed()
+    {
+        const std::vector<ValueId> read{named("product_out"), named("gate_out")};
+        const auto store = std::make_shared<RebuildingStore>(m_model, read, std::vector<ValueId>(),
+                                                             retro::execute::KeepingBounds{0, 0, kNoBound, 1});
+        QVERIFY(forwardInto(store, m_model, m_inputs, store->keptValues()).ok());
+        store->letGo(named("gate_out"));
+        QVERIFY(store->get(named("x")).isValid());
+        store->letGo(named("product_out"));
+        QVERIFY(!store->get(named("x")).isValid());
+        QVERIFY(!store->get(named("product_out")).isValid());
+    }
+
+    void timeBoundsWhatIsLate()
+    {
+        const std::vector<ValueId> read = results(*m_graph);
+        const auto late = [&](const retro::execute::KeepingBounds& bounds) {
+            return RebuildingStore(m_model, read, std::vector<ValueId>(), bounds).lateValues().size();
+        };
+        QCOMPARE(late({0, 0, kNoBound, 0}), std::size_t{0});
+        QCOMPARE(late({0, 0, 0, 0}), std::size_t{1}); // there is no room at all
+        QCOMPARE(late({0, kNoBound, kNoBound, 1}), std::size_t{0});
+        QCOMPARE(late({kNoBound, 0, 0, 1}), std::size_t{0});
+        const std::vector<ValueId> asIs{named("product_out")};
+        QVERIFY(RebuildingStore(m_model, read, asIs, retro::execute::KeepingBounds{0, 0, 0, 1}).lateValues().empty());
+    }
+
+    // A copy has what was kept, and is read without the first one noticing.
+    void aCopyIsReadByItself()
+    {
+        const std::vector<ValueId> read{named("product_out"), named("gate_out")};
+        const auto store = std::make_shared<RebuildingStore>(m_model, read, std::vector<ValueId>(),
+                                                             retro::execute::KeepingBounds{0, 0, kNoBound, 1});
+        QVERIFY(forwardInto(store, m_model, m_inputs, store->keptValues()).ok());
+        Tensor first;
+        for (int i = 0; i < 2; ++i) {
+            const RebuildingStore copy(*store);
+            const Tensor gate = copy.get(named("gate_out"));
+            QVERIFY(gate.isValid() && (i == 0 || gate.bitEqual(first)));
+            first = gate;
+            QVERIFY(!copy.get(named("x")).isValid());
+        }
+        QVERIFY(store->get(named("x")).isValid());
     }
 };
 

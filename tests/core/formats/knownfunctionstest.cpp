@@ -170,7 +170,10 @@ private slots:
                                           {{"num_heads", std::int64_t{2}}});
         };
         QCOMPARE(QString::fromStdString(operators(heads({"q", "k", "k"}))), "Attention");
-        QCOMPARE(QString::fromStdString(operators(heads({"q", "k", "k", "b"}))), "Split Add Add Add Attention");
+        QCOMPARE(QString::fromStdString(operators(heads({"q", "k", "k", "b"}))),
+                 "Shape Shape Shape Concat Split Add Add Add Attention");
+        QCOMPARE(QString::fromStdString(operators(heads({"q", "p", "p", "b"}))), // queries alone have a bias
+                 "Transpose Reshape Transpose Reshape Shape Shape Shape Concat Split Add Attention");
         QCOMPARE(QString::fromStdString(operators(heads({"q", "p", "p"}))),
                  "Transpose Reshape Transpose Reshape Attention");
         QCOMPARE(QString::fromStdString(operators(heads({"q", "k", "k", "", "", "", "p", "p"}))), "Attention");

@@ -94,6 +94,30 @@ class FloatProductTest : public QObject
     Q_OBJECT
 
 private slots:
+    // Numbers below the smallest normal one count as 0, in all the ways to an element, and only inside of a product.
+    void numbersTooSmallCountAsZero()
+    {
+        const float tiny = std::numeric_limits<float>::denorm_min();
+        for (const Extents& e : kExtents) {
+            Matrix a(e.rows, e.depth, 1);
+            const Matrix b(e.depth, e.columns, 2);
+            for (float& number : a.numbers) {
+                number = std::abs(number) * 1e-39F;
+            }
+            const auto isZero = [&](const Numbers& c) {
+                return std::ranges::all_of(c, [](float number) { return number == 0; });
+            };
+            QVERIFY(isZero(product(a.view(), b.view())));
+            const Matrix turned = b.turned();
+            QVERIFY(isZero(product(a.view(), {turned.numbers.data(), e.depth, e.columns, 1, e.depth})));
+            QVERIFY(isZero(product({turned.numbers.data(), e.columns, e.depth, e.depth, 1},
+                                   {a.numbers.data(), e.depth, e.rows, 1, e.depth})));
+            volatile float half = 2 * tiny;
+            half = half / 2;
+            QCOMPARE(static_cast<float>(half), tiny);
+        }
+    }
+
     void isTheDefinition()
     {
         for (const Extents& e : kExtents) {

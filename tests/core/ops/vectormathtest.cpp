@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Float functions that vectorise, against the standard library in double.
-#include "core/ops/kernel/logistic.h"
 #include "core/ops/kernel/vectormath.h"
+#include "core/ops/kernel/logistic.h"
 
 #include <QtTest>
 

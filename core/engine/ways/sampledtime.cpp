@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/ways/sampledtime.h"
+
+#include "core/base/cancel.h"
+#include "core/engine/explain/stopwatch.h"
+#include "core/execute/runnode.h"
+#include "core/lrp/rules/reverseflops.h"
+#include "core/lrp/rules/ruleapplication.h"
+
+#include <algorithm>
+#include <cstring>
+#include <ctime>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace retro::engine
+{
+
+namespace
+{
+
+using base::NodeId;
+using base::Result;
+using base::ValueId;
+using execute::BoundModel;
+using graph::Graph;
+using graph::Node;
+using ops::StructureKind;
+using tensor::Tensor;
+
+constexpr int kMostNodes = 3;         ///< of a kind that are timed, each with weights of its own
+constexpr int kMostTimes = 4;         ///< that a short node is run
+constexpr double kLongEnough = 0.001; ///< seconds of one that is run once
+
+bool isSame(const graph::Attribute& a, const graph::Attribute& b)
+{
+    return a.index() == b.index() && std::visit(
+                                         [&b]<class T>(const T& value) {
+                                             if constexpr (std::equality_comparable<T>) {
+                                                 return value == std::get<T>(b);
+                                             } else {
+                                                 return false; // tensors and graphs
+                                             }
+                                         },
+                                         a);
+}
+
+bool isSame(const graph::Attributes& a, const graph::Attributes& b)
+{
+    return std::ranges::equal(a, b, [](const auto& one, const auto& two) {
+        return one.first == two.first && isSame(one.second, two.second);
+    });
+}
+
+/// What decides how long a node takes, in words; attributes are compared beside it.
+std::string kindOf(const BoundModel& model, NodeId id)
+{
+    const Node& node = model.graph().node(id);
+    std::string kind = node.domain + ":" + node.op;
+    for (const std::vector<ValueId>* values : {&node.inputs, &node.outputs}) {
+        kind += "|";
+        for (const ValueId value : *values) {
+            if (!value.isValid()) {
+                kind += "-,";
+                continue;
+            }
+            const ops::TensorType& type = model.typeOf(value);
+            const Tensor& stored = model.storedConstant(value);
+            kind += std::string(tensor::nameOf(type.dtype)) + tensor::toText(type.shape) +
+                    (stored.isValid() ? "=" + std::string(tensor::nameOf(stored.dtype())) : std::string()) +
+                    (model.isTracked(value) ? "*" : "") + ",";
+        }
+    }
+    return kind;
+}
+
+/// Zero but in the last row of the last but one axis.
+Tensor lastRowOf(const Tensor& relevance)
+{
+    if (!relevance.isValid() || relevance.rank() < 2 || relevance.size() == 0) {
+        return relevance;
+    }
+    const Tensor plain = relevance.contiguous();
+    tensor::TensorBuffer buffer(plain.dtype(), plain.shape());
+    buffer.clear();
+    const std::size_t row = static_cast<std::size_t>(plain.shape().back()) * tensor::sizeOf(plain.dtype());
+    const std::size_t rows = static_cast<std::size_t>(plain.shape()[plain.rank() - 2]);
+    const std::size_t bytes = static_cast<std::size_t>(plain.bytes());
+    for (std::size_t at = (rows - 1) * row; row > 0 && at < bytes; at += rows * row) {
+        std::memcpy(buffer.rawData() + at, plain.rawData() + at, row);
+    }
+    return std::move(buffer).freeze();
+}
+
+class Sampler
+{
+public:
+    Sampler(const Pass& pass, const execute::RebuildingStore* store, bool hasOneRow, double budget)
+        : m_pass(pass), m_model(*pass.result.model), m_graph(m_model.graph()), m_store(store), m_hasOneRow(hasOneRow),
+          m_budget(budget), m_values(m_graph.valueCount()), m_kindOf(m_graph.nodeCount()),
+          m_forward(m_graph.nodeCount())
+    {}
+
+    Result<SampledTime> run()
+    {
+        RETRO_CHECK(runForward());
+        runAgain();
+        RETRO_CHECK(runRelevance());
+        const double all = m_timedFlops + m_otherFlops;
+        m_made.share = all > 0 ? m_timedFlops / all : 1;
+        return m_made;
+    }
+
+private:
+    /// Nodes that take the same time, and what those of them that were run took together.
+    struct Kind
+    {
+        NodeId first;
+        int runs = 0;
+        TakenTime time;
+
+        [[nodiscard]] bool wantsMore() const { return runs < kMostNodes; }
+        void add(const TakenTime& taken)
+        {
+            time += taken;
+            ++runs;
+        }
+        [[nodiscard]] std::optional<TakenTime> each() const
+        {
+            return runs > 0 ? std::optional(time.times(1.0 / runs)) : std::nullopt;
+        }
+    };
+
+    std::size_t kindIndex(NodeId id)
+    {
+        std::vector<std::size_t>& known = m_kindsByWords[kindOf(m_model, id)];
+        const auto found = std::ranges::find_if(known, [&](std::size_t kind) {
+            return isSame(m_graph.node(m_kinds[kind].first).attributes, m_graph.node(id).attributes);
+        });
+        if (found != known.end()) {
+            return *found;
+        }
+        known.push_back(m_kinds.size());
+        m_kinds.push_back({id});
+        return known.back();
+    }
+
+    [[nodiscard]] bool isOver() const { return m_watch.seconds() > m_budget; }
+
+    /// What was not timed, by its operations.
+    [[nodiscard]] TakenTime guessed(double flops)
+    {
+        m_otherFlops += flops;
+        return m_timedFlops > 0 ? m_timed.times(flops / m_timedFlops) : TakenTime();
+    }
+    void count(double flops, const TakenTime& time)
+    {
+        m_timedFlops += flops;
+        m_timed += time;
+    }
+
+    /// The first time, in which nothing is in a cache of the processor; of what is short the mean of some more.
+    template <class Do>
+    Result<TakenTime> timed(const Do& act)
+    {
+        RETRO_TRY(const TakenTime first, once(act));
+        if (first.wall >= kLongEnough) {
+            return first;
+        }
+        TakenTime others;
+        for (int i = 1; i < kMostTimes; ++i) {
+            RETRO_TRY(const TakenTime next, once(act));
+            others += next;
+        }
+        return others.times(1.0 / (kMostTimes - 1));
+    }
+    template <class Do>
+    Result<TakenTime> once(const Do& act)
+    {
+        RETRO_CHECK(base::checkStop(m_pass.stop));
+        const Stopwatch watch;
+        const std::clock_t before = std::clock();
+        RETRO_CHECK(act());
+        return TakenTime{watch.seconds(), static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC};
+    }
+
+    /// A value of the pass, or that of the first node of the kind of the one that makes it.
+    [[nodiscard]] Tensor valueOf(ValueId value) const { return m_values[value.index()]; }
+
+    Result<void> runForward()
+    {
+        for (std::size_t i = 0; i < m_pass.inputs.size(); ++i) {
+            m_values[m_graph.inputs()[i].index()] = m_pass.inputs[i];
+        }
+        for (std::size_t i = 0; i < m_graph.nodeCount(); ++i) {
+            const NodeId id(i);
+            m_kindOf[i] = kindIndex(id);
+            if (m_kinds[m_kindOf[i]].wantsMore() && !isOver() && hasOperands(id)) {
+                RETRO_CHECK(runNode(id));
+            } else {
+                takeValuesOf(m_kinds[m_kindOf[i]].first, id);
+            }
+        }
+        std::vector<NodeId> others;
+        for (std::size_t i = 0; i < m_graph.nodeCount(); ++i) {
+            if (const std::optional<TakenTime> time = m_kinds[m_kindOf[i]].each()) {
+                count(m_model.op(NodeId(i)).flops(), *time);
+                m_forward[i] = *time;
+            } else {
+                others.emplace_back(i);
+            }
+        }
+        for (const NodeId id : others) {
+            m_forward[id.index()] = guessed(m_model.op(id).flops());
+        }
+        for (const TakenTime& time : m_forward) {
+            m_made.forward += time;
+        }
+        return {};
+    }
+
+    [[nodiscard]] bool hasOperands(NodeId id) const
+    {
+        return std::ranges::all_of(m_graph.node(id).inputs, [this](ValueId value) {
+            return !value.isValid() || m_model.isConstant(value) || m_values[value.index()].isValid();
+        });
+    }
+
+    Result<void> runNode(NodeId id)
+    {
+        const Node& node = m_graph.node(id);
+        std::vector<Tensor> results;
+        RETRO_TRY(const TakenTime taken, timed([&]() -> Result<void> {
+                      results.clear();
+                      RETRO_TRY(results, execute::runNode(
+                                             m_model, id, [this](ValueId value) { return valueOf(value); },
+                                             execute::RunKind::Aside));
+                      return {};
+                  }));
+        m_kinds[m_kindOf[id.index()]].add(taken);
+        for (std::size_t k = 0; k < std::min(results.size(), node.outputs.size()); ++k) {
+            if (node.outputs[k].isValid()) {
+                m_values[node.outputs[k].index()] = results[k];
+            }
+        }
+        return {};
+    }
+
+    void takeValuesOf(NodeId first, NodeId id)
+    {
+        const std::vector<ValueId>& from = m_graph.node(first).outputs;
+        const std::vector<ValueId>& to = m_graph.node(id).outputs;
+        for (std::size_t k = 0; k < std::min(from.size(), to.size()); ++k) {
+            if (from[k].isValid() && to[k].isValid()) {
+                m_values[to[k].index()] = m_values[from[k].index()];
+            }
+        }
+    }
+
+    /// What the store computes again: late values once, the others whenever a rule reads them.
+    void runAgain()
+    {
+        for (const NodeId node : m_store == nullptr ? std::vector<NodeId>() : m_store->nodesAgain()) {
+            m_made.again += m_forward[node.index()];
+            count(m_model.op(node).flops(), m_forward[node.index()]);
+        }
+        m_made.relevance += m_made.again;
+    }
+
+    [[nodiscard]] static bool mixesRows(StructureKind kind)
+    {
+        return kind == StructureKind::Composed || kind == StructureKind::Bilinear || kind == StructureKind::Softmax ||
+               kind == StructureKind::Differentiable || kind == StructureKind::Reduction;
+    }
+
+    [[nodiscard]] std::vector<bool> nodesBelow() const
+    {
+        std::vector<bool> isNeeded(m_graph.valueCount(), false);
+        std::vector<bool> isBelow(m_graph.nodeCount(), false);
+        for (const ValueId target : m_pass.targets) {
+            isNeeded[target.index()] = true;
+        }
+        for (std::size_t i = m_graph.nodeCount(); i-- > 0;) {
+            const Node& node = m_graph.node(NodeId(i));
+            isBelow[i] = std::ranges::any_of(node.outputs, [&](ValueId value) {
+                return value.isValid() && isNeeded[value.index()] && m_model.isTracked(value);
+            });
+            for (const ValueId input : node.inputs) {
+                if (isBelow[i] && input.isValid()) {
+                    isNeeded[input.index()] = true;
+                }
+            }
+        }
+        return isBelow;
+    }
+
+    /// A rule at a node.
+    struct Site
+    {
+        Kind* kind = nullptr;
+        double flops = 0;
+    };
+
+    Result<void> runRelevance()
+    {
+        const std::vector<bool> isBelow = nodesBelow();
+        bool isOneRow = m_hasOneRow;
+        std::vector<Site> sites;
+        for (std::size_t i = m_graph.nodeCount(); i-- > 0;) {
+            const NodeId id(i);
+            std::vector<std::uint8_t> tracked;
+            for (const ValueId input : m_graph.node(id).inputs) {
+                tracked.push_back(input.isValid() && m_model.isTracked(input) ? 1 : 0);
+            }
+            const auto& rule = (*m_pass.prepared->rules)[i].rule;
+            if (!isBelow[i] || std::ranges::count(tracked, 1) == 0 || !rule) {
+                continue;
+            }
+            Kind& kind = m_rules[std::to_string(m_kindOf[i]) + (isOneRow ? "r" : "") + m_pass.prepared->words[i].rule];
+            sites.push_back({&kind, isOneRow ? 0 : lrp::reverseFlops(m_model, id, tracked)});
+            if (kind.wantsMore() && !isOver()) {
+                RETRO_TRY(const std::optional<TakenTime> taken,
+                          timedRule(id, lrp::ruleSite(m_model, id, rule, tracked), isOneRow));
+                if (taken) {
+                    kind.add(*taken);
+                }
+            }
+            isOneRow = isOneRow && !mixesRows(m_model.op(id).structure().kind());
+        }
+        for (const Site& site : sites) {
+            const std::optional<TakenTime> time = site.kind->each();
+            if (time && site.flops > 0) {
+                count(site.flops, *time);
+            }
+        }
+        for (const Site& site : sites) {
+            const std::optional<TakenTime> time = site.kind->each();
+            m_made.relevance += time ? *time : guessed(site.flops);
+        }
+        return {};
+    }
+
+    /// None where values for it are not there.
+    Result<std::optional<TakenTime>> timedRule(NodeId id, const lrp::RuleSite& site, bool isOneRow)
+    {
+        const Node& node = m_graph.node(id);
+        const ops::Reads reads = site.rule->reads(m_model.op(id), site.tracked);
+        std::vector<Tensor> relevance;
+        std::vector<Tensor> outputs;
+        for (std::size_t k = 0; k < node.outputs.size(); ++k) {
+            const ValueId output = node.outputs[k];
+            const Tensor value = output.isValid() ? valueOf(output) : Tensor();
+            const bool carries = output.isValid() && m_model.isTracked(output);
+            if (carries && !value.isValid()) {
+                return std::optional<TakenTime>();
+            }
+            relevance.push_back(!carries ? Tensor() : isOneRow ? lastRowOf(value) : value);
+            outputs.push_back(reads.output(k) ? value : Tensor());
+        }
+        const auto operand = [&](std::size_t slot) {
+            const ValueId input = node.inputs[slot];
+            const bool isRead = input.isValid() && (reads.operands & ops::Reads::bit(slot)) != 0;
+            return !isRead ? Tensor() : m_model.isConstant(input) ? m_model.constant(input) : valueOf(input);
+        };
+        RETRO_TRY(const TakenTime taken, timed([&]() -> Result<void> {
+                      return base::caught([&]() -> Result<void> {
+                          lrp::NodeValues values{{}, outputs};
+                          for (std::size_t slot = 0; slot < node.inputs.size(); ++slot) {
+                              values.operands.push_back(operand(slot));
+                          }
+                          event::LedgerEntry row{.node = id.value};
+                          static_cast<void>(lrp::applyRule(m_model, id, site, relevance, values, &row));
+                          return {};
+                      });
+                  }));
+        return std::optional(taken);
+    }
+
+    const Pass& m_pass;
+    const BoundModel& m_model;
+    const Graph& m_graph;
+    const execute::RebuildingStore* m_store;
+    bool m_hasOneRow;
+    double m_budget;
+    Stopwatch m_watch;
+    std::vector<Tensor> m_values; // by ValueId
+    std::vector<Kind> m_kinds;
+    std::map<std::string, std::vector<std::size_t>> m_kindsByWords;
+    std::vector<std::size_t> m_kindOf;   // by NodeId
+    std::vector<TakenTime> m_forward;    // by NodeId
+    std::map<std::string, Kind> m_rules; // by kind of node, and rule
+    double m_timedFlops = 0;
+    TakenTime m_timed;
+    double m_otherFlops = 0;
+    SampledTime m_made;
+};
+
+} // namespace
+
+Result<SampledTime> sampledTime(const Pass& pass, const execute::RebuildingStore* store, bool hasOneRow, double budget)
+{
+    return Sampler(pass, store, hasOneRow, budget).run();
+}
+
+} // namespace retro::engine
