@@ -328,11 +328,6 @@ Result<void> checkNothingRuns(const engine::Question& question)
     return {};
 }
 
-} // namespace
-
-namespace
-{
-
 /// "; input target says where relevance starts", and at which position of a text.
 std::string chooserText(const engine::RelevanceGraph& made, const engine::RelevanceGraphForm& form)
 {
