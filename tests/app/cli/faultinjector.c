@@ -13,6 +13,8 @@
  *                          "number alone" where a child would wait for ever: the program has other threads, or a
  *                          mutex of SQLite, whose owner would be another one
  *   RETRO_FAULT_STACKS     1 = only the first time that a chain of callers is met; 0 = every time
+ *   RETRO_FAULT_SEEN       a file of chains that count as met already: those of other runs. Addresses must not be random
+ *   RETRO_FAULT_SEEN_AFTER a file that gets those and the chains of this run
  *   RETRO_FAULT_STEP       try only every n-th of those
  *   RETRO_FAULT_FIRST      the number of the first that is tried
  *   RETRO_FAULT_OUTPUT     a folder that the program writes to; after each child its files are compared with those of
@@ -59,6 +61,7 @@ static long room = 0; /* kindEnd, once it has failed: bytes that were given back
 static char logFile[4096];
 static char outputFolder[2048];
 static char referenceFolder[2048];
+static char seenFile[2048];
 static uint64_t seen[tableSize];
 
 static void *(*realMalloc)(size_t);
@@ -191,12 +194,27 @@ static void compareAndRemove(const char *folder, const char *reference, int isCo
     closedir(entries);
 }
 
+/* Reads or writes the table of chains. */
+static void moveSeen(const char *path, int writes)
+{
+    FILE *file = path && path[0] ? fopen(path, writes ? "wb" : "rb") : NULL;
+    if (file) {
+        const size_t count = writes ? fwrite(seen, sizeof seen[0], tableSize, file)
+                                    : fread(seen, sizeof seen[0], tableSize, file);
+        if (fclose(file) != 0 || count != tableSize) {
+            _exit(125);
+        }
+    }
+}
+
 static void disarm(void)
 {
-    if (isArmed && !isChild) {
+    const int wasArmed = isArmed;
+    isArmed = 0;
+    if (wasArmed && !isChild) {
+        moveSeen(seenFile, 1);
         note("total %ld\n", number);
     }
-    isArmed = 0;
 }
 
 static uint64_t stackHash(void)
@@ -513,6 +531,9 @@ static int armedMain(int argc, char **argv, char **environment)
     snprintf(logFile, sizeof logFile, "%s", log ? log : "/dev/null");
     snprintf(outputFolder, sizeof outputFolder, "%s", output ? output : "");
     snprintf(referenceFolder, sizeof referenceFolder, "%s", reference ? reference : "");
+    const char *after = getenv("RETRO_FAULT_SEEN_AFTER");
+    snprintf(seenFile, sizeof seenFile, "%s", after ? after : "");
+    moveSeen(getenv("RETRO_FAULT_SEEN"), 0);
     unsetenv("LD_PRELOAD"); /* programs that this one starts are not disturbed */
     atexit(disarm);
     isArmed = kind != kindNone;

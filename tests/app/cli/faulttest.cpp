@@ -5,7 +5,8 @@
 //
 // Every write fails. Of the allocations a sample fails, at even distances: alone ("allocation"), or as the first of all
 // that follow ("end"), so that the program must tidy up with what it gives back. With RETRO_FAULT_ALL=1 each chain of
-// callers fails once, which takes long; RETRO_FAULT_ALL=50 takes every fiftieth of them.
+// callers fails once, which takes long; RETRO_FAULT_ALL=50 takes every fiftieth of them. A chain that two verbs share,
+// as those before the verb begins, fails in the first verb alone.
 #include <QtTest>
 
 #include <QDir>
@@ -13,6 +14,8 @@
 #include <QProcess>
 #include <QRegularExpression>
 #include <QTemporaryDir>
+
+#include <sys/personality.h>
 
 #include <algorithm>
 #include <limits>
@@ -66,6 +69,8 @@ class FaultTest : public QObject
         }
         process.setProcessEnvironment(environment);
         process.setStandardOutputFile(QProcess::nullDevice());
+        // Without random addresses a chain of callers is the same one in every run.
+        process.setChildProcessModifier([] { (void)personality(ADDR_NO_RANDOMIZE); });
         // One thread: a child of a process with more would have only the one that forked.
         process.start(kProgram, arguments + QStringList{"--threads", "1", "--quiet"});
         if (!process.waitForFinished(kLongest) || process.exitStatus() != QProcess::NormalExit) {
@@ -82,6 +87,12 @@ class FaultTest : public QObject
         bool byStacks = true;
     };
 
+    /// Chains of callers that failed in earlier runs with this kind of fault; where places are chains.
+    QString seen(const QString& kind, const Places& places, const QString& ending = {}) const
+    {
+        return places.byStacks ? path("seen-" + kind + ending) : QString();
+    }
+
     /// Lets those allocations of the run fail, and returns the log.
     QStringList tryAllocations(const QString& arguments, const QString& kind, const Places& places) const
     {
@@ -93,19 +104,21 @@ class FaultTest : public QObject
             {"LD_PRELOAD=" + kInjector, "RETRO_FAULT_KIND=" + kind, "RETRO_FAULT_LOG=" + log,
              "RETRO_FAULT_STEP=" + QString::number(places.step), "RETRO_FAULT_FIRST=" + QString::number(places.first),
              "RETRO_FAULT_STACKS=" + QString::number(places.byStacks ? 1 : 0), "RETRO_FAULT_OUTPUT=" + path("out"),
-             "RETRO_FAULT_REFERENCE=" + path("reference"), "RETRO_FAULT_SECONDS=3000"});
+             "RETRO_FAULT_REFERENCE=" + path("reference"), "RETRO_FAULT_SECONDS=3000",
+             "RETRO_FAULT_SEEN=" + seen(kind, places), "RETRO_FAULT_SEEN_AFTER=" + seen(kind, places, "-after")});
         return linesOf(log);
     }
 
     /// Lets one allocation fail in a run of its own. What is wrong; empty: nothing is.
-    QString wrongAlone(const QString& arguments, const QString& kind, const QString& number, bool byStacks) const
+    QString wrongAlone(const QString& arguments, const QString& kind, const QString& number, const Places& places) const
     {
         QDir(path("out")).removeRecursively();
         QDir().mkpath(path("out"));
         const int code = run(inFolders(arguments, path("out"), path("kept")),
                              {"LD_PRELOAD=" + kInjector, "RETRO_FAULT_KIND=" + kind, "RETRO_FAULT_ALONE=1",
-                              "RETRO_FAULT_STACKS=" + QString::number(byStacks ? 1 : 0),
-                              "RETRO_FAULT_LOG=" + path("log"), "RETRO_FAULT_FIRST=" + number});
+                              "RETRO_FAULT_STACKS=" + QString::number(places.byStacks ? 1 : 0),
+                              "RETRO_FAULT_SEEN=" + seen(kind, places), "RETRO_FAULT_LOG=" + path("log"),
+                              "RETRO_FAULT_FIRST=" + number});
         const QString wrong = halfWritten();
         return wrong.isEmpty() && (code == 0 || code == 4)
                    ? QString()
@@ -126,7 +139,7 @@ class FaultTest : public QObject
             bool isPlace = false;
             const QString place = one.section(' ', 0, 0);
             (void)place.toLongLong(&isPlace);
-            wrong.append(isPlace ? wrongAlone(arguments, kind, place, places.byStacks) : one);
+            wrong.append(isPlace ? wrongAlone(arguments, kind, place, places) : one);
         }
         wrong.removeAll(QString());
         QStringList alone;
@@ -137,10 +150,14 @@ class FaultTest : public QObject
         }
         const qsizetype each = std::max<qsizetype>(1, alone.size() / mostAlone);
         for (qsizetype i = 0; i < alone.size(); i += each) {
-            const QString one = wrongAlone(arguments, kind, alone[i], places.byStacks);
+            const QString one = wrongAlone(arguments, kind, alone[i], places);
             if (!one.isEmpty()) {
                 wrong.append(one);
             }
+        }
+        if (places.byStacks) {
+            QFile::remove(seen(kind, places));
+            QFile::rename(seen(kind, places, "-after"), seen(kind, places));
         }
         return wrong.mid(0, 20);
     }
