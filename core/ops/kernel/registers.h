@@ -33,7 +33,8 @@ template <class F>
 }
 
 /// f(), compiled for every width of registers; the widest at hand is chosen. f is a loop whose body the compiler can
-/// see. Products and sums are rounded one by one in each width (-ffp-contract=off), so results do not depend on it.
+/// see. Products and sums are rounded one by one in each width (-ffp-contract=off), or both at once by std::fma(), so
+/// results do not depend on it.
 template <class F>
 void onWidestRegisters(const F& f)
 {

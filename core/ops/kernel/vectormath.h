@@ -33,6 +33,17 @@ template <std::size_t n>
     return std::bit_cast<float>((static_cast<std::uint32_t>(n) + 127U) << 23U);
 }
 
+/// The same in one rounding each.
+template <std::size_t n>
+[[nodiscard]] inline float fusedPolynomial(float x, const float (&c)[n])
+{
+    float sum = c[n - 1];
+    for (std::size_t k = n - 1; k-- > 0;) {
+        sum = std::fma(sum, x, c[k]);
+    }
+    return sum;
+}
+
 /// x = n·ln 2 + r with whole n and |r| ≤ ln 2 / 2, for −105 ≤ x ≤ 90 or NaN.
 struct Reduced
 {
@@ -43,22 +54,34 @@ struct Reduced
 inline constexpr float kShift = 12582912.0F; // 1.5 · 2²³: adding it rounds to a whole number
 inline constexpr auto kShiftedZero = std::bit_cast<std::uint32_t>(kShift);
 
-/// x as n · ln 2 + r, with e^r by a polynomial that is fitted to 3.1e−9 of it (least largest error).
+inline constexpr float kLn2High = 0x1.62ep-1F; // few digits, so that n times it is exact
+inline constexpr float kLn2Low = 3.194618495e-5F;
+/// e^r, fitted to 3.1e−9 of it (least largest error).
+inline constexpr float kFittedPower[]{1.0F,
+                                      1.0F,
+                                      0.4999999403953552F,
+                                      0.1666652113199234F,
+                                      0.04166838899254799F,
+                                      0.008368710987269878F,
+                                      0.0013814610429108143F};
+
+/// x as n · ln 2 + r, with e^r by a polynomial.
 [[nodiscard]] inline Reduced reduced(float x)
 {
-    constexpr float kLn2High = 0x1.62ep-1F; // few digits, so that n times it is exact
-    constexpr float kLn2Low = 3.194618495e-5F;
-    constexpr float kFitted[]{1.0F,
-                              1.0F,
-                              0.4999999403953552F,
-                              0.1666652113199234F,
-                              0.04166838899254799F,
-                              0.008368710987269878F,
-                              0.0013814610429108143F};
     const float shifted = x * 1.4426950409F + kShift;
     const float whole = shifted - kShift;
     const float r = (x - whole * kLn2High) - whole * kLn2Low;
-    return {polynomial(r, kFitted), std::bit_cast<std::uint32_t>(shifted)};
+    return {polynomial(r, kFittedPower), std::bit_cast<std::uint32_t>(shifted)};
+}
+
+/// The same with products that are added in one rounding. That is for loops which onWidestRegisters() compiles:
+/// elsewhere each of them may be a call. The result is the same in both.
+[[nodiscard]] inline Reduced fusedReduced(float x)
+{
+    const float shifted = std::fma(x, 1.4426950409F, kShift);
+    const float whole = shifted - kShift;
+    const float r = std::fma(whole, -kLn2Low, std::fma(whole, -kLn2High, x));
+    return {fusedPolynomial(r, kFittedPower), std::bit_cast<std::uint32_t>(shifted)};
 }
 
 /// eˣ = 2ⁿ·e^r. Infinite above 88.73, 0 below −104.
@@ -88,8 +111,8 @@ inline constexpr auto kShiftedZero = std::bit_cast<std::uint32_t>(kShift);
     constexpr auto kBound = std::bit_cast<std::uint32_t>(87.0F);
     constexpr std::uint32_t kOne = 127U << 23U;
     const auto bits = std::bit_cast<std::uint32_t>(x);
-    const Reduced of = reduced(std::bit_cast<float>(std::min(bits & ~kSign, kBound) | (~bits & kSign)));
-    return 1.0F / (1.0F + of.power * std::bit_cast<float>((of.shifted << 23U) + kOne));
+    const Reduced of = fusedReduced(std::bit_cast<float>(std::min(bits & ~kSign, kBound) | (~bits & kSign)));
+    return 1.0F / std::fma(of.power, std::bit_cast<float>((of.shifted << 23U) + kOne), 1.0F);
 }
 
 /// Near 0 by a continued fraction, else by the exponential.

@@ -2,10 +2,12 @@
 // Float functions that vectorise, against the standard library in double.
 #include "core/ops/kernel/vectormath.h"
 #include "core/ops/kernel/logistic.h"
+#include "core/ops/kernel/registers.h"
 
 #include <QtTest>
 
 #include <limits>
+#include <vector>
 
 namespace ops = retro::ops;
 
@@ -45,6 +47,24 @@ private slots:
         QCOMPARE(ops::fastExpBelowZero(0.0F), 1.0F);
         QVERIFY(std::isnan(ops::fastExpBelowZero(std::nanf(""))));
         QCOMPARE(ops::fastExpBelowZero(-1.0), std::exp(-1.0));
+    }
+
+    void theLogisticHasTheSameBitsInEachWidthOfRegisters()
+    {
+        std::vector<float> x;
+        for (std::uint64_t bits = 0; bits <= std::numeric_limits<std::uint32_t>::max(); bits += 20011) {
+            x.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+        }
+        std::vector<float> wide(x.size());
+        ops::onWidestRegisters([from = x.data(), to = wide.data(), count = x.size()] {
+            for (std::size_t i = 0; i < count; ++i) {
+                to[i] = ops::vectorised::logisticOfNumber(from[i]);
+            }
+        });
+        for (std::size_t i = 0; i < x.size(); ++i) {
+            const float one = ops::vectorised::logisticOfNumber(x[i]);
+            QCOMPARE(std::bit_cast<std::uint32_t>(wide[i]), std::bit_cast<std::uint32_t>(one));
+        }
     }
 
     void exponential()
