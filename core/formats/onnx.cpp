@@ -4,8 +4,10 @@
 #include "core/base/cancel.h"
 #include "core/base/file.h"
 #include "core/base/leftovers.h"
+#include "core/formats/onnxblocked.h"
 #include "core/formats/onnxdiagnosis.h"
 #include "core/formats/onnximport.h"
+#include "core/formats/onnxrawdata.h"
 #include "core/formats/onnxschema.pb.h"
 #include "core/formats/onnxtensor.h"
 #include "core/formats/onnxtextforms.h"
@@ -104,9 +106,9 @@ Result<ModelProto*> decodeModel(std::span<const std::byte> data, Arena& arena, c
 
 Result<std::shared_ptr<const graph::Graph>> import(ModelProto& model, const std::filesystem::path& folder,
                                                    const std::stop_token& stop, FileNotes* notes,
-                                                   const ReadOptions& options)
+                                                   const ReadOptions& options, const OnnxRawData* rawData = nullptr)
 {
-    RETRO_TRY(graph::Graph graph, importModel(model, folder, stop, notes, options));
+    RETRO_TRY(graph::Graph graph, importModel(model, folder, stop, notes, options, rawData));
     return std::make_shared<const graph::Graph>(std::move(graph));
 }
 
@@ -131,18 +133,22 @@ Result<std::shared_ptr<const graph::Graph>> parseOnnx(std::span<const std::byte>
 Result<std::shared_ptr<const graph::Graph>> readOnnx(const std::filesystem::path& path, const std::stop_token& stop,
                                                      FileNotes* notes, const ReadOptions& options)
 {
-    Result<std::vector<std::byte>> data = base::readFile(path, kMaxOnnxBytes);
-    if (!data) {
-        return std::move(data).error();
-    }
+    RETRO_TRY(OnnxRawData data, OnnxRawData::open(path, kMaxOnnxBytes));
     RETRO_CHECK(base::checkStop(stop));
-    MessageRoom room(stop);
-    const Result<ModelProto*> model = in(path.string(), decodeModel(*data, room.arena(), stop));
-    if (!model) {
-        return model.error();
+    auto room = std::make_unique<MessageRoom>(stop);
+    Result<ModelProto*> model = decodeModel(data.message(), room->arena(), stop);
+    // Weights in blocks are put in order in the message, and what is wrong is looked for in the whole file.
+    if (data.leavesAny() && (!model || hasBlockedChannels(**model))) {
+        RETRO_CHECK(base::checkStop(stop));
+        room = std::make_unique<MessageRoom>(stop);
+        RETRO_CHECK(data.readWhole());
+        model = decodeModel(data.message(), room->arena(), stop);
     }
-    *data = {}; // the message holds a copy: give the bytes back before tensors are made
-    return in(path.string(), import(**model, path.parent_path(), stop, notes, options));
+    if (!model) {
+        return base::within(model.error(), path.string());
+    }
+    data.dropMessage(); // the decoded message holds a copy: give the bytes back before tensors are made
+    return in(path.string(), import(**model, path.parent_path(), stop, notes, options, &data));
 }
 
 Result<tensor::Tensor> readTensorProto(const std::filesystem::path& path)

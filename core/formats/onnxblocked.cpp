@@ -357,15 +357,17 @@ private:
 
 } // namespace
 
-Result<void> unblockChannels(ModelProto& model, const std::filesystem::path& folder,
-                             std::vector<InlinedFunction>* notes)
+bool hasBlockedChannels(const ModelProto& model)
 {
     const auto isBlocked = [](const NodeProto& node) { return node.domain() == kBlockedDomain; };
     const GraphProto& graph = model.graph();
-    if (std::none_of(graph.node().begin(), graph.node().end(), isBlocked)) {
-        return {};
-    }
-    return Unblocker(model, folder).run(notes);
+    return std::any_of(graph.node().begin(), graph.node().end(), isBlocked);
+}
+
+Result<void> unblockChannels(ModelProto& model, const std::filesystem::path& folder,
+                             std::vector<InlinedFunction>* notes)
+{
+    return hasBlockedChannels(model) ? Unblocker(model, folder).run(notes) : Result<void>();
 }
 
 } // namespace retro::formats

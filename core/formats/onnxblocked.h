@@ -15,6 +15,9 @@ class ModelProto;
 namespace retro::formats
 {
 
+/// True when unblockChannels() has something to do.
+[[nodiscard]] bool hasBlockedChannels(const onnxschema::ModelProto& model);
+
 /// ONNX Runtime's optimiser lays channels out in blocks of the width of a machine's registers (domain
 /// com.microsoft.nchwc). The same network in the layout of the standard takes its place: weights in order, without the
 /// channels that fill blocks up; nodes that change the layout hand their operand on. A file does not say how wide its

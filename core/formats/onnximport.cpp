@@ -9,6 +9,7 @@
 #include "core/formats/onnxfunctions.h"
 #include "core/formats/onnxgraphnames.h"
 #include "core/formats/onnxnames.h"
+#include "core/formats/onnxrawdata.h"
 #include "core/formats/onnxschema.pb.h"
 #include "core/formats/onnxsequences.h"
 #include "core/formats/onnxsparse.h"
@@ -60,6 +61,7 @@ struct ModelContext
     FileNotes* notes; // null: whatever cannot be read is an error
     ReadOptions options;
     std::uint64_t& capturedBytes; ///< of the operands that nested graphs got for values around them
+    const OnnxRawData* rawData;   ///< elements that the message was decoded without; null: none
 };
 
 /// Most of them: each graph inside a node gets all that any graph of the node reads.
@@ -191,7 +193,7 @@ private:
             if (!isUtf8(initializer.name()) || initializer.name().empty()) {
                 return inputError("an initializer has no valid name; the file is damaged");
             }
-            Result<ReadConstant> constant = readConstant(initializer, initializer.name());
+            Result<ReadConstant> constant = readConstant(initializer, initializer.name(), leftOf(initializer));
             if (!constant) {
                 return within(std::move(constant).error(), "initializer '" + initializer.name() + "'");
             }
@@ -252,7 +254,25 @@ private:
         return {};
     }
 
-    Result<ReadConstant> readConstant(const onnxschema::TensorProto& proto, const std::string& name)
+    /// Where the elements of an initializer were left in the file; null: they were not.
+    const OnnxRawData::Place* leftOf(const onnxschema::TensorProto& initializer) const
+    {
+        const bool isElsewhere = initializer.data_location() == onnxschema::TensorProto::EXTERNAL;
+        const bool mayBeLeft = m_context.rawData != nullptr && !m_isNested && !isElsewhere;
+        return mayBeLeft ? m_context.rawData->find(initializer.name()) : nullptr;
+    }
+
+    Result<tensor::Tensor> dataOf(const onnxschema::TensorProto& proto, const OnnxRawData::Place* left) const
+    {
+        if (left == nullptr) {
+            return fromTensorProto(proto, m_folder);
+        }
+        return fromRawData(proto, left->bytes,
+                           [&](std::span<std::byte> target) { return m_context.rawData->read(*left, target); });
+    }
+
+    Result<ReadConstant> readConstant(const onnxschema::TensorProto& proto, const std::string& name,
+                                      const OnnxRawData::Place* left = nullptr)
     {
         if (m_context.notes != nullptr && proto.data_type() == onnxschema::TensorProto::STRING) {
             m_context.notes->absent[name] = "its elements are texts, which are not read";
@@ -264,7 +284,7 @@ private:
             m_context.notes->absent[name] = reason;
             return ReadConstant{std::move(type), {}};
         }
-        RETRO_TRY(tensor::Tensor data, fromTensorProto(proto, m_folder));
+        RETRO_TRY(tensor::Tensor data, dataOf(proto, left));
         return ReadConstant{std::move(type), std::move(data)};
     }
 
@@ -492,7 +512,7 @@ Result<Opsets> readOpsets(const ModelProto& model)
 } // namespace
 
 Result<graph::Graph> importModel(ModelProto& model, const std::filesystem::path& folder, const std::stop_token& stop,
-                                 FileNotes* notes, const ReadOptions& options)
+                                 FileNotes* notes, const ReadOptions& options, const OnnxRawData* rawData)
 {
     if (model.training_info_size() > 0) {
         return inputError("the model carries training graphs, which are not supported; export it for inference",
@@ -506,7 +526,7 @@ Result<graph::Graph> importModel(ModelProto& model, const std::filesystem::path&
     RETRO_CHECK(inlineFunctions(model, stop, inlined));
     RETRO_CHECK(leaveTextsOut(model, inlined));
     std::uint64_t capturedBytes = 0;
-    const ModelContext context{folder, stop, std::move(opsets), notes, options, capturedBytes};
+    const ModelContext context{folder, stop, std::move(opsets), notes, options, capturedBytes, rawData};
     return GraphReader(*model.mutable_graph(), context).read();
 }
 

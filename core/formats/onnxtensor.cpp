@@ -148,13 +148,13 @@ Result<void> copyTyped(const TensorProto& proto, DType dtype, TensorBuffer& buff
     }
 }
 
-Result<void> checkRawSize(const TensorProto& proto, const tensor::Shape& shape, DType dtype, std::uint64_t expected)
+Result<void> checkRawSize(std::uint64_t bytes, const tensor::Shape& shape, DType dtype, std::uint64_t expected)
 {
-    if (proto.raw_data().size() == expected) {
+    if (bytes == expected) {
         return {};
     }
-    return inputError(fmt::format("it has {} bytes but the shape {} of {} needs {}", proto.raw_data().size(),
-                                  tensor::toText(shape), tensor::nameOf(dtype), expected),
+    return inputError(fmt::format("it has {} bytes but the shape {} of {} needs {}", bytes, tensor::toText(shape),
+                                  tensor::nameOf(dtype), expected),
                       "field 'raw_data'");
 }
 
@@ -216,13 +216,20 @@ bool usesRaw(const TensorProto& proto)
     return proto.has_raw_data() && (!proto.raw_data().empty() || typedCount(proto) == 0);
 }
 
-/// Checks, before any memory is taken, that the message has the data that its shape promises.
-Result<void> checkData(const TensorProto& proto, const tensor::Shape& shape, DType dtype, std::uint64_t bytes)
+Result<void> checkIsWhole(const TensorProto& proto)
 {
     if (proto.has_segment()) {
         return inputError("tensors in segments are not read; save the tensor in one piece", "field 'segment'");
     }
-    return usesRaw(proto) ? checkRawSize(proto, shape, dtype, bytes) : checkHasData(proto, shape, dtype);
+    return {};
+}
+
+/// Checks, before any memory is taken, that the message has the data that its shape promises.
+Result<void> checkData(const TensorProto& proto, const tensor::Shape& shape, DType dtype, std::uint64_t bytes)
+{
+    RETRO_CHECK(checkIsWhole(proto));
+    return usesRaw(proto) ? checkRawSize(proto.raw_data().size(), shape, dtype, bytes)
+                          : checkHasData(proto, shape, dtype);
 }
 
 /// Data inside the message.
@@ -323,6 +330,22 @@ Result<Tensor> fromTensorProto(const TensorProto& proto, const std::filesystem::
         return readExternal(proto, folder, std::move(outline.shape), outline.dtype, outline.bytes);
     }
     return readInternal(proto, std::move(outline.shape), outline.dtype, outline.bytes);
+}
+
+Result<Tensor> fromRawData(const TensorProto& proto, std::uint64_t bytes, const RawReader& read)
+{
+    RETRO_TRY(TensorOutline outline, outlineOf(proto));
+    RETRO_CHECK(checkIsWhole(proto));
+    RETRO_CHECK(checkRawSize(bytes, outline.shape, outline.dtype, outline.bytes));
+    TensorBuffer buffer(outline.dtype, std::move(outline.shape));
+    if (tensor::isNarrow(outline.dtype)) {
+        std::vector<std::byte> packed(bytes);
+        RETRO_CHECK(read(packed));
+        unpackInto(buffer, outline.dtype, packed);
+    } else {
+        RETRO_CHECK(read({buffer.rawData(), bytes}));
+    }
+    return std::move(buffer).freeze();
 }
 
 void toTensorProto(const Tensor& tensor, TensorProto& proto)

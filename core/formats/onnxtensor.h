@@ -4,7 +4,11 @@
 #include "core/base/result.h"
 #include "core/tensor/tensor.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <span>
 #include <string>
 
 namespace retro::onnxschema
@@ -36,6 +40,12 @@ struct TensorOutline
 };
 /// The outline of a message.
 [[nodiscard]] base::Result<TensorOutline> outlineOf(const onnxschema::TensorProto& proto);
+/// Fills as many bytes as it is given.
+using RawReader = std::function<base::Result<void>(std::span<std::byte>)>;
+/// The tensor of a message without its raw data, which are `bytes` bytes elsewhere and come from `read`. Errors as
+/// fromTensorProto() and `read`.
+[[nodiscard]] base::Result<tensor::Tensor> fromRawData(const onnxschema::TensorProto& proto, std::uint64_t bytes,
+                                                       const RawReader& read);
 /// Fills type, shape and raw data.
 void toTensorProto(const tensor::Tensor& tensor, onnxschema::TensorProto& proto);
 
