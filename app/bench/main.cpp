@@ -6,6 +6,7 @@
 #include "app/common/passivewaiting.h"
 #include "core/base/file.h"
 #include "core/base/jsonout.h"
+#include "core/base/jsontext.h"
 #include "core/base/standardstreams.h"
 #include "kernels/lut/cuda.h"
 
