@@ -6,6 +6,7 @@
 #include "app/common/passivewaiting.h"
 #include "core/base/file.h"
 #include "core/base/jsonout.h"
+#include "core/base/jsontext.h"
 #include "core/base/standardstreams.h"
 #include "kernels/lut/cuda.h"
 
@@ -29,7 +30,7 @@ using base::Result;
 using nlohmann::ordered_json;
 
 /// Largest file of earlier figures that is read.
-constexpr std::uint64_t kMaxFigures = 16ULL << 20;
+constexpr std::size_t kMaxFigures = 16U << 20U;
 
 struct BenchOptions
 {
@@ -53,12 +54,13 @@ ordered_json toJson(const std::vector<BenchmarkFigure>& figures, int threads)
     return all;
 }
 
-Result<ordered_json> readFigures(const std::string& path)
+Result<nlohmann::json> readFigures(const std::string& path)
 {
-    RETRO_TRY(const std::string text, base::readTextFile(path, kMaxFigures));
-    ordered_json json = ordered_json::parse(text, nullptr, false);
-    const bool isGood =
-        json.is_object() && json.value("format", "") == "retrograde-bench/1" && json.contains("seconds");
+    RETRO_TRY(std::string text, base::readTextFile(path, kMaxFigures));
+    RETRO_TRY(const base::JsonText parsed, base::JsonText::parse(std::move(text), path, {kMaxFigures}));
+    const nlohmann::json& json = parsed.root();
+    const bool isGood = json.is_object() && json.value("format", nlohmann::json()) == "retrograde-bench/1" &&
+                        json.contains("seconds") && json["seconds"].is_object();
     if (!isGood) {
         return base::inputError("this is not a file that `retrograde-bench --save` wrote", path);
     }
@@ -69,7 +71,7 @@ Result<ordered_json> readFigures(const std::string& path)
 Result<bool> compareWith(const Context& context, const std::vector<BenchmarkFigure>& figures,
                          const BenchOptions& options)
 {
-    RETRO_TRY(const ordered_json before, readFigures(options.compare));
+    RETRO_TRY(const nlohmann::json before, readFigures(options.compare));
     bool isSlower = false;
     context.say(fmt::format("{:<36} {:>10} {:>10} {:>7}  {}", "benchmark", "before ms", "now ms", "ratio", "spread"));
     for (const BenchmarkFigure& figure : figures) {

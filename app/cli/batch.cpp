@@ -33,9 +33,6 @@ namespace
 using base::Result;
 using nlohmann::ordered_json;
 
-/// Largest summary that is read.
-constexpr std::uint64_t kMostSummaryBytes = 64ULL << 20U;
-
 /// The element of a target as --target takes it: "token=11,class=504", or its number where a sample has one row of
 /// classes.
 std::string elementOf(const ordered_json& target)
@@ -92,11 +89,9 @@ bool canBeTold(const ordered_json& summary)
 /// The summary of a complete item; null when it is not complete.
 ordered_json completeSummary(const BatchPlan& plan, const engine::BatchItem& item)
 {
-    const fs::path path = plan.folder / item.stem / "summary.json";
-    const Result<std::string> text = base::readTextFile(path, kMostSummaryBytes);
-    ordered_json summary = text ? ordered_json::parse(*text, nullptr, false) : ordered_json();
     const engine::ResultKey asked{plan.question, engine::sourceStamps(item.sources, plan.graph)};
-    return engine::answers(summary, asked) && canBeTold(summary) ? summary : ordered_json();
+    ordered_json summary = engine::storedResult(plan.folder / item.stem / "summary.json", asked);
+    return canBeTold(summary) ? summary : ordered_json();
 }
 
 /// True when nothing is left to do for an item.

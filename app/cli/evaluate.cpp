@@ -34,9 +34,6 @@ namespace
 using base::Result;
 using nlohmann::ordered_json;
 
-/// Largest earlier result that is read.
-constexpr std::uint64_t kMostResultBytes = 64ULL << 20U;
-
 struct EvaluateOptions
 {
     ModelOptions model;
@@ -218,10 +215,9 @@ std::string rowsOf(const std::string& stem, const ordered_json& result)
 /// The result of an input that was evaluated before; null when there is none for this question.
 ordered_json earlier(const fs::path& folder, const engine::ResultKey& asked)
 {
-    const Result<std::string> text = base::readTextFile(folder / "evaluation.json", kMostResultBytes);
-    ordered_json json = text ? ordered_json::parse(*text, nullptr, false) : ordered_json();
+    ordered_json json = engine::storedResult(folder / "evaluation.json", asked);
     try {
-        return engine::answers(json, asked) && !rowsOf({}, json).empty() ? json : ordered_json();
+        return !json.is_null() && !rowsOf({}, json).empty() ? json : ordered_json();
     } catch (const ordered_json::exception&) {
         return {}; // somebody changed it: no result
     }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/context.h"
-#include "app/common/animationfile.h"
 #include "app/common/exportfilm.h"
 #include "app/common/exports.h"
 #include "app/common/report.h"
@@ -73,13 +72,13 @@ const std::string& partOf(const ExportOptions& options)
 bool isFilm(const ExportOptions& options)
 {
     return options.what == "animation" && partOf(options) == "graph" &&
-           (AnimationFile::isFilm(options.out) || options.speed != 0 || options.framesPerSecond != 0);
+           (hasEnding(options.out, kFilmEndings) || options.speed != 0 || options.framesPerSecond != 0);
 }
 
 /// Options that mean nothing for a part are refused rather than overlooked.
 base::Result<void> checkOptions(const ExportOptions& options)
 {
-    const RunPart* part = findPart(partOf(options));
+    const Export* part = findPart(partOf(options));
     const auto takesNot = [&](std::string_view option) { return part == nullptr || !takes(*part, option); };
     if (options.request.bits != 8 && takesNot("bits")) {
         return base::usageError("only a heatmap is written with 16 bits", "--bits 16");
@@ -88,7 +87,7 @@ base::Result<void> checkOptions(const ExportOptions& options)
         return base::usageError("only an animation of the graph has a speed and frames per second",
                                 options.speed != 0 ? "--speed" : "--fps");
     }
-    if (options.what == "animation" && !isFilm(options) && AnimationFile::isFilm(options.out)) {
+    if (options.what == "animation" && !isFilm(options) && hasEnding(options.out, kFilmEndings)) {
         return base::usageError("only the graph moves; of " + partOf(options) +
                                     " an animation is a folder of pictures, one per step",
                                 options.out);
@@ -250,19 +249,19 @@ void addExport(CLI::App& program, Context& context)
     std::vector<std::string> parts;
     std::vector<std::string> pictures;
     std::vector<std::string> words;
-    for (const RunPart& part : runParts()) {
-        parts.emplace_back(part.name);
-        words.push_back(fmt::format("{} ({})", part.name, part.endings));
-        if (part.isPicture) {
-            pictures.emplace_back(part.name);
+    for (const Export* part : runParts()) {
+        parts.emplace_back(part->name);
+        words.push_back(fmt::format("{} ({})", part->name, endingsOfRun(*part)));
+        if (part->run->isPicture) {
+            pictures.emplace_back(part->name);
         }
     }
     parts.insert(parts.end(), {"animation", "report"});
     CLI::App* verb =
         addVerb(program, context, "export",
                 fmt::format("Write a part of a recorded run: {}, animation (a picture per step; of the graph "
-                            "also gif apng mp4 webm), report (html)",
-                            fmt::join(words, ", ")),
+                            "also {}), report ({})",
+                            fmt::join(words, ", "), kFilmEndings, kReportEndings),
                 [&context, options] { return exportRun(context, *options); });
     verb->add_option("FILE", options->file, "Recorded run (.retro)")->required();
     verb->add_option("WHAT", options->what, "Part of the run")->required()->check(CLI::IsMember(parts));

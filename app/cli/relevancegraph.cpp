@@ -316,18 +316,6 @@ Result<void> checkWithoutGraph(const RelevanceGraphOptions& options)
 namespace
 {
 
-/// What `grad` can write and `explain` cannot.
-Result<void> checkNothingRuns(const engine::Question& question)
-{
-    for (const engine::Asked& one : engine::asksOf(question)) {
-        if (one.what == "planned" || one.what == "forwarded" || one.what == "parameters") {
-            return base::usageError("a graph is written and nothing runs; leave one of the two out",
-                                    "--graph-out and " + one.option);
-        }
-    }
-    return {};
-}
-
 /// "; input target says where relevance starts", and at which position of a text.
 std::string chooserText(const engine::RelevanceGraph& made, const engine::RelevanceGraphForm& form)
 {
@@ -349,8 +337,9 @@ Result<void> writeExplainer(Context& context, const ModelOptions& model, const R
     if (isByInput) {
         question.start.clear();
     }
-    RETRO_CHECK(checkNothingRuns(question));
-    RETRO_CHECK(engine::checkTogether(engine::asksOf(question)));
+    std::vector<engine::Asked> asks = engine::asksOf(question);
+    asks.push_back({std::string(engine::kRelevanceGraph), "--graph-out"});
+    RETRO_CHECK(engine::checkTogether(asks));
     std::error_code unknown;
     if (std::filesystem::equivalent(question.graphOut, loaded->path, unknown)) {
         return base::usageError("the graph would be written over the model; choose another name",

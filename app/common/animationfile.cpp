@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/common/animationfile.h"
 
+#include "app/common/exports.h"
 #include "app/common/gifwriter.h"
 #include "core/base/file.h"
 
@@ -10,6 +11,7 @@
 #include <QStandardPaths>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -301,12 +303,6 @@ private:
 
 } // namespace
 
-bool AnimationFile::isFilm(const std::filesystem::path& path)
-{
-    const std::string ending = endingOf(path);
-    return ending == ".gif" || ending == ".apng" || ending == ".mp4" || ending == ".webm";
-}
-
 Result<std::unique_ptr<AnimationFile>> AnimationFile::open(const std::filesystem::path& path, int framesPerSecond,
                                                            const std::string& stem)
 {
@@ -327,7 +323,8 @@ Result<std::unique_ptr<AnimationFile>> AnimationFile::open(const std::filesystem
         return Pointer(std::make_unique<FfmpegFile>(path, framesPerSecond));
     }
     if (!ending.empty()) {
-        return base::usageError("an animation is written as .gif, .apng, .mp4, .webm, or as pictures into a folder",
+        return base::usageError(fmt::format("an animation is written as .{}, or as pictures into a folder",
+                                            fmt::join(wordsOf(kFilmEndings), ", .")),
                                 path.string());
     }
     std::error_code error;

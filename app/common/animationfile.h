@@ -26,8 +26,6 @@ public:
     /// `stem` the name of its pictures. Errors: Usage (ending; ffmpeg is missing, with what to do), Output.
     [[nodiscard]] static base::Result<std::unique_ptr<AnimationFile>>
     open(const std::filesystem::path& path, int framesPerSecond, const std::string& stem = "frame");
-    /// True for an ending that is a film in one file.
-    [[nodiscard]] static bool isFilm(const std::filesystem::path& path);
 };
 
 } // namespace retro::app

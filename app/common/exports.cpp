@@ -4,6 +4,8 @@
 #include "core/base/file.h"
 #include "core/base/jsonout.h"
 #include "core/engine/language/languagepage.h"
+#include "views/graph/graphview.h"
+#include "views/heatmap/heatmapview.h"
 #include "views/ledger/ledgerview.h"
 #include "views/log/logview.h"
 #include "views/plan/frontiercurve.h"
@@ -11,10 +13,13 @@
 #include "views/promises/promisesview.h"
 #include "views/timeline/timelineview.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 namespace retro::app
 {
@@ -23,17 +28,24 @@ namespace
 {
 
 using base::Result;
+using views::ActionSpec;
 using RunPointer = std::shared_ptr<const trace::Run>;
 
-constexpr std::array kKinds{
-    FileKind{"png", "PNG picture"},  FileKind{"svg", "SVG drawing"},   FileKind{"pdf", "PDF page"},
-    FileKind{"csv", "CSV table"},    FileKind{"npy", "NumPy array"},   FileKind{"dot", "Graphviz text"},
-    FileKind{"gif", "animated GIF"}, FileKind{"apng", "animated PNG"}, FileKind{"mp4", "MP4 film"},
-    FileKind{"webm", "WebM film"},   FileKind{"json", "JSON"},         FileKind{"md", "Markdown text"},
-    FileKind{"html", "HTML page"},
+struct FileKind
+{
+    std::string_view ending;
+    std::string_view title;
 };
 
-Result<void> writeHeatmap(const RunPointer& run, const std::filesystem::path& path, const ExportRequest& request)
+constexpr std::array kKinds{
+    FileKind{"png", "PNG picture"},   FileKind{"jpg", "JPEG picture"}, FileKind{"svg", "SVG drawing"},
+    FileKind{"pdf", "PDF page"},      FileKind{"csv", "CSV table"},    FileKind{"npy", "NumPy array"},
+    FileKind{"dot", "Graphviz text"}, FileKind{"gif", "animated GIF"}, FileKind{"apng", "animated PNG"},
+    FileKind{"mp4", "MP4 film"},      FileKind{"webm", "WebM film"},   FileKind{"json", "JSON"},
+    FileKind{"md", "Markdown text"},  FileKind{"html", "HTML page"},
+};
+
+Result<void> writeHeatmapOfRun(const RunPointer& run, const std::filesystem::path& path, const ExportRequest& request)
 {
     return exportHeatmap(*run, path, request);
 }
@@ -44,25 +56,32 @@ Result<void> writeFrontier(const RunPointer& run, const std::filesystem::path& p
     return base::writeFile(path, views::frontierCsv(*run));
 }
 
-/// What is recorded of the text; at an earlier position, and of older files, what the run itself tells.
-Result<engine::LanguageReport> textOf(const trace::Run& run, const ExportRequest& request)
+Result<void> writeReportOfText(const engine::LanguageReport& report, const std::filesystem::path& path)
 {
-    return request.text && !request.position ? Result<engine::LanguageReport>(engine::reportOf(*request.text, run))
-                                             : engine::reportOf(run, request.position);
+    return base::writeFile(path, hasEnding(path, "html")  ? engine::languagePage(report)
+                                 : hasEnding(path, "csv") ? engine::tokensCsv(report)
+                                                          : base::jsonOut(engine::reportJson(report), 1) + "\n");
 }
 
+/// What is recorded of the text; at an earlier position, and of older files, what the run itself tells.
 Result<void> writeTokens(const RunPointer& run, const std::filesystem::path& path, const ExportRequest& request)
 {
-    RETRO_TRY(const engine::LanguageReport report, textOf(*run, request));
-    const bool isTable = path.extension() == ".csv";
-    return base::writeFile(path,
-                           isTable ? engine::tokensCsv(report) : base::jsonOut(engine::reportJson(report), 1) + "\n");
+    if (request.text && !request.position) {
+        return writeText(*request.text, *run, path);
+    }
+    RETRO_TRY(const engine::LanguageReport report, engine::reportOf(*run, request.position));
+    return writeReportOfText(report, path);
 }
 
-Result<void> writePage(const RunPointer& run, const std::filesystem::path& path, const ExportRequest& request)
+template <views::GraphView::Part part>
+Result<void> writeGraphPart(views::View& view, const std::filesystem::path& path)
 {
-    RETRO_TRY(const engine::LanguageReport report, textOf(*run, request));
-    return base::writeFile(path, engine::languagePage(report));
+    return static_cast<views::GraphView&>(view).exportPart(path, part);
+}
+
+Result<void> writeLevels(views::View& view, const std::filesystem::path& path)
+{
+    return static_cast<views::HeatmapView&>(view).exportLevels(path);
 }
 
 template <class SomeView>
@@ -71,22 +90,114 @@ std::unique_ptr<views::View> make(ViewStage& stage)
     return std::make_unique<SomeView>(stage.model, stage.cursor, stage.selection);
 }
 
-constexpr std::array kParts{
-    RunPart{"heatmap", "png svg pdf npy csv", "value overlay plain bits colormap", true, {}, writeHeatmap},
-    RunPart{"graph", "png svg pdf dot json", "select", true, {}, exportGraph},
-    RunPart{"timeline", "svg png pdf csv", "theme size", true, {make<views::TimelineView>, 1200, 340}},
-    RunPart{"ledger", "svg png pdf csv", "theme size", true, {make<views::LedgerView>, 480, 320}},
-    RunPart{"frontier", "csv", "", false, {}, writeFrontier},
-    RunPart{"profile", "csv json", "", false, {make<views::ProfileView>, 640, 480}},
-    RunPart{"promises", "csv json", "", false, {make<views::PromisesView>, 640, 800}},
-    RunPart{"log", "csv json", "", false, {make<views::LogView>, 800, 600}},
-    RunPart{"tokens", "csv json", "", false, {}, writeTokens},
-    RunPart{"html", "html", "", false, {}, writePage},
+/// An entry of the menu Export; the ways to write it are put behind the tip.
+constexpr ActionSpec entry(const char* id, const char* text, const char* tip, const char* key = "")
+{
+    return {id, text, tip, "export", key};
+}
+
+// Those of one view: the first writes all of it.
+constexpr std::array kExports{
+    Export{"heatmap", "png svg pdf html csv npy jpg",
+           PaneWriter{"HeatmapView",
+                      entry("export.heatmap", QT_TRANSLATE_NOOP("retro::views::actions", "Export &heatmap…"),
+                            QT_TRANSLATE_NOOP("retro::views::actions", "Save the heatmap"), "Ctrl+E")},
+           RunWriter{"value overlay plain bits colormap", true, {}, writeHeatmapOfRun, "png svg pdf npy csv jpg"}},
+    Export{"levels", "png",
+           PaneWriter{
+               "HeatmapView",
+               entry("export.levels", QT_TRANSLATE_NOOP("retro::views::actions", "Export heatmap as 1&6-bit levels…"),
+                     QT_TRANSLATE_NOOP("retro::views::actions",
+                                       "Save the relevance as 16-bit levels of grey that stand for the numbers")),
+               writeLevels}},
+    Export{"graph", "svg png pdf dot json",
+           PaneWriter{"GraphView", entry("export.graph", QT_TRANSLATE_NOOP("retro::views::actions", "Export &graph…"),
+                                         QT_TRANSLATE_NOOP("retro::views::actions", "Save the graph"))},
+           RunWriter{"select", true, {}, exportGraph}},
+    Export{"graphsight", "svg png pdf",
+           PaneWriter{"GraphView",
+                      entry("export.graphsight", QT_TRANSLATE_NOOP("retro::views::actions", "Export graph in &sight…"),
+                            QT_TRANSLATE_NOOP("retro::views::actions", "Save the part of the graph that is in sight")),
+                      writeGraphPart<views::GraphView::Part::InSight>}},
+    Export{"graphselection", "svg png pdf",
+           PaneWriter{"GraphView",
+                      entry("export.graphselection",
+                            QT_TRANSLATE_NOOP("retro::views::actions", "Export graph se&lection…"),
+                            QT_TRANSLATE_NOOP("retro::views::actions",
+                                              "Save the selected nodes of the graph with what lies between them")),
+                      writeGraphPart<views::GraphView::Part::Selected>}},
+    Export{"timeline", "svg png pdf csv",
+           PaneWriter{"TimelineView",
+                      entry("export.timeline", QT_TRANSLATE_NOOP("retro::views::actions", "Export &timeline…"),
+                            QT_TRANSLATE_NOOP("retro::views::actions", "Save the timeline, or its counts as a table"))},
+           RunWriter{"theme size", true, {make<views::TimelineView>, 1200, 340}}},
+    Export{
+        "ledger", "csv png svg pdf",
+        PaneWriter{"LedgerView", entry("export.ledger", QT_TRANSLATE_NOOP("retro::views::actions", "Export &ledger…"),
+                                       QT_TRANSLATE_NOOP("retro::views::actions", "Save where the relevance went"))},
+        RunWriter{"theme size", true, {make<views::LedgerView>, 480, 320}}},
+    Export{"layers", "png svg pdf csv",
+           PaneWriter{"LayersView",
+                      entry("export.layers", QT_TRANSLATE_NOOP("retro::views::actions", "Export la&yers…"),
+                            QT_TRANSLATE_NOOP("retro::views::actions", "Save the relevance of the layers"))}},
+    Export{"classes", "csv png svg pdf html",
+           PaneWriter{"ClassesView",
+                      entry("export.classes", QT_TRANSLATE_NOOP("retro::views::actions", "Export &classes…"),
+                            QT_TRANSLATE_NOOP("retro::views::actions", "Save the best classes"))}},
+    Export{"frontier", "svg png pdf csv", PaneWriter{"FrontierChart"}, RunWriter{"", false, {}, writeFrontier, "csv"}},
+    Export{"profile", "csv json", PaneWriter{"ProfileView"},
+           RunWriter{"", false, {make<views::ProfileView>, 640, 480}}},
+    Export{"promises", "csv json",
+           PaneWriter{"PromisesView",
+                      entry("export.promises", QT_TRANSLATE_NOOP("retro::views::actions", "Export &promises…"),
+                            QT_TRANSLATE_NOOP("retro::views::actions", "Save the promises of the run"))},
+           RunWriter{"", false, {make<views::PromisesView>, 640, 800}}},
+    Export{"log", "csv json",
+           PaneWriter{"LogView",
+                      entry("export.log", QT_TRANSLATE_NOOP("retro::views::actions", "Export &event log…"),
+                            QT_TRANSLATE_NOOP("retro::views::actions", "Save the event log, as its filter leaves it"))},
+           RunWriter{"", false, {make<views::LogView>, 800, 600}}},
+    Export{"notebook", "md",
+           PaneWriter{"NotebookView",
+                      entry("export.notebook", QT_TRANSLATE_NOOP("retro::views::actions", "Export note&book…"),
+                            QT_TRANSLATE_NOOP("retro::views::actions", "Save pinned places and the trail"))}},
+    Export{"plan", "svg png pdf csv json",
+           PaneWriter{"ScheduleView",
+                      entry("export.plan", QT_TRANSLATE_NOOP("retro::views::actions", "Export pla&n…"),
+                            QT_TRANSLATE_NOOP("retro::views::actions",
+                                              "Save the schedule, its steps as a table, or the plan itself"))}},
+    Export{"planners", "svg png pdf csv",
+           PaneWriter{"PlannersView",
+                      entry("export.planners", QT_TRANSLATE_NOOP("retro::views::actions", "Export planne&rs…"),
+                            QT_TRANSLATE_NOOP("retro::views::actions", "Save memory against work"))}},
+    Export{"tensors", "csv",
+           PaneWriter{
+               "TensorsView",
+               entry("export.tensors", QT_TRANSLATE_NOOP("retro::views::actions", "Export tens&ors…"),
+                     QT_TRANSLATE_NOOP("retro::views::actions", "Save what becomes of every tensor, with reasons"))}},
+    Export{"tokens", "csv json", {}, RunWriter{"", false, {}, writeTokens}},
+    Export{"html", "html", {}, RunWriter{"", false, {}, writeTokens}},
+    Export{"text", "png svg pdf html json csv", PaneWriter{"TextView"}},
+    Export{"wordlayers", "png svg pdf csv", PaneWriter{"WordLayersView"}},
+    Export{"input", "png npy jpg", PaneWriter{"InputView"}},
+    Export{"output", "png svg pdf html csv", PaneWriter{"OutputView"}},
+    Export{"inspector", "npy csv", PaneWriter{"InspectorView"}},
+    Export{"values", "npy csv", PaneWriter{"ValuesView"}},
+    Export{"watch", "csv", PaneWriter{"WatchView"}},
+    Export{"compare", "png svg pdf", PaneWriter{"CompareView"}},
+    Export{"beforeafter", "png svg pdf html csv", PaneWriter{"BeforeAfterView"}},
+    Export{"region", "csv png svg pdf html", PaneWriter{"RegionView"}},
+    Export{"history", "csv png svg pdf html", PaneWriter{"HistoryView"}},
+    Export{"memory", "png svg pdf html csv", PaneWriter{"MemoryView"}},
+    Export{"dataflow", "png svg pdf", PaneWriter{"DataFlowView"}},
+    Export{"verification", "csv json", PaneWriter{"VerificationView"}},
+    Export{"diagnose", "json csv", PaneWriter{"DiagnoseView"}},
+    Export{"blocksize", "svg png pdf csv", PaneWriter{"BlockSizeView"}},
+    Export{"pins", "csv", PaneWriter{"PinsView"}},
+    Export{"snapshot", "csv png svg pdf", PaneWriter{"SnapshotView"}},
 };
 
 } // namespace
-
-std::span<const FileKind> fileKinds() { return kKinds; }
 
 std::string titleOfKind(std::string_view ending)
 {
@@ -94,19 +205,85 @@ std::string titleOfKind(std::string_view ending)
     return std::string(found == kKinds.end() ? ending : found->title);
 }
 
-std::span<const RunPart> runParts() { return kParts; }
+std::span<const Export> exports() { return kExports; }
 
-const RunPart* findPart(std::string_view name)
+std::vector<const Export*> runParts()
 {
-    const auto* found = std::ranges::find(kParts, name, &RunPart::name);
-    return found == kParts.end() ? nullptr : found;
+    std::vector<const Export*> parts;
+    for (const Export& one : kExports) {
+        if (one.run) {
+            parts.push_back(&one);
+        }
+    }
+    return parts;
 }
 
-Result<void> writePart(const RunPart& part, const RunPointer& run, const std::filesystem::path& path,
+const Export* findPart(std::string_view name)
+{
+    const auto* found = std::ranges::find(kExports, name, &Export::name);
+    return found == kExports.end() || !found->run ? nullptr : found;
+}
+
+std::string_view endingsOfRun(const Export& part)
+{
+    return part.run && !part.run->endings.empty() ? part.run->endings : part.endings;
+}
+
+bool isOf(const Export& pane, const views::View& view)
+{
+    const std::string_view name = view.metaObject()->className(); // "retro::views::TimelineView"
+    return pane.pane && name.substr(name.rfind(':') + 1) == pane.pane->view;
+}
+
+const Export* exportOf(const views::View& view)
+{
+    const auto* found = std::ranges::find_if(kExports, [&](const Export& one) { return isOf(one, view); });
+    return found == kExports.end() || !view.canBeWritten() ? nullptr : found;
+}
+
+std::vector<std::string_view> wordsOf(std::string_view list)
+{
+    std::vector<std::string_view> words;
+    while (!list.empty()) {
+        const std::size_t end = std::min(list.find(' '), list.size());
+        words.push_back(list.substr(0, end));
+        list.remove_prefix(std::min(end + 1, list.size()));
+    }
+    return words;
+}
+
+bool hasEnding(const std::filesystem::path& path, std::string_view endings)
+{
+    const std::string ending = path.extension().string();
+    return std::ranges::any_of(wordsOf(endings), [&](std::string_view known) {
+        return ending.size() == known.size() + 1 && std::ranges::equal(known, ending.substr(1), [](char one, char two) {
+                   return one == static_cast<char>(std::tolower(static_cast<unsigned char>(two)));
+               });
+    });
+}
+
+Result<void> checkEnding(std::string_view name, std::string_view endings, const std::filesystem::path& path)
+{
+    if (!hasEnding(path, endings)) {
+        return base::usageError(
+            fmt::format("{} is written as .{}; end the name so", name, fmt::join(wordsOf(endings), ", .")),
+            path.string());
+    }
+    return {};
+}
+
+bool takes(const Export& part, std::string_view option)
+{
+    const std::vector<std::string_view> words = wordsOf(part.run ? part.run->takes : std::string_view());
+    return std::ranges::find(words, option) != words.end();
+}
+
+Result<void> writePart(const Export& part, const RunPointer& run, const std::filesystem::path& path,
                        const PartRequest& asked)
 {
-    if (part.write != nullptr) {
-        return part.write(run, path, asked.request);
+    if (part.run->write != nullptr) {
+        RETRO_CHECK(checkEnding(part.name, endingsOfRun(part), path));
+        return part.run->write(run, path, asked.request);
     }
     ViewRequest view = asked.view;
     view.view = part.name;
@@ -114,12 +291,16 @@ Result<void> writePart(const RunPart& part, const RunPointer& run, const std::fi
     return exportView(run, path, view);
 }
 
-bool takes(const RunPart& part, std::string_view option)
+Result<void> writePane(const Export& pane, views::View& view, const std::filesystem::path& path)
 {
-    const std::size_t at = part.takes.find(option);
-    const std::size_t end = at + option.size();
-    return at != std::string_view::npos && (at == 0 || part.takes[at - 1] == ' ') &&
-           (end == part.takes.size() || part.takes[end] == ' ');
+    RETRO_CHECK(checkEnding(pane.name, pane.endings, path));
+    view.flush();
+    return pane.pane->write != nullptr ? pane.pane->write(view, path) : view.exportTo(path);
+}
+
+Result<void> writeText(const trace::RunText& text, const trace::Run& run, const std::filesystem::path& path)
+{
+    return writeReportOfText(engine::reportOf(text, run), path);
 }
 
 } // namespace retro::app

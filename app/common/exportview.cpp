@@ -20,31 +20,20 @@ namespace
 
 using base::Result;
 
-Result<const DrawnView*> findView(const std::string& name)
+Result<const Export*> findView(const std::string& name)
 {
-    const RunPart* part = findPart(name);
-    if (part == nullptr || part->view.make == nullptr) {
+    const Export* part = findPart(name);
+    if (part == nullptr || part->run->view.make == nullptr) {
         std::vector<std::string_view> names;
-        for (const RunPart& one : runParts()) {
-            if (one.view.make != nullptr) {
-                names.push_back(one.name);
+        for (const Export* one : runParts()) {
+            if (one->run->view.make != nullptr) {
+                names.push_back(one->name);
             }
         }
         return base::usageError(fmt::format("there is no view '{}'; choose one of: {}", name, fmt::join(names, ", ")),
                                 "export");
     }
-    return &part->view;
-}
-
-Result<void> checkEnding(const views::View& view, const std::filesystem::path& path)
-{
-    const QStringList endings = view.exportFormats();
-    const QString ending = QString::fromStdString(path.extension().string()).mid(1).toLower();
-    if (!endings.contains(ending)) {
-        return base::usageError("this view is written as ." + endings.join(QStringLiteral(", .")).toStdString(),
-                                path.string());
-    }
-    return {};
+    return part;
 }
 
 /// Puts the theme back that was chosen before.
@@ -75,14 +64,14 @@ void deliverPosted(QWidget& widget)
 
 Result<void> write(ViewStage& stage, const ViewRequest& request, const std::filesystem::path& path)
 {
-    RETRO_TRY(const DrawnView* chosen, findView(request.view));
+    RETRO_TRY(const Export* part, findView(request.view));
+    RETRO_CHECK(checkEnding(part->name, endingsOfRun(*part), path));
+    const DrawnView& chosen = part->run->view;
     ThemeGuard::use(request.isDark);
     const std::uint64_t end = stage.model.run().eventCount();
     stage.cursor.moveTo(std::min(request.position.value_or(end), end));
-    const std::unique_ptr<views::View> view = chosen->make(stage);
-    RETRO_CHECK(checkEnding(*view, path));
-    view->resize(request.width > 0 ? request.width : chosen->width,
-                 request.height > 0 ? request.height : chosen->height);
+    const std::unique_ptr<views::View> view = chosen.make(stage);
+    view->resize(request.width > 0 ? request.width : chosen.width, request.height > 0 ? request.height : chosen.height);
     view->setAttribute(Qt::WA_DontShowOnScreen);
     view->show();
     view->flush();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/common/report.h"
 
-#include "app/common/exportview.h"
+#include "app/common/exports.h"
 #include "app/common/guiapplication.h"
 #include "app/common/reportpage.h"
 #include "core/base/file.h"
@@ -367,9 +367,7 @@ Result<void> writeReport(const std::filesystem::path& path, const views::RunHand
                          std::span<const trace::Note> notes, const ExportRequest& picture,
                          const ReportedDiagnosis& diagnosis)
 {
-    if (path.extension() != ".html" && path.extension() != ".htm") {
-        return base::usageError("a report is written as .html", path.string());
-    }
+    RETRO_CHECK(checkEnding("a report", kReportEndings, path));
     RETRO_TRY(const QString html, reportHtml(run, notes, picture, diagnosis));
     return base::writeFile(path, html.toStdString());
 }

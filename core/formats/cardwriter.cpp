@@ -26,7 +26,7 @@ Result<ordered_json> present(const fs::path& path)
     }
     RETRO_CHECK(readCard(path)); // within all limits, and a version that we know
     RETRO_TRY(const std::string text, base::readTextFile(path, kMaxCardBytes));
-    return ordered_json::parse(text, nullptr, false);
+    return ordered_json::parse(text, nullptr, false); // read once more, for the order of its members
 }
 
 /// Lists of numbers are left alone when they say the same: 0 and 0.0 are equal.

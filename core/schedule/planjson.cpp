@@ -19,16 +19,13 @@ namespace retro::schedule
 namespace
 {
 
-/// Of a plan's values; enough for some three million steps.
-constexpr std::size_t kMaxPlanMemory = std::size_t{768} << 20U;
-
-/// Deepest nesting: that of a composite in a subject.
-constexpr std::size_t kMaxPlanDepth = 24;
-
 using base::JsonFields;
 using base::JsonText;
 using base::Result;
 using nlohmann::json;
+
+/// Nesting: that of a composite in a subject. Memory: enough for some three million steps.
+constexpr base::JsonLimits kPlanLimits{kMaxPlanBytes, 24, std::size_t{768} << 20U};
 
 constexpr std::string_view kFormat = "retrograde-plan/1";
 /// Most tiers, blocks or intervals.
@@ -92,6 +89,7 @@ json subjectJson(const Subject& subject)
         result["start"] = subject.start;
     }
     if (!subject.composite.empty()) {
+        // The text of our own writer (lrp::toJson), or what the reader of plans has taken in within its limits.
         json composite = json::parse(subject.composite, nullptr, false);
         result["composite"] = composite.is_discarded() ? json(subject.composite) : std::move(composite);
     }
@@ -438,11 +436,18 @@ std::function<Result<void>(const Subject&)> decisionCheck(std::vector<Decision> 
     };
 }
 
+Result<std::string> modelOfPlan(std::string text, const std::string& where)
+{
+    RETRO_TRY(const JsonText parsed, JsonText::parse(std::move(text), where, kPlanLimits));
+    RETRO_TRY(const JsonFields root, JsonFields::of(parsed, parsed.root(), ""));
+    RETRO_TRY(const std::optional<JsonFields> subject, root.object("subject"));
+    return subject ? subject->text("model") : Result<std::string>(std::string());
+}
+
 Result<Plan> parsePlanJson(const OpGraph& graph, std::string text, const std::string& where, bool* isOfAnother,
                            const std::function<Result<void>(const Subject&)>& check)
 {
-    RETRO_TRY(const JsonText parsed,
-              JsonText::parse(std::move(text), where, {kMaxPlanBytes, kMaxPlanDepth, kMaxPlanMemory}));
+    RETRO_TRY(const JsonText parsed, JsonText::parse(std::move(text), where, kPlanLimits));
     RETRO_TRY(JsonFields root, JsonFields::of(parsed, parsed.root(), ""));
     Reader reader(graph, std::move(root));
     Result<Plan> plan = reader.run(check);

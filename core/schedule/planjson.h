@@ -25,4 +25,7 @@ inline constexpr std::size_t kMaxPlanSteps = 8'000'000;
 /// The check that the decisions of a run are those of the plan. Errors (Input): node and both decisions.
 [[nodiscard]] std::function<base::Result<void>(const Subject&)> decisionCheck(std::vector<Decision> ofRun);
 
+/// The model that the text of a plan names; empty where it names none. Errors (Input): not JSON.
+[[nodiscard]] base::Result<std::string> modelOfPlan(std::string text, const std::string& where);
+
 } // namespace retro::schedule

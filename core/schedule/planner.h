@@ -82,6 +82,7 @@ struct Draft
 struct Planner
 {
     std::string_view name;
+    std::string_view title; ///< for people, in a few words: "peak shaving"
     std::string_view description;
     base::Result<Draft> (*draft)(const PlanRequest&) = nullptr;
     bool isFast = true; ///< part of strategy `fast`

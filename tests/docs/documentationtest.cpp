@@ -185,13 +185,21 @@ private slots:
             models += QString::fromStdString(fmt::format("- {}: .{}\n", format.title, fmt::join(format.endings, " .")));
         }
         QString parts;
-        for (const app::RunPart& part : app::runParts()) {
-            parts += QString::fromStdString(
-                fmt::format("- `{}` as {}{}{}\n", part.name, part.endings, part.takes.empty() ? "" : "; ", part.takes));
+        for (const app::Export* part : app::runParts()) {
+            const std::string_view takes = part->run->takes;
+            parts += QString::fromStdString(fmt::format("- `{}` as {}{}{}\n", part->name, app::endingsOfRun(*part),
+                                                        takes.empty() ? "" : "; ", takes));
+        }
+        QString panes;
+        for (const app::Export& one : app::exports()) {
+            if (one.pane) {
+                panes += QString::fromStdString(fmt::format("- {}: {}\n", one.name, one.endings));
+            }
         }
         const QString page = textOf(kRoot + QStringLiteral("/docs/cli.md"));
         QVERIFY2(page.contains(models), qPrintable(models));
         QVERIFY2(page.contains(parts), qPrintable(parts));
+        QVERIFY2(textOf(kRoot + QStringLiteral("/docs/windows/window.md")).contains(panes), qPrintable(panes));
     }
 
     void everyViewHasAPageWithItsPicture()

@@ -50,7 +50,8 @@ base::Result<Draft> keepEveryKth(const PlanRequest& request)
 }
 
 /// Its line in the list of planners.
-const Planner kEveryKth{"every_kth", "every k-th result stays; k is the smallest that fits", &keepEveryKth};
+const Planner kEveryKth{"every_kth", "every k-th result", "every k-th result stays; k is the smallest that fits",
+                        &keepEveryKth};
 // [end]
 
 PlanRequest requestOf(const OpGraph& joint, std::uint64_t budget)

@@ -73,6 +73,6 @@ inline RulePointer readSquareShare(ParameterReader& reader)
 /// What it does at a node, in one line for people.
 inline std::string squareShareFormula(const FormulaWords&) { return "R_k = R·x_k²/stab(Σx²)"; }
 
-inline const RuleDeclaration kSquareShareRule{"square-share", readSquareShare, squareShareFormula};
+inline const RuleDeclaration kSquareShareRule{"square-share", readSquareShare, squareShareFormula, "sum of operands"};
 
 } // namespace retro::lrp

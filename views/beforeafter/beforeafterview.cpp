@@ -352,14 +352,7 @@ void BeforeAfterView::refresh(Changes changes)
     }
 }
 
-QStringList BeforeAfterView::exportFormats() const
-{
-    if (m_runs.size() < 2) {
-        return {};
-    }
-    return {QStringLiteral("png"), QStringLiteral("svg"), QStringLiteral("pdf"), QStringLiteral("html"),
-            QStringLiteral("csv")};
-}
+bool BeforeAfterView::canBeWritten() const { return m_runs.size() >= 2; }
 
 std::string BeforeAfterView::csv() const
 {

@@ -34,7 +34,7 @@ public:
     [[nodiscard]] QString subject() const override;
     [[nodiscard]] QString hint() const override;
     [[nodiscard]] bool canShow(const SelectedThing& thing) const override;
-    [[nodiscard]] QStringList exportFormats() const override;
+    [[nodiscard]] bool canBeWritten() const override;
     [[nodiscard]] base::Result<void> exportTo(const std::filesystem::path& path) override;
 
     /// Keeps a run. One that was made while a person paints (`isLive`) takes the place of the live one before it, so

@@ -77,12 +77,6 @@ void ClassesView::refresh(Changes changes)
     }
 }
 
-QStringList ClassesView::exportFormats() const
-{
-    return {QStringLiteral("csv"), QStringLiteral("png"), QStringLiteral("svg"), QStringLiteral("pdf"),
-            QStringLiteral("html")};
-}
-
 std::string ClassesView::csv() const
 {
     CsvText text({"class", "name", "probability", "score"});

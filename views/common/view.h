@@ -5,7 +5,6 @@
 #include "views/common/viewcontext.h"
 
 #include <QByteArray>
-#include <QStringList>
 #include <QWidget>
 
 #include <filesystem>
@@ -49,9 +48,10 @@ public:
     /// Can the view show this very thing? When not it shows the nearest that it can.
     [[nodiscard]] virtual bool canShow(const SelectedThing& thing) const = 0;
 
-    /// Endings that exportTo() understands, the best first ("png", "svg", "pdf", "csv").
-    [[nodiscard]] virtual QStringList exportFormats() const { return {}; }
-    /// Writes what the view shows; the ending says how. Errors: Usage (ending, nothing to show), Output.
+    /// Whether there is something to write.
+    [[nodiscard]] virtual bool canBeWritten() const { return true; }
+    /// Writes what the view shows; the ending says how: one of those that the table in app/common/exports.cpp has for
+    /// the view. Errors: Usage (nothing to show), Output.
     [[nodiscard]] virtual base::Result<void> exportTo(const std::filesystem::path& path);
 
     /// Settings of the view (zoom, mode, columns) as bytes of its own; restoreState() ignores what it does not know.

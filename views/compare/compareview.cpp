@@ -194,11 +194,6 @@ QString CompareView::hint() const
 
 bool CompareView::canShow(const SelectedThing& thing) const { return std::holds_alternative<std::monostate>(thing); }
 
-QStringList CompareView::exportFormats() const
-{
-    return {QStringLiteral("png"), QStringLiteral("svg"), QStringLiteral("pdf")};
-}
-
 base::Result<void> CompareView::exportTo(const std::filesystem::path& path)
 {
     if (!m_control) {

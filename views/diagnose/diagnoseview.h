@@ -36,7 +36,6 @@ public:
     [[nodiscard]] QString title() const override { return tr("Diagnose"); }
     [[nodiscard]] QString hint() const override;
     [[nodiscard]] bool canShow(const SelectedThing& thing) const override;
-    [[nodiscard]] QStringList exportFormats() const override { return {QStringLiteral("json"), QStringLiteral("csv")}; }
     /// The findings as `retrograde-diagnosis/1`, or the statistics as CSV.
     [[nodiscard]] base::Result<void> exportTo(const std::filesystem::path& path) override;
     [[nodiscard]] QByteArray saveState() const override;

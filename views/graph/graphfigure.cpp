@@ -116,9 +116,6 @@ base::Result<void> writeFigure(const std::filesystem::path& path, const std::sha
     if (ending == ".json") {
         return base::writeFile(path, jsonOf(*book, state));
     }
-    if (ending != ".svg" && ending != ".png" && ending != ".pdf") {
-        return base::usageError("graphs are written as .svg, .png, .pdf, .dot or .json", path.string());
-    }
     return writePicture(path, book, state, options);
 }
 

@@ -114,12 +114,6 @@ bool GraphView::canShow(const SelectedThing& thing) const
     return std::holds_alternative<std::monostate>(thing) || (model().hasRun() && model().nodeOf(thing).isValid());
 }
 
-QStringList GraphView::exportFormats() const
-{
-    return {QStringLiteral("svg"), QStringLiteral("png"), QStringLiteral("pdf"), QStringLiteral("dot"),
-            QStringLiteral("json")};
-}
-
 base::Result<void> GraphView::exportTo(const std::filesystem::path& path) { return exportPart(path, Part::All); }
 
 base::Result<void> GraphView::exportPart(const std::filesystem::path& path, Part part)

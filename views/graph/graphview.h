@@ -42,7 +42,6 @@ public:
     [[nodiscard]] QString hint() const override;
     [[nodiscard]] bool canShow(const SelectedThing& thing) const override;
     /// Pictures show what is visible with the groups that are open now; dot and json have every node.
-    [[nodiscard]] QStringList exportFormats() const override;
     [[nodiscard]] base::Result<void> exportTo(const std::filesystem::path& path) override;
     /// How much of the graph a picture shows: all of it, what is in sight, or what is selected and the ways between.
     enum class Part { All, InSight, Selected };

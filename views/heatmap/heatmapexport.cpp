@@ -82,12 +82,6 @@ std::string csvOf(const Plane& plane)
 
 } // namespace
 
-QStringList HeatmapView::exportFormats() const
-{
-    return {QStringLiteral("png"),  QStringLiteral("svg"), QStringLiteral("pdf"),
-            QStringLiteral("html"), QStringLiteral("csv"), QStringLiteral("npy")};
-}
-
 std::string HeatmapView::csv() const
 {
     if (m_content.isVolume) {

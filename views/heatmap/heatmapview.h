@@ -34,7 +34,6 @@ public:
     [[nodiscard]] QString subject() const override { return m_content.place; }
     [[nodiscard]] QString hint() const override;
     [[nodiscard]] bool canShow(const SelectedThing& thing) const override;
-    [[nodiscard]] QStringList exportFormats() const override;
     [[nodiscard]] base::Result<void> exportTo(const std::filesystem::path& path) override;
     /// The relevance as grey levels of 16 bits (views::writeLevels). Errors: Usage (ending, nothing to show), Output.
     [[nodiscard]] base::Result<void> exportLevels(const std::filesystem::path& path);

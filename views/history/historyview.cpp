@@ -351,14 +351,7 @@ void HistoryView::resizeEvent(QResizeEvent* event)
     }
 }
 
-QStringList HistoryView::exportFormats() const
-{
-    if (!m_history) {
-        return {};
-    }
-    return {QStringLiteral("csv"), QStringLiteral("png"), QStringLiteral("svg"), QStringLiteral("pdf"),
-            QStringLiteral("html")};
-}
+bool HistoryView::canBeWritten() const { return m_history != nullptr; }
 
 std::string HistoryView::csv() const
 {

@@ -29,7 +29,6 @@ public:
     [[nodiscard]] QString subject() const override;
     [[nodiscard]] QString hint() const override;
     [[nodiscard]] bool canShow(const SelectedThing& thing) const override;
-    [[nodiscard]] QStringList exportFormats() const override { return {QStringLiteral("png"), QStringLiteral("npy")}; }
     [[nodiscard]] base::Result<void> exportTo(const std::filesystem::path& path) override;
 
     /// The picture shown, one pixel per pixel of the model; null when the input is none.

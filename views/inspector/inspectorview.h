@@ -37,7 +37,6 @@ public:
     [[nodiscard]] QString title() const override { return tr("Inspector"); }
     [[nodiscard]] QString subject() const override { return {}; }
     [[nodiscard]] bool canShow(const SelectedThing& thing) const override;
-    [[nodiscard]] QStringList exportFormats() const override { return {QStringLiteral("npy"), QStringLiteral("csv")}; }
     [[nodiscard]] base::Result<void> exportTo(const std::filesystem::path& path) override;
     [[nodiscard]] QByteArray saveState() const override;
     void restoreState(const QByteArray& state) override;

@@ -34,7 +34,6 @@ public:
     [[nodiscard]] QString title() const override { return tr("Values"); }
     [[nodiscard]] QString subject() const override;
     [[nodiscard]] bool canShow(const SelectedThing& thing) const override;
-    [[nodiscard]] QStringList exportFormats() const override { return {QStringLiteral("npy"), QStringLiteral("csv")}; }
     /// npy = the whole tensor, csv = the cut on screen.
     [[nodiscard]] base::Result<void> exportTo(const std::filesystem::path& path) override;
     [[nodiscard]] QByteArray saveState() const override { return m_tab == Tab::Value ? "value" : "relevance"; }

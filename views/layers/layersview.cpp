@@ -127,11 +127,6 @@ void LayersView::goTo(int layer)
     }
 }
 
-QStringList LayersView::exportFormats() const
-{
-    return {QStringLiteral("png"), QStringLiteral("svg"), QStringLiteral("pdf"), QStringLiteral("csv")};
-}
-
 base::Result<void> LayersView::exportTo(const std::filesystem::path& path)
 {
     if (!model().hasRun() || m_strip->layers().empty()) {

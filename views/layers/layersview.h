@@ -22,7 +22,6 @@ public:
     [[nodiscard]] QString subject() const override;
     [[nodiscard]] QString hint() const override;
     [[nodiscard]] bool canShow(const SelectedThing& thing) const override;
-    [[nodiscard]] QStringList exportFormats() const override;
     [[nodiscard]] base::Result<void> exportTo(const std::filesystem::path& path) override;
 
     /// While a region is marked, each layer shows what of it ends there; `overlay` must outlive the view.

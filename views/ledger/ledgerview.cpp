@@ -251,11 +251,6 @@ void LedgerView::refresh(Changes changes)
     fillTable();
 }
 
-QStringList LedgerView::exportFormats() const
-{
-    return {QStringLiteral("csv"), QStringLiteral("png"), QStringLiteral("svg"), QStringLiteral("pdf")};
-}
-
 std::string LedgerView::curveCsv() const
 {
     CsvText text({"visit", "arrived", "on_its_way", "absorbed", "unexplained"});

@@ -28,7 +28,6 @@ public:
     [[nodiscard]] QString title() const override { return tr("Ledger"); }
     [[nodiscard]] QString hint() const override;
     [[nodiscard]] bool canShow(const SelectedThing& thing) const override;
-    [[nodiscard]] QStringList exportFormats() const override;
     [[nodiscard]] base::Result<void> exportTo(const std::filesystem::path& path) override;
     [[nodiscard]] const LedgerBooks& books() const;
     enum class Page { Waterfall, Curve, Table };

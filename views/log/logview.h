@@ -31,7 +31,6 @@ public:
 
     [[nodiscard]] QString title() const override { return tr("Event log"); }
     [[nodiscard]] bool canShow(const SelectedThing& thing) const override;
-    [[nodiscard]] QStringList exportFormats() const override { return {QStringLiteral("csv"), QStringLiteral("json")}; }
     /// Writes the rows that the filter lets through.
     [[nodiscard]] base::Result<void> exportTo(const std::filesystem::path& path) override;
     [[nodiscard]] QByteArray saveState() const override;

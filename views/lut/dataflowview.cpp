@@ -247,12 +247,7 @@ void DataFlowView::showLayers()
     }
 }
 
-QStringList DataFlowView::exportFormats() const
-{
-    return m_choice.layer() == nullptr
-               ? QStringList()
-               : QStringList{QStringLiteral("png"), QStringLiteral("svg"), QStringLiteral("pdf")};
-}
+bool DataFlowView::canBeWritten() const { return m_choice.layer() != nullptr; }
 
 base::Result<void> DataFlowView::exportTo(const std::filesystem::path& path)
 {

@@ -33,7 +33,7 @@ public:
     [[nodiscard]] QString subject() const override;
     [[nodiscard]] QString hint() const override;
     [[nodiscard]] bool canShow(const SelectedThing& thing) const override;
-    [[nodiscard]] QStringList exportFormats() const override;
+    [[nodiscard]] bool canBeWritten() const override;
     [[nodiscard]] base::Result<void> exportTo(const std::filesystem::path& path) override;
 
     [[nodiscard]] DataFlowPane& pane() const { return *m_pane; }

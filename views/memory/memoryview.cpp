@@ -256,12 +256,6 @@ void MemoryView::showProbe(const QPoint& cell)
                            : QString());
 }
 
-QStringList MemoryView::exportFormats() const
-{
-    return {QStringLiteral("png"), QStringLiteral("svg"), QStringLiteral("pdf"), QStringLiteral("html"),
-            QStringLiteral("csv")};
-}
-
 base::Result<void> MemoryView::exportTo(const std::filesystem::path& path)
 {
     if (model().hasRun()) {

@@ -334,9 +334,6 @@ void NotebookView::showMenu(const QPoint& at)
 
 base::Result<void> NotebookView::exportTo(const std::filesystem::path& path)
 {
-    if (path.extension() != ".md") {
-        return base::usageError("the notebook is written as .md", path.string());
-    }
     if (!model().hasRun() || m_items->rowCount() == 0) {
         return base::usageError("the notebook is empty; visit a step or pin a place first", path.string());
     }

@@ -26,7 +26,6 @@ public:
     [[nodiscard]] QString subject() const override;
     [[nodiscard]] QString hint() const override;
     [[nodiscard]] bool canShow(const SelectedThing& thing) const override;
-    [[nodiscard]] QStringList exportFormats() const override { return {QStringLiteral("md")}; }
     /// Writes pinned places and trail as Markdown.
     [[nodiscard]] base::Result<void> exportTo(const std::filesystem::path& path) override;
 

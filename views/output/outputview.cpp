@@ -132,12 +132,6 @@ void OutputView::showProbe(const QPoint& cell)
     m_probe->setText(QStringLiteral("%1   %2").arg(code, valueText(plane.at(cell.x(), cell.y()))));
 }
 
-QStringList OutputView::exportFormats() const
-{
-    return {QStringLiteral("png"), QStringLiteral("svg"), QStringLiteral("pdf"), QStringLiteral("html"),
-            QStringLiteral("csv")};
-}
-
 std::string OutputView::csv() const
 {
     const DenseFigure& shown = figure();

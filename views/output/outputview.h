@@ -26,7 +26,6 @@ public:
     [[nodiscard]] QString subject() const override;
     [[nodiscard]] QString hint() const override;
     [[nodiscard]] bool canShow(const SelectedThing& thing) const override;
-    [[nodiscard]] QStringList exportFormats() const override;
     [[nodiscard]] base::Result<void> exportTo(const std::filesystem::path& path) override;
 
     [[nodiscard]] const DenseFigure& figure() const;

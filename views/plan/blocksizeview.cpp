@@ -171,11 +171,6 @@ QString BlockSizeView::subject() const
 
 bool BlockSizeView::canShow(const SelectedThing& thing) const { return std::holds_alternative<std::monostate>(thing); }
 
-QStringList BlockSizeView::exportFormats() const
-{
-    return {QStringLiteral("svg"), QStringLiteral("png"), QStringLiteral("pdf"), QStringLiteral("csv")};
-}
-
 base::Result<void> BlockSizeView::exportTo(const std::filesystem::path& path)
 {
     if (!m_plan.plan() || m_plan.blockPoints().empty()) {

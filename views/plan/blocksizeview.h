@@ -53,7 +53,6 @@ public:
     [[nodiscard]] QString subject() const override;
     [[nodiscard]] QString hint() const override { return tr("Small blocks save memory and rebuild more."); }
     [[nodiscard]] bool canShow(const SelectedThing& thing) const override;
-    [[nodiscard]] QStringList exportFormats() const override;
     [[nodiscard]] base::Result<void> exportTo(const std::filesystem::path& path) override;
 
     [[nodiscard]] BlockSizePane& pane() const { return *m_pane; }

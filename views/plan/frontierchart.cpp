@@ -261,13 +261,7 @@ void FrontierChart::forget()
 
 bool FrontierChart::canShow(const SelectedThing& thing) const { return std::holds_alternative<std::monostate>(thing); }
 
-QStringList FrontierChart::exportFormats() const
-{
-    if (!model().hasRun()) {
-        return {};
-    }
-    return {QStringLiteral("svg"), QStringLiteral("png"), QStringLiteral("pdf"), QStringLiteral("csv")};
-}
+bool FrontierChart::canBeWritten() const { return model().hasRun(); }
 
 base::Result<void> FrontierChart::exportTo(const std::filesystem::path& path)
 {

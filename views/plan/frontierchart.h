@@ -66,7 +66,7 @@ public:
         return tr("Memory over the forward operators, the second half mirrored.");
     }
     [[nodiscard]] bool canShow(const SelectedThing& thing) const override;
-    [[nodiscard]] QStringList exportFormats() const override;
+    [[nodiscard]] bool canBeWritten() const override;
     [[nodiscard]] base::Result<void> exportTo(const std::filesystem::path& path) override;
     [[nodiscard]] FrontierPane& pane() const { return *m_pane; }
 

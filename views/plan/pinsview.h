@@ -27,7 +27,6 @@ public:
         return tr("Tensors that you keep or recompute, and what that does.");
     }
     [[nodiscard]] bool canShow(const SelectedThing& thing) const override;
-    [[nodiscard]] QStringList exportFormats() const override { return {QStringLiteral("csv")}; }
     [[nodiscard]] base::Result<void> exportTo(const std::filesystem::path& path) override;
 
     [[nodiscard]] PinTableModel& items() const { return *m_items; }

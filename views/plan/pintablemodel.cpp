@@ -7,7 +7,7 @@
 #include "views/common/paint/icons.h"
 #include "views/common/paint/theme.h"
 #include "views/common/widgets/tablecell.h"
-#include "views/plan/schedulepainter.h"
+#include "views/plan/decisionmarks.h"
 
 #include <QPainter>
 #include <QPixmap>

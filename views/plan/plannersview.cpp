@@ -276,11 +276,6 @@ QString PlannersView::hint() const { return tr("Each point is a valid plan; the 
 
 bool PlannersView::canShow(const SelectedThing& thing) const { return std::holds_alternative<std::monostate>(thing); }
 
-QStringList PlannersView::exportFormats() const
-{
-    return {QStringLiteral("svg"), QStringLiteral("png"), QStringLiteral("pdf"), QStringLiteral("csv")};
-}
-
 base::Result<void> PlannersView::exportTo(const std::filesystem::path& path)
 {
     if (!m_plan.plan()) {

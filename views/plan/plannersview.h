@@ -57,7 +57,6 @@ public:
     [[nodiscard]] QString subject() const override { return tr("memory against work"); }
     [[nodiscard]] QString hint() const override;
     [[nodiscard]] bool canShow(const SelectedThing& thing) const override;
-    [[nodiscard]] QStringList exportFormats() const override;
     [[nodiscard]] base::Result<void> exportTo(const std::filesystem::path& path) override;
 
     [[nodiscard]] ParetoPane& pane() const { return *m_pane; }

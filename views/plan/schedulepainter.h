@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "views/plan/schedulefigure.h"
-
-#include <QPolygonF>
+#include "views/plan/memorycurve.h"
 
 class QPainter;
-class QPixmap;
 
 namespace retro::views
 {
@@ -41,19 +38,8 @@ private:
     [[nodiscard]] bool isBroughtByMarked(std::uint32_t row) const;
     void paintCell(const ScheduleCell& cell);
     void paintSmallCells();
-    void paintAxis();
-    void paintCurve();
-    [[nodiscard]] QPolygonF lineOf(const ScheduleMatrix& matrix) const;
-    void paintSteps(const ScheduleMatrix& matrix, bool isGhost);
-    void paintStack();
-    void paintBand(const StackBand& band, std::uint32_t column, const QRectF& box);
-    void paintBandNames();
-    void paintPeak();
-    void paintBudget();
-    void paintMeasured();
     void paintLegend();
     [[nodiscard]] QRectF cellBox(const ScheduleCell& cell) const;
-    [[nodiscard]] double y(double bytes) const;
     [[nodiscard]] bool isDetailed() const;
 
     QPainter& m_painter;
@@ -61,15 +47,7 @@ private:
     const ScheduleLayout& m_layout;
     const Theme& m_theme;
     const ShownPlan& m_plan;
-    double m_most;                                     ///< bytes at the top of the curve
-    std::vector<std::pair<QPointF, QString>> m_labels; ///< of the stack
+    MemoryCurve m_curve;
 };
-
-/// A sample of the mark of a cell, for legends and tables.
-void paintCellMark(QPainter& painter, const QRectF& box, CellKind kind, const Theme& theme);
-/// A sample of the mark of a decision.
-void paintDecision(QPainter& painter, const QRectF& box, Decision decision, const Theme& theme);
-/// The same as an icon of tables, in the colours of the present theme.
-[[nodiscard]] QPixmap decisionPixmap(Decision decision);
 
 } // namespace retro::views

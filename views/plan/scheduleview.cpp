@@ -167,12 +167,6 @@ bool ScheduleView::canShow(const SelectedThing& thing) const
     return m_plan.plan() && rowOfThing(model(), thing, *m_plan.plan()).has_value();
 }
 
-QStringList ScheduleView::exportFormats() const
-{
-    return {QStringLiteral("svg"), QStringLiteral("png"), QStringLiteral("pdf"), QStringLiteral("csv"),
-            QStringLiteral("json")};
-}
-
 base::Result<void> ScheduleView::exportTo(const std::filesystem::path& path)
 {
     if (!m_plan.plan()) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/plan/shownplan.h"
 
+#include "core/schedule/planner.h"
 #include "views/common/numbertext.h"
 
 #include <QCoreApplication>
@@ -191,37 +192,11 @@ QString ShownPlan::storyOf(std::uint32_t row) const
 
 QString plannerTitle(const std::string& planner)
 {
-    struct Title
-    {
-        std::string_view planner;
-        const char* title;
-    };
-    static constexpr std::array kTitles{
-        Title{"store_all", QT_TRANSLATE_NOOP("retro::views::ShownPlan", "store all")},
-        Title{"recompute_all", QT_TRANSLATE_NOOP("retro::views::ShownPlan", "recompute all")},
-        Title{"chen_sqrt", QT_TRANSLATE_NOOP("retro::views::ShownPlan", "blocks of √n")},
-        Title{"interval", QT_TRANSLATE_NOOP("retro::views::ShownPlan", "recompute in blocks")},
-        Title{"knapsack", QT_TRANSLATE_NOOP("retro::views::ShownPlan", "knapsack per block")},
-        Title{"dtr", QT_TRANSLATE_NOOP("retro::views::ShownPlan", "DTR")},
-        Title{"dtr_online", QT_TRANSLATE_NOOP("retro::views::ShownPlan", "DTR, online")},
-        Title{"min_cut", QT_TRANSLATE_NOOP("retro::views::ShownPlan", "min-cut")},
-        Title{"torch_every_2nd_mm", QT_TRANSLATE_NOOP("retro::views::ShownPlan", "every second matmul")},
-        Title{"torch_memory_budget", QT_TRANSLATE_NOOP("retro::views::ShownPlan", "PyTorch's memory budget")},
-        Title{"revolve", QT_TRANSLATE_NOOP("retro::views::ShownPlan", "Revolve")},
-        Title{"rotor", QT_TRANSLATE_NOOP("retro::views::ShownPlan", "Rotor")},
-        Title{"shave", QT_TRANSLATE_NOOP("retro::views::ShownPlan", "peak shaving")},
-        Title{"anneal", QT_TRANSLATE_NOOP("retro::views::ShownPlan", "annealing")},
-        Title{"exact", QT_TRANSLATE_NOOP("retro::views::ShownPlan", "exact search")},
-        Title{"checkmate", QT_TRANSLATE_NOOP("retro::views::ShownPlan", "Checkmate")},
-        Title{"offload", QT_TRANSLATE_NOOP("retro::views::ShownPlan", "moves to slower memory")},
-        Title{"user", QT_TRANSLATE_NOOP("retro::views::ShownPlan", "as I choose")},
-    };
-    const QString whole = QString::fromStdString(planner);
-    const QString name = whole.section(QLatin1Char(','), 0, 0);
-    const auto at = std::ranges::find(kTitles, name.toStdString(), &Title::planner);
-    const QString title =
-        at == kTitles.end() ? QString(name).replace(QLatin1Char('_'), QLatin1Char(' ')) : shownText(at->title);
-    return title + whole.mid(name.size()); // behind the comma: another order
+    const std::string name = planner.substr(0, planner.find(','));
+    const schedule::Planner* known = schedule::findPlanner(name);
+    const QString title = known != nullptr ? shownText(std::string(known->title).c_str())
+                                           : QString::fromStdString(name).replace(QLatin1Char('_'), QLatin1Char(' '));
+    return title + QString::fromStdString(planner.substr(name.size())); // behind the comma: another order
 }
 
 QString wordOf(Decision decision)

@@ -308,11 +308,6 @@ QString SnapshotView::hint() const
     return tr("What PyTorch allocated, with the plan laid over it where its results were found.");
 }
 
-QStringList SnapshotView::exportFormats() const
-{
-    return {QStringLiteral("csv"), QStringLiteral("png"), QStringLiteral("svg"), QStringLiteral("pdf")};
-}
-
 base::Result<void> SnapshotView::exportTo(const std::filesystem::path& path)
 {
     const DeviceMemoryPointer shown = memory();

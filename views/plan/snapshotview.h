@@ -61,7 +61,6 @@ public:
     [[nodiscard]] QString subject() const override;
     [[nodiscard]] QString hint() const override;
     [[nodiscard]] bool canShow(const SelectedThing&) const override { return false; }
-    [[nodiscard]] QStringList exportFormats() const override;
     [[nodiscard]] base::Result<void> exportTo(const std::filesystem::path& path) override;
     [[nodiscard]] SnapshotChart& chart() const { return *m_chart; }
     [[nodiscard]] QTableWidget& lines() const { return *m_lines; }

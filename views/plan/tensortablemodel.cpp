@@ -6,7 +6,7 @@
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/theme.h"
 #include "views/common/widgets/tablecell.h"
-#include "views/plan/schedulepainter.h"
+#include "views/plan/decisionmarks.h"
 
 #include <QPainter>
 #include <QPixmap>

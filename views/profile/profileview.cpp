@@ -110,8 +110,6 @@ bool ProfileView::canShow(const SelectedThing& thing) const
     return model().hasRun() && m_items->rowOf(model().nodeOf(thing)) >= 0;
 }
 
-QStringList ProfileView::exportFormats() const { return {QStringLiteral("csv"), QStringLiteral("json")}; }
-
 base::Result<void> ProfileView::exportTo(const std::filesystem::path& path)
 {
     if (!model().hasRun() || model().run().profile == nullptr) {
@@ -121,12 +119,9 @@ base::Result<void> ProfileView::exportTo(const std::filesystem::path& path)
     if (path.extension() == ".csv") {
         return base::writeFile(path, trace::profileCsv(model().graph(), profile));
     }
-    if (path.extension() == ".json") {
-        const nlohmann::ordered_json all{{"profile", trace::profileJson(model().graph(), profile)},
-                                         {"memory_decisions", trace::decisionsJson(model().graph(), profile)}};
-        return base::writeFile(path, base::jsonOut(all, 1) + "\n");
-    }
-    return base::usageError("a profile is written as .csv or .json; end the name so", path.string());
+    const nlohmann::ordered_json all{{"profile", trace::profileJson(model().graph(), profile)},
+                                     {"memory_decisions", trace::decisionsJson(model().graph(), profile)}};
+    return base::writeFile(path, base::jsonOut(all, 1) + "\n");
 }
 
 QByteArray ProfileView::saveState() const { return QByteArray::number(m_measure->currentIndex()); }

@@ -26,7 +26,6 @@ public:
     [[nodiscard]] QString subject() const override;
     [[nodiscard]] QString hint() const override;
     [[nodiscard]] bool canShow(const SelectedThing& thing) const override;
-    [[nodiscard]] QStringList exportFormats() const override;
     /// Every computation in the order of the pass (.csv), or sums per node and all decisions (.json).
     [[nodiscard]] base::Result<void> exportTo(const std::filesystem::path& path) override;
     [[nodiscard]] QByteArray saveState() const override;

@@ -39,7 +39,6 @@ public:
     /// The promise whose row is marked because it changed last; invalid while one is chosen.
     [[nodiscard]] base::PromiseId followed() const { return m_followed; }
     [[nodiscard]] bool canShow(const SelectedThing& thing) const override;
-    [[nodiscard]] QStringList exportFormats() const override { return {QStringLiteral("csv"), QStringLiteral("json")}; }
     [[nodiscard]] base::Result<void> exportTo(const std::filesystem::path& path) override;
 
     [[nodiscard]] Filter filter() const { return m_filter; }

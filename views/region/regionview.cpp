@@ -437,14 +437,7 @@ void RegionView::refresh(Changes changes)
     showButtons();
 }
 
-QStringList RegionView::exportFormats() const
-{
-    if (!region()) {
-        return {};
-    }
-    return {QStringLiteral("csv"), QStringLiteral("png"), QStringLiteral("svg"), QStringLiteral("pdf"),
-            QStringLiteral("html")};
-}
+bool RegionView::canBeWritten() const { return region() != nullptr; }
 
 std::string RegionView::csv(const RegionFacts& shown) const
 {

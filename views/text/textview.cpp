@@ -240,15 +240,6 @@ void TextView::showMenu(int token, const QPoint& place)
     menu.exec(place);
 }
 
-QStringList TextView::exportFormats() const
-{
-    QStringList formats{QStringLiteral("png"), QStringLiteral("svg"), QStringLiteral("pdf")};
-    if (m_writer) {
-        formats << QStringLiteral("html") << QStringLiteral("json") << QStringLiteral("csv");
-    }
-    return formats;
-}
-
 base::Result<void> TextView::exportTo(const std::filesystem::path& path)
 {
     if (!model().hasRun() || !m_focus.hasText()) {

@@ -193,11 +193,6 @@ void WordLayersView::choose(int row, int token)
     }
 }
 
-QStringList WordLayersView::exportFormats() const
-{
-    return {QStringLiteral("png"), QStringLiteral("svg"), QStringLiteral("pdf"), QStringLiteral("csv")};
-}
-
 base::Result<void> WordLayersView::exportTo(const std::filesystem::path& path)
 {
     if (!model().hasRun() || !m_focus.hasText() || m_focus.layerCount() == 0) {

@@ -91,11 +91,6 @@ QString TimelineView::hint() const
 
 bool TimelineView::canShow(const SelectedThing& thing) const { return std::holds_alternative<std::monostate>(thing); }
 
-QStringList TimelineView::exportFormats() const
-{
-    return {QStringLiteral("svg"), QStringLiteral("png"), QStringLiteral("pdf"), QStringLiteral("csv")};
-}
-
 base::Result<void> TimelineView::exportTo(const std::filesystem::path& path)
 {
     if (!model().hasRun() || model().series().mode.empty()) {

@@ -26,7 +26,6 @@ public:
     [[nodiscard]] QString title() const override { return tr("Watch"); }
     [[nodiscard]] QString subject() const override;
     [[nodiscard]] bool canShow(const SelectedThing& thing) const override;
-    [[nodiscard]] QStringList exportFormats() const override { return {QStringLiteral("csv")}; }
     /// Writes every expression with its number at the cursor.
     [[nodiscard]] base::Result<void> exportTo(const std::filesystem::path& path) override;
     [[nodiscard]] QByteArray saveState() const override;

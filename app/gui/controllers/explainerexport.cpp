@@ -25,7 +25,13 @@ base::Result<engine::RelevanceGraph> writtenGraph(const std::filesystem::path& f
         return base::usageError("the graph would be written over the model; choose another name", file.string());
     }
     engine::Question question = job.question;
+    question.graphOut = file.string();
     question.inputs.clear(); // nothing runs
+    question.text.clear();
+    question.ids.clear();
+    question.checkpoints.clear();
+    question.stopAtCheckpoints = false;
+    question.traversal.clear();
     RETRO_TRY(engine::ExplainRequest request, engine::resolve(question, *job.model));
     engine::RelevanceGraphForm form;
     form.version = RETRO_VERSION;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/gui/controllers/exportall.h"
 
+#include "app/common/exports.h"
 #include "app/gui/window/workspace.h"
 #include "views/common/actions.h"
 #include "views/common/view.h"
@@ -44,11 +45,15 @@ std::deque<ExportAll::Item> ExportAll::items() const
     for (int i = 0; i < m_spaces.count(); ++i) {
         const auto* space = qobject_cast<Workspace*>(m_spaces.widget((shown + i) % m_spaces.count()));
         for (views::View* view : space == nullptr ? std::vector<views::View*>() : space->views()) {
-            const QStringList formats = view->exportFormats();
-            const QString file = nameOf(*view) + QLatin1Char('.') + formats.value(0);
+            const Export* entry = exportOf(*view);
+            if (entry == nullptr) {
+                continue;
+            }
+            const QString file =
+                nameOf(*view) + QLatin1Char('.') + QString::fromStdString(std::string(wordsOf(entry->endings).front()));
             const bool isNew =
                 std::none_of(all.begin(), all.end(), [&](const Item& item) { return item.file == file; });
-            if (!formats.isEmpty() && isNew) {
+            if (isNew) {
                 all.push_back({view, file});
             }
         }
@@ -131,8 +136,10 @@ bool ExportAll::write(const Item& item)
     if (item.view == nullptr) {
         return true;
     }
-    item.view->flush();
-    const base::Result<void> done = item.view->exportTo(QDir(m_folder).filePath(item.file).toStdString());
+    const std::string path = QDir(m_folder).filePath(item.file).toStdString();
+    const Export* entry = exportOf(*item.view);
+    const base::Result<void> done =
+        entry != nullptr ? writePane(*entry, *item.view, path) : base::usageError("there is nothing to write", path);
     if (done) {
         m_written << item.file;
     } else if (done.error().code == base::ErrorCode::Usage) {

@@ -7,6 +7,7 @@
 #include <QObject>
 
 #include <functional>
+#include <string_view>
 
 class QStackedWidget;
 
@@ -41,10 +42,13 @@ public:
     [[nodiscard]] views::View* viewOf(const QString& id) const;
     /// Writes that view as it is now; the ending says how. Errors: Usage (ending, nothing to show), Output.
     [[nodiscard]] base::Result<void> write(const QString& id, const QString& path) const;
-    /// What the dialog offers for these endings: all of them, then each by its name. Separated by ";;".
-    [[nodiscard]] static QString filtersOf(const QStringList& formats);
-    /// A path with an ending: that of the chosen filter, or the first format, when `path` has none.
-    [[nodiscard]] static QString withEnding(const QString& path, const QString& filter, const QStringList& formats);
+    /// What the dialog offers for these endings ("svg csv"): all of them, then each by its title. Separated by ";;".
+    [[nodiscard]] static QString filtersOf(std::string_view endings);
+    /// A path with an ending: that of the chosen filter, or the first of all, when `path` has none.
+    [[nodiscard]] static QString withEnding(const QString& path, const QString& filter, std::string_view endings);
+    /// Asks for a file to write, `name` offered; empty = none.
+    [[nodiscard]] static QString askPath(QWidget& window, const QString& title, const QString& name,
+                                         std::string_view endings);
 
     /// The run as the graph plays it, in the theme of the window. Errors: Usage (no run), and those of exportFilm().
     [[nodiscard]] base::Result<void> writeFilm(const QString& path,

@@ -3,6 +3,7 @@
 
 #include "app/gui/embeddedsample.h"
 #include "app/gui/shell/recentfiles.h"
+#include "app/gui/window/filefilters.h"
 #include "views/common/actions.h"
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/icons.h"
@@ -125,7 +126,8 @@ WelcomePage::WelcomePage(const views::ActionRegistry& actions, RecentFiles& rece
     halves->addWidget(makeFiles(middle), 1, Qt::AlignTop);
     halves->addWidget(makeSample(middle), 1, Qt::AlignTop);
     column->addLayout(halves);
-    auto* drop = makeText(tr("Or drop a model (.onnx) or a recorded run (.retro) anywhere on this window."), middle);
+    const QString endings = modelAndRunEndings().join(QStringLiteral(", ."));
+    auto* drop = makeText(tr("Or drop a model or a recorded run (.%1) anywhere on this window.").arg(endings), middle);
     drop->setAlignment(Qt::AlignCenter);
     drop->setMinimumHeight(px(56));
     m_drop = drop;

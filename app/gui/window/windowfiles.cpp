@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files of the main window: dialogs, dropping, saving and exporting.
+#include "app/common/exports.h"
 #include "app/common/report.h"
 #include "app/gui/controllers/diagnosecontroller.h"
+#include "app/gui/controllers/exportcontroller.h"
 #include "app/gui/controllers/plancontroller.h"
 #include "app/gui/controllers/wherecontroller.h"
 #include "app/gui/facts/planlink.h"
@@ -32,7 +34,6 @@
 #include <QMimeData>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 
@@ -65,13 +66,8 @@ bool isSnapshot(const QString& path)
 QString modelBeside(const QString& plan)
 {
     auto text = base::readTextFile(plan.toStdString(), schedule::kMaxPlanBytes);
-    const auto json = text ? nlohmann::json::parse(*text, nullptr, false) : nlohmann::json();
-    const auto subject = json.is_object() ? json.find("subject") : json.end();
-    if (!json.is_object() || subject == json.end() || !subject->is_object() || !subject->contains("model") ||
-        !(*subject)["model"].is_string()) {
-        return {};
-    }
-    const QString name = QFileInfo(QString::fromStdString((*subject)["model"].get<std::string>())).fileName();
+    const auto model = text ? schedule::modelOfPlan(std::move(*text), plan.toStdString()) : text;
+    const QString name = model ? QFileInfo(QString::fromStdString(*model)).fileName() : QString();
     const QString beside = QFileInfo(plan).dir().filePath(name);
     return !name.isEmpty() && QFileInfo::exists(beside) ? beside : QString();
 }
@@ -209,13 +205,10 @@ base::Result<void> MainWindow::exportReport(const QString& path)
 
 void MainWindow::chooseReport()
 {
-    QString path = QFileDialog::getSaveFileName(this, tr("Save a report"), QStringLiteral("report.html"),
-                                                tr("HTML pages (*.html)"));
+    const QString path =
+        ExportController::askPath(*this, tr("Save a report"), QStringLiteral("report"), kReportEndings);
     if (path.isEmpty()) {
         return;
-    }
-    if (QFileInfo(path).suffix().isEmpty()) {
-        path += QStringLiteral(".html");
     }
     const base::Result<void> done = exportReport(path);
     if (done) {

@@ -1,48 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Texts in the main window: what is asked of them, and what grows while a model goes on with one.
+#include "app/common/exports.h"
 #include "app/gui/controllers/runcontroller.h"
 #include "app/gui/window/mainwindow.h"
 #include "app/gui/window/workspaces.h"
-#include "core/base/file.h"
-#include "core/base/jsonout.h"
-#include "core/base/result.h"
-#include "core/engine/language/languagepage.h"
-#include "core/trace/run.h"
 #include "core/trace/runtext.h"
 #include "views/run/runpanel.h"
 #include "views/text/textview.h"
 
-#include <nlohmann/json.hpp>
-
-#include <filesystem>
-
 namespace retro::app
 {
 
-namespace
-{
-
-/// Writes the text of a run: .html (a page), .json (everything), .csv (a row per token). Errors: Usage (ending),
-/// Output.
-base::Result<void> exportText(const trace::RunText& text, const trace::Run& run, const std::filesystem::path& path)
-{
-    const engine::LanguageReport report = engine::reportOf(text, run);
-    const std::string ending = path.extension().string();
-    if (ending == ".html") {
-        return base::writeFile(path, engine::languagePage(report));
-    }
-    if (ending == ".json") {
-        return base::writeFile(path, base::jsonOut(engine::reportJson(report), 1) + "\n");
-    }
-    return ending == ".csv" ? base::writeFile(path, engine::tokensCsv(report))
-                            : base::usageError("a text is written as .html, .json or .csv", path.string());
-}
-
-} // namespace
-
 void MainWindow::connectTexts()
 {
-    m_explain->text().setWriter(&exportText);
+    m_explain->text().setWriter(&writeText);
     connect(&m_explain->text(), &views::TextView::questionWanted, this, [this](qint64 position, const QString& target) {
         if (!m_loaded) {
             return say(tr("A recorded run answers one question. Open its model to ask another one."));

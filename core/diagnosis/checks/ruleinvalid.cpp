@@ -22,7 +22,7 @@ namespace
 constexpr double kMostUnbalanced = 1e-6;
 constexpr double kInvalidEffect = 0.9;
 /// Largest composite file that is looked at.
-constexpr std::uint64_t kMostCompositeBytes = 16ULL << 20;
+constexpr std::size_t kMostCompositeBytes = 16U << 20U;
 
 lrp::RuleParameters parametersOf(const nlohmann::json& rule)
 {
@@ -110,9 +110,9 @@ void judge(const Facts& facts, const WrittenRule& written, Probe& probe)
 
 void judgeFile(const Facts& facts, const std::string& path, Probe& probe)
 {
-    const auto text = base::readTextFile(path, kMostCompositeBytes);
-    const nlohmann::json json =
-        text.ok() ? nlohmann::json::parse(*text, nullptr, false) : nlohmann::json(nlohmann::json::value_t::discarded);
+    auto text = base::readTextFile(path, kMostCompositeBytes);
+    const auto parsed = base::JsonText::parse(text ? std::move(*text) : std::string(), path, {kMostCompositeBytes});
+    const nlohmann::json json = parsed ? parsed->root() : nlohmann::json();
     if (!json.is_object() || !json.contains("entries") || !json["entries"].is_array()) {
         return;
     }

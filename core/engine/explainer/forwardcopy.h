@@ -25,7 +25,8 @@ public:
           m_copy(model.graph().valueCount()), m_wide(model.graph().valueCount())
     {}
 
-    /// Adds inputs, constants, nodes and outputs. Errors: as addStandardNode().
+    /// Adds inputs, constants, nodes and outputs. Errors (Input): an operator that the standard has not, or that means
+    /// something else in the operator set.
     [[nodiscard]] base::Result<void> write();
 
     /// A value of the model as the model has it.

@@ -18,22 +18,6 @@ using base::usageError;
 namespace
 {
 
-/// The options about texts that a graph cannot answer; the first that is given, else empty.
-std::string refusedOption(const Question& question)
-{
-    const std::pair<const char*, bool> options[] = {{"--generate", !question.generate.empty()},
-                                                    {"--continue", !question.continuation.empty()},
-                                                    {"--attention", !question.attention.empty()},
-                                                    {"--layers", !question.layers.empty()},
-                                                    {"--html", !question.html.empty()}};
-    for (const auto& [option, isGiven] : options) {
-        if (isGiven) {
-            return option;
-        }
-    }
-    return {};
-}
-
 Result<std::int64_t> positionOf(const Question& question)
 {
     std::int64_t position = -1;
@@ -56,14 +40,6 @@ bool predictsWords(const LoadedModel& model, const std::optional<LanguageModel>&
 Result<void> startAtWord(const LoadedModel& model, const Question& question, ExplainRequest& request,
                          RelevanceGraphForm& form)
 {
-    if (const std::string refused = refusedOption(question); !refused.empty()) {
-        return usageError("a graph is written and no text is explained; leave this option out", refused);
-    }
-    if (!question.contrast.empty()) {
-        return usageError("a graph starts at one word; write it with --start input and give it +1 at the word and -1 "
-                          "at the other",
-                          "--contrast " + question.contrast.front());
-    }
     const bool isWholeStart = form.start == GraphStart::Given || request.start.kind == StartKind::All;
     const bool hasElement =
         std::ranges::any_of(question.targets, [&](const std::string& one) { return namesElement(one, model); });

@@ -31,6 +31,8 @@ constexpr std::string_view kFormsOfPromise = "forward values come in chosen form
 constexpr std::string_view kFrozenOfPromise = "what frozen weights leave out comes back to the engine promise alone";
 constexpr std::string_view kFormsSave = "how forward values get to the rules that read them says what is saved";
 constexpr std::string_view kNothingRuns = "a graph is written and nothing runs";
+constexpr std::string_view kOneStart =
+    "a graph starts at one word, or with --start input at +1 for it and -1 for the other";
 constexpr std::string_view kStepsOfPromise = "the engine promise alone takes the steps of the document";
 
 constexpr std::string_view kOneText = "what a model reads is given once";
@@ -45,11 +47,12 @@ constexpr std::array kExclusions{
     Exclusion{"contrast", "start", "a contrast says where relevance starts"},
     Exclusion{"text", "graph-out", kNothingRuns},
     Exclusion{"ids", "graph-out", kNothingRuns},
-    Exclusion{"contrast", "graph-out", kNothingRuns},
+    Exclusion{"contrast", "graph-out", kOneStart},
     Exclusion{"generate", "graph-out", kNothingRuns},
     Exclusion{"continue", "graph-out", kNothingRuns},
     Exclusion{"html", "graph-out", kNothingRuns},
     Exclusion{"attention", "graph-out", kNothingRuns},
+    Exclusion{"layers", "graph-out", kNothingRuns},
     Exclusion{"attention", "inputs-only", kInputsAlone},
     Exclusion{"text", kOracleByPlan, kByPlan},
     Exclusion{"ids", kOracleByPlan, kByPlan},
@@ -116,6 +119,9 @@ constexpr std::array kExclusions{
     Exclusion{"graph-out", "engine=compiled", kNothingRuns},
     Exclusion{"graph-out", "traversal=document", kNothingRuns},
     Exclusion{"graph-out", "profile", kNothingRuns},
+    Exclusion{kRelevanceGraph, "planned", kNothingRuns},
+    Exclusion{kRelevanceGraph, "forwarded", kNothingRuns},
+    Exclusion{kRelevanceGraph, "parameters", kNothingRuns},
 };
 
 bool holds(std::span<const Asked> asks, std::string_view what)
@@ -161,11 +167,12 @@ std::vector<Asked> asksOf(const Question& question, bool isBatch)
 
 std::string wordsOf(std::string_view what)
 {
-    static constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kWords{
+    static constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kWords{
         std::pair{"planned", "a plan (`--plan`, `--budget`, `--strategy`)"},
         std::pair{"forwarded", "`--forward` and its like (`--checkpoint-every`)"},
         std::pair{"region-of", "a region (`--region`, `--region-box`, `--region-tokens`)"},
         std::pair{kOracleByPlan, "`--engine oracle` by a plan"},
+        std::pair{kRelevanceGraph, "`--graph-out` of `explain`"},
         std::pair{kBatch, "a folder or `@list.txt` of inputs"}};
     const auto* known = std::ranges::find(kWords, what, [](const auto& one) { return one.first; });
     if (known != kWords.end()) {

@@ -19,6 +19,9 @@ struct Asked
     std::string option; ///< as people wrote it
 };
 
+/// What `graph-out` of a relevance pass is, beside its own name: no question says whether it asks for relevance.
+inline constexpr std::string_view kRelevanceGraph = "relevance-graph";
+
 /// How a list says one such thing: "`--run`", "`--engine oracle`", "a plan".
 [[nodiscard]] std::string wordsOf(std::string_view what);
 

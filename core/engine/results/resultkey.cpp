@@ -3,6 +3,7 @@
 
 #include "core/base/file.h"
 #include "core/base/hash128.h"
+#include "core/base/jsontext.h"
 #include "core/base/visibletext.h"
 #include "core/engine/input/inputs.h"
 #include "core/engine/question/resolve.h"
@@ -188,6 +189,18 @@ bool answers(const ordered_json& result, const ResultKey& key)
     const auto question = result.find("question"); // the end of what is no object, too
     return question != result.end() && question->is_string() && question->get<std::string>() == key.hash &&
            result.value("sources", ordered_json::array()) == sourcesJson(key.sources);
+}
+
+ordered_json storedResult(const fs::path& file, const ResultKey& key)
+{
+    constexpr std::size_t kMostBytes = 64U << 20U;
+    const base::Result<std::string> text = base::readTextFile(file, kMostBytes);
+    if (!text || !base::JsonText::parse(*text, file.string(), {kMostBytes})) {
+        return {};
+    }
+    // It is within the limits of the one reader; here it is read for the order of its members.
+    const ordered_json result = ordered_json::parse(*text, nullptr, false);
+    return answers(result, key) ? result : ordered_json();
 }
 
 base::Result<void> removeResult(const fs::path& file)

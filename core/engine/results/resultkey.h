@@ -46,6 +46,8 @@ struct ResultKey
 void addKey(const ResultKey& key, nlohmann::ordered_json& result);
 /// True when a result was made for this question, from these states of its sources.
 [[nodiscard]] bool answers(const nlohmann::ordered_json& result, const ResultKey& key);
+/// The result in a file, when it answers this question; null when there is none, or when it is no such file.
+[[nodiscard]] nlohmann::ordered_json storedResult(const std::filesystem::path& file, const ResultKey& key);
 
 /// Removes the file that says a folder is complete, before what lies beside it changes. Errors: Output.
 [[nodiscard]] base::Result<void> removeResult(const std::filesystem::path& file);

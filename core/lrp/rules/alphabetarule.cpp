@@ -198,7 +198,8 @@ std::string alphaBetaFormula(const FormulaWords& words)
 
 } // namespace
 
-extern const RuleDeclaration kZPlusRule{"z-plus", readZPlus, zPlusFormula};
-extern const RuleDeclaration kAlphaBetaRule{"alpha-beta", readAlphaBeta, alphaBetaFormula};
+extern const RuleDeclaration kZPlusRule{"z-plus", readZPlus, zPlusFormula, "linear map", "Montavon et al. 2017"};
+extern const RuleDeclaration kAlphaBetaRule{"alpha-beta", readAlphaBeta, alphaBetaFormula, "linear map",
+                                            "Bach et al. 2015"};
 
 } // namespace retro::lrp

@@ -553,6 +553,7 @@ std::string decomposedFormula(const FormulaWords&) { return "the rules of its pa
 
 } // namespace
 
-extern const RuleDeclaration kDecomposedRule{"decomposed", readDecomposed, decomposedFormula};
+extern const RuleDeclaration kDecomposedRule{"decomposed", readDecomposed, decomposedFormula,
+                                             "composed operators, and what a rewrite fused"};
 
 } // namespace retro::lrp

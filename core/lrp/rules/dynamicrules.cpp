@@ -312,7 +312,9 @@ std::string softmaxTaylorFormula(const FormulaWords& words)
 
 } // namespace
 
-extern const RuleDeclaration kAbsRatioRule{"abs-ratio", readAbsRatio, absRatioFormula};
-extern const RuleDeclaration kSoftmaxTaylorRule{"softmax-taylor", readSoftmaxTaylor, softmaxTaylorFormula};
+extern const RuleDeclaration kAbsRatioRule{"abs-ratio", readAbsRatio, absRatioFormula,
+                                           "sum of operands, product, quotient, reduction"};
+extern const RuleDeclaration kSoftmaxTaylorRule{"softmax-taylor", readSoftmaxTaylor, softmaxTaylorFormula,
+                                                "softmax, logarithm of a softmax"};
 
 } // namespace retro::lrp

@@ -103,7 +103,8 @@ std::string wSquareFormula(const FormulaWords& words) { return weightFormula(wor
 
 } // namespace
 
-extern const RuleDeclaration kFlatRule{"flat", readFlat, flatFormula};
-extern const RuleDeclaration kWSquareRule{"w-square", readWSquare, wSquareFormula};
+extern const RuleDeclaration kFlatRule{"flat", readFlat, flatFormula, "linear map", "Lapuschkin et al. 2019"};
+extern const RuleDeclaration kWSquareRule{"w-square", readWSquare, wSquareFormula, "linear map",
+                                          "Montavon et al. 2017"};
 
 } // namespace retro::lrp

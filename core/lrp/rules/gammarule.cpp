@@ -212,6 +212,6 @@ std::string gammaFormula(const FormulaWords& words)
 
 } // namespace
 
-extern const RuleDeclaration kGammaRule{"gamma", readGamma, gammaFormula};
+extern const RuleDeclaration kGammaRule{"gamma", readGamma, gammaFormula, "linear map", "Montavon et al. 2019"};
 
 } // namespace retro::lrp

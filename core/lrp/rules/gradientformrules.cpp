@@ -173,7 +173,8 @@ std::string detachedGradientFormula(const FormulaWords&)
 
 } // namespace
 
-extern const RuleDeclaration kSecantRule{"secant", readSecant, secantFormula};
-extern const RuleDeclaration kDetachedGradientRule{"detached-gradient", readDetachedGradient, detachedGradientFormula};
+extern const RuleDeclaration kSecantRule{"secant", readSecant, secantFormula, "element-wise, normalisation, quotient"};
+extern const RuleDeclaration kDetachedGradientRule{"detached-gradient", readDetachedGradient, detachedGradientFormula,
+                                                   "self-normalisation"};
 
 } // namespace retro::lrp

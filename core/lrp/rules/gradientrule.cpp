@@ -204,6 +204,6 @@ std::string gradientFormula(const FormulaWords& words)
 
 } // namespace
 
-extern const RuleDeclaration kGradientRule{"gradient", readGradient, gradientFormula};
+extern const RuleDeclaration kGradientRule{"gradient", readGradient, gradientFormula, "everything"};
 
 } // namespace retro::lrp

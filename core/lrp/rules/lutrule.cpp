@@ -180,6 +180,6 @@ std::string lutFormula(const FormulaWords& words)
 
 } // namespace
 
-extern const RuleDeclaration kLutRule{"lut", readLut, lutFormula};
+extern const RuleDeclaration kLutRule{"lut", readLut, lutFormula, "table lookup: LUT layers"};
 
 } // namespace retro::lrp

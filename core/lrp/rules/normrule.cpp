@@ -226,6 +226,7 @@ std::string normFormula(const FormulaWords& words)
 
 } // namespace
 
-extern const RuleDeclaration kNormRule{"norm", readNorm, normFormula};
+extern const RuleDeclaration kNormRule{"norm", readNorm, normFormula,
+                                       "sum of operands, reduction, average pool, element-wise, function"};
 
 } // namespace retro::lrp

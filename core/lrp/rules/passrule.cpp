@@ -274,7 +274,7 @@ std::string stopFormula(const FormulaWords&) { return "R_in = 0"; }
 
 } // namespace
 
-extern const RuleDeclaration kPassRule{"pass", readPass, passFormula};
-extern const RuleDeclaration kStopRule{"stop", readStop, stopFormula};
+extern const RuleDeclaration kPassRule{"pass", readPass, passFormula, "what hands its elements on (see below)"};
+extern const RuleDeclaration kStopRule{"stop", readStop, stopFormula, "everything"};
 
 } // namespace retro::lrp

@@ -90,6 +90,6 @@ std::string proportionalFormula(const FormulaWords&) { return "R_in = x·ΣR/sta
 
 } // namespace
 
-extern const RuleDeclaration kProportionalRule{"proportional", readProportional, proportionalFormula};
+extern const RuleDeclaration kProportionalRule{"proportional", readProportional, proportionalFormula, "max pool, TopK"};
 
 } // namespace retro::lrp

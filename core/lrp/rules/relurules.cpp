@@ -120,8 +120,11 @@ std::string betaSmoothFormula(const FormulaWords&) { return "R_in = RÂ·sigmoid(Î
 
 } // namespace
 
-extern const RuleDeclaration kDeconvNetRule{"deconvnet", readDeconvNet, deconvNetFormula};
-extern const RuleDeclaration kGuidedBackpropRule{"guided-backprop", readGuidedBackprop, guidedBackpropFormula};
-extern const RuleDeclaration kBetaSmoothRule{"beta-smooth", readBetaSmooth, betaSmoothFormula};
+extern const RuleDeclaration kDeconvNetRule{"deconvnet", readDeconvNet, deconvNetFormula, "ReLU",
+                                            "Zeiler and Fergus 2014"};
+extern const RuleDeclaration kGuidedBackpropRule{"guided-backprop", readGuidedBackprop, guidedBackpropFormula, "ReLU",
+                                                 "Springenberg et al. 2015"};
+extern const RuleDeclaration kBetaSmoothRule{"beta-smooth", readBetaSmooth, betaSmoothFormula, "ReLU",
+                                             "Dombrowski et al. 2019"};
 
 } // namespace retro::lrp

@@ -45,8 +45,10 @@ struct RuleDeclaration
     std::string_view name;
     /// The rule from its parameters; takes what it needs and leaves errors in the reader.
     RulePointer (*read)(ParameterReader& reader);
-    /// What it does at a node, in one line for people, as docs/composites.md has it (formulaOf).
+    /// What it does at a node, in one line for people (formulaOf).
     std::string (*formula)(const FormulaWords& words);
+    std::string_view use;         ///< the structures that it is defined for, for people
+    std::string_view source = {}; ///< who published it
 };
 
 /// A formula that divides by a sum of weights: D = `denominator` + `bias`, R_in = `relevance`, s = R/stab(D); `own` is

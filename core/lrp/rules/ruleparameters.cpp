@@ -31,6 +31,16 @@ std::string valueText(const RuleParameter& value)
     return fmt::format("\"{}\"", std::get<std::string>(value));
 }
 
+/// " (`half`, `full`)", the default first.
+std::string choicesOf(std::span<const std::string_view> options, std::size_t fallback)
+{
+    std::string text = fmt::format(" (`{}`", options[fallback]);
+    for (std::size_t i = 0; i < options.size(); ++i) {
+        text += i == fallback ? "" : fmt::format(", `{}`", options[i]);
+    }
+    return text + ")";
+}
+
 std::optional<bool> asFlag(const RuleParameter& value)
 {
     if (const bool* flag = std::get_if<bool>(&value)) {
@@ -45,9 +55,11 @@ std::optional<bool> asFlag(const RuleParameter& value)
 
 } // namespace
 
-const RuleParameter* ParameterReader::find(std::string_view name)
+const RuleParameter* ParameterReader::find(std::string_view name, const std::string& values)
 {
-    m_asked.emplace(name);
+    if (m_asked.emplace(name).second) {
+        m_descriptions.push_back(fmt::format("`{}`{}", name, values));
+    }
     const auto found = m_parameters.find(name);
     return found == m_parameters.end() ? nullptr : &found->second;
 }
@@ -61,7 +73,7 @@ void ParameterReader::fail(std::string_view name, std::string message)
 
 double ParameterReader::number(std::string_view name, double fallback, Range range)
 {
-    const RuleParameter* value = find(name);
+    const RuleParameter* value = find(name, fmt::format(" ({})", fallback));
     if (value == nullptr) {
         return fallback;
     }
@@ -86,7 +98,7 @@ bool ParameterReader::isWithin(std::string_view name, double number, Range range
 
 std::vector<double> ParameterReader::numbers(std::string_view name, double fallback, Range range)
 {
-    const RuleParameter* value = find(name);
+    const RuleParameter* value = find(name, fmt::format(" ({})", fallback));
     const auto* list = value == nullptr ? nullptr : std::get_if<std::vector<double>>(value);
     if (list == nullptr) {
         return {number(name, fallback, range)};
@@ -101,7 +113,7 @@ std::vector<double> ParameterReader::numbers(std::string_view name, double fallb
 
 bool ParameterReader::flag(std::string_view name, bool fallback)
 {
-    const RuleParameter* value = find(name);
+    const RuleParameter* value = find(name, fmt::format(" ({})", fallback));
     if (value == nullptr) {
         return fallback;
     }
@@ -115,7 +127,7 @@ bool ParameterReader::flag(std::string_view name, bool fallback)
 std::size_t ParameterReader::choice(std::string_view name, std::span<const std::string_view> options,
                                     std::size_t fallback)
 {
-    const RuleParameter* value = find(name);
+    const RuleParameter* value = find(name, choicesOf(options, fallback));
     if (value == nullptr) {
         return fallback;
     }
@@ -130,7 +142,7 @@ std::size_t ParameterReader::choice(std::string_view name, std::span<const std::
 
 std::string ParameterReader::text(std::string_view name)
 {
-    const RuleParameter* value = find(name);
+    const RuleParameter* value = find(name, "");
     if (value == nullptr) {
         return {};
     }
@@ -146,16 +158,20 @@ std::string ParameterReader::text(std::string_view name)
 
 Stabiliser ParameterReader::stabiliser(Stabiliser fallback)
 {
+    const std::size_t before = m_descriptions.size();
     Stabiliser result;
     result.kind =
         static_cast<StabiliserKind>(choice("stabiliser", kStabiliserNames, static_cast<std::size_t>(fallback.kind)));
     result.epsilon = number("epsilon", fallback.epsilon);
     result.isSigned = flag("signed", fallback.isSigned);
+    m_descriptions.resize(before);
+    m_descriptions.emplace_back("stabiliser");
     return result;
 }
 
 LinearOptions ParameterReader::linearOptions(double epsilon)
 {
+    const std::size_t before = m_descriptions.size();
     LinearOptions options;
     options.stabiliser = stabiliser({StabiliserKind::Add, epsilon, true});
     options.bias = static_cast<BiasPolicy>(choice("bias", kBiasNames, 0));
@@ -163,8 +179,12 @@ LinearOptions ParameterReader::linearOptions(double epsilon)
     if (options.biasFactor != 1 && options.bias != BiasPolicy::Spread) {
         fail("bias_factor", "goes with bias=spread: it is the part of the bias that is spread");
     }
+    m_descriptions.resize(before);
+    m_descriptions.emplace_back("linear");
     return options;
 }
+
+std::string ParameterReader::described() const { return fmt::format("{}", fmt::join(m_descriptions, ", ")); }
 
 base::Result<void> ParameterReader::finish() const
 {

@@ -65,16 +65,20 @@ public:
     /// Books an error from outside, for conditions between parameters.
     void fail(std::string_view name, std::string message);
 
+    /// What was asked for, in words: "linear, `form` (`split`, `raw`)", with the default, or all choices and the
+    /// default first. "linear" and "stabiliser" are the groups above.
+    [[nodiscard]] std::string described() const;
     /// First error, or the first parameter that nobody asked for (the message lists those that exist). Usage; `where`
     /// is the parameter's name.
     [[nodiscard]] base::Result<void> finish() const;
 
 private:
-    [[nodiscard]] const RuleParameter* find(std::string_view name);
+    [[nodiscard]] const RuleParameter* find(std::string_view name, const std::string& values);
     [[nodiscard]] bool isWithin(std::string_view name, double number, Range range);
 
     const RuleParameters& m_parameters;
     std::set<std::string, std::less<>> m_asked;
+    std::vector<std::string> m_descriptions;
     base::Result<void> m_status;
 };
 

@@ -125,6 +125,18 @@ base::Result<RulePointer> makeRule(std::string_view name, const RuleParameters& 
     return rule;
 }
 
+std::vector<RuleEntry> ruleEntries()
+{
+    std::vector<RuleEntry> entries;
+    for (const RuleDeclaration* one : kDeclarations) {
+        const RuleParameters none;
+        ParameterReader reader(none);
+        const RulePointer rule = one->read(reader);
+        entries.push_back({one->name, one->use, one->source, reader.described(), formulaOf(rule->text())});
+    }
+    return entries;
+}
+
 std::string formulaOf(std::string_view ruleText, std::string_view structure)
 {
     const RuleDeclaration* found = declarationOf(ruleText.substr(0, ruleText.find_first_of(" ,")));

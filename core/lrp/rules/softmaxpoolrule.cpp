@@ -71,6 +71,7 @@ std::string softmaxWeightedFormula(const FormulaWords&)
 
 } // namespace
 
-extern const RuleDeclaration kSoftmaxWeightedRule{"softmax-weighted", readSoftmaxWeighted, softmaxWeightedFormula};
+extern const RuleDeclaration kSoftmaxWeightedRule{"softmax-weighted", readSoftmaxWeighted, softmaxWeightedFormula,
+                                                  "max pool, TopK"};
 
 } // namespace retro::lrp

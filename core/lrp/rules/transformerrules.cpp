@@ -224,7 +224,8 @@ std::string signalFormula(const FormulaWords& words)
 } // namespace
 
 extern const RuleDeclaration kDetachedDeviationRule{"detached-deviation", readDetachedDeviation,
-                                                    detachedDeviationFormula};
-extern const RuleDeclaration kSignalTakesAllRule{"signal-take-all", readSignalTakesAll, signalFormula};
+                                                    detachedDeviationFormula, "self-normalisation"};
+extern const RuleDeclaration kSignalTakesAllRule{"signal-take-all", readSignalTakesAll, signalFormula,
+                                                 "product, bilinear, sum of operands", "Arras et al. 2017"};
 
 } // namespace retro::lrp

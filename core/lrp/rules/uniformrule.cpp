@@ -110,6 +110,7 @@ std::string uniformFormula(const FormulaWords&) { return "R_in = R in equal part
 
 } // namespace
 
-extern const RuleDeclaration kUniformRule{"uniform", readUniform, uniformFormula};
+extern const RuleDeclaration kUniformRule{"uniform", readUniform, uniformFormula,
+                                          "sum of operands, product, reduction, average pool"};
 
 } // namespace retro::lrp

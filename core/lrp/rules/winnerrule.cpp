@@ -63,6 +63,6 @@ std::string winnerFormula(const FormulaWords& words)
 
 } // namespace
 
-extern const RuleDeclaration kWinnerRule{"winner-take-all", readWinner, winnerFormula};
+extern const RuleDeclaration kWinnerRule{"winner-take-all", readWinner, winnerFormula, "max pool, TopK"};
 
 } // namespace retro::lrp

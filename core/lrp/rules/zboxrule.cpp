@@ -189,6 +189,6 @@ std::string zBoxFormula(const FormulaWords&)
 
 } // namespace
 
-extern const RuleDeclaration kZBoxRule{"z-box", readZBox, zBoxFormula};
+extern const RuleDeclaration kZBoxRule{"z-box", readZBox, zBoxFormula, "linear map", "Montavon et al. 2017"};
 
 } // namespace retro::lrp

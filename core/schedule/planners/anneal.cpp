@@ -211,7 +211,8 @@ std::vector<OpId> annealed(const PlanRequest& request, std::vector<OpId> start, 
     return Annealer(request, std::move(start), work).run(lowerBound);
 }
 
-const Planner kAnneal{"anneal", "forgets some rebuilding, moves single gradients, shaves again; worse ones by chance",
-                      &draft, false};
+const Planner kAnneal{"anneal", "annealing",
+                      "forgets some rebuilding, moves single gradients, shaves again; worse ones by chance", &draft,
+                      false};
 
 } // namespace retro::schedule

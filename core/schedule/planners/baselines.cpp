@@ -105,9 +105,10 @@ base::Result<Draft> memoryBudget(const PlanRequest& request)
 
 } // namespace
 
-const Planner kTorchSecondProduct{
-    "torch_every_2nd_mm", "baseline: PyTorch's selective recipe, every second product stays", &everySecondProduct};
-const Planner kTorchMemoryBudget{"torch_memory_budget",
+const Planner kTorchSecondProduct{"torch_every_2nd_mm", "every second matmul",
+                                  "baseline: PyTorch's selective recipe, every second product stays",
+                                  &everySecondProduct};
+const Planner kTorchMemoryBudget{"torch_memory_budget", "PyTorch's memory budget",
                                  "baseline: PyTorch's activation memory budget, cut and knapsack", &memoryBudget};
 
 } // namespace retro::schedule

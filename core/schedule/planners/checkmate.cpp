@@ -130,7 +130,8 @@ base::Result<Draft> draft(const PlanRequest& request)
 
 } // namespace
 
-const Planner kCheckmate{"checkmate", "integer programme over stages (Checkmate), solved by CBC; up to 120 operators",
-                         &draft, false};
+const Planner kCheckmate{"checkmate", "Checkmate",
+                         "integer programme over stages (Checkmate), solved by CBC; up to 120 operators", &draft,
+                         false};
 
 } // namespace retro::schedule

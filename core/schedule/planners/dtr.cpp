@@ -316,8 +316,9 @@ base::Result<Draft> online(const PlanRequest& request) { return Rematerialiser(r
 
 } // namespace
 
-const Planner kDtr{"dtr", "evicts the stalest, largest, cheapest value when memory is full; knows the program's reads",
+const Planner kDtr{"dtr", "DTR",
+                   "evicts the stalest, largest, cheapest value when memory is full; knows the program's reads",
                    &offline};
-const Planner kDtrOnline{"dtr_online", "the same without knowing what is never read again", &online};
+const Planner kDtrOnline{"dtr_online", "DTR, online", "the same without knowing what is never read again", &online};
 
 } // namespace retro::schedule

@@ -223,6 +223,7 @@ ExactPlan exactPlan(const OpGraph& joint, std::uint64_t budget, FixedOrder fixed
     return isSearchable(joint) ? Search(joint, budget, fixed).run(stop) : ExactPlan{};
 }
 
-const Planner kExact{"exact", "the cheapest plan of all, for joint graphs of up to 20 operators", &draft};
+const Planner kExact{"exact", "exact search", "the cheapest plan of all, for joint graphs of up to 20 operators",
+                     &draft};
 
 } // namespace retro::schedule

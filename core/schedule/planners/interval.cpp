@@ -112,7 +112,7 @@ base::Result<Draft> draft(const PlanRequest& request)
 
 } // namespace
 
-const Planner kInterval{"interval",
+const Planner kInterval{"interval", "recompute in blocks",
                         "blocks between the narrowest cut sets, replayed right to left, one level or as a halving tree",
                         &draft};
 

@@ -167,6 +167,7 @@ base::Result<Draft> draft(const PlanRequest& request)
 
 } // namespace
 
-const Planner kKnapsack{"knapsack", "per block, the values whose keeping saves most for their bytes", &draft};
+const Planner kKnapsack{"knapsack", "knapsack per block",
+                        "per block, the values whose keeping saves most for their bytes", &draft};
 
 } // namespace retro::schedule

@@ -57,7 +57,7 @@ base::Result<Draft> draft(const PlanRequest& request)
 
 } // namespace
 
-const Planner kMinCut{"min_cut", "the fewest bytes saved between forward and gradients, dear operators never run again",
-                      &draft};
+const Planner kMinCut{"min_cut", "min-cut",
+                      "the fewest bytes saved between forward and gradients, dear operators never run again", &draft};
 
 } // namespace retro::schedule

@@ -248,7 +248,7 @@ base::Result<Draft> draft(const PlanRequest& request)
 
 } // namespace
 
-const Planner kOffload{"offload",
+const Planner kOffload{"offload", "moves to slower memory",
                        "moves waiting values to a tier and back, hidden behind computations as its bandwidth allows, "
                        "with and without computing others again",
                        &draft, false};

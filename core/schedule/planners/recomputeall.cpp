@@ -17,6 +17,7 @@ base::Result<Draft> draft(const PlanRequest& request)
 
 } // namespace
 
-const Planner kRecomputeAll{"recompute_all", "nothing stays: each gradient operator rebuilds what it reads", &draft};
+const Planner kRecomputeAll{"recompute_all", "recompute all",
+                            "nothing stays: each gradient operator rebuilds what it reads", &draft};
 
 } // namespace retro::schedule

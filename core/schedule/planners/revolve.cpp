@@ -105,7 +105,7 @@ base::Result<Draft> draft(const PlanRequest& request)
 
 } // namespace
 
-const Planner kRevolve{"revolve", "binomial checkpointing (Griewank and Walther) over the stages between cut sets",
-                       &draft};
+const Planner kRevolve{"revolve", "Revolve",
+                       "binomial checkpointing (Griewank and Walther) over the stages between cut sets", &draft};
 
 } // namespace retro::schedule

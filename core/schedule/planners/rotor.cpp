@@ -206,7 +206,7 @@ base::Result<Draft> draft(const PlanRequest& request)
 
 } // namespace
 
-const Planner kRotor{"rotor", "optimal persistent schedules of heterogeneous chains (Beaumont et al.) over cut sets",
-                     &draft};
+const Planner kRotor{"rotor", "Rotor",
+                     "optimal persistent schedules of heterogeneous chains (Beaumont et al.) over cut sets", &draft};
 
 } // namespace retro::schedule

@@ -39,7 +39,8 @@ base::Result<Draft> draft(const PlanRequest& request)
 
 } // namespace
 
-const Planner kShave{
-    "shave", "at each peak, drops the waiting value that takes most off for the cost of its rebuilding", &draft};
+const Planner kShave{"shave", "peak shaving",
+                     "at each peak, drops the waiting value that takes most off for the cost of its rebuilding",
+                     &draft};
 
 } // namespace retro::schedule

@@ -43,7 +43,7 @@ base::Result<Draft> draft(const PlanRequest& request)
 
 } // namespace
 
-const Planner kSqrt{"chen_sqrt", "blocks of √n operators; what crosses their boundaries stays (Chen et al. 2016)",
-                    &draft};
+const Planner kSqrt{"chen_sqrt", "blocks of √n",
+                    "blocks of √n operators; what crosses their boundaries stays (Chen et al. 2016)", &draft};
 
 } // namespace retro::schedule

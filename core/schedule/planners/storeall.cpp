@@ -16,6 +16,7 @@ base::Result<Draft> draft(const PlanRequest& request)
 
 } // namespace
 
-const Planner kStoreAll{"store_all", "every operator once; everything stays until its last reader", &draft};
+const Planner kStoreAll{"store_all", "store all", "every operator once; everything stays until its last reader",
+                        &draft};
 
 } // namespace retro::schedule

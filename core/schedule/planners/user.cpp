@@ -64,7 +64,7 @@ base::Result<Draft> draft(const PlanRequest& request)
 
 } // namespace
 
-const Planner kUser{"user",
+const Planner kUser{"user", "as I choose",
                     "keep or recompute by choice; the values that are not named stay unless some are to be kept",
                     &draft, false};
 

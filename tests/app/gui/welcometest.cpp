@@ -6,6 +6,7 @@
 #include "app/gui/shell/problemscontroller.h"
 #include "app/gui/shell/recentfiles.h"
 #include "app/gui/shell/shell.h"
+#include "app/gui/window/filefilters.h"
 #include "app/gui/window/mainwindow.h"
 #include "app/gui/window/workspaces.h"
 #include "core/trace/runfile.h"
@@ -17,6 +18,7 @@
 
 #include <QDockWidget>
 #include <QDropEvent>
+#include <QLabel>
 #include <QMimeData>
 #include <QPushButton>
 #include <QTemporaryDir>
@@ -152,6 +154,20 @@ private slots:
         window.shell().recent().add({});
         QCOMPARE(window.shell().recent().files().size(), qsizetype{app::RecentFiles::kMost});
         QCOMPARE(window.shell().recent().files().front(), QStringLiteral("/models/11.onnx"));
+    }
+
+    void theWelcomePageNamesWhatCanBeDropped()
+    {
+        const app::MainWindow window;
+        const auto labels = window.findChildren<QLabel*>();
+        for (const QString& ending : app::modelAndRunEndings()) {
+            QVERIFY2(std::any_of(labels.begin(), labels.end(),
+                                 [&](const QLabel* one) {
+                                     return one->text().startsWith(QLatin1String("Or drop")) &&
+                                            one->text().contains(QLatin1Char('.') + ending);
+                                 }),
+                     qPrintable(ending));
+        }
     }
 
     void droppedFilesOpen()

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/base/file.h"
 #include "core/engine/question/combinations.h"
 #include "core/engine/question/resolve.h"
 #include "core/engine/results/resultkey.h"
@@ -6,6 +7,8 @@
 #include "core/trace/run.h"
 
 #include <QtTest>
+
+#include <nlohmann/json.hpp>
 
 using namespace retro;
 using engine::Question;
@@ -185,6 +188,25 @@ private slots:
         QCOMPARE(engine::recordedQuestion(run).traversal, std::string());
         run.facts.numbers[trace::kDocumentNumber] = 1;
         QCOMPARE(engine::recordedQuestion(run).traversal, std::string("document"));
+    }
+
+    void aStoredResultAnswersOneQuestion()
+    {
+        const QTemporaryDir folder;
+        const std::filesystem::path file = folder.filePath("summary.json").toStdString();
+        const engine::ResultKey key{"abc", {}};
+        QVERIFY(engine::storedResult(file, key).is_null()); // no file
+        nlohmann::ordered_json result{{"token", 1}, {"class", 2}};
+        engine::addKey(key, result);
+        const auto isStored = [&](const std::string& text) {
+            return base::writeFile(file, text).ok() && !engine::storedResult(file, key).is_null();
+        };
+        QVERIFY(isStored(result.dump()));
+        QVERIFY(engine::storedResult(file, key) == result); // members in their order
+        QVERIFY(engine::storedResult(file, {"abd", {}}).is_null());
+        QVERIFY(!isStored("[1]") && !isStored("{") && !isStored(R"({"question": 1})"));
+        QVERIFY(!isStored(R"({"question": "abc", "x": )" + std::string(40, '[') + std::string(40, ']') + "}"));
+        QVERIFY(!isStored(R"({"question": "abd", "question": "abc"})"));
     }
 
     void forwardingAndPlansAreRead()

@@ -43,6 +43,7 @@ engine::Question questionOf(const std::vector<std::string>& targets, const std::
     question.targets = targets;
     question.position = position;
     question.precision = "double";
+    question.graphOut = "graph.onnx";
     return question;
 }
 
@@ -192,7 +193,10 @@ private slots:
         };
         engine::Question contrast = questionOf({}, "");
         contrast.contrast = {"3"};
-        QVERIFY(refused(contrast, "--contrast"));
+        QVERIFY(refused(contrast, "--contrast and --graph-out"));
+        engine::Question layers = questionOf({}, "");
+        layers.layers = "layers.json";
+        QVERIFY(refused(layers, "--layers and --graph-out"));
         QVERIFY(refused(questionOf({}, "first"), "--position"));
         QVERIFY(refused(questionOf({"3", "4"}, ""), "--target"));
         QVERIFY(refused(questionOf({"99"}, ""), "99"));

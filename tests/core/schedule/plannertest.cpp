@@ -84,7 +84,7 @@ private slots:
         for (const Planner& planner : planners()) {
             QVERIFY(names.insert(planner.name).second);
             QCOMPARE(findPlanner(planner.name)->name, planner.name);
-            QVERIFY(!planner.description.empty());
+            QVERIFY(!planner.title.empty() && !planner.description.empty());
         }
         QVERIFY(findPlanner("magic") == nullptr);
         const JointGraph joint = jointOfGraph(unitChain(3));

@@ -168,6 +168,19 @@ private slots:
     }
 
     // What a plan says it was made for is a hint: its steps decide.
+    void theModelOfAPlanIsReadWithoutItsGraph()
+    {
+        const JointGraph joint = jointOfGraph(unitChain(3));
+        Plan plan = planOf(joint.graph, storeAllSequence(joint.graph));
+        QCOMPARE(*modelOfPlan(toPlanJson(joint.graph, plan), "p"), std::string());
+        plan.subject = Subject{};
+        plan.subject->model = "net.onnx";
+        QCOMPARE(*modelOfPlan(toPlanJson(joint.graph, plan), "p"), std::string("net.onnx"));
+        QVERIFY(!modelOfPlan("[]", "p").ok() && !modelOfPlan("{", "p").ok());
+        QVERIFY(!modelOfPlan(R"({"subject": 1})", "p").ok() && !modelOfPlan(R"({"subject": {"model": 1}})", "p").ok());
+        QVERIFY(!modelOfPlan(std::string(40, '[') + std::string(40, ']'), "p").ok()); // as deep as no plan is
+    }
+
     void aPlanOfAnotherGraphIsJudgedByItsSteps()
     {
         const JointGraph joint = jointOfGraph(unitChain(3));

@@ -121,7 +121,7 @@ private slots:
         view.flush();
         QCOMPARE(view.subject(), QStringLiteral("3 best of 3"));
         const QTemporaryDir folder;
-        for (const QString& format : view.exportFormats()) {
+        for (const QString& format : QStringLiteral("csv png svg pdf html").split(QLatin1Char(' '))) {
             QVERIFY(view.exportTo(folder.filePath(QStringLiteral("c.") + format).toStdString()).ok());
         }
         QFile file(folder.filePath(QStringLiteral("c.csv")));

@@ -434,7 +434,7 @@ private slots:
         view.resize(300, 600);
         view.flush();
         const QTemporaryDir folder;
-        for (const QString& format : view.exportFormats()) {
+        for (const QString& format : QStringLiteral("png svg pdf").split(QLatin1Char(' '))) {
             const QString path = folder.filePath(QStringLiteral("c.") + format);
             QVERIFY(view.exportTo(path.toStdString()).ok());
             QVERIFY2(QFile(path).size() > 500, qPrintable(format));

@@ -127,7 +127,7 @@ private slots:
         QVERIFY(!canvas->placement().chart.links.isEmpty());
         QVERIFY(tests::colorCount(picture) > 20);
         QTemporaryDir folder;
-        for (const QString& ending : view.exportFormats()) {
+        for (const QString& ending : QStringLiteral("png svg pdf html csv npy jpg").split(QLatin1Char(' '))) {
             const auto written = view.exportTo(folder.filePath("text." + ending).toStdString());
             QVERIFY2(written.ok(), written ? "" : written.error().text().c_str());
             QVERIFY(QFileInfo(folder.filePath("text." + ending)).size() > 100);

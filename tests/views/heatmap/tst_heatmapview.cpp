@@ -502,7 +502,7 @@ private slots:
         HeatmapView view(context.model, context.cursor, context.selection);
         view.flush();
         const QTemporaryDir folder;
-        for (const QString& format : view.exportFormats()) {
+        for (const QString& format : QStringLiteral("png svg pdf html csv npy jpg").split(QLatin1Char(' '))) {
             const QString path = folder.filePath(QStringLiteral("heatmap.") + format);
             QVERIFY2(view.exportTo(path.toStdString()).ok(), qPrintable(format));
             QVERIFY(QFileInfo(path).size() > 500);

@@ -131,7 +131,7 @@ private slots:
         InputView view(context.model, context.cursor, context.selection);
         view.flush();
         const QTemporaryDir folder;
-        for (const QString& format : view.exportFormats()) {
+        for (const QString& format : QStringLiteral("png npy jpg").split(QLatin1Char(' '))) {
             QVERIFY(view.exportTo(folder.filePath(QStringLiteral("i.") + format).toStdString()).ok());
         }
     }

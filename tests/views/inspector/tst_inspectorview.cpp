@@ -148,7 +148,7 @@ private slots:
         context.selection.selectNode(base::NodeId(std::uint32_t{tests::kImage}));
         view.flush();
         const QTemporaryDir folder;
-        for (const QString& format : view.exportFormats()) {
+        for (const QString& format : QStringLiteral("npy csv").split(QLatin1Char(' '))) {
             QVERIFY(view.exportTo(folder.filePath(QStringLiteral("r.") + format).toStdString()).ok());
         }
         view.setTab(InspectorView::Tab::Value);

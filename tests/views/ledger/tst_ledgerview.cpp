@@ -463,7 +463,7 @@ private slots:
         LedgerView view(context.model, context.cursor, context.selection);
         view.flush();
         const QTemporaryDir folder;
-        for (const QString& format : view.exportFormats()) {
+        for (const QString& format : QStringLiteral("csv png svg pdf").split(QLatin1Char(' '))) {
             QVERIFY(view.exportTo(folder.filePath(QStringLiteral("l.") + format).toStdString()).ok());
         }
         QFile file(folder.filePath(QStringLiteral("l.csv")));

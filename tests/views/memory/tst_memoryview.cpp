@@ -160,7 +160,7 @@ private slots:
         QCOMPARE(view.figure().stepCount(), 24);
         QVERIFY(view.subject().contains(QStringLiteral("24")));
         const QTemporaryDir folder;
-        for (const QString& ending : view.exportFormats()) {
+        for (const QString& ending : QStringLiteral("png svg pdf html csv").split(QLatin1Char(' '))) {
             QVERIFY(view.exportTo(folder.filePath(QStringLiteral("m.") + ending).toStdString()).ok());
         }
         QFile csv(folder.filePath(QStringLiteral("m.csv")));

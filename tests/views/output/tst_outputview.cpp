@@ -150,7 +150,7 @@ private slots:
         QVERIFY(answer.isSegments && answer.best.size() == view.figure().segments->found().size());
         // Every kind of file.
         QTemporaryDir folder;
-        for (const QString& ending : view.exportFormats()) {
+        for (const QString& ending : QStringLiteral("png svg pdf html csv").split(QLatin1Char(' '))) {
             const auto written = view.exportTo(folder.filePath("output." + ending).toStdString());
             QVERIFY2(written.ok(), written ? "" : written.error().text().c_str());
             QVERIFY(QFileInfo(folder.filePath("output." + ending)).size() > 100);

@@ -502,8 +502,9 @@ private slots:
         view->flush();
         QCOMPARE(wanted.count(), 2);
         QTemporaryDir folder;
-        for (const QString& format : view->exportFormats()) {
-            QVERIFY(view->exportTo(folder.filePath("blocks." + format).toStdString()).ok());
+        for (const char* format : {"svg", "png", "pdf", "csv"}) {
+            const QString path = folder.filePath(QStringLiteral("blocks.") + QLatin1String(format));
+            QVERIFY(view->exportTo(path.toStdString()).ok());
         }
     }
 
@@ -535,7 +536,8 @@ private slots:
         const auto tensors = stage.make<TensorsView>({900, 300});
         for (View* one :
              {static_cast<View*>(view.get()), static_cast<View*>(planners.get()), static_cast<View*>(tensors.get())}) {
-            for (const QString& format : one->exportFormats()) {
+            const bool isTable = one == tensors.get();
+            for (const QString& format : isTable ? QStringList{"csv"} : QStringList{"svg", "png", "pdf", "csv"}) {
                 const QString path = folder.filePath(one->title() + QLatin1Char('.') + format);
                 const auto done = one->exportTo(path.toStdString());
                 QVERIFY2(done.ok(), qPrintable(path));
@@ -588,9 +590,8 @@ private slots:
         QTemporaryDir folder;
         for (const std::unique_ptr<View>& view : views) {
             const bool isOfPlan = qobject_cast<FrontierChart*>(view.get()) == nullptr; // that one is of the run, too
-            for (const QString& format : isOfPlan ? view->exportFormats() : QStringList()) {
-                QVERIFY2(!view->exportTo(folder.filePath("late." + format).toStdString()).ok(),
-                         qPrintable(view->title()));
+            if (isOfPlan) {
+                QVERIFY2(!view->exportTo(folder.filePath("late.csv").toStdString()).ok(), qPrintable(view->title()));
             }
         }
     }

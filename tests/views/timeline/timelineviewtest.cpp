@@ -625,7 +625,7 @@ private slots:
         view.show();
         view.flush();
         QTemporaryDir folder;
-        for (const QString& format : view.exportFormats()) {
+        for (const QString& format : QStringLiteral("svg png pdf csv").split(QLatin1Char(' '))) {
             const QString path = folder.filePath("timeline." + format);
             QVERIFY(view.exportTo(path.toStdString()).ok());
             QVERIFY2(QFile(path).size() > 200, qPrintable(format));

@@ -37,14 +37,13 @@ QString joined(const PictureTexts& texts)
     return visible(lines.join(QStringLiteral("; ")));
 }
 
-base::Result<void> writePng(const std::filesystem::path& path, const QSizeF& size,
-                            const std::function<void(QPainter&)>& paint, const PictureTexts& texts, double scale)
+base::Result<void> writePixels(const std::filesystem::path& path, const QSizeF& size,
+                               const std::function<void(QPainter&)>& paint, const PictureTexts& texts, double scale)
 {
     const double width = std::ceil(size.width() * scale);
     const double height = std::ceil(size.height() * scale);
     if (width > kMaxPngSide || height > kMaxPngSide || width * height > double(kMaxPngPixels)) {
-        return base::usageError("the picture would be too large for PNG; write .svg or .pdf, or a smaller part",
-                                path.string());
+        return base::usageError("the picture would be too large; write .svg or .pdf, or a smaller part", path.string());
     }
     const base::MemoryWatch memory;
     QImage image(static_cast<int>(width), static_cast<int>(height), QImage::Format_ARGB32_Premultiplied);
@@ -140,8 +139,8 @@ base::Result<void> paintToFile(const std::filesystem::path& path, const QSizeF& 
                                const PictureTexts& texts, double pngScale)
 {
     const QString ending = QString::fromStdString(path.extension().string()).toLower();
-    if (ending == QLatin1String(".png")) {
-        return writePng(path, size, paint, texts, pngScale);
+    if (ending == QLatin1String(".png") || ending == QLatin1String(".jpg")) {
+        return writePixels(path, size, paint, texts, pngScale);
     }
     if (ending == QLatin1String(".svg")) {
         return writeDrawn(path, [&] { return svgDrawing(size, paint, title, texts); });
@@ -149,7 +148,7 @@ base::Result<void> paintToFile(const std::filesystem::path& path, const QSizeF& 
     if (ending == QLatin1String(".pdf")) {
         return writeDrawn(path, [&] { return pdfBytes(size, paint, title, texts); });
     }
-    return base::usageError("drawings are written as .png, .svg or .pdf", path.string());
+    return base::usageError("drawings are written as .png, .jpg, .svg or .pdf", path.string());
 }
 
 } // namespace retro::views
