@@ -271,16 +271,17 @@ base::Result<void> expectPacked(const BindContext& context, const NBitsLayout& l
     return {};
 }
 
-/// Groups name blocks that exist; `groups` is invalid when there are none.
+/// Groups name blocks that exist. They may go on to the end of the last block, where no column is.
 base::Result<void> expectGroups(const BindContext& context, const NBitsLayout& layout)
 {
     if (!context.present(NBitsSlot::kGroups)) {
         return {};
     }
     const Tensor groups = context.constants[NBitsSlot::kGroups].to(DType::Int64).contiguous();
-    bool isWithin = groups.size() == layout.depth;
-    for (const std::int64_t group : groups.span<std::int64_t>()) {
-        isWithin = isWithin && group >= 0 && group < layout.blocks();
+    bool isWithin = groups.size() == layout.depth || groups.size() == layout.blocks() * layout.block;
+    for (std::int64_t k = 0; isWithin && k < layout.depth; ++k) {
+        const std::int64_t group = groups.data<std::int64_t>()[k];
+        isWithin = group >= 0 && group < layout.blocks();
     }
     return isWithin ? base::Result<void>()
                     : context.error(fmt::format("g_idx (operand 4) must name, for each of the {} columns, a block from "
