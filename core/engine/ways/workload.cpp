@@ -18,6 +18,8 @@
 #include <algorithm>
 #include <ctime>
 
+#include <sys/resource.h>
+
 namespace retro::engine
 {
 
@@ -265,6 +267,14 @@ std::uint64_t relevanceBytes(const BoundModel& model)
     return bytes;
 }
 
+/// The most that the process had in memory: opening a file that holds its weights takes more than a small pass.
+std::uint64_t mostSoFar()
+{
+    rusage usage{};
+    constexpr std::uint64_t kUnit = 1024;
+    return ::getrusage(RUSAGE_SELF, &usage) == 0 ? static_cast<std::uint64_t>(usage.ru_maxrss) * kUnit : 0;
+}
+
 std::vector<ValueId> keptByPolicy(const BoundModel& model, execute::SavePolicy policy)
 {
     const execute::SavePlan plan(model, policy);
@@ -307,7 +317,7 @@ Result<PassEstimate> estimateOf(const LoadedModel& model, const ExplainRequest& 
     const std::uint64_t reverse =
         keepsAll ? made.keptBytes + made.stepBytes + relevanceBytes(*bound) : reversePeak(*bound, *store, pass.targets);
     made.tensorBytes = std::max(forward.peak(), reverse);
-    made.processBytes = made.weightBytes + made.tensorBytes + kProgramBytes;
+    made.processBytes = std::max(made.weightBytes + made.tensorBytes + kProgramBytes, mostSoFar());
     made.flops = flopsOf(*bound, pass.targets, isOneRow) + (store ? store->lateFlops() : 0);
     made.secondsOpening = model.seconds + opening.seconds();
     if (checkEstimate(made).ok()) { // else there is no room to run anything either
