@@ -111,6 +111,15 @@ class Texts(Case):
         self.assertTrue(found.relevance[:2].any())
         self.assertFalse(found.relevance[2:].any())
 
+    def test_further_questions_go_on_from_the_pass_before(self):
+        questions = ({"target": " a"}, {"target": "b"}, {"target": "b", "position": 1}, {"target": " a"})
+        for question in questions:  # of a model that has answered others, and of one that has not
+            asked = {**question, "inputs_only": True, "record": False, "composite": "attnlrp"}
+            found = rg.explain_text(self.speaker, "ab ca", **asked)
+            fresh = rg.explain_text(rg.load(self.path), "ab ca", **asked)
+            numpy.testing.assert_array_equal(found.relevance, fresh.relevance)
+            self.assertEqual(found.score, fresh.score)
+
     def test_it_shows_itself(self):
         found = rg.explain_text(self.speaker, "ab ca", composite="attnlrp")
         self.assertIn("<!DOCTYPE html>", found.html()[:40])
