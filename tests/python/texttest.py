@@ -30,14 +30,17 @@ def speaking():
         return name
     x = node("Gather", "embedded", [constant("table", draw.normal(size=(7, WIDTH))), "input_ids"])
     q = node("MatMul", "q", [x, constant("wq", draw.normal(size=(WIDTH, WIDTH)))])
-    scores = node("MatMul", "scores", [q, node("Transpose", "turned", [x], perm=[0, 2, 1])])
+    heads = constant("heads", [1], numpy.int64)  # one of them has an axis, as where there are many
+    queries, keys = (node("Unsqueeze", f"{name} by head", [name, heads]) for name in (q, x))
+    scores = node("MatMul", "scores", [queries, node("Transpose", "turned", [keys], perm=[0, 1, 3, 2])])
     plain = node("Cast", "ones", ["attention_mask"], to=1)
     column = node("Unsqueeze", "column", [plain, constant("second", [2], numpy.int64)])
     row = node("Unsqueeze", "row", [plain, constant("first", [1], numpy.int64)])
     lower = node("Trilu", "lower", [node("Mul", "square", [column, row])], upper=0)
     missing = node("Sub", "missing", [constant("one", [1.0]), lower])
     masked = node("Add", "masked", [scores, node("Mul", "mask", [missing, constant("far", [-1e9])])])
-    mixed = node("MatMul", "mixed", [node("Softmax", "weights", [masked], axis=-1), x])
+    by_head = node("MatMul", "mixed by head", [node("Softmax", "weights", [masked], axis=-1), keys])
+    mixed = node("Squeeze", "mixed", [by_head, heads])
     node("MatMul", "logits", [node("Add", "stream", [x, mixed]), constant("head", draw.normal(size=(WIDTH, 7)))])
     graph.set_outputs(["logits"])
     return graph
