@@ -198,6 +198,7 @@ private:
                 return within(std::move(constant).error(), "initializer '" + initializer.name() + "'");
             }
             addConstant(initializer.name(), std::move(constant).value());
+            std::string().swap(*initializer.mutable_raw_data()); // Clear() keeps the room of its bytes
             initializer.Clear();
         }
         return {};

@@ -30,14 +30,17 @@ def speaking():
         return name
     x = node("Gather", "embedded", [constant("table", draw.normal(size=(7, WIDTH))), "input_ids"])
     q = node("MatMul", "q", [x, constant("wq", draw.normal(size=(WIDTH, WIDTH)))])
-    scores = node("MatMul", "scores", [q, node("Transpose", "turned", [x], perm=[0, 2, 1])])
+    heads = constant("heads", [1], numpy.int64)  # one of them has an axis, as where there are many
+    queries, keys = (node("Unsqueeze", f"{name} by head", [name, heads]) for name in (q, x))
+    scores = node("MatMul", "scores", [queries, node("Transpose", "turned", [keys], perm=[0, 1, 3, 2])])
     plain = node("Cast", "ones", ["attention_mask"], to=1)
     column = node("Unsqueeze", "column", [plain, constant("second", [2], numpy.int64)])
     row = node("Unsqueeze", "row", [plain, constant("first", [1], numpy.int64)])
     lower = node("Trilu", "lower", [node("Mul", "square", [column, row])], upper=0)
     missing = node("Sub", "missing", [constant("one", [1.0]), lower])
     masked = node("Add", "masked", [scores, node("Mul", "mask", [missing, constant("far", [-1e9])])])
-    mixed = node("MatMul", "mixed", [node("Softmax", "weights", [masked], axis=-1), x])
+    by_head = node("MatMul", "mixed by head", [node("Softmax", "weights", [masked], axis=-1), keys])
+    mixed = node("Squeeze", "mixed", [by_head, heads])
     node("MatMul", "logits", [node("Add", "stream", [x, mixed]), constant("head", draw.normal(size=(WIDTH, 7)))])
     graph.set_outputs(["logits"])
     return graph
@@ -110,6 +113,15 @@ class Texts(Case):
         self.assertEqual(found.question["position"], 1)
         self.assertTrue(found.relevance[:2].any())
         self.assertFalse(found.relevance[2:].any())
+
+    def test_further_questions_go_on_from_the_pass_before(self):
+        questions = ({"target": " a"}, {"target": "b"}, {"target": "b", "position": 1}, {"target": " a"})
+        for question in questions:  # of a model that has answered others, and of one that has not
+            asked = {**question, "inputs_only": True, "record": False, "composite": "attnlrp"}
+            found = rg.explain_text(self.speaker, "ab ca", **asked)
+            fresh = rg.explain_text(rg.load(self.path), "ab ca", **asked)
+            numpy.testing.assert_array_equal(found.relevance, fresh.relevance)
+            self.assertEqual(found.score, fresh.score)
 
     def test_it_shows_itself(self):
         found = rg.explain_text(self.speaker, "ab ca", composite="attnlrp")

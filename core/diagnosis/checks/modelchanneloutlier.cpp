@@ -45,7 +45,8 @@ std::vector<Parts> partsOf(const ModelFacts& model, const graph::Node& node)
             parts.push_back({slot, noun, noun, model.norms(weight, axis)});
         }
     };
-    if (node.domain.empty() && node.op == "Gather" && wholeAttribute(node, "axis", 0) == 0) {
+    const bool isLookup = node.op == "Gather" && (node.domain.empty() || node.domain == "retrograde");
+    if (isLookup && wholeAttribute(node, "axis", 0) == 0) {
         add(0, 2, 0, "row");
     } else if (node.domain.empty() && (node.op == "LSTM" || node.op == "GRU" || node.op == "RNN")) {
         constexpr std::size_t kRankOfGates = 3; // directions × gates · units × what is read

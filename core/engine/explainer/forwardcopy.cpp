@@ -152,6 +152,10 @@ base::Result<void> addStandardNode(graph::GraphBuilder& builder, RelevanceSteps&
             steps.emitter().named("Mul", made.inputs, made.outputs[0]);
             return {};
         }
+        if (made.op == "Gather") { // an index outside ends with an error there
+            steps.emitter().named("Gather", made.inputs, made.outputs[0], made.attributes);
+            return {};
+        }
         if (made.op == "PassThrough" || made.op == "Detach" || made.op == "Checkpoint") {
             steps.emitter().named("Identity", {made.inputs[0]}, made.outputs[0]);
             return {};

@@ -215,7 +215,8 @@ RelevanceParts relevanceOfShapeMap(RelevanceSite& site)
     if (std::ranges::find(kSameElements, op) != kSameElements.end()) {
         return site.only(0, site.steps.reshapeLike(site.relevance[0], site.operands[0]));
     }
-    if (!site.node.domain.empty()) {
+    const bool isOurGather = op == "Gather" && site.node.domain == "retrograde";
+    if (!site.node.domain.empty() && !isOurGather) {
         return notWritten(site, "it is no operator of the standard; export the float model");
     }
     if (op == "Transpose") {

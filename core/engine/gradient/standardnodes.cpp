@@ -160,7 +160,12 @@ constexpr std::array kNewer{Newer{"Gelu", 20, writeGelu}, Newer{"Mish", 18, writ
                             Newer{"LayerNormalization", 17, writeNormalisation},
                             Newer{"RMSNormalization", 23, writeNormalisation}};
 
-bool isGate(const Node& node) { return node.domain == "retrograde" && node.op == "Gate"; }
+/// The standard's name of one of our own operators that it has as well; empty for others.
+std::string_view standardName(const Node& node)
+{
+    const std::string_view name = node.op == "Gate" ? "Mul" : (node.op == "Gather" ? "Gather" : "");
+    return node.domain == "retrograde" ? name : std::string_view();
+}
 
 /// How a node that the graph's operator set has not is written; null for others.
 const Newer* newerThan(const Node& node, std::int64_t opset)
@@ -181,8 +186,8 @@ public:
     {
         for (std::size_t i = 0; i < m_graph.nodeCount(); ++i) {
             const Node& node = m_graph.node(NodeId(i));
-            if (isGate(node)) {
-                putProduct(NodeId(i));
+            if (!standardName(node).empty()) {
+                putStandard(NodeId(i));
             } else if (const Newer* newer = newerThan(node, m_opset)) {
                 putSteps(NodeId(i), *newer);
             }
@@ -192,11 +197,11 @@ public:
     }
 
 private:
-    void putProduct(NodeId id)
+    void putStandard(NodeId id)
     {
         Node node = m_graph.node(id);
+        node.op = standardName(node);
         node.domain.clear();
-        node.op = "Mul";
         node.opset = 13;
         m_draft.replaceNode(id, std::move(node));
     }
@@ -226,7 +231,9 @@ private:
 Result<std::shared_ptr<const graph::Graph>> withStandardNodes(std::shared_ptr<const graph::Graph> graph)
 {
     const std::int64_t opset = opsetOf(*graph);
-    const auto isOther = [opset](const Node& node) { return isGate(node) || newerThan(node, opset) != nullptr; };
+    const auto isOther = [opset](const Node& node) {
+        return !standardName(node).empty() || newerThan(node, opset) != nullptr;
+    };
     return std::ranges::any_of(graph->nodes(), isOther) ? Standardiser(*graph).write()
                                                         : Result<std::shared_ptr<const graph::Graph>>(graph);
 }

@@ -6,10 +6,12 @@
 #include "core/execute/runnode.h"
 #include "core/lrp/rules/reverseflops.h"
 #include "core/lrp/rules/ruleapplication.h"
+#include "core/ops/threads.h"
 
 #include <algorithm>
 #include <cstring>
 #include <ctime>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -31,7 +33,7 @@ using graph::Node;
 using ops::StructureKind;
 using tensor::Tensor;
 
-constexpr int kMostNodes = 3;         ///< of a kind that are timed, each with weights of its own
+constexpr std::size_t kMostNodes = 3; ///< of a kind that are timed, each with weights of its own
 constexpr int kMostTimes = 4;         ///< that a short node is run
 constexpr double kLongEnough = 0.001; ///< seconds of one that is run once
 
@@ -95,13 +97,25 @@ Tensor lastRowOf(const Tensor& relevance)
     return std::move(buffer).freeze();
 }
 
+/// The middle of some times, each of the two by itself: one that a stop of the machine fell into does not count.
+TakenTime middleOf(const std::vector<TakenTime>& times)
+{
+    const auto middle = [&times](double TakenTime::*part) {
+        std::vector<double> sorted;
+        std::ranges::transform(times, std::back_inserter(sorted), [part](const TakenTime& time) { return time.*part; });
+        std::ranges::sort(sorted);
+        return (sorted[(sorted.size() - 1) / 2] + sorted[sorted.size() / 2]) / 2;
+    };
+    return {middle(&TakenTime::wall), middle(&TakenTime::processor)};
+}
+
 class Sampler
 {
 public:
     Sampler(const Pass& pass, const execute::RebuildingStore* store, bool hasOneRow, double budget)
         : m_pass(pass), m_model(*pass.result.model), m_graph(m_model.graph()), m_store(store), m_hasOneRow(hasOneRow),
           m_budget(budget), m_values(m_graph.valueCount()), m_kindOf(m_graph.nodeCount()),
-          m_forward(m_graph.nodeCount())
+          m_forward(m_graph.nodeCount()), m_isRun(m_graph.nodeCount(), false)
     {}
 
     Result<SampledTime> run()
@@ -115,22 +129,16 @@ public:
     }
 
 private:
-    /// Nodes that take the same time, and what those of them that were run took together.
+    /// Nodes that take the same time, and what those of them that were run took.
     struct Kind
     {
         NodeId first;
-        int runs = 0;
-        TakenTime time;
+        std::vector<TakenTime> times;
 
-        [[nodiscard]] bool wantsMore() const { return runs < kMostNodes; }
-        void add(const TakenTime& taken)
-        {
-            time += taken;
-            ++runs;
-        }
+        [[nodiscard]] bool wantsMore() const { return times.size() < kMostNodes; }
         [[nodiscard]] std::optional<TakenTime> each() const
         {
-            return runs > 0 ? std::optional(time.times(1.0 / runs)) : std::nullopt;
+            return times.empty() ? std::nullopt : std::optional(middleOf(times));
         }
     };
 
@@ -144,11 +152,18 @@ private:
             return *found;
         }
         known.push_back(m_kinds.size());
-        m_kinds.push_back({id});
+        m_kinds.push_back({id, {}});
         return known.back();
     }
 
-    [[nodiscard]] bool isOver() const { return m_watch.seconds() > m_budget; }
+    /// Where other programs have the processors a clock goes on without us: then it may take longer.
+    [[nodiscard]] bool isOver() const
+    {
+        constexpr double kMostWaiting = 3;
+        const double processor = static_cast<double>(std::clock() - m_start) / CLOCKS_PER_SEC / ops::threads();
+        const double wall = m_watch.seconds();
+        return wall > m_budget && (processor > m_budget || wall > kMostWaiting * m_budget);
+    }
 
     /// What was not timed, by its operations.
     [[nodiscard]] TakenTime guessed(double flops)
@@ -162,7 +177,7 @@ private:
         m_timed += time;
     }
 
-    /// The first time, in which nothing is in a cache of the processor; of what is short the mean of some more.
+    /// The first time, in which nothing is in a cache of the processor; of what is short the middle of some more.
     template <class Do>
     Result<TakenTime> timed(const Do& act)
     {
@@ -170,12 +185,12 @@ private:
         if (first.wall >= kLongEnough) {
             return first;
         }
-        TakenTime others;
+        std::vector<TakenTime> others;
         for (int i = 1; i < kMostTimes; ++i) {
             RETRO_TRY(const TakenTime next, once(act));
-            others += next;
+            others.push_back(next);
         }
-        return others.times(1.0 / (kMostTimes - 1));
+        return middleOf(others);
     }
     template <class Do>
     Result<TakenTime> once(const Do& act)
@@ -240,7 +255,8 @@ private:
                                              execute::RunKind::Aside));
                       return {};
                   }));
-        m_kinds[m_kindOf[id.index()]].add(taken);
+        m_kinds[m_kindOf[id.index()]].times.push_back(taken);
+        m_isRun[id.index()] = true;
         for (std::size_t k = 0; k < std::min(results.size(), node.outputs.size()); ++k) {
             if (node.outputs[k].isValid()) {
                 m_values[node.outputs[k].index()] = results[k];
@@ -302,7 +318,30 @@ private:
     {
         Kind* kind = nullptr;
         double flops = 0;
+        NodeId node;
+        bool isOneRow = false;
+        std::vector<std::uint8_t> tracked;
     };
+
+    /// In a pass, weights have been read before: rules of nodes that were run come first, others where there are none.
+    Result<void> timeSites(const std::vector<Site>& sites)
+    {
+        for (const bool isRun : {true, false}) {
+            for (const Site& site : sites) {
+                const bool isWanted = isRun ? site.kind->wantsMore() : site.kind->times.empty();
+                if (m_isRun[site.node.index()] != isRun || !isWanted || isOver()) {
+                    continue;
+                }
+                const auto& rule = (*m_pass.prepared->rules)[site.node.index()].rule;
+                RETRO_TRY(const std::optional<TakenTime> taken,
+                          timedRule(site.node, lrp::ruleSite(m_model, site.node, rule, site.tracked), site.isOneRow));
+                if (taken) {
+                    site.kind->times.push_back(*taken);
+                }
+            }
+        }
+        return {};
+    }
 
     Result<void> runRelevance()
     {
@@ -320,16 +359,11 @@ private:
                 continue;
             }
             Kind& kind = m_rules[std::to_string(m_kindOf[i]) + (isOneRow ? "r" : "") + m_pass.prepared->words[i].rule];
-            sites.push_back({&kind, isOneRow ? 0 : lrp::reverseFlops(m_model, id, tracked)});
-            if (kind.wantsMore() && !isOver()) {
-                RETRO_TRY(const std::optional<TakenTime> taken,
-                          timedRule(id, lrp::ruleSite(m_model, id, rule, tracked), isOneRow));
-                if (taken) {
-                    kind.add(*taken);
-                }
-            }
+            const double flops = isOneRow ? 0 : lrp::reverseFlops(m_model, id, tracked);
+            sites.push_back({&kind, flops, id, isOneRow, std::move(tracked)});
             isOneRow = isOneRow && !mixesRows(m_model.op(id).structure().kind());
         }
+        RETRO_CHECK(timeSites(sites));
         for (const Site& site : sites) {
             const std::optional<TakenTime> time = site.kind->each();
             if (time && site.flops > 0) {
@@ -386,11 +420,13 @@ private:
     bool m_hasOneRow;
     double m_budget;
     Stopwatch m_watch;
+    std::clock_t m_start = std::clock();
     std::vector<Tensor> m_values; // by ValueId
     std::vector<Kind> m_kinds;
     std::map<std::string, std::vector<std::size_t>> m_kindsByWords;
     std::vector<std::size_t> m_kindOf;   // by NodeId
     std::vector<TakenTime> m_forward;    // by NodeId
+    std::vector<bool> m_isRun;           // by NodeId: forward, so that its weights have been read
     std::map<std::string, Kind> m_rules; // by kind of node, and rule
     double m_timedFlops = 0;
     TakenTime m_timed;

@@ -70,11 +70,24 @@ Written writeSkipLayerNormalization(FunctionWriter& body)
     return true;
 }
 
+/// Outputs 1 and 2, in float32: the mean, which is 0 as none is subtracted, and 1/√(mean of squares + epsilon).
+void addStatistics(FunctionWriter& body, const std::string& sum, double epsilon)
+{
+    const std::string wide = body.add("Cast", {sum}, {{"to", std::int64_t{1}}});
+    const std::string square = body.add("ReduceMean", {body.add("Mul", {wide, wide}), body.integers({-1})});
+    body.output(1, body.add("Expand", {body.floats({0}), body.add("Shape", {square})}));
+    body.output(2, body.add("Reciprocal", {body.add("Sqrt", {body.add("Add", {square, body.floats({epsilon})})})}));
+}
+
 Written writeSkipSimplified(FunctionWriter& body)
 {
     const std::string sum = skipSum(body, 3);
+    const double epsilon = body.number("epsilon", 1e-12);
     body.output(0, body.add("SimplifiedLayerNormalization", {sum, body.operand(2)},
-                            {{"axis", std::int64_t{-1}}, {"epsilon", body.number("epsilon", 1e-12)}}));
+                            {{"axis", std::int64_t{-1}}, {"epsilon", epsilon}}));
+    if (body.isAsked(1) || body.isAsked(2)) {
+        addStatistics(body, sum, epsilon);
+    }
     body.output(3, sum);
     return true;
 }

@@ -127,6 +127,7 @@ private:
     static constexpr std::int64_t kMostOnOneLine = 6;       // of so many a cache keeps all
     static constexpr std::int64_t kLinesTogether = 1 << 15; // numbers that are widened before they are multiplied
     static constexpr std::int64_t kLeastLines = 8;
+    static constexpr std::int64_t kTurnedTogether = 192; // steps: of a panel so many fit the nearest cache
 
     using Numbers = std::unique_ptr<float[]>;
     struct Room
@@ -166,7 +167,7 @@ private:
         for (std::int64_t column = part.firstColumn; column < part.lastColumn; column += kStripColumns) {
             const std::int64_t last = std::min(column + kStripColumns, part.lastColumn);
             for (std::int64_t block = 0; block < m_depths.blocks(); ++block) {
-                strip({part.firstRow, part.lastRow, column, last}, block, room);
+                strip({part.firstRow, part.lastRow, column, last}, block, room, following(part, column, block));
             }
         }
     }
@@ -229,25 +230,54 @@ private:
         if (m_stored.isTurned) { // numbers beside each other along the inner extent
             for (std::int64_t j = 0; j < width; j += m_tiles.columns, to += step) {
                 const std::int64_t count = std::min(m_tiles.columns, width - j);
-                for (std::int64_t i = 0; i < count; ++i) {
-                    m_stored.rows->widen(part.firstColumn + j + i, begin, depth, lines + i * depth);
+                for (std::int64_t k = 0; k < depth; k += kTurnedTogether) {
+                    const std::int64_t piece = std::min(kTurnedTogether, depth - k);
+                    for (std::int64_t i = 0; i < count; ++i) {
+                        m_stored.rows->widen(part.firstColumn + j + i, begin + k, piece, lines + i * piece);
+                    }
+                    m_tiles.turn(lines, piece, count, piece, to + k * m_tiles.columns);
                 }
-                m_tiles.turn(lines, depth, count, depth, to);
             }
             return;
         }
         for (std::int64_t k = 0; k < depth; ++k) {
-            m_stored.rows->widen(begin + k, part.firstColumn, width, lines);
-            float* panel = to + k * m_tiles.columns;
-            for (std::int64_t j = 0; j < width; j += m_tiles.columns, panel += step) {
-                const std::int64_t count = std::min(m_tiles.columns, width - j);
-                std::copy_n(lines + j, count, panel);
-                std::fill(panel + count, panel + m_tiles.columns, 0.0F);
-            }
+            m_stored.rows->widenPanels(begin + k, part.firstColumn, width, m_tiles.columns, step, lines,
+                                       to + k * m_tiles.columns);
         }
     }
 
-    void strip(const Part& part, std::int64_t block, const Room& room) const
+    /// A part of what is packed next.
+    struct Following
+    {
+        std::int64_t firstRow = 0; ///< of what is stored
+        std::int64_t rows = 0;
+        std::int64_t begin = 0; ///< in a row
+        std::int64_t count = 0;
+    };
+
+    /// What is stored of the columns and the block behind these; nothing behind the last ones.
+    [[nodiscard]] Following following(const Part& part, std::int64_t column, std::int64_t block) const
+    {
+        const bool isLast = block + 1 == m_depths.blocks();
+        const std::int64_t next = isLast ? column + kStripColumns : column;
+        if (m_stored.rows == nullptr || next >= part.lastColumn) {
+            return {};
+        }
+        const std::int64_t columns = std::min(kStripColumns, part.lastColumn - next);
+        const std::int64_t begin = m_depths.begin(isLast ? 0 : block + 1);
+        const std::int64_t depth = m_depths.length(isLast ? 0 : block + 1);
+        return m_stored.isTurned ? Following{next, columns, begin, depth} : Following{begin, depth, next, columns};
+    }
+
+    /// Asks for the rows that stand for tile `tile` of `tiles`: memory is read while tiles are multiplied.
+    void fetch(const Following& next, std::int64_t tile, std::int64_t tiles) const
+    {
+        for (std::int64_t row = next.rows * tile / tiles; row < next.rows * (tile + 1) / tiles; ++row) {
+            m_stored.rows->fetch(next.firstRow + row, next.begin, next.count);
+        }
+    }
+
+    void strip(const Part& part, std::int64_t block, const Room& room, const Following& next) const
     {
         if (m_stored.rows != nullptr) {
             packStored(part, block, room.panels.get(), room.lines.get());
@@ -259,7 +289,8 @@ private:
         for (std::int64_t i = 0; i < bands; ++i) {
             const Part tiles{part.firstRow + rows * i / bands, part.firstRow + rows * (i + 1) / bands, part.firstColumn,
                              part.lastColumn};
-            band(tiles, block, room);
+            const std::int64_t perBand = (part.lastColumn - part.firstColumn + m_tiles.columns - 1) / m_tiles.columns;
+            band(tiles, block, room, [&](std::int64_t tile) { fetch(next, i * perBand + tile, bands * perBand); });
             if (block + 1 == m_depths.blocks() && m_after.rows != nullptr) {
                 finish(tiles);
             }
@@ -278,8 +309,9 @@ private:
         }
     }
 
-    /// Rows of one tile, and all columns of a strip.
-    void band(const Part& part, std::int64_t block, const Room& room) const
+    /// Rows of one tile, and all columns of a strip; says before each tile how many there were.
+    template <class Before>
+    void band(const Part& part, std::int64_t block, const Room& room, const Before& before) const
     {
         const std::int64_t begin = m_depths.begin(block);
         ProductTile tile;
@@ -294,7 +326,9 @@ private:
         }
         const bool isLast = block + 1 == m_depths.blocks();
         const FlushedNumbers flushed;
+        std::int64_t count = 0;
         for (std::int64_t j = part.firstColumn; j < part.lastColumn; j += tile.columns) {
+            before(count++);
             const bool isFlat = m_readsInPlace && m_a.rows == 1 && part.lastColumn - j >= m_tiles.flat;
             tile.columns = isFlat ? m_tiles.flat : std::min(m_tiles.columns, part.lastColumn - j);
             tile.c = m_c + part.firstRow * m_stride + j;

@@ -2,7 +2,9 @@
 #include "core/ops/kernel/roundnumbers.h"
 
 #include "core/ops/kernel/mapover.h"
+#include "core/ops/kernel/registers.h"
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cmath>
@@ -53,20 +55,33 @@ struct NearestFloat
     static float of(float x) { return x; }
 };
 
+/// How many became infinite, of so few that they can be counted beside the numbers.
+template <class Nearest, class T>
+std::int32_t roundPiece(T* elements, std::int64_t count)
+{
+    std::int32_t beyond = 0;
+    onWidestRegisters([elements, count, &beyond] {
+        std::int32_t lost = 0;
+        for (std::int64_t i = 0; i < count; ++i) {
+            const T before = elements[i];
+            const T after = static_cast<T>(Nearest::of(static_cast<float>(before)));
+            lost += static_cast<std::int32_t>(std::isinf(after)) - static_cast<std::int32_t>(std::isinf(before));
+            elements[i] = after;
+        }
+        beyond = lost;
+    });
+    return beyond;
+}
+
 template <class Nearest, class T>
 std::int64_t roundElements(T* elements, std::int64_t count)
 {
     std::atomic<std::int64_t> beyond = 0;
     constexpr std::int64_t kPiece = 32768;
     parallelFor(count, kPiece, [&](std::int64_t begin, std::int64_t end) {
-        std::int64_t lost = 0;
-        for (std::int64_t i = begin; i < end; ++i) {
-            const T before = elements[i];
-            const T after = static_cast<T>(Nearest::of(static_cast<float>(before)));
-            lost += static_cast<std::int64_t>(std::isinf(after)) - static_cast<std::int64_t>(std::isinf(before));
-            elements[i] = after;
+        for (std::int64_t i = begin; i < end; i += kPiece) {
+            beyond += roundPiece<Nearest>(elements + i, std::min(kPiece, end - i));
         }
-        beyond += lost;
     });
     return beyond;
 }

@@ -88,6 +88,28 @@ public:
         widenNumbers<From>(m_data + row * length() + begin, count, to, m_variant);
     }
 
+    void widenPanels(std::int64_t row, std::int64_t begin, std::int64_t count, std::int64_t width, std::int64_t step,
+                     float* line, float* to) const override
+    {
+        constexpr std::int64_t kPanel = 32;
+        const std::int64_t whole = width == kPanel && m_variant.part == WeightPart::All ? count / kPanel : 0;
+        const T* const from = m_data + row * length() + begin;
+        onWidestRegisters([from, whole, step, to] {
+            for (std::int64_t panel = 0; panel < whole; ++panel) {
+                for (std::int64_t i = 0; i < kPanel; ++i) {
+                    to[panel * step + i] = From{}(from[panel * kPanel + i]);
+                }
+            }
+        });
+        if (const std::int64_t done = whole * kPanel; done < count) {
+            WeightRows::widenPanels(row, begin + done, count - done, width, step, line, to + whole * step);
+        }
+    }
+    void fetch(std::int64_t row, std::int64_t begin, std::int64_t count) const override
+    {
+        fetchBytes(m_data + row * length() + begin, count * static_cast<std::int64_t>(sizeof(T)));
+    }
+
 private:
     Tensor m_matrix; // keeps the data in place
     const T* m_data;
@@ -101,6 +123,26 @@ std::unique_ptr<const WeightRows> storedRows(const Tensor& matrix, WeightVariant
 }
 
 } // namespace
+
+void WeightRows::widenPanels(std::int64_t row, std::int64_t begin, std::int64_t count, std::int64_t width,
+                             std::int64_t step, float* line, float* to) const
+{
+    widen(row, begin, count, line);
+    for (std::int64_t j = 0; j < count; j += width, to += step) {
+        const std::int64_t together = std::min(width, count - j);
+        std::copy_n(line + j, together, to);
+        std::fill(to + together, to + width, 0.0F);
+    }
+}
+
+void fetchBytes(const void* from, std::int64_t count)
+{
+    constexpr std::int64_t kLine = 64;
+    constexpr int kSecondCache = 2;
+    for (std::int64_t at = 0; at < count; at += kLine) {
+        __builtin_prefetch(static_cast<const std::byte*>(from) + at, 0, kSecondCache);
+    }
+}
 
 void applyVariant(float* numbers, std::int64_t count, WeightVariant variant)
 {

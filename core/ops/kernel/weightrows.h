@@ -26,11 +26,22 @@ public:
     [[nodiscard]] std::int64_t length() const { return m_length; }
     /// Numbers [begin, begin + count) of a row, inside of it, as float32. From several threads at a time.
     virtual void widen(std::int64_t row, std::int64_t begin, std::int64_t count, float* to) const = 0;
+    /// The same as pieces of `width` numbers that begin `step` numbers apart; the last is filled up with zeros. `line`
+    /// has room for them all.
+    virtual void widenPanels(std::int64_t row, std::int64_t begin, std::int64_t count, std::int64_t width,
+                             std::int64_t step, float* line, float* to) const;
+    /// Asks memory for numbers that will be widened soon.
+    virtual void fetch([[maybe_unused]] std::int64_t row, [[maybe_unused]] std::int64_t begin,
+                       [[maybe_unused]] std::int64_t count) const
+    {}
 
 private:
     std::int64_t m_rows;
     std::int64_t m_length;
 };
+
+/// Asks memory for these bytes; for the second cache, as there may be many.
+void fetchBytes(const void* from, std::int64_t count);
 
 /// The rows of a matrix (rank 2, row-major) of float32, float16 or bfloat16, with a variant of the weights applied to
 /// each number after it was widened: the numbers that WeightVariants::make() gives.

@@ -66,10 +66,18 @@ public:
     template <class T>
     void widen(std::int64_t begin, std::int64_t count, T* to) const
     {
-        for (std::int64_t i = begin; i < begin + count; ++i) {
+        const bool isAlongRow = m_table.blockAxis + 1 == m_table.shape.size();
+        for (std::int64_t i = begin; i < begin + count;) {
             const std::int64_t at = scaleOf(i);
             const double zero = m_zeros.isValid() ? levelAt(m_zeros, m_table.scales, at) : m_usualZero;
-            *to++ = static_cast<T>((levelAt(m_data, m_table.shape, i) - zero) * m_scales.at(at));
+            const double scale = m_scales.at(at);
+            const std::int64_t inRow = isAlongRow ? i % m_table.shape.back() : 0;
+            const std::int64_t together =
+                isAlongRow ? std::min(m_table.block - inRow % m_table.block, m_table.shape.back() - inRow) : 1;
+            const std::int64_t last = std::min(begin + count, i + together);
+            for (; i < last; ++i) {
+                *to++ = static_cast<T>((levelAt(m_data, m_table.shape, i) - zero) * scale);
+            }
         }
     }
 

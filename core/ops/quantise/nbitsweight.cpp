@@ -81,6 +81,50 @@ void widenLevels(const std::uint8_t* from, std::int64_t whole, float zero, float
     }
 }
 
+#if defined(__x86_64__)
+
+using SixteenBytes = std::uint8_t __attribute__((vector_size(16), aligned(1), may_alias));
+using SixteenInts = std::int32_t __attribute__((vector_size(64)));
+using SixteenFloats = float __attribute__((vector_size(64)));
+using PlacedFloats = float __attribute__((vector_size(64), aligned(4), may_alias));
+
+/// The same of 4 bits for some blocks of a multiple of 32 numbers: each is looked up among the sixteen of its block.
+[[gnu::target("arch=x86-64-v4")]] void widenNibbles(const std::uint8_t* from, std::int64_t blocks, std::int64_t block,
+                                                    const float* zeros, const float* scales, float* to)
+{
+    constexpr std::int64_t kStep = 32;
+    const SixteenFloats levels{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    const SixteenInts front{0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23};
+    const SixteenInts back{8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
+    for (std::int64_t b = 0; b < blocks; ++b) {
+        const SixteenFloats numbers = (levels - zeros[b]) * scales[b];
+        for (std::int64_t i = 0; i < block; i += kStep, from += kStep / 2, to += kStep) {
+            const SixteenInts pairs =
+                __builtin_convertvector(*reinterpret_cast<const SixteenBytes*>(from), SixteenInts);
+            const SixteenFloats low = __builtin_shuffle(numbers, pairs & 15);
+            const SixteenFloats high = __builtin_shuffle(numbers, pairs >> 4);
+            *reinterpret_cast<PlacedFloats*>(to) = __builtin_shuffle(low, high, front);
+            *reinterpret_cast<PlacedFloats*>(to + kStep / 2) = __builtin_shuffle(low, high, back);
+        }
+    }
+}
+
+bool looksUpNibbles() { return registersAtHand() == Registers::Wide; }
+
+#else
+
+void widenNibbles(const std::uint8_t* from, std::int64_t blocks, std::int64_t block, const float* zeros,
+                  const float* scales, float* to)
+{
+    for (std::int64_t b = 0; b < blocks; ++b) {
+        widenLevels<4, 0>(from + b * block / 2, block, zeros[b], scales[b], to + b * block);
+    }
+}
+
+bool looksUpNibbles() { return false; }
+
+#endif
+
 /// (u − z)·s of every weight, depth × rows: what x is multiplied with.
 class NBitsWeight final : public PackedMatrix, public std::enable_shared_from_this<NBitsWeight>
 {
@@ -122,10 +166,18 @@ public:
         case 2:
             return widenPlain<2>(row, begin, count, to);
         case 4:
-            return widenPlain<4>(row, begin, count, to);
+            return looksUpNibbles() ? widenByNibbles(row, begin, count, to) : widenPlain<4>(row, begin, count, to);
         default:
             return widenPlain<8>(row, begin, count, to);
         }
+    }
+
+    void fetch(std::int64_t row, std::int64_t begin, std::int64_t count) const
+    {
+        fetchBytes(packedRow(row) + begin * m_layout.bits / 8, count * m_layout.bits / 8);
+        const auto bytesOfScale = static_cast<std::int64_t>(tensor::sizeOf(m_scales.dtype()));
+        const std::int64_t first = row * m_layout.blocks() + begin / m_layout.block;
+        fetchBytes(m_scales.rawData() + first * bytesOfScale, (count / m_layout.block + 1) * bytesOfScale);
     }
 
 private:
@@ -159,6 +211,53 @@ private:
             const std::int64_t group = groupOf(k);
             const double level = packedNumber(packed, k, m_layout.bits);
             *to++ = static_cast<T>((level - zeroOf(row, group)) * scaleOf(row, group));
+        }
+    }
+
+    /// What stands before and behind whole blocks is widened as elsewhere.
+    void widenByNibbles(std::int64_t row, std::int64_t begin, std::int64_t count, float* to) const
+    {
+        constexpr std::int64_t kTogether = 32; // numbers of a block
+        constexpr std::int64_t kMostBlocks = 64;
+        const std::int64_t block = m_layout.block;
+        const std::int64_t end = begin + count;
+        const std::int64_t first = (begin + block - 1) / block;
+        const std::int64_t last = end / block;
+        if (block % kTogether != 0 || first >= last) {
+            return widenPlain<4>(row, begin, count, to);
+        }
+        if (begin < first * block) {
+            widenPlain<4>(row, begin, first * block - begin, to);
+        }
+        std::array<float, kMostBlocks> zeros;
+        std::array<float, kMostBlocks> scales;
+        for (std::int64_t from = first; from < last; from += kMostBlocks) {
+            const std::int64_t blocks = std::min(kMostBlocks, last - from);
+            takeScales(row, from, blocks, zeros.data(), scales.data());
+            widenNibbles(packedRow(row) + from * m_layout.bytesOfBlock(), blocks, block, zeros.data(), scales.data(),
+                         to + from * block - begin);
+        }
+        if (last * block < end) {
+            widenPlain<4>(row, last * block, end - last * block, to + last * block - begin);
+        }
+    }
+
+    /// Zero points and scales of some blocks of 4 bits.
+    void takeScales(std::int64_t row, std::int64_t first, std::int64_t blocks, float* zeros, float* scales) const
+    {
+        constexpr float kUsual = 8;
+        const std::uint8_t* const packed =
+            m_zeros.isValid() ? m_zeros.data<std::uint8_t>() + row * m_layout.bytesOfZeros() : nullptr;
+        for (std::int64_t i = 0; i < blocks; ++i) {
+            const std::int64_t group = first + i;
+            zeros[i] = packed == nullptr ? kUsual : static_cast<float>((packed[group / 2] >> (group % 2 * 4)) & 15);
+        }
+        if (m_scales.dtype() == DType::Float32) {
+            std::copy_n(m_scales.data<float>() + row * m_layout.blocks() + first, blocks, scales);
+            return;
+        }
+        for (std::int64_t i = 0; i < blocks; ++i) {
+            scales[i] = static_cast<float>(scaleOf(row, first + i));
         }
     }
 
@@ -210,6 +309,10 @@ public:
     {
         m_weight->widen(row, begin, count, to);
         applyVariant(to, count, m_variant);
+    }
+    void fetch(std::int64_t row, std::int64_t begin, std::int64_t count) const override
+    {
+        m_weight->fetch(row, begin, count);
     }
 
 private:
@@ -271,16 +374,17 @@ base::Result<void> expectPacked(const BindContext& context, const NBitsLayout& l
     return {};
 }
 
-/// Groups name blocks that exist; `groups` is invalid when there are none.
+/// Groups name blocks that exist. They may go on to the end of the last block, where no column is.
 base::Result<void> expectGroups(const BindContext& context, const NBitsLayout& layout)
 {
     if (!context.present(NBitsSlot::kGroups)) {
         return {};
     }
     const Tensor groups = context.constants[NBitsSlot::kGroups].to(DType::Int64).contiguous();
-    bool isWithin = groups.size() == layout.depth;
-    for (const std::int64_t group : groups.span<std::int64_t>()) {
-        isWithin = isWithin && group >= 0 && group < layout.blocks();
+    bool isWithin = groups.size() == layout.depth || groups.size() == layout.blocks() * layout.block;
+    for (std::int64_t k = 0; isWithin && k < layout.depth; ++k) {
+        const std::int64_t group = groups.data<std::int64_t>()[k];
+        isWithin = group >= 0 && group < layout.blocks();
     }
     return isWithin ? base::Result<void>()
                     : context.error(fmt::format("g_idx (operand 4) must name, for each of the {} columns, a block from "

@@ -25,6 +25,7 @@ std::span<const OperatorSchema> ownSchemas()
         OperatorSchema{"retrograde", "FakeQuantize", 1, "X scale? zero_point?", "Y",
                        "axis:int block_size:int output_dtype:int precision:int round_mode:text saturate:int"},
         OperatorSchema{"retrograde", "Gate", 1, "A B", "C", ""},
+        OperatorSchema{"retrograde", "Gather", 1, "data indices", "output", "axis:int"},
         OperatorSchema{"retrograde", "MatMul", 1, "A B C", "Y", ""},
         OperatorSchema{"retrograde", "PassThrough", 1, "X", "Y", ""},
         OperatorSchema{"retrograde.integer", "Conv", 1, "X W B? X_scale W_scale", "Y",

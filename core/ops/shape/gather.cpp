@@ -23,14 +23,14 @@ using tensor::DType;
 using tensor::Shape;
 
 /// Slices of the operand along an axis; an element may be picked several times, and an embedding is looked up by whole
-/// rows.
+/// rows. An index outside is refused, or gives zeros.
 class Gather final : public Operator<Lookup>
 {
 public:
     /// Constant `indices`, or an invalid tensor when they are operand 1 of the run.
-    Gather(TensorType output, Shape operand, std::size_t axis, const Tensor& indices, bool isTable)
+    Gather(TensorType output, Shape operand, std::size_t axis, const Tensor& indices, bool isTable, bool isZeroOutside)
         : Operator(std::move(output)), m_operand(std::move(operand)), m_axis(axis), m_isSteered(!indices.isValid()),
-          m_isTable(isTable)
+          m_isTable(isTable), m_isZeroOutside(isZeroOutside)
     {
         if (!m_isSteered) {
             m_indices = indicesFrom(indices, m_operand[m_axis]);
@@ -39,7 +39,8 @@ public:
 
     [[nodiscard]] base::Result<void> check(std::span<const Tensor> operands) const override
     {
-        return m_isSteered ? indicesInside(operands[1], m_operand[m_axis]) : base::Result<void>();
+        const bool isAnything = !m_isSteered || m_isZeroOutside;
+        return isAnything ? base::Result<void>() : indicesInside(operands[1], m_operand[m_axis]);
     }
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
     {
@@ -152,6 +153,7 @@ private:
     std::size_t m_axis;
     bool m_isSteered;
     bool m_isTable;
+    bool m_isZeroOutside;
     std::vector<std::int64_t> m_indices;
 };
 
@@ -218,14 +220,17 @@ BoundResult bindGather(const BindContext& context)
     RETRO_CHECK(expectIndices(context, 1));
     const TensorType& operand = firstType(context);
     RETRO_TRY(const std::size_t axis, axisWithin(context, context.intAttribute("axis", 0), operand.shape.size()));
-    RETRO_CHECK(expectConstantInside(context, operand.shape[axis]));
+    const bool isZeroOutside = context.node.domain == "retrograde";
+    if (!isZeroOutside) {
+        RETRO_CHECK(expectConstantInside(context, operand.shape[axis]));
+    }
     Shape shape = operand.shape;
     const auto at = shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis));
     const Shape& indexShape = context.operandTypes[1].shape;
     shape.insert(at, indexShape.begin(), indexShape.end());
     RETRO_CHECK(expectSize(context, shape));
     return bound<Gather>(TensorType{operand.dtype, std::move(shape)}, operand.shape, axis, context.constants[1],
-                         context.constant(0));
+                         context.constant(0), isZeroOutside);
 }
 
 /// Ranks agree, and the indices reach no further than the operand along the other axes.
@@ -274,6 +279,7 @@ std::span<const OperatorDeclaration> gatherDeclarations()
 {
     static constexpr std::array kDeclarations{
         OperatorDeclaration{"", "Gather", 1, 0, "shape map", true, bindGather, true},
+        OperatorDeclaration{"retrograde", "Gather", 1, 0, "shape map", true, bindGather, true},
         OperatorDeclaration{"", "GatherElements", 11, 0, "shape map", true, bindGatherElements},
         OperatorDeclaration{"", "GatherND", 11, 0, "shape map", true, bindGatherNd},
     };

@@ -59,7 +59,7 @@ bool gatherBlockQuantized(Dequantiser& to, NodeId id)
     }
     const Dequantiser::Working working(to, id);
     const ValueId made = to.constant(to.draft().value(node.inputs[0]).name + ".dequantised", table->table);
-    to.finish(id, {"", "Gather", 13, {{"axis", table->axis}}}, "", {made, node.inputs[1]}, node.outputs);
+    to.finish(id, {"retrograde", "Gather", 1, {{"axis", table->axis}}}, "", {made, node.inputs[1]}, node.outputs);
     return true;
 }
 

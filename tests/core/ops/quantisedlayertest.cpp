@@ -357,6 +357,39 @@ private slots:
         }
     }
 
+    /// g_idx may go on to the end of the last block; what stands behind the columns is not read.
+    void groupsUpToTheEndOfTheLastBlock()
+    {
+        constexpr std::int64_t kDepth = 40;
+        constexpr std::int64_t kRows = 3;
+        std::vector<double> bytes(static_cast<std::size_t>(kRows * 3 * 8));
+        for (std::size_t i = 0; i < bytes.size(); ++i) {
+            bytes[i] = static_cast<double>(i * 53 % 256);
+        }
+        const Tensor x = wholes({2, kDepth}, 4, 9);
+        const auto product = [&](std::int64_t count, double behind) {
+            std::vector<double> groups(static_cast<std::size_t>(count), behind);
+            for (std::int64_t k = 0; k < std::min(count, kDepth); ++k) {
+                groups[static_cast<std::size_t>(k)] = static_cast<double>((k * 7) % 3);
+            }
+            OpCase c = OpCase("MatMulNBits", 1, kMicrosoft).operand(x).constant(levels({kRows, 3, 8}, bytes));
+            c.constant(doubles({kRows, 3}, {0.5, 0.25, 1, 2, 0.125, 0.75, 3, 0.5, 1})).absent();
+            c.constant(levels({count}, groups, DType::Int32));
+            return c.with("K", kDepth)
+                .with("N", kRows)
+                .with("bits", std::int64_t{4})
+                .with("block_size", std::int64_t{16});
+        };
+        OpCase exact = product(kDepth, 0);
+        OpCase padded = product(48, 99);
+        QVERIFY2(exact.bind(), exact.error().c_str());
+        QVERIFY2(padded.bind(), padded.error().c_str());
+        QVERIFY(padded.forward()[0].bitEqual(exact.forward()[0]));
+        for (const std::int64_t count : {39, 41, 47, 49, 0}) {
+            QVERIFY(q(product(count, 0).refusal()).contains("g_idx (operand 4)"));
+        }
+    }
+
     /// A table of levels in blocks, several in a byte: the rows that the indices name.
     void tablesOfFewBits()
     {

@@ -365,6 +365,42 @@ private slots:
         }
     }
 
+    /// A small table becomes numbers. An index outside gives zeros there, too, constant or not.
+    void smallTablesGiveZerosOutside()
+    {
+        constexpr std::int64_t kRows = 3;
+        constexpr std::int64_t kColumns = 32;
+        std::vector<double> bytes(static_cast<std::size_t>(kRows * kColumns / 2));
+        for (std::size_t i = 0; i < bytes.size(); ++i) {
+            bytes[i] = static_cast<double>(i * 29 % 256);
+        }
+        const Tensor table = Tensor::of<double>({kRows, kColumns / 2}, bytes).to(DType::UInt8);
+        const Tensor scales = Tensor::of<float>({kRows, 2}, std::vector<float>{0.5F, 0.25F, 1, 2, 0.125F, 0.75F});
+        const Tensor indices = Tensor::of<std::int64_t>({5}, std::vector<std::int64_t>{3, -1, -4, 2, 70});
+        for (const bool isComputed : {true, false}) {
+            QuantisedWriter w;
+            const ValueId x = w.input({5});
+            const ValueId rows =
+                isComputed ? w.node("Cast", "cast", {x}, {{"to", std::int64_t{7}}}) : w.constant("i", indices);
+            const ValueId found =
+                w.node("GatherBlockQuantized", "find", {w.constant("t", table), rows, w.constant("s", scales)},
+                       {{"block_size", std::int64_t{16}}}, "com.microsoft");
+            w.output(w.node("Sum", "y", {found}));
+            const SharedGraph graph = w.finish();
+            const Rewritten result = dequantised(graph);
+            QVERIFY2(operators(*result.graph).contains("find:retrograde.Gather"), qPrintable(operators(*result.graph)));
+            QVERIFY(valuesStay(graph, result.graph, indices.to(DType::Float32)));
+            const auto outputs = evaluate(result.graph, {indices.to(DType::Float64)}, Precision::Double);
+            QCOMPARE(outputs.size(), std::size_t{1});
+            for (std::int64_t k = 0; k < kColumns; ++k) {
+                for (const std::int64_t outside : {0, 2, 4}) {
+                    QCOMPARE(outputs[0].at(outside * kColumns + k), 0.0);
+                }
+                QCOMPARE(outputs[0].at(kColumns + k), outputs[0].at(3 * kColumns + k));
+            }
+        }
+    }
+
     void whatIsNotUnderstoodSaysWhy()
     {
         QuantisedWriter w;

@@ -25,6 +25,18 @@ OpCase gather(Draw& draw)
     return draw.coin() ? c.constant(indices) : c.operand(indices);
 }
 
+/// Our own, in which indices outside give zeros.
+OpCase gatherAnything(Draw& draw)
+{
+    OpCase c("Gather", 1, "retrograde");
+    const Shape shape = draw.shape(1, 3);
+    const std::int64_t axis = draw.axis(shape.size());
+    const std::int64_t extent = shape[plain(axis, shape.size())];
+    const Tensor indices = draw.integers(draw.shape(0, 2), -2 * extent, 2 * extent);
+    c.operand(draw.tensor(shape)).with("axis", axis);
+    return draw.coin() ? c.constant(indices) : c.operand(indices);
+}
+
 OpCase gatherElements(Draw& draw)
 {
     OpCase c("GatherElements", kNewest);
@@ -180,6 +192,7 @@ std::vector<Generator> indexGenerators()
     return {
         {"Compress", compress},
         {"Gather", gather},
+        {"Gather", gatherAnything, "retrograde"},
         {"GatherElements", gatherElements},
         {"GatherND", gatherNd},
         {"DequantizeLinear", dequantize},
