@@ -97,17 +97,9 @@ std::optional<NodeId> headOf(const Graph& graph, ValueId target)
     return std::nullopt;
 }
 
-/// The position that the target says, along the last but one axis of three; and the same request for a value that has
-/// that row alone.
-struct Position
+std::optional<AskedPosition> positionOf(const TargetRequest& request)
 {
-    std::int64_t row = 0;
-    TargetRequest target;
-};
-
-std::optional<Position> positionOf(const TargetRequest& request)
-{
-    Position found{0, request};
+    AskedPosition found{0, request};
     if (request.kind == TargetRequest::Kind::Value && request.index.size() == 3 && request.index[0] == 0) {
         found.row = request.index[1];
         found.target.index[1] = 0;
@@ -142,8 +134,7 @@ bool isOneSample(const ExplainRequest& request)
                                [](const tensor::Tensor& input) { return input.rank() == 0 || input.shape()[0] == 1; });
 }
 
-std::shared_ptr<const Graph> withRow(const Graph& graph, NodeId head, std::int64_t row, std::int64_t axis,
-                                     ValueId& position)
+std::shared_ptr<const Graph> withRow(const Graph& graph, NodeId head, std::int64_t axis, ValueId& position)
 {
     graph::GraphBuilder builder(graph.name());
     for (const auto& [domain, version] : graph.opsets()) {
@@ -168,8 +159,7 @@ std::shared_ptr<const Graph> withRow(const Graph& graph, NodeId head, std::int64
         ids.push_back(rewrite::addValue(builder, value, value.kind));
     }
     const std::string name = graph.value(rows).name + "/asked row";
-    position = builder.addConstant(name + "/position",
-                                   tensor::Tensor::of<std::int64_t>({1}, std::span<const std::int64_t>(&row, 1)));
+    position = builder.addInput(name + "/position", tensor::DType::Int64, std::vector{graph::Dimension{1, {}}});
     const ValueId picked = builder.addResult(name);
     builder.declare(picked, graph.value(rows).dtype, std::nullopt);
     Node gather;
@@ -218,7 +208,7 @@ tensor::Tensor placed(const tensor::Tensor& row, const tensor::Shape& shape, std
 
 std::optional<WantedRow> WantedRow::of(const LoadedModel& model, const ExplainRequest& request)
 {
-    const std::optional<Position> position = positionOf(request.target);
+    const std::optional<AskedPosition> position = positionOf(request.target);
     if (!position || position->row < 0 || !wantsInputsAlone(request) || !isOneSample(request)) {
         return std::nullopt;
     }
@@ -233,33 +223,37 @@ std::optional<WantedRow> WantedRow::of(const LoadedModel& model, const ExplainRe
     }
     WantedRow asked;
     asked.m_axis = kRank - 2;
-    asked.m_row = position->row;
     asked.m_rows = graph.value(graph.node(*head).inputs[0]).name;
     asked.m_model = model;
-    asked.m_model.rewritten.graph =
-        withRow(graph, *head, asked.m_row, static_cast<std::int64_t>(asked.m_axis), asked.m_position);
+    asked.m_model.rewritten.graph = withRow(graph, *head, static_cast<std::int64_t>(asked.m_axis), asked.m_position);
     asked.m_target = *target;
     if (asked.m_model.rewritten.graph == nullptr) {
         return std::nullopt;
     }
-    asked.m_request = request;
-    asked.m_request.target = position->target;
+    asked.take(request, *position);
     return asked;
 }
 
-std::optional<ExplainRequest> WantedRow::again(const LoadedModel& whole, const ExplainRequest& request) const
+bool WantedRow::ask(const LoadedModel& whole, const ExplainRequest& request)
 {
-    const std::optional<Position> position = positionOf(request.target);
-    if (!position || position->row != m_row || !wantsInputsAlone(request) || !isOneSample(request)) {
-        return std::nullopt;
+    const std::optional<AskedPosition> position = positionOf(request.target);
+    if (!position || position->row < 0 || !wantsInputsAlone(request) || !isOneSample(request)) {
+        return false;
     }
     const base::Result<ValueId> target = targetValue(request.target, *whole.graph());
     if (!target.ok() || *target != m_target) {
-        return std::nullopt;
+        return false;
     }
-    ExplainRequest row = request;
-    row.target = position->target;
-    return row;
+    take(request, *position);
+    return true;
+}
+
+void WantedRow::take(const ExplainRequest& request, const AskedPosition& position)
+{
+    m_row = position.row;
+    m_request = request;
+    m_request.target = position.target;
+    m_request.inputs.push_back(tensor::Tensor::of<std::int64_t>({1}, std::span<const std::int64_t>(&m_row, 1)));
 }
 
 void WantedRow::restorePlace(ExplainResult& result) const

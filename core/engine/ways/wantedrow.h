@@ -9,10 +9,19 @@
 namespace retro::engine
 {
 
+/// The position that a target says, along the last but one axis of three; and the same request for a value that has
+/// that row alone.
+struct AskedPosition
+{
+    std::int64_t row = 0;
+    TargetRequest target;
+};
+
 /// A model that makes only the row of its target that is asked for. The head of a language model is a product with one
 /// row per position: of the logits of all positions, an explanation of one word reads those of one. The row is picked
-/// in front of the product, so that neither its other rows nor their relevance are computed or held. Relevance of the
-/// inputs has the bits of the whole model.
+/// in front of the product, so that neither its other rows nor their relevance are computed or held. Which row it is
+/// says an input more, the last one: questions about other rows share the model. Relevance of the inputs has the bits
+/// of the whole model.
 class WantedRow
 {
 public:
@@ -23,17 +32,18 @@ public:
 
     [[nodiscard]] const LoadedModel& model() const { return m_model; }
     [[nodiscard]] const ExplainRequest& request() const { return m_request; }
-    /// The constant that says which row it is: models of other rows of the same target differ in it alone.
+    /// The input that says which row it is.
     [[nodiscard]] base::ValueId position() const { return m_position; }
-    /// The request with that row alone, for another question about the same row; none where it is about another one, or
-    /// needs the whole model.
-    [[nodiscard]] std::optional<ExplainRequest> again(const LoadedModel& whole, const ExplainRequest& request) const;
+    /// Asks another question about the same target, of any of its rows: request() is that of its row alone. False, and
+    /// nothing is changed, where it needs another model.
+    [[nodiscard]] bool ask(const LoadedModel& whole, const ExplainRequest& request);
     /// Says the target's place in the whole value. `result` is of model() and request(); its outputs have that row
     /// alone.
     void restorePlace(ExplainResult& result) const;
 
 private:
     WantedRow() = default;
+    void take(const ExplainRequest& request, const AskedPosition& position);
 
     LoadedModel m_model;
     ExplainRequest m_request;
