@@ -120,9 +120,11 @@ Result<ExplainResult> explain(const LoadedModel& model, const ExplainRequest& re
                               const StageProgress& progress)
 {
     RETRO_CHECK(checkRequest(request));
-    if (const std::optional<WantedRow> asked = WantedRow::of(model, request)) {
+    if (std::optional<WantedRow> asked = WantedRow::of(model, request)) {
         ProgramCache cache;
-        Result<ExplainResult> result = explained(asked->model(), asked->request(), stop, progress, &cache);
+        const std::optional<LoadedModel> narrow = asked->narrowed(stop);
+        Result<ExplainResult> result =
+            explained(narrow ? *narrow : asked->model(), asked->request(), stop, progress, &cache);
         if (result.ok()) {
             asked->restorePlace(*result);
             return logged(model, std::move(result));

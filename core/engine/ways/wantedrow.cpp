@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/ways/wantedrow.h"
 
+#include "core/engine/model/binding.h"
+#include "core/engine/ways/rowsalone.h"
 #include "core/rewrite/addvalue.h"
 #include "core/trace/targetplace.h"
 
@@ -120,7 +122,9 @@ std::optional<AskedPosition> positionOf(const TargetRequest& request)
 bool wantsInputsAlone(const ExplainRequest& request)
 {
     const bool isOneRow = request.start.kind == StartKind::Logit || request.start.kind == StartKind::One;
-    return request.inputsOnly && isOneRow && request.engine == EngineKind::Promise &&
+    const bool choosesAmongAll =
+        request.composite.starts_with("dynamic") || request.composite.find("filter") != std::string::npos;
+    return request.inputsOnly && isOneRow && !choosesAmongAll && request.engine == EngineKind::Promise &&
            request.precision == execute::Precision::Float && request.save == execute::SavePolicy::Autograd &&
            request.alsoTargets.empty() && request.checkpoints.empty() && request.conditions.empty() &&
            !request.record && !request.keepsForward && !request.parameters && !request.forwarding &&
@@ -217,8 +221,7 @@ std::optional<WantedRow> WantedRow::of(const LoadedModel& model, const ExplainRe
     const std::optional<NodeId> head = target.ok() ? headOf(graph, *target) : std::nullopt;
     constexpr std::size_t kRank = 3; // sample, position, word
     const auto& declared = target.ok() ? graph.value(*target).shape : std::nullopt;
-    if (!head || !declared || declared->size() != kRank || graph.outputs().size() != 1 ||
-        graph.outputs().front() != *target) {
+    if (!head || !declared || declared->size() != kRank || std::ranges::count(graph.outputs(), *target) != 1) {
         return std::nullopt;
     }
     WantedRow asked;
@@ -256,12 +259,32 @@ void WantedRow::take(const ExplainRequest& request, const AskedPosition& positio
     m_request.inputs.push_back(tensor::Tensor::of<std::int64_t>({1}, std::span<const std::int64_t>(&m_row, 1)));
 }
 
+std::optional<LoadedModel> WantedRow::narrowed(const std::stop_token& stop)
+{
+    if (m_request.composite.ends_with(".json")) {
+        return std::nullopt; // its rules may choose among all elements of a value
+    }
+    const auto bound = bindModel(m_model, m_request.inputs, m_request.precision, nullptr, stop);
+    if (!bound.ok() || (*bound)->sharedGraph() != m_model.graph()) {
+        return std::nullopt;
+    }
+    const graph::Graph& graph = *m_model.graph();
+    const ValueId picked = graph.findValue(m_rows + "/asked row").value();
+    LoadedModel narrow = m_model;
+    narrow.rewritten.graph = withRowAlone(**bound, graph.value(picked).producer, m_row);
+    if (narrow.rewritten.graph == nullptr) {
+        return std::nullopt;
+    }
+    m_count = (*bound)->typeOf(graph.findValue(m_rows).value()).shape[m_axis];
+    return narrow;
+}
+
 void WantedRow::restorePlace(ExplainResult& result) const
 {
     const Graph& graph = result.model->graph();
     const std::optional<ValueId> rows = graph.findValue(m_rows);
     tensor::Shape shape = result.model->typeOf(result.target.value).shape;
-    shape[m_axis] = rows ? result.model->typeOf(*rows).shape[m_axis] : m_row + 1;
+    shape[m_axis] = m_count > 0 ? m_count : rows ? result.model->typeOf(*rows).shape[m_axis] : m_row + 1;
     result.target.start = placed(result.target.start, shape, m_row);
     const std::vector<std::string> names = trace::axisNames(graph, result.target.value, shape.size());
     result.target.place.clear();

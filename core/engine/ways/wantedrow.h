@@ -4,6 +4,7 @@
 #include "core/engine/explain/explain.h"
 
 #include <optional>
+#include <stop_token>
 #include <string>
 
 namespace retro::engine
@@ -37,6 +38,9 @@ public:
     /// Asks another question about the same target, of any of its rows: request() is that of its row alone. False, and
     /// nothing is changed, where it needs another model.
     [[nodiscard]] bool ask(const LoadedModel& whole, const ExplainRequest& request);
+    /// The model with the whole way from the last attention's queries on for that row alone (withRowAlone()), for
+    /// request() alone; none where there is nothing to leave out. Costs a binding. Relevance has the same bits.
+    [[nodiscard]] std::optional<LoadedModel> narrowed(const std::stop_token& stop);
     /// Says the target's place in the whole value. `result` is of model() and request(); its outputs have that row
     /// alone.
     void restorePlace(ExplainResult& result) const;
@@ -47,10 +51,11 @@ private:
 
     LoadedModel m_model;
     ExplainRequest m_request;
-    std::string m_rows;     ///< name of the value whose rows are positions
-    std::int64_t m_row = 0; ///< of it, that is asked for
-    std::size_t m_axis = 0; ///< of the positions
-    base::ValueId m_target; ///< in the whole model
+    std::string m_rows;       ///< name of the value whose rows are positions
+    std::int64_t m_row = 0;   ///< of it, that is asked for
+    std::int64_t m_count = 0; ///< of its rows, where narrowed() knows it; else 0
+    std::size_t m_axis = 0;   ///< of the positions
+    base::ValueId m_target;   ///< in the whole model
     base::ValueId m_position;
 };
 
