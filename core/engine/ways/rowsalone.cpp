@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/ways/rowsalone.h"
 
+#include "core/ops/kernel/slices.h"
 #include "core/ops/structure.h"
 #include "core/rewrite/addvalue.h"
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -28,8 +31,20 @@ using graph::Node;
 using ops::StructureKind;
 using tensor::Shape;
 
-/// Which axis of each operand the row is picked along; none: the operand stays whole.
-using Edges = std::vector<std::optional<std::size_t>>;
+/// What a node needs of an operand: rows along an axis.
+struct RowsOf
+{
+    enum class Form : std::uint8_t {
+        Alone, ///< these rows, and no others
+        Among, ///< also a value that has others behind them
+        Padded ///< a value of all rows, which may be 0 behind them
+    };
+    std::size_t axis = 0;
+    Form form = Form::Alone;
+};
+
+/// Per operand; none: the operand stays whole.
+using Edges = std::vector<std::optional<RowsOf>>;
 
 std::int64_t intOf(const Node& node, const char* name, std::int64_t usual)
 {
@@ -48,6 +63,38 @@ class RowNeeds
 {
 public:
     explicit RowNeeds(const execute::BoundModel& model) : m_model(model), m_graph(model.graph()) {}
+
+    /// As of(), for nodes that are no part of an attention.
+    [[nodiscard]] std::optional<Edges> outsideAttention(NodeId id, std::size_t axis) const
+    {
+        const StructureKind kind = m_model.op(id).structure().kind();
+        const bool isPart =
+            kind == StructureKind::Softmax || kind == StructureKind::Bilinear || m_graph.node(id).op == "Attention";
+        return isPart ? std::nullopt : of(id, axis);
+    }
+
+    /// Of an attention whose queries up to `last` see no key behind it: keys and values may be 0 there, and queries
+    /// where they are as many.
+    [[nodiscard]] std::optional<Edges> ofCausal(const Node& node, std::int64_t last) const
+    {
+        if (node.op != "Attention" || !node.domain.empty() || hasMoreThanMask(node)) {
+            return std::nullopt;
+        }
+        const Shape& q = shapeOf(node.inputs[0]);
+        const Shape& k = shapeOf(node.inputs[1]);
+        if (k.size() < 3 || q.size() != k.size()) {
+            return std::nullopt;
+        }
+        const std::size_t axis = k.size() - 2;
+        if (!hidesBehind(node, last, q[axis], k[axis])) {
+            return std::nullopt;
+        }
+        Edges edges(node.inputs.size());
+        for (std::size_t slot = q[axis] == k[axis] ? 0 : 1; slot < kMask; ++slot) {
+            edges[slot] = RowsOf{axis, RowsOf::Form::Padded};
+        }
+        return edges;
+    }
 
     /// For a row along `axis` of output 0; none where the node mixes rows, or is not known not to.
     [[nodiscard]] std::optional<Edges> of(NodeId id, std::size_t axis) const
@@ -87,7 +134,7 @@ private:
     static Edges only(const Node& node, std::size_t slot, std::size_t axis)
     {
         Edges edges(node.inputs.size());
-        edges[slot] = axis;
+        edges[slot] = RowsOf{axis};
         return edges;
     }
 
@@ -100,7 +147,7 @@ private:
             const ValueId operand = node.inputs[slot];
             const std::size_t missing = operand.isValid() ? rank - shapeOf(operand).size() : rank;
             if (axis >= missing && shapeOf(operand)[axis - missing] != 1) {
-                edges[slot] = axis - missing;
+                edges[slot] = RowsOf{axis - missing};
             }
         }
         return edges;
@@ -138,8 +185,14 @@ private:
                 at == node.attributes.end() ? nullptr : std::get_if<std::vector<std::int64_t>>(&at->second);
             return only(node, 0, perm == nullptr ? rank - 1 - axis : static_cast<std::size_t>((*perm)[axis]));
         }
-        if (node.op == "Reshape") {
+        if (node.op == "Reshape" || node.op == "Unsqueeze" || node.op == "Squeeze") {
             return ofReshape(node, axis);
+        }
+        if (node.op == "Expand") {
+            Edges edges = broadcast(node, axis);
+            edges.resize(1);
+            edges.resize(node.inputs.size()); // the second operand has extents
+            return edges[0] ? std::optional(edges) : std::nullopt;
         }
         if (node.op == "RotaryEmbedding") {
             return ofRotation(node, axis);
@@ -179,7 +232,7 @@ private:
             if (shape.size() < 2) {
                 return std::nullopt; // counted from an offset
             }
-            edges[slot] = shape[1] == 1 ? std::nullopt : std::optional<std::size_t>(1);
+            edges[slot] = shape[1] == 1 ? std::nullopt : std::optional(RowsOf{1});
         }
         return edges;
     }
@@ -188,50 +241,91 @@ private:
     [[nodiscard]] std::optional<Edges> ofAttention(const Node& node, std::size_t axis) const
     {
         const Shape& q = shapeOf(node.inputs[0]);
-        const bool isPlain =
-            intOf(node, "is_causal", 0) == 0 && q.size() >= 3 && axis + 2 == q.size() &&
-            std::none_of(node.inputs.begin() + std::min<std::ptrdiff_t>(kMask + 1, std::ssize(node.inputs)),
-                         node.inputs.end(), [](ValueId id) { return id.isValid(); });
-        if (!isPlain) {
+        if (intOf(node, "is_causal", 0) != 0 || q.size() < 3 || axis + 2 != q.size() || hasMoreThanMask(node)) {
             return std::nullopt;
         }
         Edges edges = only(node, 0, axis);
         if (node.inputs.size() > kMask && node.inputs[kMask].isValid()) {
             const Shape& mask = shapeOf(node.inputs[kMask]);
             if (mask.size() >= 2 && mask[mask.size() - 2] != 1) {
-                edges[kMask] = mask.size() - 2;
+                edges[kMask] = RowsOf{mask.size() - 2};
             }
         }
         return edges;
+    }
+
+    static bool hasMoreThanMask(const Node& node)
+    {
+        return std::any_of(node.inputs.begin() + std::min<std::ptrdiff_t>(kMask + 1, std::ssize(node.inputs)),
+                           node.inputs.end(), [](ValueId id) { return id.isValid(); });
+    }
+
+    /// Of as many queries as keys, those up to `last` see no key behind it; one query alone is `last` itself.
+    [[nodiscard]] bool hidesBehind(const Node& node, std::int64_t last, std::int64_t queries, std::int64_t keys) const
+    {
+        if (intOf(node, "is_causal", 0) != 0) {
+            return queries == keys;
+        }
+        const ValueId id = node.inputs.size() > kMask ? node.inputs[kMask] : ValueId();
+        if ((queries != keys && queries != 1) || !id.isValid() || !m_model.isConstant(id)) {
+            return false;
+        }
+        const tensor::Tensor mask = m_model.constant(id).contiguous();
+        const std::size_t rank = mask.rank();
+        if (rank < 2 || mask.shape()[rank - 1] != keys || mask.shape()[rank - 2] != queries) {
+            return false;
+        }
+        const double hidden = mask.dtype() == tensor::DType::Bool ? 0 : -std::numeric_limits<double>::infinity();
+        for (std::int64_t row = 0; row < mask.size() / keys; ++row) {
+            for (std::int64_t key = last + 1; row % queries <= last && key < keys; ++key) {
+                if (mask.at(row * keys + key) != hidden) {
+                    return false;
+                }
+            }
+        }
+        return true;
     }
 
     const execute::BoundModel& m_model;
     const Graph& m_graph;
 };
 
-/// Which nodes are computed for the row alone.
+/// Which nodes are computed for some rows alone.
 class RowPlan
 {
 public:
+    /// Everything that leads to the first rows of `count`, up to `last`, alone. `model` is a graph of withRowAlone().
+    RowPlan(const execute::BoundModel& model, std::int64_t last, std::int64_t count)
+        : m_graph(model.graph()), m_axis(m_graph.valueCount()), m_edges(m_graph.nodeCount())
+    {
+        const RowNeeds needs(model);
+        for (std::size_t i = m_graph.nodeCount(); i-- > 0;) {
+            const NodeId id(i);
+            const Node& node = m_graph.node(id);
+            if (node.op == "Gather" && picksRow(node, last)) {
+                m_edges[i] = Edges(node.inputs.size());
+                m_edges[i][0] = RowsOf{static_cast<std::size_t>(intOf(node, "axis", 0)), RowsOf::Form::Among};
+            } else if (std::optional<Edges> padded = needs.ofCausal(node, last)) {
+                m_edges[i] = std::move(*padded);
+            } else if (const std::optional<std::size_t> axis = rowAxis(node);
+                       axis && isRowOf(model, id, *axis) && model.typeOf(node.outputs[0]).shape[*axis] == count) {
+                take(id, *axis, needs.outsideAttention(id, *axis));
+            }
+        }
+    }
+
     RowPlan(const execute::BoundModel& model, NodeId choice)
         : m_graph(model.graph()), m_choice(choice), m_axis(m_graph.valueCount()), m_edges(m_graph.nodeCount())
     {
         const Node& gather = m_graph.node(choice);
         m_edges[choice.index()] = Edges(gather.inputs.size());
-        m_edges[choice.index()][0] = static_cast<std::size_t>(intOf(gather, "axis", 0));
+        m_edges[choice.index()][0] = RowsOf{static_cast<std::size_t>(intOf(gather, "axis", 0)), RowsOf::Form::Among};
         const RowNeeds needs(model);
         for (std::size_t i = choice.index(); i-- > 0;) {
             const NodeId id(i);
             const std::optional<std::size_t> axis = rowAxis(m_graph.node(id));
-            std::optional<Edges> edges = axis && isRowOf(model, id, *axis) ? needs.of(id, *axis) : std::nullopt;
-            if (edges) {
-                m_edges[i] = std::move(*edges);
-                for (const ValueId output : m_graph.node(id).outputs) {
-                    if (output.isValid()) {
-                        m_axis[output.index()] = axis;
-                    }
-                }
-                m_count += 1;
+            if (axis && isRowOf(model, id, *axis)) {
+                take(id, *axis, needs.of(id, *axis));
             }
         }
     }
@@ -243,6 +337,27 @@ public:
     [[nodiscard]] const Edges& edgesOf(NodeId node) const { return m_edges[node.index()]; }
 
 private:
+    void take(NodeId id, std::size_t axis, std::optional<Edges> edges)
+    {
+        if (!edges) {
+            return;
+        }
+        m_edges[id.index()] = std::move(*edges);
+        for (const ValueId output : m_graph.node(id).outputs) {
+            if (output.isValid()) {
+                m_axis[output.index()] = axis;
+            }
+        }
+        m_count += 1;
+    }
+
+    [[nodiscard]] bool picksRow(const Node& node, std::int64_t row) const
+    {
+        const graph::Value& index = m_graph.value(node.inputs[1]);
+        return index.kind == graph::ValueKind::Constant && index.constant.size() == 1 && index.constant.at(0) == row &&
+               m_graph.value(node.inputs[0]).kind == graph::ValueKind::Result;
+    }
+
     /// More than one row, and no result but the first is read, or each is of the same shape.
     [[nodiscard]] bool isRowOf(const execute::BoundModel& model, NodeId id, std::size_t axis) const
     {
@@ -269,11 +384,11 @@ private:
             }
             for (const graph::Use& use : value.isValid() ? m_graph.uses(value) : std::span<const graph::Use>()) {
                 const Edges& edges = m_edges[use.node.index()];
-                const std::optional<std::size_t> needed = edges.empty() ? std::nullopt : edges[use.slot];
-                if (!needed || (axis && *axis != *needed)) {
+                const std::optional<RowsOf> needed = edges.empty() ? std::nullopt : edges[use.slot];
+                if (!needed || (axis && *axis != needed->axis)) {
                     return std::nullopt;
                 }
-                axis = needed;
+                axis = needed->axis;
             }
         }
         return axis;
@@ -290,8 +405,8 @@ private:
 class RowWriter
 {
 public:
-    RowWriter(const execute::BoundModel& model, const RowPlan& plan, std::int64_t row)
-        : m_model(model), m_graph(model.graph()), m_plan(plan), m_builder(m_graph.name()), m_row(row)
+    RowWriter(const execute::BoundModel& model, const RowPlan& plan, std::vector<std::int64_t> rows)
+        : m_model(model), m_graph(model.graph()), m_plan(plan), m_builder(m_graph.name()), m_rows(std::move(rows))
     {}
 
     [[nodiscard]] std::shared_ptr<const Graph> write() &&
@@ -304,9 +419,8 @@ public:
             value.shape = m_plan.axisOf(ValueId(i)) ? std::nullopt : value.shape;
             m_ids.push_back(rewrite::addValue(m_builder, value, value.kind));
         }
-        const Node& gather = m_graph.node(m_plan.choice());
-        m_position = m_builder.addConstant(
-            gather.name + "/row", tensor::Tensor::of<std::int64_t>({1}, std::span<const std::int64_t>(&m_row, 1)));
+        m_position = m_builder.addConstant(suffix("asked row", "asked rows"),
+                                           tensor::Tensor::of<std::int64_t>({std::ssize(m_rows)}, m_rows));
         for (std::size_t i = 0; i < m_graph.nodeCount(); ++i) {
             add(NodeId(i));
         }
@@ -327,16 +441,23 @@ private:
             node.op = "Identity";
             node.attributes.clear();
             node.inputs.resize(1);
-        } else if (!isChoice && node.op == "Reshape" && !edges.empty()) {
+        } else if (!edges.empty() && hasExtents(node)) {
             node.inputs[1] = rowShape(node);
         }
         for (std::size_t slot = 0; slot < node.inputs.size(); ++slot) {
             ValueId& operand = node.inputs[slot];
-            if (!operand.isValid() || (slot == 1 && !isChoice && node.op == "Reshape" && !edges.empty())) {
+            if (!operand.isValid() || (slot == 1 && !edges.empty() && hasExtents(node))) {
                 continue;
             }
-            const bool isPicked = !isChoice && !edges.empty() && edges[slot] && !m_plan.axisOf(operand);
-            operand = isPicked ? picked(operand, *edges[slot], node.name, slot) : m_ids[operand.index()];
+            const std::optional<RowsOf> rows = edges.empty() ? std::nullopt : edges[slot];
+            const bool isCut = m_plan.axisOf(operand).has_value();
+            if (rows && rows->form == RowsOf::Form::Alone && !isCut) {
+                operand = picked(operand, rows->axis, node.name, slot);
+            } else if (rows && rows->form == RowsOf::Form::Padded && isCut) {
+                operand = padded(operand, rows->axis, node.name, slot);
+            } else {
+                operand = m_ids[operand.index()];
+            }
         }
         for (ValueId& output : node.outputs) {
             output = output.isValid() ? m_ids[output.index()] : output;
@@ -347,7 +468,11 @@ private:
     /// The row of a value that is whole, for one reader: relevance of several is added in the order of the readers.
     ValueId picked(ValueId value, std::size_t axis, const std::string& reader, std::size_t slot)
     {
-        const std::string name = reader + "/row of " + std::to_string(slot);
+        const std::string name = reader + suffix("/row of ", "/rows of ") + std::to_string(slot);
+        if (m_model.isConstant(value)) { // stays known before the run
+            const tensor::Tensor& all = m_model.storedConstant(value);
+            return m_builder.addConstant(name, ops::slice(all, axis, m_rows.front(), std::ssize(m_rows)).contiguous());
+        }
         const ValueId row = m_builder.addResult(name);
         m_builder.declare(row, m_graph.value(value).dtype, std::nullopt);
         Node gather;
@@ -361,12 +486,40 @@ private:
         return row;
     }
 
-    /// The extents of a Reshape's result with one row.
+    /// Its second operand has the extents of the result.
+    static bool hasExtents(const Node& node) { return node.op == "Reshape" || node.op == "Expand"; }
+
+    [[nodiscard]] std::string suffix(const char* one, const char* several) const
+    {
+        return m_plan.choice().isValid() ? one : several; // a graph may have both
+    }
+
+    /// The rows of a value with 0 behind them.
+    ValueId padded(ValueId value, std::size_t axis, const std::string& reader, std::size_t slot)
+    {
+        const std::string name = reader + "/all of " + std::to_string(slot);
+        const Shape& shape = m_model.typeOf(value).shape;
+        Shape pads(2 * shape.size(), 0);
+        pads[shape.size() + axis] = shape[axis] - std::ssize(m_rows);
+        const ValueId all = m_builder.addResult(name);
+        m_builder.declare(all, m_graph.value(value).dtype, std::nullopt);
+        Node pad;
+        pad.op = "Pad";
+        pad.name = name;
+        pad.opset = 13;
+        pad.inputs = {m_ids[value.index()], m_builder.addConstant(name + "/pads", tensor::Tensor::of<std::int64_t>(
+                                                                                      {std::ssize(pads)}, pads))};
+        pad.outputs = {all};
+        m_builder.addNode(std::move(pad));
+        return all;
+    }
+
+    /// The extents of a Reshape's result with these rows.
     ValueId rowShape(const Node& node)
     {
         Shape shape = m_model.typeOf(node.outputs[0]).shape;
-        shape[*m_plan.axisOf(node.outputs[0])] = 1;
-        return m_builder.addConstant(node.name + "/shape of the row",
+        shape[*m_plan.axisOf(node.outputs[0])] = std::ssize(m_rows);
+        return m_builder.addConstant(node.name + suffix("/shape of the row", "/shape of the rows"),
                                      tensor::Tensor::of<std::int64_t>({std::ssize(shape)}, shape));
     }
 
@@ -374,7 +527,7 @@ private:
     const Graph& m_graph;
     const RowPlan& m_plan;
     graph::GraphBuilder m_builder;
-    std::int64_t m_row;
+    std::vector<std::int64_t> m_rows;
     std::vector<ValueId> m_ids;
     ValueId m_position;
 };
@@ -384,7 +537,18 @@ private:
 std::shared_ptr<const Graph> withRowAlone(const execute::BoundModel& model, NodeId choice, std::int64_t row)
 {
     const RowPlan plan(model, choice);
-    return plan.count() == 0 ? nullptr : RowWriter(model, plan, row).write();
+    return plan.count() == 0 ? nullptr : RowWriter(model, plan, {row}).write();
+}
+
+std::shared_ptr<const Graph> withPrefixAlone(const execute::BoundModel& model, std::int64_t last, std::int64_t count)
+{
+    const RowPlan plan(model, last, count);
+    if (plan.count() == 0) {
+        return nullptr;
+    }
+    std::vector<std::int64_t> rows(static_cast<std::size_t>(last + 1));
+    std::iota(rows.begin(), rows.end(), 0);
+    return RowWriter(model, plan, std::move(rows)).write();
 }
 
 } // namespace retro::engine

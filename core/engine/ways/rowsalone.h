@@ -17,4 +17,10 @@ namespace retro::engine
 [[nodiscard]] std::shared_ptr<const graph::Graph> withRowAlone(const execute::BoundModel& model, base::NodeId choice,
                                                                std::int64_t row);
 
+/// A graph of withRowAlone(), bound, in which what leads to tokens up to `last` alone, of `count`, is computed for
+/// these alone. Attentions whose mask hides what lies behind keep their extents, with 0 there, so that forward values
+/// and relevance have the bits of the whole graph. Null where there is nothing to leave out.
+[[nodiscard]] std::shared_ptr<const graph::Graph> withPrefixAlone(const execute::BoundModel& model, std::int64_t last,
+                                                                  std::int64_t count);
+
 } // namespace retro::engine

@@ -39,6 +39,9 @@ using base::ValueId;
 using graph::Graph;
 using graph::Node;
 
+/// Part of the tokens that lies behind the asked one and is worth a binding.
+constexpr std::int64_t kWorthCutting = 16;
+
 /// Functions of single elements, of one operand or with a constant of one element.
 constexpr std::array<std::string_view, 7> kElementwise{"Cast", "Tanh", "Add", "Sub", "Mul", "Div", "Identity"};
 
@@ -269,13 +272,21 @@ std::optional<LoadedModel> WantedRow::narrowed(const std::stop_token& stop)
         return std::nullopt;
     }
     const graph::Graph& graph = *m_model.graph();
+    m_count = (*bound)->typeOf(graph.findValue(m_rows).value()).shape[m_axis];
+    if (m_row >= m_count) {
+        return std::nullopt; // refused when it runs
+    }
     const ValueId picked = graph.findValue(m_rows + "/asked row").value();
     LoadedModel narrow = m_model;
     narrow.rewritten.graph = withRowAlone(**bound, graph.value(picked).producer, m_row);
     if (narrow.rewritten.graph == nullptr) {
         return std::nullopt;
     }
-    m_count = (*bound)->typeOf(graph.findValue(m_rows).value()).shape[m_axis];
+    if (m_count - 1 - m_row >= std::max<std::int64_t>(m_count / kWorthCutting, 1)) {
+        const auto row = bindModel(narrow, m_request.inputs, m_request.precision, nullptr, stop);
+        auto prefix = row.ok() ? withPrefixAlone(**row, m_row, m_count) : nullptr;
+        narrow.rewritten.graph = prefix == nullptr ? narrow.rewritten.graph : std::move(prefix);
+    }
     return narrow;
 }
 

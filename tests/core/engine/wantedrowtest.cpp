@@ -46,7 +46,7 @@ SharedGraph languageModel(bool isCapped = true, bool hasSecondOutput = false)
 }
 
 /// A layer as exporters write it: norms, turned queries and keys, a masked attention, a gate, sums with the stream.
-ValueId addLayer(Writer& writer, const std::string& name, ValueId stream, unsigned seed)
+ValueId addLayer(Writer& writer, const std::string& name, ValueId stream, unsigned seed, bool hidesBehind)
 {
     constexpr std::int64_t kHeads = 2;
     constexpr std::int64_t kNewest = 23;
@@ -75,7 +75,7 @@ ValueId addLayer(Writer& writer, const std::string& name, ValueId stream, unsign
     const ValueId k = writer.node("RotaryEmbedding", name + "kturned", {heads("k"), cos, sin}, {}, kNewest);
     std::vector<float> mask;
     for (std::int64_t i = 0; i < kTokens * kTokens; ++i) {
-        mask.push_back(i % kTokens > i / kTokens ? -std::numeric_limits<float>::infinity() : 0.0F);
+        mask.push_back(hidesBehind && i % kTokens > i / kTokens ? -std::numeric_limits<float>::infinity() : 0.0F);
     }
     const ValueId masked = writer.constant(name + "mask", Tensor::of<float>({kTokens, kTokens}, mask));
     ValueId y = writer.node("Attention", name + "attention", {q, k, heads("v"), masked}, {}, kNewest);
@@ -92,13 +92,13 @@ ValueId addLayer(Writer& writer, const std::string& name, ValueId stream, unsign
     return writer.node("Add", name + "stream", {stream, gated});
 }
 
-SharedGraph layeredModel()
+SharedGraph layeredModel(bool hidesBehind = true)
 {
     Writer writer;
     const ValueId ids = writer.integers("ids", {1, kTokens});
     ValueId x = writer.node("Gather", "embedding", {writer.constant("table", randomTensor({kWords, kWidth}, 1)), ids});
-    x = addLayer(writer, "first.", x, 10);
-    x = addLayer(writer, "last.", x, 50);
+    x = addLayer(writer, "first.", x, 10, hidesBehind);
+    x = addLayer(writer, "last.", x, 50, hidesBehind);
     writer.output(writer.node("MatMul", "words", {x, writer.constant("head", randomTensor({kWidth, kWords}, 2))}));
     return writer.finish();
 }
@@ -256,11 +256,25 @@ private slots:
         QVERIFY(row->outputs[1].bitEqual(whole->outputs[1]));
     }
 
-    // Queries, gate and sums of the last layer are of the row; keys, values, and the layer before of all rows.
+    // Queries, gate and sums of the last layer are of the row; keys, values, and the layer before of the rows up to it,
+    // or of all where attentions see those behind.
+    void theLastLayerIsComputedForTheRow_data()
+    {
+        QTest::addColumn<bool>("hidesBehind");
+        QTest::addColumn<QString>("target");
+        QTest::addColumn<int>("before");
+        QTest::newRow("up to it") << true << "words_out:0,3,11" << 4;
+        QTest::newRow("first") << true << "words_out:0,0,11" << 1;
+        QTest::newRow("last") << true << "words_out:0,6,11" << static_cast<int>(kTokens);
+        QTest::newRow("all") << false << "words_out:0,3,11" << static_cast<int>(kTokens);
+    }
     void theLastLayerIsComputedForTheRow()
     {
-        const engine::LoadedModel model = loaded(layeredModel());
-        auto asked = engine::WantedRow::of(model, request("words_out:0,3,11"));
+        QFETCH(const bool, hidesBehind);
+        QFETCH(const QString, target);
+        QFETCH(const int, before);
+        const engine::LoadedModel model = loaded(layeredModel(hidesBehind));
+        auto asked = engine::WantedRow::of(model, request(target.toStdString().c_str()));
         QVERIFY(asked);
         const auto narrow = asked->narrowed({});
         QVERIFY(narrow);
@@ -276,9 +290,15 @@ private slots:
         }
         QCOMPARE(rowsOf("last.qturned_out", 2), std::int64_t{1});
         QCOMPARE(rowsOf("last.attention_out", 2), std::int64_t{1});
-        for (const char* const value : {"last.normed_out", "last.k_out", "last.v_out", "first.stream_out"}) {
-            QCOMPARE(rowsOf(value, 1), kTokens);
+        for (const char* const value : {"last.normed_out", "last.k_out", "last.v_out", "first.stream_out",
+                                        "first.flat_out", "first.q_out", "first.normed_out"}) {
+            QCOMPARE(rowsOf(value, 1), std::int64_t{before});
         }
+        QCOMPARE(rowsOf("first.attention_out", 2), kTokens); // with the bits of all keys
+        const std::size_t ids = model.graph()->inputs()[0].index();
+        const auto whole = engine::explain(model, request(target.toStdString().c_str(), false));
+        QVERIFY(whole.ok());
+        QVERIFY(result->relevance[ids].bitEqual(whole->relevance[ids]));
     }
 
     void everyEngineHasTheBitsOfTheRow_data()
@@ -382,11 +402,14 @@ private slots:
 
     void aPositionBehindTheEndIsRefusedAsEver()
     {
-        const engine::LoadedModel model = loaded(languageModel());
-        const auto row = engine::explain(model, request("logits_out:0,7,11"));
-        const auto whole = engine::explain(model, request("logits_out:0,7,11", false));
-        QVERIFY(!row.ok() && !whole.ok());
-        QCOMPARE(row.error().text(), whole.error().text());
+        for (const bool hasLayers : {false, true}) {
+            const engine::LoadedModel model = loaded(hasLayers ? layeredModel() : languageModel());
+            const char* const target = hasLayers ? "words_out:0,7,11" : "logits_out:0,7,11";
+            const auto row = engine::explain(model, request(target));
+            const auto whole = engine::explain(model, request(target, false));
+            QVERIFY(!row.ok() && !whole.ok());
+            QCOMPARE(row.error().text(), whole.error().text());
+        }
     }
 
     void anEstimateCountsWhatThereIs()
