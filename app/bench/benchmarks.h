@@ -43,13 +43,14 @@ struct BenchmarkFigure
 struct ModelBenchRequest
 {
     ModelOptions model;             ///< its file, its inputs (none given: random:1 for each) and its rewrites
-    std::vector<std::string> names; ///< forward, relevance/COMPOSITE; empty = forward
+    std::vector<std::string> names; ///< forward, relevance/COMPOSITE, second/COMPOSITE; empty = forward
     int runs = 5;
 };
 
 /// Times passes over a model file, bound and run three times before, one benchmark after the other: `forward` is the
-/// forward pass alone, `relevance/COMPOSITE` forward pass and relevance of the inputs. Errors: Usage (no such
-/// benchmark), and as loading and running.
+/// forward pass alone, `relevance/COMPOSITE` forward pass and relevance of the inputs; `second/COMPOSITE` is what a
+/// language model's relevance pass waits for: at the first question about a text, at another word, at another position.
+/// Errors: Usage (no such benchmark), and as loading and running.
 [[nodiscard]] base::Result<std::vector<BenchmarkFigure>> runModelBenchmarks(const ModelBenchRequest& request,
                                                                             const Context& context);
 

@@ -212,7 +212,8 @@ void addOptions(CLI::App& program, Context& context, BenchOptions& options)
     addCommonOptions(program, context, [&context, &options] { return runSuite(context, options); });
     program.add_option("NAME", options.request.names, "Benchmarks to run, by name or the start of one (default: all)");
     program.add_option("--model", options.model.model,
-                       "Time this model file in place of the suite: NAME is forward (default) or relevance/COMPOSITE");
+                       "Time this model file in place of the suite: NAME is forward (default), relevance/COMPOSITE or "
+                       "second/COMPOSITE");
     program
         .add_option("--input", options.model.question.inputs,
                     "Of the model file, as for run (default: random:1 for each)")

@@ -48,6 +48,10 @@ base::Result<void> runModel(const Context& context, const RunOptions& options)
                                     path.string()));
         }
     }
+    if (const std::size_t wanted = graph.outputs().size(); result.outputs.size() < wanted) {
+        warn({fmt::format("{} of {} outputs were written; the lines above say why the others are not",
+                          result.outputs.size(), wanted)});
+    }
     if (context.json) {
         context.answer({{"outputs", files},
                         {"left_out", result.leftOut},

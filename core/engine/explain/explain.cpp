@@ -120,9 +120,11 @@ Result<ExplainResult> explain(const LoadedModel& model, const ExplainRequest& re
                               const StageProgress& progress)
 {
     RETRO_CHECK(checkRequest(request));
-    if (const std::optional<WantedRow> asked = WantedRow::of(model, request)) {
+    if (std::optional<WantedRow> asked = WantedRow::of(model, request)) {
         ProgramCache cache;
-        Result<ExplainResult> result = explained(asked->model(), asked->request(), stop, progress, &cache);
+        const std::optional<LoadedModel> narrow = asked->narrowed(stop);
+        Result<ExplainResult> result =
+            explained(narrow ? *narrow : asked->model(), asked->request(), stop, progress, &cache);
         if (result.ok()) {
             asked->restorePlace(*result);
             return logged(model, std::move(result));
@@ -142,10 +144,7 @@ struct Explainer::AskedRow
     WantedRow row;
     ProgramCache cache;
 
-    AskedRow(WantedRow asked, const LoadedModel& whole) : row(std::move(asked))
-    {
-        cache.setChoice({whole.graph(), row.position()});
-    }
+    explicit AskedRow(WantedRow asked) : row(std::move(asked)) { cache.setChoice(row.position()); }
 };
 
 Explainer::Explainer(LoadedModelPointer model) : m_model(std::move(model)), m_cache(std::make_unique<ProgramCache>()) {}
@@ -160,18 +159,17 @@ Result<ExplainResult> Explainer::explain(const ExplainRequest& request, std::sto
                                          const StageProgress& progress)
 {
     RETRO_CHECK(checkRequest(request));
-    std::optional<ExplainRequest> row = m_row ? m_row->row.again(*m_model, request) : std::nullopt;
-    if (!row) {
+    bool isOfRow = m_row && m_row->row.ask(*m_model, request);
+    if (!isOfRow) {
         if (std::optional<WantedRow> asked = WantedRow::of(*m_model, request)) {
-            auto made = std::make_unique<AskedRow>(std::move(*asked), *m_model);
-            made->cache.lastForward() = m_row ? std::move(m_row->cache.lastForward()) : nullptr;
-            row = made->row.request();
-            m_row = std::move(made);
+            m_row = std::make_unique<AskedRow>(std::move(*asked));
+            isOfRow = true;
         }
     }
-    if (row) {
+    if (isOfRow) {
         m_cache->lastForward().reset(); // one of them is enough
-        Result<ExplainResult> result = explained(m_row->row.model(), *row, stop, progress, &m_row->cache);
+        Result<ExplainResult> result =
+            explained(m_row->row.model(), m_row->row.request(), stop, progress, &m_row->cache);
         if (result.ok()) {
             m_row->row.restorePlace(*result);
             return logged(*m_model, std::move(result));

@@ -34,8 +34,8 @@ public:
     /// In place of forward(): goes on from what an earlier forward pass left, which stays as it is.
     [[nodiscard]] execute::ForwardResult resume(const execute::ForwardResult& forward,
                                                 std::shared_ptr<const execute::RebuildingStore> kept);
-    /// In place of forward(): of an earlier forward pass of a model that differs in the constant `changed` alone, what
-    /// does not follow from it; the rest is computed. None where that pass did not keep what is needed. Errors: as
+    /// In place of forward(): of an earlier forward pass that differs in the input `changed` alone, what does not
+    /// follow from it; the rest is computed. None where that pass did not keep what is needed. Errors: as
     /// forward().
     [[nodiscard]] base::Result<std::optional<execute::ForwardResult>>
     forwardBeside(const std::shared_ptr<const execute::BoundModel>& model, std::span<const tensor::Tensor> inputs,

@@ -8,6 +8,7 @@
 #include "core/engine/language/positionlimit.h"
 #include "core/engine/question/fields.h"
 #include "core/engine/question/resolve.h"
+#include "core/ops/kernel/slices.h"
 #include "core/tensor/npy.h"
 #include "core/trace/targetplace.h"
 
@@ -17,6 +18,7 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace retro::engine
 {
@@ -367,6 +369,64 @@ ExplainRequest stepRequest(const ExplainRequest& request, std::int64_t position,
     return step;
 }
 
+/// What layers say of the first tokens alone.
+void keepFirst(std::int64_t tokens, LayerParts& parts)
+{
+    for (Tensor* const matrix : {&parts.layers, &parts.heads}) {
+        if (matrix->isValid()) {
+            *matrix = ops::slice(*matrix, 1, 0, tokens).contiguous();
+        }
+    }
+}
+
+/// One forward pass over a text that is known, for questions at several of its positions. No token of a causal model
+/// sees those behind it, so each answer is that for the text up to its position.
+class KnownText
+{
+public:
+    /// `inputs` are those of the whole text.
+    KnownText(const LoadedModel& model, std::vector<Tensor> inputs, ValueId tokens)
+        : m_explainer(LoadedModelPointer(std::shared_ptr<void>(), &model)), m_inputs(std::move(inputs)),
+          m_tokens(tokens)
+    {}
+
+    /// None where it cannot be told so: the model is not causal, or a pass cannot be kept. Errors: Cancelled.
+    [[nodiscard]] Result<std::optional<ExplainResult>> ask(ExplainRequest step, std::int64_t position,
+                                                           const std::stop_token& stop)
+    {
+        step.inputs = m_inputs;
+        step.keepsPass = true;
+        Result<ExplainResult> result = m_explainer.explain(step, stop);
+        if (!result.ok()) {
+            return result.error().code == base::ErrorCode::Cancelled
+                       ? Result<std::optional<ExplainResult>>(result.error())
+                       : std::optional<ExplainResult>();
+        }
+        const Tensor& relevance = result->relevance[m_tokens.index()];
+        for (std::int64_t i = position + 1; relevance.isValid() && i < relevance.size(); ++i) {
+            if (relevance.at(i) != 0) {
+                return std::optional<ExplainResult>(); // what lies behind the position has a say in it
+            }
+        }
+        return std::optional(std::move(result).value());
+    }
+
+private:
+    Explainer m_explainer;
+    std::vector<Tensor> m_inputs;
+    ValueId m_tokens;
+};
+
+/// True for the score that the main question had at the same position, but for rounding.
+bool isSameScore(const LanguageReport& report, std::int64_t position, const std::vector<double>& row)
+{
+    constexpr double kRounding = 1e-3;
+    const bool isKnown =
+        report.position == position && report.best.id >= 0 && std::cmp_less(report.best.id, row.size());
+    return !isKnown || std::abs(row[static_cast<std::size_t>(report.best.id)] - report.best.score) <=
+                           kRounding * std::max(1.0, std::abs(report.best.score));
+}
+
 } // namespace
 
 bool namesElement(const std::string& target, const LoadedModel& model)
@@ -526,6 +586,17 @@ Result<void> addGeneration(const LanguageQuestion& asked, const LoadedModel& mod
     std::vector<std::int64_t> ids = idsOf(asked.tokens);
     const std::size_t steps =
         asked.continued.empty() ? static_cast<std::size_t>(asked.generates) : asked.continued.size();
+    std::optional<KnownText> known; // of words that are given
+    const bool asksLinks = wish.layers && !question.inputsOnly && wish.links;
+    if (asked.continued.size() > 1 && request.engine == EngineKind::Promise && !request.forwarding &&
+        !request.keptByPlan && !asksLinks) {
+        std::vector<std::int64_t> all = ids;
+        for (std::size_t i = 0; i + 1 < asked.continued.size(); ++i) {
+            all.push_back(asked.continued[i].id);
+        }
+        RETRO_TRY(std::vector<Tensor> inputs, languageInputs(model, asked.language, question, decode, all));
+        known.emplace(model, std::move(inputs), asked.language.tokens);
+    }
     for (std::size_t i = 0; i < steps; ++i) {
         const std::optional<std::int64_t> next =
             asked.continued.empty() ? std::nullopt : std::optional<std::int64_t>(asked.continued[i].id);
@@ -534,8 +605,20 @@ Result<void> addGeneration(const LanguageQuestion& asked, const LoadedModel& mod
         const bool isWhole = wish.layers && !question.inputsOnly;
         step.inputsOnly = !isWhole && step.engine == EngineKind::Promise && !step.forwarding && !step.keptByPlan;
         step.keepsForward = isWhole && wish.links;
-        RETRO_TRY(step.inputs, languageInputs(model, asked.language, question, decode, ids));
-        RETRO_TRY(const ExplainResult result, explain(model, step, stop));
+        std::optional<ExplainResult> answer;
+        if (known) {
+            RETRO_TRY(answer, known->ask(step, position, stop));
+            if (answer &&
+                !isSameScore(report, position, rowOfScores(scoresAmong(*answer, asked.language, model), position))) {
+                answer.reset();
+            }
+        }
+        if (!answer) {
+            known.reset();
+            RETRO_TRY(step.inputs, languageInputs(model, asked.language, question, decode, ids));
+            RETRO_TRY(answer, explain(model, step, stop));
+        }
+        const ExplainResult& result = *answer;
         const std::int64_t index = result.target.index.front();
         const Tensor scores = scoresAmong(result, asked.language, model);
         if (!scores.isValid() || scores.rank() != 3) {
@@ -553,6 +636,7 @@ Result<void> addGeneration(const LanguageQuestion& asked, const LoadedModel& mod
             RETRO_TRY(const std::optional<ResidualStreams> streams, streamsOf(question, *result.model));
             if (streams) {
                 made.parts = partsOf(*streams, result);
+                keepFirst(position + 1, made.parts);
                 RETRO_CHECK(takeLinks(asked, *streams, step, result, wish, made.parts, report.note, stop));
             }
         }

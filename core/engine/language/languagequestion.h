@@ -85,7 +85,8 @@ languageQuestion(const LoadedModel& model, const Question& question, const Pictu
 /// Called with the report after each step.
 using StepTold = std::function<void(const LanguageReport&)>;
 
-/// Goes on with the text, and explains each of its steps as a question of its own. Errors: as explain().
+/// Goes on with the text, and explains each of its steps as a question of its own. Steps whose words are given share
+/// the forward pass over the whole text, where the model is causal and no links are wanted. Errors: as explain().
 [[nodiscard]] base::Result<void> addGeneration(const LanguageQuestion& asked, const LoadedModel& model,
                                                const Question& question, const ExplainRequest& request,
                                                const PictureDecoder& decode, LanguageReport& report,

@@ -67,11 +67,14 @@ bool LastForward::isOf(const execute::BoundModel& other, std::span<const tensor:
 }
 
 bool LastForward::isBeside(const execute::BoundModel& other, std::span<const tensor::Tensor> otherInputs,
-                           const RowChoice& otherChoice) const
+                           base::ValueId choice) const
 {
-    return choice.origin != nullptr && choice.origin == otherChoice.origin && choice.constant == otherChoice.constant &&
-           model->precision() == other.precision() && model->graph().valueCount() == other.graph().valueCount() &&
-           areEqual(inputs, otherInputs);
+    const std::span<const base::ValueId> ids = other.graph().inputs();
+    bool isSame = choice.isValid() && model.get() == &other && inputs.size() == otherInputs.size();
+    for (std::size_t i = 0; isSame && i < inputs.size(); ++i) {
+        isSame = ids[i] == choice || inputs[i].bitEqual(otherInputs[i]);
+    }
+    return isSame;
 }
 
 std::shared_ptr<const Prepared> ProgramCache::find(const PreparedFor& wanted) const

@@ -43,13 +43,6 @@ struct LastPass
     void take(const std::vector<base::ValueId>& values, std::vector<tensor::Tensor>& others);
 };
 
-/// Models that differ in one constant alone: of `origin`, with a row that the constant chooses.
-struct RowChoice
-{
-    std::shared_ptr<const graph::Graph> origin; ///< null: there is no such choice
-    base::ValueId constant;
-};
-
 /// The forward pass of an explanation of inputs alone that keeps it for the next one (ExplainRequest::keepsPass): the
 /// same text, and another word or another position. Used by one thread at a time.
 struct LastForward
@@ -58,16 +51,15 @@ struct LastForward
     std::vector<tensor::Tensor> inputs;
     std::vector<base::ValueId> targets;
     std::shared_ptr<const lrp::ProgramRunner> runner; ///< whose values it kept
-    RowChoice choice;
-    execute::ForwardResult forward; ///< its values are in `store`
+    execute::ForwardResult forward;                   ///< its values are in `store`
     std::shared_ptr<const execute::RebuildingStore> store;
 
     /// It is the forward pass of this question.
     [[nodiscard]] bool isOf(const execute::BoundModel& other, std::span<const tensor::Tensor> otherInputs,
                             std::span<const base::ValueId> otherTargets, const lrp::ProgramRunner& otherRunner) const;
-    /// It differs from that of this question in what follows from the constant of the choice alone.
+    /// It differs from that of this question in what follows from the input `choice` alone.
     [[nodiscard]] bool isBeside(const execute::BoundModel& other, std::span<const tensor::Tensor> otherInputs,
-                                const RowChoice& otherChoice) const;
+                                base::ValueId choice) const;
 };
 
 /// What a request asks of the model before any data are looked at: a bound model with its rules.
@@ -146,9 +138,9 @@ public:
 
     /// What the last explanation of inputs alone that keeps its pass left; null when none did.
     [[nodiscard]] std::unique_ptr<LastForward>& lastForward() { return m_lastForward; }
-    /// Which row the model of this cache chooses; of none where it is a whole model.
-    [[nodiscard]] const RowChoice& choice() const { return m_choice; }
-    void setChoice(RowChoice choice) { m_choice = std::move(choice); }
+    /// The input that says which row the model of this cache makes; invalid where it is a whole model.
+    [[nodiscard]] base::ValueId choice() const { return m_choice; }
+    void setChoice(base::ValueId choice) { m_choice = choice; }
 
     /// The memory that tensors of this cache's runs use again.
     [[nodiscard]] tensor::StoragePool& pool() { return *m_pool; }
@@ -171,7 +163,7 @@ private:
     std::vector<std::pair<base::Hash128, std::shared_ptr<const Course>>> m_courses; // oldest first
     std::unique_ptr<LastPass> m_lastPass;
     std::unique_ptr<LastForward> m_lastForward;
-    RowChoice m_choice;
+    base::ValueId m_choice;
     std::unique_ptr<tensor::StoragePool> m_pool = std::make_unique<tensor::StoragePool>();
 };
 

@@ -23,20 +23,18 @@ base::Result<execute::ForwardResult> InputsOnlyWay::forward(Pass& pass)
         last.reset(); // before there is a second one
         return m_inputs.forward(model, pass.inputs, pass.targets, pass.stop, pass.progressOf("forward"));
     }
-    const RowChoice& choice = pass.cache->choice();
+    const base::ValueId choice = pass.cache->choice();
     std::optional<execute::ForwardResult> made;
     if (last != nullptr && last->isOf(*model, pass.inputs, pass.targets, *m_known.runner)) {
         made = m_inputs.resume(last->forward, last->store);
     } else if (last != nullptr && last->isBeside(*model, pass.inputs, choice)) {
-        RETRO_TRY(made,
-                  m_inputs.forwardBeside(model, pass.inputs, pass.targets, *last->store, choice.constant, pass.stop));
+        RETRO_TRY(made, m_inputs.forwardBeside(model, pass.inputs, pass.targets, *last->store, choice, pass.stop));
     }
     pass.result.forwardReused = made.has_value();
     if (!made) {
         last.reset();
         const std::vector<base::ValueId> alsoKept =
-            choice.origin == nullptr ? std::vector<base::ValueId>()
-                                     : execute::FollowingNodes(model->graph(), choice.constant).reads();
+            choice.isValid() ? execute::FollowingNodes(model->graph(), choice).reads() : std::vector<base::ValueId>();
         RETRO_TRY(made, m_inputs.forward(model, pass.inputs, pass.targets, pass.stop, pass.progressOf("forward"), true,
                                          alsoKept));
     }
@@ -45,7 +43,7 @@ base::Result<execute::ForwardResult> InputsOnlyWay::forward(Pass& pass)
     kept.saved = execute::SavedValues(
         model, std::make_shared<const execute::SavePlan>(*model, execute::SavePolicy::Nothing), kept.store);
     pass.cache->lastForward() = std::make_unique<LastForward>(
-        LastForward{model, pass.inputs, pass.targets, m_known.runner, choice, std::move(kept), m_inputs.keptStore()});
+        LastForward{model, pass.inputs, pass.targets, m_known.runner, std::move(kept), m_inputs.keptStore()});
     return std::move(*made);
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/ways/wantedrow.h"
 
+#include "core/engine/model/binding.h"
+#include "core/engine/ways/rowsalone.h"
 #include "core/rewrite/addvalue.h"
 #include "core/trace/targetplace.h"
 
@@ -36,6 +38,9 @@ using base::NodeId;
 using base::ValueId;
 using graph::Graph;
 using graph::Node;
+
+/// Part of the tokens that lies behind the asked one and is worth a binding.
+constexpr std::int64_t kWorthCutting = 16;
 
 /// Functions of single elements, of one operand or with a constant of one element.
 constexpr std::array<std::string_view, 7> kElementwise{"Cast", "Tanh", "Add", "Sub", "Mul", "Div", "Identity"};
@@ -97,17 +102,9 @@ std::optional<NodeId> headOf(const Graph& graph, ValueId target)
     return std::nullopt;
 }
 
-/// The position that the target says, along the last but one axis of three; and the same request for a value that has
-/// that row alone.
-struct Position
+std::optional<AskedPosition> positionOf(const TargetRequest& request)
 {
-    std::int64_t row = 0;
-    TargetRequest target;
-};
-
-std::optional<Position> positionOf(const TargetRequest& request)
-{
-    Position found{0, request};
+    AskedPosition found{0, request};
     if (request.kind == TargetRequest::Kind::Value && request.index.size() == 3 && request.index[0] == 0) {
         found.row = request.index[1];
         found.target.index[1] = 0;
@@ -128,7 +125,9 @@ std::optional<Position> positionOf(const TargetRequest& request)
 bool wantsInputsAlone(const ExplainRequest& request)
 {
     const bool isOneRow = request.start.kind == StartKind::Logit || request.start.kind == StartKind::One;
-    return request.inputsOnly && isOneRow && request.engine == EngineKind::Promise &&
+    const bool choosesAmongAll =
+        request.composite.starts_with("dynamic") || request.composite.find("filter") != std::string::npos;
+    return request.inputsOnly && isOneRow && !choosesAmongAll && request.engine == EngineKind::Promise &&
            request.precision == execute::Precision::Float && request.save == execute::SavePolicy::Autograd &&
            request.alsoTargets.empty() && request.checkpoints.empty() && request.conditions.empty() &&
            !request.record && !request.keepsForward && !request.parameters && !request.forwarding &&
@@ -142,8 +141,7 @@ bool isOneSample(const ExplainRequest& request)
                                [](const tensor::Tensor& input) { return input.rank() == 0 || input.shape()[0] == 1; });
 }
 
-std::shared_ptr<const Graph> withRow(const Graph& graph, NodeId head, std::int64_t row, std::int64_t axis,
-                                     ValueId& position)
+std::shared_ptr<const Graph> withRow(const Graph& graph, NodeId head, std::int64_t axis, ValueId& position)
 {
     graph::GraphBuilder builder(graph.name());
     for (const auto& [domain, version] : graph.opsets()) {
@@ -168,8 +166,7 @@ std::shared_ptr<const Graph> withRow(const Graph& graph, NodeId head, std::int64
         ids.push_back(rewrite::addValue(builder, value, value.kind));
     }
     const std::string name = graph.value(rows).name + "/asked row";
-    position = builder.addConstant(name + "/position",
-                                   tensor::Tensor::of<std::int64_t>({1}, std::span<const std::int64_t>(&row, 1)));
+    position = builder.addInput(name + "/position", tensor::DType::Int64, std::vector{graph::Dimension{1, {}}});
     const ValueId picked = builder.addResult(name);
     builder.declare(picked, graph.value(rows).dtype, std::nullopt);
     Node gather;
@@ -218,7 +215,7 @@ tensor::Tensor placed(const tensor::Tensor& row, const tensor::Shape& shape, std
 
 std::optional<WantedRow> WantedRow::of(const LoadedModel& model, const ExplainRequest& request)
 {
-    const std::optional<Position> position = positionOf(request.target);
+    const std::optional<AskedPosition> position = positionOf(request.target);
     if (!position || position->row < 0 || !wantsInputsAlone(request) || !isOneSample(request)) {
         return std::nullopt;
     }
@@ -227,39 +224,70 @@ std::optional<WantedRow> WantedRow::of(const LoadedModel& model, const ExplainRe
     const std::optional<NodeId> head = target.ok() ? headOf(graph, *target) : std::nullopt;
     constexpr std::size_t kRank = 3; // sample, position, word
     const auto& declared = target.ok() ? graph.value(*target).shape : std::nullopt;
-    if (!head || !declared || declared->size() != kRank || graph.outputs().size() != 1 ||
-        graph.outputs().front() != *target) {
+    if (!head || !declared || declared->size() != kRank || std::ranges::count(graph.outputs(), *target) != 1) {
         return std::nullopt;
     }
     WantedRow asked;
     asked.m_axis = kRank - 2;
-    asked.m_row = position->row;
     asked.m_rows = graph.value(graph.node(*head).inputs[0]).name;
     asked.m_model = model;
-    asked.m_model.rewritten.graph =
-        withRow(graph, *head, asked.m_row, static_cast<std::int64_t>(asked.m_axis), asked.m_position);
+    asked.m_model.rewritten.graph = withRow(graph, *head, static_cast<std::int64_t>(asked.m_axis), asked.m_position);
     asked.m_target = *target;
     if (asked.m_model.rewritten.graph == nullptr) {
         return std::nullopt;
     }
-    asked.m_request = request;
-    asked.m_request.target = position->target;
+    asked.take(request, *position);
     return asked;
 }
 
-std::optional<ExplainRequest> WantedRow::again(const LoadedModel& whole, const ExplainRequest& request) const
+bool WantedRow::ask(const LoadedModel& whole, const ExplainRequest& request)
 {
-    const std::optional<Position> position = positionOf(request.target);
-    if (!position || position->row != m_row || !wantsInputsAlone(request) || !isOneSample(request)) {
-        return std::nullopt;
+    const std::optional<AskedPosition> position = positionOf(request.target);
+    if (!position || position->row < 0 || !wantsInputsAlone(request) || !isOneSample(request)) {
+        return false;
     }
     const base::Result<ValueId> target = targetValue(request.target, *whole.graph());
     if (!target.ok() || *target != m_target) {
+        return false;
+    }
+    take(request, *position);
+    return true;
+}
+
+void WantedRow::take(const ExplainRequest& request, const AskedPosition& position)
+{
+    m_row = position.row;
+    m_request = request;
+    m_request.target = position.target;
+    m_request.inputs.push_back(tensor::Tensor::of<std::int64_t>({1}, std::span<const std::int64_t>(&m_row, 1)));
+}
+
+std::optional<LoadedModel> WantedRow::narrowed(const std::stop_token& stop)
+{
+    if (m_request.composite.ends_with(".json")) {
+        return std::nullopt; // its rules may choose among all elements of a value
+    }
+    const auto bound = bindModel(m_model, m_request.inputs, m_request.precision, nullptr, stop);
+    if (!bound.ok() || (*bound)->sharedGraph() != m_model.graph()) {
         return std::nullopt;
     }
-    ExplainRequest row = request;
-    row.target = position->target;
-    return row;
+    const graph::Graph& graph = *m_model.graph();
+    m_count = (*bound)->typeOf(graph.findValue(m_rows).value()).shape[m_axis];
+    if (m_row >= m_count) {
+        return std::nullopt; // refused when it runs
+    }
+    const ValueId picked = graph.findValue(m_rows + "/asked row").value();
+    LoadedModel narrow = m_model;
+    narrow.rewritten.graph = withRowAlone(**bound, graph.value(picked).producer, m_row);
+    if (narrow.rewritten.graph == nullptr) {
+        return std::nullopt;
+    }
+    if (m_count - 1 - m_row >= std::max<std::int64_t>(m_count / kWorthCutting, 1)) {
+        const auto row = bindModel(narrow, m_request.inputs, m_request.precision, nullptr, stop);
+        auto prefix = row.ok() ? withPrefixAlone(**row, m_row, m_count) : nullptr;
+        narrow.rewritten.graph = prefix == nullptr ? narrow.rewritten.graph : std::move(prefix);
+    }
+    return narrow;
 }
 
 void WantedRow::restorePlace(ExplainResult& result) const
@@ -267,7 +295,7 @@ void WantedRow::restorePlace(ExplainResult& result) const
     const Graph& graph = result.model->graph();
     const std::optional<ValueId> rows = graph.findValue(m_rows);
     tensor::Shape shape = result.model->typeOf(result.target.value).shape;
-    shape[m_axis] = rows ? result.model->typeOf(*rows).shape[m_axis] : m_row + 1;
+    shape[m_axis] = m_count > 0 ? m_count : rows ? result.model->typeOf(*rows).shape[m_axis] : m_row + 1;
     result.target.start = placed(result.target.start, shape, m_row);
     const std::vector<std::string> names = trace::axisNames(graph, result.target.value, shape.size());
     result.target.place.clear();

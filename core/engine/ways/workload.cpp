@@ -344,8 +344,10 @@ Result<PassEstimate> estimate(const LoadedModel& model, const ExplainRequest& re
                               double sampling)
 {
     RETRO_CHECK(checkRequest(request));
-    if (const std::optional<WantedRow> asked = WantedRow::of(model, request)) {
-        if (Result<PassEstimate> made = estimateOf(asked->model(), asked->request(), true, stop, sampling); made.ok()) {
+    if (std::optional<WantedRow> asked = WantedRow::of(model, request)) {
+        const std::optional<LoadedModel> narrow = asked->narrowed(stop);
+        const LoadedModel& row = narrow ? *narrow : asked->model();
+        if (Result<PassEstimate> made = estimateOf(row, asked->request(), true, stop, sampling); made.ok()) {
             return made;
         }
     }

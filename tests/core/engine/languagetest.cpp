@@ -9,6 +9,7 @@
 #include "core/engine/language/languageparts.h"
 #include "core/engine/language/languagequestion.h"
 #include "core/engine/question/resolve.h"
+#include "core/event/observer.h"
 #include "core/tensor/npy.h"
 #include "tests/core/engine/samplequestion.h"
 #include "tests/core/rewrite/graphs.h"
@@ -31,7 +32,7 @@ constexpr std::int64_t kWords = 7;
 constexpr std::int64_t kWidth = 6;
 
 /// ids (1 × tokens) and attention_mask → logits (1 × tokens × words); `lengths` of both inputs: none = free.
-SharedGraph speaking()
+SharedGraph speaking(bool isCausal = true)
 {
     graph::GraphBuilder builder;
     builder.setOpset("", 17);
@@ -57,7 +58,7 @@ SharedGraph speaking()
     const auto line = node("Unsqueeze", "line",
                            {plain, constant("axis1", Tensor::of<std::int64_t>({1}, std::vector<std::int64_t>{1}))});
     const auto square = node("Mul", "square", {column, line});
-    const auto lower = node("Trilu", "lower", {square}, {{"upper", std::int64_t{0}}});
+    const auto lower = isCausal ? node("Trilu", "lower", {square}, {{"upper", std::int64_t{0}}}) : square;
     const auto missing = node("Sub", "missing", {constant("one", Tensor::full(tensor::DType::Float32, {1}, 1)), lower});
     const auto mask = node("Mul", "mask", {missing, constant("far", Tensor::full(tensor::DType::Float32, {1}, -1e9))});
     const auto masked = node("Add", "masked", {scores, mask});
@@ -89,9 +90,9 @@ public:
     }
     [[nodiscard]] bool isThere() const { return m_isThere; }
     [[nodiscard]] std::filesystem::path path() const { return m_folder.path().toStdString(); }
-    [[nodiscard]] engine::LoadedModelPointer model() const
+    [[nodiscard]] engine::LoadedModelPointer model(bool isCausal = true) const
     {
-        const SharedGraph graph = speaking();
+        const SharedGraph graph = speaking(isCausal);
         auto rewritten = rewrite::rewrite(graph, {});
         if (graph == nullptr || !rewritten) {
             qFatal("the graph of the test is wrong");
@@ -107,6 +108,21 @@ public:
 private:
     QTemporaryDir m_folder;
     bool m_isThere = false;
+};
+
+/// Counts the nodes that forward passes compute for the first time.
+class ForwardNodes final : public event::PerformanceObserver
+{
+public:
+    void onNodeProcessed(base::NodeId, const event::NodeWork& work) override
+    {
+        m_count += work.half == event::Half::Forward && !work.isRepeat ? 1 : 0;
+    }
+    void onMemoryDecision(base::ValueId, event::MemoryChoice, std::int64_t, std::string_view) override {}
+    [[nodiscard]] std::size_t count() const { return m_count; }
+
+private:
+    std::size_t m_count = 0;
 };
 
 struct Answer
@@ -334,6 +350,52 @@ private slots:
         QCOMPARE(given->report.generatedTokens.size(), std::size_t{2});
         QCOMPARE(given->report.generated[1].token.id, 3);
         QCOMPARE(given->report.generated[1].position, 1);
+    }
+
+    // Words that are given: each answer is that for its prefix, over one forward pass where the model is causal.
+    void givenWordsShareAForwardPass_data()
+    {
+        QTest::addColumn<bool>("isCausal");
+        QTest::addColumn<bool>("inputsOnly");
+        QTest::addColumn<std::size_t>("passes");
+        QTest::newRow("causal") << true << false << std::size_t{2}; // of the text, and of all of it
+        QTest::newRow("causal, inputs only") << true << true << std::size_t{2};
+        QTest::newRow("sees what follows") << false << false << std::size_t{6}; // all of it once, in vain
+    }
+    void givenWordsShareAForwardPass()
+    {
+        QFETCH(const bool, isCausal);
+        QFETCH(const bool, inputsOnly);
+        QFETCH(const std::size_t, passes);
+        const auto model = m_folder.model(isCausal);
+        engine::Question question = about("ab");
+        question.continuation = "c abc";
+        question.inputsOnly = inputsOnly;
+        ForwardNodes nodes;
+        const auto all = [&] {
+            const event::ObserverScope observed(&nodes);
+            return answer(*model, question);
+        }();
+        QVERIFY2(all.ok(), all.ok() ? "" : all.error().text().c_str());
+        QCOMPARE(all->report.generated.size(), std::size_t{4});
+        QCOMPARE(nodes.count(), passes * all->result.model->graph().nodeCount());
+        std::string ids = "6";
+        for (const engine::GeneratedStep& step : all->report.generated) {
+            engine::Question prefix;
+            prefix.ids = ids;
+            prefix.targets = {std::to_string(step.token.id)};
+            prefix.inputsOnly = inputsOnly;
+            const auto alone = answer(*model, prefix);
+            QVERIFY2(alone.ok(), alone.ok() ? "" : alone.error().text().c_str());
+            QCOMPARE(step.relevance.size(), alone->report.relevance.size());
+            QCOMPARE(step.best.id, alone->report.best.id);
+            for (std::size_t i = 0; i < step.relevance.size(); ++i) {
+                QVERIFY(areNear(step.relevance[i], alone->report.relevance[i]));
+            }
+            QCOMPARE(step.parts.layers.isValid(), alone->report.layers.isValid());
+            QVERIFY(!step.parts.layers.isValid() || step.parts.layers.shape() == alone->report.layers.shape());
+            ids += "," + std::to_string(step.token.id);
+        }
     }
 
     void layersComeFromAFile()
