@@ -92,6 +92,7 @@ int main(int argc, char** argv)
     using namespace retro::app;
     retro::base::prepareStreams();
     retro::base::endWithoutMemory(exitCodeOf(retro::base::ErrorCode::Memory));
+    retro::base::endWithoutMemoryInLibraries(); // those that read pictures, and the C library itself
     if (!dieWithParent()) {
         return exitCodeOf(retro::base::ErrorCode::Cancelled);
     }

@@ -20,7 +20,8 @@
  *   RETRO_FAULT_OUTPUT     a folder that the program writes to; after each child its files are compared with those of
  *                          RETRO_FAULT_REFERENCE by size and removed. One that differs is added to the log as
  *                          "number half FILE"; .json, .png and .svg may differ when they have their end: a library that
- *                          draws may do without what it did not get
+ *                          draws may do without what it did not get. .npy and .csv must have the same bytes: "number
+ *                          other FILE"
  *   RETRO_FAULT_ALONE      1 = no children: the program itself fails at RETRO_FAULT_FIRST; for several threads
  *   RETRO_FAULT_SECONDS    tries end after so many seconds (unless told, ten minutes)
  * At the end the log gets a line "total N": how many places there were.
@@ -156,6 +157,29 @@ static char endOf(const char *path)
     return 0;
 }
 
+/* 1 for results, whose bytes are the same in every run. */
+static int isResult(const char *path)
+{
+    const size_t length = strlen(path);
+    return length > 4 && (!strcmp(path + length - 4, ".npy") || !strcmp(path + length - 4, ".csv"));
+}
+
+static int haveSameBytes(const char *path, const char *twin)
+{
+    const int a = open(path, O_RDONLY | O_CLOEXEC);
+    const int b = open(twin, O_RDONLY | O_CLOEXEC);
+    int isSame = a >= 0 && b >= 0;
+    char left[4096];
+    char right[4096];
+    for (ssize_t count = 1; isSame && count > 0;) {
+        count = read(a, left, sizeof left);
+        isSame = count == read(b, right, sizeof right) && count >= 0 && !memcmp(left, right, (size_t)count);
+    }
+    close(a);
+    close(b);
+    return isSame;
+}
+
 /* Removes the files below `folder`; says those that are not as they are after a run that nothing disturbed. */
 static void compareAndRemove(const char *folder, const char *reference, int isCompared)
 {
@@ -189,6 +213,8 @@ static void compareAndRemove(const char *folder, const char *reference, int isCo
         } else if (isCompared && !isHidden && is.st_size != shall.st_size &&
                    (!ending || lastByte(path, is.st_size) != ending)) {
             note("%ld half %s\n", number, path);
+        } else if (isCompared && !isHidden && isResult(path) && !haveSameBytes(path, twin)) {
+            note("%ld other %s\n", number, path);
         }
         unlink(path);
     }
@@ -213,7 +239,7 @@ static void disarm(void)
     const int wasArmed = isArmed;
     isArmed = 0;
     if (wasArmed && !isChild) {
-        moveSeen(seenFile, 1);
+        moveSeen(isAlone ? "" : seenFile, 1);
         note("total %ld\n", number);
     }
 }

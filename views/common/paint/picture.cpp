@@ -12,7 +12,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <new>
 #include <span>
+#include <utility>
 
 namespace retro::views
 {
@@ -22,12 +24,24 @@ namespace
 
 QString pathText(const std::filesystem::path& path) { return QString::fromStdString(path.string()); }
 
+/// Qt says by an empty picture that it got no memory for one.
+QImage allocated(QImage image)
+{
+    if (image.isNull()) {
+        throw std::bad_alloc();
+    }
+    return image;
+}
+
 QImage flattened(const QImage& image)
 {
-    if (!image.hasAlphaChannel()) {
-        return image.convertToFormat(QImage::Format_RGB888);
+    if (image.isNull()) {
+        return image;
     }
-    QImage ground(image.size(), QImage::Format_RGB888);
+    if (!image.hasAlphaChannel()) {
+        return allocated(image.convertToFormat(QImage::Format_RGB888));
+    }
+    QImage ground = allocated(QImage(image.size(), QImage::Format_RGB888));
     ground.fill(Qt::white);
     QPainter painter(&ground);
     painter.drawImage(0, 0, image);
@@ -138,7 +152,9 @@ base::Result<RgbPicture> decodePicture(const std::filesystem::path& path)
         RETRO_CHECK(memory.check(path.string()));
         return base::inputError("the picture is damaged: " + reader.errorString().toStdString(), path.string());
     }
-    return toPicture(image);
+    RgbPicture picture = toPicture(image);
+    RETRO_CHECK(memory.check(path.string())); // what was drawn without memory is not a picture either
+    return picture;
 }
 
 RgbPicture resized(const RgbPicture& picture, int width, int height)
@@ -146,12 +162,16 @@ RgbPicture resized(const RgbPicture& picture, int width, int height)
     if (picture.width == width && picture.height == height) {
         return picture;
     }
-    return toPicture(toImage(picture).scaled(width, height, Qt::IgnoreAspectRatio, Qt::SmoothTransformation));
+    const QImage scaled = toImage(picture).scaled(width, height, Qt::IgnoreAspectRatio, Qt::SmoothTransformation);
+    return toPicture(width > 0 && height > 0 && picture.width > 0 ? allocated(scaled) : scaled);
 }
 
 QImage toImage(const RgbPicture& picture)
 {
     QImage image(picture.width, picture.height, QImage::Format_RGB888);
+    if (picture.width > 0 && picture.height > 0) {
+        image = allocated(std::move(image));
+    }
     const std::size_t row = static_cast<std::size_t>(picture.width) * 3;
     for (int y = 0; y < picture.height; ++y) {
         std::memcpy(image.scanLine(y), picture.rgb.data() + static_cast<std::size_t>(y) * row, row);
@@ -204,7 +224,8 @@ QImage pictureOfTensor(const tensor::Tensor& input, double low, double high, con
     }
     const tensor::Tensor plain = input.to(tensor::DType::Float64).contiguous();
     const PixelReader reader{plain.span<double>(), layout, low, high, mean, deviation, isBgr};
-    QImage image(static_cast<int>(layout.width), static_cast<int>(layout.height), QImage::Format_RGB888);
+    QImage image =
+        allocated(QImage(static_cast<int>(layout.width), static_cast<int>(layout.height), QImage::Format_RGB888));
     for (std::int64_t y = 0; y < layout.height; ++y) {
         uchar* out = image.scanLine(static_cast<int>(y));
         for (std::int64_t i = 0; i < 3 * layout.width; ++i) {
