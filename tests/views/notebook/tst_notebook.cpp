@@ -389,7 +389,6 @@ private slots:
         for (const QString& line : text.split('\n')) { // every row has every cell
             QVERIFY(!line.startsWith('|') || QString(line).remove("\\|").count('|') == 7);
         }
-        QVERIFY(!s.view.exportTo(folder.filePath("notebook.csv").toStdString()).ok());
     }
 
     void nothingIsSaidInWords()
