@@ -67,18 +67,19 @@ bool isNoMemoryBeingHandled()
 
 std::atomic<pid_t> timedThread{0};
 
-/// fontconfig reads on at the null that it got for memory, and its files are opened in between: errno then says
-/// something else. Where it starts (MemoryTimer) there is no other reason for a null.
-bool isNullAtStart(int signal, const siginfo_t* info)
+/// fontconfig reads on at the null that it got for memory, and its files are opened in between; GLib writes a line
+/// before it stops: errno then says something else. Where they start (MemoryTimer) there is no other reason for either.
+bool isEndAtStart(int signal, const siginfo_t* info)
 {
     constexpr std::uintptr_t kFirstPage = 4096;
-    return signal == SIGSEGV && info != nullptr && info->si_code == SEGV_MAPERR && timedThread.load() == ::gettid() &&
-           reinterpret_cast<std::uintptr_t>(info->si_addr) < kFirstPage; // NOLINT: a place in memory
+    const bool isNull = signal == SIGSEGV && info != nullptr && info->si_code == SEGV_MAPERR &&
+                        reinterpret_cast<std::uintptr_t>(info->si_addr) < kFirstPage; // NOLINT: a place in memory
+    return (isNull || signal == SIGTRAP || signal == SIGABRT) && timedThread.load() == ::gettid();
 }
 
 void onSignal(int signal, siginfo_t* info, void* /*context*/)
 {
-    if (errno == ENOMEM || isNullAtStart(signal, info)) {
+    if (errno == ENOMEM || isEndAtStart(signal, info)) {
         end();
     }
     // The access is repeated, or abort() goes on: as without this handler.

@@ -21,7 +21,7 @@ void endWithoutMemoryInLibraries();
 
 /// While one lives: the thread that made it ends the program in the same way when it goes round in circles for want of
 /// memory, as fontconfig does while it starts. Looked at after every second of processor time. It also ends so when it
-/// reads at a null there, whatever errno says.
+/// reads at a null there or stops itself, whatever errno says.
 class MemoryTimer
 {
 public:
