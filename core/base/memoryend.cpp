@@ -66,6 +66,7 @@ bool isNoMemoryBeingHandled()
 }
 
 std::atomic<pid_t> timedThread{0};
+thread_local bool isTimed = false; ///< this is the thread; also in a process that was forked off it
 
 /// fontconfig reads on at the null that it got for memory, and its files are opened in between; GLib writes a line
 /// before it stops: errno then says something else. Where they start (MemoryTimer) there is no other reason for either.
@@ -74,7 +75,7 @@ bool isEndAtStart(int signal, const siginfo_t* info)
     constexpr std::uintptr_t kFirstPage = 4096;
     const bool isNull = signal == SIGSEGV && info != nullptr && info->si_code == SEGV_MAPERR &&
                         reinterpret_cast<std::uintptr_t>(info->si_addr) < kFirstPage; // NOLINT: a place in memory
-    return (isNull || signal == SIGTRAP || signal == SIGABRT) && timedThread.load() == ::gettid();
+    return (isNull || signal == SIGTRAP || signal == SIGABRT) && isTimed;
 }
 
 void onSignal(int signal, siginfo_t* info, void* /*context*/)
@@ -143,6 +144,7 @@ MemoryTimer::MemoryTimer()
         return;
     }
     timedThread = ::gettid();
+    isTimed = true;
     struct sigaction action = {};
     action.sa_handler = &onTick;
     action.sa_flags = SA_ONSTACK | SA_RESTART;
@@ -153,6 +155,7 @@ MemoryTimer::MemoryTimer()
 
 MemoryTimer::~MemoryTimer()
 {
+    isTimed = false;
     if (timedThread.exchange(0) != 0) {
         setTimer(0);
     }
