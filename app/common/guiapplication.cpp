@@ -63,6 +63,10 @@ void ensureGuiApplication()
     if (!qputenv("QT_QPA_PLATFORM", "offscreen")) {
         throw std::bad_alloc(); // without it Qt looks for a display, and ends the program where there is none
     }
+    // GLib stops a program that gets no memory, in any thread; nothing here needs its event loop.
+    if (!qputenv("QT_NO_GLIB", "1")) {
+        throw std::bad_alloc();
+    }
     // Lives as long as the process: destroyed on exit it would outlive what it needs of Qt's own static objects.
     static auto* const application = new QApplication(count, arguments);
     static_cast<void>(application);
