@@ -124,7 +124,6 @@ void endWithoutMemoryInLibraries()
     if (codeAtEnd.load() == 0) {
         return;
     }
-    useSignalStack();
     errno = 0;
     struct sigaction action = {};
     action.sa_sigaction = &onSignal;
@@ -136,6 +135,7 @@ void endWithoutMemoryInLibraries()
             actionsBefore[i] = was;
         }
     }
+    useSignalStack(); // last: the C library aborts where it has no memory to note what a thread destroys at its end
 }
 
 MemoryTimer::MemoryTimer()

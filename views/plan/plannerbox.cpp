@@ -31,14 +31,14 @@ void PlannerBox::showStrategy()
 {
     setEnabled(m_plan.state() == PlanState::Ready);
     const std::string& strategy = m_plan.question().strategy;
-    const QString data = QString::fromStdString(strategy);
-    int index = findData(data);
+    const QString wanted = QString::fromStdString(strategy);
+    int index = findData(wanted);
     while (count() > kAlways && index != kAlways) {
         removeItem(kAlways); // one that is no longer asked
-        index = findData(data);
+        index = findData(wanted);
     }
-    if (index < 0 && !data.isEmpty()) {
-        addItem(tr("only %1").arg(plannerTitle(strategy)), data);
+    if (index < 0 && !wanted.isEmpty()) {
+        addItem(tr("only %1").arg(plannerTitle(strategy)), wanted);
         index = count() - 1;
     }
     setCurrentIndex(index);

@@ -354,7 +354,8 @@ private:
     [[nodiscard]] bool picksRow(const Node& node, std::int64_t row) const
     {
         const graph::Value& index = m_graph.value(node.inputs[1]);
-        return index.kind == graph::ValueKind::Constant && index.constant.size() == 1 && index.constant.at(0) == row &&
+        return index.kind == graph::ValueKind::Constant && index.constant.size() == 1 &&
+               index.constant.at(0) == static_cast<double>(row) &&
                m_graph.value(node.inputs[0]).kind == graph::ValueKind::Result;
     }
 

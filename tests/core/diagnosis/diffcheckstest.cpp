@@ -14,9 +14,9 @@ namespace
 /// What differs between the models of these tests.
 struct Spec
 {
-    std::string prefix; ///< of every name
-    float factor = 1;   ///< of output channel 1 of the second convolution
-    float element = 0;  ///< added to one element of the first
+    std::string prefix = {}; ///< of every name
+    float factor = 1;        ///< of output channel 1 of the second convolution
+    float element = 0;       ///< added to one element of the first
     bool addsTwice = false;
     bool hasMask = false;
     std::int64_t pad = 1;
