@@ -118,33 +118,45 @@ void writePlace(ThriftWriter& writer, const Column& column, const ColumnPlace& p
     writer.endStruct();
 }
 
+/// The first name of a path; a path without names changes nothing.
+void readFirstName(ThriftReader& reader, std::string& name)
+{
+    const auto path = reader.list();
+    for (std::size_t i = 0; i < path.count && reader.isGood(); ++i) {
+        const std::string step = reader.text();
+        name = i == 0 ? step : name;
+    }
+}
+
+/// The struct that tells of a column: its name, and where it lies.
+void readColumn(ThriftReader& reader, std::string& name, ColumnPlace& place)
+{
+    reader.beginStruct();
+    for (auto field = reader.nextField(); field.type != ThriftType::Stop; field = reader.nextField()) {
+        if (field.id == 3 && field.type == ThriftType::List) {
+            readFirstName(reader, name);
+        } else if (field.id == 5 && field.type == ThriftType::I64) {
+            place.values = reader.integer();
+        } else if (field.id == 7 && field.type == ThriftType::I64) {
+            place.bytes = reader.integer();
+        } else if (field.id == 9 && field.type == ThriftType::I64) {
+            place.offset = reader.integer();
+        } else {
+            reader.skip(field.type);
+        }
+    }
+}
+
 void readPlace(ThriftReader& reader, RowGroup& group)
 {
     std::string name;
     ColumnPlace place;
     reader.beginStruct();
     for (auto field = reader.nextField(); field.type != ThriftType::Stop; field = reader.nextField()) {
-        if (field.id != 3 || field.type != ThriftType::Struct) {
+        if (field.id == 3 && field.type == ThriftType::Struct) {
+            readColumn(reader, name, place);
+        } else {
             reader.skip(field.type);
-            continue;
-        }
-        reader.beginStruct();
-        for (auto inner = reader.nextField(); inner.type != ThriftType::Stop; inner = reader.nextField()) {
-            if (inner.id == 3 && inner.type == ThriftType::List) {
-                const auto path = reader.list();
-                for (std::size_t i = 0; i < path.count && reader.isGood(); ++i) {
-                    const std::string step = reader.text();
-                    name = i == 0 ? step : name;
-                }
-            } else if (inner.id == 5 && inner.type == ThriftType::I64) {
-                place.values = reader.integer();
-            } else if (inner.id == 7 && inner.type == ThriftType::I64) {
-                place.bytes = reader.integer();
-            } else if (inner.id == 9 && inner.type == ThriftType::I64) {
-                place.offset = reader.integer();
-            } else {
-                reader.skip(inner.type);
-            }
         }
     }
     group.columns[name] = place;
@@ -191,6 +203,24 @@ std::vector<std::byte> piece(std::span<const std::byte> bytes, std::size_t begin
     return {part.begin(), part.end()};
 }
 
+void readGroups(ThriftReader& reader, std::span<const std::byte> bytes, ParquetFooter& footer)
+{
+    const auto groups = reader.list();
+    const std::size_t first = reader.position();
+    for (std::size_t i = 0; i < groups.count && reader.isGood(); ++i) {
+        footer.groups.push_back(readGroup(reader));
+    }
+    footer.groupBytes = piece(bytes, first, reader.position());
+}
+
+void readFacts(ThriftReader& reader, std::map<std::string, std::string>& into)
+{
+    const auto facts = reader.list();
+    for (std::size_t i = 0; i < facts.count && reader.isGood(); ++i) {
+        readFact(reader, into);
+    }
+}
+
 bool readInto(ParquetFooter& footer, std::span<const std::byte> bytes)
 {
     ThriftReader reader(bytes);
@@ -203,17 +233,9 @@ bool readInto(ParquetFooter& footer, std::span<const std::byte> bytes)
         } else if (field.id == 3 && field.type == ThriftType::I64) {
             footer.rows = reader.integer();
         } else if (field.id == 4 && field.type == ThriftType::List) {
-            const auto groups = reader.list();
-            const std::size_t first = reader.position();
-            for (std::size_t i = 0; i < groups.count && reader.isGood(); ++i) {
-                footer.groups.push_back(readGroup(reader));
-            }
-            footer.groupBytes = piece(bytes, first, reader.position());
+            readGroups(reader, bytes, footer);
         } else if (field.id == 5 && field.type == ThriftType::List) {
-            const auto facts = reader.list();
-            for (std::size_t i = 0; i < facts.count && reader.isGood(); ++i) {
-                readFact(reader, footer.facts);
-            }
+            readFacts(reader, footer.facts);
         } else {
             reader.skip(field.type);
         }
