@@ -109,6 +109,11 @@ private:
         return value.tag == PickledTag::Container && container(value).kind == kEvent;
     }
 
+    [[nodiscard]] bool isEmptyList(const PickledContainer& given) const
+    {
+        return given.kind == kPickledList && m_contents[given.index].empty();
+    }
+
     struct ItemCounts
     {
         std::size_t events = 0;
@@ -137,7 +142,7 @@ private:
     {
         const auto [events, frames] = settleItems();
         const PickledKind kind = m_containers[id].kind;
-        const bool isEmpty = kind == kPickledList && m_contents[m_containers[id].index].empty();
+        const bool isEmpty = isEmptyList(m_containers[id]);
         if ((events > 0 || kind == kTrace) && (events != m_values.size() || !(isEmpty || kind == kTrace))) {
             failPickle("a trace has something in it that is no event, or an event twice");
         }

@@ -118,6 +118,11 @@ void writePlace(ThriftWriter& writer, const Column& column, const ColumnPlace& p
     writer.endStruct();
 }
 
+bool isField(const ThriftReader::Field& field, std::int16_t id, ThriftType type)
+{
+    return field.id == id && field.type == type;
+}
+
 /// The first name of a path; a path without names changes nothing.
 void readFirstName(ThriftReader& reader, std::string& name)
 {
@@ -133,13 +138,13 @@ void readColumn(ThriftReader& reader, std::string& name, ColumnPlace& place)
 {
     reader.beginStruct();
     for (auto field = reader.nextField(); field.type != ThriftType::Stop; field = reader.nextField()) {
-        if (field.id == 3 && field.type == ThriftType::List) {
+        if (isField(field, 3, ThriftType::List)) {
             readFirstName(reader, name);
-        } else if (field.id == 5 && field.type == ThriftType::I64) {
+        } else if (isField(field, 5, ThriftType::I64)) {
             place.values = reader.integer();
-        } else if (field.id == 7 && field.type == ThriftType::I64) {
+        } else if (isField(field, 7, ThriftType::I64)) {
             place.bytes = reader.integer();
-        } else if (field.id == 9 && field.type == ThriftType::I64) {
+        } else if (isField(field, 9, ThriftType::I64)) {
             place.offset = reader.integer();
         } else {
             reader.skip(field.type);
@@ -153,7 +158,7 @@ void readPlace(ThriftReader& reader, RowGroup& group)
     ColumnPlace place;
     reader.beginStruct();
     for (auto field = reader.nextField(); field.type != ThriftType::Stop; field = reader.nextField()) {
-        if (field.id == 3 && field.type == ThriftType::Struct) {
+        if (isField(field, 3, ThriftType::Struct)) {
             readColumn(reader, name, place);
         } else {
             reader.skip(field.type);
@@ -167,12 +172,12 @@ RowGroup readGroup(ThriftReader& reader)
     RowGroup group;
     reader.beginStruct();
     for (auto field = reader.nextField(); field.type != ThriftType::Stop; field = reader.nextField()) {
-        if (field.id == 1 && field.type == ThriftType::List) {
+        if (isField(field, 1, ThriftType::List)) {
             const auto columns = reader.list();
             for (std::size_t i = 0; i < columns.count && reader.isGood(); ++i) {
                 readPlace(reader, group);
             }
-        } else if (field.id == 3 && field.type == ThriftType::I64) {
+        } else if (isField(field, 3, ThriftType::I64)) {
             group.rows = reader.integer();
         } else {
             reader.skip(field.type);
@@ -227,14 +232,14 @@ bool readInto(ParquetFooter& footer, std::span<const std::byte> bytes)
     reader.beginStruct();
     for (auto field = reader.nextField(); field.type != ThriftType::Stop; field = reader.nextField()) {
         const std::size_t begin = reader.position();
-        if (field.id == 2 && field.type == ThriftType::List) {
+        if (isField(field, 2, ThriftType::List)) {
             reader.skip(field.type);
             footer.schema = piece(bytes, begin, reader.position());
-        } else if (field.id == 3 && field.type == ThriftType::I64) {
+        } else if (isField(field, 3, ThriftType::I64)) {
             footer.rows = reader.integer();
-        } else if (field.id == 4 && field.type == ThriftType::List) {
+        } else if (isField(field, 4, ThriftType::List)) {
             readGroups(reader, bytes, footer);
-        } else if (field.id == 5 && field.type == ThriftType::List) {
+        } else if (isField(field, 5, ThriftType::List)) {
             readFacts(reader, footer.facts);
         } else {
             reader.skip(field.type);
@@ -287,13 +292,13 @@ PageContent pageContent(std::span<const std::byte> page)
     PageContent content;
     reader.beginStruct();
     for (auto field = reader.nextField(); field.type != ThriftType::Stop; field = reader.nextField()) {
-        if (field.id != 5 || field.type != ThriftType::Struct) {
+        if (!isField(field, 5, ThriftType::Struct)) {
             reader.skip(field.type);
             continue;
         }
         reader.beginStruct();
         for (auto inner = reader.nextField(); inner.type != ThriftType::Stop; inner = reader.nextField()) {
-            if (inner.id == 1 && inner.type == ThriftType::I32) {
+            if (isField(inner, 1, ThriftType::I32)) {
                 content.count = reader.integer();
             } else {
                 reader.skip(inner.type);

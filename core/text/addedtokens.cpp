@@ -39,6 +39,24 @@ bool touchesWord(std::string_view text, std::size_t begin, std::size_t end)
            (end < text.size() && isWordPart(characterAt(text, end).code));
 }
 
+/// What lies between tokens, where there is something.
+void addBetween(const AlignedText& text, std::size_t begin, std::size_t end, std::vector<TextPart>& into)
+{
+    if (begin < end) {
+        into.push_back({text.slice(begin, end), std::nullopt});
+    }
+}
+
+/// A token's text as it is looked for; without a normaliser, as it is.
+Result<std::string> searchedText(const std::string& text, const Normaliser* normaliser)
+{
+    AlignedText searched(text);
+    if (normaliser != nullptr) {
+        RETRO_CHECK((*normaliser)(searched));
+    }
+    return searched.bytes();
+}
+
 } // namespace
 
 void AddedTokens::Search::add(std::string_view text, const Added& token)
@@ -81,15 +99,11 @@ void AddedTokens::Search::cut(const AlignedText& text, std::vector<TextPart>& in
         }
         const std::size_t from = token.stripsLeft ? std::max(withSpacesBefore(bytes, first), done) : first;
         const std::size_t to = token.stripsRight ? withSpacesBehind(bytes, end) : end;
-        if (done < from) {
-            into.push_back({text.slice(done, from), std::nullopt});
-        }
+        addBetween(text, done, from, into);
         into.push_back({text.slice(from, to), token.id});
         done = to;
     }
-    if (done < bytes.size()) {
-        into.push_back({text.slice(done, bytes.size()), std::nullopt});
-    }
+    addBetween(text, done, bytes.size(), into);
 }
 
 Result<AddedTokens::Added> AddedTokens::readAdded(const JsonFields& fields)
@@ -129,12 +143,9 @@ Result<AddedTokens> AddedTokens::read(const JsonFields& root, const Vocabulary& 
         if (isSpecial) {
             all.m_special.insert(text);
         }
-        AlignedText searched(text);
-        if (isNormalised && normaliser != nullptr) {
-            RETRO_CHECK((*normaliser)(searched));
-        }
-        all.m_texts.emplace(token.id, searched.bytes());
-        (isNormalised ? all.m_normalised : all.m_asGiven).add(searched.bytes(), token);
+        RETRO_TRY(const std::string searched, searchedText(text, isNormalised ? normaliser : nullptr));
+        all.m_texts.emplace(token.id, searched);
+        (isNormalised ? all.m_normalised : all.m_asGiven).add(searched, token);
     }
     return all;
 }

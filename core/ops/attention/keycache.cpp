@@ -191,8 +191,8 @@ private:
         return r < past ? CacheRow{CacheRow::From::Past, r} : CacheRow{CacheRow::From::New, r - past};
     }
 
-    /// First byte of a row, which has so many, in the new rows or those of the past; null where there is none.
-    [[nodiscard]] const std::byte* bytesOf(const CacheRow& row, std::int64_t image, std::size_t bytes,
+    /// Where a row of so many bytes begins, among the new ones or those of the past; null where there is none.
+    [[nodiscard]] const std::byte* startOf(const CacheRow& row, std::int64_t image, std::size_t bytes,
                                            const Tensor& fresh, const Tensor& old) const
     {
         const bool isNew = row.from == CacheRow::From::New;
@@ -218,7 +218,7 @@ private:
             const std::int64_t before = past[static_cast<std::size_t>(image / m_form.heads)];
             for (std::int64_t r = 0; r < rows && bytes > 0; ++r) {
                 const CacheRow row = sourceOf(output, before, r);
-                if (const std::byte* from = bytesOf(row, image, bytes, fresh, old)) {
+                if (const std::byte* from = startOf(row, image, bytes, fresh, old)) {
                     std::memcpy(buffer.rawData() + static_cast<std::size_t>(image * rows + r) * bytes, from, bytes);
                 }
             }

@@ -51,7 +51,7 @@ std::vector<std::size_t> movedByPad(const graph::Node& node)
     return {0};
 }
 
-/// Whether the node moves elements of its first operand, and of no other.
+/// Whether the node moves elements of its first operand alone.
 bool movesFirst(const graph::Node& node)
 {
     if (node.op == "Resize") {
