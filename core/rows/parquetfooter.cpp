@@ -226,6 +226,19 @@ void readFacts(ThriftReader& reader, std::map<std::string, std::string>& into)
     }
 }
 
+/// The struct that tells of a page of data: how many values it has.
+void readPage(ThriftReader& reader, PageContent& content)
+{
+    reader.beginStruct();
+    for (auto field = reader.nextField(); field.type != ThriftType::Stop; field = reader.nextField()) {
+        if (isField(field, 1, ThriftType::I32)) {
+            content.count = reader.integer();
+        } else {
+            reader.skip(field.type);
+        }
+    }
+}
+
 bool readInto(ParquetFooter& footer, std::span<const std::byte> bytes)
 {
     ThriftReader reader(bytes);
@@ -292,17 +305,10 @@ PageContent pageContent(std::span<const std::byte> page)
     PageContent content;
     reader.beginStruct();
     for (auto field = reader.nextField(); field.type != ThriftType::Stop; field = reader.nextField()) {
-        if (!isField(field, 5, ThriftType::Struct)) {
+        if (isField(field, 5, ThriftType::Struct)) {
+            readPage(reader, content);
+        } else {
             reader.skip(field.type);
-            continue;
-        }
-        reader.beginStruct();
-        for (auto inner = reader.nextField(); inner.type != ThriftType::Stop; inner = reader.nextField()) {
-            if (isField(inner, 1, ThriftType::I32)) {
-                content.count = reader.integer();
-            } else {
-                reader.skip(inner.type);
-            }
         }
     }
     content.begin = reader.position();

@@ -221,6 +221,16 @@ BoundResult bindRotaryEmbedding(const BindContext& context)
     return bound<RotaryEmbedding>(x, context.operandTypes[1].shape, rotation);
 }
 
+/// Width of a head where so many lie side by side: 0 where they do not divide the row, `usual` where there is no
+/// number.
+std::int64_t flatWidth(std::int64_t hidden, std::int64_t heads, std::int64_t usual)
+{
+    if (heads <= 0) {
+        return usual;
+    }
+    return hidden % heads == 0 ? hidden / heads : 0;
+}
+
 /// Extents of the operand: batch × heads × tokens × width, or batch × tokens × hidden. There are 0 heads where it does
 /// not divide into them.
 void takeHeadExtents(Rotation& r, const Shape& x, std::int64_t heads)
@@ -234,7 +244,7 @@ void takeHeadExtents(Rotation& r, const Shape& x, std::int64_t heads)
         r.isFlat = true;
         r.batch = x[0];
         r.tokens = x[1];
-        r.width = heads > 0 && x[2] % heads == 0 ? x[2] / heads : heads > 0 ? 0 : r.rotated;
+        r.width = flatWidth(x[2], heads, r.rotated);
         r.heads = r.width > 0 && x[2] % r.width == 0 ? x[2] / r.width : 0;
     }
 }
