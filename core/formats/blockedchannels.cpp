@@ -128,41 +128,60 @@ void BlockedChannels::takeEvidence(const NodeProto& conv)
     m_made[conv.output(0)] = filters;
 }
 
-void BlockedChannels::addBlockedNode(const NodeProto& node)
+/// Back to the standard's layout, with the channels that it says.
+void BlockedChannels::addReorderOutput(const NodeProto& node)
 {
-    const std::string& op = node.op_type();
+    const std::string& x = node.input(0);
+    const std::int64_t channels = intOf(node, "channels", 0);
+    if (isBlocked(x) && channels > 0) {
+        say(x, channels);
+        const auto made = m_made.find(x);
+        m_fitsEight = m_fitsEight && (made == m_made.end() || made->second - channels < 8);
+    }
+}
+
+void BlockedChannels::addReorderInput(const NodeProto& node)
+{
+    const auto declared = m_declared.find(node.input(0));
+    if (declared != m_declared.end() && intOf(node, "channels_last", 0) == 0) {
+        say(node.output(0), declared->second);
+    }
+}
+
+void BlockedChannels::addBlockedConv(const NodeProto& node)
+{
     const std::string& x = node.input(0);
     const std::string& y = node.output(0);
-    if (op == "ReorderOutput") {
-        const std::int64_t channels = intOf(node, "channels", 0);
-        if (isBlocked(x) && channels > 0) {
-            say(x, channels);
-            const auto made = m_made.find(x);
-            m_fitsEight = m_fitsEight && (made == m_made.end() || made->second - channels < 8);
-        }
-        return;
-    }
-    classOf(y);
-    if (op == "ReorderInput") {
-        const auto declared = m_declared.find(x);
-        if (declared != m_declared.end() && intOf(node, "channels_last", 0) == 0) {
-            say(y, declared->second);
-        }
-        return;
-    }
-    if (op != "Conv") {
-        join(x, y);
-        if (const auto made = m_made.find(x); made != m_made.end()) {
-            m_made[y] = made->second;
-        }
-        return;
-    }
     takeEvidence(node);
     if (isBlocked(x) && layoutOf(node) == BlockedWeight::FiltersOnly) {
         join(x, y); // depthwise
     }
     if (node.input_size() > 3 && !node.input(3).empty()) {
         join(node.input(3), y);
+    }
+}
+
+void BlockedChannels::addBlockedNode(const NodeProto& node)
+{
+    const std::string& op = node.op_type();
+    if (op == "ReorderOutput") {
+        addReorderOutput(node);
+        return;
+    }
+    const std::string& x = node.input(0);
+    const std::string& y = node.output(0);
+    classOf(y);
+    if (op == "ReorderInput") {
+        addReorderInput(node);
+        return;
+    }
+    if (op == "Conv") {
+        addBlockedConv(node);
+        return;
+    }
+    join(x, y);
+    if (const auto made = m_made.find(x); made != m_made.end()) {
+        m_made[y] = made->second;
     }
 }
 

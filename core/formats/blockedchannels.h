@@ -49,6 +49,9 @@ public:
 private:
     void addNode(const onnxschema::NodeProto& node);
     void addBlockedNode(const onnxschema::NodeProto& node);
+    void addReorderOutput(const onnxschema::NodeProto& node);
+    void addReorderInput(const onnxschema::NodeProto& node);
+    void addBlockedConv(const onnxschema::NodeProto& node);
     void addConcat(const onnxschema::NodeProto& node);
     void join(const std::string& a, const std::string& b);
     [[nodiscard]] std::size_t rootOf(const std::string& value) const;

@@ -109,24 +109,40 @@ private:
         return value.tag == PickledTag::Container && container(value).kind == kEvent;
     }
 
-    /// True where m_values are events or frames, which a list does not keep as values.
-    bool takesItems(std::uint32_t id) override
+    [[nodiscard]] bool isEmptyList(const PickledContainer& given) const
+    {
+        return given.kind == kPickledList && m_contents[given.index].empty();
+    }
+
+    struct ItemCounts
     {
         std::size_t events = 0;
         std::size_t frames = 0;
-        for (const PickledValue& value :
-             m_values) { // dicts that are put into a list are whole: they become what they are
+    };
+
+    /// What m_values are. Dicts that are put into a list are whole: they become what they are.
+    ItemCounts settleItems()
+    {
+        ItemCounts counts;
+        for (const PickledValue& value : m_values) {
             if (value.tag != PickledTag::Container) {
                 continue;
             }
             if (container(value).kind == kPickledDict) {
                 settle(container(value));
             }
-            events += container(value).kind == kEvent ? 1 : 0;
-            frames += container(value).kind == kFrame ? 1 : 0;
+            counts.events += container(value).kind == kEvent ? 1 : 0;
+            counts.frames += container(value).kind == kFrame ? 1 : 0;
         }
+        return counts;
+    }
+
+    /// True where m_values are events or frames, which a list does not keep as values.
+    bool takesItems(std::uint32_t id) override
+    {
+        const auto [events, frames] = settleItems();
         const PickledKind kind = m_containers[id].kind;
-        const bool isEmpty = kind == kPickledList && m_contents[m_containers[id].index].empty();
+        const bool isEmpty = isEmptyList(m_containers[id]);
         if ((events > 0 || kind == kTrace) && (events != m_values.size() || !(isEmpty || kind == kTrace))) {
             failPickle("a trace has something in it that is no event, or an event twice");
         }

@@ -34,44 +34,42 @@ std::optional<std::uint64_t> varint(std::istream& in)
     return std::nullopt;
 }
 
+bool passOver(std::istream& in, std::uint64_t bytes)
+{
+    return static_cast<bool>(in.seekg(static_cast<std::streamoff>(bytes), std::ios::cur));
+}
+
+/// Passes over the value of a field, or has `take` read it. False where the bytes are no value.
+template <class Take>
+bool overValue(std::istream& in, std::uint64_t key, const Take& take)
+{
+    switch (key & 7U) {
+    case 0:
+        return varint(in).has_value();
+    case 1:
+        return passOver(in, 8);
+    case 5:
+        return passOver(in, 4);
+    case 2: {
+        const auto length = varint(in);
+        if (!length || *length > static_cast<std::uint64_t>(INT64_MAX)) {
+            return false;
+        }
+        return take(key >> 3U, *length) || passOver(in, *length);
+    }
+    default:
+        return false;
+    }
+}
+
 /// Goes over the fields of a message; `take` gets the number of each that has a length, with that length, and says
 /// whether it has read it. False where the bytes are no message.
 template <class Take>
-bool overFields(std::istream& in, Take take)
+bool overFields(std::istream& in, const Take& take)
 {
     for (int i = 0; i < kMostEntries && in.peek() != std::istream::traits_type::eof(); ++i) {
         const auto key = varint(in);
-        if (!key) {
-            return false;
-        }
-        std::uint64_t length = 0;
-        switch (*key & 7U) {
-        case 0:
-            if (!varint(in)) {
-                return false;
-            }
-            continue;
-        case 1:
-            length = 8;
-            break;
-        case 5:
-            length = 4;
-            break;
-        case 2: {
-            const auto said = varint(in);
-            if (!said || *said > static_cast<std::uint64_t>(INT64_MAX)) {
-                return false;
-            }
-            if (take(*key >> 3U, *said)) {
-                continue;
-            }
-            length = *said;
-            break;
-        }
-        default:
-            return false;
-        }
-        if (!in.seekg(static_cast<std::streamoff>(length), std::ios::cur)) {
+        if (!key || !overValue(in, *key, take)) {
             return false;
         }
     }
@@ -86,6 +84,24 @@ std::string bytesOf(std::istream& in, std::uint64_t length)
     return bytes;
 }
 
+/// Adds what the bytes of an entry say, where they are one.
+void readEntry(const std::string& bytes, std::map<std::string, std::string>& found)
+{
+    std::istringstream entry(bytes);
+    std::string key;
+    std::string value;
+    const bool isEntry = overFields(entry, [&](std::uint64_t part, std::uint64_t size) {
+        if ((part != 1 && part != 2) || size > kMostEntryBytes) {
+            return false;
+        }
+        (part == 1 ? key : value) = bytesOf(entry, size);
+        return true;
+    });
+    if (isEntry && !key.empty()) {
+        found[key] = value;
+    }
+}
+
 } // namespace
 
 std::map<std::string, std::string> onnxMetadata(const std::filesystem::path& path)
@@ -96,19 +112,7 @@ std::map<std::string, std::string> onnxMetadata(const std::filesystem::path& pat
                              if (field != kMetadataField || length > kMostEntryBytes) {
                                  return false;
                              }
-                             std::istringstream entry(bytesOf(file, length));
-                             std::string key;
-                             std::string value;
-                             const bool isEntry = overFields(entry, [&](std::uint64_t part, std::uint64_t size) {
-                                 if ((part != 1 && part != 2) || size > kMostEntryBytes) {
-                                     return false;
-                                 }
-                                 (part == 1 ? key : value) = bytesOf(entry, size);
-                                 return true;
-                             });
-                             if (isEntry && !key.empty()) {
-                                 found[key] = value;
-                             }
+                             readEntry(bytesOf(file, length), found);
                              return true;
                          });
     return isWhole ? found : std::map<std::string, std::string>();

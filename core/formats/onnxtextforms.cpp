@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 
 namespace retro::formats
@@ -90,7 +91,7 @@ public:
     {
         for (; m_at < m_text.size(); ++m_at) {
             const char c = m_text[m_at];
-            m_depth += c == '{' || c == '[' ? 1 : c == '}' || c == ']' ? -1 : 0;
+            m_depth += depthStep(c);
             if (c != '"') {
                 continue;
             }
@@ -98,17 +99,26 @@ public:
             if (m_depth != 1 || !isName()) {
                 continue;
             }
-            if (word == "format") {
-                return formatIsOurs() ? TextForm::GraphJson : TextForm::OtherJson;
-            }
-            if (tellsOnnx(word)) {
-                return TextForm::OnnxJson;
+            if (const auto told = formOf(word)) {
+                return *told;
             }
         }
         return TextForm::OtherJson;
     }
 
 private:
+    /// How much deeper the text behind this character is.
+    static int depthStep(char c) { return c == '{' || c == '[' ? 1 : c == '}' || c == ']' ? -1 : 0; }
+
+    /// The form that a name on the outermost level, which has been read, tells.
+    [[nodiscard]] std::optional<TextForm> formOf(std::string_view name) const
+    {
+        if (name == "format") {
+            return formatIsOurs() ? TextForm::GraphJson : TextForm::OtherJson;
+        }
+        return tellsOnnx(name) ? std::optional(TextForm::OnnxJson) : std::nullopt;
+    }
+
     /// From one quote to the next; stays on the latter.
     std::string_view takeText()
     {

@@ -34,6 +34,28 @@ std::vector<bool> repeatedOf(const DrawnGraph& drawn)
     return repeated;
 }
 
+/// The group of this depth that holds the node; kNone where it lies further out.
+Index groupAt(const GroupedGraph& graph, const std::vector<Index>& depths, std::size_t node, Index depth)
+{
+    Index group = graph.nodeGroups[node];
+    while (group != kNone && depths[static_cast<std::size_t>(group)] > depth) {
+        group = graph.groupParents[static_cast<std::size_t>(group)];
+    }
+    return group != kNone && depths[static_cast<std::size_t>(group)] == depth ? group : kNone;
+}
+
+/// Those with nodes.
+std::vector<LikeGroup> filledGroups(std::vector<std::vector<std::uint32_t>> nodesOfGroups)
+{
+    std::vector<LikeGroup> found;
+    for (std::size_t group = 0; group < nodesOfGroups.size(); ++group) {
+        if (!nodesOfGroups[group].empty()) {
+            found.push_back({static_cast<Index>(group), std::move(nodesOfGroups[group])});
+        }
+    }
+    return found;
+}
+
 } // namespace
 
 std::vector<LikeGroup> likeGroups(const DrawnGraph& drawn, std::size_t operators)
@@ -46,21 +68,12 @@ std::vector<LikeGroup> likeGroups(const DrawnGraph& drawn, std::size_t operators
     for (Index depth = 0; depth <= deepest; ++depth) {
         std::vector<std::vector<std::uint32_t>> nodes(depths.size());
         for (std::size_t node = 0; node < count; ++node) {
-            Index group = graph.nodeGroups[node];
-            while (group != kNone && depths[static_cast<std::size_t>(group)] > depth) {
-                group = graph.groupParents[static_cast<std::size_t>(group)];
-            }
-            const auto at = static_cast<std::size_t>(group);
-            if (group != kNone && depths[at] == depth && isRepeated[at]) {
-                nodes[at].push_back(static_cast<std::uint32_t>(node));
+            const Index group = groupAt(graph, depths, node, depth);
+            if (group != kNone && isRepeated[static_cast<std::size_t>(group)]) {
+                nodes[static_cast<std::size_t>(group)].push_back(static_cast<std::uint32_t>(node));
             }
         }
-        std::vector<LikeGroup> found;
-        for (std::size_t group = 0; group < nodes.size(); ++group) {
-            if (!nodes[group].empty()) {
-                found.push_back({static_cast<Index>(group), std::move(nodes[group])});
-            }
-        }
+        std::vector<LikeGroup> found = filledGroups(std::move(nodes));
         if (found.size() >= kFewestLikeGroups) {
             std::ranges::sort(found, {}, [](const LikeGroup& one) { return one.nodes.front(); });
             return found;

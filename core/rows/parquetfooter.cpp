@@ -118,33 +118,50 @@ void writePlace(ThriftWriter& writer, const Column& column, const ColumnPlace& p
     writer.endStruct();
 }
 
+bool isField(const ThriftReader::Field& field, std::int16_t id, ThriftType type)
+{
+    return field.id == id && field.type == type;
+}
+
+/// The first name of a path; a path without names changes nothing.
+void readFirstName(ThriftReader& reader, std::string& name)
+{
+    const auto path = reader.list();
+    for (std::size_t i = 0; i < path.count && reader.isGood(); ++i) {
+        const std::string step = reader.text();
+        name = i == 0 ? step : name;
+    }
+}
+
+/// The struct that tells of a column: its name, and where it lies.
+void readColumn(ThriftReader& reader, std::string& name, ColumnPlace& place)
+{
+    reader.beginStruct();
+    for (auto field = reader.nextField(); field.type != ThriftType::Stop; field = reader.nextField()) {
+        if (isField(field, 3, ThriftType::List)) {
+            readFirstName(reader, name);
+        } else if (isField(field, 5, ThriftType::I64)) {
+            place.values = reader.integer();
+        } else if (isField(field, 7, ThriftType::I64)) {
+            place.bytes = reader.integer();
+        } else if (isField(field, 9, ThriftType::I64)) {
+            place.offset = reader.integer();
+        } else {
+            reader.skip(field.type);
+        }
+    }
+}
+
 void readPlace(ThriftReader& reader, RowGroup& group)
 {
     std::string name;
     ColumnPlace place;
     reader.beginStruct();
     for (auto field = reader.nextField(); field.type != ThriftType::Stop; field = reader.nextField()) {
-        if (field.id != 3 || field.type != ThriftType::Struct) {
+        if (isField(field, 3, ThriftType::Struct)) {
+            readColumn(reader, name, place);
+        } else {
             reader.skip(field.type);
-            continue;
-        }
-        reader.beginStruct();
-        for (auto inner = reader.nextField(); inner.type != ThriftType::Stop; inner = reader.nextField()) {
-            if (inner.id == 3 && inner.type == ThriftType::List) {
-                const auto path = reader.list();
-                for (std::size_t i = 0; i < path.count && reader.isGood(); ++i) {
-                    const std::string step = reader.text();
-                    name = i == 0 ? step : name;
-                }
-            } else if (inner.id == 5 && inner.type == ThriftType::I64) {
-                place.values = reader.integer();
-            } else if (inner.id == 7 && inner.type == ThriftType::I64) {
-                place.bytes = reader.integer();
-            } else if (inner.id == 9 && inner.type == ThriftType::I64) {
-                place.offset = reader.integer();
-            } else {
-                reader.skip(inner.type);
-            }
         }
     }
     group.columns[name] = place;
@@ -155,12 +172,12 @@ RowGroup readGroup(ThriftReader& reader)
     RowGroup group;
     reader.beginStruct();
     for (auto field = reader.nextField(); field.type != ThriftType::Stop; field = reader.nextField()) {
-        if (field.id == 1 && field.type == ThriftType::List) {
+        if (isField(field, 1, ThriftType::List)) {
             const auto columns = reader.list();
             for (std::size_t i = 0; i < columns.count && reader.isGood(); ++i) {
                 readPlace(reader, group);
             }
-        } else if (field.id == 3 && field.type == ThriftType::I64) {
+        } else if (isField(field, 3, ThriftType::I64)) {
             group.rows = reader.integer();
         } else {
             reader.skip(field.type);
@@ -191,29 +208,52 @@ std::vector<std::byte> piece(std::span<const std::byte> bytes, std::size_t begin
     return {part.begin(), part.end()};
 }
 
+void readGroups(ThriftReader& reader, std::span<const std::byte> bytes, ParquetFooter& footer)
+{
+    const auto groups = reader.list();
+    const std::size_t first = reader.position();
+    for (std::size_t i = 0; i < groups.count && reader.isGood(); ++i) {
+        footer.groups.push_back(readGroup(reader));
+    }
+    footer.groupBytes = piece(bytes, first, reader.position());
+}
+
+void readFacts(ThriftReader& reader, std::map<std::string, std::string>& into)
+{
+    const auto facts = reader.list();
+    for (std::size_t i = 0; i < facts.count && reader.isGood(); ++i) {
+        readFact(reader, into);
+    }
+}
+
+/// The struct that tells of a page of data: how many values it has.
+void readPage(ThriftReader& reader, PageContent& content)
+{
+    reader.beginStruct();
+    for (auto field = reader.nextField(); field.type != ThriftType::Stop; field = reader.nextField()) {
+        if (isField(field, 1, ThriftType::I32)) {
+            content.count = reader.integer();
+        } else {
+            reader.skip(field.type);
+        }
+    }
+}
+
 bool readInto(ParquetFooter& footer, std::span<const std::byte> bytes)
 {
     ThriftReader reader(bytes);
     reader.beginStruct();
     for (auto field = reader.nextField(); field.type != ThriftType::Stop; field = reader.nextField()) {
         const std::size_t begin = reader.position();
-        if (field.id == 2 && field.type == ThriftType::List) {
+        if (isField(field, 2, ThriftType::List)) {
             reader.skip(field.type);
             footer.schema = piece(bytes, begin, reader.position());
-        } else if (field.id == 3 && field.type == ThriftType::I64) {
+        } else if (isField(field, 3, ThriftType::I64)) {
             footer.rows = reader.integer();
-        } else if (field.id == 4 && field.type == ThriftType::List) {
-            const auto groups = reader.list();
-            const std::size_t first = reader.position();
-            for (std::size_t i = 0; i < groups.count && reader.isGood(); ++i) {
-                footer.groups.push_back(readGroup(reader));
-            }
-            footer.groupBytes = piece(bytes, first, reader.position());
-        } else if (field.id == 5 && field.type == ThriftType::List) {
-            const auto facts = reader.list();
-            for (std::size_t i = 0; i < facts.count && reader.isGood(); ++i) {
-                readFact(reader, footer.facts);
-            }
+        } else if (isField(field, 4, ThriftType::List)) {
+            readGroups(reader, bytes, footer);
+        } else if (isField(field, 5, ThriftType::List)) {
+            readFacts(reader, footer.facts);
         } else {
             reader.skip(field.type);
         }
@@ -265,17 +305,10 @@ PageContent pageContent(std::span<const std::byte> page)
     PageContent content;
     reader.beginStruct();
     for (auto field = reader.nextField(); field.type != ThriftType::Stop; field = reader.nextField()) {
-        if (field.id != 5 || field.type != ThriftType::Struct) {
+        if (isField(field, 5, ThriftType::Struct)) {
+            readPage(reader, content);
+        } else {
             reader.skip(field.type);
-            continue;
-        }
-        reader.beginStruct();
-        for (auto inner = reader.nextField(); inner.type != ThriftType::Stop; inner = reader.nextField()) {
-            if (inner.id == 1 && inner.type == ThriftType::I32) {
-                content.count = reader.integer();
-            } else {
-                reader.skip(inner.type);
-            }
         }
     }
     content.begin = reader.position();

@@ -49,6 +49,19 @@ template <class V>
 /// Which slots are kept when their cell has run; per id, empty = all.
 using Kept = std::vector<std::uint8_t>;
 
+/// Adds the parts of a cell to the slots of its operands, one by one; the first part of an empty slot is what it holds.
+template <class V>
+void addParts(Slots<V>& accumulated, Id id, std::vector<Contribution<V>>& list, Watcher<V>* watcher)
+{
+    for (Contribution<V>& part : list) {
+        std::optional<V>& slot = accumulated[part.parent];
+        slot = slot ? ValueTraits<V>::add(*slot, part.value) : std::move(part.value);
+        if (watcher != nullptr) {
+            watcher->onSlot(id, part.parent, *slot);
+        }
+    }
+}
+
 /// The loop that a user runs: only slots that something reached take part. `accumulated` start as the seed, empty =
 /// none. Slots that `kept` does not name are emptied as soon as their rule has run. Equals the dense loop where every
 /// rule maps a zero upstream to zeros (empty = zero). Faults: SeedCount, SeedShape, and those of contributionsOf().
@@ -65,13 +78,7 @@ template <class V>
         if (watcher != nullptr) {
             watcher->onCell(id, *accumulated[id], list);
         }
-        for (Contribution<V>& part : list) {
-            std::optional<V>& slot = accumulated[part.parent];
-            slot = slot ? ValueTraits<V>::add(*slot, part.value) : std::move(part.value);
-            if (watcher != nullptr) {
-                watcher->onSlot(id, part.parent, *slot);
-            }
-        }
+        addParts(accumulated, id, list, watcher);
         if (!kept.empty() && kept[id] == 0) {
             accumulated[id].reset();
         }

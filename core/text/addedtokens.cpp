@@ -32,6 +32,31 @@ std::size_t withSpacesBehind(std::string_view text, std::size_t end)
     return end;
 }
 
+/// Whether part of a word stands right before or right behind these bytes.
+bool touchesWord(std::string_view text, std::size_t begin, std::size_t end)
+{
+    return (begin > 0 && isWordPart(characterBefore(text, begin).code)) ||
+           (end < text.size() && isWordPart(characterAt(text, end).code));
+}
+
+/// What lies between tokens, where there is something.
+void addBetween(const AlignedText& text, std::size_t begin, std::size_t end, std::vector<TextPart>& into)
+{
+    if (begin < end) {
+        into.push_back({text.slice(begin, end), std::nullopt});
+    }
+}
+
+/// A token's text as it is looked for; without a normaliser, as it is.
+Result<std::string> searchedText(const std::string& text, const Normaliser* normaliser)
+{
+    AlignedText searched(text);
+    if (normaliser != nullptr) {
+        RETRO_CHECK((*normaliser)(searched));
+    }
+    return searched.bytes();
+}
+
 } // namespace
 
 void AddedTokens::Search::add(std::string_view text, const Added& token)
@@ -47,41 +72,57 @@ void AddedTokens::Search::add(std::string_view text, const Added& token)
     }
 }
 
+std::pair<const AddedTokens::Added*, std::size_t> AddedTokens::Search::longestAt(std::string_view text) const
+{
+    std::pair<const Added*, std::size_t> found{nullptr, 1};
+    if (begins[static_cast<unsigned char>(text.front())]) {
+        trie.prefixesOf(text, [&](std::size_t length, TokenId place) { found = {&tokens[place], length}; });
+    }
+    return found;
+}
+
 void AddedTokens::Search::cut(const AlignedText& text, std::vector<TextPart>& into) const
 {
     const std::string& bytes = text.bytes();
     std::size_t done = 0;
     for (std::size_t at = 0; at < bytes.size();) {
-        std::optional<TokenId> found;
-        std::size_t end = at + 1;
-        if (begins[static_cast<unsigned char>(bytes[at])]) {
-            trie.prefixesOf(std::string_view(bytes).substr(at), [&](std::size_t length, TokenId place) {
-                found = place;
-                end = at + length;
-            });
-        }
+        const auto [found, length] = longestAt(std::string_view(bytes).substr(at));
         const std::size_t first = at;
+        const std::size_t end = at + length;
         at = end;
-        if (!found) {
+        if (found == nullptr) {
             continue;
         }
-        const Added& token = tokens[*found];
-        const bool touchesWord = (first > 0 && isWordPart(characterBefore(bytes, first).code)) ||
-                                 (end < bytes.size() && isWordPart(characterAt(bytes, end).code));
-        if (token.isSingleWord && touchesWord) {
+        const Added& token = *found;
+        if (token.isSingleWord && touchesWord(bytes, first, end)) {
             continue;
         }
         const std::size_t from = token.stripsLeft ? std::max(withSpacesBefore(bytes, first), done) : first;
         const std::size_t to = token.stripsRight ? withSpacesBehind(bytes, end) : end;
-        if (done < from) {
-            into.push_back({text.slice(done, from), std::nullopt});
-        }
+        addBetween(text, done, from, into);
         into.push_back({text.slice(from, to), token.id});
         done = to;
     }
-    if (done < bytes.size()) {
-        into.push_back({text.slice(done, bytes.size()), std::nullopt});
+    addBetween(text, done, bytes.size(), into);
+}
+
+Result<AddedTokens::Added> AddedTokens::readAdded(const JsonFields& fields)
+{
+    Added token;
+    RETRO_TRY(token.isSingleWord, fields.flag("single_word", false));
+    RETRO_TRY(token.stripsLeft, fields.flag("lstrip", false));
+    RETRO_TRY(token.stripsRight, fields.flag("rstrip", false));
+    RETRO_CHECK(fields.whole("id", 0, kMostAddedIds));
+    return token;
+}
+
+TokenId AddedTokens::idFor(std::string_view text, const Vocabulary& model) const
+{
+    if (const auto known = find(text)) {
+        return *known;
     }
+    const auto ofModel = model.find(text);
+    return ofModel ? *ofModel : static_cast<TokenId>(std::max(end(), model.size()));
 }
 
 Result<AddedTokens> AddedTokens::read(const JsonFields& root, const Vocabulary& model, const Normaliser* normaliser)
@@ -93,27 +134,18 @@ Result<AddedTokens> AddedTokens::read(const JsonFields& root, const Vocabulary& 
         RETRO_TRY(const std::string text, fields.text("content"));
         RETRO_TRY(const bool isSpecial, fields.flag("special", false));
         RETRO_TRY(const bool isNormalised, fields.flag("normalized", !isSpecial));
-        Added token;
-        RETRO_TRY(token.isSingleWord, fields.flag("single_word", false));
-        RETRO_TRY(token.stripsLeft, fields.flag("lstrip", false));
-        RETRO_TRY(token.stripsRight, fields.flag("rstrip", false));
-        RETRO_CHECK(fields.whole("id", 0, kMostAddedIds));
+        RETRO_TRY(Added token, readAdded(fields));
         if (text.empty()) {
             continue;
         }
-        const auto known = all.find(text);
-        const auto ofModel = model.find(text);
-        token.id = known ? *known : ofModel ? *ofModel : static_cast<TokenId>(std::max(all.end(), model.size()));
+        token.id = all.idFor(text, model);
         all.m_ids.emplace(text, token.id);
         if (isSpecial) {
             all.m_special.insert(text);
         }
-        AlignedText searched(text);
-        if (isNormalised && normaliser != nullptr) {
-            RETRO_CHECK((*normaliser)(searched));
-        }
-        all.m_texts.emplace(token.id, searched.bytes());
-        (isNormalised ? all.m_normalised : all.m_asGiven).add(searched.bytes(), token);
+        RETRO_TRY(const std::string searched, searchedText(text, isNormalised ? normaliser : nullptr));
+        all.m_texts.emplace(token.id, searched);
+        (isNormalised ? all.m_normalised : all.m_asGiven).add(searched, token);
     }
     return all;
 }

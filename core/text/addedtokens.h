@@ -8,6 +8,8 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace retro::text
@@ -57,8 +59,15 @@ private:
         std::array<bool, 256> begins{};
 
         void add(std::string_view text, const Added& token);
+        /// The longest token that the text, which is not empty, begins with, and its bytes; none, and 1.
+        [[nodiscard]] std::pair<const Added*, std::size_t> longestAt(std::string_view text) const;
         void cut(const AlignedText& text, std::vector<TextPart>& into) const;
     };
+
+    /// The number that a token of this text has: its own where it is known, that of the model, or the next one.
+    [[nodiscard]] TokenId idFor(std::string_view text, const Vocabulary& model) const;
+    /// All of a token but its number.
+    [[nodiscard]] static base::Result<Added> readAdded(const base::JsonFields& fields);
 
     std::map<TokenId, std::string> m_texts;
     std::map<std::string, TokenId, std::less<>> m_ids;

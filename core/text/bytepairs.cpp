@@ -45,6 +45,46 @@ struct Symbol
     std::int64_t behind = -1;
 };
 
+/// The symbols of a piece as they are found. Unknown text is put when known text follows it, so that it can be one
+/// symbol.
+class SymbolRow
+{
+public:
+    explicit SymbolRow(std::size_t most) { m_symbols.reserve(most); }
+
+    void put(TokenId id, std::uint32_t bytes)
+    {
+        Symbol symbol{id, bytes, static_cast<std::int64_t>(m_symbols.size()) - 1, -1};
+        if (!m_symbols.empty()) {
+            m_symbols.back().behind = symbol.before + 1;
+        }
+        m_symbols.push_back(symbol);
+    }
+
+    /// More unknown text.
+    void addUnknown(TokenId id, std::uint32_t bytes)
+    {
+        m_unknownId = id;
+        m_unknownBytes += bytes;
+    }
+
+    /// Puts the unknown text that has come together.
+    void flush()
+    {
+        if (m_unknownBytes > 0) {
+            put(m_unknownId, m_unknownBytes);
+            m_unknownBytes = 0;
+        }
+    }
+
+    [[nodiscard]] std::vector<Symbol> symbols() && { return std::move(m_symbols); }
+
+private:
+    std::vector<Symbol> m_symbols;
+    TokenId m_unknownId = 0;
+    std::uint32_t m_unknownBytes = 0;
+};
+
 struct Candidate
 {
     std::uint32_t rank = 0;
@@ -208,61 +248,57 @@ private:
     /// One symbol for each character, or for each of its bytes.
     Result<std::vector<Symbol>> symbolsOf(std::string_view piece) const
     {
-        std::vector<Symbol> symbols;
-        symbols.reserve(piece.size());
-        TokenId unknownId = 0;
-        std::uint32_t unknownBytes = 0; // of unknown text that is not yet put
-        const auto put = [&symbols](TokenId id, std::uint32_t bytes) {
-            Symbol symbol{id, bytes, static_cast<std::int64_t>(symbols.size()) - 1, -1};
-            if (!symbols.empty()) {
-                symbols.back().behind = symbol.before + 1;
-            }
-            symbols.push_back(symbol);
-        };
-        const auto flush = [&] {
-            if (unknownBytes > 0) {
-                put(unknownId, unknownBytes);
-                unknownBytes = 0;
-            }
-        };
+        SymbolRow row(piece.size());
         std::string affixed;
         for (std::size_t at = 0; at < piece.size();) {
             const std::uint32_t bytes = characterAt(piece, at).bytes;
-            std::string_view one = piece.substr(at, bytes);
-            const bool isFirst = at == 0;
+            const std::string_view one =
+                asWritten(piece.substr(at, bytes), at == 0, at + bytes >= piece.size(), affixed);
             at += bytes;
-            if ((!isFirst && !m_prefix.empty()) || (at >= piece.size() && !m_suffix.empty())) {
-                affixed = (isFirst ? "" : m_prefix) + std::string(one) + (at >= piece.size() ? m_suffix : "");
-                one = affixed;
-            }
             if (const auto id = m_vocabulary.find(one)) {
-                flush();
-                put(*id, bytes);
+                row.flush();
+                row.put(*id, bytes);
                 continue;
             }
-            if (const auto ids = m_bytes ? m_bytes->of(one) : std::nullopt) {
-                for (const TokenId id : *ids) {
-                    put(id, 1);
-                }
-                continue;
-            }
-            if (!m_hasUnknown) {
-                continue;
-            }
-            const auto id = m_vocabulary.find(m_unknown);
-            if (!id) {
-                return base::inputError(fmt::format("the token for unknown text, '{}', is not in the vocabulary of the "
-                                                    "tokenizer",
-                                                    m_unknown));
-            }
-            if (!m_fusesUnknown) {
-                flush();
-            }
-            unknownId = *id;
-            unknownBytes += bytes;
+            RETRO_CHECK(putWithoutToken(one, bytes, row));
         }
-        flush();
-        return symbols;
+        row.flush();
+        return std::move(row).symbols();
+    }
+
+    /// A character as the vocabulary has it, with what marks its place in the piece; `affixed` holds it then.
+    std::string_view asWritten(std::string_view one, bool isFirst, bool isLast, std::string& affixed) const
+    {
+        if ((isFirst || m_prefix.empty()) && (!isLast || m_suffix.empty())) {
+            return one;
+        }
+        affixed = (isFirst ? "" : m_prefix) + std::string(one) + (isLast ? m_suffix : "");
+        return affixed;
+    }
+
+    /// A character that is no token: its bytes, or unknown text, or nothing.
+    Result<void> putWithoutToken(std::string_view one, std::uint32_t bytes, SymbolRow& row) const
+    {
+        if (const auto ids = m_bytes ? m_bytes->of(one) : std::nullopt) {
+            for (const TokenId id : *ids) {
+                row.put(id, 1);
+            }
+            return {};
+        }
+        if (!m_hasUnknown) {
+            return {};
+        }
+        const auto id = m_vocabulary.find(m_unknown);
+        if (!id) {
+            return base::inputError(fmt::format("the token for unknown text, '{}', is not in the vocabulary of the "
+                                                "tokenizer",
+                                                m_unknown));
+        }
+        if (!m_fusesUnknown) {
+            row.flush();
+        }
+        row.addUnknown(*id, bytes);
+        return {};
     }
 
     Merges m_merges;

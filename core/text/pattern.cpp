@@ -37,6 +37,23 @@ constexpr std::uint32_t kFlags = UREGEX_MULTILINE | UREGEX_UNIX_LINES;
 constexpr std::string_view kWordKinds = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\u00B2\u00B3\u00B9\u00BC-\u00BE)";
 constexpr std::string_view kHexKinds = "0-9A-Fa-f";
 
+/// What ICU reads for a backslash and this letter; empty where it reads them as they are.
+std::string kindsForIcu(char letter, bool isInSet)
+{
+    const bool isWord = letter == 'w' || letter == 'W';
+    if (!isWord && letter != 'h' && letter != 'H') {
+        return {};
+    }
+    const std::string_view kinds = isWord ? kWordKinds : kHexKinds;
+    if (letter == 'W' || letter == 'H') {
+        return fmt::format("[^{}]", kinds);
+    }
+    return isInSet ? std::string(kinds) : fmt::format("[{}]", kinds);
+}
+
+/// How much deeper in sets the text behind this character is.
+int setDepthStep(char c) { return c == '[' ? 1 : c == ']' ? -1 : 0; }
+
 /// The same expression in ICU's words.
 std::string forIcu(const std::string& expression)
 {
@@ -45,22 +62,13 @@ std::string forIcu(const std::string& expression)
     for (std::size_t at = 0; at < expression.size(); ++at) {
         const char c = expression[at];
         if (c != '\\' || at + 1 == expression.size()) {
-            depth += c == '[' ? 1 : c == ']' ? -1 : 0;
+            depth += setDepthStep(c);
             written.push_back(c);
             continue;
         }
-        const char kind = expression[++at];
-        const bool isWord = kind == 'w' || kind == 'W';
-        if (isWord || kind == 'h' || kind == 'H') {
-            const std::string_view kinds = isWord ? kWordKinds : kHexKinds;
-            const bool isNot = kind == 'W' || kind == 'H';
-            written += isNot       ? fmt::format("[^{}]", kinds)
-                       : depth > 0 ? std::string(kinds)
-                                   : fmt::format("[{}]", kinds);
-            continue;
-        }
-        written.push_back(c);
-        written.push_back(kind);
+        const char letter = expression[++at];
+        const std::string kinds = kindsForIcu(letter, depth > 0);
+        written += kinds.empty() ? std::string{c, letter} : kinds;
     }
     return written;
 }
@@ -122,6 +130,54 @@ std::vector<Place> placesOf(std::string_view text, const std::function<bool(char
         at += one.bytes;
     }
     return places;
+}
+
+/// A part of a text that is cut at matches.
+struct CutPiece
+{
+    Place place;
+    bool isMatch;
+};
+
+/// The matches and what lies between them, in turn.
+std::vector<CutPiece> matchesAndRest(std::size_t size, const std::vector<Place>& matches, bool isInverted)
+{
+    std::vector<CutPiece> pieces;
+    std::size_t done = 0;
+    for (const Place& match : matches) {
+        if (done != match.first) {
+            pieces.push_back({{done, match.first}, isInverted});
+        }
+        pieces.push_back({match, !isInverted});
+        done = match.second;
+    }
+    if (done != size) {
+        pieces.push_back({{done, size}, isInverted});
+    }
+    return pieces;
+}
+
+/// Each match begins the piece behind it.
+std::vector<Place> mergedWithNext(const std::vector<CutPiece>& pieces)
+{
+    std::vector<Place> places; // from the last one to the first
+    bool wasMatch = false;
+    std::for_each(pieces.rbegin(), pieces.rend(), [&](const CutPiece& piece) {
+        if (!piece.isMatch || wasMatch || places.empty()) {
+            places.push_back(piece.place);
+        } else {
+            places.back().first = piece.place.first;
+        }
+        wasMatch = piece.isMatch;
+    });
+    std::reverse(places.begin(), places.end());
+    return places;
+}
+
+/// Whether a piece becomes part of the one before it.
+bool joinsPrevious(Cut cut, bool isMatch, bool wasMatch)
+{
+    return (cut == Cut::Contiguous && isMatch == wasMatch) || (cut == Cut::MergedWithPrevious && isMatch && !wasMatch);
 }
 
 } // namespace
@@ -214,48 +270,22 @@ Result<std::vector<Place>> Pattern::matchesIn(std::string_view text) const
 
 std::vector<Place> cutAt(std::size_t size, const std::vector<Place>& matches, Cut cut, bool isInverted)
 {
-    struct Piece
-    {
-        Place place;
-        bool isMatch;
-    };
-    std::vector<Piece> pieces;
-    std::size_t done = 0;
-    for (const Place& match : matches) {
-        if (done != match.first) {
-            pieces.push_back({{done, match.first}, isInverted});
-        }
-        pieces.push_back({match, !isInverted});
-        done = match.second;
-    }
-    if (done != size) {
-        pieces.push_back({{done, size}, isInverted});
+    const std::vector<CutPiece> pieces = matchesAndRest(size, matches, isInverted);
+    if (cut == Cut::MergedWithNext) {
+        return mergedWithNext(pieces);
     }
     std::vector<Place> places;
     bool wasMatch = false;
-    const auto join = [&](const Piece& piece, bool joins, bool isBackwards) {
-        if (!joins || places.empty()) {
-            places.push_back(piece.place);
-        } else if (isBackwards) {
-            places.back().first = piece.place.first;
-        } else {
-            places.back().second = piece.place.second;
-        }
-        wasMatch = piece.isMatch;
-    };
-    if (cut == Cut::MergedWithNext) {
-        std::for_each(pieces.rbegin(), pieces.rend(),
-                      [&](const Piece& piece) { join(piece, piece.isMatch && !wasMatch, true); });
-        std::reverse(places.begin(), places.end());
-        return places;
-    }
-    for (const Piece& piece : pieces) {
+    for (const CutPiece& piece : pieces) {
         if (cut == Cut::Removed && piece.isMatch) {
             continue;
         }
-        const bool joins = (cut == Cut::Contiguous && piece.isMatch == wasMatch) ||
-                           (cut == Cut::MergedWithPrevious && piece.isMatch && !wasMatch);
-        join(piece, joins, false);
+        if (joinsPrevious(cut, piece.isMatch, wasMatch) && !places.empty()) {
+            places.back().second = piece.place.second;
+        } else {
+            places.push_back(piece.place);
+        }
+        wasMatch = piece.isMatch;
     }
     return places;
 }

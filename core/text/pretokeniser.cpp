@@ -104,31 +104,44 @@ Result<PreTokeniser> readByteLevel(const JsonFields& fields)
     });
 }
 
+enum class WordKind { Space, Word, Mark };
+
+WordKind wordKindOf(char32_t code)
+{
+    return isWordPart(code) ? WordKind::Word : isSpace(code) ? WordKind::Space : WordKind::Mark;
+}
+
+/// The words of a piece, and what is neither word nor space.
+void cutWordsAndMarks(const AlignedText& piece, Pieces& into)
+{
+    WordKind last = WordKind::Space;
+    std::size_t begin = 0;
+    std::size_t at = 0;
+    const auto end = [&](WordKind next) {
+        if (last != WordKind::Space && begin < at) {
+            into.push_back(piece.slice(begin, at));
+        }
+        begin = at;
+        last = next;
+    };
+    while (at < piece.bytes().size()) {
+        const Character one = characterAt(piece.bytes(), at);
+        const WordKind kind = wordKindOf(one.code);
+        if (kind != last) {
+            end(kind);
+        }
+        at += one.bytes;
+    }
+    end(WordKind::Space);
+}
+
 /// Words, and what is neither word nor space.
 PreTokeniser wordsAndMarks()
 {
     return [](Pieces& pieces) -> Result<void> {
         Pieces cutOnes;
         for (const AlignedText& piece : pieces) {
-            enum class Kind { Space, Word, Mark } last = Kind::Space;
-            std::size_t begin = 0;
-            std::size_t at = 0;
-            const auto end = [&](Kind next) {
-                if (last != Kind::Space && begin < at) {
-                    cutOnes.push_back(piece.slice(begin, at));
-                }
-                begin = at;
-                last = next;
-            };
-            while (at < piece.bytes().size()) {
-                const Character one = characterAt(piece.bytes(), at);
-                const Kind kind = isWordPart(one.code) ? Kind::Word : isSpace(one.code) ? Kind::Space : Kind::Mark;
-                if (kind != last) {
-                    end(kind);
-                }
-                at += one.bytes;
-            }
-            end(Kind::Space);
+            cutWordsAndMarks(piece, cutOnes);
         }
         pieces = std::move(cutOnes);
         return {};

@@ -330,6 +330,30 @@ struct Tokeniser::Parts
     [[nodiscard]] const Normaliser* normaliserOrNone() const { return normaliser ? &*normaliser : nullptr; }
 };
 
+/// The tokens of pieces; those of short ones are remembered.
+class Tokeniser::PieceMemory
+{
+public:
+    explicit PieceMemory(const TokenModel& model) : m_model(model) {}
+
+    /// They are there up to the next call.
+    Result<const std::vector<PieceToken>*> tokensOf(const std::string& piece)
+    {
+        if (const auto memory = m_known.find(piece); memory != m_known.end()) {
+            return &memory->second;
+        }
+        m_found.clear();
+        RETRO_CHECK(m_model.tokenise(piece, m_found));
+        const bool remembers = piece.size() <= kMostRemembered && m_known.size() < kMostMemories;
+        return remembers ? &m_known.emplace(piece, m_found).first->second : &m_found;
+    }
+
+private:
+    const TokenModel& m_model;
+    std::unordered_map<std::string, std::vector<PieceToken>, TextHash, std::equal_to<>> m_known;
+    std::vector<PieceToken> m_found;
+};
+
 Tokeniser::Tokeniser(std::unique_ptr<const Parts> parts) : m_parts(std::move(parts)) {}
 Tokeniser::Tokeniser(Tokeniser&&) noexcept = default;
 Tokeniser& Tokeniser::operator=(Tokeniser&&) noexcept = default;
@@ -409,41 +433,39 @@ Result<std::vector<Token>> Tokeniser::tokensOf(std::string_view text, bool withS
 {
     RETRO_TRY(std::vector<TextPart> textParts, m_parts->added.cut(text, m_parts->normaliserOrNone()));
     std::vector<Token> tokens;
-    std::unordered_map<std::string, std::vector<PieceToken>, TextHash, std::equal_to<>> known;
-    std::vector<PieceToken> found;
+    PieceMemory memory(*m_parts->model);
     for (TextPart& part : textParts) {
-        if (part.token) {
-            Token token{*part.token, part.text.rangeOf(0, part.text.bytes().size())};
-            countSpaces(part.text.bytes(), token);
-            tokens.push_back(token);
-            continue;
-        }
-        std::vector<AlignedText> pieces;
-        pieces.push_back(std::move(part.text));
-        if (m_parts->preTokeniser) {
-            RETRO_CHECK((*m_parts->preTokeniser)(pieces));
-        }
-        for (const AlignedText& piece : pieces) {
-            if (piece.isEmpty()) {
-                continue;
-            }
-            const auto memory = known.find(piece.bytes());
-            const std::vector<PieceToken>* its = memory == known.end() ? nullptr : &memory->second;
-            if (its == nullptr) {
-                found.clear();
-                RETRO_CHECK(m_parts->model->tokenise(piece.bytes(), found));
-                const bool remembers = piece.bytes().size() <= kMostRemembered && known.size() < kMostMemories;
-                its = remembers ? &known.emplace(piece.bytes(), found).first->second : &found;
-            }
-            for (const PieceToken& token : *its) {
-                tokens.push_back(tokenOf(piece, token));
-            }
-        }
+        RETRO_CHECK(addTokens(part, memory, tokens));
     }
     if (m_parts->postProcessor) {
         (*m_parts->postProcessor)(tokens, withSpecials);
     }
     return tokens;
+}
+
+Result<void> Tokeniser::addTokens(TextPart& part, PieceMemory& memory, std::vector<Token>& tokens) const
+{
+    if (part.token) {
+        Token token{*part.token, part.text.rangeOf(0, part.text.bytes().size())};
+        countSpaces(part.text.bytes(), token);
+        tokens.push_back(token);
+        return {};
+    }
+    std::vector<AlignedText> pieces;
+    pieces.push_back(std::move(part.text));
+    if (m_parts->preTokeniser) {
+        RETRO_CHECK((*m_parts->preTokeniser)(pieces));
+    }
+    for (const AlignedText& piece : pieces) {
+        if (piece.isEmpty()) {
+            continue;
+        }
+        RETRO_TRY(const std::vector<PieceToken>* const its, memory.tokensOf(piece.bytes()));
+        for (const PieceToken& token : *its) {
+            tokens.push_back(tokenOf(piece, token));
+        }
+    }
+    return {};
 }
 
 Result<std::string> Tokeniser::decode(std::span<const TokenId> ids, bool skipsSpecials) const

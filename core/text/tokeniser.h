@@ -16,6 +16,8 @@
 namespace retro::text
 {
 
+struct TextPart;
+
 /// The largest file and the longest text that are read.
 inline constexpr std::uint64_t kMostTokenizerBytes = 64ULL << 20;
 inline constexpr std::size_t kMostTextBytes = 16U << 20;
@@ -62,9 +64,11 @@ public:
 
 private:
     struct Parts;
+    class PieceMemory;
     explicit Tokeniser(std::unique_ptr<const Parts> parts);
     [[nodiscard]] static base::Result<Tokeniser> ofText(const base::JsonText& text);
     [[nodiscard]] base::Result<std::vector<Token>> tokensOf(std::string_view text, bool withSpecials) const;
+    [[nodiscard]] base::Result<void> addTokens(TextPart& part, PieceMemory& memory, std::vector<Token>& tokens) const;
     [[nodiscard]] Token tokenOf(const AlignedText& piece, const PieceToken& found) const;
 
     std::unique_ptr<const Parts> m_parts;

@@ -11,6 +11,34 @@ constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
 unsigned byteAt(std::string_view bytes, std::size_t at) { return static_cast<unsigned char>(bytes[at]); }
 
+/// Bytes of a character that begins with this one.
+std::uint32_t lengthFrom(unsigned first) { return first >= 0xF0U ? 4 : first >= 0xE0U ? 3 : 2; }
+
+struct ByteRange
+{
+    unsigned least = 0x80U;
+    unsigned most = 0xBFU;
+
+    [[nodiscard]] bool holds(unsigned byte) const { return byte >= least && byte <= most; }
+};
+
+/// What may stand second in a character that begins with this byte.
+ByteRange secondBytes(unsigned first)
+{
+    switch (first) {
+    case 0xE0U:
+        return {0xA0U, 0xBFU}; // no longer than needed
+    case 0xEDU:
+        return {0x80U, 0x9FU}; // no surrogates
+    case 0xF0U:
+        return {0x90U, 0xBFU}; // no longer than needed
+    case 0xF4U:
+        return {0x80U, 0x8FU}; // nothing above U+10FFFF
+    default:
+        return {};
+    }
+}
+
 /// Length of the character at `at`, or, when `valid` becomes false, of the longest piece that could begin one.
 std::size_t pieceAt(std::string_view bytes, std::size_t at, bool& valid)
 {
@@ -19,22 +47,18 @@ std::size_t pieceAt(std::string_view bytes, std::size_t at, bool& valid)
     if (first < 0x80U) {
         return 1;
     }
-    const std::size_t length = first >= 0xF0U ? 4 : first >= 0xE0U ? 3 : 2;
+    const std::size_t length = lengthFrom(first);
     if (first < 0xC2U || first > 0xF4U) {
         valid = false;
         return 1;
     }
-    unsigned least = 0x80U;
-    unsigned most = 0xBFU;
-    least = first == 0xE0U ? 0xA0U : first == 0xF0U ? 0x90U : least; // no longer than needed
-    most = first == 0xEDU ? 0x9FU : first == 0xF4U ? 0x8FU : most;   // no surrogates, nothing above U+10FFFF
+    ByteRange allowed = secondBytes(first);
     for (std::size_t i = 1; i < length; ++i) {
-        if (at + i >= bytes.size() || byteAt(bytes, at + i) < least || byteAt(bytes, at + i) > most) {
+        if (at + i >= bytes.size() || !allowed.holds(byteAt(bytes, at + i))) {
             valid = false;
             return i;
         }
-        least = 0x80U;
-        most = 0xBFU;
+        allowed = {};
     }
     return length;
 }
@@ -47,7 +71,7 @@ Character characterAt(std::string_view utf8, std::size_t at)
     if (first < 0x80U) {
         return {first, 1};
     }
-    const std::uint32_t length = first >= 0xF0U ? 4 : first >= 0xE0U ? 3 : 2;
+    const std::uint32_t length = lengthFrom(first);
     std::uint32_t code = first & (0x7FU >> length);
     for (std::uint32_t i = 1; i < length && at + i < utf8.size(); ++i) {
         code = code << 6U | (byteAt(utf8, at + i) & 0x3FU);

@@ -247,28 +247,27 @@ struct GroupSetting
     bool hasSink = false; ///< something stands in the denominators alone
 };
 
-base::Result<GroupSetting> groupSetting(const FunctionWriter& body)
+bool hasQuantisedCache(const FunctionWriter& body)
 {
-    GroupSetting setting{body.integer("num_heads", 0), body.integer("kv_num_heads", 0)};
-    if (setting.heads < 1 || setting.keyHeads < 1 || setting.heads % setting.keyHeads != 0) {
-        return inputError(
-            fmt::format("num_heads is {} and kv_num_heads {}; both must be positive, the first a multiple "
-                        "of the second",
-                        setting.heads, setting.keyHeads));
-    }
+    const auto isQuantised = [&](const char* name) {
+        const std::string type = body.text(name, "NONE");
+        return !type.empty() && type != "NONE";
+    };
+    const std::int64_t bits = body.integer("kv_cache_bit_width", 0);
+    return body.isGiven(GroupSlot::kKeyScale) || body.isGiven(GroupSlot::kValueScale) || isQuantised("k_quant_type") ||
+           isQuantised("v_quant_type") || (bits != 0 && bits != 16 && bits != 32);
+}
+
+/// What must be there is there, and nothing that is not supported.
+base::Result<void> checkGroupOperands(const FunctionWriter& body)
+{
     for (const std::size_t slot : {GroupSlot::kLast, GroupSlot::kTotal}) {
         if (!body.isGiven(slot)) {
             return inputError(fmt::format("operand {} ({}) is missing", slot,
                                           slot == GroupSlot::kLast ? "seqlens_k" : "total_sequence_length"));
         }
     }
-    const auto isQuantised = [&](const char* name) {
-        const std::string type = body.text(name, "NONE");
-        return !type.empty() && type != "NONE";
-    };
-    const std::int64_t bits = body.integer("kv_cache_bit_width", 0);
-    if (body.isGiven(GroupSlot::kKeyScale) || body.isGiven(GroupSlot::kValueScale) || isQuantised("k_quant_type") ||
-        isQuantised("v_quant_type") || (bits != 0 && bits != 16 && bits != 32)) {
+    if (hasQuantisedCache(body)) {
         return inputError("a quantised cache (k_scale, v_scale, k_quant_type, v_quant_type, kv_cache_bit_width) is not "
                           "supported; export the model with a cache of floats");
     }
@@ -279,6 +278,19 @@ base::Result<GroupSetting> groupSetting(const FunctionWriter& body)
         body.isGiven(GroupSlot::kPastKey) != body.isGiven(GroupSlot::kPastValue)) {
         return inputError("key and value (operands 1 and 2) go together, and so do past_key and past_value");
     }
+    return {};
+}
+
+base::Result<GroupSetting> groupSetting(const FunctionWriter& body)
+{
+    GroupSetting setting{body.integer("num_heads", 0), body.integer("kv_num_heads", 0)};
+    if (setting.heads < 1 || setting.keyHeads < 1 || setting.heads % setting.keyHeads != 0) {
+        return inputError(
+            fmt::format("num_heads is {} and kv_num_heads {}; both must be positive, the first a multiple "
+                        "of the second",
+                        setting.heads, setting.keyHeads));
+    }
+    RETRO_CHECK(checkGroupOperands(body));
     const std::int64_t window = body.integer("local_window_size", -1);
     if (window < -1) {
         return inputError(fmt::format("local_window_size is {}, but must be positive, or -1 for all keys", window));

@@ -51,13 +51,9 @@ struct ExpertSetting
     std::optional<double> limit;
 };
 
-base::Result<ExpertSetting> expertSetting(FunctionWriter& body, bool isPacked)
+/// The options that say how weights are packed and tokens are mixed are of those that are known.
+base::Result<void> checkExpertOptions(FunctionWriter& body, const ExpertSetting& setting, bool isPacked)
 {
-    ExpertSetting setting;
-    setting.layers = isPacked
-                         ? std::array{ExpertLayer{2, 4, 3, 11}, ExpertLayer{5, 7, 6, 12}, ExpertLayer{8, 10, 9, 13}}
-                         : std::array{ExpertLayer{2, 3}, ExpertLayer{4, 5}, ExpertLayer{6, 7}};
-    setting.bits = isPacked ? body.integer("expert_weight_bits", 4) : 0;
     if (isPacked && setting.bits != 2 && setting.bits != 4 && setting.bits != 8) {
         return inputError(fmt::format("expert_weight_bits is {}, but must be 2, 4 or 8", setting.bits));
     }
@@ -67,35 +63,32 @@ base::Result<ExpertSetting> expertSetting(FunctionWriter& body, bool isPacked)
     if (body.integer("use_sparse_mixer", 0) != 0) {
         return inputError("use_sparse_mixer is not supported");
     }
-    setting.hasThird = body.isGiven(setting.layers[2].weights);
-    for (const std::size_t i : {0U, 1U, 2U}) {
-        const ExpertLayer& layer = setting.layers.at(i);
-        if (i == 2 && !setting.hasThird) {
-            continue;
-        }
-        const auto shape = body.constantShape(layer.weights);
-        const bool isFirst = i == 0;
-        if (!shape || shape->size() != 3 || (!isFirst && shape->front() != setting.experts)) {
-            return inputError(fmt::format("the weights of its experts (operand {}) must be an initializer, experts × "
-                                          "rows × columns",
-                                          layer.weights));
-        }
-        if (layer.scales && !body.isGiven(*layer.scales)) {
-            return inputError(fmt::format("the scales of its experts (operand {}) are missing", *layer.scales));
-        }
-        if (isFirst) {
-            setting.experts = shape->front();
-            setting.columns = isPacked ? (*shape)[2] * (8 / setting.bits) : (*shape)[2];
-        }
+    return {};
+}
+
+/// Checks the weights of one layer of all experts. The first layer says how many experts and columns there are.
+base::Result<void> takeExpertLayer(FunctionWriter& body, ExpertSetting& setting, std::size_t which)
+{
+    const ExpertLayer& layer = setting.layers.at(which);
+    const auto shape = body.constantShape(layer.weights);
+    const bool isFirst = which == 0;
+    if (!shape || shape->size() != 3 || (!isFirst && shape->front() != setting.experts)) {
+        return inputError(fmt::format("the weights of its experts (operand {}) must be an initializer, experts × "
+                                      "rows × columns",
+                                      layer.weights));
     }
-    if (setting.experts < 1 || setting.experts > kMostExperts || setting.columns < 1) {
-        return inputError(fmt::format("it has {} experts (operand {}); between 1 and {} are supported", setting.experts,
-                                      setting.layers[0].weights, kMostExperts));
+    if (layer.scales && !body.isGiven(*layer.scales)) {
+        return inputError(fmt::format("the scales of its experts (operand {}) are missing", *layer.scales));
     }
-    setting.chosen = body.integer("k", 1);
-    if (setting.chosen < 1 || setting.chosen > setting.experts) {
-        return inputError(fmt::format("k is {}, but there are {} experts", setting.chosen, setting.experts));
+    if (isFirst) {
+        setting.experts = shape->front();
+        setting.columns = setting.bits != 0 ? (*shape)[2] * (8 / setting.bits) : (*shape)[2];
     }
+    return {};
+}
+
+base::Result<void> takeExpertActivation(FunctionWriter& body, ExpertSetting& setting)
+{
     setting.activation = body.text("activation_type", "relu");
     setting.fusion = body.integer("swiglu_fusion", 0);
     if (body.has("swiglu_limit")) {
@@ -112,6 +105,32 @@ base::Result<ExpertSetting> expertSetting(FunctionWriter& body, bool isPacked)
                                       "have none",
                                       setting.fusion, setting.layers[2].weights));
     }
+    return {};
+}
+
+base::Result<ExpertSetting> expertSetting(FunctionWriter& body, bool isPacked)
+{
+    ExpertSetting setting;
+    setting.layers = isPacked
+                         ? std::array{ExpertLayer{2, 4, 3, 11}, ExpertLayer{5, 7, 6, 12}, ExpertLayer{8, 10, 9, 13}}
+                         : std::array{ExpertLayer{2, 3}, ExpertLayer{4, 5}, ExpertLayer{6, 7}};
+    setting.bits = isPacked ? body.integer("expert_weight_bits", 4) : 0;
+    RETRO_CHECK(checkExpertOptions(body, setting, isPacked));
+    setting.hasThird = body.isGiven(setting.layers[2].weights);
+    RETRO_CHECK(takeExpertLayer(body, setting, 0));
+    RETRO_CHECK(takeExpertLayer(body, setting, 1));
+    if (setting.hasThird) {
+        RETRO_CHECK(takeExpertLayer(body, setting, 2));
+    }
+    if (setting.experts < 1 || setting.experts > kMostExperts || setting.columns < 1) {
+        return inputError(fmt::format("it has {} experts (operand {}); between 1 and {} are supported", setting.experts,
+                                      setting.layers[0].weights, kMostExperts));
+    }
+    setting.chosen = body.integer("k", 1);
+    if (setting.chosen < 1 || setting.chosen > setting.experts) {
+        return inputError(fmt::format("k is {}, but there are {} experts", setting.chosen, setting.experts));
+    }
+    RETRO_CHECK(takeExpertActivation(body, setting));
     return setting;
 }
 

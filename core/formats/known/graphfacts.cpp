@@ -101,6 +101,36 @@ const AttributeProto* attributeOf(const NodeProto& node, std::string_view name)
     return at == node.attribute().end() ? nullptr : &*at;
 }
 
+/// Axes of a result, where the name and the attributes of the operator alone say how many there are.
+Count rankSaidBy(const NodeProto& node)
+{
+    const std::string& op = node.op_type();
+    if (op == "Constant") {
+        const AttributeProto* value = attributeOf(node, "value");
+        return value != nullptr && value->has_t() ? Count(static_cast<std::size_t>(value->t().dims_size()))
+                                                  : std::nullopt;
+    }
+    if (op == "Gemm" || op == "FusedGemm" || op == "Flatten") {
+        return 2;
+    }
+    if (op == "Shape") {
+        return 1;
+    }
+    const AttributeProto* order = op == "Transpose" ? attributeOf(node, "perm") : nullptr;
+    return order != nullptr ? Count(static_cast<std::size_t>(order->ints_size())) : std::nullopt;
+}
+
+/// Extent of a constant of one axis.
+Count lengthOfConstant(const NodeProto& node)
+{
+    const AttributeProto* value = attributeOf(node, "value");
+    const AttributeProto* list = attributeOf(node, "value_ints");
+    if (value != nullptr && value->t().dims_size() == 1 && value->t().dims(0) >= 0) {
+        return static_cast<std::size_t>(value->t().dims(0));
+    }
+    return list != nullptr ? Count(static_cast<std::size_t>(list->ints_size())) : std::nullopt;
+}
+
 } // namespace
 
 GraphFacts::GraphFacts(const GraphProto& graph, std::int64_t opset) : m_opset(opset) { take(graph); }
@@ -256,20 +286,12 @@ Count GraphFacts::rankOfMoved(const NodeProto& node) const
 
 Count GraphFacts::rankOf(const NodeProto& node) const
 {
-    const std::string& op = node.op_type();
-    if (op == "Constant") {
-        const AttributeProto* value = attributeOf(node, "value");
-        return value != nullptr && value->has_t() ? Count(static_cast<std::size_t>(value->t().dims_size()))
-                                                  : std::nullopt;
+    if (const Count said = rankSaidBy(node)) {
+        return said;
     }
+    const std::string& op = node.op_type();
     if (op == "Reshape" || op == "Expand" || op == "ConstantOfShape") {
         return lengthOf(node, op == "ConstantOfShape" ? 0 : 1);
-    }
-    if (op == "Gemm" || op == "FusedGemm" || op == "Flatten") {
-        return 2;
-    }
-    if (op == "Shape") {
-        return 1;
     }
     if (op == "MatMul" || op == "FusedMatMul") {
         return rankOfProduct(node);
@@ -279,10 +301,6 @@ Count GraphFacts::rankOf(const NodeProto& node) const
     }
     if (op.starts_with("Reduce")) {
         return rankOfReduced(node);
-    }
-    const AttributeProto* order = op == "Transpose" ? attributeOf(node, "perm") : nullptr;
-    if (order != nullptr) {
-        return static_cast<std::size_t>(order->ints_size());
     }
     return isOneOf(kBroadcasts, op) ? largestRank(node)
            : isOneOf(kSameRank, op) ? rankOfOperand(node, 0)
@@ -295,32 +313,39 @@ Count GraphFacts::lengthOf(const NodeProto& node, int slot) const
     return at == m_lengths.end() ? std::nullopt : Count(at->second);
 }
 
+/// Of lists that stand behind each other.
+Count GraphFacts::lengthTogether(const NodeProto& node) const
+{
+    Count length = 0;
+    for (int slot = 0; slot < node.input_size(); ++slot) {
+        const Count own = lengthOf(node, slot);
+        length = length && own ? Count(*length + *own) : std::nullopt;
+    }
+    return length;
+}
+
+Count GraphFacts::lengthMadeBy(const NodeProto& node) const
+{
+    const std::string& op = node.op_type();
+    if (op == "Constant") {
+        return lengthOfConstant(node);
+    }
+    if (op == "Unsqueeze" && rankOfMoved(node) == Count(1)) {
+        return 1;
+    }
+    if (op == "Shape" && node.attribute_size() == 0) {
+        return rankOfOperand(node, 0);
+    }
+    if (op == "Cast" || op == "Identity") {
+        return lengthOf(node, 0);
+    }
+    return op == "Concat" ? lengthTogether(node) : std::nullopt;
+}
+
 /// Exporters join shapes of single extents.
 void GraphFacts::takeLength(const NodeProto& node)
 {
-    Count length;
-    const std::string& op = node.op_type();
-    if (op == "Constant") {
-        const AttributeProto* value = attributeOf(node, "value");
-        const AttributeProto* list = attributeOf(node, "value_ints");
-        if (value != nullptr && value->t().dims_size() == 1 && value->t().dims(0) >= 0) {
-            length = static_cast<std::size_t>(value->t().dims(0));
-        } else if (list != nullptr) {
-            length = static_cast<std::size_t>(list->ints_size());
-        }
-    } else if (op == "Unsqueeze" && rankOfMoved(node) == Count(1)) {
-        length = 1;
-    } else if (op == "Shape" && node.attribute_size() == 0) {
-        length = rankOfOperand(node, 0);
-    } else if (op == "Cast" || op == "Identity") {
-        length = lengthOf(node, 0);
-    } else if (op == "Concat") {
-        length = 0;
-        for (int slot = 0; slot < node.input_size(); ++slot) {
-            const Count own = lengthOf(node, slot);
-            length = length && own ? Count(*length + *own) : std::nullopt;
-        }
-    }
+    const Count length = lengthMadeBy(node);
     if (length && node.output_size() > 0) {
         m_lengths[node.output(0)] = *length;
     }

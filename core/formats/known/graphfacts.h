@@ -51,6 +51,8 @@ private:
     [[nodiscard]] std::optional<std::size_t> rankOfReduced(const onnxschema::NodeProto& node) const;
     [[nodiscard]] std::optional<std::size_t> rankOfMoved(const onnxschema::NodeProto& node) const;
     void takeLength(const onnxschema::NodeProto& node);
+    [[nodiscard]] std::optional<std::size_t> lengthMadeBy(const onnxschema::NodeProto& node) const;
+    [[nodiscard]] std::optional<std::size_t> lengthTogether(const onnxschema::NodeProto& node) const;
     [[nodiscard]] int elementTypeOf(const onnxschema::NodeProto& node) const;
     [[nodiscard]] std::optional<std::size_t> lengthOf(const onnxschema::NodeProto& node, int slot) const;
 

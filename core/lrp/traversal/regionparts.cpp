@@ -142,15 +142,20 @@ private:
                     magnitudes += __builtin_convertvector(sizes, Lanes<double>);
                     most = most < sizes ? sizes : most;
                 }
-                T block{0};
-                for (std::size_t lane = 0; lane < kLanes; ++lane) {
-                    block = std::max(block, most[lane]);
-                }
-                blocks[begin / kBlock] = block;
+                blocks[begin / kBlock] = largestOf(most);
             }
             to->m_sums = sums;
             to->m_magnitudes = magnitudes;
         });
+    }
+
+    static T largestOf(const Lanes<T>& lanes)
+    {
+        T most{0};
+        for (std::size_t lane = 0; lane < kLanes; ++lane) {
+            most = std::max(most, lanes[lane]);
+        }
+        return most;
     }
 
     Lanes<double> m_sums{};
@@ -248,6 +253,47 @@ bool anyReaches(const T* way, const T* arrived, T least)
     return std::ranges::any_of(bits, [](std::uint64_t each) { return each != 0; });
 }
 
+/// The parts that count: those that are as large as `least`.
+template <class T>
+struct CountedParts
+{
+    T least;
+    PartPlaces places;
+    LargestParts<T> largest;
+    std::int64_t count = 0;
+
+    /// Elements `begin` up to `end`, which lie in a line as PartPlaces::lineOf() says.
+    void seeLine(const T* way, const T* arrived, std::size_t begin, std::size_t end, std::array<std::size_t, 4> line)
+    {
+        auto [channel, channelStep, pixel, pixelStep] = line;
+        for (std::size_t i = begin; i < end;) {
+            const std::size_t next = std::min(i + kLanes, end);
+            if (next - i == kLanes && !anyReaches(way + i, arrived + i, least)) {
+                channel += kLanes * channelStep;
+                pixel += kLanes * pixelStep;
+                i = next;
+                continue;
+            }
+            for (; i < next; ++i) {
+                see(way[i] * arrived[i], i, channel, pixel);
+                channel += channelStep;
+                pixel += pixelStep;
+            }
+        }
+    }
+
+private:
+    void see(T part, std::size_t offset, std::size_t channel, std::size_t pixel)
+    {
+        if (std::abs(part) >= least) {
+            ++count;
+            places.along[channel] += static_cast<double>(part);
+            places.plane[pixel] += static_cast<double>(part);
+            largest.see(std::abs(part), static_cast<std::int64_t>(offset));
+        }
+    }
+};
+
 template <class T>
 RegionParts partsIn(const Tensor& dense, const Tensor& relevance, std::size_t most)
 {
@@ -259,8 +305,7 @@ RegionParts partsIn(const Tensor& dense, const Tensor& relevance, std::size_t mo
     parts.magnitude = sums.magnitude;
     const T least = static_cast<T>(kNamedPart) * sums.largest;
     const MemoryOrder order(dense);
-    PartPlaces places(dense.shape());
-    LargestParts<T> largest(most);
+    CountedParts<T> counted{least, PartPlaces(dense.shape()), LargestParts<T>(most)};
     const std::int64_t length = order.lineLength();
     std::vector<std::int64_t> place(dense.rank(), 0);
     for (std::int64_t begin = 0; begin < dense.size() && sums.largest > 0; begin += length) {
@@ -268,31 +313,12 @@ RegionParts partsIn(const Tensor& dense, const Tensor& relevance, std::size_t mo
             continue;
         }
         order.find(begin, place);
-        auto [channel, channelStep, pixel, pixelStep] = places.lineOf(place, order.lineAxis());
-        const auto end = static_cast<std::size_t>(begin + length);
-        for (auto i = static_cast<std::size_t>(begin); i < end;) {
-            const std::size_t next = std::min(i + kLanes, end);
-            if (next - i == kLanes && !anyReaches(way.data() + i, arrived.data() + i, least)) {
-                channel += kLanes * channelStep;
-                pixel += kLanes * pixelStep;
-                i = next;
-                continue;
-            }
-            for (; i < next; ++i) {
-                const T part = way[i] * arrived[i];
-                if (std::abs(part) >= least) {
-                    ++parts.count;
-                    places.along[channel] += static_cast<double>(part);
-                    places.plane[pixel] += static_cast<double>(part);
-                    largest.see(std::abs(part), static_cast<std::int64_t>(i));
-                }
-                channel += channelStep;
-                pixel += pixelStep;
-            }
-        }
+        counted.seeLine(way.data(), arrived.data(), static_cast<std::size_t>(begin),
+                        static_cast<std::size_t>(begin + length), counted.places.lineOf(place, order.lineAxis()));
     }
-    places.write(dense.shape(), std::max(most, kLeastChannels), parts);
-    for (const auto& [size, offset] : std::move(largest).sorted()) {
+    parts.count = counted.count;
+    counted.places.write(dense.shape(), std::max(most, kLeastChannels), parts);
+    for (const auto& [size, offset] : std::move(counted.largest).sorted()) {
         const auto at = static_cast<std::size_t>(offset);
         parts.largest.emplace_back(order.placeOf(offset), static_cast<double>(way[at] * arrived[at]));
     }

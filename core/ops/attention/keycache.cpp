@@ -191,6 +191,18 @@ private:
         return r < past ? CacheRow{CacheRow::From::Past, r} : CacheRow{CacheRow::From::New, r - past};
     }
 
+    /// Where a row of so many bytes begins, among the new ones or those of the past; null where there is none.
+    [[nodiscard]] const std::byte* startOf(const CacheRow& row, std::int64_t image, std::size_t bytes,
+                                           const Tensor& fresh, const Tensor& old) const
+    {
+        const bool isNew = row.from == CacheRow::From::New;
+        if (row.from == CacheRow::From::Nothing || (!isNew && !old.isValid())) {
+            return nullptr;
+        }
+        const std::int64_t at = image * (isNew ? m_form.added : m_form.capacity) + row.row;
+        return (isNew ? fresh : old).rawData() + static_cast<std::size_t>(at) * bytes;
+    }
+
     [[nodiscard]] Tensor moved(std::span<const Tensor> operands, const std::vector<std::int64_t>& past,
                                std::size_t output) const
     {
@@ -206,11 +218,8 @@ private:
             const std::int64_t before = past[static_cast<std::size_t>(image / m_form.heads)];
             for (std::int64_t r = 0; r < rows && bytes > 0; ++r) {
                 const CacheRow row = sourceOf(output, before, r);
-                if (row.from != CacheRow::From::Nothing && (row.from == CacheRow::From::New || hasPast)) {
-                    const bool isNew = row.from == CacheRow::From::New;
-                    const std::int64_t at = image * (isNew ? m_form.added : m_form.capacity) + row.row;
-                    std::memcpy(buffer.rawData() + static_cast<std::size_t>(image * rows + r) * bytes,
-                                (isNew ? fresh : old).rawData() + static_cast<std::size_t>(at) * bytes, bytes);
+                if (const std::byte* from = startOf(row, image, bytes, fresh, old)) {
+                    std::memcpy(buffer.rawData() + static_cast<std::size_t>(image * rows + r) * bytes, from, bytes);
                 }
             }
         }
@@ -280,6 +289,42 @@ private:
     std::array<bool, 5> m_isAsked;
 };
 
+/// Rows of the past, which is like what is appended to it; 0 without one.
+base::Result<std::int64_t> pastCapacity(const BindContext& context)
+{
+    if (!context.present(CacheSlot::kPast)) {
+        return std::int64_t{0};
+    }
+    const Shape& fresh = firstType(context).shape;
+    const TensorType& past = context.operandTypes[CacheSlot::kPast];
+    const std::int64_t capacity = past.shape.size() == 4 ? past.shape[2] : 0;
+    if (past.shape != Shape{fresh[0], fresh[1], capacity, fresh[3]} || past.dtype != firstType(context).dtype) {
+        return context.error(fmt::format("the past (past_key or past_value) is [{}], but must be [{} × {} × rows × "
+                                         "{}] like what is appended to it",
+                                         tensor::toText(past.shape), fresh[0], fresh[1], fresh[3]));
+    }
+    return capacity;
+}
+
+/// The past has the rows that the window and the tokens ask for.
+base::Result<void> expectRoom(const BindContext& context, const CacheForm& form)
+{
+    if (form.front < 0 || form.front > 1) {
+        return context.error("front must be 0 or 1");
+    }
+    if (form.isSliding && (form.window == 0 || form.capacity < form.window)) {
+        return context.error(fmt::format("a sliding cache needs a local_window_size, and room for as many keys; it has "
+                                         "{} rows and a window of {}",
+                                         form.capacity, form.window));
+    }
+    if (!form.isSliding && form.total - form.added > form.capacity) {
+        return context.error(fmt::format("total_sequence_length is {}, {} of them new, but the past (past_key, "
+                                         "past_value) has {} rows",
+                                         form.total, form.added, form.capacity));
+    }
+    return {};
+}
+
 base::Result<CacheForm> cacheForm(const BindContext& context)
 {
     const Shape& fresh = firstType(context).shape;
@@ -287,16 +332,7 @@ base::Result<CacheForm> cacheForm(const BindContext& context)
         return context.error("new keys or values must be floating, batch × heads × tokens × width");
     }
     CacheForm form{fresh[0], fresh[1], fresh[2], fresh[3]};
-    if (context.present(CacheSlot::kPast)) {
-        const TensorType& past = context.operandTypes[CacheSlot::kPast];
-        form.capacity = past.shape.size() == 4 ? past.shape[2] : 0;
-        if (past.shape != Shape{fresh[0], fresh[1], form.capacity, fresh[3]} ||
-            past.dtype != firstType(context).dtype) {
-            return context.error(fmt::format("the past (past_key or past_value) is [{}], but must be [{} × {} × rows × "
-                                             "{}] like what is appended to it",
-                                             tensor::toText(past.shape), fresh[0], fresh[1], fresh[3]));
-        }
-    }
+    RETRO_TRY(form.capacity, pastCapacity(context));
     const TensorType& last = context.operandTypes[CacheSlot::kLast];
     const bool isPerImage = last.shape == Shape{form.batch} || last.shape == Shape{form.batch, 1};
     if (tensor::isFloating(last.dtype) || last.dtype == DType::Bool || !isPerImage) {
@@ -311,19 +347,7 @@ base::Result<CacheForm> cacheForm(const BindContext& context)
     form.front = context.intAttribute("front", 0);
     form.window = std::max<std::int64_t>(context.intAttribute("window", 0), 0);
     form.isSliding = context.intAttribute("sliding", 0) != 0 && form.capacity > 0;
-    if (form.front < 0 || form.front > 1) {
-        return context.error("front must be 0 or 1");
-    }
-    if (form.isSliding && (form.window == 0 || form.capacity < form.window)) {
-        return context.error(fmt::format("a sliding cache needs a local_window_size, and room for as many keys; it has "
-                                         "{} rows and a window of {}",
-                                         form.capacity, form.window));
-    }
-    if (!form.isSliding && form.total - form.added > form.capacity) {
-        return context.error(fmt::format("total_sequence_length is {}, {} of them new, but the past (past_key, "
-                                         "past_value) has {} rows",
-                                         form.total, form.added, form.capacity));
-    }
+    RETRO_CHECK(expectRoom(context, form));
     return form;
 }
 

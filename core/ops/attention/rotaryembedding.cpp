@@ -221,6 +221,47 @@ BoundResult bindRotaryEmbedding(const BindContext& context)
     return bound<RotaryEmbedding>(x, context.operandTypes[1].shape, rotation);
 }
 
+/// Width of a head where so many lie side by side: 0 where they do not divide the row, `usual` where there is no
+/// number.
+std::int64_t flatWidth(std::int64_t hidden, std::int64_t heads, std::int64_t usual)
+{
+    if (heads <= 0) {
+        return usual;
+    }
+    return hidden % heads == 0 ? hidden / heads : 0;
+}
+
+/// Extents of the operand: batch × heads × tokens × width, or batch × tokens × hidden. There are 0 heads where it does
+/// not divide into them.
+void takeHeadExtents(Rotation& r, const Shape& x, std::int64_t heads)
+{
+    if (x.size() == 4) {
+        r.batch = x[0];
+        r.heads = x[1];
+        r.tokens = x[2];
+        r.width = x[3];
+    } else if (x.size() == 3) {
+        r.isFlat = true;
+        r.batch = x[0];
+        r.tokens = x[1];
+        r.width = flatWidth(x[2], heads, r.rotated);
+        r.heads = r.width > 0 && x[2] % r.width == 0 ? x[2] / r.width : 0;
+    }
+}
+
+/// Whether the positions are one number, that of the first token; else there is one for each token.
+base::Result<bool> isOffsetAlone(const BindContext& context, const Rotation& r)
+{
+    const TensorType& positions = context.operandTypes[r.positions];
+    const bool isOffset = positions.shape == Shape{1};
+    if (tensor::isFloating(positions.dtype) || (!isOffset && positions.shape != Shape{r.batch, r.tokens})) {
+        return context.error(fmt::format("position_ids (operand 1) must be integers [{} × {}], or [1]: the position of "
+                                         "the first token",
+                                         r.batch, r.tokens));
+    }
+    return isOffset;
+}
+
 /// The operator of com.microsoft: positions are operand 1, the caches say how many elements of a head turn.
 base::Result<Rotation> fusedRotationOf(const BindContext& context)
 {
@@ -245,30 +286,13 @@ base::Result<Rotation> fusedRotationOf(const BindContext& context)
                                          "of a head; with rotary_embedding_dim num_heads is needed",
                                          wanted, heads, r.rotated));
     }
-    if (x.size() == 4) {
-        r.batch = x[0];
-        r.heads = x[1];
-        r.tokens = x[2];
-        r.width = x[3];
-    } else if (x.size() == 3) {
-        r.isFlat = true;
-        r.batch = x[0];
-        r.tokens = x[1];
-        r.width = heads > 0 && x[2] % heads == 0 ? x[2] / heads : heads > 0 ? 0 : r.rotated;
-        r.heads = r.width > 0 && x[2] % r.width == 0 ? x[2] / r.width : 0;
-    }
+    takeHeadExtents(r, x, heads);
     if ((x.size() != 3 && x.size() != 4) || r.rotated > r.width || r.heads == 0) {
         return context.error(fmt::format("operand 0 [{}] does not divide into heads of at least {} elements; batch × "
                                          "heads × tokens × width, or batch × tokens × hidden, is needed",
                                          tensor::toText(x), r.rotated));
     }
-    const TensorType& positions = context.operandTypes[r.positions];
-    r.isOffset = positions.shape == Shape{1};
-    if (tensor::isFloating(positions.dtype) || (!r.isOffset && positions.shape != Shape{r.batch, r.tokens})) {
-        return context.error(fmt::format("position_ids (operand 1) must be integers [{} × {}], or [1]: the position of "
-                                         "the first token",
-                                         r.batch, r.tokens));
-    }
+    RETRO_TRY(r.isOffset, isOffsetAlone(context, r));
     return r;
 }
 

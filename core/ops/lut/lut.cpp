@@ -136,13 +136,7 @@ public:
                                          : call.codeGradients) = result;
         if constexpr (std::is_same_v<T, float>) {
             if (m_device != nullptr) {
-                std::vector<double> seconds;
-                m_device->backward(m_weights, m_codes, call, m_taker ? &seconds : nullptr);
-                const lut::BufferId id = slot == TableLookup::kInput     ? lut::BufferId::InputGradients
-                                         : slot == TableLookup::kWeights ? lut::BufferId::WeightGradients
-                                                                         : lut::BufferId::PeGradients;
-                const lut::BufferData given{lut::BufferId::OutputGradients, gradients.data(), gradients.size()};
-                tellDevice(lut::Pass::Backward, seconds, {given, {id, result.data(), result.size()}}, nullptr);
+                backwardOnDevice(call, slot, result);
                 return;
             }
         }
@@ -207,6 +201,18 @@ private:
             };
         }
         return options;
+    }
+
+    void backwardOnDevice(const lut::BackwardCall<T>& call, std::size_t slot, std::span<T> result) const
+    {
+        std::vector<double> seconds;
+        m_device->backward(m_weights, m_codes, call, m_taker ? &seconds : nullptr);
+        const lut::BufferId id = slot == TableLookup::kInput     ? lut::BufferId::InputGradients
+                                 : slot == TableLookup::kWeights ? lut::BufferId::WeightGradients
+                                                                 : lut::BufferId::PeGradients;
+        const std::span<const T> gradients = call.outputGradients;
+        const lut::BufferData given{lut::BufferId::OutputGradients, gradients.data(), gradients.size()};
+        tellDevice(lut::Pass::Backward, seconds, {given, {id, result.data(), result.size()}}, nullptr);
     }
 
     void tellDevice(lut::Pass pass, const std::vector<double>& seconds, std::vector<lut::BufferData> made,

@@ -156,6 +156,24 @@ private:
     Tensor m_zeros;
 };
 
+base::Result<void> expectExpertZeros(const BindContext& context, const ExpertForm& form, std::int64_t experts,
+                                     bool isPerRow)
+{
+    if (!context.present(ExpertSlot::kZeroPoints)) {
+        return {};
+    }
+    const TensorType& zeros = context.operandTypes[ExpertSlot::kZeroPoints];
+    const std::int64_t perByte = 8 / form.bits;
+    const Shape packedBlocks{experts, form.rows, (form.blocks() + perByte - 1) / perByte};
+    const Shape packedRows{experts, (form.rows + perByte - 1) / perByte};
+    const bool isKnown = zeros.shape == packedBlocks || (isPerRow && zeros.shape == packedRows);
+    if (zeros.dtype != DType::UInt8 || !isKnown || !context.constant(ExpertSlot::kZeroPoints)) {
+        return context.error(fmt::format("the zero points of the experts must be constant bytes of uint8 [{}]",
+                                         tensor::toText(isPerRow ? packedRows : packedBlocks)));
+    }
+    return {};
+}
+
 /// Scales, and the block that shares one.
 base::Result<void> expectExpertScales(const BindContext& context, ExpertForm& form, std::int64_t experts)
 {
@@ -177,17 +195,34 @@ base::Result<void> expectExpertScales(const BindContext& context, ExpertForm& fo
         return context.error(fmt::format("the scales of the experts are [{}], but must be [{}]",
                                          tensor::toText(scales.shape), tensor::toText(perBlock)));
     }
-    if (!context.present(ExpertSlot::kZeroPoints)) {
-        return {};
+    return expectExpertZeros(context, form, experts, isPerRow);
+}
+
+/// The weights are numbers, or levels of 2, 4 or 8 bits, and have the columns of the operand.
+base::Result<void> expectExpertWeights(const BindContext& context, const ExpertForm& form)
+{
+    const TensorType& weights = context.operandTypes[ExpertSlot::kWeights];
+    const bool isPacked = form.bits == 2 || form.bits == 4 || form.bits == 8;
+    if (form.bits != 0 && !isPacked) {
+        return context.error(fmt::format("expert_weight_bits is {}, but must be 2, 4 or 8", form.bits));
     }
-    const TensorType& zeros = context.operandTypes[ExpertSlot::kZeroPoints];
-    const std::int64_t perByte = 8 / form.bits;
-    const Shape packedBlocks{experts, form.rows, (form.blocks() + perByte - 1) / perByte};
-    const Shape packedRows{experts, (form.rows + perByte - 1) / perByte};
-    const bool isKnown = zeros.shape == packedBlocks || (isPerRow && zeros.shape == packedRows);
-    if (zeros.dtype != DType::UInt8 || !isKnown || !context.constant(ExpertSlot::kZeroPoints)) {
-        return context.error(fmt::format("the zero points of the experts must be constant bytes of uint8 [{}]",
-                                         tensor::toText(isPerRow ? packedRows : packedBlocks)));
+    const bool isTyped = isPacked ? weights.dtype == DType::UInt8 : tensor::isFloating(weights.dtype);
+    const std::int64_t columns = isPacked ? weights.shape[2] * (8 / form.bits) : weights.shape[2];
+    if (!isTyped || columns != form.columns) {
+        return context.error(fmt::format("the weights of the experts are {} [{}], but must be {} of {} columns",
+                                         tensor::nameOf(weights.dtype), tensor::toText(weights.shape),
+                                         isPacked ? "uint8 that hold rows" : "floating", form.columns));
+    }
+    return {};
+}
+
+base::Result<void> expectExpertBias(const BindContext& context, const ExpertForm& form, std::int64_t experts)
+{
+    const bool isThere = context.present(ExpertSlot::kBias);
+    const bool fits = isThere && context.constant(ExpertSlot::kBias) &&
+                      context.operandTypes[ExpertSlot::kBias].shape == Shape{experts, form.rows};
+    if (isThere && !fits) {
+        return context.error(fmt::format("the bias of the experts must be constant [{} × {}]", experts, form.rows));
     }
     return {};
 }
@@ -209,26 +244,9 @@ base::Result<ExpertForm> expertForm(const BindContext& context)
     if (form.expert < 0 || form.expert >= weights.shape[0]) {
         return context.error(fmt::format("there is no expert {} of {}", form.expert, weights.shape[0]));
     }
-    const bool isPacked = form.bits == 2 || form.bits == 4 || form.bits == 8;
-    if (form.bits != 0 && !isPacked) {
-        return context.error(fmt::format("expert_weight_bits is {}, but must be 2, 4 or 8", form.bits));
-    }
-    const bool isTyped = isPacked ? weights.dtype == DType::UInt8 : tensor::isFloating(weights.dtype);
-    const std::int64_t columns = isPacked ? weights.shape[2] * (8 / form.bits) : weights.shape[2];
-    if (!isTyped || columns != form.columns) {
-        return context.error(fmt::format("the weights of the experts are {} [{}], but must be {} of {} columns",
-                                         tensor::nameOf(weights.dtype), tensor::toText(weights.shape),
-                                         isPacked ? "uint8 that hold rows" : "floating", form.columns));
-    }
-    if (context.present(ExpertSlot::kBias)) {
-        const bool isThere = context.constant(ExpertSlot::kBias) &&
-                             context.operandTypes[ExpertSlot::kBias].shape == Shape{weights.shape[0], form.rows};
-        if (!isThere) {
-            return context.error(
-                fmt::format("the bias of the experts must be constant [{} × {}]", weights.shape[0], form.rows));
-        }
-    }
-    if (isPacked) {
+    RETRO_CHECK(expectExpertWeights(context, form));
+    RETRO_CHECK(expectExpertBias(context, form, weights.shape[0]));
+    if (form.bits != 0) {
         RETRO_CHECK(expectExpertScales(context, form, weights.shape[0]));
     }
     return form;

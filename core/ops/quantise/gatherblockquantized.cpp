@@ -163,6 +163,20 @@ base::Result<void> expectBlockOperands(const BindContext& context)
     return {};
 }
 
+/// Bits and block are of those that are known.
+base::Result<void> expectLevels(const BindContext& context, const BlockTable& table, bool isBytes)
+{
+    if ((table.bits != 2 && table.bits != 4 && table.bits != 8) || (!isBytes && table.bits != 4)) {
+        return context.error(fmt::format("bits is {}, but must be {}", table.bits, isBytes ? "2, 4 or 8" : "4"));
+    }
+    const bool isPower = table.block >= 16 && (table.block & (table.block - 1)) == 0;
+    if (!isPower || table.block > kMostGatheredBlock) {
+        return context.error(
+            fmt::format("block_size is {}, but must be a power of two from 16 to {}", table.block, kMostGatheredBlock));
+    }
+    return {};
+}
+
 base::Result<BlockTable> blockTable(const BindContext& context)
 {
     BlockTable table;
@@ -172,14 +186,7 @@ base::Result<BlockTable> blockTable(const BindContext& context)
     RETRO_TRY(table.blockAxis, axisIn(context, "quantize_axis", 1, table.shape.size()));
     table.bits = context.intAttribute("bits", 4);
     table.block = context.intAttribute("block_size", 128);
-    if ((table.bits != 2 && table.bits != 4 && table.bits != 8) || (!isBytes && table.bits != 4)) {
-        return context.error(fmt::format("bits is {}, but must be {}", table.bits, isBytes ? "2, 4 or 8" : "4"));
-    }
-    const bool isPower = table.block >= 16 && (table.block & (table.block - 1)) == 0;
-    if (!isPower || table.block > kMostGatheredBlock) {
-        return context.error(
-            fmt::format("block_size is {}, but must be a power of two from 16 to {}", table.block, kMostGatheredBlock));
-    }
+    RETRO_CHECK(expectLevels(context, table, isBytes));
     table.isPacked = isBytes && table.bits < 8;
     if (isBytes && table.gatherAxis != 0) {
         return context.error("gather_axis must be 0 for a table of uint8");

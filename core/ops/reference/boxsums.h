@@ -4,6 +4,7 @@
 #include "core/ops/reference/convolution.h"
 
 #include <array>
+#include <utility>
 #include <vector>
 
 namespace retro::ops::reference
@@ -64,25 +65,52 @@ private:
     [[nodiscard]] std::vector<T> overAxis(const std::vector<T>& in, std::size_t axis, bool isForward) const
     {
         const WindowAxis& along = m_shape.axes[axis];
+        const auto [outer, inner] = extentsAround(axis);
+        std::vector<T> out(static_cast<std::size_t>(outer * (isForward ? along.windows : along.image) * inner));
+        for (std::int64_t o = 0; o < outer; ++o) {
+            const std::int64_t windows = o * along.windows;
+            const std::int64_t images = o * along.image;
+            if (isForward) {
+                sumWindows(in.data() + images * inner, along, inner, out.data() + windows * inner);
+            } else {
+                spreadWindows(in.data() + windows * inner, along, inner, out.data() + images * inner);
+            }
+        }
+        return out;
+    }
+
+    /// What lies before an axis, and what behind it, on the way from images to windows, or back.
+    [[nodiscard]] std::pair<std::int64_t, std::int64_t> extentsAround(std::size_t axis) const
+    {
         std::int64_t outer = m_shape.batch;
         std::int64_t inner = m_shape.groups;
         for (std::size_t i = 0; i < m_shape.axes.size(); ++i) {
             outer *= i < axis ? m_shape.axes[i].windows : 1;
             inner *= i > axis ? m_shape.axes[i].image : 1;
         }
-        std::vector<T> out(static_cast<std::size_t>(outer * (isForward ? along.windows : along.image) * inner));
-        for (std::int64_t o = 0; o < outer; ++o) {
-            for (std::int64_t window = 0; window < along.windows; ++window) {
-                const WindowAxis::Taps inside = along.tapsInside(window);
-                for (std::int64_t tap = inside.first; tap < inside.end; ++tap) {
-                    const std::int64_t atWindow = (o * along.windows + window) * inner;
-                    const std::int64_t atImage = (o * along.image + along.position(window, tap)) * inner;
-                    addRow(in.data() + (isForward ? atImage : atWindow), inner,
-                           out.data() + (isForward ? atWindow : atImage));
-                }
+        return {outer, inner};
+    }
+
+    /// Adds the rows of an image to those of the windows that hold them.
+    static void sumWindows(const T* image, const WindowAxis& along, std::int64_t inner, T* windows)
+    {
+        for (std::int64_t window = 0; window < along.windows; ++window) {
+            const WindowAxis::Taps inside = along.tapsInside(window);
+            for (std::int64_t tap = inside.first; tap < inside.end; ++tap) {
+                addRow(image + along.position(window, tap) * inner, inner, windows + window * inner);
             }
         }
-        return out;
+    }
+
+    /// The way back: adds the rows of windows to those of the image that they hold.
+    static void spreadWindows(const T* windows, const WindowAxis& along, std::int64_t inner, T* image)
+    {
+        for (std::int64_t window = 0; window < along.windows; ++window) {
+            const WindowAxis::Taps inside = along.tapsInside(window);
+            for (std::int64_t tap = inside.first; tap < inside.end; ++tap) {
+                addRow(windows + window * inner, inner, image + along.position(window, tap) * inner);
+            }
+        }
     }
 
     static void addRow(const T* from, std::int64_t count, T* to)

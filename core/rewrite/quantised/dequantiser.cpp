@@ -40,6 +40,27 @@ bool hasOneResult(const graph::Node& node)
     return std::all_of(node.outputs.begin() + 1, node.outputs.end(), [](auto id) { return !id.isValid(); });
 }
 
+/// Of a pad that repeats the picture, or has a number of its own.
+std::vector<std::size_t> movedByPad(const graph::Node& node)
+{
+    const bool hasNumber = node.inputs.size() > 2 && node.inputs[2].isValid();
+    const bool isConstant = attributeOr<std::string>(node, "mode", "constant") == "constant";
+    if (isConstant) {
+        return hasNumber ? std::vector<std::size_t>{0, 2} : std::vector<std::size_t>{};
+    }
+    return {0};
+}
+
+/// Whether the node moves elements of its first operand alone.
+bool movesFirst(const graph::Node& node)
+{
+    if (node.op == "Resize") {
+        return attributeOr<std::string>(node, "mode", "nearest") == "nearest";
+    }
+    const bool isMover = std::ranges::find(kOfFirst, node.op) != kOfFirst.end();
+    return isMover && (node.op == "Split" || hasOneResult(node));
+}
+
 /// The operands whose elements a node of the standard moves, whatever they stand for (Reshape, Transpose, MaxPool …);
 /// empty for a node that does more, or fills in numbers of its own.
 std::vector<std::size_t> movedOperands(const graph::Node& node)
@@ -53,21 +74,10 @@ std::vector<std::size_t> movedOperands(const graph::Node& node)
         std::iota(all.begin(), all.end(), std::size_t{0});
         return all;
     }
-    if (node.op == "Pad") { // of a pad that repeats the picture, or has a number of its own
-        const bool hasNumber = node.inputs.size() > 2 && node.inputs[2].isValid();
-        const bool isConstant = attributeOr<std::string>(node, "mode", "constant") == "constant";
-        if (isConstant) {
-            return hasNumber ? std::vector<std::size_t>{0, 2} : std::vector<std::size_t>{};
-        }
-        return {0};
+    if (node.op == "Pad") {
+        return movedByPad(node);
     }
-    if (node.op == "Resize") {
-        return attributeOr<std::string>(node, "mode", "nearest") == "nearest" ? std::vector<std::size_t>{0}
-                                                                              : std::vector<std::size_t>{};
-    }
-    const bool isMover = std::ranges::find(kOfFirst, node.op) != kOfFirst.end();
-    return isMover && (node.op == "Split" || hasOneResult(node)) ? std::vector<std::size_t>{0}
-                                                                 : std::vector<std::size_t>{};
+    return movesFirst(node) ? std::vector<std::size_t>{0} : std::vector<std::size_t>{};
 }
 
 constexpr const char* kRewriteText = "dequantise";
@@ -282,6 +292,14 @@ ValueId Dequantiser::floatsOf(ValueId levels, const Grid& grid)
 
 ValueId Dequantiser::tracedFloatsOf(ValueId levels, const Grid& grid) { return traced(levels, grid, 0); }
 
+/// Whether a DynamicQuantizeLinear makes these levels, by this grid.
+bool Dequantiser::isDynamicOf(const Node& node, ValueId levels, const Grid& grid) const
+{
+    const auto result = [&](std::size_t k) { return k < node.outputs.size() ? node.outputs[k] : ValueId(); };
+    const Grid own{result(1), result(2)};
+    return result(0) == levels && isSame(m_draft, own, grid);
+}
+
 ValueId Dequantiser::traced(ValueId levels, const Grid& grid, int depth)
 {
     if (!levels.isValid() || !grid.scale.isValid()) {
@@ -294,18 +312,18 @@ ValueId Dequantiser::traced(ValueId levels, const Grid& grid, int depth)
         return isSame(m_draft, known->second.grid, grid) ? known->second.floats : ValueId();
     }
     const NodeId producer = m_draft.value(levels).producer;
-    if (!producer.isValid() || m_written.contains(producer)) {
-        return {};
-    }
+    return producer.isValid() && !m_written.contains(producer) ? madeBy(producer, levels, grid, depth) : ValueId();
+}
+
+ValueId Dequantiser::madeBy(NodeId producer, ValueId levels, const Grid& grid, int depth)
+{
     const Node& node = m_draft.node(producer);
     if (isQuantize(node)) {
         const bool isOne = node.outputs.size() == 1;
         return isOne && isSame(m_draft, gridOf(node), grid) ? ofQuantize(producer, gridOf(node)) : ValueId();
     }
     if (isDynamicQuantize(node)) {
-        const auto result = [&](std::size_t k) { return k < node.outputs.size() ? node.outputs[k] : ValueId(); };
-        const Grid own{result(1), result(2)};
-        return result(0) == levels && isSame(m_draft, own, grid) ? ofDynamic(producer, grid) : ValueId();
+        return isDynamicOf(node, levels, grid) ? ofDynamic(producer, grid) : ValueId();
     }
     const bool isMoved = depth < kMostMoves && isOfTensor(m_draft, grid) && ofMover(producer, grid, depth);
     const auto moved = m_floats.find(levels);
@@ -557,6 +575,20 @@ ValueId Dequantiser::levelsOf(ValueId floats)
     return levels;
 }
 
+/// Operands of the node that became floats are levels again; false where there is none.
+bool Dequantiser::giveLevels(Node& node)
+{
+    bool isChanged = false;
+    for (ValueId& input : node.inputs) {
+        const auto known = input.isValid() ? m_floats.find(input) : m_floats.end();
+        if (known != m_floats.end() && known->second.floats == input) {
+            input = levelsOf(input);
+            isChanged = true;
+        }
+    }
+    return isChanged;
+}
+
 /// Nodes that were not rewritten go on reading levels.
 void Dequantiser::restoreLevels()
 {
@@ -565,15 +597,7 @@ void Dequantiser::restoreLevels()
             continue;
         }
         Node node = m_draft.node(NodeId(i));
-        bool isChanged = false;
-        for (ValueId& input : node.inputs) {
-            const auto known = input.isValid() ? m_floats.find(input) : m_floats.end();
-            if (known != m_floats.end() && known->second.floats == input) {
-                input = levelsOf(input);
-                isChanged = true;
-            }
-        }
-        if (isChanged) {
+        if (giveLevels(node)) {
             m_draft.replaceNode(NodeId(i), std::move(node));
         }
     }

@@ -116,6 +116,8 @@ private:
     void visit(NodeId id);
     void dequantise(NodeId id);
     [[nodiscard]] ValueId traced(ValueId levels, const Grid& grid, int depth);
+    [[nodiscard]] ValueId madeBy(NodeId producer, ValueId levels, const Grid& grid, int depth);
+    [[nodiscard]] bool isDynamicOf(const graph::Node& node, ValueId levels, const Grid& grid) const;
     [[nodiscard]] ValueId ofConstant(ValueId levels, const Grid& grid);
     [[nodiscard]] ValueId ofQuantize(NodeId id, const Grid& grid);
     [[nodiscard]] ValueId ofDynamic(NodeId id, const Grid& grid);
@@ -124,6 +126,7 @@ private:
     [[nodiscard]] graph::Node made(const NodeForm& form, const std::string& suffix, std::vector<ValueId> inputs,
                                    std::vector<ValueId> results);
     void restoreLevels();
+    [[nodiscard]] bool giveLevels(graph::Node& node);
     [[nodiscard]] ValueId levelsOf(ValueId floats);
 
     struct Floats

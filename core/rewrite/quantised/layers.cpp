@@ -36,24 +36,13 @@ struct QuantisedLstm
     std::vector<BodyOperand> operands; ///< of an LSTM
 };
 
-/// directions × inputs × gates of levels, as directions × gates × inputs of numbers; invalid where they do not fit.
-Tensor floatWeights(Dequantiser& to, const Node& node, std::size_t slot, std::size_t scaleSlot)
+/// (level − zero)·scale of directions × inputs × gates, as directions × gates × inputs. There is a scale for each gate
+/// of a direction, or for each direction.
+Tensor turnedNumbers(const Tensor& levels, const Tensor& scale, const Tensor& zero, bool isPerGate)
 {
-    const Tensor levels = wideConstant(to.draft(), operandOf(node, slot));
-    const Tensor scale = wideConstant(to.draft(), operandOf(node, scaleSlot));
-    const ValueId zeroId = operandOf(node, scaleSlot + 1);
-    const Tensor zero = zeroId.isValid() ? wideConstant(to.draft(), zeroId)
-                                         : (scale.isValid() ? Tensor::zeros(DType::Float64, scale.shape()) : Tensor());
-    if (!levels.isValid() || !scale.isValid() || !zero.isValid() || levels.rank() != 3) {
-        return {};
-    }
     const std::int64_t directions = levels.shape()[0];
     const std::int64_t depth = levels.shape()[1];
     const std::int64_t gates = levels.shape()[2];
-    const bool isPerGate = scale.size() == directions * gates;
-    if ((!isPerGate && scale.size() != directions) || zero.size() != scale.size()) {
-        return {};
-    }
     tensor::TensorBuffer buffer(DType::Float64, {directions, gates, depth});
     double* out = buffer.data<double>();
     for (std::int64_t d = 0; d < directions; ++d) {
@@ -66,6 +55,25 @@ Tensor floatWeights(Dequantiser& to, const Node& node, std::size_t slot, std::si
         }
     }
     return std::move(buffer).freeze();
+}
+
+/// directions × inputs × gates of levels, as directions × gates × inputs of numbers; invalid where they do not fit.
+Tensor floatWeights(Dequantiser& to, const Node& node, std::size_t slot, std::size_t scaleSlot)
+{
+    const Tensor levels = wideConstant(to.draft(), operandOf(node, slot));
+    const Tensor scale = wideConstant(to.draft(), operandOf(node, scaleSlot));
+    const ValueId zeroId = operandOf(node, scaleSlot + 1);
+    const Tensor zero = zeroId.isValid() ? wideConstant(to.draft(), zeroId)
+                                         : (scale.isValid() ? Tensor::zeros(DType::Float64, scale.shape()) : Tensor());
+    if (!levels.isValid() || !scale.isValid() || !zero.isValid() || levels.rank() != 3) {
+        return {};
+    }
+    const std::int64_t directions = levels.shape()[0];
+    const bool isPerGate = scale.size() == directions * levels.shape()[2];
+    if ((!isPerGate && scale.size() != directions) || zero.size() != scale.size()) {
+        return {};
+    }
+    return turnedNumbers(levels, scale, zero, isPerGate);
 }
 
 /// Why the node stays; empty when it can be written.

@@ -65,6 +65,18 @@ void takeAll(const std::vector<MainEvent>& places, std::vector<MainEvent>& event
                  [](const MainEvent& event) { return event.count != 0; });
 }
 
+/// One of shapleyWeights(): of `players` comparisons so many are undone; the comparison itself is one of them or not.
+double shapleyWeight(std::uint32_t players, std::uint32_t undone, bool isUndone)
+{
+    // The comparison itself is number 0; it is among the undone ones when their set holds bit 0.
+    const std::uint32_t set = isUndone ? (1U << undone) - 1 : ((1U << undone) - 1) << 1;
+    double sum = 0;
+    for (std::uint32_t others = 1; others < 1U << players; others += 2) {
+        sum += (std::popcount(others & set) % 2 == 0 ? 1.0 : -1.0) / std::popcount(others);
+    }
+    return std::ldexp(sum, -static_cast<int>(players));
+}
+
 } // namespace
 
 std::vector<Step> stepsOf(const Schedule& schedule)
@@ -129,17 +141,11 @@ std::vector<double> shapleyWeights()
     std::vector<double> weights(shapleyPlace(kMaxShapleyBits, kMaxShapleyBits, true) + 1);
     for (std::uint32_t players = 1; players <= kMaxShapleyBits; ++players) {
         for (std::uint32_t undone = 0; undone <= players; ++undone) {
-            // The comparison itself is number 0; it is among the undone ones when their set holds bit 0.
-            for (const bool isUndone : {false, true}) {
-                if ((isUndone && undone == 0) || (!isUndone && undone == players)) {
-                    continue;
-                }
-                const std::uint32_t set = isUndone ? (1U << undone) - 1 : ((1U << undone) - 1) << 1;
-                double sum = 0;
-                for (std::uint32_t others = 1; others < 1U << players; others += 2) {
-                    sum += (std::popcount(others & set) % 2 == 0 ? 1.0 : -1.0) / std::popcount(others);
-                }
-                weights[shapleyPlace(players, undone, isUndone)] = std::ldexp(sum, -static_cast<int>(players));
+            if (undone < players) {
+                weights[shapleyPlace(players, undone, false)] = shapleyWeight(players, undone, false);
+            }
+            if (undone > 0) {
+                weights[shapleyPlace(players, undone, true)] = shapleyWeight(players, undone, true);
             }
         }
     }
