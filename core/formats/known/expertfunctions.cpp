@@ -66,6 +66,9 @@ base::Result<void> checkExpertOptions(FunctionWriter& body, const ExpertSetting&
     return {};
 }
 
+/// Of one axis of the weights of experts: times the weights of a byte it still is a number of 64 bits.
+constexpr std::int64_t kMostExpertExtent = std::int64_t{1} << 40;
+
 /// Checks the weights of one layer of all experts. The first layer says how many experts and columns there are.
 base::Result<void> takeExpertLayer(FunctionWriter& body, ExpertSetting& setting, std::size_t which)
 {
@@ -76,6 +79,11 @@ base::Result<void> takeExpertLayer(FunctionWriter& body, ExpertSetting& setting,
         return inputError(fmt::format("the weights of its experts (operand {}) must be an initializer, experts × "
                                       "rows × columns",
                                       layer.weights));
+    }
+    if (std::ranges::any_of(*shape, [](std::int64_t extent) { return extent > kMostExpertExtent; })) {
+        return inputError(fmt::format("the weights of its experts (operand {}) have the shape {}, which no file holds; "
+                                      "export the model again",
+                                      layer.weights, tensor::toText(*shape)));
     }
     if (layer.scales && !body.isGiven(*layer.scales)) {
         return inputError(fmt::format("the scales of its experts (operand {}) are missing", *layer.scales));
