@@ -238,6 +238,24 @@ private slots:
                           "swiglu_fusion is 0"));
     }
 
+    /// Twice such a number of columns is no number of 64 bits.
+    void hugeExperts()
+    {
+        ProtoModel model;
+        model.input("x", {3, 4}).input("r", {3, 4}).constant("s", wavy({4, 8}, 0));
+        for (const char* name : {"a", "b"}) {
+            auto& weights = *model.proto().mutable_graph()->add_initializer();
+            weights.set_name(name);
+            weights.set_data_type(onnxschema::TensorProto::UINT8);
+            for (const std::int64_t extent : {std::int64_t{4}, std::int64_t{0}, std::int64_t{1} << 62}) {
+                weights.add_dims(extent);
+            }
+        }
+        model.output("y").node("com.microsoft:QMoE", {"x", "r", "a", "s", "", "b", "s"}, {"y"},
+                               {{"expert_weight_bits", std::int64_t{4}}});
+        QVERIFY(isRefused(model, "which no file holds"));
+    }
+
     /// A function of the model goes before what is known of its name.
     void ownFunctionsGoFirst()
     {
