@@ -7,6 +7,7 @@
 #include "views/graph/shownpulses.h"
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace retro::views

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <span>
+#include <utility>
 
 namespace retro::views
 {
