@@ -125,6 +125,26 @@ Result<void> explainCheck(const Context& context, const std::string& id)
     return {};
 }
 
+void sayDiagnosis(const Context& context, const diagnosis::Diagnosis& found, bool isAll)
+{
+    if (context.json) {
+        context.answer(diagnosis::jsonOf(found));
+    } else {
+        for (const std::string& line : diagnosis::textOf(found, isAll ? 0 : 3)) {
+            context.say(line);
+        }
+    }
+}
+
+/// A finding has the least level, or the diagnosis itself failed, where that counts.
+bool fails(const diagnosis::Diagnosis& found, int least, bool countsFailure)
+{
+    const bool isFound = std::ranges::any_of(found.findings, [least](const diagnosis::Finding& finding) {
+        return static_cast<int>(finding.level) >= least;
+    });
+    return isFound || (found.failure && countsFailure);
+}
+
 Result<void> diagnoseFile(Context& context, const DiagnoseOptions& options)
 {
     if (!options.explained.empty()) {
@@ -147,19 +167,10 @@ Result<void> diagnoseFile(Context& context, const DiagnoseOptions& options)
     }
     RETRO_TRY(const diagnosis::Diagnosis found,
               diagnosis::diagnose(*facts, {options.families, options.checks, options.isDeep, false}));
-    if (context.json) {
-        context.answer(diagnosis::jsonOf(found));
-    } else {
-        for (const std::string& line : diagnosis::textOf(found, options.isAll ? 0 : 3)) {
-            context.say(line);
-        }
-    }
+    sayDiagnosis(context, found, options.isAll);
     if (!options.failOn.empty()) {
         RETRO_TRY(const int least, leastLevelOf(options.failOn));
-        const bool isFound = std::ranges::any_of(found.findings, [least](const diagnosis::Finding& finding) {
-            return static_cast<int>(finding.level) >= least;
-        });
-        context.exitCode = isFound || (found.failure && options.failOn == "error") ? 1 : context.exitCode;
+        context.exitCode = fails(found, least, options.failOn == "error") ? 1 : context.exitCode;
     }
     return {};
 }

@@ -75,14 +75,9 @@ bool isFilm(const ExportOptions& options)
            (hasEnding(options.out, kFilmEndings) || options.speed != 0 || options.framesPerSecond != 0);
 }
 
-/// Options that mean nothing for a part are refused rather than overlooked.
-base::Result<void> checkOptions(const ExportOptions& options)
+/// What only films take, and what they do not.
+base::Result<void> checkFilmOptions(const ExportOptions& options)
 {
-    const Export* part = findPart(partOf(options));
-    const auto takesNot = [&](std::string_view option) { return part == nullptr || !takes(*part, option); };
-    if (options.request.bits != 8 && takesNot("bits")) {
-        return base::usageError("only a heatmap is written with 16 bits", "--bits 16");
-    }
     if ((options.speed != 0 || options.framesPerSecond != 0) && !isFilm(options)) {
         return base::usageError("only an animation of the graph has a speed and frames per second",
                                 options.speed != 0 ? "--speed" : "--fps");
@@ -96,6 +91,18 @@ base::Result<void> checkOptions(const ExportOptions& options)
         return base::usageError("a film shows all of the graph; choose a part of the run with --steps",
                                 options.request.position ? "--at" : "--select");
     }
+    return {};
+}
+
+/// Options that mean nothing for a part are refused rather than overlooked.
+base::Result<void> checkOptions(const ExportOptions& options)
+{
+    const Export* part = findPart(partOf(options));
+    const auto takesNot = [&](std::string_view option) { return part == nullptr || !takes(*part, option); };
+    if (options.request.bits != 8 && takesNot("bits")) {
+        return base::usageError("only a heatmap is written with 16 bits", "--bits 16");
+    }
+    RETRO_CHECK(checkFilmOptions(options));
     if (!options.of.empty() && options.what != "animation") {
         return base::usageError("only an animation is made of the pictures of a part", "--of " + options.of);
     }

@@ -155,6 +155,19 @@ Result<JointGraph> jointIn(const PlanningOptions& options, const analysis::Plann
     return analysis::jointOf(planning.graph, planning.graph.order(), options.joint(planning.unit));
 }
 
+/// The number behind an option for blocks; of bytes it may have a unit.
+Result<std::uint64_t> blockNumber(const char* name, const std::string& text, bool isBytes)
+{
+    Result<std::uint64_t> number = base::parseBytes(text);
+    if (!number.ok() && isBytes) {
+        return base::within(number.error(), name);
+    }
+    if (!number.ok() || *number == 0) {
+        return base::usageError("write a number above 0, or auto", fmt::format("{} {}", name, text));
+    }
+    return number;
+}
+
 /// How many blocks, or how large: a number, or auto.
 Result<void> readBlocks(const PlanOptions& options, schedule::BlockWish& blocks)
 {
@@ -171,16 +184,10 @@ Result<void> readBlocks(const PlanOptions& options, schedule::BlockWish& blocks)
                                     given + " and " + name);
         }
         given = name;
-        Result<std::uint64_t> number = base::parseBytes(*text);
-        if (!number.ok() && text == &options.blockBytes) {
-            return base::within(number.error(), name);
-        }
-        if (!number.ok() || *number == 0) {
-            return base::usageError("write a number above 0, or auto", fmt::format("{} {}", name, *text));
-        }
+        RETRO_TRY(const std::uint64_t number, blockNumber(name, *text, text == &options.blockBytes));
         (text == &options.blocks      ? blocks.count
          : text == &options.blockSize ? blocks.operators
-                                      : blocks.bytes) = *number;
+                                      : blocks.bytes) = number;
     }
     return {};
 }

@@ -33,6 +33,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace retro::app
@@ -422,31 +423,41 @@ std::string placeText(const std::vector<std::int64_t>& index)
     return fmt::format("{}", fmt::join(places, ","));
 }
 
+void sayHistoryRow(const Context& context, const trace::Run& run, const engine::HistoryRow& row)
+{
+    context.say(fmt::format("{:>8}  {:<28} {:+.6g} by {} {}{}", row.step ? fmt::format("{}", *row.step) : "-",
+                            run.graph->value(row.value).name, row.sum, row.elements,
+                            row.elements == 1 ? "element" : "elements",
+                            row.isWhole ? "" : ", and the rest goes round it"));
+    for (const engine::HistoryElement& one : row.largest) {
+        context.say(fmt::format("            [{}] {:+.6g} = {:.6g} of its {:+.6g}", placeText(one.index), one.part,
+                                one.way, one.relevance));
+    }
+    if (!row.rule.empty()) {
+        context.say(fmt::format("            {}: {}", row.rule, row.formula));
+    }
+}
+
+void sayLastStep(const Context& context, const trace::Run& run, const engine::HistoryLastStep& step)
+{
+    std::string numbers;
+    for (const engine::HistoryNumber& number : step.numbers) {
+        numbers += fmt::format("{}{} = {:.6g}", numbers.empty() ? "" : ", ", number.name, number.value);
+    }
+    context.say(fmt::format("last step   {} handed on {:+.6g}; of it {:+.6g} from [{}]", run.graph->labelOf(step.node),
+                            step.all, step.part, placeText(step.from)));
+    context.say(fmt::format("            {}: {}", step.rule, numbers));
+}
+
 void sayHistory(const Context& context, const trace::Run& run, const engine::History& history)
 {
     context.say(fmt::format("{}[{}] has {:+.6g} of {:+.6g}", run.graph->value(history.value).name,
                             placeText(history.index), history.relevance, history.start));
     for (const engine::HistoryRow& row : history.rows) {
-        context.say(fmt::format("{:>8}  {:<28} {:+.6g} by {} {}{}", row.step ? fmt::format("{}", *row.step) : "-",
-                                run.graph->value(row.value).name, row.sum, row.elements,
-                                row.elements == 1 ? "element" : "elements",
-                                row.isWhole ? "" : ", and the rest goes round it"));
-        for (const engine::HistoryElement& one : row.largest) {
-            context.say(fmt::format("            [{}] {:+.6g} = {:.6g} of its {:+.6g}", placeText(one.index), one.part,
-                                    one.way, one.relevance));
-        }
-        if (!row.rule.empty()) {
-            context.say(fmt::format("            {}: {}", row.rule, row.formula));
-        }
+        sayHistoryRow(context, run, row);
     }
     for (const engine::HistoryLastStep& step : history.last) {
-        std::string numbers;
-        for (const engine::HistoryNumber& number : step.numbers) {
-            numbers += fmt::format("{}{} = {:.6g}", numbers.empty() ? "" : ", ", number.name, number.value);
-        }
-        context.say(fmt::format("last step   {} handed on {:+.6g}; of it {:+.6g} from [{}]",
-                                run.graph->labelOf(step.node), step.all, step.part, placeText(step.from)));
-        context.say(fmt::format("            {}: {}", step.rule, numbers));
+        sayLastStep(context, run, step);
     }
 }
 
@@ -472,39 +483,38 @@ Result<void> showHistory(const Context& context, const std::shared_ptr<const tra
     return {};
 }
 
-/// Where the run stops at breakpoints, and why: everywhere, or the next stop from a position on.
-Result<void> showStops(const Context& context, const std::shared_ptr<const trace::Run>& run,
-                       const TraceOptions& options)
+/// Positions at which a run stops, and why.
+using Stops = std::vector<std::pair<std::uint64_t, std::string>>;
+
+/// Where one breakpoint stops the run: everywhere, or next from a position on.
+Result<void> addStops(const trace::Run& run, const std::string& condition, const TraceOptions& options, Stops& stops)
 {
-    RETRO_TRY(const trace::Timeline timeline, trace::Timeline::open(run)); // events that contradict each other
-    std::vector<std::pair<std::uint64_t, std::string>> stops;
-    for (const std::string& condition : options.breaks) {
-        RETRO_TRY(const trace::Breakpoint breakpoint, trace::parseBreakpoint(*run, condition));
-        std::map<std::uint64_t, std::string> whys;
-        for (const trace::NumberStop& stop : trace::numberStops(*run, breakpoint)) {
-            whys[stop.step + 1] = stop.why;
-        }
-        std::vector<std::uint64_t> positions;
-        if (!options.at) {
-            positions = trace::allStops(*run, breakpoint);
-        } else if (const auto stop = options.back ? trace::previousStop(*run, breakpoint, *options.at)
-                                                  : trace::nextStop(*run, breakpoint, *options.at)) {
-            positions = {*stop};
-        }
-        for (const std::uint64_t position : positions) {
-            const auto why = whys.find(position);
-            stops.emplace_back(position, why == whys.end() ? trace::text(*run, breakpoint) : why->second);
-        }
+    RETRO_TRY(const trace::Breakpoint breakpoint, trace::parseBreakpoint(run, condition));
+    std::map<std::uint64_t, std::string> whys;
+    for (const trace::NumberStop& stop : trace::numberStops(run, breakpoint)) {
+        whys[stop.step + 1] = stop.why;
     }
-    std::ranges::stable_sort(stops, {}, [](const auto& stop) { return stop.first; });
-    if (options.at && stops.size() > 1) {
-        stops = {options.back ? stops.back() : stops.front()};
+    std::vector<std::uint64_t> positions;
+    if (!options.at) {
+        positions = trace::allStops(run, breakpoint);
+    } else if (const auto stop = options.back ? trace::previousStop(run, breakpoint, *options.at)
+                                              : trace::nextStop(run, breakpoint, *options.at)) {
+        positions = {*stop};
     }
+    for (const std::uint64_t position : positions) {
+        const auto why = whys.find(position);
+        stops.emplace_back(position, why == whys.end() ? trace::text(run, breakpoint) : why->second);
+    }
+    return {};
+}
+
+void sayStops(const Context& context, const trace::Run& run, const Stops& stops)
+{
     ordered_json all = ordered_json::array();
     for (const auto& [position, why] : stops) {
-        all.push_back({{"position", position}, {"visit", run->visitOf(position - 1)}, {"why", why}});
+        all.push_back({{"position", position}, {"visit", run.visitOf(position - 1)}, {"why", why}});
         if (!context.json) {
-            context.say(fmt::format("{:>8} {:>6}  {}", position, run->visitOf(position - 1), why));
+            context.say(fmt::format("{:>8} {:>6}  {}", position, run.visitOf(position - 1), why));
         }
     }
     if (context.json) {
@@ -512,6 +522,22 @@ Result<void> showStops(const Context& context, const std::shared_ptr<const trace
     } else if (stops.empty()) {
         context.say("the run stops nowhere");
     }
+}
+
+/// Where the run stops at breakpoints, and why: everywhere, or the next stop from a position on.
+Result<void> showStops(const Context& context, const std::shared_ptr<const trace::Run>& run,
+                       const TraceOptions& options)
+{
+    RETRO_TRY(const trace::Timeline timeline, trace::Timeline::open(run)); // events that contradict each other
+    Stops stops;
+    for (const std::string& condition : options.breaks) {
+        RETRO_CHECK(addStops(*run, condition, options, stops));
+    }
+    std::ranges::stable_sort(stops, {}, [](const auto& stop) { return stop.first; });
+    if (options.at && stops.size() > 1) {
+        stops = {options.back ? stops.back() : stops.front()};
+    }
+    sayStops(context, *run, stops);
     return {};
 }
 

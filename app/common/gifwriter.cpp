@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -76,18 +77,69 @@ QRgb keyOf(QRgb pixel, int shift)
     return qRgb(qRed(pixel) & mask, qGreen(pixel) & mask, qBlue(pixel) & mask);
 }
 
+/// Pixels by the key of their colour.
+using ColourCounts = std::unordered_map<QRgb, std::uint32_t>;
+
+void countColours(const QImage& picture, int shift, ColourCounts& counts)
+{
+    counts.clear();
+    for (int y = 0; y < picture.height(); ++y) {
+        const auto* line = reinterpret_cast<const QRgb*>(picture.constScanLine(y));
+        for (int x = 0; x < picture.width(); ++x) {
+            ++counts[keyOf(line[x], shift)];
+        }
+    }
+}
+
+/// Colours that share an entry: from … until.
+using ColourBox = std::pair<std::size_t, std::size_t>;
+
+/// The box with the widest channel, and that channel; none where every box holds one colour.
+std::optional<std::pair<std::size_t, std::size_t>> boxToCut(const std::vector<Counted>& all,
+                                                            const std::vector<ColourBox>& boxes)
+{
+    std::size_t chosen = boxes.size();
+    std::pair<int, int> widest{0, 0};
+    for (std::size_t i = 0; i < boxes.size(); ++i) {
+        const auto [begin, end] = boxes[i];
+        if (end - begin < 2) {
+            continue;
+        }
+        const auto width = widestOf(all, begin, end);
+        if (width.second > widest.second || chosen == boxes.size()) {
+            widest = width;
+            chosen = i;
+        }
+    }
+    if (chosen == boxes.size()) {
+        return std::nullopt;
+    }
+    return std::pair(chosen, static_cast<std::size_t>(widest.first));
+}
+
+/// Sorts a box by a channel and says where it is cut, so that both parts hold about as many pixels.
+std::size_t middleOf(std::vector<Counted>& all, const ColourBox& box, std::size_t channel)
+{
+    const auto [begin, end] = box;
+    std::stable_sort(all.begin() + static_cast<std::ptrdiff_t>(begin), all.begin() + static_cast<std::ptrdiff_t>(end),
+                     [channel](const Counted& a, const Counted& b) { return a.channel[channel] < b.channel[channel]; });
+    std::uint64_t total = 0;
+    for (std::size_t i = begin; i < end; ++i) {
+        total += all[i].count;
+    }
+    std::size_t middle = begin + 1;
+    for (std::uint64_t sum = all[begin].count; middle + 1 < end && sum + all[middle].count <= total / 2; ++middle) {
+        sum += all[middle].count;
+    }
+    return middle;
+}
+
 Palette paletteOf(const QImage& picture)
 {
     Palette palette;
-    std::unordered_map<QRgb, std::uint32_t> counts;
+    ColourCounts counts;
     for (palette.shift = 0;; palette.shift = 8 - kKeptBits) {
-        counts.clear();
-        for (int y = 0; y < picture.height(); ++y) {
-            const auto* line = reinterpret_cast<const QRgb*>(picture.constScanLine(y));
-            for (int x = 0; x < picture.width(); ++x) {
-                ++counts[keyOf(line[x], palette.shift)];
-            }
-        }
+        countColours(picture, palette.shift, counts);
         if (counts.size() <= kMostColours || palette.shift > 0) {
             break;
         }
@@ -100,37 +152,15 @@ Palette paletteOf(const QImage& picture)
     }
     // In a fixed order, so that the same picture gives the same file.
     std::ranges::sort(all, {}, [](const Counted& each) { return each.channel; });
-    std::vector<std::pair<std::size_t, std::size_t>> boxes{{0, all.size()}};
+    std::vector<ColourBox> boxes{{0, all.size()}};
     while (boxes.size() < std::min(kMostColours, all.size())) {
-        std::size_t chosen = boxes.size();
-        std::pair<int, int> widest{0, 0};
-        for (std::size_t i = 0; i < boxes.size(); ++i) {
-            const auto [begin, end] = boxes[i];
-            if (end - begin < 2) {
-                continue;
-            }
-            const auto width = widestOf(all, begin, end);
-            if (width.second > widest.second || chosen == boxes.size()) {
-                widest = width;
-                chosen = i;
-            }
-        }
-        if (chosen == boxes.size()) {
+        const auto cut = boxToCut(all, boxes);
+        if (!cut) {
             break;
         }
+        const auto [chosen, channel] = *cut;
         const auto [begin, end] = boxes[chosen];
-        const auto channel = static_cast<std::size_t>(widest.first);
-        std::stable_sort(
-            all.begin() + static_cast<std::ptrdiff_t>(begin), all.begin() + static_cast<std::ptrdiff_t>(end),
-            [channel](const Counted& a, const Counted& b) { return a.channel[channel] < b.channel[channel]; });
-        std::uint64_t total = 0;
-        for (std::size_t i = begin; i < end; ++i) {
-            total += all[i].count;
-        }
-        std::size_t middle = begin + 1;
-        for (std::uint64_t sum = all[begin].count; middle + 1 < end && sum + all[middle].count <= total / 2; ++middle) {
-            sum += all[middle].count;
-        }
+        const std::size_t middle = middleOf(all, boxes[chosen], channel);
         boxes[chosen] = {begin, middle};
         boxes.emplace_back(middle, end);
     }
@@ -196,6 +226,19 @@ private:
     int m_bits = 0;
 };
 
+/// Bytes in blocks, each behind its length, and the empty block that ends them.
+std::string inBlocks(const std::string& packed)
+{
+    std::string out;
+    for (std::size_t at = 0; at < packed.size(); at += kBlock) {
+        const std::size_t length = std::min(kBlock, packed.size() - at);
+        out.push_back(static_cast<char>(length));
+        out.append(packed, at, length);
+    }
+    out.push_back('\0');
+    return out;
+}
+
 } // namespace
 
 std::string gifCompressed(const std::string& indices, int bits)
@@ -240,15 +283,7 @@ std::string gifCompressed(const std::string& indices, int bits)
         }
     }
     stream.put(stop, width);
-    const std::string packed = stream.take();
-    std::string out;
-    for (std::size_t at = 0; at < packed.size(); at += kBlock) {
-        const std::size_t length = std::min(kBlock, packed.size() - at);
-        out.push_back(static_cast<char>(length));
-        out.append(packed, at, length);
-    }
-    out.push_back('\0');
-    return out;
+    return inBlocks(stream.take());
 }
 
 void GifWriter::add(const QImage& picture)

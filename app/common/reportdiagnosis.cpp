@@ -83,19 +83,23 @@ void addCharts(ReportPage& page, const ReportedDiagnosis& reported)
     }
 }
 
+QStringList statisticsRow(const diagnosis::CheckRecord& record)
+{
+    const bool isMeasured = record.isRun && record.sites > 0;
+    return {utf8(record.check->id), isMeasured ? figure(record.largest) : QStringLiteral("–"),
+            record.check->threshold != 0 ? figure(record.check->threshold) : QStringLiteral("–"),
+            record.isRun ? utf8(record.largestAt) : chapterText("not run: %1").arg(utf8(record.why)),
+            utf8(record.check->statistic)};
+}
+
 void addStatistics(ReportPage& page, const diagnosis::Diagnosis& found)
 {
     QList<QStringList> rows;
     for (const bool isRun : {true, false}) {
         for (const diagnosis::CheckRecord& record : found.checks) {
-            if (record.isRun != isRun) {
-                continue;
+            if (record.isRun == isRun) {
+                rows << statisticsRow(record);
             }
-            const bool isMeasured = isRun && record.sites > 0;
-            rows << QStringList{utf8(record.check->id), isMeasured ? figure(record.largest) : QStringLiteral("–"),
-                                record.check->threshold != 0 ? figure(record.check->threshold) : QStringLiteral("–"),
-                                isRun ? utf8(record.largestAt) : chapterText("not run: %1").arg(utf8(record.why)),
-                                utf8(record.check->statistic)};
         }
     }
     page.addTable({chapterText("Check"), QLatin1Char('#') + chapterText("Largest"),

@@ -109,28 +109,8 @@ public:
             return;
         }
         while (!m_actions.isEmpty()) {
-            const QString id = m_actions.takeFirst();
-            QAction* action = m_window.actions().find(id);
-            if (action == nullptr) {
-                leave("there is no action '" + id.toStdString() + "'", kUsage);
+            if (!carryOut(m_actions.takeFirst())) {
                 return;
-            }
-            const bool isPlanned = m_window.plan().plan() != nullptr || !m_window.plan().absence().isEmpty();
-            if (!action->isEnabled() && id.startsWith(QLatin1String("plan.")) && !isPlanned &&
-                m_waits++ < kMostWaits) { // its plan is being made
-                m_actions.prepend(id);
-                m_window.flush();
-                QTimer::singleShot(kSettleMilliseconds, this, &Photographer::proceed);
-                return;
-            }
-            if (!action->isEnabled()) {
-                leave("the action '" + id.toStdString() + "' is disabled: " + action->toolTip().toStdString(), kUsage);
-                return;
-            }
-            action->trigger();
-            m_window.shell().history().settle(); // a place for the notebook
-            if (m_window.isBusy()) {
-                return; // comes back when the answer is there
             }
         }
         if (bringPane()) {
@@ -140,6 +120,31 @@ public:
     }
 
 private:
+    /// Triggers an action. False: it is waited for, or the program ends.
+    bool carryOut(const QString& id)
+    {
+        QAction* action = m_window.actions().find(id);
+        if (action == nullptr) {
+            leave("there is no action '" + id.toStdString() + "'", kUsage);
+            return false;
+        }
+        const bool isPlanned = m_window.plan().plan() != nullptr || !m_window.plan().absence().isEmpty();
+        if (!action->isEnabled() && id.startsWith(QLatin1String("plan.")) && !isPlanned &&
+            m_waits++ < kMostWaits) { // its plan is being made
+            m_actions.prepend(id);
+            m_window.flush();
+            QTimer::singleShot(kSettleMilliseconds, this, &Photographer::proceed);
+            return false;
+        }
+        if (!action->isEnabled()) {
+            leave("the action '" + id.toStdString() + "' is disabled: " + action->toolTip().toStdString(), kUsage);
+            return false;
+        }
+        action->trigger();
+        m_window.shell().history().settle(); // a place for the notebook
+        return !m_window.isBusy();           // comes back when the answer is there
+    }
+
     static void leave(const std::string& message, int code)
     {
         base::sayErrorLine("retrograde: " + message);

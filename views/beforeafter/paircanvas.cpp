@@ -118,12 +118,12 @@ void PairCanvas::paintBars(QPainter& painter, const QRectF& box, const Plane& pl
     paintHairline(painter, QPointF(bars.left(), middle), QPointF(bars.right(), middle), colors[Role::Strong]);
 }
 
-void PairCanvas::paintCell(QPainter& painter, const PairLayout::Cell& cell, std::size_t which,
-                           const Theme& colors) const
+/// A badge with a letter, and what is drawn below.
+void PairCanvas::paintTitle(QPainter& painter, const QRectF& title, std::size_t which, const Theme& colors) const
 {
     const QStringList letters{QStringLiteral("A"), QStringLiteral("B"), QStringLiteral("Δ")};
     const QStringList names{tr("Before"), tr("After"), tr("Difference, B − A")};
-    const QRectF badge(cell.title.left(), cell.title.center().y() - px(9), px(18), px(18));
+    const QRectF badge(title.left(), title.center().y() - px(9), px(18), px(18));
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setPen(colors[Role::Strong]);
     painter.setBrush(which == 1 ? colors[Role::Accent] : colors[Role::Base]);
@@ -137,8 +137,14 @@ void PairCanvas::paintCell(QPainter& painter, const PairLayout::Cell& cell, std:
     painter.setPen(which == 1 ? colors[Role::OnAccent] : colors[Role::Text]);
     painter.drawText(badge, Qt::AlignCenter, letters[static_cast<qsizetype>(which)]);
     painter.setPen(colors[Role::Text]);
-    painter.drawText(cell.title.adjusted(px(24), 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter,
+    painter.drawText(title.adjusted(px(24), 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter,
                      names[static_cast<qsizetype>(which)]);
+}
+
+void PairCanvas::paintCell(QPainter& painter, const PairLayout::Cell& cell, std::size_t which,
+                           const Theme& colors) const
+{
+    paintTitle(painter, cell.title, which, colors);
     const Plane& plane = which == 0 ? m_pair.before.plane : which == 1 ? m_pair.after.plane : m_pair.difference;
     if (plane.isEmpty()) {
         painter.setFont(fonts::label());

@@ -44,6 +44,7 @@ protected:
     void paintEvent(QPaintEvent* event) override;
 
 private:
+    void paintTitle(QPainter& painter, const QRectF& title, std::size_t which, const Theme& colors) const;
     void paintCell(QPainter& painter, const PairLayout::Cell& cell, std::size_t which, const Theme& colors) const;
     void paintBars(QPainter& painter, const QRectF& box, const Plane& plane, const QStringList& words,
                    const Theme& colors) const;

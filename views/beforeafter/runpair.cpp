@@ -50,6 +50,23 @@ base::ValueId shownValue(const RunModel& model, const QString& name)
     return firstInput(model);
 }
 
+/// Relevance over the pixels or the steps of the input; the plane stays empty where it has neither.
+void placeRelevance(const RunModel& model, const tensor::Tensor& shown, PairSide& side)
+{
+    const InputInfo& info = model.input();
+    if (shown.rank() == 4) {
+        if (auto plane = channelSum(shown, 0, isChannelsLast(model)); plane.ok()) {
+            side.plane = std::move(plane).value();
+        }
+    } else if (info.layout == QLatin1String("NTC") || info.layout == QLatin1String("NT")) {
+        side.plane.values = stepSums(shown);
+        side.plane.width = static_cast<int>(side.plane.values.size());
+        side.plane.height = side.plane.values.empty() ? 0 : 1;
+        side.isSteps = !side.plane.values.empty();
+        side.words = side.isSteps && info.words.size() == side.plane.width ? info.words : QStringList();
+    }
+}
+
 PairSide sideOf(const RunModel& model, base::ValueId value)
 {
     PairSide side;
@@ -63,22 +80,12 @@ PairSide sideOf(const RunModel& model, base::ValueId value)
         side.sum += r;
         side.positive += std::max(0.0, r);
     }
-    const InputInfo& info = model.input();
-    if (shown.rank() == 4) {
-        if (auto plane = channelSum(shown, 0, isChannelsLast(model)); plane.ok()) {
-            side.plane = std::move(plane).value();
-        }
-    } else if (info.layout == QLatin1String("NTC") || info.layout == QLatin1String("NT")) {
-        side.plane.values = stepSums(shown);
-        side.plane.width = static_cast<int>(side.plane.values.size());
-        side.plane.height = side.plane.values.empty() ? 0 : 1;
-        side.isSteps = !side.plane.values.empty();
-        side.words = side.isSteps && info.words.size() == side.plane.width ? info.words : QStringList();
-    }
+    placeRelevance(model, shown, side);
     if (side.plane.isEmpty()) {
         side.plane = sliceGrid(shown).plane;
         side.isSteps = side.plane.height == 1;
     }
+    const InputInfo& info = model.input();
     const base::ValueId input = firstInput(model);
     const tensor::Tensor* seen = input.isValid() && info.isPicture ? model.forwardValue(input) : nullptr;
     if (seen != nullptr && shown.rank() == 4) {
@@ -117,6 +124,43 @@ std::vector<double> probabilitiesOf(const RunModel& model, const std::vector<dou
     return formats::probabilitiesOf(scores, kind);
 }
 
+/// The classes whose scores changed most, from `a` to `b` with their probabilities `pa` and `pb`; the one that changed
+/// most first.
+std::vector<PairClass> changedMost(const RunModel& after, const std::vector<double>& a, const std::vector<double>& b,
+                                   const std::vector<double>& pa, const std::vector<double>& pb)
+{
+    std::vector<PairClass> classes;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        PairClass one{after.className(static_cast<std::int64_t>(i)), a[i], b[i], {}, {}};
+        one.probabilityBefore = i < pa.size() ? std::optional(pa[i]) : std::nullopt;
+        one.probabilityAfter = i < pb.size() ? std::optional(pb[i]) : std::nullopt;
+        classes.push_back(std::move(one));
+    }
+    std::ranges::stable_sort(classes, [](const PairClass& x, const PairClass& y) {
+        return std::abs(x.after - x.before) > std::abs(y.after - y.before);
+    });
+    classes.resize(std::min(kMostClasses, classes.size()));
+    return classes;
+}
+
+/// The first two classes whose scores moved by something beside those of the run before: how far.
+QStringList movedWords(const std::vector<PairClass>& classes, const std::vector<double>& scoresBefore)
+{
+    QStringList moved;
+    double largest = 0;
+    for (const double score : scoresBefore) {
+        largest = std::max(largest, std::abs(score));
+    }
+    for (const PairClass& one : classes) {
+        const double change = one.after - one.before;
+        if (moved.size() < 2 && std::abs(change) > kLeastChange * largest) {
+            moved << (change < 0 ? pairText("takes %1 from %2") : pairText("gives %1 to %2"))
+                         .arg(valueText(std::abs(change), 3), one.name);
+        }
+    }
+    return moved;
+}
+
 void addClasses(const RunModel& before, const RunModel& after, RunPair& pair)
 {
     const std::vector<double> a = scoresOf(before);
@@ -126,16 +170,7 @@ void addClasses(const RunModel& before, const RunModel& after, RunPair& pair)
     }
     const std::vector<double> pa = probabilitiesOf(before, a);
     const std::vector<double> pb = probabilitiesOf(after, b);
-    for (std::size_t i = 0; i < a.size(); ++i) {
-        PairClass one{after.className(static_cast<std::int64_t>(i)), a[i], b[i], {}, {}};
-        one.probabilityBefore = i < pa.size() ? std::optional(pa[i]) : std::nullopt;
-        one.probabilityAfter = i < pb.size() ? std::optional(pb[i]) : std::nullopt;
-        pair.classes.push_back(std::move(one));
-    }
-    std::ranges::stable_sort(pair.classes, [](const PairClass& x, const PairClass& y) {
-        return std::abs(x.after - x.before) > std::abs(y.after - y.before);
-    });
-    pair.classes.resize(std::min(kMostClasses, pair.classes.size()));
+    pair.classes = changedMost(after, a, b, pa, pb);
     const auto best = [](const std::vector<double>& scores) {
         return std::ranges::max_element(scores) - scores.begin();
     };
@@ -144,18 +179,7 @@ void addClasses(const RunModel& before, const RunModel& after, RunPair& pair)
     const auto sure = [](const std::vector<double>& p, std::int64_t at) {
         return p.empty() ? QString() : QStringLiteral(" (%1)").arg(percentText(p[static_cast<std::size_t>(at)]));
     };
-    QStringList moved;
-    double largest = 0;
-    for (const double score : a) {
-        largest = std::max(largest, std::abs(score));
-    }
-    for (const PairClass& one : pair.classes) {
-        const double change = one.after - one.before;
-        if (moved.size() < 2 && std::abs(change) > kLeastChange * largest) {
-            moved << (change < 0 ? pairText("takes %1 from %2") : pairText("gives %1 to %2"))
-                         .arg(valueText(std::abs(change), 3), one.name);
-        }
-    }
+    const QStringList moved = movedWords(pair.classes, a);
     QString text = moved.isEmpty() ? pairText("The scores stay as they were")
                                    : pairText("The change %1").arg(moved.join(pairText(" and ")));
     text += saidBefore == saysAfter

@@ -331,7 +331,7 @@ void DiagnoseView::showPage()
     m_stack->setCurrentWidget(m_empty);
 }
 
-void DiagnoseView::fillRows()
+void DiagnoseView::clearRows()
 {
     for (FindingRow* row : m_rows) {
         row->disconnect(this); // hiding one hands the keyboard to the next, which would make itself the current one
@@ -347,6 +347,11 @@ void DiagnoseView::fillRows()
         }
         delete item;
     }
+}
+
+void DiagnoseView::fillRows()
+{
+    clearRows();
     static const std::vector<diagnosis::Finding> kNone;
     std::vector<const diagnosis::Finding*> aside;
     std::size_t left = 0;

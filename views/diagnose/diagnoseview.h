@@ -90,6 +90,7 @@ private:
     QWidget* makeTable();
     QWidget* makeFoot();
     void applyState();
+    void clearRows();
     void fillRows();
     void addRow(const diagnosis::Finding& finding, bool isSetAside);
     void addRest(std::size_t left);

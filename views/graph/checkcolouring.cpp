@@ -143,11 +143,10 @@ void findings(const GraphScene& scene, const std::vector<FoundNode>* found, Colo
 constexpr std::array kRegionShares{0.01, 0.1, 0.5};
 constexpr std::size_t kAgainst = 4;
 
-/// A group has the class of the member that puts most there.
-void regions(const GraphScene& scene, const RegionFacts* region, Colouring& out)
+/// What each box puts into a region, a group as its member that puts most there; NaN where nobody knows.
+std::vector<double> largestShares(const GraphScene& scene, const RegionFacts* region)
 {
-    const std::size_t boxes = scene.visible.nodes.size();
-    out.shares.assign(boxes, std::numeric_limits<double>::quiet_NaN());
+    std::vector<double> shares(scene.visible.nodes.size(), std::numeric_limits<double>::quiet_NaN());
     for (std::size_t i = 0; region != nullptr && i < region->parts.size(); ++i) {
         const base::NodeId node = scene.graph().nodeOf(region->parts[i].value);
         const bool isThere = node.isValid() && node.index() < scene.visible.visibleOf.size();
@@ -156,9 +155,17 @@ void regions(const GraphScene& scene, const RegionFacts* region, Colouring& out)
         if (box == layout::kNone || !share) {
             continue;
         }
-        double& most = out.shares[static_cast<std::size_t>(box)];
+        double& most = shares[static_cast<std::size_t>(box)];
         most = std::isnan(most) || std::abs(*share) > std::abs(most) ? *share : most;
     }
+    return shares;
+}
+
+/// A group has the class of the member that puts most there.
+void regions(const GraphScene& scene, const RegionFacts* region, Colouring& out)
+{
+    const std::size_t boxes = scene.visible.nodes.size();
+    out.shares = largestShares(scene, region);
     out.boxes.assign(boxes, ClassCounts{});
     for (std::size_t box = 0; box < boxes; ++box) {
         const double share = out.shares[box];

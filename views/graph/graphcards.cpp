@@ -18,6 +18,21 @@ base::HandleId wholeOf(const trace::NodeState& node)
     return known != node.relevance.end() ? *known : base::HandleId();
 }
 
+/// The relevance of a part: its own, else that of its branch of a promise, for which the card then is asked.
+base::HandleId handleOf(const trace::RunState& state, const trace::Part& part, CardStatus& card)
+{
+    base::HandleId handle = part.handle;
+    const base::PromiseId promise = part.branch.promise;
+    if (!handle.isValid() && promise.isValid() && promise.index() < state.promises.size()) {
+        const auto& branches = state.promises[promise.index()].branches;
+        card.isAsked = true;
+        if (part.branch.branch < branches.size()) {
+            handle = branches[part.branch.branch].relevance;
+        }
+    }
+    return handle;
+}
+
 void readNode(const trace::RunState& state, base::NodeId id, const trace::Run& run, CardStatus& card)
 {
     if (!id.isValid() || id.index() >= state.nodes.size()) {
@@ -37,15 +52,7 @@ void readNode(const trace::RunState& state, base::NodeId id, const trace::Run& r
         return;
     }
     for (const trace::Part& part : node.parts) {
-        base::HandleId handle = part.handle;
-        const base::PromiseId promise = part.branch.promise;
-        if (!handle.isValid() && promise.isValid() && promise.index() < state.promises.size()) {
-            const auto& branches = state.promises[promise.index()].branches;
-            card.isAsked = true;
-            if (part.branch.branch < branches.size()) {
-                handle = branches[part.branch.branch].relevance;
-            }
-        }
+        const base::HandleId handle = handleOf(state, part, card);
         if (handle.isValid() && !card.part.isValid()) {
             card.part = handle;
         }

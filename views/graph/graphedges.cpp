@@ -25,6 +25,20 @@ QPointF edgeCorner(const GraphCamera& camera, layout::Point point)
                                  : QPointF(std::floor(exact.x()) + 0.5, exact.y());
 }
 
+namespace
+{
+
+/// To a corner that lies aside, out of one and into the other along the drawing.
+void appendCurve(QPainterPath& path, QPointF to, bool isTurned)
+{
+    const QPointF from = path.currentPosition();
+    const QPointF middle = (from + to) / 2;
+    path.cubicTo(isTurned ? QPointF(middle.x(), from.y()) : QPointF(from.x(), middle.y()),
+                 isTurned ? QPointF(middle.x(), to.y()) : QPointF(to.x(), middle.y()), to);
+}
+
+} // namespace
+
 void appendEdgePath(QPainterPath& path, const GraphCamera& camera, std::span<const layout::Point> points)
 {
     const bool isTurned = camera.isTransposed();
@@ -38,10 +52,7 @@ void appendEdgePath(QPainterPath& path, const GraphCamera& camera, std::span<con
         } else if (isAlong(points[i - 1], points[i])) {
             path.lineTo(to);
         } else {
-            const QPointF from = path.currentPosition();
-            const QPointF middle = (from + to) / 2;
-            path.cubicTo(isTurned ? QPointF(middle.x(), from.y()) : QPointF(from.x(), middle.y()),
-                         isTurned ? QPointF(middle.x(), to.y()) : QPointF(to.x(), middle.y()), to);
+            appendCurve(path, to, isTurned);
         }
     }
 }

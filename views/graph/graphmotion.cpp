@@ -38,8 +38,21 @@ constexpr std::size_t kMostFigures = 24;
 constexpr std::size_t kMostSearchLines = 40;
 constexpr double kReachOut = 60;      // pixels around the area that is painted
 constexpr double kStrongValue = 0.85; // of the map of relevance, for the colours of signs
+constexpr double kInto = 3;           // pixels that a track reaches into the cards at its ends
 
 QString motionText(const char* text) { return QCoreApplication::translate("retro::views::GraphView", text); }
+
+/// What cards, each from … to, leave free around a place between them.
+std::pair<double, double> gapAround(const std::vector<std::pair<double, double>>& cards, double place)
+{
+    double low = -1e9;
+    double high = 1e9;
+    for (const auto& [from, to] : cards) {
+        low = to <= place + kInto ? std::max(low, to) : low;
+        high = from >= place - kInto ? std::min(high, from) : high;
+    }
+    return {low, high};
+}
 
 QRectF blend(const QRectF& a, const QRectF& b, double share)
 {
@@ -258,39 +271,43 @@ QRectF MotionPainter::boxAround(QPointF center, const QString& text) const
     return {center.x() - width / 2, center.y() - fonts::px(7), width, static_cast<double>(fonts::px(14))};
 }
 
+/// Where a point lies along the drawing, which runs downwards or sideways.
+double MotionPainter::alongDrawing(QPointF point) const { return m_camera.isTransposed() ? point.x() : point.y(); }
+
+/// The cards that touch an area, along the drawing: from … to.
+std::vector<std::pair<double, double>> MotionPainter::cardsIn(const QRectF& around) const
+{
+    std::vector<Index> boxes;
+    m_picture.scene->layout.nodesIn(m_camera.toScene(around), boxes);
+    std::vector<std::pair<double, double>> cards;
+    for (const Index each : boxes) {
+        const QRectF card = rectOf(each);
+        if (card.intersects(around)) {
+            cards.emplace_back(alongDrawing(card.topLeft()), alongDrawing(card.bottomRight()));
+        }
+    }
+    return cards;
+}
+
 /// Where words beside a track stand: moved along the drawing until they lie between the cards there, in the middle of a
 /// gap that is too narrow for them. What is over a card has them in the gap that it came through.
 QPointF MotionPainter::betweenCards(QPointF center, const QString& text, const EdgeTrack& track) const
 {
-    constexpr double kInto = 3; // pixels that a track reaches into the cards at its ends
     const bool isTurned = m_camera.isTransposed();
-    const auto along = [isTurned](QPointF point) { return isTurned ? point.x() : point.y(); };
+    const auto along = [this](QPointF point) { return alongDrawing(point); };
     const QRectF box = boxAround(center, text);
     const double start = along(track.at(0));
     const double end = along(track.at(track.length()));
     double wanted = std::clamp(along(center), std::min(start, end), std::max(start, end));
     const QRectF around = isTurned ? box.adjusted(-3 * box.width(), 0, 3 * box.width(), 0)
                                    : box.adjusted(0, -6 * box.height(), 0, 6 * box.height());
-    std::vector<Index> boxes;
-    m_picture.scene->layout.nodesIn(m_camera.toScene(around), boxes);
-    std::vector<std::pair<double, double>> cards; // from … to
-    for (const Index each : boxes) {
-        const QRectF card = rectOf(each);
-        if (card.intersects(around)) {
-            cards.emplace_back(along(card.topLeft()), along(card.bottomRight()));
-        }
-    }
+    const std::vector<std::pair<double, double>> cards = cardsIn(around);
     for (const auto& [from, to] : cards) {
         if (from + kInto < wanted && wanted < to - kInto) {
             wanted = start > wanted ? to : from;
         }
     }
-    double low = -1e9;
-    double high = 1e9;
-    for (const auto& [from, to] : cards) {
-        low = to <= wanted + kInto ? std::max(low, to) : low;
-        high = from >= wanted - kInto ? std::min(high, from) : high;
-    }
+    const auto [low, high] = gapAround(cards, wanted);
     const double half = (isTurned ? box.width() : box.height()) / 2;
     const double at = high - low < 2 * half ? (low + high) / 2 : std::clamp(along(center), low + half, high - half);
     return isTurned ? QPointF(at, center.y()) : QPointF(center.x(), at);
@@ -346,17 +363,21 @@ void MotionPainter::paintPulse(const trace::Pulse& pulse, int count)
     }
     paintDrop(track, head, height, pulse);
     if (m_unit >= kFigureZoomed && m_look.speed != trace::SpeedClass::Visit) {
-        const QPointF at = track.at(std::max(0.0, head - length(kDropLength) / 2));
-        const bool isAcross = m_camera.isTransposed();
-        const QString sum = valueText(pulse.sum, 4);
-        const QString text = count > 1 ? motionText("%1 in %2 parts").arg(sum).arg(count) : sum;
-        const double aside = height / 2 + fonts::px(9);
-        const double wide = QFontMetricsF(m_figureFont).horizontalAdvance(text) / 2 + height / 2 + fonts::px(4);
-        const QPointF center =
-            at + (isAcross ? QPointF(0, pulse.promise.isValid() ? aside : -aside) : QPointF(wide, 0));
-        addWords(betweenCards(center, text, track), text, m_theme[Role::Text]);
+        addSum(pulse, count, track, track.at(std::max(0.0, head - length(kDropLength) / 2)), height);
     }
     m_painter.setOpacity(1);
+}
+
+/// The figure of a pulse, beside its drop, which is `height` thick.
+void MotionPainter::addSum(const trace::Pulse& pulse, int count, const EdgeTrack& track, QPointF at, double height)
+{
+    const bool isAcross = m_camera.isTransposed();
+    const QString sum = valueText(pulse.sum, 4);
+    const QString text = count > 1 ? motionText("%1 in %2 parts").arg(sum).arg(count) : sum;
+    const double aside = height / 2 + fonts::px(9);
+    const double wide = QFontMetricsF(m_figureFont).horizontalAdvance(text) / 2 + height / 2 + fonts::px(4);
+    const QPointF center = at + (isAcross ? QPointF(0, pulse.promise.isValid() ? aside : -aside) : QPointF(wide, 0));
+    addWords(betweenCards(center, text, track), text, m_theme[Role::Text]);
 }
 
 void MotionPainter::paintTail(const EdgeTrack& track, double head, double height, const QColor& color)

@@ -7,6 +7,7 @@
 #include "views/graph/shownpulses.h"
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace retro::views
@@ -84,6 +85,9 @@ private:
     void paintHeat();
     void addWords(QPointF center, const QString& text, const QColor& color);
     void paintWords();
+    void addSum(const trace::Pulse& pulse, int count, const EdgeTrack& track, QPointF at, double height);
+    [[nodiscard]] double alongDrawing(QPointF point) const;
+    [[nodiscard]] std::vector<std::pair<double, double>> cardsIn(const QRectF& around) const;
     [[nodiscard]] QPointF betweenCards(QPointF center, const QString& text, const EdgeTrack& track) const;
     [[nodiscard]] QRectF boxAround(QPointF center, const QString& text) const;
     [[nodiscard]] bool isInSight(const QRectF& rect) const { return m_area.intersects(rect); }

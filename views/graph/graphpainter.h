@@ -196,6 +196,7 @@ private:
     bool paintCardTitle(Index box, const QRectF& rect);
     void paintBadgesBelow(Index box, const QRectF& rect);
     void paintCardPicture(Index box, const QRectF& rect);
+    void paintCardWords(const CardStatus* card, const QRectF& rect);
     void paintGroupCard(Index box, const QRectF& rect);
     void paintGroupStrip(Index box, const QRectF& strip);
     void paintPill(Index box, const QRectF& rect);

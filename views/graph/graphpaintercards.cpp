@@ -149,6 +149,18 @@ void GraphPainter::paintCard(Index box, const QRectF& rect)
     }
 }
 
+/// In the place of a picture: the Σ of what has arrived, or what is missing.
+void GraphPainter::paintCardWords(const CardStatus* card, const QRectF& rect)
+{
+    if (card != nullptr && card->hasSum) {
+        paintCentred(rect, valueText(card->sum, 3), m_figureFont, m_theme[Role::Text2]);
+    } else if (card != nullptr && card->isAsked) {
+        paintCentred(rect, QStringLiteral("◇ ") + cardText("asked"), m_wordFont, m_theme[Role::SearchText]);
+    } else {
+        paintCentred(rect, cardText("not yet"), m_wordFont, m_theme[Role::Text3]);
+    }
+}
+
 /// What has arrived, as a picture; while it is not made (or cannot be), its Σ.
 void GraphPainter::paintCardPicture(Index box, const QRectF& rect)
 {
@@ -168,15 +180,8 @@ void GraphPainter::paintCardPicture(Index box, const QRectF& rect)
     m_painter.setPen(QPen(m_theme[Role::Line], 1));
     m_painter.setBrush(Qt::NoBrush);
     m_painter.drawRect(rect.adjusted(0.5, 0.5, -0.5, -0.5));
-    if (image != nullptr) {
-        return;
-    }
-    if (card != nullptr && card->hasSum) {
-        paintCentred(rect, valueText(card->sum, 3), m_figureFont, m_theme[Role::Text2]);
-    } else if (card != nullptr && card->isAsked) {
-        paintCentred(rect, QStringLiteral("◇ ") + cardText("asked"), m_wordFont, m_theme[Role::SearchText]);
-    } else {
-        paintCentred(rect, cardText("not yet"), m_wordFont, m_theme[Role::Text3]);
+    if (image == nullptr) {
+        paintCardWords(card, rect);
     }
 }
 

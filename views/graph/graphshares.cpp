@@ -21,6 +21,18 @@ namespace
 
 QString sharesText(const char* text) { return QCoreApplication::translate("retro::views::GraphView", text); }
 
+/// The column of a box; what has not arrived for good is dashed.
+void paintArrived(QPainter& painter, const QRectF& bar, const CardStatus& card, bool isNow, const Theme& theme)
+{
+    if (card.whole.isValid() && !card.isHeld) {
+        painter.fillRect(bar, theme[isNow ? Role::Accent : Role::Keep]);
+    } else {
+        painter.setPen(QPen(theme[Role::SearchLine], 1, Qt::DashLine));
+        painter.setBrush(theme[Role::SearchTint]);
+        painter.drawRect(bar.adjusted(0.5, 0.5, -0.5, -0.5));
+    }
+}
+
 } // namespace
 
 void paintShares(QPainter& painter, const GraphPicture& picture, const GraphCamera& camera, const Theme& theme,
@@ -67,14 +79,7 @@ void paintShares(QPainter& painter, const GraphPicture& picture, const GraphCame
         const double share = card.sum / start;
         const double height = std::round(std::clamp(std::abs(share), 0.0, 1.1) * whole);
         const QRectF bar(column, floor_ - height, width, height);
-        const bool isNow = picture.status->now == box;
-        if (card.whole.isValid() && !card.isHeld) {
-            painter.fillRect(bar, theme[isNow ? Role::Accent : Role::Keep]);
-        } else {
-            painter.setPen(QPen(theme[Role::SearchLine], 1, Qt::DashLine));
-            painter.setBrush(theme[Role::SearchTint]);
-            painter.drawRect(bar.adjusted(0.5, 0.5, -0.5, -0.5));
-        }
+        paintArrived(painter, bar, card, picture.status->now == box, theme);
         const QString text = fixedText(100 * share, 1);
         const double words = fonts::widthOf(fonts::smallNumbers(), text);
         if (rect.center().x() - words / 2 > legend && scene.cardOf(box) != CardKind::Pill) {

@@ -46,6 +46,18 @@ struct PulseEnds
     bool operator==(const PulseEnds&) const = default;
 };
 
+/// A pulse inside a closed group, which has one for all of them.
+void addInside(std::vector<InsidePulse>& inside, Index box, const trace::Pulse& pulse)
+{
+    const auto same = std::ranges::find(inside, box, &InsidePulse::box);
+    if (same == inside.end()) {
+        inside.push_back({box, pulse, 1});
+    } else {
+        addPulse(same->pulse, pulse);
+        ++same->count;
+    }
+}
+
 } // namespace
 
 ShownPulses shownPulses(const GraphScene& scene, const std::vector<trace::Pulse>& pulses, bool isCrowded)
@@ -56,13 +68,7 @@ ShownPulses shownPulses(const GraphScene& scene, const std::vector<trace::Pulse>
         const Index from = scene.boxOf(pulse.way.front());
         const Index to = scene.boxOf(pulse.way.back());
         if (from == to && isClosedGroup(scene, to)) {
-            const auto same = std::ranges::find(shown.inside, to, &InsidePulse::box);
-            if (same == shown.inside.end()) {
-                shown.inside.push_back({to, pulse, 1});
-            } else {
-                addPulse(same->pulse, pulse);
-                ++same->count;
-            }
+            addInside(shown.inside, to, pulse);
             continue;
         }
         const bool mayJoin = !pulse.isJoined && (isCrowded || isClosedGroup(scene, from) || isClosedGroup(scene, to));

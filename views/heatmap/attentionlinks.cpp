@@ -11,6 +11,7 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <variant>
 
@@ -161,21 +162,68 @@ std::vector<AttentionPlace> attentionsOf(const RunModel& model, std::size_t word
     return places;
 }
 
-std::vector<AttentionLink> attentionLinks(const RunModel& model, const AttentionPlace& place, std::int64_t head)
+namespace
+{
+
+/// The relevance that one word of a head sends back to every word: `sums` grows by it. `row` are the weights of the
+/// word, `values` the values of the head, word after word, and `relevance` is what arrived at the word. `result` is
+/// room for the word's features.
+void addSentBack(const double* row, const double* values, const double* relevance, std::vector<double>& result,
+                 std::span<double> sums)
+{
+    const std::size_t features = result.size();
+    std::ranges::fill(result, 0);
+    for (std::size_t j = 0; j < sums.size(); ++j) {
+        const double* value = values + j * features;
+        for (std::size_t d = 0; d < features; ++d) {
+            result[d] += row[j] * value[d];
+        }
+    }
+    for (std::size_t j = 0; j < sums.size(); ++j) {
+        const double* value = values + j * features;
+        double sum = 0;
+        for (std::size_t d = 0; d < features; ++d) {
+            const double z = result[d];
+            sum += z == 0 ? 0 : row[j] * value[d] / z * relevance[d];
+        }
+        sums[j] += sum;
+    }
+}
+
+/// The links that carry something, from words × words sums; the largest first.
+std::vector<AttentionLink> linksOf(const std::vector<double>& sums, std::size_t words)
 {
     std::vector<AttentionLink> links;
+    for (std::size_t i = 0; i < words; ++i) {
+        for (std::size_t j = 0; j < words; ++j) {
+            const double sum = sums[i * words + j];
+            if (sum != 0 && std::isfinite(sum)) {
+                links.push_back({i, j, sum});
+            }
+        }
+    }
+    std::ranges::stable_sort(links, [](const AttentionLink& one, const AttentionLink& other) {
+        return std::abs(one.relevance) > std::abs(other.relevance);
+    });
+    return links;
+}
+
+} // namespace
+
+std::vector<AttentionLink> attentionLinks(const RunModel& model, const AttentionPlace& place, std::int64_t head)
+{
     const bool isFused = !place.weights.isValid();
     const tensor::Tensor made = isFused ? fusedWeights(model, place) : tensor::Tensor();
     const tensor::Tensor* weights = isFused ? &made : model.forwardValue(place.weights);
     const tensor::Tensor* values = model.forwardValue(place.values);
     const tensor::Tensor* arrived = model.tensor(model.relevanceHandle(place.result));
     if (weights == nullptr || values == nullptr || arrived == nullptr || !weights->isValid() || weights->rank() < 2) {
-        return links;
+        return {};
     }
     const std::int64_t words = weights->shape().back();
     const std::int64_t features = values->shape().back();
     if (arrived->size() != place.heads * words * features || place.heads * words * words * features > kMostTerms) {
-        return links;
+        return {};
     }
     const tensor::Tensor a = weights->to(tensor::DType::Float64).contiguous();
     const tensor::Tensor v = values->to(tensor::DType::Float64).contiguous();
@@ -187,38 +235,13 @@ std::vector<AttentionLink> attentionLinks(const RunModel& model, const Attention
     std::vector<double> result(static_cast<std::size_t>(features));
     for (std::int64_t h = head < 0 ? 0 : head; h < (head < 0 ? place.heads : std::min(head + 1, place.heads)); ++h) {
         for (std::int64_t i = 0; i < words; ++i) {
-            const double* row = aOf.data() + (h * words + i) * words;
-            std::ranges::fill(result, 0);
-            for (std::int64_t j = 0; j < words; ++j) {
-                const double* value = vOf.data() + (h * words + j) * features;
-                for (std::int64_t d = 0; d < features; ++d) {
-                    result[static_cast<std::size_t>(d)] += row[j] * value[d];
-                }
-            }
-            const double* relevance = rOf.data() + (h * words + i) * features;
-            for (std::int64_t j = 0; j < words; ++j) {
-                const double* value = vOf.data() + (h * words + j) * features;
-                double sum = 0;
-                for (std::int64_t d = 0; d < features; ++d) {
-                    const double z = result[static_cast<std::size_t>(d)];
-                    sum += z == 0 ? 0 : row[j] * value[d] / z * relevance[d];
-                }
-                sums[static_cast<std::size_t>(i * words + j)] += sum;
-            }
+            const std::int64_t word = h * words + i;
+            addSentBack(aOf.data() + word * words, vOf.data() + h * words * features, rOf.data() + word * features,
+                        result,
+                        std::span(sums).subspan(static_cast<std::size_t>(i * words), static_cast<std::size_t>(words)));
         }
     }
-    for (std::int64_t i = 0; i < words; ++i) {
-        for (std::int64_t j = 0; j < words; ++j) {
-            const double sum = sums[static_cast<std::size_t>(i * words + j)];
-            if (sum != 0 && std::isfinite(sum)) {
-                links.push_back({static_cast<std::size_t>(i), static_cast<std::size_t>(j), sum});
-            }
-        }
-    }
-    std::ranges::stable_sort(links, [](const AttentionLink& one, const AttentionLink& other) {
-        return std::abs(one.relevance) > std::abs(other.relevance);
-    });
-    return links;
+    return linksOf(sums, static_cast<std::size_t>(words));
 }
 
 void paintLinks(QPainter& painter, const std::vector<AttentionLink>& links, const QRectF& room,

@@ -261,6 +261,78 @@ void HeatmapCanvas::beginStroke(const QPoint& at, bool isAdded)
     strokeTo(at);
 }
 
+namespace
+{
+
+/// Marks a place of a plane, or nothing outside of it.
+void markAt(std::vector<std::uint8_t>& marks, const Plane& plane, int x, int y)
+{
+    if (x >= 0 && y >= 0 && x < plane.width && y < plane.height) {
+        marks[static_cast<std::size_t>(y) * static_cast<std::size_t>(plane.width) + static_cast<std::size_t>(x)] = 1;
+    }
+}
+
+bool isMarkedAt(const std::vector<std::uint8_t>& marks, const Plane& plane, int x, int y)
+{
+    return x >= 0 && y >= 0 && x < plane.width && y < plane.height &&
+           marks[static_cast<std::size_t>(y) * static_cast<std::size_t>(plane.width) + static_cast<std::size_t>(x)] !=
+               0;
+}
+
+/// Everything between two corners, both with it.
+void markBox(std::vector<std::uint8_t>& marks, const Plane& plane, const QPoint& from, const QPoint& to)
+{
+    for (int y = std::min(to.y(), from.y()); y <= std::max(to.y(), from.y()); ++y) {
+        for (int x = std::min(to.x(), from.x()); x <= std::max(to.x(), from.x()); ++x) {
+            markAt(marks, plane, x, y);
+        }
+    }
+}
+
+void markDisc(std::vector<std::uint8_t>& marks, const Plane& plane, const QPoint& center, int radius)
+{
+    for (int dy = -radius; dy <= radius; ++dy) {
+        for (int dx = -radius; dx <= radius; ++dx) {
+            if (dx * dx + dy * dy <= radius * radius) {
+                markAt(marks, plane, center.x() + dx, center.y() + dy);
+            }
+        }
+    }
+}
+
+/// What the round brush covers on its way between two points.
+void markBrushed(std::vector<std::uint8_t>& marks, const Plane& plane, const QPoint& from, const QPoint& to)
+{
+    const int radius = std::max(0, std::min(plane.width, plane.height) / kBrushShare);
+    const int steps = std::max({1, std::abs(to.x() - from.x()), std::abs(to.y() - from.y())});
+    for (int i = 0; i <= steps; ++i) {
+        markDisc(marks, plane, {from.x() + (to.x() - from.x()) * i / steps, from.y() + (to.y() - from.y()) * i / steps},
+                 radius);
+    }
+}
+
+/// The edges between what is marked and the rest, in a picture at `corner` with places of `pixel`.
+QList<QLineF> markedEdges(const std::vector<std::uint8_t>& marks, const Plane& plane, const QPointF& corner,
+                          double pixel)
+{
+    QList<QLineF> lines;
+    for (int y = 0; y <= plane.height; ++y) {
+        for (int x = 0; x <= plane.width; ++x) {
+            const QPointF at = corner + QPointF(x, y) * pixel;
+            const bool isMarked = isMarkedAt(marks, plane, x, y);
+            if (isMarked != isMarkedAt(marks, plane, x - 1, y)) {
+                lines.append(QLineF(at, at + QPointF(0, pixel)));
+            }
+            if (isMarked != isMarkedAt(marks, plane, x, y - 1)) {
+                lines.append(QLineF(at, at + QPointF(pixel, 0)));
+            }
+        }
+    }
+    return lines;
+}
+
+} // namespace
+
 void HeatmapCanvas::strokeTo(const QPoint& at)
 {
     if (!m_strokeFrom || at.x() < 0 || (m_clickedStep >= 0 && at.x() == m_clickedStep)) {
@@ -269,33 +341,11 @@ void HeatmapCanvas::strokeTo(const QPoint& at)
     if (std::exchange(m_clickedStep, -1) >= 0 && !m_isAdding) { // the pointer has left the word where it was pressed
         std::ranges::fill(m_markedBefore, std::uint8_t{0});
     }
-    const int width = m_figure.plane.width;
-    const auto mark = [&](int x, int y) {
-        if (x >= 0 && y >= 0 && x < width && y < m_figure.plane.height) {
-            m_marks[static_cast<std::size_t>(y) * static_cast<std::size_t>(width) + static_cast<std::size_t>(x)] = 1;
-        }
-    };
     if (m_tool == MarkTool::Box || !m_placement.steps.empty()) {
         m_marks = m_markedBefore;
-        for (int y = std::min(at.y(), m_strokeFrom->y()); y <= std::max(at.y(), m_strokeFrom->y()); ++y) {
-            for (int x = std::min(at.x(), m_strokeFrom->x()); x <= std::max(at.x(), m_strokeFrom->x()); ++x) {
-                mark(x, y);
-            }
-        }
+        markBox(m_marks, m_figure.plane, *m_strokeFrom, at);
     } else {
-        const int radius = std::max(0, std::min(width, m_figure.plane.height) / kBrushShare);
-        const int steps = std::max({1, std::abs(at.x() - m_strokeFrom->x()), std::abs(at.y() - m_strokeFrom->y())});
-        for (int i = 0; i <= steps; ++i) {
-            const int cx = m_strokeFrom->x() + (at.x() - m_strokeFrom->x()) * i / steps;
-            const int cy = m_strokeFrom->y() + (at.y() - m_strokeFrom->y()) * i / steps;
-            for (int dy = -radius; dy <= radius; ++dy) {
-                for (int dx = -radius; dx <= radius; ++dx) {
-                    if (dx * dx + dy * dy <= radius * radius) {
-                        mark(cx + dx, cy + dy);
-                    }
-                }
-            }
-        }
+        markBrushed(m_marks, m_figure.plane, *m_strokeFrom, at);
         m_strokeFrom = at;
     }
     update();
@@ -308,36 +358,17 @@ void HeatmapCanvas::paintMarks(QPainter& painter, const Theme& colors) const
     if (m_marks.size() != m_figure.plane.values.size() || m_marks.empty()) {
         return;
     }
-    const int width = m_figure.plane.width;
-    const int height = m_figure.plane.height;
-    const auto isMarked = [&](int x, int y) {
-        return x >= 0 && y >= 0 && x < width && y < height &&
-               m_marks[static_cast<std::size_t>(y) * static_cast<std::size_t>(width) + static_cast<std::size_t>(x)] !=
-                   0;
-    };
     if (!m_placement.steps.empty()) {
         painter.setBrush(Qt::NoBrush);
         painter.setPen(QPen(colors[Role::Accent], 2));
-        for (int x = 0; x < width && x < static_cast<int>(m_placement.steps.size()); ++x) {
-            if (isMarked(x, 0)) {
+        for (int x = 0; x < m_figure.plane.width && x < static_cast<int>(m_placement.steps.size()); ++x) {
+            if (isMarkedAt(m_marks, m_figure.plane, x, 0)) {
                 painter.drawRect(m_placement.steps[static_cast<std::size_t>(x)].adjusted(1, 1, -1, -1));
             }
         }
         return;
     }
-    QList<QLineF> lines;
-    const QPointF corner = m_placement.picture.topLeft();
-    for (int y = 0; y <= height; ++y) {
-        for (int x = 0; x <= width; ++x) {
-            const QPointF at = corner + QPointF(x, y) * m_placement.pixel;
-            if (isMarked(x, y) != isMarked(x - 1, y)) {
-                lines.append(QLineF(at, at + QPointF(0, m_placement.pixel)));
-            }
-            if (isMarked(x, y) != isMarked(x, y - 1)) {
-                lines.append(QLineF(at, at + QPointF(m_placement.pixel, 0)));
-            }
-        }
-    }
+    const QList<QLineF> lines = markedEdges(m_marks, m_figure.plane, m_placement.picture.topLeft(), m_placement.pixel);
     painter.setPen(QPen(Theme::of(ThemeKind::Light)[Role::Base], 3));
     painter.drawLines(lines);
     painter.setPen(QPen(Theme::of(ThemeKind::Light)[Role::Accent], 1.5, Qt::DashLine));

@@ -60,6 +60,67 @@ bool hasSameVoxels(const tensor::Shape& a, const tensor::Shape& b, bool isChanne
                       b.begin() + static_cast<std::ptrdiff_t>(first));
 }
 
+/// What a mark at a point covers of an input of this shape; nothing where the point is beside its elements. `isOwn`:
+/// the input itself is drawn.
+std::optional<Place> coveredPlace(const RunModel& model, const HeatmapContent& content, const QSize& size,
+                                  const tensor::Shape& shape, bool isOwn, const QPoint& point)
+{
+    if (content.isPicture) { // pixels of the input, whatever layer is shown over it
+        return hasChannelsLast(model) ? Place{0, point.y(), point.x(), -1} : Place{0, -1, point.y(), point.x()};
+    }
+    if (content.isSteps) {
+        Place place(shape.size(), -1);
+        place[0] = 0;
+        place[1] = point.x();
+        return place;
+    }
+    if (content.isVolume) { // slices of the input, whatever layer of its size is shown
+        if (const auto voxel = voxelAt(shape, content.grid, content.slice, point, hasChannelsLast(model))) {
+            return voxel;
+        }
+    }
+    return isOwn ? pickedPlace(model, content, size, point) : std::nullopt;
+}
+
+/// The elements at a place, where -1 stands for all of an axis.
+std::vector<std::int64_t> elementsAt(const tensor::Shape& shape, const Place& place)
+{
+    std::vector<std::int64_t> flats{0};
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+        std::vector<std::int64_t> next;
+        const std::int64_t begin = place[axis] < 0 ? 0 : place[axis];
+        const std::int64_t end = place[axis] < 0 ? shape[axis] : place[axis] + 1;
+        for (const std::int64_t flat : flats) {
+            for (std::int64_t i = begin; i < std::min(end, shape[axis]); ++i) {
+                next.push_back(flat * shape[axis] + i);
+            }
+        }
+        flats = std::move(next);
+    }
+    return flats;
+}
+
+/// What is marked: the least box around it, and how many places.
+struct MarkedArea
+{
+    QRect box;
+    std::int64_t count = 0;
+};
+
+MarkedArea markedArea(const QSize& size, const Marks& marks)
+{
+    MarkedArea area;
+    for (int y = 0; y < size.height(); ++y) {
+        for (int x = 0; x < size.width(); ++x) {
+            if (marks[static_cast<std::size_t>(y) * size.width() + x] != 0) {
+                area.box = area.box.united(QRect(x, y, 1, 1));
+                ++area.count;
+            }
+        }
+    }
+    return area;
+}
+
 } // namespace
 
 std::optional<Place> pickedPlace(const RunModel& model, const HeatmapContent& content, const QSize& size,
@@ -125,34 +186,8 @@ tensor::Tensor markedMask(const RunModel& model, const HeatmapContent& content, 
             if (marks[static_cast<std::size_t>(y) * size.width() + x] == 0) {
                 continue;
             }
-            Place place;
-            if (content.isPicture) { // pixels of the input, whatever layer is shown over it
-                place = hasChannelsLast(model) ? Place{0, y, x, -1} : Place{0, -1, y, x};
-            } else if (content.isSteps) {
-                place = Place(shape.size(), -1);
-                place[0] = 0;
-                place[1] = x;
-            } else if (const auto voxel = voxelAt(shape, content.grid, content.slice, {x, y}, hasChannelsLast(model));
-                       content.isVolume && voxel) {
-                place = *voxel; // slices of the input, whatever layer of its size is shown
-            } else if (const auto found = isOwn ? pickedPlace(model, content, size, {x, y}) : std::nullopt) {
-                place = *found;
-            } else {
-                continue;
-            }
-            std::vector<std::int64_t> flats{0};
-            for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-                std::vector<std::int64_t> next;
-                const std::int64_t begin = place[axis] < 0 ? 0 : place[axis];
-                const std::int64_t end = place[axis] < 0 ? shape[axis] : place[axis] + 1;
-                for (const std::int64_t flat : flats) {
-                    for (std::int64_t i = begin; i < std::min(end, shape[axis]); ++i) {
-                        next.push_back(flat * shape[axis] + i);
-                    }
-                }
-                flats = std::move(next);
-            }
-            for (const std::int64_t flat : flats) {
+            const std::optional<Place> place = coveredPlace(model, content, size, shape, isOwn, {x, y});
+            for (const std::int64_t flat : place ? elementsAt(shape, *place) : std::vector<std::int64_t>()) {
                 mask[static_cast<std::size_t>(flat)] = 1;
             }
         }
@@ -162,16 +197,7 @@ tensor::Tensor markedMask(const RunModel& model, const HeatmapContent& content, 
 
 QString markedText(const HeatmapContent& content, const QSize& size, const Marks& marks)
 {
-    QRect box;
-    std::int64_t count = 0;
-    for (int y = 0; y < size.height(); ++y) {
-        for (int x = 0; x < size.width(); ++x) {
-            if (marks[static_cast<std::size_t>(y) * size.width() + x] != 0) {
-                box = box.united(QRect(x, y, 1, 1));
-                ++count;
-            }
-        }
-    }
+    const auto [box, count] = markedArea(size, marks);
     if (count == 0) {
         return {};
     }

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace retro::views
 {
@@ -35,6 +36,34 @@ constexpr double kLeastWidth = 180;
 constexpr double kLinksShare = 0.3; // of the room
 constexpr double kMostLinksHeight = 130;
 constexpr double kLeastLinks = 44;
+
+/// The sums and norms among values, and the inputs.
+std::vector<base::ValueId> mainValues(const RunModel& model, const std::vector<base::ValueId>& values)
+{
+    const graph::Graph& graph = model.graph();
+    std::vector<base::ValueId> main;
+    for (const base::ValueId value : values) {
+        const base::NodeId node = graph.nodeOf(value);
+        const QString op = model.op(node);
+        if (graph.isInput(node) || op == QLatin1String("Add") || op.contains(QLatin1String("Norm"))) {
+            main.push_back(value);
+        }
+    }
+    return main;
+}
+
+/// No more values than there are rows, thinned out evenly; the ends stay.
+std::vector<base::ValueId> thinned(std::vector<base::ValueId> from)
+{
+    while (from.size() > kMostRows) {
+        std::vector<base::ValueId> fewer;
+        for (std::size_t i = 0; i < kMostRows; ++i) {
+            fewer.push_back(from[i * (from.size() - 1) / (kMostRows - 1)]);
+        }
+        from = std::move(fewer);
+    }
+    return from;
+}
 
 /// Values on the way that have the steps of the input, from the class down: a sum or a norm of a block rather than what
 /// lies inside it, where there are many.
@@ -61,23 +90,8 @@ std::vector<base::ValueId> stepValues(const RunModel& model, std::size_t steps)
     if (values.size() <= kMostRows) {
         return values;
     }
-    std::vector<base::ValueId> main;
-    for (const base::ValueId value : values) {
-        const base::NodeId node = graph.nodeOf(value);
-        const QString op = model.op(node);
-        if (graph.isInput(node) || op == QLatin1String("Add") || op.contains(QLatin1String("Norm"))) {
-            main.push_back(value);
-        }
-    }
-    std::vector<base::ValueId>& from = main.size() >= 2 ? main : values;
-    while (from.size() > kMostRows) { // thinned out evenly; the ends stay
-        std::vector<base::ValueId> fewer;
-        for (std::size_t i = 0; i < kMostRows; ++i) {
-            fewer.push_back(from[i * (from.size() - 1) / (kMostRows - 1)]);
-        }
-        from = std::move(fewer);
-    }
-    return from;
+    std::vector<base::ValueId> main = mainValues(model, values);
+    return thinned(main.size() >= 2 ? std::move(main) : std::move(values));
 }
 
 std::vector<StepsChart::Channel> signalOf(const RunModel& model, std::size_t steps)
@@ -288,6 +302,20 @@ QRectF StepsChartLayout::column(std::size_t step, const QRectF& part) const
     return {steps.left() + static_cast<double>(step) * pitch, part.top(), pitch, part.height()};
 }
 
+namespace
+{
+
+/// How many of `rows` the room holds beside `taken`; those near the input stay.
+std::size_t rowsThatFit(std::size_t rows, double taken, double room)
+{
+    while (rows > 0 && taken + static_cast<double>(rows) * px(kLeastRow) > room) {
+        --rows;
+    }
+    return rows;
+}
+
+} // namespace
+
 StepsChartLayout layoutChart(const StepsChart& chart, const QRectF& area)
 {
     StepsChartLayout layout;
@@ -300,15 +328,12 @@ StepsChartLayout layoutChart(const StepsChart& chart, const QRectF& area)
     layout.steps = QRectF(area.left() + names, area.top(), area.width() - names - px(kSums), area.height());
     layout.axis = QRectF(layout.steps.left(), area.bottom() - px(kAxis), layout.steps.width(), px(kAxis));
     double room = area.height() - px(kAxis);
-    std::size_t rows = chart.rows.size();
     const double between = chart.links.empty() ? 0 : std::clamp(room * kLinksShare, 0.0, px(kMostLinksHeight) + 0.0);
     const bool hasLinks = between >= px(kLeastLinks);
     room -= hasLinks ? between + gap : 0;
     const double parts = static_cast<double>(chart.signal.size()) + 1;
     const double least = parts * (px(kLeastPart) + gap);
-    while (rows > 0 && least + static_cast<double>(rows) * px(kLeastRow) > room) {
-        --rows; // those near the input stay
-    }
+    const std::size_t rows = rowsThatFit(chart.rows.size(), least, room);
     const double height = rows == 0 ? 0
                                     : std::clamp((room - least) * 0.6 / static_cast<double>(rows),
                                                  static_cast<double>(px(kLeastRow)), static_cast<double>(px(kMostRow)));

@@ -316,6 +316,19 @@ void HistoryView::showLayer(int row)
 
 QString HistoryView::detailText() const { return m_heading->text() + QLatin1Char('\n') + m_detail->text(); }
 
+/// The row whose relevance was known last; −1 where none is known at the place of the run.
+int HistoryView::lastKnownRow() const
+{
+    int at = -1;
+    for (std::size_t row = 0; row < m_history->layers.size(); ++row) {
+        const HistoryLayer& layer = m_history->layers[row];
+        if (layer.position && *layer.position == model().position()) {
+            at = static_cast<int>(row);
+        }
+    }
+    return at;
+}
+
 void HistoryView::refresh(Changes changes)
 {
     if (changes.testFlag(Change::Run) && m_history && m_history->run != model().sharedRun()) {
@@ -327,14 +340,7 @@ void HistoryView::refresh(Changes changes)
     if (!m_history || !changes.testFlag(Change::State)) {
         return;
     }
-    // The row whose relevance was known last.
-    int at = -1;
-    for (std::size_t row = 0; row < m_history->layers.size(); ++row) {
-        const HistoryLayer& layer = m_history->layers[row];
-        if (layer.position && *layer.position == model().position()) {
-            at = static_cast<int>(row);
-        }
-    }
+    const int at = lastKnownRow();
     if (at >= 0 && at != m_rows->chosen()) {
         m_rows->mark(at);
         showLayer(at);

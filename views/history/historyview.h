@@ -60,6 +60,7 @@ protected:
 private:
     QWidget* makeAddress(QWidget* parent);
     QWidget* makeDetail(QWidget* parent);
+    [[nodiscard]] int lastKnownRow() const;
     void showLayer(int row);
     void showStep(const HistoryStep& step, QStringList& lines) const;
     [[nodiscard]] QString sentence() const;

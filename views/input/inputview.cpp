@@ -125,6 +125,18 @@ bool InputView::isMostlyCovered(const QRect& box) const
     return covered * 2 >= box.width() * box.height();
 }
 
+/// The first numbers of a table's row with their names; behind them how many more there are, or the facts.
+QString InputView::rowText(const QString& facts) const
+{
+    const InputInfo& info = model().input();
+    QStringList numbers;
+    for (qsizetype i = 0; i < std::min(info.words.size(), kMostNumbers); ++i) {
+        numbers.append(QStringLiteral("%1 %2").arg(info.words[i], valueText(input()->at(i), 4)));
+    }
+    numbers.append(info.words.size() > kMostNumbers ? tr("%1 more").arg(info.words.size() - kMostNumbers) : facts);
+    return numbers.join(QLatin1Char('\n'));
+}
+
 QString InputView::sentence() const
 {
     const InputInfo& info = model().input();
@@ -142,12 +154,7 @@ QString InputView::sentence() const
     }
     const QString facts = parts.join(QLatin1Char(' '));
     if (isNamedRow(input()) && info.words.size() == input()->size()) { // a table's row
-        QStringList numbers;
-        for (qsizetype i = 0; i < std::min(info.words.size(), kMostNumbers); ++i) {
-            numbers.append(QStringLiteral("%1 %2").arg(info.words[i], valueText(input()->at(i), 4)));
-        }
-        numbers.append(info.words.size() > kMostNumbers ? tr("%1 more").arg(info.words.size() - kMostNumbers) : facts);
-        return numbers.join(QLatin1Char('\n'));
+        return rowText(facts);
     }
     const QStringList& words = model().input().words;
     const bool haveSpaces = std::any_of(words.begin(), words.end(), [](const QString& word) {

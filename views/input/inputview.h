@@ -71,6 +71,7 @@ protected:
 
 private:
     [[nodiscard]] const tensor::Tensor* input() const;
+    [[nodiscard]] QString rowText(const QString& facts) const;
     [[nodiscard]] bool isMostlyCovered(const QRect& box) const;
     void changeCover(const std::function<void(CoverSheet&)>& change);
     void takeCover();

@@ -252,38 +252,65 @@ double NowPane::paintParagraph(QPainter& painter, const Theme& theme, double top
     return used.bottom();
 }
 
+namespace
+{
+
+/// Where the names of amounts, their bars and their figures stand.
+struct AmountColumns
+{
+    double left = 0;
+    double right = 0;
+    double name = 0;   // width of the names
+    double figure = 0; // width of the figures
+};
+
+AmountColumns amountColumns(const std::vector<NowAmount>& amounts, double most, double width)
+{
+    AmountColumns columns;
+    for (const NowAmount& amount : amounts) {
+        columns.name = std::max(columns.name, std::ceil(fonts::widthOf(fonts::label(), amount.name)) + 1);
+        if (amount.sum) {
+            columns.figure =
+                std::max(columns.figure, std::ceil(fonts::widthOf(fonts::numbers(), amountNowText(*amount.sum, most))));
+        }
+    }
+    columns.left = px(kNowMargin);
+    columns.right = width - px(kNowMargin);
+    columns.name = std::min(columns.name, (columns.right - columns.left) * 0.5);
+    return columns;
+}
+
+/// One amount, as a bar and a figure; its name alone where the amount is not known.
+void paintAmount(QPainter& painter, const Theme& theme, const NowAmount& amount, double most,
+                 const AmountColumns& columns, double top)
+{
+    const double gap = px(8);
+    const bool hasSum = amount.sum.has_value();
+    nowText(painter, {columns.left, top, hasSum ? columns.name : columns.right - columns.left, nowRow()}, Qt::AlignLeft,
+            fonts::label(), theme[hasSum ? Role::Text : Role::SearchText], amount.name);
+    if (hasSum) {
+        const QRectF bar(columns.left + columns.name + gap, std::round(top + (nowRow() - px(kNowBar)) / 2),
+                         columns.right - columns.figure - gap - (columns.left + columns.name + gap), px(kNowBar));
+        if (bar.width() > px(12)) {
+            const double share = most > 0 && std::isfinite(*amount.sum) ? std::abs(*amount.sum) / most : 0;
+            paintShareBar(painter, bar, share, theme[nowFill(amount.kind)], theme);
+        }
+        nowText(painter, {columns.right - columns.figure - 1, top, columns.figure + 1, nowRow()}, Qt::AlignRight,
+                fonts::numbers(), theme[Role::Text], amountNowText(*amount.sum, most));
+    }
+}
+
+} // namespace
+
 double NowPane::paintRelevance(QPainter& painter, const Theme& theme, double top) const
 {
     top = paintHeading(painter, theme, top,
                        m_relevance.node.isValid() ? tr("Where the relevance of %1 is").arg(m_relevance.name)
                                                   : tr("Nothing has been visited yet."));
     const double most = largest();
-    double name = 0;
-    double figure = 0;
+    const AmountColumns columns = amountColumns(m_relevance.amounts, most, width());
     for (const NowAmount& amount : m_relevance.amounts) {
-        name = std::max(name, std::ceil(fonts::widthOf(fonts::label(), amount.name)) + 1);
-        if (amount.sum) {
-            figure = std::max(figure, std::ceil(fonts::widthOf(fonts::numbers(), amountNowText(*amount.sum, most))));
-        }
-    }
-    const double left = px(kNowMargin);
-    const double right = width() - px(kNowMargin);
-    const double gap = px(8);
-    name = std::min(name, (right - left) * 0.5);
-    for (const NowAmount& amount : m_relevance.amounts) {
-        const bool hasSum = amount.sum.has_value();
-        nowText(painter, {left, top, hasSum ? name : right - left, nowRow()}, Qt::AlignLeft, fonts::label(),
-                theme[hasSum ? Role::Text : Role::SearchText], amount.name);
-        if (hasSum) {
-            const QRectF bar(left + name + gap, std::round(top + (nowRow() - px(kNowBar)) / 2),
-                             right - figure - gap - (left + name + gap), px(kNowBar));
-            if (bar.width() > px(12)) {
-                const double share = most > 0 && std::isfinite(*amount.sum) ? std::abs(*amount.sum) / most : 0;
-                paintShareBar(painter, bar, share, theme[nowFill(amount.kind)], theme);
-            }
-            nowText(painter, {right - figure - 1, top, figure + 1, nowRow()}, Qt::AlignRight, fonts::numbers(),
-                    theme[Role::Text], amountNowText(*amount.sum, most));
-        }
+        paintAmount(painter, theme, amount, most, columns, top);
         top += nowRow();
     }
     if (m_relevance.rule.isEmpty()) {

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 namespace retro::views
 {
@@ -39,6 +40,23 @@ QImage pictureUnder(const RunModel& model, const QSize& size)
     return picture.size() == size ? picture : picture.scaled(size);
 }
 
+/// Positive relevance by class, and all of it.
+std::pair<std::vector<double>, double> positiveSums(const Plane& plane, const Segments& segments)
+{
+    std::vector<double> sums(static_cast<std::size_t>(segments.classes()), 0);
+    double total = 0;
+    for (int y = 0; y < plane.height; ++y) {
+        for (int x = 0; x < plane.width; ++x) {
+            const double positive = std::max(0.0, plane.at(x, y));
+            total += positive;
+            if (const int one = segments.classAt(x, y); one >= 0) {
+                sums[static_cast<std::size_t>(one)] += positive;
+            }
+        }
+    }
+    return {std::move(sums), total};
+}
+
 /// What of the positive relevance of the input lies on each segment.
 std::vector<SegmentShare> sharesOf(const RunModel& model, const Segments& segments)
 {
@@ -58,17 +76,7 @@ std::vector<SegmentShare> sharesOf(const RunModel& model, const Segments& segmen
     if (!plane.ok() || plane->width != segments.width() || plane->height != segments.height()) {
         return shares;
     }
-    std::vector<double> sums(static_cast<std::size_t>(segments.classes()), 0);
-    double total = 0;
-    for (int y = 0; y < plane->height; ++y) {
-        for (int x = 0; x < plane->width; ++x) {
-            const double positive = std::max(0.0, plane->at(x, y));
-            total += positive;
-            if (const int one = segments.classAt(x, y); one >= 0) {
-                sums[static_cast<std::size_t>(one)] += positive;
-            }
-        }
-    }
+    const auto [sums, total] = positiveSums(*plane, segments);
     for (SegmentShare& share : shares) {
         share.share = total > 0 ? std::optional(sums[static_cast<std::size_t>(share.index)] / total) : std::nullopt;
     }

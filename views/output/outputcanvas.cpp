@@ -26,6 +26,23 @@ constexpr double kShareBar = 7;
 constexpr double kShareTitle = 20;
 constexpr double kMaskPart = 0.75; // of the height that the mask has in a high pane
 
+/// Where an arrow key goes; nowhere by another key.
+QPoint stepOf(int key)
+{
+    switch (key) {
+    case Qt::Key_Left:
+        return {-1, 0};
+    case Qt::Key_Right:
+        return {1, 0};
+    case Qt::Key_Up:
+        return {0, -1};
+    case Qt::Key_Down:
+        return {0, 1};
+    default:
+        return {};
+    }
+}
+
 /// Room below the mask, in whole rows; none where it would take the mask's.
 double sharesHeight(const DenseFigure& figure, const QSizeF& room)
 {
@@ -164,11 +181,7 @@ void OutputCanvas::keyPressEvent(QKeyEvent* event)
         emit chosen(m_probed);
         return;
     }
-    const QPoint step = event->key() == Qt::Key_Left    ? QPoint(-1, 0)
-                        : event->key() == Qt::Key_Right ? QPoint(1, 0)
-                        : event->key() == Qt::Key_Up    ? QPoint(0, -1)
-                        : event->key() == Qt::Key_Down  ? QPoint(0, 1)
-                                                        : QPoint();
+    const QPoint step = stepOf(event->key());
     if (step.isNull() || m_figure.isEmpty()) {
         return QWidget::keyPressEvent(event);
     }

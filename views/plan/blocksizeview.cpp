@@ -205,6 +205,21 @@ BlockFigure BlockSizeView::figureNow() const
 
 bool BlockSizeView::isQuick() const { return m_plan.subject()->graph().size() <= kQuickCurve; }
 
+/// The button, and the words beside it.
+void BlockSizeView::showButton()
+{
+    const bool isChosen = !m_plan.question().blocks.isAuto();
+    const bool isDrawn = !m_plan.blockPoints().empty();
+    m_isTrying = m_isTrying && !isDrawn;
+    m_button->setText(isDrawn || isChosen ? tr("Auto") : tr("Draw"));
+    m_button->setToolTip(isDrawn || isChosen ? tr("Let the planners choose the size")
+                                             : tr("Plan for every size of blocks, in the background"));
+    m_button->setEnabled(isChosen || (!isDrawn && !m_isTrying));
+    m_note->setText(isDrawn      ? tr("Drag, or ← →: the plan follows.")
+                    : m_isTrying ? tr("Trying sizes…")
+                                 : tr("The curve is drawn when it is asked for."));
+}
+
 void BlockSizeView::refresh(Changes /*changes*/)
 {
     if (m_plan.state() == PlanState::Absent) {
@@ -224,16 +239,7 @@ void BlockSizeView::refresh(Changes /*changes*/)
         }
     }
     m_pane->setFigure(figureNow());
-    const bool isChosen = !question.blocks.isAuto();
-    const bool isDrawn = !m_plan.blockPoints().empty();
-    m_isTrying = m_isTrying && !isDrawn;
-    m_button->setText(isDrawn || isChosen ? tr("Auto") : tr("Draw"));
-    m_button->setToolTip(isDrawn || isChosen ? tr("Let the planners choose the size")
-                                             : tr("Plan for every size of blocks, in the background"));
-    m_button->setEnabled(isChosen || (!isDrawn && !m_isTrying));
-    m_note->setText(isDrawn      ? tr("Drag, or ← →: the plan follows.")
-                    : m_isTrying ? tr("Trying sizes…")
-                                 : tr("The curve is drawn when it is asked for."));
+    showButton();
 }
 
 /// A model that was closed is let go at once, also while the pane is hidden.

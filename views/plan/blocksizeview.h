@@ -66,6 +66,7 @@ protected:
 private:
     [[nodiscard]] BlockFigure figureNow() const;
     [[nodiscard]] bool isQuick() const;
+    void showButton();
     void ask();
     void press();
     void forget();

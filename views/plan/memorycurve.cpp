@@ -102,6 +102,37 @@ void MemoryCurve::paintStack()
     }
 }
 
+void MemoryCurve::paintBandEdges(const StackBand& band, std::uint32_t column, const QRectF& box, bool isMarked)
+{
+    const QColor edge = m_theme[isMarked                            ? Role::Accent
+                                : band.kind == StackKind::Kept      ? Role::Base
+                                : band.kind == StackKind::Relevance ? Role::Strong
+                                                                    : Role::SearchLine];
+    paintHairline(m_painter, box.topLeft(), box.topRight(), edge);
+    if (band.kind == StackKind::Relevance) { // it has the colour of the ground: a frame shows it
+        paintHairline(m_painter, box.bottomLeft(), box.bottomRight(), edge);
+        if (column == band.from) {
+            paintHairline(m_painter, box.topLeft(), box.bottomLeft(), edge);
+        }
+        if (column + 1 == band.until) {
+            paintHairline(m_painter, box.topRight(), box.bottomRight(), edge);
+        }
+    }
+}
+
+/// The name of a band is written in its middle, where there is room for it.
+void MemoryCurve::noteBandName(const StackBand& band, std::uint32_t column, const QRectF& box)
+{
+    const QFont font = fonts::small();
+    const double width = (band.until - band.from) * m_figure.columns.pitch();
+    const bool isMiddle = column == (band.from + band.until) / 2;
+    const QString name = band.row < m_plan.matrix.rows().size() ? m_plan.rowLabel(band.row) // as its row says it
+                                                                : QString::fromStdString(band.name);
+    if (isMiddle && box.height() >= px(12) && fonts::widthOf(font, name) + px(6) < width) {
+        m_labels.emplace_back(QPointF(box.center()), name);
+    }
+}
+
 void MemoryCurve::paintBand(const StackBand& band, std::uint32_t column, const QRectF& box)
 {
     const bool isMarked = m_figure.row && band.row == *m_figure.row;
@@ -120,28 +151,8 @@ void MemoryCurve::paintBand(const StackBand& band, std::uint32_t column, const Q
     if (box.height() < 2) {
         return;
     }
-    const QColor edge = m_theme[isMarked                            ? Role::Accent
-                                : band.kind == StackKind::Kept      ? Role::Base
-                                : band.kind == StackKind::Relevance ? Role::Strong
-                                                                    : Role::SearchLine];
-    paintHairline(m_painter, box.topLeft(), box.topRight(), edge);
-    if (band.kind == StackKind::Relevance) { // it has the colour of the ground: a frame shows it
-        paintHairline(m_painter, box.bottomLeft(), box.bottomRight(), edge);
-        if (column == band.from) {
-            paintHairline(m_painter, box.topLeft(), box.bottomLeft(), edge);
-        }
-        if (column + 1 == band.until) {
-            paintHairline(m_painter, box.topRight(), box.bottomRight(), edge);
-        }
-    }
-    const QFont font = fonts::small();
-    const double width = (band.until - band.from) * m_figure.columns.pitch();
-    const bool isMiddle = column == (band.from + band.until) / 2;
-    const QString name = band.row < m_plan.matrix.rows().size() ? m_plan.rowLabel(band.row) // as its row says it
-                                                                : QString::fromStdString(band.name);
-    if (isMiddle && box.height() >= px(12) && fonts::widthOf(font, name) + px(6) < width) {
-        m_labels.emplace_back(QPointF(box.center()), name);
-    }
+    paintBandEdges(band, column, box, isMarked);
+    noteBandName(band, column, box);
 }
 
 /// Names lie above every band, and none above another name.

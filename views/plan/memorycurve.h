@@ -31,6 +31,8 @@ private:
     void paintSteps(const ScheduleMatrix& matrix, bool isGhost);
     void paintStack();
     void paintBand(const StackBand& band, std::uint32_t column, const QRectF& box);
+    void paintBandEdges(const StackBand& band, std::uint32_t column, const QRectF& box, bool isMarked);
+    void noteBandName(const StackBand& band, std::uint32_t column, const QRectF& box);
     void paintBandNames();
     void paintPeak();
     void paintBudget();

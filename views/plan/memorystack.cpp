@@ -66,12 +66,12 @@ void MemoryStack::finish(std::size_t columns)
     }
 }
 
-MemoryStack stackOf(const ShownPlan& plan)
+namespace
 {
-    MemoryStack stack;
-    if (plan.run.stays.size() > kMostStays) {
-        return stack;
-    }
+
+/// A band for each stay of a value.
+void addStays(const ShownPlan& plan, std::vector<StackBand>& bands)
+{
     const analysis::OpGraph& graph = plan.graph();
     const std::vector<std::uint32_t> before = firstColumns(plan);
     const auto columnOf = [&](std::uint32_t step) { return before[std::min<std::size_t>(step, before.size() - 1)]; };
@@ -91,15 +91,33 @@ MemoryStack stackOf(const ShownPlan& plan)
         wasThere[stay.value] = true;
         const std::uint32_t row = plan.matrix.rowOf(stay.value); // of a gradient that of its value
         const std::string name = isGradient && row != analysis::kNone ? gradientName(plan, row) : value.name;
-        stack.bands.push_back({isGradient ? analysis::kNone : row, kind, from, until, value.bytes, name, {}});
+        bands.push_back({isGradient ? analysis::kNone : row, kind, from, until, value.bytes, name, {}});
     }
+}
+
+/// A band for the workspace of each operator that has one.
+void addWorkspaces(const ShownPlan& plan, std::vector<StackBand>& bands)
+{
+    const analysis::OpGraph& graph = plan.graph();
     for (std::uint32_t at = 0; at < plan.matrix.columns().size(); ++at) {
         const analysis::OpId op = plan.matrix.columns()[at].op;
         if (op != analysis::kNone && graph.op(op).workspace > 0) {
-            stack.bands.push_back({analysis::kNone, StackKind::Relevance, at, at + 1, graph.op(op).workspace,
-                                   "workspace", "workspace of " + graph.op(op).name});
+            bands.push_back({analysis::kNone, StackKind::Relevance, at, at + 1, graph.op(op).workspace, "workspace",
+                             "workspace of " + graph.op(op).name});
         }
     }
+}
+
+} // namespace
+
+MemoryStack stackOf(const ShownPlan& plan)
+{
+    MemoryStack stack;
+    if (plan.run.stays.size() > kMostStays) {
+        return stack;
+    }
+    addStays(plan, stack.bands);
+    addWorkspaces(plan, stack.bands);
     stack.finish(plan.matrix.columns().size());
     return stack;
 }

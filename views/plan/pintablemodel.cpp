@@ -83,6 +83,13 @@ QString PinTableModel::textOf(int row, int column) const
     }
 }
 
+QString PinTableModel::tipOf(int row, int column) const
+{
+    return column == UndoColumn   ? tr("Take this choice back (Delete)")
+           : column == NameColumn ? QString::fromStdString(m_plan.subject()->graph().value(valueAt(row)).name)
+                                  : tr("The plan with this choice, less the plan without it");
+}
+
 QVariant PinTableModel::data(const QModelIndex& index, int role) const
 {
     if (!index.isValid() || index.row() >= rowCount() || !m_plan.subject()) {
@@ -94,10 +101,7 @@ QVariant PinTableModel::data(const QModelIndex& index, int role) const
     case Qt::DisplayRole:
         return textOf(index.row(), column);
     case Qt::ToolTipRole:
-        return column == UndoColumn ? tr("Take this choice back (Delete)")
-               : column == NameColumn
-                   ? QString::fromStdString(m_plan.subject()->graph().value(valueAt(index.row())).name)
-                   : tr("The plan with this choice, less the plan without it");
+        return tipOf(index.row(), column);
     case Qt::AccessibleTextRole:
         return column == UndoColumn ? tr("take back") : textOf(index.row(), column);
     case Qt::DecorationRole:

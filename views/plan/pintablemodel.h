@@ -37,6 +37,7 @@ private:
     [[nodiscard]] const PinEffect* effectAt(int row) const;
     [[nodiscard]] double workOf(const PinEffect& effect) const;
     [[nodiscard]] QString textOf(int row, int column) const;
+    [[nodiscard]] QString tipOf(int row, int column) const;
 
     PlanModel& m_plan;
     std::vector<analysis::OpValueId> m_pins;

@@ -218,9 +218,8 @@ void PlannersView::takeBlocks()
 }
 
 /// Orders with their two peaks, once they are known.
-void PlannersView::showChoices()
+void PlannersView::showOrders()
 {
-    m_isShowing = true;
     m_orders->clear();
     m_orders->addItem(tr("order: auto"), QStringLiteral("auto"));
     const auto add = [this](const std::string& name, const QString& words) {
@@ -239,6 +238,10 @@ void PlannersView::showChoices()
         add(chosen, QString::fromStdString(chosen));
     }
     m_orders->setCurrentIndex(m_orders->findData(QString::fromStdString(chosen)));
+}
+
+void PlannersView::showBlocks()
+{
     const schedule::BlockWish& blocks = m_plan.question().blocks;
     if (!blocks.isAuto()) {
         m_blockUnits->setCurrentIndex(blocks.operators > 0 ? 1 : blocks.bytes > 0 ? 2 : 0);
@@ -249,6 +252,13 @@ void PlannersView::showChoices()
                                                           : blocks.count;
         m_blocks->setValue(static_cast<int>(std::min<std::uint64_t>(number, 100'000'000)));
     }
+}
+
+void PlannersView::showChoices()
+{
+    m_isShowing = true;
+    showOrders();
+    showBlocks();
     m_isShowing = false;
 }
 

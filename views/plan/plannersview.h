@@ -86,6 +86,8 @@ private:
     void addChoices(QWidget& body, QHBoxLayout& row);
     void addLoops(QWidget& body);
     void showChoices();
+    void showOrders();
+    void showBlocks();
     void takeBlocks();
     void showCurve();
     void toggleCurve();

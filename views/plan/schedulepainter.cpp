@@ -265,6 +265,22 @@ void SchedulePainter::paintSpans(std::uint32_t row)
     }
 }
 
+/// The promise of a gap in the middle of its line at `y`, where there is room between the diamonds, `half` as wide, and
+/// in the row.
+void SchedulePainter::paintGapName(const ScheduleGap& gap, double left, double right, double half, double y)
+{
+    const QFont font = fonts::small();
+    const QString name = QStringLiteral("P%1").arg(gap.promise);
+    const double width = fonts::widthOf(font, name) + px(6);
+    if (right - left > width + 3 * half && m_figure.rows.pitch() >= px(kLeastNameRow)) {
+        const QRectF box((left + right - width) / 2, y - px(6), width, px(12));
+        m_painter.fillRect(box, m_theme[m_figure.row == gap.row ? Role::Sel : Role::Alt]);
+        m_painter.setFont(font);
+        m_painter.setPen(m_theme[Role::SearchText]);
+        m_painter.drawText(box, Qt::AlignCenter, name);
+    }
+}
+
 /// From the promise that will bring a value to where it found it, with its name where there is room.
 void SchedulePainter::paintGaps(std::uint32_t row)
 {
@@ -276,7 +292,6 @@ void SchedulePainter::paintGaps(std::uint32_t row)
     const auto& gaps = m_plan.axis->gaps;
     const double y = std::round(m_figure.rows.pixel(row + 0.5)) + 0.5;
     const double half = std::min(m_figure.rows.pitch() * 0.32, static_cast<double>(px(4)));
-    const QFont font = fonts::small();
     for (auto at = std::ranges::lower_bound(gaps, row, {}, &ScheduleGap::row); at != gaps.end() && at->row == row;
          ++at) {
         if (at->until + 1.0 < columns.from || at->from > columns.to) {
@@ -293,15 +308,7 @@ void SchedulePainter::paintGaps(std::uint32_t row)
         m_painter.setBrush(m_theme[Role::Base]);
         m_painter.drawPolygon(QPolygonF({{left - half, y}, {left, y - half}, {left + half, y}, {left, y + half}}));
         m_painter.setRenderHint(QPainter::Antialiasing, false);
-        const QString name = QStringLiteral("P%1").arg(at->promise);
-        const double width = fonts::widthOf(font, name) + px(6);
-        if (right - left > width + 3 * half && m_figure.rows.pitch() >= px(kLeastNameRow)) {
-            const QRectF box((left + right - width) / 2, y - px(6), width, px(12));
-            m_painter.fillRect(box, m_theme[m_figure.row == row ? Role::Sel : Role::Alt]);
-            m_painter.setFont(font);
-            m_painter.setPen(m_theme[Role::SearchText]);
-            m_painter.drawText(box, Qt::AlignCenter, name);
-        }
+        paintGapName(*at, left, right, half, y);
     }
 }
 

@@ -34,6 +34,7 @@ private:
     void paintDetails();
     void paintSpans(std::uint32_t row);
     void paintGaps(std::uint32_t row);
+    void paintGapName(const ScheduleGap& gap, double left, double right, double half, double y);
     void paintWaits(std::uint32_t row);
     [[nodiscard]] bool isBroughtByMarked(std::uint32_t row) const;
     void paintCell(const ScheduleCell& cell);

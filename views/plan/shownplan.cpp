@@ -159,31 +159,46 @@ QString ShownPlan::reasonOf(std::uint32_t row) const
     return {};
 }
 
+namespace
+{
+
+QString columnText(std::uint32_t column) { return countText(std::int64_t{column} + 1); }
+
+/// The columns of a run are visits.
+QString columnWord(const ShownPlan& plan) { return plan.axis ? shownText("visit") : shownText("step"); }
+
+/// How the tensor of a row went in front of column `until`, and how it came back at `from`.
+QStringList gapWords(const ShownPlan& plan, std::uint32_t row, std::uint32_t until, std::uint32_t from)
+{
+    const ScheduleGap* gap = plan.axis ? plan.axis->gapAt(row, from) : nullptr;
+    const ScheduleCell* back = plan.matrix.cellAt(row, from);
+    const bool isFetched = back != nullptr && back->kind == CellKind::Prefetch;
+    const QString gone = (isFetched ? shownText("moved out by %1 %2") : shownText("dropped behind %1 %2"))
+                             .arg(columnWord(plan), columnText(until - 1));
+    const QString returned =
+        gap != nullptr ? shownText("P%1 waits for it from %2, found at %3")
+                             .arg(QString::number(gap->promise), columnText(gap->from), columnText(gap->until))
+                       : (isFetched ? shownText("fetched at %1") : shownText("made again at %1")).arg(columnText(from));
+    return {gone, returned};
+}
+
+} // namespace
+
 QString ShownPlan::storyOf(std::uint32_t row) const
 {
     QStringList parts{bytesText(static_cast<std::int64_t>(bytesOf(row)))};
     const auto spans = matrix.spansOf(row);
-    const auto number = [](std::uint32_t column) { return countText(std::int64_t{column} + 1); };
-    const QString step = axis ? shownText("visit") : shownText("step");
+    const QString step = columnWord(*this);
     for (std::size_t i = 1; i < spans.size(); ++i) {
         if (spans[i - 1].until == spans[i].from) {
             continue;
         }
-        const ScheduleGap* gap = axis ? axis->gapAt(row, spans[i].from) : nullptr;
-        const ScheduleCell* back = matrix.cellAt(row, spans[i].from);
-        const bool isFetched = back != nullptr && back->kind == CellKind::Prefetch;
-        parts += (isFetched ? shownText("moved out by %1 %2") : shownText("dropped behind %1 %2"))
-                     .arg(step, number(spans[i - 1].until - 1));
-        parts +=
-            gap != nullptr
-                ? shownText("P%1 waits for it from %2, found at %3")
-                      .arg(QString::number(gap->promise), number(gap->from), number(gap->until))
-                : (isFetched ? shownText("fetched at %1") : shownText("made again at %1")).arg(number(spans[i].from));
+        parts += gapWords(*this, row, spans[i - 1].until, spans[i].from);
     }
     if (matrix.rows()[row].decision == Decision::Keep && parts.size() == 1) {
-        parts += shownText("kept until %1 %2").arg(step, number(matrix.rows()[row].last));
+        parts += shownText("kept until %1 %2").arg(step, columnText(matrix.rows()[row].last));
     } else if (matrix.rows()[row].decision == Decision::Pass && spans.size() == 1) {
-        parts += shownText("dropped behind %1 %2: %3").arg(step, number(spans.back().until - 1), reasonOf(row));
+        parts += shownText("dropped behind %1 %2: %3").arg(step, columnText(spans.back().until - 1), reasonOf(row));
     }
     parts += shownText("making it costs %1 of %2")
                  .arg(costText(costOf(row), subject->unit), costText(result.baseCost, subject->unit));

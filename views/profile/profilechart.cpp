@@ -201,6 +201,32 @@ void ProfileChart::paintLegend(QPainter& painter, const Theme& theme) const
     }
 }
 
+void ProfileChart::paintMeasureScale(QPainter& painter, const Theme& theme) const
+{
+    const QRectF chart = area();
+    painter.setFont(fonts::smallNumbers());
+    for (int i = 0; i <= 2; ++i) {
+        const double y = std::round(chart.bottom() - chart.height() * i / 2) + 0.5;
+        paintHairline(painter, {chart.left(), y}, {chart.right(), y}, theme[i == 0 ? Role::Strong : Role::Grid]);
+        painter.setPen(theme[Role::Text3]);
+        painter.drawText(QRectF(0, y - px(8), chart.left() - px(6), px(16)), Qt::AlignRight | Qt::AlignVCenter,
+                         i == 0 ? QStringLiteral("0") : measureText(m_most * i / 2, m_measure));
+    }
+}
+
+/// In the font of paintMeasureScale().
+void ProfileChart::paintTimeScale(QPainter& painter, const Theme& theme) const
+{
+    constexpr int kFigures = 4;
+    for (int i = 0; i <= kFigures; ++i) {
+        const double x = xOf(m_end * i / kFigures);
+        const Qt::Alignment side = i == kFigures ? Qt::AlignRight : i == 0 ? Qt::AlignLeft : Qt::AlignHCenter;
+        const QRectF room(i == kFigures ? x - 120 : i == 0 ? x : x - 60, height() - px(kTimeRow), 120, px(kTimeRow));
+        painter.setPen(theme[Role::Text3]);
+        painter.drawText(room, side | Qt::AlignVCenter, measureText(m_end * i / kFigures, ProfileMeasure::Time));
+    }
+}
+
 void ProfileChart::paint(QPainter& painter) const
 {
     const Theme& colours = theme(this);
@@ -208,24 +234,9 @@ void ProfileChart::paint(QPainter& painter) const
     if (!m_run) {
         return;
     }
-    const QRectF chart = area();
     paintLegend(painter, colours);
-    painter.setFont(fonts::smallNumbers());
-    for (int i = 0; i <= 2; ++i) {
-        const double y = std::round(chart.bottom() - chart.height() * i / 2) + 0.5;
-        paintHairline(painter, {chart.left(), y}, {chart.right(), y}, colours[i == 0 ? Role::Strong : Role::Grid]);
-        painter.setPen(colours[Role::Text3]);
-        painter.drawText(QRectF(0, y - px(8), chart.left() - px(6), px(16)), Qt::AlignRight | Qt::AlignVCenter,
-                         i == 0 ? QStringLiteral("0") : measureText(m_most * i / 2, m_measure));
-    }
-    constexpr int kFigures = 4;
-    for (int i = 0; i <= kFigures; ++i) {
-        const double x = xOf(m_end * i / kFigures);
-        const Qt::Alignment side = i == kFigures ? Qt::AlignRight : i == 0 ? Qt::AlignLeft : Qt::AlignHCenter;
-        const QRectF room(i == kFigures ? x - 120 : i == 0 ? x : x - 60, height() - px(kTimeRow), 120, px(kTimeRow));
-        painter.setPen(colours[Role::Text3]);
-        painter.drawText(room, side | Qt::AlignVCenter, measureText(m_end * i / kFigures, ProfileMeasure::Time));
-    }
+    paintMeasureScale(painter, colours);
+    paintTimeScale(painter, colours);
     const auto& rows = m_run->profile->rows;
     for (std::size_t i = 0; i < rows.size(); ++i) {
         const bool isChosen = m_node.isValid() && rows[i].node == m_node;

@@ -50,6 +50,8 @@ private:
     [[nodiscard]] bool isBehind(std::uint64_t step) const { return step > m_position; }
     void paintDecisions(QPainter& painter, const Theme& theme) const;
     void paintLegend(QPainter& painter, const Theme& theme) const;
+    void paintMeasureScale(QPainter& painter, const Theme& theme) const;
+    void paintTimeScale(QPainter& painter, const Theme& theme) const;
 
     std::shared_ptr<const trace::Run> m_run; ///< with a profile, or null
     ProfileMeasure m_measure = ProfileMeasure::Time;

@@ -88,6 +88,23 @@ void PromiseForest::read(const trace::Run& run)
     }
 }
 
+namespace
+{
+
+/// The group of each node; kNoLayer of those in none.
+std::vector<std::uint32_t> groupsOfNodes(const std::vector<layout::LikeGroup>& groups, std::size_t nodes)
+{
+    std::vector<std::uint32_t> groupOf(nodes, kNoLayer);
+    for (std::size_t group = 0; group < groups.size(); ++group) {
+        for (const std::uint32_t node : groups[group].nodes) {
+            groupOf[node] = static_cast<std::uint32_t>(group);
+        }
+    }
+    return groupOf;
+}
+
+} // namespace
+
 /// As the graph shows them; those in which no promise starts are no layers here.
 void PromiseForest::findLayers(const trace::Run& run)
 {
@@ -98,12 +115,7 @@ void PromiseForest::findLayers(const trace::Run& run)
     layout::dissolveSmallGroups(drawn);
     layout::addRepeats(*run.graph, drawn);
     const std::vector<layout::LikeGroup> groups = layout::likeGroups(drawn, run.graph->nodeCount());
-    std::vector<std::uint32_t> groupOf(run.graph->runNodeCount(), kNoLayer);
-    for (std::size_t group = 0; group < groups.size(); ++group) {
-        for (const std::uint32_t node : groups[group].nodes) {
-            groupOf[node] = static_cast<std::uint32_t>(group);
-        }
-    }
+    std::vector<std::uint32_t> groupOf = groupsOfNodes(groups, run.graph->runNodeCount());
     std::vector<std::uint32_t> layerOfGroup(groups.size(), kNoLayer);
     for (std::uint32_t promise = 0; promise < m_promises.size(); ++promise) {
         const base::NodeId start = m_promises[promise].start;

@@ -291,6 +291,38 @@ void TimelinePane::paintRuler(QPainter& painter, const TimelineTracks& tracks, c
     }
 }
 
+namespace
+{
+
+/// A column of visits in several modes: how many are in each.
+void paintModeShare(QPainter& painter, const QRectF& track, const ModeShare& column, const Theme& theme)
+{
+    double bottom = track.bottom();
+    for (const event::Mode mode : {event::Mode::Normal, event::Mode::Search, event::Mode::Fulfilment}) {
+        const std::uint32_t count = column.counts[static_cast<std::size_t>(mode)];
+        if (count > 0) {
+            const double height = std::max(1.0, track.height() * count / column.total());
+            painter.fillRect(QRectF(column.left, bottom - height, 1, height), theme.mode(mode).line);
+            bottom -= height;
+        }
+    }
+}
+
+/// Visits in one mode: one cell, or one for each where there is room.
+void paintModeRow(QPainter& painter, const QRectF& track, const ModeCell& cell, const TimeScale& scale,
+                  const Theme& theme)
+{
+    const std::uint32_t parts = scale.pixelsPerVisit() >= fonts::px(kLeastOwnCell) ? cell.count : 1;
+    const double width = (cell.right - cell.left) / parts; // with room for its letter every visit has a cell
+    for (std::uint32_t i = 0; i < parts; ++i) {
+        const double gap = parts > 1 || cell.count == 1 ? 1 : 0;
+        paintModeCell(painter, {cell.left + i * width + gap, track.top(), width - gap, track.height()}, cell.mode,
+                      theme);
+    }
+}
+
+} // namespace
+
 void TimelinePane::paintModes(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale,
                               const Theme& theme) const
 {
@@ -303,25 +335,10 @@ void TimelinePane::paintModes(QPainter& painter, const TimelineTracks& tracks, c
     painter.setClipRect(tracks.modes.adjusted(0, 0, 1, 1));
     const std::vector<ModeShare> shares = modeShares(m_model.series().mode, scale);
     for (const ModeShare& column : shares) { // thinner than a pixel: what share each mode has
-        double bottom = tracks.modes.bottom();
-        for (const event::Mode mode : {event::Mode::Normal, event::Mode::Search, event::Mode::Fulfilment}) {
-            const std::uint32_t count = column.counts[static_cast<std::size_t>(mode)];
-            if (count > 0) {
-                const double height = std::max(1.0, tracks.modes.height() * count / column.total());
-                painter.fillRect(QRectF(column.left, bottom - height, 1, height), theme.mode(mode).line);
-                bottom -= height;
-            }
-        }
+        paintModeShare(painter, tracks.modes, column, theme);
     }
     for (const ModeCell& cell : shares.empty() ? modeCells(m_model.series().mode, scale) : std::vector<ModeCell>()) {
-        const std::uint32_t parts = scale.pixelsPerVisit() >= fonts::px(kLeastOwnCell) ? cell.count : 1;
-        const double width = (cell.right - cell.left) / parts; // with room for its letter every visit has a cell
-        for (std::uint32_t i = 0; i < parts; ++i) {
-            const double gap = parts > 1 || cell.count == 1 ? 1 : 0;
-            paintModeCell(painter,
-                          {cell.left + i * width + gap, tracks.modes.top(), width - gap, tracks.modes.height()},
-                          cell.mode, theme);
-        }
+        paintModeRow(painter, tracks.modes, cell, scale, theme);
     }
     painter.restore();
 }

@@ -395,6 +395,18 @@ const PromiseBar* TimelinePane::barAt(const QPointF& at, const TimelineTracks& t
     return found != m_promises.bars.end() ? &*found : nullptr;
 }
 
+/// All that is marked at a visit.
+QString TimelinePane::wordsAt(std::uint32_t visit) const
+{
+    QStringList words;
+    for (const TimelineMark& other : m_marks) {
+        words.append(other.visit == visit ? wordOf(other.kind) : QString());
+    }
+    words.removeAll(QString());
+    words.removeDuplicates();
+    return words.join(QStringLiteral(", "));
+}
+
 QString TimelinePane::tipAt(const QPointF& at) const
 {
     const TimelineTracks all = tracks();
@@ -417,13 +429,7 @@ QString TimelinePane::tipAt(const QPointF& at) const
     const trace::VisitSeries& series = m_model.series();
     const QString what = tr("Visit %1: %2").arg(countText(visit + 1), m_model.label(series.node[visit]));
     if (mark != nullptr) { // and whatever else stands there
-        QStringList words;
-        for (const TimelineMark& other : m_marks) {
-            words.append(other.visit == mark->visit ? wordOf(other.kind) : QString());
-        }
-        words.removeAll(QString());
-        words.removeDuplicates();
-        return tr("%1, %2").arg(what, words.join(QStringLiteral(", ")));
+        return tr("%1, %2").arg(what, wordsAt(mark->visit));
     }
     if (const PromiseBar* bar = all.promises.contains(at) ? barAt(at, all) : nullptr) {
         return promiseTip(*bar);

@@ -121,6 +121,7 @@ private:
                        const Theme& theme) const;
     [[nodiscard]] std::optional<std::uint32_t> lensVisitAt(const QPointF& at) const;
     [[nodiscard]] QString lensTip(const QPointF& at, std::uint32_t visit) const;
+    [[nodiscard]] QString wordsAt(std::uint32_t visit) const;
     [[nodiscard]] QString promiseTip(const PromiseBar& bar) const;
     void paintWaiting(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale,
                       const Theme& theme) const;

@@ -307,25 +307,10 @@ Mend undoInput(const MendStage& stage)
                std::move(question));
 }
 
-} // namespace
-
-Mend mendOf(const Finding& finding, const MendStage& stage)
+/// What gives nodes other rules; none where the action is something else.
+std::optional<Mend> ruleMend(const Finding& finding, const MendStage& stage)
 {
     const std::string& kind = finding.action.kind;
-    if (kind == "go to weights") {
-        return showWeights(finding, stage);
-    }
-    if (kind == "select both nodes") {
-        return selectBoth(finding, stage);
-    }
-    if (stage.isRecorded) {
-        return {}; // there is no model to ask
-    }
-    if (finding.id == "rule.unmerged-bn" || kind == "merge BatchNorm") {
-        if (Mend mend = mergeNorm(stage); mend.by != MendBy::Nothing) {
-            return mend;
-        }
-    }
     if (kind == "change rule" || kind == "epsilon here") {
         return changeRule(finding, stage);
     }
@@ -338,6 +323,13 @@ Mend mendOf(const Finding& finding, const MendStage& stage)
     if (kind == "switch composite") {
         return switchComposite(finding, stage);
     }
+    return std::nullopt;
+}
+
+/// What asks about another target or another input.
+Mend questionMend(const Finding& finding, const MendStage& stage)
+{
+    const std::string& kind = finding.action.kind;
     if (kind == "choose target") {
         return chooseTarget(finding, stage);
     }
@@ -357,6 +349,31 @@ Mend mendOf(const Finding& finding, const MendStage& stage)
                ? Mend{MendBy::ChooseInput, mendText(QT_TRANSLATE_NOOP("retro::app::mending", "Choose input…")),
                       mendText(QT_TRANSLATE_NOOP("retro::app::mending", "Choose another file and run it"))}
                : Mend();
+}
+
+} // namespace
+
+Mend mendOf(const Finding& finding, const MendStage& stage)
+{
+    const std::string& kind = finding.action.kind;
+    if (kind == "go to weights") {
+        return showWeights(finding, stage);
+    }
+    if (kind == "select both nodes") {
+        return selectBoth(finding, stage);
+    }
+    if (stage.isRecorded) {
+        return {}; // there is no model to ask
+    }
+    if (finding.id == "rule.unmerged-bn" || kind == "merge BatchNorm") {
+        if (Mend mend = mergeNorm(stage); mend.by != MendBy::Nothing) {
+            return mend;
+        }
+    }
+    if (const std::optional<Mend> mend = ruleMend(finding, stage)) {
+        return *mend;
+    }
+    return questionMend(finding, stage);
 }
 
 Result<tensor::Tensor> transposed(const tensor::Tensor& input, const std::vector<std::int64_t>& order)

@@ -97,6 +97,40 @@ views::Plane planeOf(const std::vector<tensor::Tensor>& masks, bool isChannelsLa
     return {};
 }
 
+/// The map of the first input that relevance reached; none where it reached no input.
+std::optional<views::Plane> firstMapOf(const engine::ExplainResult& result, bool isChannelsLast)
+{
+    for (const base::ValueId input : result.model->graph().inputs()) {
+        if (result.relevance[input.index()].isValid()) {
+            return mapOf(result.relevance[input.index()], isChannelsLast);
+        }
+    }
+    return std::nullopt;
+}
+
+/// Maps of the input, by the index that each is of.
+using IndexMaps = std::vector<std::pair<std::int64_t, views::Plane>>;
+
+/// What reaches the input through one index alone, for each of the indices. `along` names the value and its axis.
+Result<IndexMaps> indexMaps(ExplainJob& job, const std::string& along, const std::vector<std::int64_t>& indices,
+                            bool isChannelsLast, const std::stop_token& stop)
+{
+    RETRO_TRY(engine::ExplainRequest request, requestOf(job));
+    RETRO_TRY(request.inputs, readInputs(job));
+    request.record = request.keepValues = request.keepsPass = false;
+    request.checkpoints.clear();
+    IndexMaps maps;
+    for (const std::int64_t index : indices) {
+        RETRO_CHECK(base::checkStop(stop));
+        request.conditions = {along + ":" + std::to_string(index)};
+        RETRO_TRY(const engine::ExplainResult result, engine::explain(*job.model, request, stop));
+        if (std::optional<views::Plane> map = firstMapOf(result, isChannelsLast)) {
+            maps.emplace_back(index, *std::move(map));
+        }
+    }
+    return maps;
+}
+
 } // namespace
 
 void addWhereActions(views::ActionRegistry& actions) { actions.addAll(kWhereActions); }
@@ -133,6 +167,23 @@ public:
             return *m_refusal;
         }
         return m_historian;
+    }
+
+    /// How an element's relevance came to be; where the model cannot be read, what the run alone says of it.
+    Result<views::HistoryPointer> historyOf(const engine::HistoryPlace& asked, const std::stop_token& stop)
+    {
+        const auto historian = this->historian(stop);
+        if (!historian && historian.error().code == base::ErrorCode::Input) {
+            RETRO_TRY(const engine::History recorded, engine::recordedHistory(*run(), asked));
+            auto facts = std::make_shared<views::HistoryFacts>(*historyFacts(recorded, run()));
+            facts->needs = QString::fromStdString(historian.error().text());
+            return views::HistoryPointer(facts);
+        }
+        if (!historian) {
+            return historian.error();
+        }
+        RETRO_TRY(const engine::History history, (*historian)->of(asked, 8, stop));
+        return historyFacts(history, run());
     }
 
 private:
@@ -447,20 +498,7 @@ void WhereController::askHistory(const QString& place)
     m_preparing->cancel();
     m_historyJobs->start(
         [this, source = m_source, asked = *parsed](const std::stop_token& stop) -> views::JobRunner::Delivery {
-            const auto answer = [&]() -> Result<views::HistoryPointer> {
-                const auto historian = source->historian(stop);
-                if (!historian && historian.error().code == base::ErrorCode::Input) { // what the run alone says
-                    RETRO_TRY(const engine::History recorded, engine::recordedHistory(*source->run(), asked));
-                    auto facts = std::make_shared<views::HistoryFacts>(*historyFacts(recorded, source->run()));
-                    facts->needs = QString::fromStdString(historian.error().text());
-                    return views::HistoryPointer(facts);
-                }
-                if (!historian) {
-                    return historian.error();
-                }
-                RETRO_TRY(const engine::History history, (*historian)->of(asked, 8, stop));
-                return historyFacts(history, source->run());
-            };
+            const auto answer = [&] { return source->historyOf(asked, stop); };
             const Result<views::HistoryPointer> history = base::caught(answer);
             return [this, history] {
                 if (history) {
@@ -563,27 +601,10 @@ void WhereController::askMaps(base::ValueId value, std::size_t axis, const std::
     m_preparing->cancel();
     m_mapJobs->start([this, source = m_source, job = *m_job, value, axis, indices,
                       name](const std::stop_token& stop) mutable -> views::JobRunner::Delivery {
-        using Maps = std::vector<std::pair<std::int64_t, views::Plane>>;
-        const auto answer = [&]() -> Result<Maps> {
-            RETRO_TRY(engine::ExplainRequest request, requestOf(job));
-            RETRO_TRY(request.inputs, readInputs(job));
-            request.record = request.keepValues = request.keepsPass = false;
-            request.checkpoints.clear();
-            Maps maps;
-            for (const std::int64_t index : indices) {
-                RETRO_CHECK(base::checkStop(stop));
-                request.conditions = {name + ":axis=" + std::to_string(axis) + ":" + std::to_string(index)};
-                RETRO_TRY(const engine::ExplainResult result, engine::explain(*job.model, request, stop));
-                for (const base::ValueId input : result.model->graph().inputs()) {
-                    if (result.relevance[input.index()].isValid()) {
-                        maps.emplace_back(index, mapOf(result.relevance[input.index()], source->isChannelsLast()));
-                        break;
-                    }
-                }
-            }
-            return maps;
+        const auto answer = [&] {
+            return indexMaps(job, name + ":axis=" + std::to_string(axis), indices, source->isChannelsLast(), stop);
         };
-        const Result<Maps> maps = base::caught(answer);
+        const Result<IndexMaps> maps = base::caught(answer);
         return [this, maps, value, axis] {
             if (!maps) {
                 if (maps.error().code != base::ErrorCode::Cancelled) {

@@ -63,6 +63,24 @@ QString summaryOf(const engine::LoadedModel& model)
                              QObject::tr("Passed through, neither computed nor conserved: %1 of its nodes").arg(passed);
 }
 
+/// "N×3×?×?", or "?" where nothing is known. `isFree` becomes true there, and where an axis is free; a free first axis
+/// is the batch, and nobody is asked.
+QString shapeText(const graph::Value& value, bool& isFree)
+{
+    if (!value.shape) {
+        isFree = true;
+        return QStringLiteral("?");
+    }
+    QStringList extents;
+    for (const graph::Dimension& dimension : *value.shape) {
+        const bool isKnown = dimension.extent.value_or(0) != 0;
+        isFree = isFree || (!isKnown && !extents.isEmpty());
+        const std::string symbol = graph::isPlaceholder(dimension.symbol) ? "?" : dimension.symbol;
+        extents << QString::fromStdString(isKnown ? std::to_string(*dimension.extent) : symbol);
+    }
+    return extents.join(QChar(0xd7));
+}
+
 /// "N×3×?×?" of one input, "x=N×3, y=?" of several; empty where no axis but the first one is free.
 QString shapeHintOf(const graph::Graph& graph)
 {
@@ -70,15 +88,7 @@ QString shapeHintOf(const graph::Graph& graph)
     bool isFree = false;
     for (const base::ValueId input : graph.inputs()) {
         const graph::Value& value = graph.value(input);
-        QStringList extents;
-        for (const graph::Dimension& dimension : value.shape.value_or(std::vector<graph::Dimension>())) {
-            const bool isKnown = dimension.extent.value_or(0) != 0;
-            isFree = isFree || (!isKnown && !extents.isEmpty()); // a free first axis is the batch, and nobody is asked
-            const std::string symbol = graph::isPlaceholder(dimension.symbol) ? "?" : dimension.symbol;
-            extents << QString::fromStdString(isKnown ? std::to_string(*dimension.extent) : symbol);
-        }
-        const QString shape = value.shape ? extents.join(QChar(0xd7)) : QStringLiteral("?");
-        isFree = isFree || !value.shape;
+        const QString shape = shapeText(value, isFree);
         shapes << (graph.inputs().size() == 1 ? shape : QString::fromStdString(value.name) + QLatin1Char('=') + shape);
     }
     return isFree ? shapes.join(QStringLiteral("  ")) : QString();

@@ -88,6 +88,27 @@ views::RegionPointer regionFacts(engine::RegionResult region, const std::vector<
     return facts;
 }
 
+namespace
+{
+
+/// A row of the sums of each step of N × T or N × T × C.
+views::Plane sumsOfSteps(const tensor::Tensor& mask)
+{
+    const tensor::Shape& shape = mask.shape();
+    const std::int64_t inner = shape.size() == 3 ? shape[2] : 1;
+    views::Plane plane{static_cast<int>(shape[1]), 1, {}};
+    for (std::int64_t step = 0; step < shape[1]; ++step) {
+        double sum = 0;
+        for (std::int64_t i = 0; i < inner; ++i) {
+            sum += mask.at(step * inner + i);
+        }
+        plane.values.push_back(sum);
+    }
+    return plane;
+}
+
+} // namespace
+
 views::Plane maskPlane(const tensor::Tensor& mask, bool isChannelsLast)
 {
     views::Plane plane;
@@ -100,15 +121,7 @@ views::Plane maskPlane(const tensor::Tensor& mask, bool isChannelsLast)
             plane = std::move(sums).value();
         }
     } else if (shape.size() <= 3) {
-        const std::int64_t inner = shape.size() == 3 ? shape[2] : 1;
-        plane = {static_cast<int>(shape[1]), 1, {}};
-        for (std::int64_t step = 0; step < shape[1]; ++step) {
-            double sum = 0;
-            for (std::int64_t i = 0; i < inner; ++i) {
-                sum += mask.at(step * inner + i);
-            }
-            plane.values.push_back(sum);
-        }
+        plane = sumsOfSteps(mask);
     }
     for (double& value : plane.values) {
         value = value != 0 ? 1 : 0;

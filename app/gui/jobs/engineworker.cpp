@@ -482,27 +482,33 @@ Result<void> EngineWorker::openRun(const ExplainJob& job, const std::stop_token&
     return {};
 }
 
+Result<void> EngineWorker::readModel(ExplainJob& job, const std::stop_token& token)
+{
+    emit progress(job.generation, tr("Reading the model"), -1);
+    RETRO_TRY(const engine::LoadOptions options, engine::loadOptions(job.question));
+    RETRO_TRY(job.model, isEmbeddedPath(job.path) ? loadEmbedded(job.path)
+                                                  : engine::loadModel(job.path.toStdString(), options, token));
+    const engine::Question opened = job.card() != nullptr ? engine::openedWith(*job.card()) : engine::Question();
+    if (job.question.targets.empty()) {
+        job.question.targets = {engine::usualTarget(job.card())};
+    }
+    job.question.checkpoints = opened.checkpoints;
+    job.question.stopAtCheckpoints = opened.stopAtCheckpoints;
+    RETRO_CHECK(base::checkStop(token));
+    auto graph = std::make_shared<ExplainDone>();
+    graph->generation = job.generation;
+    graph->model = job.model;
+    RETRO_TRY(graph->run, graphOnly(*job.model, token));
+    describe(*graph);
+    graph->fused = std::make_shared<views::FusedNodes>(fusedNodes(*job.model, *job.model->graph()));
+    emit graphReady(graph);
+    return {};
+}
+
 Result<void> EngineWorker::explainModel(ExplainJob& job, std::stop_token token)
 {
     if (!job.model) {
-        emit progress(job.generation, tr("Reading the model"), -1);
-        RETRO_TRY(const engine::LoadOptions options, engine::loadOptions(job.question));
-        RETRO_TRY(job.model, isEmbeddedPath(job.path) ? loadEmbedded(job.path)
-                                                      : engine::loadModel(job.path.toStdString(), options, token));
-        const engine::Question opened = job.card() != nullptr ? engine::openedWith(*job.card()) : engine::Question();
-        if (job.question.targets.empty()) {
-            job.question.targets = {engine::usualTarget(job.card())};
-        }
-        job.question.checkpoints = opened.checkpoints;
-        job.question.stopAtCheckpoints = opened.stopAtCheckpoints;
-        RETRO_CHECK(base::checkStop(token));
-        auto graph = std::make_shared<ExplainDone>();
-        graph->generation = job.generation;
-        graph->model = job.model;
-        RETRO_TRY(graph->run, graphOnly(*job.model, token));
-        describe(*graph);
-        graph->fused = std::make_shared<views::FusedNodes>(fusedNodes(*job.model, *job.model->graph()));
-        emit graphReady(graph);
+        RETRO_CHECK(readModel(job, token));
     }
     const engine::LoadedModelPointer asked = job.model;
     RETRO_TRY(job.model, modelOf(job, token));

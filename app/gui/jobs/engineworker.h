@@ -104,6 +104,8 @@ private:
     void enqueueCheck(const ExplainJob& job, std::uint64_t number);
     void answer(ExplainJob& job, const std::stop_token& token);
     base::Result<void> openRun(const ExplainJob& job, const std::stop_token& token);
+    /// Reads the model of a job and shows its graph.
+    base::Result<void> readModel(ExplainJob& job, const std::stop_token& token);
     base::Result<void> explainModel(ExplainJob& job, std::stop_token token);
     /// Goes on with a text, and tells of each step.
     base::Result<void> goOnWithText(const ExplainJob& job, const engine::LanguageQuestion& language,

@@ -143,6 +143,16 @@ Destination Navigator::placeOf(RunTarget target, bool isForward) const
     return isForward ? trace::nextStop(run, wanted, position) : trace::previousStop(run, wanted, position);
 }
 
+/// To the end or the start; where a breakpoint was looked for, it is said that none holds.
+void Navigator::runToEdge(bool isForward, bool isBreakpoint)
+{
+    m_context.cursor.moveTo(isForward ? m_context.cursor.end() : 0);
+    if (isBreakpoint && !m_context.breakpoints.active().empty()) {
+        emit said(isForward ? tr("No breakpoint holds after this step: ran to the end.")
+                            : tr("No breakpoint holds before this step: ran back to the start."));
+    }
+}
+
 void Navigator::runTo(RunTarget target, bool isForward)
 {
     emit moveRequested();
@@ -158,11 +168,7 @@ void Navigator::runTo(RunTarget target, bool isForward)
         return;
     }
     if (target == RunTarget::Breakpoint || target == RunTarget::End) {
-        m_context.cursor.moveTo(isForward ? m_context.cursor.end() : 0);
-        if (target == RunTarget::Breakpoint && !m_context.breakpoints.active().empty()) {
-            emit said(isForward ? tr("No breakpoint holds after this step: ran to the end.")
-                                : tr("No breakpoint holds before this step: ran back to the start."));
-        }
+        runToEdge(isForward, target == RunTarget::Breakpoint);
         return;
     }
     if (target == RunTarget::Selection && m_context.selection.isEmpty()) {

@@ -80,6 +80,7 @@ signals:
 private:
     void connectActions();
     void takeRun();
+    void runToEdge(bool isForward, bool isBreakpoint);
     [[nodiscard]] Destination placeOf(RunTarget target, bool isForward) const;
     [[nodiscard]] Destination placeOfNode(const QString& name, QString& unclear) const;
     [[nodiscard]] Destination placeOfNumber(const QString& text) const;

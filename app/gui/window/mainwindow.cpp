@@ -117,12 +117,7 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_model(m_cursor)
     new PlanCommands(m_actions, m_plan, *m_planSpace, this);
     markLive(m_engineSpace->graph(), m_model, m_plan);
     m_planLink = new PlanLink(m_model, m_cursor, m_plan, this);
-    connect(&m_actions.at(QStringLiteral("plan.run")), &QAction::triggered, this, [this] {
-        if (!m_loaded) {
-            return say(tr("A recorded run holds no model to run. Open its model."));
-        }
-        post(m_planLink->byPlan(m_run->job()));
-    });
+    connectPlanRun();
     connect(m_planner, &PlanController::failed, this,
             [this](const QString& what) { showProblem(base::inputError(what.toStdString())); });
     connect(&m_planSpace->snapshot(), &views::SnapshotView::failed, this,
@@ -132,19 +127,7 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_model(m_cursor)
                            static_cast<QWidget*>(m_planSpace), static_cast<QWidget*>(m_kernels)}) {
         m_stack->addWidget(space);
     }
-    connect(&m_kernels->dataFlow(), &views::DataFlowView::pathWanted, this, [this](lut::Path path) {
-        if (!m_loaded) {
-            return say(tr("A recorded run holds one path. Open its model to run the other one."));
-        }
-        const auto changed = engine::withLutPath(m_loaded, path);
-        if (!changed) {
-            return say(QString::fromStdString(changed.error().text()));
-        }
-        m_loaded = *changed;
-        m_planner->setModel(m_loaded);
-        m_run->setModel(m_loaded);
-        post(m_run->job());
-    });
+    connectPath();
     setCentralWidget(m_stack);
     m_explain->compare().addButtons(
         {&m_actions.at(QStringLiteral("cover.tag")), &m_actions.at(QStringLiteral("help.tour"))});
@@ -222,6 +205,34 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_model(m_cursor)
     connect(&m_model, &views::RunModel::stateChanged, this, &MainWindow::showStatus);
     m_tours = new TourHost(*this);
     resize(views::fonts::px(1600), views::fonts::px(1000));
+}
+
+void MainWindow::connectPlanRun()
+{
+    connect(&m_actions.at(QStringLiteral("plan.run")), &QAction::triggered, this, [this] {
+        if (!m_loaded) {
+            return say(tr("A recorded run holds no model to run. Open its model."));
+        }
+        post(m_planLink->byPlan(m_run->job()));
+    });
+}
+
+/// The path through the kernels that is wanted becomes that of the model.
+void MainWindow::connectPath()
+{
+    connect(&m_kernels->dataFlow(), &views::DataFlowView::pathWanted, this, [this](lut::Path path) {
+        if (!m_loaded) {
+            return say(tr("A recorded run holds one path. Open its model to run the other one."));
+        }
+        const auto changed = engine::withLutPath(m_loaded, path);
+        if (!changed) {
+            return say(QString::fromStdString(changed.error().text()));
+        }
+        m_loaded = *changed;
+        m_planner->setModel(m_loaded);
+        m_run->setModel(m_loaded);
+        post(m_run->job());
+    });
 }
 
 MainWindow::~MainWindow()

@@ -162,6 +162,8 @@ private:
     void awaitJob(quint64 generation);
     void connectChoices();
     void connectPanel();
+    void connectPath();
+    void connectPlanRun();
     void connectRules();
     void post(ExplainJob job);
     void runQuestion();
@@ -180,6 +182,15 @@ private:
     void showRecorded(const ExplainDone& result);
     void showQuestion(const ExplainDone& result);
     void showRun(const ExplainDone& result);
+    /// Where the next run is looked at: the first of these that is known.
+    struct KeptPlace
+    {
+        std::optional<std::uint64_t> position; ///< the layer that is looked at stays while the picture changes under it
+        std::optional<std::uint32_t> visit;
+        std::string node; ///< empty = none
+    };
+    [[nodiscard]] KeptPlace placeFor(const ExplainDone& result) const;
+    void returnTo(const KeptPlace& place);
     [[nodiscard]] bool isSameQuestion(const ExplainDone& result) const;
     [[nodiscard]] std::string nodeAtCursor() const;
     [[nodiscard]] std::string selectedNode() const;

@@ -247,15 +247,35 @@ void MainWindow::takeResult(const ExplainDone& result)
     m_shownInputs = result.inputs;
 }
 
-void MainWindow::showRun(const ExplainDone& result)
+MainWindow::KeptPlace MainWindow::placeFor(const ExplainDone& result) const
 {
+    KeptPlace place;
     const std::uint64_t before = m_cursor.position();
     const bool isSameCourse = m_model.hasRun() && m_model.run().eventCount() == result.run.run->eventCount() &&
                               (result.job.isLive || isSameQuestion(result));
-    const bool isInside = isSameQuestion(result) && before > 0 && before < m_cursor.end();
-    const std::string looked = isInside ? nodeAtCursor() : std::string();
-    const bool hasSameVisits = isInside && m_model.run().visitCount() == result.run.run->visitCount();
-    const std::uint32_t visit = hasSameVisits ? m_model.run().visitOf(before - 1) : 0;
+    place.position = isSameCourse ? std::optional(before) : std::nullopt;
+    if (isSameQuestion(result) && before > 0 && before < m_cursor.end()) {
+        place.node = nodeAtCursor();
+        const bool hasSameVisits = m_model.run().visitCount() == result.run.run->visitCount();
+        place.visit = hasSameVisits ? std::optional(m_model.run().visitOf(before - 1)) : std::nullopt;
+    }
+    return place;
+}
+
+void MainWindow::returnTo(const KeptPlace& place)
+{
+    if (place.position) {
+        m_cursor.moveTo(*place.position);
+    } else if (place.visit) {
+        m_cursor.moveTo(m_model.run().endOfVisit(*place.visit));
+    } else if (!place.node.empty()) {
+        goToNode(place.node);
+    }
+}
+
+void MainWindow::showRun(const ExplainDone& result)
+{
+    const KeptPlace place = placeFor(result);
     const std::string selected = isSameQuestion(result) ? selectedNode() : std::string();
     if (m_model.hasRun() && m_model.run().graph != result.run.run->graph) {
         m_selection.clear(); // its nodes are those of another graph
@@ -267,13 +287,7 @@ void MainWindow::showRun(const ExplainDone& result)
     if (!result.planPass) { // a pass by a plan is of the same text
         takeText(result.text);
     }
-    if (isSameCourse) {
-        m_cursor.moveTo(before); // the layer that is looked at stays while the picture changes under it
-    } else if (hasSameVisits) {
-        m_cursor.moveTo(m_model.run().endOfVisit(visit));
-    } else if (!looked.empty()) {
-        goToNode(looked);
-    }
+    returnTo(place);
     if (const auto node = selected.empty() ? std::nullopt : m_model.graph().findNode(selected)) {
         m_selection.selectNode(*node);
     }

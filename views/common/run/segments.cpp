@@ -7,6 +7,8 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <span>
+#include <utility>
 
 namespace retro::views
 {
@@ -92,6 +94,35 @@ base::ValueId maskValue(const trace::Run& run)
     return {};
 }
 
+namespace
+{
+
+/// The class with the largest finite score at a place, and that score; −1 where no score is finite.
+std::pair<int, double> bestAt(std::span<const double> scores, const Strides& strides, std::int64_t x, std::int64_t y)
+{
+    int best = -1;
+    double most = -std::numeric_limits<double>::infinity();
+    for (std::int64_t c = 0; c < strides.classes; ++c) {
+        const double score = scores[static_cast<std::size_t>(c * strides.classStride + y * strides.rowStride +
+                                                             x * strides.columnStride)];
+        if (score > most && std::isfinite(score)) {
+            most = score;
+            best = static_cast<int>(c);
+        }
+    }
+    return {best, most};
+}
+
+/// What an outline parts: whether the wanted class is at a place, else which class. 0 outside of the picture.
+int kindAt(const Segments& segments, std::optional<std::int64_t> wanted, int x, int y)
+{
+    const bool isInside = x >= 0 && y >= 0 && x < segments.width() && y < segments.height();
+    const int one = isInside ? segments.classAt(x, y) : -1;
+    return wanted ? static_cast<int>(one == *wanted) : one + 1;
+}
+
+} // namespace
+
 Segments::Segments(const trace::Run& run)
 {
     m_value = maskValue(run);
@@ -108,16 +139,7 @@ Segments::Segments(const trace::Run& run)
     std::vector<One> all(static_cast<std::size_t>(m_classes));
     for (std::int64_t y = 0; y < strides->height; ++y) {
         for (std::int64_t x = 0; x < strides->width; ++x) {
-            int best = -1;
-            double most = -std::numeric_limits<double>::infinity();
-            for (std::int64_t c = 0; c < m_classes; ++c) {
-                const double score = scores[static_cast<std::size_t>(c * strides->classStride + y * strides->rowStride +
-                                                                     x * strides->columnStride)];
-                if (score > most && std::isfinite(score)) {
-                    most = score;
-                    best = static_cast<int>(c);
-                }
-            }
+            const auto [best, most] = bestAt(scores, *strides, x, y);
             m_classAt.push_back(best);
             if (best >= 0) {
                 One& one = all[static_cast<std::size_t>(best)];
@@ -146,11 +168,7 @@ QString classLabel(const RunModel& model, std::int64_t index)
 QList<QLineF> Segments::outline(std::optional<std::int64_t> wanted) const
 {
     QList<QLineF> lines;
-    const auto at = [&](int x, int y) {
-        const bool isInside = x >= 0 && y >= 0 && x < m_width && y < m_height;
-        const int one = isInside ? classAt(x, y) : -1;
-        return wanted ? static_cast<int>(one == *wanted) : one + 1;
-    };
+    const auto at = [&](int x, int y) { return kindAt(*this, wanted, x, y); };
     for (int y = 0; y <= m_height; ++y) {
         for (int x = 0; x <= m_width; ++x) {
             if (at(x, y) != at(x - 1, y) && y < m_height && (wanted || (x > 0 && x < m_width))) {
