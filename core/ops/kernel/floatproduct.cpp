@@ -19,7 +19,9 @@ using reference::MatrixView;
 constexpr std::int64_t kMostDepth = 384;    // of a block of the inner extent: a few rows of it fit the nearest cache
 constexpr std::int64_t kStripColumns = 384; // of b that are packed together: with that depth, 590 kB
 
-constexpr std::int64_t kPanelsApart = 16; // that are worth a thread when they are packed
+constexpr std::int64_t kPanelsApart = 16;     // that are worth a thread when they are packed
+constexpr std::int64_t kMostStoredRows = 256; // of a that a panel of stored weights is multiplied with: 390 kB
+constexpr std::int64_t kFetchedColumns = 256; // of stored weights that are asked for together
 
 /// The inner extent in blocks.
 class Depths
@@ -153,6 +155,9 @@ private:
 
     void run(const Part& part) const
     {
+        if (m_stored.rows != nullptr) {
+            return runStored(part);
+        }
         Room room;
         if (packs() || (m_readsInPlace && m_b.columns % m_tiles.columns != 0)) {
             const std::int64_t width = packs() ? std::min(part.lastColumn - part.firstColumn, kStripColumns) : 1;
@@ -161,34 +166,62 @@ private:
         if (m_copiesRows) {
             room.rows = numbers(m_depths.most() * m_tiles.rows);
         }
-        if (m_stored.rows != nullptr) {
-            room.lines = numbers(std::max(m_depths.most() * m_tiles.columns, kStripColumns));
-        }
         for (std::int64_t column = part.firstColumn; column < part.lastColumn; column += kStripColumns) {
             const std::int64_t last = std::min(column + kStripColumns, part.lastColumn);
             for (std::int64_t block = 0; block < m_depths.blocks(); ++block) {
-                strip({part.firstRow, part.lastRow, column, last}, block, room, following(part, column, block));
+                strip({part.firstRow, part.lastRow, column, last}, block, room);
             }
+        }
+    }
+
+    /// Columns [first, last) of a product of few rows; where b lies is left open.
+    [[nodiscard]] TurnedProduct fewRows(std::int64_t first, std::int64_t last) const
+    {
+        TurnedProduct product;
+        product.a = m_a.data;
+        product.aRow = m_a.rowStride;
+        product.depth = m_a.columns;
+        product.block = m_depths.block();
+        product.c = m_c + first;
+        product.cRow = m_stride;
+        product.rows = m_a.rows;
+        product.columns = last - first;
+        product.perColumn = m_after.perColumn == nullptr ? nullptr : m_after.perColumn + first;
+        return product;
+    }
+
+    void finishFewRows(std::int64_t first, std::int64_t last) const
+    {
+        if (m_after.rows != nullptr) {
+            finish({0, m_a.rows, first, last});
         }
     }
 
     /// Columns [first, last) of b as they lie: from `data`, `column` numbers apart.
     void turned(std::int64_t first, std::int64_t last, const float* data, std::int64_t column) const
     {
-        TurnedProduct product{m_a.data,         m_a.rowStride, data,     column,   m_a.columns,
-                              m_depths.block(), m_c + first,   m_stride, m_a.rows, last - first};
-        product.perColumn = m_after.perColumn == nullptr ? nullptr : m_after.perColumn + first;
+        TurnedProduct product = fewRows(first, last);
+        product.b = data;
+        product.bColumn = column;
         {
             const FlushedNumbers flushed;
             m_tiles.multiplyTurned(product);
         }
-        if (m_after.rows != nullptr) {
-            finish({0, m_a.rows, first, last});
-        }
+        finishFewRows(first, last);
     }
 
-    /// The same with some columns widened at a time.
+    /// The same as they are stored, or with some columns widened at a time.
     void turnedStored(std::int64_t first, std::int64_t last) const
+    {
+        bool isDone = false;
+        {
+            const FlushedNumbers flushed;
+            isDone = m_stored.rows->multiplyFew(fewRows(first, last), first);
+        }
+        isDone ? finishFewRows(first, last) : turnedWidened(first, last);
+    }
+
+    void turnedWidened(std::int64_t first, std::int64_t last) const
     {
         const std::int64_t depth = m_a.columns;
         const std::int64_t together = std::clamp(kLinesTogether / std::max<std::int64_t>(depth, 1), kLeastLines,
@@ -220,33 +253,80 @@ private:
         }
     }
 
-    /// As packStrip(), widened from where b is stored.
-    void packStored(const Part& part, std::int64_t block, float* to, float* lines) const
+    /// With stored weights: some rows of a lie near, and each panel of b is widened just before it is multiplied with
+    /// all of them, so that it never leaves the near caches.
+    void runStored(const Part& part) const
     {
-        const std::int64_t depth = m_depths.length(block);
-        const std::int64_t begin = m_depths.begin(block);
-        const std::int64_t width = part.lastColumn - part.firstColumn;
-        const std::int64_t step = panelStep(depth);
-        if (m_stored.isTurned) { // numbers beside each other along the inner extent
-            for (std::int64_t j = 0; j < width; j += m_tiles.columns, to += step) {
-                const std::int64_t count = std::min(m_tiles.columns, width - j);
-                for (std::int64_t k = 0; k < depth; k += kTurnedTogether) {
-                    const std::int64_t piece = std::min(kTurnedTogether, depth - k);
-                    for (std::int64_t i = 0; i < count; ++i) {
-                        m_stored.rows->widen(part.firstColumn + j + i, begin + k, piece, lines + i * piece);
-                    }
-                    m_tiles.turn(lines, piece, count, piece, to + k * m_tiles.columns);
+        const std::int64_t rows = part.lastRow - part.firstRow;
+        const std::int64_t groups = (rows + kMostStoredRows - 1) / kMostStoredRows;
+        Room room;
+        room.panels = numbers(panelsTogether() * panelStep(m_depths.most()));
+        room.rows = numbers((rows + groups - 1) / groups * m_depths.most());
+        room.lines = numbers(std::max(kTurnedTogether, panelsTogether()) * m_tiles.columns);
+        for (std::int64_t i = 0; i < groups; ++i) {
+            const Part group{part.firstRow + rows * i / groups, part.firstRow + rows * (i + 1) / groups,
+                             part.firstColumn, part.lastColumn};
+            for (std::int64_t block = 0; block < m_depths.blocks(); ++block) {
+                copyRows(group, block, room.rows.get());
+                for (std::int64_t j = part.firstColumn; j < part.lastColumn; j += kFetchedColumns) {
+                    const std::int64_t last = std::min(j + kFetchedColumns, part.lastColumn);
+                    storedStrip({group.firstRow, group.lastRow, j, last}, block, room, following(group, j, block));
                 }
             }
-            return;
-        }
-        for (std::int64_t k = 0; k < depth; ++k) {
-            m_stored.rows->widenPanels(begin + k, part.firstColumn, width, m_tiles.columns, step, lines,
-                                       to + k * m_tiles.columns);
         }
     }
 
-    /// A part of what is packed next.
+    /// Panels that are widened at a time: of what is slow to begin with, as many as a strip has.
+    [[nodiscard]] std::int64_t panelsTogether() const
+    {
+        return m_stored.isTurned || m_stored.rows->beginsFast() ? 1 : kFetchedColumns / m_tiles.columns;
+    }
+
+    /// Rows of a, `depth` numbers each.
+    void copyRows(const Part& part, std::int64_t block, float* to) const
+    {
+        const std::int64_t depth = m_depths.length(block);
+        for (std::int64_t i = part.firstRow; i < part.lastRow; ++i, to += depth) {
+            const float* const from = m_a.data + i * m_a.rowStride + m_depths.begin(block) * m_a.columnStride;
+            if (m_a.columnStride == 1) {
+                std::copy_n(from, depth, to);
+                continue;
+            }
+            for (std::int64_t k = 0; k < depth; ++k) {
+                to[k] = from[k * m_a.columnStride];
+            }
+        }
+    }
+
+    /// Columns [first, first + count) of the block of b as panels.
+    void widenPanels(std::int64_t first, std::int64_t count, std::int64_t block, const Room& room) const
+    {
+        const std::int64_t depth = m_depths.length(block);
+        const std::int64_t begin = m_depths.begin(block);
+        if (!m_stored.isTurned) {
+            m_stored.rows->widenPanels(begin, depth, first, count,
+                                       {m_tiles.columns, panelStep(depth), room.lines.get(), room.panels.get()});
+        } else if (const std::uint16_t* const bfloats = m_stored.rows->bfloats(first, begin)) {
+            m_tiles.turnBfloats(bfloats, m_stored.rows->length(), count, depth, room.panels.get());
+        } else {
+            turnPanel(first, count, block, room);
+        }
+    }
+
+    /// A panel of numbers that lie beside each other along the inner extent.
+    void turnPanel(std::int64_t first, std::int64_t count, std::int64_t block, const Room& room) const
+    {
+        const std::int64_t depth = m_depths.length(block);
+        for (std::int64_t k = 0; k < depth; k += kTurnedTogether) {
+            const std::int64_t piece = std::min(kTurnedTogether, depth - k);
+            for (std::int64_t i = 0; i < count; ++i) {
+                m_stored.rows->widen(first + i, m_depths.begin(block) + k, piece, room.lines.get() + i * piece);
+            }
+            m_tiles.turn(room.lines.get(), piece, count, piece, room.panels.get() + k * m_tiles.columns);
+        }
+    }
+
+    /// A part of what is widened next.
     struct Following
     {
         std::int64_t firstRow = 0; ///< of what is stored
@@ -255,17 +335,17 @@ private:
         std::int64_t count = 0;
     };
 
-    /// What is stored of the columns and the block behind these; nothing behind the last ones.
+    /// What is stored of the columns behind these, or of the next block; nothing behind the last ones.
     [[nodiscard]] Following following(const Part& part, std::int64_t column, std::int64_t block) const
     {
-        const bool isLast = block + 1 == m_depths.blocks();
-        const std::int64_t next = isLast ? column + kStripColumns : column;
-        if (m_stored.rows == nullptr || next >= part.lastColumn) {
+        const bool isLast = column + kFetchedColumns >= part.lastColumn;
+        if (isLast && block + 1 == m_depths.blocks()) {
             return {};
         }
-        const std::int64_t columns = std::min(kStripColumns, part.lastColumn - next);
-        const std::int64_t begin = m_depths.begin(isLast ? 0 : block + 1);
-        const std::int64_t depth = m_depths.length(isLast ? 0 : block + 1);
+        const std::int64_t next = isLast ? part.firstColumn : column + kFetchedColumns;
+        const std::int64_t columns = std::min(kFetchedColumns, part.lastColumn - next);
+        const std::int64_t begin = m_depths.begin(isLast ? block + 1 : block);
+        const std::int64_t depth = m_depths.length(isLast ? block + 1 : block);
         return m_stored.isTurned ? Following{next, columns, begin, depth} : Following{begin, depth, next, columns};
     }
 
@@ -277,11 +357,59 @@ private:
         }
     }
 
-    void strip(const Part& part, std::int64_t block, const Room& room, const Following& next) const
+    void storedStrip(const Part& part, std::int64_t block, const Room& room, const Following& next) const
     {
-        if (m_stored.rows != nullptr) {
-            packStored(part, block, room.panels.get(), room.lines.get());
-        } else if (packs()) {
+        const std::int64_t together = panelsTogether() * m_tiles.columns;
+        const std::int64_t bands = (part.lastRow - part.firstRow + m_tiles.rows - 1) / m_tiles.rows;
+        const std::int64_t tiles = (part.lastColumn - part.firstColumn + m_tiles.columns - 1) / m_tiles.columns * bands;
+        std::int64_t tile = 0;
+        for (std::int64_t j = part.firstColumn; j < part.lastColumn; j += m_tiles.columns) {
+            const std::int64_t inStrip = (j - part.firstColumn) % together;
+            if (inStrip == 0) {
+                widenPanels(j, std::min(together, part.lastColumn - j), block, room);
+            }
+            const std::int64_t last = std::min(j + m_tiles.columns, part.lastColumn);
+            const float* const panel =
+                room.panels.get() + inStrip / m_tiles.columns * panelStep(m_depths.length(block));
+            storedPanel({part.firstRow, part.lastRow, j, last}, block, panel, room.rows.get(),
+                        [&] { fetch(next, tile++, tiles); });
+        }
+        if (block + 1 == m_depths.blocks() && m_after.rows != nullptr) {
+            finish(part);
+        }
+    }
+
+    /// One panel and all rows of a that lie near; calls `before` before each tile.
+    template <class Before>
+    void storedPanel(const Part& part, std::int64_t block, const float* panel, const float* a,
+                     const Before& before) const
+    {
+        const std::int64_t rows = part.lastRow - part.firstRow;
+        const std::int64_t bands = (rows + m_tiles.rows - 1) / m_tiles.rows;
+        const bool isLast = block + 1 == m_depths.blocks();
+        ProductTile tile;
+        tile.depth = m_depths.length(block);
+        tile.aRow = tile.depth;
+        tile.b = panel;
+        tile.bStep = m_tiles.columns;
+        tile.cRow = m_stride;
+        tile.columns = part.lastColumn - part.firstColumn;
+        tile.adds = block > 0;
+        tile.perColumn = isLast && m_after.perColumn != nullptr ? m_after.perColumn + part.firstColumn : nullptr;
+        const FlushedNumbers flushed;
+        for (std::int64_t i = 0; i < bands; ++i) {
+            const std::int64_t first = rows * i / bands;
+            tile.rows = rows * (i + 1) / bands - first;
+            tile.a = a + first * tile.depth;
+            tile.c = m_c + (part.firstRow + first) * m_stride + part.firstColumn;
+            before();
+            m_tiles.multiply(tile);
+        }
+    }
+
+    void strip(const Part& part, std::int64_t block, const Room& room) const
+    {
+        if (packs()) {
             packStrip(part, block, room.panels.get());
         }
         const std::int64_t rows = part.lastRow - part.firstRow;
@@ -289,8 +417,7 @@ private:
         for (std::int64_t i = 0; i < bands; ++i) {
             const Part tiles{part.firstRow + rows * i / bands, part.firstRow + rows * (i + 1) / bands, part.firstColumn,
                              part.lastColumn};
-            const std::int64_t perBand = (part.lastColumn - part.firstColumn + m_tiles.columns - 1) / m_tiles.columns;
-            band(tiles, block, room, [&](std::int64_t tile) { fetch(next, i * perBand + tile, bands * perBand); });
+            band(tiles, block, room);
             if (block + 1 == m_depths.blocks() && m_after.rows != nullptr) {
                 finish(tiles);
             }
@@ -309,9 +436,8 @@ private:
         }
     }
 
-    /// Rows of one tile, and all columns of a strip; says before each tile how many there were.
-    template <class Before>
-    void band(const Part& part, std::int64_t block, const Room& room, const Before& before) const
+    /// Rows of one tile, and all columns of a strip.
+    void band(const Part& part, std::int64_t block, const Room& room) const
     {
         const std::int64_t begin = m_depths.begin(block);
         ProductTile tile;
@@ -326,9 +452,7 @@ private:
         }
         const bool isLast = block + 1 == m_depths.blocks();
         const FlushedNumbers flushed;
-        std::int64_t count = 0;
         for (std::int64_t j = part.firstColumn; j < part.lastColumn; j += tile.columns) {
-            before(count++);
             const bool isFlat = m_readsInPlace && m_a.rows == 1 && part.lastColumn - j >= m_tiles.flat;
             tile.columns = isFlat ? m_tiles.flat : std::min(m_tiles.columns, part.lastColumn - j);
             tile.c = m_c + part.firstRow * m_stride + j;

@@ -183,9 +183,26 @@ template <class Vector, std::size_t rows, std::size_t vectors>
     }
 }
 
+/// Asks for what the sums are added to: it may lie far away, and is needed last.
+template <class Vector, std::size_t rows, std::size_t vectors>
+[[gnu::always_inline]] inline void fetchSums(const ProductTile& tile)
+{
+#pragma GCC unroll 16
+    for (std::size_t i = 0; i < rows; ++i) {
+#pragma GCC unroll 16
+        for (std::size_t j = 0; j < vectors; ++j) {
+            __builtin_prefetch(tile.c + static_cast<std::int64_t>(i) * tile.cRow +
+                               static_cast<std::int64_t>(j) * kLanes<Vector>);
+        }
+    }
+}
+
 template <class Vector, std::size_t rows, std::size_t vectors>
 [[gnu::always_inline]] inline void multiplyRows(const ProductTile& tile)
 {
+    if (tile.adds) {
+        fetchSums<Vector, rows, vectors>(tile);
+    }
     Sums<Vector, rows, vectors> sums{};
     addSteps<Vector, rows, vectors>(tile, sums);
     if (tile.columns == static_cast<std::int64_t>(vectors) * kLanes<Vector>) {
@@ -299,9 +316,9 @@ template <class Vector>
 }
 
 /// Where lines begin; those behind the last are the last.
-template <std::int64_t lanes>
-[[gnu::always_inline]] inline void placeLines(const float* b, std::int64_t line, std::int64_t count,
-                                              const float* (&from)[lanes])
+template <std::int64_t lanes, class Number>
+[[gnu::always_inline]] inline void placeLines(const Number* b, std::int64_t line, std::int64_t count,
+                                              const Number* (&from)[lanes])
 {
     for (std::int64_t j = 0; j < lanes; ++j) {
         from[j] = b + (j < count ? j : count - 1) * line;
@@ -343,6 +360,95 @@ template <class Vector>
     turnSome<Vector>(b, line, count < kLanes<Vector> ? count : kLanes<Vector>, depth, kWidth, to);
     if (count > kLanes<Vector>) {
         turnSome<Vector>(b + kLanes<Vector> * line, line, count - kLanes<Vector>, depth, kWidth, to + kLanes<Vector>);
+        return;
+    }
+    for (std::int64_t k = 0; k < depth; ++k) {
+        looseAt<Vector>(to + k * kWidth + kLanes<Vector>) = Vector{};
+    }
+}
+
+/// Whole numbers of the same bits as a register's.
+template <class Vector>
+using Bits = decltype(Vector{} < Vector{});
+
+inline constexpr int kHalfBits = 16;
+inline constexpr std::int32_t kUpperHalf = -0x10000;
+
+/// As many lines of bfloat16 as a register has numbers, turned: they lie in pairs, which stay together.
+template <class Vector>
+[[gnu::always_inline]] inline void loadPairs(const std::uint16_t* (&from)[kLanes<Vector>], std::int64_t k,
+                                             Vector (&lines)[kLanes<Vector>])
+{
+#pragma GCC unroll 16
+    for (std::int64_t j = 0; j < kLanes<Vector>; ++j) {
+        std::memcpy(&lines[j], from[j] + k, sizeof(Vector));
+    }
+    turnLines<kLanes<Vector> / 2>(lines);
+}
+/// The steps of a pair, one after the other.
+template <class Vector>
+[[gnu::always_inline]] inline void splitPairs(const Vector& pairs, Vector (&two)[2])
+{
+    two[0] = reinterpret_cast<Vector>(reinterpret_cast<Bits<Vector>>(pairs) << kHalfBits);
+    two[1] = reinterpret_cast<Vector>(reinterpret_cast<Bits<Vector>>(pairs) & kUpperHalf);
+}
+
+/// Two steps for each number of a register.
+template <class Vector>
+[[gnu::always_inline]] inline void turnPairs(const std::uint16_t* (&from)[kLanes<Vector>], std::int64_t k,
+                                             std::int64_t width, float* to)
+{
+    Vector lines[kLanes<Vector>];
+    loadPairs<Vector>(from, k, lines);
+#pragma GCC unroll 16
+    for (std::int64_t i = 0; i < kLanes<Vector>; ++i) {
+        Vector two[2];
+        splitPairs(lines[i], two);
+        looseAt<Vector>(to + (2 * i) * width) = two[0];
+        looseAt<Vector>(to + (2 * i + 1) * width) = two[1];
+    }
+}
+
+/// The bfloat16 at k of all lines.
+template <class Vector>
+[[gnu::always_inline]] inline void widenColumn(const std::uint16_t* (&from)[kLanes<Vector>], std::int64_t k, float* to)
+{
+    for (std::int64_t j = 0; j < kLanes<Vector>; ++j) {
+        const std::uint32_t bits = static_cast<std::uint32_t>(from[j][k]) << kHalfBits;
+        std::memcpy(to + j, &bits, sizeof bits);
+    }
+}
+
+/// As turnSome() of numbers in bfloat16; a register takes two steps.
+template <class Vector>
+[[gnu::always_inline]] inline void turnSomeBfloats(const std::uint16_t* b, std::int64_t line, std::int64_t count,
+                                                   std::int64_t depth, std::int64_t width, float* to)
+{
+    const std::uint16_t* from[kLanes<Vector>];
+    placeLines<kLanes<Vector>>(b, line, count, from);
+    std::int64_t k = 0;
+    for (; k + 2 * kLanes<Vector> <= depth; k += 2 * kLanes<Vector>) {
+        turnPairs<Vector>(from, k, width, to + k * width);
+    }
+    for (; k < depth; ++k) {
+        widenColumn<Vector>(from, k, to + k * width);
+    }
+    for (std::int64_t i = count; i < kLanes<Vector>; ++i) {
+        for (std::int64_t step = 0; step < depth; ++step) {
+            to[step * width + i] = 0;
+        }
+    }
+}
+
+template <class Vector>
+[[gnu::always_inline]] inline void turnBfloatPanel(const std::uint16_t* b, std::int64_t line, std::int64_t count,
+                                                   std::int64_t depth, float* to)
+{
+    constexpr std::int64_t kWidth = 2 * kLanes<Vector>;
+    turnSomeBfloats<Vector>(b, line, count < kLanes<Vector> ? count : kLanes<Vector>, depth, kWidth, to);
+    if (count > kLanes<Vector>) {
+        turnSomeBfloats<Vector>(b + kLanes<Vector> * line, line, count - kLanes<Vector>, depth, kWidth,
+                                to + kLanes<Vector>);
         return;
     }
     for (std::int64_t k = 0; k < depth; ++k) {
@@ -423,13 +529,89 @@ template <class Vector>
     }
 }
 
-/// As many columns of a product as a register has numbers, or fewer.
+/// Bytes that lie so far ahead are asked for: those of the columns after these.
+template <class Vector, class Number>
+[[gnu::always_inline]] inline void fetchAhead(const Number* (&from)[kLanes<Vector>], std::int64_t k, std::int64_t ahead)
+{
+    constexpr int kSecondCache = 2;
+#pragma GCC unroll 16
+    for (std::int64_t j = 0; j < kLanes<Vector>; ++j) {
+        __builtin_prefetch(from[j] + k + ahead, 0, kSecondCache);
+    }
+}
+
+/// The sums of the steps from `begin` to `end`, of numbers in bfloat16: a register takes two steps.
 template <class Vector, std::size_t rows>
-[[gnu::always_inline]] inline void multiplyLines(const TurnedProduct& product, std::int64_t first)
+[[gnu::always_inline]] inline void multiplyBlock(const TurnedProduct& product,
+                                                 const std::uint16_t* (&from)[kLanes<Vector>], std::int64_t begin,
+                                                 std::int64_t end, Vector (&own)[rows])
+{
+    std::int64_t k = begin;
+    for (; k + 2 * kLanes<Vector> <= end; k += 2 * kLanes<Vector>) {
+        fetchAhead<Vector>(from, k, kLanes<Vector> * product.bColumn);
+        Vector pairs[kLanes<Vector>];
+        loadPairs<Vector>(from, k, pairs);
+#pragma GCC unroll 16
+        for (std::int64_t i = 0; i < kLanes<Vector>; ++i) {
+            Vector two[2];
+            splitPairs(pairs[i], two);
+            addLines(product, k + 2 * i, two, own);
+        }
+    }
+    for (; k < end; ++k) {
+        Vector right[1]{};
+        widenColumn<Vector>(from, k, reinterpret_cast<float*>(&right[0]));
+        addLines(product, k, right, own);
+    }
+}
+
+/// Eight steps of numbers of four bits; each is made as it is widened elsewhere.
+template <class Vector, std::size_t rows>
+[[gnu::always_inline]] inline void addLevels(const TurnedProduct& product, std::int64_t k, const Vector& line,
+                                             const Vector& scale, const Vector& zero, Vector (&own)[rows])
+{
+    constexpr int kBits = 4;
+    constexpr int kLevel = 15;
+    const auto packed = reinterpret_cast<Bits<Vector>>(line);
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; ++i) {
+        const Vector level = __builtin_convertvector((packed >> (i * kBits)) & kLevel, Vector);
+        const Vector number[1] = {(level - zero) * scale};
+        addLines(product, k + i, number, own);
+    }
+}
+
+/// The same of numbers of four bits, which are looked at eight at a time.
+template <class Vector, std::size_t rows>
+[[gnu::always_inline]] inline void multiplyBlock(const TurnedProduct& product,
+                                                 const std::uint8_t* (&from)[kLanes<Vector>], std::int64_t begin,
+                                                 std::int64_t end, Vector (&own)[rows])
+{
+    constexpr std::int64_t kSteps = 8;
+    constexpr std::int64_t kPerByte = 2;
+    constexpr std::int64_t kLine = 128;
+    for (std::int64_t k = begin; k < end; k += kSteps) {
+        if (k % kLine == 0) {
+            fetchAhead<Vector>(from, k / kPerByte, kLanes<Vector> * product.levels.column);
+        }
+        Vector line;
+        for (std::int64_t j = 0; j < kLanes<Vector>; ++j) {
+            std::memcpy(reinterpret_cast<float*>(&line) + j, from[j] + k / kPerByte, sizeof(float));
+        }
+        const std::int64_t group = k / product.levels.together * kLanes<Vector>;
+        addLevels(product, k, line, looseAt<Vector>(product.levels.scales + group),
+                  looseAt<Vector>(product.levels.zeros + group), own);
+    }
+}
+
+/// As many columns of a product as a register has numbers, or fewer; those of b begin at `b`, `column` numbers apart.
+template <class Vector, std::size_t rows, class Number>
+[[gnu::always_inline]] inline void multiplyLines(const TurnedProduct& product, const Number* b, std::int64_t column,
+                                                 std::int64_t first)
 {
     const std::int64_t count = product.columns - first < kLanes<Vector> ? product.columns - first : kLanes<Vector>;
-    const float* from[kLanes<Vector>];
-    placeLines<kLanes<Vector>>(product.b + first * product.bColumn, product.bColumn, count, from);
+    const Number* from[kLanes<Vector>];
+    placeLines<kLanes<Vector>>(b + first * column, column, count, from);
     Vector sums[rows]{};
     for (std::int64_t begin = 0; begin < product.depth; begin += product.block) {
         const std::int64_t end = begin + product.block < product.depth ? begin + product.block : product.depth;
@@ -444,14 +626,26 @@ template <class Vector, std::size_t rows>
     }
 }
 
+template <class Vector, std::size_t rows>
+[[gnu::always_inline]] inline void multiplySomeLines(const TurnedProduct& product, std::int64_t first)
+{
+    if (product.levels.areThere()) {
+        multiplyLines<Vector, rows>(product, product.levels.bytes, product.levels.column, first);
+    } else if (product.bfloats != nullptr) {
+        multiplyLines<Vector, rows>(product, product.bfloats, product.bColumn, first);
+    } else {
+        multiplyLines<Vector, rows>(product, product.b, product.bColumn, first);
+    }
+}
+
 template <class Vector>
 [[gnu::always_inline]] inline void multiplyAllLines(const TurnedProduct& product)
 {
     for (std::int64_t first = 0; first < product.columns; first += kLanes<Vector>) {
         if (product.rows == 1) {
-            multiplyLines<Vector, 1>(product, first);
+            multiplySomeLines<Vector, 1>(product, first);
         } else {
-            multiplyLines<Vector, 2>(product, first);
+            multiplySomeLines<Vector, 2>(product, first);
         }
     }
 }
@@ -480,6 +674,11 @@ constexpr std::int64_t kMiddleRows = 6;
 {
     turnPanel<Sixteen>(from, line, count, depth, to);
 }
+[[gnu::target("arch=x86-64-v4")]] void turnBfloatsWide(const std::uint16_t* from, std::int64_t line, std::int64_t count,
+                                                       std::int64_t depth, float* to)
+{
+    turnBfloatPanel<Sixteen>(from, line, count, depth, to);
+}
 
 [[gnu::target("arch=x86-64-v3")]] void multiplyMiddle(const ProductTile& tile)
 {
@@ -499,6 +698,11 @@ constexpr std::int64_t kMiddleRows = 6;
 {
     turnPanel<Eight>(from, line, count, depth, to);
 }
+[[gnu::target("arch=x86-64-v3")]] void turnBfloatsMiddle(const std::uint16_t* from, std::int64_t line,
+                                                         std::int64_t count, std::int64_t depth, float* to)
+{
+    turnBfloatPanel<Eight>(from, line, count, depth, to);
+}
 #endif
 
 constexpr std::int64_t kNarrowRows = 4;
@@ -514,26 +718,33 @@ void turnNarrow(const float* from, std::int64_t line, std::int64_t count, std::i
 {
     turnPanel<Four>(from, line, count, depth, to);
 }
+void turnBfloatsNarrow(const std::uint16_t* from, std::int64_t line, std::int64_t count, std::int64_t depth, float* to)
+{
+    turnBfloatPanel<Four>(from, line, count, depth, to);
+}
 
 template <class Vector>
 constexpr ProductTiles tilesOf(std::int64_t rows, decltype(ProductTiles::multiply) multiply,
                                decltype(ProductTiles::multiplyTurned) multiplyTurned, decltype(ProductTiles::pack) pack,
-                               decltype(ProductTiles::turn) turn)
+                               decltype(ProductTiles::turn) turn, decltype(ProductTiles::turnBfloats) turnBfloats)
 {
-    return {rows, 2 * kLanes<Vector>, kFlat * kLanes<Vector>, multiply, kTurnedRows, multiplyTurned, pack, turn};
+    return {rows,        2 * kLanes<Vector>, kFlat * kLanes<Vector>, multiply,
+            kTurnedRows, kLanes<Vector>,     multiplyTurned,         pack,
+            turn,        turnBfloats};
 }
 
 ProductTiles fastestTiles()
 {
 #if defined(__x86_64__)
     if (registersAtHand() == Registers::Wide) {
-        return tilesOf<Sixteen>(kWideRows, multiplyWide, multiplyTurnedWide, packWide, turnWide);
+        return tilesOf<Sixteen>(kWideRows, multiplyWide, multiplyTurnedWide, packWide, turnWide, turnBfloatsWide);
     }
     if (registersAtHand() == Registers::Middle) {
-        return tilesOf<Eight>(kMiddleRows, multiplyMiddle, multiplyTurnedMiddle, packMiddle, turnMiddle);
+        return tilesOf<Eight>(kMiddleRows, multiplyMiddle, multiplyTurnedMiddle, packMiddle, turnMiddle,
+                              turnBfloatsMiddle);
     }
 #endif
-    return tilesOf<Four>(kNarrowRows, multiplyNarrow, multiplyTurnedNarrow, packNarrow, turnNarrow);
+    return tilesOf<Four>(kNarrowRows, multiplyNarrow, multiplyTurnedNarrow, packNarrow, turnNarrow, turnBfloatsNarrow);
 }
 
 } // namespace

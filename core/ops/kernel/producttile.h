@@ -27,6 +27,17 @@ struct ProductTile
 /// is read once, as it lies.
 struct TurnedProduct
 {
+    /// Instead of b: numbers of four bits, the lower ones of a byte first. Each is (level - zero) · scale.
+    struct Levels
+    {
+        const std::uint8_t* bytes = nullptr;
+        std::int64_t column = 0;       ///< bytes from column to column
+        std::int64_t together = 32;    ///< steps of a column that share scale and zero; a multiple of 32
+        const float* scales = nullptr; ///< `lanes` columns side by side for each such group
+        const float* zeros = nullptr;
+        [[nodiscard]] bool areThere() const { return bytes != nullptr; }
+    };
+
     const float* a = nullptr; ///< rows × depth
     std::int64_t aRow = 0;    ///< from row to row of a
     const float* b = nullptr; ///< columns × depth
@@ -35,9 +46,12 @@ struct TurnedProduct
     std::int64_t block = 1; ///< sums of so many steps are added one after the other
     float* c = nullptr;
     std::int64_t cRow = 0;
-    std::int64_t rows = 0;            ///< 1 … ProductTiles::turnedRows
-    std::int64_t columns = 0;         ///< any number
-    const float* perColumn = nullptr; ///< added last; null: nothing
+    std::int64_t rows = 0;                  ///< 1 … ProductTiles::turnedRows
+    std::int64_t columns = 0;               ///< any number
+    const float* perColumn = nullptr;       ///< added last; null: nothing
+    const std::uint16_t* bfloats = nullptr; ///< b in bfloat16, instead of b
+    Levels levels = {};                     ///< instead of b: at most ProductTiles::lanes columns; depth and block
+                                            ///< are multiples of 32, or there is one block
 };
 
 /// How the processor at hand computes tiles.
@@ -49,6 +63,7 @@ struct ProductTiles
     /// Computes one tile. Reads all `columns` numbers of each step of b.
     void (*multiply)(const ProductTile& tile);
     std::int64_t turnedRows; ///< most rows of a TurnedProduct
+    std::int64_t lanes;      ///< numbers of a register
     void (*multiplyTurned)(const TurnedProduct& product);
     /// `panels` panels out of b whose numbers lie beside each other from column to column, `panel` numbers apart.
     void (*pack)(const float* from, std::int64_t row, std::int64_t depth, std::int64_t panels, std::int64_t panel,
@@ -56,6 +71,9 @@ struct ProductTiles
     /// to[k · columns + j] = from[j · line + k] for j < count, k < depth; 0 for the other j: lines of neighbours along
     /// the inner extent become a panel.
     void (*turn)(const float* from, std::int64_t line, std::int64_t count, std::int64_t depth, float* to);
+    /// The same of numbers in bfloat16.
+    void (*turnBfloats)(const std::uint16_t* from, std::int64_t line, std::int64_t count, std::int64_t depth,
+                        float* to);
 };
 
 /// One for the whole program. What oneDNN is told to leave unused (ONEDNN_MAX_CPU_ISA) is not used here either.

@@ -2,10 +2,12 @@
 #include "core/ops/kernel/weightrows.h"
 
 #include "core/base/failure.h"
+#include "core/ops/kernel/producttile.h"
 #include "core/ops/kernel/registers.h"
 
 #include <algorithm>
 #include <bit>
+#include <type_traits>
 
 namespace retro::ops
 {
@@ -88,22 +90,39 @@ public:
         widenNumbers<From>(m_data + row * length() + begin, count, to, m_variant);
     }
 
-    void widenPanels(std::int64_t row, std::int64_t begin, std::int64_t count, std::int64_t width, std::int64_t step,
-                     float* line, float* to) const override
+    void widenPanels(std::int64_t first, std::int64_t rows, std::int64_t begin, std::int64_t count,
+                     const Panels& panels) const override
     {
-        constexpr std::int64_t kPanel = 32;
-        const std::int64_t whole = width == kPanel && m_variant.part == WeightPart::All ? count / kPanel : 0;
-        const T* const from = m_data + row * length() + begin;
-        onWidestRegisters([from, whole, step, to] {
-            for (std::int64_t panel = 0; panel < whole; ++panel) {
-                for (std::int64_t i = 0; i < kPanel; ++i) {
-                    to[panel * step + i] = From{}(from[panel * kPanel + i]);
-                }
-            }
-        });
-        if (const std::int64_t done = whole * kPanel; done < count) {
-            WeightRows::widenPanels(row, begin + done, count - done, width, step, line, to + whole * step);
+        const T* const from = m_data + first * length() + begin;
+        if (count != panels.width || !beginsFast()) {
+            WeightRows::widenPanels(first, rows, begin, count, panels);
+        } else if (count == 4 * kEight) {
+            widenPanel<4 * kEight>(from, rows, panels.to);
+        } else if (count == 2 * kEight) {
+            widenPanel<2 * kEight>(from, rows, panels.to);
+        } else if (count == kEight) {
+            widenPanel<kEight>(from, rows, panels.to);
+        } else {
+            WeightRows::widenPanels(first, rows, begin, count, panels);
         }
+    }
+    [[nodiscard]] bool beginsFast() const override { return m_variant.part == WeightPart::All; }
+    [[nodiscard]] const std::uint16_t* bfloats(std::int64_t row, std::int64_t begin) const override
+    {
+        if constexpr (std::is_same_v<From, FromBfloat>) {
+            return m_variant.part == WeightPart::All ? m_data + row * length() + begin : nullptr;
+        }
+        return nullptr;
+    }
+    [[nodiscard]] bool multiplyFew(const TurnedProduct& product, std::int64_t first) const override
+    {
+        TurnedProduct own = product;
+        own.bfloats = bfloats(first, 0);
+        own.bColumn = length();
+        if (own.bfloats != nullptr) {
+            productTiles().multiplyTurned(own);
+        }
+        return own.bfloats != nullptr;
     }
     void fetch(std::int64_t row, std::int64_t begin, std::int64_t count) const override
     {
@@ -111,6 +130,22 @@ public:
     }
 
 private:
+    static constexpr std::int64_t kEight = 8;
+
+    /// Pieces of so many numbers of each row, one after the other.
+    template <std::int64_t width>
+    void widenPanel(const T* from, std::int64_t rows, float* to) const
+    {
+        const std::int64_t row = length();
+        onWidestRegisters([from, rows, row, to] {
+            for (std::int64_t k = 0; k < rows; ++k) {
+                for (std::int64_t i = 0; i < width; ++i) {
+                    to[k * width + i] = From{}(from[k * row + i]);
+                }
+            }
+        });
+    }
+
     Tensor m_matrix; // keeps the data in place
     const T* m_data;
     WeightVariant m_variant;
@@ -124,14 +159,17 @@ std::unique_ptr<const WeightRows> storedRows(const Tensor& matrix, WeightVariant
 
 } // namespace
 
-void WeightRows::widenPanels(std::int64_t row, std::int64_t begin, std::int64_t count, std::int64_t width,
-                             std::int64_t step, float* line, float* to) const
+void WeightRows::widenPanels(std::int64_t first, std::int64_t rows, std::int64_t begin, std::int64_t count,
+                             const Panels& panels) const
 {
-    widen(row, begin, count, line);
-    for (std::int64_t j = 0; j < count; j += width, to += step) {
-        const std::int64_t together = std::min(width, count - j);
-        std::copy_n(line + j, together, to);
-        std::fill(to + together, to + width, 0.0F);
+    for (std::int64_t k = 0; k < rows; ++k) {
+        widen(first + k, begin, count, panels.line);
+        float* to = panels.to + k * panels.width;
+        for (std::int64_t j = 0; j < count; j += panels.width, to += panels.step) {
+            const std::int64_t together = std::min(panels.width, count - j);
+            std::copy_n(panels.line + j, together, to);
+            std::fill(to + together, to + panels.width, 0.0F);
+        }
     }
 }
 

@@ -10,6 +10,8 @@
 namespace retro::ops
 {
 
+struct TurnedProduct;
+
 /// A matrix of weights that stays in memory as it is stored. Pieces of its rows are made float32 where they are
 /// multiplied, so that no wide copy of the matrix is ever made. Whatever form weights are stored in, a product reads
 /// them through widen() alone.
@@ -26,10 +28,33 @@ public:
     [[nodiscard]] std::int64_t length() const { return m_length; }
     /// Numbers [begin, begin + count) of a row, inside of it, as float32. From several threads at a time.
     virtual void widen(std::int64_t row, std::int64_t begin, std::int64_t count, float* to) const = 0;
-    /// The same as pieces of `width` numbers that begin `step` numbers apart; the last is filled up with zeros. `line`
-    /// has room for them all.
-    virtual void widenPanels(std::int64_t row, std::int64_t begin, std::int64_t count, std::int64_t width,
-                             std::int64_t step, float* line, float* to) const;
+    /// Where pieces of rows go: `width` numbers side by side for each row, the last piece filled up with zeros.
+    struct Panels
+    {
+        std::int64_t width = 0;
+        std::int64_t step = 0; ///< from the first row of a piece to that of the next piece
+        float* line = nullptr; ///< room for a piece of a row that is widened, in whole widths
+        float* to = nullptr;
+    };
+    /// Numbers [begin, begin + count) of `rows` rows from `first` on, as panels.
+    virtual void widenPanels(std::int64_t first, std::int64_t rows, std::int64_t begin, std::int64_t count,
+                             const Panels& panels) const;
+    /// True where widening a few numbers of a row takes little more than its part of the row.
+    [[nodiscard]] virtual bool beginsFast() const { return false; }
+    /// Where the numbers of a row lie from `begin` on if they are bfloat16, and used as they are; null: they are not.
+    /// That of the next row lies length() numbers on.
+    [[nodiscard]] virtual const std::uint16_t* bfloats([[maybe_unused]] std::int64_t row,
+                                                       [[maybe_unused]] std::int64_t begin) const
+    {
+        return nullptr;
+    }
+    /// Sums of a product of few rows with columns that are rows here, straight from what is stored: a, c, depth, block
+    /// and columns of `product` are given, and its first column is row `first`. False: not of numbers in this form.
+    [[nodiscard]] virtual bool multiplyFew([[maybe_unused]] const TurnedProduct& product,
+                                           [[maybe_unused]] std::int64_t first) const
+    {
+        return false;
+    }
     /// Asks memory for numbers that will be widened soon.
     virtual void fetch([[maybe_unused]] std::int64_t row, [[maybe_unused]] std::int64_t begin,
                        [[maybe_unused]] std::int64_t count) const

@@ -3,6 +3,7 @@
 
 #include "core/ops/bind/bindcheck.h"
 #include "core/ops/kernel/filled.h"
+#include "core/ops/kernel/producttile.h"
 #include "core/ops/kernel/registers.h"
 #include "core/ops/linear/storedweight.h"
 #include "core/tensor/checkedshape.h"
@@ -11,7 +12,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <utility>
+#include <vector>
 
 namespace retro::ops
 {
@@ -157,9 +160,7 @@ public:
     /// Numbers [begin, begin + count) of the weights of result `row`.
     void widen(std::int64_t row, std::int64_t begin, std::int64_t count, float* to) const
     {
-        const bool isPlain =
-            !m_groups.isValid() && (!m_zeros.isValid() || m_areZerosPacked) && m_scales.dtype() != DType::Float64;
-        if (!isPlain) {
+        if (!isPlain()) {
             return widenOneByOne(row, begin, count, to);
         }
         switch (m_layout.bits) {
@@ -172,6 +173,34 @@ public:
         }
     }
 
+    /// As WeightRows::multiplyFew(), of numbers of four bits that are widened as widenPlain() does.
+    [[nodiscard]] bool multiplyFew(const TurnedProduct& product, std::int64_t first) const
+    {
+        constexpr std::int64_t kTogether = 32; // steps
+        const bool isCut = product.block < product.depth && product.block % kTogether != 0;
+        if (!isPlain() || m_layout.bits != 4 || m_layout.block % kTogether != 0 || product.depth % kTogether != 0 ||
+            isCut) {
+            return false;
+        }
+        const std::int64_t lanes = productTiles().lanes;
+        LevelGroups groups{std::vector<float>(static_cast<std::size_t>(lanes * m_layout.blocks())), {}};
+        groups.zeros.resize(groups.scales.size());
+        for (std::int64_t column = 0; column < product.columns; column += lanes) {
+            const std::int64_t count = std::min(lanes, product.columns - column);
+            if (!placeGroups(first + column, count, lanes, groups)) {
+                return false;
+            }
+            TurnedProduct own = product;
+            own.columns = count;
+            own.c += column;
+            own.perColumn = own.perColumn == nullptr ? nullptr : own.perColumn + column;
+            own.levels = {packedRow(first + column), m_layout.blocks() * m_layout.bytesOfBlock(), m_layout.block,
+                          groups.scales.data(), groups.zeros.data()};
+            productTiles().multiplyTurned(own);
+        }
+        return true;
+    }
+
     void fetch(std::int64_t row, std::int64_t begin, std::int64_t count) const
     {
         fetchBytes(packedRow(row) + begin * m_layout.bits / 8, count * m_layout.bits / 8);
@@ -181,6 +210,41 @@ public:
     }
 
 private:
+    /// Of some rows side by side, group by group.
+    struct LevelGroups
+    {
+        std::vector<float> scales;
+        std::vector<float> zeros;
+    };
+
+    /// False where a scale is below the smallest normal number: products flush those, and widening does not.
+    [[nodiscard]] bool placeGroups(std::int64_t row, std::int64_t count, std::int64_t lanes, LevelGroups& groups) const
+    {
+        constexpr std::int64_t kMostBlocks = 64;
+        std::array<float, kMostBlocks> zeros;
+        std::array<float, kMostBlocks> scales;
+        bool areNormal = true;
+        for (std::int64_t i = 0; i < count; ++i) {
+            for (std::int64_t from = 0; from < m_layout.blocks(); from += kMostBlocks) {
+                const std::int64_t blocks = std::min(kMostBlocks, m_layout.blocks() - from);
+                takeScales(row + i, from, blocks, zeros.data(), scales.data());
+                for (std::int64_t b = 0; b < blocks; ++b) {
+                    const auto at = static_cast<std::size_t>((from + b) * lanes + i);
+                    groups.scales[at] = scales[static_cast<std::size_t>(b)];
+                    groups.zeros[at] = zeros[static_cast<std::size_t>(b)];
+                    const std::uint32_t bits = std::bit_cast<std::uint32_t>(groups.scales[at]) & 0x7fffffffU;
+                    areNormal = areNormal && (bits == 0 || bits >= 0x00800000U);
+                }
+            }
+        }
+        return areNormal;
+    }
+
+    /// Each number is (level - zero) · scale of its block, in float32.
+    [[nodiscard]] bool isPlain() const
+    {
+        return !m_groups.isValid() && (!m_zeros.isValid() || m_areZerosPacked) && m_scales.dtype() != DType::Float64;
+    }
     [[nodiscard]] const std::uint8_t* packedRow(std::int64_t row) const
     {
         return m_data.data<std::uint8_t>() + row * m_layout.blocks() * m_layout.bytesOfBlock();
@@ -309,6 +373,10 @@ public:
     {
         m_weight->widen(row, begin, count, to);
         applyVariant(to, count, m_variant);
+    }
+    [[nodiscard]] bool multiplyFew(const TurnedProduct& product, std::int64_t first) const override
+    {
+        return m_variant.part == WeightPart::All && m_weight->multiplyFew(product, first);
     }
     void fetch(std::int64_t row, std::int64_t begin, std::int64_t count) const override
     {

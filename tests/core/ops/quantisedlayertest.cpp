@@ -28,6 +28,17 @@ Tensor levels(Shape shape, const std::vector<double>& values, DType type = DType
 /// A scale, in the type that models have it in.
 Tensor scaleOf(double value) { return doubles({}, {value}).to(DType::Float32); }
 
+/// A row of a matrix of float32.
+Tensor rowOf(const Tensor& matrix, std::int64_t row)
+{
+    const std::int64_t length = matrix.shape()[1];
+    std::vector<double> numbers(static_cast<std::size_t>(length));
+    for (std::int64_t i = 0; i < length; ++i) {
+        numbers[static_cast<std::size_t>(i)] = matrix.at(row * length + i);
+    }
+    return doubles({1, length}, numbers).to(DType::Float32);
+}
+
 /// Whole numbers from −most to most.
 Tensor wholes(const Shape& shape, int most, unsigned seed)
 {
@@ -292,12 +303,15 @@ private slots:
         QTest::addColumn<int>("scales");
         QTest::addColumn<bool>("hasZeros");
         QTest::addColumn<int>("rows");
+        QTest::addColumn<int>("depth");
         for (const int bits : {2, 4, 8}) {
             for (const DType scales : {DType::Float32, DType::Float16}) {
-                for (const int rows : {1, 3, 9}) {
-                    QTest::addRow("%d bits, %s, %d rows", bits, std::string(retro::tensor::nameOf(scales)).c_str(),
-                                  rows)
-                        << bits << static_cast<int>(scales) << (rows == 3) << rows;
+                for (const int rows : {1, 2, 3, 9}) {
+                    for (const int depth : {90, 96, 480, 864}) { // sums of one block, of no whole ones, of whole ones
+                        QTest::addRow("%d bits, %s, %d rows, depth %d", bits,
+                                      std::string(retro::tensor::nameOf(scales)).c_str(), rows, depth)
+                            << bits << static_cast<int>(scales) << (rows > 1 && rows < 4) << rows << depth;
+                    }
                 }
             }
         }
@@ -309,40 +323,41 @@ private slots:
         QFETCH(const int, scales);
         QFETCH(const bool, hasZeros);
         QFETCH(const int, rows);
-        constexpr std::int64_t kDepth = 90; // the last block is not full
+        QFETCH(const int, depth);
+        const std::int64_t columns = depth; // the last block may not be full
         constexpr std::int64_t kResults = 21;
         constexpr std::int64_t kBlock = 32;
-        constexpr std::int64_t kBlocks = 3;
+        const std::int64_t blocks = (columns + kBlock - 1) / kBlock;
         std::mt19937 random(5);
         const std::int64_t bytesOfBlock = kBlock * bits / 8;
-        std::vector<double> bytes(static_cast<std::size_t>(kResults * kBlocks * bytesOfBlock));
+        std::vector<double> bytes(static_cast<std::size_t>(kResults * blocks * bytesOfBlock));
         std::ranges::generate(bytes, [&] { return static_cast<double>(random() % 256); });
-        std::vector<double> zeros(static_cast<std::size_t>(kResults * ((kBlocks * bits + 7) / 8)));
+        std::vector<double> zeros(static_cast<std::size_t>(kResults * ((blocks * bits + 7) / 8)));
         std::ranges::generate(zeros, [&] { return static_cast<double>(random() % 256); });
-        const Tensor scale = randomTensor({kResults, kBlocks}, static_cast<DType>(scales), 6);
-        const Tensor x = randomTensor({rows, kDepth}, DType::Float32, 7);
+        const Tensor scale = randomTensor({kResults, blocks}, static_cast<DType>(scales), 6);
+        const Tensor x = randomTensor({rows, columns}, DType::Float32, 7);
         OpCase packed("MatMulNBits", 1, kMicrosoft);
-        packed.operand(x).constant(levels({kResults, kBlocks, bytesOfBlock}, bytes)).constant(scale);
+        packed.operand(x).constant(levels({kResults, blocks, bytesOfBlock}, bytes)).constant(scale);
         if (hasZeros) {
             packed.constant(levels({static_cast<std::int64_t>(zeros.size())}, zeros));
         }
-        packed.with("K", kDepth).with("N", kResults).with("bits", std::int64_t{bits}).with("block_size", kBlock);
+        packed.with("K", columns).with("N", kResults).with("bits", std::int64_t{bits}).with("block_size", kBlock);
         QVERIFY2(packed.bind(), packed.error().c_str());
-        std::vector<double> wide(static_cast<std::size_t>(kDepth * kResults));
+        std::vector<double> wide(static_cast<std::size_t>(columns * kResults));
         const auto numberAt = [bits](const std::vector<double>& from, std::int64_t first, std::int64_t at) {
             const int byte = static_cast<int>(from[static_cast<std::size_t>(first + at * bits / 8)]);
             return (byte >> (at * bits % 8)) & ((1 << bits) - 1);
         };
         for (std::int64_t n = 0; n < kResults; ++n) {
-            for (std::int64_t k = 0; k < kDepth; ++k) {
-                const int level = numberAt(bytes, n * kBlocks * bytesOfBlock, k);
+            for (std::int64_t k = 0; k < columns; ++k) {
+                const int level = numberAt(bytes, n * blocks * bytesOfBlock, k);
                 const int zero =
-                    hasZeros ? numberAt(zeros, n * ((kBlocks * bits + 7) / 8), k / kBlock) : 1 << (bits - 1);
-                wide[static_cast<std::size_t>(k * kResults + n)] = (level - zero) * scale.at(n * kBlocks + k / kBlock);
+                    hasZeros ? numberAt(zeros, n * ((blocks * bits + 7) / 8), k / kBlock) : 1 << (bits - 1);
+                wide[static_cast<std::size_t>(k * kResults + n)] = (level - zero) * scale.at(n * blocks + k / kBlock);
             }
         }
         OpCase plain("MatMul");
-        plain.operand(x).constant(doubles({kDepth, kResults}, wide).to(DType::Float32));
+        plain.operand(x).constant(doubles({columns, kResults}, wide).to(DType::Float32));
         QVERIFY2(plain.bind(), plain.error().c_str());
         QVERIFY(packed.forward()[0].bitEqual(plain.forward()[0]));
         const auto& ours = dynamic_cast<const ops::LinearMap&>(packed.op().structure());
@@ -354,6 +369,31 @@ private slots:
             const ops::WeightVariant variant{part, 0.25};
             QVERIFY(ours.apply(x, variant).bitEqual(wanted.apply(x, variant)));
             QVERIFY(ours.pullback(s, variant).bitEqual(wanted.pullback(s, variant)));
+        }
+    }
+
+    /// Products flush numbers below the smallest normal one, but what such a scale gives may be above it.
+    void scalesBelowTheSmallestNormalNumber()
+    {
+        constexpr std::int64_t kDepth = 64;
+        constexpr std::int64_t kResults = 40;
+        std::vector<double> bytes(static_cast<std::size_t>(kResults * kDepth / 2));
+        for (std::size_t i = 0; i < bytes.size(); ++i) {
+            bytes[i] = static_cast<double>(i * 37 % 256);
+        }
+        std::vector<double> scales(static_cast<std::size_t>(kResults * 2), 1e-36);
+        scales[70] = 0x1.8p-127;
+        const Tensor x = randomTensor({5, kDepth}, DType::Float32, 3);
+        const auto product = [&](const Tensor& rows) {
+            OpCase c = OpCase("MatMulNBits", 1, kMicrosoft).operand(rows);
+            c.constant(levels({kResults, 2, 16}, bytes));
+            c.constant(doubles({kResults, 2}, scales).to(DType::Float32));
+            c.with("K", kDepth).with("N", kResults).with("bits", std::int64_t{4}).with("block_size", std::int64_t{32});
+            return c.bind() ? c.forward()[0] : Tensor();
+        };
+        const Tensor all = product(x);
+        for (std::int64_t row = 0; row < 5; ++row) {
+            QVERIFY(product(rowOf(x, row)).bitEqual(rowOf(all, row)));
         }
     }
 
