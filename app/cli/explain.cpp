@@ -344,7 +344,7 @@ Result<void> checkRowsAlone(const ExplainOptions& options, bool isBatch)
     if (options.out.empty()) {
         return {};
     }
-    constexpr std::array kOfText{"text", "ids", "oracle-by-plan", "generate", "continue"};
+    constexpr std::array kOfText{"text", "ids", "oracle-by-plan", "generate", "continue", "positions"};
     constexpr std::array kInFolder{"parameters", "region-of", "checkpoint", "open"};
     for (const engine::Asked& one : engine::asksOf(options.question(), isBatch)) {
         if (std::ranges::find(kOfText, one.what) != kOfText.end()) {
@@ -457,7 +457,8 @@ Result<void> explainText(const Context& context, const ExplainOptions& options, 
     const engine::LayerWish wish = engine::LayerWish::of(language, question);
     RETRO_TRY(engine::LanguageReport report, engine::reportOf(language, model, question, result));
     RETRO_CHECK(engine::addAttention(language, question, request, result, wish, report));
-    RETRO_CHECK(engine::addGeneration(language, model, question, request, decodePicture, report, {}, wish));
+    RETRO_CHECK(engine::addPositions(language, explainer, question, request, report, {}, wish));
+    RETRO_CHECK(engine::addGeneration(language, model, question, request, result, decodePicture, report, {}, wish));
     RETRO_CHECK(writeTextRun(options, result, report));
     if (!question.html.empty()) {
         RETRO_CHECK(engine::addSidesOfContrast(language, explainer, request, report));
@@ -488,6 +489,15 @@ std::string nameOfInputs(const ExplainOptions& options)
     return name;
 }
 
+/// Further questions about the same tokens follow, by passes that share what they can: other positions, the sides of a
+/// contrast.
+bool goesOn(const ExplainOptions& options, const engine::ExplainRequest& request, const LanguageQuestion& language)
+{
+    const bool asksSides =
+        language && request.inputsOnly && !language->contrast.empty() && !options.question().html.empty();
+    return asksSides || (language && language->positions.size() > 1);
+}
+
 /// One input by one engine, and the oracle beside it where that is asked.
 Result<void> explainOne(Context& context, const ExplainOptions& options, const engine::LoadedModelPointer& opened,
                         const LanguageQuestion& language)
@@ -498,13 +508,11 @@ Result<void> explainOne(Context& context, const ExplainOptions& options, const e
     const rows::RowKey key = engine::rowKeyOf(nameOfInputs(options), asked.sources);
     RETRO_TRY(engine::ExplainRequest request, requestOf(options, model, language));
     engine::Explainer explainer(opened);
-    const bool goesOn =
-        language && request.inputsOnly && !language->contrast.empty() && !options.question().html.empty();
-    request.keepsPass = goesOn; // for the sides of the contrast
+    request.keepsPass = goesOn(options, request, language);
     RETRO_TRY(const std::optional<HeldFolder> lock, holdResults(options));
     RETRO_TRY(const engine::ExplainResult result, explainInto(context, options, model, request, asked, [&] {
-                  return goesOn ? explainer.explain(request, {}, context.progress())
-                                : engine::explain(model, request, {}, context.progress());
+                  return request.keepsPass ? explainer.explain(request, {}, context.progress())
+                                           : engine::explain(model, request, {}, context.progress());
               }));
     if (rows && rows->has(key)) {
         context.say("rows         " + options.out + " has a row of this input already");

@@ -42,9 +42,9 @@ constexpr std::array<std::string_view, 9> kOfFiles{"input",   "run",          "i
                                                    "overlay", "check-oracle", "open",  "plan-rows"};
 
 /// What explain_text takes beside the options of explain.
-constexpr std::array<std::string_view, 11> kOfTexts{"text",     "tokenizer",     "ids",      "position",
-                                                    "contrast", "target-tokens", "generate", "continue",
-                                                    "layers",   "html",          "attention"};
+constexpr std::array<std::string_view, 12> kOfTexts{"text",      "tokenizer", "ids",           "position",
+                                                    "positions", "contrast",  "target-tokens", "generate",
+                                                    "continue",  "layers",    "html",          "attention"};
 
 bool isOfTexts(std::string_view name) { return std::ranges::find(kOfTexts, name) != kOfTexts.end(); }
 
@@ -360,13 +360,15 @@ nb::tuple Model::explainText(const Options& options, std::optional<bool> records
             RETRO_TRY(engine::ExplainRequest request,
                       engine::resolve(engine::withoutLanguage(question, *asked), *model));
             RETRO_CHECK(engine::takeLanguage(*asked, request));
-            request.keepsPass = request.inputsOnly; // another word of the same text may be asked for next
+            // Another word of the same text may be asked for next.
+            request.keepsPass = request.inputsOnly || asked->positions.size() > 1;
             RETRO_TRY(engine::ExplainResult made, m_explainer->explain(request, listener.token(), listener.progress()));
             const engine::LayerWish wish = engine::LayerWish::of(*asked, question);
             RETRO_TRY(report, engine::reportOf(*asked, *model, question, made));
             RETRO_CHECK(engine::addAttention(*asked, question, request, made, wish, report, listener.token()));
-            RETRO_CHECK(
-                engine::addGeneration(*asked, *model, question, request, readPng, report, listener.token(), wish));
+            RETRO_CHECK(engine::addPositions(*asked, *m_explainer, question, request, report, listener.token(), wish));
+            RETRO_CHECK(engine::addGeneration(*asked, *model, question, request, made, readPng, report,
+                                              listener.token(), wish));
             run = std::make_shared<Run>(model, std::move(request), std::move(made));
             return {};
         };

@@ -38,7 +38,7 @@ FollowingNodes::FollowingNodes(const graph::Graph& graph, ValueId from) : m_foll
 base::Result<std::optional<ForwardResult>>
 forwardFollowing(const std::shared_ptr<ValueStore>& store, const std::shared_ptr<const BoundModel>& model,
                  std::span<const Tensor> inputs, std::span<const ValueId> kept, const ValueStore& others,
-                 const FollowingNodes& following, const std::stop_token& stop)
+                 std::span<const Tensor> made, const FollowingNodes& following, const std::stop_token& stop)
 {
     RETRO_CHECK(checkInputs(*model, inputs));
     const graph::Graph& graph = model->graph();
@@ -83,15 +83,19 @@ forwardFollowing(const std::shared_ptr<ValueStore>& store, const std::shared_ptr
             }
         }
     }
-    std::vector<Tensor> outputs;
-    for (const ValueId output : graph.outputs()) {
-        outputs.push_back(model->isConstant(output) ? model->constant(output) : values[output.index()]);
-        if (!outputs.back().isValid()) {
+    std::vector<Tensor> results;
+    for (std::size_t i = 0; i < graph.outputs().size(); ++i) {
+        const ValueId output = graph.outputs()[i];
+        results.push_back(model->isConstant(output) ? model->constant(output) : values[output.index()]);
+        if (!results.back().isValid() && !following.follows(output) && i < made.size()) {
+            results.back() = made[i];
+        }
+        if (!results.back().isValid()) {
             return std::optional<ForwardResult>();
         }
     }
     return std::optional(ForwardResult{
-        std::move(outputs), SavedValues(model, std::make_shared<const SavePlan>(*model, SavePolicy::Nothing), store),
+        std::move(results), SavedValues(model, std::make_shared<const SavePlan>(*model, SavePolicy::Nothing), store),
         store, std::nullopt});
 }
 

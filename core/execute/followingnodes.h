@@ -29,11 +29,12 @@ private:
     std::vector<ValueId> m_reads;
 };
 
-/// A forward pass that takes from `others`, an earlier one of the same inputs, all that does not follow from the value,
-/// and computes the rest: `store` gets `kept`. None where `others` lacks what is needed. Errors: as forward().
+/// A forward pass that takes from `others` and `made`, an earlier one of the same inputs and its results by graph
+/// output, all that does not follow from the value, and computes the rest: `store` gets `kept`. None where they lack
+/// what is needed. Errors: as forward().
 [[nodiscard]] base::Result<std::optional<ForwardResult>>
 forwardFollowing(const std::shared_ptr<ValueStore>& store, const std::shared_ptr<const BoundModel>& model,
                  std::span<const Tensor> inputs, std::span<const ValueId> kept, const ValueStore& others,
-                 const FollowingNodes& following, const std::stop_token& stop = {});
+                 std::span<const Tensor> made, const FollowingNodes& following, const std::stop_token& stop = {});
 
 } // namespace retro::execute

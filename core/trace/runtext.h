@@ -78,10 +78,11 @@ struct RunText
     std::size_t given = 0;              ///< how many of them are of the text
     std::vector<base::ValueId> streams; ///< per row of TextStep::layers: the value in the run's graph
     std::vector<base::ValueId> heads;   ///< per layer: the mixed values
-    std::vector<TextStep> steps;        ///< the question of the run, then one per generated token
+    std::vector<TextStep> steps;        ///< the question of the run, then one per generated token, then other positions
     std::string note;                   ///< what of it is not there, and why; empty = nothing is missing
 
-    /// Position of the token that step `step` explains among `tokens`; none for the question and for steps beyond them.
+    /// Position of the token that step `step` explains among `tokens`; none for the question and for other positions of
+    /// the text, which stand behind those steps.
     [[nodiscard]] std::optional<std::size_t> tokenOf(std::size_t step) const
     {
         const std::size_t at = given + step - 1;

@@ -114,6 +114,20 @@ class Texts(Case):
         self.assertTrue(found.relevance[:2].any())
         self.assertFalse(found.relevance[2:].any())
 
+    def test_positions_are_answers_of_their_own(self):
+        out = self.folder / "out"
+        self.command("explain", self.path, "--text", "ab ca", "--positions", "1,-1", "--composite", "attnlrp",
+                     "--output-dir", out)
+        found = rg.explain_text(self.speaker, "ab ca", positions=[1, -1], composite="attnlrp")
+        rows = numpy.load(out / "positions.npy")
+        self.assertEqual([one["position"] for one in found.positions], [1, len(found.ids) - 1])
+        for row, one in zip(rows, found.positions):
+            numpy.testing.assert_array_equal(row, one["relevance"])
+            alone = rg.explain_text(self.speaker, "ab ca", position=one["position"], composite="attnlrp")
+            numpy.testing.assert_array_equal(row, alone.relevance)
+        with self.assertRaises(rg.UsageError):
+            rg.explain_text(self.speaker, "ab ca", positions=[1, 1], composite="attnlrp")
+
     def test_further_questions_go_on_from_the_pass_before(self):
         questions = ({"target": " a"}, {"target": "b"}, {"target": "b", "position": 1}, {"target": " a"})
         for question in questions:  # of a model that has answered others, and of one that has not

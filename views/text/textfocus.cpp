@@ -133,6 +133,16 @@ QString TextFocus::stepTitle(int step) const
     return title;
 }
 
+QString TextFocus::stepLabel(int step) const
+{
+    const auto at = static_cast<std::size_t>(step);
+    if (step == 0) {
+        return stepTitle(step);
+    }
+    return m_text->tokenOf(at) ? tr("step %1: %2").arg(step).arg(stepTitle(step))
+                               : tr("position %1: %2").arg(m_text->steps[at].position).arg(stepTitle(step));
+}
+
 void TextFocus::setStep(int step)
 {
     if (hasText() && step != m_step && step >= 0 && step < static_cast<int>(m_text->steps.size())) {

@@ -64,6 +64,8 @@ public:
     [[nodiscard]] QString wordWithin(int token, double width) const;
     /// What a step explains: "“ Paris” instead of “ London”".
     [[nodiscard]] QString stepTitle(int step) const;
+    /// The same with which step or position of the text it is.
+    [[nodiscard]] QString stepLabel(int step) const;
 
 public slots:
     void setStep(int step);

@@ -130,7 +130,7 @@ void TextView::takeFocus()
     QStringList heads;
     if (hasText) {
         for (int i = 0; i < static_cast<int>(m_focus.text()->steps.size()); ++i) {
-            steps << (i == 0 ? tr("%1").arg(m_focus.stepTitle(i)) : tr("step %1: %2").arg(i).arg(m_focus.stepTitle(i)));
+            steps << m_focus.stepLabel(i);
         }
         for (int i = 0; i < m_focus.layerCount(); ++i) {
             layers << tr("layer %1").arg(i);

@@ -571,14 +571,14 @@ Result<void> EngineWorker::explainModel(ExplainJob& job, std::stop_token token)
     }
     request.forwarding.reset(); // other rules read other values
     if (language) {
-        return goOnWithText(job, *language, request, std::move(report), token);
+        return goOnWithText(job, *language, request, result, std::move(report), token);
     }
     return runComparisons(job, request, token, done->input.isPicture);
 }
 
 Result<void> EngineWorker::goOnWithText(const ExplainJob& job, const engine::LanguageQuestion& language,
-                                        const engine::ExplainRequest& request, engine::LanguageReport report,
-                                        std::stop_token token)
+                                        const engine::ExplainRequest& request, const engine::ExplainResult& result,
+                                        engine::LanguageReport report, std::stop_token token)
 {
     const auto count = static_cast<double>(std::max<std::int64_t>(1, language.generates));
     const auto tell = [&](const engine::LanguageReport& grown) {
@@ -586,8 +586,8 @@ Result<void> EngineWorker::goOnWithText(const ExplainJob& job, const engine::Lan
         emit progress(job.generation, tr("Going on with the text"),
                       static_cast<double>(grown.generated.size()) / count);
     };
-    return engine::addGeneration(language, *job.model, job.question, request, decodePicture, report, token, textWish(),
-                                 tell);
+    return engine::addGeneration(language, *job.model, job.question, request, result, decodePicture, report, token,
+                                 textWish(), tell);
 }
 
 Result<std::vector<CompositeSample>> EngineWorker::sampleComposites(const ExplainJob& job, const std::string& chosen,

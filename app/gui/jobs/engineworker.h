@@ -109,8 +109,9 @@ private:
     base::Result<void> explainModel(ExplainJob& job, std::stop_token token);
     /// Goes on with a text, and tells of each step.
     base::Result<void> goOnWithText(const ExplainJob& job, const engine::LanguageQuestion& language,
-                                    const engine::ExplainRequest& request, engine::LanguageReport report,
-                                    std::stop_token token);
+                                    const engine::ExplainRequest& request, const engine::ExplainResult& result,
+                                    engine::LanguageReport report, std::stop_token token);
+
     /// Small heatmaps of other composites for the same input.
     base::Result<std::vector<CompositeSample>> sampleComposites(const ExplainJob& job, const std::string& chosen,
                                                                 engine::ExplainRequest request,

@@ -43,6 +43,8 @@ class TextExplanation:
         """With attention=: [layer, head, query, key, relevance] of the largest links of each layer."""
         self.generated: list[dict[str, Any]] = found.get("generated", [])
         """Per step: id, text, score, position, relevance (a list, of the tokens before it)."""
+        self.positions: list[dict[str, Any]] = found.get("positions", [])
+        """With positions=: per position its target, best, contrast, score, relevance (a list, of all tokens)."""
         self.run = run
         """The Run: relevance of every value."""
         self._page = page
@@ -77,7 +79,8 @@ def ids_by(tokenizer: Any, text: str) -> list[int]:
 
 
 def explain_text(model: Any, text: str | Sequence[int], *, target: Any = None, contrast: Any = None,
-                 position: int = -1, generate: int = 0, tokenizer: Any = None, composite: Any = None,
+                 position: int | None = None, positions: Sequence[int] | None = None, generate: int = 0,
+                 tokenizer: Any = None, composite: Any = None,
                  start: Any = None, record: bool | None = None,
                  progress: bool | Callable[[str, int, int], object] | None = None, **options: Any) -> TextExplanation:
     """Relevance of the tokens of a text for the word that comes next (docs/language.md).
@@ -85,7 +88,10 @@ def explain_text(model: Any, text: str | Sequence[int], *, target: Any = None, c
     model: a Model, or what `load` takes. text: a text, or the numbers of its tokens (chat templates: those of
         `tokenizer.apply_chat_template(…)`).
     target: a word as it stands inside a text (" Paris"), the number of a token, or None for the best word at `position`
-        (0 is the first token, -1 the last). contrast: one word or a list: why the target and not these.
+        (0 is the first token, -1 the last; that is the default). contrast: one word or a list: why the target and not
+        these.
+    positions: in place of position several of them: the question at each, over one forward pass. What is of one
+        position is of the first.
     generate: go on with so many words and explain each.
     tokenizer: path of a tokenizer.json (default: the one beside the model), or an object of `tokenizers` or
         `transformers`, which then makes the numbers; words of target and contrast are looked up in the file.
@@ -109,7 +115,8 @@ def explain_text(model: Any, text: str | Sequence[int], *, target: Any = None, c
     if isinstance(given.get("attention"), (list, tuple, range, int)) and not isinstance(given["attention"], bool):
         chosen = given["attention"]
         given["attention"] = ",".join(map(str, [chosen] if isinstance(chosen, int) else chosen))
-    given.update(target=target, contrast=contrast, position=position, generate=generate or None)
+    given.update(target=target, contrast=contrast, position=position, generate=generate or None,
+                 positions=None if positions is None else ",".join(str(int(one)) for one in positions))
     record = record if record is None else flag(record, "record")
     with as_files(ours(composite), start) as files:
         run, found, layers, heads, maps, page = of._native.explain_text({**written(given), **files}, record,

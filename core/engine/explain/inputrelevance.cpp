@@ -68,8 +68,8 @@ base::Result<execute::ForwardResult> InputPass::forward(const std::shared_ptr<co
 
 base::Result<std::optional<execute::ForwardResult>>
 InputPass::forwardBeside(const std::shared_ptr<const execute::BoundModel>& model, std::span<const Tensor> inputs,
-                         std::span<const ValueId> targets, const execute::RebuildingStore& other, ValueId changed,
-                         const std::stop_token& stop)
+                         std::span<const ValueId> targets, const execute::RebuildingStore& other,
+                         std::span<const Tensor> outputs, ValueId changed, const std::stop_token& stop)
 {
     const execute::FollowingNodes following(model->graph(), changed);
     std::vector<ValueId> asIs(targets.begin(), targets.end());
@@ -77,7 +77,7 @@ InputPass::forwardBeside(const std::shared_ptr<const execute::BoundModel>& model
     m_store = emptyStore(model, m_runner, asIs);
     RETRO_TRY(std::optional<execute::ForwardResult> made,
               execute::forwardFollowing(m_store, model, inputs, m_store->keptValues(), execute::RebuildingStore(other),
-                                        following, stop));
+                                        outputs, following, stop));
     return made ? std::optional(resume(*made, m_store)) : std::nullopt;
 }
 

@@ -34,13 +34,13 @@ public:
     /// In place of forward(): goes on from what an earlier forward pass left, which stays as it is.
     [[nodiscard]] execute::ForwardResult resume(const execute::ForwardResult& forward,
                                                 std::shared_ptr<const execute::RebuildingStore> kept);
-    /// In place of forward(): of an earlier forward pass that differs in the input `changed` alone, what does not
-    /// follow from it; the rest is computed. None where that pass did not keep what is needed. Errors: as
+    /// In place of forward(): of an earlier forward pass and its `outputs`, which differs in the input `changed` alone,
+    /// what does not follow from it; the rest is computed. None where that pass did not keep what is needed. Errors: as
     /// forward().
     [[nodiscard]] base::Result<std::optional<execute::ForwardResult>>
     forwardBeside(const std::shared_ptr<const execute::BoundModel>& model, std::span<const tensor::Tensor> inputs,
-                  std::span<const base::ValueId> targets, const execute::RebuildingStore& other, base::ValueId changed,
-                  const std::stop_token& stop);
+                  std::span<const base::ValueId> targets, const execute::RebuildingStore& other,
+                  std::span<const tensor::Tensor> outputs, base::ValueId changed, const std::stop_token& stop);
     /// Fills relevance (of graph inputs) and ledger of the result. After forward(), once. Errors: Cancelled.
     [[nodiscard]] base::Result<void> run(const execute::SavedValues& saved, std::span<const tensor::Tensor> starts,
                                          const std::stop_token& stop,

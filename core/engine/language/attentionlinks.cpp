@@ -62,9 +62,16 @@ private:
 class LinkFinder
 {
 public:
-    LinkFinder(const ExplainRequest& request, const ExplainResult& result, std::stop_token stop)
+    LinkFinder(const ExplainRequest& request, const ExplainResult& result, std::stop_token stop,
+               const RemadeValues* remade)
         : m_request(request), m_result(result), m_stop(std::move(stop))
-    {}
+    {
+        if (remade != nullptr && remade->model == result.model) {
+            m_again = remade->forward;
+        }
+    }
+
+    [[nodiscard]] const std::optional<execute::ForwardResult>& again() const { return m_again; }
 
     /// Has every value that the nodes read at hand.
     Result<void> fetch(const std::vector<HeadValues>& heads)
@@ -238,7 +245,8 @@ double attentionNumbers(const ResidualStreams& streams, const BoundModel& model)
 }
 
 Result<void> attentionMaps(const ResidualStreams& streams, const ExplainRequest& request, const ExplainResult& result,
-                           std::span<const std::size_t> layers, const TakeAttention& take, const std::stop_token& stop)
+                           std::span<const std::size_t> layers, const TakeAttention& take, const std::stop_token& stop,
+                           RemadeValues* remade)
 {
     std::vector<std::size_t> asked(layers.begin(), layers.end());
     if (asked.empty()) {
@@ -257,8 +265,11 @@ Result<void> attentionMaps(const ResidualStreams& streams, const ExplainRequest&
             return cannotLink(result.model->graph().value(heads.back().value).name);
         }
     }
-    LinkFinder finder(request, result, stop);
+    LinkFinder finder(request, result, stop, remade);
     RETRO_CHECK(finder.fetch(heads));
+    if (remade != nullptr) {
+        *remade = {result.model, finder.again()};
+    }
     for (std::size_t i = 0; i < asked.size(); ++i) {
         RETRO_CHECK(base::checkStop(stop));
         RETRO_TRY(const Tensor map, finder.map(heads[i]));

@@ -218,14 +218,7 @@ std::string wordSpan(const PageWord& word, const std::string& title, bool isGene
 
 std::string titleOf(const LanguageReport& report)
 {
-    if (report.position < 0) {
-        return report.otherTarget;
-    }
-    std::string title = report.target.quoted();
-    for (std::size_t i = 0; i < report.contrast.size(); ++i) {
-        title += (i == 0 ? " instead of " : ", ") + report.contrast[i].quoted();
-    }
-    return title;
+    return report.position < 0 ? report.otherTarget : againstText(report.target, report.contrast);
 }
 
 /// Layers and links of what a button shows, as far as they are known.
@@ -289,6 +282,14 @@ nlohmann::json pageRows(const LanguageReport& report)
             row(fmt::format("{}: {}", i, lineText(step.token.text.empty() ? step.token.quoted() : step.token.text)),
                 fmt::format("step {}: {}, score {:.6g}", i, step.token.quoted(), step.token.score), step.position,
                 step.relevance, step.parts));
+    }
+    for (const PositionAnswer& answer : report.positions) {
+        const std::string& word = answer.token.text;
+        rows.push_back(
+            row(fmt::format("at {}: {}", answer.position, lineText(word.empty() ? answer.token.quoted() : word)),
+                fmt::format("position {}: {}, score {:.6g}", answer.position,
+                            againstText(answer.token, answer.contrast), answer.score),
+                answer.position, answer.relevance, answer.parts));
     }
     return rows;
 }

@@ -3,12 +3,10 @@
 
 #include "core/base/file.h"
 #include "core/engine/input/fittedinput.h"
-#include "core/engine/language/attentionlinks.h"
-#include "core/engine/language/languageparts.h"
+#include "core/engine/language/languageanswer.h"
 #include "core/engine/language/positionlimit.h"
 #include "core/engine/question/fields.h"
 #include "core/engine/question/resolve.h"
-#include "core/ops/kernel/slices.h"
 #include "core/tensor/npy.h"
 #include "core/trace/targetplace.h"
 
@@ -18,6 +16,7 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <utility>
 
 namespace retro::engine
@@ -44,12 +43,12 @@ std::int64_t wholeOf(const std::string& text, std::int64_t usual)
 std::string optionOfTexts(const Question& question)
 {
     const std::pair<const char*, bool> options[] = {
-        {"--text", !question.text.empty()},          {"--ids", !question.ids.empty()},
-        {"--position", !question.position.empty()},  {"--contrast", !question.contrast.empty()},
-        {"--generate", !question.generate.empty()},  {"--continue", !question.continuation.empty()},
-        {"--target-tokens", question.targetTokens},  {"--html", !question.html.empty()},
-        {"--layers", !question.layers.empty()},      {"--tokenizer", !question.tokenizer.empty()},
-        {"--attention", !question.attention.empty()}};
+        {"--text", !question.text.empty()},           {"--ids", !question.ids.empty()},
+        {"--position", !question.position.empty()},   {"--contrast", !question.contrast.empty()},
+        {"--generate", !question.generate.empty()},   {"--continue", !question.continuation.empty()},
+        {"--target-tokens", question.targetTokens},   {"--html", !question.html.empty()},
+        {"--layers", !question.layers.empty()},       {"--tokenizer", !question.tokenizer.empty()},
+        {"--attention", !question.attention.empty()}, {"--positions", !question.positions.empty()}};
     const auto* const found = std::ranges::find_if(options, [](const auto& option) { return option.second; });
     return found == std::end(options) ? std::string() : found->first;
 }
@@ -100,15 +99,6 @@ Result<std::vector<std::int64_t>> oneRowOf(const Tensor& tokens)
             return base::inputError(
                 fmt::format("token {} has the number {}, and no word has that; give others", i, ids.back()));
         }
-    }
-    return ids;
-}
-
-std::vector<std::int64_t> idsOf(const std::vector<LanguageToken>& tokens)
-{
-    std::vector<std::int64_t> ids;
-    for (const LanguageToken& token : tokens) {
-        ids.push_back(token.id);
     }
     return ids;
 }
@@ -164,6 +154,49 @@ Result<void> takeTextTokens(const LoadedModel& model, const Question& question, 
     return {};
 }
 
+/// A place among `count` tokens, from 0. Errors (Usage): there is none.
+Result<std::int64_t> placeAmong(std::int64_t place, std::int64_t count, const char* option)
+{
+    const std::int64_t at = place < 0 ? place + count : place;
+    return at >= 0 && at < count
+               ? Result<std::int64_t>(at)
+               : usageError(fmt::format("there is no position {} in a text of {} tokens", place, count), option);
+}
+
+/// The position of --position, or those of --positions.
+Result<void> takePositions(const Question& question, LanguageQuestion& asked)
+{
+    const auto count = std::ssize(asked.tokens);
+    if (question.positions.empty()) {
+        RETRO_TRY(asked.position, placeAmong(wholeOf(question.position, -1), count, "--position"));
+        return {};
+    }
+    std::map<std::int64_t, std::int64_t> written; // by place
+    const char* const end = question.positions.data() + question.positions.size();
+    for (const char* at = question.positions.data(); at < end;) {
+        std::int64_t place = 0;
+        const auto read = std::from_chars(at, end, place);
+        if (read.ec != std::errc()) {
+            return usageError("write places of tokens with commas between: 3,7,-1", "--positions");
+        }
+        RETRO_TRY(const std::int64_t position, placeAmong(place, count, "--positions"));
+        if (const auto [first, isNew] = written.emplace(position, place); !isNew) {
+            return usageError(fmt::format("position {} is asked for twice: as {} and as {}; leave one out", position,
+                                          first->second, place),
+                              "--positions");
+        }
+        asked.positions.push_back(position);
+        at = read.ptr + (read.ptr < end ? 1 : 0);
+    }
+    if (asked.positions.size() >= trace::RunText::kMostSteps) {
+        return usageError(fmt::format("{} positions are asked for; ask for at most {}", asked.positions.size(),
+                                      trace::RunText::kMostSteps - 1),
+                          "--positions");
+    }
+    asked.position = asked.positions.front();
+    return {};
+}
+
 Result<void> takeWords(const LoadedModel& model, const Question& question, LanguageQuestion& asked)
 {
     const std::string target = question.targets.empty() ? "argmax" : question.targets.front();
@@ -175,7 +208,8 @@ Result<void> takeWords(const LoadedModel& model, const Question& question, Langu
                           "(--target VALUE:0,position,number), or set the word against others with --contrast",
                           "--target " + question.targets.back());
     }
-    if (!asked.asksForWord && !(question.position.empty() && question.contrast.empty())) {
+    const bool saysPlace = !question.position.empty() || !question.positions.empty();
+    if (!asked.asksForWord && (saysPlace || !question.contrast.empty())) {
         return usageError(
             "--position and --contrast belong to a target that is a word, the number of a token or argmax",
             "--target " + target);
@@ -192,12 +226,6 @@ Result<void> takeWords(const LoadedModel& model, const Question& question, Langu
     if (!asked.contrast.empty() && std::ranges::all_of(asked.contrast, isTarget)) {
         return usageError("the target is set against itself, so there is nothing to explain; name another word",
                           "--contrast " + question.contrast.front());
-    }
-    const auto count = std::ssize(asked.tokens);
-    const std::int64_t position = wholeOf(question.position, -1);
-    asked.position = position < 0 ? position + count : position;
-    if (asked.position < 0 || asked.position >= count) {
-        return usageError(fmt::format("there is no position {} in a text of {} tokens", position, count), "--position");
     }
     return {};
 }
@@ -246,187 +274,6 @@ Result<void> takeAttention(const Question& question, LanguageQuestion& asked)
     return {};
 }
 
-/// Row `position` of the scores, or the only one where no other was made (WantedRow); empty where the output is of
-/// another shape.
-std::vector<double> rowOfScores(const Tensor& scores, std::int64_t position)
-{
-    std::vector<double> row;
-    if (!scores.isValid() || scores.rank() != 3) {
-        return row;
-    }
-    const std::int64_t at = scores.shape()[1] == 1 ? 0 : position;
-    const std::int64_t words = scores.shape()[2];
-    for (std::int64_t i = 0; at < scores.shape()[1] && i < words; ++i) {
-        row.push_back(scores.at(at * words + i));
-    }
-    return row;
-}
-
-std::int64_t bestOf(const std::vector<double>& row)
-{
-    std::int64_t best = -1;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-        if (std::isfinite(row[i]) && (best < 0 || row[i] > row[static_cast<std::size_t>(best)])) {
-            best = static_cast<std::int64_t>(i);
-        }
-    }
-    return best;
-}
-
-std::vector<double> relevanceOfTokens(const ExplainResult& result, ValueId tokens, std::size_t count)
-{
-    std::vector<double> parts(count, 0.0);
-    const Tensor& relevance = result.relevance[tokens.index()];
-    for (std::size_t i = 0; relevance.isValid() && i < count && std::cmp_less(i, relevance.size()); ++i) {
-        parts[i] = relevance.at(static_cast<std::int64_t>(i));
-    }
-    return parts;
-}
-
-ScoredToken withScore(const LanguageWords& words, std::int64_t id, const std::vector<double>& row)
-{
-    const bool isThere = id >= 0 && std::cmp_less(id, row.size());
-    ScoredToken token{id, {}, isThere ? row[static_cast<std::size_t>(id)] : 0};
-    token.text = words.tokeniser() != nullptr && id >= 0 ? words.textOf(static_cast<text::TokenId>(id)) : std::string();
-    return token;
-}
-
-/// The scores among the results of a pass.
-Tensor scoresAmong(const ExplainResult& result, const LanguageModel& language, const LoadedModel& model)
-{
-    const graph::Graph& graph = result.model->graph();
-    const std::string& name = model.graph()->value(language.scores).name;
-    for (std::size_t i = 0; i < graph.outputs().size() && i < result.outputs.size(); ++i) {
-        if (graph.value(graph.outputs()[i]).name == name) {
-            return result.outputs[i];
-        }
-    }
-    return {};
-}
-
-/// Streams and heads that the question names, else those that are found; none where there are none.
-Result<std::optional<ResidualStreams>> streamsOf(const Question& question, const execute::BoundModel& model)
-{
-    auto parts = question.layers.empty() ? residualStreams(model) : readLanguageParts(question.layers, model);
-    if (!parts && !question.layers.empty()) {
-        return std::move(parts).error();
-    }
-    return parts ? std::optional<ResidualStreams>(std::move(parts).value()) : std::nullopt;
-}
-
-/// Relevance of layers and heads; without links.
-LayerParts partsOf(const ResidualStreams& streams, const ExplainResult& result)
-{
-    LayerParts parts;
-    parts.layers = streamRelevance(streams, *result.model, result.relevance);
-    parts.heads = streams.heads.empty() ? Tensor() : headRelevance(streams, *result.model, result.relevance);
-    return parts;
-}
-
-/// Links, and maps, of the attentions of one explanation; `note` says why there are none.
-Result<void> takeLinks(const LanguageQuestion& asked, const ResidualStreams& streams, const ExplainRequest& request,
-                       const ExplainResult& result, const LayerWish& wish, LayerParts& parts, std::string& note,
-                       const std::stop_token& stop)
-{
-    if (!wish.links || streams.heads.empty()) {
-        return {};
-    }
-    if (attentionNumbers(streams, *result.model) > wish.mostNumbers) {
-        note = "the text is too long for links of its attentions here; explain --attention writes them";
-        return {};
-    }
-    std::map<std::size_t, std::vector<trace::TextLink>> links;
-    RETRO_CHECK(attentionMaps(
-        streams, request, result,
-        wish.maps ? std::span<const std::size_t>(asked.attention) : std::span<const std::size_t>(),
-        [&](std::size_t layer, const Tensor& map) -> Result<void> {
-            addLinks(layer, map, wish.mostLinks, links[layer]);
-            if (wish.maps) {
-                parts.maps[layer] = map;
-            }
-            return {};
-        },
-        stop));
-    for (const auto& [layer, some] : links) {
-        parts.links.insert(parts.links.end(), some.begin(), some.end());
-    }
-    return {};
-}
-
-/// The same request about other tokens and another word, of which the tokens' relevance alone is wanted.
-ExplainRequest stepRequest(const ExplainRequest& request, std::int64_t position, std::optional<std::int64_t> target)
-{
-    ExplainRequest step = request;
-    step.record = step.keepValues = step.keepsForward = step.keepsPass = step.parameters = false;
-    step.region = {};
-    step.checkpoints.clear();
-    step.start.against.clear();
-    step.target.kind = TargetRequest::Kind::Place;
-    step.target.place = {{"token", position}};
-    if (target) {
-        step.target.place.push_back({"class", *target});
-    }
-    return step;
-}
-
-/// What layers say of the first tokens alone.
-void keepFirst(std::int64_t tokens, LayerParts& parts)
-{
-    for (Tensor* const matrix : {&parts.layers, &parts.heads}) {
-        if (matrix->isValid()) {
-            *matrix = ops::slice(*matrix, 1, 0, tokens).contiguous();
-        }
-    }
-}
-
-/// One forward pass over a text that is known, for questions at several of its positions. No token of a causal model
-/// sees those behind it, so each answer is that for the text up to its position.
-class KnownText
-{
-public:
-    /// `inputs` are those of the whole text.
-    KnownText(const LoadedModel& model, std::vector<Tensor> inputs, ValueId tokens)
-        : m_explainer(LoadedModelPointer(std::shared_ptr<void>(), &model)), m_inputs(std::move(inputs)),
-          m_tokens(tokens)
-    {}
-
-    /// None where it cannot be told so: the model is not causal, or a pass cannot be kept. Errors: Cancelled.
-    [[nodiscard]] Result<std::optional<ExplainResult>> ask(ExplainRequest step, std::int64_t position,
-                                                           const std::stop_token& stop)
-    {
-        step.inputs = m_inputs;
-        step.keepsPass = true;
-        Result<ExplainResult> result = m_explainer.explain(step, stop);
-        if (!result.ok()) {
-            return result.error().code == base::ErrorCode::Cancelled
-                       ? Result<std::optional<ExplainResult>>(result.error())
-                       : std::optional<ExplainResult>();
-        }
-        const Tensor& relevance = result->relevance[m_tokens.index()];
-        for (std::int64_t i = position + 1; relevance.isValid() && i < relevance.size(); ++i) {
-            if (relevance.at(i) != 0) {
-                return std::optional<ExplainResult>(); // what lies behind the position has a say in it
-            }
-        }
-        return std::optional(std::move(result).value());
-    }
-
-private:
-    Explainer m_explainer;
-    std::vector<Tensor> m_inputs;
-    ValueId m_tokens;
-};
-
-/// True for the score that the main question had at the same position, but for rounding.
-bool isSameScore(const LanguageReport& report, std::int64_t position, const std::vector<double>& row)
-{
-    constexpr double kRounding = 1e-3;
-    const bool isKnown =
-        report.position == position && report.best.id >= 0 && std::cmp_less(report.best.id, row.size());
-    return !isKnown || std::abs(row[static_cast<std::size_t>(report.best.id)] - report.best.score) <=
-                           kRounding * std::max(1.0, std::abs(report.best.score));
-}
-
 } // namespace
 
 bool namesElement(const std::string& target, const LoadedModel& model)
@@ -467,6 +314,9 @@ Result<std::optional<LanguageQuestion>> languageQuestion(const LoadedModel& mode
     }
     LanguageQuestion asked;
     asked.language = *language;
+    if (model.graph()->outputs().front() != language->scores) {
+        asked.scores = model.graph()->value(language->scores).name;
+    }
     std::string warning;
     RETRO_TRY(asked.words, languageWords(model.path, question.tokenizer, !question.text.empty(), warning));
     if (!warning.empty()) {
@@ -474,6 +324,7 @@ Result<std::optional<LanguageQuestion>> languageQuestion(const LoadedModel& mode
     }
     RETRO_CHECK(takeTextTokens(model, question, decode, asked));
     RETRO_CHECK(takeWords(model, question, asked));
+    RETRO_CHECK(takePositions(question, asked));
     RETRO_CHECK(takeContinuation(question, asked));
     RETRO_CHECK(takeAttention(question, asked));
     const std::vector<std::int64_t> ids = idsOf(asked.tokens);
@@ -509,6 +360,7 @@ Result<void> takeLanguage(const LanguageQuestion& asked, ExplainRequest& request
     request.alsoTargets.clear();
     request.target = {};
     request.target.kind = TargetRequest::Kind::Place;
+    request.target.value = asked.scores;
     request.target.place = {{"token", asked.position}};
     if (asked.target) {
         request.target.place.push_back({"class", *asked.target});
@@ -539,8 +391,7 @@ Result<LanguageReport> reportOf(const LanguageQuestion& asked, const LoadedModel
     report.text = asked.text;
     report.tokens = asked.tokens;
     report.composite = result.composite.name;
-    const auto tokens = graph.findValue(model.graph()->value(asked.language.tokens).name);
-    report.relevance = relevanceOfTokens(result, tokens.value_or(asked.language.tokens), asked.tokens.size());
+    report.relevance = relevanceOfTokens(result, asked.language, model, asked.tokens.size());
     for (const double part : report.relevance) {
         report.reached += part;
     }
@@ -579,79 +430,6 @@ Result<LanguageReport> reportOf(const LanguageQuestion& asked, const LoadedModel
     return report;
 }
 
-Result<void> addGeneration(const LanguageQuestion& asked, const LoadedModel& model, const Question& question,
-                           const ExplainRequest& request, const PictureDecoder& decode, LanguageReport& report,
-                           std::stop_token stop, const LayerWish& wish, const StepTold& told)
-{
-    std::vector<std::int64_t> ids = idsOf(asked.tokens);
-    const std::size_t steps =
-        asked.continued.empty() ? static_cast<std::size_t>(asked.generates) : asked.continued.size();
-    std::optional<KnownText> known; // of words that are given
-    const bool asksLinks = wish.layers && !question.inputsOnly && wish.links;
-    if (asked.continued.size() > 1 && request.engine == EngineKind::Promise && !request.forwarding &&
-        !request.keptByPlan && !asksLinks) {
-        std::vector<std::int64_t> all = ids;
-        for (std::size_t i = 0; i + 1 < asked.continued.size(); ++i) {
-            all.push_back(asked.continued[i].id);
-        }
-        RETRO_TRY(std::vector<Tensor> inputs, languageInputs(model, asked.language, question, decode, all));
-        known.emplace(model, std::move(inputs), asked.language.tokens);
-    }
-    for (std::size_t i = 0; i < steps; ++i) {
-        const std::optional<std::int64_t> next =
-            asked.continued.empty() ? std::nullopt : std::optional<std::int64_t>(asked.continued[i].id);
-        const auto position = std::ssize(ids) - 1;
-        ExplainRequest step = stepRequest(request, position, next);
-        const bool isWhole = wish.layers && !question.inputsOnly;
-        step.inputsOnly = !isWhole && step.engine == EngineKind::Promise && !step.forwarding && !step.keptByPlan;
-        step.keepsForward = isWhole && wish.links;
-        std::optional<ExplainResult> answer;
-        if (known) {
-            RETRO_TRY(answer, known->ask(step, position, stop));
-            if (answer &&
-                !isSameScore(report, position, rowOfScores(scoresAmong(*answer, asked.language, model), position))) {
-                answer.reset();
-            }
-        }
-        if (!answer) {
-            known.reset();
-            RETRO_TRY(step.inputs, languageInputs(model, asked.language, question, decode, ids));
-            RETRO_TRY(answer, explain(model, step, stop));
-        }
-        const ExplainResult& result = *answer;
-        const std::int64_t index = result.target.index.front();
-        const Tensor scores = scoresAmong(result, asked.language, model);
-        if (!scores.isValid() || scores.rank() != 3) {
-            return base::engineError("the scores of this model are not of batch × tokens × words, so no next word "
-                                     "follows from them");
-        }
-        GeneratedStep made;
-        made.position = position;
-        const std::vector<double> row = rowOfScores(scores, position);
-        made.token = withScore(asked.words, index % scores.shape()[2], row);
-        made.best = withScore(asked.words, bestOf(row), row);
-        made.started = result.relevanceStart;
-        made.losses = causeTotals(result.ledger);
-        if (isWhole) {
-            RETRO_TRY(const std::optional<ResidualStreams> streams, streamsOf(question, *result.model));
-            if (streams) {
-                made.parts = partsOf(*streams, result);
-                keepFirst(position + 1, made.parts);
-                RETRO_CHECK(takeLinks(asked, *streams, step, result, wish, made.parts, report.note, stop));
-            }
-        }
-        made.relevance = relevanceOfTokens(result, asked.language.tokens, ids.size());
-        ids.push_back(made.token.id);
-        report.generatedTokens.push_back(
-            asked.continued.empty() ? asked.words.tokensOf(std::span(&made.token.id, 1)).front() : asked.continued[i]);
-        report.generated.push_back(std::move(made));
-        if (told) {
-            told(report);
-        }
-    }
-    return {};
-}
-
 LayerWish LayerWish::of(const LanguageQuestion& asked, const Question& question)
 {
     LayerWish wish;
@@ -673,22 +451,6 @@ Result<void> addAttention(const LanguageQuestion& asked, const Question& questio
         return {};
     }
     return takeLinks(asked, *streams, request, result, wish, report, report.note, stop);
-}
-
-Result<void> addSidesOfContrast(const LanguageQuestion& asked, Explainer& explainer, const ExplainRequest& request,
-                                LanguageReport& report, std::stop_token stop)
-{
-    if (asked.contrast.size() != 1 || report.position < 0) {
-        return {};
-    }
-    for (const ScoredToken& side : {report.target, report.contrast.front()}) {
-        ExplainRequest one = stepRequest(request, report.position, side.id);
-        one.inputsOnly = one.engine == EngineKind::Promise && !one.forwarding && !one.keptByPlan;
-        one.keepsPass = one.inputsOnly;
-        RETRO_TRY(const ExplainResult result, explainer.explain(one, stop));
-        report.others.push_back({side.quoted(), relevanceOfTokens(result, asked.language.tokens, asked.tokens.size())});
-    }
-    return {};
 }
 
 } // namespace retro::engine

@@ -23,13 +23,15 @@ namespace retro::engine
 struct LanguageQuestion
 {
     LanguageModel language;
+    std::string scores; ///< name of the value of the scores; empty where it is the first output, which is asked usually
     LanguageWords words;
     std::string text;                  ///< as given; empty for numbers
     std::vector<LanguageToken> tokens; ///< of the text
     std::vector<tensor::Tensor> inputs;
     std::int64_t position = 0;
-    std::optional<std::int64_t> target; ///< a token; none = the best at the position
-    bool asksForWord = true;            ///< false: the target is another value or place
+    std::vector<std::int64_t> positions; ///< of --positions, from 0; the first of them is `position`
+    std::optional<std::int64_t> target;  ///< a token; none = the best at the position
+    bool asksForWord = true;             ///< false: the target is another value or place
     std::vector<std::int64_t> contrast;
     std::int64_t generates = 0;
     std::vector<LanguageToken> continued; ///< tokens that the text goes on with
@@ -82,16 +84,25 @@ languageQuestion(const LoadedModel& model, const Question& question, const Pictu
                                               const ExplainRequest& request, const ExplainResult& result,
                                               const LayerWish& wish, LanguageReport& report, std::stop_token stop = {});
 
+/// Adds the answers at the other positions of --positions. Each is that of --position; they share one forward pass with
+/// the question where `explainer` made its result with ExplainRequest::keepsPass. Errors: as explain().
+[[nodiscard]] base::Result<void> addPositions(const LanguageQuestion& asked, Explainer& explainer,
+                                              const Question& question, const ExplainRequest& request,
+                                              LanguageReport& report, std::stop_token stop = {},
+                                              const LayerWish& wish = {});
+
 /// Called with the report after each step.
 using StepTold = std::function<void(const LanguageReport&)>;
 
-/// Goes on with the text, and explains each of its steps as a question of its own. Steps whose words are given share
-/// the forward pass over the whole text, where the model is causal and no links are wanted. Errors: as explain().
+/// Goes on with the text, and explains each of its steps as a question of its own; `result` is that of `request`, the
+/// main question, whose answer is the first step where it asks for the same. Steps share the forward pass over the
+/// whole text where the model is causal and the words are known before: given, or chosen by its caches (CachedWords).
+/// Errors: as explain().
 [[nodiscard]] base::Result<void> addGeneration(const LanguageQuestion& asked, const LoadedModel& model,
                                                const Question& question, const ExplainRequest& request,
-                                               const PictureDecoder& decode, LanguageReport& report,
-                                               std::stop_token stop = {}, const LayerWish& wish = {},
-                                               const StepTold& told = {});
+                                               const ExplainResult& result, const PictureDecoder& decode,
+                                               LanguageReport& report, std::stop_token stop = {},
+                                               const LayerWish& wish = {}, const StepTold& told = {});
 
 /// Of a contrast, the target and what it is set against by themselves: relevance passes of their own over one forward
 /// pass, where `explainer` can keep it. Errors: as explain().

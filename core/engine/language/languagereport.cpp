@@ -87,15 +87,20 @@ std::vector<std::size_t> shownTokens(const LanguageReport& report)
     return shown;
 }
 
+/// "3 capital": the token with the most relevance.
+std::string largestOf(const std::vector<double>& relevance, const std::vector<LanguageToken>& tokens)
+{
+    const auto largest = std::ranges::max_element(relevance, {}, [](double r) { return std::abs(r); });
+    const auto at = static_cast<std::size_t>(largest - relevance.begin());
+    return fmt::format("{} {}", at, relevance.empty() ? "" : shownToken(tokens[at].text));
+}
+
 std::string targetLine(const LanguageReport& report)
 {
     if (report.position < 0) {
         return fmt::format("target       {}, score {:.6g}", report.otherTarget, report.score);
     }
-    std::string line = fmt::format("target       {}", report.target.quoted());
-    for (std::size_t i = 0; i < report.contrast.size(); ++i) {
-        line += (i == 0 ? " instead of " : ", ") + report.contrast[i].quoted();
-    }
+    std::string line = "target       " + againstText(report.target, report.contrast);
     line += fmt::format(" at position {} of {}, score ", report.position, report.tokens.size());
     line += report.contrast.empty()
                 ? fmt::format("{:.6g}", report.score)
@@ -162,6 +167,41 @@ ordered_json linksJson(const std::vector<trace::TextLink>& links)
     return list;
 }
 
+void addParts(const LayerParts& parts, ordered_json& json)
+{
+    if (parts.layers.isValid()) {
+        json["layers"] = rowsJson(parts.layers);
+    }
+    if (parts.heads.isValid()) {
+        json["heads"] = headsJson(parts.heads);
+    }
+    if (!parts.links.empty()) {
+        json["links"] = linksJson(parts.links);
+    }
+}
+
+ordered_json positionJson(const PositionAnswer& answer)
+{
+    ordered_json json{
+        {"position", answer.position}, {"target", tokenJson(answer.token)}, {"best", tokenJson(answer.best)}};
+    for (const ScoredToken& other : answer.contrast) {
+        json["contrast"].push_back(tokenJson(other));
+    }
+    json["score"] = answer.score;
+    json["started"] = answer.started;
+    json["reached"] = std::accumulate(answer.relevance.begin(), answer.relevance.end(), 0.0);
+    json["losses"] = ordered_json::object();
+    for (const auto& [cause, amount] : answer.losses) {
+        json["losses"][cause] = amount;
+    }
+    json["relevance"] = ordered_json::array();
+    for (const double part : answer.relevance) {
+        json["relevance"].push_back(numberOrNull(part));
+    }
+    addParts(answer.parts, json);
+    return json;
+}
+
 Result<void> writeMaps(const std::filesystem::path& folder, const LayerParts& parts)
 {
     if (parts.maps.empty()) {
@@ -174,7 +214,7 @@ Result<void> writeMaps(const std::filesystem::path& folder, const LayerParts& pa
     return {};
 }
 
-/// layers.npy, layers.csv and heads.npy of the question; of a step with its number behind the name.
+/// layers.npy, layers.csv and heads.npy of the question; of a step or position with its number behind the name.
 Result<void> writeParts(const std::filesystem::path& folder, const LayerParts& parts, const std::string& ending,
                         const std::string& csv)
 {
@@ -240,6 +280,35 @@ std::string generationCsv(const LanguageReport& report)
     return csv;
 }
 
+std::string positionsCsv(const LanguageReport& report)
+{
+    std::string csv = "position,id,text,score";
+    for (std::size_t i = 0; i < report.tokens.size(); ++i) {
+        csv += "," + base::csvField(fmt::format("{} {}", i, lineText(report.tokens[i].text)));
+    }
+    csv += "\r\n";
+    for (const PositionAnswer& answer : report.positions) {
+        csv += fmt::format("{},{},{},{}", answer.position, answer.token.id, base::csvField(answer.token.text),
+                           answer.score);
+        for (const double part : answer.relevance) {
+            csv += fmt::format(",{}", part);
+        }
+        csv += "\r\n";
+    }
+    return csv;
+}
+
+/// Positions × tokens.
+Tensor positionsMatrix(const LanguageReport& report)
+{
+    tensor::TensorBuffer buffer(tensor::DType::Float64, {std::ssize(report.positions), std::ssize(report.tokens)});
+    auto out = buffer.span<double>().begin();
+    for (const PositionAnswer& answer : report.positions) {
+        out = std::ranges::copy(answer.relevance, out).out;
+    }
+    return std::move(buffer).freeze();
+}
+
 /// Steps × tokens before the last step, NaN behind the tokens of a step.
 Tensor generationMatrix(const LanguageReport& report)
 {
@@ -260,6 +329,15 @@ Tensor generationMatrix(const LanguageReport& report)
 std::string ScoredToken::quoted() const
 {
     return text.empty() ? std::to_string(id) : fmt::format("\"{}\" ({})", base::visibleText(text), id);
+}
+
+std::string againstText(const ScoredToken& target, const std::vector<ScoredToken>& contrast)
+{
+    std::string text = target.quoted();
+    for (std::size_t i = 0; i < contrast.size(); ++i) {
+        text += (i == 0 ? " instead of " : ", ") + contrast[i].quoted();
+    }
+    return text;
 }
 
 double LanguageReport::shareOf(std::size_t token) const
@@ -306,13 +384,16 @@ std::vector<std::string> reportLines(const LanguageReport& report)
         lines.push_back(
             fmt::format("  … the {} largest of {} tokens; tokens.csv has all", shown.size(), report.tokens.size()));
     }
+    const std::vector<LanguageToken> all = tokensBeforeSteps(report);
     for (std::size_t i = 0; i < report.generated.size(); ++i) {
         const GeneratedStep& step = report.generated[i];
-        const auto largest = std::ranges::max_element(step.relevance, {}, [](double r) { return std::abs(r); });
-        const auto at = static_cast<std::size_t>(largest - step.relevance.begin());
-        const std::vector<LanguageToken> all = tokensBeforeSteps(report);
-        lines.push_back(fmt::format("step {:<7} {}, score {:.6g}; most from {} {}", i, step.token.quoted(),
-                                    step.token.score, at, step.relevance.empty() ? "" : shownToken(all[at].text)));
+        lines.push_back(fmt::format("step {:<7} {}, score {:.6g}; most from {}", i, step.token.quoted(),
+                                    step.token.score, largestOf(step.relevance, all)));
+    }
+    for (const PositionAnswer& answer : report.positions) {
+        lines.push_back(fmt::format("position {:<3} {}, score {:.6g}; most from {}", answer.position,
+                                    againstText(answer.token, answer.contrast), answer.score,
+                                    largestOf(answer.relevance, all)));
     }
     return lines;
 }
@@ -351,29 +432,16 @@ ordered_json reportJson(const LanguageReport& report)
     for (const auto& [cause, amount] : report.losses) {
         json["losses"][cause] = amount;
     }
-    if (report.layers.isValid()) {
-        json["layers"] = rowsJson(report.layers);
-    }
-    if (report.heads.isValid()) {
-        json["heads"] = headsJson(report.heads);
-    }
-    if (!report.links.empty()) {
-        json["links"] = linksJson(report.links);
-    }
+    addParts(report, json);
     for (const GeneratedStep& step : report.generated) {
         ordered_json one = tokenJson(step.token);
         one["position"] = step.position;
         one["relevance"] = step.relevance;
-        if (step.parts.layers.isValid()) {
-            one["layers"] = rowsJson(step.parts.layers);
-        }
-        if (step.parts.heads.isValid()) {
-            one["heads"] = headsJson(step.parts.heads);
-        }
-        if (!step.parts.links.empty()) {
-            one["links"] = linksJson(step.parts.links);
-        }
+        addParts(step.parts, one);
         json["generated"].push_back(std::move(one));
+    }
+    for (const PositionAnswer& answer : report.positions) {
+        json["positions"].push_back(positionJson(answer));
     }
     if (!report.note.empty()) {
         json["note"] = report.note;
@@ -409,6 +477,9 @@ std::string linksCsv(const LanguageReport& report)
     for (std::size_t i = 0; i < report.generated.size(); ++i) {
         add(std::to_string(i), report.generated[i].parts.links);
     }
+    for (std::size_t i = 0; i < report.positions.size(); ++i) {
+        add(std::to_string(i), report.positions[i].parts.links);
+    }
     return csv;
 }
 
@@ -422,15 +493,22 @@ Result<void> writeReport(const std::filesystem::path& folder, const LanguageRepo
         const LayerParts& parts = report.generated[i].parts;
         RETRO_CHECK(writeParts(folder, parts, fmt::format("_step{}", i), layersCsv(parts.layers, all)));
     }
-    const bool hasLinks = !report.links.empty() || std::ranges::any_of(report.generated, [](const GeneratedStep& step) {
-        return !step.parts.links.empty();
-    });
-    if (hasLinks) {
+    for (const PositionAnswer& answer : report.positions) {
+        RETRO_CHECK(writeParts(folder, answer.parts, fmt::format("_position{}", answer.position),
+                               layersCsv(answer.parts.layers, all)));
+    }
+    const auto hasLinks = [](const GeneratedStep& step) { return !step.parts.links.empty(); };
+    if (!report.links.empty() || std::ranges::any_of(report.generated, hasLinks) ||
+        std::ranges::any_of(report.positions, hasLinks)) {
         RETRO_CHECK(base::writeFile(folder / "links.csv", linksCsv(report)));
     }
     if (!report.generated.empty()) {
         RETRO_CHECK(base::writeFile(folder / "generation.csv", generationCsv(report)));
         RETRO_CHECK(tensor::writeNpy(folder / "generation.npy", generationMatrix(report)));
+    }
+    if (!report.positions.empty()) {
+        RETRO_CHECK(base::writeFile(folder / "positions.csv", positionsCsv(report)));
+        RETRO_CHECK(tensor::writeNpy(folder / "positions.npy", positionsMatrix(report)));
     }
     return {};
 }

@@ -30,6 +30,9 @@ struct ScoredToken
     [[nodiscard]] std::string quoted() const;
 };
 
+/// `" Paris" (12366) instead of " London" (7295)`
+[[nodiscard]] std::string againstText(const ScoredToken& target, const std::vector<ScoredToken>& contrast);
+
 /// What the layers say of an explained position.
 struct LayerParts
 {
@@ -49,6 +52,13 @@ struct GeneratedStep
     double started = 0;
     std::map<std::string, double> losses{}; ///< by cause
     LayerParts parts{};
+};
+
+/// The question at one position of several.
+struct PositionAnswer : GeneratedStep
+{
+    std::vector<ScoredToken> contrast;
+    double score = 0; ///< of the target, less the mean of the contrast
 };
 
 /// Another question about the same position, for comparing.
@@ -80,6 +90,7 @@ struct LanguageReport : LayerParts
     std::string note;                      ///< what is not there, and why; empty = nothing is missing
     std::vector<GeneratedStep> generated;
     std::vector<LanguageToken> generatedTokens; ///< behind those of the text
+    std::vector<PositionAnswer> positions;      ///< of --positions, as asked; the first is the question itself
     std::vector<OtherAnswer> others;
 
     /// Share of a token in Σ |R|; 0 where all are 0.
@@ -93,11 +104,12 @@ struct LanguageReport : LayerParts
 /// tokens.csv.
 [[nodiscard]] std::string tokensCsv(const LanguageReport& report);
 
-/// links.csv: step, layer, head, both tokens, relevance; without links the heading alone.
+/// links.csv: step (row of generation.csv or positions.csv; none = the question), layer, head, both tokens, relevance;
+/// without links the heading alone.
 [[nodiscard]] std::string linksCsv(const LanguageReport& report);
 
 /// Writes tokens.csv, tokens.json, and what is there of layers.npy, layers.csv, heads.npy, generation.csv,
-/// generation.npy, links.csv, attention/<layer>.npy into a folder. Errors: Output.
+/// generation.npy, positions.csv, positions.npy, links.csv, attention/<layer>.npy into a folder. Errors: Output.
 [[nodiscard]] base::Result<void> writeReport(const std::filesystem::path& folder, const LanguageReport& report);
 
 /// The same for views and run files.

@@ -2,6 +2,8 @@
 // What an explanation says of a text, for views and run files, and back.
 #include "core/engine/language/languagereport.h"
 
+#include <algorithm>
+#include <iterator>
 #include <numeric>
 
 namespace retro::engine
@@ -42,6 +44,33 @@ void takeParts(const LayerParts& from, trace::TextStep& step)
     step.links = from.links;
 }
 
+/// All but what is set against the target.
+trace::TextStep stepOf(const GeneratedStep& made)
+{
+    trace::TextStep step;
+    step.position = made.position;
+    step.target = wordOf(made.token);
+    step.best = wordOf(made.best);
+    step.score = made.token.score;
+    step.started = made.started;
+    step.reached = sumOf(made.relevance);
+    step.losses = made.losses;
+    step.relevance = made.relevance;
+    takeParts(made.parts, step);
+    return step;
+}
+
+GeneratedStep generatedOf(const trace::TextStep& step)
+{
+    return {scoredOf(step.target),
+            step.position,
+            step.relevance,
+            scoredOf(step.best),
+            step.started,
+            step.losses,
+            {step.layers, step.heads, step.links, {}}};
+}
+
 } // namespace
 
 trace::RunText runText(const LanguageReport& report)
@@ -74,17 +103,11 @@ trace::RunText runText(const LanguageReport& report)
     question.relevance = report.relevance;
     takeParts(report, question);
     text.steps.push_back(std::move(question));
-    for (const GeneratedStep& made : report.generated) {
-        trace::TextStep step;
-        step.position = made.position;
-        step.target = wordOf(made.token);
-        step.best = wordOf(made.best);
-        step.score = made.token.score;
-        step.started = made.started;
-        step.reached = sumOf(made.relevance);
-        step.losses = made.losses;
-        step.relevance = made.relevance;
-        takeParts(made.parts, step);
+    std::ranges::transform(report.generated, std::back_inserter(text.steps), stepOf);
+    for (const PositionAnswer& answer : report.positions) {
+        trace::TextStep step = stepOf(answer);
+        step.score = answer.score;
+        std::ranges::transform(answer.contrast, std::back_inserter(step.contrast), wordOf);
         text.steps.push_back(std::move(step));
     }
     return text;
@@ -104,9 +127,8 @@ LanguageReport reportOf(const trace::RunText& text, const trace::Run& run)
     }
     for (std::size_t i = 0; i < text.steps.size(); ++i) {
         const trace::TextStep& step = text.steps[i];
-        LayerParts parts{step.layers, step.heads, step.links, {}};
         if (i == 0) {
-            static_cast<LayerParts&>(report) = std::move(parts);
+            static_cast<LayerParts&>(report) = LayerParts{step.layers, step.heads, step.links, {}};
             report.position = step.position;
             report.target = scoredOf(step.target);
             report.otherTarget = step.position < 0 ? step.target.text : std::string();
@@ -120,9 +142,13 @@ LanguageReport reportOf(const trace::RunText& text, const trace::Run& run)
             report.losses = step.losses;
             report.relevance = step.relevance;
             report.relevance.resize(report.tokens.size());
+        } else if (text.tokenOf(i)) {
+            report.generated.push_back(generatedOf(step));
         } else {
-            report.generated.push_back({scoredOf(step.target), step.position, step.relevance, scoredOf(step.best),
-                                        step.started, step.losses, std::move(parts)});
+            PositionAnswer answer{generatedOf(step), {}, step.score};
+            std::ranges::transform(step.contrast, std::back_inserter(answer.contrast), scoredOf);
+            answer.relevance.resize(report.tokens.size());
+            report.positions.push_back(std::move(answer));
         }
     }
     return report;

@@ -39,28 +39,41 @@ constexpr std::string_view kOneText = "what a model reads is given once";
 constexpr std::string_view kOneGoesOn = "the text goes on in one way";
 constexpr std::string_view kStepsAlone = "each step is a pass over the inputs of its own";
 
+constexpr std::string_view kOneForOthers = "the first of the positions is that of the question";
+constexpr std::string_view kTextAsItIs = "the positions are those of the text as it is given";
+
 constexpr std::array kExclusions{
     Exclusion{"text", "ids", kOneText},
     Exclusion{"generate", "continue", kOneGoesOn},
     Exclusion{"generate", "check-oracle", kStepsAlone},
     Exclusion{"continue", "check-oracle", kStepsAlone},
+    Exclusion{"positions", "position", kOneForOthers},
+    Exclusion{"positions", "generate", kTextAsItIs},
+    Exclusion{"positions", "continue", kTextAsItIs},
+    Exclusion{"positions", "check-oracle", "the oracle looks at one position"},
+    Exclusion{"positions", "stop-at-checkpoints", "each position is a pass down to the tokens"},
     Exclusion{"contrast", "start", "a contrast says where relevance starts"},
     Exclusion{"text", "graph-out", kNothingRuns},
     Exclusion{"ids", "graph-out", kNothingRuns},
     Exclusion{"contrast", "graph-out", kOneStart},
     Exclusion{"generate", "graph-out", kNothingRuns},
     Exclusion{"continue", "graph-out", kNothingRuns},
+    Exclusion{"positions", "graph-out", kNothingRuns},
     Exclusion{"html", "graph-out", kNothingRuns},
     Exclusion{"attention", "graph-out", kNothingRuns},
     Exclusion{"layers", "graph-out", kNothingRuns},
     Exclusion{"attention", "inputs-only", kInputsAlone},
     Exclusion{"text", kOracleByPlan, kByPlan},
     Exclusion{"ids", kOracleByPlan, kByPlan},
+    Exclusion{"positions", kOracleByPlan, kByPlan},
+    Exclusion{"generate", kOracleByPlan, kByPlan},
+    Exclusion{"continue", kOracleByPlan, kByPlan},
     Exclusion{"text", kBatch, kOneText},
     Exclusion{"ids", kBatch, kOneText},
     Exclusion{"contrast", kBatch, "a contrast is of one text"},
     Exclusion{"generate", kBatch, kStepsAlone},
     Exclusion{"continue", kBatch, kStepsAlone},
+    Exclusion{"positions", kBatch, "positions are of one text"},
     Exclusion{"html", kBatch, "a page shows one text"},
     Exclusion{"inputs-only", "engine=oracle", kInputsAlone},
     Exclusion{"inputs-only", "engine=compiled", kInputsAlone},

@@ -81,6 +81,21 @@ Result<void> checkPlace(const std::string& text)
                : base::usageError("write a whole number: 0 is the first token, -1 the last one");
 }
 
+Result<void> checkPlaces(const std::string& text)
+{
+    const char* at = text.data();
+    const char* const end = text.data() + text.size();
+    bool areGood = at < end;
+    while (areGood && at < end) {
+        std::int64_t place = 0;
+        const auto read = std::from_chars(at, end, place);
+        const bool isLast = read.ptr == end;
+        areGood = read.ec == std::errc() && (isLast || (*read.ptr == ',' && read.ptr + 1 < end));
+        at = isLast ? end : read.ptr + 1;
+    }
+    return areGood ? Result<void>() : base::usageError("write places of tokens with commas between: 3,7,-1");
+}
+
 Result<void> checkLayers(const std::string& text)
 {
     const bool areNumbers = !text.empty() && text.find_first_not_of("0123456789,") == std::string::npos &&
@@ -288,6 +303,12 @@ const std::vector<QuestionField>& table()
          .title = "Position",
          .tip = "The token behind which the next word is asked for: 0 is the first, -1 the last",
          .isOfTexts = true},
+        {.name = "positions",
+         .member = &Q::positions,
+         .verbs = kExplain,
+         .help = "3,7,-1: the question at each of these positions, over one forward pass; all that is of one position "
+                 "is of the first",
+         .check = checkPlaces},
         {.name = "contrast",
          .member = &Q::contrast,
          .verbs = kExplain | kEvaluate | kDiagnose | kWindow,

@@ -35,6 +35,7 @@ struct Question
     std::string tokenizer; ///< file
     std::string ids;       ///< 1,2,3 in place of a text
     std::string position;
+    std::string positions;             ///< 3,7,-1
     std::vector<std::string> contrast; ///< words, or numbers of tokens
     bool targetTokens = false;         ///< of a word of several tokens, the first
     std::string generate;

@@ -28,7 +28,8 @@ base::Result<execute::ForwardResult> InputsOnlyWay::forward(Pass& pass)
     if (last != nullptr && last->isOf(*model, pass.inputs, pass.targets, *m_known.runner)) {
         made = m_inputs.resume(last->forward, last->store);
     } else if (last != nullptr && last->isBeside(*model, pass.inputs, choice)) {
-        RETRO_TRY(made, m_inputs.forwardBeside(model, pass.inputs, pass.targets, *last->store, choice, pass.stop));
+        RETRO_TRY(made, m_inputs.forwardBeside(model, pass.inputs, pass.targets, *last->store, last->forward.outputs,
+                                               choice, pass.stop));
     }
     pass.result.forwardReused = made.has_value();
     if (!made) {

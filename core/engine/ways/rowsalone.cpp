@@ -77,7 +77,16 @@ public:
     /// where they are as many.
     [[nodiscard]] std::optional<Edges> ofCausal(const Node& node, std::int64_t last) const
     {
-        if (node.op != "Attention" || !node.domain.empty() || hasMoreThanMask(node)) {
+        if (node.op != "Attention" || !node.domain.empty()) {
+            return std::nullopt;
+        }
+        if (isOverNewCache(node)) {
+            const std::size_t axis = shapeOf(node.inputs[1]).size() - 2;
+            Edges edges(node.inputs.size());
+            std::fill_n(edges.begin(), kMask, RowsOf{axis, RowsOf::Form::Padded});
+            return edges;
+        }
+        if (hasMoreThanMask(node)) {
             return std::nullopt;
         }
         const Shape& q = shapeOf(node.inputs[0]);
@@ -94,6 +103,30 @@ public:
             edges[slot] = RowsOf{axis, RowsOf::Form::Padded};
         }
         return edges;
+    }
+
+    /// Of a cache without a past whose rows may be 0 behind some for all that read them: so may the new rows. What it
+    /// keeps for the next run is 0 there too.
+    [[nodiscard]] std::optional<Edges> ofNewCache(const Node& node) const
+    {
+        if (!isNewCache(node)) {
+            return std::nullopt;
+        }
+        Edges edges(node.inputs.size());
+        edges[0] = RowsOf{kRowsOfCache, RowsOf::Form::Padded};
+        return edges;
+    }
+
+    /// CacheAppend of keys or values, all of them new but those in front, which stand for nothing.
+    [[nodiscard]] bool isNewCache(const Node& node) const
+    {
+        if (node.op != "CacheAppend" || node.domain != "retrograde") {
+            return false;
+        }
+        const Shape& rows = shapeOf(node.outputs[0]);
+        const Shape& added = shapeOf(node.inputs[0]);
+        return rows.size() == added.size() && rows.size() > kRowsOfCache &&
+               rows[kRowsOfCache] == added[kRowsOfCache] + intOf(node, "front", 0);
     }
 
     /// For a row along `axis` of output 0; none where the node mixes rows, or is not known not to.
@@ -128,6 +161,8 @@ public:
 private:
     static constexpr std::int64_t kSoftmaxOfAxis = 13;
     static constexpr std::size_t kMask = 3; // slot of Attention
+    static constexpr std::size_t kRowsOfCache = 2;
+    static constexpr std::size_t kRankOfCache = 4; // batch × heads × rows × width
 
     [[nodiscard]] const Shape& shapeOf(ValueId value) const { return m_model.typeOf(value).shape; }
 
@@ -194,6 +229,11 @@ private:
             edges.resize(node.inputs.size()); // the second operand has extents
             return edges[0] ? std::optional(edges) : std::nullopt;
         }
+        if (node.op == "Split") {
+            const auto along = static_cast<std::size_t>((intOf(node, "axis", 0) + static_cast<std::int64_t>(rank)) %
+                                                        static_cast<std::int64_t>(rank));
+            return along == axis ? std::nullopt : std::optional(only(node, 0, axis));
+        }
         if (node.op == "RotaryEmbedding") {
             return ofRotation(node, axis);
         }
@@ -254,6 +294,26 @@ private:
         return edges;
     }
 
+    /// The part of GroupQueryAttention behind its caches, where they are new: causal, and told how many keys count,
+    /// which are at most those in front and as many as queries. Query i so sees none behind key i.
+    [[nodiscard]] bool isOverNewCache(const Node& node) const
+    {
+        constexpr std::size_t kLengths = kMask + 3; // behind keys and values of a past
+        const bool isTold = node.inputs.size() > kLengths && node.inputs[kLengths].isValid() &&
+                            !node.inputs[kMask + 1].isValid() && !node.inputs[kMask + 2].isValid();
+        if (!isTold || intOf(node, "is_causal", 0) == 0) {
+            return false;
+        }
+        const Shape& q = shapeOf(node.inputs[0]);
+        return std::all_of(node.inputs.begin() + 1, node.inputs.begin() + kMask, [&](ValueId value) {
+            const NodeId cache = m_graph.nodeOf(value);
+            const bool isKnown =
+                m_graph.value(value).kind == graph::ValueKind::Result && isNewCache(m_graph.node(cache));
+            return isKnown && m_graph.node(cache).outputs[0] == value && q.size() == kRankOfCache &&
+                   q[kRowsOfCache] == shapeOf(m_graph.node(cache).inputs[0])[kRowsOfCache];
+        });
+    }
+
     static bool hasMoreThanMask(const Node& node)
     {
         return std::any_of(node.inputs.begin() + std::min<std::ptrdiff_t>(kMask + 1, std::ssize(node.inputs)),
@@ -296,7 +356,8 @@ class RowPlan
 public:
     /// Everything that leads to the first rows of `count`, up to `last`, alone. `model` is a graph of withRowAlone().
     RowPlan(const execute::BoundModel& model, std::int64_t last, std::int64_t count)
-        : m_graph(model.graph()), m_axis(m_graph.valueCount()), m_edges(m_graph.nodeCount())
+        : m_graph(model.graph()), m_axis(m_graph.valueCount()), m_edges(m_graph.nodeCount()),
+          m_isPadded(m_graph.nodeCount())
     {
         const RowNeeds needs(model);
         for (std::size_t i = m_graph.nodeCount(); i-- > 0;) {
@@ -307,6 +368,9 @@ public:
                 m_edges[i][0] = RowsOf{static_cast<std::size_t>(intOf(node, "axis", 0)), RowsOf::Form::Among};
             } else if (std::optional<Edges> padded = needs.ofCausal(node, last)) {
                 m_edges[i] = std::move(*padded);
+            } else if (std::optional<Edges> cached = needs.ofNewCache(node); cached && isPaddedForAll(node)) {
+                m_edges[i] = std::move(*cached);
+                m_isPadded[i] = true;
             } else if (const std::optional<std::size_t> axis = rowAxis(node);
                        axis && isRowOf(model, id, *axis) && model.typeOf(node.outputs[0]).shape[*axis] == count) {
                 take(id, *axis, needs.outsideAttention(id, *axis));
@@ -315,7 +379,8 @@ public:
     }
 
     RowPlan(const execute::BoundModel& model, NodeId choice)
-        : m_graph(model.graph()), m_choice(choice), m_axis(m_graph.valueCount()), m_edges(m_graph.nodeCount())
+        : m_graph(model.graph()), m_choice(choice), m_axis(m_graph.valueCount()), m_edges(m_graph.nodeCount()),
+          m_isPadded(m_graph.nodeCount())
     {
         const Node& gather = m_graph.node(choice);
         m_edges[choice.index()] = Edges(gather.inputs.size());
@@ -335,6 +400,8 @@ public:
     /// Along which the value has the row alone; none: it is whole.
     [[nodiscard]] std::optional<std::size_t> axisOf(ValueId value) const { return m_axis[value.index()]; }
     [[nodiscard]] const Edges& edgesOf(NodeId node) const { return m_edges[node.index()]; }
+    /// Results of a node that are 0 behind the rows, where they should be more: no output of the graph.
+    [[nodiscard]] bool isPadded(NodeId node) const { return m_isPadded[node.index()]; }
 
 private:
     void take(NodeId id, std::size_t axis, std::optional<Edges> edges)
@@ -359,15 +426,30 @@ private:
                m_graph.value(node.inputs[0]).kind == graph::ValueKind::Result;
     }
 
-    /// More than one row, and no result but the first is read, or each is of the same shape.
+    /// More than one row, and no result but the first is read, or each is of the same shape, or has as many rows.
     [[nodiscard]] bool isRowOf(const execute::BoundModel& model, NodeId id, std::size_t axis) const
     {
         const Node& node = m_graph.node(id);
         const tensor::Shape& shape = model.typeOf(node.outputs[0]).shape;
         const bool areAlike = std::all_of(node.outputs.begin() + 1, node.outputs.end(), [&](ValueId output) {
-            return !output.isValid() || m_graph.uses(output).empty() || model.typeOf(output).shape == shape;
+            const bool isUnread = !output.isValid() || m_graph.uses(output).empty();
+            return isUnread || model.typeOf(output).shape == shape ||
+                   (node.op == "Split" && model.typeOf(output).shape[axis] == shape[axis]);
         });
         return areAlike && !model.isConstant(node.outputs[0]) && shape[axis] > 1;
+    }
+
+    /// All that read what a cache gives take rows that are 0 behind those that are needed.
+    [[nodiscard]] bool isPaddedForAll(const Node& cache) const
+    {
+        const bool isKeptRead =
+            cache.outputs.size() > 1 && cache.outputs[1].isValid() && !m_graph.uses(cache.outputs[1]).empty();
+        const auto uses = m_graph.uses(cache.outputs[0]);
+        const bool isPlain = !isKeptRead && !isOutput(cache.outputs[0]) && !uses.empty();
+        return isPlain && std::ranges::all_of(uses, [this](const graph::Use& use) {
+                   const Edges& edges = m_edges[use.node.index()];
+                   return !edges.empty() && edges[use.slot] && edges[use.slot]->form == RowsOf::Form::Padded;
+               });
     }
 
     [[nodiscard]] bool isOutput(ValueId value) const { return std::ranges::count(m_graph.outputs(), value) > 0; }
@@ -399,6 +481,7 @@ private:
     NodeId m_choice;
     std::vector<std::optional<std::size_t>> m_axis; // by ValueId
     std::vector<Edges> m_edges;                     // by NodeId; empty: all operands are whole
+    std::vector<bool> m_isPadded;                   // by NodeId
     std::size_t m_count = 0;
 };
 
@@ -426,7 +509,11 @@ public:
             add(NodeId(i));
         }
         for (const ValueId output : m_graph.outputs()) {
-            m_builder.addOutput(m_ids[output.index()]);
+            const NodeId maker = m_graph.nodeOf(output);
+            const bool isResult = m_graph.value(output).kind == graph::ValueKind::Result;
+            if (!isResult || !m_plan.isPadded(maker)) {
+                m_builder.addOutput(m_ids[output.index()]);
+            }
         }
         auto built = std::move(m_builder).build();
         return built.ok() ? std::make_shared<const Graph>(std::move(built).value()) : nullptr;

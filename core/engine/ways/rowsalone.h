@@ -19,7 +19,8 @@ namespace retro::engine
 
 /// A graph of withRowAlone(), bound, in which what leads to tokens up to `last` alone, of `count`, is computed for
 /// these alone. Attentions whose mask hides what lies behind keep their extents, with 0 there, so that forward values
-/// and relevance have the bits of the whole graph. Null where there is nothing to leave out.
+/// and relevance have the bits of the whole graph. So do new caches of keys and values, which are then no outputs of
+/// the graph. Null where there is nothing to leave out.
 [[nodiscard]] std::shared_ptr<const graph::Graph> withPrefixAlone(const execute::BoundModel& model, std::int64_t last,
                                                                   std::int64_t count);
 

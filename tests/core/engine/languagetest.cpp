@@ -145,9 +145,14 @@ base::Result<Answer> answer(const engine::LoadedModel& model, engine::Question q
     all.asked = *asked;
     RETRO_TRY(all.request, engine::resolve(engine::withoutLanguage(question, *asked), model));
     RETRO_CHECK(engine::takeLanguage(*asked, all.request));
-    RETRO_TRY(all.result, engine::explain(model, all.request));
+    const bool goesOn = asked->positions.size() > 1;
+    engine::Explainer explainer(engine::LoadedModelPointer(std::shared_ptr<void>(), &model));
+    all.request.keepsPass = goesOn;
+    RETRO_TRY(all.result, goesOn ? explainer.explain(all.request) : engine::explain(model, all.request));
     RETRO_TRY(all.report, engine::reportOf(*asked, model, question, all.result));
-    RETRO_CHECK(engine::addGeneration(*asked, model, question, all.request, {}, all.report));
+    const engine::LayerWish wish = engine::LayerWish::of(*asked, question);
+    RETRO_CHECK(engine::addPositions(*asked, explainer, question, all.request, all.report, {}, wish));
+    RETRO_CHECK(engine::addGeneration(*asked, model, question, all.request, all.result, {}, all.report));
     return all;
 }
 
@@ -396,6 +401,129 @@ private slots:
             QVERIFY(!step.parts.layers.isValid() || step.parts.layers.shape() == alone->report.layers.shape());
             ids += "," + std::to_string(step.token.id);
         }
+    }
+
+    // Each position is the answer of --position, over one forward pass; also where tokens see those behind them.
+    void positionsShareAForwardPass_data()
+    {
+        QTest::addColumn<bool>("isCausal");
+        QTest::addColumn<bool>("inputsOnly");
+        QTest::addColumn<bool>("isContrast");
+        QTest::newRow("causal") << true << false << false;
+        QTest::newRow("causal, inputs only") << true << true << false;
+        QTest::newRow("causal, contrast") << true << false << true;
+        QTest::newRow("sees what follows") << false << false << false;
+        QTest::newRow("sees what follows, inputs only") << false << true << true;
+    }
+    void positionsShareAForwardPass()
+    {
+        QFETCH(const bool, isCausal);
+        QFETCH(const bool, inputsOnly);
+        QFETCH(const bool, isContrast);
+        const auto model = m_folder.model(isCausal);
+        engine::Question question = about("ab cab");
+        question.inputsOnly = inputsOnly;
+        if (isContrast) {
+            question.targets = {"1"};
+            question.contrast = {"2", "5"};
+        }
+        question.positions = "2,0,-1";
+        ForwardNodes nodes;
+        const auto all = [&] {
+            const event::ObserverScope observed(&nodes);
+            return answer(*model, question);
+        }();
+        QVERIFY2(all.ok(), all.ok() ? "" : all.error().text().c_str());
+        QVERIFY(inputsOnly || nodes.count() == all->result.model->graph().nodeCount());
+        QVERIFY(nodes.count() < 2 * all->result.model->graph().nodeCount());
+        const std::vector<engine::PositionAnswer>& positions = all->report.positions;
+        QCOMPARE(positions.size(), std::size_t{3});
+        QCOMPARE(positions[0].relevance, all->report.relevance);
+        question.positions.clear();
+        const std::int64_t expected[] = {2, 0, 3};
+        for (std::size_t i = 0; i < positions.size(); ++i) {
+            question.position = std::to_string(expected[i]);
+            const auto alone = answer(*model, question);
+            QVERIFY2(alone.ok(), alone.ok() ? "" : alone.error().text().c_str());
+            QCOMPARE(positions[i].position, expected[i]);
+            QCOMPARE(positions[i].relevance, alone->report.relevance);
+            QCOMPARE(positions[i].token.id, alone->report.target.id);
+            QCOMPARE(positions[i].best.id, alone->report.best.id);
+            QCOMPARE(positions[i].best.score, alone->report.best.score);
+            QCOMPARE(positions[i].score, alone->report.score);
+            QCOMPARE(positions[i].contrast.size(), alone->report.contrast.size());
+            QCOMPARE(positions[i].started, alone->report.started);
+            QCOMPARE(positions[i].losses, alone->report.losses);
+        }
+    }
+
+    // Also of an engine that keeps no pass.
+    void positionsByAnotherEngine()
+    {
+        const auto model = m_folder.model();
+        engine::Question question = about("ab cab");
+        question.positions = "2,0";
+        const auto promise = answer(*model, question);
+        for (const char* const engine : {"compiled", "oracle"}) {
+            question.engine = engine;
+            const auto all = answer(*model, question);
+            QVERIFY2(all.ok(), all.ok() ? "" : all.error().text().c_str());
+            QCOMPARE(all->report.positions[1].relevance, promise->report.positions[1].relevance);
+        }
+    }
+
+    void positionsAreChecked()
+    {
+        const auto model = m_folder.model();
+        engine::Question question = about("ab cab");
+        question.positions = "0,4";
+        QVERIFY(contains(problemOf(*model, question), "there is no position 4 in a text of 4 tokens"));
+        question.positions = "-5";
+        QVERIFY(contains(problemOf(*model, question), "there is no position -5 in a text of 4 tokens"));
+        question.positions = "3,0,-1";
+        QVERIFY(contains(problemOf(*model, question), "position 3 is asked for twice: as 3 and as -1"));
+        question.positions = "0,1";
+        question.position = "1";
+        QVERIFY(contains(problemOf(*model, question), "the first of the positions is that of the question"));
+        question.position.clear();
+        question.generate = "2";
+        QVERIFY(contains(problemOf(*model, question), "the positions are those of the text as it is given"));
+        question.generate.clear();
+        question.targets = {"stream:0,0,1"};
+        QVERIFY(contains(problemOf(*model, question), "belong to a target that is a word"));
+        const auto isGood = [](const char* text) {
+            return engine::checkText(engine::questionField("positions"), text).ok();
+        };
+        QVERIFY(isGood("3") && isGood("3,7,-1") && isGood("-1,0"));
+        QVERIFY(!isGood("") && !isGood("1,") && !isGood(",1") && !isGood("1,,2") && !isGood("1 2") && !isGood("a"));
+    }
+
+    void positionsAreWritten()
+    {
+        const auto model = m_folder.model();
+        engine::Question question = about("ab cab");
+        question.targets = {"1"};
+        question.contrast = {"2"};
+        question.positions = "1,-1";
+        const auto all = answer(*model, question);
+        QVERIFY2(all.ok(), all.ok() ? "" : all.error().text().c_str());
+        const std::filesystem::path folder = m_folder.path() / "positions";
+        QVERIFY(base::makeFolder(folder).ok());
+        QVERIFY(engine::writeReport(folder, all->report).ok());
+        const auto rows = tensor::readNpy(folder / "positions.npy");
+        QVERIFY(rows.ok());
+        QCOMPARE(rows->shape(), (tensor::Shape{2, 4}));
+        for (std::int64_t i = 0; i < 8; ++i) {
+            const engine::PositionAnswer& of = all->report.positions[static_cast<std::size_t>(i / 4)];
+            QCOMPARE(rows->at(i), of.relevance[static_cast<std::size_t>(i % 4)]);
+        }
+        const std::string table = base::readTextFile(folder / "positions.csv", 1U << 20).value();
+        QVERIFY(contains(table, "position,id,text,score,0 ab,1 ␣,2 c,3 ab\r\n1,1,b,"));
+        const std::string found = base::readTextFile(folder / "tokens.json", 1U << 20).value();
+        QVERIFY(contains(found, "\"positions\": ["));
+        QVERIFY(contains(engine::languagePage(all->report), ">at 3: b</button>"));
+        QVERIFY(
+            contains(engine::reportLines(all->report).back(), "position 3   \"b\" (1) instead of \"c\" (2), score "));
     }
 
     void layersComeFromAFile()

@@ -23,10 +23,10 @@ inline constexpr std::array kSmallWords{"<unk>",  "the", "capital", "of",    "Fr
 inline constexpr std::int64_t kSmallWidth = 8;
 inline constexpr std::int64_t kSmallHeads = 2;
 
-/// How its attentions are written.
-enum class AttentionAs { OneNode, Chain };
+/// How its attentions are written. Cached: GroupQueryAttention with a past, packed in every other layer.
+enum class AttentionAs { OneNode, Chain, Cached };
 
-/// ids (batch × tokens) → logits (batch × tokens × words).
+/// ids (batch × tokens) → logits (batch × tokens × words); with caches also a mask and pasts → presents.
 class SmallLanguageModel
 {
 public:
@@ -35,11 +35,19 @@ public:
         m_builder.setOpset("", kOpset);
         const std::vector<graph::Dimension> row{{std::nullopt, "batch"}, {std::nullopt, "tokens"}};
         const auto ids = m_builder.addInput("input_ids", tensor::DType::Int64, row);
+        if (form == AttentionAs::Cached) {
+            addLengths();
+        }
         base::ValueId x = add("Gather", "embedded", {weights("table", {kWords, kSmallWidth}), ids});
         for (int i = 0; i < layers; ++i) {
             x = layer(fmt::format("layer{}/", i), x);
         }
-        m_builder.addOutput(add("MatMul", "logits", {x, weights("head", {kSmallWidth, kWords})}));
+        const auto logits = add("MatMul", "logits", {x, weights("head", {kSmallWidth, kWords})});
+        if (form == AttentionAs::Cached) { // says that it predicts words
+            m_builder.declare(logits, tensor::DType::Float32,
+                              std::vector<graph::Dimension>{row[0], row[1], {kWords, ""}});
+        }
+        m_builder.addOutput(logits);
     }
 
     [[nodiscard]] rewrite::testing::SharedGraph graph() &&
@@ -92,20 +100,80 @@ private:
     base::ValueId layer(const std::string& in, base::ValueId x)
     {
         const tensor::Shape square{kSmallWidth, kSmallWidth};
-        const auto q = add("MatMul", in + "q", {x, weights(in + "wq", square)});
-        const auto k = add("MatMul", in + "k", {x, weights(in + "wk", square)});
-        const auto v = add("MatMul", in + "v", {x, weights(in + "wv", square)});
-        const auto mixed =
-            m_form == AttentionAs::OneNode
-                ? add("Attention", in + "attention", {q, k, v},
-                      {{"q_num_heads", kSmallHeads}, {"kv_num_heads", kSmallHeads}, {"is_causal", std::int64_t{1}}})
-                : chain(in, q, k, v);
+        const auto mixed = m_form == AttentionAs::Cached ? cached(in, x) : attention(in, x, square);
         const auto joined = add("MatMul", in + "joined", {mixed, weights(in + "wo", square)});
         const auto between = add("Add", in + "between", {x, joined});
         const auto hidden = add("MatMul", in + "hidden", {between, weights(in + "w1", {kSmallWidth, 2 * kSmallWidth})});
         const auto positive = add("Relu", in + "positive", {hidden});
         const auto back = add("MatMul", in + "back", {positive, weights(in + "w2", {2 * kSmallWidth, kSmallWidth})});
         return add("Add", in + "out", {between, back});
+    }
+
+    base::ValueId attention(const std::string& in, base::ValueId x, const tensor::Shape& square)
+    {
+        const auto q = add("MatMul", in + "q", {x, weights(in + "wq", square)});
+        const auto k = add("MatMul", in + "k", {x, weights(in + "wk", square)});
+        const auto v = add("MatMul", in + "v", {x, weights(in + "wv", square)});
+        return m_form == AttentionAs::OneNode
+                   ? add("Attention", in + "attention", {q, k, v},
+                         {{"q_num_heads", kSmallHeads}, {"kv_num_heads", kSmallHeads}, {"is_causal", std::int64_t{1}}})
+                   : chain(in, q, k, v);
+    }
+
+    /// The number of the last key, and of all, as the mask has them.
+    void addLengths()
+    {
+        constexpr std::int64_t kInt32 = 6;
+        m_builder.setOpset("com.microsoft", 1);
+        const auto mask =
+            m_builder.addInput("attention_mask", tensor::DType::Int64,
+                               std::vector<graph::Dimension>{{std::nullopt, "batch"}, {std::nullopt, "all"}});
+        const auto sum =
+            add("ReduceSum", "counted", {mask, numbers("count_axis", {1})}, {{"keepdims", std::int64_t{0}}});
+        const auto last = add("Sub", "last_key", {sum, numbers("count_one", {1})});
+        m_last = add("Cast", "seqlens_k", {last}, {{"to", kInt32}});
+        const auto one = m_builder.addConstant("axis_one", tensor::Tensor::scalar<std::int64_t>(1));
+        const auto all = add("Gather", "all_keys", {add("Shape", "mask_shape", {mask}), one});
+        m_total = add("Cast", "total_sequence_length", {all}, {{"to", kInt32}});
+        constexpr std::int64_t kPositions = 64;
+        m_cos = weights("cos_cache", {kPositions, kSmallWidth / kSmallHeads / 2});
+        m_sin = weights("sin_cache", {kPositions, kSmallWidth / kSmallHeads / 2});
+    }
+
+    base::ValueId cached(const std::string& in, base::ValueId x)
+    {
+        const int layer = m_cached++;
+        const auto past = [&](const char* what) {
+            const std::vector<graph::Dimension> extents{
+                {std::nullopt, "batch"}, {kSmallHeads, ""}, {std::nullopt, "past"}, {kSmallWidth / kSmallHeads, ""}};
+            return m_builder.addInput(fmt::format("past_key_values.{}.{}", layer, what), tensor::DType::Float32,
+                                      extents);
+        };
+        const auto product = [&](const char* part, std::int64_t columns) {
+            return add("MatMul", in + part, {x, weights(in + "w" + part, {kSmallWidth, columns})});
+        };
+        std::vector<base::ValueId> operands =
+            layer % 2 == 0
+                ? std::vector{product("q", kSmallWidth), product("k", kSmallWidth), product("v", kSmallWidth)}
+                : std::vector{product("qkv", 3 * kSmallWidth), base::ValueId(), base::ValueId()};
+        for (const auto one : {past("key"), past("value"), m_last, m_total, m_cos, m_sin}) {
+            operands.push_back(one);
+        }
+        std::vector<base::ValueId> results{m_builder.addResult(in + "attention")};
+        for (const char* const what : {"key", "value"}) {
+            results.push_back(m_builder.addResult(fmt::format("present.{}.{}", layer, what)));
+            m_builder.addOutput(results.back());
+        }
+        m_builder.addNode(
+            {"GroupQueryAttention",
+             "com.microsoft",
+             in + "attention_node",
+             "",
+             1,
+             std::move(operands),
+             results,
+             {{"num_heads", kSmallHeads}, {"kv_num_heads", kSmallHeads}, {"do_rotary", std::int64_t{1}}}});
+        return results.front();
     }
 
     base::ValueId byHead(const std::string& name, base::ValueId x)
@@ -141,6 +209,11 @@ private:
     }
 
     AttentionAs m_form;
+    base::ValueId m_last;
+    base::ValueId m_total;
+    base::ValueId m_cos;
+    base::ValueId m_sin;
+    int m_cached = 0; ///< layers so far
     graph::GraphBuilder m_builder;
     unsigned m_seed = 0;
 };

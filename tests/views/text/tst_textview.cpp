@@ -184,6 +184,20 @@ private slots:
         QCOMPARE(stage.focus.links().front().relevance, 0.75); // of both together
     }
 
+    // Other positions of the text are named by their place, steps by their number.
+    void positionsAreNamed()
+    {
+        Stage stage(6, 2);
+        auto text = std::make_shared<trace::RunText>(*stage.focus.text());
+        text->steps.push_back(text->steps.front());
+        text->steps.back().position = 2;
+        stage.focus.setText(text);
+        QCOMPARE(stage.focus.stepLabel(0), QStringLiteral("“ Paris”"));
+        QCOMPARE(stage.focus.stepLabel(1), QStringLiteral("position 2: “ Paris”"));
+        stage.focus.setText(goneOn(*madeText(6, 2, stage.model.graph())));
+        QCOMPARE(stage.focus.stepLabel(1), QStringLiteral("step 1: “ Paris”"));
+    }
+
     // A word that the text went on with shows its own step; others are chosen.
     void wordsAndSteps()
     {
