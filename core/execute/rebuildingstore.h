@@ -64,7 +64,7 @@ public:
 
 private:
     void choose(std::span<const ValueId> read, std::span<const ValueId> asIs);
-    /// Sets how a value that is read or not is had; `staysAsIs`: it is kept.
+    /// Decides whether a value is kept (as `staysAsIs` asks) or, where it is read, computed again.
     void settle(ValueId value, bool isRead, bool staysAsIs);
     void chooseLate(std::span<const ValueId> asIs, const KeepingBounds& bounds);
     /// Those first that save most bytes for an operation.

@@ -112,6 +112,7 @@ void findForward(const Facts& facts, Probe& probe)
     }
     const graph::Graph& graph = facts.graph();
     for (std::size_t i = 0; i < graph.nodeCount() && !facts.stop().stop_requested(); ++i) {
+        for (const ValueId value : graph.node(NodeId(i)).outputs) {
             if (partsAt(facts, probe, *compared, NodeId(i), value)) {
                 return;
             }

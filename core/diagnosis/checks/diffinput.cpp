@@ -255,11 +255,10 @@ Chart inputChart(const Tensor& own, const Tensor& other)
 /// How an input differs for which no deed is known.
 std::string differenceText(const Tensor& own, const Tensor& other)
 {
-    return own.shape() == other.shape()
-               ? fmt::format("differs from that of the reference in {} of {} elements", differingElements(own, other),
-                             own.size())
-               : fmt::format("has the shape {}, that of the reference {}", extentsText(own.shape()),
-                             extentsText(other.shape()));
+    return own.shape() == other.shape() ? fmt::format("differs from that of the reference in {} of {} elements",
+                                                      differingElements(own, other), own.size())
+                                        : fmt::format("has the shape {}, that of the reference {}",
+                                                      extentsText(own.shape()), extentsText(other.shape()));
 }
 
 void noteInput(const Facts& facts, Probe& probe, const std::string& name, const Tensor& own, const Tensor& other)

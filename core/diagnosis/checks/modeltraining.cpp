@@ -26,6 +26,25 @@ double droppedShare(const ModelFacts& model, const graph::Node& node)
     return ratio.isValid() && ratio.size() > 0 ? ratio.at(0) : kUsualDropoutRatio;
 }
 
+void describeDropout(double dropped, Finding& finding)
+{
+    finding.what = fmt::format("is in training mode: it drops elements by chance (ratio {})", numberText(dropped));
+    finding.means = "Each run gives another result.";
+    finding.chart = barsOf("Share that is kept, and that is dropped by chance", {1 - dropped, dropped}, {1});
+    finding.chart.names = {"kept", "dropped"};
+    finding.remedy = "Export the model in evaluation mode";
+    finding.numbers = {{"ratio", dropped}};
+}
+
+void describeNormalisation(const ModelFacts& model, const graph::Node& node, Finding& finding)
+{
+    finding.what = "is in training mode: it takes mean and variance from the batch, not the stored ones";
+    finding.means = "The result for one input depends on what else is in the batch.";
+    finding.remedy = "Export the model in evaluation mode (training_mode 0)";
+    finding.chart = barsOf("Stored variances, which are not used", numbersIn(model.constantOperand(node, 4)), {});
+    finding.numbers = {{"training_mode", 1}};
+}
+
 void findTraining(const Facts& facts, Probe& probe)
 {
     const ModelFacts& model = *facts.model();
@@ -43,20 +62,9 @@ void findTraining(const Facts& facts, Probe& probe)
         }
         Finding& finding = probe.error(kTrainingEffect, {PlaceKind::Node, node.name, facts.nodeOfPass(node.name)});
         if (isDropout) {
-            finding.what =
-                fmt::format("is in training mode: it drops elements by chance (ratio {})", numberText(dropped));
-            finding.means = "Each run gives another result.";
-            finding.chart = barsOf("Share that is kept, and that is dropped by chance", {1 - dropped, dropped}, {1});
-            finding.chart.names = {"kept", "dropped"};
-            finding.remedy = "Export the model in evaluation mode";
-            finding.numbers = {{"ratio", dropped}};
+            describeDropout(dropped, finding);
         } else {
-            finding.what = "is in training mode: it takes mean and variance from the batch, not the stored ones";
-            finding.means = "The result for one input depends on what else is in the batch.";
-            finding.remedy = "Export the model in evaluation mode (training_mode 0)";
-            finding.chart =
-                barsOf("Stored variances, which are not used", numbersIn(model.constantOperand(node, 4)), {});
-            finding.numbers = {{"training_mode", 1}};
+            describeNormalisation(model, node, finding);
         }
         finding.action = {"go to node", {{"node", node.name}}, {}};
     }

@@ -398,7 +398,7 @@ bool sharesByInput(const lrp::Rule& rule)
                                      : lrp::RuleParameter(std::string("absorb"))) != "spread";
 }
 
-/// True where the reader hands relevance on from the same place of its result.
+/// True where the reader hands each part of relevance whole to the one element that it stands for.
 bool movesRelevance(const graph::Node& reader, std::string_view rule)
 {
     if (rule == "pass") {
@@ -593,7 +593,7 @@ RelevanceParts productBySignal(RelevanceSite& site)
     return site.only(taker, site.steps.multiply(back.to(taker), site.operands[taker]));
 }
 
-/// To both operands, halved where both are tracked.
+/// To each tracked operand: its whole part with bilinear=full, else an equal share.
 RelevanceParts productByEpsilon(RelevanceSite& site)
 {
     RETRO_TRY(BackThroughProduct back, BackThroughProduct::of(site, {quotientOfProduct(site)}));
