@@ -45,28 +45,34 @@ void describeNormalisation(const ModelFacts& model, const graph::Node& node, Fin
     finding.numbers = {{"training_mode", 1}};
 }
 
+bool isStandard(const graph::Node& node, std::string_view op) { return node.domain.empty() && node.op == op; }
+
+/// `dropped` is the share that a Dropout drops.
+void noteTraining(const Facts& facts, Probe& probe, const graph::Node& node, double dropped)
+{
+    Finding& finding = probe.error(kTrainingEffect, {PlaceKind::Node, node.name, facts.nodeOfPass(node.name)});
+    if (isStandard(node, "Dropout")) {
+        describeDropout(dropped, finding);
+    } else {
+        describeNormalisation(*facts.model(), node, finding);
+    }
+    finding.action = {"go to node", {{"node", node.name}}, {}};
+}
+
 void findTraining(const Facts& facts, Probe& probe)
 {
     const ModelFacts& model = *facts.model();
     for (const graph::Node& node : model.graph().nodes()) {
-        const bool isNormalisation = node.domain.empty() && node.op == "BatchNormalization";
-        const bool isDropout = node.domain.empty() && node.op == "Dropout";
-        if (!isNormalisation && !isDropout) {
+        const bool isDropout = isStandard(node, "Dropout");
+        if (!isDropout && !isStandard(node, "BatchNormalization")) {
             continue;
         }
         const double dropped = isDropout ? droppedShare(model, node) : 0;
         const bool isTraining = isDropout ? dropped > 0 : wholeAttribute(node, "training_mode", 0) != 0;
         probe.measured(node.name, isTraining ? 1 : 0);
-        if (!isTraining) {
-            continue;
+        if (isTraining) {
+            noteTraining(facts, probe, node, dropped);
         }
-        Finding& finding = probe.error(kTrainingEffect, {PlaceKind::Node, node.name, facts.nodeOfPass(node.name)});
-        if (isDropout) {
-            describeDropout(dropped, finding);
-        } else {
-            describeNormalisation(model, node, finding);
-        }
-        finding.action = {"go to node", {{"node", node.name}}, {}};
     }
 }
 

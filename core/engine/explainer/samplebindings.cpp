@@ -70,9 +70,9 @@ bool SampleBindings::apply(const graph::Graph& graph)
 namespace
 {
 
-/// Writes the constants of three graphs that differ in the number of samples alone, as constants or by `count`. False
-/// where one follows no law.
-bool copyConstants(RelevanceSteps& steps, const std::function<ValueId()>& count,
+/// Writes the constants of three graphs that differ in the number of samples alone, which is `extents`: as constants or
+/// by `count`. False where one follows no law.
+bool copyConstants(RelevanceSteps& steps, const std::function<ValueId()>& count, const ThreeExtents& extents,
                    const std::array<const graph::Graph*, 3>& graphs, std::vector<ValueId>& copy)
 {
     for (std::size_t i = 0; i < copy.size(); ++i) {
@@ -83,8 +83,7 @@ bool copyConstants(RelevanceSteps& steps, const std::function<ValueId()>& count,
         const std::array seen{&graphs[0]->value(id).constant, &graphs[1]->value(id).constant,
                               &graphs[2]->value(id).constant};
         const bool isOne = seen[0]->bitEqual(*seen[1]) && seen[0]->bitEqual(*seen[2]);
-        copy[i] =
-            isOne ? steps.emitter().constant(*seen[0]) : constantFollowing(steps, count, {2, kMore[0], kMore[1]}, seen);
+        copy[i] = isOne ? steps.emitter().constant(*seen[0]) : constantFollowing(steps, count, extents, seen);
         if (!copy[i].isValid()) {
             return false;
         }
@@ -142,7 +141,7 @@ Result<std::vector<ValueId>> SampleBindings::write(RelevanceSteps& steps, const 
     }
     const std::array graphs{&written.graph, &second.graph, &third.graph};
     if (!copyConstants(
-            steps, [&] { return count(steps); }, graphs, copy)) {
+            steps, [&] { return count(steps); }, {2, kMore[0], kMore[1]}, graphs, copy)) {
         return std::vector<ValueId>();
     }
     const auto mapped = [&copy](ValueId value) { return value.isValid() ? copy[value.index()] : value; };
