@@ -26,6 +26,36 @@ bool isSquare(const tensor::Shape& shape)
     return shape.size() >= 2 && shape.back() > 1 && shape.back() == shape[shape.size() - 2];
 }
 
+/// |weight| over the rows of a map so far.
+struct WeightSums
+{
+    double all = 0;
+    double above = 0; ///< of the diagonal
+};
+
+/// The row of `numbers` from `begin` on. `read` is what the softmax reads; empty: unknown, and rows are not counted.
+void addRow(AttentionMap& map, std::size_t begin, std::size_t extent, const std::vector<double>& numbers,
+            const std::vector<double>& read, WeightSums& sums)
+{
+    const std::size_t diagonal = begin + begin / extent % extent;
+    double all = sums.all;
+    double above = sums.above;
+    double most = 0;
+    std::size_t keys = 0;
+    for (std::size_t i = begin; i < begin + extent; ++i) {
+        const double size = std::abs(numbers[i]);
+        all += size;
+        above += i > diagonal ? size : 0;
+        most = std::max(most, size);
+        keys += i < read.size() && read[i] > kMaskedBelow ? 1 : 0;
+        map.largestAbove = i > diagonal ? std::max(map.largestAbove, size) : map.largestAbove;
+        map.mean[i % map.mean.size()] += size;
+    }
+    sums = {all, above};
+    map.rows += keys >= kLeastKeys ? 1 : 0;
+    map.rowsOfOneKey += keys >= kLeastKeys && most > kNearlyAllWeight ? 1 : 0;
+}
+
 /// `scores` is what the softmax reads; invalid: unknown, and rows are not counted.
 AttentionMap attentionOf(std::string name, NodeId node, const Tensor& weights, const Tensor& scores)
 {
@@ -37,25 +67,11 @@ AttentionMap attentionOf(std::string name, NodeId node, const Tensor& weights, c
     const std::vector<double> numbers = numbersIn(weights);
     const std::vector<double> read = scores.isValid() ? numbersIn(scores) : std::vector<double>();
     map.mean.assign(extent * extent, 0);
-    double all = 0;
-    double above = 0;
+    WeightSums sums;
     for (std::size_t begin = 0; begin < numbers.size(); begin += extent) {
-        const std::size_t diagonal = begin + begin / extent % extent;
-        double most = 0;
-        std::size_t keys = 0;
-        for (std::size_t i = begin; i < begin + extent; ++i) {
-            const double size = std::abs(numbers[i]);
-            all += size;
-            above += i > diagonal ? size : 0;
-            most = std::max(most, size);
-            keys += i < read.size() && read[i] > kMaskedBelow ? 1 : 0;
-            map.largestAbove = i > diagonal ? std::max(map.largestAbove, size) : map.largestAbove;
-            map.mean[i % map.mean.size()] += size;
-        }
-        map.rows += keys >= kLeastKeys ? 1 : 0;
-        map.rowsOfOneKey += keys >= kLeastKeys && most > kNearlyAllWeight ? 1 : 0;
+        addRow(map, begin, extent, numbers, read, sums);
     }
-    map.shareAbove = all > 0 ? above / all : 0;
+    map.shareAbove = sums.all > 0 ? sums.above / sums.all : 0;
     return map;
 }
 

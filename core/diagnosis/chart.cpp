@@ -20,6 +20,35 @@ double finiteOr0(double number) { return std::isfinite(number) ? number : 0; }
 /// The stretch that position `at` of `all` belongs to, of `count` stretches.
 std::size_t stretchOf(std::size_t at, std::size_t all, std::size_t count) { return at * count / all; }
 
+/// Half the width of a histogram, of which the bins are parts: the whole width of all floats overflows.
+double halfWidth(const Chart& chart) { return chart.high / 2 - chart.low / 2; }
+
+void fillBins(Chart& chart, const std::vector<double>& numbers)
+{
+    chart.amounts.assign(kBins, 0);
+    const double half = halfWidth(chart);
+    for (const double number : numbers) {
+        if (std::isfinite(number)) {
+            const double at = (number / 2 - chart.low / 2) / half * static_cast<double>(kBins);
+            chart.amounts[std::min(kBins - 1, static_cast<std::size_t>(std::max(0.0, at)))] += 1;
+        }
+    }
+}
+
+/// Marks the bins that lie outside what is sound.
+void markBins(Chart& chart, std::pair<double, double> sound)
+{
+    const double half = halfWidth(chart);
+    for (std::size_t bin = 0; bin < kBins; ++bin) {
+        const double begin = chart.low + 2 * half * static_cast<double>(bin) / static_cast<double>(kBins);
+        const double end = chart.low + 2 * half * static_cast<double>(bin + 1) / static_cast<double>(kBins);
+        const double slack = 2 * half * 1e-9;
+        if (end <= sound.first + slack || begin >= sound.second - slack) {
+            chart.marked.push_back(bin);
+        }
+    }
+}
+
 } // namespace
 
 std::string_view nameOf(ChartKind kind)
@@ -92,23 +121,8 @@ Chart histogramOf(std::string title, const std::vector<double>& numbers, std::ve
     chart.kind = ChartKind::Histogram;
     chart.title = std::move(title);
     chart.limits = std::move(limits);
-    chart.amounts.assign(kBins, 0);
-    // Halves first: the width of all floats overflows.
-    const double half = chart.high / 2 - chart.low / 2;
-    for (const double number : numbers) {
-        if (std::isfinite(number)) {
-            const double at = (number / 2 - chart.low / 2) / half * static_cast<double>(kBins);
-            chart.amounts[std::min(kBins - 1, static_cast<std::size_t>(std::max(0.0, at)))] += 1;
-        }
-    }
-    for (std::size_t bin = 0; bin < kBins; ++bin) {
-        const double begin = chart.low + 2 * half * static_cast<double>(bin) / static_cast<double>(kBins);
-        const double end = chart.low + 2 * half * static_cast<double>(bin + 1) / static_cast<double>(kBins);
-        const double slack = 2 * half * 1e-9;
-        if (end <= sound.first + slack || begin >= sound.second - slack) {
-            chart.marked.push_back(bin);
-        }
-    }
+    fillBins(chart, numbers);
+    markBins(chart, sound);
     return chart;
 }
 

@@ -95,6 +95,29 @@ bool isSameAttribute(const Attribute& a, const Attribute& b)
     return std::holds_alternative<graph::Subgraph>(a) || attributeText(a) == attributeText(b);
 }
 
+/// The largest size of a finite number.
+double largestFinite(const std::vector<double>& numbers)
+{
+    double largest = 0;
+    for (const double x : numbers) {
+        largest = std::max(largest, std::isfinite(x) ? std::abs(x) : 0);
+    }
+    return largest;
+}
+
+/// Where the two differ by more than `slack`; two that are no numbers are the same.
+std::vector<std::int64_t> positionsApart(const std::vector<double>& a, const std::vector<double>& b, double slack)
+{
+    std::vector<std::int64_t> positions;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        const bool isSame = a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i])) || std::abs(a[i] - b[i]) <= slack;
+        if (!isSame) {
+            positions.push_back(static_cast<std::int64_t>(i));
+        }
+    }
+    return positions;
+}
+
 class Comparison
 {
 public:
@@ -150,17 +173,23 @@ private:
             }
         }
         for (const std::string& name : names) {
-            const auto mine = own.attributes.find(name);
-            const auto theirs = other.attributes.find(name);
-            const bool isMine = mine != own.attributes.end();
-            const bool isTheirs = theirs != other.attributes.end();
-            const bool isSame = isMine && isTheirs ? isSameAttribute(mine->second, theirs->second)
-                                                   : isUsualList(name, isMine ? mine->second : theirs->second);
-            const std::string ownText = isMine ? attributeText(mine->second) : usualText(name);
-            const std::string otherText = isTheirs ? attributeText(theirs->second) : usualText(name);
-            if (!isSame && !name.starts_with("__") && (ownText != otherText || (isMine && isTheirs))) {
-                m_made.attributes.push_back({node, name, ownText, otherText});
-            }
+            compareAttribute(node, name, own, other);
+        }
+    }
+
+    /// One that at least one of the two has.
+    void compareAttribute(NodeId node, const std::string& name, const Node& own, const Node& other)
+    {
+        const auto mine = own.attributes.find(name);
+        const auto theirs = other.attributes.find(name);
+        const bool isMine = mine != own.attributes.end();
+        const bool isTheirs = theirs != other.attributes.end();
+        const bool isSame = isMine && isTheirs ? isSameAttribute(mine->second, theirs->second)
+                                               : isUsualList(name, isMine ? mine->second : theirs->second);
+        const std::string ownText = isMine ? attributeText(mine->second) : usualText(name);
+        const std::string otherText = isTheirs ? attributeText(theirs->second) : usualText(name);
+        if (!isSame && !name.starts_with("__") && (ownText != otherText || (isMine && isTheirs))) {
+            m_made.attributes.push_back({node, name, ownText, otherText});
         }
     }
 
@@ -178,24 +207,11 @@ private:
         }
         const std::vector<double> a = numbersIn(mine);
         const std::vector<double> b = numbersIn(theirs);
-        double largest = 0;
-        for (std::size_t i = 0; i < a.size(); ++i) {
-            largest =
-                std::max({largest, std::isfinite(a[i]) ? std::abs(a[i]) : 0, std::isfinite(b[i]) ? std::abs(b[i]) : 0});
-        }
         // A channel that is many times as large must not hide what differs in the others: the smaller side measures.
-        double smaller = 0;
-        for (const double x : b) {
-            smaller = std::max(smaller, std::isfinite(x) ? std::abs(x) : 0);
-        }
+        const double smaller = largestFinite(b);
+        const double largest = std::max(largestFinite(a), smaller);
         const double slack = kConstantTolerance * std::min(largest, smaller > 0 ? smaller : largest);
-        for (std::size_t i = 0; i < a.size(); ++i) {
-            const bool isSame =
-                a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i])) || std::abs(a[i] - b[i]) <= slack;
-            if (!isSame) {
-                difference.positions.push_back(static_cast<std::int64_t>(i));
-            }
-        }
+        difference.positions = positionsApart(a, b, slack);
         if (difference.positions.empty()) {
             ++m_made.equalConstants;
         } else {

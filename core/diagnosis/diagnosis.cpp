@@ -69,10 +69,9 @@ std::string withReason(std::string text, const Facts& facts)
     return facts.failure() ? fmt::format("{}: {}", text, facts.failure()->message) : text;
 }
 
-/// Why a check cannot run; empty when it can.
-std::string missing(const Check& check, const Facts& facts, const Options& options)
+/// What is not given or not asked for; empty where all is there that can be without a pass.
+std::string missingSource(Need needs, const Facts& facts, const Options& options)
 {
-    const Need needs = check.needs;
     if (has(needs, Need::Evaluation) && !options.isDeep) {
         return "it makes further passes: --deep";
     }
@@ -91,6 +90,12 @@ std::string missing(const Check& check, const Facts& facts, const Options& optio
     if (has(needs, Need::Weights) && options.isCheapAlone && facts.model()->weightBytes() > kMostWeightBytes) {
         return "the weights are many; diagnose reads them all";
     }
+    return {};
+}
+
+/// What the pass has not; empty where all is there.
+std::string missingOfPass(Need needs, const Facts& facts)
+{
     const bool needsPass = has(needs, Need::Pass | Need::Forward | Need::Relevance | Need::Conserved);
     if (needsPass && facts.pass() == nullptr) {
         return withReason("the model did not run", facts);
@@ -105,6 +110,13 @@ std::string missing(const Check& check, const Facts& facts, const Options& optio
         return "a gradient is not conserved";
     }
     return {};
+}
+
+/// Why a check cannot run; empty when it can.
+std::string missing(const Check& check, const Facts& facts, const Options& options)
+{
+    std::string source = missingSource(check.needs, facts, options);
+    return source.empty() ? missingOfPass(check.needs, facts) : source;
 }
 
 Result<CheckRecord> runOne(const Check& check, const Facts& facts, const Options& options,

@@ -106,27 +106,23 @@ std::string countsLine(const Diagnosis& diagnosis, bool isAll)
                        isAll ? "" : " (--all lists them)");
 }
 
-} // namespace
-
-std::vector<std::string> textOf(const Diagnosis& diagnosis, std::size_t most)
+/// That the model does not run, or that nothing was found.
+void addHead(const Diagnosis& diagnosis, bool hasFault, std::vector<std::string>& lines)
 {
-    std::vector<std::string> lines;
-    const bool isAll = most == 0;
-    const std::size_t run = diagnosis.checksRun();
-    const bool hasFault =
-        std::ranges::any_of(diagnosis.findings, [](const Finding& finding) { return finding.level != Level::Note; });
     if (diagnosis.failure && !hasFault) {
         lines.push_back(fmt::format("error    {}  does not run: {}", diagnosis.model, diagnosis.failure->text()));
     } else if (diagnosis.findings.empty()) {
         const std::string hint =
             diagnosis.hasReference ? "." : "; a wrong weight shows only beside a good one: --against";
-        lines.push_back(
-            fmt::format("Nothing unusual by {} ({} run){}", counted(diagnosis.checks.size(), "check"), run, hint));
+        lines.push_back(fmt::format("Nothing unusual by {} ({} run){}", counted(diagnosis.checks.size(), "check"),
+                                    diagnosis.checksRun(), hint));
     }
-    const auto lacking = static_cast<std::size_t>(std::ranges::count(diagnosis.checks, kNoModel, &CheckRecord::why));
-    const bool hintsAtReference =
-        !diagnosis.hasReference && !hasFault && (!diagnosis.findings.empty() || diagnosis.failure);
-    const std::size_t below = 1 + (lacking > 0 ? 1 : 0) + (hintsAtReference ? 1 : 0);
+}
+
+/// At most `most` findings, and no more than leave room for `below` lines; all of them with 0.
+void addFindings(const Diagnosis& diagnosis, std::size_t most, std::size_t below, std::vector<std::string>& lines)
+{
+    const bool isAll = most == 0;
     const std::size_t shown = isAll ? diagnosis.findings.size() : std::min(most, diagnosis.findings.size());
     for (std::size_t i = 0; i < shown; ++i) {
         std::vector<std::string> own;
@@ -136,6 +132,30 @@ std::vector<std::string> textOf(const Diagnosis& diagnosis, std::size_t most)
         }
         std::ranges::move(own, std::back_inserter(lines));
     }
+}
+
+void addNotRun(const Diagnosis& diagnosis, std::vector<std::string>& lines)
+{
+    for (const CheckRecord& record : diagnosis.checks) {
+        if (!record.isRun) {
+            lines.push_back(fmt::format("not run  {}  {}", record.check->id, record.why));
+        }
+    }
+}
+
+} // namespace
+
+std::vector<std::string> textOf(const Diagnosis& diagnosis, std::size_t most)
+{
+    std::vector<std::string> lines;
+    const bool isAll = most == 0;
+    const bool hasFault =
+        std::ranges::any_of(diagnosis.findings, [](const Finding& finding) { return finding.level != Level::Note; });
+    addHead(diagnosis, hasFault, lines);
+    const auto lacking = static_cast<std::size_t>(std::ranges::count(diagnosis.checks, kNoModel, &CheckRecord::why));
+    const bool hintsAtReference =
+        !diagnosis.hasReference && !hasFault && (!diagnosis.findings.empty() || diagnosis.failure);
+    addFindings(diagnosis, most, 1 + (lacking > 0 ? 1 : 0) + (hintsAtReference ? 1 : 0), lines);
     if (!diagnosis.findings.empty()) {
         lines.push_back(countsLine(diagnosis, isAll));
     }
@@ -144,11 +164,7 @@ std::vector<std::string> textOf(const Diagnosis& diagnosis, std::size_t most)
                                     counted(lacking, "check"), lacking == 1 ? "s" : "", diagnosis.model));
     }
     if (isAll) {
-        for (const CheckRecord& record : diagnosis.checks) {
-            if (!record.isRun) {
-                lines.push_back(fmt::format("not run  {}  {}", record.check->id, record.why));
-            }
-        }
+        addNotRun(diagnosis, lines);
     }
     if (hintsAtReference) {
         lines.push_back("A wrong weight or a permuted input shows only beside something good: --against MODEL, RUN or "

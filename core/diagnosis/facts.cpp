@@ -60,12 +60,9 @@ Tensor Facts::known(ValueId value) const
     return m_pass->graph->value(value).constant;
 }
 
-Tensor Facts::computed(ValueId wanted) const
+std::optional<std::vector<NodeId>> Facts::nodesMaking(ValueId wanted) const
 {
     const graph::Graph& graph = *m_pass->graph;
-    if (!m_pass->model || !m_pass->hasForward) {
-        return {};
-    }
     std::vector<NodeId> nodes;
     std::vector<bool> isTaken(graph.nodeCount(), false);
     std::vector<ValueId> open{wanted};
@@ -77,7 +74,7 @@ Tensor Facts::computed(ValueId wanted) const
             continue;
         }
         if (!producer.isValid()) {
-            return {}; // an input that nobody has
+            return std::nullopt; // an input that nobody has
         }
         isTaken[producer.index()] = true;
         nodes.push_back(producer);
@@ -85,23 +82,41 @@ Tensor Facts::computed(ValueId wanted) const
                              [](ValueId operand) { return operand.isValid(); });
     }
     std::ranges::sort(nodes);
-    for (const NodeId node : nodes) {
-        if (stop().stop_requested()) {
+    return nodes;
+}
+
+bool Facts::runNode(NodeId id) const
+{
+    const graph::Node& node = m_pass->graph->node(id);
+    std::vector<Tensor> operands;
+    for (const ValueId operand : node.inputs) {
+        operands.push_back(operand.isValid() ? known(operand) : Tensor());
+    }
+    const ops::BoundOperator& op = m_pass->model->op(id);
+    if (!op.check(operands)) {
+        return false;
+    }
+    const std::vector<Tensor> results = op.run(operands);
+    for (std::size_t k = 0; k < results.size() && k < node.outputs.size(); ++k) {
+        if (const ValueId output = node.outputs[k]; output.isValid()) {
+            m_values[output.index()] = results[k];
+        }
+    }
+    return true;
+}
+
+Tensor Facts::computed(ValueId wanted) const
+{
+    if (!m_pass->model || !m_pass->hasForward) {
+        return {};
+    }
+    const std::optional<std::vector<NodeId>> nodes = nodesMaking(wanted);
+    if (!nodes) {
+        return {};
+    }
+    for (const NodeId node : *nodes) {
+        if (stop().stop_requested() || !runNode(node)) {
             return {};
-        }
-        std::vector<Tensor> operands;
-        for (const ValueId operand : graph.node(node).inputs) {
-            operands.push_back(operand.isValid() ? known(operand) : Tensor());
-        }
-        const ops::BoundOperator& op = m_pass->model->op(node);
-        if (!op.check(operands)) {
-            return {};
-        }
-        const std::vector<Tensor> results = op.run(operands);
-        for (std::size_t k = 0; k < results.size() && k < graph.node(node).outputs.size(); ++k) {
-            if (const ValueId output = graph.node(node).outputs[k]; output.isValid()) {
-                m_values[output.index()] = results[k];
-            }
         }
     }
     return known(wanted);

@@ -130,6 +130,10 @@ private:
     void findPass() const;
     void findBalances() const;
     [[nodiscard]] Tensor computed(ValueId value) const;
+    /// What has to run to have it, in order; none where an input is missing.
+    [[nodiscard]] std::optional<std::vector<NodeId>> nodesMaking(ValueId wanted) const;
+    /// Keeps the results of a node. False where it does not take its operands.
+    [[nodiscard]] bool runNode(NodeId id) const;
     [[nodiscard]] Tensor known(ValueId value) const;
 
     Sources m_sources;

@@ -31,6 +31,26 @@ std::vector<double> transposedNorms(const LinearWeight& linear)
     return squares;
 }
 
+/// Where the channels of the weight are, and its groups.
+void setAxes(LinearWeight& linear, const graph::Node& node)
+{
+    const std::size_t rank = linear.weight.rank();
+    if (node.op == "Conv") {
+        linear.group = std::max<std::int64_t>(1, wholeAttribute(node, "group", 1));
+    } else if (node.op == "ConvTranspose") {
+        linear.group = std::max<std::int64_t>(1, wholeAttribute(node, "group", 1));
+        linear.outputAxis = 1;
+        linear.inputAxis = 0;
+    } else if (node.op == "Gemm") {
+        const bool isTurned = wholeAttribute(node, "transB", 0) != 0;
+        linear.outputAxis = isTurned ? 0 : 1;
+        linear.inputAxis = isTurned ? 1 : 0;
+    } else {
+        linear.outputAxis = linear.slot == 1 ? rank - 1 : rank - 2;
+        linear.inputAxis = linear.slot == 1 ? rank - 2 : rank - 1;
+    }
+}
+
 } // namespace
 
 std::vector<double> LinearWeight::outputNorms(const ModelFacts& model) const
@@ -53,21 +73,7 @@ std::optional<LinearWeight> linearWeightOf(const ModelFacts& model, const graph:
     if (!linear.weight.isValid() || linear.weight.rank() < 2) {
         return std::nullopt;
     }
-    const std::size_t rank = linear.weight.rank();
-    if (node.op == "Conv") {
-        linear.group = std::max<std::int64_t>(1, wholeAttribute(node, "group", 1));
-    } else if (node.op == "ConvTranspose") {
-        linear.group = std::max<std::int64_t>(1, wholeAttribute(node, "group", 1));
-        linear.outputAxis = 1;
-        linear.inputAxis = 0;
-    } else if (node.op == "Gemm") {
-        const bool isTurned = wholeAttribute(node, "transB", 0) != 0;
-        linear.outputAxis = isTurned ? 0 : 1;
-        linear.inputAxis = isTurned ? 1 : 0;
-    } else {
-        linear.outputAxis = linear.slot == 1 ? rank - 1 : rank - 2;
-        linear.inputAxis = linear.slot == 1 ? rank - 2 : rank - 1;
-    }
+    setAxes(linear, node);
     return linear;
 }
 

@@ -71,8 +71,8 @@ void pair(GraphMatch& match, NodeId one, NodeId other)
     ++match.matched;
 }
 
-/// Pairs of the longest common subsequence.
-void alignInOrder(GraphMatch& match, std::span<const Candidate> one, std::span<const Candidate> other)
+/// Pairs what is alike from both ends, and takes it off.
+void pairEnds(GraphMatch& match, std::span<const Candidate>& one, std::span<const Candidate>& other)
 {
     while (!one.empty() && !other.empty() && one.front().signature == other.front().signature) {
         pair(match, one.front().node, other.front().node);
@@ -84,10 +84,12 @@ void alignInOrder(GraphMatch& match, std::span<const Candidate> one, std::span<c
         one = one.first(one.size() - 1);
         other = other.first(other.size() - 1);
     }
+}
+
+/// The length of the longest common subsequence from each place of the two on: a row per place of `one`.
+std::vector<std::uint32_t> longestFrom(std::span<const Candidate> one, std::span<const Candidate> other)
+{
     const std::size_t width = other.size() + 1;
-    if (one.empty() || other.empty() || (one.size() + 1) * width > kMostCells) {
-        return;
-    }
     std::vector<std::uint32_t> longest((one.size() + 1) * width, 0);
     for (std::size_t i = one.size(); i-- > 0;) {
         for (std::size_t k = other.size(); k-- > 0;) {
@@ -96,6 +98,18 @@ void alignInOrder(GraphMatch& match, std::span<const Candidate> one, std::span<c
                                          : std::max(longest[(i + 1) * width + k], longest[i * width + k + 1]);
         }
     }
+    return longest;
+}
+
+/// Pairs of the longest common subsequence.
+void alignInOrder(GraphMatch& match, std::span<const Candidate> one, std::span<const Candidate> other)
+{
+    pairEnds(match, one, other);
+    const std::size_t width = other.size() + 1;
+    if (one.empty() || other.empty() || (one.size() + 1) * width > kMostCells) {
+        return;
+    }
+    const std::vector<std::uint32_t> longest = longestFrom(one, other);
     for (std::size_t i = 0, k = 0; i < one.size() && k < other.size();) {
         if (one[i].signature == other[k].signature) {
             pair(match, one[i++].node, other[k++].node);

@@ -156,19 +156,32 @@ std::string ModelFacts::constantName(const Node& node, std::size_t slot) const
     return held.isValid() ? m_graph->value(held).name : std::string();
 }
 
-std::string roleOf(const Node& node, std::size_t slot)
+namespace
+{
+
+/// What the definition calls an operand; empty where it says nothing.
+std::string declaredName(const Node& node, std::size_t slot)
 {
     const ops::OperatorSchema* schema = ops::schemaOf(node.domain, node.op, node.opset);
-    std::string name;
-    if (schema != nullptr) {
-        std::istringstream words{std::string(schema->operands)};
-        for (std::size_t i = 0; i <= slot && words >> name; ++i) {
-        }
-        name = words ? name : "";
-        while (!name.empty() && std::string_view("?+*").find(name.back()) != std::string_view::npos) {
-            name.pop_back();
-        }
+    if (schema == nullptr) {
+        return {};
     }
+    std::string name;
+    std::istringstream words{std::string(schema->operands)};
+    for (std::size_t i = 0; i <= slot && words >> name; ++i) {
+    }
+    name = words ? name : "";
+    while (!name.empty() && std::string_view("?+*").find(name.back()) != std::string_view::npos) {
+        name.pop_back();
+    }
+    return name;
+}
+
+} // namespace
+
+std::string roleOf(const Node& node, std::size_t slot)
+{
+    const std::string name = declaredName(node, slot);
     const bool isLinear = node.op == "Conv" || node.op == "ConvTranspose" || node.op == "Gemm";
     if ((isLinear || node.op == "MatMul") && slot == 1) {
         return "weight";

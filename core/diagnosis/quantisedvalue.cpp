@@ -103,6 +103,35 @@ bool isQuantiser(const graph::Node& node)
            (node.domain == "retrograde" && node.op == "FakeQuantize");
 }
 
+/// Operand `slot`; empty where the node has none.
+std::vector<double> operandNumbers(const Facts& facts, const graph::Node& node, std::size_t slot)
+{
+    return node.inputs.size() > slot && node.inputs[slot].isValid() ? numbersIn(facts.value(node.inputs[slot]))
+                                                                    : std::vector<double>();
+}
+
+/// The values as levels, where floats stand for them.
+void toLevels(QuantisedValue& quantised, const std::vector<double>& zeros, const ScaleIndex& index)
+{
+    for (std::size_t i = 0; i < quantised.levels.size(); ++i) {
+        const std::size_t at = index.of(i);
+        quantised.levels[i] = std::round(quantised.levels[i] / quantised.scales[at]) + zeros[at];
+    }
+}
+
+/// How many of the exact numbers lie outside the levels. Where they are not there any more, what lies at an end counts.
+void countCut(QuantisedValue& quantised, const std::vector<double>& exact, const std::vector<double>& zeros,
+              const ScaleIndex& index)
+{
+    for (std::size_t i = 0; i < quantised.levels.size(); ++i) {
+        const std::size_t at = index.of(i);
+        const double level = exact.empty() ? quantised.levels[i] : exact[i] / quantised.scales[at] + zeros[at];
+        const bool isAbove = exact.empty() ? level >= quantised.most : level > quantised.most + 1;
+        const bool isBelow = exact.empty() ? level <= quantised.least : level < quantised.least - 1;
+        quantised.cut += isAbove || (quantised.countsLeast && isBelow) ? 1 : 0;
+    }
+}
+
 } // namespace
 
 std::optional<QuantisedValue> quantisedValueOf(const Facts& facts, NodeId id)
@@ -121,9 +150,7 @@ std::optional<QuantisedValue> quantisedValueOf(const Facts& facts, NodeId id)
     }
     const auto range = levelsOf(levelType(facts, node));
     quantised.scales = numbersIn(facts.value(node.inputs[1]));
-    std::vector<double> zeros = node.inputs.size() > 2 && node.inputs[2].isValid()
-                                    ? numbersIn(facts.value(node.inputs[2]))
-                                    : std::vector<double>();
+    std::vector<double> zeros = operandNumbers(facts, node, 2);
     zeros.resize(quantised.scales.size(), 0);
     const ScaleIndex index = scaleIndex(node, value.shape(), quantised.scales.size());
     const bool fits = static_cast<std::size_t>(index.extent) == std::max<std::size_t>(1, quantised.scales.size());
@@ -135,21 +162,10 @@ std::optional<QuantisedValue> quantisedValueOf(const Facts& facts, NodeId id)
     // A lower end that stands for 0 is where a rectifier puts what it cuts off.
     quantised.countsLeast =
         range->first < 0 && std::ranges::none_of(zeros, [&](double z) { return z <= range->first; });
-    if (node.op == "FakeQuantize") { // floats stand for the levels
-        for (std::size_t i = 0; i < quantised.levels.size(); ++i) {
-            const std::size_t at = index.of(i);
-            quantised.levels[i] = std::round(quantised.levels[i] / quantised.scales[at]) + zeros[at];
-        }
+    if (node.op == "FakeQuantize") {
+        toLevels(quantised, zeros, index);
     }
-    const std::vector<double> exact = numbersIn(facts.value(node.inputs.front()));
-    for (std::size_t i = 0; i < quantised.levels.size(); ++i) {
-        const std::size_t at = index.of(i);
-        // Of an operand that is not there any more, what lies at an end counts.
-        const double level = exact.empty() ? quantised.levels[i] : exact[i] / quantised.scales[at] + zeros[at];
-        const bool isAbove = exact.empty() ? level >= quantised.most : level > quantised.most + 1;
-        const bool isBelow = exact.empty() ? level <= quantised.least : level < quantised.least - 1;
-        quantised.cut += isAbove || (quantised.countsLeast && isBelow) ? 1 : 0;
-    }
+    countCut(quantised, numbersIn(facts.value(node.inputs.front())), zeros, index);
     return quantised;
 }
 

@@ -431,30 +431,42 @@ std::optional<MemoryRuns> runsAlong(const Tensor& tensor, std::size_t axis)
 namespace
 {
 
+/// Adds a number to each sum.
+void addToEach(const float* at, std::vector<double>& sums)
+{
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+        sums[i] += static_cast<double>(at[i]);
+    }
+}
+
+/// Adds all numbers of one run to a sum.
+double addRun(const float* at, std::int64_t count, double sum)
+{
+    std::array<double, kLanes> lanes{};
+    std::int64_t i = 0;
+    for (; i + static_cast<std::int64_t>(kLanes) <= count; i += kLanes) {
+        for (std::size_t lane = 0; lane < kLanes; ++lane) {
+            lanes[lane] += static_cast<double>(at[i + static_cast<std::int64_t>(lane)]);
+        }
+    }
+    for (; i < count; ++i) {
+        sum += static_cast<double>(at[i]);
+    }
+    return std::accumulate(lanes.begin(), lanes.end(), sum);
+}
+
 /// Σx per index along the axis of the runs.
 std::vector<double> sumsInRuns(const float* at, const MemoryRuns& runs)
 {
     std::vector<double> sums(static_cast<std::size_t>(runs.extent));
     for (std::int64_t o = 0; o < runs.outer; ++o) {
         if (runs.inner == 1) {
-            for (std::size_t i = 0; i < sums.size(); ++i) {
-                sums[i] += static_cast<double>(at[i]);
-            }
+            addToEach(at, sums);
             at += runs.extent;
             continue;
         }
         for (double& sum : sums) {
-            std::array<double, kLanes> lanes{};
-            std::int64_t i = 0;
-            for (; i + static_cast<std::int64_t>(kLanes) <= runs.inner; i += kLanes) {
-                for (std::size_t lane = 0; lane < kLanes; ++lane) {
-                    lanes[lane] += static_cast<double>(at[i + static_cast<std::int64_t>(lane)]);
-                }
-            }
-            for (; i < runs.inner; ++i) {
-                sum += static_cast<double>(at[i]);
-            }
-            sum = std::accumulate(lanes.begin(), lanes.end(), sum);
+            sum = addRun(at, runs.inner, sum);
             at += runs.inner;
         }
     }

@@ -149,27 +149,33 @@ private:
         return Tensor::full(isKnown ? target.dtype() : tensor::DType::Float32, value.shape(), 1);
     }
 
+    /// What a node reads of an operand: of one that moves elements those that are marked, of others all.
+    [[nodiscard]] Tensor partRead(NodeId id, std::size_t slot, const std::vector<Tensor>& marked) const
+    {
+        const graph::Node& node = m_graph.node(id);
+        const ops::BoundOperator* op = m_facts.op(id);
+        const Tensor all = marks(m_facts.value(node.inputs[slot]));
+        if (op == nullptr || op->structure().kind() != ops::StructureKind::ShapeMap) {
+            return all;
+        }
+        std::vector<Tensor> operands;
+        std::ranges::transform(node.inputs, std::back_inserter(operands),
+                               [this](ValueId input) { return m_facts.value(input); });
+        const Tensor moved = static_cast<const ops::ShapeMap&>(op->structure()).carryBack(marked, operands, slot);
+        const bool isMoved = !moved.isValid() || tensor::isFloating(moved.dtype());
+        return isMoved ? moved : all; // what steers it (a condition) is read as a whole
+    }
+
     /// Marks what a node reads on the way; nothing is marked where it reads nothing.
     void carryThrough(NodeId id, const std::vector<Tensor>& marked, std::vector<Tensor>& reads) const
     {
         const graph::Node& node = m_graph.node(id);
-        const ops::BoundOperator* op = m_facts.op(id);
         for (std::size_t slot = 0; slot < node.inputs.size(); ++slot) {
             const ValueId operand = node.inputs[slot];
             if (!isOnWay(operand)) {
                 continue;
             }
-            const Tensor value = m_facts.value(operand);
-            Tensor part = marks(value);
-            if (op != nullptr && op->structure().kind() == ops::StructureKind::ShapeMap) {
-                std::vector<Tensor> operands;
-                std::ranges::transform(node.inputs, std::back_inserter(operands),
-                                       [this](ValueId input) { return m_facts.value(input); });
-                const Tensor moved =
-                    static_cast<const ops::ShapeMap&>(op->structure()).carryBack(marked, operands, slot);
-                const bool isMoved = !moved.isValid() || tensor::isFloating(moved.dtype());
-                part = isMoved ? moved : part; // what steers it (a condition) is read as a whole
-            }
+            const Tensor part = partRead(id, slot, marked);
             if (part.isValid() && ops::algebra::sumAbsolute(part) > 0) {
                 Tensor& sum = reads[operand.index()];
                 sum = sum.isValid() ? ops::algebra::add(sum, part) : part;

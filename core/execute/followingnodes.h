@@ -24,6 +24,9 @@ public:
     [[nodiscard]] bool follows(ValueId value) const { return m_follows[value.index()]; }
 
 private:
+    /// What a node reads that does not follow and is no constant.
+    void addReads(const graph::Graph& graph, const graph::Node& node);
+
     std::vector<bool> m_follows; // by ValueId
     std::vector<NodeId> m_nodes;
     std::vector<ValueId> m_reads;

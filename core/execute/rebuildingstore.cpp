@@ -104,24 +104,21 @@ bool RebuildingStore::canBeLate(ValueId value) const
     });
 }
 
-/// Makes products late until what is kept is within the budget: those first that save most bytes for an operation, and
-/// of equals the earlier ones, which a relevance pass needs when it has let go most of the others.
-void RebuildingStore::chooseLate(std::span<const ValueId> asIs, const KeepingBounds& bounds)
+/// Of the node that makes the value.
+double RebuildingStore::flopsOf(ValueId value) const
+{
+    return m_model->op(m_model->graph().value(value).producer).flops();
+}
+
+std::vector<ValueId> RebuildingStore::lateCandidates(std::span<const ValueId> asIs) const
 {
     struct Candidate
     {
         ValueId value;
         double flops = 0; ///< for a byte
     };
-    std::int64_t kept = keptBytes();
-    if (kept <= bounds.budget) {
-        return;
-    }
     std::vector<Candidate> candidates;
-    double all = 0;
-    const auto flopsOf = [this](ValueId value) { return m_model->op(m_model->graph().value(value).producer).flops(); };
     for (std::size_t i = 0; i < m_model->graph().nodeCount(); ++i) {
-        all += m_model->op(NodeId(i)).flops();
         const std::vector<ValueId>& outputs = m_model->graph().node(NodeId(i)).outputs;
         const bool isOne = std::ranges::count_if(outputs, [](ValueId value) { return value.isValid(); }) == 1;
         const ValueId value = outputs.empty() ? ValueId() : outputs.front();
@@ -131,20 +128,41 @@ void RebuildingStore::chooseLate(std::span<const ValueId> asIs, const KeepingBou
         }
     }
     std::ranges::stable_sort(candidates, {}, &Candidate::flops);
-    for (const Candidate& one : candidates) {
-        const double flops = flopsOf(one.value);
-        if (kept <= bounds.budget || (kept <= bounds.most && m_lateFlops + flops > bounds.share * all)) {
-            continue;
+    std::vector<ValueId> values;
+    std::ranges::transform(candidates, std::back_inserter(values), &Candidate::value);
+    return values;
+}
+
+std::int64_t RebuildingStore::makeLate(ValueId value)
+{
+    m_isLate[value.index()] = true;
+    m_lateFlops += flopsOf(value);
+    std::int64_t saved = bytesOf(*m_model, value);
+    for (const ValueId source : sourcesOf(value)) {
+        const bool wasKept = isKept(source) || m_isLate[source.index()];
+        ++m_dependents[source.index()];
+        saved -= wasKept ? 0 : bytesOf(*m_model, source);
+    }
+    m_lateValues.push_back(value);
+    return saved;
+}
+
+/// Makes products late until what is kept is within the budget: those first that save most bytes for an operation, and
+/// of equals the earlier ones, which a relevance pass needs when it has let go most of the others.
+void RebuildingStore::chooseLate(std::span<const ValueId> asIs, const KeepingBounds& bounds)
+{
+    std::int64_t kept = keptBytes();
+    if (kept <= bounds.budget) {
+        return;
+    }
+    double all = 0;
+    for (std::size_t i = 0; i < m_model->graph().nodeCount(); ++i) {
+        all += m_model->op(NodeId(i)).flops();
+    }
+    for (const ValueId value : lateCandidates(asIs)) {
+        if (kept > bounds.budget && (kept > bounds.most || !(m_lateFlops + flopsOf(value) > bounds.share * all))) {
+            kept -= makeLate(value);
         }
-        m_isLate[one.value.index()] = true;
-        m_lateFlops += flops;
-        kept -= bytesOf(*m_model, one.value);
-        for (const ValueId source : sourcesOf(one.value)) {
-            const bool wasKept = isKept(source) || m_isLate[source.index()];
-            ++m_dependents[source.index()];
-            kept += wasKept ? 0 : bytesOf(*m_model, source);
-        }
-        m_lateValues.push_back(one.value);
     }
 }
 
@@ -167,6 +185,21 @@ std::size_t RebuildingStore::depthOf(ValueId value) const
     return depth >= kMostSteps ? kBeyond : depth + 1;
 }
 
+void RebuildingStore::settle(ValueId value, bool isRead, bool staysAsIs)
+{
+    std::size_t& depth = m_depth[value.index()];
+    depth = depthOf(value);
+    if (staysAsIs || (isRead && depth == kBeyond)) {
+        depth = 0;
+    } else if (isRead && depth > 0) {
+        m_isRebuilt[value.index()] = true;
+        ++m_rebuiltCount;
+        for (const ValueId source : sourcesOf(value)) {
+            ++m_dependents[source.index()];
+        }
+    }
+}
+
 void RebuildingStore::choose(std::span<const ValueId> read, std::span<const ValueId> asIs)
 {
     const graph::Graph& graph = m_model->graph();
@@ -183,19 +216,8 @@ void RebuildingStore::choose(std::span<const ValueId> read, std::span<const Valu
     }
     for (std::size_t i = 0; i < graph.nodeCount(); ++i) { // operands come before the nodes that read them
         for (const ValueId value : graph.node(NodeId(i)).outputs) {
-            if (!value.isValid()) {
-                continue;
-            }
-            std::size_t& depth = m_depth[value.index()];
-            depth = depthOf(value);
-            if (staysAsIs[value.index()] || (isRead[value.index()] && depth == kBeyond)) {
-                depth = 0;
-            } else if (isRead[value.index()] && depth > 0) {
-                m_isRebuilt[value.index()] = true;
-                ++m_rebuiltCount;
-                for (const ValueId source : sourcesOf(value)) {
-                    ++m_dependents[source.index()];
-                }
+            if (value.isValid()) {
+                settle(value, isRead[value.index()], staysAsIs[value.index()]);
             }
         }
     }

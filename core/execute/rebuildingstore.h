@@ -64,7 +64,14 @@ public:
 
 private:
     void choose(std::span<const ValueId> read, std::span<const ValueId> asIs);
+    /// Decides whether a value is kept (as `staysAsIs` asks) or, where it is read, computed again.
+    void settle(ValueId value, bool isRead, bool staysAsIs);
     void chooseLate(std::span<const ValueId> asIs, const KeepingBounds& bounds);
+    /// Those first that save most bytes for an operation.
+    [[nodiscard]] std::vector<ValueId> lateCandidates(std::span<const ValueId> asIs) const;
+    [[nodiscard]] double flopsOf(ValueId value) const;
+    /// How many bytes less are kept then.
+    std::int64_t makeLate(ValueId value);
     [[nodiscard]] bool canBeLate(ValueId value) const;
     [[nodiscard]] std::int64_t keptBytes() const;
     [[nodiscard]] std::size_t depthOf(ValueId value) const;

@@ -294,68 +294,112 @@ std::vector<ops::TableBuffer> relevanceBuffers(const LutDetail& detail, const lu
 
 /// The buffers of a pass as a launch left them. The launches of one pass of a node follow each other with their
 /// buffers, and each is told once: where the place does not rise, another pass begins.
-std::vector<ops::TableBuffer> recordedBuffers(const Run& run, std::uint64_t step)
+class RecordedBuffers
 {
-    const event::Event& launch = run.events[step];
-    std::map<std::uint32_t, ops::TableBuffer> byId;
-    std::uint32_t last = std::numeric_limits<std::uint32_t>::max();
-    std::uint64_t first = step + 1; // walks back to the first launch of the pass
-    while (first > 0) {
-        const event::Event& one = run.events[first - 1];
-        const bool isOfPass = one.node == launch.node && one.branch == launch.branch && one.visit == launch.visit;
-        const bool isLaunch = one.kind == event::EventKind::Launch;
-        if (!isOfPass || (!isLaunch && one.kind != event::EventKind::Buffer) || (isLaunch && one.slot >= last)) {
-            break;
+public:
+    RecordedBuffers(const Run& run, std::uint64_t step) : m_run(run), m_step(step), m_launch(run.events[step]) {}
+
+    std::vector<ops::TableBuffer> read()
+    {
+        takeLater(takeUntilLaunch(firstOfPass()));
+        std::vector<ops::TableBuffer> all;
+        for (auto& [id, buffer] : m_byId) {
+            ops::takeFigures(buffer);
+            all.push_back(std::move(buffer));
         }
-        last = isLaunch ? one.slot : last;
-        --first;
+        return all;
     }
-    const auto take = [&](std::uint64_t at, bool isOfLaunch) {
-        const event::Event& one = run.events[at];
-        ops::TableBuffer& buffer = byId[one.branch2];
+
+private:
+    static constexpr std::uint32_t kNoPlace = std::numeric_limits<std::uint32_t>::max();
+
+    [[nodiscard]] static bool isLaunch(const event::Event& one) { return one.kind == event::EventKind::Launch; }
+
+    [[nodiscard]] static bool isKnownBuffer(const event::Event& one)
+    {
+        return one.kind == event::EventKind::Buffer &&
+               one.branch2 <= static_cast<std::uint32_t>(lut::BufferId::PairMap);
+    }
+
+    [[nodiscard]] bool isOfPass(const event::Event& one) const
+    {
+        return one.node == m_launch.node && one.branch == m_launch.branch && one.visit == m_launch.visit &&
+               (isLaunch(one) || one.kind == event::EventKind::Buffer);
+    }
+
+    /// Walks back from the launch.
+    [[nodiscard]] std::uint64_t firstOfPass() const
+    {
+        std::uint32_t last = kNoPlace;
+        std::uint64_t first = m_step + 1;
+        for (; first > 0; --first) {
+            const event::Event& one = m_run.events[first - 1];
+            if (!isOfPass(one) || (isLaunch(one) && one.slot >= last)) {
+                break;
+            }
+            last = isLaunch(one) ? one.slot : last;
+        }
+        return first;
+    }
+
+    void take(std::uint64_t at, bool isOfLaunch)
+    {
+        const event::Event& one = m_run.events[at];
+        ops::TableBuffer& buffer = m_byId[one.branch2];
         buffer.id = static_cast<lut::BufferId>(one.branch2);
         buffer.count = static_cast<std::uint64_t>(std::max<std::int64_t>(one.extra, 0));
         buffer.isRead = isOfLaunch && (one.flag & event::kBufferRead) != 0;
         buffer.isWritten = isOfLaunch && (one.flag & event::kBufferWritten) != 0;
-        buffer.values = one.handle < run.tensors.size() ? run.tensors[one.handle] : Tensor();
-    };
-    const auto isKnownBuffer = [](const event::Event& one) {
-        return one.kind == event::EventKind::Buffer &&
-               one.branch2 <= static_cast<std::uint32_t>(lut::BufferId::PairMap);
-    };
-    std::uint64_t at = first;
-    for (; at <= step || (at < run.eventCount() && run.events[at].kind == event::EventKind::Buffer); ++at) {
-        if (isKnownBuffer(run.events[at])) {
-            take(at, at > step);
+        buffer.values = one.handle < m_run.tensors.size() ? m_run.tensors[one.handle] : Tensor();
+    }
+
+    /// Up to the launch and with its own buffers; hands back the place after them.
+    std::uint64_t takeUntilLaunch(std::uint64_t at)
+    {
+        const auto isBuffer = [this](std::uint64_t place) {
+            return place < m_run.eventCount() && m_run.events[place].kind == event::EventKind::Buffer;
+        };
+        for (; at <= m_step || isBuffer(at); ++at) {
+            if (isKnownBuffer(m_run.events[at])) {
+                take(at, at > m_step);
+            }
+        }
+        return at;
+    }
+
+    /// What the pass was given and a later launch is the first to touch.
+    void takeLater(std::uint64_t at)
+    {
+        std::set<std::uint32_t> written;
+        std::uint32_t last = m_byId.empty() ? kNoPlace : m_launch.slot;
+        for (; at < m_run.eventCount(); ++at) {
+            const event::Event& one = m_run.events[at];
+            if (!isOfPass(one) || (isLaunch(one) && one.slot <= last)) {
+                break;
+            }
+            last = isLaunch(one) ? one.slot : last;
+            if (isKnownBuffer(one) && !m_byId.contains(one.branch2)) {
+                takeGiven(at, written);
+            }
         }
     }
-    // What the pass was given and a later launch is the first to touch.
-    std::set<std::uint32_t> written;
-    last = byId.empty() ? std::numeric_limits<std::uint32_t>::max() : launch.slot;
-    for (; at < run.eventCount(); ++at) {
-        const event::Event& one = run.events[at];
-        const bool isOfPass = one.node == launch.node && one.branch == launch.branch && one.visit == launch.visit;
-        const bool isLaunch = one.kind == event::EventKind::Launch;
-        if (!isOfPass || (!isLaunch && one.kind != event::EventKind::Buffer) || (isLaunch && one.slot <= last)) {
-            break;
-        }
-        last = isLaunch ? one.slot : last;
-        if (!isKnownBuffer(one) || byId.contains(one.branch2)) {
-            continue;
-        }
+
+    /// A buffer that is read before anything writes it.
+    void takeGiven(std::uint64_t at, std::set<std::uint32_t>& written)
+    {
+        const event::Event& one = m_run.events[at];
         if ((one.flag & event::kBufferWritten) != 0) {
             written.insert(one.branch2);
         } else if (!written.contains(one.branch2)) {
             take(at, false);
         }
     }
-    std::vector<ops::TableBuffer> all;
-    for (auto& [id, buffer] : byId) {
-        ops::takeFigures(buffer);
-        all.push_back(std::move(buffer));
-    }
-    return all;
-}
+
+    const Run& m_run;
+    std::uint64_t m_step;
+    const event::Event& m_launch;
+    std::map<std::uint32_t, ops::TableBuffer> m_byId;
+};
 
 void sortAsDeclared(LaunchDetail& detail)
 {
@@ -384,7 +428,7 @@ Result<LaunchDetail> launchDetail(const Run& run, std::uint64_t step)
     if (!isMade || detail.launch >= detail.schedule.launches.size()) {
         return base::inputError(fmt::format("the layer of '{}' has no such launch", run.graph->labelOf(id)));
     }
-    if (detail.buffers = recordedBuffers(run, step); !detail.buffers.empty()) {
+    if (detail.buffers = RecordedBuffers(run, step).read(); !detail.buffers.empty()) {
         sortAsDeclared(detail);
         return detail;
     }

@@ -240,6 +240,71 @@ struct Motion::Reader
         branch.isTaken = next != steps.end();
         branch.restUntil = branch.isTaken ? *next : complete;
     }
+
+    /// How much of what was handed on is positive, of tensors that the run still has.
+    void readSign(HandleId handle)
+    {
+        std::vector<double>& positives = out.m_positives;
+        const bool isKept = handle.isValid() && handle.index() < std::min(run.tensors.size(), positives.size());
+        if (isKept && std::isnan(positives[handle.index()])) {
+            positives[handle.index()] = positiveOf(run.tensors[handle.index()]);
+        }
+    }
+
+    /// In the class of visits all pulses of a visit leave with its first event.
+    [[nodiscard]] std::uint64_t leavesAt(const Landing& landing) const
+    {
+        const bool isBeforeVisits = run.visitStart.empty() || landing.step < run.visitStart.front();
+        const std::uint64_t begin = isBeforeVisits ? 0 : run.visitStart[run.visitOf(landing.step)];
+        return std::min(begin, landing.step);
+    }
+
+    void indexLandings()
+    {
+        std::vector<Index::Interval> intervals;
+        intervals.reserve(out.m_landings.size());
+        for (const Landing& landing : out.m_landings) {
+            out.m_ways.push_back(landing.from.isValid() ? landing.from : landing.node);
+            out.m_ways.push_back(landing.node);
+            intervals.push_back({leavesAt(landing), landing.taken});
+            readSign(landing.handle);
+        }
+        out.m_aliveLandings = Index(std::move(intervals), out.m_count);
+    }
+
+    /// The step until which something of a promise is seen.
+    std::uint64_t settle(Promise& promise)
+    {
+        promise.faded = promise.complete;
+        if (promise.complete < out.m_count) {
+            const double end = out.m_pace.visitsAt(static_cast<double>(promise.complete + 1)) + kSnapVisits;
+            promise.faded = static_cast<std::uint64_t>(std::ceil(out.m_pace.momentAt(end)));
+        }
+        std::uint64_t end = promise.faded;
+        for (Branch& branch : promise.branches) {
+            setArrivals(branch);
+            setRest(branch, promise.complete);
+            readSign(branch.relevance);
+            end = std::max(end, branch.restUntil);
+        }
+        return end;
+    }
+
+    void indexPromises()
+    {
+        std::vector<std::pair<Index::Interval, PromiseId>> alive;
+        for (std::size_t i = 0; i < out.m_promises.size(); ++i) {
+            const std::uint64_t end = settle(out.m_promises[i]);
+            alive.push_back({{out.m_promises[i].opened, end}, PromiseId(i)});
+        }
+        std::ranges::stable_sort(alive, {}, [](const auto& each) { return each.first.begin; });
+        std::vector<Index::Interval> intervals;
+        for (const auto& [interval, promise] : alive) {
+            intervals.push_back(interval);
+            out.m_promiseOrder.push_back(promise);
+        }
+        out.m_alivePromises = Index(std::move(intervals), out.m_count);
+    }
 };
 
 Motion::Motion(const Run& run) : m_pace(run), m_count(run.events.size())
@@ -261,49 +326,8 @@ Motion::Motion(const Run& run) : m_pace(run), m_count(run.events.size())
         m_sums.push_back(handle.sum);
     }
     m_positives.assign(m_sums.size(), kUnknown);
-    const auto readSign = [&](HandleId handle) {
-        const bool isKept = handle.isValid() && handle.index() < std::min(run.tensors.size(), m_positives.size());
-        if (isKept && std::isnan(m_positives[handle.index()])) {
-            m_positives[handle.index()] = positiveOf(run.tensors[handle.index()]);
-        }
-    };
-    std::vector<Index::Interval> intervals;
-    intervals.reserve(m_landings.size());
-    for (const Landing& landing : m_landings) {
-        m_ways.push_back(landing.from.isValid() ? landing.from : landing.node);
-        m_ways.push_back(landing.node);
-        // In the class of visits all pulses of a visit leave with its first event.
-        const std::uint64_t begin = run.visitStart.empty() || landing.step < run.visitStart.front()
-                                        ? 0
-                                        : run.visitStart[run.visitOf(landing.step)];
-        intervals.push_back({std::min(begin, landing.step), landing.taken});
-        readSign(landing.handle);
-    }
-    m_aliveLandings = Index(std::move(intervals), m_count);
-    intervals.clear();
-    std::vector<std::pair<Index::Interval, PromiseId>> alive;
-    for (std::size_t i = 0; i < m_promises.size(); ++i) {
-        Promise& promise = m_promises[i];
-        promise.faded = promise.complete;
-        if (promise.complete < m_count) {
-            const double end = m_pace.visitsAt(static_cast<double>(promise.complete + 1)) + kSnapVisits;
-            promise.faded = static_cast<std::uint64_t>(std::ceil(m_pace.momentAt(end)));
-        }
-        std::uint64_t end = promise.faded;
-        for (Branch& branch : promise.branches) {
-            reader.setArrivals(branch);
-            reader.setRest(branch, promise.complete);
-            readSign(branch.relevance);
-            end = std::max(end, branch.restUntil);
-        }
-        alive.push_back({{promise.opened, end}, PromiseId(i)});
-    }
-    std::ranges::stable_sort(alive, {}, [](const auto& each) { return each.first.begin; });
-    for (const auto& [interval, promise] : alive) {
-        intervals.push_back(interval);
-        m_promiseOrder.push_back(promise);
-    }
-    m_alivePromises = Index(std::move(intervals), m_count);
+    reader.indexLandings();
+    reader.indexPromises();
 }
 
 /// The moment as a frame sees it.
@@ -385,17 +409,23 @@ void Motion::addParts(const Clock& clock, const Promise& promise, PromiseId id, 
     }
 }
 
-void Motion::addSearchLines(const Clock& clock, const Promise& promise, PromiseId id, MotionFrame& out) const
+double Motion::heldBy(const Clock& clock, const Promise& promise) const
 {
-    if (!clock.isBehind(promise.opened) || clock.isBehind(promise.complete)) {
-        return;
-    }
     double held = kUnknown;
     for (std::size_t i = 0; i < promise.held.size(); ++i) {
         if (clock.isOver(promise.heldFrom[i]) && promise.held[i].isValid() && promise.held[i].index() < m_sums.size()) {
             held = (std::isnan(held) ? 0 : held) + m_sums[promise.held[i].index()];
         }
     }
+    return held;
+}
+
+void Motion::addSearchLines(const Clock& clock, const Promise& promise, PromiseId id, MotionFrame& out) const
+{
+    if (!clock.isBehind(promise.opened) || clock.isBehind(promise.complete)) {
+        return;
+    }
+    const double held = heldBy(clock, promise);
     for (std::size_t b = 0; b < promise.branches.size(); ++b) {
         const Branch& branch = promise.branches[b];
         const auto behind = std::partition_point(branch.hops.begin(), branch.hops.end(),

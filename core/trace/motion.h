@@ -181,6 +181,8 @@ private:
     struct Clock; // the moment as the speed class sees it
     void addPulses(const Clock& clock, MotionFrame& out) const;
     void addParts(const Clock& clock, const Promise& promise, PromiseId id, MotionFrame& out) const;
+    /// Relevance that a promise holds at the moment; not a number where it holds none.
+    [[nodiscard]] double heldBy(const Clock& clock, const Promise& promise) const;
     void addSearchLines(const Clock& clock, const Promise& promise, PromiseId id, MotionFrame& out) const;
     void addSnaps(const Clock& clock, const Promise& promise, PromiseId id, MotionFrame& out) const;
     void addFills(const Clock& clock, MotionFrame& out) const;

@@ -26,6 +26,16 @@ struct ForwardGap
     std::int64_t position = 0;
 };
 
+/// Infinite where one of the two alone is not finite.
+double distanceBetween(double a, double b)
+{
+    const bool isSame = a == b || (std::isnan(a) && std::isnan(b));
+    const double distance = isSame ? 0 : std::abs(a - b);
+    return std::isfinite(distance) ? distance : std::numeric_limits<double>::infinity();
+}
+
+double finiteSize(double x) { return std::isfinite(x) ? std::abs(x) : 0; }
+
 ForwardGap forwardGap(const Tensor& own, const Tensor& other)
 {
     const std::vector<double> a = numbersIn(own);
@@ -34,13 +44,10 @@ ForwardGap forwardGap(const Tensor& own, const Tensor& other)
     double gap = 0;
     ForwardGap found;
     for (std::size_t i = 0; i < a.size(); ++i) {
-        const bool isSame = a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]));
-        const double distance = isSame ? 0 : std::abs(a[i] - b[i]);
-        const double size = std::isfinite(distance) ? distance : std::numeric_limits<double>::infinity();
-        largest =
-            std::max({largest, std::isfinite(a[i]) ? std::abs(a[i]) : 0, std::isfinite(b[i]) ? std::abs(b[i]) : 0});
-        if (size > gap) {
-            gap = size;
+        const double distance = distanceBetween(a[i], b[i]);
+        largest = std::max({largest, finiteSize(a[i]), finiteSize(b[i])});
+        if (distance > gap) {
+            gap = distance;
             found.position = static_cast<std::int64_t>(i);
         }
     }
@@ -69,6 +76,34 @@ Chart forwardChart(const Tensor& own, const Tensor& other)
     return mapOf("How far the two are apart, over the two last axes", sums, columns, false);
 }
 
+/// True when the value is not that of the reference.
+bool partsAt(const Facts& facts, Probe& probe, const ComparedPasses& compared, NodeId node, ValueId value)
+{
+    const graph::Graph& graph = facts.graph();
+    const ValueId partner = value.isValid() ? compared.match.valueToOther[value.index()] : ValueId();
+    const Tensor own = partner.isValid() ? facts.value(value) : Tensor();
+    const Tensor other = partner.isValid() ? facts.reference()->value(partner) : Tensor();
+    if (!own.isValid() || !other.isValid() || own.shape() != other.shape()) {
+        return false;
+    }
+    const ForwardGap gap = forwardGap(own, other);
+    probe.measured(graph.labelOf(node), gap.relative);
+    if (!(gap.relative > kForwardTolerance)) {
+        return false;
+    }
+    Finding& finding = probe.difference(kForwardBase, kForwardEffect, facts.place(node));
+    const auto index = indexAt(gap.position, own.shape());
+    finding.what = fmt::format("is the first node whose forward value differs: {} at {}, in the reference {}",
+                               numberText(own.at(gap.position)), indexText(index), numberText(other.at(gap.position)));
+    finding.means = "Here the two part; why stands in what differs before it.";
+    finding.numbers = {{"relative_difference", gap.relative}};
+    finding.threshold = kForwardTolerance;
+    finding.action = {"go to node", {{"node", graph.labelOf(node)}}, {}};
+    finding.evidence = {{graph.value(value).name, index}};
+    finding.chart = forwardChart(own, other);
+    return true;
+}
+
 void findForward(const Facts& facts, Probe& probe)
 {
     const ComparedPasses* compared = facts.comparedPasses();
@@ -78,29 +113,9 @@ void findForward(const Facts& facts, Probe& probe)
     const graph::Graph& graph = facts.graph();
     for (std::size_t i = 0; i < graph.nodeCount() && !facts.stop().stop_requested(); ++i) {
         for (const ValueId value : graph.node(NodeId(i)).outputs) {
-            const ValueId partner = value.isValid() ? compared->match.valueToOther[value.index()] : ValueId();
-            const Tensor own = partner.isValid() ? facts.value(value) : Tensor();
-            const Tensor other = partner.isValid() ? facts.reference()->value(partner) : Tensor();
-            if (!own.isValid() || !other.isValid() || own.shape() != other.shape()) {
-                continue;
+            if (partsAt(facts, probe, *compared, NodeId(i), value)) {
+                return;
             }
-            const ForwardGap gap = forwardGap(own, other);
-            probe.measured(graph.labelOf(NodeId(i)), gap.relative);
-            if (!(gap.relative > kForwardTolerance)) {
-                continue;
-            }
-            Finding& finding = probe.difference(kForwardBase, kForwardEffect, facts.place(NodeId(i)));
-            const auto index = indexAt(gap.position, own.shape());
-            finding.what =
-                fmt::format("is the first node whose forward value differs: {} at {}, in the reference {}",
-                            numberText(own.at(gap.position)), indexText(index), numberText(other.at(gap.position)));
-            finding.means = "Here the two part; why stands in what differs before it.";
-            finding.numbers = {{"relative_difference", gap.relative}};
-            finding.threshold = kForwardTolerance;
-            finding.action = {"go to node", {{"node", graph.labelOf(NodeId(i))}}, {}};
-            finding.evidence = {{graph.value(value).name, index}};
-            finding.chart = forwardChart(own, other);
-            return;
         }
     }
 }

@@ -128,6 +128,23 @@ std::optional<Deed> turned(const Tensor& own, const Tensor& other)
     return std::nullopt;
 }
 
+/// By `quarters` in the plane of the axes `row` and `row` + 1; `wanted` are the numbers of `own`.
+bool isRotatedBy(int quarters, std::size_t row, const Tensor& own, const Tensor& other,
+                 const std::vector<double>& wanted)
+{
+    std::vector<std::int64_t> axes(own.rank());
+    std::iota(axes.begin(), axes.end(), std::int64_t{0});
+    if (quarters != 2) {
+        std::swap(axes[row], axes[row + 1]);
+    }
+    const Tensor view = other.permuted(axes).contiguous();
+    const auto turn = [&](std::vector<std::int64_t>& index) {
+        index[row] = quarters == 3 ? index[row] : own.shape()[row] - 1 - index[row];
+        index[row + 1] = quarters == 1 ? index[row + 1] : own.shape()[row + 1] - 1 - index[row + 1];
+    };
+    return view.shape() == own.shape() && isClose(wanted, reread(view, own.shape(), turn));
+}
+
 /// By quarters, in the plane of the last two axes; of a channels-last picture of the two before.
 std::optional<Deed> rotated(const Tensor& own, const Tensor& other)
 {
@@ -136,19 +153,8 @@ std::optional<Deed> rotated(const Tensor& own, const Tensor& other)
     }
     const std::vector<double> wanted = numbersIn(own);
     for (std::size_t row = own.rank() - 2; row + 3 >= own.rank(); --row) {
-        std::vector<std::int64_t> order(own.rank());
-        std::iota(order.begin(), order.end(), std::int64_t{0});
         for (const int quarters : {1, 2, 3}) {
-            std::vector<std::int64_t> axes = order;
-            if (quarters != 2) {
-                std::swap(axes[row], axes[row + 1]);
-            }
-            const Tensor view = other.permuted(axes).contiguous();
-            const auto turn = [&](std::vector<std::int64_t>& index) {
-                index[row] = quarters == 3 ? index[row] : own.shape()[row] - 1 - index[row];
-                index[row + 1] = quarters == 1 ? index[row + 1] : own.shape()[row + 1] - 1 - index[row + 1];
-            };
-            if (view.shape() == own.shape() && isClose(wanted, reread(view, own.shape(), turn))) {
+            if (isRotatedBy(quarters, row, own, other, wanted)) {
                 constexpr int kQuarter = 90;
                 return Deed{fmt::format("is that of the reference rotated by {}° in its axes {} and {}",
                                         quarters * kQuarter, row, row + 1),
@@ -246,6 +252,29 @@ Chart inputChart(const Tensor& own, const Tensor& other)
                   marked);
 }
 
+/// How an input differs for which no deed is known.
+std::string differenceText(const Tensor& own, const Tensor& other)
+{
+    return own.shape() == other.shape() ? fmt::format("differs from that of the reference in {} of {} elements",
+                                                      differingElements(own, other), own.size())
+                                        : fmt::format("has the shape {}, that of the reference {}",
+                                                      extentsText(own.shape()), extentsText(other.shape()));
+}
+
+void noteInput(const Facts& facts, Probe& probe, const std::string& name, const Tensor& own, const Tensor& other)
+{
+    const Place place{PlaceKind::Input, name, {}, {}};
+    const auto deed = deedOf(facts, own, other);
+    Finding& finding = deed ? probe.difference(kInputBase, kInputEffect, place)
+                            : probe.difference(kUnknownInputBase, kUnknownInputEffect, place);
+    finding.what = deed ? deed->what : differenceText(own, other);
+    finding.means = deed ? deed->means : "It is another input.";
+    finding.remedy = deed ? deed->undo : "";
+    finding.numbers = {{"inputs", 1}};
+    finding.chart = inputChart(own, other);
+    finding.action = {"undo it", {{"input", name}}, {}};
+}
+
 void findInputs(const Facts& facts, Probe& probe)
 {
     const Facts& reference = *facts.reference();
@@ -259,24 +288,9 @@ void findInputs(const Facts& facts, Probe& probe)
         const std::string& name = graph.value(graph.inputs()[i]).name;
         const bool isSame = own.shape() == other.shape() && isClose(numbersIn(own), numbersIn(other));
         probe.measured(name, isSame ? 0 : 1);
-        if (isSame) {
-            continue;
+        if (!isSame) {
+            noteInput(facts, probe, name, own, other);
         }
-        const Place place{PlaceKind::Input, name, {}, {}};
-        const auto deed = deedOf(facts, own, other);
-        Finding& finding = deed ? probe.difference(kInputBase, kInputEffect, place)
-                                : probe.difference(kUnknownInputBase, kUnknownInputEffect, place);
-        finding.what = deed ? deed->what
-                            : (own.shape() == other.shape()
-                                   ? fmt::format("differs from that of the reference in {} of {} elements",
-                                                 differingElements(own, other), own.size())
-                                   : fmt::format("has the shape {}, that of the reference {}", extentsText(own.shape()),
-                                                 extentsText(other.shape())));
-        finding.means = deed ? deed->means : "It is another input.";
-        finding.remedy = deed ? deed->undo : "";
-        finding.numbers = {{"inputs", 1}};
-        finding.chart = inputChart(own, other);
-        finding.action = {"undo it", {{"input", name}}, {}};
     }
 }
 

@@ -47,6 +47,24 @@ std::string readersText(const graph::Graph& graph, const graph::Node& node)
     return names.empty() ? "nobody" : fmt::format("{}", fmt::join(names, ", "));
 }
 
+/// True when `sum` is the value, or a sum of sums with it.
+bool isAddedIn(const graph::Graph& graph, ValueId sum, ValueId value)
+{
+    std::vector<ValueId> open{sum};
+    for (std::size_t steps = 0; !open.empty() && steps < 64; ++steps) {
+        const ValueId at = open.back();
+        open.pop_back();
+        const NodeId producer = at.isValid() ? graph.value(at).producer : NodeId();
+        if (at == value && at.isValid()) {
+            return true;
+        }
+        if (producer.isValid() && graph.node(producer).op == "Add") {
+            std::ranges::copy(graph.node(producer).inputs, std::back_inserter(open));
+        }
+    }
+    return false;
+}
+
 /// The operand of an Add that is added already where its other operand comes from; invalid where there is none.
 ValueId addedTwice(const graph::Graph& graph, const graph::Node& node)
 {
@@ -54,18 +72,8 @@ ValueId addedTwice(const graph::Graph& graph, const graph::Node& node)
         return {};
     }
     for (std::size_t slot = 0; slot < 2; ++slot) {
-        const ValueId once = node.inputs[slot];
-        std::vector<ValueId> open{node.inputs[1 - slot]};
-        for (std::size_t steps = 0; !open.empty() && steps < 64; ++steps) { // sums of sums
-            const ValueId value = open.back();
-            open.pop_back();
-            const NodeId producer = value.isValid() ? graph.value(value).producer : NodeId();
-            if (value == once && value.isValid()) {
-                return once;
-            }
-            if (producer.isValid() && graph.node(producer).op == "Add") {
-                std::ranges::copy(graph.node(producer).inputs, std::back_inserter(open));
-            }
+        if (isAddedIn(graph, node.inputs[1 - slot], node.inputs[slot])) {
+            return node.inputs[slot];
         }
     }
     return {};

@@ -35,6 +35,23 @@ std::string readText(const Facts& facts, const trace::NodeRule& rule, NodeId nod
                : fmt::format(" (what it reads lies in {} … {})", numberText(of.least), numberText(of.largest));
 }
 
+void noteRule(const Facts& facts, Probe& probe, NodeId node, const trace::NodeRule& own, const trace::NodeRule& theirs)
+{
+    const bool isShortEnough = shortRule(own.rule) != shortRule(theirs.rule);
+    Finding& finding = probe.difference(kRuleBase, kRuleEffect, facts.place(node));
+    finding.what = fmt::format("has rule {}; the reference has {}", isShortEnough ? shortRule(own.rule) : own.rule,
+                               isShortEnough ? shortRule(theirs.rule) : theirs.rule);
+    finding.what += readText(facts, own, node);
+    const std::string formula = lrp::formulaOf(own.rule, own.structure);
+    const bool isOtherFormula = formula != lrp::formulaOf(theirs.rule, theirs.structure);
+    finding.means = !formula.empty() && isOtherFormula ? formulaText(own) + "; " + formulaText(theirs) + "."
+                                                       : "It is the same rule with other parameters.";
+    finding.remedy = "Give it the rule of the reference, if that is meant";
+    finding.numbers = {{"nodes", 1}};
+    finding.chart = rowsOf("Rule of this node", {{"here", own.rule}, {"reference", theirs.rule}});
+    finding.action = {"change rule", {{"node", facts.graph().labelOf(node)}, {"rule", theirs.rule}}, {}};
+}
+
 void findRules(const Facts& facts, Probe& probe)
 {
     const ComparedPasses* compared = facts.comparedPasses();
@@ -53,24 +70,9 @@ void findRules(const Facts& facts, Probe& probe)
         const NodeId partner = compared->match.toOther[i];
         const bool isPair = partner.isValid() && partner.index() < other.size() && !own[i].rule.empty() &&
                             !other[partner.index()].rule.empty();
-        if (!isPair || own[i].rule == other[partner.index()].rule || ++differing > kMostRuleFindings) {
-            continue;
+        if (isPair && own[i].rule != other[partner.index()].rule && ++differing <= kMostRuleFindings) {
+            noteRule(facts, probe, NodeId(i), own[i], other[partner.index()]);
         }
-        const trace::NodeRule& theirs = other[partner.index()];
-        const bool isShortEnough = shortRule(own[i].rule) != shortRule(theirs.rule);
-        Finding& finding = probe.difference(kRuleBase, kRuleEffect, facts.place(NodeId(i)));
-        finding.what =
-            fmt::format("has rule {}; the reference has {}", isShortEnough ? shortRule(own[i].rule) : own[i].rule,
-                        isShortEnough ? shortRule(theirs.rule) : theirs.rule);
-        finding.what += readText(facts, own[i], NodeId(i));
-        const std::string formula = lrp::formulaOf(own[i].rule, own[i].structure);
-        const bool isOtherFormula = formula != lrp::formulaOf(theirs.rule, theirs.structure);
-        finding.means = !formula.empty() && isOtherFormula ? formulaText(own[i]) + "; " + formulaText(theirs) + "."
-                                                           : "It is the same rule with other parameters.";
-        finding.remedy = "Give it the rule of the reference, if that is meant";
-        finding.numbers = {{"nodes", 1}};
-        finding.chart = rowsOf("Rule of this node", {{"here", own[i].rule}, {"reference", theirs.rule}});
-        finding.action = {"change rule", {{"node", facts.graph().labelOf(NodeId(i))}, {"rule", theirs.rule}}, {}};
     }
     probe.measured(facts.sources().modelName, static_cast<double>(differing));
 }

@@ -127,6 +127,28 @@ Chart constantChart(const ConstantDifference& difference, const Tensor& own, con
     return barsOf("Largest difference, by index along the first axis", std::move(largest), marked);
 }
 
+/// What differs in a constant.
+std::string weightText(const Compared& compared, const ConstantDifference& difference, const Tensor& own,
+                       const Tensor& other)
+{
+    const graph::Node& node = compared.own->graph().node(difference.node);
+    return fmt::format("its {} ({}) {}", roleOf(node, difference.slot),
+                       compared.own->constantName(node, difference.slot),
+                       difference.isOtherShape ? fmt::format("has the shape {}, in the reference {}",
+                                                             extentsText(own.shape()), extentsText(other.shape()))
+                                               : whereText(compared, node, difference, own, other));
+}
+
+/// What that says of the two models.
+std::string weightMeaning(const Compared& compared, bool isTraining)
+{
+    if (isTraining) {
+        return fmt::format("{} constants differ: the models were trained apart.", compared.constants.size());
+    }
+    return compared.equalConstants == 0 ? std::string("There is no other constant.")
+                                        : fmt::format("{} other constants are the same.", compared.equalConstants);
+}
+
 void findWeights(const Facts& facts, Probe& probe)
 {
     const Compared* compared = facts.compared();
@@ -143,16 +165,8 @@ void findWeights(const Facts& facts, Probe& probe)
         const std::string name = compared->own->constantName(node, difference.slot);
         Finding& finding = probe.difference(kWeightBase, isTraining ? kTrainingApartEffect : kWeightEffect,
                                             {PlaceKind::Node, node.name, facts.nodeOfPass(node.name)});
-        finding.what =
-            fmt::format("its {} ({}) {}", roleOf(node, difference.slot), name,
-                        difference.isOtherShape ? fmt::format("has the shape {}, in the reference {}",
-                                                              extentsText(own.shape()), extentsText(other.shape()))
-                                                : whereText(*compared, node, difference, own, other));
-        finding.means =
-            isTraining ? fmt::format("{} constants differ: the models were trained apart.", compared->constants.size())
-                       : (compared->equalConstants == 0
-                              ? std::string("There is no other constant.")
-                              : fmt::format("{} other constants are the same.", compared->equalConstants));
+        finding.what = weightText(*compared, difference, own, other);
+        finding.means = weightMeaning(*compared, isTraining);
         finding.remedy = isTraining ? "" : "Take it from the reference, if that is the good one";
         finding.numbers = {{"differing", static_cast<double>(difference.positions.size())},
                            {"elements", static_cast<double>(difference.elements)},

@@ -74,6 +74,34 @@ std::string dataName(const Facts& facts, ValueId value)
     return graph.value(value).name;
 }
 
+/// What a constant takes at a sum: of its magnitude, and of what started.
+struct ConstantShare
+{
+    NodeId node;
+    ValueId constant;
+    double share = 0;
+    double taken = 0;
+};
+
+void noteConstant(const Facts& facts, Probe& probe, const ConstantShare& found)
+{
+    const bool warns = found.share > kMostConstant && found.taken > kConstantOfStart;
+    if (!warns && !(found.share > kNearlyConstant)) {
+        return;
+    }
+    const std::string name = dataName(facts, found.constant);
+    const double effect = 0.3 + 0.6 * found.share;
+    Finding& finding = warns ? probe.warning(kConstantBase, effect, facts.place(found.node))
+                             : probe.note(effect, facts.place(found.node));
+    finding.what = fmt::format("its constant {} is {} of the magnitude of its sums and takes {} of what started", name,
+                               percentText(found.share), percentText(found.taken));
+    finding.means = "Most of the score is about the position, not about what stands there.";
+    finding.remedy = "Compare the scale of the constant with that of what it is added to";
+    finding.numbers = {{"constant_share_of_magnitude", found.share}, {"taken_by_constant_of_start", found.taken}};
+    finding.threshold = kMostConstant;
+    finding.action = {"go to weights", {{"node", facts.graph().node(found.node).name}, {"value", name}}, {}};
+}
+
 void findConstants(const Facts& facts, Probe& probe)
 {
     if (!facts.pass()->model) {
@@ -99,21 +127,7 @@ void findConstants(const Facts& facts, Probe& probe)
         const double share = magnitudeShare(facts.relevance(node.outputs.front()), facts.value(constant),
                                             othersOf(facts, node, constant));
         probe.measured(node.name, share);
-        const bool warns = share > kMostConstant && taken > kConstantOfStart;
-        if (!warns && !(share > kNearlyConstant)) {
-            continue;
-        }
-        const std::string name = dataName(facts, constant);
-        const double effect = 0.3 + 0.6 * share;
-        Finding& finding =
-            warns ? probe.warning(kConstantBase, effect, facts.place(id)) : probe.note(effect, facts.place(id));
-        finding.what = fmt::format("its constant {} is {} of the magnitude of its sums and takes {} of what started",
-                                   name, percentText(share), percentText(taken));
-        finding.means = "Most of the score is about the position, not about what stands there.";
-        finding.remedy = "Compare the scale of the constant with that of what it is added to";
-        finding.numbers = {{"constant_share_of_magnitude", share}, {"taken_by_constant_of_start", taken}};
-        finding.threshold = kMostConstant;
-        finding.action = {"go to weights", {{"node", node.name}, {"value", name}}, {}};
+        noteConstant(facts, probe, {id, constant, share, taken});
     }
 }
 

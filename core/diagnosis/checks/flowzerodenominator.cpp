@@ -65,45 +65,66 @@ std::string biasText(const Facts& facts, NodeId node)
     return bias.empty() ? groups + "." : groups + ", and " + bias + ".";
 }
 
+/// What is said of a bias that is not there or 0; empty where there is one to speak of.
+std::string missingBiasText(const Facts& facts, NodeId node)
+{
+    if (!isLinearMap(facts, node) || hasOwnBias(facts, node)) {
+        return {};
+    }
+    return hasBiasOperand(facts, node) ? " (its bias is 0)" : " (zero bias: it has none)";
+}
+
+std::string meaningOfZeros(const Facts& facts, NodeId node, const std::string& rule)
+{
+    const std::string channels = rule == "epsilon" ? std::string() : withoutPositive(facts, node);
+    std::string means = channels.empty()
+                            ? "The sums that rule {} divides by are 0 there, so there is nothing to hand on to."
+                            : channels + " have no positive weight, so {} has nothing to hand on to.";
+    means.replace(means.find("{}"), 2, rule);
+    return means + (isLinearMap(facts, node) ? biasText(facts, node) : std::string());
+}
+
+void adviseOnZeros(const Facts& facts, NodeId node, const std::string& rule, Finding& finding)
+{
+    const std::string& name = facts.graph().labelOf(node);
+    finding.action = {"go to node", {{"node", name}}, {}};
+    if (rule != "epsilon" && isLinearMap(facts, node)) {
+        finding.remedy = "Use epsilon here";
+        finding.action = {"change rule", {{"node", name}, {"rule", "epsilon"}}, ruleOption(name, "epsilon")};
+    } else {
+        finding.remedy = "Look at what it reads: it is 0 there";
+    }
+}
+
+void noteZeroDenominators(const Facts& facts, Probe& probe, const LostShare& lost, bool warns)
+{
+    const NodeId node = lost.node;
+    const std::string rule = facts.ruleName(node);
+    const std::string means = meaningOfZeros(facts, node, rule);
+    const double effect = 0.4 + 0.5 * lost.share;
+    Finding& finding =
+        warns ? probe.warning(kZeroDenominatorBase, effect, facts.place(node)) : probe.note(effect, facts.place(node));
+    finding.what = fmt::format("{} of Σ|R| that arrives here is lost to zero denominators", percentText(lost.share));
+    finding.what += missingBiasText(facts, node);
+    if (!warns) {
+        finding.what += fmt::format(": {} of what started", percentText(lost.ofStart));
+    }
+    finding.means = means;
+    finding.numbers = {{"lost_of_sum_abs_R", lost.share}, {"lost_of_start", lost.ofStart}};
+    finding.threshold = kMostZeroDenominator;
+    if (!warns) { // it is here for its part of what started: the number that stands beside its limit
+        std::ranges::reverse(finding.numbers);
+        finding.threshold = kNotedOfStart;
+    }
+    adviseOnZeros(facts, node, rule, finding);
+}
+
 void findZeroDenominators(const Facts& facts, Probe& probe)
 {
     forLostShares(facts, probe, event::Cause::ZeroDenominator, [&](const LostShare& lost) {
         const bool warns = lost.share > kMostZeroDenominator && lost.ofStart > kZeroDenominatorOfStart;
-        if (!warns && !(lost.share > kNotedShare && lost.ofStart > kNotedOfStart)) {
-            return;
-        }
-        const NodeId node = lost.node;
-        const std::string& name = facts.graph().labelOf(node);
-        const std::string rule = facts.ruleName(node);
-        const std::string channels = rule == "epsilon" ? std::string() : withoutPositive(facts, node);
-        const double effect = 0.4 + 0.5 * lost.share;
-        Finding& finding = warns ? probe.warning(kZeroDenominatorBase, effect, facts.place(node))
-                                 : probe.note(effect, facts.place(node));
-        finding.what =
-            fmt::format("{} of Σ|R| that arrives here is lost to zero denominators", percentText(lost.share));
-        if (isLinearMap(facts, node) && !hasOwnBias(facts, node)) {
-            finding.what += hasBiasOperand(facts, node) ? " (its bias is 0)" : " (zero bias: it has none)";
-        }
-        if (!warns) {
-            finding.what += fmt::format(": {} of what started", percentText(lost.ofStart));
-        }
-        finding.means = channels.empty()
-                            ? "The sums that rule {} divides by are 0 there, so there is nothing to hand on to."
-                            : channels + " have no positive weight, so {} has nothing to hand on to.";
-        finding.means.replace(finding.means.find("{}"), 2, rule);
-        finding.means += isLinearMap(facts, node) ? biasText(facts, node) : std::string();
-        finding.numbers = {{"lost_of_sum_abs_R", lost.share}, {"lost_of_start", lost.ofStart}};
-        finding.threshold = kMostZeroDenominator;
-        if (!warns) { // it is here for its part of what started: the number that stands beside its limit
-            std::ranges::reverse(finding.numbers);
-            finding.threshold = kNotedOfStart;
-        }
-        finding.action = {"go to node", {{"node", name}}, {}};
-        if (rule != "epsilon" && isLinearMap(facts, node)) {
-            finding.remedy = "Use epsilon here";
-            finding.action = {"change rule", {{"node", name}, {"rule", "epsilon"}}, ruleOption(name, "epsilon")};
-        } else {
-            finding.remedy = "Look at what it reads: it is 0 there";
+        if (warns || (lost.share > kNotedShare && lost.ofStart > kNotedOfStart)) {
+            noteZeroDenominators(facts, probe, lost, warns);
         }
     });
 }

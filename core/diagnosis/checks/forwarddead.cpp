@@ -73,46 +73,73 @@ std::int64_t channelsOf(const tensor::Shape& shape)
     return shape.size() == 3 ? std::max(shape[1], shape[2]) : shape[std::min<std::size_t>(1, shape.size() - 1)];
 }
 
+/// What a rectifier gives, and the share of it that is 0.
+struct Rectified
+{
+    NodeId id;
+    bool isSmooth = false;
+    Tensor value;
+    double share = 0;
+
+    [[nodiscard]] bool isNearly() const { return share < kAllZero; }
+};
+
+/// None where the node is no rectifier of the target, or its value is not there.
+std::optional<Rectified> rectified(const Facts& facts, NodeId id)
+{
+    const graph::Node& node = facts.graph().node(id);
+    const bool isSmooth = isSmoothRectifier(node);
+    if ((!isSmooth && !isRectifier(facts, node)) || !reachesTarget(facts, id)) {
+        return std::nullopt;
+    }
+    const Tensor value = facts.value(node.outputs.front());
+    if (!value.isValid() || value.size() == 0) {
+        return std::nullopt;
+    }
+    const std::int64_t lost = isSmooth ? lostIn(facts.value(node.inputs.front()), value) : zerosIn(value);
+    return Rectified{id, isSmooth, value, static_cast<double>(lost) / static_cast<double>(value.size())};
+}
+
+std::string deadText(const Facts& facts, const Rectified& dead, double largest)
+{
+    const std::string which = samplesText(facts, dead.value, [](std::span<const double>) { return true; });
+    const std::string_view zero = dead.isSmooth ? "next to 0" : "0";
+    return dead.isNearly() ? fmt::format("is nearly dead: {} of its {} outputs are {}", percentText(dead.share),
+                                         dead.value.size(), zero)
+                           : fmt::format("is dead: all {} outputs are {} {} (its input is at most {})",
+                                         dead.value.size(), zero, which, numberText(largest));
+}
+
+void noteDead(const Facts& facts, Probe& probe, const Rectified& dead)
+{
+    const graph::Node& node = facts.graph().node(dead.id);
+    const double largest = facts.statistics(node.inputs.front()).largest;
+    const bool isChance = channelsOf(dead.value.shape()) < kLeastDeadChannels;
+    const double base = dead.isNearly() ? kNearlyDeadBase : kDeadBase;
+    Finding& finding = isChance ? probe.note(kDeadEffect, facts.place(dead.id))
+                                : probe.warning(base, kDeadEffect, facts.place(dead.id));
+    finding.what = deadText(facts, dead, largest);
+    finding.means = "The branch before it hands nothing on; relevance goes along other paths.";
+    finding.remedy = adviceBefore(facts, dead.id, "Look at the bias of the layer before it");
+    finding.numbers = {{"share_of_zeros", dead.share}, {"largest_of_input", largest}};
+    finding.threshold = kAllZero;
+    finding.chart = histogramOf("What it reads; what lies below its bound becomes 0",
+                                numbersIn(facts.value(node.inputs.front())), {0}, {0, kNoBound});
+    finding.action = {"go to node", {{"node", node.name}}, {}};
+}
+
 void findDead(const Facts& facts, Probe& probe)
 {
     const graph::Graph& graph = facts.graph();
     for (std::size_t i = 0; i < graph.nodeCount(); ++i) {
-        const NodeId id(i);
-        const graph::Node& node = graph.node(id);
-        const bool isSmooth = isSmoothRectifier(node);
-        if ((!isSmooth && !isRectifier(facts, node)) || !reachesTarget(facts, id)) {
+        const std::optional<Rectified> found = rectified(facts, NodeId(i));
+        if (!found) {
             continue;
         }
-        const Tensor value = facts.value(node.outputs.front());
-        if (!value.isValid() || value.size() == 0) {
-            continue;
+        probe.measured(graph.node(found->id).name, found->share);
+        if (!found->isNearly() || (found->share >= kNearlyDead && biasBefore(facts, found->id))) {
+            noteDead(facts, probe, *found);
         }
-        const std::int64_t lost = isSmooth ? lostIn(facts.value(node.inputs.front()), value) : zerosIn(value);
-        const double share = static_cast<double>(lost) / static_cast<double>(value.size());
-        probe.measured(node.name, share);
-        const bool isNearly = share < kAllZero;
-        const auto bias = isNearly && share >= kNearlyDead ? biasBefore(facts, id) : std::nullopt;
-        if (isNearly && !bias) {
-            continue;
-        }
-        const Statistics& operand = facts.statistics(node.inputs.front());
-        const bool isChance = channelsOf(value.shape()) < kLeastDeadChannels;
-        Finding& finding = isChance
-                               ? probe.note(kDeadEffect, facts.place(id))
-                               : probe.warning(isNearly ? kNearlyDeadBase : kDeadBase, kDeadEffect, facts.place(id));
-        const std::string which = samplesText(facts, value, [](std::span<const double>) { return true; });
-        const std::string_view zero = isSmooth ? "next to 0" : "0";
-        finding.what = isNearly ? fmt::format("is nearly dead: {} of its {} outputs are {}", percentText(share),
-                                              value.size(), zero)
-                                : fmt::format("is dead: all {} outputs are {} {} (its input is at most {})",
-                                              value.size(), zero, which, numberText(operand.largest));
-        finding.means = "The branch before it hands nothing on; relevance goes along other paths.";
-        finding.remedy = adviceBefore(facts, id, "Look at the bias of the layer before it");
-        finding.numbers = {{"share_of_zeros", share}, {"largest_of_input", operand.largest}};
-        finding.threshold = kAllZero;
-        finding.chart = histogramOf("What it reads; what lies below its bound becomes 0",
-                                    numbersIn(facts.value(node.inputs.front())), {0}, {0, kNoBound});
-        finding.action = {"go to node", {{"node", node.name}}, {}};
     }
 }
 

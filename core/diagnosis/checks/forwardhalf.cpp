@@ -72,36 +72,41 @@ Chart halfChart(const std::vector<double>& numbers, std::string_view type)
                        {ends[0], ends[1]}, {ends[0], ends[1]});
 }
 
+/// `share` of the values that are not 0 become 0.
+void noteHalf(const Facts& facts, Probe& probe, NodeId id, const Loss& loss, double share)
+{
+    const graph::Node& node = facts.graph().node(id);
+    const std::string_view type = halfTypeOf(node);
+    const bool isTotal = share > kLostInHalf || loss.toInfinity > 0;
+    const double effect = loss.toInfinity > 0 ? 1 : share;
+    Finding& finding = isTotal ? probe.error(effect, facts.place(id)) : probe.warning(2, effect, facts.place(id));
+    finding.what = loss.toInfinity > 0 ? fmt::format("{} of {} values become infinite in {}: they are beyond its range",
+                                                     loss.toInfinity, loss.nonZero, type)
+                                       : fmt::format("{} of {} values that are not 0 become 0 in {} (values up to {})",
+                                                     percentText(share), loss.nonZero, type, numberText(loss.least));
+    finding.means = "What is lost here reaches nothing behind it, and nothing behind it explains it.";
+    finding.remedy = "Keep float32 here, or scale the values before the cast";
+    finding.numbers = {{"share_to_zero", share}, {"to_infinity", loss.toInfinity}};
+    finding.threshold = kMostLostInHalf;
+    finding.chart = halfChart(numbersIn(facts.value(node.inputs.front())), type);
+    finding.action = {"go to node", {{"node", node.name}}, {}};
+}
+
 void findHalf(const Facts& facts, Probe& probe)
 {
     const graph::Graph& graph = facts.graph();
     for (std::size_t i = 0; i < graph.nodeCount(); ++i) {
         const NodeId id(i);
         const graph::Node& node = graph.node(id);
-        const std::string_view type = halfTypeOf(node);
-        if (type.empty() || !graph.nodeOf(node.inputs.front()).isValid() || !reachesTarget(facts, id)) {
+        if (halfTypeOf(node).empty() || !graph.nodeOf(node.inputs.front()).isValid() || !reachesTarget(facts, id)) {
             continue;
         }
         const Loss loss = lossOf(facts.value(node.inputs.front()), facts.value(node.outputs.front()));
         const double share = loss.nonZero > 0 ? loss.toZero / loss.nonZero : 0;
         probe.measured(node.name, std::max(share, loss.toInfinity > 0 ? 1.0 : 0.0));
-        if (!(share > kMostLostInHalf || loss.toInfinity > 0)) {
-            continue;
+        if (share > kMostLostInHalf || loss.toInfinity > 0) {
+            noteHalf(facts, probe, id, loss, share);
         }
-        const bool isTotal = share > kLostInHalf || loss.toInfinity > 0;
-        const double effect = loss.toInfinity > 0 ? 1 : share;
-        Finding& finding = isTotal ? probe.error(effect, facts.place(id)) : probe.warning(2, effect, facts.place(id));
-        finding.what = loss.toInfinity > 0
-                           ? fmt::format("{} of {} values become infinite in {}: they are beyond its range",
-                                         loss.toInfinity, loss.nonZero, type)
-                           : fmt::format("{} of {} values that are not 0 become 0 in {} (values up to {})",
-                                         percentText(share), loss.nonZero, type, numberText(loss.least));
-        finding.means = "What is lost here reaches nothing behind it, and nothing behind it explains it.";
-        finding.remedy = "Keep float32 here, or scale the values before the cast";
-        finding.numbers = {{"share_to_zero", share}, {"to_infinity", loss.toInfinity}};
-        finding.threshold = kMostLostInHalf;
-        finding.chart = halfChart(numbersIn(facts.value(node.inputs.front())), type);
-        finding.action = {"go to node", {{"node", node.name}}, {}};
     }
 }
 

@@ -61,49 +61,71 @@ std::string divisionText(const Facts& facts, const graph::Node& node)
                        none > 0 ? none : all, tensor::elementCount(shape), facts.graph().value(node.inputs[1]).name);
 }
 
+/// Of operators that are not defined for negative numbers; empty for all others. `share` says how many elements.
+std::string negativeText(const graph::Node& node, const Statistics& reads, const std::string& share)
+{
+    std::string_view what;
+    if (node.op == "Sqrt") {
+        what = "the root";
+    } else if (node.op == "Log") {
+        what = "the logarithm";
+    } else if (node.op == "Pow") {
+        what = "a power";
+    }
+    if (what.empty() || !(reads.least < 0)) {
+        return {};
+    }
+    return fmt::format("{} of a negative number {} (the least is {})", what, share, numberText(reads.least));
+}
+
+/// Of operators whose results grow too large; empty for all others.
+std::string overflowText(const graph::Node& node, const Statistics& reads, const std::string& share)
+{
+    if (node.op == "Cast") {
+        return fmt::format("overflow {}: numbers up to {} do not fit the type that is cast to", share,
+                           numberText(std::max(std::abs(reads.largest), std::abs(reads.least))));
+    }
+    return node.op == "Exp" ? fmt::format("overflow {}: the exponential of {}", share, numberText(reads.largest))
+                            : std::string();
+}
+
+/// Of a node that normalises what has no variance; empty for all others.
+std::string varianceText(const graph::Node& node, const Statistics& reads, const std::string& share)
+{
+    const bool isNormalisation = node.op.ends_with("Normalization");
+    const double epsilon = isNormalisation ? numberAttribute(node, "epsilon", 0) : 0;
+    if (isNormalisation && reads.variance == 0) {
+        return fmt::format("0/0 {}: what it normalises has variance 0, and its epsilon is {}", share,
+                           numberText(epsilon));
+    }
+    if (isNormalisation && epsilon == 0) {
+        return fmt::format("0/0 {}: what it normalises has variance 0 there, and its epsilon is 0", share);
+    }
+    return {};
+}
+
 /// Why the result of a node is not finite; `faulty` of `count` elements are.
 std::string reasonOf(const Facts& facts, const graph::Node& node, std::int64_t faulty, std::int64_t count)
 {
     const std::string share = fmt::format("in {} of {} elements", faulty, count);
-    const auto reads = [&](std::size_t slot) {
-        return slot < node.inputs.size() && node.inputs[slot].isValid() ? facts.statistics(node.inputs[slot])
-                                                                        : Statistics();
-    };
     if (node.op == "Div" && node.inputs.size() == 2) {
         return divisionText(facts, node);
-    }
-    if (node.op == "Sqrt" && reads(0).least < 0) {
-        return fmt::format("the root of a negative number {} (the least is {})", share, numberText(reads(0).least));
-    }
-    if (node.op == "Log" && reads(0).least < 0) {
-        return fmt::format("the logarithm of a negative number {} (the least is {})", share,
-                           numberText(reads(0).least));
     }
     if (node.op == "Reciprocal") {
         return fmt::format("1/0 {}: {} is 0 there", share, facts.graph().value(node.inputs[0]).name);
     }
-    if (node.op == "Pow" && reads(0).least < 0) {
-        return fmt::format("a power of a negative number {} (the least is {})", share, numberText(reads(0).least));
+    const bool hasOperand = !node.inputs.empty() && node.inputs[0].isValid();
+    const Statistics reads = hasOperand ? facts.statistics(node.inputs[0]) : Statistics();
+    for (const auto& tell : {negativeText, overflowText, varianceText}) {
+        if (const std::string text = tell(node, reads, share); !text.empty()) {
+            return text;
+        }
     }
-    if (node.op == "Cast") {
-        return fmt::format("overflow {}: numbers up to {} do not fit the type that is cast to", share,
-                           numberText(std::max(std::abs(reads(0).largest), std::abs(reads(0).least))));
-    }
-    if (node.op == "Exp") {
-        return fmt::format("overflow {}: the exponential of {}", share, numberText(reads(0).largest));
-    }
-    if (node.op == "Softmax" && reads(0).minusInfinity > 0) {
+    if (node.op == "Softmax" && reads.minusInfinity > 0) {
         return fmt::format("NaN {}: a row of it reads −inf alone, all of it is masked", share);
     }
-    if (node.op.ends_with("Normalization") && reads(0).variance == 0) {
-        return fmt::format("0/0 {}: what it normalises has variance 0, and its epsilon is {}", share,
-                           numberText(numberAttribute(node, "epsilon", 0)));
-    }
-    if (node.op.ends_with("Normalization") && numberAttribute(node, "epsilon", 0) == 0) {
-        return fmt::format("0/0 {}: what it normalises has variance 0 there, and its epsilon is 0", share);
-    }
-    if (reads(0).minusInfinity > 0) {
-        return fmt::format("not finite {}: it reads −inf, {} of {}", share, reads(0).minusInfinity, reads(0).count);
+    if (reads.minusInfinity > 0) {
+        return fmt::format("not finite {}: it reads −inf, {} of {}", share, reads.minusInfinity, reads.count);
     }
     return fmt::format("not finite {}, though what it reads is", share);
 }

@@ -204,6 +204,45 @@ CoverTest coverTest(const Facts& facts, ValueId input, const ImageAxes& axes, co
     return test;
 }
 
+/// True where the model can be run again with another picture, and its answer is one class.
+bool canCover(const Facts& facts, ValueId input)
+{
+    const bool isOneRow = facts.shape(facts.pass()->target).size() <= 2; // of every pixel there is no one class
+    return isOneRow && facts.sources().makesPasses && facts.pass()->model && facts.value(input).isValid();
+}
+
+/// `area` is the share of the picture that the window covers.
+void noteConcentrated(const Facts& facts, Probe& probe, ValueId input, const Window& window, double area,
+                      const CoverTest& test)
+{
+    const std::string& name = facts.graph().value(input).name;
+    const bool isDecisive = test.isOtherClass && test.ratio > kLeastFallRatio;
+    const double effect = kConcentratedEffect * window.share;
+    Finding& finding =
+        isDecisive ? probe.warning(2, effect, facts.place(input)) : probe.note(effect, facts.place(input));
+    finding.what = fmt::format("{} of positive relevance lies in {} of its area, at an edge: rows {} … {}, columns "
+                               "{} … {}{}",
+                               percentText(window.share), percentText(area), window.row, window.row + window.height - 1,
+                               window.column, window.column + window.width - 1,
+                               isDecisive ? "; covered, the class is another" : "");
+    finding.means = isDecisive ? "The prediction rests on a mark in this corner, not on what the picture shows."
+                               : "For this input a small patch at an edge has most of it.";
+    finding.remedy = "Cover it and run again";
+    finding.numbers = {{"share_of_positive_R", window.share}, {"share_of_area", area}};
+    if (test.isOtherClass) {
+        finding.numbers.emplace_back("fall_beside_other_windows", test.ratio);
+    }
+    finding.threshold = kMostInWindow;
+    finding.action = {"cover and run again",
+                      {{"input", name},
+                       {"row", std::to_string(window.row)},
+                       {"column", std::to_string(window.column)},
+                       {"height", std::to_string(window.height)},
+                       {"width", std::to_string(window.width)}},
+                      {}};
+    finding.evidence = {{name, {window.row, window.column}}};
+}
+
 void findConcentrated(const Facts& facts, Probe& probe)
 {
     for (const ValueId input : facts.graph().inputs()) {
@@ -216,42 +255,14 @@ void findConcentrated(const Facts& facts, Probe& probe)
         }
         const PixelSums sums(relevance, *axes);
         const Window window = sums.best();
-        const std::string& name = facts.graph().value(input).name;
-        probe.measured(name, window.share);
-        if (!(window.share > kMostInWindow)) {
-            continue;
+        probe.measured(facts.graph().value(input).name, window.share);
+        if (window.share > kMostInWindow) {
+            const double area = static_cast<double>(window.height * window.width) /
+                                static_cast<double>(relevance.shape()[axes->row] * relevance.shape()[axes->column]);
+            const CoverTest test =
+                canCover(facts, input) ? coverTest(facts, input, *axes, window, sums.elsewhere(window)) : CoverTest();
+            noteConcentrated(facts, probe, input, window, area, test);
         }
-        const bool isOneRow = facts.shape(facts.pass()->target).size() <= 2; // of every pixel there is no one class
-        const bool canTest =
-            isOneRow && facts.sources().makesPasses && facts.pass()->model && facts.value(input).isValid();
-        const CoverTest test = canTest ? coverTest(facts, input, *axes, window, sums.elsewhere(window)) : CoverTest();
-        const bool isDecisive = test.isOtherClass && test.ratio > kLeastFallRatio;
-        const double effect = kConcentratedEffect * window.share;
-        Finding& finding =
-            isDecisive ? probe.warning(2, effect, facts.place(input)) : probe.note(effect, facts.place(input));
-        const double area = static_cast<double>(window.height * window.width) /
-                            static_cast<double>(relevance.shape()[axes->row] * relevance.shape()[axes->column]);
-        finding.what = fmt::format("{} of positive relevance lies in {} of its area, at an edge: rows {} … {}, columns "
-                                   "{} … {}{}",
-                                   percentText(window.share), percentText(area), window.row,
-                                   window.row + window.height - 1, window.column, window.column + window.width - 1,
-                                   isDecisive ? "; covered, the class is another" : "");
-        finding.means = isDecisive ? "The prediction rests on a mark in this corner, not on what the picture shows."
-                                   : "For this input a small patch at an edge has most of it.";
-        finding.remedy = "Cover it and run again";
-        finding.numbers = {{"share_of_positive_R", window.share}, {"share_of_area", area}};
-        if (test.isOtherClass) {
-            finding.numbers.emplace_back("fall_beside_other_windows", test.ratio);
-        }
-        finding.threshold = kMostInWindow;
-        finding.action = {"cover and run again",
-                          {{"input", name},
-                           {"row", std::to_string(window.row)},
-                           {"column", std::to_string(window.column)},
-                           {"height", std::to_string(window.height)},
-                           {"width", std::to_string(window.width)}},
-                          {}};
-        finding.evidence = {{name, {window.row, window.column}}};
     }
 }
 

@@ -50,15 +50,55 @@ Drift driftAt(const Facts& facts, const graph::Node& node)
     return {median(drifts), median(spreads), drifts, spreads};
 }
 
+bool isTrainedNormalisation(const graph::Node& node)
+{
+    return node.op == "BatchNormalization" && node.domain.empty() && node.inputs.size() >= 5 &&
+           wholeAttribute(node, "training_mode", 0) == 0;
+}
+
+/// `before` names one whose statistics fit; empty where there is none.
+void adviseOnDrift(const std::string& before, bool isSpread, Finding& finding)
+{
+    if (!before.empty()) {
+        finding.means = fmt::format("What {} reads is as in the training, so it is not the input.", before);
+        finding.remedy = fmt::format("Look at what is between {} and this node, and at its variance", before);
+        return;
+    }
+    finding.means = "The model was trained on other numbers than this input has.";
+    finding.remedy = isSpread ? "Look at the scale of the input, and at the variance of this node"
+                              : "Look at scale, mean and deviation of the input";
+}
+
+/// Means that lie far from the stored ones.
+void describeMeans(const Drift& drift, Finding& finding)
+{
+    finding.what = fmt::format("reads means that lie {} deviations from those of the training (median of its "
+                               "channels)",
+                               numberText(drift.means));
+    finding.numbers = {{"drift_in_deviations", drift.means}, {"deviation_of_stored", drift.spread}};
+    finding.threshold = kLargestDrift;
+    finding.chart = logarithmicBarsOf("Stored deviations between its means and the stored ones, by channel",
+                                      drift.meansOfChannels, {});
+}
+
+/// Deviations far above the stored ones; the number that stands beside its limit comes first.
+void describeSpread(const Drift& drift, Finding& finding)
+{
+    finding.what = fmt::format("reads deviations that are {} times the stored ones (median of its channels)",
+                               numberText(drift.spread));
+    finding.numbers = {{"deviation_of_stored", drift.spread}, {"drift_in_deviations", drift.means}};
+    finding.threshold = kLargestSpread;
+    finding.chart =
+        logarithmicBarsOf("Deviation of what it reads over the stored one, by channel", drift.spreadsOfChannels, {});
+}
+
 void findDrift(const Facts& facts, Probe& probe)
 {
     const graph::Graph& graph = facts.graph();
     std::string before;  // one whose statistics fit
     bool isSaid = false; // what is behind the first one drifts with it
     for (const graph::Node& node : graph.nodes()) {
-        const bool isSite = node.op == "BatchNormalization" && node.domain.empty() && node.inputs.size() >= 5 &&
-                            wholeAttribute(node, "training_mode", 0) == 0;
-        if (!isSite) {
+        if (!isTrainedNormalisation(node)) {
             continue;
         }
         const Drift drift = driftAt(facts, node);
@@ -70,30 +110,12 @@ void findDrift(const Facts& facts, Probe& probe)
         }
         isSaid = true;
         Finding& finding = probe.warning(2, kDriftEffect, facts.place(graph.nodeOf(node.outputs[0])));
-        finding.what = fmt::format("reads means that lie {} deviations from those of the training (median of its "
-                                   "channels)",
-                                   numberText(drift.means));
         if (isSpread) {
-            finding.what = fmt::format("reads deviations that are {} times the stored ones (median of its channels)",
-                                       numberText(drift.spread));
+            describeSpread(drift, finding);
+        } else {
+            describeMeans(drift, finding);
         }
-        finding.means = before.empty()
-                            ? "The model was trained on other numbers than this input has."
-                            : fmt::format("What {} reads is as in the training, so it is not the input.", before);
-        finding.remedy = before.empty() && !isSpread ? "Look at scale, mean and deviation of the input"
-                         : before.empty()
-                             ? "Look at the scale of the input, and at the variance of this node"
-                             : fmt::format("Look at what is between {} and this node, and at its variance", before);
-        finding.numbers = {{"drift_in_deviations", drift.means}, {"deviation_of_stored", drift.spread}};
-        if (isSpread) {
-            std::ranges::reverse(finding.numbers); // the one that stands beside its limit
-        }
-        finding.threshold = isSpread ? kLargestSpread : kLargestDrift;
-        finding.chart = isSpread
-                            ? logarithmicBarsOf("Deviation of what it reads over the stored one, by channel",
-                                                drift.spreadsOfChannels, {})
-                            : logarithmicBarsOf("Stored deviations between its means and the stored ones, by channel",
-                                                drift.meansOfChannels, {});
+        adviseOnDrift(before, isSpread, finding);
         finding.chart.limits = {finding.threshold};
         finding.action = {"apply the card", {{"node", node.name}}, {}};
     }

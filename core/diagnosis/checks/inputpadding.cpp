@@ -63,47 +63,79 @@ double shareOn(const std::vector<bool>& isPadding, const std::vector<double>& re
     return all > 0 ? on / all : 0;
 }
 
+/// The tokens of an input, and which of them are padding.
+struct PaddedText
+{
+    ValueId input;
+    Tensor tokens;
+    Tensor relevance;
+    bool hasWords = false; ///< padding is known by its word, not by equal tokens at the end
+    std::vector<bool> isPadding;
+    double share = 0; ///< of Σ|R|
+
+    [[nodiscard]] double limit() const { return hasWords ? kMostOnPadding : kMostOnEqualEnd; }
+};
+
+/// None where the input is no text.
+std::optional<PaddedText> paddedText(const Facts& facts, ValueId input)
+{
+    const Tensor tokens = facts.value(input);
+    const Tensor relevance = facts.relevance(input);
+    const bool isText = tokens.isValid() && relevance.isValid() && !tensor::isFloating(tokens.dtype()) &&
+                        tokens.size() == relevance.size() && tokens.rank() > 0;
+    if (!isText) {
+        return std::nullopt;
+    }
+    const std::vector<double> numbers = numbersIn(tokens);
+    const bool hasWords = facts.card() != nullptr && !facts.card()->vocabulary.empty();
+    const std::vector<bool> isPadding = hasWords
+                                            ? paddingByWords(numbers, facts.card()->vocabulary)
+                                            : paddingByEnd(numbers, static_cast<std::size_t>(tokens.shape().back()));
+    return PaddedText{input, tokens, relevance, hasWords, isPadding, shareOn(isPadding, numbersIn(relevance))};
+}
+
+Chart paddingChart(const PaddedText& text)
+{
+    std::vector<double> sizes = numbersIn(text.relevance);
+    std::ranges::transform(sizes, sizes.begin(), [](double r) { return std::abs(r); });
+    std::vector<std::size_t> marked;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+        if (text.isPadding[i]) {
+            marked.push_back(i);
+        }
+    }
+    return barsOf("|R| of each token; marked: padding", std::move(sizes), marked);
+}
+
+void notePadding(const Facts& facts, Probe& probe, const PaddedText& text)
+{
+    const std::string& name = facts.graph().value(text.input).name;
+    Finding& finding = text.hasWords ? probe.warning(2, text.share, facts.place(text.input))
+                                     : probe.note(text.share, facts.place(text.input));
+    const auto first = std::ranges::find(text.isPadding, true) - text.isPadding.begin();
+    finding.what =
+        fmt::format("{} of {} tokens are {} and have {} of Σ|R|", std::ranges::count(text.isPadding, true),
+                    text.tokens.size(), text.hasWords ? "padding" : "equal ones at the end", percentText(text.share));
+    finding.means = "The model takes them in as if they were words: its attention or mean has no padding mask.";
+    finding.remedy = "Give it the mask, or the text without them";
+    finding.numbers = {{"share_of_sum_abs_R_on_padding", text.share}};
+    finding.threshold = text.limit();
+    finding.chart = paddingChart(text);
+    finding.action = {"mask", {{"input", name}}, {}};
+    finding.evidence = {{name, indexAt(first, text.tokens.shape())}};
+}
+
 void findPadding(const Facts& facts, Probe& probe)
 {
-    const graph::Graph& graph = facts.graph();
-    for (const ValueId input : graph.inputs()) {
-        const Tensor tokens = facts.value(input);
-        const Tensor relevance = facts.relevance(input);
-        const bool isText = tokens.isValid() && relevance.isValid() && !tensor::isFloating(tokens.dtype()) &&
-                            tokens.size() == relevance.size() && tokens.rank() > 0;
-        if (!isText) {
+    for (const ValueId input : facts.graph().inputs()) {
+        const std::optional<PaddedText> text = paddedText(facts, input);
+        if (!text) {
             continue;
         }
-        const std::vector<double> numbers = numbersIn(tokens);
-        const bool hasWords = facts.card() != nullptr && !facts.card()->vocabulary.empty();
-        const std::vector<bool> isPadding =
-            hasWords ? paddingByWords(numbers, facts.card()->vocabulary)
-                     : paddingByEnd(numbers, static_cast<std::size_t>(tokens.shape().back()));
-        const double share = shareOn(isPadding, numbersIn(relevance));
-        probe.measured(graph.value(input).name, share);
-        if (!(share > (hasWords ? kMostOnPadding : kMostOnEqualEnd))) {
-            continue;
+        probe.measured(facts.graph().value(input).name, text->share);
+        if (text->share > text->limit()) {
+            notePadding(facts, probe, *text);
         }
-        Finding& finding =
-            hasWords ? probe.warning(2, share, facts.place(input)) : probe.note(share, facts.place(input));
-        const auto first = std::ranges::find(isPadding, true) - isPadding.begin();
-        finding.what = fmt::format("{} of {} tokens are {} and have {} of Σ|R|", std::ranges::count(isPadding, true),
-                                   numbers.size(), hasWords ? "padding" : "equal ones at the end", percentText(share));
-        finding.means = "The model takes them in as if they were words: its attention or mean has no padding mask.";
-        finding.remedy = "Give it the mask, or the text without them";
-        finding.numbers = {{"share_of_sum_abs_R_on_padding", share}};
-        finding.threshold = hasWords ? kMostOnPadding : kMostOnEqualEnd;
-        std::vector<double> sizes = numbersIn(relevance);
-        std::ranges::transform(sizes, sizes.begin(), [](double r) { return std::abs(r); });
-        std::vector<std::size_t> marked;
-        for (std::size_t i = 0; i < sizes.size(); ++i) {
-            if (isPadding[i]) {
-                marked.push_back(i);
-            }
-        }
-        finding.chart = barsOf("|R| of each token; marked: padding", std::move(sizes), marked);
-        finding.action = {"mask", {{"input", graph.value(input).name}}, {}};
-        finding.evidence = {{graph.value(input).name, indexAt(first, tokens.shape())}};
     }
 }
 

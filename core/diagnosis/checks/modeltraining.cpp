@@ -26,39 +26,53 @@ double droppedShare(const ModelFacts& model, const graph::Node& node)
     return ratio.isValid() && ratio.size() > 0 ? ratio.at(0) : kUsualDropoutRatio;
 }
 
+void describeDropout(double dropped, Finding& finding)
+{
+    finding.what = fmt::format("is in training mode: it drops elements by chance (ratio {})", numberText(dropped));
+    finding.means = "Each run gives another result.";
+    finding.chart = barsOf("Share that is kept, and that is dropped by chance", {1 - dropped, dropped}, {1});
+    finding.chart.names = {"kept", "dropped"};
+    finding.remedy = "Export the model in evaluation mode";
+    finding.numbers = {{"ratio", dropped}};
+}
+
+void describeNormalisation(const ModelFacts& model, const graph::Node& node, Finding& finding)
+{
+    finding.what = "is in training mode: it takes mean and variance from the batch, not the stored ones";
+    finding.means = "The result for one input depends on what else is in the batch.";
+    finding.remedy = "Export the model in evaluation mode (training_mode 0)";
+    finding.chart = barsOf("Stored variances, which are not used", numbersIn(model.constantOperand(node, 4)), {});
+    finding.numbers = {{"training_mode", 1}};
+}
+
+bool isStandard(const graph::Node& node, std::string_view op) { return node.domain.empty() && node.op == op; }
+
+/// `dropped` is the share that a Dropout drops.
+void noteTraining(const Facts& facts, Probe& probe, const graph::Node& node, double dropped)
+{
+    Finding& finding = probe.error(kTrainingEffect, {PlaceKind::Node, node.name, facts.nodeOfPass(node.name)});
+    if (isStandard(node, "Dropout")) {
+        describeDropout(dropped, finding);
+    } else {
+        describeNormalisation(*facts.model(), node, finding);
+    }
+    finding.action = {"go to node", {{"node", node.name}}, {}};
+}
+
 void findTraining(const Facts& facts, Probe& probe)
 {
     const ModelFacts& model = *facts.model();
     for (const graph::Node& node : model.graph().nodes()) {
-        const bool isNormalisation = node.domain.empty() && node.op == "BatchNormalization";
-        const bool isDropout = node.domain.empty() && node.op == "Dropout";
-        if (!isNormalisation && !isDropout) {
+        const bool isDropout = isStandard(node, "Dropout");
+        if (!isDropout && !isStandard(node, "BatchNormalization")) {
             continue;
         }
         const double dropped = isDropout ? droppedShare(model, node) : 0;
         const bool isTraining = isDropout ? dropped > 0 : wholeAttribute(node, "training_mode", 0) != 0;
         probe.measured(node.name, isTraining ? 1 : 0);
-        if (!isTraining) {
-            continue;
+        if (isTraining) {
+            noteTraining(facts, probe, node, dropped);
         }
-        Finding& finding = probe.error(kTrainingEffect, {PlaceKind::Node, node.name, facts.nodeOfPass(node.name)});
-        if (isDropout) {
-            finding.what =
-                fmt::format("is in training mode: it drops elements by chance (ratio {})", numberText(dropped));
-            finding.means = "Each run gives another result.";
-            finding.chart = barsOf("Share that is kept, and that is dropped by chance", {1 - dropped, dropped}, {1});
-            finding.chart.names = {"kept", "dropped"};
-            finding.remedy = "Export the model in evaluation mode";
-            finding.numbers = {{"ratio", dropped}};
-        } else {
-            finding.what = "is in training mode: it takes mean and variance from the batch, not the stored ones";
-            finding.means = "The result for one input depends on what else is in the batch.";
-            finding.remedy = "Export the model in evaluation mode (training_mode 0)";
-            finding.chart =
-                barsOf("Stored variances, which are not used", numbersIn(model.constantOperand(node, 4)), {});
-            finding.numbers = {{"training_mode", 1}};
-        }
-        finding.action = {"go to node", {{"node", node.name}}, {}};
     }
 }
 

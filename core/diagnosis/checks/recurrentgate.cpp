@@ -109,6 +109,18 @@ void reportGate(const Facts& facts, NodeId id, const std::string& gate, const Ga
     finding.action = {"go to step", {{"node", finding.place.name}, {"gate", gate}, {"step", count.firstShut}}, {}};
 }
 
+void measureGates(const Facts& facts, NodeId id, const GateCounts& gates, Probe& probe)
+{
+    for (const auto& [gate, count] : gates) {
+        const bool keeps = gate.starts_with("forget gate") || gate.starts_with("update gate");
+        const double share = std::max(count.shut, keeps ? count.open : 0) / std::max(1.0, count.count);
+        probe.measured(facts.graph().node(id).name, share);
+        if (share > kMostShut) {
+            reportGate(facts, id, gate, count, probe);
+        }
+    }
+}
+
 void findGates(const Facts& facts, Probe& probe)
 {
     const graph::Graph& graph = facts.graph();
@@ -118,14 +130,8 @@ void findGates(const Facts& facts, Probe& probe)
         if ((node.op != "LSTM" && node.op != "GRU") || !reachesTarget(facts, id)) {
             continue;
         }
-        const auto opened = openedForward(facts, id);
-        for (const auto& [gate, count] : opened ? gatesOf(*opened) : GateCounts()) {
-            const bool keeps = gate.starts_with("forget gate") || gate.starts_with("update gate");
-            const double share = std::max(count.shut, keeps ? count.open : 0) / std::max(1.0, count.count);
-            probe.measured(node.name, share);
-            if (share > kMostShut) {
-                reportGate(facts, id, gate, count, probe);
-            }
+        if (const auto opened = openedForward(facts, id)) {
+            measureGates(facts, id, gatesOf(*opened), probe);
         }
     }
 }

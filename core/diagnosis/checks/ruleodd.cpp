@@ -45,50 +45,80 @@ bool isFirstLayer(const Facts& facts, const graph::Node& node)
     return false;
 }
 
-void findOdd(const Facts& facts, Probe& probe)
+using NodesByText = std::map<std::string, std::vector<NodeId>>;
+
+/// The linear nodes that have a rule, by their type.
+NodesByText linearNodes(const Facts& facts)
 {
-    const Pass& pass = *facts.pass();
-    std::map<std::string, std::vector<NodeId>> types;
-    for (std::size_t i = 0; i < facts.graph().nodeCount() && i < pass.rules.size(); ++i) {
-        if (!pass.rules[i].rule.empty() && facts.isKind(NodeId(i), ops::StructureKind::LinearMap)) {
+    const std::span rules = facts.pass()->rules;
+    NodesByText types;
+    for (std::size_t i = 0; i < facts.graph().nodeCount() && i < rules.size(); ++i) {
+        if (!rules[i].rule.empty() && facts.isKind(NodeId(i), ops::StructureKind::LinearMap)) {
             types[facts.graph().node(NodeId(i)).op].push_back(NodeId(i));
         }
     }
-    for (const auto& [type, nodes] : types) {
-        if (nodes.size() < kLeastOfType) {
-            continue;
+    return types;
+}
+
+/// The rules of the nodes of one type.
+struct RulesOfType
+{
+    std::string type;
+    std::size_t nodes = 0;
+    NodesByText byRule;
+    std::string usual; ///< the rule of most of them
+
+    [[nodiscard]] std::size_t usualCount() const { return byRule.at(usual).size(); }
+};
+
+RulesOfType rulesOfType(const Facts& facts, const std::string& type, const std::vector<NodeId>& nodes)
+{
+    RulesOfType found{type, nodes.size(), {}, {}};
+    for (const NodeId node : nodes) {
+        found.byRule[facts.pass()->rules[node.index()].rule].push_back(node);
+    }
+    found.usual = std::ranges::max_element(found.byRule, {}, [](const auto& one) { return one.second.size(); })->first;
+    return found;
+}
+
+void noteOddRule(const Facts& facts, Probe& probe, const RulesOfType& found, const std::string& rule, NodeId user)
+{
+    const std::string& name = facts.graph().node(user).name;
+    Finding& finding = probe.note(kOddEffect, facts.place(user));
+    const bool isShortEnough = shortRule(rule) != shortRule(found.usual);
+    const std::string own = isShortEnough ? shortRule(rule) : rule;
+    const std::string theirs = isShortEnough ? shortRule(found.usual) : found.usual;
+    finding.what = fmt::format("has rule {}; {} of the {} {} nodes have {}", own, found.usualCount(), found.nodes,
+                               found.type, theirs);
+    finding.means = "One layer alone is explained by another rule.";
+    finding.remedy = "Look whether that is meant";
+    finding.chart = rowsOf("Rules of the " + found.type + " nodes",
+                           {{name, own}, {fmt::format("{} others", found.usualCount()), theirs}});
+    finding.numbers = {{"nodes_of_type", static_cast<double>(found.nodes)}};
+    finding.action = {"change rule", {{"node", name}, {"entry", facts.pass()->rules[user.index()].matcher}}, {}};
+}
+
+void findOddOfType(const Facts& facts, Probe& probe, const RulesOfType& found)
+{
+    const auto isLonely = [&](const auto& one) {
+        return one.second.size() == 1 && !isForOneLayer(one.first) &&
+               !isFirstLayer(facts, facts.graph().node(one.second.front()));
+    };
+    const bool isAlone = found.usualCount() > 1 && std::ranges::count_if(found.byRule, isLonely) == 1;
+    for (const auto& one : found.byRule) {
+        const bool isOdd = isAlone && isLonely(one);
+        probe.measured(facts.graph().node(one.second.front()).name, isOdd ? 1 : 0);
+        if (isOdd) {
+            noteOddRule(facts, probe, found, one.first, one.second.front());
         }
-        std::map<std::string, std::vector<NodeId>> byRule;
-        for (const NodeId node : nodes) {
-            byRule[pass.rules[node.index()].rule].push_back(node);
-        }
-        const std::string& usual =
-            std::ranges::max_element(byRule, {}, [](const auto& one) { return one.second.size(); })->first;
-        const auto isLonely = [&](const auto& one) {
-            return one.second.size() == 1 && !isForOneLayer(one.first) &&
-                   !isFirstLayer(facts, facts.graph().node(one.second.front()));
-        };
-        const bool isAlone = byRule[usual].size() > 1 && std::ranges::count_if(byRule, isLonely) == 1;
-        for (const auto& [rule, users] : byRule) {
-            const graph::Node& node = facts.graph().node(users.front());
-            const bool isOdd = isAlone && isLonely(std::pair(rule, users));
-            probe.measured(node.name, isOdd ? 1 : 0);
-            if (!isOdd) {
-                continue;
-            }
-            Finding& finding = probe.note(kOddEffect, facts.place(users.front()));
-            const bool isShortEnough = shortRule(rule) != shortRule(usual);
-            const std::string own = isShortEnough ? shortRule(rule) : rule;
-            const std::string theirs = isShortEnough ? shortRule(usual) : usual;
-            finding.what = fmt::format("has rule {}; {} of the {} {} nodes have {}", own, byRule[usual].size(),
-                                       nodes.size(), type, theirs);
-            finding.means = "One layer alone is explained by another rule.";
-            finding.remedy = "Look whether that is meant";
-            finding.chart = rowsOf("Rules of the " + type + " nodes",
-                                   {{node.name, own}, {fmt::format("{} others", byRule[usual].size()), theirs}});
-            finding.numbers = {{"nodes_of_type", static_cast<double>(nodes.size())}};
-            finding.action = {
-                "change rule", {{"node", node.name}, {"entry", pass.rules[users.front().index()].matcher}}, {}};
+    }
+}
+
+void findOdd(const Facts& facts, Probe& probe)
+{
+    for (const auto& [type, nodes] : linearNodes(facts)) {
+        if (nodes.size() >= kLeastOfType) {
+            findOddOfType(facts, probe, rulesOfType(facts, type, nodes));
         }
     }
 }

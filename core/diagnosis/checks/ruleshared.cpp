@@ -34,10 +34,11 @@ ValueId weightOfNode(const graph::Graph& graph, const graph::Node& node)
     return largest;
 }
 
-void findShared(const Facts& facts, Probe& probe)
+/// By the memory of the weight: rewrites may name it anew.
+std::map<const void*, std::vector<NodeId>> usersOfWeights(const Facts& facts)
 {
     const Pass& pass = *facts.pass();
-    std::map<const void*, std::vector<NodeId>> users; // by the memory of the weight: rewrites may name it anew
+    std::map<const void*, std::vector<NodeId>> users;
     for (std::size_t i = 0; i < facts.graph().nodeCount() && i < pass.rules.size(); ++i) {
         const bool isSite = facts.isKind(NodeId(i), ops::StructureKind::LinearMap) && !pass.rules[i].rule.empty();
         const ValueId weight = isSite ? weightOfNode(facts.graph(), facts.graph().node(NodeId(i))) : ValueId();
@@ -45,7 +46,39 @@ void findShared(const Facts& facts, Probe& probe)
             users[facts.graph().value(weight).constant.rawData()].push_back(NodeId(i));
         }
     }
-    for (const auto& [memory, nodes] : users) {
+    return users;
+}
+
+void noteShared(const Facts& facts, Probe& probe, const std::vector<NodeId>& nodes, std::size_t rules)
+{
+    const Pass& pass = *facts.pass();
+    const std::string& first = pass.rules[nodes.front().index()].rule;
+    NodeId other = nodes.front();
+    for (const NodeId node : nodes) {
+        other = other == nodes.front() && pass.rules[node.index()].rule != first ? node : other;
+    }
+    Finding& finding = probe.warning(kSharedBase, kSharedEffect, facts.place(nodes.front()));
+    const ValueId weight = weightOfNode(facts.graph(), facts.graph().node(nodes.front()));
+    const std::string& second = pass.rules[other.index()].rule;
+    const bool isShortEnough = shortRule(first) != shortRule(second);
+    const std::string own = isShortEnough ? shortRule(first) : first;
+    const std::string theirs = isShortEnough ? shortRule(second) : second;
+    finding.what = fmt::format("shares its weight ({}) with {}, but has rule {} and that has {}",
+                               facts.graph().value(weight).name, facts.graph().labelOf(other), own, theirs);
+    finding.means = "One layer that is used several times is explained by different rules.";
+    finding.remedy = "Give every use the same rule";
+    finding.chart = rowsOf("Rules of the nodes that share it",
+                           {{facts.graph().labelOf(nodes.front()), own}, {facts.graph().labelOf(other), theirs}});
+    finding.numbers = {{"rules", static_cast<double>(rules)}, {"uses", static_cast<double>(nodes.size())}};
+    finding.action = {"same rule for all",
+                      {{"node", facts.graph().labelOf(nodes.front())}, {"other", facts.graph().labelOf(other)}},
+                      {}};
+}
+
+void findShared(const Facts& facts, Probe& probe)
+{
+    const Pass& pass = *facts.pass();
+    for (const auto& [memory, nodes] : usersOfWeights(facts)) {
         if (nodes.size() < 2) {
             continue;
         }
@@ -54,30 +87,9 @@ void findShared(const Facts& facts, Probe& probe)
             rules.insert(pass.rules[node.index()].rule);
         }
         probe.measured(facts.graph().labelOf(nodes.front()), static_cast<double>(rules.size()) - 1);
-        if (rules.size() < 2) {
-            continue;
+        if (rules.size() >= 2) {
+            noteShared(facts, probe, nodes, rules.size());
         }
-        const std::string& first = pass.rules[nodes.front().index()].rule;
-        NodeId other = nodes.front();
-        for (const NodeId node : nodes) {
-            other = other == nodes.front() && pass.rules[node.index()].rule != first ? node : other;
-        }
-        Finding& finding = probe.warning(kSharedBase, kSharedEffect, facts.place(nodes.front()));
-        const ValueId weight = weightOfNode(facts.graph(), facts.graph().node(nodes.front()));
-        const std::string& second = pass.rules[other.index()].rule;
-        const bool isShortEnough = shortRule(first) != shortRule(second);
-        const std::string own = isShortEnough ? shortRule(first) : first;
-        const std::string theirs = isShortEnough ? shortRule(second) : second;
-        finding.what = fmt::format("shares its weight ({}) with {}, but has rule {} and that has {}",
-                                   facts.graph().value(weight).name, facts.graph().labelOf(other), own, theirs);
-        finding.means = "One layer that is used several times is explained by different rules.";
-        finding.remedy = "Give every use the same rule";
-        finding.chart = rowsOf("Rules of the nodes that share it",
-                               {{facts.graph().labelOf(nodes.front()), own}, {facts.graph().labelOf(other), theirs}});
-        finding.numbers = {{"rules", static_cast<double>(rules.size())}, {"uses", static_cast<double>(nodes.size())}};
-        finding.action = {"same rule for all",
-                          {{"node", facts.graph().labelOf(nodes.front())}, {"other", facts.graph().labelOf(other)}},
-                          {}};
     }
 }
 

@@ -36,19 +36,11 @@ NodeId lastStep(const Facts& facts)
     return {};
 }
 
-void findSquashed(const Facts& facts, Probe& probe)
+/// A softmax or a sigmoid before the target.
+void noteSquashed(const Facts& facts, Probe& probe, NodeId node, bool isSoftmax)
 {
     const graph::Graph& graph = facts.graph();
     const ValueId target = facts.pass()->target;
-    const NodeId node = target.isValid() ? lastStep(facts) : NodeId();
-    const bool isLogarithm = node.isValid() && graph.node(node).op == "LogSoftmax";
-    const bool isSoftmax = node.isValid() && !isLogarithm && facts.isKind(node, ops::StructureKind::Softmax);
-    const bool isSigmoid = node.isValid() && graph.node(node).op == "Sigmoid" &&
-                           tensor::elementCount(facts.shape(target)) <= kMostSigmoidValues;
-    probe.measured(target.isValid() ? graph.value(target).name : "", isSoftmax || isSigmoid ? 1 : 0);
-    if (!isSoftmax && !isSigmoid) {
-        return;
-    }
     const double largest = facts.statistics(target).largest;
     const bool isFlat = largest > kFullySquashed || facts.pass()->isGradient;
     const std::string& before = graph.value(graph.node(node).inputs.front()).name;
@@ -69,6 +61,21 @@ void findSquashed(const Facts& facts, Probe& probe)
     finding.action = {"choose target",
                       {{"target", before}, {"node", graph.labelOf(node)}},
                       "--target " + before + (isRow ? fmt::format(":{}", scores.chosen) : std::string())};
+}
+
+void findSquashed(const Facts& facts, Probe& probe)
+{
+    const graph::Graph& graph = facts.graph();
+    const ValueId target = facts.pass()->target;
+    const NodeId node = target.isValid() ? lastStep(facts) : NodeId();
+    const bool isLogarithm = node.isValid() && graph.node(node).op == "LogSoftmax";
+    const bool isSoftmax = node.isValid() && !isLogarithm && facts.isKind(node, ops::StructureKind::Softmax);
+    const bool isSigmoid = node.isValid() && graph.node(node).op == "Sigmoid" &&
+                           tensor::elementCount(facts.shape(target)) <= kMostSigmoidValues;
+    probe.measured(target.isValid() ? graph.value(target).name : "", isSoftmax || isSigmoid ? 1 : 0);
+    if (isSoftmax || isSigmoid) {
+        noteSquashed(facts, probe, node, isSoftmax);
+    }
 }
 
 } // namespace

@@ -433,6 +433,24 @@ std::string nameOf(const StartRequest& start)
     return {};
 }
 
+namespace
+{
+
+/// A start over the whole value: a given one, the value itself, or ones.
+Result<tensor::Tensor> wholeStart(const StartRequest& start, const tensor::Tensor& forward)
+{
+    if (start.kind == StartKind::Given) {
+        return start.given.isValid() ? Result<tensor::Tensor>(start.given.to(forward.dtype()))
+                                     : givenStart(start.file, forward);
+    }
+    if (start.kind == StartKind::All || start.kind == StartKind::Logit) {
+        return forward.contiguous();
+    }
+    return tensor::Tensor::full(forward.dtype(), forward.shape(), 1.0);
+}
+
+} // namespace
+
 Result<ResolvedTarget> resolveTarget(const TargetRequest& request, const StartRequest& start, base::ValueId value,
                                      const tensor::Tensor& forward, const std::vector<std::string>& axes)
 {
@@ -454,15 +472,9 @@ Result<ResolvedTarget> resolveTarget(const TargetRequest& request, const StartRe
             return logitOf<decltype(zero)>(plain, samples, s, target.index[static_cast<std::size_t>(s)]);
         }));
     }
-    const bool whole = request.kind == TargetRequest::Kind::Value && request.index.empty();
-    if (start.kind == StartKind::Given && start.given.isValid()) {
-        target.start = start.given.to(forward.dtype());
-    } else if (start.kind == StartKind::Given) {
-        RETRO_TRY(target.start, givenStart(start.file, forward));
-    } else if (start.kind == StartKind::All || (whole && start.kind == StartKind::Logit)) {
-        target.start = forward.contiguous();
-    } else if (whole) {
-        target.start = tensor::Tensor::full(forward.dtype(), forward.shape(), 1.0);
+    const bool asksForAll = request.kind == TargetRequest::Kind::Value && request.index.empty();
+    if (asksForAll || start.kind == StartKind::Given || start.kind == StartKind::All) {
+        RETRO_TRY(target.start, wholeStart(start, forward));
     } else {
         target.start = ops::visitFloat(plain.dtype(), [&](auto zero) {
                            return oneHotStart<decltype(zero)>(target, start.kind, plain, samples);

@@ -42,6 +42,28 @@ std::optional<std::vector<std::int64_t>> wholeNumbers(std::string_view text)
     }
 }
 
+bool isAxisName(std::string_view text)
+{
+    return !text.empty() && std::all_of(text.begin(), text.end(),
+                                        [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); });
+}
+
+/// "token=11" or "class=cat"; nothing when the text is something else.
+std::optional<TargetRequest::Coordinate> coordinateIn(std::string_view text, std::span<const std::string> labels)
+{
+    const std::size_t equals = text.find('=');
+    const std::string axis(text.substr(0, equals));
+    if (equals == std::string_view::npos || !isAxisName(axis)) {
+        return std::nullopt;
+    }
+    const std::string_view written = text.substr(equals + 1);
+    const bool namesClass = axis == "class" || axis == kSegmentAxis;
+    const auto label = namesClass ? std::find(labels.begin(), labels.end(), written) : labels.end();
+    const auto number =
+        label != labels.end() ? std::optional<std::int64_t>(label - labels.begin()) : wholeNumber(written);
+    return number ? std::optional(TargetRequest::Coordinate{axis, *number}) : std::nullopt;
+}
+
 /// "token=11,class=504" → its coordinates; nothing when the text is something else.
 std::optional<std::vector<TargetRequest::Coordinate>> placeIn(std::string_view text,
                                                               std::span<const std::string> labels)
@@ -49,24 +71,11 @@ std::optional<std::vector<TargetRequest::Coordinate>> placeIn(std::string_view t
     std::vector<TargetRequest::Coordinate> place;
     while (true) {
         const std::size_t comma = text.find(',');
-        const std::string_view part = text.substr(0, comma);
-        const std::size_t equals = part.find('=');
-        const std::string axis(part.substr(0, equals));
-        const bool isAxis = !axis.empty() && std::all_of(axis.begin(), axis.end(), [](char c) {
-            return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-        });
-        if (equals == std::string_view::npos || !isAxis) {
+        const auto coordinate = coordinateIn(text.substr(0, comma), labels);
+        if (!coordinate) {
             return std::nullopt;
         }
-        const std::string_view written = part.substr(equals + 1);
-        const bool namesClass = axis == "class" || axis == kSegmentAxis;
-        const auto label = namesClass ? std::find(labels.begin(), labels.end(), written) : labels.end();
-        const auto number =
-            label != labels.end() ? std::optional<std::int64_t>(label - labels.begin()) : wholeNumber(written);
-        if (!number) {
-            return std::nullopt;
-        }
-        place.push_back({axis, *number});
+        place.push_back(*coordinate);
         if (comma == std::string_view::npos) {
             return place;
         }

@@ -134,43 +134,62 @@ RelevanceParts relevanceOfNormalisation(RelevanceSite& site)
     return site.only(0, absorbed == 0 ? r : steps.add(share, steps.scaled(steps.subtract(r, share), 1 - absorbed)));
 }
 
+namespace
+{
+
+bool isLayerNormalisation(const RelevanceSite& site) { return site.node.op == "LayerNormalization"; }
+
+bool isRmsNormalisation(const RelevanceSite& site)
+{
+    return site.node.op == "RMSNormalization" || site.node.op == "SimplifiedLayerNormalization";
+}
+
+/// Relevance with the deviation held constant.
+RelevanceParts byDetachedDeviation(RelevanceSite& site)
+{
+    const ValueId r = site.relevance[0];
+    if (isRmsNormalisation(site) || site.node.op == "LRN") {
+        return site.only(0, r);
+    }
+    if (!isLayerNormalisation(site)) {
+        return notWritten(site, "only LayerNormalization is written with its deviation held constant");
+    }
+    const ValueId s = site.steps.quotient(r, site.outputs[0], site.stabiliser(), site.outputShape().size());
+    return site.only(0, site.steps.multiply(site.operands[0], throughDeviation(site, s, true)));
+}
+
+/// The gradient with the deviation held constant.
+RelevanceParts byDetachedGradient(RelevanceSite& site)
+{
+    if (site.node.op == "LRN") {
+        return site.only(0, throughSecant(site));
+    }
+    const bool isLayer = isLayerNormalisation(site);
+    if (!isLayer && !isRmsNormalisation(site)) {
+        return notWritten(site, "only LayerNormalization and RMSNormalization are written with their deviation "
+                                "held constant");
+    }
+    return site.only(0, throughDeviation(site, site.relevance[0], isLayer));
+}
+
+} // namespace
+
 RelevanceParts relevanceOfSelfNormalisation(RelevanceSite& site)
 {
-    RelevanceSteps& steps = site.steps;
     const std::string_view name = site.rule.name();
     if (!site.relevance[0].isValid()) {
         return site.only(site.tracked.size(), {});
     }
-    const ValueId r = site.relevance[0];
     if (name == "pass") {
-        return site.only(0, r);
+        return site.only(0, site.relevance[0]);
     }
     if (name == "gradient") {
         return pulledBack(site, site.relevance);
     }
-    const bool isRms = site.node.op == "RMSNormalization" || site.node.op == "SimplifiedLayerNormalization";
-    const bool isLayer = site.node.op == "LayerNormalization";
     if (name == "detached-deviation") {
-        if (isRms || site.node.op == "LRN") {
-            return site.only(0, r);
-        }
-        if (!isLayer) {
-            return notWritten(site, "only LayerNormalization is written with its deviation held constant");
-        }
-        const ValueId s = steps.quotient(r, site.outputs[0], site.stabiliser(), site.outputShape().size());
-        return site.only(0, steps.multiply(site.operands[0], throughDeviation(site, s, true)));
+        return byDetachedDeviation(site);
     }
-    if (name == "detached-gradient") {
-        if (site.node.op == "LRN") {
-            return site.only(0, throughSecant(site));
-        }
-        if (!isLayer && !isRms) {
-            return notWritten(site, "only LayerNormalization and RMSNormalization are written with their deviation "
-                                    "held constant");
-        }
-        return site.only(0, throughDeviation(site, r, isLayer));
-    }
-    return noFormHere(site);
+    return name == "detached-gradient" ? byDetachedGradient(site) : noFormHere(site);
 }
 
 RelevanceParts relevanceOfSoftmax(RelevanceSite& site)

@@ -51,8 +51,8 @@ ValueId numbersFollowing(RelevanceSteps& steps, const std::function<ValueId()>& 
     return steps.add(steps.op("Mul", {steps.ints(factors), extent()}), steps.ints(offsets));
 }
 
-/// What lies at place 0 of each axis whose extent is not the same in all three; nothing where another place differs.
-std::optional<tensor::Tensor> sameSlices(const ThreeTensors& seen)
+/// The shape that all three have, with 1 for an axis whose extent is not the same.
+tensor::Shape reducedShape(const ThreeTensors& seen)
 {
     const tensor::Shape& shape = seen[0]->shape();
     tensor::Shape reduced = shape;
@@ -61,8 +61,28 @@ std::optional<tensor::Tensor> sameSlices(const ThreeTensors& seen)
             reduced[axis] = 1;
         }
     }
-    const tensor::Tensor first = seen[0]->contiguous();
-    std::vector<std::int64_t> strides(shape.size(), 1); // of `first`
+    return reduced;
+}
+
+/// Place in a tensor of `reduced` that belongs to a flat place in one of `of`, with the axes that were reduced at 0.
+std::int64_t reducedPlace(std::int64_t flat, const tensor::Shape& of, const tensor::Shape& reduced)
+{
+    std::int64_t place = 0;
+    std::int64_t step = 1;
+    for (std::size_t axis = of.size(); axis-- > 0;) {
+        const std::int64_t at = flat % of[axis];
+        flat /= of[axis];
+        place += reduced[axis] == 1 ? 0 : at * step;
+        step *= reduced[axis];
+    }
+    return place;
+}
+
+/// The elements at place 0 of each axis that was reduced.
+std::vector<double> firstSlice(const tensor::Tensor& first, const tensor::Shape& reduced)
+{
+    const tensor::Shape& shape = first.shape();
+    std::vector<std::int64_t> strides(shape.size(), 1);
     for (std::size_t axis = shape.size(); axis-- > 1;) {
         strides[axis - 1] = strides[axis] * shape[axis];
     }
@@ -71,18 +91,6 @@ std::optional<tensor::Tensor> sameSlices(const ThreeTensors& seen)
     for (const std::int64_t extent : reduced) {
         count *= extent;
     }
-    /// Place in a tensor of `of` that belongs to a flat place, with the axes that were reduced at 0.
-    const auto reducedPlace = [&](std::int64_t flat, const tensor::Shape& of) {
-        std::int64_t place = 0;
-        std::int64_t step = 1;
-        for (std::size_t axis = of.size(); axis-- > 0;) {
-            const std::int64_t at = flat % of[axis];
-            flat /= of[axis];
-            place += reduced[axis] == 1 ? 0 : at * step;
-            step *= reduced[axis];
-        }
-        return place;
-    };
     for (std::int64_t i = 0; i < count; ++i) {
         std::int64_t rest = i;
         std::int64_t place = 0;
@@ -92,15 +100,38 @@ std::optional<tensor::Tensor> sameSlices(const ThreeTensors& seen)
         }
         kept.push_back(first.at(place));
     }
+    return kept;
+}
+
+/// What lies at place 0 of each axis whose extent is not the same in all three; nothing where another place differs.
+std::optional<tensor::Tensor> sameSlices(const ThreeTensors& seen)
+{
+    const tensor::Shape reduced = reducedShape(seen);
+    const std::vector<double> kept = firstSlice(seen[0]->contiguous(), reduced);
     for (const tensor::Tensor* one : seen) {
         const tensor::Tensor data = one->contiguous();
         for (std::int64_t i = 0; i < data.size(); ++i) {
-            if (data.at(i) != kept[static_cast<std::size_t>(reducedPlace(i, one->shape()))]) {
+            if (data.at(i) != kept[static_cast<std::size_t>(reducedPlace(i, one->shape(), reduced))]) {
                 return std::nullopt;
             }
         }
     }
     return tensor::Tensor::of<double>(reduced, kept).to(seen[0]->dtype());
+}
+
+/// A scalar or list of whole numbers.
+ValueId listFollowing(RelevanceSteps& steps, const std::function<ValueId()>& extent, const ThreeExtents& extents,
+                      const ThreeTensors& seen)
+{
+    std::array<std::vector<std::int64_t>, 3> numbers;
+    for (std::size_t k = 0; k < seen.size(); ++k) {
+        for (std::int64_t i = 0; i < seen[0]->size(); ++i) {
+            numbers[k].push_back(static_cast<std::int64_t>(seen[k]->at(i)));
+        }
+    }
+    const ValueId vector = numbersFollowing(steps, extent, extents, numbers);
+    const bool isScalar = seen[0]->shape().empty();
+    return vector.isValid() && isScalar ? steps.op("Squeeze", {vector, steps.ints({0})}) : vector;
 }
 
 } // namespace
@@ -136,21 +167,15 @@ ValueId constantFollowing(RelevanceSteps& steps, const std::function<ValueId()>&
     if (!areAlike) {
         return {};
     }
-    std::array<std::vector<std::int64_t>, 3> numbers;
     const bool haveOneShape = seen[1]->shape() == first.shape() && seen[2]->shape() == first.shape();
     if (first.dtype() == tensor::DType::Int64 && rank < 2 && haveOneShape) {
-        for (std::size_t k = 0; k < seen.size(); ++k) {
-            for (std::int64_t i = 0; i < first.size(); ++i) {
-                numbers[k].push_back(static_cast<std::int64_t>(seen[k]->at(i)));
-            }
-        }
-        const ValueId vector = numbersFollowing(steps, extent, extents, numbers);
-        return vector.isValid() && rank == 0 ? steps.op("Squeeze", {vector, steps.ints({0})}) : vector;
+        return listFollowing(steps, extent, extents, seen);
     }
     const std::optional<tensor::Tensor> slice = haveOneShape ? std::nullopt : sameSlices(seen);
     if (!slice) {
         return {};
     }
+    std::array<std::vector<std::int64_t>, 3> numbers;
     for (std::size_t k = 0; k < seen.size(); ++k) {
         numbers[k] = {seen[k]->shape().begin(), seen[k]->shape().end()};
     }

@@ -96,6 +96,25 @@ void addMeanPerAxis(RelevanceSteps& steps, ValueId value, std::size_t rank, Valu
     steps.emitter().named("Identity", {value}, output);
 }
 
+/// Gives a node of an older operator set the attributes and operands of `opset`; false where it means something else
+/// there. `rank` is that of its first operand.
+bool takesNewerForm(graph::Node& node, RelevanceSteps& steps, std::size_t rank, std::int64_t opset)
+{
+    const bool isSoftmax = node.op == "Softmax" || node.op == "LogSoftmax";
+    if (isSoftmax && node.opset < kAxesOperands) {
+        return softmaxBecomesNewer(node, rank);
+    }
+    const auto form = std::ranges::find(kNewerForms, node.op, &NewerForm::op);
+    if (form != kNewerForms.end() && node.opset < form->before) {
+        for (std::size_t i = 0; i < form->attributes.size() && !form->attributes[i].empty(); ++i) {
+            attributeToOperand(node, steps, form->attributes[i], i + 1);
+        }
+        return true;
+    }
+    const ops::OperatorDeclaration* own = ops::find(node.domain, node.op, node.opset);
+    return own != nullptr && own == ops::find(node.domain, node.op, opset);
+}
+
 /// Makes a node of an older operator set one of `opset`; false where it means something else there. `rank` is that of
 /// its first operand.
 bool becomesNewer(graph::Node& node, RelevanceSteps& steps, std::size_t rank, std::int64_t opset)
@@ -103,27 +122,38 @@ bool becomesNewer(graph::Node& node, RelevanceSteps& steps, std::size_t rank, st
     if (node.opset > opset) { // written in steps afterwards (withStandardNodes)
         return true;
     }
-    const bool isSoftmax = node.op == "Softmax" || node.op == "LogSoftmax";
-    const auto form = std::ranges::find(kNewerForms, node.op, &NewerForm::op);
-    if (isSoftmax && node.opset < kAxesOperands) {
-        if (!softmaxBecomesNewer(node, rank)) {
-            return false;
-        }
-    } else if (form != kNewerForms.end() && node.opset < form->before) {
-        for (std::size_t i = 0; i < form->attributes.size() && !form->attributes[i].empty(); ++i) {
-            attributeToOperand(node, steps, form->attributes[i], i + 1);
-        }
-    } else {
-        const ops::OperatorDeclaration* own = ops::find(node.domain, node.op, node.opset);
-        if (own == nullptr || own != ops::find(node.domain, node.op, opset)) {
-            return false;
-        }
+    if (!takesNewerForm(node, steps, rank, opset)) {
+        return false;
     }
     if (node.op == "BatchNormalization") {
         node.attributes.erase("spatial");
     }
     node.opset = opset;
     return true;
+}
+
+/// An operator of our own in steps. Errors (Input): one that has no such steps. `made` is the copy of `node` there.
+base::Result<void> addOwnNode(RelevanceSteps& steps, const graph::Node& node, const graph::Node& made)
+{
+    if (made.domain == "retrograde" && made.op == "MatMul" && made.inputs.size() == 3) {
+        const ValueId product = steps.op("MatMul", {made.inputs[0], made.inputs[1]});
+        steps.emitter().named("Add", {product, made.inputs[2]}, made.outputs[0]);
+        return {};
+    }
+    if (made.op == "Gate") {
+        steps.emitter().named("Mul", made.inputs, made.outputs[0]);
+        return {};
+    }
+    if (made.op == "Gather") { // an index outside ends with an error there
+        steps.emitter().named("Gather", made.inputs, made.outputs[0], made.attributes);
+        return {};
+    }
+    if (made.op == "PassThrough" || made.op == "Detach" || made.op == "Checkpoint") {
+        steps.emitter().named("Identity", {made.inputs[0]}, made.outputs[0]);
+        return {};
+    }
+    return noStandardForm(node, "it is an operator of our own (a quantised layer, a fused one); export the float "
+                                "model, or leave the optional rewrites out");
 }
 
 /// Adds a node of a rewritten model to a graph of one operator set, as nodes of the standard: operators of our own in
@@ -143,25 +173,7 @@ base::Result<void> addStandardNode(graph::GraphBuilder& builder, RelevanceSteps&
     copied(made.outputs);
     const std::int64_t opset = steps.emitter().opset();
     if (made.domain == "retrograde" || made.domain == "ai.retrograde") {
-        if (made.domain == "retrograde" && made.op == "MatMul" && made.inputs.size() == 3) {
-            const ValueId product = steps.op("MatMul", {made.inputs[0], made.inputs[1]});
-            steps.emitter().named("Add", {product, made.inputs[2]}, made.outputs[0]);
-            return {};
-        }
-        if (made.op == "Gate") {
-            steps.emitter().named("Mul", made.inputs, made.outputs[0]);
-            return {};
-        }
-        if (made.op == "Gather") { // an index outside ends with an error there
-            steps.emitter().named("Gather", made.inputs, made.outputs[0], made.attributes);
-            return {};
-        }
-        if (made.op == "PassThrough" || made.op == "Detach" || made.op == "Checkpoint") {
-            steps.emitter().named("Identity", {made.inputs[0]}, made.outputs[0]);
-            return {};
-        }
-        return noStandardForm(node, "it is an operator of our own (a quantised layer, a fused one); export the float "
-                                    "model, or leave the optional rewrites out");
+        return addOwnNode(steps, node, made);
     }
     if (!made.domain.empty()) {
         return noStandardForm(node, fmt::format("the domain {} is not the standard's", made.domain));

@@ -36,6 +36,7 @@ bool isPlainMatMul(const graph::Node& node)
 bool isConvolution(const graph::Node& node) { return node.domain.empty() && node.op == "Conv"; }
 bool isTransposed(const graph::Node& node) { return node.domain.empty() && node.op == "ConvTranspose"; }
 bool isGemm(const graph::Node& node) { return node.domain.empty() && node.op == "Gemm"; }
+bool isEinsum(const graph::Node& node) { return node.domain.empty() && node.op == "Einsum"; }
 
 /// The map x·W with changed weights, and its transposed map.
 class LinearSteps
@@ -45,7 +46,7 @@ public:
     {
         LinearSteps made(site);
         const graph::Node& node = site.node;
-        made.m_isEinsum = node.domain.empty() && node.op == "Einsum";
+        made.m_isEinsum = isEinsum(node);
         if (!isConvolution(node) && !isTransposed(node) && !isGemm(node) && !isPlainMatMul(node) && !made.m_isEinsum) {
             return notWritten(site, "this layer is no Conv, ConvTranspose, Gemm, MatMul or Einsum of floats; export "
                                     "the float model");
@@ -387,34 +388,49 @@ ValueId byZPlus(RelevanceSite& site, LinearSteps& map)
     return distribute(site, map, {{{map.x(), kPositive}}, WeightVariant{}, optionsOf(site)}, site.relevance[0]);
 }
 
-/// True where relevance at the value is 0 wherever the value is 0: each reader's rule multiplies by it.
-bool vanishesAtZero(const RelevanceSite& site, graph::ValueId value, int depth = 0)
+bool vanishesAtZero(const RelevanceSite& site, graph::ValueId value, int depth = 0);
+
+/// True for a rule of linear maps whose shares are x·W·s, without a part that does not depend on x.
+bool sharesByInput(const lrp::Rule& rule)
+{
+    return std::get<std::string>(rule.parameters().contains("bias")
+                                     ? rule.parameters().at("bias")
+                                     : lrp::RuleParameter(std::string("absorb"))) != "spread";
+}
+
+/// True where the reader hands each part of relevance whole to the one element that it stands for.
+bool movesRelevance(const graph::Node& reader, std::string_view rule)
+{
+    if (rule == "pass") {
+        return reader.op == "Flatten" || reader.op == "Reshape" || reader.op == "Transpose" || reader.op == "Relu";
+    }
+    return rule == "winner-take-all" && reader.op == "MaxPool";
+}
+
+/// True when what the reader hands to its operand is 0 wherever the operand is 0.
+bool multipliesByOperand(const RelevanceSite& site, base::NodeId id, int depth)
 {
     constexpr int kDeepest = 32;
+    const graph::Node& reader = site.model.graph().node(id);
+    const lrp::RulePointer& rule = site.rules[id.index()].rule;
+    if (!rule) {
+        return !site.model.isTracked(reader.outputs.front());
+    }
+    const std::string_view name = rule->name();
+    if (name == "epsilon" || name == "lrp-0" || name == "z-plus" || name == "alpha-beta" || name == "gamma") {
+        return site.model.op(id).structure().kind() == ops::StructureKind::LinearMap && sharesByInput(*rule);
+    }
+    return name == "norm" || (movesRelevance(reader, name) && depth < kDeepest &&
+                              vanishesAtZero(site, reader.outputs.front(), depth + 1));
+}
+
+/// True where relevance at the value is 0 wherever the value is 0: each reader's rule multiplies by it.
+bool vanishesAtZero(const RelevanceSite& site, graph::ValueId value, int depth)
+{
     const graph::Graph& graph = site.model.graph();
-    const auto multiplies = [&](const graph::Use& use) {
-        const graph::Node& reader = graph.node(use.node);
-        const lrp::RulePointer& rule = site.rules[use.node.index()].rule;
-        if (!rule) {
-            return !site.model.isTracked(reader.outputs.front());
-        }
-        const std::string_view name = rule->name();
-        if (name == "epsilon" || name == "lrp-0" || name == "z-plus" || name == "alpha-beta" || name == "gamma") {
-            return site.model.op(use.node).structure().kind() == ops::StructureKind::LinearMap &&
-                   std::get<std::string>(rule->parameters().contains("bias")
-                                             ? rule->parameters().at("bias")
-                                             : lrp::RuleParameter(std::string("absorb"))) != "spread";
-        }
-        if (name == "norm") {
-            return true;
-        }
-        const bool isMove = name == "pass" && (reader.op == "Flatten" || reader.op == "Reshape" ||
-                                               reader.op == "Transpose" || reader.op == "Relu");
-        return (isMove || (name == "winner-take-all" && reader.op == "MaxPool")) && depth < kDeepest &&
-               vanishesAtZero(site, reader.outputs.front(), depth + 1);
-    };
     return !graph.uses(value).empty() && std::ranges::find(graph.outputs(), value) == graph.outputs().end() &&
-           std::ranges::all_of(graph.uses(value), multiplies);
+           std::ranges::all_of(graph.uses(value),
+                               [&](const graph::Use& use) { return multipliesByOperand(site, use.node, depth); });
 }
 
 /// True when relevance arrives only where the result is above 0: a ReLU alone reads it.
@@ -502,6 +518,95 @@ RelevanceParts unknownRule(const RelevanceSite& site)
                             "by --rule");
 }
 
+/// s of the result of a product of two computed tensors, carried back to either of them.
+class BackThroughProduct
+{
+public:
+    [[nodiscard]] static base::Result<BackThroughProduct> of(RelevanceSite& site, const std::vector<ValueId>& s)
+    {
+        BackThroughProduct made(site, s[0]);
+        if (isEinsum(site.node)) {
+            RETRO_TRY(made.m_throughEinsum, pulledBack(site, s));
+        }
+        return made;
+    }
+
+    ValueId to(std::size_t slot) { return isEinsum(m_site->node) ? m_throughEinsum[slot] : throughMatMul(slot); }
+
+private:
+    BackThroughProduct(RelevanceSite& site, ValueId s) : m_site(&site), m_s(s) {}
+
+    ValueId throughMatMul(std::size_t slot)
+    {
+        RelevanceSteps& steps = m_site->steps;
+        const tensor::Shape& a = m_site->shape(0);
+        const tensor::Shape& b = m_site->shape(1);
+        tensor::Shape made = m_site->outputShape();
+        if (slot == 0) {
+            made.back() = a.back();
+            return steps.sumTo(steps.op("MatMul", {m_s, steps.swapLast(m_site->operands[1], b.size())}), made, a);
+        }
+        made[made.size() - 2] = b[b.size() - 2];
+        return steps.sumTo(steps.op("MatMul", {steps.swapLast(m_site->operands[0], a.size()), m_s}), made, b);
+    }
+
+    RelevanceSite* m_site;
+    ValueId m_s;
+    std::vector<ValueId> m_throughEinsum; ///< per slot; of an Einsum alone
+};
+
+/// The one operand that takes all: the wanted one where it is tracked.
+std::size_t takerOf(const RelevanceSite& site, std::size_t wanted)
+{
+    return site.isTracked(wanted) ? wanted : 1 - wanted;
+}
+
+RelevanceParts productByGradient(RelevanceSite& site)
+{
+    RETRO_TRY(BackThroughProduct back, BackThroughProduct::of(site, site.relevance));
+    const std::string share = site.text("share");
+    const bool isOne = share == "first" || share == "second";
+    const std::size_t taker = takerOf(site, share == "first" ? 0 : 1);
+    const double factor = share == "equal" ? 1 / static_cast<double>(site.trackedCount()) : 1;
+    std::vector<ValueId> parts(site.tracked.size());
+    for (std::size_t slot = 0; slot < 2; ++slot) {
+        if (site.isTracked(slot)) {
+            parts[slot] = isOne && slot != taker ? site.zeros(slot) : site.steps.scaled(back.to(slot), factor);
+        }
+    }
+    return parts;
+}
+
+/// The quotient of relevance and result, which the rules of products hand back.
+ValueId quotientOfProduct(RelevanceSite& site)
+{
+    const ops::algebra::Stabiliser stabiliser =
+        site.rule.name() == "lrp-0" ? ops::algebra::Stabiliser{lrp::StabiliserKind::Add, 0, true} : site.stabiliser();
+    return site.steps.quotient(site.relevance[0], site.outputs[0], stabiliser, site.outputShape().size());
+}
+
+/// All to one operand.
+RelevanceParts productBySignal(RelevanceSite& site)
+{
+    RETRO_TRY(BackThroughProduct back, BackThroughProduct::of(site, {quotientOfProduct(site)}));
+    const std::size_t taker = takerOf(site, site.number("signal", 0) == 1 ? 1 : 0);
+    return site.only(taker, site.steps.multiply(back.to(taker), site.operands[taker]));
+}
+
+/// To each tracked operand: its whole part with bilinear=full, else an equal share.
+RelevanceParts productByEpsilon(RelevanceSite& site)
+{
+    RETRO_TRY(BackThroughProduct back, BackThroughProduct::of(site, {quotientOfProduct(site)}));
+    const double share = site.text("bilinear") == "full" ? 1 : 1 / static_cast<double>(site.trackedCount());
+    std::vector<ValueId> parts(site.tracked.size());
+    for (std::size_t slot = 0; slot < 2; ++slot) {
+        if (site.isTracked(slot)) {
+            parts[slot] = site.steps.scaled(site.steps.multiply(back.to(slot), site.operands[slot]), share);
+        }
+    }
+    return parts;
+}
+
 } // namespace
 
 RelevanceParts relevanceOfLinearMap(RelevanceSite& site)
@@ -547,68 +652,18 @@ RelevanceParts relevanceOfLinearMap(RelevanceSite& site)
 
 RelevanceParts relevanceOfBilinear(RelevanceSite& site)
 {
-    const bool isEinsum = site.node.domain.empty() && site.node.op == "Einsum";
-    if (!isEinsum && (!isPlainMatMul(site.node) || site.shape(0).size() < 2 || site.shape(1).size() < 2)) {
+    if (!isEinsum(site.node) && (!isPlainMatMul(site.node) || site.shape(0).size() < 2 || site.shape(1).size() < 2)) {
         return notWritten(site,
                           "only a MatMul or Einsum of two computed tensors is written; use MatMul in place of it");
     }
-    RelevanceSteps& steps = site.steps;
     const std::string_view name = site.rule.name();
-    const ValueId a = site.operands[0];
-    const ValueId b = site.operands[1];
-    std::vector<ValueId> throughEinsum;
-    const auto back = [&](ValueId s, std::size_t slot) {
-        if (isEinsum) {
-            return throughEinsum[slot];
-        }
-        tensor::Shape made = site.outputShape();
-        if (slot == 0) {
-            made.back() = site.shape(0).back();
-            return steps.sumTo(steps.op("MatMul", {s, steps.swapLast(b, site.shape(1).size())}), made, site.shape(0));
-        }
-        made[made.size() - 2] = site.shape(1)[site.shape(1).size() - 2];
-        return steps.sumTo(steps.op("MatMul", {steps.swapLast(a, site.shape(0).size()), s}), made, site.shape(1));
-    };
-    std::vector<ValueId> parts(site.tracked.size());
     if (name == "gradient") {
-        if (isEinsum) {
-            RETRO_TRY(throughEinsum, pulledBack(site, site.relevance));
-        }
-        const std::string share = site.text("share");
-        const bool isOne = share == "first" || share == "second";
-        const std::size_t wanted = share == "first" ? 0 : 1;
-        const std::size_t taker = site.isTracked(wanted) ? wanted : 1 - wanted;
-        for (std::size_t slot = 0; slot < 2; ++slot) {
-            if (site.isTracked(slot)) {
-                const double factor = share == "equal" ? 1 / static_cast<double>(site.trackedCount()) : 1;
-                parts[slot] =
-                    isOne && slot != taker ? site.zeros(slot) : steps.scaled(back(site.relevance[0], slot), factor);
-            }
-        }
-        return parts;
+        return productByGradient(site);
     }
-    const bool isEpsilon = name == "epsilon" || name == "lrp-0";
-    if (!isEpsilon && name != "signal-take-all") {
-        return unknownRule(site);
+    if (name == "epsilon" || name == "lrp-0") {
+        return productByEpsilon(site);
     }
-    const ops::algebra::Stabiliser stabiliser =
-        name == "lrp-0" ? ops::algebra::Stabiliser{lrp::StabiliserKind::Add, 0, true} : site.stabiliser();
-    const ValueId s = steps.quotient(site.relevance[0], site.outputs[0], stabiliser, site.outputShape().size());
-    if (isEinsum) {
-        RETRO_TRY(throughEinsum, pulledBack(site, {s}));
-    }
-    if (!isEpsilon) {
-        const std::size_t wanted = site.number("signal", 0) == 1 ? 1 : 0;
-        const std::size_t taker = site.isTracked(wanted) ? wanted : 1 - wanted;
-        return site.only(taker, steps.multiply(back(s, taker), site.operands[taker]));
-    }
-    const double share = site.text("bilinear") == "full" ? 1 : 1 / static_cast<double>(site.trackedCount());
-    for (std::size_t slot = 0; slot < 2; ++slot) {
-        if (site.isTracked(slot)) {
-            parts[slot] = steps.scaled(steps.multiply(back(s, slot), site.operands[slot]), share);
-        }
-    }
-    return parts;
+    return name == "signal-take-all" ? productBySignal(site) : unknownRule(site);
 }
 
 } // namespace retro::engine

@@ -112,9 +112,30 @@ RelevanceParts relevanceOfSum(RelevanceSite& site)
     return noForm(site);
 }
 
+namespace
+{
+
+/// The gradient of a product, times the share that each factor gets.
+RelevanceParts factorsByGradient(RelevanceSite& site)
+{
+    const std::string share = site.text("share");
+    const std::size_t wanted = share == "first" ? 0 : 1;
+    const std::size_t taker = site.isTracked(wanted) ? wanted : 1 - wanted;
+    const bool isOne = share == "first" || share == "second";
+    const double factor = share == "equal" ? 1 / static_cast<double>(site.trackedCount()) : 1;
+    return forTracked(site, [&](std::size_t slot) {
+        if (isOne && slot != taker) {
+            return site.zeros(slot);
+        }
+        const ValueId product = site.steps.multiply(site.relevance[0], site.operands[1 - slot]);
+        return site.steps.scaled(toOperand(site, product, slot), factor);
+    });
+}
+
+} // namespace
+
 RelevanceParts relevanceOfProduct(RelevanceSite& site)
 {
-    RelevanceSteps& steps = site.steps;
     const std::string_view name = site.rule.name();
     if (name == "uniform") {
         return inEqualParts(site);
@@ -128,21 +149,7 @@ RelevanceParts relevanceOfProduct(RelevanceSite& site)
     if (name == "pass") {
         return forTracked(site, [&](std::size_t slot) { return toOperand(site, site.relevance[0], slot); });
     }
-    if (name == "gradient") {
-        const std::string share = site.text("share");
-        const std::size_t wanted = share == "first" ? 0 : 1;
-        const std::size_t taker = site.isTracked(wanted) ? wanted : 1 - wanted;
-        const bool isOne = share == "first" || share == "second";
-        const double factor = share == "equal" ? 1 / static_cast<double>(site.trackedCount()) : 1;
-        return forTracked(site, [&](std::size_t slot) {
-            if (isOne && slot != taker) {
-                return site.zeros(slot);
-            }
-            const ValueId product = steps.multiply(site.relevance[0], site.operands[1 - slot]);
-            return steps.scaled(toOperand(site, product, slot), factor);
-        });
-    }
-    return noForm(site);
+    return name == "gradient" ? factorsByGradient(site) : noForm(site);
 }
 
 RelevanceParts relevanceOfQuotient(RelevanceSite& site)

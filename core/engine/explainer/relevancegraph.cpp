@@ -147,6 +147,18 @@ Result<void> finish(RelevanceGraph& made, const std::stop_token& stop)
     return {};
 }
 
+/// "?x3x224": a shape with its free axes (beyond the first, if `keepsFirst`) at one extent.
+std::string shapeAt(const std::vector<graph::Dimension>& shape, std::int64_t extent, bool keepsFirst)
+{
+    std::string text;
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+        const auto& own = shape[axis].extent;
+        text += axis == 0 ? "" : "x";
+        text += own ? std::to_string(*own) : keepsFirst && axis == 0 ? "?" : std::to_string(extent);
+    }
+    return text;
+}
+
 /// The model with every free axis (beyond the first, if `keepsFirst`) at one extent.
 Result<LoadedModelPointer> withFreeAxesAt(const LoadedModelPointer& model, std::int64_t extent, bool keepsFirst,
                                           const std::stop_token& stop)
@@ -154,16 +166,9 @@ Result<LoadedModelPointer> withFreeAxesAt(const LoadedModelPointer& model, std::
     std::vector<std::string> shapes;
     for (const graph::ValueId id : model->graph()->inputs()) {
         const graph::Value& input = model->graph()->value(id);
-        if (!input.shape || input.shape->empty()) {
-            continue;
+        if (input.shape && !input.shape->empty()) {
+            shapes.push_back(input.name + "=" + shapeAt(*input.shape, extent, keepsFirst));
         }
-        std::string text;
-        for (std::size_t axis = 0; axis < input.shape->size(); ++axis) {
-            const auto& own = (*input.shape)[axis].extent;
-            text += axis == 0 ? "" : "x";
-            text += own ? std::to_string(*own) : keepsFirst && axis == 0 ? "?" : std::to_string(extent);
-        }
-        shapes.push_back(input.name + "=" + text);
     }
     return withInputShapes(model, shapes, stop);
 }
@@ -262,6 +267,43 @@ std::string fixedAxes(const graph::Graph& before, const graph::Graph& after)
     return text;
 }
 
+/// The shapes of a model with free axes.
+struct FreeShapes
+{
+    std::vector<SymbolicShape> shapes; ///< none where no axis is free
+    TriedSizes sizes = kUsualSizes;
+    LoadedModelPointer fixed; ///< the model at its sole extent, where it runs at no other; `shapes` is then not set
+};
+
+Result<FreeShapes> freeShapes(const LoadedModelPointer& plain, const std::stop_token& stop)
+{
+    FreeShapes made;
+    if (!hasFreeInput(*plain->graph())) {
+        return made;
+    }
+    Result<std::vector<SymbolicShape>> inferred = inferSymbolicShapes(plain->graph());
+    const bool hasFree = hasFreeBehindFirst(*plain->graph());
+    if (!inferred.ok() && hasFree) {
+        made.sizes = kShortSizes;
+        Result<std::vector<SymbolicShape>> atFew = inferSymbolicShapes(plain->graph(), made.sizes);
+        inferred = atFew.ok() ? std::move(atFew) : std::move(inferred);
+    }
+    if (!inferred.ok() && hasFree) {
+        RETRO_TRY(made.fixed, atItsSoleExtent(plain, stop));
+        if (made.fixed) {
+            return made;
+        }
+    }
+    if (!inferred.ok()) {
+        base::Error error = inferred.error();
+        error.message += "; free axes were tried at several sizes: give the inputs a shape by --shape "
+                         "NAME=1x3x224x224";
+        return error;
+    }
+    made.shapes = std::move(inferred).value();
+    return made;
+}
+
 } // namespace
 
 Result<RelevanceGraph> relevanceGraph(const LoadedModelPointer& model, const ExplainRequest& request,
@@ -270,36 +312,17 @@ Result<RelevanceGraph> relevanceGraph(const LoadedModelPointer& model, const Exp
     RETRO_TRY(const LoadedModelPointer plain, inSteps(model, stop));
     RETRO_CHECK(checkNoBranches(*plain->graph()));
     RETRO_CHECK(checkRules(*model, *plain, request, stop));
-    std::vector<SymbolicShape> shapes;
-    TriedSizes sizes = kUsualSizes;
-    if (hasFreeInput(*plain->graph())) {
-        Result<std::vector<SymbolicShape>> inferred = inferSymbolicShapes(plain->graph());
-        const bool hasFree = hasFreeBehindFirst(*plain->graph());
-        if (!inferred.ok() && hasFree) {
-            sizes = kShortSizes;
-            Result<std::vector<SymbolicShape>> atFew = inferSymbolicShapes(plain->graph(), sizes);
-            inferred = atFew.ok() ? std::move(atFew) : std::move(inferred);
-        }
-        if (!inferred.ok() && hasFree) {
-            RETRO_TRY(const LoadedModelPointer fixed, atItsSoleExtent(plain, stop));
-            if (fixed) {
-                RETRO_TRY(RelevanceGraph made, relevanceGraph(fixed, request, form, stop));
-                made.metadata["retrograde.model_hash"] = graph::contentDigest(*model->rewritten.before);
-                made.warnings.push_back(fixedAxes(*plain->graph(), *fixed->graph()) +
-                                        " in the graph: a constant of the model has that extent, and no other was "
-                                        "found at which the model runs");
-                return made;
-            }
-        }
-        if (!inferred.ok()) {
-            base::Error error = inferred.error();
-            error.message += "; free axes were tried at several sizes: give the inputs a shape by --shape "
-                             "NAME=1x3x224x224";
-            return error;
-        }
-        shapes = std::move(inferred).value();
+    RETRO_TRY(FreeShapes free, freeShapes(plain, stop));
+    if (free.fixed) {
+        RETRO_TRY(RelevanceGraph made, relevanceGraph(free.fixed, request, form, stop));
+        made.metadata["retrograde.model_hash"] = graph::contentDigest(*model->rewritten.before);
+        made.warnings.push_back(fixedAxes(*plain->graph(), *free.fixed->graph()) +
+                                " in the graph: a constant of the model has that extent, and no other was "
+                                "found at which the model runs");
+        return made;
     }
-    Result<RelevanceGraph> made = unfinishedRelevanceGraph(*plain, request, form, std::move(shapes), sizes.base, stop);
+    Result<RelevanceGraph> made =
+        unfinishedRelevanceGraph(*plain, request, form, std::move(free.shapes), free.sizes.base, stop);
     const bool isBadInput = !made.ok() && made.error().code == base::ErrorCode::Input;
     if (isBadInput && !soleFreeExtent(*model->graph()).empty()) {
         Result<RelevanceGraph> joined = joinedFromThree(model, request, form, stop);

@@ -128,6 +128,36 @@ std::size_t dataOperands(const graph::Node& node)
     return node.op == "Add" || node.op == "Concat" ? node.inputs.size() : 1;
 }
 
+/// False where the node may make a negative value of operands that are nowhere negative; `open` gets the operands
+/// that decide.
+bool makesNoNegative(const execute::BoundModel& model, graph::NodeId id, std::vector<ValueId>& open)
+{
+    if (!id.isValid() || model.graph().isInput(id)) {
+        return false;
+    }
+    const graph::Node& node = model.graph().node(id);
+    if (!node.domain.empty()) {
+        return false;
+    }
+    if (std::ranges::find(kNotNegative, node.op) != kNotNegative.end() || isClippedAtZero(model, node)) {
+        return true;
+    }
+    if (std::ranges::find(kKeepSign, node.op) == kKeepSign.end()) {
+        return false;
+    }
+    for (std::size_t slot = 0; slot < dataOperands(node); ++slot) {
+        if (std::ranges::find(open, node.inputs[slot]) == open.end()) {
+            open.push_back(node.inputs[slot]);
+        }
+    }
+    return true;
+}
+
+bool isConstantNotNegative(const tensor::Tensor& data)
+{
+    return tensor::isFloating(data.dtype()) && !ops::algebra::anyNegative(data);
+}
+
 } // namespace
 
 bool isNowhereNegative(const execute::BoundModel& model, ValueId value)
@@ -138,31 +168,10 @@ bool isNowhereNegative(const execute::BoundModel& model, ValueId value)
         if (at == kMost) {
             return false;
         }
-        if (model.isConstant(open[at])) {
-            const tensor::Tensor data = model.constant(open[at]);
-            if (!tensor::isFloating(data.dtype()) || ops::algebra::anyNegative(data)) {
-                return false;
-            }
-            continue;
-        }
-        const graph::NodeId id = model.graph().nodeOf(open[at]);
-        if (!id.isValid() || model.graph().isInput(id)) {
+        const bool isFit = model.isConstant(open[at]) ? isConstantNotNegative(model.constant(open[at]))
+                                                      : makesNoNegative(model, model.graph().nodeOf(open[at]), open);
+        if (!isFit) {
             return false;
-        }
-        const graph::Node& node = model.graph().node(id);
-        if (!node.domain.empty()) {
-            return false;
-        }
-        if (std::ranges::find(kNotNegative, node.op) != kNotNegative.end() || isClippedAtZero(model, node)) {
-            continue;
-        }
-        if (std::ranges::find(kKeepSign, node.op) == kKeepSign.end()) {
-            return false;
-        }
-        for (std::size_t slot = 0; slot < dataOperands(node); ++slot) {
-            if (std::ranges::find(open, node.inputs[slot]) == open.end()) {
-                open.push_back(node.inputs[slot]);
-            }
         }
     }
     return true;

@@ -11,6 +11,68 @@ namespace retro::engine
 
 using Extents = std::vector<std::int64_t>;
 
+namespace
+{
+
+/// One axis of the windows of a site, with the extents there.
+struct WindowAxis
+{
+    std::size_t at = 0;
+    std::int64_t image = 0;
+    std::int64_t windows = 0;
+    bool isFree = false; ///< the extent of the image is not known
+    std::int64_t reach = 0;
+};
+
+/// The padding that auto_pad names, where it names one.
+base::Result<void> padAxis(const RelevanceSite& site, const std::string& automatic, const WindowAxis& axis,
+                           RelevanceWindows& made)
+{
+    std::int64_t& before = made.pads[axis.at];
+    std::int64_t& after = made.pads[made.kernel.size() + axis.at];
+    if (automatic == "VALID") {
+        before = after = 0;
+    } else if (automatic != "NOTSET") {
+        const std::int64_t stride = made.strides[axis.at];
+        if (axis.isFree && stride != 1) {
+            return notWritten(site, "its padding follows from an extent that the model leaves free; give the "
+                                    "inputs a shape by --shape NAME=1x3x224x224");
+        }
+        const std::int64_t total =
+            axis.isFree ? axis.reach - 1
+                        : std::max<std::int64_t>((axis.windows - 1) * stride + axis.reach - axis.image, 0);
+        const std::int64_t small = total / 2;
+        before = automatic == "SAME_UPPER" ? small : total - small;
+        after = total - before;
+    }
+    return {};
+}
+
+/// What the windows leave of the image.
+base::Result<void> measureAxis(const RelevanceSite& site, const WindowAxis& axis, RelevanceWindows& made)
+{
+    std::int64_t& after = made.pads[made.kernel.size() + axis.at];
+    std::int64_t& missing = made.missing[axis.at];
+    const std::int64_t covered = (axis.windows - 1) * made.strides[axis.at] + axis.reach - made.pads[axis.at] - after;
+    missing = axis.image - covered;
+    const bool isCeiled = rewrite::intAttribute(site.node, "ceil_mode", 0) != 0;
+    if (isCeiled && axis.isFree) {
+        return needsExtents(site);
+    }
+    // A last window beyond the padding, of which a pool counts what there is.
+    if (isCeiled && missing < 0 && rewrite::intAttribute(site.node, "count_include_pad", 0) == 0) {
+        after -= missing;
+        missing = 0;
+    }
+    if (missing < 0) {
+        return notWritten(site, "its last window reaches beyond the padding (ceil_mode or output_shape); export the "
+                                "model with whole windows");
+    }
+    return {};
+}
+
+} // namespace
+
 base::Result<RelevanceWindows> RelevanceWindows::of(const RelevanceSite& site, Extents kernel, graph::ValueId image,
                                                     graph::ValueId windows)
 {
@@ -25,41 +87,11 @@ base::Result<RelevanceWindows> RelevanceWindows::of(const RelevanceSite& site, E
     const tensor::Shape& imageShape = site.model.typeOf(image).shape;
     const tensor::Shape& windowShape = site.model.typeOf(windows).shape;
     for (std::size_t i = 0; i < axes; ++i) {
-        const bool isFree = site.freeAxes.isFree(image, i + 2);
-        made.hasFreeExtents = made.hasFreeExtents || isFree;
-        const std::int64_t reach = (made.kernel[i] - 1) * made.dilations[i] + 1;
-        if (automatic == "VALID") {
-            made.pads[i] = made.pads[axes + i] = 0;
-        } else if (automatic != "NOTSET") {
-            if (isFree && made.strides[i] != 1) {
-                return notWritten(site, "its padding follows from an extent that the model leaves free; give the "
-                                        "inputs a shape by --shape NAME=1x3x224x224");
-            }
-            const std::int64_t total =
-                isFree
-                    ? reach - 1
-                    : std::max<std::int64_t>((windowShape[i + 2] - 1) * made.strides[i] + reach - imageShape[i + 2], 0);
-            const std::int64_t small = total / 2;
-            made.pads[i] = automatic == "SAME_UPPER" ? small : total - small;
-            made.pads[axes + i] = total - made.pads[i];
-        }
-        const std::int64_t covered =
-            (windowShape[i + 2] - 1) * made.strides[i] + reach - made.pads[i] - made.pads[axes + i];
-        made.missing[i] = imageShape[i + 2] - covered;
-        const bool isCeiled = rewrite::intAttribute(site.node, "ceil_mode", 0) != 0;
-        if (isCeiled && isFree) {
-            return needsExtents(site);
-        }
-        // A last window beyond the padding, of which a pool counts what there is.
-        if (isCeiled && made.missing[i] < 0 && rewrite::intAttribute(site.node, "count_include_pad", 0) == 0) {
-            made.pads[axes + i] -= made.missing[i];
-            made.missing[i] = 0;
-        }
-        if (made.missing[i] < 0) {
-            return notWritten(site,
-                              "its last window reaches beyond the padding (ceil_mode or output_shape); export the "
-                              "model with whole windows");
-        }
+        const WindowAxis axis{i, imageShape[i + 2], windowShape[i + 2], site.freeAxes.isFree(image, i + 2),
+                              (made.kernel[i] - 1) * made.dilations[i] + 1};
+        made.hasFreeExtents = made.hasFreeExtents || axis.isFree;
+        RETRO_CHECK(padAxis(site, automatic, axis, made));
+        RETRO_CHECK(measureAxis(site, axis, made));
     }
     return made;
 }

@@ -185,36 +185,43 @@ private:
         return {};
     }
 
+    /// True for a pool with ceil_mode whose last window, along some axis, would start behind the edge.
+    [[nodiscard]] bool startsBehindEdge(const graph::Node& node) const
+    {
+        const auto kernel = rewrite::attributeOr<std::vector<std::int64_t>>(node, "kernel_shape", {});
+        const std::size_t axes = kernel.size();
+        const std::vector<std::int64_t> ones(axes, 1);
+        const auto strides = rewrite::attributeOr(node, "strides", ones);
+        const auto dilations = rewrite::attributeOr(node, "dilations", ones);
+        const bool hasPads = rewrite::attributeOr<std::string>(node, "auto_pad", "NOTSET") == "NOTSET";
+        const std::vector<std::int64_t> none(2 * axes, 0);
+        const auto pads = hasPads ? rewrite::attributeOr(node, "pads", none) : none;
+        for (std::size_t i = 0; i < axes; ++i) {
+            const std::int64_t reach = (kernel[i] - 1) * dilations[i] + 1;
+            if (strides[i] + pads[axes + i] <= reach) {
+                continue; // it starts before the edge, whatever the extent
+            }
+            const std::int64_t before = m_model.typeOf(node.inputs[0]).shape[i + 2] + pads[i];
+            const std::int64_t steps = before + pads[axes + i] - reach;
+            const std::int64_t counted = m_model.typeOf(node.outputs[0]).shape[i + 2];
+            if (!m_free.isFree(node.inputs[0], i + 2) && (steps + strides[i] - 1) / strides[i] + 1 != counted) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     /// With ceil_mode, a last window that starts behind the edge does not count. Where the extent is known, onnxruntime
     /// infers a shape in which it does, and refuses the graph.
     Result<void> checkPools() const
     {
         for (const graph::Node& node : m_graph.nodes()) {
             const bool isPool = node.op == "MaxPool" || node.op == "AveragePool" || node.op == "LpPool";
-            if (!isPool || !node.domain.empty() || rewrite::intAttribute(node, "ceil_mode", 0) == 0) {
-                continue;
-            }
-            const auto kernel = rewrite::attributeOr<std::vector<std::int64_t>>(node, "kernel_shape", {});
-            const std::size_t axes = kernel.size();
-            const std::vector<std::int64_t> ones(axes, 1);
-            const auto strides = rewrite::attributeOr(node, "strides", ones);
-            const auto dilations = rewrite::attributeOr(node, "dilations", ones);
-            const bool hasPads = rewrite::attributeOr<std::string>(node, "auto_pad", "NOTSET") == "NOTSET";
-            const std::vector<std::int64_t> none(2 * axes, 0);
-            const auto pads = hasPads ? rewrite::attributeOr(node, "pads", none) : none;
-            for (std::size_t i = 0; i < axes; ++i) {
-                const std::int64_t reach = (kernel[i] - 1) * dilations[i] + 1;
-                if (strides[i] + pads[axes + i] <= reach) {
-                    continue; // it starts before the edge, whatever the extent
-                }
-                const std::int64_t before = m_model.typeOf(node.inputs[0]).shape[i + 2] + pads[i];
-                const std::int64_t steps = before + pads[axes + i] - reach;
-                const std::int64_t counted = m_model.typeOf(node.outputs[0]).shape[i + 2];
-                if (!m_free.isFree(node.inputs[0], i + 2) && (steps + strides[i] - 1) / strides[i] + 1 != counted) {
-                    return base::inputError("ceil_mode: its last window would start behind the edge, which runtimes "
-                                            "count or do not; export the model without ceil_mode",
-                                            fmt::format("node '{}' ({})", node.name, node.op));
-                }
+            const bool isCeiled = isPool && node.domain.empty() && rewrite::intAttribute(node, "ceil_mode", 0) != 0;
+            if (isCeiled && startsBehindEdge(node)) {
+                return base::inputError("ceil_mode: its last window would start behind the edge, which runtimes "
+                                        "count or do not; export the model without ceil_mode",
+                                        fmt::format("node '{}' ({})", node.name, node.op));
             }
         }
         return {};

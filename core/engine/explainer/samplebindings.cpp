@@ -67,6 +67,32 @@ bool SampleBindings::apply(const graph::Graph& graph)
     return isAny;
 }
 
+namespace
+{
+
+/// Writes the constants of three graphs that differ in the number of samples alone, which is `extents`: as constants or
+/// by `count`. False where one follows no law.
+bool copyConstants(RelevanceSteps& steps, const std::function<ValueId()>& count, const ThreeExtents& extents,
+                   const std::array<const graph::Graph*, 3>& graphs, std::vector<ValueId>& copy)
+{
+    for (std::size_t i = 0; i < copy.size(); ++i) {
+        const graph::ValueId id(i);
+        if (graphs[0]->value(id).kind != graph::ValueKind::Constant) {
+            continue;
+        }
+        const std::array seen{&graphs[0]->value(id).constant, &graphs[1]->value(id).constant,
+                              &graphs[2]->value(id).constant};
+        const bool isOne = seen[0]->bitEqual(*seen[1]) && seen[0]->bitEqual(*seen[2]);
+        copy[i] = isOne ? steps.emitter().constant(*seen[0]) : constantFollowing(steps, count, extents, seen);
+        if (!copy[i].isValid()) {
+            return false;
+        }
+    }
+    return true;
+}
+
+} // namespace
+
 Result<void> SampleBindings::bind()
 {
     if (!m_more.empty()) {
@@ -113,20 +139,10 @@ Result<std::vector<ValueId>> SampleBindings::write(RelevanceSteps& steps, const 
     for (std::size_t i = 0; i < operands.size(); ++i) {
         copy[written.graph.inputs()[i].index()] = operands[i];
     }
-    for (std::size_t i = 0; i < copy.size(); ++i) {
-        const graph::ValueId id(i);
-        if (written.graph.value(id).kind != graph::ValueKind::Constant) {
-            continue;
-        }
-        const std::array seen{&written.graph.value(id).constant, &second.graph.value(id).constant,
-                              &third.graph.value(id).constant};
-        const bool isOne = seen[0]->bitEqual(*seen[1]) && seen[0]->bitEqual(*seen[2]);
-        copy[i] = isOne ? steps.emitter().constant(*seen[0])
-                        : constantFollowing(
-                              steps, [&] { return count(steps); }, {2, kMore[0], kMore[1]}, seen);
-        if (!copy[i].isValid()) {
-            return std::vector<ValueId>();
-        }
+    const std::array graphs{&written.graph, &second.graph, &third.graph};
+    if (!copyConstants(
+            steps, [&] { return count(steps); }, {2, kMore[0], kMore[1]}, graphs, copy)) {
+        return std::vector<ValueId>();
     }
     const auto mapped = [&copy](ValueId value) { return value.isValid() ? copy[value.index()] : value; };
     for (const graph::Node& node : written.graph.nodes()) {

@@ -198,6 +198,26 @@ std::vector<ValueId> triangle(RelevanceSite& site)
     return site.only(0, site.steps.op("Trilu", std::move(inputs), {{"upper", upper}}));
 }
 
+/// How relevance goes back through an operator that moves or chooses elements.
+struct WayBack
+{
+    std::string_view op;
+    RelevanceParts (*parts)(RelevanceSite& site, bool isGradient);
+};
+
+constexpr std::array kWaysBack{
+    WayBack{"Transpose", [](RelevanceSite& site, bool) -> RelevanceParts { return transposed(site); }},
+    WayBack{"Concat", [](RelevanceSite& site, bool) -> RelevanceParts { return concatenated(site); }},
+    WayBack{"Split", [](RelevanceSite& site, bool) -> RelevanceParts { return split(site); }},
+    WayBack{"Slice", [](RelevanceSite& site, bool) { return sliced(site); }},
+    WayBack{"Gather", gathered},
+    WayBack{"Pad", [](RelevanceSite& site, bool) { return padded(site); }},
+    WayBack{"Where", [](RelevanceSite& site, bool) -> RelevanceParts { return chosen(site); }},
+    WayBack{"Trilu", [](RelevanceSite& site, bool) -> RelevanceParts { return triangle(site); }},
+    WayBack{"Expand", [](RelevanceSite& site, bool) -> RelevanceParts {
+                return site.only(0, site.steps.sumTo(site.relevance[0], site.outputShape(), site.shape(0)));
+            }}};
+
 } // namespace
 
 RelevanceParts relevanceOfShapeMap(RelevanceSite& site)
@@ -219,34 +239,8 @@ RelevanceParts relevanceOfShapeMap(RelevanceSite& site)
     if (!site.node.domain.empty() && !isOurGather) {
         return notWritten(site, "it is no operator of the standard; export the float model");
     }
-    if (op == "Transpose") {
-        return transposed(site);
-    }
-    if (op == "Concat") {
-        return concatenated(site);
-    }
-    if (op == "Split") {
-        return split(site);
-    }
-    if (op == "Slice") {
-        return sliced(site);
-    }
-    if (op == "Gather") {
-        return gathered(site, isGradient);
-    }
-    if (op == "Pad") {
-        return padded(site);
-    }
-    if (op == "Where") {
-        return chosen(site);
-    }
-    if (op == "Trilu") {
-        return triangle(site);
-    }
-    if (op == "Expand") {
-        return site.only(0, site.steps.sumTo(site.relevance[0], site.outputShape(), site.shape(0)));
-    }
-    return pulledBack(site, site.relevance);
+    const auto way = std::ranges::find(kWaysBack, std::string_view(op), &WayBack::op);
+    return way != kWaysBack.end() ? way->parts(site, isGradient) : pulledBack(site, site.relevance);
 }
 
 } // namespace retro::engine

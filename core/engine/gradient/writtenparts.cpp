@@ -61,6 +61,36 @@ std::set<std::string> namesNeeded(const graph::Graph& graph)
     return names;
 }
 
+/// Makes inputs of the trial for the operands and results of a node, and for what arrives at its results.
+void giveInputs(Trial& trial, const PassSubject& subject, const graph::Node& node, EmitValues& values)
+{
+    const execute::BoundModel& model = subject.model();
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+        values.operands.push_back(
+            node.inputs[i].isValid() ? trial.input(fmt::format("x{}", i), model.typeOf(node.inputs[i])) : ValueId());
+    }
+    for (std::size_t k = 0; k < node.outputs.size(); ++k) {
+        const bool isThere = node.outputs[k].isValid();
+        const ops::TensorType type = isThere ? model.typeOf(node.outputs[k]) : ops::TensorType();
+        values.outputs.push_back(isThere ? trial.input(fmt::format("y{}", k), type) : ValueId());
+        const bool arrives = isThere && subject.carries(node.outputs[k]);
+        values.upstream.push_back(arrives ? trial.input(fmt::format("up{}", k), type) : ValueId());
+    }
+}
+
+/// By the names that giveInputs gave.
+ops::Reads readsByName(const graph::Node& node, const std::set<std::string>& needed)
+{
+    ops::Reads reads;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+        reads.operands |= needed.contains(fmt::format("x{}", i)) ? ops::Reads::bit(i) : 0;
+    }
+    for (std::size_t k = 0; k < node.outputs.size(); ++k) {
+        reads.outputs |= needed.contains(fmt::format("y{}", k)) ? ops::Reads::bit(k) : 0;
+    }
+    return reads;
+}
+
 } // namespace
 
 WrittenParts::WrittenParts(const PassSubject& subject)
@@ -125,17 +155,7 @@ Result<ops::Reads> WrittenParts::reads(NodeId reader, ValueId operand) const
         }
     }
     EmitValues values = valuesOf(reader, group);
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-        values.operands.push_back(
-            node.inputs[i].isValid() ? trial.input(fmt::format("x{}", i), model.typeOf(node.inputs[i])) : ValueId());
-    }
-    for (std::size_t k = 0; k < node.outputs.size(); ++k) {
-        const bool isThere = node.outputs[k].isValid();
-        const ops::TensorType type = isThere ? model.typeOf(node.outputs[k]) : ops::TensorType();
-        values.outputs.push_back(isThere ? trial.input(fmt::format("y{}", k), type) : ValueId());
-        const bool arrives = isThere && m_subject.carries(node.outputs[k]);
-        values.upstream.push_back(arrives ? trial.input(fmt::format("up{}", k), type) : ValueId());
-    }
+    giveInputs(trial, m_subject, node, values);
     const auto at = model.graph().opsets().find("");
     const auto made = std::ranges::find_if(node.outputs, &ValueId::isValid);
     tape::Emitter emitter(trial.builder, at == model.graph().opsets().end() ? 0 : at->second, m_types[made->index()]);
@@ -145,15 +165,7 @@ Result<ops::Reads> WrittenParts::reads(NodeId reader, ValueId operand) const
     }
     trial.builder.addOutput(part);
     RETRO_TRY(const graph::Graph built, std::move(trial.builder).build());
-    const std::set<std::string> needed = namesNeeded(built);
-    ops::Reads reads;
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-        reads.operands |= needed.contains(fmt::format("x{}", i)) ? ops::Reads::bit(i) : 0;
-    }
-    for (std::size_t k = 0; k < node.outputs.size(); ++k) {
-        reads.outputs |= needed.contains(fmt::format("y{}", k)) ? ops::Reads::bit(k) : 0;
-    }
-    return reads;
+    return readsByName(node, namesNeeded(built));
 }
 
 } // namespace retro::engine

@@ -119,14 +119,8 @@ private:
         if (const auto inner = innerOf(node, use.slot)) {
             return of(*inner->first, inner->second, steps);
         }
-        if (node.op == "Gather" || node.op == "GatherElements") {
-            return use.slot == 1 ? rowsOf(graph, node, 0, intAttribute(node, "axis", 0)) : handedOn(graph, node, steps);
-        }
-        if (node.op == "OneHot" && use.slot == 0) {
-            return Range(0, std::max<std::int64_t>(numberOf(graph, node, 1).value_or(kMost) - 1, 0));
-        }
-        if (node.op == "EmbedLayerNormalization") {
-            return embedded(graph, node, use.slot);
+        if (const auto looked = lookedUp(graph, node, use.slot)) {
+            return *looked;
         }
         if (node.op == "Add" || node.op == "Sub") {
             return shifted(graph, node, use.slot, steps);
@@ -135,9 +129,21 @@ private:
             isChosenBy = true;
             return kAnything;
         }
-        const bool handsOn =
-            (isDrawnBy(kHandsOn, node.op) && use.slot == 0) || node.op == "Concat" || node.op == "Where";
+        const bool handsOn = (isDrawnBy(kHandsOn, node.op) && use.slot == 0) || node.op == "Concat" ||
+                             node.op == "Where" || node.op == "Gather" || node.op == "GatherElements";
         return handsOn ? handedOn(graph, node, steps) : kAnything;
+    }
+
+    /// Of what chooses a row by the operand; nothing for other operators and operands.
+    static std::optional<Range> lookedUp(const Graph& graph, const Node& node, std::uint32_t slot)
+    {
+        if ((node.op == "Gather" || node.op == "GatherElements") && slot == 1) {
+            return rowsOf(graph, node, 0, intAttribute(node, "axis", 0));
+        }
+        if (node.op == "OneHot" && slot == 0) {
+            return Range(0, std::max<std::int64_t>(numberOf(graph, node, 1).value_or(kMost) - 1, 0));
+        }
+        return node.op == "EmbedLayerNormalization" ? std::optional(embedded(graph, node, slot)) : std::nullopt;
     }
 
     /// The value of a nested graph that a captured operand is there.

@@ -24,8 +24,7 @@ constexpr std::array<std::string_view, 8> kCounted{"inputs",   "weights", "gradi
 
 bool isOptimiser(std::string_view name) { return name == "sgd" || name == "momentum" || name == "adam"; }
 
-/// The names, apart and checked.
-Result<std::vector<std::string>> countedNames(std::span<const std::string> given, bool trains)
+std::vector<std::string> namesApart(std::span<const std::string> given)
 {
     std::vector<std::string> names;
     for (const std::string& text : given) {
@@ -35,18 +34,31 @@ Result<std::vector<std::string>> countedNames(std::span<const std::string> given
             from = comma + 1;
         }
     }
+    return names;
+}
+
+/// One of the names.
+Result<void> checkCounted(const std::string& name, std::span<const std::string> names, bool trains)
+{
+    if (std::ranges::find(kCounted, name) == kCounted.end()) {
+        return base::usageError(fmt::format("what can be counted: {}", fmt::join(kCounted, ", ")), "--count " + name);
+    }
+    if (std::ranges::count(names, name) > 1) {
+        return base::usageError("it stands there twice", "--count " + name);
+    }
+    if (!trains && (isOptimiser(name) || name == "gradients" || name == "mixed")) {
+        return base::usageError("nothing is trained without gradients of parameters; add --parameters",
+                                "--count " + name);
+    }
+    return {};
+}
+
+/// The names, apart and checked.
+Result<std::vector<std::string>> countedNames(std::span<const std::string> given, bool trains)
+{
+    std::vector<std::string> names = namesApart(given);
     for (const std::string& name : names) {
-        if (std::ranges::find(kCounted, name) == kCounted.end()) {
-            return base::usageError(fmt::format("what can be counted: {}", fmt::join(kCounted, ", ")),
-                                    "--count " + name);
-        }
-        if (std::ranges::count(names, name) > 1) {
-            return base::usageError("it stands there twice", "--count " + name);
-        }
-        if (!trains && (isOptimiser(name) || name == "gradients" || name == "mixed")) {
-            return base::usageError("nothing is trained without gradients of parameters; add --parameters",
-                                    "--count " + name);
-        }
+        RETRO_CHECK(checkCounted(name, names, trains));
     }
     const auto holds = [&](std::string_view name) { return std::ranges::find(names, name) != names.end(); };
     if (holds("mixed") && (holds("weights") || holds("gradients") || std::ranges::any_of(names, isOptimiser))) {
@@ -67,9 +79,8 @@ std::uint64_t inputBytes(const analysis::OpGraph& graph)
     return bytes;
 }
 
-} // namespace
-
-TrainedParameters trainedParameters(const graph::Graph& graph)
+/// What is measured and not trained.
+std::set<base::ValueId> measuredValues(const graph::Graph& graph)
 {
     std::set<base::ValueId> statistics;
     for (const graph::Node& node : graph.nodes()) {
@@ -77,24 +88,37 @@ TrainedParameters trainedParameters(const graph::Graph& graph)
             statistics.insert(node.inputs[i]);
         }
     }
+    return statistics;
+}
+
+/// A constant, as its data has it or, without data, as it is declared.
+void addTrained(const graph::Value& value, TrainedParameters& found)
+{
+    const bool isTyped = value.constant.isValid() || !value.constant.shape().empty();
+    tensor::Shape shape = value.constant.shape();
+    if (!isTyped && value.shape) {
+        std::ranges::transform(*value.shape, std::back_inserter(shape),
+                               [](const graph::Dimension& one) { return one.extent.value_or(0); });
+    }
+    const tensor::DType dtype = isTyped ? value.constant.dtype() : value.dtype;
+    if (tensor::isFloating(dtype) && !shape.empty()) {
+        const auto elements = static_cast<std::uint64_t>(tensor::elementCount(shape));
+        found.elements += elements;
+        found.bytes += elements * tensor::sizeOf(value.dtype);
+    }
+}
+
+} // namespace
+
+TrainedParameters trainedParameters(const graph::Graph& graph)
+{
+    const std::set<base::ValueId> statistics = measuredValues(graph);
     TrainedParameters found;
     for (std::size_t i = 0; i < graph.valueCount(); ++i) {
         const graph::Value& value = graph.value(base::ValueId(i));
         const bool isRead = !graph.uses(base::ValueId(i)).empty() && !statistics.contains(base::ValueId(i));
-        if (value.kind != graph::ValueKind::Constant || !isRead) {
-            continue;
-        }
-        const bool isTyped = value.constant.isValid() || !value.constant.shape().empty();
-        tensor::Shape shape = value.constant.shape();
-        if (!isTyped && value.shape) {
-            std::ranges::transform(*value.shape, std::back_inserter(shape),
-                                   [](const graph::Dimension& one) { return one.extent.value_or(0); });
-        }
-        const tensor::DType dtype = isTyped ? value.constant.dtype() : value.dtype;
-        if (tensor::isFloating(dtype) && !shape.empty()) {
-            const auto elements = static_cast<std::uint64_t>(tensor::elementCount(shape));
-            found.elements += elements;
-            found.bytes += elements * tensor::sizeOf(value.dtype);
+        if (value.kind == graph::ValueKind::Constant && isRead) {
+            addTrained(value, found);
         }
     }
     return found;

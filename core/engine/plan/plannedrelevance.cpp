@@ -175,6 +175,33 @@ private:
     std::vector<ResolvedTarget> m_resolved; ///< per request
 };
 
+/// The error of a run, if there is one: what the taker met comes before what the runtime says of it.
+Result<void> checkPlannedRun(const Taker& taker, const Result<runtime::PlanRun>& run, const ForwardPass& pass,
+                             ExplainResult& result)
+{
+    if (taker.wrong.isValid()) {
+        if (trace::firstWrongRow(result.ledger) == nullptr) { // it started so: no rule had its turn
+            const base::NodeId at = result.model->graph().nodeOf(taker.wrong);
+            result.ledger.push_back({.node = at.value, .magnitude = std::numeric_limits<double>::quiet_NaN()});
+        }
+        RETRO_CHECK(checkFinite({pass, result.relevance, result.ledger}));
+    }
+    if (taker.error) {
+        return *taker.error;
+    }
+    return run.ok() ? Result<void>() : Result<void>(run.error());
+}
+
+/// Relevance times input, where the composite asks for it.
+Result<void> takeInputs(const ExplainRequest& request, const ForwardPass& pass, ExplainResult& result)
+{
+    if (!result.composite.timesInput) {
+        return {};
+    }
+    multiplyByInputs(request, result);
+    return request.goesOnWhenNotFinite ? Result<void>() : checkProducts(pass, result.relevance);
+}
+
 } // namespace
 
 Result<PlannedRelevance> plannedRelevance(const LoadedModel& model, const ExplainRequest& request,
@@ -227,19 +254,7 @@ Result<PlannedRelevance> plannedRelevance(const LoadedModel& model, const Explai
         profiler->setPosition([&recorder] { return recorder->eventCount(); });
     }
     Result<runtime::PlanRun> run = runtime::runPlan(*made.program, made.chosen.plan, inputs, half, options);
-    if (taker.wrong.isValid()) {
-        if (trace::firstWrongRow(result.ledger) == nullptr) { // it started so: no rule had its turn
-            const base::NodeId at = result.model->graph().nodeOf(taker.wrong);
-            result.ledger.push_back({.node = at.value, .magnitude = std::numeric_limits<double>::quiet_NaN()});
-        }
-        RETRO_CHECK(checkFinite({pass, result.relevance, result.ledger}));
-    }
-    if (taker.error) {
-        return *taker.error;
-    }
-    if (!run.ok()) {
-        return run.error();
-    }
+    RETRO_CHECK(checkPlannedRun(taker, run, pass, result));
     made.run = std::move(run).value();
     if (profiler) {
         profiler->setPosition({});
@@ -247,12 +262,7 @@ Result<PlannedRelevance> plannedRelevance(const LoadedModel& model, const Explai
     }
     fillInputs(subject, result);
     starts.tell(result);
-    if (result.composite.timesInput) {
-        multiplyByInputs(request, result);
-        if (!request.goesOnWhenNotFinite) {
-            RETRO_CHECK(checkProducts(pass, result.relevance));
-        }
-    }
+    RETRO_CHECK(takeInputs(request, pass, result));
     result.relevanceInputs = relevanceOfInputs(result);
     result.counts.visits = result.counts.normal = static_cast<std::uint32_t>(result.nodes);
     result.counts.visitsMax = 1;

@@ -194,6 +194,8 @@ struct Historian::Data
                                                  std::size_t most) const;
     [[nodiscard]] HistoryLastStep lastStep(ValueId value, std::int64_t flat, NodeId reader,
                                            std::span<const Tensor> ways) const;
+    /// What each reader of the value handed to the element; `ways` are the weights of the region.
+    void addLastSteps(ValueId value, std::int64_t flat, std::span<const Tensor> ways, History& history) const;
     void addLinearNumbers(const ops::LinearMap& map, ValueId value, std::int64_t flat, std::int64_t from, NodeId reader,
                           std::vector<HistoryNumber>& numbers) const;
 };
@@ -465,6 +467,35 @@ HistoryLastStep Historian::Data::lastStep(ValueId value, std::int64_t flat, Node
     return step;
 }
 
+void Historian::Data::addLastSteps(ValueId value, std::int64_t flat, std::span<const Tensor> ways,
+                                   History& history) const
+{
+    for (const graph::Use& reader : graph().uses(value)) {
+        const auto outputs = graph().outputsOf(reader.node);
+        if (!outputs.empty() && outputs[0].isValid() && ways[outputs[0].index()].isValid() &&
+            relevance[outputs[0].index()].isValid()) {
+            history.last.push_back(lastStep(value, flat, reader.node, ways));
+        }
+    }
+}
+
+namespace
+{
+
+/// How far the rows that have all of it lie from what was asked for.
+double apartIn(const History& history)
+{
+    double apart = history.apart;
+    for (const HistoryRow& row : history.rows) {
+        if (row.isWhole && row.magnitude > 0) {
+            apart = std::max(apart, std::abs(row.sum - history.relevance) / row.magnitude);
+        }
+    }
+    return apart;
+}
+
+} // namespace
+
 Result<History> Historian::of(const HistoryPlace& place, std::size_t most, const std::stop_token& stop) const
 {
     const Stopwatch watch;
@@ -502,18 +533,8 @@ Result<History> Historian::of(const HistoryPlace& place, std::size_t most, const
         const bool isInputB = graph.isInput(b.node);
         return isInputA != isInputB ? isInputB : b.node < a.node;
     });
-    for (const HistoryRow& row : history.rows) {
-        if (row.isWhole && row.magnitude > 0) {
-            history.apart = std::max(history.apart, std::abs(row.sum - history.relevance) / row.magnitude);
-        }
-    }
-    for (const graph::Use& reader : graph.uses(value)) {
-        const auto outputs = graph.outputsOf(reader.node);
-        if (!outputs.empty() && outputs[0].isValid() && ways[outputs[0].index()].isValid() &&
-            data.relevance[outputs[0].index()].isValid()) {
-            history.last.push_back(data.lastStep(value, flat, reader.node, ways));
-        }
-    }
+    history.apart = apartIn(history);
+    data.addLastSteps(value, flat, ways, history);
     history.seconds = watch.seconds();
     return history;
 }

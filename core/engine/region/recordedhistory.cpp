@@ -36,6 +36,44 @@ std::vector<std::int64_t> indexOf(const tensor::Shape& shape, std::int64_t flat)
     return index;
 }
 
+/// The elements of a value, each in whole; `sum` is that of their relevance.
+HistoryRow wholeRow(base::ValueId value, const tensor::Tensor& own, const std::vector<std::int64_t>& elements,
+                    double sum)
+{
+    HistoryRow row;
+    row.value = value;
+    row.sum = sum;
+    row.isWhole = true;
+    row.elements = static_cast<std::int64_t>(elements.size());
+    for (const std::int64_t element : elements) {
+        const double part = own.at(element);
+        row.magnitude += std::abs(part);
+        row.largest.push_back({indexOf(own.shape(), element), part, 1, part});
+    }
+    return row;
+}
+
+/// True where a part of a tensor of `shape` landed, and the run kept it.
+bool isPartOf(const trace::Run& run, const event::Event& event, const tensor::Shape& shape)
+{
+    return event.kind == event::EventKind::Land && event.handle < run.tensors.size() &&
+           run.tensors[event.handle].isValid() && run.tensors[event.handle].shape() == shape &&
+           event.other < run.graph->nodeCount();
+}
+
+HistoryLastStep recordedLastStep(const trace::Run& run, const event::Event& event,
+                                 const std::vector<std::int64_t>& elements)
+{
+    const double part = sumAt(run.tensors[event.handle], elements);
+    const base::NodeId from(event.other);
+    HistoryLastStep last{from, {}, {}, {}, {}, part, part};
+    if (from.index() < run.rules.size()) {
+        last.rule = run.rules[from.index()].rule;
+        last.formula = lrp::formulaOf(last.rule, run.rules[from.index()].structure);
+    }
+    return last;
+}
+
 } // namespace
 
 base::Result<History> recordedHistory(const trace::Run& run, const HistoryPlace& place)
@@ -57,17 +95,8 @@ base::Result<History> recordedHistory(const trace::Run& run, const HistoryPlace&
     if (run.facts.targetValue.isValid() && relevance[run.facts.targetValue.index()].isValid()) {
         history.start = ops::algebra::sum(relevance[run.facts.targetValue.index()]);
     }
-    HistoryRow row;
-    row.value = value;
+    HistoryRow row = wholeRow(value, own, elements, history.relevance);
     row.node = graph.nodeOf(value);
-    row.sum = history.relevance;
-    row.isWhole = true;
-    row.elements = static_cast<std::int64_t>(elements.size());
-    for (const std::int64_t element : elements) {
-        const double part = own.at(element);
-        row.magnitude += std::abs(part);
-        row.largest.push_back({indexOf(own.shape(), element), part, 1, part});
-    }
     const auto& outputs = graph.outputsOf(row.node);
     for (std::uint64_t step = 0; step < run.eventCount(); ++step) {
         const event::Event& event = run.events[step];
@@ -77,18 +106,8 @@ base::Result<History> recordedHistory(const trace::Run& run, const HistoryPlace&
         if (event.kind == event::EventKind::Relevance && event.slot < outputs.size() && outputs[event.slot] == value) {
             row.step = step;
         }
-        const bool isPart = event.kind == event::EventKind::Land && event.handle < run.tensors.size() &&
-                            run.tensors[event.handle].isValid() && run.tensors[event.handle].shape() == own.shape() &&
-                            event.other < graph.nodeCount();
-        if (isPart) {
-            const double part = sumAt(run.tensors[event.handle], elements);
-            const base::NodeId from(event.other);
-            HistoryLastStep last{from, {}, {}, {}, {}, part, part};
-            if (from.index() < run.rules.size()) {
-                last.rule = run.rules[from.index()].rule;
-                last.formula = lrp::formulaOf(last.rule, run.rules[from.index()].structure);
-            }
-            history.last.push_back(std::move(last));
+        if (isPartOf(run, event, own.shape())) {
+            history.last.push_back(recordedLastStep(run, event, elements));
         }
     }
     history.rows.push_back(std::move(row));

@@ -333,19 +333,9 @@ struct RegionAsker::Data
         }
     }
 
-    /// What the forward pass kept, and what is made again for the rest.
-    Result<void> findValues(const RegionSource& source)
+    /// Takes what the forward pass kept; hands back what it did not.
+    std::vector<ValueId> takeKept(const RegionSource& source, const std::set<ValueId>& needs)
     {
-        std::set<ValueId> needs;
-        for (const NodeId node : graph->postOrder()) {
-            if (!graph->children(node).empty()) {
-                addNeeds(node, needs);
-            }
-        }
-        const auto ids = model->graph().inputs();
-        for (std::size_t i = 0; i < ids.size(); ++i) {
-            values[ids[i]] = inputs[i];
-        }
         std::vector<ValueId> missing;
         for (const ValueId value : needs) {
             if (values.contains(value)) {
@@ -361,6 +351,23 @@ struct RegionAsker::Data
                 missing.push_back(value);
             }
         }
+        return missing;
+    }
+
+    /// What the forward pass kept, and what is made again for the rest.
+    Result<void> findValues(const RegionSource& source)
+    {
+        std::set<ValueId> needs;
+        for (const NodeId node : graph->postOrder()) {
+            if (!graph->children(node).empty()) {
+                addNeeds(node, needs);
+            }
+        }
+        const auto ids = model->graph().inputs();
+        for (std::size_t i = 0; i < ids.size(); ++i) {
+            values[ids[i]] = inputs[i];
+        }
+        const std::vector<ValueId> missing = takeKept(source, needs);
         if (missing.empty()) {
             return {};
         }

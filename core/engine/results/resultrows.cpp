@@ -62,6 +62,29 @@ std::vector<float> scoresOf(const ExplainResult& result, std::int64_t i, std::in
     return {own.span<float>().begin(), own.span<float>().end()};
 }
 
+/// What one sample of each input has. Errors (Input): an input without an axis of the samples.
+Result<void> addInputParts(const ExplainResult& result, std::int64_t sample, std::int64_t samples, rows::Row& row)
+{
+    const graph::Graph& graph = result.model->graph();
+    for (const graph::ValueId input : graph.inputs()) {
+        const tensor::Tensor& relevance = result.relevance[input.index()];
+        if (!relevance.isValid()) {
+            continue;
+        }
+        const bool isShared = !hasSamples(relevance, samples);
+        if (isShared && samples != 1) {
+            return base::inputError(fmt::format("it has no axis of the {} samples, so its relevance belongs to no "
+                                                "row; give one sample per file",
+                                                samples),
+                                    fmt::format("input \"{}\"", graph.value(input).name));
+        }
+        row.reached += sumOfSample(relevance, sample, samples);
+        row.parts.push_back(
+            {graph.value(input).name, isShared ? relevance.to(tensor::DType::Float32) : sampleOf(relevance, sample)});
+    }
+    return {};
+}
+
 } // namespace
 
 rows::RowHead rowHeadOf(const LoadedModel& model, const Question& question, const std::string& hash,
@@ -104,22 +127,7 @@ Result<std::vector<rows::Row>> rowsOf(const LoadedModel& model, const ExplainRes
         row.label = at < targets.size() ? targets[at].value("label", std::string()) : std::string();
         row.started = sumOfSample(result.target.start, i, samples);
         row.scores = scoresOf(result, i, samples);
-        for (const graph::ValueId input : graph.inputs()) {
-            const tensor::Tensor& relevance = result.relevance[input.index()];
-            if (!relevance.isValid()) {
-                continue;
-            }
-            const bool isShared = !hasSamples(relevance, samples);
-            if (isShared && samples != 1) {
-                return base::inputError(fmt::format("it has no axis of the {} samples, so its relevance belongs to no "
-                                                    "row; give one sample per file",
-                                                    samples),
-                                        fmt::format("input \"{}\"", graph.value(input).name));
-            }
-            row.reached += sumOfSample(relevance, i, samples);
-            row.parts.push_back(
-                {graph.value(input).name, isShared ? relevance.to(tensor::DType::Float32) : sampleOf(relevance, i)});
-        }
+        RETRO_CHECK(addInputParts(result, i, samples, row));
         rows.push_back(std::move(row));
     }
     return rows;

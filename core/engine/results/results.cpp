@@ -388,6 +388,33 @@ void addAskedFor(const LoadedModel& model, const ExplainRequest& request, const 
     }
 }
 
+void addSaving(const ExplainRequest& request, const ExplainResult& result, ordered_json& summary)
+{
+    summary["save"] = result.forwarding         ? kForwardedSaving
+                      : keepsForInputs(request) ? "frozen"
+                                                : execute::nameOf(request.save);
+    if (result.forwarding) {
+        summary["forwarding"] = forwardingJson(*result.forwarding, result.model->graph());
+    }
+    if (result.planSaving) {
+        summary["plan_saving"] = savingJson(*result.planSaving, result.model->graph());
+    }
+}
+
+void addLut(const ExplainRequest& request, const ExplainResult& result, ordered_json& summary)
+{
+    if (result.run && hasLutLayer(*result.run->graph)) {
+        summary["lut"] = lutDecisionsJson(lutDecisions(*result.run));
+    }
+    if (hasLutLayer(result.model->graph())) {
+        const LutPlace place = lutPlace(result.model->graph(), execute::dtypeOf(request.precision));
+        summary["lut_backend"] = {{"backend", place.backend == lut::Backend::Cuda ? "cuda" : "cpu"}};
+        if (!place.why.empty()) {
+            summary["lut_backend"]["why"] = place.why;
+        }
+    }
+}
+
 } // namespace
 
 ordered_json summaryJson(const LoadedModel& model, const ExplainRequest& request, const ExplainResult& result,
@@ -413,15 +440,7 @@ ordered_json summaryJson(const LoadedModel& model, const ExplainRequest& request
     if (result.program) {
         summary["program"] = programJson(result);
     }
-    summary["save"] = result.forwarding         ? kForwardedSaving
-                      : keepsForInputs(request) ? "frozen"
-                                                : execute::nameOf(request.save);
-    if (result.forwarding) {
-        summary["forwarding"] = forwardingJson(*result.forwarding, result.model->graph());
-    }
-    if (result.planSaving) {
-        summary["plan_saving"] = savingJson(*result.planSaving, result.model->graph());
-    }
+    addSaving(request, result, summary);
     summary["precision"] = tensor::nameOf(execute::dtypeOf(request.precision));
     if (const auto rounded = roundedTypes(result.model->graph(), request.precision); !rounded.empty()) {
         summary["rounded_to"] = rounded;
@@ -437,16 +456,7 @@ ordered_json summaryJson(const LoadedModel& model, const ExplainRequest& request
     summary["relevance_inputs"] = result.relevanceInputs;
     summary["conserved"] = !carriesGradient(result);
     summary["causes"] = causeTotals(result.ledger);
-    if (result.run && hasLutLayer(*result.run->graph)) {
-        summary["lut"] = lutDecisionsJson(lutDecisions(*result.run));
-    }
-    if (hasLutLayer(result.model->graph())) {
-        const LutPlace place = lutPlace(result.model->graph(), execute::dtypeOf(request.precision));
-        summary["lut_backend"] = {{"backend", place.backend == lut::Backend::Cuda ? "cuda" : "cpu"}};
-        if (!place.why.empty()) {
-            summary["lut_backend"]["why"] = place.why;
-        }
-    }
+    addLut(request, result, summary);
     addAskedFor(model, request, result, summary);
     if (request.profile && result.profile) {
         summary["profile"] = trace::profileJson(result.model->graph(), *result.profile);

@@ -343,17 +343,25 @@ private:
         return {};
     }
 
-    Result<void> runRelevance()
+    /// Per slot: the operand carries relevance.
+    [[nodiscard]] std::vector<std::uint8_t> trackedAt(NodeId id) const
+    {
+        std::vector<std::uint8_t> tracked;
+        for (const ValueId input : m_graph.node(id).inputs) {
+            tracked.push_back(input.isValid() && m_model.isTracked(input) ? 1 : 0);
+        }
+        return tracked;
+    }
+
+    /// From the last node to the first.
+    std::vector<Site> sites()
     {
         const std::vector<bool> isBelow = nodesBelow();
         bool isOneRow = m_hasOneRow;
         std::vector<Site> sites;
         for (std::size_t i = m_graph.nodeCount(); i-- > 0;) {
             const NodeId id(i);
-            std::vector<std::uint8_t> tracked;
-            for (const ValueId input : m_graph.node(id).inputs) {
-                tracked.push_back(input.isValid() && m_model.isTracked(input) ? 1 : 0);
-            }
+            std::vector<std::uint8_t> tracked = trackedAt(id);
             const auto& rule = (*m_pass.prepared->rules)[i].rule;
             if (!isBelow[i] || std::ranges::count(tracked, 1) == 0 || !rule) {
                 continue;
@@ -363,6 +371,12 @@ private:
             sites.push_back({&kind, flops, id, isOneRow, std::move(tracked)});
             isOneRow = isOneRow && !mixesRows(m_model.op(id).structure().kind());
         }
+        return sites;
+    }
+
+    Result<void> runRelevance()
+    {
+        const std::vector<Site> sites = this->sites();
         RETRO_CHECK(timeSites(sites));
         for (const Site& site : sites) {
             const std::optional<TakenTime> time = site.kind->each();
@@ -377,36 +391,57 @@ private:
         return {};
     }
 
-    /// None where values for it are not there.
-    Result<std::optional<TakenTime>> timedRule(NodeId id, const lrp::RuleSite& site, bool isOneRow)
+    /// What a rule is given at the outputs of a node.
+    struct AtOutputs
     {
-        const Node& node = m_graph.node(id);
-        const ops::Reads reads = site.rule->reads(m_model.op(id), site.tracked);
         std::vector<Tensor> relevance;
-        std::vector<Tensor> outputs;
+        std::vector<Tensor> values; ///< those that the rule reads
+    };
+
+    /// The values stand for relevance. None where one is not there.
+    [[nodiscard]] std::optional<AtOutputs> atOutputs(const Node& node, const ops::Reads& reads, bool isOneRow) const
+    {
+        AtOutputs made;
         for (std::size_t k = 0; k < node.outputs.size(); ++k) {
             const ValueId output = node.outputs[k];
             const Tensor value = output.isValid() ? valueOf(output) : Tensor();
             const bool carries = output.isValid() && m_model.isTracked(output);
             if (carries && !value.isValid()) {
-                return std::optional<TakenTime>();
+                return std::nullopt;
             }
-            relevance.push_back(!carries ? Tensor() : isOneRow ? lastRowOf(value) : value);
-            outputs.push_back(reads.output(k) ? value : Tensor());
+            made.relevance.push_back(!carries ? Tensor() : isOneRow ? lastRowOf(value) : value);
+            made.values.push_back(reads.output(k) ? value : Tensor());
         }
-        const auto operand = [&](std::size_t slot) {
+        return made;
+    }
+
+    [[nodiscard]] std::vector<Tensor> operandsRead(const Node& node, const ops::Reads& reads) const
+    {
+        std::vector<Tensor> operands;
+        for (std::size_t slot = 0; slot < node.inputs.size(); ++slot) {
             const ValueId input = node.inputs[slot];
             const bool isRead = input.isValid() && (reads.operands & ops::Reads::bit(slot)) != 0;
-            return !isRead ? Tensor() : m_model.isConstant(input) ? m_model.constant(input) : valueOf(input);
-        };
+            operands.push_back(!isRead                     ? Tensor()
+                               : m_model.isConstant(input) ? m_model.constant(input)
+                                                           : valueOf(input));
+        }
+        return operands;
+    }
+
+    /// None where values for it are not there.
+    Result<std::optional<TakenTime>> timedRule(NodeId id, const lrp::RuleSite& site, bool isOneRow)
+    {
+        const Node& node = m_graph.node(id);
+        const ops::Reads reads = site.rule->reads(m_model.op(id), site.tracked);
+        const std::optional<AtOutputs> given = atOutputs(node, reads, isOneRow);
+        if (!given) {
+            return std::optional<TakenTime>();
+        }
         RETRO_TRY(const TakenTime taken, timed([&]() -> Result<void> {
                       return base::caught([&]() -> Result<void> {
-                          lrp::NodeValues values{{}, outputs};
-                          for (std::size_t slot = 0; slot < node.inputs.size(); ++slot) {
-                              values.operands.push_back(operand(slot));
-                          }
+                          const lrp::NodeValues values{operandsRead(node, reads), given->values};
                           event::LedgerEntry row{.node = id.value};
-                          static_cast<void>(lrp::applyRule(m_model, id, site, relevance, values, &row));
+                          static_cast<void>(lrp::applyRule(m_model, id, site, given->relevance, values, &row));
                           return {};
                       });
                   }));

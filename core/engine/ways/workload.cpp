@@ -88,20 +88,10 @@ public:
         std::uint64_t live = 0;
         std::uint64_t most = 0;
         for (std::size_t i = 0; i < graph.nodeCount(); ++i) {
-            const ops::BoundOperator& op = m_model.op(NodeId(i));
             for (const ValueId output : graph.node(NodeId(i)).outputs) {
                 live += output.isValid() && counts(output) ? bytesOf(m_model.typeOf(output)) : 0;
             }
-            std::uint64_t inner = 0; // of a composed operator: scores, say
-            if (op.structure().kind() == StructureKind::Composed) {
-                for (const ops::TensorType& type : op.outputTypes()) {
-                    inner = std::max(inner, bytesOf(type));
-                }
-            }
-            if (graph.node(NodeId(i)).op == "Attention") {
-                inner = std::min(inner, 2 * kPieceBytes);
-            }
-            most = std::max(most, live + inner);
+            most = std::max(most, live + innerBytes(NodeId(i)));
             for (const ValueId input : graph.node(NodeId(i)).inputs) {
                 if (input.isValid() && --readers[input.index()] == 0 && !m_isKept[input.index()] && counts(input)) {
                     live -= std::min(live, bytesOf(m_model.typeOf(input)));
@@ -112,6 +102,18 @@ public:
     }
 
 private:
+    /// What a composed operator holds while it runs: scores, say.
+    [[nodiscard]] std::uint64_t innerBytes(NodeId node) const
+    {
+        const ops::BoundOperator& op = m_model.op(node);
+        std::uint64_t inner = 0;
+        if (op.structure().kind() == StructureKind::Composed) {
+            for (const ops::TensorType& type : op.outputTypes()) {
+                inner = std::max(inner, bytesOf(type));
+            }
+        }
+        return m_model.graph().node(node).op == "Attention" ? std::min(inner, 2 * kPieceBytes) : inner;
+    }
     [[nodiscard]] bool counts(ValueId value) const
     {
         const NodeId producer = m_model.graph().value(value).producer;
@@ -205,12 +207,9 @@ double flopsOf(const BoundModel& model, std::span<const ValueId> targets, bool i
     return flops;
 }
 
-/// The most that forward values and a rule take together over a relevance pass in which each value lives until its last
-/// reader: what is kept until its producer's turn, what is computed late from its last reader's turn on.
-std::uint64_t reversePeak(const BoundModel& model, const execute::RebuildingStore& store,
-                          std::span<const ValueId> targets)
+/// Per value the last node that reads it, or that reads what is computed late from it.
+std::vector<std::size_t> lastReadersOf(const graph::Graph& graph, const execute::RebuildingStore& store)
 {
-    const graph::Graph& graph = model.graph();
     std::vector<std::size_t> lastReader(graph.valueCount(), 0);
     for (std::size_t i = graph.nodeCount(); i-- > 0;) {
         const graph::Node& node = graph.node(NodeId(i));
@@ -224,7 +223,15 @@ std::uint64_t reversePeak(const BoundModel& model, const execute::RebuildingStor
             }
         }
     }
-    std::vector<std::int64_t> change(graph.nodeCount() + 1, 0); // from this node on downwards
+    return lastReader;
+}
+
+/// How the bytes of forward values change from each node on downwards.
+std::vector<std::int64_t> changesOf(const BoundModel& model, const execute::RebuildingStore& store)
+{
+    const graph::Graph& graph = model.graph();
+    const std::vector<std::size_t> lastReader = lastReadersOf(graph, store);
+    std::vector<std::int64_t> change(graph.nodeCount() + 1, 0);
     const auto lives = [&](ValueId value, std::size_t from) {
         const NodeId producer = graph.value(value).producer;
         const auto bytes = static_cast<std::int64_t>(bytesOf(model.typeOf(value)));
@@ -241,6 +248,16 @@ std::uint64_t reversePeak(const BoundModel& model, const execute::RebuildingStor
     for (const ValueId value : store.lateValues()) {
         lives(value, lastReader[value.index()]);
     }
+    return change;
+}
+
+/// The most that forward values and a rule take together over a relevance pass in which each value lives until its last
+/// reader: what is kept until its producer's turn, what is computed late from its last reader's turn on.
+std::uint64_t reversePeak(const BoundModel& model, const execute::RebuildingStore& store,
+                          std::span<const ValueId> targets)
+{
+    const graph::Graph& graph = model.graph();
+    const std::vector<std::int64_t> change = changesOf(model, store);
     std::vector<bool> isBelow(graph.nodeCount(), false);
     for (const NodeId node : nodesBelow(model, targets)) {
         isBelow[node.index()] = true;

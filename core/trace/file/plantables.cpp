@@ -124,9 +124,47 @@ Result<void> readAttempts(Database& database, const RowCounts& counts, RunPlan& 
     }
 }
 
-Result<void> readSaving(Database& database, const RowCounts& counts, const Run& run, RunPlan& plan)
+/// One row of plan_saving.
+struct SavingRow
+{
+    base::ValueId value;
+    std::int64_t bytes = 0;
+    std::int64_t step = kNoStep;
+    std::string way;
+    ValueReturn back;
+
+    [[nodiscard]] bool comesBack() const
+    {
+        return way == nameOf(ReturnWay::Promise) || way == nameOf(ReturnWay::Recompute);
+    }
+};
+
+/// The row that the reader stands at; of its bytes at most `most`.
+Result<SavingRow> readSavingRow(RowReader& rows, const Run& run, std::int64_t most)
 {
     constexpr std::int64_t kMostNumbers = std::int64_t{1} << 32;
+    SavingRow row;
+    row.value = base::ValueId{rows.index(run.graph->valueCount())};
+    row.bytes = rows.integer();
+    row.step = rows.integer();
+    row.way = rows.text();
+    const std::int64_t visit = rows.integer();
+    const std::int64_t promise = rows.integer();
+    row.back = {row.way == nameOf(ReturnWay::Promise) ? ReturnWay::Promise : ReturnWay::Recompute,
+                static_cast<std::uint32_t>(visit),
+                base::PromiseId(static_cast<std::uint32_t>(promise)),
+                {}};
+    const bool hasNodes = readNodes(rows.text(), run.graph->runNodeCount(), row.back.again);
+    const bool isWay = row.comesBack() || row.way == kNever || row.way == kKept;
+    const bool isPlace = visit >= 0 && visit < std::max<std::int64_t>(1, run.visitCount()) && promise >= 0 &&
+                         promise < kMostNumbers && row.step >= kNoStep && row.step < kMostNumbers;
+    RETRO_CHECK(rows.check(hasNodes && isWay && isPlace && row.bytes >= 0 && row.bytes <= most,
+                           "it names a place that the run has not"));
+    return row;
+}
+
+Result<void> readSaving(Database& database, const RowCounts& counts, const Run& run, RunPlan& plan)
+{
     RowReader rows(database, kPlanSaving, counts[positionOf(kPlanSaving)]);
     std::int64_t total = 0;
     while (true) {
@@ -134,34 +172,18 @@ Result<void> readSaving(Database& database, const RowCounts& counts, const Run& 
         if (!isThere) {
             return {};
         }
-        const base::ValueId value{rows.index(run.graph->valueCount())};
-        const std::int64_t bytes = rows.integer();
-        const std::int64_t step = rows.integer();
-        const std::string way = rows.text();
-        const std::int64_t visit = rows.integer();
-        const std::int64_t promise = rows.integer();
-        ValueReturn back{way == nameOf(ReturnWay::Promise) ? ReturnWay::Promise : ReturnWay::Recompute,
-                         static_cast<std::uint32_t>(visit),
-                         base::PromiseId(static_cast<std::uint32_t>(promise)),
-                         {}};
-        const bool hasNodes = readNodes(rows.text(), run.graph->runNodeCount(), back.again);
-        const bool comesBack = way == nameOf(ReturnWay::Promise) || way == nameOf(ReturnWay::Recompute);
-        const bool isWay = comesBack || way == kNever || way == kKept;
-        const bool isPlace = visit >= 0 && visit < std::max<std::int64_t>(1, run.visitCount()) && promise >= 0 &&
-                             promise < kMostNumbers && step >= kNoStep && step < kMostNumbers;
-        RETRO_CHECK(rows.check(hasNodes && isWay && isPlace && bytes >= 0 && bytes <= kMostBytes - total,
-                               "it names a place that the run has not"));
-        if (way == kKept) {
-            plan.kept.push_back(value);
+        RETRO_TRY(SavingRow row, readSavingRow(rows, run, kMostBytes - total));
+        if (row.way == kKept) {
+            plan.kept.push_back(row.value);
             continue;
         }
-        const bool isNext = plan.dropped.empty() || plan.dropped.back().value != value;
-        total += isNext ? bytes : 0;
+        const bool isNext = plan.dropped.empty() || plan.dropped.back().value != row.value;
+        total += isNext ? row.bytes : 0;
         if (isNext) {
-            plan.dropped.push_back({value, bytes, static_cast<std::uint32_t>(step), {}});
+            plan.dropped.push_back({row.value, row.bytes, static_cast<std::uint32_t>(row.step), {}});
         }
-        if (comesBack) {
-            plan.dropped.back().returns.push_back(std::move(back));
+        if (row.comesBack()) {
+            plan.dropped.back().returns.push_back(std::move(row.back));
         }
     }
 }
