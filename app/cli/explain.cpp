@@ -172,6 +172,23 @@ void sayCause(const engine::LoadedModel& model, const engine::ExplainRequest& re
     }
 }
 
+void sayAll(const Context& context, const ExplainOptions& options, const engine::LoadedModel& model,
+            const engine::ExplainResult& result, const std::vector<engine::OpenedFused>& opened, bool asksProfile)
+{
+    const auto rows = engine::rowsOf("profile-rows", options.question());
+    if (!options.isText) {
+        sayResult(context, model, result, rows);
+    }
+    sayParameters(context, result);
+    sayCheckpoints(context, result);
+    sayConditions(context, result);
+    sayRegion(context, result);
+    sayOpened(context, opened);
+    if (asksProfile && result.profile) {
+        sayProfile(context, result.model->graph(), *result.profile, rows);
+    }
+}
+
 /// Explains one input and writes all that was asked for; the summary comes last and says that all is there.
 Result<engine::ExplainResult> explainInto(const Context& context, const ExplainOptions& options,
                                           const engine::LoadedModel& model, const engine::ExplainRequest& request,
@@ -210,18 +227,7 @@ Result<engine::ExplainResult> explainInto(const Context& context, const ExplainO
         RETRO_CHECK(engine::writeExplanation(folder, model, request, result, opened, asked));
     }
     if (!options.isBatch && !context.json) {
-        if (!options.isText) {
-            sayResult(context, model, result, engine::rowsOf("profile-rows", options.question()));
-        }
-        sayParameters(context, result);
-        sayCheckpoints(context, result);
-        sayConditions(context, result);
-        sayRegion(context, result);
-        sayOpened(context, opened);
-        if (request.profile && result.profile) {
-            sayProfile(context, result.model->graph(), *result.profile,
-                       engine::rowsOf("profile-rows", options.question()));
-        }
+        sayAll(context, options, model, result, opened, request.profile);
     }
     return result;
 }
@@ -270,6 +276,20 @@ Result<void> writeTextRun(const ExplainOptions& options, const engine::ExplainRe
                                                       std::make_shared<const trace::RunText>(engine::runText(report))});
 }
 
+/// What is written of one text of a batch, and its run.
+Result<void> writeText(const ExplainOptions& options, const engine::LoadedModel& model,
+                       const engine::LanguageQuestion& language, const engine::ExplainRequest& request,
+                       const engine::ExplainResult& result)
+{
+    RETRO_TRY(engine::LanguageReport report, engine::reportOf(language, model, options.question(), result));
+    RETRO_CHECK(engine::addAttention(language, options.question(), request, result,
+                                     engine::LayerWish::of(language, options.question()), report));
+    if (!options.outputFolder.empty()) {
+        RETRO_CHECK(engine::writeReport(options.outputFolder, report));
+    }
+    return writeTextRun(options, result, report);
+}
+
 Result<void> explainMany(const Context& context, const ExplainOptions& options, const engine::LoadedModelPointer& model,
                          std::vector<engine::BatchItem> items)
 {
@@ -299,16 +319,7 @@ Result<void> explainMany(const Context& context, const ExplainOptions& options, 
                       engine::rowsOf(*model, result, engine::rowKeyOf(item.stem, asked.sources)));
             RETRO_CHECK(rows->add(std::move(made)));
         }
-        if (language) {
-            RETRO_TRY(engine::LanguageReport report, engine::reportOf(*language, *model, own.question(), result));
-            RETRO_CHECK(engine::addAttention(*language, own.question(), request, result,
-                                             engine::LayerWish::of(*language, own.question()), report));
-            if (!own.outputFolder.empty()) {
-                RETRO_CHECK(engine::writeReport(own.outputFolder, report));
-            }
-            RETRO_CHECK(writeTextRun(own, result, report));
-        }
-        return {};
+        return language ? writeText(own, *model, *language, request, result) : Result<void>();
     });
 }
 

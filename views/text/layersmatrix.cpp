@@ -220,9 +220,16 @@ void LayersMatrix::keyPressEvent(QKeyEvent* event)
     const int row = std::clamp(present + up, 0, rowCount() - 1);
     const int token = std::clamp(m_focus.token() + across, 0, m_focus.tokenCount() - 1);
     emit chosen(up != 0 ? row : present, across != 0 ? token : m_focus.token());
+    if (across != 0) {
+        bringIntoSight(token);
+    }
+}
+
+void LayersMatrix::bringIntoSight(int token)
+{
     const TokenColumns columns = TokenColumns::of(m_focus, viewport()->width());
     const double right = columns.left + columns.room / columns.width;
-    if (across != 0 && (token < columns.left || token + 1 > right)) {
+    if (token < columns.left || token + 1 > right) {
         m_focus.setLeft(std::clamp(token < columns.left ? token : token + 1 - columns.room / columns.width, 0.0,
                                    columns.mostLeft()));
     }
@@ -330,27 +337,10 @@ void LayersMatrix::paintHead(QPainter& painter, const TokenColumns& columns, con
                      tr("share"));
 }
 
-void LayersMatrix::paintRow(QPainter& painter, const TokenColumns& columns, const QRectF& line, int row,
-                            const Theme& theme) const
+void LayersMatrix::paintCells(QPainter& painter, const TokenColumns& columns, const QRectF& line, int row, bool isEmpty,
+                              const Theme& theme) const
 {
-    const Row& own = m_rows[static_cast<std::size_t>(row)];
-    const bool isEmpty =
-        !m_isByHead && static_cast<std::size_t>(row) < m_arrived.size() && !m_arrived[static_cast<std::size_t>(row)];
-    if (isCurrent(row)) {
-        painter.fillRect(line, theme[Role::Sel]);
-    }
-    const QRectF name(fonts::px(10), line.top(), columns.names - fonts::px(14), line.height());
-    painter.setPen(theme[isEmpty ? Role::Text3 : Role::Text]);
-    if (isCurrent(row)) {
-        painter.setFont(fonts::label(QFont::DemiBold));
-        painter.drawText(name, Qt::AlignVCenter, nameOf(row));
-    } else {
-        m_names.begin(painter, fonts::label());
-        m_names.draw(painter, name, Qt::AlignLeft, nameOf(row));
-    }
-    const double largest = m_areOwn ? own.largest : m_largest;
-    painter.save();
-    painter.setClipRect(columns.area(line.top(), line.bottom()), Qt::IntersectClip);
+    const double largest = m_areOwn ? m_rows[static_cast<std::size_t>(row)].largest : m_largest;
     m_figures.begin(painter, fonts::smallNumbers());
     const double gap = columns.width >= 8 ? 1 : 0;
     const bool hasFigures = columns.width >= fonts::px(44);
@@ -369,6 +359,29 @@ void LayersMatrix::paintRow(QPainter& painter, const TokenColumns& columns, cons
             m_figures.draw(painter, inside, Qt::AlignCenter, valueText(value, kCellDigits));
         }
     }
+}
+
+void LayersMatrix::paintRow(QPainter& painter, const TokenColumns& columns, const QRectF& line, int row,
+                            const Theme& theme) const
+{
+    const Row& own = m_rows[static_cast<std::size_t>(row)];
+    const bool isEmpty =
+        !m_isByHead && static_cast<std::size_t>(row) < m_arrived.size() && !m_arrived[static_cast<std::size_t>(row)];
+    if (isCurrent(row)) {
+        painter.fillRect(line, theme[Role::Sel]);
+    }
+    const QRectF name(fonts::px(10), line.top(), columns.names - fonts::px(14), line.height());
+    painter.setPen(theme[isEmpty ? Role::Text3 : Role::Text]);
+    if (isCurrent(row)) {
+        painter.setFont(fonts::label(QFont::DemiBold));
+        painter.drawText(name, Qt::AlignVCenter, nameOf(row));
+    } else {
+        m_names.begin(painter, fonts::label());
+        m_names.draw(painter, name, Qt::AlignLeft, nameOf(row));
+    }
+    painter.save();
+    painter.setClipRect(columns.area(line.top(), line.bottom()), Qt::IntersectClip);
+    paintCells(painter, columns, line, row, isEmpty, theme);
     if (m_focus.token() >= columns.first() && m_focus.token() < columns.last()) {
         painter.setPen(QPen(theme[Role::Accent], 1));
         const double x = columns.xOf(m_focus.token());

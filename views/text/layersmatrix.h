@@ -80,9 +80,13 @@ private:
     [[nodiscard]] QString nameOf(int row) const;
     [[nodiscard]] bool isCurrent(int row) const;
     void press(const QPointF& at);
+    void bringIntoSight(int token);
     void paint(QPainter& painter, const TokenColumns& columns, double height, double top, double rowHeight,
                const Theme& theme) const;
     void paintHead(QPainter& painter, const TokenColumns& columns, const Theme& theme) const;
+    /// The cells of a row; `isEmpty`: nothing has arrived there yet.
+    void paintCells(QPainter& painter, const TokenColumns& columns, const QRectF& line, int row, bool isEmpty,
+                    const Theme& theme) const;
     void paintRow(QPainter& painter, const TokenColumns& columns, const QRectF& line, int row,
                   const Theme& theme) const;
 

@@ -177,36 +177,41 @@ void LinksPane::paintWords(QPainter& painter, const TokenColumns& columns, const
     painter.save();
     painter.setClipRect(columns.area(row.top() - 1, row.bottom() + 1), Qt::IntersectClip);
     painter.setRenderHint(QPainter::Antialiasing);
-    const QFont font = fonts::label();
-    const QFont figures = fonts::smallNumbers();
-    const bool hasWords = columns.width >= fonts::px(18);
-    const bool hasFigures = columns.width >= fonts::px(44);
+    const double gap = columns.width >= 8 ? 2 : 0;
     for (int token = columns.first(); token < columns.last(); ++token) {
-        const double value = m_focus.atLayer(layer, token);
-        const QRgb ground = m_map.at(largest > 0 && std::isfinite(value) ? value / largest : 0);
-        const double gap = columns.width >= 8 ? 2 : 0;
         const QRectF box(columns.xOf(token) + gap, row.top(), std::max(1.0, columns.width - 2 * gap), row.height());
-        painter.setPen(token == m_focus.token() ? QPen(theme[Role::Accent], 2) : QPen(theme[Role::Line], 1));
-        painter.setBrush(QColor::fromRgb(ground));
-        if (hasWords) {
-            painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), 3, 3);
-        } else {
-            painter.fillRect(box, QColor::fromRgb(ground));
-        }
-        painter.setPen(textOnCell(ground));
-        if (hasWords) {
-            m_words.begin(painter, font);
-            m_words.draw(painter,
-                         QRectF(box.left() + 2, box.top(), box.width() - 4, row.height() * (hasFigures ? 0.55 : 1)),
-                         Qt::AlignCenter, m_focus.wordWithin(token, box.width() - 4));
-        }
-        if (hasFigures) {
-            m_figures.begin(painter, figures);
-            m_figures.draw(painter, box.adjusted(0, row.height() * 0.48, 0, 0), Qt::AlignCenter,
-                           valueText(value, kWordDigits));
-        }
+        const double value = m_focus.atLayer(layer, token);
+        paintWord(painter, columns, box, token, value, largest > 0 && std::isfinite(value) ? value / largest : 0,
+                  theme);
     }
     painter.restore();
+}
+
+void LinksPane::paintWord(QPainter& painter, const TokenColumns& columns, const QRectF& box, int token, double value,
+                          double part, const Theme& theme) const
+{
+    const bool hasWords = columns.width >= fonts::px(18);
+    const bool hasFigures = columns.width >= fonts::px(44);
+    const QRgb ground = m_map.at(part);
+    painter.setPen(token == m_focus.token() ? QPen(theme[Role::Accent], 2) : QPen(theme[Role::Line], 1));
+    painter.setBrush(QColor::fromRgb(ground));
+    if (hasWords) {
+        painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), 3, 3);
+    } else {
+        painter.fillRect(box, QColor::fromRgb(ground));
+    }
+    painter.setPen(textOnCell(ground));
+    if (hasWords) {
+        m_words.begin(painter, fonts::label());
+        m_words.draw(painter,
+                     QRectF(box.left() + 2, box.top(), box.width() - 4, box.height() * (hasFigures ? 0.55 : 1)),
+                     Qt::AlignCenter, m_focus.wordWithin(token, box.width() - 4));
+    }
+    if (hasFigures) {
+        m_figures.begin(painter, fonts::smallNumbers());
+        m_figures.draw(painter, box.adjusted(0, box.height() * 0.48, 0, 0), Qt::AlignCenter,
+                       valueText(value, kWordDigits));
+    }
 }
 
 void LinksPane::mousePressEvent(QMouseEvent* event)

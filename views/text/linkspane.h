@@ -49,6 +49,9 @@ private:
     [[nodiscard]] std::vector<const DrawnLink*> linksInSight(const TokenColumns& columns) const;
     void paintWords(QPainter& painter, const TokenColumns& columns, const QRectF& row, int layer,
                     const Theme& theme) const;
+    /// One word of a row; `part` of the largest relevance of the row, which tints it.
+    void paintWord(QPainter& painter, const TokenColumns& columns, const QRectF& box, int token, double value,
+                   double part, const Theme& theme) const;
     void paintLinks(QPainter& painter, const TokenColumns& columns, double top, double bottom,
                     const Theme& theme) const;
 

@@ -26,6 +26,23 @@ namespace
 
 constexpr double kMostPictureWidth = 14'000; // of a written picture; wider ones show the columns in sight
 
+/// A line per row and word.
+std::string csvOf(const TextFocus& focus, bool isByHead)
+{
+    CsvText text({isByHead ? "head" : "layer", "position", "token", "relevance"});
+    const int rows = isByHead ? focus.headCount() : focus.layerCount() + 1;
+    for (int row = 0; row < rows; ++row) {
+        for (int token = 0; token < focus.tokenCount(); ++token) {
+            text.add(static_cast<std::int64_t>(row))
+                .add(static_cast<std::int64_t>(token))
+                .add(QString::fromStdString(focus.text()->tokens[static_cast<std::size_t>(token)].text))
+                .add(isByHead ? focus.atHead(row, token) : focus.atLayer(row, token))
+                .endRow();
+        }
+    }
+    return text.take();
+}
+
 } // namespace
 
 WordLayersView::WordLayersView(RunModel& model, Cursor& cursor, Selection& selection, TextFocus& focus, QWidget* parent)
@@ -198,20 +215,8 @@ base::Result<void> WordLayersView::exportTo(const std::filesystem::path& path)
     if (!model().hasRun() || !m_focus.hasText() || m_focus.layerCount() == 0) {
         return base::usageError("there are no layers of a text to write", path.string());
     }
-    const bool isByHead = m_matrix->isByHead();
     if (path.extension() == ".csv") {
-        CsvText text({isByHead ? "head" : "layer", "position", "token", "relevance"});
-        const int rows = isByHead ? m_focus.headCount() : m_focus.layerCount() + 1;
-        for (int row = 0; row < rows; ++row) {
-            for (int token = 0; token < m_focus.tokenCount(); ++token) {
-                text.add(static_cast<std::int64_t>(row))
-                    .add(static_cast<std::int64_t>(token))
-                    .add(QString::fromStdString(m_focus.text()->tokens[static_cast<std::size_t>(token)].text))
-                    .add(isByHead ? m_focus.atHead(row, token) : m_focus.atLayer(row, token))
-                    .endRow();
-            }
-        }
-        return base::writeFile(path, text.take());
+        return base::writeFile(path, csvOf(m_focus, m_matrix->isByHead()));
     }
     const TokenColumns columns = TokenColumns::of(m_focus, m_matrix->viewport()->width());
     const double whole = columns.names + columns.sums + columns.width * columns.count;

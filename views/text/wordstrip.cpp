@@ -214,9 +214,6 @@ void WordStrip::paint(QPainter& painter, const std::vector<Cell>& cells, const Q
                       const Theme& theme) const
 {
     const double line = fonts::px(kLine);
-    const std::vector<double> none;
-    const std::vector<double>& relevance = m_focus.hasText() ? m_focus.shown().relevance : none;
-    const auto asked = m_focus.hasText() ? m_focus.shown().position : -1;
     const auto explained = m_focus.hasText() ? m_focus.text()->tokenOf(static_cast<std::size_t>(m_focus.step()))
                                              : std::optional<std::size_t>();
     m_words.begin(painter, wordFont());
@@ -230,23 +227,31 @@ void WordStrip::paint(QPainter& painter, const std::vector<Cell>& cells, const Q
         if (box.top() > area.bottom()) {
             break;
         }
-        const bool isThere = i < relevance.size();
-        const double value = isThere && std::isfinite(relevance[i]) ? relevance[i] : 0;
-        const QRgb ground = m_map.at(m_largest > 0 ? value / m_largest : 0);
-        const bool isExplained = explained == i;
-        painter.setPen(static_cast<int>(i) == m_focus.token() ? QPen(theme[Role::Accent], 2)
-                       : isExplained                          ? QPen(theme[Role::Ink], 1.5)
+        paintCell(painter, box, i, cell.isCut, explained == i, theme);
+    }
+}
+
+void WordStrip::paintCell(QPainter& painter, const QRectF& box, std::size_t token, bool isCut, bool isExplained,
+                          const Theme& theme) const
+{
+    const std::vector<double> none;
+    const std::vector<double>& relevance = m_focus.hasText() ? m_focus.shown().relevance : none;
+    const auto asked = m_focus.hasText() ? m_focus.shown().position : -1;
+    const bool isThere = token < relevance.size();
+    const double value = isThere && std::isfinite(relevance[token]) ? relevance[token] : 0;
+    const QRgb ground = m_map.at(m_largest > 0 ? value / m_largest : 0);
+    painter.setPen(static_cast<int>(token) == m_focus.token() ? QPen(theme[Role::Accent], 2)
+                   : isExplained                              ? QPen(theme[Role::Ink], 1.5)
                                                               : QPen(theme[Role::Line], 1));
-        painter.setBrush(isThere ? QColor::fromRgb(ground) : theme[Role::Base]);
-        painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), 3, 3);
-        const QColor onCell = textOnCell(ground);
-        painter.setPen(isThere ? onCell : theme[isExplained ? Role::Text : Role::Text3]);
-        const QString word = m_focus.word(static_cast<int>(i));
-        m_words.draw(painter, box, Qt::AlignCenter,
-                     cell.isCut ? QFontMetricsF(wordFont()).elidedText(word, Qt::ElideRight, box.width()) : word);
-        if (static_cast<std::int64_t>(i) == asked) { // the next word is asked for behind this one
-            painter.fillRect(QRectF(box.right() + 1, box.top(), 2, box.height()), theme[Role::Accent]);
-        }
+    painter.setBrush(isThere ? QColor::fromRgb(ground) : theme[Role::Base]);
+    painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), 3, 3);
+    const QColor onCell = textOnCell(ground);
+    painter.setPen(isThere ? onCell : theme[isExplained ? Role::Text : Role::Text3]);
+    const QString word = m_focus.word(static_cast<int>(token));
+    m_words.draw(painter, box, Qt::AlignCenter,
+                 isCut ? QFontMetricsF(wordFont()).elidedText(word, Qt::ElideRight, box.width()) : word);
+    if (static_cast<std::int64_t>(token) == asked) { // the next word is asked for behind this one
+        painter.fillRect(QRectF(box.right() + 1, box.top(), 2, box.height()), theme[Role::Accent]);
     }
 }
 

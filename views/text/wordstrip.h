@@ -62,6 +62,8 @@ private:
     [[nodiscard]] int tokenAt(const QPointF& place) const;
     void paint(QPainter& painter, const std::vector<Cell>& cells, const QRectF& area, double top,
                const Theme& theme) const;
+    void paintCell(QPainter& painter, const QRectF& box, std::size_t token, bool isCut, bool isExplained,
+                   const Theme& theme) const;
 
     TextFocus& m_focus;
     std::vector<Cell> m_cells; ///< for the present width

@@ -179,6 +179,27 @@ private:
                               : all.reshaped({mixed[0], mixed[2], mixed[1], mixed[3]}).permuted(kByHead).contiguous();
     }
 
+    /// r / y of one query, over the width of the head; 0 where y is 0. False where all are 0.
+    static bool takeShares(const double* r, const double* y, std::vector<double>& share)
+    {
+        for (std::size_t d = 0; d < share.size(); ++d) {
+            share[d] = y[d] == 0 ? 0 : r[d] / y[d];
+        }
+        return !std::ranges::all_of(share, [](double s) { return s == 0; });
+    }
+
+    /// The links of one query to `keys` keys: p · Σ v · share.
+    static void linkQuery(const double* p, const double* v, std::int64_t keys, const std::vector<double>& share,
+                          double* out)
+    {
+        const auto width = std::ssize(share);
+        for (std::int64_t key = 0; key < keys; ++key, v += width) {
+            if (p[key] != 0) {
+                out[key] = p[key] * std::inner_product(v, v + width, share.data(), 0.0);
+            }
+        }
+    }
+
     [[nodiscard]] Result<Tensor> mapOf(const Mixing& mixing, const Tensor& arrived) const
     {
         const Shape shape = mixing.mixed.shape();
@@ -204,20 +225,9 @@ private:
             for (std::int64_t line = begin; line < end && !m_stop.stop_requested(); ++line) {
                 const std::int64_t head = line / queries;
                 const std::int64_t query = line % queries;
-                const double* r = relevance.of(head) + query * width;
-                const double* y = mixed.of(head) + query * width;
-                for (std::int64_t d = 0; d < width; ++d) {
-                    share[static_cast<std::size_t>(d)] = y[d] == 0 ? 0 : r[d] / y[d];
-                }
-                if (std::ranges::all_of(share, [](double s) { return s == 0; })) {
-                    continue;
-                }
-                const double* p = probabilities.of(head) + query * keys;
-                for (std::int64_t key = past; key < keys; ++key) {
-                    if (p[key] != 0) {
-                        const double* v = values.of(head) + key * width;
-                        out[line * queries + key - past] = p[key] * std::inner_product(v, v + width, share.data(), 0.0);
-                    }
+                if (takeShares(relevance.of(head) + query * width, mixed.of(head) + query * width, share)) {
+                    linkQuery(probabilities.of(head) + query * keys + past, values.of(head) + past * width, keys - past,
+                              share, out + line * queries);
                 }
             }
         });

@@ -112,16 +112,10 @@ Result<Tensor> givenTokens(const LoadedModel& model, const LanguageModel& langua
     return readInput(sourceOfTokens(model, language, question), *model.graph(), language.tokens, options, decode, card);
 }
 
-/// Fills in the tokens of the text.
-Result<void> takeTextTokens(const LoadedModel& model, const Question& question, const PictureDecoder& decode,
-                            LanguageQuestion& asked)
+/// The tokens of the text that the question gives, and the text where it is one. Errors (Usage): it gives none.
+Result<void> readTokens(const LoadedModel& model, const Question& question, const std::string& source,
+                        const PictureDecoder& decode, LanguageQuestion& asked)
 {
-    const std::string source = sourceOfTokens(model, asked.language, question);
-    const std::string& name = model.graph()->value(asked.language.tokens).name;
-    if (!source.empty() && !(question.text.empty() && question.ids.empty())) {
-        return usageError(fmt::format("the tokens are given twice: by --input {} and by {}", name,
-                                      question.text.empty() ? "--ids" : "--text"));
-    }
     if (!question.ids.empty()) {
         RETRO_TRY(const std::vector<std::int64_t> ids, numbersIn(question.ids));
         asked.tokens = asked.words.tokensOf(ids);
@@ -136,8 +130,23 @@ Result<void> takeTextTokens(const LoadedModel& model, const Question& question, 
         asked.text = question.text;
         RETRO_TRY(asked.tokens, asked.words.tokensOf(asked.text, true));
     } else {
-        return usageError(fmt::format("no text; add --text \"…\", --ids 1,2,3, or --input {}=FILE", name));
+        return usageError(fmt::format("no text; add --text \"…\", --ids 1,2,3, or --input {}=FILE",
+                                      model.graph()->value(asked.language.tokens).name));
     }
+    return {};
+}
+
+/// Fills in the tokens of the text.
+Result<void> takeTextTokens(const LoadedModel& model, const Question& question, const PictureDecoder& decode,
+                            LanguageQuestion& asked)
+{
+    const std::string source = sourceOfTokens(model, asked.language, question);
+    const std::string& name = model.graph()->value(asked.language.tokens).name;
+    if (!source.empty() && !(question.text.empty() && question.ids.empty())) {
+        return usageError(fmt::format("the tokens are given twice: by --input {} and by {}", name,
+                                      question.text.empty() ? "--ids" : "--text"));
+    }
+    RETRO_CHECK(readTokens(model, question, source, decode, asked));
     if (asked.tokens.empty() || asked.tokens.size() > kMostTextTokens) {
         return usageError(
             fmt::format("the text has {} tokens; give from 1 to {}", asked.tokens.size(), kMostTextTokens));

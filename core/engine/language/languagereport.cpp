@@ -19,6 +19,7 @@
 #include <iterator>
 #include <limits>
 #include <numeric>
+#include <span>
 
 namespace retro::engine
 {
@@ -346,18 +347,25 @@ double LanguageReport::shareOf(std::size_t token) const
     return all > 0 ? relevance[token] / all : 0;
 }
 
-std::vector<std::string> reportLines(const LanguageReport& report)
+namespace
 {
-    std::vector<std::string> lines{targetLine(report)};
+
+/// What started, and where it went.
+std::string relevanceLine(const LanguageReport& report)
+{
     std::string where;
     for (const auto& [cause, amount] : report.losses) {
         if (amount != 0) {
             where += fmt::format("{}{} {:+.6g}", where.empty() ? " (" : ", ", cause, 0.0 - amount);
         }
     }
-    lines.push_back(fmt::format("relevance    {:.6g} started, {:.6g} reached the tokens{}{}", report.started,
-                                report.reached, where, where.empty() ? "" : ")"));
-    const std::vector<std::size_t> shown = shownTokens(report);
+    return fmt::format("relevance    {:.6g} started, {:.6g} reached the tokens{}{}", report.started, report.reached,
+                       where, where.empty() ? "" : ")");
+}
+
+/// One token each: place, text, relevance, bar.
+std::vector<std::string> tokenCells(const LanguageReport& report, std::span<const std::size_t> shown)
+{
     double most = 0;
     std::size_t widest = 0;
     std::vector<std::string> cells;
@@ -374,6 +382,16 @@ std::vector<std::string> reportLines(const LanguageReport& report)
         cells.back() = paddedTo(cells.back(), digits + std::min<std::size_t>(widest, 32) + 16) +
                        paddedTo(barOf(most > 0 ? std::abs(part) / most : 0), 6);
     }
+    return cells;
+}
+
+} // namespace
+
+std::vector<std::string> reportLines(const LanguageReport& report)
+{
+    std::vector<std::string> lines{targetLine(report), relevanceLine(report)};
+    const std::vector<std::size_t> shown = shownTokens(report);
+    const std::vector<std::string> cells = tokenCells(report, shown);
     const std::size_t half = (cells.size() + 1) / 2;
     for (std::size_t i = 0; i < half; ++i) {
         std::string line = cells[i] + (i + half < cells.size() ? "  " + cells[i + half] : "");

@@ -292,6 +292,24 @@ Tensor streamRelevance(const ResidualStreams& streams, const BoundModel& model, 
     return std::move(sums).freeze();
 }
 
+namespace
+{
+
+/// Adds the relevance `from` of the values of heads, of one row, to tokens × heads at `to`, whose lines are `most`
+/// long.
+void addHeads(const HeadValues& values, const double* from, std::int64_t tokens, std::int64_t width, double* to,
+              std::int64_t most)
+{
+    for (std::int64_t i = 0; i < values.heads * tokens * width; ++i) {
+        const std::int64_t line = i / width;
+        const std::int64_t head = values.isByHead ? line / tokens : line % values.heads;
+        const std::int64_t token = values.isByHead ? line % tokens : line / values.heads;
+        to[token * most + head] += from[i];
+    }
+}
+
+} // namespace
+
 Tensor headRelevance(const ResidualStreams& streams, const BoundModel& model, std::span<const Tensor> relevance,
                      std::int64_t row)
 {
@@ -309,13 +327,7 @@ Tensor headRelevance(const ResidualStreams& streams, const BoundModel& model, st
         const std::int64_t queries = values.isByHead ? shape[2] : shape[1];
         const std::int64_t width = values.isByHead ? shape[3] : shape[2] / values.heads;
         if (own.isValid() && row < shape[0] && queries == tokens) {
-            const double* from = own.data<double>() + row * values.heads * tokens * width;
-            for (std::int64_t i = 0; i < values.heads * tokens * width; ++i) {
-                const std::int64_t line = i / width;
-                const std::int64_t head = values.isByHead ? line / tokens : line % values.heads;
-                const std::int64_t token = values.isByHead ? line % tokens : line / values.heads;
-                to[token * most + head] += from[i];
-            }
+            addHeads(values, own.data<double>() + row * values.heads * tokens * width, tokens, width, to, most);
         }
         to += tokens * most;
     }

@@ -215,29 +215,45 @@ private:
             return broadcast(node, axis);
         }
         if (node.op == "Transpose") {
-            const auto at = node.attributes.find("perm");
-            const auto* const perm =
-                at == node.attributes.end() ? nullptr : std::get_if<std::vector<std::int64_t>>(&at->second);
-            return only(node, 0, perm == nullptr ? rank - 1 - axis : static_cast<std::size_t>((*perm)[axis]));
+            return ofTranspose(node, axis);
         }
         if (node.op == "Reshape" || node.op == "Unsqueeze" || node.op == "Squeeze") {
             return ofReshape(node, axis);
         }
         if (node.op == "Expand") {
-            Edges edges = broadcast(node, axis);
-            edges.resize(1);
-            edges.resize(node.inputs.size()); // the second operand has extents
-            return edges[0] ? std::optional(edges) : std::nullopt;
+            return ofExpand(node, axis);
         }
         if (node.op == "Split") {
-            const auto along = static_cast<std::size_t>((intOf(node, "axis", 0) + static_cast<std::int64_t>(rank)) %
-                                                        static_cast<std::int64_t>(rank));
-            return along == axis ? std::nullopt : std::optional(only(node, 0, axis));
+            return ofSplit(node, axis);
         }
         if (node.op == "RotaryEmbedding") {
             return ofRotation(node, axis);
         }
         return node.op == "Attention" && node.domain.empty() ? ofAttention(node, axis) : std::nullopt;
+    }
+
+    [[nodiscard]] Edges ofTranspose(const Node& node, std::size_t axis) const
+    {
+        const auto at = node.attributes.find("perm");
+        const auto* const perm =
+            at == node.attributes.end() ? nullptr : std::get_if<std::vector<std::int64_t>>(&at->second);
+        const std::size_t rank = shapeOf(node.outputs[0]).size();
+        return only(node, 0, perm == nullptr ? rank - 1 - axis : static_cast<std::size_t>((*perm)[axis]));
+    }
+
+    [[nodiscard]] std::optional<Edges> ofExpand(const Node& node, std::size_t axis) const
+    {
+        Edges edges = broadcast(node, axis);
+        edges.resize(1);
+        edges.resize(node.inputs.size()); // the second operand has extents
+        return edges[0] ? std::optional(edges) : std::nullopt;
+    }
+
+    [[nodiscard]] std::optional<Edges> ofSplit(const Node& node, std::size_t axis) const
+    {
+        const auto rank = std::ssize(shapeOf(node.outputs[0]));
+        const auto along = static_cast<std::size_t>((intOf(node, "axis", 0) + rank) % rank);
+        return along == axis ? std::nullopt : std::optional(only(node, 0, axis));
     }
 
     /// The axis that has as much in front of it, and as many rows.
@@ -461,20 +477,23 @@ private:
             return std::nullopt;
         }
         std::optional<std::size_t> axis;
-        for (const ValueId value : node.outputs) {
-            if (value.isValid() && isOutput(value)) {
-                return std::nullopt;
+        const bool isOne = std::ranges::all_of(
+            node.outputs, [&](ValueId value) { return !value.isValid() || (!isOutput(value) && agrees(value, axis)); });
+        return isOne ? axis : std::nullopt;
+    }
+
+    /// Whether all readers of a value need the row alone along one axis, which is `axis` where that is known.
+    [[nodiscard]] bool agrees(ValueId value, std::optional<std::size_t>& axis) const
+    {
+        for (const graph::Use& use : m_graph.uses(value)) {
+            const Edges& edges = m_edges[use.node.index()];
+            const std::optional<RowsOf> needed = edges.empty() ? std::nullopt : edges[use.slot];
+            if (!needed || (axis && *axis != needed->axis)) {
+                return false;
             }
-            for (const graph::Use& use : value.isValid() ? m_graph.uses(value) : std::span<const graph::Use>()) {
-                const Edges& edges = m_edges[use.node.index()];
-                const std::optional<RowsOf> needed = edges.empty() ? std::nullopt : edges[use.slot];
-                if (!needed || (axis && *axis != needed->axis)) {
-                    return std::nullopt;
-                }
-                axis = needed->axis;
-            }
+            axis = needed->axis;
         }
-        return axis;
+        return true;
     }
 
     const Graph& m_graph;
@@ -537,20 +556,23 @@ private:
             if (!operand.isValid() || (slot == 1 && !edges.empty() && hasExtents(node))) {
                 continue;
             }
-            const std::optional<RowsOf> rows = edges.empty() ? std::nullopt : edges[slot];
-            const bool isCut = m_plan.axisOf(operand).has_value();
-            if (rows && rows->form == RowsOf::Form::Alone && !isCut) {
-                operand = picked(operand, rows->axis, node.name, slot);
-            } else if (rows && rows->form == RowsOf::Form::Padded && isCut) {
-                operand = padded(operand, rows->axis, node.name, slot);
-            } else {
-                operand = m_ids[operand.index()];
-            }
+            operand = operandOf(operand, edges.empty() ? std::nullopt : edges[slot], node.name, slot);
         }
         for (ValueId& output : node.outputs) {
             output = output.isValid() ? m_ids[output.index()] : output;
         }
         m_builder.addNode(std::move(node));
+    }
+
+    /// What a reader gets for a value of which it needs `rows`.
+    ValueId operandOf(ValueId value, const std::optional<RowsOf>& rows, const std::string& reader, std::size_t slot)
+    {
+        const bool isCut = m_plan.axisOf(value).has_value();
+        if (rows && rows->form == RowsOf::Form::Alone && !isCut) {
+            return picked(value, rows->axis, reader, slot);
+        }
+        return rows && rows->form == RowsOf::Form::Padded && isCut ? padded(value, rows->axis, reader, slot)
+                                                                   : m_ids[value.index()];
     }
 
     /// The row of a value that is whole, for one reader: relevance of several is added in the order of the readers.

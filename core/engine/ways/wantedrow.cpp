@@ -141,14 +141,10 @@ bool isOneSample(const ExplainRequest& request)
                                [](const tensor::Tensor& input) { return input.rank() == 0 || input.shape()[0] == 1; });
 }
 
-std::shared_ptr<const Graph> withRow(const Graph& graph, NodeId head, std::int64_t axis, ValueId& position)
+/// By value: whether it follows from what `head` makes, so that its shape is not as declared.
+std::vector<bool> behind(const Graph& graph, NodeId head)
 {
-    graph::GraphBuilder builder(graph.name());
-    for (const auto& [domain, version] : graph.opsets()) {
-        builder.setOpset(domain, version);
-    }
-    const ValueId rows = graph.node(head).inputs[0];
-    std::vector<bool> isBehind(graph.valueCount(), false); // their shapes are not as declared
+    std::vector<bool> isBehind(graph.valueCount(), false);
     for (std::size_t i = head.index(); i < graph.nodeCount(); ++i) {
         const Node& node = graph.node(NodeId(i));
         const bool reads =
@@ -159,6 +155,28 @@ std::shared_ptr<const Graph> withRow(const Graph& graph, NodeId head, std::int64
             }
         }
     }
+    return isBehind;
+}
+
+/// The node with the values of another graph.
+Node withValues(Node node, const std::vector<ValueId>& ids)
+{
+    for (std::vector<ValueId>* values : {&node.inputs, &node.outputs}) {
+        for (ValueId& value : *values) {
+            value = value.isValid() ? ids[value.index()] : value;
+        }
+    }
+    return node;
+}
+
+std::shared_ptr<const Graph> withRow(const Graph& graph, NodeId head, std::int64_t axis, ValueId& position)
+{
+    graph::GraphBuilder builder(graph.name());
+    for (const auto& [domain, version] : graph.opsets()) {
+        builder.setOpset(domain, version);
+    }
+    const ValueId rows = graph.node(head).inputs[0];
+    const std::vector<bool> isBehind = behind(graph, head);
     std::vector<ValueId> ids;
     for (std::size_t i = 0; i < graph.valueCount(); ++i) {
         graph::Value value = graph.value(ValueId(i));
@@ -178,12 +196,7 @@ std::shared_ptr<const Graph> withRow(const Graph& graph, NodeId head, std::int64
     gather.outputs = {picked};
     builder.addNode(std::move(gather));
     for (std::size_t i = 0; i < graph.nodeCount(); ++i) {
-        Node node = graph.node(NodeId(i));
-        for (std::vector<ValueId>* values : {&node.inputs, &node.outputs}) {
-            for (ValueId& value : *values) {
-                value = value.isValid() ? ids[value.index()] : value;
-            }
-        }
+        Node node = withValues(graph.node(NodeId(i)), ids);
         if (NodeId(i) == head) {
             node.inputs[0] = picked;
         }
