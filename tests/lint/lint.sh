@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Format, length of lines, comments of the public API; then warnings as errors and cognitive complexity over 10. Prints
+# Format, length of lines, comments of the public API; then warnings as errors and cognitive complexity over 15. Prints
 # every finding and fails when there is one. --quick: only the first three, which need no build and take seconds; ctest
 # runs them as `lint_quick`.
 set -uo pipefail
@@ -63,11 +63,12 @@ cmake --build build/lint -j "$(nproc)" >build/lint/build.log 2>&1 || {
     report "the build has warnings or errors; see build/lint/build.log"
 }
 
-echo "== cognitive complexity (clang-tidy 14, at most 10 per function)"
+# SonarSource, whose measure this is, takes 15 for most languages and 25 for C++.
+echo "== cognitive complexity (clang-tidy 14, at most 15 per function)"
 readonly complexity=readability-function-cognitive-complexity
 report_all < <(git ls-files 'core/*.cpp' 'kernels/*.cpp' 'views/*.cpp' 'app/*.cpp' |
     xargs -P "$(nproc)" -n 4 clang-tidy-14 -p build/lint --quiet --extra-arg=-Wno-everything \
-        --checks="-*,$complexity" --config="{CheckOptions: [{key: $complexity.Threshold, value: 10},
+        --checks="-*,$complexity" --config="{CheckOptions: [{key: $complexity.Threshold, value: 15},
             {key: $complexity.IgnoreMacros, value: true}]}" 2>/dev/null | grep 'warning:' | sort -u)
 
 finish
