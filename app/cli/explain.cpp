@@ -6,6 +6,7 @@
 #include "app/cli/profiletext.h"
 #include "app/cli/relevancegraph.h"
 #include "app/common/decodepicture.h"
+#include "app/common/freedmemory.h"
 #include "app/common/heatmapfile.h"
 #include "core/base/file.h"
 #include "core/base/filebatch.h"
@@ -518,6 +519,9 @@ Result<void> explainOne(Context& context, const ExplainOptions& options, const e
     RETRO_TRY(std::optional<rows::RowFile> rows, openRows(options, model));
     const rows::RowKey key = engine::rowKeyOf(nameOfInputs(options), asked.sources);
     RETRO_TRY(engine::ExplainRequest request, requestOf(options, model, language));
+    if (language && request.inputsOnly) {
+        giveBackFreedMemory(); // the weights leave little room, and what is let go in pieces is not free for others
+    }
     engine::Explainer explainer(opened);
     request.keepsPass = goesOn(options, request, language);
     RETRO_TRY(const std::optional<HeldFolder> lock, holdResults(options));
