@@ -88,7 +88,7 @@ std::optional<std::vector<std::byte>> fromBase64(std::string_view text)
             data.push_back(static_cast<std::byte>((*bits >> shift) & 255U));
         }
     }
-    data.resize(data.size() - padding);
+    data.erase(data.end() - static_cast<std::ptrdiff_t>(padding), data.end());
     return data;
 }
 
