@@ -562,16 +562,28 @@ void keepInputsAlone(ExplainOptions& options, bool isBatch)
     }
 }
 
+/// Nothing that only a run makes may be asked beside a graph that is written.
+Result<void> checkGraphAlone(const ExplainOptions& options)
+{
+    const bool asksRun = !options.outputFolder.empty() || !options.out.empty() || !options.compositeFile.empty() ||
+                         !options.shard.empty() || options.rules || options.jobs > 1;
+    return asksRun ? base::usageError("a graph is written and nothing runs: leave --output-dir, --out, "
+                                      "--save-composite, --rules, --jobs and --shard out",
+                                      "--graph-out")
+                   : Result<void>();
+}
+
+/// Nothing is asked but to show the rules, or to write them.
+bool asksRulesAlone(const ExplainOptions& options)
+{
+    return options.rules || (!options.compositeFile.empty() && options.outputFolder.empty() && options.out.empty());
+}
+
 Result<void> explainModel(Context& context, const ExplainOptions& options)
 {
     RETRO_TRY(const engine::LoadedModelPointer model, options.model.load());
     if (!options.question().graphOut.empty()) {
-        if (!options.outputFolder.empty() || !options.out.empty() || !options.compositeFile.empty() ||
-            !options.shard.empty() || options.rules || options.jobs > 1) {
-            return base::usageError("a graph is written and nothing runs: leave --output-dir, --out, --save-composite, "
-                                    "--rules, --jobs and --shard out",
-                                    "--graph-out");
-        }
+        RETRO_CHECK(checkGraphAlone(options));
         return writeExplainer(context, options.model, options.graph, model);
     }
     RETRO_CHECK(checkWithoutGraph(options.graph));
@@ -588,7 +600,7 @@ Result<void> explainModel(Context& context, const ExplainOptions& options)
         RETRO_TRY(const engine::ExplainRequest request, requestOf(first, *model, language));
         RETRO_CHECK(showRules(context, options, *model, request));
     }
-    if (options.rules || (!options.compositeFile.empty() && options.outputFolder.empty() && options.out.empty())) {
+    if (asksRulesAlone(options)) {
         return {};
     }
     if (options.estimate) {

@@ -72,15 +72,31 @@ std::optional<std::vector<TokenId>> ByteTokens::of(std::string_view bytes) const
     return ids;
 }
 
+namespace
+{
+
+/// The kind of a model of an older file, which does not name it: by the fields that it has.
+std::string typeByFields(const JsonFields& fields)
+{
+    if (fields.has("merges")) {
+        return "BPE";
+    }
+    if (fields.has("unk_id")) {
+        return "Unigram";
+    }
+    if (fields.has("continuing_subword_prefix") || fields.has("max_input_chars_per_word")) {
+        return "WordPiece";
+    }
+    return fields.has("vocab") ? "WordLevel" : "";
+}
+
+} // namespace
+
 Result<std::unique_ptr<TokenModel>> readTokenModel(const JsonFields& fields)
 {
     RETRO_TRY(std::string type, fields.text("type"));
-    if (type.empty()) { // older files
-        type = fields.has("merges")                                                                ? "BPE"
-               : fields.has("unk_id")                                                              ? "Unigram"
-               : fields.has("continuing_subword_prefix") || fields.has("max_input_chars_per_word") ? "WordPiece"
-               : fields.has("vocab")                                                               ? "WordLevel"
-                                                                                                   : "";
+    if (type.empty()) {
+        type = typeByFields(fields);
     }
     if (type == "BPE") {
         return readBytePairs(fields);
