@@ -391,3 +391,5 @@ base::Result<void> BeforeAfterView::exportTo(const std::filesystem::path& path)
 }
 
 } // namespace retro::views
+
+#include "moc_beforeafterview.cpp"

@@ -191,3 +191,5 @@ void PairCanvas::paintEvent(QPaintEvent* /*event*/)
 }
 
 } // namespace retro::views
+
+#include "moc_paircanvas.cpp"

@@ -169,3 +169,5 @@ bool BreakpointModel::setData(const QModelIndex& index, const QVariant& value, i
 }
 
 } // namespace retro::views
+
+#include "moc_breakpointmodel.cpp"

@@ -221,3 +221,5 @@ void BreakpointsView::showMenu(const QPoint& at)
 }
 
 } // namespace retro::views
+
+#include "moc_breakpointsview.cpp"

@@ -309,3 +309,5 @@ bool ClassesPane::event(QEvent* event)
 }
 
 } // namespace retro::views
+
+#include "moc_classespane.cpp"

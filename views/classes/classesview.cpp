@@ -113,3 +113,5 @@ base::Result<void> ClassesView::exportTo(const std::filesystem::path& path)
 }
 
 } // namespace retro::views
+
+#include "moc_classesview.cpp"

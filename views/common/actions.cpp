@@ -113,3 +113,5 @@ QStringList ActionRegistry::problems() const
 }
 
 } // namespace retro::views
+
+#include "moc_actions.cpp"

@@ -42,3 +42,5 @@ void Cursor::setSpeed(double visitsPerSecond)
 }
 
 } // namespace retro::views
+
+#include "moc_cursor.cpp"

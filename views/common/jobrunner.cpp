@@ -78,3 +78,5 @@ void JobRunner::finish(std::uint64_t generation, const Delivery& delivery)
 }
 
 } // namespace retro::views
+
+#include "moc_jobrunner.cpp"

@@ -16,3 +16,5 @@ void Selection::set(SelectedThing thing)
 }
 
 } // namespace retro::views
+
+#include "moc_selection.cpp"

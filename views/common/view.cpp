@@ -181,3 +181,5 @@ void View::applyLoadState()
 }
 
 } // namespace retro::views
+
+#include "moc_view.cpp"

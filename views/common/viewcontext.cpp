@@ -224,3 +224,5 @@ std::optional<std::uint64_t> RunModel::relevanceStep(base::NodeId node, std::uin
 base::ValueId RunModel::lastArrived() const { return m_index->lastArrived(position()); }
 
 } // namespace retro::views
+
+#include "moc_viewcontext.cpp"

@@ -275,3 +275,5 @@ void ComparePane::paintMeaning(QPainter& painter, const QRectF& area, const Them
 }
 
 } // namespace retro::views
+
+#include "moc_comparepane.cpp"

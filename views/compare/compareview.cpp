@@ -272,3 +272,5 @@ QString CompareView::emptyReason() const
 }
 
 } // namespace retro::views
+
+#include "moc_compareview.cpp"

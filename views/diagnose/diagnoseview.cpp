@@ -579,3 +579,5 @@ base::Result<void> DiagnoseView::exportTo(const std::filesystem::path& path)
 }
 
 } // namespace retro::views
+
+#include "moc_diagnoseview.cpp"

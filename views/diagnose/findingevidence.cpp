@@ -316,3 +316,5 @@ void PreviewDrawing::paintEvent(QPaintEvent* /*event*/)
 }
 
 } // namespace retro::views
+
+#include "moc_findingevidence.cpp"

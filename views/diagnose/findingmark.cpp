@@ -143,3 +143,5 @@ void NumberBar::paintEvent(QPaintEvent* /*event*/)
 }
 
 } // namespace retro::views
+
+#include "moc_findingmark.cpp"

@@ -317,3 +317,5 @@ void FindingRow::changeEvent(QEvent* event)
 }
 
 } // namespace retro::views
+
+#include "moc_findingrow.cpp"

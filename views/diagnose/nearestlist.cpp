@@ -140,3 +140,5 @@ void NearestList::setDiagnosis(const DiagnosisPointer& diagnosis)
 }
 
 } // namespace retro::views
+
+#include "moc_nearestlist.cpp"

@@ -117,3 +117,5 @@ QVariant StatisticsModel::headerData(int section, Qt::Orientation orientation, i
 }
 
 } // namespace retro::views
+
+#include "moc_statisticsmodel.cpp"

@@ -385,3 +385,5 @@ void GraphCanvas::paintEvent(QPaintEvent* event)
 }
 
 } // namespace retro::views
+
+#include "moc_graphcanvas.cpp"

@@ -19,12 +19,12 @@ using layout::Index;
 namespace
 {
 
-constexpr std::size_t kNamed = 5;  // classes with a name of their own
-constexpr std::size_t kOthers = 5; // what is left
-constexpr std::size_t kNone = 7;   // nodes without a rule; no row in the ledger yet
+constexpr std::size_t kNamed = 5;   // classes with a name of their own
+constexpr std::size_t kOthers = 5;  // what is left
+constexpr std::size_t kNoGroup = 7; // nodes without a rule; no row in the ledger yet
 
 // By ledger.
-enum Loss : std::size_t { Nothing = 0, Little = 1, Some = 2, Much = 3, Gained = 4, NoRow = kNone };
+enum Loss : std::size_t { Nothing = 0, Little = 1, Some = 2, Much = 3, Gained = 4, NoRow = kNoGroup };
 constexpr double kTint = 0.22;   // of a class in the ground of its boxes: text on it stays readable
 constexpr double kLittle = 1e-3; // shares of what the run began with
 constexpr double kSome = 1e-2;
@@ -87,12 +87,12 @@ void colourByWord(const GraphScene& scene, Colouring& out)
     if (words.size() > kNamed) {
         out.names[kOthers] = graphText("%1 others").arg(words.size() - kNamed);
     }
-    out.names[kNone] = out.by == ColourBy::Operator ? QString() : graphText("no rule");
+    out.names[kNoGroup] = out.by == ColourBy::Operator ? QString() : graphText("no rule");
     countClasses(
         scene,
         [&](std::size_t node) {
             const std::string_view word = className(out.by, *scene.book, node);
-            return word.empty() ? kNone : classes.at(word);
+            return word.empty() ? kNoGroup : classes.at(word);
         },
         out);
 }

@@ -156,3 +156,5 @@ void GraphFind::paintEvent(QPaintEvent*)
 }
 
 } // namespace retro::views
+
+#include "moc_graphfind.cpp"

@@ -54,3 +54,5 @@ void GraphNote::paintEvent(QPaintEvent*)
 }
 
 } // namespace retro::views
+
+#include "moc_graphnote.cpp"

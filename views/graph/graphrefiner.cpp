@@ -176,3 +176,5 @@ void GraphRefiner::deliver(layout::LayeredLayout layout)
 }
 
 } // namespace retro::views
+
+#include "moc_graphrefiner.cpp"

@@ -212,3 +212,5 @@ void GraphTools::setZoom(double zoom)
 }
 
 } // namespace retro::views
+
+#include "moc_graphtools.cpp"

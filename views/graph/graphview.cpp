@@ -419,3 +419,5 @@ QString GraphView::tipFor(const Hit& hit) const
 }
 
 } // namespace retro::views
+
+#include "moc_graphview.cpp"

@@ -201,3 +201,5 @@ void SmallPictures::keep(std::uint64_t key, QImage image)
 }
 
 } // namespace retro::views
+
+#include "moc_smallpictures.cpp"

@@ -93,3 +93,5 @@ void ArrivedRow::paintEvent(QPaintEvent* /*event*/)
 }
 
 } // namespace retro::views
+
+#include "moc_arrivedrow.cpp"

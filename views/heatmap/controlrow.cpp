@@ -149,3 +149,5 @@ void ControlRow::resizeEvent(QResizeEvent* event)
 }
 
 } // namespace retro::views
+
+#include "moc_controlrow.cpp"

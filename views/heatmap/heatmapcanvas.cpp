@@ -638,3 +638,5 @@ void HeatmapCanvas::keyPressEvent(QKeyEvent* event)
 }
 
 } // namespace retro::views
+
+#include "moc_heatmapcanvas.cpp"

@@ -586,3 +586,5 @@ void HeatmapView::restoreState(const QByteArray& state)
 }
 
 } // namespace retro::views
+
+#include "moc_heatmapview.cpp"

@@ -255,3 +255,5 @@ bool HistoryRows::event(QEvent* event)
 }
 
 } // namespace retro::views
+
+#include "moc_historyrows.cpp"

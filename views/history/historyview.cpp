@@ -393,3 +393,5 @@ base::Result<void> HistoryView::exportTo(const std::filesystem::path& path)
 }
 
 } // namespace retro::views
+
+#include "moc_historyview.cpp"

@@ -70,3 +70,5 @@ CoverColor CoverTools::color() const { return static_cast<CoverColor>(m_color->c
 QSize CoverTools::minimumSizeHint() const { return {fonts::px(200), QWidget::minimumSizeHint().height()}; }
 
 } // namespace retro::views
+
+#include "moc_covertools.cpp"

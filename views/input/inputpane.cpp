@@ -358,3 +358,5 @@ void InputPane::focusOutEvent(QFocusEvent* event)
 }
 
 } // namespace retro::views
+
+#include "moc_inputpane.cpp"

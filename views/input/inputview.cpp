@@ -293,3 +293,5 @@ base::Result<void> InputView::exportTo(const std::filesystem::path& path)
 }
 
 } // namespace retro::views
+
+#include "moc_inputview.cpp"

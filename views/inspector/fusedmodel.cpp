@@ -92,3 +92,5 @@ QVariant FusedModel::headerData(int section, Qt::Orientation orientation, int ro
 }
 
 } // namespace retro::views
+
+#include "moc_fusedmodel.cpp"

@@ -96,3 +96,5 @@ void FusedPane::fitHeight()
 }
 
 } // namespace retro::views
+
+#include "moc_fusedpane.cpp"

@@ -357,3 +357,5 @@ void BalancePane::paintLine(QPainter& painter, const BalanceLine& line, const QR
 }
 
 } // namespace retro::views
+
+#include "moc_inspectorpanes.cpp"

@@ -299,3 +299,5 @@ QByteArray InspectorView::saveState() const { return m_tab == Tab::Value ? "valu
 void InspectorView::restoreState(const QByteArray& state) { setTab(state == "value" ? Tab::Value : Tab::Relevance); }
 
 } // namespace retro::views
+
+#include "moc_inspectorview.cpp"

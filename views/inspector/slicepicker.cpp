@@ -108,3 +108,5 @@ void SlicePicker::showSlice()
 }
 
 } // namespace retro::views
+
+#include "moc_slicepicker.cpp"

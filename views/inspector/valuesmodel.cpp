@@ -74,3 +74,5 @@ QVariant ValuesModel::headerData(int section, Qt::Orientation /*orientation*/, i
 }
 
 } // namespace retro::views
+
+#include "moc_valuesmodel.cpp"

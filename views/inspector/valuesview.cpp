@@ -273,3 +273,5 @@ base::Result<void> ValuesView::exportTo(const std::filesystem::path& path)
 }
 
 } // namespace retro::views
+
+#include "moc_valuesview.cpp"

@@ -306,3 +306,5 @@ bool LayerStrip::event(QEvent* event)
 }
 
 } // namespace retro::views
+
+#include "moc_layerstrip.cpp"

@@ -149,3 +149,5 @@ base::Result<void> LayersView::exportTo(const std::filesystem::path& path)
 }
 
 } // namespace retro::views
+
+#include "moc_layersview.cpp"

@@ -295,3 +295,5 @@ bool CurvePane::event(QEvent* event)
 }
 
 } // namespace retro::views
+
+#include "moc_curvepane.cpp"

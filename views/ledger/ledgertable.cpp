@@ -126,3 +126,5 @@ std::string LedgerTable::csv() const
 }
 
 } // namespace retro::views
+
+#include "moc_ledgertable.cpp"

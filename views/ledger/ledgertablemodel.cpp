@@ -178,3 +178,5 @@ void LedgerTableModel::sort(int column, Qt::SortOrder order)
 }
 
 } // namespace retro::views
+
+#include "moc_ledgertablemodel.cpp"

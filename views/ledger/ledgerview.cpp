@@ -318,3 +318,5 @@ base::Result<void> LedgerView::exportWaterfall(const std::filesystem::path& path
 }
 
 } // namespace retro::views
+
+#include "moc_ledgerview.cpp"

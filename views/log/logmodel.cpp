@@ -204,3 +204,5 @@ QVariant LogModel::headerData(int section, Qt::Orientation orientation, int role
 }
 
 } // namespace retro::views
+
+#include "moc_logmodel.cpp"

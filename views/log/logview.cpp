@@ -427,3 +427,5 @@ base::Result<void> LogView::exportTo(const std::filesystem::path& path)
 }
 
 } // namespace retro::views
+
+#include "moc_logview.cpp"

@@ -377,3 +377,5 @@ bool NowPane::event(QEvent* event)
 }
 
 } // namespace retro::views
+
+#include "moc_nowpane.cpp"

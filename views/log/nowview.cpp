@@ -79,3 +79,5 @@ void NowView::refresh(Changes changes)
 }
 
 } // namespace retro::views
+
+#include "moc_nowview.cpp"

@@ -444,3 +444,5 @@ void DataFlowPane::changeEvent(QEvent* event)
 }
 
 } // namespace retro::views
+
+#include "moc_dataflowpane.cpp"

@@ -264,3 +264,5 @@ base::Result<void> DataFlowView::exportTo(const std::filesystem::path& path)
 }
 
 } // namespace retro::views
+
+#include "moc_dataflowview.cpp"

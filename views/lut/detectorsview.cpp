@@ -140,3 +140,5 @@ void DetectorsView::showChoice()
 }
 
 } // namespace retro::views
+
+#include "moc_detectorsview.cpp"

@@ -188,3 +188,5 @@ void LutChoice::chooseSite(const trace::TableSite& site)
 }
 
 } // namespace retro::views
+
+#include "moc_lutchoice.cpp"

@@ -365,3 +365,5 @@ void PairMapView::refresh(Changes changes)
 }
 
 } // namespace retro::views
+
+#include "moc_pairmapview.cpp"

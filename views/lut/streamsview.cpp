@@ -309,3 +309,5 @@ void StreamsView::refresh(Changes changes)
 }
 
 } // namespace retro::views
+
+#include "moc_streamsview.cpp"

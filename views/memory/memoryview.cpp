@@ -278,3 +278,5 @@ base::Result<void> MemoryView::exportTo(const std::filesystem::path& path)
 }
 
 } // namespace retro::views
+
+#include "moc_memoryview.cpp"

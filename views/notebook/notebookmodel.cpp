@@ -351,3 +351,5 @@ bool NotebookModel::setData(const QModelIndex& index, const QVariant& value, int
 }
 
 } // namespace retro::views
+
+#include "moc_notebookmodel.cpp"

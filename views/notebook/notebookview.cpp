@@ -341,3 +341,5 @@ base::Result<void> NotebookView::exportTo(const std::filesystem::path& path)
 }
 
 } // namespace retro::views
+
+#include "moc_notebookview.cpp"

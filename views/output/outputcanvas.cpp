@@ -190,3 +190,5 @@ void OutputCanvas::keyPressEvent(QKeyEvent* event)
 }
 
 } // namespace retro::views
+
+#include "moc_outputcanvas.cpp"

@@ -183,3 +183,5 @@ base::Result<void> OutputView::exportTo(const std::filesystem::path& path)
 }
 
 } // namespace retro::views
+
+#include "moc_outputview.cpp"

@@ -310,3 +310,5 @@ void CommandPalette::paintEvent(QPaintEvent* /*event*/)
 }
 
 } // namespace retro::views
+
+#include "moc_commandpalette.cpp"

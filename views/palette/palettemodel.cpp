@@ -75,3 +75,5 @@ Qt::ItemFlags PaletteModel::flags(const QModelIndex& index) const
 }
 
 } // namespace retro::views
+
+#include "moc_palettemodel.cpp"

@@ -211,3 +211,5 @@ void AnalysisView::use(const QTreeWidgetItem& item)
 }
 
 } // namespace retro::views
+
+#include "moc_analysisview.cpp"

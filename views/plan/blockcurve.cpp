@@ -34,7 +34,7 @@ constexpr double kFigureRoom = 26; // between figures of an axis
 
 constexpr std::size_t kEverySize = 6;
 
-QString curveText(const char* text) { return QCoreApplication::translate("retro::views::BlockCurve", text); }
+QString blockText(const char* text) { return QCoreApplication::translate("retro::views::BlockCurve", text); }
 
 void paintMemoryAxis(QPainter& painter, const BlockScale& scale, const Theme& theme)
 {
@@ -51,7 +51,7 @@ void paintMemoryAxis(QPainter& painter, const BlockScale& scale, const Theme& th
     }
     painter.setPen(theme[Role::FulfilText]);
     painter.drawText(QRectF(px(6), 0, scale.chart.width() / 2, px(16)), Qt::AlignLeft | Qt::AlignVCenter,
-                     curveText("peak, %1").arg(bytes.unit));
+                     blockText("peak, %1").arg(bytes.unit));
 }
 
 void paintWorkAxis(QPainter& painter, const BlockScale& scale, const Theme& theme)
@@ -65,7 +65,7 @@ void paintWorkAxis(QPainter& painter, const BlockScale& scale, const Theme& them
     }
     painter.setPen(theme[Role::SearchText]);
     painter.drawText(QRectF(scale.chart.center().x(), 0, scale.chart.width() / 2 + px(kCurveRight - 6), px(16)),
-                     Qt::AlignRight | Qt::AlignVCenter, curveText("extra work, %"));
+                     Qt::AlignRight | Qt::AlignVCenter, blockText("extra work, %"));
 }
 
 /// Round sizes, and the ends of the axis.

@@ -274,3 +274,5 @@ void BlockSizeView::press()
 }
 
 } // namespace retro::views
+
+#include "moc_blocksizeview.cpp"

@@ -104,3 +104,5 @@ void BudgetSlider::paintEvent(QPaintEvent* /*event*/)
 }
 
 } // namespace retro::views
+
+#include "moc_budgetslider.cpp"

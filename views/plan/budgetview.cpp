@@ -283,3 +283,5 @@ void BudgetView::takeTier(int index)
 }
 
 } // namespace retro::views
+
+#include "moc_budgetview.cpp"

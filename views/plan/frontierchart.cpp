@@ -293,3 +293,5 @@ void FrontierChart::refresh(Changes /*changes*/)
 }
 
 } // namespace retro::views
+
+#include "moc_frontierchart.cpp"

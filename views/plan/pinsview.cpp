@@ -163,3 +163,5 @@ void PinsView::selectRow(int row)
 }
 
 } // namespace retro::views
+
+#include "moc_pinsview.cpp"

@@ -149,3 +149,5 @@ std::string PinTableModel::csv() const
 }
 
 } // namespace retro::views
+
+#include "moc_pintablemodel.cpp"

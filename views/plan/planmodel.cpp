@@ -530,3 +530,5 @@ void PlanModel::setStep(std::int64_t step)
 }
 
 } // namespace retro::views
+
+#include "moc_planmodel.cpp"

@@ -45,3 +45,5 @@ void PlannerBox::showStrategy()
 }
 
 } // namespace retro::views
+
+#include "moc_plannerbox.cpp"

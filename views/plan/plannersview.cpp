@@ -383,3 +383,5 @@ void PlannersView::choose(const QString& planner)
 }
 
 } // namespace retro::views
+
+#include "moc_plannersview.cpp"

@@ -155,3 +155,5 @@ QVariant PlannerTableModel::headerData(int section, Qt::Orientation orientation,
 }
 
 } // namespace retro::views
+
+#include "moc_plannertablemodel.cpp"

@@ -449,3 +449,5 @@ void SchedulePane::keyPressEvent(QKeyEvent* event)
 }
 
 } // namespace retro::views
+
+#include "moc_schedulepane.cpp"

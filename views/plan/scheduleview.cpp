@@ -322,3 +322,5 @@ void ScheduleView::selectRow(std::uint32_t row)
 }
 
 } // namespace retro::views
+
+#include "moc_scheduleview.cpp"

@@ -341,3 +341,5 @@ void SnapshotView::refresh(Changes)
 }
 
 } // namespace retro::views
+
+#include "moc_snapshotview.cpp"

@@ -206,3 +206,5 @@ bool TensorsView::eventFilter(QObject* watched, QEvent* event)
 }
 
 } // namespace retro::views
+
+#include "moc_tensorsview.cpp"

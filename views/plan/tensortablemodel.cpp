@@ -201,3 +201,5 @@ std::string TensorTableModel::csv() const
 }
 
 } // namespace retro::views
+
+#include "moc_tensortablemodel.cpp"

@@ -35,3 +35,5 @@ void ProblemList::replace(ProblemOrigin origin, std::vector<Problem> problems)
 }
 
 } // namespace retro::views
+
+#include "moc_problemlist.cpp"

@@ -230,3 +230,5 @@ void ProblemsPanel::jump()
 }
 
 } // namespace retro::views
+
+#include "moc_problemspanel.cpp"

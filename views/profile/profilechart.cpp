@@ -266,3 +266,5 @@ bool ProfileChart::event(QEvent* event)
 }
 
 } // namespace retro::views
+
+#include "moc_profilechart.cpp"

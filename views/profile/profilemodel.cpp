@@ -138,3 +138,5 @@ void ProfileTableModel::sort(int column, Qt::SortOrder order)
 }
 
 } // namespace retro::views
+
+#include "moc_profilemodel.cpp"

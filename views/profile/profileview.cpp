@@ -180,3 +180,5 @@ void ProfileView::goTo(qsizetype row)
 }
 
 } // namespace retro::views
+
+#include "moc_profileview.cpp"

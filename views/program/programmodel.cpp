@@ -167,3 +167,5 @@ Qt::ItemFlags ProgramModel::flags(const QModelIndex& index) const
 }
 
 } // namespace retro::views
+
+#include "moc_programmodel.cpp"

@@ -240,3 +240,5 @@ void ProgramView::copy()
 }
 
 } // namespace retro::views
+
+#include "moc_programview.cpp"

@@ -581,3 +581,5 @@ base::Result<void> PromisesView::exportTo(const std::filesystem::path& path)
 }
 
 } // namespace retro::views
+
+#include "moc_promisesview.cpp"

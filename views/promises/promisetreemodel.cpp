@@ -361,3 +361,5 @@ QVariant PromiseTreeModel::headerData(int section, Qt::Orientation orientation, 
 }
 
 } // namespace retro::views
+
+#include "moc_promisetreemodel.cpp"

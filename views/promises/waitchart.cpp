@@ -145,3 +145,5 @@ void WaitChart::paintEvent(QPaintEvent* /*event*/)
 }
 
 } // namespace retro::views
+
+#include "moc_waitchart.cpp"

@@ -192,3 +192,5 @@ void WhyPane::paintEvent(QPaintEvent* /*event*/)
 }
 
 } // namespace retro::views
+
+#include "moc_whypane.cpp"

@@ -87,3 +87,5 @@ void WhyView::selectNode()
 }
 
 } // namespace retro::views
+
+#include "moc_whyview.cpp"

@@ -192,3 +192,5 @@ void ChannelStrip::keyPressEvent(QKeyEvent* event)
 }
 
 } // namespace retro::views
+
+#include "moc_channelstrip.cpp"

@@ -119,3 +119,5 @@ QVariant RegionValuesModel::headerData(int section, Qt::Orientation orientation,
 }
 
 } // namespace retro::views
+
+#include "moc_regionvalues.cpp"

@@ -475,3 +475,5 @@ base::Result<void> RegionView::exportTo(const std::filesystem::path& path)
 }
 
 } // namespace retro::views
+
+#include "moc_regionview.cpp"

@@ -45,3 +45,5 @@ QStringList CheckpointFields::checkpoints() const { return m_list->texts(); }
 bool CheckpointFields::stopsThere() const { return m_stops->isChecked() && !checkpoints().isEmpty(); }
 
 } // namespace retro::views
+
+#include "moc_checkpointfields.cpp"

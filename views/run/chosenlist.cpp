@@ -94,3 +94,5 @@ void ChosenList::showState()
 }
 
 } // namespace retro::views
+
+#include "moc_chosenlist.cpp"

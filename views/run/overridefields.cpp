@@ -47,3 +47,5 @@ void OverrideFields::setOverrides(const QStringList& overrides)
 QStringList OverrideFields::overrides() const { return m_list->texts(); }
 
 } // namespace retro::views
+
+#include "moc_overridefields.cpp"

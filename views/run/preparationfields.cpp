@@ -236,3 +236,5 @@ void PreparationFields::showPreview()
 }
 
 } // namespace retro::views
+
+#include "moc_preparationfields.cpp"

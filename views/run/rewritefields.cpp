@@ -192,3 +192,5 @@ void RewriteFields::showSummary()
 }
 
 } // namespace retro::views
+
+#include "moc_rewritefields.cpp"

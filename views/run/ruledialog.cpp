@@ -214,3 +214,5 @@ void RuleDialog::applyColors()
 }
 
 } // namespace retro::views
+
+#include "moc_ruledialog.cpp"

@@ -109,3 +109,5 @@ void RuleFields::turn(std::size_t at, int position)
 }
 
 } // namespace retro::views
+
+#include "moc_rulefields.cpp"

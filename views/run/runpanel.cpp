@@ -340,3 +340,5 @@ QToolButton* RunPanel::makeOpenButton(const QString& tip)
 }
 
 } // namespace retro::views
+
+#include "moc_runpanel.cpp"

@@ -92,3 +92,5 @@ void ThumbnailButton::paintPicture(QPainter& painter, const Theme& colors) const
 }
 
 } // namespace retro::views
+
+#include "moc_thumbnailbutton.cpp"

@@ -406,3 +406,5 @@ void LayersMatrix::paintRow(QPainter& painter, const TokenColumns& columns, cons
 }
 
 } // namespace retro::views
+
+#include "moc_layersmatrix.cpp"

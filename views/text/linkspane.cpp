@@ -230,3 +230,5 @@ void LinksPane::wheelEvent(QWheelEvent* event)
 }
 
 } // namespace retro::views
+
+#include "moc_linkspane.cpp"

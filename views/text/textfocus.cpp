@@ -196,3 +196,5 @@ void TextFocus::setColumnWidth(double width)
 }
 
 } // namespace retro::views
+
+#include "moc_textfocus.cpp"

@@ -277,3 +277,5 @@ void TextView::restoreState(const QByteArray& state)
 }
 
 } // namespace retro::views
+
+#include "moc_textview.cpp"

@@ -226,3 +226,5 @@ base::Result<void> WordLayersView::exportTo(const std::filesystem::path& path)
 }
 
 } // namespace retro::views
+
+#include "moc_wordlayersview.cpp"

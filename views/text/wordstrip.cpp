@@ -256,3 +256,5 @@ void WordStrip::paintCell(QPainter& painter, const QRectF& box, std::size_t toke
 }
 
 } // namespace retro::views
+
+#include "moc_wordstrip.cpp"

@@ -189,3 +189,5 @@ void FrontierView::showSelection()
 }
 
 } // namespace retro::views
+
+#include "moc_frontierview.cpp"

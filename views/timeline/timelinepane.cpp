@@ -495,3 +495,5 @@ void TimelinePane::askForFrontier(const QPointF& at, const QPoint& global)
 }
 
 } // namespace retro::views
+
+#include "moc_timelinepane.cpp"

@@ -126,3 +126,5 @@ QString TimelineView::emptyReason() const
 }
 
 } // namespace retro::views
+
+#include "moc_timelineview.cpp"

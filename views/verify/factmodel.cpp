@@ -84,3 +84,5 @@ QVariant FactModel::headerData(int section, Qt::Orientation orientation, int rol
 }
 
 } // namespace retro::views
+
+#include "moc_factmodel.cpp"

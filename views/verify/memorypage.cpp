@@ -232,3 +232,5 @@ void MemoryPage::choose(bool isActivated)
 }
 
 } // namespace retro::views
+
+#include "moc_memorypage.cpp"

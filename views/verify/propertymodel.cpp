@@ -81,3 +81,5 @@ QVariant PropertyModel::headerData(int section, Qt::Orientation orientation, int
 }
 
 } // namespace retro::views
+
+#include "moc_propertymodel.cpp"

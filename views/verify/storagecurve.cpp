@@ -135,3 +135,5 @@ void StorageCurve::paintEvent(QPaintEvent* /*event*/)
 }
 
 } // namespace retro::views
+
+#include "moc_storagecurve.cpp"

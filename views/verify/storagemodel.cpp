@@ -253,3 +253,5 @@ QVariant StorageModel::headerData(int section, Qt::Orientation orientation, int 
 }
 
 } // namespace retro::views
+
+#include "moc_storagemodel.cpp"

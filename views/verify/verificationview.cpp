@@ -579,3 +579,5 @@ base::Result<void> VerificationView::exportProperties(const std::filesystem::pat
 }
 
 } // namespace retro::views
+
+#include "moc_verificationview.cpp"

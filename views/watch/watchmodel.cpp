@@ -251,3 +251,5 @@ bool WatchModel::setData(const QModelIndex& index, const QVariant& value, int ro
 }
 
 } // namespace retro::views
+
+#include "moc_watchmodel.cpp"

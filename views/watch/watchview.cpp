@@ -189,3 +189,5 @@ void WatchView::restoreState(const QByteArray& state)
 }
 
 } // namespace retro::views
+
+#include "moc_watchview.cpp"

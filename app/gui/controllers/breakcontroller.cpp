@@ -32,3 +32,5 @@ base::NodeId BreakController::node() const
 }
 
 } // namespace retro::app
+
+#include "moc_breakcontroller.cpp"

@@ -91,3 +91,5 @@ void BreakpointMemory::write()
 }
 
 } // namespace retro::app
+
+#include "moc_breakpointmemory.cpp"

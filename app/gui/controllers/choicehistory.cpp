@@ -144,3 +144,5 @@ void ChoiceHistory::move(std::vector<Change>& from, std::vector<Change>& to, boo
 }
 
 } // namespace retro::app
+
+#include "moc_choicehistory.cpp"

@@ -171,3 +171,5 @@ void Choices::showActions()
 }
 
 } // namespace retro::app
+
+#include "moc_choices.cpp"

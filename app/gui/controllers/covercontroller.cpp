@@ -154,3 +154,5 @@ void CoverController::ask()
 }
 
 } // namespace retro::app
+
+#include "moc_covercontroller.cpp"

@@ -555,3 +555,5 @@ void DiagnoseController::saveAside()
 }
 
 } // namespace retro::app
+
+#include "moc_diagnosecontroller.cpp"

@@ -95,3 +95,5 @@ void ExplainerExport::write(const QString& path)
 }
 
 } // namespace retro::app
+
+#include "moc_explainerexport.cpp"

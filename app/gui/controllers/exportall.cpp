@@ -168,3 +168,5 @@ void ExportAll::tellEnd()
 }
 
 } // namespace retro::app
+
+#include "moc_exportall.cpp"

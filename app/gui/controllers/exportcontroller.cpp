@@ -244,3 +244,5 @@ void ExportController::ask(const QString& id)
 }
 
 } // namespace retro::app
+
+#include "moc_exportcontroller.cpp"

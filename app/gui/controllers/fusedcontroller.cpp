@@ -98,3 +98,5 @@ void FusedController::setOpen(base::NodeId node, bool isOpen)
 }
 
 } // namespace retro::app
+
+#include "moc_fusedcontroller.cpp"

@@ -138,3 +138,5 @@ void GraphController::placeTools()
 }
 
 } // namespace retro::app
+
+#include "moc_graphcontroller.cpp"

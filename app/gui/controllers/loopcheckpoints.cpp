@@ -33,3 +33,5 @@ void LoopCheckpoints::ask(int every)
 }
 
 } // namespace retro::app
+
+#include "moc_loopcheckpoints.cpp"

@@ -49,3 +49,5 @@ void OracleController::ask()
 }
 
 } // namespace retro::app
+
+#include "moc_oraclecontroller.cpp"

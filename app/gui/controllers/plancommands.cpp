@@ -202,3 +202,5 @@ void PlanCommands::enable()
 }
 
 } // namespace retro::app
+
+#include "moc_plancommands.cpp"

@@ -626,3 +626,5 @@ void PlanController::stop()
 }
 
 } // namespace retro::app
+
+#include "moc_plancontroller.cpp"

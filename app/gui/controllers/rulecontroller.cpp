@@ -114,7 +114,7 @@ std::vector<views::RuleOption> optionsOf(const execute::BoundModel& model, base:
     return options;
 }
 
-QString problemOf(const QString& override)
+QString problemOfOverride(const QString& override)
 {
     const auto entry = lrp::parseOverride(override.toStdString());
     return entry ? QString() : QString::fromStdString(entry.error().message);
@@ -210,7 +210,7 @@ views::RuleQuestion RuleController::questionOf(base::NodeId node) const
     if (present != question.rules.end()) {
         takePresent(*own, *present);
     }
-    question.problemOf = problemOf;
+    question.problemOf = problemOfOverride;
     question.formulaOf = [structure = rule.structure](const QString& override) {
         return formulaOfOverride(override, structure);
     };
@@ -291,3 +291,5 @@ void putComposite(const std::string& specification, engine::Question& question)
 }
 
 } // namespace retro::app
+
+#include "moc_rulecontroller.cpp"

@@ -173,3 +173,5 @@ void RunController::look()
 }
 
 } // namespace retro::app
+
+#include "moc_runcontroller.cpp"

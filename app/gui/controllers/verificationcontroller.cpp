@@ -332,3 +332,5 @@ void VerificationController::show(const views::VerificationPointer& verification
 }
 
 } // namespace retro::app
+
+#include "moc_verificationcontroller.cpp"

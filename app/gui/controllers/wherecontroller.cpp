@@ -652,3 +652,5 @@ void WhereController::runToChange(bool isForward)
 }
 
 } // namespace retro::app
+
+#include "moc_wherecontroller.cpp"

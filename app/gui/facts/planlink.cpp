@@ -106,3 +106,5 @@ void PlanLink::moveCursor()
 }
 
 } // namespace retro::app
+
+#include "moc_planlink.cpp"

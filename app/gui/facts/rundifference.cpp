@@ -403,3 +403,5 @@ base::Result<Comparison> RunDifference::compareSides(const engine::ComparedSide&
 }
 
 } // namespace retro::app
+
+#include "moc_rundifference.cpp"

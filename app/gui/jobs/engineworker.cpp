@@ -661,3 +661,5 @@ engine::StageProgress EngineWorker::progressOf(std::uint64_t generation)
 }
 
 } // namespace retro::app
+
+#include "moc_engineworker.cpp"

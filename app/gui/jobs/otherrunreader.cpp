@@ -124,3 +124,5 @@ void OtherRunReader::sayProblem(const QList<QPointer<views::HeatmapView>>& views
 }
 
 } // namespace retro::app
+
+#include "moc_otherrunreader.cpp"

@@ -111,3 +111,5 @@ void LiveController::diagnose(const QString& path)
 }
 
 } // namespace retro::app
+
+#include "moc_livecontroller.cpp"

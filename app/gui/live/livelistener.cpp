@@ -261,3 +261,5 @@ bool LiveListener::answer(int descriptor, const QByteArray& line)
 }
 
 } // namespace retro::app
+
+#include "moc_livelistener.cpp"

@@ -89,3 +89,5 @@ QVariant LiveRuns::headerData(int section, Qt::Orientation orientation, int role
 }
 
 } // namespace retro::app
+
+#include "moc_liveruns.cpp"

@@ -116,3 +116,5 @@ void LiveRunsDialog::enableButtons()
 }
 
 } // namespace retro::app
+
+#include "moc_liverunsdialog.cpp"

@@ -129,3 +129,5 @@ void Bookmarks::nameActions()
 }
 
 } // namespace retro::app
+
+#include "moc_bookmarks.cpp"

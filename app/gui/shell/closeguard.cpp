@@ -56,3 +56,5 @@ void CloseGuard::finish()
 }
 
 } // namespace retro::app
+
+#include "moc_closeguard.cpp"

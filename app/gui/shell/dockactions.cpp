@@ -174,3 +174,5 @@ void DockActions::restoreAll()
 }
 
 } // namespace retro::app
+
+#include "moc_dockactions.cpp"

@@ -148,3 +148,5 @@ QToolButton* HelpDialog::makeButton(const QString& icon, const QString& text)
 }
 
 } // namespace retro::app
+
+#include "moc_helpdialog.cpp"

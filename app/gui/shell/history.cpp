@@ -104,3 +104,5 @@ void HistoryController::showActions()
 }
 
 } // namespace retro::app
+
+#include "moc_history.cpp"

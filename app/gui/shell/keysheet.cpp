@@ -165,3 +165,5 @@ KeySheet::KeySheet(const views::ActionRegistry& actions, const QMenuBar& menus, 
 }
 
 } // namespace retro::app
+
+#include "moc_keysheet.cpp"

@@ -264,3 +264,5 @@ void KeysPage::assign(const QKeySequence& key)
 }
 
 } // namespace retro::app
+
+#include "moc_keyspage.cpp"

@@ -75,3 +75,5 @@ void LogDialog::copy() const
 void LogDialog::add(const QString& line) { m_text->appendPlainText(line); }
 
 } // namespace retro::app
+
+#include "moc_logdialog.cpp"

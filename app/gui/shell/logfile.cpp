@@ -144,3 +144,5 @@ void LogFile::handle(QtMsgType type, const QMessageLogContext& context, const QS
 }
 
 } // namespace retro::app
+
+#include "moc_logfile.cpp"

@@ -123,3 +123,5 @@ bool MenuCorner::eventFilter(QObject* watched, QEvent* event)
 }
 
 } // namespace retro::app
+
+#include "moc_menucorner.cpp"

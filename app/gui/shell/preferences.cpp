@@ -262,3 +262,5 @@ void Preferences::write()
 }
 
 } // namespace retro::app
+
+#include "moc_preferences.cpp"

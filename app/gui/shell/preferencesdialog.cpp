@@ -130,3 +130,5 @@ void PreferencesDialog::addTextSize(QFormLayout& form)
 }
 
 } // namespace retro::app
+
+#include "moc_preferencesdialog.cpp"

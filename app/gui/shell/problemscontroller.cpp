@@ -196,3 +196,5 @@ void ProblemsController::takeRun(const std::vector<std::string>& warnings)
 }
 
 } // namespace retro::app
+
+#include "moc_problemscontroller.cpp"

@@ -103,3 +103,5 @@ std::vector<views::PaletteItem> RecentSource::find(const QString& pattern, std::
 }
 
 } // namespace retro::app
+
+#include "moc_recentfiles.cpp"

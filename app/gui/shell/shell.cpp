@@ -391,3 +391,5 @@ void Shell::showAbout()
 }
 
 } // namespace retro::app
+
+#include "moc_shell.cpp"

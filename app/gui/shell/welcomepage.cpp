@@ -308,3 +308,5 @@ void WelcomePage::paintEvent(QPaintEvent* /*event*/)
 }
 
 } // namespace retro::app
+
+#include "moc_welcomepage.cpp"

@@ -316,3 +316,5 @@ Destination Navigator::placeOfNumber(const QString& text) const
 }
 
 } // namespace retro::app
+
+#include "moc_navigator.cpp"

@@ -179,3 +179,5 @@ int widthBeside(const NowLine* line, const QToolBar& bar)
 }
 
 } // namespace retro::app
+
+#include "moc_nowline.cpp"

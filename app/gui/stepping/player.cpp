@@ -166,3 +166,5 @@ void Player::advance()
 }
 
 } // namespace retro::app
+
+#include "moc_player.cpp"

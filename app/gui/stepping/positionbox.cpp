@@ -31,3 +31,5 @@ PositionBox::PositionBox(const QString& name, const QString& tip, QWidget* paren
 }
 
 } // namespace retro::app
+
+#include "moc_positionbox.cpp"

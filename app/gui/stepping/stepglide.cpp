@@ -79,3 +79,5 @@ void StepGlide::end()
 }
 
 } // namespace retro::app
+
+#include "moc_stepglide.cpp"

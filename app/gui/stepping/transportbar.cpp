@@ -347,3 +347,5 @@ void TransportBar::goToTyped()
 }
 
 } // namespace retro::app
+
+#include "moc_transportbar.cpp"

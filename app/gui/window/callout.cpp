@@ -276,3 +276,5 @@ void CallOutRing::paintEvent(QPaintEvent* /*event*/)
 }
 
 } // namespace retro::app
+
+#include "moc_callout.cpp"

@@ -162,3 +162,5 @@ bool DockTitles::eventFilter(QObject* watched, QEvent* event)
 }
 
 } // namespace retro::app
+
+#include "moc_docktitles.cpp"

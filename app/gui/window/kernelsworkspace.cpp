@@ -62,3 +62,5 @@ void KernelsWorkspace::applySizes()
 }
 
 } // namespace retro::app
+
+#include "moc_kernelsworkspace.cpp"

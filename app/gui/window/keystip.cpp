@@ -96,3 +96,5 @@ bool KeysTip::hasFirstKeys() const
 }
 
 } // namespace retro::app
+
+#include "moc_keystip.cpp"

@@ -551,3 +551,5 @@ void MainWindow::closeEvent(QCloseEvent* event)
 }
 
 } // namespace retro::app
+
+#include "moc_mainwindow.cpp"

@@ -114,3 +114,5 @@ void NeedsBar::setModel(const engine::LoadedModelPointer& model, const engine::Q
 QString NeedsBar::sentence() const { return m_sentence->text(); }
 
 } // namespace retro::app
+
+#include "moc_needsbar.cpp"

@@ -24,8 +24,8 @@ using views::fonts::px;
 
 namespace
 {
-constexpr double kSentence = 220; ///< design pixels: what the step does, and the most telling figure
-constexpr int kMostSteps = 2;     ///< ways to make room
+constexpr double kPlanSentence = 220; ///< design pixels: what the step does, and the most telling figure
+constexpr int kMostPlanSteps = 2;     ///< ways to make room
 } // namespace
 
 PlanBar::PlanBar(views::ActionRegistry& actions, views::PlanModel& plan, views::ScheduleView& schedule, QWidget* parent)
@@ -127,14 +127,14 @@ void PlanBar::resizeEvent(QResizeEvent* event)
 /// The sentence about the step keeps its room; what has a tip gives way.
 void PlanBar::makeRoom()
 {
-    for (int steps = 0; steps <= kMostSteps; ++steps) {
+    for (int steps = 0; steps <= kMostPlanSteps; ++steps) {
         for (QLabel* caption : m_captions) {
             caption->setVisible(steps < 1);
         }
         for (QToolButton* button : m_ends) {
             button->setToolButtonStyle(steps < 2 ? Qt::ToolButtonTextBesideIcon : Qt::ToolButtonIconOnly);
         }
-        if (widthBeside(m_now, *this) + px(kSentence) <= width()) {
+        if (widthBeside(m_now, *this) + px(kPlanSentence) <= width()) {
             return;
         }
     }
@@ -169,3 +169,5 @@ void PlanBar::goToTyped()
 }
 
 } // namespace retro::app
+
+#include "moc_planbar.cpp"

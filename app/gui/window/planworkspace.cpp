@@ -100,3 +100,5 @@ void PlanWorkspace::applySizes()
 }
 
 } // namespace retro::app
+
+#include "moc_planworkspace.cpp"

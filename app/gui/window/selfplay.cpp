@@ -186,3 +186,5 @@ bool SelfPlay::eventFilter(QObject* watched, QEvent* event)
 }
 
 } // namespace retro::app
+
+#include "moc_selfplay.cpp"

@@ -47,3 +47,5 @@ void TabLine::paintEvent(QPaintEvent* /*event*/)
 }
 
 } // namespace retro::app
+
+#include "moc_tabline.cpp"

@@ -83,3 +83,5 @@ void TabRow::paintEvent(QPaintEvent* /*event*/)
 }
 
 } // namespace retro::app
+
+#include "moc_tabrow.cpp"

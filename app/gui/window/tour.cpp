@@ -353,3 +353,5 @@ bool Tour::eventFilter(QObject* watched, QEvent* event)
 }
 
 } // namespace retro::app
+
+#include "moc_tour.cpp"

@@ -288,3 +288,5 @@ QRect TourHost::heatmapOfEngine() const
 void TourHost::pointWordsAt(const QWidget& view) { m_words->pointAt(paneOf(view)); }
 
 } // namespace retro::app
+
+#include "moc_tourhost.cpp"

@@ -373,3 +373,5 @@ void Workspace::keepShares()
 }
 
 } // namespace retro::app
+
+#include "moc_workspace.cpp"

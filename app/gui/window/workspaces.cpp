@@ -425,3 +425,5 @@ void EngineWorkspace::applySizes()
 }
 
 } // namespace retro::app
+
+#include "moc_workspaces.cpp"

@@ -63,3 +63,5 @@ QString remedyFor(const base::Error& error)
 }
 
 } // namespace retro::views
+
+#include "moc_background.cpp"

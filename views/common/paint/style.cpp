@@ -398,3 +398,5 @@ void fitTabs(QTabBar& tabs, int room)
 }
 
 } // namespace retro::views
+
+#include "moc_style.cpp"

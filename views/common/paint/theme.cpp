@@ -180,3 +180,5 @@ bool ThemeHub::eventFilter(QObject* watched, QEvent* event)
 const Theme& theme(const QWidget* /*widget*/) { return ThemeHub::instance().theme(); }
 
 } // namespace retro::views
+
+#include "moc_theme.cpp"

@@ -134,3 +134,5 @@ RegionPointer RegionOverlay::of(const std::shared_ptr<const trace::Run>& run) co
 }
 
 } // namespace retro::views
+
+#include "moc_regionfacts.cpp"

@@ -48,3 +48,5 @@ void TimeRange::set(std::uint32_t one, std::uint32_t other)
 }
 
 } // namespace retro::views
+
+#include "moc_timerange.cpp"

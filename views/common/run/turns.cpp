@@ -130,3 +130,5 @@ bool Turns::eventFilter(QObject* watched, QEvent* event)
 }
 
 } // namespace retro::views
+
+#include "moc_turns.cpp"

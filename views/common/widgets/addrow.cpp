@@ -31,3 +31,5 @@ AddRow::AddRow(const Words& words, QWidget* parent)
 }
 
 } // namespace retro::views
+
+#include "moc_addrow.cpp"

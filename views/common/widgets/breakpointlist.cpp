@@ -223,3 +223,5 @@ void BreakpointList::restore(const QStringList& conditions)
 }
 
 } // namespace retro::views
+
+#include "moc_breakpointlist.cpp"

@@ -115,3 +115,5 @@ void DockTitle::mouseDoubleClickEvent(QMouseEvent* event)
 }
 
 } // namespace retro::views
+
+#include "moc_docktitle.cpp"

@@ -60,3 +60,5 @@ bool ElidedLabel::event(QEvent* event)
 }
 
 } // namespace retro::views
+
+#include "moc_elidedlabel.cpp"

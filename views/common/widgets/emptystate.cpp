@@ -152,3 +152,5 @@ void EmptyState::paintEvent(QPaintEvent* /*event*/)
 }
 
 } // namespace retro::views
+
+#include "moc_emptystate.cpp"

@@ -103,3 +103,5 @@ void FlowLayout::setGeometry(const QRect& room)
 }
 
 } // namespace retro::views
+
+#include "moc_flowlayout.cpp"

@@ -196,3 +196,5 @@ bool HintLabel::event(QEvent* event)
 }
 
 } // namespace retro::views
+
+#include "moc_hintlabel.cpp"

@@ -61,3 +61,5 @@ void RangeChip::paintEvent(QPaintEvent*)
 }
 
 } // namespace retro::views
+
+#include "moc_rangechip.cpp"
