@@ -12,6 +12,7 @@
 #include "core/event/observer.h"
 #include "core/tensor/npy.h"
 #include "tests/core/engine/samplequestion.h"
+#include "tests/core/engine/smalllanguagemodel.h"
 #include "tests/core/rewrite/graphs.h"
 
 #include <QTemporaryDir>
@@ -355,6 +356,57 @@ private slots:
         QCOMPARE(given->report.generatedTokens.size(), std::size_t{2});
         QCOMPARE(given->report.generated[1].token.id, 3);
         QCOMPARE(given->report.generated[1].position, 1);
+    }
+
+    // Words chosen by the caches of a model, and explained over one pass; where two words are equally good, each step
+    // is asked by itself. Both say of a step what its prefix alone does.
+    void cachesChooseTheSameWords_data()
+    {
+        QTest::addColumn<bool>("hasTwins");
+        QTest::newRow("one word is the best") << false;
+        QTest::newRow("two words are") << true;
+    }
+    void cachesChooseTheSameWords()
+    {
+        QFETCH(const bool, hasTwins);
+        const QTemporaryDir folder;
+        const auto path = tests::SmallLanguageModel(2, tests::AttentionAs::Cached,
+                                                    hasTwins ? tests::Scores::Twins : tests::Scores::Own)
+                              .write(folder.path().toStdString());
+        QVERIFY2(path.ok(), path.ok() ? "" : path.error().text().c_str());
+        const auto model = engine::loadModel(path.value());
+        QVERIFY2(model.ok(), model.ok() ? "" : model.error().text().c_str());
+        engine::Question question;
+        question.ids = "1,2,3,4";
+        question.generate = "5";
+        question.inputsOnly = true;
+        ForwardNodes nodes;
+        const auto all = [&] {
+            const event::ObserverScope observed(&nodes);
+            return answer(*model.value(), question);
+        }();
+        QVERIFY2(all.ok(), all.ok() ? "" : all.error().text().c_str());
+        QCOMPARE(all->report.generated.size(), std::size_t{5});
+        std::size_t alones = 0;
+        question.generate.clear();
+        for (const engine::GeneratedStep& step : all->report.generated) {
+            ForwardNodes ofOne;
+            const auto alone = [&] {
+                const event::ObserverScope observed(&ofOne);
+                return answer(*model.value(), question);
+            }();
+            QVERIFY2(alone.ok(), alone.ok() ? "" : alone.error().text().c_str());
+            alones += ofOne.count();
+            QCOMPARE(step.token.id, alone->report.best.id);
+            QCOMPARE(step.token.id % 2 != 0 && hasTwins, false); // of equals the first
+            QCOMPARE(step.relevance.size(), alone->report.relevance.size());
+            for (std::size_t i = 0; i < step.relevance.size(); ++i) {
+                QVERIFY(areNear(step.relevance[i], alone->report.relevance[i]));
+            }
+            question.ids += "," + std::to_string(step.token.id);
+        }
+        qInfo("%zu nodes, %zu with a question for each step", nodes.count(), alones);
+        QCOMPARE(nodes.count() > alones, hasTwins); // the chosen words were of no use
     }
 
     // Words that are given: each answer is that for its prefix, over one forward pass where the model is causal.

@@ -26,11 +26,15 @@ inline constexpr std::int64_t kSmallHeads = 2;
 /// How its attentions are written. Cached: GroupQueryAttention with a past, packed in every other layer.
 enum class AttentionAs { OneNode, Chain, Cached };
 
+/// What words score. Twins: those of number 2k and 2k + 1 always the same, so no word is the best alone.
+enum class Scores { Own, Twins };
+
 /// ids (batch × tokens) → logits (batch × tokens × words); with caches also a mask and pasts → presents.
 class SmallLanguageModel
 {
 public:
-    explicit SmallLanguageModel(int layers = 2, AttentionAs form = AttentionAs::OneNode) : m_form(form)
+    explicit SmallLanguageModel(int layers = 2, AttentionAs form = AttentionAs::OneNode, Scores scores = Scores::Own)
+        : m_form(form)
     {
         m_builder.setOpset("", kOpset);
         const std::vector<graph::Dimension> row{{std::nullopt, "batch"}, {std::nullopt, "tokens"}};
@@ -42,7 +46,7 @@ public:
         for (int i = 0; i < layers; ++i) {
             x = layer(fmt::format("layer{}/", i), x);
         }
-        const auto logits = add("MatMul", "logits", {x, weights("head", {kSmallWidth, kWords})});
+        const auto logits = add("MatMul", "logits", {x, head(scores)});
         if (form == AttentionAs::Cached) { // says that it predicts words
             m_builder.declare(logits, tensor::DType::Float32,
                               std::vector<graph::Dimension>{row[0], row[1], {kWords, ""}});
@@ -84,6 +88,16 @@ private:
     base::ValueId weights(const std::string& name, const tensor::Shape& shape)
     {
         return m_builder.addConstant(name, rewrite::testing::randomTensor(shape, ++m_seed));
+    }
+    base::ValueId head(Scores scores)
+    {
+        const tensor::Shape shape{kSmallWidth, kWords};
+        const tensor::Tensor drawn = rewrite::testing::randomTensor(shape, ++m_seed);
+        std::vector<float> all;
+        for (std::int64_t i = 0; i < drawn.size(); ++i) { // rows have an even number of words
+            all.push_back(static_cast<float>(drawn.at(scores == Scores::Twins ? i - i % 2 : i)));
+        }
+        return m_builder.addConstant("head", tensor::Tensor::of<float>(shape, all));
     }
     base::ValueId numbers(const std::string& name, const std::vector<std::int64_t>& all)
     {
