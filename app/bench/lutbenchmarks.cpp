@@ -58,9 +58,9 @@ std::vector<float> randomValues(std::size_t count, std::mt19937& random)
 }
 
 /// A layer with all arrays of its passes.
-struct Bench
+struct LutBench
 {
-    explicit Bench(const Size& size) : batch(size.batch)
+    explicit LutBench(const Size& size) : batch(size.batch)
     {
         std::mt19937 random(42);
         const lut::LayerShape& shape = size.shape;
@@ -117,7 +117,7 @@ using Clock = std::chrono::steady_clock;
 double secondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 /// Adds a line for each launch of a pass.
-void addFigures(const Bench& bench, const std::string& layer, lut::Pass pass, const std::vector<double>& seconds,
+void addFigures(const LutBench& bench, const std::string& layer, lut::Pass pass, const std::vector<double>& seconds,
                 std::vector<LutKernelFigure>& figures)
 {
     lut::Schedule schedule;
@@ -133,7 +133,7 @@ void addFigures(const Bench& bench, const std::string& layer, lut::Pass pass, co
 }
 
 /// Least seconds of each launch of a pass on the CPU.
-std::vector<double> launchSeconds(Bench& bench, lut::Pass pass, int runs)
+std::vector<double> launchSeconds(LutBench& bench, lut::Pass pass, int runs)
 {
     std::vector<double> least;
     Clock::time_point last;
@@ -154,7 +154,7 @@ std::vector<double> launchSeconds(Bench& bench, lut::Pass pass, int runs)
 
 void addOnCpu(const Size& size, int runs, std::vector<LutKernelFigure>& figures)
 {
-    Bench bench(size);
+    LutBench bench(size);
     for (const lut::Pass pass : {lut::Pass::Forward, lut::Pass::Backward}) {
         addFigures(bench, nameOf(size), pass, launchSeconds(bench, pass, runs), figures);
     }
@@ -162,7 +162,7 @@ void addOnCpu(const Size& size, int runs, std::vector<LutKernelFigure>& figures)
 
 void addOnDevice(const Size& size, int runs, std::vector<LutKernelFigure>& figures)
 {
-    Bench bench(size);
+    LutBench bench(size);
     std::unique_ptr<lut::CudaLayer> device;
     const bool isThere = bench.isGood && lut::CudaLayer::create(*bench.layer, bench.batch, device).ok() &&
                          device->forward({bench.batch, bench.input, bench.output, &bench.tape}).ok() &&
@@ -181,7 +181,7 @@ std::vector<LutBenchmark> lutBenchmarks()
 {
     std::vector<LutBenchmark> all;
     for (const Size& size : kSizes) {
-        const auto bench = std::make_shared<Bench>(size);
+        const auto bench = std::make_shared<LutBench>(size);
         const std::string name = nameOf(size);
         all.push_back({"lut/forward/" + name, size.goal, [bench] { return bench->forward(nullptr); }});
         all.push_back({"lut/forward_taped/" + name, 0, [bench] { return bench->forward(&bench->tape); }});

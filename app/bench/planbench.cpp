@@ -57,7 +57,7 @@ double secondsOf(const std::function<void()>& work)
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-bool isChosen(const std::string& name, const std::vector<std::string>& names)
+bool isAsked(const std::string& name, const std::vector<std::string>& names)
 {
     return names.empty() || std::ranges::any_of(names, [&](const std::string& start) {
                return name.starts_with(start) || start.starts_with(name + "/");
@@ -284,7 +284,7 @@ Result<void> planFile(const fs::path& path, const BenchmarkRequest& request, con
                       std::vector<BenchmarkFigure>& figures, Known& known)
 {
     const std::string name = "plans/" + path.stem().string();
-    if (!isChosen(name, request.names)) {
+    if (!isAsked(name, request.names)) {
         return {};
     }
     RETRO_TRY(const auto graph, formats::readModelFile(path));
@@ -348,7 +348,7 @@ Result<OpGraph> residualGraph(std::size_t operators)
 
 Result<void> timeLargeGraphs(const BenchmarkRequest& request, std::vector<BenchmarkFigure>& figures)
 {
-    if (isChosen("plans/analysis-100k", request.names)) {
+    if (isAsked("plans/analysis-100k", request.names)) {
         RETRO_TRY(const OpGraph graph, residualGraph(100'000));
         std::vector<double> seconds;
         for (int run = 0; run < request.runs; ++run) {
@@ -364,7 +364,7 @@ Result<void> timeLargeGraphs(const BenchmarkRequest& request, std::vector<Benchm
     plan.seconds = 25;
     for (const auto& [strategy, goal] : {std::pair{"dtr", 2.0}, {"shave", 0.0}, {"fast", 30.0}, {"best", 30.0}}) {
         const std::string name = fmt::format("plans/10k-{}/50", strategy);
-        if (isChosen(name, request.names)) {
+        if (isAsked(name, request.names)) {
             RETRO_TRY(const PlanResult result, schedule::planWith(strategy, plan));
             figures.push_back(figureOf(name, {result.seconds}, goal));
         }

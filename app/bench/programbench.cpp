@@ -39,7 +39,7 @@ private:
 };
 
 /// A bound model with its forward pass, ready for relevance.
-struct Bench
+struct ProgramBench
 {
     engine::LoadedModelPointer model;
     engine::ExplainRequest request;
@@ -76,9 +76,9 @@ struct Bench
     }
 };
 
-Result<std::shared_ptr<Bench>> prepare(const std::filesystem::path& folder)
+Result<std::shared_ptr<ProgramBench>> prepare(const std::filesystem::path& folder)
 {
-    auto bench = std::make_shared<Bench>();
+    auto bench = std::make_shared<ProgramBench>();
     RETRO_TRY(bench->model, engine::loadModel(folder / "planted-word.onnx"));
     RETRO_TRY(bench->request.inputs,
               engine::resolveInputs({(folder / "bad-sponsored.npy").string()}, *bench->model->graph(), {}, {}));
@@ -111,7 +111,7 @@ Result<std::shared_ptr<Bench>> prepare(const std::filesystem::path& folder)
 
 Result<std::vector<NamedBody>> programBenchmarks(const std::string& sampleFolder)
 {
-    RETRO_TRY(const std::shared_ptr<Bench> bench,
+    RETRO_TRY(const std::shared_ptr<ProgramBench> bench,
               prepare(std::filesystem::path(sampleFolder).parent_path() / "planted-word"));
     const auto explainer = std::make_shared<engine::Explainer>(bench->model);
     return std::vector<NamedBody>{

@@ -37,7 +37,7 @@ namespace
 using base::Result;
 
 constexpr std::size_t kFewNodes = 300; // all of them in sight
-constexpr std::size_t kManyNodes = 20'000;
+constexpr std::size_t kWindowNodes = 20'000;
 constexpr std::uint64_t kManyEvents = 100'000; // of a run of that many nodes
 constexpr std::size_t kMostNodes = 100'000;
 constexpr std::size_t kLogEvents = 1'000'000;
@@ -525,13 +525,13 @@ struct Part
 };
 
 constexpr Part kParts[] = {{"window/cold_start", 0, benchStarting},
-                           {"window/open", kManyNodes, benchOpening},
-                           {"window/explain", kManyNodes, benchExplaining},
-                           {"window/move", kManyNodes, benchMoving},
+                           {"window/open", kWindowNodes, benchOpening},
+                           {"window/explain", kWindowNodes, benchExplaining},
+                           {"window/move", kWindowNodes, benchMoving},
                            {"window/seek", kMostNodes, benchSeeking},
                            {"window/frame", kMostNodes, benchFrames},
                            {"window/stop", kMostNodes, benchStopping},
-                           {"window/log", kManyNodes, benchLog},
+                           {"window/log", kWindowNodes, benchLog},
                            {"window/living", kFewNodes, benchLiving},
                            {"window/pictures", kFewNodes, benchPictures},
                            {"window/region", 0, benchStrokes},

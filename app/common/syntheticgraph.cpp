@@ -23,10 +23,10 @@ struct Part
     const char* name;
     Second second;
 };
-constexpr std::array<Part, 4> kBlock{{{"MatMul", "fc1", Second::Weight},
-                                      {"Relu", "act", Second::None},
-                                      {"MatMul", "fc2", Second::Weight},
-                                      {"Add", "skip", Second::Entry}}};
+constexpr std::array<Part, 4> kBlockParts{{{"MatMul", "fc1", Second::Weight},
+                                           {"Relu", "act", Second::None},
+                                           {"MatMul", "fc2", Second::Weight},
+                                           {"Add", "skip", Second::Entry}}};
 /// Small enough that a chain of ten thousand blocks neither grows nor vanishes.
 constexpr float kWeight = 5e-4F;
 
@@ -60,13 +60,14 @@ base::Result<graph::Graph> chainAndResidualGraph(std::size_t nodes)
         "w", tensor::Tensor::of<float>({kEntryWidth, kEntryWidth}, std::span<const float>(weights)));
     graph::ValueId entry = value;
     for (std::size_t made = 0; made < nodes; ++made) {
-        const Part& part = kBlock[made % kBlock.size()];
-        entry = made % kBlock.size() == 0 ? value : entry; // a block begins
+        const Part& part = kBlockParts[made % kBlockParts.size()];
+        entry = made % kBlockParts.size() == 0 ? value : entry; // a block begins
         std::vector<graph::ValueId> inputs{value};
         if (part.second != Second::None) {
             inputs.push_back(part.second == Second::Weight ? weight : entry);
         }
-        value = addNode(builder, part.op, fmt::format("block{}", made / kBlock.size()), part.name, std::move(inputs));
+        value =
+            addNode(builder, part.op, fmt::format("block{}", made / kBlockParts.size()), part.name, std::move(inputs));
     }
     builder.addOutput(value);
     return std::move(builder).build();

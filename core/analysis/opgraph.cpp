@@ -171,6 +171,11 @@ std::span<const OpId> OpGraph::readers(OpValueId value) const
     return std::span(m_readers).subspan(m_readerStart[value], m_readerStart[value + 1] - m_readerStart[value]);
 }
 
+bool OpGraph::isReadByGradient(OpValueId value) const
+{
+    return std::ranges::any_of(readers(value), [&](OpId reader) { return op(reader).phase == Phase::Gradient; });
+}
+
 std::span<const OpValueId> OpGraph::reads(OpId op) const
 {
     return std::span(m_reads).subspan(m_readStart[op], m_readStart[op + 1] - m_readStart[op]);

@@ -107,6 +107,8 @@ public:
     [[nodiscard]] std::size_t size() const { return m_ops.size(); }
     /// Distinct operators that read a value, ascending.
     [[nodiscard]] std::span<const OpId> readers(OpValueId value) const;
+    /// Whether an operator of the gradient phase reads it.
+    [[nodiscard]] bool isReadByGradient(OpValueId value) const;
     /// Distinct values that an operator reads, in operand order.
     [[nodiscard]] std::span<const OpValueId> reads(OpId op) const;
     /// Sum of the sizes of an operator's outputs, pinned ones left out where `countsPinned` is false.

@@ -13,7 +13,7 @@ namespace
 
 constexpr std::size_t kMostBars = 48;
 constexpr std::size_t kBins = 40;
-constexpr std::size_t kMostCells = 32; // per side
+constexpr std::size_t kMostSide = 32; // per side
 
 double finiteOr0(double number) { return std::isfinite(number) ? number : 0; }
 
@@ -135,8 +135,8 @@ Chart mapOf(std::string title, const std::vector<double>& sizes, std::size_t col
     }
     chart.kind = ChartKind::Map;
     chart.title = std::move(title);
-    chart.columns = std::min(columns, kMostCells);
-    const std::size_t tall = std::min(rows, kMostCells);
+    chart.columns = std::min(columns, kMostSide);
+    const std::size_t tall = std::min(rows, kMostSide);
     chart.amounts.assign(tall * chart.columns, 0);
     std::vector<double> counts(chart.amounts.size(), 0);
     for (std::size_t i = 0; i < rows * columns; ++i) {

@@ -22,14 +22,13 @@ namespace retro::engine
 using base::Result;
 using base::ValueId;
 using diagnosis::Facts;
-using diagnosis::Pass;
 using tensor::Tensor;
 
 namespace
 {
 
 /// The graph that a model runs as, and the shape of every value.
-void takeModel(const std::shared_ptr<const execute::BoundModel>& model, Pass& pass)
+void takeModel(const std::shared_ptr<const execute::BoundModel>& model, diagnosis::Pass& pass)
 {
     pass.model = model;
     pass.graph = model->sharedGraph();
@@ -38,7 +37,7 @@ void takeModel(const std::shared_ptr<const execute::BoundModel>& model, Pass& pa
     }
 }
 
-void takeForward(std::shared_ptr<const execute::ForwardResult> forward, Pass& pass)
+void takeForward(std::shared_ptr<const execute::ForwardResult> forward, diagnosis::Pass& pass)
 {
     pass.hasForward = true;
     pass.kept = [held = std::move(forward)](ValueId value) {
@@ -48,9 +47,10 @@ void takeForward(std::shared_ptr<const execute::ForwardResult> forward, Pass& pa
 }
 
 /// A model that could not be explained: its shapes, rules and forward values, as far as they can be had.
-Result<Pass> passWithoutRelevance(const LoadedModel& model, const ExplainRequest& request, const std::stop_token& stop)
+Result<diagnosis::Pass> passWithoutRelevance(const LoadedModel& model, const ExplainRequest& request,
+                                             const std::stop_token& stop)
 {
-    Pass pass;
+    diagnosis::Pass pass;
     // First, as this is what most often cannot be had: written out loops take long.
     RETRO_TRY(std::shared_ptr<const execute::BoundModel> bound,
               bindModel(model, request.inputs, request.precision, nullptr, stop, bindOptionsFor(request.target)));
@@ -102,7 +102,7 @@ diagnosis::Sources sourcesOf(const LoadedModel& model, const ExplainRequest& req
 diagnosis::VariedPassMaker variations(const LoadedModelPointer& model, const ExplainRequest& request,
                                       const std::stop_token& stop)
 {
-    return [model, request, stop](const diagnosis::Variation& variation) -> Result<Pass> {
+    return [model, request, stop](const diagnosis::Variation& variation) -> Result<diagnosis::Pass> {
         ExplainRequest again = request;
         again.record = again.keepValues = false;
         again.keepsForward = true;
@@ -119,9 +119,9 @@ diagnosis::VariedPassMaker variations(const LoadedModelPointer& model, const Exp
 
 } // namespace
 
-Pass passOf(const ExplainResult& result)
+diagnosis::Pass passOf(const ExplainResult& result)
 {
-    Pass pass;
+    diagnosis::Pass pass;
     takeModel(result.model, pass);
     if (result.forward) {
         takeForward(result.forward, pass);
@@ -176,9 +176,10 @@ std::shared_ptr<const execute::BoundModel> boundFor(const trace::Run& run, const
 
 } // namespace
 
-Pass passOf(const std::shared_ptr<const trace::Run>& run, const LoadedModel* model, const std::stop_token& stop)
+diagnosis::Pass passOf(const std::shared_ptr<const trace::Run>& run, const LoadedModel* model,
+                       const std::stop_token& stop)
 {
-    Pass pass;
+    diagnosis::Pass pass;
     const auto bound = model != nullptr ? boundFor(*run, *model, stop) : nullptr;
     if (bound) {
         takeModel(bound, pass);
@@ -208,7 +209,7 @@ std::shared_ptr<Facts> factsOf(const LoadedModelPointer& model, const ExplainReq
     diagnosis::Sources sources = sourcesOf(*model, request, stop);
     sources.explainAgain = variations(model, request, stop);
     const auto facts = std::make_shared<std::weak_ptr<Facts>>();
-    sources.makePass = [model, request, stop, facts]() -> Result<Pass> {
+    sources.makePass = [model, request, stop, facts]() -> Result<diagnosis::Pass> {
         ExplainRequest wanted = request;
         wanted.record = wanted.keepValues = wanted.inputsOnly = false;
         wanted.keepsForward = true;
@@ -237,7 +238,7 @@ std::shared_ptr<Facts> factsOf(const LoadedModel& model, const ExplainRequest& r
 {
     diagnosis::Sources sources = sourcesOf(model, request, stop);
     sources.makesPasses = false; // an explanation is made once
-    sources.makePass = [pass = passOf(result)]() -> Result<Pass> { return pass; };
+    sources.makePass = [pass = passOf(result)]() -> Result<diagnosis::Pass> { return pass; };
     return std::make_shared<Facts>(std::move(sources));
 }
 
@@ -256,7 +257,7 @@ std::shared_ptr<Facts> factsOf(const std::shared_ptr<const trace::Run>& run, con
     if (!std::ranges::all_of(sources.inputs, &Tensor::isValid)) {
         sources.inputs.clear();
     }
-    sources.makePass = [run, model, stop]() -> Result<Pass> { return passOf(run, model.get(), stop); };
+    sources.makePass = [run, model, stop]() -> Result<diagnosis::Pass> { return passOf(run, model.get(), stop); };
     return std::make_shared<Facts>(std::move(sources));
 }
 
@@ -346,7 +347,7 @@ Result<void> addDiagnosis(const LoadedModel& model, const ExplainRequest& reques
 {
     diagnosis::Sources sources = sourcesOf(model, request, stop);
     sources.makesPasses = false;
-    sources.makePass = [&result]() -> Result<Pass> { return passOf(result); };
+    sources.makePass = [&result]() -> Result<diagnosis::Pass> { return passOf(result); };
     if (weights) {
         sources.model = weights;
     }

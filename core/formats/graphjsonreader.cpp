@@ -238,7 +238,7 @@ Result<Tensor> readTensor(const JsonFields& fields)
 }
 
 /// The attributes of a node.
-Result<graph::Attributes> readAttributes(const JsonFields& node)
+Result<graph::Attributes> attributesOf(const JsonFields& node)
 {
     graph::Attributes attributes;
     RETRO_TRY(const auto all, node.object("attributes"));
@@ -446,7 +446,7 @@ private:
         RETRO_TRY(const auto outputs, fields.names("outputs", true));
         node.inputs = idsOf(inputs);
         node.outputs = idsOf(outputs);
-        RETRO_TRY(node.attributes, readAttributes(fields));
+        RETRO_TRY(node.attributes, attributesOf(fields));
         RETRO_TRY(node.metadata, readMetadata(fields));
         RETRO_TRY(const auto facts, readNodeFacts(fields));
         if (facts) {

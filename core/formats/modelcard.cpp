@@ -79,7 +79,7 @@ Result<void> readPixels(const JsonFields& fields, std::string_view name, std::sp
     return {};
 }
 
-Result<void> checkFormat(const JsonFields& card)
+Result<void> checkCardFormat(const JsonFields& card)
 {
     RETRO_TRY(const std::string format, card.text("format"));
     if (format == kFormat) {
@@ -205,7 +205,7 @@ Result<ModelCard> cardFrom(const JsonText& text)
         return text.error("", "this is not a model card: a card is a JSON object in braces");
     }
     RETRO_TRY(const JsonFields fields, JsonFields::of(text, text.root(), ""));
-    RETRO_CHECK(checkFormat(fields));
+    RETRO_CHECK(checkCardFormat(fields));
     ModelCard card;
     RETRO_TRY(card.model, readPath(fields, "model"));
     RETRO_TRY(card.title, fields.text("title"));

@@ -91,17 +91,17 @@ struct Suspect
     double taken = 0; ///< of Σ|R| that arrives
 };
 
-const ops::LinearMap& mapOf(const Facts& facts, NodeId node)
+const ops::LinearMap& linearMapOf(const Facts& facts, NodeId node)
 {
     return static_cast<const ops::LinearMap&>(facts.op(node)->structure());
 }
 
-bool hasBias(const Facts& facts, NodeId node) { return isLinearMap(facts, node) && mapOf(facts, node).hasBias(); }
+bool hasBias(const Facts& facts, NodeId node) { return isLinearMap(facts, node) && linearMapOf(facts, node).hasBias(); }
 
 /// Magnitude share of the bias of a node: where an upper bound by |z − b| is below `exactFrom`, that bound.
 double biasShare(const Facts& facts, NodeId node, double exactFrom)
 {
-    const ops::LinearMap& map = mapOf(facts, node);
+    const ops::LinearMap& map = linearMapOf(facts, node);
     const ValueId result = facts.graph().node(node).outputs.front();
     const Tensor relevance = facts.relevance(result);
     const Tensor z = facts.value(result);

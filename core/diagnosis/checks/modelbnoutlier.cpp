@@ -15,7 +15,7 @@ namespace
 
 /// |scale|/√(variance + ε) of a channel beside the median (section 4.1, model.bn-outlier: > 50), and e.
 constexpr double kLargestFactorRatio = 50;
-constexpr double kFactorEffect = 0.8;
+constexpr double kOutlierEffect = 0.8;
 constexpr double kUsualBatchEpsilon = 1e-5; // of ONNX
 
 /// What each channel is multiplied by; empty where the constants are not there.
@@ -54,7 +54,7 @@ void findFactorOutliers(const Facts& facts, Probe& probe)
         const auto channel = static_cast<std::int64_t>(outlier->at);
         const double scale = model.constantOperand(node, 1).at(channel);
         const double variance = model.constantOperand(node, 4).at(channel);
-        Finding& finding = probe.warning(2, kFactorEffect, {PlaceKind::Node, node.name, facts.nodeOfPass(node.name)});
+        Finding& finding = probe.warning(2, kOutlierEffect, {PlaceKind::Node, node.name, facts.nodeOfPass(node.name)});
         finding.what = fmt::format("multiplies channel {} of {} by {}, {} times the median (scale {}, variance {})",
                                    channel, factors.size(), numberText(factors[outlier->at]), numberText(ratio),
                                    numberText(scale), numberText(variance));

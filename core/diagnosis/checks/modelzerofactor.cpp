@@ -16,7 +16,7 @@ namespace
 
 /// As forward.dead: a branch hands nothing on.
 constexpr double kFactorBase = 2.9;
-constexpr double kFactorEffect = 0.9;
+constexpr double kZeroEffect = 0.9;
 constexpr double kNoEnd = std::numeric_limits<double>::infinity();
 
 /// The constant of a product that is 0 throughout; invalid where there is none.
@@ -58,7 +58,7 @@ void findProduct(const Facts& facts, const graph::Graph& graph, const graph::Nod
     probe.measured(node.name, 1);
     Place place = facts.place(id);
     place.name = node.name;
-    Finding& finding = probe.warning(kFactorBase, kFactorEffect, std::move(place));
+    Finding& finding = probe.warning(kFactorBase, kZeroEffect, std::move(place));
     finding.what = fmt::format("multiplies by 0 throughout ({}): all its outputs are 0", graph.value(factor).name);
     finding.means = "The branch before it hands nothing on; relevance goes along other paths.";
     finding.remedy = "Look whether that constant was ever loaded, or switches a branch off on purpose";

@@ -18,8 +18,23 @@ using tensor::Tensor;
 namespace
 {
 
-/// Largest |a − b| over the largest |b|; infinite where shapes differ or a number is none.
-double difference(const Tensor& a, const Tensor& b)
+void take(OracleCheck& check, const std::string& name, const Tensor& own, const Tensor& oracle)
+{
+    ++check.values;
+    if (own.bitEqual(oracle)) {
+        ++check.equal;
+        return;
+    }
+    const double much = relativeDifference(own, oracle);
+    if (check.where.empty() || much > check.largest) {
+        check.largest = much;
+        check.where = name;
+    }
+}
+
+} // namespace
+
+double relativeDifference(const Tensor& a, const Tensor& b)
 {
     constexpr double kInfinite = std::numeric_limits<double>::infinity();
     if (a.shape() != b.shape()) {
@@ -34,22 +49,6 @@ double difference(const Tensor& a, const Tensor& b)
     }
     return largest == 0 ? 0 : largest / scale; // infinite where the oracle has only zeros
 }
-
-void take(OracleCheck& check, const std::string& name, const Tensor& own, const Tensor& oracle)
-{
-    ++check.values;
-    if (own.bitEqual(oracle)) {
-        ++check.equal;
-        return;
-    }
-    const double much = difference(own, oracle);
-    if (check.where.empty() || much > check.largest) {
-        check.largest = much;
-        check.where = name;
-    }
-}
-
-} // namespace
 
 std::string OracleCheck::text() const
 {

@@ -25,6 +25,10 @@ struct OracleCheck
     [[nodiscard]] std::string text() const;
 };
 
+/// Largest |a − b| over the largest |b|; infinite where shapes differ, where a number is none, or where b has only
+/// zeros and a has not.
+[[nodiscard]] double relativeDifference(const tensor::Tensor& a, const tensor::Tensor& b);
+
 /// Compares relevance by value, both by the ValueIds of `graph`.
 [[nodiscard]] OracleCheck compareWithOracle(const graph::Graph& graph, const std::vector<tensor::Tensor>& relevance,
                                             const std::vector<tensor::Tensor>& oracle);

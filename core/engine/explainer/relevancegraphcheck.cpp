@@ -2,11 +2,11 @@
 #include "core/engine/explainer/relevancegraphcheck.h"
 
 #include "core/engine/explain/automaticrules.h"
+#include "core/engine/explain/oraclecheck.h"
 #include "core/engine/explain/runforward.h"
 #include "core/ops/algebra.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace retro::engine
 {
@@ -20,21 +20,6 @@ constexpr std::string_view kRelevancePrefix = "relevance/";
 constexpr double kFloatBound = 1e-5;
 constexpr double kDoubleBound = 1e-9;
 constexpr double kTimesOwn = 4; ///< as far as another order of additions may be, of what float itself is from double
-
-double difference(const tensor::Tensor& a, const tensor::Tensor& b)
-{
-    if (a.shape() != b.shape()) {
-        return HUGE_VAL;
-    }
-    double largest = 0;
-    double apart = 0;
-    for (std::int64_t i = 0; i < b.size(); ++i) {
-        const double one = std::abs(a.at(i) - b.at(i));
-        apart = std::isnan(one) ? HUGE_VAL : std::max(apart, one);
-        largest = std::max(largest, std::abs(b.at(i)));
-    }
-    return apart == 0 ? 0 : largest == 0 ? HUGE_VAL : apart / largest;
-}
 
 /// Inputs of the graph: those of the model, and what says where relevance starts.
 Result<std::vector<tensor::Tensor>> inputsOf(const LoadedModel& graph, const ExplainRequest& request,
@@ -86,12 +71,12 @@ RelevanceGraphDifference RelevanceGraphCheck::differenceOf(std::size_t output, c
 {
     const bool isDouble = expected[output].dtype() == tensor::DType::Float64;
     const double bound = isDouble ? kDoubleBound : kFloatBound;
-    const double largest = difference(found, expected[output]);
+    const double largest = relativeDifference(found, expected[output]);
     if (isDouble || largest <= bound || output >= precise.size()) {
         return {outputs[output], largest, bound};
     }
-    const double own = difference(expected[output], precise[output]);
-    return {outputs[output], difference(found, precise[output]), std::max(bound, kTimesOwn * own)};
+    const double own = relativeDifference(expected[output], precise[output]);
+    return {outputs[output], relativeDifference(found, precise[output]), std::max(bound, kTimesOwn * own)};
 }
 
 Result<RelevanceGraphCheck> checkRelevanceGraph(const std::filesystem::path& file, const LoadedModelPointer& model,

@@ -30,7 +30,7 @@ namespace
 /// The operator set that relevance is written in, at least.
 constexpr std::int64_t kLeastOpset = 17;
 /// The largest input that is made to bind the model with, in bytes.
-constexpr std::uint64_t kMostInputBytes = std::uint64_t{1} << 30;
+constexpr std::uint64_t kMostWrittenInput = std::uint64_t{1} << 30;
 
 } // namespace
 
@@ -48,7 +48,7 @@ Result<std::vector<tensor::Tensor>> zerosFor(const graph::Graph& graph, std::int
             const auto& extent = (*value.shape)[axis].extent;
             shape.push_back(extent ? *extent : axis == 0 ? kFreeSamples : freeExtent);
         }
-        if (!tensor::checkedBytes(shape, value.dtype, kMostInputBytes).ok()) {
+        if (!tensor::checkedBytes(shape, value.dtype, kMostWrittenInput).ok()) {
             return base::inputError("it is too large to be made; give a smaller shape by --shape",
                                     fmt::format("input '{}'", value.name));
         }

@@ -16,14 +16,14 @@ namespace
 {
 
 /// What a rule wrote for one number of samples.
-struct Written
+struct WrittenGraph
 {
     graph::Graph graph;
     std::vector<graph::ValueId> results; ///< invalid where there is none
 };
 
-Result<Written> writtenFor(const execute::BoundModel& model, const RelevanceSteps& like, std::int64_t opset,
-                           const std::vector<tensor::DType>& types, const SampleBindings::Write& write)
+Result<WrittenGraph> writtenFor(const execute::BoundModel& model, const RelevanceSteps& like, std::int64_t opset,
+                                const std::vector<tensor::DType>& types, const SampleBindings::Write& write)
 {
     graph::GraphBuilder builder("part");
     builder.setOpset("", opset);
@@ -33,7 +33,7 @@ Result<Written> writtenFor(const execute::BoundModel& model, const RelevanceStep
     }
     tape::Emitter emit(builder, opset, like.floatType(), "part");
     RETRO_TRY(const std::vector<ValueId> made, write(emit, model, operands));
-    Written written;
+    WrittenGraph written;
     std::vector<std::string> names;
     for (const ValueId value : made) {
         if (value.isValid()) { // an output may be an operand or named twice
@@ -129,9 +129,9 @@ Result<std::vector<ValueId>> SampleBindings::write(RelevanceSteps& steps, const 
 {
     RETRO_CHECK(bind());
     const std::int64_t opset = steps.emitter().opset();
-    RETRO_TRY(const Written written, writtenFor(m_model, steps, opset, types, write));
-    RETRO_TRY(const Written second, writtenFor(*m_more[0], steps, opset, types, write));
-    RETRO_TRY(const Written third, writtenFor(*m_more[1], steps, opset, types, write));
+    RETRO_TRY(const WrittenGraph written, writtenFor(m_model, steps, opset, types, write));
+    RETRO_TRY(const WrittenGraph second, writtenFor(*m_more[0], steps, opset, types, write));
+    RETRO_TRY(const WrittenGraph third, writtenFor(*m_more[1], steps, opset, types, write));
     if (!areSameNodes(written.graph, second.graph) || !areSameNodes(written.graph, third.graph)) {
         return std::vector<ValueId>();
     }

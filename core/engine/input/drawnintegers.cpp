@@ -24,11 +24,11 @@ using graph::Use;
 /// Both ends included.
 using Range = std::pair<std::int64_t, std::int64_t>;
 
-constexpr std::int64_t kLeast = std::numeric_limits<std::int32_t>::min();
-constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
-constexpr Range kAnything{kLeast, kMost};
+constexpr std::int64_t kLeastDrawn = std::numeric_limits<std::int32_t>::min();
+constexpr std::int64_t kMostDrawn = std::numeric_limits<std::int32_t>::max();
+constexpr Range kAnything{kLeastDrawn, kMostDrawn};
 /// Deepest way from an input to what reads it.
-constexpr int kMostSteps = 64;
+constexpr int kMostDrawSteps = 64;
 
 /// Operators whose result holds the numbers of their first operand.
 constexpr std::array<std::string_view, 18> kHandsOn{
@@ -71,7 +71,7 @@ std::vector<std::int64_t> extentsOf(const Graph& graph, ValueId value, int steps
         extents.push_back(dimension.extent.value_or(0));
     }
     const bool isKnown = !extents.empty() && std::ranges::find(extents, 0) == extents.end();
-    if (isKnown || !table.producer.isValid() || steps > kMostSteps) {
+    if (isKnown || !table.producer.isValid() || steps > kMostDrawSteps) {
         return extents;
     }
     const Node& node = graph.node(table.producer);
@@ -103,7 +103,7 @@ public:
     Range of(const Graph& graph, ValueId value, int steps = 0)
     {
         Range range = kAnything;
-        if (steps > kMostSteps || !m_seen.emplace(&graph, value).second) {
+        if (steps > kMostDrawSteps || !m_seen.emplace(&graph, value).second) {
             return range;
         }
         for (const Use& use : graph.uses(value)) {
@@ -141,7 +141,7 @@ private:
             return rowsOf(graph, node, 0, intAttribute(node, "axis", 0));
         }
         if (node.op == "OneHot" && slot == 0) {
-            return Range(0, std::max<std::int64_t>(numberOf(graph, node, 1).value_or(kMost) - 1, 0));
+            return Range(0, std::max<std::int64_t>(numberOf(graph, node, 1).value_or(kMostDrawn) - 1, 0));
         }
         return node.op == "EmbedLayerNormalization" ? std::optional(embedded(graph, node, slot)) : std::nullopt;
     }
@@ -229,7 +229,7 @@ IntegerRange integersFor(const Graph& graph, ValueId input, std::int64_t length)
     const graph::Value& value = graph.value(input);
     Readers readers;
     const Range read = readers.of(graph, input);
-    const bool isBounded = read.second < kMost && read.first <= read.second;
+    const bool isBounded = read.second < kMostDrawn && read.first <= read.second;
     if (isBounded) { // rows of a table; those behind x + c begin below 0, and negative numbers count from its end
         return {std::max<std::int64_t>(read.first, 0), std::max<std::int64_t>(read.second, 0), false};
     }

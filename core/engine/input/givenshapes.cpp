@@ -22,17 +22,17 @@ using base::ValueId;
 using graph::Dimension;
 
 /// Largest input that a shape may ask for, in bytes.
-constexpr std::uint64_t kMostInputBytes = 1ULL << 40U;
+constexpr std::uint64_t kMostGivenBytes = 1ULL << 40U;
 
 /// An extent per axis; none where it is left as it is.
-using Extents = std::vector<std::optional<std::int64_t>>;
+using GivenExtents = std::vector<std::optional<std::int64_t>>;
 
 std::string placeOf(const std::string& text) { return "--shape " + text; }
 
 /// "2x3x?" → {2, 3, none}; nothing when it is something else.
-std::optional<Extents> extentsIn(std::string_view text)
+std::optional<GivenExtents> extentsIn(std::string_view text)
 {
-    Extents extents;
+    GivenExtents extents;
     while (true) {
         const std::size_t end = text.find_first_of("xX,");
         const std::string_view part = text.substr(0, end);
@@ -73,7 +73,8 @@ public:
     {
         RETRO_TRY(const ValueId input, inputOf(text));
         const std::size_t equals = text.rfind('=');
-        const std::optional<Extents> extents = extentsIn(text.substr(equals == std::string::npos ? 0 : equals + 1));
+        const std::optional<GivenExtents> extents =
+            extentsIn(text.substr(equals == std::string::npos ? 0 : equals + 1));
         if (!extents) {
             return usageError("write the extents as whole numbers of at least 1 with x between: NAME=1x3x224x224 (? "
                               "leaves an axis as it is)",
@@ -162,7 +163,7 @@ private:
         for (const Dimension& dimension : shape) {
             extents.push_back(dimension.extent.value_or(1));
         }
-        const Result<std::uint64_t> bytes = tensor::checkedBytes(extents, dtype, kMostInputBytes);
+        const Result<std::uint64_t> bytes = tensor::checkedBytes(extents, dtype, kMostGivenBytes);
         return bytes.ok() ? Result<void>() : usageError(bytes.error().message, placeOf(text));
     }
 

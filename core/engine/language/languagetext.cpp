@@ -12,7 +12,7 @@ namespace retro::engine
 namespace
 {
 
-trace::TextWord wordOf(const ScoredToken& token) { return {token.id, token.text, token.score}; }
+trace::TextWord textWordOf(const ScoredToken& token) { return {token.id, token.text, token.score}; }
 
 ScoredToken scoredOf(const trace::TextWord& word) { return {word.id, word.text, word.score}; }
 
@@ -45,12 +45,12 @@ void takeParts(const LayerParts& from, trace::TextStep& step)
 }
 
 /// All but what is set against the target.
-trace::TextStep stepOf(const GeneratedStep& made)
+trace::TextStep textStepOf(const GeneratedStep& made)
 {
     trace::TextStep step;
     step.position = made.position;
-    step.target = wordOf(made.token);
-    step.best = wordOf(made.best);
+    step.target = textWordOf(made.token);
+    step.best = textWordOf(made.best);
     step.score = made.token.score;
     step.started = made.started;
     step.reached = sumOf(made.relevance);
@@ -88,13 +88,13 @@ trace::RunText runText(const LanguageReport& report)
     }
     trace::TextStep question;
     question.position = report.position;
-    question.target = wordOf(report.target);
+    question.target = textWordOf(report.target);
     if (report.position < 0) {
         question.target.text = report.otherTarget;
     }
-    question.best = wordOf(report.best);
+    question.best = textWordOf(report.best);
     for (const ScoredToken& other : report.contrast) {
-        question.contrast.push_back(wordOf(other));
+        question.contrast.push_back(textWordOf(other));
     }
     question.score = report.score;
     question.started = report.started;
@@ -103,11 +103,11 @@ trace::RunText runText(const LanguageReport& report)
     question.relevance = report.relevance;
     takeParts(report, question);
     text.steps.push_back(std::move(question));
-    std::ranges::transform(report.generated, std::back_inserter(text.steps), stepOf);
+    std::ranges::transform(report.generated, std::back_inserter(text.steps), textStepOf);
     for (const PositionAnswer& answer : report.positions) {
-        trace::TextStep step = stepOf(answer);
+        trace::TextStep step = textStepOf(answer);
         step.score = answer.score;
-        std::ranges::transform(answer.contrast, std::back_inserter(step.contrast), wordOf);
+        std::ranges::transform(answer.contrast, std::back_inserter(step.contrast), textWordOf);
         text.steps.push_back(std::move(step));
     }
     return text;

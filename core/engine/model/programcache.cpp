@@ -11,12 +11,12 @@ namespace
 {
 
 /// Entries of each kind: a window goes back and forth between a few composites and targets.
-constexpr std::size_t kMost = 8;
+constexpr std::size_t kMostPrograms = 8;
 
 template <class Entry>
 void push(std::vector<Entry>& entries, Entry entry)
 {
-    if (entries.size() == kMost) {
+    if (entries.size() == kMostPrograms) {
         entries.erase(entries.begin());
     }
     entries.push_back(std::move(entry));

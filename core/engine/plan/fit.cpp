@@ -20,10 +20,10 @@ bool isOfExtent(const base::Error& error)
 }
 
 /// What is known of the extents around the answer.
-class Search
+class FitSearch
 {
 public:
-    explicit Search(const TryExtent& tryExtent) : m_try(tryExtent) {}
+    explicit FitSearch(const TryExtent& tryExtent) : m_try(tryExtent) {}
 
     Result<FitResult> run()
     {
@@ -85,6 +85,6 @@ Result<FitTry> tryOne(const TryExtent& tryExtent, std::int64_t extent)
     return none;
 }
 
-Result<FitResult> largestThatFits(const TryExtent& tryExtent) { return Search(tryExtent).run(); }
+Result<FitResult> largestThatFits(const TryExtent& tryExtent) { return FitSearch(tryExtent).run(); }
 
 } // namespace retro::engine

@@ -72,10 +72,10 @@ json opJson(const Op& op)
 }
 
 /// Reads members; what is of another type throws, which parse() takes for damage.
-class Reader
+class PlanReader
 {
 public:
-    explicit Reader(std::size_t values) : m_values(values) {}
+    explicit PlanReader(std::size_t values) : m_values(values) {}
 
     static OpValue value(const json& item)
     {
@@ -181,10 +181,10 @@ Result<OpGraph> parseOpGraphJson(std::string text, const std::string& where)
     }
     std::vector<OpValue> values;
     std::vector<Op> ops;
-    Reader reader(root["values"].size());
+    PlanReader reader(root["values"].size());
     try {
         for (const json& item : root["values"]) {
-            values.push_back(Reader::value(item));
+            values.push_back(PlanReader::value(item));
         }
         for (const json& item : root["ops"]) {
             ops.push_back(reader.op(item));

@@ -48,11 +48,11 @@ std::int64_t extentOf(const Shape& shape, const std::vector<std::size_t>& axes)
 namespace
 {
 
-constexpr std::int64_t kColumns = 256;  // that are summed together
-constexpr std::int64_t kFewColumns = 8; // that are better brought together by a copy
+constexpr std::int64_t kColumnsSummed = 256; // that are summed together
+constexpr std::int64_t kFewColumns = 8;      // that are better brought together by a copy
 
-/// reference::pairwiseSum of each of `columns` (at most kColumns) columns of `n` rows `stride` elements apart, bit for
-/// bit: the same sums in the same order.
+/// reference::pairwiseSum of each of `columns` (at most kColumnsSummed) columns of `n` rows `stride` elements apart,
+/// bit for bit: the same sums in the same order.
 template <class A, class T>
 void sumColumns(const T* v, std::int64_t stride, std::int64_t n, std::int64_t columns, A* out)
 {
@@ -60,7 +60,7 @@ void sumColumns(const T* v, std::int64_t stride, std::int64_t n, std::int64_t co
     constexpr std::int64_t kLanes = reference::kPairwiseLanes;
     if (n > kBlock) {
         const std::int64_t half = (n / 2 + kBlock - 1) / kBlock * kBlock;
-        std::array<A, kColumns> rest;
+        std::array<A, kColumnsSummed> rest;
         sumColumns(v, stride, half, columns, out);
         sumColumns(v + half * stride, stride, n - half, columns, rest.data());
         for (std::int64_t i = 0; i < columns; ++i) {
@@ -68,7 +68,7 @@ void sumColumns(const T* v, std::int64_t stride, std::int64_t n, std::int64_t co
         }
         return;
     }
-    std::array<std::array<A, kColumns>, kLanes> lanes{};
+    std::array<std::array<A, kColumnsSummed>, kLanes> lanes{};
     auto* const places = &lanes;
     onWidestRegisters([v, stride, n, columns, out, places] {
         for (std::int64_t row = 0; row < n; ++row) {
@@ -140,14 +140,14 @@ Tensor sumOfColumns(const Tensor& t, const Columns& form, Shape shape)
         using T = decltype(zero);
         const T* in = t.data<T>();
         T* out = buffer.data<T>();
-        const std::int64_t blocks = (form.columns + kColumns - 1) / kColumns;
+        const std::int64_t blocks = (form.columns + kColumnsSummed - 1) / kColumnsSummed;
         const std::int64_t grain = std::max<std::int64_t>(128 / form.rows, 1);
         parallelFor(form.outer * blocks, grain, [&](std::int64_t begin, std::int64_t end) {
-            std::array<Accumulator<T>, kColumns> sums;
+            std::array<Accumulator<T>, kColumnsSummed> sums;
             for (std::int64_t task = begin; task < end; ++task) {
                 const std::int64_t matrix = task / blocks;
-                const std::int64_t at = task % blocks * kColumns;
-                const std::int64_t count = std::min(kColumns, form.columns - at);
+                const std::int64_t at = task % blocks * kColumnsSummed;
+                const std::int64_t count = std::min(kColumnsSummed, form.columns - at);
                 sumColumns(in + matrix * form.rows * form.columns + at, form.columns, form.rows, count, sums.data());
                 std::transform(sums.begin(), sums.begin() + count, out + matrix * form.columns + at,
                                [](auto sum) { return static_cast<T>(sum); });

@@ -19,13 +19,13 @@ namespace
 using tensor::Shape;
 
 /// A tensor as outer × extent of one axis × inner.
-struct AxisView
+struct LineView
 {
     std::int64_t outer = 1;
     std::int64_t extent = 1;
     std::int64_t inner = 1;
 
-    AxisView(const Shape& shape, std::size_t axis)
+    LineView(const Shape& shape, std::size_t axis)
         : outer(tensor::elementCount({shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(axis)})),
           extent(shape[axis]),
           inner(tensor::elementCount({shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1, shape.end()}))
@@ -46,7 +46,7 @@ struct AxisView
 
 /// back(x, g, r) for every line of an operand, of what arrives and of the result, in x's type and shape.
 template <class F>
-Tensor linesBack(const AxisView& view, const Tensor& operand, const Tensor& arriving, const F& back)
+Tensor linesBack(const LineView& view, const Tensor& operand, const Tensor& arriving, const F& back)
 {
     const Tensor x = operand.contiguous();
     const Tensor gradient = arriving.contiguous();
@@ -113,7 +113,7 @@ private:
         }
     }
 
-    AxisView m_view;
+    LineView m_view;
     bool m_isFirst;
 };
 
@@ -203,7 +203,7 @@ private:
         }
     }
 
-    AxisView m_view;
+    LineView m_view;
     ResponseSize m_size;
 };
 

@@ -11,7 +11,7 @@ namespace retro::ops
 namespace
 {
 
-struct Known
+struct KnownActivation
 {
     std::string_view name;
     GateActivation activation;
@@ -19,17 +19,17 @@ struct Known
 };
 
 constexpr std::array kKnown{
-    Known{"sigmoid", {GateFunction::Sigmoid, 0, 0}, 0},
-    Known{"tanh", {GateFunction::Tanh, 0, 0}, 0},
-    Known{"relu", {GateFunction::Relu, 0, 0}, 0},
-    Known{"affine", {GateFunction::Affine, 1, 0}, 2},
-    Known{"leakyrelu", {GateFunction::LeakyRelu, 0.01, 0}, 1},
-    Known{"thresholdedrelu", {GateFunction::ThresholdedRelu, 1, 0}, 1},
-    Known{"scaledtanh", {GateFunction::ScaledTanh, 1, 1}, 2},
-    Known{"hardsigmoid", {GateFunction::HardSigmoid, 0.2, 0.5}, 2},
-    Known{"elu", {GateFunction::Elu, 1, 0}, 1},
-    Known{"softsign", {GateFunction::Softsign, 0, 0}, 0},
-    Known{"softplus", {GateFunction::Softplus, 0, 0}, 0},
+    KnownActivation{"sigmoid", {GateFunction::Sigmoid, 0, 0}, 0},
+    KnownActivation{"tanh", {GateFunction::Tanh, 0, 0}, 0},
+    KnownActivation{"relu", {GateFunction::Relu, 0, 0}, 0},
+    KnownActivation{"affine", {GateFunction::Affine, 1, 0}, 2},
+    KnownActivation{"leakyrelu", {GateFunction::LeakyRelu, 0.01, 0}, 1},
+    KnownActivation{"thresholdedrelu", {GateFunction::ThresholdedRelu, 1, 0}, 1},
+    KnownActivation{"scaledtanh", {GateFunction::ScaledTanh, 1, 1}, 2},
+    KnownActivation{"hardsigmoid", {GateFunction::HardSigmoid, 0.2, 0.5}, 2},
+    KnownActivation{"elu", {GateFunction::Elu, 1, 0}, 1},
+    KnownActivation{"softsign", {GateFunction::Softsign, 0, 0}, 0},
+    KnownActivation{"softplus", {GateFunction::Softplus, 0, 0}, 0},
 };
 
 double logistic(double x) { return 1 / (1 + std::exp(-x)); }
@@ -112,7 +112,7 @@ double GateActivation::slope(double x) const
 
 std::optional<GateActivation> gateActivation(std::string_view name)
 {
-    for (const Known& known : kKnown) {
+    for (const KnownActivation& known : kKnown) {
         if (equalIgnoringCase(known.name, name)) {
             return known.activation;
         }
@@ -122,7 +122,7 @@ std::optional<GateActivation> gateActivation(std::string_view name)
 
 int parameterCount(GateFunction function)
 {
-    for (const Known& known : kKnown) {
+    for (const KnownActivation& known : kKnown) {
         if (known.activation.function == function) {
             return known.parameters;
         }

@@ -29,7 +29,7 @@ std::int64_t tapsCounted(const WindowAxis& axis, std::int64_t o, bool countsPadd
 }
 
 /// `counts` times the counts of one more, inner axis.
-std::vector<double> withAxis(const std::vector<double>& counts, const WindowAxis& axis, bool countsPadding)
+std::vector<double> countsWith(const std::vector<double>& counts, const WindowAxis& axis, bool countsPadding)
 {
     std::vector<double> longer;
     for (const double count : counts) {
@@ -45,7 +45,7 @@ std::vector<double> factorsOf(const std::array<WindowAxis, 3>& axes, bool counts
 {
     std::vector<double> factors{1};
     for (const WindowAxis& axis : axes) {
-        factors = withAxis(factors, axis, countsPadding);
+        factors = countsWith(factors, axis, countsPadding);
     }
     for (double& factor : factors) {
         factor = 1 / std::max(factor, 1.0); // no elements: the sum is 0 already

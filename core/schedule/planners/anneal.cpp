@@ -189,7 +189,7 @@ private:
     Score m_bestScore;
 };
 
-base::Result<Draft> draft(const PlanRequest& request)
+base::Result<Draft> annealDraft(const PlanRequest& request)
 {
     PlanRequest first = request;
     first.seconds = request.seconds / 2;
@@ -212,7 +212,7 @@ std::vector<OpId> annealed(const PlanRequest& request, std::vector<OpId> start, 
 }
 
 const Planner kAnneal{"anneal", "annealing",
-                      "forgets some rebuilding, moves single gradients, shaves again; worse ones by chance", &draft,
-                      false};
+                      "forgets some rebuilding, moves single gradients, shaves again; worse ones by chance",
+                      &annealDraft, false};
 
 } // namespace retro::schedule

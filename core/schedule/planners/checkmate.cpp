@@ -92,7 +92,7 @@ Proof solve(MilpBackend& solver, const PlanRequest& request, const Deadline& dea
     return isOptimal ? Proof::Optimal : Proof::None;
 }
 
-base::Result<Draft> draft(const PlanRequest& request)
+base::Result<Draft> checkmateDraft(const PlanRequest& request)
 {
     MilpBackend* const solver = milpBackend();
     if (solver == nullptr) {
@@ -131,7 +131,7 @@ base::Result<Draft> draft(const PlanRequest& request)
 } // namespace
 
 const Planner kCheckmate{"checkmate", "Checkmate",
-                         "integer programme over stages (Checkmate), solved by CBC; up to 120 operators", &draft,
-                         false};
+                         "integer programme over stages (Checkmate), solved by CBC; up to 120 operators",
+                         &checkmateDraft, false};
 
 } // namespace retro::schedule

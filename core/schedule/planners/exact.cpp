@@ -201,7 +201,7 @@ bool isSearchable(const OpGraph& joint)
            std::ranges::all_of(joint.ops(), [](const analysis::Op& op) { return op.outputs.size() <= 1; });
 }
 
-base::Result<Draft> draft(const PlanRequest& request)
+base::Result<Draft> exactDraft(const PlanRequest& request)
 {
     ExactPlan exact = exactPlan(*request.graph, request.budget, FixedOrder::None, request.stop);
     if (exact.status == ExactStatus::TooLarge) {
@@ -224,6 +224,6 @@ ExactPlan exactPlan(const OpGraph& joint, std::uint64_t budget, FixedOrder fixed
 }
 
 const Planner kExact{"exact", "exact search", "the cheapest plan of all, for joint graphs of up to 20 operators",
-                     &draft};
+                     &exactDraft};
 
 } // namespace retro::schedule

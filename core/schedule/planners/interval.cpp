@@ -99,7 +99,7 @@ void tune(Counts& counts)
     }
 }
 
-base::Result<Draft> draft(const PlanRequest& request)
+base::Result<Draft> intervalDraft(const PlanRequest& request)
 {
     Counts counts(request, halvesOf(*request.graph, request.baseSequence()));
     if (request.blocks.isAuto()) {
@@ -114,6 +114,6 @@ base::Result<Draft> draft(const PlanRequest& request)
 
 const Planner kInterval{"interval", "recompute in blocks",
                         "blocks between the narrowest cut sets, replayed right to left, one level or as a halving tree",
-                        &draft};
+                        &intervalDraft};
 
 } // namespace retro::schedule

@@ -136,7 +136,7 @@ std::vector<OpValueId> keptPerBlock(const OpGraph& graph, const CutChain& chain,
     return kept;
 }
 
-base::Result<Draft> draft(const PlanRequest& request)
+base::Result<Draft> knapsackDraft(const PlanRequest& request)
 {
     const OpGraph& graph = *request.graph;
     const std::vector<OpId> base = request.baseSequence();
@@ -168,6 +168,6 @@ base::Result<Draft> draft(const PlanRequest& request)
 } // namespace
 
 const Planner kKnapsack{"knapsack", "knapsack per block",
-                        "per block, the values whose keeping saves most for their bytes", &draft};
+                        "per block, the values whose keeping saves most for their bytes", &knapsackDraft};
 
 } // namespace retro::schedule

@@ -27,7 +27,7 @@ std::vector<OpId> forwardByCost(const OpGraph& graph)
 }
 
 /// Fewer and fewer of the dear operators banned until the plan fits.
-base::Result<Draft> draft(const PlanRequest& request)
+base::Result<Draft> minCutDraft(const PlanRequest& request)
 {
     const OpGraph& graph = *request.graph;
     std::vector<std::uint64_t> price;
@@ -58,6 +58,7 @@ base::Result<Draft> draft(const PlanRequest& request)
 } // namespace
 
 const Planner kMinCut{"min_cut", "min-cut",
-                      "the fewest bytes saved between forward and gradients, dear operators never run again", &draft};
+                      "the fewest bytes saved between forward and gradients, dear operators never run again",
+                      &minCutDraft};
 
 } // namespace retro::schedule

@@ -119,12 +119,6 @@ bool isForwardValue(const OpGraph& joint, OpValueId id)
     return producer != kNone && joint.op(producer).phase == analysis::Phase::Forward && !joint.value(id).isPinned;
 }
 
-bool isReadByGradient(const OpGraph& joint, OpValueId id)
-{
-    return std::ranges::any_of(joint.readers(id),
-                               [&](OpId reader) { return joint.op(reader).phase == analysis::Phase::Gradient; });
-}
-
 /// Edges of a value: from the source when it may not be rebuilt, from its operands, to the sink when a gradient reads
 /// it.
 void addEdges(Flow& flow, const OpGraph& joint, OpValueId id, const std::vector<bool>& isBanned)
@@ -139,7 +133,7 @@ void addEdges(Flow& flow, const OpGraph& joint, OpValueId id, const std::vector<
             flow.add(2 * input + 1, 2 * id, kInfinite);
         }
     }
-    if (isReadByGradient(joint, id)) {
+    if (joint.isReadByGradient(id)) {
         flow.add(2 * id + 1, source + 1, kInfinite);
     }
 }

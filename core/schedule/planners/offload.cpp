@@ -219,7 +219,7 @@ private:
     double m_seconds = 0;
 };
 
-base::Result<Draft> draft(const PlanRequest& request)
+base::Result<Draft> offloadDraft(const PlanRequest& request)
 {
     if (!request.tier || !(request.tier->bytesPerSecond > 0)) {
         return base::engineError("values can be moved only where a tier and its bandwidth are given");
@@ -251,6 +251,6 @@ base::Result<Draft> draft(const PlanRequest& request)
 const Planner kOffload{"offload", "moves to slower memory",
                        "moves waiting values to a tier and back, hidden behind computations as its bandwidth allows, "
                        "with and without computing others again",
-                       &draft, false};
+                       &offloadDraft, false};
 
 } // namespace retro::schedule

@@ -8,7 +8,7 @@ namespace retro::schedule
 namespace
 {
 
-base::Result<Draft> draft(const PlanRequest& request)
+base::Result<Draft> recomputeAllDraft(const PlanRequest& request)
 {
     Draft result;
     result.sequence = expandKept(*request.graph, request.baseSequence(), {}, Rebuilt::OnlyHere);
@@ -18,6 +18,6 @@ base::Result<Draft> draft(const PlanRequest& request)
 } // namespace
 
 const Planner kRecomputeAll{"recompute_all", "recompute all",
-                            "nothing stays: each gradient operator rebuilds what it reads", &draft};
+                            "nothing stays: each gradient operator rebuilds what it reads", &recomputeAllDraft};
 
 } // namespace retro::schedule

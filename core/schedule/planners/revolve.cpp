@@ -75,7 +75,7 @@ private:
     const RevolveTable& m_table;
 };
 
-base::Result<Draft> draft(const PlanRequest& request)
+base::Result<Draft> revolveDraft(const PlanRequest& request)
 {
     const Halves halves = halvesOf(*request.graph, request.baseSequence());
     if (halves.forward.empty()) {
@@ -106,6 +106,6 @@ base::Result<Draft> draft(const PlanRequest& request)
 } // namespace
 
 const Planner kRevolve{"revolve", "Revolve",
-                       "binomial checkpointing (Griewank and Walther) over the stages between cut sets", &draft};
+                       "binomial checkpointing (Griewank and Walther) over the stages between cut sets", &revolveDraft};
 
 } // namespace retro::schedule

@@ -14,16 +14,10 @@ namespace retro::schedule
 namespace
 {
 
-constexpr std::size_t kMostStages = 32;
+constexpr std::size_t kMostRotorStages = 32;
 constexpr std::uint32_t kSlots = 200;
 /// The programme's memory is conservative: it is tried with more than the budget, and the real peak decides.
-constexpr std::array<double, 9> kShares{1.6, 1.4, 1.25, 1.15, 1.05, 1.0, 0.93, 0.85, 0.75};
-
-bool isReadByGradient(const OpGraph& graph, OpValueId value)
-{
-    return std::ranges::any_of(graph.readers(value),
-                               [&](OpId reader) { return graph.op(reader).phase == analysis::Phase::Gradient; });
-}
+constexpr std::array<double, 9> kRotorShares{1.6, 1.4, 1.25, 1.15, 1.05, 1.0, 0.93, 0.85, 0.75};
 
 std::uint64_t savedBytes(const CutChain& chain, std::size_t stage)
 {
@@ -33,7 +27,7 @@ std::uint64_t savedBytes(const CutChain& chain, std::size_t stage)
         for (const OpValueId output : graph.op(op).outputs) {
             const auto& crossing = chain.crossing(stage);
             const bool isNeeded =
-                isReadByGradient(graph, output) || std::binary_search(crossing.begin(), crossing.end(), output);
+                graph.isReadByGradient(output) || std::binary_search(crossing.begin(), crossing.end(), output);
             bytes += isNeeded && !graph.value(output).isPinned ? graph.value(output).bytes : 0;
         }
     }
@@ -165,18 +159,18 @@ std::optional<std::vector<OpId>> expand(const CutChain& chain, const std::vector
     return expansion.sequence();
 }
 
-base::Result<Draft> draft(const PlanRequest& request)
+base::Result<Draft> rotorDraft(const PlanRequest& request)
 {
     const Halves halves = halvesOf(*request.graph, request.baseSequence());
     if (halves.forward.empty()) {
         return base::engineError("the graph has no forward operators: there is nothing to rebuild");
     }
-    const CutChain chain(*request.graph, halves, endsFor(request, halves.forward, kMostStages));
+    const CutChain chain(*request.graph, halves, endsFor(request, halves.forward, kMostRotorStages));
     const RotorChain times = chainOf(chain);
     const Deadline deadline(request);
     BestDraft best(request);
     bool isCut = false;
-    for (const double share : kShares) {
+    for (const double share : kRotorShares) {
         const RotorTable table(times, static_cast<std::uint64_t>(static_cast<double>(request.budget) * share), kSlots,
                                [&] { return deadline.isOver(); });
         if (!table.isFinished()) {
@@ -207,6 +201,7 @@ base::Result<Draft> draft(const PlanRequest& request)
 } // namespace
 
 const Planner kRotor{"rotor", "Rotor",
-                     "optimal persistent schedules of heterogeneous chains (Beaumont et al.) over cut sets", &draft};
+                     "optimal persistent schedules of heterogeneous chains (Beaumont et al.) over cut sets",
+                     &rotorDraft};
 
 } // namespace retro::schedule

@@ -12,9 +12,9 @@ namespace
 /// Powers of the cost by which candidates are ranked; one may find what another misses.
 constexpr double kPowers[] = {1.0, 0.7, 1.4, 0.4, 0.0};
 /// Beyond this many operators one power has to do.
-constexpr std::size_t kLarge = 3000;
+constexpr std::size_t kLargeToShave = 3000;
 
-base::Result<Draft> draft(const PlanRequest& request)
+base::Result<Draft> shaveDraft(const PlanRequest& request)
 {
     const Deadline deadline(request);
     const auto isOver = [&] { return deadline.isOver(); };
@@ -30,7 +30,7 @@ base::Result<Draft> draft(const PlanRequest& request)
             prune(*request.graph, request.budget, draft.sequence, isOver);
         }
         best.offer(std::move(draft));
-        if (deadline.isOver() || (best.fits() && request.graph->size() > kLarge)) {
+        if (deadline.isOver() || (best.fits() && request.graph->size() > kLargeToShave)) {
             break;
         }
     }
@@ -41,6 +41,6 @@ base::Result<Draft> draft(const PlanRequest& request)
 
 const Planner kShave{"shave", "peak shaving",
                      "at each peak, drops the waiting value that takes most off for the cost of its rebuilding",
-                     &draft};
+                     &shaveDraft};
 
 } // namespace retro::schedule

@@ -13,7 +13,7 @@ namespace
 {
 
 /// Chen et al. 2016: blocks of √n operators; what crosses a boundary stays, a block is rebuilt for its gradients.
-base::Result<Draft> draft(const PlanRequest& request)
+base::Result<Draft> sqrtDraft(const PlanRequest& request)
 {
     const std::vector<OpId> base = request.baseSequence();
     Halves halves = halvesOf(*request.graph, base);
@@ -44,6 +44,6 @@ base::Result<Draft> draft(const PlanRequest& request)
 } // namespace
 
 const Planner kSqrt{"chen_sqrt", "blocks of √n",
-                    "blocks of √n operators; what crosses their boundaries stays (Chen et al. 2016)", &draft};
+                    "blocks of √n operators; what crosses their boundaries stays (Chen et al. 2016)", &sqrtDraft};
 
 } // namespace retro::schedule

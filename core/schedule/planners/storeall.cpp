@@ -7,7 +7,7 @@ namespace retro::schedule
 namespace
 {
 
-base::Result<Draft> draft(const PlanRequest& request)
+base::Result<Draft> storeAllDraft(const PlanRequest& request)
 {
     Draft result;
     result.sequence = request.baseSequence();
@@ -17,6 +17,6 @@ base::Result<Draft> draft(const PlanRequest& request)
 } // namespace
 
 const Planner kStoreAll{"store_all", "store all", "every operator once; everything stays until its last reader",
-                        &draft};
+                        &storeAllDraft};
 
 } // namespace retro::schedule

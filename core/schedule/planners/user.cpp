@@ -42,7 +42,7 @@ base::Result<void> check(const PlanRequest& request)
     return {};
 }
 
-base::Result<Draft> draft(const PlanRequest& request)
+base::Result<Draft> userDraft(const PlanRequest& request)
 {
     RETRO_CHECK(check(request));
     const OpGraph& graph = *request.graph;
@@ -66,6 +66,6 @@ base::Result<Draft> draft(const PlanRequest& request)
 
 const Planner kUser{"user", "as I choose",
                     "keep or recompute by choice; the values that are not named stay unless some are to be kept",
-                    &draft, false};
+                    &userDraft, false};
 
 } // namespace retro::schedule

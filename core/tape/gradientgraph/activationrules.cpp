@@ -244,7 +244,7 @@ EmittedParts castBack(EmitSite& site)
     return parts;
 }
 
-constexpr std::array kRules{
+constexpr std::array kActivationRules{
     EmitRule{"Acos", never, arcCosine},
     EmitRule{"Acosh", never, areaCosine},
     EmitRule{"Asin", never, arcSine},
@@ -275,6 +275,6 @@ constexpr std::array kRules{
 
 } // namespace
 
-std::span<const EmitRule> activationRules() { return kRules; }
+std::span<const EmitRule> activationRules() { return kActivationRules; }
 
 } // namespace retro::tape

@@ -162,10 +162,10 @@ EmittedParts einsum(EmitSite& site)
     return parts;
 }
 
-constexpr std::array kRules{EmitRule{"Einsum", plainEquation, einsum}};
+constexpr std::array kEinsumRules{EmitRule{"Einsum", plainEquation, einsum}};
 
 } // namespace
 
-std::span<const EmitRule> einsumRules() { return kRules; }
+std::span<const EmitRule> einsumRules() { return kEinsumRules; }
 
 } // namespace retro::tape

@@ -174,10 +174,8 @@ EmittedParts remainder(EmitSite& site)
     return parts;
 }
 
-constexpr std::int64_t kBool = 9; // TensorProto.DataType
-
 /// True where a is not 0, NaN included.
-ValueId isNotZero(EmitSite& site, ValueId a) { return site.emit.node("Cast", {a}, {{"to", kBool}}); }
+ValueId isNotZero(EmitSite& site, ValueId a) { return site.emit.node("Cast", {a}, {{"to", kBoolType}}); }
 
 bool mayBeZero(const EmitSite& site, std::size_t slot)
 {
@@ -250,7 +248,7 @@ std::string notTraining(const EmitSite& site)
     return site.has(2) ? "it has a training mode; export the model for inference" : "";
 }
 
-constexpr std::array kRules{
+constexpr std::array kElementWiseRules{
     EmitRule{"Abs", never, absolute},
     EmitRule{"Add", never, sum},
     EmitRule{"Cos", never, cosine},
@@ -280,6 +278,6 @@ constexpr std::array kRules{
 
 } // namespace
 
-std::span<const EmitRule> elementWiseRules() { return kRules; }
+std::span<const EmitRule> elementWiseRules() { return kElementWiseRules; }
 
 } // namespace retro::tape

@@ -87,6 +87,14 @@ struct EmitRule
     std::size_t firstWithout = std::numeric_limits<std::size_t>::max();
 };
 
+inline constexpr std::int64_t kBoolType = 9; ///< `to` of Cast: TensorProto.DataType
+
+/// An axis that may be counted from the end (below 0), counted from the front.
+[[nodiscard]] inline std::size_t axisOf(std::int64_t axis, std::size_t rank)
+{
+    return static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis);
+}
+
 /// A rule that can always be applied.
 [[nodiscard]] std::string never(const EmitSite& site);
 

@@ -20,11 +20,6 @@ using tensor::Tensor;
 /// Scatter operators add since operator set 16.
 constexpr std::int64_t kAdds = 16;
 
-std::size_t axisOf(std::int64_t axis, std::size_t rank)
-{
-    return static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis);
-}
-
 std::string canAdd(const EmitSite& site)
 {
     return site.emit.opset() < kAdds
@@ -249,7 +244,7 @@ EmittedParts cumulativeSum(EmitSite& site)
             {}};
 }
 
-constexpr std::array kRules{
+constexpr std::array kIndexRules{
     EmitRule{"CumSum", never, cumulativeSum},
     EmitRule{"DepthToSpace", never, depthToSpace},
     EmitRule{"GatherElements", canAdd, gatherElements},
@@ -264,6 +259,6 @@ constexpr std::array kRules{
 
 } // namespace
 
-std::span<const EmitRule> indexRules() { return kRules; }
+std::span<const EmitRule> indexRules() { return kIndexRules; }
 
 } // namespace retro::tape

@@ -131,7 +131,7 @@ EmittedParts batchNormalization(EmitSite& site)
     return parts;
 }
 
-constexpr std::array kRules{
+constexpr std::array kLinearRules{
     EmitRule{"BatchNormalization", atInference, batchNormalization},
     EmitRule{"Gemm", never, gemm},
     EmitRule{"MatMul", never, matMul},
@@ -139,6 +139,6 @@ constexpr std::array kRules{
 
 } // namespace
 
-std::span<const EmitRule> linearRules() { return kRules; }
+std::span<const EmitRule> linearRules() { return kLinearRules; }
 
 } // namespace retro::tape

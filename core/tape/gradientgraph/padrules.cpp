@@ -122,10 +122,10 @@ EmittedParts padding(EmitSite& site)
     return parts;
 }
 
-constexpr std::array kRules{EmitRule{"Pad", knowsWidths, padding}};
+constexpr std::array kPadRules{EmitRule{"Pad", knowsWidths, padding}};
 
 } // namespace
 
-std::span<const EmitRule> padRules() { return kRules; }
+std::span<const EmitRule> padRules() { return kPadRules; }
 
 } // namespace retro::tape

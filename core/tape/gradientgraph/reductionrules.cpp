@@ -189,7 +189,7 @@ ValueId toWinners(EmitSite& site, Ints axes, std::string_view choose)
     return emit.node("Transpose", {emit.reshape(spread, moved)}, {{"perm", back}});
 }
 
-std::string comparesFloats(const EmitSite& site)
+std::string comparesFloatsOnAxes(const EmitSite& site)
 {
     return site.emit.opset() < 11 ? "it needs Equal of floating numbers, of operator set 11; convert the model to a "
                                     "newer opset"
@@ -346,8 +346,6 @@ EmittedParts groupNormalization(EmitSite& site)
     return site.node.opset < 21 ? scaledGroups(site, groups) : channelGroups(site, groups);
 }
 
-constexpr std::int64_t kBool = 9; // TensorProto.DataType
-
 /// With c = x − mean, σ its deviation and d = σ + ε: (up − mean up)/d − c·mean(up·c)/(d²·σ); where σ is 0, so is c.
 EmittedParts meanVarianceNormalization(EmitSite& site)
 {
@@ -359,7 +357,7 @@ EmittedParts meanVarianceNormalization(EmitSite& site)
     const ValueId centred = centre(site.operands[0]);
     const ValueId deviation = emit.node("Sqrt", {mean(emit.node("Mul", {centred, centred}))});
     const ValueId divisor = emit.node("Add", {deviation, emit.scalar(kEpsilon)});
-    const ValueId isSpread = emit.node("Cast", {deviation}, {{"to", kBool}});
+    const ValueId isSpread = emit.node("Cast", {deviation}, {{"to", kBoolType}});
     const ValueId own = emit.node("Where", {isSpread, deviation, emit.scalar(1)});
     const ValueId total = mean(emit.node("Mul", {site.up(), centred}));
     const ValueId slope = emit.node("Div", {emit.node("Div", {total, divisor}), own});
@@ -373,7 +371,7 @@ EmittedParts globalNorm(EmitSite& site)
     Emitter& emit = site.emit;
     const ValueId y = site.outputs[0];
     const ValueId x = site.operands[0];
-    const ValueId hasLength = emit.node("Cast", {y}, {{"to", kBool}});
+    const ValueId hasLength = emit.node("Cast", {y}, {{"to", kBoolType}});
     const ValueId divisor = emit.node("Where", {hasLength, y, emit.scalar(1)});
     const double p = static_cast<double>(site.integer("p", 2));
     const ValueId share = emit.node("Div", {emit.node("Abs", {x}), divisor});
@@ -393,7 +391,7 @@ EmittedParts unitNorm(EmitSite& site)
     const bool isFirst = site.integer("p", 2) == 1;
     const ValueId x = site.operands[0];
     const ValueId norm = emit.reduce(isFirst ? "ReduceL1" : "ReduceL2", x, axes);
-    const ValueId hasLength = emit.node("Cast", {norm}, {{"to", kBool}});
+    const ValueId hasLength = emit.node("Cast", {norm}, {{"to", kBoolType}});
     const ValueId divisor = emit.node("Where", {hasLength, norm, emit.scalar(1)});
     const ValueId slope = isFirst ? emit.node("Sign", {x}) : emit.node("Div", {x, divisor});
     const ValueId total = emit.reduce("ReduceSum", emit.node("Mul", {site.up(), x}), axes);
@@ -435,7 +433,7 @@ EmittedParts localResponse(EmitSite& site)
     return {emit.node("Sub", {own, emit.node("Mul", {scaled, overNeighbours(site, shares, true)})})};
 }
 
-constexpr std::array kRules{
+constexpr std::array kReductionRules{
     EmitRule{"GlobalLpPool", never, globalNorm},
     EmitRule{"GlobalMaxPool", never, globalMax},
     EmitRule{"GroupNormalization", never, groupNormalization},
@@ -450,7 +448,7 @@ constexpr std::array kRules{
     EmitRule{"ReduceLogSumExp", knownAxes, reduceLogSumExp},
     EmitRule{"ReduceMax", knownAxes, reduceMax},
     EmitRule{"ReduceMin", knownAxes, reduceMin},
-    EmitRule{"ReduceProd", comparesFloats, reduceProduct},
+    EmitRule{"ReduceProd", comparesFloatsOnAxes, reduceProduct},
     EmitRule{"ReduceSumSquare", knownAxes, reduceSquares},
     EmitRule{"GlobalAveragePool", never, globalAverage},
     EmitRule{"LayerNormalization", never, layerNormalization},
@@ -463,6 +461,6 @@ constexpr std::array kRules{
 
 } // namespace
 
-std::span<const EmitRule> reductionRules() { return kRules; }
+std::span<const EmitRule> reductionRules() { return kReductionRules; }
 
 } // namespace retro::tape

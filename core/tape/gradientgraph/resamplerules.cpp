@@ -296,7 +296,7 @@ private:
 
 EmittedParts deformConvolution(EmitSite& site) { return DeformGradient(site).parts(); }
 
-constexpr std::array kRules{
+constexpr std::array kResampleRules{
     EmitRule{"DeformConv", never, deformConvolution},
     EmitRule{"Resize", never, resize, 1},
     EmitRule{"Upsample", never, resize, 1},
@@ -304,6 +304,6 @@ constexpr std::array kRules{
 
 } // namespace
 
-std::span<const EmitRule> resampleRules() { return kRules; }
+std::span<const EmitRule> resampleRules() { return kResampleRules; }
 
 } // namespace retro::tape

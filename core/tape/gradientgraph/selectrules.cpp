@@ -77,7 +77,6 @@ ValueId placesAmongChosen(EmitSite& site, std::int64_t extent, std::int64_t coun
         return emit.ints(*condition);
     }
     constexpr std::int64_t kInt64 = 7; // TensorProto.DataType
-    constexpr std::int64_t kBool = 9;
     ValueId chosen = emit.node("Cast", {site.operands[1]}, {{"to", kInt64}});
     const std::int64_t given = site.shape(1)[0];
     if (given < extent) {
@@ -88,7 +87,7 @@ ValueId placesAmongChosen(EmitSite& site, std::int64_t extent, std::int64_t coun
     }
     const ValueId until = emit.node("CumSum", {chosen, emit.constant(Tensor::scalar<std::int64_t>(0))});
     const ValueId place = emit.node("Sub", {until, emit.ints({1})});
-    return emit.node("Where", {emit.node("Cast", {chosen}, {{"to", kBool}}), place, emit.ints({count})});
+    return emit.node("Where", {emit.node("Cast", {chosen}, {{"to", kBoolType}}), place, emit.ints({count})});
 }
 
 /// Every element reads its place in what arrives, which has zeros behind it for those that were not chosen.
@@ -170,7 +169,7 @@ EmittedParts rotatedBack(EmitSite& site)
     return parts;
 }
 
-constexpr std::array kRules{
+constexpr std::array kSelectRules{
     EmitRule{"Compress", countsChosen, compress},
     EmitRule{"CumProd", knowsAxis, runningProduct},
     EmitRule{"ReverseSequence", never, reversedSequence},
@@ -180,6 +179,6 @@ constexpr std::array kRules{
 
 } // namespace
 
-std::span<const EmitRule> selectRules() { return kRules; }
+std::span<const EmitRule> selectRules() { return kSelectRules; }
 
 } // namespace retro::tape

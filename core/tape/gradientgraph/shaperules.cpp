@@ -35,11 +35,6 @@ EmittedParts transpose(EmitSite& site)
     return {site.emit.node("Transpose", {site.up()}, {{"perm", inverse}})};
 }
 
-std::size_t axisOf(std::int64_t axis, std::size_t rank)
-{
-    return static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis);
-}
-
 ValueId sliced(EmitSite& site, ValueId value, const Ints& starts, const Ints& ends, const Ints& axes)
 {
     return site.emit.slice(value, starts, ends, axes);
@@ -231,7 +226,7 @@ EmittedParts gather(EmitSite& site)
 
 EmittedParts expand(EmitSite& site) { return {site.emit.sumTo(site.up(), site.outputShape(), site.shape(0)), {}}; }
 
-constexpr std::array kRules{
+constexpr std::array kShapeRules{
     EmitRule{"Gather", never, gather},
     EmitRule{"Concat", never, concat},
     EmitRule{"Expand", never, expand},
@@ -247,6 +242,6 @@ constexpr std::array kRules{
 
 } // namespace
 
-std::span<const EmitRule> shapeRules() { return kRules; }
+std::span<const EmitRule> shapeRules() { return kShapeRules; }
 
 } // namespace retro::tape

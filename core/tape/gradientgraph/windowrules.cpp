@@ -197,7 +197,7 @@ EmittedParts maxPool(EmitSite& site)
     return {site.emit.reshape(sum, site.shape(0))};
 }
 
-constexpr std::array kRules{
+constexpr std::array kWindowRules{
     EmitRule{"AveragePool", never, averagePool},
     EmitRule{"Conv", never, convolution},
     EmitRule{"ConvTranspose", plainTransposed, transposedConvolution},
@@ -207,6 +207,6 @@ constexpr std::array kRules{
 
 } // namespace
 
-std::span<const EmitRule> windowRules() { return kRules; }
+std::span<const EmitRule> windowRules() { return kWindowRules; }
 
 } // namespace retro::tape

@@ -8,6 +8,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <fmt/format.h>
+
 #include <set>
 
 using namespace retro;
@@ -163,7 +165,7 @@ private slots:
         Diagnosis told;
         for (const char* id : {"flow.bias", "flow.growth", "rule.stop"}) {
             Finding one = finding(*facts, id, Level::Warning, 2.1, "b");
-            one.means = std::string(280, 'w') + " " + std::string(80, 'w') + " " + std::string(80, 'w'); // three lines
+            one.means = fmt::format("{0:w<280} {0:w<80} {0:w<80}", ""); // three lines
             told.findings.push_back(one);
         }
         const std::vector<std::string> lines = diagnosis::textOf(told);

@@ -9,7 +9,7 @@
 #include "core/event/observer.h"
 #include "core/tensor/npy.h"
 #include "core/trace/runfile.h"
-#include "smalllanguagemodel.h"
+#include "tests/core/engine/smalllanguagemodel.h"
 
 #include <QTemporaryDir>
 

@@ -7,7 +7,7 @@
 #include "core/engine/explain/runforward.h"
 #include "core/engine/language/languagequestion.h"
 #include "core/engine/question/resolve.h"
-#include "smalllanguagemodel.h"
+#include "tests/core/engine/smalllanguagemodel.h"
 
 #include <QTemporaryDir>
 

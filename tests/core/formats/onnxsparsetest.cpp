@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sparse initializers, and weights that are not there.
 #include "core/formats/onnxsparse.h"
-#include "onnxsamples.h"
+#include "tests/core/formats/onnxsamples.h"
 
 #include <QTemporaryDir>
 #include <QtTest>

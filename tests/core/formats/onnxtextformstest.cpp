@@ -4,7 +4,7 @@
 #include "core/formats/modelfile.h"
 #include "core/graph/contentdigest.h"
 #include "core/graph/graphbuilder.h"
-#include "onnxsamples.h"
+#include "tests/core/formats/onnxsamples.h"
 
 #include <QTemporaryDir>
 #include <QtTest>

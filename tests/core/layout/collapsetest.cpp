@@ -2,8 +2,8 @@
 #include "core/layout/collapse.h"
 #include "core/layout/layout.h"
 #include "core/layout/topology.h"
-#include "printing.h"
-#include "samplegraphs.h"
+#include "tests/core/layout/printing.h"
+#include "tests/core/layout/samplegraphs.h"
 
 #include <QtTest>
 

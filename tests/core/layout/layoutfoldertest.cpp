@@ -5,7 +5,7 @@
 #include "core/layout/layout.h"
 #include "core/layout/layoutfile.h"
 #include "core/layout/layoutkey.h"
-#include "samplegraphs.h"
+#include "tests/core/layout/samplegraphs.h"
 
 #include <QTemporaryDir>
 #include <QtTest>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/layout/layout.h"
-#include "printing.h"
-#include "properties.h"
-#include "samplegraphs.h"
+#include "tests/core/layout/printing.h"
+#include "tests/core/layout/properties.h"
+#include "tests/core/layout/samplegraphs.h"
 
 #include <QtTest>
 

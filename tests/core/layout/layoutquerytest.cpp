@@ -2,7 +2,7 @@
 #include "core/layout/layout.h"
 #include "core/layout/levelofdetail.h"
 #include "core/layout/minimap.h"
-#include "samplegraphs.h"
+#include "tests/core/layout/samplegraphs.h"
 
 #include <QtTest>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "properties.h"
+#include "tests/core/layout/properties.h"
 
 #include <fmt/format.h>
 

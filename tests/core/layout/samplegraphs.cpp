@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "samplegraphs.h"
+#include "tests/core/layout/samplegraphs.h"
 
 namespace samples
 {

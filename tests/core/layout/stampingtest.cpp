@@ -2,8 +2,8 @@
 #include "core/layout/stamping.h"
 #include "core/layout/layout.h"
 #include "core/layout/pieces.h"
-#include "properties.h"
-#include "samplegraphs.h"
+#include "tests/core/layout/properties.h"
+#include "tests/core/layout/samplegraphs.h"
 
 #include <QtTest>
 

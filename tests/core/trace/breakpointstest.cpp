@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where a run stops: breakpoints and layers.
-#include "scenarios.h"
+#include "tests/core/trace/scenarios.h"
 
 #include "core/trace/breakpoints.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Words for people: what an event says, and why a node stands still.
-#include "randomrun.h"
-#include "scenarios.h"
+#include "tests/core/trace/randomrun.h"
+#include "tests/core/trace/scenarios.h"
 
 #include "core/trace/describe.h"
 #include "core/trace/why.h"

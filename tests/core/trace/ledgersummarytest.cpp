@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The conservation ledger, summed up.
-#include "scenarios.h"
+#include "tests/core/trace/scenarios.h"
 
 #include "core/trace/gradientrun.h"
 #include "core/trace/ledgersummary.h"

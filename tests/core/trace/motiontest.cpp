@@ -3,8 +3,8 @@
 #include "core/trace/motion.h"
 
 #include "core/trace/timeline.h"
-#include "randomrun.h"
-#include "scenarios.h"
+#include "tests/core/trace/randomrun.h"
+#include "tests/core/trace/scenarios.h"
 
 #include <QtTest>
 

@@ -2,7 +2,7 @@
 // Long random runs whose events are consistent with each other and otherwise mean nothing.
 #pragma once
 
-#include "script.h"
+#include "tests/core/trace/script.h"
 
 #include <fmt/format.h>
 

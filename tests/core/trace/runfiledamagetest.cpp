@@ -3,8 +3,8 @@
 #include "core/base/file.h"
 #include "core/trace/runfile.h"
 #include "core/trace/timeline.h"
-#include "randomrun.h"
-#include "samplerun.h"
+#include "tests/core/trace/randomrun.h"
+#include "tests/core/trace/samplerun.h"
 
 #include <QTemporaryDir>
 #include <QtTest>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Events and their inverses: scenarios of the traversal by hand, and random runs.
-#include "randomrun.h"
-#include "scenarios.h"
+#include "tests/core/trace/randomrun.h"
+#include "tests/core/trace/scenarios.h"
 
 #include <QtTest>
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/trace/notes.h"
-#include "scenarios.h"
+#include "tests/core/trace/scenarios.h"
 
 #include <cmath>
 

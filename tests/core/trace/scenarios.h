@@ -2,7 +2,7 @@
 // Runs of the traversal on small graphs, written by hand from the steps of the algorithm.
 #pragma once
 
-#include "script.h"
+#include "tests/core/trace/script.h"
 
 namespace retro::trace::test
 {

@@ -2,8 +2,8 @@
 // Seeking, series, recording.
 #include "core/trace/timeline.h"
 
-#include "randomrun.h"
-#include "scenarios.h"
+#include "tests/core/trace/randomrun.h"
+#include "tests/core/trace/scenarios.h"
 
 #include <QtTest>
 

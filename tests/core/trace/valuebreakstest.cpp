@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Breakpoints on numbers: where a run stops, both ways, and why.
-#include "scenarios.h"
+#include "tests/core/trace/scenarios.h"
 
 #include "core/trace/breakpoints.h"
 #include "core/trace/timeline.h"

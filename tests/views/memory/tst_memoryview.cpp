@@ -15,6 +15,7 @@
 #include <QTest>
 
 #include <cmath>
+#include <filesystem>
 
 using namespace retro;
 using namespace retro::views;
@@ -38,10 +39,10 @@ struct Sample
 
     Sample()
     {
-        const std::string folder = RETRO_SOURCE_DIR "/samples/marked-step/";
-        const auto model = *engine::loadModel(folder + "marked-step.onnx");
+        const std::filesystem::path folder = RETRO_SOURCE_DIR "/samples/marked-step";
+        const auto model = *engine::loadModel(folder / "marked-step.onnx");
         engine::ExplainRequest request;
-        request.inputs = {*tensor::readNpy(folder + "early.npy")};
+        request.inputs = {*tensor::readNpy(folder / "early.npy")};
         if (request.inputs[0].rank() == 2) {
             request.inputs[0] = request.inputs[0].reshaped({1, 24, 2});
         }
