@@ -16,6 +16,10 @@
 #include <utility>
 #include <vector>
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 namespace retro::ops
 {
 
@@ -91,23 +95,30 @@ using SixteenInts = std::int32_t __attribute__((vector_size(64)));
 using SixteenFloats = float __attribute__((vector_size(64)));
 using PlacedFloats = float __attribute__((vector_size(64), aligned(4), may_alias));
 
+/// The numbers at some places of sixteen.
+[[gnu::target("arch=x86-64-v4")]] inline SixteenFloats lookedUp(SixteenFloats numbers, SixteenInts places)
+{
+    const auto found = _mm512_permutexvar_ps(reinterpret_cast<__m512i>(places), reinterpret_cast<__m512>(numbers));
+    return reinterpret_cast<SixteenFloats>(found);
+}
+
 /// The same of 4 bits for some blocks of a multiple of 32 numbers: each is looked up among the sixteen of its block.
 [[gnu::target("arch=x86-64-v4")]] void widenNibbles(const std::uint8_t* from, std::int64_t blocks, std::int64_t block,
                                                     const float* zeros, const float* scales, float* to)
 {
     constexpr std::int64_t kStep = 32;
     const SixteenFloats levels{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-    const SixteenInts front{0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23};
-    const SixteenInts back{8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
     for (std::int64_t b = 0; b < blocks; ++b) {
         const SixteenFloats numbers = (levels - zeros[b]) * scales[b];
         for (std::int64_t i = 0; i < block; i += kStep, from += kStep / 2, to += kStep) {
             const SixteenInts pairs =
                 __builtin_convertvector(*reinterpret_cast<const SixteenBytes*>(from), SixteenInts);
-            const SixteenFloats low = __builtin_shuffle(numbers, pairs & 15);
-            const SixteenFloats high = __builtin_shuffle(numbers, pairs >> 4);
-            *reinterpret_cast<PlacedFloats*>(to) = __builtin_shuffle(low, high, front);
-            *reinterpret_cast<PlacedFloats*>(to + kStep / 2) = __builtin_shuffle(low, high, back);
+            const SixteenFloats low = lookedUp(numbers, pairs & 15);
+            const SixteenFloats high = lookedUp(numbers, pairs >> 4);
+            *reinterpret_cast<PlacedFloats*>(to) =
+                __builtin_shufflevector(low, high, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+            *reinterpret_cast<PlacedFloats*>(to + kStep / 2) =
+                __builtin_shufflevector(low, high, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
         }
     }
 }
