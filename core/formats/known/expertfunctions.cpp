@@ -80,7 +80,7 @@ base::Result<void> takeExpertLayer(FunctionWriter& body, ExpertSetting& setting,
                                       "rows × columns",
                                       layer.weights));
     }
-    if (std::ranges::any_of(*shape, [](std::int64_t extent) { return extent > kMostExpertExtent; })) {
+    if (std::ranges::any_of(*shape, [](std::int64_t extent) { return extent < 0 || extent > kMostExpertExtent; })) {
         return inputError(fmt::format("the weights of its experts (operand {}) have the shape {}, which no file holds; "
                                       "export the model again",
                                       layer.weights, tensor::toText(*shape)));

@@ -17,17 +17,18 @@ struct Loose
 #endif
 };
 
-/// The numbers from `place` on.
+/// The numbers from `place` on. A pointer, because clang takes for granted that a reference which a function returns is
+/// aligned as the vector itself would be.
 template <class Vector>
-[[gnu::always_inline]] inline const typename Loose<Vector>::Type& looseAt(const float* place)
+[[gnu::always_inline]] inline const typename Loose<Vector>::Type* looseAt(const float* place)
 {
-    return *reinterpret_cast<const typename Loose<Vector>::Type*>(place);
+    return reinterpret_cast<const typename Loose<Vector>::Type*>(place);
 }
 /// As above, to be written.
 template <class Vector>
-[[gnu::always_inline]] inline typename Loose<Vector>::Type& looseAt(float* place)
+[[gnu::always_inline]] inline typename Loose<Vector>::Type* looseAt(float* place)
 {
-    return *reinterpret_cast<typename Loose<Vector>::Type*>(place);
+    return reinterpret_cast<typename Loose<Vector>::Type*>(place);
 }
 
 } // namespace retro::ops

@@ -87,7 +87,7 @@ template <class Vector, std::size_t rows, std::size_t vectors>
         Vector right[vectors];
 #pragma GCC unroll 16
         for (std::size_t j = 0; j < vectors; ++j) {
-            right[j] = looseAt<Vector>(b + static_cast<std::int64_t>(j) * kLanes<Vector>);
+            right[j] = *looseAt<Vector>(b + static_cast<std::int64_t>(j) * kLanes<Vector>);
         }
 #pragma GCC unroll 16
         for (std::size_t i = 0; i < rows; ++i) {
@@ -112,7 +112,7 @@ template <class Vector, std::size_t rows, std::size_t vectors>
                 value = c[j] + value;
             }
             if (tile.perColumn != nullptr) {
-                value = value + looseAt<Vector>(tile.perColumn + static_cast<std::int64_t>(j) * kLanes<Vector>);
+                value = value + *looseAt<Vector>(tile.perColumn + static_cast<std::int64_t>(j) * kLanes<Vector>);
             }
             c[j] = value;
         }
@@ -124,10 +124,10 @@ template <class Vector>
 [[gnu::always_inline]] inline void finishSums(const ProductTile& tile, const float* c, std::int64_t j, Vector& value)
 {
     if (tile.adds) {
-        value = looseAt<Vector>(c + j) + value;
+        value = *looseAt<Vector>(c + j) + value;
     }
     if (tile.perColumn != nullptr) {
-        value = value + looseAt<Vector>(tile.perColumn + j);
+        value = value + *looseAt<Vector>(tile.perColumn + j);
     }
 }
 
@@ -138,12 +138,12 @@ template <class Vector>
                                                     float* c)
 {
     const std::int64_t last = count - kLanes<Vector>;
-    Vector first = looseAt<Vector>(sums);
-    Vector second = looseAt<Vector>(sums + last);
+    Vector first = *looseAt<Vector>(sums);
+    Vector second = *looseAt<Vector>(sums + last);
     finishSums(tile, c, 0, first);
     finishSums(tile, c, last, second);
-    looseAt<Vector>(c) = first;
-    looseAt<Vector>(c + last) = second;
+    *looseAt<Vector>(c) = first;
+    *looseAt<Vector>(c + last) = second;
 }
 
 /// The first tile.columns of the sums of one row.
@@ -175,7 +175,7 @@ template <class Vector, std::size_t rows, std::size_t vectors>
     for (std::size_t i = 0; i < rows; ++i) {
 #pragma GCC unroll 16
         for (std::size_t j = 0; j < vectors; ++j) {
-            looseAt<Vector>(&room[i * kWidth + j * kLanes<Vector>]) = sums.at[i][j];
+            *looseAt<Vector>(&room[i * kWidth + j * kLanes<Vector>]) = sums.at[i][j];
         }
     }
     for (std::size_t i = 0; i < rows; ++i) {
@@ -300,15 +300,14 @@ template <class Vector>
 {
 #pragma GCC unroll 16
     for (std::int64_t j = 0; j < kLanes<Vector>; ++j) {
-        lines[j] = looseAt<Vector>(from[j] + k);
+        lines[j] = *looseAt<Vector>(from[j] + k);
     }
     turnLines<kLanes<Vector> / 2>(lines);
 }
 
 /// The numbers at k of all lines.
 template <class Vector>
-[[gnu::always_inline]] inline void loadColumn(const float* (&from)[kLanes<Vector>], std::int64_t k,
-                                              typename Loose<Vector>::Type& numbers)
+[[gnu::always_inline]] inline void loadColumn(const float* (&from)[kLanes<Vector>], std::int64_t k, Vector& numbers)
 {
     for (std::int64_t j = 0; j < kLanes<Vector>; ++j) {
         numbers[j] = from[j][k];
@@ -339,11 +338,13 @@ template <class Vector>
         loadTurned<Vector>(from, k, lines);
 #pragma GCC unroll 16
         for (std::int64_t i = 0; i < kLanes<Vector>; ++i) {
-            looseAt<Vector>(to + (k + i) * width) = lines[i];
+            *looseAt<Vector>(to + (k + i) * width) = lines[i];
         }
     }
     for (; k < depth; ++k) {
-        loadColumn<Vector>(from, k, looseAt<Vector>(to + k * width));
+        Vector column;
+        loadColumn<Vector>(from, k, column);
+        *looseAt<Vector>(to + k * width) = column;
     }
     for (std::int64_t i = count; i < kLanes<Vector>; ++i) {
         for (std::int64_t step = 0; step < depth; ++step) {
@@ -363,7 +364,7 @@ template <class Vector>
         return;
     }
     for (std::int64_t k = 0; k < depth; ++k) {
-        looseAt<Vector>(to + k * kWidth + kLanes<Vector>) = Vector{};
+        *looseAt<Vector>(to + k * kWidth + kLanes<Vector>) = Vector{};
     }
 }
 
@@ -404,8 +405,8 @@ template <class Vector>
     for (std::int64_t i = 0; i < kLanes<Vector>; ++i) {
         Vector two[2];
         splitPairs(lines[i], two);
-        looseAt<Vector>(to + (2 * i) * width) = two[0];
-        looseAt<Vector>(to + (2 * i + 1) * width) = two[1];
+        *looseAt<Vector>(to + (2 * i) * width) = two[0];
+        *looseAt<Vector>(to + (2 * i + 1) * width) = two[1];
     }
 }
 
@@ -452,7 +453,7 @@ template <class Vector>
         return;
     }
     for (std::int64_t k = 0; k < depth; ++k) {
-        looseAt<Vector>(to + k * kWidth + kLanes<Vector>) = Vector{};
+        *looseAt<Vector>(to + k * kWidth + kLanes<Vector>) = Vector{};
     }
 }
 
@@ -463,10 +464,10 @@ constexpr std::int64_t kRowsTogether = 4;
 template <class Vector>
 [[gnu::always_inline]] inline void copyStep(const float* from, std::int64_t ahead, float* to)
 {
-    const Vector first = looseAt<Vector>(from);
-    const Vector second = looseAt<Vector>(from + kLanes<Vector>);
-    looseAt<Vector>(to) = first;
-    looseAt<Vector>(to + kLanes<Vector>) = second;
+    const Vector first = *looseAt<Vector>(from);
+    const Vector second = *looseAt<Vector>(from + kLanes<Vector>);
+    *looseAt<Vector>(to) = first;
+    *looseAt<Vector>(to + kLanes<Vector>) = second;
     __builtin_prefetch(from + ahead);
     if constexpr (sizeof(Vector) == sizeof(Sixteen)) {
         __builtin_prefetch(from + ahead + kLanes<Vector>);
@@ -599,8 +600,8 @@ template <class Vector, std::size_t rows>
             std::memcpy(reinterpret_cast<float*>(&line) + j, from[j] + k / kPerByte, sizeof(float));
         }
         const std::int64_t group = k / product.levels.together * kLanes<Vector>;
-        addLevels(product, k, line, looseAt<Vector>(product.levels.scales + group),
-                  looseAt<Vector>(product.levels.zeros + group), own);
+        addLevels(product, k, line, *looseAt<Vector>(product.levels.scales + group),
+                  *looseAt<Vector>(product.levels.zeros + group), own);
     }
 }
 

@@ -222,9 +222,10 @@ private:
     /// exact.
     [[nodiscard]] double overWithin(std::uint32_t from, std::uint32_t to, double bytes) const
     {
-        std::array<double, 4> sums{};
-        for (; from + sums.size() <= to; from += sums.size()) {
-            for (std::size_t i = 0; i < sums.size(); ++i) {
+        constexpr std::uint32_t kTogether = 4;
+        std::array<double, kTogether> sums{};
+        for (; std::size_t{from} + kTogether <= to; from += kTogether) {
+            for (std::uint32_t i = 0; i < kTogether; ++i) {
                 sums[i] += std::min(m_over[from + i], bytes);
             }
         }

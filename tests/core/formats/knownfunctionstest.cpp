@@ -5,6 +5,8 @@
 
 #include <QtTest>
 
+#include <limits>
+
 using namespace retro;
 using namespace retro::tests;
 using Ints = std::vector<std::int64_t>;
@@ -239,15 +241,22 @@ private slots:
     }
 
     /// Twice such a number of columns is no number of 64 bits.
+    void hugeExperts_data()
+    {
+        QTest::addColumn<std::int64_t>("columns");
+        QTest::newRow("above") << (std::int64_t{1} << 62);
+        QTest::newRow("below 0") << std::numeric_limits<std::int64_t>::min() + 1;
+    }
     void hugeExperts()
     {
+        QFETCH(const std::int64_t, columns);
         ProtoModel model;
         model.input("x", {3, 4}).input("r", {3, 4}).constant("s", wavy({4, 8}, 0));
         for (const char* name : {"a", "b"}) {
             auto& weights = *model.proto().mutable_graph()->add_initializer();
             weights.set_name(name);
             weights.set_data_type(onnxschema::TensorProto::UINT8);
-            for (const std::int64_t extent : {std::int64_t{4}, std::int64_t{0}, std::int64_t{1} << 62}) {
+            for (const std::int64_t extent : {std::int64_t{4}, std::int64_t{0}, columns}) {
                 weights.add_dims(extent);
             }
         }
