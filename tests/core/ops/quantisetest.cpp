@@ -4,6 +4,8 @@
 
 #include <QtTest>
 
+#include <limits>
+
 using namespace retro::tests;
 using Ints = std::vector<std::int64_t>;
 using retro::ops::StructureKind;
@@ -111,6 +113,21 @@ private slots:
         QCOMPARE(q(c.run(1)), "[scalar] 1");
         QCOMPARE(q(c.run(2)), "[scalar] 51");
         QCOMPARE(q(OpCase("DynamicQuantizeLinear", 11).operand(doubles({1}, {0})).outputs(3).run()), "[1] 0");
+    }
+
+    /// As ONNX Runtime: a number that is none, and what is -inf of an infinite scale, is 0.
+    void rangeWithoutEnd()
+    {
+        constexpr double kInfinite = std::numeric_limits<double>::infinity();
+        const auto quantised = [](const std::vector<double>& x) {
+            OpCase c = OpCase("DynamicQuantizeLinear", 11)
+                           .operand(doubles({static_cast<std::int64_t>(x.size())}, x))
+                           .outputs(3);
+            return q(c.run()) + ", " + q(c.run(2));
+        };
+        QCOMPARE(quantised({-kInfinite, 1, 2}), "[3] 0 255 255, [scalar] 255");
+        QCOMPARE(quantised({kInfinite, -1, 2}), "[3] 0 0 0, [scalar] 0");
+        QCOMPARE(quantised({-kInfinite, kInfinite, 1}), "[3] 0 0 255, [scalar] 255");
     }
 
     void integerProducts()
