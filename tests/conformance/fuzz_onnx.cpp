@@ -12,6 +12,7 @@
 #include "core/formats/onnx.h"
 #include "tests/conformance/hostile.h"
 #include "tests/conformance/isolation.h"
+#include "tests/conformance/peakmemory.h"
 #include "tests/conformance/ways.h"
 
 #include <fmt/format.h>
@@ -38,7 +39,7 @@ constexpr std::uint64_t kUsualCount = 400;
 constexpr std::uint64_t kBatch = 200;
 /// Larger models say nothing that smaller ones do not, and take longer.
 constexpr std::uintmax_t kLargestModel = 64U << 10U;
-/// Most memory of one try, in KiB; a sanitizer's own included.
+/// Most memory of one try, in KiB.
 constexpr long kMostMemory = 1536L << 10;
 
 /// The operators of language models, of which Debian has none.

@@ -7,9 +7,6 @@
 #include "core/engine/model/symbolicshapes.h"
 #include "core/engine/verify/verify.h"
 
-#include <fstream>
-#include <malloc.h>
-
 namespace retro::conformance
 {
 
@@ -71,20 +68,6 @@ Result<WaysDone> goEveryWay(const engine::LoadedModel& model, const std::vector<
     RETRO_CHECK(book(done, "grad", gradientOf(model, inputs)));
     RETRO_CHECK(book(done, "verify", verified(model, inputs)));
     return done;
-}
-
-long takePeakKiB()
-{
-    long peak = 0;
-    std::ifstream status("/proc/self/status");
-    for (std::string line; std::getline(status, line);) {
-        if (line.starts_with("VmHWM:")) {
-            peak = std::stol(line.substr(6));
-        }
-    }
-    ::malloc_trim(0); // what was freed but not given back is not held
-    std::ofstream("/proc/self/clear_refs") << "5\n";
-    return peak;
 }
 
 } // namespace retro::conformance

@@ -23,7 +23,4 @@ struct WaysDone
 [[nodiscard]] base::Result<WaysDone> goEveryWay(const engine::LoadedModel& model,
                                                 const std::vector<tensor::Tensor>& inputs);
 
-/// Most memory that this process held since the last call, in KiB (the process's own highest mark is reset).
-[[nodiscard]] long takePeakKiB();
-
 } // namespace retro::conformance

@@ -5,6 +5,7 @@
 // by ':'. RETRO_TEST_PART=2/8 takes the second of eight shares.
 #include "core/formats/onnx.h"
 #include "tests/conformance/isolation.h"
+#include "tests/conformance/peakmemory.h"
 #include "tests/conformance/ways.h"
 #include "tests/parts.h"
 
@@ -27,7 +28,7 @@ namespace
 
 constexpr const char* kDebianFolder = "/usr/share/libonnx-testdata/data";
 constexpr int kSkipped = 77;
-/// Most memory of one case, in KiB; a sanitizer's own included.
+/// Most memory of one case, in KiB.
 constexpr long kMostMemory = 4L << 20;
 
 Result<void> goEveryWayOf(const Case& one)
