@@ -56,10 +56,10 @@ constexpr std::int64_t kFewColumns = 8;      // that are better brought together
 template <class A, class T>
 void sumColumns(const T* v, std::int64_t stride, std::int64_t n, std::int64_t columns, A* out)
 {
-    constexpr std::int64_t kBlock = reference::kPairwiseBlock;
+    constexpr std::int64_t kMost = reference::kPairwiseBlock;
     constexpr std::int64_t kLanes = reference::kPairwiseLanes;
-    if (n > kBlock) {
-        const std::int64_t half = (n / 2 + kBlock - 1) / kBlock * kBlock;
+    if (n > kMost) {
+        const std::int64_t half = (n / 2 + kMost - 1) / kMost * kMost;
         std::array<A, kColumnsSummed> rest;
         sumColumns(v, stride, half, columns, out);
         sumColumns(v + half * stride, stride, n - half, columns, rest.data());

@@ -137,6 +137,7 @@ private:
         Numbers panels; ///< of b
         Numbers rows;   ///< of a
         Numbers lines;  ///< of b, widened
+        Numbers pairs;  ///< of rows of a, in bfloat16
     };
 
     /// Panels (bands) with `each` elements of c that are worth a thread.
@@ -263,14 +264,17 @@ private:
         room.panels = numbers(panelsTogether() * panelStep(m_depths.most()));
         room.rows = numbers((rows + groups - 1) / groups * m_depths.most());
         room.lines = numbers(std::max(kTurnedTogether, panelsTogether()) * m_tiles.columns);
+        room.pairs = numbers(mayPair() ? (rows + groups - 1) / groups * m_depths.most() / 2 : 0);
         for (std::int64_t i = 0; i < groups; ++i) {
             const Part group{part.firstRow + rows * i / groups, part.firstRow + rows * (i + 1) / groups,
                              part.firstColumn, part.lastColumn};
             for (std::int64_t block = 0; block < m_depths.blocks(); ++block) {
                 copyRows(group, block, room.rows.get());
+                const bool inPairs = pairRows(group, block, room);
                 for (std::int64_t j = part.firstColumn; j < part.lastColumn; j += kFetchedColumns) {
                     const std::int64_t last = std::min(j + kFetchedColumns, part.lastColumn);
-                    storedStrip({group.firstRow, group.lastRow, j, last}, block, room, following(group, j, block));
+                    storedStrip({group.firstRow, group.lastRow, j, last}, block, inPairs, room,
+                                following(group, j, block));
                 }
             }
         }
@@ -295,6 +299,40 @@ private:
             for (std::int64_t k = 0; k < depth; ++k) {
                 to[k] = from[k * m_a.columnStride];
             }
+        }
+    }
+
+    /// True where numbers that are stored in bfloat16 can be multiplied as pairs.
+    [[nodiscard]] bool mayPair() const
+    {
+        return m_tiles.pairs.areThere() && m_stored.rows->bfloats(0, 0) != nullptr && m_a.rows > 0 && m_a.columns > 1;
+    }
+
+    /// Pairs of the rows of a that lie near. False: one of their numbers is no bfloat16, as those of a pass backward.
+    [[nodiscard]] bool pairRows(const Part& part, std::int64_t block, const Room& room) const
+    {
+        const std::int64_t depth = m_depths.length(block);
+        if (!mayPair() || depth % 2 != 0) {
+            return false;
+        }
+        for (std::int64_t i = 0; i < part.lastRow - part.firstRow; ++i) {
+            if (!pairNumbers(room.rows.get() + i * depth, depth, room.pairs.get() + i * (depth / 2))) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /// Columns [first, first + count) of the block of b as a panel of pairs.
+    void pairPanel(std::int64_t first, std::int64_t count, std::int64_t block, const Room& room) const
+    {
+        const std::int64_t depth = m_depths.length(block);
+        const std::int64_t begin = m_depths.begin(block);
+        const std::int64_t length = m_stored.rows->length();
+        if (m_stored.isTurned) {
+            m_tiles.pairs.turn(m_stored.rows->bfloats(first, begin), length, count, depth, room.panels.get());
+        } else {
+            m_tiles.pairs.pack(m_stored.rows->bfloats(begin, first), length, count, depth, room.panels.get());
         }
     }
 
@@ -357,22 +395,25 @@ private:
         }
     }
 
-    void storedStrip(const Part& part, std::int64_t block, const Room& room, const Following& next) const
+    void storedStrip(const Part& part, std::int64_t block, bool inPairs, const Room& room, const Following& next) const
     {
-        const std::int64_t together = panelsTogether() * m_tiles.columns;
+        const std::int64_t together = panelsTogether() * m_tiles.columns; // what is in bfloat16 begins fast: one panel
         const std::int64_t bands = (part.lastRow - part.firstRow + m_tiles.rows - 1) / m_tiles.rows;
         const std::int64_t tiles = (part.lastColumn - part.firstColumn + m_tiles.columns - 1) / m_tiles.columns * bands;
         std::int64_t tile = 0;
         for (std::int64_t j = part.firstColumn; j < part.lastColumn; j += m_tiles.columns) {
             const std::int64_t inStrip = (j - part.firstColumn) % together;
-            if (inStrip == 0) {
-                widenPanels(j, std::min(together, part.lastColumn - j), block, room);
+            const std::int64_t count = std::min(together, part.lastColumn - j);
+            if (inPairs) {
+                pairPanel(j, count, block, room);
+            } else if (inStrip == 0) {
+                widenPanels(j, count, block, room);
             }
             const std::int64_t last = std::min(j + m_tiles.columns, part.lastColumn);
             const float* const panel =
                 room.panels.get() + inStrip / m_tiles.columns * panelStep(m_depths.length(block));
-            storedPanel({part.firstRow, part.lastRow, j, last}, block, panel, room.rows.get(),
-                        [&] { fetch(next, tile++, tiles); });
+            storedPanel({part.firstRow, part.lastRow, j, last}, block, inPairs, panel,
+                        inPairs ? room.pairs.get() : room.rows.get(), [&] { fetch(next, tile++, tiles); });
         }
         if (block + 1 == m_depths.blocks() && m_after.rows != nullptr) {
             finish(part);
@@ -381,14 +422,15 @@ private:
 
     /// One panel and all rows of a that lie near; calls `before` before each tile.
     template <class Before>
-    void storedPanel(const Part& part, std::int64_t block, const float* panel, const float* a,
+    void storedPanel(const Part& part, std::int64_t block, bool inPairs, const float* panel, const float* a,
                      const Before& before) const
     {
+        const auto multiply = inPairs ? m_tiles.pairs.multiply : m_tiles.multiply;
         const std::int64_t rows = part.lastRow - part.firstRow;
         const std::int64_t bands = (rows + m_tiles.rows - 1) / m_tiles.rows;
         const bool isLast = block + 1 == m_depths.blocks();
         ProductTile tile;
-        tile.depth = m_depths.length(block);
+        tile.depth = inPairs ? m_depths.length(block) / 2 : m_depths.length(block);
         tile.aRow = tile.depth;
         tile.b = panel;
         tile.bStep = m_tiles.columns;
@@ -403,7 +445,7 @@ private:
             tile.a = a + first * tile.depth;
             tile.c = m_c + (part.firstRow + first) * m_stride + part.firstColumn;
             before();
-            m_tiles.multiply(tile);
+            multiply(tile);
         }
     }
 

@@ -56,20 +56,48 @@ template <std::size_t count>
     }
 }
 
-/// sums += left · right for one row.
-template <class Vector, std::size_t vectors>
-[[gnu::always_inline]] inline void addRow(float number, const Vector (&right)[vectors], Vector (&sums)[vectors])
+/// Whole numbers of the same bits as a register's.
+template <class Vector>
+using Bits = decltype(Vector{} < Vector{});
+
+/// A step is a number.
+struct NumberSteps
 {
-    Vector left = number - Vector{};
-    keepInRegister<vectors>(left);
+    /// sums += left · right for one row.
+    template <class Vector, std::size_t vectors>
+    [[gnu::always_inline]] static void addRow(const float* number, const Vector (&right)[vectors],
+                                              Vector (&sums)[vectors])
+    {
+        Vector left = *number - Vector{};
+        keepInRegister<vectors>(left);
 #pragma GCC unroll 16
-    for (std::size_t j = 0; j < vectors; ++j) {
-        sums[j] += left * right[j];
+        for (std::size_t j = 0; j < vectors; ++j) {
+            sums[j] += left * right[j];
+        }
     }
-}
+};
+
+#if defined(__x86_64__)
+/// A step is a pair of numbers in bfloat16.
+struct PairSteps
+{
+    template <class Vector, std::size_t vectors>
+    [[gnu::always_inline]] static void addRow(const float* pair, const Vector (&right)[vectors],
+                                              Vector (&sums)[vectors])
+    {
+        std::int32_t bits = 0;
+        std::memcpy(&bits, pair, sizeof bits);
+        const Bits<Vector> left = bits - Bits<Vector>{};
+#pragma GCC unroll 16
+        for (std::size_t j = 0; j < vectors; ++j) {
+            asm("vdpbf16ps %2, %1, %0" : "+v"(sums[j]) : "v"(right[j]), "v"(left));
+        }
+    }
+};
+#endif
 
 /// sums += a · b, one step of the inner extent after the other.
-template <class Vector, std::size_t rows, std::size_t vectors>
+template <class Step, class Vector, std::size_t rows, std::size_t vectors>
 [[gnu::always_inline]] inline void addSteps(const ProductTile& tile, Sums<Vector, rows, vectors>& sums)
 {
     // Rows of a in threes: an address is a base and at most twice the distance of
@@ -91,7 +119,7 @@ template <class Vector, std::size_t rows, std::size_t vectors>
         }
 #pragma GCC unroll 16
         for (std::size_t i = 0; i < rows; ++i) {
-            addRow(a[i / 3][static_cast<std::int64_t>(i % 3) * row], right, sums.at[i]);
+            Step::addRow(a[i / 3] + static_cast<std::int64_t>(i % 3) * row, right, sums.at[i]);
         }
         moveOn(a, step);
     }
@@ -197,14 +225,14 @@ template <class Vector, std::size_t rows, std::size_t vectors>
     }
 }
 
-template <class Vector, std::size_t rows, std::size_t vectors>
+template <class Step, class Vector, std::size_t rows, std::size_t vectors>
 [[gnu::always_inline]] inline void multiplyRows(const ProductTile& tile)
 {
     if (tile.adds) {
         fetchSums<Vector, rows, vectors>(tile);
     }
     Sums<Vector, rows, vectors> sums{};
-    addSteps<Vector, rows, vectors>(tile, sums);
+    addSteps<Step, Vector, rows, vectors>(tile, sums);
     if (tile.columns == static_cast<std::int64_t>(vectors) * kLanes<Vector>) {
         storeWhole<Vector, rows, vectors>(tile, sums);
     } else {
@@ -213,15 +241,15 @@ template <class Vector, std::size_t rows, std::size_t vectors>
 }
 
 /// A case for every number of rows.
-template <class Vector, std::size_t vectors, std::size_t rows, std::size_t... others>
+template <class Step, class Vector, std::size_t vectors, std::size_t rows, std::size_t... others>
 [[gnu::always_inline]] inline void multiplySome(const ProductTile& tile)
 {
     if (tile.rows == static_cast<std::int64_t>(rows)) {
-        multiplyRows<Vector, rows, vectors>(tile);
+        multiplyRows<Step, Vector, rows, vectors>(tile);
         return;
     }
     if constexpr (sizeof...(others) > 0) {
-        multiplySome<Vector, vectors, others...>(tile);
+        multiplySome<Step, Vector, vectors, others...>(tile);
     }
 }
 
@@ -229,15 +257,15 @@ template <class Vector, std::size_t vectors, std::size_t rows, std::size_t... ot
 constexpr std::size_t kFlat = 8;
 
 /// Tiles of few columns take one register per row.
-template <class Vector, std::size_t... rows>
+template <class Step, class Vector, std::size_t... rows>
 [[gnu::always_inline]] inline void multiplyTile(const ProductTile& tile)
 {
     if (tile.columns == kFlat * kLanes<Vector>) {
-        multiplyRows<Vector, 1, kFlat>(tile);
+        multiplyRows<Step, Vector, 1, kFlat>(tile);
     } else if (tile.columns <= kLanes<Vector>) {
-        multiplySome<Vector, 1, rows...>(tile);
+        multiplySome<Step, Vector, 1, rows...>(tile);
     } else {
-        multiplySome<Vector, 2, rows...>(tile);
+        multiplySome<Step, Vector, 2, rows...>(tile);
     }
 }
 
@@ -368,12 +396,15 @@ template <class Vector>
     }
 }
 
-/// Whole numbers of the same bits as a register's.
-template <class Vector>
-using Bits = decltype(Vector{} < Vector{});
-
 inline constexpr int kHalfBits = 16;
 inline constexpr std::int32_t kUpperHalf = -0x10000;
+inline constexpr std::int32_t kLowerHalf = 0xffff;
+
+[[gnu::always_inline]] inline void storePair(std::uint16_t first, std::uint16_t second, float* to)
+{
+    const std::uint32_t pair = static_cast<std::uint32_t>(first) << kHalfBits | second;
+    std::memcpy(to, &pair, sizeof pair);
+}
 
 /// As many lines of bfloat16 as a register has numbers, turned: they lie in pairs, which stay together.
 template <class Vector>
@@ -456,6 +487,48 @@ template <class Vector>
         *looseAt<Vector>(to + k * kWidth + kLanes<Vector>) = Vector{};
     }
 }
+
+#if defined(__x86_64__)
+/// As turnSomeBfloats(), with the pairs as PairTiles has them.
+[[gnu::always_inline]] inline void pairSomeLines(const std::uint16_t* b, std::int64_t line, std::int64_t count,
+                                                 std::int64_t depth, std::int64_t width, float* to)
+{
+    using Vector = Sixteen;
+    constexpr std::int64_t kSteps = 2 * kLanes<Vector>;
+    const std::uint16_t* from[kLanes<Vector>];
+    placeLines<kLanes<Vector>>(b, line, count, from);
+    std::int64_t k = 0;
+    for (; k + kSteps <= depth; k += kSteps) {
+        Vector lines[kLanes<Vector>];
+        loadPairs<Vector>(from, k, lines);
+#pragma GCC unroll 16
+        for (std::int64_t i = 0; i < kLanes<Vector>; ++i) {
+            const auto pairs = reinterpret_cast<Bits<Vector>>(lines[i]);
+            const Bits<Vector> upperFirst = (pairs << kHalfBits) | ((pairs >> kHalfBits) & kLowerHalf);
+            *looseAt<Vector>(to + (k / 2 + i) * width) = reinterpret_cast<Vector>(upperFirst);
+        }
+    }
+    for (; k < depth; k += 2) {
+        for (std::int64_t j = 0; j < kLanes<Vector>; ++j) {
+            storePair(from[j][k], from[j][k + 1], to + k / 2 * width + j);
+        }
+    }
+    for (std::int64_t i = count; i < kLanes<Vector>; ++i) {
+        for (std::int64_t step = 0; step < depth / 2; ++step) {
+            to[step * width + i] = 0;
+        }
+    }
+}
+
+/// `count` numbers of two steps, side by side.
+[[gnu::always_inline]] inline void pairSomeColumns(const std::uint16_t* first, const std::uint16_t* second,
+                                                   std::int64_t count, float* to)
+{
+    for (std::int64_t j = 0; j < count; ++j) {
+        storePair(first[j], second[j], to + j);
+    }
+}
+#endif
 
 /// Rows of b that are packed together: so many streams are fetched ahead.
 constexpr std::int64_t kRowsTogether = 4;
@@ -659,7 +732,7 @@ constexpr std::int64_t kMiddleRows = 6;
 
 [[gnu::target("arch=x86-64-v4")]] void multiplyWide(const ProductTile& tile)
 {
-    multiplyTile<Sixteen, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1>(tile);
+    multiplyTile<NumberSteps, Sixteen, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1>(tile);
 }
 [[gnu::target("arch=x86-64-v4")]] void multiplyTurnedWide(const TurnedProduct& product)
 {
@@ -681,9 +754,41 @@ constexpr std::int64_t kMiddleRows = 6;
     turnBfloatPanel<Sixteen>(from, line, count, depth, to);
 }
 
+constexpr std::int64_t kPairWidth = 2 * kLanes<Sixteen>;
+
+[[gnu::target("arch=x86-64-v4,avx512bf16")]] void multiplyPairs(const ProductTile& tile)
+{
+    multiplyTile<PairSteps, Sixteen, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1>(tile);
+}
+[[gnu::target("arch=x86-64-v4,prefer-vector-width=512")]] void
+packPairs(const std::uint16_t* from, std::int64_t row, std::int64_t count, std::int64_t depth, float* to)
+{
+    for (std::int64_t k = 0; k < depth; k += 2, from += 2 * row, to += kPairWidth) {
+        if (count == kPairWidth) {
+            pairSomeColumns(from, from + row, kPairWidth, to);
+        } else {
+            pairSomeColumns(from, from + row, count, to);
+            std::memset(to + count, 0, static_cast<std::size_t>(kPairWidth - count) * sizeof(float));
+        }
+    }
+}
+[[gnu::target("arch=x86-64-v4")]] void turnPairsWide(const std::uint16_t* from, std::int64_t line, std::int64_t count,
+                                                     std::int64_t depth, float* to)
+{
+    constexpr std::int64_t kHalf = kLanes<Sixteen>;
+    pairSomeLines(from, line, count < kHalf ? count : kHalf, depth, kPairWidth, to);
+    if (count > kHalf) {
+        pairSomeLines(from + kHalf * line, line, count - kHalf, depth, kPairWidth, to + kHalf);
+        return;
+    }
+    for (std::int64_t k = 0; k < depth / 2; ++k) {
+        *looseAt<Sixteen>(to + k * kPairWidth + kHalf) = Sixteen{};
+    }
+}
+
 [[gnu::target("arch=x86-64-v3")]] void multiplyMiddle(const ProductTile& tile)
 {
-    multiplyTile<Eight, 6, 5, 4, 3, 2, 1>(tile);
+    multiplyTile<NumberSteps, Eight, 6, 5, 4, 3, 2, 1>(tile);
 }
 [[gnu::target("arch=x86-64-v3")]] void multiplyTurnedMiddle(const TurnedProduct& product)
 {
@@ -708,7 +813,7 @@ constexpr std::int64_t kMiddleRows = 6;
 
 constexpr std::int64_t kNarrowRows = 4;
 
-void multiplyNarrow(const ProductTile& tile) { multiplyTile<Four, 4, 3, 2, 1>(tile); }
+void multiplyNarrow(const ProductTile& tile) { multiplyTile<NumberSteps, Four, 4, 3, 2, 1>(tile); }
 void multiplyTurnedNarrow(const TurnedProduct& product) { multiplyAllLines<Four>(product); }
 void packNarrow(const float* from, std::int64_t row, std::int64_t depth, std::int64_t panels, std::int64_t panel,
                 float* to)
@@ -729,16 +834,29 @@ constexpr ProductTiles tilesOf(std::int64_t rows, decltype(ProductTiles::multipl
                                decltype(ProductTiles::multiplyTurned) multiplyTurned, decltype(ProductTiles::pack) pack,
                                decltype(ProductTiles::turn) turn, decltype(ProductTiles::turnBfloats) turnBfloats)
 {
-    return {rows,        2 * kLanes<Vector>, kFlat * kLanes<Vector>, multiply,
-            kTurnedRows, kLanes<Vector>,     multiplyTurned,         pack,
-            turn,        turnBfloats};
+    return {rows,
+            2 * kLanes<Vector>,
+            kFlat * kLanes<Vector>,
+            multiply,
+            kTurnedRows,
+            kLanes<Vector>,
+            multiplyTurned,
+            pack,
+            turn,
+            turnBfloats,
+            {}};
 }
 
 ProductTiles fastestTiles()
 {
 #if defined(__x86_64__)
     if (registersAtHand() == Registers::Wide) {
-        return tilesOf<Sixteen>(kWideRows, multiplyWide, multiplyTurnedWide, packWide, turnWide, turnBfloatsWide);
+        ProductTiles tiles =
+            tilesOf<Sixteen>(kWideRows, multiplyWide, multiplyTurnedWide, packWide, turnWide, turnBfloatsWide);
+        if (hasPairsOfBfloats()) {
+            tiles.pairs = {multiplyPairs, packPairs, turnPairsWide};
+        }
+        return tiles;
     }
     if (registersAtHand() == Registers::Middle) {
         return tilesOf<Eight>(kMiddleRows, multiplyMiddle, multiplyTurnedMiddle, packMiddle, turnMiddle,
@@ -749,6 +867,23 @@ ProductTiles fastestTiles()
 }
 
 } // namespace
+
+bool pairNumbers(const float* from, std::int64_t count, float* to)
+{
+    std::uint32_t rest = 0;
+    onWidestRegisters([from, count, to, &rest] {
+        std::uint32_t lower = 0;
+        for (std::int64_t k = 0; k < count; k += 2) {
+            std::uint32_t two[2];
+            std::memcpy(two, from + k, sizeof two);
+            lower |= two[0] | two[1];
+            const std::uint32_t pair = two[0] | two[1] >> static_cast<unsigned>(kHalfBits);
+            std::memcpy(to + k / 2, &pair, sizeof pair);
+        }
+        rest = lower & static_cast<std::uint32_t>(kLowerHalf);
+    });
+    return rest == 0;
+}
 
 const ProductTiles& productTiles()
 {

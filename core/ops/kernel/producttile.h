@@ -23,6 +23,29 @@ struct ProductTile
     const float* perColumn = nullptr; ///< added last; null: nothing
 };
 
+/// Numbers in bfloat16 lie in pairs: step 2k in the upper half of 32 bits, step 2k + 1 in the lower one. A tile of
+/// pairs is a ProductTile whose a and b hold such pairs in place of numbers, and whose depth counts pairs.
+///
+/// A processor with AVX-512 BF16 adds both products of a pair in one instruction. It takes the upper half first, each
+/// product is exact and rounded once with its sum, and numbers below the least normal one count as zero: the bits are
+/// those of two steps of float32 under FlushedNumbers.
+struct PairTiles
+{
+    /// Computes one tile of pairs.
+    void (*multiply)(const ProductTile& tile) = nullptr;
+    /// `depth` (even) steps of `count` numbers beside each other, as a panel of pairs; 0 behind them.
+    void (*pack)(const std::uint16_t* from, std::int64_t row, std::int64_t count, std::int64_t depth,
+                 float* to) = nullptr;
+    /// The same of lines of neighbours along the inner extent, as ProductTiles::turn has it.
+    void (*turn)(const std::uint16_t* from, std::int64_t line, std::int64_t count, std::int64_t depth,
+                 float* to) = nullptr;
+    /// False: the processor has no such instruction, or oneDNN may not use it (ONEDNN_MAX_CPU_ISA).
+    [[nodiscard]] bool areThere() const { return multiply != nullptr; }
+};
+
+/// `count` (even) numbers as pairs. False, with nothing that counts in `to`, if one of them is not a bfloat16.
+[[nodiscard]] bool pairNumbers(const float* from, std::int64_t count, float* to);
+
 /// Some columns of a product of few rows with a matrix whose numbers lie beside each other along the inner extent. Each
 /// is read once, as it lies.
 struct TurnedProduct
@@ -74,6 +97,7 @@ struct ProductTiles
     /// The same of numbers in bfloat16.
     void (*turnBfloats)(const std::uint16_t* from, std::int64_t line, std::int64_t count, std::int64_t depth,
                         float* to);
+    PairTiles pairs = {};
 };
 
 /// One for the whole program. What oneDNN is told to leave unused (ONEDNN_MAX_CPU_ISA) is not used here either.

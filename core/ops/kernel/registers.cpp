@@ -28,8 +28,14 @@ Registers widest()
     }
     return hasMiddle && isAllowed(dnnl::cpu_isa::avx2) ? Registers::Middle : Registers::Narrow;
 }
+bool findPairsOfBfloats()
+{
+    return widest() == Registers::Wide && __builtin_cpu_supports("avx512bf16") != 0 &&
+           isAllowed(dnnl::cpu_isa::avx512_core_bf16);
+}
 #else
 Registers widest() { return Registers::Narrow; }
+bool findPairsOfBfloats() { return false; }
 #endif
 
 } // namespace
@@ -38,6 +44,12 @@ Registers registersAtHand()
 {
     static const Registers registers = widest();
     return registers;
+}
+
+bool hasPairsOfBfloats()
+{
+    static const bool has = findPairsOfBfloats();
+    return has;
 }
 
 } // namespace retro::ops

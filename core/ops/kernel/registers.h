@@ -16,6 +16,9 @@ enum class Registers : std::uint8_t {
 /// The widest that the processor has and oneDNN may use (ONEDNN_MAX_CPU_ISA): one answer for the whole program.
 [[nodiscard]] Registers registersAtHand();
 
+/// True where the processor multiplies pairs of bfloat16 (AVX-512 BF16), and oneDNN may.
+[[nodiscard]] bool hasPairsOfBfloats();
+
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
 /// f() compiled for one width. The closure is copied, so that what it holds can stay in registers.

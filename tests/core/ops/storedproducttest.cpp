@@ -11,6 +11,7 @@
 
 #include <cmath>
 #include <limits>
+#include <random>
 
 using namespace retro::tests;
 using retro::ops::WeightPart;
@@ -81,6 +82,55 @@ private slots:
                                             .arg(e.columns)
                                             .arg(isTurned)
                                             .arg(static_cast<int>(variant.part))));
+                }
+            }
+        }
+    }
+
+    /// Where both factors are bfloat16 a processor may take two steps at once: the bits are the same, also of numbers
+    /// below the least normal one, of infinite ones, and where only some rows are bfloat16.
+    void pairsOfBfloatsHaveTheBitsOfAWideCopy()
+    {
+        std::mt19937 generator(7);
+        const auto random = [&] { return static_cast<unsigned>(generator()); };
+        const auto matrix = [&](const Shape& shape, unsigned least, unsigned most) {
+            retro::tensor::TensorBuffer buffer(DType::BFloat16, shape);
+            auto* const to = reinterpret_cast<std::uint16_t*>(buffer.rawData());
+            for (std::int64_t i = 0; i < retro::tensor::elementCount(shape); ++i) {
+                const unsigned exponent = least + random() % (most - least + 1);
+                to[i] = static_cast<std::uint16_t>((random() & 0x807fU) | exponent << 7U);
+            }
+            return std::move(buffer).freeze();
+        };
+        struct Exponents
+        {
+            unsigned least;
+            unsigned most;
+        };
+        for (const Exponents& range : {Exponents{120, 130}, Exponents{0, 3}, Exponents{40, 90}, Exponents{180, 254}}) {
+            for (const Extents& e : kExtents) {
+                const Tensor exact = matrix({e.rows, e.depth}, range.least, range.most).to(DType::Float32);
+                for (const bool isTurned : {false, true}) {
+                    const Shape shape = isTurned ? Shape{e.columns, e.depth} : Shape{e.depth, e.columns};
+                    const Tensor stored = matrix(shape, range.least, range.most);
+                    const Tensor wide = stored.to(DType::Float32);
+                    const Tensor right = isTurned ? retro::ops::swapped(wide) : wide;
+                    for (const bool isExact : {true, false}) {
+                        Tensor x = exact;
+                        if (!isExact) { // the last row has a number with more digits
+                            std::vector<float> numbers(exact.data<float>(), exact.data<float>() + exact.size());
+                            numbers.back() = std::nextafter(1.0F, 2.0F);
+                            x = Tensor::of<float>(exact.shape(), numbers);
+                        }
+                        QVERIFY2(product(x, stored, {}, isTurned).bitEqual(retro::ops::matrixProduct(x, right)),
+                                 qPrintable(QStringLiteral("exponents from %1, %2 x %3 x %4, turned %5, exact %6")
+                                                .arg(range.least)
+                                                .arg(e.rows)
+                                                .arg(e.depth)
+                                                .arg(e.columns)
+                                                .arg(isTurned)
+                                                .arg(isExact)));
+                    }
                 }
             }
         }
