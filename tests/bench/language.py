@@ -68,8 +68,9 @@ class Weights:
         return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
 
     def bytes(self, count):
-        """`count` bytes, each two numbers of four bits; piece by piece."""
-        block = np.frombuffer(np.random.default_rng(42).bytes((1 << 22) + 4099), np.uint8)
+        """`count` bytes, each two numbers of four bits, 1 to 15: the mean is the zero point; piece by piece."""
+        digits = np.random.default_rng(42).integers(1, 16, (2, (1 << 22) + 4099), np.uint8)
+        block = digits[0] | digits[1] << 4
         while count > 0:
             begin = int(self.draw.integers(0, 4099))
             piece = block[begin:begin + min(count, 1 << 22)]
@@ -139,7 +140,7 @@ def make(name, dtype, folder, layers=None):
 
     def packed(label, rows, columns, deviation):
         """Names of a packed matrix (rows × columns, its inner extent last) and of its scales."""
-        deviation_of_digits = 4.61  # of 0 to 15
+        deviation_of_digits = 4.32  # of 1 to 15
         for suffix, extents, kind in (("_Q4", [rows, columns // BLOCK, BLOCK // 2], "packed"),
                                       ("_scales", [rows, columns // BLOCK], "scales")):
             tensor = weights.write(extents, deviation / deviation_of_digits, onnx, kind)
