@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/conformance/ways.h"
 
+#include "core/base/failure.h"
 #include "core/engine/explain/explain.h"
 #include "core/engine/explain/runforward.h"
 #include "core/engine/gradient/gradient.h"
@@ -16,9 +17,17 @@ using base::Result;
 namespace
 {
 
-/// Counts one way; only a bug is an error.
-Result<void> book(WaysDone& done, const char* way, const Result<void>& ending)
+template <class T>
+Result<void> emptied(const Result<T>& result)
 {
+    return result.ok() ? Result<void>() : Result<void>(result.error());
+}
+
+/// Goes one way and counts it; only a bug is an error. What it throws is an error, as for a verb.
+template <class Go>
+Result<void> goOne(WaysDone& done, const char* way, const Go& go)
+{
+    const Result<void> ending = base::caught([&go]() -> Result<void> { return emptied(go()); });
     if (ending.ok()) {
         ++done.answered;
         return {};
@@ -27,46 +36,25 @@ Result<void> book(WaysDone& done, const char* way, const Result<void>& ending)
     return ending.error().code == ErrorCode::Bug ? within(ending.error(), way) : Result<void>();
 }
 
-template <class T>
-Result<void> emptied(const Result<T>& result)
-{
-    return result.ok() ? Result<void>() : Result<void>(result.error());
-}
-
-Result<void> relevanceOf(const engine::LoadedModel& model, const engine::ExplainRequest& request)
-{
-    return emptied(engine::explain(model, request));
-}
-
-Result<void> gradientOf(const engine::LoadedModel& model, const std::vector<tensor::Tensor>& inputs)
-{
-    engine::GradientRequest request;
-    request.inputs = inputs;
-    return emptied(engine::gradient(model, request));
-}
-
-Result<void> verified(const engine::LoadedModel& model, const std::vector<tensor::Tensor>& inputs)
-{
-    engine::VerifyRequest request;
-    request.inputs = inputs;
-    return emptied(engine::verify(model, request));
-}
-
 } // namespace
 
 Result<WaysDone> goEveryWay(const engine::LoadedModel& model, const std::vector<tensor::Tensor>& inputs)
 {
     WaysDone done;
-    RETRO_CHECK(book(done, "info", emptied(engine::inferSymbolicShapes(model.graph()))));
-    RETRO_CHECK(book(done, "run", emptied(engine::runForward(model, inputs, execute::Precision::Float))));
+    RETRO_CHECK(goOne(done, "info", [&] { return engine::inferSymbolicShapes(model.graph()); }));
+    RETRO_CHECK(goOne(done, "run", [&] { return engine::runForward(model, inputs, execute::Precision::Float); }));
     engine::ExplainRequest request;
     request.inputs = inputs;
     request.goesOnWhenNotFinite = true;
-    RETRO_CHECK(book(done, "explain", relevanceOf(model, request)));
+    RETRO_CHECK(goOne(done, "explain", [&] { return engine::explain(model, request); }));
     request.parameters = true;
-    RETRO_CHECK(book(done, "explain --parameters", relevanceOf(model, request)));
-    RETRO_CHECK(book(done, "grad", gradientOf(model, inputs)));
-    RETRO_CHECK(book(done, "verify", verified(model, inputs)));
+    RETRO_CHECK(goOne(done, "explain --parameters", [&] { return engine::explain(model, request); }));
+    engine::GradientRequest gradient;
+    gradient.inputs = inputs;
+    RETRO_CHECK(goOne(done, "grad", [&] { return engine::gradient(model, gradient); }));
+    engine::VerifyRequest verification;
+    verification.inputs = inputs;
+    RETRO_CHECK(goOne(done, "verify", [&] { return engine::verify(model, verification); }));
     return done;
 }
 

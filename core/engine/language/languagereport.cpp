@@ -53,7 +53,8 @@ std::string barOf(double share)
 {
     constexpr std::array<std::string_view, 8> kParts{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
     constexpr double kCells = 5;
-    const auto eighths = static_cast<std::size_t>(std::lround(std::clamp(share, 0.0, 1.0) * kCells * 8));
+    const double length = std::min(std::max(0.0, share), 1.0); // NaN: 0
+    const auto eighths = static_cast<std::size_t>(std::lround(length * kCells * 8));
     std::string text;
     for (std::size_t i = 0; i < eighths / 8; ++i) {
         text += "█";

@@ -171,7 +171,8 @@ public:
             const T most = std::accumulate(in.begin(), in.end(), T{0}, [](T a, T b) { return std::max(a, b); });
             const T step = most > least ? (most - least) / T{255} : T{1};
             const double begin = std::nearbyint(static_cast<double>(-least / step));
-            zero = std::isnan(begin) ? 255 : begin; // -inf of a range without end, as ONNX Runtime has it
+            // A range without end has NaN, and 255 as ONNX Runtime has it; one below all steps has inf.
+            zero = std::isnan(begin) ? 255 : std::min(begin, 255.0);
             scale = Tensor::scalar<T>(step);
             for (std::size_t i = 0; i < in.size(); ++i) {
                 y[i] = static_cast<T>(std::clamp(std::nearbyint(static_cast<double>(in[i] / step)) + zero, 0.0, 255.0));

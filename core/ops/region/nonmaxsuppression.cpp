@@ -151,7 +151,7 @@ base::Result<Suppression> settingsOf(const BindContext& context)
 {
     Suppression settings;
     RETRO_TRY(const double most, knownNumber(context, 2, 0));
-    settings.most = static_cast<std::int64_t>(std::clamp(most, 0.0, 1e9));
+    settings.most = static_cast<std::int64_t>(std::min(std::max(0.0, most), 1e9)); // NaN: 0
     RETRO_TRY(settings.overlap, knownNumber(context, 3, 0));
     RETRO_TRY(settings.score, knownNumber(context, 4, settings.score));
     settings.isCentred = context.intAttribute("center_point_box", 0) != 0;

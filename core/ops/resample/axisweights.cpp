@@ -135,6 +135,9 @@ bool AxisWeights::isIdentity() const
 namespace
 {
 
+/// Elements so far outside are not told apart: positions fit integers.
+constexpr double kFar = 0x1p40;
+
 /// What the table of an axis takes while it grows; antialiasing adds to it.
 std::uint64_t leastBytesOf(const ResampledAxis& axis, const ResampleMode& mode)
 {
@@ -155,7 +158,7 @@ AxisWeights weightsOf(const ResampledAxis& axis, const ResampleMode& mode)
     result.from = axis.from;
     for (std::int64_t o = 0; o < axis.to; ++o) {
         const double position = positionOf(axis, mode.coordinates, o);
-        const Neighbours neighbours = neighboursOf(position, axis, mode);
+        const Neighbours neighbours = neighboursOf(std::clamp(position, -kFar, kFar), axis, mode);
         for (std::size_t i = 0; i < neighbours.weights.size(); ++i) {
             const std::int64_t at = neighbours.first + static_cast<std::int64_t>(i);
             if (neighbours.weights[i] != 0) {

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <numeric>
@@ -242,6 +243,9 @@ base::Result<void> takeRegion(const BindContext& context, const std::vector<std:
     RETRO_TRY(const auto roi, knownFloats(context, 1));
     if (roi.size() != 2 * axes.size()) {
         return context.error(fmt::format("roi has {} entries, but {} are needed", roi.size(), 2 * axes.size()));
+    }
+    if (!std::ranges::all_of(roi, [](double bound) { return std::isfinite(bound); })) {
+        return context.error("roi (operand 1) has a number that is not finite");
     }
     for (std::size_t i = 0; i < axes.size(); ++i) {
         result[axes[i]].begin = roi[i];

@@ -128,6 +128,8 @@ private slots:
         QCOMPARE(quantised({-kInfinite, 1, 2}), "[3] 0 255 255, [scalar] 255");
         QCOMPARE(quantised({kInfinite, -1, 2}), "[3] 0 0 0, [scalar] 0");
         QCOMPARE(quantised({-kInfinite, kInfinite, 1}), "[3] 0 0 255, [scalar] 255");
+        QCOMPARE(quantised({-std::numeric_limits<double>::denorm_min(), 0}),
+                 "[2] 0 0, [scalar] 255"); // no step is left
     }
 
     void integerProducts()

@@ -5,6 +5,7 @@
 
 #include <QtTest>
 
+#include <cmath>
 #include <set>
 
 using namespace retro::tests;
@@ -88,6 +89,21 @@ private slots:
         c.operand(doubles({3}, {1, 2, 3})).constant(doubles({2}, {0.5, 1.5})).absent().constant(ints({3}));
         c.with("mode", std::string("linear")).with("extrapolation_value", 9.0);
         QCOMPARE(q(c.with("coordinate_transformation_mode", std::string("tf_crop_and_resize")).run()), "[3] 2 3 9");
+    }
+
+    void aCropFarOutsideIsOutsideAndOneWithoutEndIsRefused()
+    {
+        const auto cropped = [](double begin, double end) {
+            OpCase c("Resize", 19);
+            c.operand(doubles({3}, {1, 2, 3})).constant(doubles({2}, {begin, end})).absent().constant(ints({3}));
+            c.with("mode", std::string("linear")).with("extrapolation_value", 9.0);
+            return c.with("coordinate_transformation_mode", std::string("tf_crop_and_resize"));
+        };
+        QCOMPARE(q(cropped(-1e300, 1e300).run()), "[3] 9 1 9");
+        QCOMPARE(q(cropped(1e300, 1e301).run()), "[3] 9 9 9");
+        for (const double bound : {std::nan(""), HUGE_VAL}) {
+            QVERIFY(q(cropped(0, bound).refusal()).contains("not finite"));
+        }
     }
 
     void sizesThatKeepTheRatio()
