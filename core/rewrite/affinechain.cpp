@@ -90,7 +90,7 @@ std::vector<double> AffineChain::applied(std::vector<double> values) const
 namespace
 {
 
-/// The operand of a Mul, Add, Sub or Div whose other operand is a constant; that of Div is the divisor.
+/// The operand of a Mul, Add, Sub, Div or Sum of two whose other operand is a constant; that of Div is the divisor.
 std::optional<std::size_t> operandBesideConstant(const Draft& draft, const Node& node)
 {
     for (std::size_t slot = 0; slot < (node.op == "Div" ? 1U : 2U); ++slot) {
@@ -105,7 +105,7 @@ std::optional<std::size_t> operandBesideConstant(const Draft& draft, const Node&
 /// The operand that a node scales and shifts by constants, as far as its operator says: not yet whether by channel.
 std::optional<std::size_t> scaledOperand(const Draft& draft, const Node& node)
 {
-    constexpr std::array<std::string_view, 4> kByConstant{"Add", "Div", "Mul", "Sub"};
+    constexpr std::array<std::string_view, 5> kByConstant{"Add", "Div", "Mul", "Sub", "Sum"};
     if (!node.domain.empty() || node.inputs.empty() || node.outputs.empty()) {
         return std::nullopt;
     }
@@ -126,7 +126,7 @@ Affine affineBy(const Node& node, bool isConstantFirst, std::vector<double> numb
         if (node.op == "Div") {
             std::ranges::transform(affine.factor, affine.factor.begin(), [](double f) { return 1 / f; });
         }
-    } else if (node.op == "Add") {
+    } else if (node.op == "Add" || node.op == "Sum") {
         affine.beta = std::move(numbers);
     } else { // Sub: x − k, or k − x = −(x − k)
         affine.mean = std::move(numbers);

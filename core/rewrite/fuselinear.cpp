@@ -53,7 +53,8 @@ struct Layer
 
 std::optional<Layer> layerOf(const Draft& draft, const Node& add)
 {
-    if (add.op != "Add" || !add.domain.empty()) {
+    const bool isSum = add.op == "Add" || (add.op == "Sum" && add.inputs.size() == 2);
+    if (!isSum || !add.domain.empty()) {
         return std::nullopt;
     }
     for (std::size_t slot = 0; slot < 2; ++slot) {
@@ -84,6 +85,12 @@ void fuse(Draft& draft, const Layer& layer, NodeId addId, std::vector<RewriteSte
 }
 
 } // namespace
+
+bool isLinearPair(const Draft& draft, NodeId product, NodeId add)
+{
+    const std::optional<Layer> layer = layerOf(draft, draft.node(add));
+    return layer && layer->product == product;
+}
 
 void fuseLinear(Draft& draft, std::vector<RewriteStep>& steps)
 {

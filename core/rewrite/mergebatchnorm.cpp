@@ -14,14 +14,6 @@ using graph::Node;
 namespace
 {
 
-/// A MatMul and the Add of its bias, which are fuse-linear's.
-bool isLinearPair(const Draft& draft, const LinearLayer& layer, const AffineChain& chain)
-{
-    const Node& node = draft.node(layer.node);
-    return chain.steps.size() == 1 && node.op == "MatMul" && node.domain.empty() && layer.slot == 0 &&
-           draft.node(chain.steps[0].node).op == "Add";
-}
-
 /// What a new bias is named after.
 std::string biasNameOf(const Draft& draft, const LinearLayer& layer, const AffineChain& chain)
 {
@@ -72,7 +64,8 @@ void mergeBatchNorm(Draft& draft, std::vector<RewriteStep>& steps)
             continue;
         }
         const AffineChain chain = chainBehind(draft, *layer, readers, shapes);
-        if (!chain.isEmpty() && !isLinearPair(draft, *layer, chain)) {
+        const bool isPair = chain.steps.size() == 1 && isLinearPair(draft, layer->node, chain.steps[0].node);
+        if (!chain.isEmpty() && !isPair) {
             mergeInto(draft, *layer, chain, readers, shapes, steps);
         }
     }

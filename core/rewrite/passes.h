@@ -23,6 +23,10 @@ inline constexpr double kMaxFoldedFlops = 2e10;
 /// "1 node", "3 nodes".
 [[nodiscard]] std::string counted(std::size_t count, std::string_view noun);
 
+/// Constants that the bodies of If, Loop and Scan read from the graph around them become constants of the bodies, and
+/// are operands of the node no longer; so that a layer in a body is known for one. False: there are none.
+[[nodiscard]] base::Result<bool> takeConstantsInside(const Draft& draft, graph::Node& node);
+
 /// Puts retrograde.PassThrough in the place of operators that are not implemented. One that has no operand, makes
 /// several results that are read, or makes another shape than its operand's stays and is named with the reason.
 void passUnsupported(Draft& draft, std::vector<RewriteStep>& steps);
@@ -42,7 +46,8 @@ void foldConstants(Draft& draft, std::vector<RewriteStep>& steps);
 void dequantise(Draft& draft, std::vector<RewriteStep>& steps);
 
 /// Takes out Identity, and Dropout in inference (its mask unread), where the value has another name to go by: the
-/// graph's outputs keep theirs, so a node that makes an output of the graph from an input or constant stays.
+/// graph's outputs keep theirs, so a node that makes an output of the graph from an input or constant stays. Takes out
+/// Expand of an operand to the shape of the other operand of a sum or product, too, which broadcasting does.
 void removeIdentities(Draft& draft, std::vector<RewriteStep>& steps);
 
 /// (x − mean(x)) / √(mean((x − mean(x))²) + ε) · scale + bias over the last axes, in the orders in which exporters
@@ -63,12 +68,14 @@ void fuseAttention(Draft& draft, std::vector<RewriteStep>& steps);
 /// MatMul by a constant on the right whose result only an Add of a constant bias reads → MatMul of the domain
 /// "retrograde", which has the bias as its third operand. The bias is one number per column, or one for all.
 void fuseLinear(Draft& draft, std::vector<RewriteStep>& steps);
+/// True for such an Add: `product` is the MatMul before it.
+[[nodiscard]] bool isLinearPair(const Draft& draft, NodeId product, NodeId add);
 
 /// Merges what scales and shifts by channel into the Conv, ConvTranspose, Gemm or MatMul with a constant before it:
 /// BatchNormalization in inference, Mul, Div, Add, Sub by constants, Neg; also behind Reshape, Flatten, Squeeze,
 /// Unsqueeze and Transpose, which then move behind the layer; when nobody else reads the values between them. For
 /// y = f·x + t per channel w' = w·f, b' = b·f + t, computed in float64 (Draft::kept). C of a Gemm is multiplied by beta
-/// first, and beta becomes 1. An Add behind a MatMul is fuseLinear's.
+/// first, and beta becomes 1. An Add that fuseLinear() takes is left to it.
 void mergeBatchNorm(Draft& draft, std::vector<RewriteStep>& steps);
 
 /// Merges the same that nobody but one such layer reads into that layer: w' = w·f, b' = b + Σ w·t. Before a padded Conv

@@ -5,6 +5,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
 
 namespace retro::rewrite
 {
@@ -39,6 +42,73 @@ bool isRemovable(const Draft& draft, const Node& node)
     return !draft.isOutput(node.outputs[0]) && std::all_of(node.outputs.begin() + 1, node.outputs.end(), isUnread);
 }
 
+/// The value whose shape a Shape node gives, all of it; nothing where another makes the operand.
+std::optional<ValueId> shapeSource(const Draft& draft, ValueId shape)
+{
+    const NodeId maker = draft.value(shape).producer;
+    if (!maker.isValid() || draft.node(maker).op != "Shape" || !draft.node(maker).domain.empty() ||
+        !draft.node(maker).attributes.empty()) {
+        return std::nullopt;
+    }
+    return draft.node(maker).inputs[0];
+}
+
+/// An operand of a sum or product of two that is expanded to the shape of the other one: broadcasting does the same.
+struct Expanded
+{
+    NodeId expand;
+    std::size_t slot = 0;
+};
+
+std::optional<Expanded> expandedOperand(const Draft& draft, const Node& node)
+{
+    constexpr std::array<std::string_view, 5> kBroadcasting{"Add", "Div", "Mul", "Sub", "Sum"};
+    if (!node.domain.empty() || node.inputs.size() != 2 ||
+        std::ranges::find(kBroadcasting, node.op) == kBroadcasting.end()) {
+        return std::nullopt;
+    }
+    for (const std::size_t slot : {std::size_t{0}, std::size_t{1}}) {
+        const ValueId operand = node.inputs[slot];
+        const NodeId maker = draft.value(operand).producer;
+        const bool isOwn = maker.isValid() && draft.readerCount(operand) == 1 && !draft.isOutput(operand);
+        if (isOwn && draft.node(maker).op == "Expand" && draft.node(maker).domain.empty() &&
+            shapeSource(draft, draft.node(maker).inputs[1]) == node.inputs[1 - slot]) {
+            return Expanded{maker, slot};
+        }
+    }
+    return std::nullopt;
+}
+
+void removeExpansions(Draft& draft, std::vector<RewriteStep>& steps)
+{
+    RewriteStep step;
+    step.rewrite = "remove identities";
+    for (std::size_t i = 0; i < draft.nodeCount() && !draft.isStopped(); ++i) {
+        const std::optional<Expanded> expanded =
+            draft.isRemoved(NodeId(i)) ? std::nullopt : expandedOperand(draft, draft.node(NodeId(i)));
+        if (!expanded) {
+            continue;
+        }
+        const Node expand = draft.node(expanded->expand);
+        Node node = draft.node(NodeId(i));
+        node.inputs[expanded->slot] = expand.inputs[0];
+        draft.replaceNode(NodeId(i), std::move(node));
+        draft.removeNode(expanded->expand);
+        step.removed.push_back(expand.name);
+        const ValueId shape = expand.inputs[1];
+        if (draft.readerCount(shape) == 0 && !draft.isOutput(shape)) {
+            const NodeId maker = draft.value(shape).producer;
+            step.removed.push_back(draft.node(maker).name);
+            draft.removeNode(maker);
+        }
+    }
+    if (!step.removed.empty()) {
+        step.text = fmt::format("{} that only expand what broadcasting expands taken out (Shape, Expand)",
+                                counted(step.removed.size(), "node"));
+        steps.push_back(std::move(step));
+    }
+}
+
 } // namespace
 
 void removeIdentities(Draft& draft, std::vector<RewriteStep>& steps)
@@ -63,6 +133,7 @@ void removeIdentities(Draft& draft, std::vector<RewriteStep>& steps)
                                 counted(step.removed.size(), "node"));
         steps.push_back(std::move(step));
     }
+    removeExpansions(draft, steps);
 }
 
 } // namespace retro::rewrite

@@ -190,11 +190,13 @@ void addFusedOf(Rewritten inner, std::vector<FusedInBody>& fused)
     std::move(inner.fusedInBodies.begin(), inner.fusedInBodies.end(), std::back_inserter(fused));
 }
 
-/// The graphs inside one node; true when one has changed.
-base::Result<bool> rewriteBodiesOf(graph::Node& node, Rewritten& into, const std::stop_token& stop)
+/// The graphs inside one node; true when one has changed. Constants around them stay there where none has.
+base::Result<bool> rewriteBodiesOf(const Draft& draft, graph::Node& node, Rewritten& into, const std::stop_token& stop)
 {
+    graph::Node whole = node;
+    RETRO_TRY([[maybe_unused]] const bool areTaken, takeConstantsInside(draft, whole));
     bool isChanged = false;
-    for (auto& [name, attribute] : node.attributes) {
+    for (auto& [name, attribute] : whole.attributes) {
         if (auto* body = std::get_if<graph::Subgraph>(&attribute)) {
             RETRO_TRY(Rewritten inner, rewrite(body->graph, into.options, stop));
             isChanged = isChanged || inner.graph != body->graph;
@@ -202,6 +204,9 @@ base::Result<bool> rewriteBodiesOf(graph::Node& node, Rewritten& into, const std
             addStepsOf(node, name, std::move(inner.steps), into.steps);
             addFusedOf(std::move(inner), into.fusedInBodies);
         }
+    }
+    if (isChanged) {
+        node = std::move(whole);
     }
     return isChanged;
 }
@@ -214,7 +219,7 @@ base::Result<void> rewriteBodies(Draft& draft, Rewritten& into, const std::stop_
             continue;
         }
         graph::Node node = draft.node(NodeId(i));
-        RETRO_TRY(const bool isChanged, rewriteBodiesOf(node, into, stop));
+        RETRO_TRY(const bool isChanged, rewriteBodiesOf(draft, node, into, stop));
         if (isChanged) {
             draft.replaceNode(NodeId(i), std::move(node));
         }

@@ -9,6 +9,7 @@
 // A number that failed is printed with what was done; `fuzz_onnx NUMBER 1` does it again, and with RETRO_FUZZ_KEEP=DIR
 // its model is written to that folder first.
 #include "core/base/file.h"
+#include "core/base/memorylimit.h"
 #include "core/formats/onnx.h"
 #include "tests/conformance/hostile.h"
 #include "tests/conformance/isolation.h"
@@ -39,7 +40,9 @@ constexpr std::uint64_t kUsualCount = 400;
 constexpr std::uint64_t kBatch = 200;
 /// Larger models say nothing that smaller ones do not, and take longer.
 constexpr std::uintmax_t kLargestModel = 64U << 10U;
-/// Most memory of one try, in KiB.
+/// What tensors may take together; a model that needs more is refused.
+constexpr std::uint64_t kTensorBytes = 1ULL << 30U;
+/// Most memory of one try, in KiB: tensors, and what is made beside them.
 constexpr long kMostMemory = 1536L << 10;
 
 /// The operators of language models, of which Debian has none.
@@ -170,6 +173,7 @@ int main(int argc, char** argv)
         fmt::print("SKIPPED: the models are not here; install the Debian package libonnx-testdata\n");
         return kSkipped;
     }
+    base::MemoryLimit::choose(kTensorBytes);
     std::uint64_t tried = 0;
     int failed = 0;
     const char* seconds = std::getenv("RETRO_FUZZ_SECONDS");

@@ -199,24 +199,29 @@ Axes orderOf(const FunctionWriter& body, const ProductSide& side)
 }
 
 /// Transposes, MatMul, and the factor. A product whose operands have an unknown number of axes stays a node.
+///
+/// Before constant weights the factor stands at operand 0: ONNX Runtime's optimiser takes it from there, also the last
+/// factor of an activation that is written out (½ of Gelu), which is known again only where the factor is.
 Written writeFusedProduct(FunctionWriter& body)
 {
+    const double alpha = body.number("alpha", 1);
+    const bool isFactorFirst = alpha != 1 && body.constantShape(1).has_value();
     FunctionWriter::Names operands;
     for (const ProductSide& side :
          {ProductSide{0, body.integer("transA", 0) != 0, body.integer("transBatchA", 0) != 0},
           ProductSide{1, body.integer("transB", 0) != 0, body.integer("transBatchB", 0) != 0}}) {
-        if (side.isPlain()) {
-            operands.push_back(body.operand(side.slot));
-            continue;
-        }
-        const Axes order = orderOf(body, side);
-        if (order.empty()) {
+        const Axes order = side.isPlain() ? Axes() : orderOf(body, side);
+        if (!side.isPlain() && order.empty()) {
             return false;
         }
-        operands.push_back(body.add("Transpose", {body.operand(side.slot)}, {{"perm", order}}));
+        std::string operand = body.operand(side.slot);
+        if (side.slot == 0 && isFactorFirst) {
+            operand = body.add("Mul", {operand, body.numberLikeOperand(alpha)});
+        }
+        operands.push_back(side.isPlain() ? operand : body.add("Transpose", {operand}, {{"perm", order}}));
     }
     std::string y = body.add("MatMul", operands);
-    if (const double alpha = body.number("alpha", 1); alpha != 1) {
+    if (alpha != 1 && !isFactorFirst) {
         y = body.add("Mul", {y, body.numberLikeOperand(alpha)});
     }
     body.output(0, y);

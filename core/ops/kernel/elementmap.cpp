@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/kernel/elementmap.h"
 
+#include "core/base/memorylimit.h"
 #include "core/ops/kernel/visitnumber.h"
 #include "core/ops/threads.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace retro::ops
@@ -117,11 +119,19 @@ AxisView::AxisView(const Shape& shape, std::size_t axis) : extent(shape[axis])
     }
 }
 
+ElementMap roomForPositions(std::int64_t count)
+{
+    const auto positions = static_cast<std::uint64_t>(std::max<std::int64_t>(count, 0));
+    base::claimMemory(sizeof(std::int64_t) * positions);
+    ElementMap map;
+    map.reserve(positions);
+    return map;
+}
+
 ElementMap alongAxis(const Shape& shape, std::size_t axis, std::span<const std::int64_t> index)
 {
     const AxisView view(shape, axis);
-    ElementMap map;
-    map.reserve(static_cast<std::size_t>(view.outer * view.inner) * index.size());
+    ElementMap map = roomForPositions(view.outer * view.inner * static_cast<std::int64_t>(index.size()));
     for (std::int64_t o = 0; o < view.outer; ++o) {
         for (const std::int64_t e : index) {
             for (std::int64_t i = 0; i < view.inner; ++i) {

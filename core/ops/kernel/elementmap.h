@@ -14,6 +14,9 @@ namespace retro::ops
 /// the operand when it is none.
 using ElementMap = std::vector<std::int64_t>;
 
+/// A map without positions yet, with room for `count`. Throws a Failure (Memory) where they are too many.
+[[nodiscard]] ElementMap roomForPositions(std::int64_t count);
+
 /// y[i] = x[map[i]], in `shape`; elements of none are `fill` (one element of x's type; invalid = 0).
 [[nodiscard]] tensor::Tensor gathered(const tensor::Tensor& x, std::span<const std::int64_t> map,
                                       const tensor::Shape& shape, const tensor::Tensor& fill = {});

@@ -97,8 +97,7 @@ ElementMap elementPositions(const Tensor& indices, const Shape& shape, std::size
 {
     const std::vector<std::int64_t> values = integersOf(indices);
     const Shape strides = tensor::rowMajorStrides(shape);
-    ElementMap map;
-    map.reserve(values.size());
+    ElementMap map = roomForPositions(static_cast<std::int64_t>(values.size()));
     forEachIndex(indices.shape(), [&](const Shape& position) {
         const std::int64_t along = fromFront(values[map.size()], shape[axis]);
         std::int64_t offset = 0;
@@ -142,7 +141,7 @@ base::Result<void> tuplesInside(const Tensor& indices, const Shape& shape, std::
 ElementMap tuplePositions(const Tensor& indices, const Shape& shape, std::size_t batchAxes)
 {
     const Tuples tuples(indices, shape, batchAxes);
-    ElementMap map;
+    ElementMap map = roomForPositions(static_cast<std::int64_t>(tuples.count) * tuples.slice);
     for (std::size_t t = 0; t < tuples.count; ++t) {
         const std::int64_t number = tuples.sliceOf(t);
         for (std::int64_t i = 0; i < tuples.slice; ++i) {

@@ -171,6 +171,9 @@ base::Result<OutputAttributes> outputAttributes(const BindContext& context, cons
         return context.error(fmt::format("output_padding and output_shape need {} entries", count));
     }
     for (std::size_t i = 0; i < count; ++i) {
+        if (!result.shape.empty() && result.shape[i] < 0) {
+            return context.error(fmt::format("output_shape has the negative extent {}", result.shape[i]));
+        }
         if (result.padding[i] < 0 || result.padding[i] > windows.strides[i] + windows.dilations[i]) {
             return context.error(
                 fmt::format("output_padding {} is not between 0 and stride or dilation", result.padding[i]));

@@ -67,7 +67,7 @@ public:
     [[nodiscard]] ElementMap positions(std::span<const Tensor> operands) const override
     {
         const std::vector<std::int64_t> starts = startsOf(operands);
-        ElementMap map;
+        ElementMap map = roomForPositions(tensor::elementCount(m_updates));
         forEachIndex(m_updates, [&](const Shape& index) {
             map.push_back(positionOf(index, starts[static_cast<std::size_t>(index[0])] + index[m_axis]));
         });

@@ -25,7 +25,8 @@ ElementMap chosenValues(const Tensor& given, const Shape& shape, std::size_t axi
 {
     const std::vector<std::int64_t> indices = integersOf(given);
     const AxisView view(shape, axis);
-    ElementMap map(static_cast<std::size_t>(tensor::elementCount(shape)), 0);
+    ElementMap map = roomForPositions(tensor::elementCount(shape));
+    map.resize(static_cast<std::size_t>(tensor::elementCount(shape)), 0);
     for (std::size_t n = 0; n < indices.size(); ++n) {
         const std::int64_t index = indices[n] < 0 ? indices[n] + view.extent : indices[n];
         if (index >= 0 && index < view.extent) {

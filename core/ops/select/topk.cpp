@@ -83,7 +83,8 @@ private:
     {
         const AxisView view(m_operand, m_axis);
         const std::int64_t k = m_outputTypes[0].shape[m_axis];
-        ElementMap result(static_cast<std::size_t>(view.outer * k * view.inner));
+        ElementMap result = roomForPositions(view.outer * k * view.inner);
+        result.resize(static_cast<std::size_t>(view.outer * k * view.inner));
         withComparable(x, [&](const auto* values) {
             for (std::int64_t o = 0; o < view.outer; ++o) {
                 for (std::int64_t i = 0; i < view.inner; ++i) {
@@ -124,7 +125,8 @@ private:
     {
         const AxisView view(m_operand, m_axis);
         const std::int64_t k = m_outputTypes[0].shape[m_axis];
-        ElementMap map(along.size());
+        ElementMap map = roomForPositions(static_cast<std::int64_t>(along.size()));
+        map.resize(along.size());
         for (std::size_t n = 0; n < along.size(); ++n) {
             const auto place = static_cast<std::int64_t>(n);
             map[n] = view.at(place / (k * view.inner), along[n], place % view.inner);

@@ -244,7 +244,7 @@ BoundResult boundContinuation(const BindContext& context, const Shape& pads, Sha
         axes.push_back(kept);
     }
     const Shape strides = tensor::rowMajorStrides(operand.shape);
-    ElementMap map;
+    ElementMap map = roomForPositions(tensor::elementCount(shape));
     forEachIndex(shape, [&](const Shape& index) {
         std::int64_t position = 0;
         for (std::size_t axis = 0; axis < index.size(); ++axis) {

@@ -98,11 +98,29 @@ BoundResult bindSpaceToDepth(const BindContext& context)
     return bound<Rearrange>(std::move(output), x.shape, split, Shape{0, 3, 5, 1, 2, 4});
 }
 
-/// One triangle of each matrix; the other is 0.
-class Triangle final : public FixedMap, public Masking
+/// One triangle of each matrix, on and above (below) diagonal k; the other is 0.
+class Triangle final : public MappedElements, public Masking
 {
 public:
-    using FixedMap::FixedMap;
+    Triangle(const TensorType& type, std::int64_t k, bool isUpper)
+        : MappedElements(type, type.shape, false), m_k(k), m_isUpper(isUpper)
+    {}
+
+protected:
+    [[nodiscard]] ElementMap sources(std::span<const Tensor>) const override
+    {
+        ElementMap map = roomForPositions(tensor::elementCount(operandShape()));
+        forEachIndex(operandShape(), [&](const Shape& index) {
+            const std::int64_t diagonal = index.back() - index[index.size() - 2];
+            const auto place = static_cast<std::int64_t>(map.size());
+            map.push_back((m_isUpper ? diagonal >= m_k : diagonal <= m_k) ? place : -1);
+        });
+        return map;
+    }
+
+private:
+    std::int64_t m_k;
+    bool m_isUpper;
 };
 
 base::Result<std::int64_t> diagonalOf(const BindContext& context)
@@ -123,13 +141,7 @@ BoundResult bindTrilu(const BindContext& context)
     }
     RETRO_TRY(const std::int64_t k, diagonalOf(context));
     const bool isUpper = context.intAttribute("upper", 1) != 0;
-    ElementMap map;
-    forEachIndex(x.shape, [&](const Shape& index) {
-        const std::int64_t diagonal = index.back() - index[index.size() - 2];
-        const auto place = static_cast<std::int64_t>(map.size());
-        map.push_back((isUpper ? diagonal >= k : diagonal <= k) ? place : -1);
-    });
-    return bound<Triangle>(x, x.shape, std::move(map));
+    return bound<Triangle>(x, k, isUpper);
 }
 
 /// The first elements of each sequence in reverse, as many as operand 1 says.
@@ -156,7 +168,7 @@ protected:
     {
         const std::vector<std::int64_t> lengths = integersOf(operands[1]);
         const std::int64_t step = tensor::rowMajorStrides(operandShape())[m_timeAxis];
-        ElementMap map;
+        ElementMap map = roomForPositions(tensor::elementCount(operandShape()));
         forEachIndex(operandShape(), [&](const Shape& index) {
             const std::int64_t length = lengths[static_cast<std::size_t>(index[m_batchAxis])];
             const std::int64_t time = index[m_timeAxis];

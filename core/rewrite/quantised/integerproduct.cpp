@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 #include <vector>
 
@@ -83,12 +84,12 @@ public:
     /// Nothing where the products are not those of the grid's scale and a constant.
     [[nodiscard]] std::optional<Tail> read(const OnlyReader& cast) const
     {
-        Tail tail;
-        tail.nodes.push_back(cast.id);
-        std::optional<OnlyReader> mul = onlyReader(m_draft, cast.result, "Mul");
-        if (!mul || !takeFactors(*mul, tail)) {
+        std::optional<Tail> found = readFactors(cast);
+        found = found ? std::move(found) : ofConstants(cast);
+        if (!found || !takeConstants(*found) || found->nodes.size() < 2) {
             return std::nullopt;
         }
+        Tail tail = *std::move(found);
         if (const auto add = onlyReader(m_draft, tail.result, "Add"); add && takeBias(*add, tail)) {
             tail.nodes.push_back(add->id);
             tail.result = add->result;
@@ -97,6 +98,54 @@ public:
     }
 
 private:
+    [[nodiscard]] std::optional<Tail> readFactors(const OnlyReader& cast) const
+    {
+        Tail tail;
+        tail.nodes.push_back(cast.id);
+        const std::optional<OnlyReader> mul = onlyReader(m_draft, cast.result, "Mul");
+        return mul && takeFactors(*mul, tail) ? std::optional(std::move(tail)) : std::nullopt;
+    }
+
+    /// The Cast alone, where the scale of the operand is constant: its reciprocal is the first factor.
+    [[nodiscard]] std::optional<Tail> ofConstants(const OnlyReader& cast) const
+    {
+        const Tensor scale = wideConstant(m_draft, m_grid.scale);
+        if (!scale.isValid() || scale.size() != 1 || scale.at(0) == 0) {
+            return std::nullopt;
+        }
+        return Tail{{cast.id}, cast.result, Tensor::of<double>({1}, std::vector{1 / scale.at(0)}), {}};
+    }
+
+    /// Products with constants and quotients by them that follow. False where a factor is then not finite.
+    [[nodiscard]] bool takeConstants(Tail& tail) const
+    {
+        std::vector<double> factors(tail.weightScale.span<double>().begin(), tail.weightScale.span<double>().end());
+        for (std::optional<OnlyReader> next = factorBehind(tail.result); next; next = factorBehind(tail.result)) {
+            const Tensor constant = perColumn(next->other);
+            factors.resize(std::max(factors.size(), static_cast<std::size_t>(constant.size())), factors[0]);
+            const bool isQuotient = m_draft.node(next->id).op == "Div";
+            for (std::size_t c = 0; c < factors.size(); ++c) {
+                const double number = constant.at(constant.size() == 1 ? 0 : static_cast<std::int64_t>(c));
+                factors[c] = isQuotient ? factors[c] / number : factors[c] * number;
+            }
+            tail.nodes.push_back(next->id);
+            tail.result = next->result;
+        }
+        tail.weightScale = Tensor::of<double>({static_cast<std::int64_t>(factors.size())}, factors);
+        return std::ranges::all_of(factors, [](double number) { return std::isfinite(number); });
+    }
+
+    /// Mul with a constant of one number or one per column, or Div by one.
+    [[nodiscard]] std::optional<OnlyReader> factorBehind(ValueId value) const
+    {
+        std::optional<OnlyReader> reader = onlyReader(m_draft, value, "Mul");
+        if (!reader) {
+            reader = onlyReader(m_draft, value, "Div");
+            reader = reader && m_draft.node(reader->id).inputs[0] == value ? reader : std::nullopt;
+        }
+        return reader && perColumn(reader->other).isValid() ? reader : std::nullopt;
+    }
+
     /// One product with s·w, or one with each.
     bool takeFactors(const OnlyReader& mul, Tail& tail) const
     {

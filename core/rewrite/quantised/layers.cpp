@@ -433,16 +433,18 @@ bool qGemm(Dequantiser& to, NodeId id)
     const Node node = to.draft().node(id);
     const auto at = [&](std::size_t slot) { return operandOf(node, slot); };
     const double alpha = floatAttribute(node, "alpha", 1);
-    const bool isPlain = intAttribute(node, "transA", 0) == 0 && at(4).isValid();
     const std::optional<ValueId> bias = biasOf(to, at(6), {at(1), at(4)}, alpha);
-    if (!isPlain || !bias || (alpha != 1 && !to.draft().isConstant(at(4)))) {
-        to.note(id, "its bias or a scale is computed, or its first operand is transposed");
+    if (!at(4).isValid() || !bias || (alpha != 1 && !to.draft().isConstant(at(4)))) {
+        to.note(id, "its bias or a scale is computed");
         return false;
     }
     const bool isTransposed = intAttribute(node, "transB", 0) != 0;
     const Dequantiser::Working working(to, id);
     const ValueId scale = scaledConstant(to, at(4), alpha);
-    const ValueId a = to.floatsOf(at(0), {at(1), at(2)});
+    ValueId a = to.floatsOf(at(0), {at(1), at(2)});
+    if (intAttribute(node, "transA", 0) != 0) {
+        a = to.addFree({"", "Transpose", 13, {{"perm", std::vector<std::int64_t>{1, 0}}}}, "/turned", {a});
+    }
     const ValueId b = to.floatsOf(at(3), {scale, at(5), isTransposed ? 0 : kLastAxis});
     const IntegerLayer layer =
         integerLayer(to, {"Gemm", a, b, *bias, at(1), scale, {{"transB", std::int64_t{isTransposed ? 1 : 0}}}});

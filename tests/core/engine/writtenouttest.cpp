@@ -173,6 +173,30 @@ Shape shapeReadAs(const Shape& wanted, const Ints& order)
     return shape;
 }
 
+/// Gelu and HardSwish written out with their factor last, which the optimiser moves into the product behind them.
+Pair factorsBeforeProducts(bool isGelu)
+{
+    Pair pair;
+    pair.input = {2, 6};
+    pair.both([&](ProtoModel& m) {
+        m.input("x", {2, 6}).constant("w", wavy({6, 4}, 0)).constant("w0", wavy({6, 6}, 1));
+        m.node("MatMul", {"x", "w0"}, {"h"}).constant("root", Tensor::scalar(0.70710678F));
+        m.constant("one", Tensor::scalar(1.0F)).constant("three", Tensor::scalar(3.0F));
+        m.constant("zero", Tensor::scalar(0.0F)).constant("six", Tensor::scalar(6.0F));
+        if (isGelu) {
+            m.node("Mul", {"h", "root"}, {"u"}).node("Erf", {"u"}, {"e"}).node("Add", {"e", "one"}, {"gate"});
+        } else {
+            m.node("Add", {"h", "three"}, {"u"}).node("Clip", {"u", "zero", "six"}, {"gate"});
+        }
+        m.node("Mul", {"h", "gate"}, {"product"});
+    });
+    const double factor = isGelu ? 0.5 : 1.0 / 6;
+    pair.fused.node("com.microsoft:FusedMatMul", {"product", "w"}, {"y"}, {{"alpha", factor}}).output("y");
+    pair.plain.constant("factor", Tensor::scalar(static_cast<float>(factor)));
+    pair.plain.node("Mul", {"product", "factor"}, {"a"}).node("MatMul", {"a", "w"}, {"y"}).output("y");
+    return pair;
+}
+
 /// Products of all transposes. `isOpen`: where nothing says how many axes the operands have, they stay one node.
 Pair products(int bits, bool isOpen)
 {
@@ -227,6 +251,15 @@ private slots:
             const Pair pair = products(bits, false);
             const std::string found = difference(pair.fused, pair.plain, wavy(pair.input, bits));
             QVERIFY2(found.empty(), qPrintable(QStringLiteral("%1: %2").arg(bits).arg(found.c_str())));
+        }
+    }
+
+    void factorsInProductsAreThoseOfActivations()
+    {
+        for (const bool isGelu : {true, false}) {
+            const Pair pair = factorsBeforeProducts(isGelu);
+            const std::string found = difference(pair.fused, pair.plain, wavy(pair.input, 2));
+            QVERIFY2(found.empty(), found.c_str());
         }
     }
 

@@ -4,6 +4,8 @@
 
 #include <QtTest>
 
+#include <limits>
+
 using namespace retro::tests;
 using Ints = std::vector<std::int64_t>;
 
@@ -50,6 +52,11 @@ std::vector<Refusal> refusals()
          "impossible shape"},
         {OpCase("ConvTranspose").with("output_shape", Ints{9}).operand(x).constant(zeros({3, 2, 3, 3})),
          "need 2 entries"},
+        {OpCase("ConvTranspose")
+             .with("output_shape", Ints{std::numeric_limits<std::int64_t>::min(), 9})
+             .operand(x)
+             .constant(zeros({3, 2, 3, 3})),
+         "negative extent"},
         {OpCase("MatMul").operand(zeros({2, 3})).operand(zeros({2, 3})), "inner extents 3 and 2 differ"},
         {OpCase("MatMul").operand(zeros({})).operand(zeros({2, 3})), "a scalar cannot be multiplied"},
         {OpCase("MatMul").operand(zeros({2, 4, 3})).operand(zeros({3, 3, 2})), "do not broadcast"},

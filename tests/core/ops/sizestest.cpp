@@ -6,6 +6,7 @@
 #include "core/base/sanitized.h"
 #include "core/ops/bind/bindcheck.h"
 #include "core/ops/kernel/elementloop.h"
+#include "core/ops/kernel/elementmap.h"
 #include "core/ops/runoperator.h"
 #include "tests/core/ops/opcase.h"
 
@@ -159,6 +160,15 @@ private slots:
         QVERIFY(!resize.bind());
         QVERIFY2(resize.error().find("are needed") != std::string::npos, resize.error().c_str());
 #endif
+    }
+
+    void mapsOfElementsAreBounded()
+    {
+        constexpr std::int64_t kWide = 1LL << 16; // 32 GiB of positions
+        const base::MemoryAllowance allowance(64ULL << 20U);
+        QVERIFY(boundTo("Trilu", 14, "", {{DType::Float32, {kWide, kWide}}}).ok()); // none are made yet
+        QVERIFY_EXCEPTION_THROWN(static_cast<void>(ops::roomForPositions(kWide * kWide)), base::Failure);
+        QVERIFY(ops::roomForPositions(8).empty());
     }
 
     void anExceptionLeavesAParallelLoop()

@@ -14,6 +14,45 @@ using retro::rewrite::Rewritten;
 namespace
 {
 
+const Shape kWeight{3, 3};
+const Shape kBias{3};
+
+/// out = captured x · captured w + captured b; or x alone.
+Subgraph branchOfWeightsAround(bool isLayer)
+{
+    Writer writer;
+    ValueId x = writer.input("x", {2, 3});
+    const ValueId w = writer.input("w", kWeight);
+    const ValueId b = writer.input("b", kBias);
+    if (isLayer) {
+        x = writer.node("Add", "bias", {writer.node("MatMul", "fc", {x, w}), b});
+    }
+    writer.output(writer.node("Relu", "act", {x}));
+    return {writer.finish(), 3};
+}
+
+SharedGraph gateWithWeightsAround()
+{
+    retro::graph::GraphBuilder builder("gate");
+    builder.setOpset("", 17);
+    const ValueId c = builder.addInput("c", DType::Bool, Shape{});
+    const ValueId x = builder.addInput("x", DType::Float32, Shape{2, 3});
+    const ValueId w = builder.addConstant("w", randomTensor(kWeight, 1));
+    const ValueId b = builder.addConstant("b", randomTensor(kBias, 2));
+    const ValueId y = builder.addResult("y");
+    builder.addNode({"If",
+                     "",
+                     "if",
+                     "",
+                     17,
+                     {c, x, w, b},
+                     {y},
+                     {{"then_branch", branchOfWeightsAround(true)}, {"else_branch", branchOfWeightsAround(false)}}});
+    builder.addOutput(y);
+    auto built = std::move(builder).build();
+    return built.ok() ? std::make_shared<const Graph>(std::move(built).value()) : nullptr;
+}
+
 /// out = captured x · W + b, through Identity; or x alone.
 Subgraph branch(bool isLayer)
 {
@@ -89,6 +128,28 @@ private slots:
             QCOMPARE(QString::fromStdString(fused).contains("Add"), false);
             QCOMPARE(QString::fromStdString(plain).contains("Add"), chosen);
         }
+    }
+
+    /// As exporters write it: a layer is one wherever its weights stand.
+    void layersOfWeightsAroundTheirBodyAreFused()
+    {
+        const SharedGraph before = gateWithWeightsAround();
+        QVERIFY(before != nullptr);
+        const auto after = retro::rewrite::rewrite(before, only(&RewriteOptions::fuseLinear));
+        QVERIFY(after.ok());
+        QCOMPARE(after->graph->nodes()[0].inputs.size(), std::size_t{2}); // condition and x
+        for (const bool chosen : {true, false}) {
+            std::string plain;
+            std::string fused;
+            const Tensor a = run(before, chosen, &plain);
+            QVERIFY(a.isValid());
+            QVERIFY(deviation(run(after->graph, chosen, &fused), a) < 1e-12);
+            QCOMPARE(QString::fromStdString(fused).contains("Add"), false);
+            QCOMPARE(QString::fromStdString(plain).contains("Add"), chosen);
+        }
+        const auto untouched = retro::rewrite::rewrite(before, retro::rewrite::noRewrites());
+        QVERIFY(untouched.ok());
+        QVERIFY(untouched->graph == before);
     }
 
     void nothingToDoHandsTheGraphBack()

@@ -275,6 +275,27 @@ private slots:
         }
     }
 
+    /// Constants that scale step by step behind an operand of a constant scale: they and the bias are the layer's.
+    void productsScaledStepByStep()
+    {
+        QuantisedWriter w;
+        const ValueId x = w.input({2, 5});
+        const ValueId zero = w.constant("z", Tensor::full(DType::UInt8, {}, 3));
+        const ValueId levels = w.node("QuantizeLinear", "quantise", {x, w.scale("s", 0.02), zero});
+        const ValueId weight = w.constant("w", randomTensor({5, 4}, 2, -127, 127).to(DType::Int8));
+        const ValueId sum = w.node("MatMulInteger", "mm", {levels, weight, zero});
+        ValueId y = w.node("Cast", "cast", {sum}, {{"to", std::int64_t{1}}});
+        y = w.node("Mul", "first", {w.scale("k", 0.5), y});
+        y = w.node("Div", "second", {y, w.constant("d", randomTensor({4}, 3, 20, 40))});
+        w.output(w.node("Add", "bias", {w.constant("b", randomTensor({4}, 4)), y}));
+        const SharedGraph graph = w.finish();
+        const Rewritten result = dequantised(graph);
+        QVERIFY2(valuesStay(graph, result.graph, randomTensor({2, 5}, 9)), qPrintable(operators(*result.graph)));
+        for (const char* gone : {":Mul", ":Div", ":Add"}) {
+            QVERIFY2(!operators(*result.graph).contains(gone), qPrintable(operators(*result.graph)));
+        }
+    }
+
     void lstmWithItsOwnRanges()
     {
         for (const bool isReverse : {false, true}) {

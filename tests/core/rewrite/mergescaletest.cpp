@@ -150,6 +150,26 @@ private slots:
         }
     }
 
+    /// A bias that is repeated for each token, and one that a Sum of two adds.
+    void aRepeatedBiasIsOne()
+    {
+        std::vector<float> rows;
+        for (int token = 0; token < 3; ++token) {
+            rows.insert(rows.end(), {0.5F, -1, 2, 0.25F});
+        }
+        for (const char* op : {"Add", "Sum"}) {
+            Writer writer;
+            const ValueId product = writer.node(
+                "MatMul", "fc", {writer.input("x", {2, 3, 5}), writer.constant("w", randomTensor({5, 4}, 1))});
+            const ValueId bias = writer.constant("b", Tensor::of<float>({3, 4}, rows));
+            writer.output(writer.node(op, "sum", {product, bias}));
+            const SharedGraph graph = writer.finish();
+            const Rewritten result = mergedWith(graph);
+            QCOMPARE(nodeNames(*result.graph), std::string("fc"));
+            QVERIFY(deviation(result.graph, graph, {randomTensor({2, 3, 5}, 9)}, Precision::Double) < 1e-12);
+        }
+    }
+
     void aSharedWeightIsCopied()
     {
         Writer writer;
