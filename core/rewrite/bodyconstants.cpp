@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/graph/fromaround.h"
 #include "core/rewrite/passes.h"
 
 #include <algorithm>
 #include <span>
+#include <string>
 
 namespace retro::rewrite
 {
@@ -19,11 +21,16 @@ base::Result<Graph> withConstants(const Graph& body, const std::vector<const gra
 {
     Draft draft(body);
     const std::span<const ValueId> inputs = body.inputs();
+    std::vector<ValueId> to(body.valueCount());
     for (std::size_t i = 0; i < std::min(known.size(), inputs.size()); ++i) {
         if (known[i] != nullptr) {
-            draft.makeConstant(inputs[inputs.size() - 1 - i], known[i]->constant, known[i]->dtype);
+            const ValueId input = inputs[inputs.size() - 1 - i];
+            to[input.index()] = draft.addConstant(std::string(graph::kFromAround) + known[i]->name, known[i]->constant,
+                                                  known[i]->dtype);
+            draft.makeConstant(input, known[i]->constant, known[i]->dtype); // that is read no more, or an output
         }
     }
+    draft.redirect(to);
     return draft.build();
 }
 

@@ -4,6 +4,7 @@
 #include "core/base/memorylimit.h"
 #include "core/execute/control/decisions.h"
 #include "core/execute/control/walker.h"
+#include "core/graph/fromaround.h"
 #include "core/ops/schema/schema.h"
 
 #include <fmt/format.h>
@@ -64,7 +65,25 @@ LiveValue Walker::valueOf(Frame& frame, ValueId id)
     const auto [at, isNew] = m_constants.try_emplace({&frame.graph, id.value});
     if (isNew) {
         graph::Value named = value;
-        named.name = frame.place.prefix + value.name;
+        const bool isFromAround = value.name.starts_with(graph::kFromAround);
+        while (named.name.starts_with(graph::kFromAround)) {
+            named.name.erase(0, graph::kFromAround.size());
+        }
+        if (isFromAround || frame.place.prefix.empty()) {
+            at->second = outerConstant(named);
+        } else {
+            named.name.insert(0, frame.place.prefix);
+            at->second = m_emitter.addConstant(named);
+        }
+    }
+    return at->second;
+}
+
+LiveValue Walker::outerConstant(const graph::Value& named)
+{
+    const auto [at, isNew] =
+        m_outerConstants.try_emplace({named.name, named.constant.isValid() ? named.constant.rawData() : nullptr});
+    if (isNew) {
         at->second = m_emitter.addConstant(named);
     }
     return at->second;

@@ -67,6 +67,8 @@ private:
     };
 
     [[nodiscard]] LiveValue valueOf(Frame& frame, ValueId id);
+    /// A constant of the outermost graph, or one that a nested graph has from there: one value for both.
+    [[nodiscard]] LiveValue outerConstant(const graph::Value& named);
     [[nodiscard]] base::Result<void> runNode(Frame& frame, base::NodeId id);
     [[nodiscard]] base::Result<Values> runPlain(Frame& frame, base::NodeId id, const Values& operands);
     [[nodiscard]] base::Result<Values> runControl(Frame& frame, const graph::Node& node, Values operands);
@@ -95,6 +97,7 @@ private:
     std::vector<std::string>& m_steps;
     std::map<std::string, std::string> m_taken; // by Place::prefix of the node
     std::map<std::pair<const graph::Graph*, std::uint32_t>, LiveValue> m_constants;
+    std::map<std::pair<std::string, const std::byte*>, LiveValue> m_outerConstants; // by name and data
 };
 
 /// An error at a control-flow node.

@@ -147,6 +147,12 @@ private slots:
             QCOMPARE(QString::fromStdString(fused).contains("Add"), false);
             QCOMPARE(QString::fromStdString(plain).contains("Add"), chosen);
         }
+        const std::vector<Tensor> inputs{Tensor::full(DType::Bool, {}, 1), randomTensor({2, 3}, 5)};
+        const auto flat = retro::execute::unroll(*after->graph, inputs, Precision::Float);
+        QVERIFY(flat.ok());
+        for (const char* name : {"w", "b"}) { // as they are named around the branch
+            QVERIFY2(flat->graph->findValue(name), name);
+        }
         const auto untouched = retro::rewrite::rewrite(before, retro::rewrite::noRewrites());
         QVERIFY(untouched.ok());
         QVERIFY(untouched->graph == before);
