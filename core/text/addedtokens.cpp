@@ -99,6 +99,9 @@ void AddedTokens::Search::cut(const AlignedText& text, std::vector<TextPart>& in
         }
         const std::size_t from = token.stripsLeft ? std::max(withSpacesBefore(bytes, first), done) : first;
         const std::size_t to = token.stripsRight ? withSpacesBehind(bytes, end) : end;
+        if (from >= to) {
+            continue; // the token before it took all of its text
+        }
         addBetween(text, done, from, into);
         into.push_back({text.slice(from, to), token.id});
         done = to;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/text/pattern.h"
 
+#include "core/text/icuexpression.h"
 #include "core/text/utf8.h"
 
 #include <fmt/format.h>
@@ -31,47 +32,7 @@ constexpr std::int32_t kMostStack = 64 << 20;   // bytes
 constexpr std::size_t kMostExpression = 1U << 16;
 
 /// Lines end at "\n" alone, for ^, $ and the dot.
-constexpr std::uint32_t kFlags = UREGEX_MULTILINE | UREGEX_UNIX_LINES;
-
-/// The words of ICU for what the expressions of tokenisers call \w and \h.
-constexpr std::string_view kWordKinds = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\u00B2\u00B3\u00B9\u00BC-\u00BE)";
-constexpr std::string_view kHexKinds = "0-9A-Fa-f";
-
-/// What ICU reads for a backslash and this letter; empty where it reads them as they are.
-std::string kindsForIcu(char letter, bool isInSet)
-{
-    const bool isWord = letter == 'w' || letter == 'W';
-    if (!isWord && letter != 'h' && letter != 'H') {
-        return {};
-    }
-    const std::string_view kinds = isWord ? kWordKinds : kHexKinds;
-    if (letter == 'W' || letter == 'H') {
-        return fmt::format("[^{}]", kinds);
-    }
-    return isInSet ? std::string(kinds) : fmt::format("[{}]", kinds);
-}
-
-/// How much deeper in sets the text behind this character is.
-int setDepthStep(char c) { return c == '[' ? 1 : c == ']' ? -1 : 0; }
-
-/// The same expression in ICU's words.
-std::string forIcu(const std::string& expression)
-{
-    std::string written;
-    int depth = 0; // of sets
-    for (std::size_t at = 0; at < expression.size(); ++at) {
-        const char c = expression[at];
-        if (c != '\\' || at + 1 == expression.size()) {
-            depth += setDepthStep(c);
-            written.push_back(c);
-            continue;
-        }
-        const char letter = expression[++at];
-        const std::string kinds = kindsForIcu(letter, depth > 0);
-        written += kinds.empty() ? std::string{c, letter} : kinds;
-    }
-    return written;
-}
+constexpr std::uint32_t kFlags = UREGEX_MULTILINE | UREGEX_UNIX_LINES | UREGEX_ERROR_ON_UNKNOWN_ESCAPES;
 
 /// A text in UTF-16, and the byte of the text in UTF-8 at which each unit begins.
 struct Units
@@ -215,12 +176,12 @@ Result<Pattern> Pattern::ofExpression(const std::string& expression)
         return inputError(
             fmt::format("the expression has {} bytes; at most {} are read", expression.size(), kMostExpression));
     }
+    RETRO_TRY(const std::string written, icuExpression(expression));
     auto made = std::make_shared<Expression>();
     made->text = expression;
     UErrorCode status = U_ZERO_ERROR;
     UParseError place{};
-    made->pattern.reset(
-        icu::RegexPattern::compile(icu::UnicodeString::fromUTF8(forIcu(expression)), kFlags, place, status));
+    made->pattern.reset(icu::RegexPattern::compile(icu::UnicodeString::fromUTF8(written), kFlags, place, status));
     if (U_FAILURE(status) != 0 || !made->pattern) {
         return inputError(
             fmt::format("the expression '{}' cannot be used ({}); simplify it", expression, u_errorName(status)));

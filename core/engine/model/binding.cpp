@@ -122,7 +122,13 @@ public:
     PartBinder(const LoadedModel& model, std::shared_ptr<const graph::Graph> graph, const Binder& binder,
                base::Error whole)
         : m_graph(std::move(graph)), m_binder(binder), m_whole(std::move(whole)), m_blocked(model, *m_graph)
-    {}
+    {
+        for (const formats::InlinedFunction& function : model.notes.inlined) {
+            if (function.name.starts_with("com.microsoft::")) {
+                m_calls.insert(m_calls.end(), function.calls.begin(), function.calls.end());
+            }
+        }
+    }
 
     base::Result<Bound> bind(const BindOptions& wish, std::vector<std::string>* written,
                              std::vector<std::string>& leftOut)
@@ -231,19 +237,51 @@ private:
         return m_binder.bind(part, written);
     }
 
-    /// Those that can be bound by themselves.
+    /// Those that can be bound by themselves. An operator that was written out as the file was read is one thing: when
+    /// a step of it fails, what its other steps make is no result.
     [[nodiscard]] std::vector<base::ValueId> bindable(const std::vector<base::ValueId>& values) const
     {
         std::vector<base::ValueId> good;
-        std::ranges::copy_if(values, std::back_inserter(good),
-                             [this](base::ValueId value) { return bindFor({value}, nullptr).ok(); });
+        std::vector<std::string> broken = stepsOfCallIn(m_whole);
+        for (const base::ValueId value : values) {
+            if (const base::Result<Bound> bound = bindFor({value}, nullptr); bound.ok()) {
+                good.push_back(value);
+            } else {
+                std::ranges::move(stepsOfCallIn(bound.error()), std::back_inserter(broken));
+            }
+        }
+        std::erase_if(good, [&](base::ValueId value) { return needsStep(value, broken); });
         return good;
+    }
+
+    /// How the names of the steps begin that stand for the same call as the node of an error; empty where it is none.
+    [[nodiscard]] std::vector<std::string> stepsOfCallIn(const base::Error& error) const
+    {
+        std::vector<std::string> found;
+        for (const std::string& call : m_calls) {
+            if (error.where.find(fmt::format("node '{}/", call)) != std::string::npos) {
+                found.push_back(call + '/');
+            }
+        }
+        return found;
+    }
+
+    /// True when one of the nodes that a value needs has a name that begins so.
+    [[nodiscard]] bool needsStep(base::ValueId value, const std::vector<std::string>& names) const
+    {
+        const auto part =
+            names.empty() ? base::Result<std::shared_ptr<const graph::Graph>>(nullptr) : partFor(*m_graph, {value});
+        return part.ok() && *part != nullptr && std::ranges::any_of((*part)->nodes(), [&](const graph::Node& node) {
+                   return std::ranges::any_of(names,
+                                              [&](const std::string& name) { return node.name.starts_with(name); });
+               });
     }
 
     std::shared_ptr<const graph::Graph> m_graph;
     const Binder& m_binder;
     base::Error m_whole;
     BlockedNodes m_blocked;
+    std::vector<std::string> m_calls; ///< of operators that were written out
 };
 
 } // namespace

@@ -28,6 +28,9 @@ constexpr std::int64_t kAttentionOpset = 24; ///< version since which Attention 
 constexpr std::int64_t kFirstOpset = 23;     ///< version since which the standard has Attention and RMSNormalization
 constexpr std::int64_t kInt64 = 7;           ///< TensorProto.DataType
 constexpr std::int64_t kBool = 9;
+constexpr std::size_t kScoreOutput = 3;          ///< of all three operators
+constexpr std::int64_t kScoresWithMask = 2;      ///< qk_matmul_output_mode of Attention
+constexpr std::int64_t kScoresBehindSoftmax = 3; ///< the same
 
 /// Heads side by side as batch × tokens × heads × width.
 std::string headsApart(FunctionWriter& body, const std::string& x, std::int64_t heads)
@@ -204,10 +207,18 @@ Written writeMultiHeadAttention(FunctionWriter& body)
     if (const double scale = body.number("scale", 0); scale != 0) {
         attributes["scale"] = scale;
     }
-    const std::size_t results = body.isAsked(2) ? 3 : body.isAsked(1) ? 2 : 1;
+    const bool wantsScores = body.isRead(kScoreOutput);
+    if (wantsScores) {
+        attributes["qk_matmul_output_mode"] = kScoresWithMask;
+    }
+    const std::size_t results = wantsScores ? kScoreOutput + 1 : body.isAsked(2) ? 3 : body.isAsked(1) ? 2 : 1;
     const HeadNames made = body.addOf("", "Attention", operands, std::move(attributes), kFirstOpset, results);
-    for (std::size_t k = 0; k < results; ++k) {
+    for (std::size_t k = 0; k < std::min(results, kScoreOutput); ++k) {
         body.output(k, made[k]);
+    }
+    if (wantsScores) { // keys behind a query have the least number that there is
+        const std::string least = body.numberLikeOperand(std::numeric_limits<float>::lowest());
+        body.output(kScoreOutput, body.add("Clip", {made[kScoreOutput], least}));
     }
     return true;
 }
@@ -244,7 +255,8 @@ struct GroupSetting
     std::int64_t window = 0; ///< 0: all keys
     bool isSliding = false;
     bool isCausal = true;
-    bool hasSink = false; ///< something stands in the denominators alone
+    bool hasSink = false;    ///< something stands in the denominators alone
+    std::int64_t scores = 0; ///< which ones are an output: 0 none, 1 before the softmax, 2 behind it
 };
 
 bool hasQuantisedCache(const FunctionWriter& body)
@@ -299,6 +311,13 @@ base::Result<GroupSetting> groupSetting(const FunctionWriter& body)
     setting.isSliding = body.integer("sliding_window_cache", 0) != 0;
     setting.isCausal = body.integer("causal", 1) != 0;
     setting.hasSink = body.isGiven(GroupSlot::kSink) || body.integer("smooth_softmax", 0) > 0;
+    setting.scores = body.integer("qk_output", 0);
+    if (setting.scores < 0 || setting.scores > 2 || (setting.scores == 0 && body.isRead(kScoreOutput))) {
+        return inputError(
+            fmt::format("qk_output is {}; where output 3 (output_qk) is read, it must be 1 (scores before "
+                        "the softmax) or 2 (behind it)",
+                        setting.scores));
+    }
     if (setting.isSliding && setting.window == 0) {
         return inputError("sliding_window_cache needs a local_window_size");
     }
@@ -420,9 +439,62 @@ base::Result<void> expectGroupConstants(const FunctionWriter& body, const GroupS
     return {};
 }
 
+/// Columns of an operand, which these heads must divide, as far as it is known before shapes are.
+base::Result<std::optional<std::int64_t>> headWidth(const FunctionWriter& body, std::size_t slot, std::int64_t heads,
+                                                    std::string_view what)
+{
+    const std::optional<std::int64_t> columns = body.rank(slot) == std::size_t{3} ? body.width(slot) : std::nullopt;
+    if (!columns) {
+        return std::optional<std::int64_t>();
+    }
+    if (*columns % heads != 0) {
+        return inputError(fmt::format("{} has {} columns, which do not divide into {} heads", what, *columns, heads));
+    }
+    return std::optional(*columns / heads);
+}
+
+/// All heads of queries, keys and values are as wide as each other.
+base::Result<void> expectHeadWidths(const FunctionWriter& body, const GroupSetting& setting)
+{
+    if (!body.isGiven(GroupSlot::kKey)) {
+        const auto packed =
+            headWidth(body, GroupSlot::kQuery, setting.heads + 2 * setting.keyHeads,
+                      "query (operand 0), which holds keys and values too (num_heads + 2 · kv_num_heads),");
+        return packed ? base::Result<void>() : base::Result<void>(packed.error());
+    }
+    RETRO_TRY(const auto own, headWidth(body, GroupSlot::kQuery, setting.heads, "query (operand 0, num_heads)"));
+    RETRO_TRY(const auto keys, headWidth(body, GroupSlot::kKey, setting.keyHeads, "key (operand 1, kv_num_heads)"));
+    RETRO_TRY(const auto values,
+              headWidth(body, GroupSlot::kValue, setting.keyHeads, "value (operand 2, kv_num_heads)"));
+    if (own && keys && *own != *keys) {
+        return inputError(fmt::format("{} heads (num_heads) make queries (operand 0) {} wide, but {} heads "
+                                      "(kv_num_heads) make keys (operand 1) {} wide",
+                                      setting.heads, *own, setting.keyHeads, *keys));
+    }
+    if (keys && values && *keys != *values) {
+        return inputError(
+            fmt::format("keys (operand 1) are {} wide by head, but values (operand 2) {}", *keys, *values));
+    }
+    return {};
+}
+
+/// The scores that qk_output asks for: keys that a query does not see have 0, and none for a sink.
+std::string groupScores(FunctionWriter& body, const GroupSetting& setting, std::string scores)
+{
+    if (setting.hasSink) {
+        scores = body.add("Slice", {scores, body.integers({1}),
+                                    body.integers({std::numeric_limits<std::int64_t>::max()}), body.integers({-1})});
+    }
+    if (setting.scores == 2) {
+        return scores;
+    }
+    return body.add("Where", {body.add("IsInf", {scores}), body.numberLikeOperand(0), scores});
+}
+
 Written writeGroupQueryAttention(FunctionWriter& body)
 {
     RETRO_TRY(const GroupSetting setting, groupSetting(body));
+    RETRO_CHECK(expectHeadWidths(body, setting));
     const bool turns = body.integer("do_rotary", 0) != 0;
     RETRO_CHECK(expectGroupConstants(body, setting, turns));
     const HeadNames apart = groupOperands(body, setting);
@@ -447,9 +519,16 @@ Written writeGroupQueryAttention(FunctionWriter& body)
         attributes["softcap"] = cap;
     }
     const std::string mask = groupMask(body, setting, values);
-    const std::string mixed = body.add("Attention", {q, cached[0], values[0], mask, "", "", values[2]},
-                                       std::move(attributes), kAttentionOpset);
-    body.output(0, headsJoined(body, headsSwapped(body, mixed)));
+    const bool wantsScores = setting.scores != 0 && body.isRead(kScoreOutput);
+    if (wantsScores) {
+        attributes["qk_matmul_output_mode"] = setting.scores == 1 ? kScoresWithMask : kScoresBehindSoftmax;
+    }
+    const HeadNames mixed = body.addOf("", "Attention", {q, cached[0], values[0], mask, "", "", values[2]},
+                                       std::move(attributes), kAttentionOpset, wantsScores ? kScoreOutput + 1 : 1);
+    body.output(0, headsJoined(body, headsSwapped(body, mixed[0])));
+    if (wantsScores) {
+        body.output(kScoreOutput, groupScores(body, setting, mixed[kScoreOutput]));
+    }
     body.output(1, cached[1]);
     body.output(2, values[1]);
     return true;

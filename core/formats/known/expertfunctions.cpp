@@ -35,6 +35,7 @@ struct ExpertLayer
     std::optional<std::size_t> zeros = {};
 };
 
+constexpr std::size_t kRouterLogits = 1;
 constexpr std::size_t kRouterWeights = 14; // of QMoE
 
 /// What is the same for all experts.
@@ -217,31 +218,65 @@ std::string hiddenLayer(FunctionWriter& body, const ExpertSetting& setting, std:
     return setting.hasThird ? body.add("Mul", {made, third}) : made;
 }
 
+/// A column per expert, as far as it is known before shapes are.
+base::Result<void> expectRouter(const FunctionWriter& body, std::int64_t experts)
+{
+    for (const std::size_t slot : {kRouterLogits, kRouterWeights}) {
+        const std::optional<std::int64_t> columns = body.width(slot);
+        const std::optional<std::size_t> axes = body.rank(slot);
+        const char* const name = slot == kRouterLogits ? "router_probs" : "router_weights";
+        if (columns && *columns != experts) {
+            return inputError(fmt::format("{} (operand {}) has {} columns, but there are {} experts (operand 2); it "
+                                          "must have one column per expert",
+                                          name, slot, *columns, experts));
+        }
+        if (axes && *axes != 2) {
+            return inputError(
+                fmt::format("{} (operand {}) has {} axes, but must be tokens × experts", name, slot, *axes));
+        }
+    }
+    return {};
+}
+
+/// What the router says, which must have a row per token and a column per expert.
+std::string ofRouter(FunctionWriter& body, std::size_t slot, const std::string& x, std::int64_t experts)
+{
+    const std::string tokens = body.add("Shape", {x}, {{"start", std::int64_t{0}}, {"end", std::int64_t{1}}});
+    const std::string shape = body.add("Concat", {tokens, body.integers({experts})}, {{"axis", std::int64_t{0}}});
+    return body.addAs(slot == kRouterLogits ? "router_probs by token and expert" : "router_weights by token and expert",
+                      "Reshape", {body.operand(slot), shape});
+}
+
 /// How much each of the chosen experts counts, tokens × chosen.
-std::string expertShares(FunctionWriter& body, const FunctionWriter::Names& best)
+std::string expertShares(FunctionWriter& body, const ExpertSetting& setting, const std::string& x,
+                         const std::string& logits, const FunctionWriter::Names& best)
 {
     const bool isNormalised = body.integer("normalize_routing_weights", 0) != 0;
     const graph::Attributes last{{"axis", std::int64_t{-1}}};
     if (body.isGiven(kRouterWeights)) {
-        const std::string own = body.add("GatherElements", {body.operand(kRouterWeights), best[1]}, last);
+        const std::string weights = ofRouter(body, kRouterWeights, x, setting.experts);
+        const std::string own = body.add("GatherElements", {weights, best[1]}, last);
         return isNormalised ? body.add("Div", {own, body.add("ReduceSum", {own, body.integers({-1})})}) : own;
     }
     if (isNormalised) {
         return body.add("Softmax", {best[0]}, last);
     }
-    return body.add("GatherElements", {body.add("Softmax", {body.operand(1)}, last), best[1]}, last);
+    return body.add("GatherElements", {body.add("Softmax", {logits}, last), best[1]}, last);
 }
 
 base::Result<bool> writeExperts(FunctionWriter& body, bool isPacked)
 {
     RETRO_TRY(const ExpertSetting setting, expertSetting(body, isPacked));
+    RETRO_CHECK(expectRouter(body, setting.experts));
     const bool isFlat = body.rank(0) == std::size_t{2};
     const std::string x =
         isFlat ? body.operand(0) : body.add("Reshape", {body.operand(0), body.integers({-1, setting.columns})});
-    const FunctionWriter::Names best = body.addOf("", "TopK", {body.operand(1), body.integers({setting.chosen})},
-                                                  {{"axis", std::int64_t{-1}}}, kTopKOpset, 2);
+    const std::string logits = ofRouter(body, kRouterLogits, x, setting.experts);
+    const FunctionWriter::Names best =
+        body.addOf("", "TopK", {logits, body.integers({setting.chosen})}, {{"axis", std::int64_t{-1}}}, kTopKOpset, 2);
     // one column more, of zeros, for the experts that a token did not choose
-    const std::string shares = body.add("Pad", {expertShares(body, best), body.integers({0, 0, 0, 1})});
+    const std::string shares =
+        body.add("Pad", {expertShares(body, setting, x, logits, best), body.integers({0, 0, 0, 1})});
     std::vector<std::int64_t> columns(static_cast<std::size_t>(setting.chosen));
     std::iota(columns.begin(), columns.end(), std::int64_t{0});
     const std::string order = body.integers(columns);

@@ -109,6 +109,11 @@ bool FunctionWriter::isAsked(std::size_t k) const
     return k < static_cast<std::size_t>(m_call.output_size()) && !m_call.output(static_cast<int>(k)).empty();
 }
 
+bool FunctionWriter::isRead(std::size_t k) const
+{
+    return isAsked(k) && m_facts.isRead(m_call.output(static_cast<int>(k)));
+}
+
 std::string FunctionWriter::operand(std::size_t slot) const { return fmt::format("operand {}", slot); }
 
 std::optional<std::size_t> FunctionWriter::rank(std::size_t slot) const
@@ -119,6 +124,11 @@ std::optional<std::size_t> FunctionWriter::rank(std::size_t slot) const
 std::optional<std::vector<std::int64_t>> FunctionWriter::constantShape(std::size_t slot) const
 {
     return isGiven(slot) ? m_facts.constantShape(m_call.input(static_cast<int>(slot))) : std::nullopt;
+}
+
+std::optional<std::int64_t> FunctionWriter::width(std::size_t slot) const
+{
+    return isGiven(slot) ? m_facts.width(m_call.input(static_cast<int>(slot))) : std::nullopt;
 }
 
 std::optional<tensor::DType> FunctionWriter::elementType(std::size_t slot) const
@@ -177,20 +187,20 @@ std::string FunctionWriter::unique(std::string_view stem)
 }
 
 NodeProto& FunctionWriter::addNode(std::string_view domain, std::string_view op, const Names& inputs,
-                                   const graph::Attributes& attributes, std::int64_t opset)
+                                   const graph::Attributes& attributes, std::int64_t opset, std::string_view name)
 {
     NodeProto& node = *m_function.add_node();
     node.set_domain(std::string(domain));
     node.set_op_type(std::string(op));
-    node.set_name(unique(op));
+    node.set_name(unique(name.empty() ? op : name));
     if (opset > 0) { // else as the model imports the domain
         node.set_resolved_opset(opset);
     }
     for (const std::string& input : inputs) {
         node.add_input(input);
     }
-    for (const auto& [name, value] : attributes) {
-        writeAttribute(name, value, *node.add_attribute());
+    for (const auto& [key, value] : attributes) {
+        writeAttribute(key, value, *node.add_attribute());
     }
     return node;
 }
@@ -199,6 +209,13 @@ std::string FunctionWriter::add(std::string_view op, const Names& inputs, graph:
                                 std::int64_t opset)
 {
     return addOf("", op, inputs, std::move(attributes), opset, 1).front();
+}
+
+std::string FunctionWriter::addAs(std::string_view name, std::string_view op, const Names& inputs)
+{
+    NodeProto& node = addNode("", op, inputs, {}, opsetOf(op, m_facts.opset()), name);
+    node.add_output(node.name());
+    return node.name();
 }
 
 FunctionWriter::Names FunctionWriter::addOf(std::string_view domain, std::string_view op, const Names& inputs,
@@ -264,7 +281,7 @@ base::Result<FunctionProto> FunctionWriter::finish() &&
 {
     for (int k = 0; k < m_call.output_size(); ++k) {
         const auto made = m_outputs.find(static_cast<std::size_t>(k));
-        if (made == m_outputs.end() && !m_call.output(k).empty()) {
+        if (made == m_outputs.end() && isRead(static_cast<std::size_t>(k))) {
             return base::inputError(
                 fmt::format("output {} of {} is not computed; take it out of the model where nobody "
                             "reads it",

@@ -31,6 +31,8 @@ public:
     /// True when the call gives operand `slot`, and when somebody reads output `k` or may do so.
     [[nodiscard]] bool isGiven(std::size_t slot) const;
     [[nodiscard]] bool isAsked(std::size_t k) const;
+    /// True when output `k` is declared and something reads it, or may do so.
+    [[nodiscard]] bool isRead(std::size_t k) const;
     [[nodiscard]] std::size_t operandCount() const { return static_cast<std::size_t>(m_call.input_size()); }
     /// Name of operand `slot`, inside.
     [[nodiscard]] std::string operand(std::size_t slot) const;
@@ -38,6 +40,8 @@ public:
     [[nodiscard]] std::optional<std::size_t> rank(std::size_t slot) const;
     /// Extents of an operand that is an initializer or a Constant; nothing for others.
     [[nodiscard]] std::optional<std::vector<std::int64_t>> constantShape(std::size_t slot) const;
+    /// Extent of the last axis of an operand, where it is known.
+    [[nodiscard]] std::optional<std::int64_t> width(std::size_t slot) const;
     /// Element type of an operand; nothing where it is not known.
     [[nodiscard]] std::optional<tensor::DType> elementType(std::size_t slot) const;
     /// Operator that makes the operand; empty when it is not known.
@@ -59,6 +63,8 @@ public:
     /// `opset`, it has the model's version where the operator has been the same since, else kFunctionOpset.
     std::string add(std::string_view op, const Names& inputs, graph::Attributes attributes = {},
                     std::int64_t opset = 0);
+    /// The same, with a name of its own, which errors tell.
+    std::string addAs(std::string_view name, std::string_view op, const Names& inputs);
     /// A node of any domain with several results; version 0 is that which the model imports.
     Names addOf(std::string_view domain, std::string_view op, const Names& inputs, graph::Attributes attributes,
                 std::int64_t opset, std::size_t results);
@@ -74,13 +80,13 @@ public:
 
     /// Output `k` of the call is `value`.
     void output(std::size_t k, const std::string& value);
-    /// The function. Errors (Input): somebody asks for an output that nothing makes.
+    /// The function. Errors (Input): somebody reads an output that nothing makes.
     [[nodiscard]] base::Result<onnxschema::FunctionProto> finish() &&;
 
 private:
     std::string unique(std::string_view stem);
     onnxschema::NodeProto& addNode(std::string_view domain, std::string_view op, const Names& inputs,
-                                   const graph::Attributes& attributes, std::int64_t opset);
+                                   const graph::Attributes& attributes, std::int64_t opset, std::string_view name = {});
 
     const onnxschema::NodeProto& m_call;
     graph::Attributes m_attributes;

@@ -153,6 +153,17 @@ std::optional<std::vector<std::int64_t>> GraphFacts::constantShape(const std::st
     return at == m_shapes.end() ? std::nullopt : std::optional(at->second);
 }
 
+bool GraphFacts::isRead(const std::string& value) const
+{
+    return m_read.contains(value) || !m_producers.contains(value);
+}
+
+std::optional<std::int64_t> GraphFacts::width(const std::string& value) const
+{
+    const auto at = m_widths.find(value);
+    return at == m_widths.end() ? std::nullopt : std::optional(at->second);
+}
+
 std::string GraphFacts::producer(const std::string& value) const
 {
     const auto at = m_producers.find(value);
@@ -163,7 +174,11 @@ void GraphFacts::take(const GraphProto& graph)
 {
     takeDeclared(graph);
     for (const NodeProto& node : graph.node()) {
+        m_read.insert(node.input().begin(), node.input().end());
         takeNode(node);
+    }
+    for (const ValueInfoProto& output : graph.output()) {
+        m_read.insert(output.name());
     }
 }
 
@@ -175,7 +190,11 @@ void GraphFacts::takeDeclared(const GraphProto& graph)
                 m_types[value.name()] = value.type().tensor_type().elem_type();
             }
             if (value.type().has_tensor_type() && value.type().tensor_type().has_shape()) {
-                m_ranks[value.name()] = static_cast<std::size_t>(value.type().tensor_type().shape().dim_size());
+                const auto& shape = value.type().tensor_type().shape();
+                m_ranks[value.name()] = static_cast<std::size_t>(shape.dim_size());
+                if (shape.dim_size() > 0 && shape.dim(shape.dim_size() - 1).dim_value() > 0) { // else it is open
+                    m_widths[value.name()] = shape.dim(shape.dim_size() - 1).dim_value();
+                }
             }
         }
     }
@@ -197,6 +216,7 @@ void GraphFacts::takeNode(const NodeProto& node)
         }
     }
     takeLength(node);
+    takeWidth(node);
     const Count found = rankOf(node);
     const int type = elementTypeOf(node);
     const AttributeProto* value = node.op_type() == "Constant" ? attributeOf(node, "value") : nullptr;
@@ -340,6 +360,34 @@ Count GraphFacts::lengthMadeBy(const NodeProto& node) const
         return lengthOf(node, 0);
     }
     return op == "Concat" ? lengthTogether(node) : std::nullopt;
+}
+
+/// Of layers, whose weights say it, and of sums with a list.
+std::optional<std::int64_t> GraphFacts::widthMadeBy(const NodeProto& node) const
+{
+    const std::string& op = node.op_type();
+    if (const AttributeProto* rows = op == "MatMulNBits" ? attributeOf(node, "N") : nullptr; rows != nullptr) {
+        return rows->i();
+    }
+    if (node.input_size() < 2) {
+        return std::nullopt;
+    }
+    if (op == "MatMul") {
+        const auto weights = constantShape(node.input(1));
+        return weights && weights->size() >= 2 ? std::optional(weights->back()) : std::nullopt;
+    }
+    const auto a = width(node.input(0));
+    const auto b = constantShape(node.input(1));
+    const bool isSame = op == "Add" && a && b && (b->empty() || b->back() == *a || b->back() == 1);
+    return isSame ? a : std::nullopt;
+}
+
+void GraphFacts::takeWidth(const NodeProto& node)
+{
+    const std::optional<std::int64_t> made = widthMadeBy(node);
+    if (made && *made > 0 && node.output_size() > 0) {
+        m_widths.emplace(node.output(0), *made);
+    }
 }
 
 /// Exporters join shapes of single extents.

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace retro::onnxschema
@@ -35,6 +36,11 @@ public:
     [[nodiscard]] int elementType(const std::string& value) const;
     /// Extents of an initializer, or of a Constant; nothing for other values.
     [[nodiscard]] std::optional<std::vector<std::int64_t>> constantShape(const std::string& value) const;
+    /// Extent of the last axis of a value, where it follows from declared shapes, constants and the weights of layers.
+    [[nodiscard]] std::optional<std::int64_t> width(const std::string& value) const;
+    /// True when a node reads the value, or it is a result of the model; also for a value that no node is known to
+    /// make.
+    [[nodiscard]] bool isRead(const std::string& value) const;
     /// Operator (of any domain) that makes the value; empty for an input, a constant, or what is not known.
     [[nodiscard]] std::string producer(const std::string& value) const;
 
@@ -56,12 +62,17 @@ private:
     [[nodiscard]] int elementTypeOf(const onnxschema::NodeProto& node) const;
     [[nodiscard]] std::optional<std::size_t> lengthOf(const onnxschema::NodeProto& node, int slot) const;
 
+    void takeWidth(const onnxschema::NodeProto& node);
+    [[nodiscard]] std::optional<std::int64_t> widthMadeBy(const onnxschema::NodeProto& node) const;
+
     std::int64_t m_opset = 0;
     Ranks m_ranks;
     Ranks m_lengths; ///< of lists: values of one axis whose extent is known
     std::unordered_map<std::string, std::vector<std::int64_t>> m_shapes; ///< of constants
     std::unordered_map<std::string, int> m_types;
     std::unordered_map<std::string, std::string> m_producers;
+    std::unordered_map<std::string, std::int64_t> m_widths;
+    std::unordered_set<std::string> m_read;
 };
 
 } // namespace retro::formats

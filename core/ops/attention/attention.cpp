@@ -129,13 +129,23 @@ private:
                            given(operands, AttentionSlot::kPastValue));
         parts.mask.bias = biasOf(given(operands, AttentionSlot::kMask));
         if (const Tensor lengths = given(operands, AttentionSlot::kLengths); lengths.isValid()) {
-            const Tensor wide = lengths.to(DType::Int64).contiguous();
-            for (const std::int64_t length : wide.span<std::int64_t>()) {
-                parts.mask.lengths.push_back(std::clamp<std::int64_t>(length, 0, form.keys));
-            }
+            takeLengths(lengths.to(DType::Int64).contiguous(), parts.mask);
             parts.mask.lengthsShiftCausal = !given(operands, AttentionSlot::kPastKey).isValid();
         }
         return parts;
+    }
+
+    /// Keys that count, per image; what CacheAppend says has those in front of the queries beside them.
+    void takeLengths(const Tensor& lengths, AttentionMask& mask) const
+    {
+        const std::size_t columns = lengths.rank() == 2 ? 2 : 1;
+        const std::span<const std::int64_t> all = lengths.span<std::int64_t>();
+        for (std::size_t at = 0; at + columns <= all.size(); at += columns) {
+            mask.lengths.push_back(std::clamp<std::int64_t>(all[at], 0, m_setting.form.keys));
+            if (columns == 2) {
+                mask.before.push_back(std::clamp<std::int64_t>(all[at + 1], 0, m_setting.form.keys));
+            }
+        }
     }
 
     /// The mask as it is added: −∞ for false, rank 4, and −∞ for keys behind its end.
@@ -317,6 +327,18 @@ base::Result<AttentionForm> formOf(const BindContext& context)
     return form;
 }
 
+/// A number of keys per image; CacheAppend gives those in front of the first query beside it.
+base::Result<void> expectLengths(const BindContext& context, std::int64_t batch)
+{
+    if (context.present(AttentionSlot::kLengths)) {
+        const Shape& shape = context.operandTypes[AttentionSlot::kLengths].shape;
+        if (shape != Shape{batch} && shape != Shape{batch, 2}) {
+            return context.error(fmt::format("nonpad_kv_seqlen must have the shape [{}]", batch));
+        }
+    }
+    return {};
+}
+
 BoundResult bindAttention(const BindContext& context)
 {
     RETRO_CHECK(expectAttention(context));
@@ -325,10 +347,7 @@ BoundResult bindAttention(const BindContext& context)
     if (mode < 0 || mode > 3) {
         return context.error(fmt::format("qk_matmul_output_mode {} is not between 0 and 3", mode));
     }
-    if (context.present(AttentionSlot::kLengths) &&
-        context.operandTypes[AttentionSlot::kLengths].shape != Shape{form.batch}) {
-        return context.error(fmt::format("nonpad_kv_seqlen must have the shape [{}]", form.batch));
-    }
+    RETRO_CHECK(expectLengths(context, form.batch));
     const bool wantsScores = context.node.outputs.size() > 3 && context.node.outputs[3].isValid();
     AttentionSetting setting{form, firstType(context).shape.size() == 3, static_cast<Scores>(mode), wantsScores, {}};
     for (const TensorType& type : context.operandTypes) {

@@ -34,15 +34,25 @@ Tensor grouped(const AttentionForm& form, const Tensor& t)
         {form.batch, form.keyHeads, form.heads / form.keyHeads * form.queries, t.shape().back()});
 }
 
+std::int64_t keysOf(const AttentionForm& form, const AttentionMask& mask, std::int64_t b)
+{
+    return mask.lengths.empty() ? form.keys : mask.lengths[static_cast<std::size_t>(b)];
+}
+
+/// Keys in front of the first query's own in image `b`, for the causal mask.
+std::int64_t keysBefore(const AttentionForm& form, const AttentionMask& mask, std::int64_t b)
+{
+    if (!mask.before.empty()) {
+        return mask.before[static_cast<std::size_t>(b)];
+    }
+    return mask.lengthsShiftCausal ? keysOf(form, mask, b) - form.queries : form.past;
+}
+
 /// Last key that query `i` of image `b` may see, by the causal mask and by the number of keys.
 std::int64_t lastKey(const AttentionForm& form, const AttentionMask& mask, std::int64_t b, std::int64_t i)
 {
-    const std::int64_t count = mask.lengths.empty() ? form.keys : mask.lengths[static_cast<std::size_t>(b)];
-    if (!form.isCausal) {
-        return count - 1;
-    }
-    const std::int64_t offset = mask.lengthsShiftCausal ? count - form.queries : form.past;
-    return std::min(count - 1, i + offset);
+    const std::int64_t last = keysOf(form, mask, b) - 1;
+    return form.isCausal ? std::min(last, i + keysBefore(form, mask, b)) : last;
 }
 
 /// logits of one row: what is beyond the last key gets the masked value.
@@ -225,11 +235,7 @@ Tensor attendedRows(const AttentionForm& form, const Tensor& q, const Tensor& k,
     AttentionForm part = form;
     part.batch = part.heads = part.keyHeads = 1;
     part.queries = rows.count;
-    part.past = form.past + rows.first;
-    if (mask.lengthsShiftCausal) { // counted from the end of all queries
-        const std::int64_t keys = mask.lengths.empty() ? form.keys : mask.lengths[static_cast<std::size_t>(rows.image)];
-        part.past = keys - form.queries + rows.first;
-    }
+    part.past = keysBefore(form, mask, rows.image) + rows.first; // counted among all queries
     const std::int64_t keyHead = rows.head / (form.heads / form.keyHeads);
     return attendedWhole(part, slice(ofHead(q, rows.image, rows.head), 2, rows.first, rows.count),
                          ofHead(k, rows.image, keyHead), ofHead(v, rows.image, keyHead), maskOf(mask, rows));

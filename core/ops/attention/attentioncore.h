@@ -41,6 +41,7 @@ struct AttentionMask
     Tensor bias;                       ///< rank 4, broadcastable to the scores; may be invalid
     std::vector<std::int64_t> lengths; ///< keys that count, per image; empty: all
     bool lengthsShiftCausal = false;   ///< the causal mask ends at the last key that counts
+    std::vector<std::int64_t> before;  ///< keys in front of the first query's own, per image; empty: as is said else
 };
 
 /// q: batch × heads × queries × width; k, v: batch × keyHeads × keys × ….

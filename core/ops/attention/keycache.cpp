@@ -73,8 +73,8 @@ struct CacheRow
 };
 
 /// New rows behind the rows of the past that count, per image of the batch. Outputs: the rows that queries read; the
-/// cache for the next run; per image the number of rows that count; the position of each new token; which rows the
-/// window of each query holds.
+/// cache for the next run; per image the number of rows that count and of those in front of the new ones; the position
+/// of each new token; which rows the window of each query holds.
 class CacheAppend final : public Operator<ShapeMap>
 {
 public:
@@ -107,7 +107,7 @@ public:
             results[CacheOutput::kPresent] = moved(operands, past, CacheOutput::kPresent);
         }
         if (m_isAsked[CacheOutput::kLengths]) {
-            results[CacheOutput::kLengths] = lengths(past);
+            results[CacheOutput::kLengths] = lengths(operands);
         }
         if (m_isAsked[CacheOutput::kPositions]) {
             results[CacheOutput::kPositions] = positions(operands);
@@ -249,13 +249,19 @@ private:
         });
     }
 
-    [[nodiscard]] Tensor lengths(const std::vector<std::int64_t>& past) const
+    /// Per image: the rows that count, and those in front of the first new one. Of an image that is shorter than the
+    /// new rows, the last ones are padding: they have a place, but no query reads them.
+    [[nodiscard]] Tensor lengths(std::span<const Tensor> operands) const
     {
+        const Tensor last = operands[CacheSlot::kLast].to(DType::Int64).contiguous();
         std::vector<std::int64_t> counts;
-        for (const std::int64_t rows : past) {
-            counts.push_back(m_form.front + rows + m_form.added);
+        for (const std::int64_t key : last.span<std::int64_t>()) {
+            const std::int64_t past = pastOf(key);
+            const std::int64_t before = m_form.front + std::min(m_form.keptOf(past), m_form.capacity);
+            counts.push_back(before + std::min(m_form.added, key + 1 - past));
+            counts.push_back(before);
         }
-        return Tensor::of<std::int64_t>({m_form.batch}, counts);
+        return Tensor::of<std::int64_t>({m_form.batch, 2}, counts);
     }
 
     [[nodiscard]] Tensor positions(std::span<const Tensor> operands) const
@@ -372,7 +378,7 @@ BoundResult bindCacheAppend(const BindContext& context)
     }
     std::vector<TensorType> outputs{{type, {form.batch, form.heads, form.rows(), form.width}},
                                     {type, {form.batch, form.heads, form.presentRows(), form.width}},
-                                    {DType::Int64, {form.batch}},
+                                    {DType::Int64, {form.batch, 2}},
                                     {DType::Int64, {form.batch, form.added}},
                                     {DType::Bool, {form.batch, 1, form.added, form.rows()}}};
     for (const TensorType& output : outputs) {

@@ -104,7 +104,8 @@ tensor::Tensor countingNumbers(Shape shape, bool isBackwards)
     return std::move(numbers).freeze();
 }
 
-/// Keys behind the end of each row are not seen. Without past ones, the causal mask is counted from that end.
+/// Keys behind the end of each row are not seen. Without past ones, the causal mask is counted from that end, or from
+/// the number of keys in front of the queries, which CacheAppend gives beside it.
 void takeLengths(BodyBuilder& body, DotProduct& product)
 {
     if (!body.isGiven(AttentionSlot::kLengths)) {
@@ -112,15 +113,27 @@ void takeLengths(BodyBuilder& body, DotProduct& product)
     }
     const ValueId wide =
         body.add("Cast", "lengths wide", {body.operand(AttentionSlot::kLengths)}, {{"to", std::int64_t{7}}});
-    const ValueId lengths = body.reshape("lengths", wide, {product.kShape[0], 1, 1, 1});
+    const Shape perImage{product.kShape[0], 1, 1, 1};
+    const bool isPair = body.shapeOf(AttentionSlot::kLengths).size() == 2;
+    const std::vector<ValueId> parts =
+        isPair ? body.split("lengths and keys in front", wide, 1, {1, 1}) : std::vector<ValueId>{wide};
+    const ValueId lengths = body.reshape("lengths", parts.front(), perImage);
     const ValueId positions = body.constant("positions", countingNumbers({1, product.kShape[2]}, false));
     alsoKeep(body, product, "mask inside", body.add("Less", "inside", {positions, lengths}));
-    if (product.isCausal && !body.isGiven(AttentionSlot::kPastKey)) {
-        const ValueId behind = body.constant("queries behind", countingNumbers({product.qShape[2], 1}, true));
-        const ValueId ends = body.add("Sub", "keys of each query", {lengths, behind});
-        alsoKeep(body, product, "mask seen", body.add("Less", "seen from the end", {positions, ends}));
-        product.isCausal = false;
+    if (!product.isCausal || (body.isGiven(AttentionSlot::kPastKey) && !isPair)) {
+        return;
     }
+    product.isCausal = false;
+    if (isPair) {
+        const ValueId before = body.reshape("keys in front", parts.back(), perImage);
+        const ValueId own = body.constant("own place", countingNumbers({product.qShape[2], 1}, false));
+        const ValueId last = body.add("Add", "last key of each query", {before, own});
+        alsoKeep(body, product, "mask seen", body.add("LessOrEqual", "seen", {positions, last}));
+        return;
+    }
+    const ValueId behind = body.constant("queries behind", countingNumbers({product.qShape[2], 1}, true));
+    const ValueId ends = body.add("Sub", "keys of each query", {lengths, behind});
+    alsoKeep(body, product, "mask seen", body.add("Less", "seen from the end", {positions, ends}));
 }
 
 } // namespace

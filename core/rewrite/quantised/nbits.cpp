@@ -52,8 +52,8 @@ bool gatherBlockQuantized(Dequantiser& to, NodeId id)
     if (!operands) {
         return false;
     }
-    const ops::BindContext context{to.draft().before(), id, node, operands->types, operands->constants, DType::Float32};
-    const base::Result<ops::GatheredTable> table = ops::gatheredTable(context, DType::Float32, kMostWidened / 2);
+    const ops::BindContext context{to.draft().before(), id, node, operands->types, operands->constants, DType::Float64};
+    const base::Result<ops::GatheredTable> table = ops::gatheredTable(context, DType::Float64, kMostWidened);
     if (!table.ok()) {
         return false;
     }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators that are written out while a file is read: what stands in their place, and what is refused.
+#include "core/execute/boundmodel.h"
 #include "core/formats/onnx.h"
 #include "tests/core/formats/protomodel.h"
 
 #include <QtTest>
 
+#include <array>
 #include <limits>
 
 using namespace retro;
@@ -215,6 +217,10 @@ private slots:
         QVERIFY(isRefused(groups({"q", "k", "k", "", "", "s", "t", "", "", "", "", "", "w"}), "a quantised cache"));
         QVERIFY(isRefused(groups({"q", "k", "k", "", "", "s", "t"}, {{"sliding_window_cache", std::int64_t{1}}}),
                           "local_window_size"));
+        QVERIFY(isRefused(groups({"q", "k", "k", "", "", "s", "t"}, {}, 6),
+                          "query (operand 0, num_heads) has 64 columns, which do not divide into 6 heads"));
+        QVERIFY(isRefused(groups({"q", "k", "k", "", "", "s", "t"}, {}, 8), "keys (operand 1) 16 wide"));
+        QVERIFY(isRefused(groups({"q", "", "", "", "", "s", "t"}, {}, 6), "do not divide into 10 heads"));
         QVERIFY(isRefused(groups({"q", "k", "k", "", "", "s", "t"}, {{"head_count", std::int64_t{1}}}),
                           "has no attribute 'head_count'"));
     }
@@ -228,8 +234,9 @@ private slots:
             return model.output("y").node("com.microsoft:MoE", operands, {"y"}, attributes);
         };
         QCOMPARE(QString::fromStdString(operators(mixture({"x", "r", "a", "", "b"}, {}))),
-                 "TopK Softmax GatherElements Pad Equal Where ReduceMin GatherElements Less Where ExpertProduct Relu "
-                 "Where ExpertProduct Mul Equal Where ReduceMin GatherElements Less Where ExpertProduct Relu Where "
+                 "Shape Concat Reshape TopK Softmax GatherElements Pad Equal Where ReduceMin GatherElements Less Where "
+                 "ExpertProduct Relu Where ExpertProduct Mul Equal Where ReduceMin GatherElements Less Where "
+                 "ExpertProduct Relu Where "
                  "ExpertProduct Mul Sum");
         QVERIFY(isRefused(mixture({"x", "r", "v", "", "b"}, {}), "operand 2) must be an initializer"));
         QVERIFY(isRefused(mixture({"x", "r", "a", "", "o"}, {}), "operand 4) must be an initializer"));
@@ -238,6 +245,58 @@ private slots:
         QVERIFY(isRefused(mixture({"x", "r", "a", "", "b"}, {{"use_sparse_mixer", std::int64_t{1}}}), "sparse"));
         QVERIFY(isRefused(mixture({"x", "r", "a", "", "b"}, {{"activation_type", std::string("swiglu")}}),
                           "swiglu_fusion is 0"));
+        const auto routed = [](const Shape& router) {
+            ProtoModel model;
+            model.input("x", {3, 4}).input("r", router);
+            model.constant("a", wavy({2, 6, 4}, 0)).constant("b", wavy({2, 4, 6}, 1));
+            return model.output("y").node("com.microsoft:MoE", {"x", "r", "a", "", "b"}, {"y"});
+        };
+        QVERIFY(isRefused(routed({3, 5}), "router_probs (operand 1) has 5 columns, but there are 2 experts"));
+        QVERIFY(isRefused(routed({3, 1}), "node 'y/made' (MoE)"));
+        QVERIFY(isRefused(routed({1, 3, 2}), "router_probs (operand 1) has 3 axes"));
+    }
+
+    /// A router whose columns are known as late as its operands, or that has not a row per token.
+    void routersOfUnknownWidth()
+    {
+        for (const Shape& router : {Shape{3, 5}, Shape{3, 1}, Shape{1, 2}, Shape{6, 2}}) {
+            ProtoModel model;
+            model.input("x", {3, 4}).input("s", router);
+            model.constant("a", wavy({2, 6, 4}, 0)).constant("b", wavy({2, 4, 6}, 1)).output("y");
+            model.node("Identity", {"s"}, {"r"});
+            const Read graph = read(model.node("com.microsoft:MoE", {"x", "r", "a", "", "b"}, {"y"}));
+            QVERIFY2(graph.ok(), graph.ok() ? "" : graph.error().text().c_str());
+            const std::array types{ops::TensorType{tensor::DType::Float32, {3, 4}},
+                                   ops::TensorType{tensor::DType::Float32, router}};
+            const auto bound = execute::BoundModel::bind(*graph, types, execute::Precision::Float);
+            QVERIFY(!bound.ok());
+            QVERIFY2(bound.error().text().find("y/made/router_probs") != std::string::npos,
+                     bound.error().text().c_str());
+        }
+    }
+
+    /// Outputs that are declared and that nothing reads are left out.
+    void unreadOutputs()
+    {
+        const auto groups = [](std::int64_t scores, bool isRead) {
+            ProtoModel model;
+            model.input("q", {1, 3, 64}).input("k", {1, 3, 32});
+            model.constant("s", Tensor::of<std::int32_t>({1}, std::vector<std::int32_t>{2}));
+            model.constant("t", Tensor::of<std::int32_t>({}, std::vector<std::int32_t>{3})).output("y");
+            if (isRead) {
+                model.output("scores");
+            }
+            return model.node(
+                "com.microsoft:GroupQueryAttention", {"q", "k", "k", "", "", "s", "t"}, {"y", "a", "b", "scores"},
+                {{"num_heads", std::int64_t{4}}, {"kv_num_heads", std::int64_t{2}}, {"qk_output", scores}});
+        };
+        const std::string plain = operators(groups(0, false));
+        QVERIFY2(plain.starts_with("Reshape"), plain.c_str());
+        QCOMPARE(QString::fromStdString(operators(groups(2, false))), QString::fromStdString(plain));
+        QCOMPARE(QString::fromStdString(operators(groups(2, true))), QString::fromStdString(plain));
+        QVERIFY(operators(groups(1, true)).find("IsInf Where") != std::string::npos);
+        QVERIFY(isRefused(groups(0, true), "qk_output is 0"));
+        QVERIFY(isRefused(groups(3, false), "qk_output is 3"));
     }
 
     /// Twice such a number of columns is no number of 64 bits.

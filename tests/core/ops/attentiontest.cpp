@@ -74,6 +74,26 @@ private slots:
             QCOMPARE(y.at(i), 0.0);
         }
     }
+
+    /// Of an image that is shorter than the queries, the last ones are padding: their keys are not read.
+    void paddingBehindTheQueries()
+    {
+        AttentionForm form = formOf();
+        form.batch = 2;
+        form.isCausal = true;
+        const Tensor q = Tensor::zeros(retro::tensor::DType::Float32, {2, 1, kTokens, kWidth});
+        const Tensor v = floats({2, 1, kTokens, kWidth}, {1, 1, 3, 3, 8, 8, 1, 1, 3, 3, 8, 8});
+        AttentionMask mask;
+        mask.lengths = {3, 2};
+        mask.before = {0, 0};
+        const Tensor y = attended(form, q, q, v, mask);
+        const AttentionValues values = attend(form, q, q, v, mask);
+        const std::vector<double> expected{1, 2, 4, 1, 2, 2};
+        for (std::size_t row = 0; row < expected.size(); ++row) {
+            QCOMPARE(y.at(static_cast<std::int64_t>(row) * kWidth), expected[row]);
+            QCOMPARE(values.y.at(static_cast<std::int64_t>(row) * kWidth), expected[row]);
+        }
+    }
 };
 
 QTEST_GUILESS_MAIN(AttentionTest)

@@ -422,6 +422,20 @@ private slots:
         }
     }
 
+    /// In double nothing is rounded to float32 on the way.
+    void gatheredBlocksInDouble()
+    {
+        const Tensor table = Tensor::of<double>({1, 8}, std::vector<double>(8, 0xF0)).to(DType::UInt8);
+        const Tensor scales = Tensor::of<float>({1, 1}, std::vector<float>{0.1F});
+        QuantisedWriter w;
+        const ValueId rows = w.node("Cast", "cast", {w.input({1})}, {{"to", std::int64_t{7}}});
+        w.output(w.node("GatherBlockQuantized", "find", {w.constant("t", table), rows, w.constant("s", scales)},
+                        {{"block_size", std::int64_t{16}}}, "com.microsoft"));
+        const Rewritten result = dequantised(w.finish());
+        const auto outputs = evaluate(result.graph, {Tensor::zeros(DType::Float64, {1})}, Precision::Double);
+        QCOMPARE(outputs[0].at(1), 7 * static_cast<double>(0.1F));
+    }
+
     void whatIsNotUnderstoodSaysWhy()
     {
         QuantisedWriter w;

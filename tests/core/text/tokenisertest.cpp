@@ -101,6 +101,12 @@ private slots:
         QTest::newRow("template")
             << QByteArray("'post_processor':{'type':'TemplateProcessing','single':[{'SpecialToken':{'id':'x'}}]}")
             << "the template names 'x'";
+        for (const char* construct :
+             {"a\\\\Kb", "\\\\X", "\\\\y", "\\\\G", "(?~a)", "(?<n>a)\\\\g<n>", "(?s:.)", "[[:foo:]]"}) {
+            QTest::newRow(construct) << QByteArray("'pre_tokenizer':{'type':'Split','pattern':{'Regex':'") + construct +
+                                            "'}}"
+                                     << "which is not supported";
+        }
     }
     void refused()
     {
@@ -123,6 +129,80 @@ private slots:
         QVERIFY(problem("{'model':{'type':'BPE','vocab':{'a':0},'merges':[],'dropout':0.1}}").contains("dropout"));
         QVERIFY(problem("{'model':{'type':'BPE','vocab':{'a':99999999},'merges':[]}}").contains("below"));
         QVERIFY(problem("{'model':{'type':'Unigram','vocab':[['a',1]],'unk_id':1}}").contains("unk_id"));
+    }
+
+    // Pieces that a Split with this expression makes, as the library makes them.
+    void expressions_data()
+    {
+        QTest::addColumn<QByteArray>("expression");
+        QTest::addColumn<QString>("text");
+        QTest::addColumn<QString>("pieces");
+        const auto row = [](const char* expression, const QString& text, const QString& pieces) {
+            QTest::newRow(expression) << QByteArray(expression) << text << pieces;
+        };
+        row("\\w+|[^\\w\\s]+", QStringLiteral("10m\u00B2 is \u00BD."), QStringLiteral("10m\u00B2| |is| |\u00BD|."));
+        row("[^\\w\\s]", QStringLiteral("a\u00BDb"), QStringLiteral("a|\u00BD|b"));
+        row("[\\p{Word}]+", QStringLiteral("a\u00BD"), QStringLiteral("a|\u00BD"));
+        row("[[:punct:]]", "a$b", "a|$|b");
+        row("\\p{Punct}", "a$b!", "a$b|!");
+        row("[[:xdigit:]]+", QStringLiteral("af\u0663"), QStringLiteral("af|\u0663"));
+        row("\\b", QStringLiteral("a\u00B2 e\u0301f"), QStringLiteral("a\u00B2| |e\u0301f"));
+        row("\\b", QStringLiteral("a\u200Db"), QStringLiteral("a|\u200D|b"));
+        row("(?m).+", "a\nb", "a\nb");
+        row("(?m:.)", "\r\n", "\r|\n");
+        row("(?-m).+", "a\nb", "a|\n|b");
+        row("(?i:\\p{Lu}+)", "aBc", "a|B|c");
+        row("(?i)[\\p{Lu}]+", "aB1", "aB|1");
+        row("x{1,2}+", "xxxx", "xxxx");
+        row("x{2}?", "xxxx", "xx|xx");
+        row("x{,2}y", "xxxy", "x|xxy");
+        row("a(?i)b|c", "aB aC C", "aB| |aC| C");
+        row("\\v", "a\v\nb", "a|\v|\nb");
+        row("\\O", "a\n", "a|\n");
+        row("\\N+", "a\nb", "a|\n|b");
+        row("\\Q.\\E", "QaE.", "QaE|.");
+        row("a\\Z", "a\ra\n", "a\r|a|\n");
+        row("[]a]+", "[a]b", "[|a]|b");
+        row("[\\w&&[^\\d]]+", "a1b", "a|1|b");
+        row("(?x) a  b # c", "cab", "c|ab");
+    }
+    void expressions()
+    {
+        QFETCH(QByteArray, expression);
+        QFETCH(QString, text);
+        QFETCH(QString, pieces);
+        const QByteArray escaped = QByteArray(expression).replace('\\', "\\\\");
+        const auto read = Tokeniser::parse(json("{'model':{'type':'WordLevel','vocab':{'a':0},'unk_token':'a'},"
+                                                "'pre_tokenizer':{'type':'Split','pattern':{'Regex':'" +
+                                                escaped + "'},'behavior':'Isolated'}}"),
+                                           "t.json");
+        QVERIFY2(read.ok(), read.ok() ? "" : read.error().text().c_str());
+        QStringList made;
+        const auto tokens = read->encode(text.toStdString());
+        for (const Token& token : tokens.value()) {
+            made << text.mid(token.place.begin, token.place.end - token.place.begin);
+        }
+        QCOMPARE(made.join('|'), pieces);
+    }
+
+    // Added tokens whose white space the one before has taken.
+    void strippedIntoEachOther()
+    {
+        const auto idsOf = [](const QByteArray& first, const QByteArray& second, const std::string& text) {
+            const QByteArray added =
+                "{'model':{'type':'WordLevel','vocab':{'u':0},'unk_token':'u'},'added_tokens':[{'id':1,'content':'" +
+                first + "','rstrip':true},{'id':2,'content':'" + second + "','lstrip':true}]}";
+            QString ids;
+            const auto tokens = Tokeniser::parse(json(added), "t.json").value().encode(text);
+            for (const Token& token : tokens.value()) {
+                ids += QString("%1:%2-%3 ").arg(token.id).arg(token.place.begin).arg(token.place.end);
+            }
+            return ids.trimmed();
+        };
+        QCOMPARE(idsOf("  ", "\\n", "a  \n b"), "0:0-1 1:1-5 0:5-6");
+        QCOMPARE(idsOf("  ", "\\n", "a  \n  "), "0:0-1 1:1-6 1:4-6");
+        QCOMPARE(idsOf("\\n", "  ", "a\n  b"), "0:0-1 1:1-4 0:4-5");
+        QCOMPARE(idsOf("\\n", "  ", "\n  "), "1:0-3");
     }
 
     // Ids still come out; only texts of ids do not.
