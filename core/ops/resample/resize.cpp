@@ -55,20 +55,19 @@ public:
         : Operator(std::move(output)), m_operands(operands.begin(), operands.end()), m_weights(std::move(weights)),
           m_outsideValue(outsideValue), m_places(std::move(places))
     {
-        for (const AxisWeights& axis : m_weights) {
-            m_hasOutside =
-                m_hasOutside || std::find(axis.isOutside.begin(), axis.isOutside.end(), true) != axis.isOutside.end();
-        }
+        m_hasOutside = hasOutside(m_weights);
     }
 
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
     {
+        const std::vector<AxisWeights> moved = movedWeights(operands);
+        const std::vector<AxisWeights>& weights = moved.empty() ? m_weights : moved;
         const DType type = m_outputTypes[0].dtype;
         Tensor t = type == DType::Float32 ? operands[0] : operands[0].to(DType::Float64);
-        for (std::size_t axis = 0; axis < m_weights.size(); ++axis) {
-            t = m_weights[axis].isIdentity() ? t : resample(t, axis, m_weights[axis]);
+        for (std::size_t axis = 0; axis < weights.size(); ++axis) {
+            t = weights[axis].isIdentity() ? t : resample(t, axis, weights[axis]);
         }
-        return {(m_hasOutside ? replacedOutside(t, m_outsideValue) : t).to(type)};
+        return {(hasOutside(weights) ? replacedOutside(t, weights, m_outsideValue) : t).to(type)};
     }
     [[nodiscard]] double share(std::span<const std::uint8_t>, std::size_t slot) const override
     {
@@ -93,7 +92,7 @@ public:
         if (slot != 0) {
             return Tensor::zeros(m_operands[slot].dtype, m_operands[slot].shape);
         }
-        Tensor t = m_hasOutside ? replacedOutside(s[0], 0) : s[0];
+        Tensor t = m_hasOutside ? replacedOutside(s[0], m_weights, 0) : s[0];
         for (std::size_t axis = m_weights.size(); axis-- > 0;) {
             t = m_weights[axis].isIdentity() ? t : resampleBack(t, axis, m_weights[axis]);
         }
@@ -101,11 +100,47 @@ public:
     }
 
 private:
+    static bool hasOutside(const std::vector<AxisWeights>& weights)
+    {
+        return std::ranges::any_of(weights, [](const AxisWeights& axis) {
+            return std::ranges::find(axis.isOutside, true) != axis.isOutside.end();
+        });
+    }
+    /// Weights by other scales or another region than those that were known when the node was bound, for differences;
+    /// the extents stay. None where the numbers are the same.
+    [[nodiscard]] std::vector<AxisWeights> movedWeights(std::span<const Tensor> operands) const
+    {
+        if (m_places.isFixed || m_places.mode.interpolation == Interpolation::Nearest) {
+            return {};
+        }
+        std::vector<ResampledAxis> axes = m_places.axes;
+        const std::size_t count = m_places.named.size();
+        const auto numberAt = [&](std::size_t slot, std::size_t i, double known) {
+            const bool isThere = slot < operands.size() && operands[slot].isValid();
+            const double given = isThere ? operands[slot].at(static_cast<std::int64_t>(i)) : known;
+            return std::isfinite(given) ? given : known;
+        };
+        bool isMoved = false;
+        for (std::size_t i = 0; i < count; ++i) {
+            ResampledAxis& axis = axes[m_places.named[i]];
+            const ResampledAxis known = axis;
+            const double scale = numberAt(m_places.scaleSlot, i, known.scale);
+            axis.scale = scale > 0 ? scale : known.scale;
+            axis.begin = numberAt(m_places.roiSlot, i, known.begin);
+            axis.end = numberAt(m_places.roiSlot, count + i, known.end);
+            isMoved = isMoved || axis.scale != known.scale || axis.begin != known.begin || axis.end != known.end;
+        }
+        std::vector<AxisWeights> weights;
+        for (std::size_t axis = 0; isMoved && axis < axes.size(); ++axis) {
+            weights.push_back(weightsOf(axes[axis], m_places.mode));
+        }
+        return weights;
+    }
     /// The part of roi or scales.
     [[nodiscard]] Tensor movedBack(const Tensor& arrived, const Tensor& operand, std::size_t slot) const
     {
         const Tensor wide = arrived.to(DType::Float64);
-        const Tensor s = m_hasOutside ? replacedOutside(wide, 0) : wide;
+        const Tensor s = m_hasOutside ? replacedOutside(wide, m_weights, 0) : wide;
         std::vector<double> part(static_cast<std::size_t>(tensor::elementCount(m_operands[slot].shape)));
         const std::size_t count = m_places.named.size();
         for (std::size_t i = 0; i < part.size(); ++i) { // all first numbers of a region, then all last ones
@@ -130,7 +165,7 @@ private:
         return t;
     }
     /// Elements that lie outside the operand along any axis replaced by `value`.
-    [[nodiscard]] Tensor replacedOutside(const Tensor& t, double value) const
+    static Tensor replacedOutside(const Tensor& t, const std::vector<AxisWeights>& weights, double value)
     {
         const Tensor x = t.contiguous();
         const Shape strides = tensor::rowMajorStrides(x.shape());
@@ -138,15 +173,15 @@ private:
             using T = std::decay_t<decltype(*y)>;
             const auto in = x.span<T>();
             for (std::size_t i = 0; i < in.size(); ++i) {
-                y[i] = isOutside(static_cast<std::int64_t>(i), strides) ? static_cast<T>(value) : in[i];
+                y[i] = isOutside(static_cast<std::int64_t>(i), weights, strides) ? static_cast<T>(value) : in[i];
             }
         });
     }
-    [[nodiscard]] bool isOutside(std::int64_t element, const Shape& strides) const
+    static bool isOutside(std::int64_t element, const std::vector<AxisWeights>& weights, const Shape& strides)
     {
         bool outside = false;
         for (std::size_t axis = 0; axis < strides.size(); ++axis) {
-            outside = outside || m_weights[axis].isOutside[static_cast<std::size_t>(element / strides[axis])];
+            outside = outside || weights[axis].isOutside[static_cast<std::size_t>(element / strides[axis])];
             element %= strides[axis];
         }
         return outside;

@@ -159,7 +159,9 @@ private slots:
                             }
                             OpCase other = c;
                             other.replaceOperand(slot, doubles(given.shape(), moved));
-                            return other.bind() ? ops::algebra::dot(s, other.forward()[0]) : std::nan("");
+                            const Tensor asBound = c.forward(other.operands())[0];
+                            const bool isBound = other.bind() && asBound.bitEqual(other.forward()[0]);
+                            return isBound ? ops::algebra::dot(s, asBound) : std::nan("");
                         };
                         for (std::int64_t i = 0; i < given.size(); ++i) {
                             const double slope = (product(i, 1e-6) - product(i, -1e-6)) / 2e-6;
