@@ -9,6 +9,7 @@
 #include "core/base/mappedfile.h"
 #include "core/base/memorylimit.h"
 #include "core/base/standardstreams.h"
+#include "core/engine/explainer/relevancewriter.h"
 #include "core/engine/question/resolve.h"
 #include "core/formats/modelfile.h"
 #include "core/ops/threads.h"
@@ -180,6 +181,11 @@ Result<engine::LoadedModelPointer> ModelOptions::load() const
 Result<std::vector<tensor::Tensor>> ModelOptions::resolve(const engine::LoadedModel& loaded) const
 {
     return engine::readInputs(question, loaded, decodePicture);
+}
+
+Result<std::vector<tensor::Tensor>> ModelOptions::resolveOrZeros(const engine::LoadedModel& loaded) const
+{
+    return question.inputs.empty() ? engine::zerosFor(*loaded.graph()) : resolve(loaded);
 }
 
 } // namespace retro::app

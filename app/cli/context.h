@@ -72,6 +72,8 @@ struct ModelOptions
     [[nodiscard]] base::Result<engine::LoadedModelPointer> load() const;
     /// The tensors of the question's inputs.
     [[nodiscard]] base::Result<std::vector<tensor::Tensor>> resolve(const engine::LoadedModel& model) const;
+    /// The same; where none is named, zeros of the declared shapes (free axes: small ones), for what runs nothing.
+    [[nodiscard]] base::Result<std::vector<tensor::Tensor>> resolveOrZeros(const engine::LoadedModel& model) const;
 };
 
 void addOps(CLI::App& program, Context& context);

@@ -75,6 +75,12 @@ engine::ResultKey keyOf(const ExplainOptions& options, const engine::LoadedModel
             engine::sourceStamps(options.question().inputs, *model.graph())};
 }
 
+/// Nothing is asked but to show the rules, or to write them.
+bool asksRulesAlone(const ExplainOptions& options)
+{
+    return options.rules || (!options.compositeFile.empty() && options.outputFolder.empty() && options.out.empty());
+}
+
 Result<engine::ExplainRequest> requestOf(const ExplainOptions& options, const engine::LoadedModel& model,
                                          const LanguageQuestion& language = std::nullopt)
 {
@@ -84,7 +90,8 @@ Result<engine::ExplainRequest> requestOf(const ExplainOptions& options, const en
     if (language) {
         RETRO_CHECK(engine::takeLanguage(*language, request));
     } else {
-        RETRO_TRY(request.inputs, options.model.resolve(model));
+        RETRO_TRY(request.inputs,
+                  asksRulesAlone(options) ? options.model.resolveOrZeros(model) : options.model.resolve(model));
     }
     request.keepsForward =
         !request.inputsOnly && !engine::asksFor(options.question(), "planned") && !request.forwarding;
@@ -571,12 +578,6 @@ Result<void> checkGraphAlone(const ExplainOptions& options)
                                       "--save-composite, --rules, --jobs and --shard out",
                                       "--graph-out")
                    : Result<void>();
-}
-
-/// Nothing is asked but to show the rules, or to write them.
-bool asksRulesAlone(const ExplainOptions& options)
-{
-    return options.rules || (!options.compositeFile.empty() && options.outputFolder.empty() && options.out.empty());
 }
 
 Result<void> explainModel(Context& context, const ExplainOptions& options)

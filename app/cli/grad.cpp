@@ -15,6 +15,7 @@
 #include "core/engine/gradient/rules.h"
 #include "core/engine/gradient/writegradientgraph.h"
 #include "core/engine/model/binding.h"
+#include "core/engine/model/standins.h"
 #include "core/engine/plan/plannedgradient.h"
 #include "core/engine/question/combinations.h"
 #include "core/engine/question/resolve.h"
@@ -62,7 +63,8 @@ ordered_json toJson(const tape::Applicable& rule)
 base::Result<void> listGradientRules(const Context& context, const engine::LoadedModel& model,
                                      const engine::GradientRequest& request)
 {
-    RETRO_TRY(const auto bound, engine::bindModel(model, request.inputs, request.precision));
+    RETRO_TRY(const engine::LoadedModel filled, engine::withAllConstants(model));
+    RETRO_TRY(const auto bound, engine::bindModel(filled, request.inputs, request.precision));
     ordered_json all = ordered_json::array();
     if (!context.json) {
         context.say(fmt::format("{:<32} {:<22} {:<20} {}", "node", "operator", "rule by type", "as graph, by name"));
@@ -455,12 +457,14 @@ Result<void> gradModel(const Context& context, const GradOptions& options)
 {
     RETRO_CHECK(checkOptions(options));
     RETRO_TRY(engine::LoadedModelPointer model, options.model.load());
-    RETRO_TRY(std::vector<tensor::Tensor> inputs, options.model.resolve(*model));
+    RETRO_TRY(std::vector<tensor::Tensor> inputs,
+              options.listsRules ? options.model.resolveOrZeros(*model) : options.model.resolve(*model));
     const execute::Precision precision = engine::precisionOf(options.question(), *model);
     if (options.question().parameters) {
         RETRO_TRY(engine::OpenedParameters opened, engine::openParameters(model, std::move(inputs)));
         model = std::move(opened.model);
         inputs = std::move(opened.inputs);
+        warn(opened.without);
     }
     RETRO_TRY(const engine::TargetRequest target, engine::targetOf(options.question(), *model));
     RETRO_CHECK(engine::chosenInputs(*model->graph(), options.question().from));

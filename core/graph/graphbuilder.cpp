@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <queue>
+#include <string_view>
 #include <unordered_set>
 
 namespace retro::graph
@@ -17,6 +19,16 @@ using base::Result;
 
 namespace
 {
+
+/// False for operators whose first output may be left out, and for those of domains that are not known.
+bool mustMakeFirst(const Node& node)
+{
+    constexpr std::array<std::string_view, 7> kMayLeaveOut{
+        "DynamicQuantizeLSTM", "GRU", "If", "LSTM", "Loop", "RNN", "Scan"};
+    const bool isKnown = node.domain.empty() || node.domain == "ai.onnx.ml" || node.domain == "com.microsoft" ||
+                         node.domain == "retrograde";
+    return isKnown && std::ranges::find(kMayLeaveOut, node.op) == kMayLeaveOut.end();
+}
 
 std::string placeOf(const Node& node) { return "node '" + node.name + "' (" + node.op + ")"; }
 
@@ -181,6 +193,7 @@ Result<Graph> GraphBuilder::build(const std::stop_token& stop) &&
     RETRO_CHECK(base::checkStop(stop));
     nameNodes();
     RETRO_CHECK(base::checkStop(stop));
+    RETRO_CHECK(completeOutputs());
     RETRO_CHECK(connectProducers());
     RETRO_CHECK(base::checkStop(stop));
     RETRO_CHECK(sortNodes());
@@ -221,6 +234,33 @@ void GraphBuilder::nameNodes()
             name = fmt::format("{}_{}", stem, number++);
         } while (taken.contains(name) || seen.contains(name));
         seen.insert(name);
+    }
+}
+
+Result<void> GraphBuilder::completeOutputs()
+{
+    for (std::size_t i = 0; i < m_graph.m_nodes.size(); ++i) {
+        const Node& node = m_graph.m_nodes[i];
+        if (node.domain.empty() && node.op == "Split") {
+            nameOutputs(i);
+        } else if (!node.outputs.empty() && !node.outputs[0].isValid() && mustMakeFirst(node)) {
+            return inputError("its first output has no name, but this operator must make it; name it", placeOf(node));
+        }
+    }
+    return {};
+}
+
+void GraphBuilder::nameOutputs(std::size_t at)
+{
+    for (std::size_t k = 0; k < m_graph.m_nodes[at].outputs.size(); ++k) {
+        if (m_graph.m_nodes[at].outputs[k].isValid()) {
+            continue;
+        }
+        std::string name = fmt::format("{}/part {}", m_graph.m_nodes[at].name, k);
+        while (m_byName.contains(name)) {
+            name += '~';
+        }
+        m_graph.m_nodes[at].outputs[k] = addResult(std::move(name));
     }
 }
 

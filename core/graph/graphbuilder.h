@@ -53,6 +53,9 @@ private:
     [[nodiscard]] base::Result<void> connectProducers();
     [[nodiscard]] base::Result<void> sortNodes();
     void nameNodes();
+    /// Outputs of Split that have no name get one; another operator must name its first.
+    base::Result<void> completeOutputs();
+    void nameOutputs(std::size_t at);
     void indexNames();
     void indexUses();
     ValueId addValue(Value value);

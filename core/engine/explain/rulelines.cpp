@@ -7,6 +7,7 @@
 #include "core/engine/explain/requestcheck.h"
 #include "core/engine/model/binding.h"
 #include "core/engine/model/prepare.h"
+#include "core/engine/model/standins.h"
 #include "core/lrp/composite/ruleoverride.h"
 #include "core/ops/structure.h"
 #include "core/trace/targetplace.h"
@@ -14,6 +15,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 namespace retro::engine
 {
@@ -23,34 +26,127 @@ using base::Result;
 namespace
 {
 
-/// What makes a value, looked at through nodes that only move elements, and what it reads.
+/// What makes a value, looked at through nodes that hand numbers on, and what it reads.
 struct LastStep
 {
     const ops::Structure* structure = nullptr; ///< null: an input or a constant
     const graph::Node* node = nullptr;
     base::ValueId operand;
+    bool keepsOrder = true; ///< the elements between it and the value are the same in the same order
 };
+
+enum class HandsOn : std::uint8_t { Nothing, InOrder, Elsewhere };
+
+/// Whether a node's results are elements of its first operand, but for their type, for rounding and for bounds.
+HandsOn whatHandsOn(const ops::Structure& structure, const graph::Node& node)
+{
+    static constexpr std::array<std::string_view, 11> kInOrder{
+        "Cast",     "Clip",    "DequantizeLinear", "Dropout", "FakeQuantize", "Flatten",
+        "Identity", "Reshape", "QuantizeLinear",   "Squeeze", "Unsqueeze"};
+    static constexpr std::array<std::string_view, 7> kElsewhere{
+        "ArrayFeatureExtractor", "Gather", "GatherElements", "GatherND", "Slice", "Split", "TopK"};
+    if (std::ranges::find(kInOrder, node.op) != kInOrder.end()) {
+        return HandsOn::InOrder;
+    }
+    const bool isMove = structure.kind() == ops::StructureKind::ShapeMap &&
+                        static_cast<const ops::ShapeMap&>(structure).isRearrangement();
+    const bool isPick = std::ranges::find(kElsewhere, node.op) != kElsewhere.end();
+    return isMove || isPick ? HandsOn::Elsewhere : HandsOn::Nothing;
+}
 
 LastStep lastStepOf(const execute::BoundModel& model, base::ValueId value)
 {
     const graph::Graph& graph = model.graph();
+    LastStep last;
     for (base::NodeId node = graph.nodeOf(value); node.isValid() && !graph.isInput(node); node = graph.nodeOf(value)) {
         const ops::Structure& structure = model.op(node).structure();
-        const bool isMove = structure.kind() == ops::StructureKind::ShapeMap &&
-                            static_cast<const ops::ShapeMap&>(structure).isRearrangement();
-        value = graph.node(node).inputs.front();
-        if (!isMove) {
-            return {&structure, &graph.node(node), value};
+        const HandsOn how =
+            graph.node(node).inputs.empty() ? HandsOn::Nothing : whatHandsOn(structure, graph.node(node));
+        if (graph.node(node).inputs.empty() || !graph.node(node).inputs.front().isValid()) {
+            return {};
         }
+        value = graph.node(node).inputs.front();
+        if (how == HandsOn::Nothing) {
+            last.structure = &structure;
+            last.node = &graph.node(node);
+            last.operand = value;
+            return last;
+        }
+        last.keepsOrder = last.keepsOrder && how == HandsOn::InOrder;
     }
     return {};
 }
 
-/// "--target 'z:0,3'", or with [:i,j,…] where the element is not told by two numbers.
-std::string targetBefore(const execute::BoundModel& model, const ResolvedTarget& target, base::ValueId operand)
+bool isOp(const LastStep& last, std::string_view op)
 {
+    return last.node != nullptr && last.node->domain.empty() && last.node->op == op;
+}
+
+/// The node that makes a value, where it is of the standard and of this name.
+const graph::Node* makerOf(const graph::Graph& graph, base::ValueId value, std::string_view op)
+{
+    const base::NodeId id = value.isValid() ? graph.nodeOf(value) : base::NodeId();
+    const bool isNode = id.isValid() && !graph.isInput(id);
+    return isNode && graph.node(id).domain.empty() && graph.node(id).op == op ? &graph.node(id) : nullptr;
+}
+
+/// The exponential that a value is, or is somewhere (Where).
+const graph::Node* exponentialOf(const graph::Graph& graph, base::ValueId value)
+{
+    const graph::Node* choice = makerOf(graph, value, "Where");
+    const graph::Node* found = makerOf(graph, value, "Exp");
+    for (std::size_t slot = 1; choice != nullptr && found == nullptr && slot < choice->inputs.size(); ++slot) {
+        found = makerOf(graph, choice->inputs[slot], "Exp");
+    }
+    return found;
+}
+
+/// A softmax that is written in steps: exponentials, maybe of differences from the largest score, over their sum; also
+/// SOFTMAX_ZERO of ONNX-ML.
+LastStep writtenSoftmax(const graph::Graph& graph, const LastStep& last)
+{
+    const graph::Node* sum = isOp(last, "Div") ? makerOf(graph, last.node->inputs[1], "ReduceSum") : nullptr;
+    const graph::Node* exponential = sum == nullptr ? nullptr : exponentialOf(graph, sum->inputs[0]);
+    if (exponential == nullptr) {
+        return {};
+    }
+    const graph::Node* others = makerOf(graph, last.operand, "Add");
+    const bool isShare =
+        last.operand == sum->inputs[0] ||
+        (others != nullptr && std::ranges::find(others->inputs, sum->inputs[0]) != others->inputs.end());
+    const graph::Node* difference = makerOf(graph, exponential->inputs[0], "Sub");
+    LastStep scores = last;
+    scores.operand = difference == nullptr ? exponential->inputs[0] : difference->inputs[0];
+    return isShare ? scores : LastStep();
+}
+
+/// The softmax behind a value, or behind the exponential of its logarithm; its structure is null where there is none.
+LastStep softmaxOf(const execute::BoundModel& model, const LastStep& last)
+{
+    if (last.structure == nullptr) {
+        return {};
+    }
+    const auto isSoftmax = [](const LastStep& step, bool isLogarithm) {
+        return step.structure != nullptr && step.structure->kind() == ops::StructureKind::Softmax &&
+               static_cast<const ops::Softmax&>(*step.structure).isLogarithm() == isLogarithm;
+    };
+    if (isSoftmax(last, false)) {
+        return last;
+    }
+    if (const LastStep written = writtenSoftmax(model.graph(), last); written.structure != nullptr) {
+        return written;
+    }
+    LastStep inner = isOp(last, "Exp") ? lastStepOf(model, last.operand) : LastStep();
+    inner.keepsOrder = inner.keepsOrder && last.keepsOrder;
+    return isSoftmax(inner, true) ? inner : LastStep();
+}
+
+/// "--target 'z:0,3'", or with [:i,j,…] where the element is not told by two numbers.
+std::string targetBefore(const execute::BoundModel& model, const ResolvedTarget& target, const LastStep& last)
+{
+    const base::ValueId operand = last.operand;
     const tensor::Shape& shape = model.typeOf(operand).shape;
-    const bool isElement = target.index.size() == 1 && target.index.front() >= 0;
+    const bool isElement = last.keepsOrder && target.index.size() == 1 && target.index.front() >= 0;
     const bool isOne = isElement && shape.size() == 2;
     const std::vector<std::string> axes = trace::axisNames(model.graph(), operand, shape.size());
     if (isElement && shape == model.typeOf(target.value).shape && trace::isDense(axes, shape)) {
@@ -61,15 +157,15 @@ std::string targetBefore(const execute::BoundModel& model, const ResolvedTarget&
                        isOne ? fmt::format(":0,{}", target.index.front()) : "[:i,j,…]");
 }
 
-std::string softmaxHint(const execute::BoundModel& model, const ResolvedTarget& target, base::ValueId operand)
+std::string softmaxHint(const execute::BoundModel& model, const ResolvedTarget& target, const LastStep& last)
 {
     return fmt::format("\"{}\" is the result of a softmax: a probability goes up when the scores of other classes go "
                        "down, and its relevance mixes both. Explain the scores before it with {}",
-                       model.graph().value(target.value).name, targetBefore(model, target, operand));
+                       model.graph().value(target.value).name, targetBefore(model, target, last));
 }
 
 /// A sigmoid below one half has a score below 0: relevance of the probability has the other sign than the evidence.
-std::string sigmoidHint(const execute::BoundModel& model, const ResolvedTarget& target, base::ValueId operand)
+std::string sigmoidHint(const execute::BoundModel& model, const ResolvedTarget& target, const LastStep& last)
 {
     for (std::size_t i = 0; i < target.index.size(); ++i) {
         if (target.index[i] >= 0 && target.logit[i] < 0.5) {
@@ -77,7 +173,7 @@ std::string sigmoidHint(const execute::BoundModel& model, const ResolvedTarget& 
                                "probability is above 0, so what speaks against the class gets positive relevance. "
                                "Explain the score before it with {}, whose sign is that of the evidence",
                                model.graph().value(target.value).name, target.logit[i],
-                               targetBefore(model, target, operand));
+                               targetBefore(model, target, last));
         }
     }
     return {};
@@ -141,8 +237,9 @@ std::map<std::string, double> causeTotals(std::span<const event::LedgerEntry> le
 Result<std::vector<RuleLine>> listRules(const LoadedModel& model, const ExplainRequest& request, lrp::Composite* chosen,
                                         const std::stop_token& stop, std::vector<std::string>* unused)
 {
+    RETRO_TRY(const LoadedModel filled, withAllConstants(model, stop));
     RETRO_TRY(const std::shared_ptr<const execute::BoundModel> bound,
-              bindModel(model, request.inputs, request.precision, nullptr, stop,
+              bindModel(filled, request.inputs, request.precision, nullptr, stop,
                         bindOptionsFor(targetsOf(request), request.checkpoints)));
     RETRO_TRY(const lrp::Composite composite, resolveComposite(request.composite, *bound));
     lrp::EntryUse use;
@@ -172,13 +269,10 @@ std::string targetHint(const execute::BoundModel& model, const ResolvedTarget& t
     if (last.structure == nullptr) {
         return {};
     }
-    const bool isSoftmax = last.structure->kind() == ops::StructureKind::Softmax &&
-                           !static_cast<const ops::Softmax&>(*last.structure).isLogarithm();
-    if (isSoftmax) {
-        return softmaxHint(model, target, last.operand);
+    if (const LastStep softmax = softmaxOf(model, last); softmax.structure != nullptr) {
+        return softmaxHint(model, target, softmax);
     }
-    const bool isSigmoid = last.node->domain.empty() && last.node->op == "Sigmoid";
-    return isSigmoid ? sigmoidHint(model, target, last.operand) : std::string();
+    return isOp(last, "Sigmoid") ? sigmoidHint(model, target, last) : std::string();
 }
 
 std::vector<std::string> targetHints(const execute::BoundModel& model, const ResolvedTarget& target)

@@ -2,16 +2,11 @@
 #include "core/engine/explain/runrules.h"
 
 #include "core/engine/explain/explain.h"
+#include "core/engine/model/standins.h"
 #include "core/execute/boundmodel.h"
-#include "core/graph/graphbuilder.h"
 #include "core/ops/numbertypes.h"
-#include "core/tensor/checkedshape.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
-#include <optional>
 
 namespace retro::engine
 {
@@ -23,68 +18,6 @@ using tensor::Tensor;
 
 namespace
 {
-
-bool lacksItsData(const graph::Value& value)
-{
-    return value.kind == graph::ValueKind::Constant && !value.constant.isValid();
-}
-
-// Zeros of the declared shape, which a run file always has for a constant.
-Result<Tensor> zerosFor(const graph::Value& value)
-{
-    tensor::Shape shape;
-    for (const graph::Dimension& dimension : value.shape.value_or(std::vector<graph::Dimension>{})) {
-        if (!dimension.extent) {
-            return base::inputError(
-                fmt::format("the run has neither data nor shape of the constant \"{}\"", value.name));
-        }
-        shape.push_back(*dimension.extent);
-    }
-    const auto bytes = tensor::checkedBytes(shape, value.dtype, std::numeric_limits<std::int64_t>::max());
-    if (!bytes.ok()) {
-        return base::within(bytes.error(), fmt::format("constant \"{}\" of the run", value.name));
-    }
-    return Tensor::zeros(value.dtype, std::move(shape));
-}
-
-Result<void> addValue(graph::GraphBuilder& builder, const graph::Value& value)
-{
-    if (value.kind == graph::ValueKind::Input) {
-        builder.addInput(value.name, value.dtype, value.shape);
-    } else if (lacksItsData(value)) {
-        RETRO_TRY(Tensor zeros, zerosFor(value));
-        builder.addConstant(value.name, std::move(zeros));
-    } else if (value.kind == graph::ValueKind::Constant) {
-        builder.addConstant(value.name, value.constant);
-    } else {
-        builder.declare(builder.addResult(value.name), value.dtype, value.shape);
-    }
-    return {};
-}
-
-// The same values and nodes by the same ids, with data for every constant.
-Result<std::shared_ptr<const Graph>> withAllConstants(const std::shared_ptr<const Graph>& graph,
-                                                      const std::stop_token& stop)
-{
-    if (std::ranges::none_of(graph->values(), lacksItsData)) {
-        return graph;
-    }
-    graph::GraphBuilder builder(graph->name());
-    for (const auto& [domain, version] : graph->opsets()) {
-        builder.setOpset(domain, version);
-    }
-    for (const graph::Value& value : graph->values()) {
-        RETRO_CHECK(addValue(builder, value));
-    }
-    for (const graph::Node& node : graph->nodes()) {
-        builder.addNode(node);
-    }
-    for (const ValueId output : graph->outputs()) {
-        builder.addOutput(output);
-    }
-    RETRO_TRY(Graph built, std::move(builder).build(stop));
-    return std::shared_ptr<const Graph>(std::make_shared<const Graph>(std::move(built)));
-}
 
 Result<std::shared_ptr<const execute::BoundModel>> bindRun(const trace::Run& run, const std::stop_token& stop)
 {

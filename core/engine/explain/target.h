@@ -52,8 +52,8 @@ struct TargetRequest
 [[nodiscard]] base::Result<base::ValueId> targetValue(const TargetRequest& request, const graph::Graph& graph);
 
 /// The value whose relevance starts, of a bound model: the one that is named, else the first floating output that
-/// relevance can reach. `note` takes why, where that is not the first output. Errors: Usage (no value of that name),
-/// Input (a value of integers; no floating output).
+/// is computed and that relevance can reach. `note` takes why, where that is not the first output. Errors: Usage (no
+/// value of that name), Input (a value of integers; no floating output).
 [[nodiscard]] base::Result<base::ValueId> targetValue(const TargetRequest& request, const execute::BoundModel& model,
                                                       std::string* note = nullptr);
 

@@ -6,6 +6,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
+#include <span>
+#include <vector>
 
 namespace retro::engine
 {
@@ -111,6 +114,53 @@ base::Error noSuchValue(const std::string& name)
                       "--target " + name);
 }
 
+/// True for an input of the model, and for one that was only handed on.
+bool isInputAsItIs(const graph::Graph& graph, base::ValueId value)
+{
+    base::NodeId node = graph.nodeOf(value);
+    while (node.isValid() && !graph.isInput(node) && graph.node(node).op == "Identity") {
+        node = graph.nodeOf(graph.node(node).inputs.front());
+    }
+    return node.isValid() && graph.isInput(node);
+}
+
+/// The floating values nearest before a value, in the order of operands.
+std::optional<base::ValueId> floatingBefore(const execute::BoundModel& model, base::ValueId value)
+{
+    const graph::Graph& graph = model.graph();
+    std::vector<bool> isSeen(graph.valueCount());
+    std::vector<base::ValueId> waiting{value};
+    for (std::size_t at = 0; at < waiting.size(); ++at) {
+        const base::ValueId one = waiting[at];
+        if (model.isTracked(one) && tensor::isFloating(model.typeOf(one).dtype) && !isInputAsItIs(graph, one)) {
+            return one;
+        }
+        const base::NodeId node = graph.nodeOf(one);
+        if (!node.isValid() || graph.isInput(node)) {
+            continue;
+        }
+        for (const base::ValueId operand : graph.node(node).inputs) {
+            if (operand.isValid() && !isSeen[operand.index()]) {
+                isSeen[operand.index()] = true;
+                waiting.push_back(operand);
+            }
+        }
+    }
+    return std::nullopt;
+}
+
+/// "--target s", which has the scores that outputs of integers are made of, or what to put in its place.
+std::string scoresBefore(const execute::BoundModel& model, std::span<const base::ValueId> values)
+{
+    for (const base::ValueId value : values) {
+        if (const auto before = floatingBefore(model, value)) {
+            return fmt::format("--target '{}', the floating value that \"{}\" is made of",
+                               model.graph().value(*before).name, model.graph().value(value).name);
+        }
+    }
+    return "--target VALUE";
+}
+
 /// Why an output of a bound model is not the default target; empty = it is one.
 std::string refusalOf(const execute::BoundModel& model, base::ValueId output)
 {
@@ -118,10 +168,13 @@ std::string refusalOf(const execute::BoundModel& model, base::ValueId output)
     if (!tensor::isFloating(dtype)) {
         return fmt::format("is {}", tensor::nameOf(dtype));
     }
+    if (isInputAsItIs(model.graph(), output)) {
+        return "is an input as it is";
+    }
     return model.isTracked(output) ? "" : "depends on no floating input or token by operators that carry relevance";
 }
 
-/// The first floating output that relevance can reach; of several refusals, `skipped` takes all.
+/// The first floating output that is computed and that relevance can reach; of several refusals, `skipped` takes all.
 base::ValueId firstReached(const execute::BoundModel& model, std::string& skipped)
 {
     for (const base::ValueId output : model.graph().outputs()) {
@@ -186,9 +239,8 @@ Result<base::ValueId> targetValue(const TargetRequest& request, const execute::B
         RETRO_TRY(const base::ValueId value, targetValue(request, model.graph()));
         const tensor::DType dtype = model.typeOf(value).dtype;
         if (!tensor::isFloating(dtype)) {
-            return inputError(fmt::format("its elements are {}; relevance starts at floating values alone: name the "
-                                          "scores that it is made of",
-                                          tensor::nameOf(dtype)),
+            return inputError(fmt::format("its elements are {}; relevance starts at floating values alone: name {}",
+                                          tensor::nameOf(dtype), scoresBefore(model, {&value, 1})),
                               "--target " + request.value);
         }
         return value;
@@ -198,8 +250,8 @@ Result<base::ValueId> targetValue(const TargetRequest& request, const execute::B
     const base::ValueId chosen = reached.isValid() ? reached : firstFloating(model);
     if (!chosen.isValid()) {
         return inputError(fmt::format("no output has floating elements to explain ({}); name a value inside the model "
-                                      "with --target VALUE",
-                                      skipped),
+                                      "with {}",
+                                      skipped, scoresBefore(model, model.graph().outputs())),
                           model.graph().name());
     }
     if (note != nullptr && !skipped.empty() && reached.isValid()) {

@@ -15,10 +15,13 @@ struct OpenedParameters
 {
     LoadedModelPointer model;
     std::vector<tensor::Tensor> inputs; ///< those of the model, then the data of the initializers
+    /// Floating initializers of the file that get no gradient, with the reason: a quantised weight has taken them up.
+    std::vector<std::string> without = {};
 };
 
 /// The model as its file says it, without rewrites (they would merge initializers), with every floating initializer
-/// that a node reads as an input of its name, behind the inputs that it has. Errors: Input; Cancelled.
+/// that a node reads as an input of its name, behind the inputs that it has. What a quantised weight stands for is no
+/// initializer of the file, and gets none. Errors: Input; Cancelled.
 [[nodiscard]] base::Result<OpenedParameters>
 openParameters(const LoadedModelPointer& model, std::vector<tensor::Tensor> inputs, const std::stop_token& stop = {});
 

@@ -115,9 +115,6 @@ Written writeLinearRegressor(FunctionWriter& body)
         operands.push_back(body.floats(intercepts));
     }
     const std::string y = body.add("Gemm", operands, {{"transB", std::int64_t{1}}});
-    if (targets == 1 && body.text("post_transform", "NONE") != "NONE") {
-        return inputError("a post_transform of one target is not supported; NONE is");
-    }
     RETRO_TRY(const std::string result, withPostTransform(body, y));
     body.output(0, result);
     return true;
@@ -153,6 +150,18 @@ std::string defaultOf(FunctionWriter& body, const LabelList& values)
                                   : body.integers({body.integer("default_int64", -1)});
 }
 
+/// Whether x is a key, per key; NaN is one key like others.
+std::string isKey(FunctionWriter& body, const std::string& x, const LabelList& keys)
+{
+    const std::string list = listConstant(body, keys);
+    const std::string isEqual = body.add("Equal", {x, list});
+    if (std::none_of(keys.floats.begin(), keys.floats.end(), [](double key) { return std::isnan(key); })) {
+        return isEqual;
+    }
+    const std::string areNan = body.add("And", {body.add("IsNaN", {x}), body.add("IsNaN", {list})});
+    return body.add("Or", {isEqual, areNan});
+}
+
 /// The value that stands where x stands among the keys (the first that fits), or the default.
 Written writeLabelEncoder(FunctionWriter& body)
 {
@@ -168,12 +177,8 @@ Written writeLabelEncoder(FunctionWriter& body)
     if (keys.size() == 0 || keys.size() != values.size()) {
         return inputError(fmt::format("LabelEncoder has {} keys and {} values", keys.size(), values.size()));
     }
-    if (std::any_of(keys.floats.begin(), keys.floats.end(), [](double key) { return std::isnan(key); })) {
-        return inputError("NaN is one of its keys, which equals nothing; replace it before the model");
-    }
     const std::string x = body.add("Unsqueeze", {body.operand(0), body.integers({-1})});
-    const std::string number =
-        body.add("Cast", {body.add("Equal", {x, listConstant(body, keys)})}, {{"to", std::int64_t{7}}}); // int64
+    const std::string number = body.add("Cast", {isKey(body, x, keys)}, {{"to", std::int64_t{7}}}); // int64
     const std::string at = body.add("ArgMax", {number}, {{"axis", std::int64_t{-1}}, {"keepdims", std::int64_t{0}}});
     const std::string count = body.add("ReduceSum", {number, body.integers({-1})}, {{"keepdims", std::int64_t{0}}});
     const std::string isKnown = body.add("Greater", {count, body.integers({0})});

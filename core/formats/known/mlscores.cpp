@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <numbers>
+
 namespace retro::formats
 {
 
@@ -13,7 +15,8 @@ namespace
 {
 
 constexpr std::int64_t kFloat32 = 1; // TensorProto.DataType
-constexpr double kNearZero = 1e-7;   // below it, SOFTMAX_ZERO takes a score for 0
+constexpr double kWinitzki = 0.147;
+constexpr double kNearZero = 1e-7; // below it, SOFTMAX_ZERO takes a score for 0
 
 /// Softmax in which scores near 0 take no part in the sum.
 std::string softmaxZero(FunctionWriter& body, const std::string& scores)
@@ -30,6 +33,22 @@ std::string softmaxZero(FunctionWriter& body, const std::string& scores)
     const std::string small = body.add("Mul", {scores, body.add("Exp", {body.add("Neg", {most})})});
     const std::string all = body.add("Add", {exponentials, body.add("Where", {counts, zero, small})});
     return body.add("Div", {all, overColumns("ReduceSum", exponentials)});
+}
+
+/// The inverse of the normal distribution, with the inverse error function as onnxruntime approximates it (S.
+/// Winitzki); NaN outside 0 to 1.
+std::string probit(FunctionWriter& body, const std::string& scores)
+{
+    const auto number = [&](double value) { return body.floats({value}, {}); };
+    const std::string x = body.add("Sub", {body.add("Mul", {scores, number(2)}), number(1)});
+    const std::string product = body.add("Mul", {body.add("Sub", {number(1), x}), body.add("Add", {x, number(1)})});
+    const std::string log = body.add("Log", {product});
+    const std::string half = body.add("Mul", {log, number(0.5)});
+    const std::string v = body.add("Add", {half, number(2 / (std::numbers::pi * kWinitzki))});
+    const std::string square = body.add("Sub", {body.add("Mul", {v, v}), body.add("Div", {log, number(kWinitzki)})});
+    const std::string size = body.add("Sqrt", {body.add("Sub", {body.add("Sqrt", {square}), v})});
+    const std::string inverse = body.add("Mul", {body.add("Sign", {x}), size});
+    return body.add("Mul", {inverse, number(std::numbers::sqrt2)});
 }
 
 } // namespace
@@ -55,15 +74,19 @@ Result<std::string> withPostTransform(FunctionWriter& body, const std::string& s
     if (name == "SOFTMAX_ZERO") {
         return softmaxZero(body, scores);
     }
+    if (name == "PROBIT") {
+        return probit(body, scores);
+    }
     return inputError(
-        fmt::format("post_transform '{}' is not supported; NONE, SOFTMAX, LOGISTIC and SOFTMAX_ZERO are", name));
+        fmt::format("post_transform '{}' is not known; NONE, SOFTMAX, LOGISTIC, SOFTMAX_ZERO and PROBIT are", name));
 }
 
 Result<std::string> scoresOfTwo(FunctionWriter& body, const std::string& score)
 {
     const std::string name = body.text("post_transform", "NONE");
     if (name == "PROBIT") {
-        return inputError("post_transform 'PROBIT' is not supported; NONE, SOFTMAX, LOGISTIC and SOFTMAX_ZERO are");
+        return inputError(
+            "post_transform 'PROBIT' of one score for two classes is not supported; give each class a score");
     }
     std::string other = body.add(name == "LOGISTIC" ? "Neg" : "Sub",
                                  name == "LOGISTIC" ? FunctionWriter::Names{score}

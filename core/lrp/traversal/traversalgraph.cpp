@@ -90,6 +90,50 @@ NodeId nearestBarrier(const execute::BoundModel& model, ValueId target)
     return {};
 }
 
+/// A node behind a value that makes floats of an input of integers; invalid when there is none.
+NodeId castOfIntegers(const execute::BoundModel& model, ValueId target)
+{
+    const graph::Graph& graph = model.graph();
+    std::vector<bool> isSeen(graph.valueCount());
+    std::vector<ValueId> waiting{target};
+    for (std::size_t at = 0; at < waiting.size(); ++at) {
+        const NodeId id = graph.nodeOf(waiting[at]);
+        if (!id.isValid() || graph.isInput(id)) {
+            continue;
+        }
+        const graph::Node& node = graph.node(id);
+        const ValueId first = node.inputs.empty() ? ValueId() : node.inputs.front();
+        const bool readsInput = first.isValid() && graph.isInput(graph.nodeOf(first)) && !model.isConstant(first);
+        if (readsInput && !tensor::isFloating(model.typeOf(first).dtype) &&
+            tensor::isFloating(model.typeOf(node.outputs.front()).dtype)) {
+            return id;
+        }
+        for (const ValueId operand : node.inputs) {
+            if (operand.isValid() && !isSeen[operand.index()]) {
+                isSeen[operand.index()] = true;
+                waiting.push_back(operand);
+            }
+        }
+    }
+    return {};
+}
+
+/// What can be done about a target that no relevance leaves.
+std::string whatToDo(const execute::BoundModel& model, ValueId target)
+{
+    const NodeId cast = castOfIntegers(model, target);
+    if (!cast.isValid() || !tensor::isFloating(model.typeOf(target).dtype)) {
+        return "choose a floating-point result that depends on the inputs";
+    }
+    const graph::Node& node = model.graph().node(cast);
+    const ValueId input = node.inputs.front();
+    return fmt::format("the input \"{}\" is {}, and whole numbers carry no relevance; node '{}' ({}) makes the floats "
+                       "\"{}\" of it: export the model without that node, so that \"{}\" is its input, and give the "
+                       "same numbers as floats",
+                       model.graph().value(input).name, tensor::nameOf(model.typeOf(input).dtype), node.name, node.op,
+                       model.graph().value(node.outputs.front()).name, model.graph().value(node.outputs.front()).name);
+}
+
 std::string whyUntracked(const execute::BoundModel& model, ValueId target)
 {
     if (model.isConstant(target)) {
@@ -128,9 +172,8 @@ base::Result<TraversalGraph> TraversalGraph::build(const execute::BoundModel& mo
     for (const ValueId target : targets) {
         const std::string where = fmt::format("value \"{}\"", model.graph().value(target).name);
         if (!model.isTracked(target) || !tensor::isFloating(model.typeOf(target).dtype)) {
-            return base::inputError(fmt::format("this value cannot be explained: {}; choose a floating-point result "
-                                                "that depends on the inputs",
-                                                whyUntracked(model, target)),
+            return base::inputError(fmt::format("this value cannot be explained: {}; {}", whyUntracked(model, target),
+                                                whatToDo(model, target)),
                                     where);
         }
         const NodeOutput root{model.graph().nodeOf(target), model.graph().value(target).producerOutput};

@@ -447,15 +447,17 @@ BoundResult bindTreeRegressor(const BindContext& context)
     return boundRegressor(context, rows, std::move(scores), transform);
 }
 
-/// Where all weights of two classes are of one, base values are taken as onnxruntime does: one is added to that score.
+/// Base values are added to the scores, as the standard says. Where all weights of two classes are of one, they are
+/// taken as onnxruntime does: one is added to that score.
 base::Result<void> expectClassBase(const BindContext& context, const TreeScores& scores, const TwoClasses& two)
 {
-    if (scores.targets == 2 && !scores.base.empty()) {
-        const bool isFirst = two.isSingle && context.intsAttribute("class_ids", {}).front() == 0;
+    if (scores.targets == 2 && two.isSingle && !scores.base.empty()) {
+        const bool isFirst = context.intsAttribute("class_ids", {}).front() == 0;
         return isFirst && scores.base.size() == 1
                    ? base::Result<void>()
-                   : context.error("base values of two classes are supported where all weights are of class 0 and "
-                                   "there is one base value; add them to the weights of a tree");
+                   : context.error(
+                         "base values of two classes with the weights of one are supported where that is class 0 "
+                         "and there is one base value; add them to the weights of a tree");
     }
     return expectBase(context, scores);
 }

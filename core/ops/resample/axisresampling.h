@@ -71,6 +71,12 @@ public:
 /// Weights of one axis, by the standard's reference for Resize.
 [[nodiscard]] AxisWeights weightsOf(const ResampledAxis& axis, const ResampleMode& mode);
 
+/// A number that the positions of an axis depend on.
+enum class AxisNumber : std::uint8_t { Scale, Begin, End };
+
+/// The derivatives of the weights by that number, where the extent of the result stays; none for nearest.
+[[nodiscard]] AxisWeights weightSlopesOf(const ResampledAxis& axis, const ResampleMode& mode, AxisNumber by);
+
 /// The operand with `axis` resampled; row-major. float32 or float64.
 [[nodiscard]] tensor::Tensor resample(const tensor::Tensor& t, std::size_t axis, const AxisWeights& weights);
 /// The transposed map: from the result's extent along `axis` back to the operand's.

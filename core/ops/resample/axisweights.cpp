@@ -13,110 +13,177 @@ namespace retro::ops
 namespace
 {
 
+/// A number and its slope by one number of the axis.
+struct Sloped
+{
+    double value = 0;
+    double slope = 0;
+
+    Sloped(double of, double by = 0) : value(of), slope(by) {} // numbers are meant to be taken as they are
+    Sloped operator-() const { return {-value, -slope}; }
+    friend Sloped operator+(Sloped a, Sloped b) { return {a.value + b.value, a.slope + b.slope}; }
+    friend Sloped operator-(Sloped a, Sloped b) { return {a.value - b.value, a.slope - b.slope}; }
+    friend Sloped operator*(Sloped a, Sloped b) { return {a.value * b.value, a.slope * b.value + a.value * b.slope}; }
+    friend Sloped operator/(Sloped a, Sloped b)
+    {
+        return {a.value / b.value, (a.slope - a.value / b.value * b.slope) / b.value};
+    }
+};
+
+double valueOf(double x) { return x; }
+double valueOf(Sloped x) { return x.value; }
+
+/// At a kink the slope of smaller positions: a scale that grows, and keeps the extent, moves positions down.
+template <class T>
+T magnitude(T x)
+{
+    return valueOf(x) < 0 ? -x : x;
+}
+
+/// The numbers of an axis that positions depend on.
+template <class T>
+struct AxisNumbers
+{
+    T scale;
+    T begin;
+    T end;
+};
+
 /// Where element `o` of the result lies on the operand's axis.
-double positionOf(const ResampledAxis& axis, CoordinateMode mode, std::int64_t o)
+template <class T>
+T positionOf(const ResampledAxis& axis, const AxisNumbers<T>& numbers, CoordinateMode mode, std::int64_t o)
 {
     const auto at = static_cast<double>(o);
     const auto from = static_cast<double>(axis.from);
-    const double to = axis.scale * from; // of scales, not rounded down to whole elements
-    const bool isOne = std::abs(to - 1) < 1e-9;
-    const double halfPixel = (at + 0.5) / axis.scale - 0.5;
+    const T to = numbers.scale * from; // of scales, not rounded down to whole elements
+    const bool isOne = std::abs(valueOf(to) - 1) < 1e-9;
+    const T halfPixel = (at + 0.5) / numbers.scale - 0.5;
     switch (mode) {
     case CoordinateMode::HalfPixel:
         return halfPixel;
     case CoordinateMode::HalfPixelSymmetric:
         return halfPixel + from / 2 * (1 - static_cast<double>(axis.to) / to);
     case CoordinateMode::PytorchHalfPixel:
-        return axis.to > 1 ? halfPixel : 0;
+        return axis.to > 1 ? halfPixel : T(0);
     case CoordinateMode::AlignCorners:
-        return isOne ? 0 : at * (from - 1) / (to - 1);
+        return isOne ? T(0) : at * (from - 1) / (to - 1);
     case CoordinateMode::Asymmetric:
-        return at / axis.scale;
+        return at / numbers.scale;
     case CoordinateMode::TfHalfPixelForNn:
-        return (at + 0.5) / axis.scale;
+        return (at + 0.5) / numbers.scale;
     case CoordinateMode::TfCropAndResize:
-        return (isOne ? (axis.begin + axis.end) / 2 : axis.begin + at * (axis.end - axis.begin) / (to - 1)) *
+        return (isOne ? (numbers.begin + numbers.end) / 2
+                      : numbers.begin + at * (numbers.end - numbers.begin) / (to - 1)) *
                (from - 1);
     }
     return at;
 }
 
 /// Weights of consecutive neighbours, the first of which is `first`.
+template <class T>
 struct Neighbours
 {
     std::int64_t first = 0;
-    std::vector<double> weights;
+    std::vector<T> weights;
 };
 
-Neighbours nearest(double position, NearestMode mode, double scale)
+std::int64_t nearest(double position, NearestMode mode, double scale)
 {
     switch (mode) {
     case NearestMode::RoundPreferFloor:
-        return {static_cast<std::int64_t>(std::ceil(position - 0.5)), {1}};
+        return static_cast<std::int64_t>(std::ceil(position - 0.5));
     case NearestMode::RoundPreferCeil:
-        return {static_cast<std::int64_t>(std::floor(position + 0.5)), {1}};
+        return static_cast<std::int64_t>(std::floor(position + 0.5));
     case NearestMode::Floor:
-        return {static_cast<std::int64_t>(std::floor(position)), {1}};
+        return static_cast<std::int64_t>(std::floor(position));
     case NearestMode::Ceil:
-        return {static_cast<std::int64_t>(std::ceil(position)), {1}};
+        return static_cast<std::int64_t>(std::ceil(position));
     case NearestMode::Simple:
-        return {static_cast<std::int64_t>(scale < 1 ? std::ceil(position) : std::floor(position)), {1}};
+        return static_cast<std::int64_t>(scale < 1 ? std::ceil(position) : std::floor(position));
     }
-    return {};
+    return 0;
 }
 
-double triangle(double distance) { return std::max(1 - std::abs(distance), 0.0); }
+template <class T>
+T triangle(T distance)
+{
+    const T weight = 1 - magnitude(distance);
+    return valueOf(weight) < 0 ? T(0) : weight;
+}
 
 /// Keys' convolution kernel with coefficient a.
-double cubic(double distance, double a)
+template <class T>
+T cubic(T distance, double a)
 {
-    const double x = std::abs(distance);
-    if (x <= 1) {
+    const T x = magnitude(distance);
+    if (valueOf(x) <= 1) {
         return ((a + 2) * x - (a + 3)) * x * x + 1;
     }
-    return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
+    return valueOf(x) < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : T(0);
 }
 
 /// All elements that the kernel around `position` reaches; antialiasing widens it when the axis shrinks.
-Neighbours interpolated(double position, const ResampleMode& mode, double scale)
+template <class T>
+Neighbours<T> interpolated(T position, const ResampleMode& mode, T scale)
 {
     const bool isLinear = mode.interpolation == Interpolation::Linear;
-    const double squeeze = mode.isAntialiased ? std::min(scale, 1.0) : 1;
-    const double reach = (isLinear ? 1 : 2) / squeeze;
+    const T squeeze = mode.isAntialiased && valueOf(scale) < 1 ? scale : T(1);
+    const double reach = (isLinear ? 1 : 2) / valueOf(squeeze);
     // The neighbour on the left is always a different one: at an integer position it has weight 0.
-    const double base = std::ceil(position) - 1;
+    const double base = std::ceil(valueOf(position)) - 1;
     const double first = std::floor(-reach) + 1;
     const double last = isLinear ? 1 - first : 2 - first - 1;
-    Neighbours result{static_cast<std::int64_t>(base + first), {}};
+    Neighbours<T> result{static_cast<std::int64_t>(base + first), {}};
     for (double i = first; i <= last; ++i) {
-        const double distance = squeeze * (base + i - position);
+        const T distance = squeeze * (base + i - position);
         result.weights.push_back(isLinear ? triangle(distance) : cubic(distance, mode.cubicCoefficient));
     }
     return result;
 }
 
-void normalise(std::vector<double>& weights)
+template <class T>
+void normalise(std::vector<T>& weights)
 {
-    const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
-    for (double& weight : weights) {
-        weight = sum == 0 ? 0 : weight / sum;
+    const T sum = std::accumulate(weights.begin(), weights.end(), T(0));
+    for (T& weight : weights) {
+        weight = valueOf(sum) == 0 ? T(0) : weight / sum;
     }
 }
 
-Neighbours neighboursOf(double position, const ResampledAxis& axis, const ResampleMode& mode)
+/// Elements so far outside are not told apart: positions fit integers.
+constexpr double kFar = 0x1p40;
+
+template <class T>
+T notFar(T position)
 {
-    if (mode.interpolation == Interpolation::Nearest) {
-        return nearest(position, mode.nearest, axis.scale);
-    }
-    Neighbours result = interpolated(position, mode, axis.scale);
+    return std::abs(valueOf(position)) <= kFar ? position : T(std::clamp(valueOf(position), -kFar, kFar));
+}
+
+/// Of linear and cubic interpolation.
+template <class T>
+Neighbours<T> neighboursOf(const ResampledAxis& axis, const AxisNumbers<T>& numbers, const ResampleMode& mode,
+                           std::int64_t o)
+{
+    const T position = notFar(positionOf(axis, numbers, mode.coordinates, o));
+    Neighbours<T> result = interpolated(position, mode, numbers.scale);
     for (std::size_t i = 0; mode.excludesOutside && i < result.weights.size(); ++i) {
         const std::int64_t at = result.first + static_cast<std::int64_t>(i);
-        result.weights[i] = at < 0 || at >= axis.from ? 0 : result.weights[i];
+        result.weights[i] = at < 0 || at >= axis.from ? T(0) : result.weights[i];
     }
     if (mode.excludesOutside || mode.isAntialiased) {
         normalise(result.weights);
     }
     return result;
+}
+
+Neighbours<double> weightedNeighbours(const ResampledAxis& axis, const ResampleMode& mode, std::int64_t o)
+{
+    const AxisNumbers<double> numbers{axis.scale, axis.begin, axis.end};
+    if (mode.interpolation == Interpolation::Nearest) {
+        const double position = notFar(positionOf(axis, numbers, mode.coordinates, o));
+        return {nearest(position, mode.nearest, axis.scale), {1}};
+    }
+    return neighboursOf(axis, numbers, mode, o);
 }
 
 } // namespace
@@ -135,9 +202,6 @@ bool AxisWeights::isIdentity() const
 namespace
 {
 
-/// Elements so far outside are not told apart: positions fit integers.
-constexpr double kFar = 0x1p40;
-
 /// What the table of an axis takes while it grows; antialiasing adds to it.
 std::uint64_t leastBytesOf(const ResampledAxis& axis, const ResampleMode& mode)
 {
@@ -149,6 +213,25 @@ std::uint64_t leastBytesOf(const ResampledAxis& axis, const ResampleMode& mode)
     return kGrowing * perElement * static_cast<std::uint64_t>(std::max<std::int64_t>(axis.to, 0)); // to: checked
 }
 
+/// `at` may lie outside the operand.
+void addWeight(AxisWeights& weights, std::int64_t at, double weight)
+{
+    if (weight != 0) {
+        weights.indices.push_back(std::clamp<std::int64_t>(at, 0, weights.from - 1));
+        weights.weights.push_back(weight);
+    }
+}
+
+/// Element `o` of the result has all its weights.
+void endElement(AxisWeights& weights, const ResampledAxis& axis, const ResampleMode& mode, std::int64_t o)
+{
+    const AxisNumbers<double> numbers{axis.scale, axis.begin, axis.end};
+    const double position = positionOf(axis, numbers, mode.coordinates, o);
+    weights.starts.push_back(static_cast<std::int64_t>(weights.indices.size()));
+    weights.isOutside.push_back(mode.coordinates == CoordinateMode::TfCropAndResize &&
+                                (position < 0 || position > static_cast<double>(axis.from - 1)));
+}
+
 } // namespace
 
 AxisWeights weightsOf(const ResampledAxis& axis, const ResampleMode& mode)
@@ -157,18 +240,30 @@ AxisWeights weightsOf(const ResampledAxis& axis, const ResampleMode& mode)
     AxisWeights result;
     result.from = axis.from;
     for (std::int64_t o = 0; o < axis.to; ++o) {
-        const double position = positionOf(axis, mode.coordinates, o);
-        const Neighbours neighbours = neighboursOf(std::clamp(position, -kFar, kFar), axis, mode);
+        const Neighbours<double> neighbours = weightedNeighbours(axis, mode, o);
         for (std::size_t i = 0; i < neighbours.weights.size(); ++i) {
-            const std::int64_t at = neighbours.first + static_cast<std::int64_t>(i);
-            if (neighbours.weights[i] != 0) {
-                result.indices.push_back(std::clamp<std::int64_t>(at, 0, axis.from - 1));
-                result.weights.push_back(neighbours.weights[i]);
-            }
+            addWeight(result, neighbours.first + static_cast<std::int64_t>(i), neighbours.weights[i]);
         }
-        result.starts.push_back(static_cast<std::int64_t>(result.indices.size()));
-        result.isOutside.push_back(mode.coordinates == CoordinateMode::TfCropAndResize &&
-                                   (position < 0 || position > static_cast<double>(axis.from - 1)));
+        endElement(result, axis, mode, o);
+    }
+    return result;
+}
+
+AxisWeights weightSlopesOf(const ResampledAxis& axis, const ResampleMode& mode, AxisNumber by)
+{
+    base::claimMemory(leastBytesOf(axis, mode));
+    const AxisNumbers<Sloped> numbers{{axis.scale, by == AxisNumber::Scale ? 1.0 : 0.0},
+                                      {axis.begin, by == AxisNumber::Begin ? 1.0 : 0.0},
+                                      {axis.end, by == AxisNumber::End ? 1.0 : 0.0}};
+    const bool isSteps = mode.interpolation == Interpolation::Nearest;
+    AxisWeights result;
+    result.from = axis.from;
+    for (std::int64_t o = 0; o < axis.to; ++o) {
+        const auto neighbours = isSteps ? Neighbours<Sloped>() : neighboursOf(axis, numbers, mode, o);
+        for (std::size_t i = 0; i < neighbours.weights.size(); ++i) {
+            addWeight(result, neighbours.first + static_cast<std::int64_t>(i), neighbours.weights[i].slope);
+        }
+        endElement(result, axis, mode, o);
     }
     return result;
 }

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <optional>
 
@@ -25,30 +26,48 @@ namespace
 using tensor::DType;
 using tensor::Shape;
 
+constexpr std::size_t kNoSlot = std::numeric_limits<std::size_t>::max();
+
+/// What positions depend on, for derivatives by roi and scales.
+struct ResizePlaces
+{
+    std::vector<ResampledAxis> axes; ///< all of the operand
+    std::vector<std::size_t> named;  ///< that roi and scales speak of, in their order
+    ResampleMode mode;
+    std::size_t scaleSlot = kNoSlot; ///< kNoSlot where positions do not depend on it
+    std::size_t roiSlot = kNoSlot;
+    bool isFixed = true; ///< both are constants
+
+    /// Operand `slot` moves positions, and results change with them.
+    [[nodiscard]] bool isMovedBy(std::size_t slot) const
+    {
+        return mode.interpolation != Interpolation::Nearest && (slot == scaleSlot || slot == roiSlot);
+    }
+};
+
 /// Resampling axis by axis: linear in operand 0.
 class Resize final : public Operator<Differentiable>, public ResamplesAxes, public LinearOperands
 {
 public:
-    /// `operands`: their types by slot; only the first is differentiated, the others say how large the result is.
+    /// `operands`: their types by slot.
     Resize(TensorType output, std::span<const TensorType> operands, std::vector<AxisWeights> weights,
-           double outsideValue)
+           double outsideValue, ResizePlaces places)
         : Operator(std::move(output)), m_operands(operands.begin(), operands.end()), m_weights(std::move(weights)),
-          m_outsideValue(outsideValue)
+          m_outsideValue(outsideValue), m_places(std::move(places))
     {
-        for (const AxisWeights& axis : m_weights) {
-            m_hasOutside =
-                m_hasOutside || std::find(axis.isOutside.begin(), axis.isOutside.end(), true) != axis.isOutside.end();
-        }
+        m_hasOutside = hasOutside(m_weights);
     }
 
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
     {
+        const std::vector<AxisWeights> moved = movedWeights(operands);
+        const std::vector<AxisWeights>& weights = moved.empty() ? m_weights : moved;
         const DType type = m_outputTypes[0].dtype;
         Tensor t = type == DType::Float32 ? operands[0] : operands[0].to(DType::Float64);
-        for (std::size_t axis = 0; axis < m_weights.size(); ++axis) {
-            t = m_weights[axis].isIdentity() ? t : resample(t, axis, m_weights[axis]);
+        for (std::size_t axis = 0; axis < weights.size(); ++axis) {
+            t = weights[axis].isIdentity() ? t : resample(t, axis, weights[axis]);
         }
-        return {(m_hasOutside ? replacedOutside(t, m_outsideValue) : t).to(type)};
+        return {(hasOutside(weights) ? replacedOutside(t, weights, m_outsideValue) : t).to(type)};
     }
     [[nodiscard]] double share(std::span<const std::uint8_t>, std::size_t slot) const override
     {
@@ -59,14 +78,21 @@ public:
     {
         return slot == 0 && (!m_hasOutside || m_outsideValue == 0);
     }
-    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
-    [[nodiscard]] Tensor pullback(std::span<const Tensor> s, std::span<const Tensor>, std::span<const Tensor>,
+    [[nodiscard]] Reads savedForGradient() const override
+    {
+        const bool isMoved = m_places.isMovedBy(m_places.scaleSlot) || m_places.isMovedBy(m_places.roiSlot);
+        return isMoved && !m_places.isFixed ? Reads::firstOperand() : Reads::nothing();
+    }
+    [[nodiscard]] Tensor pullback(std::span<const Tensor> s, std::span<const Tensor> operands, std::span<const Tensor>,
                                   std::size_t slot) const override
     {
+        if (slot != 0 && m_places.isMovedBy(slot) && !m_places.isFixed) {
+            return movedBack(s[0], operands[0], slot);
+        }
         if (slot != 0) {
             return Tensor::zeros(m_operands[slot].dtype, m_operands[slot].shape);
         }
-        Tensor t = m_hasOutside ? replacedOutside(s[0], 0) : s[0];
+        Tensor t = m_hasOutside ? replacedOutside(s[0], m_weights, 0) : s[0];
         for (std::size_t axis = m_weights.size(); axis-- > 0;) {
             t = m_weights[axis].isIdentity() ? t : resampleBack(t, axis, m_weights[axis]);
         }
@@ -74,8 +100,72 @@ public:
     }
 
 private:
+    static bool hasOutside(const std::vector<AxisWeights>& weights)
+    {
+        return std::ranges::any_of(weights, [](const AxisWeights& axis) {
+            return std::ranges::find(axis.isOutside, true) != axis.isOutside.end();
+        });
+    }
+    /// Weights by other scales or another region than those that were known when the node was bound, for differences;
+    /// the extents stay. None where the numbers are the same.
+    [[nodiscard]] std::vector<AxisWeights> movedWeights(std::span<const Tensor> operands) const
+    {
+        if (m_places.isFixed || m_places.mode.interpolation == Interpolation::Nearest) {
+            return {};
+        }
+        std::vector<ResampledAxis> axes = m_places.axes;
+        const std::size_t count = m_places.named.size();
+        const auto numberAt = [&](std::size_t slot, std::size_t i, double known) {
+            const bool isThere = slot < operands.size() && operands[slot].isValid();
+            const double given = isThere ? operands[slot].at(static_cast<std::int64_t>(i)) : known;
+            return std::isfinite(given) ? given : known;
+        };
+        bool isMoved = false;
+        for (std::size_t i = 0; i < count; ++i) {
+            ResampledAxis& axis = axes[m_places.named[i]];
+            const ResampledAxis known = axis;
+            const double scale = numberAt(m_places.scaleSlot, i, known.scale);
+            axis.scale = scale > 0 ? scale : known.scale;
+            axis.begin = numberAt(m_places.roiSlot, i, known.begin);
+            axis.end = numberAt(m_places.roiSlot, count + i, known.end);
+            isMoved = isMoved || axis.scale != known.scale || axis.begin != known.begin || axis.end != known.end;
+        }
+        std::vector<AxisWeights> weights;
+        for (std::size_t axis = 0; isMoved && axis < axes.size(); ++axis) {
+            weights.push_back(weightsOf(axes[axis], m_places.mode));
+        }
+        return weights;
+    }
+    /// The part of roi or scales.
+    [[nodiscard]] Tensor movedBack(const Tensor& arrived, const Tensor& operand, std::size_t slot) const
+    {
+        const Tensor wide = arrived.to(DType::Float64);
+        const Tensor s = m_hasOutside ? replacedOutside(wide, m_weights, 0) : wide;
+        std::vector<double> part(static_cast<std::size_t>(tensor::elementCount(m_operands[slot].shape)));
+        const std::size_t count = m_places.named.size();
+        for (std::size_t i = 0; i < part.size(); ++i) { // all first numbers of a region, then all last ones
+            const AxisNumber by = slot == m_places.scaleSlot ? AxisNumber::Scale
+                                  : i < count                ? AxisNumber::Begin
+                                                             : AxisNumber::End;
+            const std::size_t axis = m_places.named[i % count];
+            part[i] = algebra::dot(s, sloped(operand.to(DType::Float64), axis, by));
+        }
+        return Tensor::of<double>(m_operands[slot].shape, part).to(m_operands[slot].dtype);
+    }
+    /// How the result changes with a number of an axis.
+    [[nodiscard]] Tensor sloped(Tensor t, std::size_t of, AxisNumber by) const
+    {
+        for (std::size_t axis = 0; axis < m_weights.size(); ++axis) {
+            if (axis == of) {
+                t = resample(t, axis, weightSlopesOf(m_places.axes[axis], m_places.mode, by));
+            } else if (!m_weights[axis].isIdentity()) {
+                t = resample(t, axis, m_weights[axis]);
+            }
+        }
+        return t;
+    }
     /// Elements that lie outside the operand along any axis replaced by `value`.
-    [[nodiscard]] Tensor replacedOutside(const Tensor& t, double value) const
+    static Tensor replacedOutside(const Tensor& t, const std::vector<AxisWeights>& weights, double value)
     {
         const Tensor x = t.contiguous();
         const Shape strides = tensor::rowMajorStrides(x.shape());
@@ -83,15 +173,15 @@ private:
             using T = std::decay_t<decltype(*y)>;
             const auto in = x.span<T>();
             for (std::size_t i = 0; i < in.size(); ++i) {
-                y[i] = isOutside(static_cast<std::int64_t>(i), strides) ? static_cast<T>(value) : in[i];
+                y[i] = isOutside(static_cast<std::int64_t>(i), weights, strides) ? static_cast<T>(value) : in[i];
             }
         });
     }
-    [[nodiscard]] bool isOutside(std::int64_t element, const Shape& strides) const
+    static bool isOutside(std::int64_t element, const std::vector<AxisWeights>& weights, const Shape& strides)
     {
         bool outside = false;
         for (std::size_t axis = 0; axis < strides.size(); ++axis) {
-            outside = outside || m_weights[axis].isOutside[static_cast<std::size_t>(element / strides[axis])];
+            outside = outside || weights[axis].isOutside[static_cast<std::size_t>(element / strides[axis])];
             element %= strides[axis];
         }
         return outside;
@@ -100,6 +190,7 @@ private:
     std::vector<TensorType> m_operands;
     std::vector<AxisWeights> m_weights; // per axis
     double m_outsideValue;
+    ResizePlaces m_places;
     bool m_hasOutside = false;
 };
 
@@ -254,10 +345,16 @@ base::Result<void> takeRegion(const BindContext& context, const std::vector<std:
     return {};
 }
 
-BoundResult boundResize(const BindContext& context, const std::vector<ResampledAxis>& axes, const ResampleMode& mode)
+bool isFixedOperand(const BindContext& context, std::size_t slot)
 {
+    return slot >= context.constants.size() || !context.present(slot) || context.constants[slot].isValid();
+}
+
+BoundResult boundResize(const BindContext& context, ResizePlaces places)
+{
+    places.isFixed = isFixedOperand(context, places.scaleSlot) && isFixedOperand(context, places.roiSlot);
     Shape shape;
-    for (const ResampledAxis& axis : axes) {
+    for (const ResampledAxis& axis : places.axes) {
         shape.push_back(axis.to);
     }
     RETRO_CHECK(expectSize(context, shape));
@@ -265,11 +362,11 @@ BoundResult boundResize(const BindContext& context, const std::vector<ResampledA
         return context.error("an operand without elements cannot be resized");
     }
     std::vector<AxisWeights> weights;
-    for (const ResampledAxis& axis : axes) {
-        weights.push_back(weightsOf(axis, mode));
+    for (const ResampledAxis& axis : places.axes) {
+        weights.push_back(weightsOf(axis, places.mode));
     }
     return bound<Resize>(TensorType{firstType(context).dtype, std::move(shape)}, context.operandTypes,
-                         std::move(weights), context.floatAttribute("extrapolation_value", 0));
+                         std::move(weights), context.floatAttribute("extrapolation_value", 0), std::move(places));
 }
 
 BoundResult bindResize(const BindContext& context)
@@ -289,34 +386,38 @@ BoundResult bindResize(const BindContext& context)
     if (mode.coordinates == CoordinateMode::TfCropAndResize) {
         RETRO_CHECK(takeRegion(context, axes, resampled));
     }
-    return boundResize(context, resampled, mode);
+    const std::size_t scaleSlot = extents.scales.empty() ? kNoSlot : 2;
+    const std::size_t roiSlot = mode.coordinates == CoordinateMode::TfCropAndResize ? 1 : kNoSlot;
+    return boundResize(context, {std::move(resampled), axes, mode, scaleSlot, roiSlot});
 }
 
 /// Upsample, and Resize of opset 10: scales alone, coordinates divided by them.
-BoundResult bindByScales(const BindContext& context, std::vector<double> scales)
+BoundResult bindByScales(const BindContext& context, std::vector<double> scales, std::size_t scaleSlot)
 {
     ResampleMode mode;
     RETRO_TRY(mode.interpolation, interpolationOf(context));
     mode.coordinates = CoordinateMode::Asymmetric;
     mode.nearest = NearestMode::Simple;
     RETRO_TRY(const auto axes, namedAxes(context));
-    RETRO_TRY(const auto resampled, resampledAxes(context, axes, {std::move(scales), {}}));
-    return boundResize(context, resampled, mode);
+    RETRO_TRY(auto resampled, resampledAxes(context, axes, {std::move(scales), {}}));
+    return boundResize(context, {std::move(resampled), axes, mode, scaleSlot});
 }
 
 BoundResult bindResize10(const BindContext& context)
 {
     RETRO_CHECK(expect(context, {.least = 2, .most = 2}));
     RETRO_TRY(auto scales, knownFloats(context, 1));
-    return bindByScales(context, std::move(scales));
+    return bindByScales(context, std::move(scales), 1);
 }
 
 BoundResult bindUpsample7(const BindContext& context)
 {
     RETRO_CHECK(expect(context, {.attributes = {{"scales", AttributeKind::Floats}}}));
     const auto found = context.node.attributes.find("scales");
-    return bindByScales(context, found == context.node.attributes.end() ? std::vector<double>{}
-                                                                        : std::get<std::vector<double>>(found->second));
+    return bindByScales(context,
+                        found == context.node.attributes.end() ? std::vector<double>{}
+                                                               : std::get<std::vector<double>>(found->second),
+                        kNoSlot);
 }
 
 } // namespace

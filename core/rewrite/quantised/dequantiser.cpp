@@ -139,12 +139,28 @@ bool isSameValue(const Draft& draft, ValueId a, ValueId b)
            left.contiguous().reshaped({left.size()}).bitEqual(right.contiguous().reshaped({right.size()}));
 }
 
+/// Missing, or a constant of zeros.
+bool isZero(const Draft& draft, ValueId id)
+{
+    if (!id.isValid() || !draft.isConstant(id)) {
+        return !id.isValid();
+    }
+    const Tensor data = wideConstant(draft, id);
+    const double* numbers = data.data<double>();
+    return std::all_of(numbers, numbers + data.size(), [](double number) { return number == 0; });
+}
+
+bool isSameZero(const Draft& draft, ValueId a, ValueId b)
+{
+    return isSameValue(draft, a, b) || (isZero(draft, a) && isZero(draft, b));
+}
+
 } // namespace
 
 bool isSame(const Draft& draft, const Grid& a, const Grid& b)
 {
     const bool isShared = isOfTensor(draft, a) && isOfTensor(draft, b);
-    return isSameValue(draft, a.scale, b.scale) && isSameValue(draft, a.zero, b.zero) &&
+    return isSameValue(draft, a.scale, b.scale) && isSameZero(draft, a.zero, b.zero) &&
            (isShared || (a.axis == b.axis && a.block == b.block));
 }
 
@@ -170,6 +186,20 @@ ValueId operandOf(const graph::Node& node, std::size_t slot)
     return slot < node.inputs.size() ? node.inputs[slot] : ValueId();
 }
 
+namespace
+{
+
+/// One scale becomes one for each zero point, as DequantizeLinear wants them.
+void spreadScale(Tensor& scale, const tensor::Shape& zeros)
+{
+    if (scale.size() == 1 && tensor::elementCount(zeros) > 1) {
+        const std::vector<double> same(static_cast<std::size_t>(tensor::elementCount(zeros)), scale.at(0));
+        scale = Tensor::of<double>(zeros, same);
+    }
+}
+
+} // namespace
+
 Tensor dequantised(const Draft& draft, ValueId levels, const Grid& grid)
 {
     if (!draft.isConstant(levels) || !draft.isConstant(grid.scale) ||
@@ -193,6 +223,8 @@ Tensor dequantised(const Draft& draft, ValueId levels, const Grid& grid)
     if (grid.zero.isValid()) {
         operands[2] = asGiven(draft.value(grid.zero).constant.contiguous());
         types[2] = {operands[2].dtype(), operands[2].shape()};
+        spreadScale(operands[1], operands[2].shape());
+        types[1].shape = operands[1].shape();
     }
     const auto op = ops::bind({draft.before(), NodeId(std::size_t{0}), node, types, operands, DType::Float64});
     return op.ok() ? (*op)->forward(operands)[0].contiguous() : Tensor();
@@ -236,6 +268,56 @@ void Dequantiser::run()
                                             : fmt::format(" → {}", fmt::join(step.added, ", "));
         }
     }
+}
+
+namespace
+{
+
+/// Operators whose result has as many axes as any operand of several axes.
+constexpr std::array<std::string_view, 12> kSameRank{
+    "Add", "Clip",           "Concat", "DequantizeLinear", "FakeQuantize", "Identity", "LeakyRelu",
+    "Mul", "QuantizeLinear", "Relu",   "Sigmoid",          "Softmax"};
+
+/// Axes of a value that the draft or the node that makes it says; 0 where they do not.
+std::size_t knownRank(const Draft& draft, ValueId id)
+{
+    if (const auto& declared = draft.value(id).shape) {
+        return declared->size();
+    }
+    const NodeId producer = draft.value(id).producer;
+    if (!producer.isValid()) {
+        return 0;
+    }
+    const Node& node = draft.node(producer);
+    const auto list = [&](std::string_view name) {
+        return attributeOr<std::vector<std::int64_t>>(node, name, {}).size();
+    };
+    if (node.op == "Transpose") {
+        return list("perm");
+    }
+    return list("kernel_shape") > 0 ? list("kernel_shape") + 2 : 0;
+}
+
+} // namespace
+
+std::size_t Dequantiser::rankOf(ValueId id)
+{
+    std::vector<ValueId> waiting{id};
+    for (std::size_t at = 0; at < waiting.size() && at < kMostMoves; ++at) {
+        if (const std::size_t rank = knownRank(m_draft, waiting[at]); rank > 1) {
+            return rank;
+        }
+        const NodeId producer = m_draft.value(waiting[at]).producer;
+        const bool isSame =
+            producer.isValid() && std::ranges::find(kSameRank, m_draft.node(producer).op) != kSameRank.end();
+        for (const ValueId operand : isSame ? m_draft.node(producer).inputs : std::vector<ValueId>()) {
+            if (operand.isValid()) {
+                waiting.push_back(operand);
+            }
+        }
+    }
+    const auto shape = m_shapes.of(id);
+    return shape ? shape->size() : 0;
 }
 
 void Dequantiser::visit(NodeId id)
@@ -287,7 +369,20 @@ ValueId Dequantiser::floatsOf(ValueId levels, const Grid& grid)
     const std::string suffix = "/" + m_draft.value(levels).name;
     const ValueId source = isFloat ? levelsOf(levels) : levels;
     return add({"", "DequantizeLinear", kQuantizeOpset, {{"axis", grid.axis}, {"block_size", grid.block}}}, suffix,
-               withGrid(source, grid), levels);
+               withGrid(source, withScalePerZero(grid)), levels);
+}
+
+Grid Dequantiser::withScalePerZero(Grid grid)
+{
+    if (grid.zero.isValid() && m_draft.isConstant(grid.zero) && m_draft.isConstant(grid.scale)) {
+        const Tensor& given = m_draft.value(grid.scale).constant;
+        Tensor scale = given.to(DType::Float64).contiguous();
+        spreadScale(scale, m_draft.value(grid.zero).constant.shape());
+        if (scale.size() != given.size()) {
+            grid.scale = m_draft.addConstant(m_draft.value(grid.scale).name + ".spread", scale, floatTypeOf(grid));
+        }
+    }
+    return grid;
 }
 
 ValueId Dequantiser::tracedFloatsOf(ValueId levels, const Grid& grid) { return traced(levels, grid, 0); }

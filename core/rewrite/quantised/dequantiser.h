@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/rewrite/draft.h"
+#include "core/rewrite/genericshapes.h"
 #include "core/rewrite/rewrite.h"
 
 #include <map>
@@ -26,12 +27,13 @@ struct Grid
 
 /// The grid of a QuantizeLinear or DequantizeLinear node.
 [[nodiscard]] Grid gridOf(const graph::Node& node);
-/// True when both stand for the same numbers: the same values, or constants with equal bits.
+/// True when both stand for the same numbers: the same values, or constants with equal bits; a zero point that is
+/// missing is 0.
 [[nodiscard]] bool isSame(const Draft& draft, const Grid& a, const Grid& b);
 /// True for a grid with one scale for all elements.
 [[nodiscard]] bool isOfTensor(const Draft& draft, const Grid& grid);
 /// The numbers that a constant of levels stands for, in float64; invalid when scale or zero point are computed, or fit
-/// no axis, or the result would be larger than what folding makes.
+/// no axis, or the result would be larger than what folding makes. One scale serves any number of zero points.
 [[nodiscard]] tensor::Tensor dequantised(const Draft& draft, ValueId levels, const Grid& grid);
 /// A constant in float64; invalid when it is computed or not there.
 [[nodiscard]] tensor::Tensor wideConstant(const Draft& draft, ValueId id);
@@ -53,7 +55,7 @@ struct NodeForm
 class Dequantiser
 {
 public:
-    Dequantiser(Draft& draft, std::vector<RewriteStep>& steps) : m_draft(draft), m_steps(steps) {}
+    Dequantiser(Draft& draft, std::vector<RewriteStep>& steps) : m_draft(draft), m_steps(steps), m_shapes(draft) {}
 
     /// Over all nodes, in order.
     void run();
@@ -93,6 +95,8 @@ public:
     void remove(NodeId id);
     /// A node that cannot be rewritten, and why.
     void note(NodeId id, const std::string& why);
+    /// Axes of a value of the graph before, as declared or as they follow from the inputs; 0 where neither says it.
+    [[nodiscard]] std::size_t rankOf(ValueId id);
     /// The floating type that a grid's numbers have.
     [[nodiscard]] tensor::DType floatTypeOf(const Grid& grid) const;
 
@@ -115,6 +119,7 @@ public:
 private:
     void visit(NodeId id);
     void dequantise(NodeId id);
+    [[nodiscard]] Grid withScalePerZero(Grid grid);
     [[nodiscard]] ValueId traced(ValueId levels, const Grid& grid, int depth);
     [[nodiscard]] ValueId madeBy(NodeId producer, ValueId levels, const Grid& grid, int depth);
     [[nodiscard]] bool isDynamicOf(const graph::Node& node, ValueId levels, const Grid& grid) const;
@@ -138,6 +143,7 @@ private:
 
     Draft& m_draft;
     std::vector<RewriteStep>& m_steps;
+    GenericShapes m_shapes;
     std::map<ValueId, Floats> m_floats; ///< by the value of levels
     std::map<ValueId, std::vector<std::pair<Grid, ValueId>>> m_constants;
     std::map<ValueId, ValueId> m_levels; ///< of values that became floats: levels made again

@@ -12,18 +12,26 @@ using graph::Node;
 namespace
 {
 
+/// Axes of the operand of a pool; 0 where they are not known.
+std::size_t windowRank(Dequantiser& to, const Node& node, ValueId operand)
+{
+    const auto kernel = attributeOr<std::vector<std::int64_t>>(node, "kernel_shape", {});
+    return kernel.empty() ? to.rankOf(operand) : kernel.size() + 2;
+}
+
 bool quantisedFunction(Dequantiser& to, NodeId id)
 {
     const Node node = to.draft().node(id);
     const ops::QuantisedForm& form = *ops::quantisedForm(node.domain, node.op);
     const std::vector<std::size_t> slots = form.quantisedSlots(node.inputs.size());
     const bool areChannelsLast = intAttribute(node, "channels_last", 0) != 0;
-    const auto& shape = slots.empty() ? std::nullopt : to.draft().value(node.inputs[slots[0]]).shape;
     if (slots.empty() || !operandOf(node, form.result).isValid()) {
         return false;
     }
-    if (areChannelsLast && (!shape || shape->size() < 3)) {
-        to.note(id, "its channels come last, and the rank of its operand is not declared");
+    const std::size_t rank = areChannelsLast ? windowRank(to, node, node.inputs[slots[0]]) : 0;
+    if (areChannelsLast && rank < 3) {
+        to.note(id, "its channels come last, and the rank of its operand does not follow from the shapes that the "
+                    "model declares");
         return false;
     }
     const Dequantiser::Working working(to, id);
@@ -35,12 +43,12 @@ bool quantisedFunction(Dequantiser& to, NodeId id)
         inputs.push_back(to.floatsOf(node.inputs[slot], {operandOf(node, slot + 1), operandOf(node, slot + 2)}));
     }
     if (areChannelsLast) {
-        inputs[0] = channelsFirst(to, inputs[0], shape->size());
+        inputs[0] = channelsFirst(to, inputs[0], rank);
     }
     const NodeForm function{"", std::string(form.function), ops::quantisedOpset(form, node),
                             ops::functionAttributes(node)};
     ValueId floats = to.add(function, "", inputs, node.outputs[0]);
-    floats = areChannelsLast ? channelsLast(to, floats, shape->size()) : floats;
+    floats = areChannelsLast ? channelsLast(to, floats, rank) : floats;
     to.finishQuantised(id, floats, {operandOf(node, form.result), operandOf(node, form.result + 1)});
     return true;
 }

@@ -20,6 +20,8 @@ using tensor::Tensor;
 namespace
 {
 
+constexpr std::int64_t kColumns = -1; ///< axis of a matrix that has a zero point each
+
 /// A node that alone reads a value, and its other operand.
 struct OnlyReader
 {
@@ -263,7 +265,7 @@ void replaceAll(Dequantiser& to, NodeId id, const Tail& tail, const Grid& grid, 
     const std::string& weightName = to.draft().value(node.inputs[1]).name;
     const ValueId scale = to.constant(weightName + ".scale", tail.weightScale);
     const ValueId bias = tail.bias.isValid() ? to.constant(weightName + ".bias", tail.bias) : ValueId();
-    const ValueId w = to.floatsOf(node.inputs[1], {scale, operandOf(node, 3), isConvolution ? 0 : -1});
+    const ValueId w = to.floatsOf(node.inputs[1], {scale, operandOf(node, 3), isConvolution ? 0 : kColumns});
     const IntegerLayer layer = integerLayer(to, {isConvolution ? "Conv" : "MatMul", floats, w, bias, grid.scale, scale,
                                                  isConvolution ? node.attributes : graph::Attributes()});
     for (const NodeId gone : tail.nodes) {
@@ -283,7 +285,7 @@ void replaceProduct(Dequantiser& to, NodeId id, const OnlyReader& cast, const Gr
     const Node node = to.draft().node(id);
     const ValueId one = to.constant(node.name + "/one", Tensor::scalar<double>(1));
     const ValueId whole = to.add({"", "Div", 14, {}}, "/levels", {floats, grid.scale}, floats);
-    const ValueId w = to.floatsOf(node.inputs[1], {one, operandOf(node, 3), isConvolution ? 0 : -1});
+    const ValueId w = to.floatsOf(node.inputs[1], {one, operandOf(node, 3), isConvolution ? 0 : kColumns});
     const IntegerLayer layer = integerLayer(to, {isConvolution ? "Conv" : "MatMul",
                                                  whole,
                                                  w,
@@ -303,6 +305,18 @@ std::optional<Grid> askedGrid(Dequantiser& to, const Node& node)
     const ValueId scale = known ? known->scale : to.constant(node.name + "/one", Tensor::scalar<double>(1));
     const Grid asked{scale, operandOf(node, 2)};
     return isOfTensor(to.draft(), asked) ? std::optional(asked) : std::nullopt;
+}
+
+/// The weight has no zero point, one, or one per column of the result.
+bool hasFittingZeros(const Draft& draft, const Node& node)
+{
+    const ValueId id = operandOf(node, 3);
+    if (!id.isValid() || !draft.isConstant(id)) {
+        return !id.isValid();
+    }
+    const Tensor& zeros = draft.value(id).constant;
+    const Tensor& weight = draft.value(node.inputs[1]).constant;
+    return zeros.size() == 1 || zeros.shape() == Shape{columnsOf(weight, node.op == "ConvInteger")};
 }
 
 /// What follows the product, where it is what follows a layer.
@@ -336,6 +350,10 @@ bool integerProduct(Dequantiser& to, NodeId id)
         return false;
     }
     const bool isConvolution = node.op == "ConvInteger";
+    if (!hasFittingZeros(to.draft(), node)) {
+        to.note(id, "the zero points of its weight are computed, or are neither one nor one per column");
+        return false;
+    }
     const Dequantiser::Working working(to, id);
     if (tail) {
         replaceAll(to, id, *tail, *grid, floats, isConvolution);

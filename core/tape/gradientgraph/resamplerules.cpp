@@ -73,6 +73,20 @@ ValueId axisBack(EmitSite& site, ValueId value, Shape& shape, std::size_t axis, 
     return site.emit.alongAxis(value, before, axis, transposed(weights), weights.from);
 }
 
+/// Places that roi and scales move have a derivative by them, which has no nodes here.
+std::string hasFixedPlaces(const EmitSite& site)
+{
+    const bool isNearest = site.text("mode", "nearest") == "nearest";
+    const bool readsRoi = site.text("coordinate_transformation_mode", "half_pixel") == "tf_crop_and_resize";
+    const std::size_t scales = site.node.op == "Resize" && site.node.opset > 10 ? 2 : 1;
+    for (std::size_t slot = readsRoi ? 1 : scales; slot <= scales && !isNearest; ++slot) {
+        if (site.wants(slot)) {
+            return "its roi or scales depend on an input, and the slope by them has no nodes; export it with constants";
+        }
+    }
+    return {};
+}
+
 EmittedParts resize(EmitSite& site)
 {
     const auto& axes = dynamic_cast<const ops::ResamplesAxes&>(site.op()).axisWeights();
@@ -298,8 +312,8 @@ EmittedParts deformConvolution(EmitSite& site) { return DeformGradient(site).par
 
 constexpr std::array kResampleRules{
     EmitRule{"DeformConv", never, deformConvolution},
-    EmitRule{"Resize", never, resize, 1},
-    EmitRule{"Upsample", never, resize, 1},
+    EmitRule{"Resize", hasFixedPlaces, resize, 1},
+    EmitRule{"Upsample", hasFixedPlaces, resize, 1},
 };
 
 } // namespace

@@ -50,6 +50,22 @@ private slots:
         expectEnd(question + QStringList{"--rules", "--rule", "op:Conv=gamma:gam=1"}, 2, {"gam"});
     }
 
+    // Rules follow from operators and shapes: neither inputs nor weights are needed.
+    void rulesNeedNeitherInputsNorWeights()
+    {
+        const QString folder = QStringLiteral(RETRO_SOURCE_DIR "/tests/data/golden/lrp/cnn/");
+        const QStringList question{"explain", folder + "model.onnx", "--composite", "epsilon", "--rules"};
+        const Answer given = cli(question + QStringList{"--input", folder + "input.npy"});
+        QVERIFY2(given.code == 0, qPrintable(given.err));
+        const Answer without = cli(question);
+        QVERIFY2(without.code == 0, qPrintable(without.err));
+        QCOMPARE(without.out, given.out);
+        for (const QString verb : {"explain", "grad"}) {
+            const Answer bare = cli({verb, folder + "model.onnx", "--rules", "--no-weights"});
+            QVERIFY2(bare.code == 0 && bare.out.contains("Conv"), qPrintable(bare.err));
+        }
+    }
+
     // Neither a spelling mistake nor a rule that comes too late is passed over in silence.
     void rulesThatChangeNothingAreNamed()
     {

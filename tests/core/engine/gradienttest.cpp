@@ -10,6 +10,7 @@
 #include "core/engine/input/inputs.h"
 #include "core/engine/verify/verify.h"
 #include "core/ops/algebra.h"
+#include "tests/core/engine/relevancenetworks.h"
 
 #include <array>
 
@@ -151,6 +152,40 @@ private slots:
             QVERIFY2(std::abs(slope - gradient) <= 1e-4 * std::max(std::abs(gradient), 1e-3),
                      opened->model->graph()->value(opened->model->graph()->inputs()[i]).name.c_str());
         }
+    }
+
+    /// What a quantised weight stands for is no initializer of the file; what it is made of is named.
+    void partsOfAQuantisedWeightAreNamed()
+    {
+        graph::GraphBuilder builder("quantised");
+        builder.setOpset("", 17);
+        builder.setOpset("com.microsoft", 1);
+        const auto x = builder.addInput("x", tensor::DType::Float32, tensor::Shape{1, 16});
+        const auto packed = builder.addConstant("packed", Tensor::full(tensor::DType::UInt8, {2, 1, 8}, 77));
+        const auto scales = builder.addConstant("scales", Tensor::full(tensor::DType::Float32, {2}, 0.5));
+        const auto bias = builder.addConstant("bias", Tensor::full(tensor::DType::Float32, {2}, 1));
+        const auto product = builder.addResult("product");
+        const auto y = builder.addResult("y");
+        const graph::Attributes sizes{{"K", std::int64_t{16}},
+                                      {"N", std::int64_t{2}},
+                                      {"bits", std::int64_t{4}},
+                                      {"block_size", std::int64_t{16}}};
+        builder.addNode({"MatMulNBits", "com.microsoft", "layer", "", 1, {x, packed, scales}, {product}, sizes});
+        builder.addNode({"Add", "", "add", "", 17, {product, bias}, {y}, {}});
+        builder.addOutput(y);
+        const auto model =
+            engine::testing::modelOf(std::make_shared<const graph::Graph>(std::move(builder).build().value()));
+        QVERIFY(model);
+        const auto opened = engine::openParameters(model, {Tensor::full(tensor::DType::Float32, {1, 16}, 1)});
+        QVERIFY2(opened.ok(), opened.ok() ? "" : opened.error().text().c_str());
+        std::string names;
+        for (const base::ValueId input : opened->model->graph()->inputs()) {
+            names += opened->model->graph()->value(input).name + " ";
+        }
+        QCOMPARE(names, std::string("x bias "));
+        QCOMPARE(opened->without.size(), std::size_t(1));
+        QVERIFY2(opened->without[0].find("\"scales\": node 'layer' (MatMulNBits)") != std::string::npos,
+                 opened->without[0].c_str());
     }
 
     void operatorsLeftOutHaveAReason()

@@ -211,6 +211,86 @@ private slots:
         QVERIFY(engine::targetHint(**model, target).empty());
     }
 
+    /// Through nodes that hand numbers on or pick some; a softmax in steps is one.
+    void hintsLookThroughWhatHandsOn()
+    {
+        graph::GraphBuilder builder("small");
+        builder.setOpset("", 18);
+        const auto node = [&](const char* op, const std::string& name, std::vector<base::ValueId> inputs,
+                              graph::Attributes attributes = {}) {
+            const base::ValueId result = builder.addResult(name);
+            builder.addNode({op, "", name + " node", "", 18, std::move(inputs), {result}, std::move(attributes)});
+            builder.addOutput(result);
+            return result;
+        };
+        const base::ValueId x = builder.addInput("x", tensor::DType::Float32, tensor::Shape{1, 2});
+        const base::ValueId first =
+            builder.addConstant("first", Tensor::of<std::int64_t>({1}, std::array<std::int64_t, 1>{0}));
+        const base::ValueId last =
+            builder.addConstant("last", Tensor::of<std::int64_t>({1}, std::array<std::int64_t, 1>{1}));
+        const base::ValueId z = node("Relu", "z", {x});
+        const base::ValueId p = node("Softmax", "p", {z});
+        const base::ValueId wide = node("Cast", "wide", {node("Identity", "same", {p})}, {{"to", std::int64_t{11}}});
+        const base::ValueId clipped = node("Clip", "clipped", {wide});
+        const base::ValueId picked = node("Gather", "picked", {clipped, first}, {{"axis", std::int64_t{1}}});
+        const base::ValueId logarithm = node("LogSoftmax", "logarithm", {z});
+        const base::ValueId back = node("Exp", "back", {logarithm});
+        const base::ValueId e = node("Exp", "e", {z});
+        const base::ValueId share = node("Div", "share", {e, node("ReduceSum", "sum", {e, last})});
+        const std::vector<ops::TensorType> types{{tensor::DType::Float32, {1, 2}}};
+        const auto model = execute::BoundModel::bind(
+            std::make_shared<const graph::Graph>(std::move(builder).build().value()), types, execute::Precision::Float);
+        QVERIFY2(model.ok(), model.ok() ? "" : model.error().text().c_str());
+        engine::ResolvedTarget target;
+        target.index = {0};
+        target.logit = {0.2};
+        for (const base::ValueId value : {p, wide, clipped, back, share}) {
+            target.value = value;
+            QVERIFY(engine::targetHint(**model, target).find("--target 'z:0,0'") != std::string::npos);
+        }
+        target.value = picked; // which element it was is not said
+        QVERIFY(engine::targetHint(**model, target).find("--target 'z[:i,j,…]'") != std::string::npos);
+        for (const base::ValueId value : {logarithm, e, z}) {
+            target.value = value;
+            QVERIFY(engine::targetHint(**model, target).empty());
+        }
+    }
+
+    /// An input that is an output as well is no target by itself; integers are refused with the floats before them.
+    void theDefaultIsComputed()
+    {
+        for (const bool hasScores : {true, false}) {
+            graph::GraphBuilder builder("small");
+            builder.setOpset("", 18);
+            const base::ValueId x = builder.addInput("x", tensor::DType::Float32, tensor::Shape{1, 2});
+            const base::ValueId copy = builder.addResult("copy");
+            const base::ValueId s = builder.addResult("s");
+            const base::ValueId best = builder.addResult("best");
+            builder.addNode({"Identity", "", "copy node", "", 18, {x}, {copy}, {}});
+            builder.addNode({"Relu", "", "scores", "", 18, {x}, {s}, {}});
+            builder.addNode({"ArgMax", "", "label", "", 18, {s}, {best}, {{"axis", std::int64_t{1}}}});
+            builder.addOutput(best);
+            if (hasScores) {
+                builder.addOutput(copy);
+                builder.addOutput(s);
+            }
+            const std::vector<ops::TensorType> types{{tensor::DType::Float32, {1, 2}}};
+            const auto model =
+                execute::BoundModel::bind(std::make_shared<const graph::Graph>(std::move(builder).build().value()),
+                                          types, execute::Precision::Float);
+            QVERIFY(model.ok());
+            std::string note;
+            const auto value = engine::targetValue({}, **model, &note);
+            QCOMPARE(value.ok(), hasScores);
+            if (hasScores) {
+                QVERIFY(*value == s);
+                QVERIFY2(note.find("\"copy\" is an input as it is") != std::string::npos, note.c_str());
+            } else {
+                QVERIFY2(value.error().message.find("--target 's'") != std::string::npos, value.error().text().c_str());
+            }
+        }
+    }
+
     void timeFirstIsSaid()
     {
         graph::GraphBuilder builder("series");

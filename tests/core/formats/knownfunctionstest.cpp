@@ -340,6 +340,26 @@ private slots:
         QCOMPARE(QString::fromStdString(operators(model)), "Neg");
     }
 
+    void transformsOfScores()
+    {
+        ProtoModel regressor;
+        regressor.input("x", {2, 3}).output("y");
+        regressor.node("ai.onnx.ml:LinearRegressor", {"x"}, {"y"},
+                       {{"coefficients", Floats{1, 2, 3}}, {"post_transform", std::string("LOGISTIC")}});
+        QCOMPARE(operators(regressor), std::string("Gemm Sigmoid"));
+        ProtoModel probit;
+        probit.input("x", {2, 3}).output("y");
+        probit.node("ai.onnx.ml:LinearRegressor", {"x"}, {"y"},
+                    {{"coefficients", Floats{1, 2, 3}}, {"post_transform", std::string("PROBIT")}});
+        QVERIFY(operators(probit).starts_with("Gemm Mul Sub Sub Add Mul Log"));
+        ProtoModel labels;
+        labels.input("x", {2, 3}).output("y");
+        labels.node(
+            "ai.onnx.ml:LabelEncoder", {"x"}, {"y"},
+            {{"keys_floats", Floats{1, std::numeric_limits<double>::quiet_NaN()}}, {"values_int64s", Ints{5, 6}}});
+        QVERIFY(operators(labels).starts_with("Unsqueeze Equal IsNaN IsNaN And Or Cast ArgMax"));
+    }
+
     void mapsAreTheirRows()
     {
         ProtoModel model;

@@ -106,6 +106,22 @@ private slots:
                 1e-6);
     }
 
+    /// Base values are added to both scores where both classes have weights.
+    void treesOfTwoClassesWithBase()
+    {
+        OpCase c = trees("TreeEnsembleClassifier", "class");
+        c.with("class_ids", Ints{0, 1, 0, 1, 0, 0}).with("class_weights", Floats{.1, .2, -.3, .4, .2, .1});
+        c.with("classlabels_int64s", Ints{7, 8}).outputs(2);
+        QVERIFY2(c.bind(), c.error().c_str());
+        const Tensor before = c.forward()[1];
+        c.with("base_values", Floats{.5, .25});
+        QVERIFY2(c.bind(), c.error().c_str());
+        const Tensor after = c.forward()[1];
+        for (std::int64_t i = 0; i < before.size(); ++i) {
+            QVERIFY(std::abs(after.at(i) - before.at(i) - (i % 2 == 0 ? .5 : .25)) < 1e-6);
+        }
+    }
+
     /// The first of the trees above, as ai.onnx.ml 5 writes it.
     void joinedTrees()
     {

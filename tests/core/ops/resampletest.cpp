@@ -128,6 +128,53 @@ private slots:
         QVERIFY(q(OpCase("Upsample", 10).operand(doubles({1}, {1})).refusal()).contains("not implemented at opset 10"));
     }
 
+    /// Against central differences of the node bound anew, where the extent stays.
+    void slopesByScalesAndRegion()
+    {
+        const Tensor x = randomTensor({3, 7}, DType::Float64, 3);
+        for (const std::string mode : {"linear", "cubic", "nearest"}) {
+            for (const std::string coordinates : {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",
+                                                  "align_corners", "asymmetric", "tf_crop_and_resize"}) {
+                for (const std::int64_t option : {0, 1, 2}) {
+                    const bool isCrop = coordinates == "tf_crop_and_resize";
+                    OpCase c("Resize", 19);
+                    c.operand(x);
+                    isCrop ? c.operand(doubles({4}, {0.11, 0.23, 0.9, 1.04})) : c.absent();
+                    c.operand(doubles({2}, {1.57, 0.63})).known();
+                    c.with("mode", mode).with("coordinate_transformation_mode", coordinates);
+                    c.with("antialias", std::int64_t{option == 1}).with("exclude_outside", std::int64_t{option == 2});
+                    QVERIFY2(c.bind(), c.error().c_str());
+                    const Tensor s = randomTensor(c.op().outputTypes()[0].shape, DType::Float64, 4);
+                    for (const std::size_t slot : {std::size_t{1}, std::size_t{2}}) {
+                        if (!c.operands()[slot].isValid()) {
+                            continue;
+                        }
+                        const Tensor given = c.operands()[slot];
+                        const Tensor part =
+                            c.structure<ops::Differentiable>().pullback({&s, 1}, c.operands(), {}, slot);
+                        const auto product = [&](std::int64_t i, double by) {
+                            std::vector<double> moved;
+                            for (std::int64_t k = 0; k < given.size(); ++k) {
+                                moved.push_back(given.at(k) + (k == i ? by : 0));
+                            }
+                            OpCase other = c;
+                            other.replaceOperand(slot, doubles(given.shape(), moved));
+                            const Tensor asBound = c.forward(other.operands())[0];
+                            const bool isBound = other.bind() && asBound.bitEqual(other.forward()[0]);
+                            return isBound ? ops::algebra::dot(s, asBound) : std::nan("");
+                        };
+                        for (std::int64_t i = 0; i < given.size(); ++i) {
+                            const double slope = (product(i, 1e-6) - product(i, -1e-6)) / 2e-6;
+                            QVERIFY2(std::abs(part.at(i) - slope) < 1e-6 * (1 + std::abs(slope)),
+                                     qPrintable(q(fmt::format("{} {} option {} operand {} number {}: {} but {}", mode,
+                                                              coordinates, option, slot, i, part.at(i), slope))));
+                        }
+                    }
+                }
+            }
+        }
+    }
+
     void integersAreResized()
     {
         OpCase c("Resize", 19);

@@ -296,6 +296,64 @@ private slots:
         }
     }
 
+    /// A zero point that is missing is 0; there may be one per column beside one scale.
+    void zeroPointsOfProducts()
+    {
+        for (const std::string which : {"quantiser", "product", "columns", "convolution"}) {
+            QuantisedWriter w;
+            const bool isConvolution = which == "convolution";
+            const Shape shape = isConvolution ? Shape{2, 3, 4, 4} : Shape{2, 5};
+            const ValueId x = w.input(shape);
+            const ValueId s = w.scale("s", 0.25);
+            const ValueId z = w.zero("z", 0, DType::UInt8);
+            const ValueId q =
+                w.node("QuantizeLinear", "quantise", which == "quantiser" ? std::vector{x, s} : std::vector{x, s, z});
+            const Shape weightShape = isConvolution ? Shape{4, 3, 3, 3} : Shape{5, 4};
+            const ValueId weight = w.constant("w", randomTensor(weightShape, 2, -127, 127).to(DType::Int8));
+            const ValueId columns = w.constant(
+                "columns", Tensor::of<std::int64_t>({4}, std::vector<std::int64_t>{1, 2, 3, -4}).to(DType::Int8));
+            std::vector<ValueId> inputs{q, weight, which == "quantiser" ? z : ValueId()};
+            if (which == "columns" || isConvolution) {
+                inputs.push_back(columns);
+            }
+            const ValueId sum = w.node(isConvolution ? "ConvInteger" : "MatMulInteger", "product", inputs);
+            const ValueId cast = w.node("Cast", "cast", {sum}, {{"to", std::int64_t{1}}});
+            w.output(w.node("Mul", "scaled", {cast, w.scale("k", 0.03125)}));
+            const SharedGraph graph = w.finish();
+            const Rewritten result = dequantised(graph);
+            QVERIFY2(result.graph, which.c_str());
+            QVERIFY2(valuesStay(graph, result.graph, randomTensor(shape, 9, 0, 20)),
+                     qPrintable(operators(*result.graph)));
+            QVERIFY2(operators(*result.graph).contains("retrograde.integer"), qPrintable(operators(*result.graph)));
+        }
+    }
+
+    /// The rank of what is between the layers is not declared.
+    void poolsWithChannelsLast()
+    {
+        const Attributes last{{"channels_last", std::int64_t{1}}};
+        Attributes windows = last;
+        windows["kernel_shape"] = std::vector<std::int64_t>{2, 2};
+        QuantisedWriter w;
+        const ValueId x = w.input({2, 4, 6, 3});
+        const ValueId s = w.scale("s", 0.1);
+        const ValueId z = w.zero("z", 3, DType::UInt8);
+        const ValueId q = w.node("QuantizeLinear", "quantise", {x, s, z});
+        const ValueId weight = w.constant("w", randomTensor({3, 3, 1, 1}, 1, -127, 127).to(DType::Int8));
+        const ValueId ws = w.scale("ws", 0.01);
+        const ValueId wz = w.zero("wz", 0, DType::Int8);
+        const ValueId c = w.node("QLinearConv", "conv", {q, s, z, weight, ws, wz, s, z}, last, "com.microsoft");
+        const ValueId a = w.node("QLinearAveragePool", "pool", {q, s, z, s, z}, windows, "com.microsoft");
+        const ValueId g = w.node("QLinearGlobalAveragePool", "mean", {a, s, z, s, z}, last, "com.microsoft");
+        const ValueId h = w.node("QLinearGlobalAveragePool", "other", {c, s, z, s, z}, last, "com.microsoft");
+        w.output(w.node("DequantizeLinear", "back", {g, s, z}));
+        w.output(w.node("DequantizeLinear", "other back", {h, s, z}));
+        const SharedGraph graph = w.finish();
+        const Rewritten result = dequantised(graph);
+        QVERIFY(!evaluate(result.graph, {randomTensor({2, 4, 6, 3}, 7, -0.3, 20)}, Precision::Float).empty());
+        QVERIFY2(!operators(*result.graph).contains("QLinear"), qPrintable(operators(*result.graph)));
+    }
+
     void lstmWithItsOwnRanges()
     {
         for (const bool isReverse : {false, true}) {

@@ -53,9 +53,6 @@ struct ZeroByDefinition
 const std::vector<ZeroByDefinition>& zerosByDefinition()
 {
     static const std::vector<ZeroByDefinition> all{
-        {"Resize", 1, "roi says where to read, as a size does"},
-        {"Resize", 2, "scales say how large the result is"},
-        {"Upsample", 1, "scales say how large the result is"},
         {"Detach", 0, "it is there to end the gradient"},
         {"FakeQuantize", 1, "the scale says which numbers there are"},
         {"SVMClassifier", 0, "no gradient is known; a target behind it is refused"},

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/model/standins.h"
+
+#include "core/graph/graphbuilder.h"
+#include "core/ops/linear/storedweight.h"
+#include "core/tensor/checkedshape.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+#include <vector>
+
+namespace retro::engine
+{
+
+using base::Result;
+using base::ValueId;
+using graph::Graph;
+using tensor::Tensor;
+
+namespace
+{
+
+bool lacksItsData(const graph::Value& value)
+{
+    return value.kind == graph::ValueKind::Constant && !value.constant.isValid();
+}
+
+/// Zeros of the declared shape, in the memory of one number.
+Result<Tensor> standInOf(const graph::Value& value)
+{
+    tensor::Shape shape;
+    for (const graph::Dimension& dimension : value.shape.value_or(std::vector<graph::Dimension>{})) {
+        if (!dimension.extent) {
+            return base::inputError(fmt::format("there is neither data nor shape of the constant \"{}\"", value.name));
+        }
+        shape.push_back(*dimension.extent);
+    }
+    const auto bytes = tensor::checkedBytes(shape, value.dtype, std::numeric_limits<std::int64_t>::max());
+    if (!bytes.ok()) {
+        return base::within(bytes.error(), fmt::format("constant \"{}\"", value.name));
+    }
+    return ops::shapeOnly(value.dtype, shape);
+}
+
+Result<void> addValue(graph::GraphBuilder& builder, const graph::Value& value)
+{
+    if (value.kind == graph::ValueKind::Input) {
+        builder.addInput(value.name, value.dtype, value.shape);
+    } else if (lacksItsData(value)) {
+        RETRO_TRY(Tensor zeros, standInOf(value));
+        builder.addConstant(value.name, std::move(zeros));
+    } else if (value.kind == graph::ValueKind::Constant) {
+        builder.addConstant(value.name, value.constant);
+    } else {
+        builder.declare(builder.addResult(value.name), value.dtype, value.shape);
+    }
+    return {};
+}
+
+} // namespace
+
+Result<std::shared_ptr<const Graph>> withAllConstants(const std::shared_ptr<const Graph>& graph,
+                                                      const std::stop_token& stop)
+{
+    if (std::ranges::none_of(graph->values(), lacksItsData)) {
+        return graph;
+    }
+    graph::GraphBuilder builder(graph->name());
+    for (const auto& [domain, version] : graph->opsets()) {
+        builder.setOpset(domain, version);
+    }
+    for (const graph::Value& value : graph->values()) {
+        RETRO_CHECK(addValue(builder, value));
+    }
+    for (const graph::Node& node : graph->nodes()) {
+        builder.addNode(node);
+    }
+    for (const ValueId output : graph->outputs()) {
+        builder.addOutput(output);
+    }
+    RETRO_TRY(Graph built, std::move(builder).build(stop));
+    return std::shared_ptr<const Graph>(std::make_shared<const Graph>(std::move(built)));
+}
+
+Result<LoadedModel> withAllConstants(const LoadedModel& model, const std::stop_token& stop)
+{
+    LoadedModel filled = model;
+    RETRO_TRY(filled.rewritten.graph, withAllConstants(model.graph(), stop));
+    if (filled.rewritten.graph != model.rewritten.graph) {
+        filled.rewritten.before = filled.rewritten.graph; // its rewrites stay as they are
+    }
+    return filled;
+}
+
+} // namespace retro::engine
