@@ -58,7 +58,11 @@ void sayLine(std::string_view line)
     }
 }
 
-void sayErrorLine(std::string_view line) { static_cast<void>(writeLine(line, stderr)); }
+void sayErrorLine(std::string_view line)
+{
+    constexpr std::size_t kLongestLine = 8192; // a name in a file may have a megabyte
+    static_cast<void>(writeLine(shortened(line, kLongestLine), stderr));
+}
 
 Result<void> finishOutput()
 {

@@ -16,7 +16,7 @@ void prepareStreams();
 /// A line on standard output, control characters shown (visibleText). That it cannot be written is noted and said by
 /// finishOutput; nothing is thrown.
 void sayLine(std::string_view line);
-/// The same on standard error, where nobody is told of failures.
+/// The same on standard error, where nobody is told of failures. A very long line has its middle left out.
 void sayErrorLine(std::string_view line);
 
 /// Brings to an end what was printed. Errors (Output): some of it could not be written.

@@ -156,6 +156,21 @@ NodeId lastReader(std::span<const InEdge> edges)
     return last == edges.rend() ? NodeId() : last->consumer;
 }
 
+namespace
+{
+
+/// A rule that passes nothing on from the outputs at which relevance arrived (a mean beside a normalisation) has no
+/// part for an operand: it gets zeros, as the traversal waits for a part.
+void fillTracked(const execute::BoundModel& model, base::ValueId operand, bool isTracked, Tensor& part)
+{
+    if (isTracked && !part.isValid() && operand.isValid() && tensor::isFloating(model.typeOf(operand).dtype)) {
+        const ops::TensorType& type = model.typeOf(operand);
+        part = Tensor::zeros(type.dtype, type.shape);
+    }
+}
+
+} // namespace
+
 std::vector<Tensor> applyRule(const execute::BoundModel& model, NodeId node, const RuleSite& site,
                               std::span<const Tensor> relevance, const NodeValues& values, event::LedgerEntry* row,
                               double lost)
@@ -169,6 +184,9 @@ std::vector<Tensor> applyRule(const execute::BoundModel& model, NodeId node, con
                                                   site.tracked, site.types, row});
                             for (const std::size_t slot : site.tokenSlots) {
                                 parts[slot] = toInput(model, definition.inputs[slot], std::move(parts[slot]));
+                            }
+                            for (std::size_t slot = 0; slot < parts.size(); ++slot) {
+                                fillTracked(model, definition.inputs[slot], site.tracked[slot] != 0, parts[slot]);
                             }
                             if (row != nullptr) {
                                 closeRow(relevance, parts, lost, *row);

@@ -5,7 +5,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace retro::ops
 {
@@ -98,6 +100,24 @@ base::Result<void> expectNumbers(const BindContext& context)
     return {};
 }
 
+namespace
+{
+
+/// A number that a function multiplies or adds: what is not finite gives no function.
+bool isFactor(std::string_view attribute)
+{
+    constexpr std::array<std::string_view, 4> kFactors{"alpha", "beta", "gamma", "lambd"};
+    return std::find(kFactors.begin(), kFactors.end(), attribute) != kFactors.end();
+}
+
+bool isFinite(const graph::Attribute& attribute)
+{
+    const double* number = std::get_if<double>(&attribute);
+    return number == nullptr || std::isfinite(*number);
+}
+
+} // namespace
+
 base::Result<void> expectAttributes(const BindContext& context, std::initializer_list<AttributeSpec> attributes)
 {
     static constexpr std::array<std::string_view, 8> kKinds{
@@ -110,6 +130,9 @@ base::Result<void> expectAttributes(const BindContext& context, std::initializer
             return context.error(fmt::format("attribute '{}' is {}, but must be {}", wanted.name,
                                              kKinds[found->second.index()],
                                              kKinds[static_cast<std::size_t>(wanted.kind)]));
+        }
+        if (found != context.node.attributes.end() && isFactor(wanted.name) && !isFinite(found->second)) {
+            return context.error(fmt::format("attribute '{}' must be finite", wanted.name));
         }
     }
     return {};

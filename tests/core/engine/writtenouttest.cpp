@@ -254,6 +254,21 @@ private slots:
         }
     }
 
+    /// The mean beside a normalisation passes no relevance on: the input gets zeros, and nothing is a bug.
+    void aStatisticAlonePassesNothingOn()
+    {
+        ProtoModel model;
+        model.input("x", {2, 4}).constant("g", wavy({4}, 1));
+        model.node("LayerNormalization", {"x", "g"}, {"y", "mean", "deviation"}).output("mean");
+        const auto result = explained(model, wavy({2, 4}, 2), "epsilon");
+        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        const Tensor relevance = relevanceOf(*result, "x");
+        QVERIFY(relevance.isValid());
+        for (std::int64_t i = 0; i < relevance.size(); ++i) {
+            QCOMPARE(relevance.at(i), 0.0);
+        }
+    }
+
     void factorsInProductsAreThoseOfActivations()
     {
         for (const bool isGelu : {true, false}) {

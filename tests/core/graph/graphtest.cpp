@@ -145,6 +145,30 @@ private slots:
         QCOMPARE(graph.nodes()[1].name, std::string("Relu_0"));
     }
 
+    /// The parts of a Split that nobody reads have no name in a file; others must make their first output.
+    void outputsThatAreLeftOut()
+    {
+        for (const char* op : {"Split", "LSTM", "Dropout"}) {
+            GraphBuilder builder;
+            const ValueId x = builder.addInput("x", retro::tensor::DType::Float32, std::nullopt);
+            const ValueId second = builder.addResult("second");
+            Node node;
+            node.op = op;
+            node.name = "node";
+            node.inputs = {x};
+            node.outputs = {ValueId(), second};
+            builder.addNode(std::move(node));
+            builder.addOutput(second);
+            const Result<Graph> graph = std::move(builder).build();
+            QCOMPARE(graph.ok(), std::string_view(op) != "Dropout");
+            if (graph.ok()) {
+                QCOMPARE(graph->findValue("node/part 0").has_value(), std::string_view(op) == "Split");
+            } else {
+                QVERIFY(graph.error().text().find("first output has no name") != std::string::npos);
+            }
+        }
+    }
+
     void wrongGraphsAreRefusedByName_data()
     {
         QTest::addColumn<int>("what");

@@ -4,6 +4,7 @@
 
 #include <QtTest>
 
+#include <cmath>
 #include <limits>
 
 using namespace retro::tests;
@@ -52,6 +53,7 @@ std::vector<Refusal> refusals()
          "impossible shape"},
         {OpCase("ConvTranspose").with("output_shape", Ints{9}).operand(x).constant(zeros({3, 2, 3, 3})),
          "need 2 entries"},
+        {OpCase("Elu").with("alpha", HUGE_VAL).operand(x), "'alpha' must be finite"},
         {OpCase("ConvTranspose")
              .with("output_shape", Ints{std::numeric_limits<std::int64_t>::min(), 9})
              .operand(x)
