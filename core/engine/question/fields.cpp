@@ -155,12 +155,10 @@ std::string keptComposite(const std::string& text, const ModelCard& card)
         return text;
     }
     const std::filesystem::path folder = std::filesystem::absolute(card.file.parent_path()).lexically_normal();
-    const std::filesystem::path inFolder =
-        std::filesystem::absolute(named.base).lexically_normal().lexically_relative(folder);
-    if (inFolder.empty() || formats::leavesFolder(inFolder)) {
-        return text;
-    }
-    named.base = inFolder.string();
+    const std::filesystem::path file = std::filesystem::absolute(named.base).lexically_normal();
+    const std::filesystem::path inFolder = file.lexically_relative(folder);
+    const bool isOutside = inFolder.empty() || formats::leavesFolder(inFolder); // saveCardChoices() refuses it
+    named.base = (isOutside ? file : inFolder).string();
     return lrp::joinSpecification(named);
 }
 
