@@ -443,12 +443,12 @@ void addAnalyze(CLI::App& program, Context& context)
                 [&context, options] { return analyzeGraph(context, *options); });
     options->planning.addTo(*verb, context);
     verb->add_option("--flops-per-second", options->machine.flopsPerSecond, "Of the machine that costs are stated for")
-        ->check(CLI::PositiveNumber);
+        ->check(positiveNumber());
     addBytesOption(
         *verb, "--bytes-per-second",
         [options](std::uint64_t bytes) { options->machine.bytesPerSecond = static_cast<double>(bytes); },
         "Of its memory, such as 100GB");
-    verb->add_option("--rows", options->rows, "Rows of the table of nodes (default 12)");
+    verb->add_option("--rows", options->rows, "Rows of the table of nodes (default 12)")->check(wholeNumber());
 }
 
 } // namespace retro::app

@@ -12,6 +12,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 
 namespace retro::app
@@ -335,11 +336,11 @@ void addCompare(CLI::App& program, Context& context)
     verb->add_option("B", options->b, "What it is compared with, of the same kinds; one of them is a run")->required();
     verb->add_option("--tolerance", options->tolerance,
                      "Largest difference, relative to the largest number of a value, that agrees (default 1e-5)")
-        ->check(CLI::NonNegativeNumber);
+        ->check(finiteNumber(0, std::numeric_limits<double>::max()));
     verb->add_option("--rules-b", options->rulesB,
                      "Composite that the tool of an .npz B was set to, as for explain: its rules and formulas stand "
                      "beside those of A");
-    verb->add_option("--most", options->most, "Values to list (default 20)");
+    verb->add_option("--most", options->most, "Values to list (default 20)")->check(wholeNumber());
     verb->add_option("--csv", options->csv, "Also write all values as a table");
 }
 

@@ -9,14 +9,20 @@
 #include "core/base/mappedfile.h"
 #include "core/base/memorylimit.h"
 #include "core/base/standardstreams.h"
+<<<<<<< HEAD
 #include "core/engine/explainer/relevancewriter.h"
+=======
+#include "core/engine/question/fields.h"
+>>>>>>> w3
 #include "core/engine/question/resolve.h"
 #include "core/formats/modelfile.h"
 #include "core/ops/threads.h"
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cstdio>
+#include <limits>
 #include <sstream>
 #include <thread>
 #include <unistd.h>
@@ -100,6 +106,9 @@ Result<void> chooseMemory(const std::string& text)
     if (!bytes.ok()) {
         return base::within(bytes.error(), "--memory");
     }
+    if (base::isShareText(text) && *bytes > base::machineMemory().total) {
+        return base::usageError("a share of the machine's memory is at most 100%", "--memory " + text);
+    }
     if (*bytes == 0) {
         return base::usageError("write at least one byte", "--memory " + text);
     }
@@ -122,6 +131,40 @@ CLI::Option* addBytesOption(CLI::App& verb, const std::string& name, std::functi
             take(*parsed);
         },
         description);
+}
+
+CLI::Validator wholeNumber()
+{
+    return {[](std::string& text) {
+                std::uint64_t number = 0;
+                const char* const end = text.data() + text.size();
+                const auto read = std::from_chars(text.data(), end, number);
+                const bool isGood = read.ec == std::errc() && read.ptr == end;
+                return isGood ? std::string() : fmt::format("write a whole number, 0 or more; \"{}\" is none", text);
+            },
+            "", "whole number"};
+}
+
+CLI::Validator finiteNumber(double least, double most)
+{
+    return {[least, most](std::string& text) {
+                const base::Result<double> number = engine::readNumber(text);
+                const bool isGood = number.ok() && *number >= least && *number <= most;
+                return isGood ? std::string()
+                       : most == std::numeric_limits<double>::max()
+                           ? fmt::format("write a number of at least {}", least)
+                           : fmt::format("write a number from {} to {}", least, most);
+            },
+            "", "number"};
+}
+
+CLI::Validator positiveNumber()
+{
+    return {[](std::string& text) {
+                const base::Result<double> number = engine::readNumber(text);
+                return number.ok() && *number > 0 ? std::string() : std::string("write a number above 0");
+            },
+            "", "number above 0"};
 }
 
 CLI::App* addVerb(CLI::App& program, Context& context, const std::string& name, const std::string& description,

@@ -59,6 +59,12 @@ void addCommonOptions(CLI::App& verb, Context& context, std::function<base::Resu
 CLI::Option* addBytesOption(CLI::App& verb, const std::string& name, std::function<void(std::uint64_t)> take,
                             const std::string& description);
 
+/// What CLI11 takes for a number but is none that can be counted with: nan, inf, -1 for a count (which would wrap).
+CLI::Validator wholeNumber();
+CLI::Validator finiteNumber(double least, double most);
+/// A finite number above 0.
+CLI::Validator positiveNumber();
+
 /// MODEL and what is asked of it, as verbs take it.
 struct ModelOptions
 {

@@ -93,6 +93,26 @@ std::int64_t parameterCount(const graph::Graph& graph)
     return count;
 }
 
+/// An object of many members, in the order in which they come: ordered_json would compare each with all before it.
+/// The names must differ.
+class ManyMembers
+{
+public:
+    explicit ManyMembers(std::size_t count) { m_members.reserve(count); }
+    void add(const std::string& name, ordered_json value) { m_members.emplace_back(name, std::move(value)); }
+    /// Takes them out.
+    ordered_json take()
+    {
+        ordered_json object = ordered_json::object();
+        static_cast<Members&>(object.get_ref<ordered_json::object_t&>()) = std::move(m_members);
+        return object;
+    }
+
+private:
+    using Members = ordered_json::object_t::Container;
+    Members m_members;
+};
+
 ordered_json infoJson(const engine::LoadedModel& model)
 {
     const graph::Graph& graph = *model.rewritten.before;
@@ -131,10 +151,11 @@ ordered_json infoJson(const engine::LoadedModel& model)
     }
     info["unsupported"] = missing;
     info["optional_inputs"] = model.notes.optionalInputs;
-    info["missing_weights"] = ordered_json::object();
+    ManyMembers absent(model.notes.absent.size());
     for (const auto& [name, reason] : model.notes.absent) {
-        info["missing_weights"][name] = reason;
+        absent.add(name, reason);
     }
+    info["missing_weights"] = absent.take();
     return info;
 }
 
@@ -217,16 +238,17 @@ base::Result<void> addShapes(const Context& context, const engine::LoadedModel& 
 {
     const graph::Graph& graph = *model.graph();
     RETRO_TRY(const std::vector<engine::SymbolicShape> shapes, engine::inferSymbolicShapes(model.graph()));
-    info["shapes"] = ordered_json::object();
+    ManyMembers members(shapes.size());
     for (std::size_t i = 0; i < shapes.size(); ++i) {
         const graph::Value& value = graph.value(base::ValueId(i));
-        info["shapes"][value.name] = {{"type", tensor::nameOf(shapes[i].dtype)}, {"shape", shapes[i].extents}};
+        members.add(value.name, {{"type", tensor::nameOf(shapes[i].dtype)}, {"shape", shapes[i].extents}});
         if (!context.json) {
             context.say(fmt::format(
                 "{:<12} {}  {}  {}", "shape", value.name, tensor::nameOf(shapes[i].dtype),
                 shapes[i].extents.empty() ? "scalar" : fmt::format("{}", fmt::join(shapes[i].extents, " × "))));
         }
     }
+    info["shapes"] = members.take();
     return {};
 }
 

@@ -345,6 +345,17 @@ Result<void> setTier(const PlanOptions& options, analysis::CostUnit unit, schedu
     return {};
 }
 
+/// Choices of values are for the strategy that carries them out, and a value is kept or computed again, not both.
+Result<void> checkChoices(const PlanOptions& options)
+{
+    const bool hasChoices = !options.keep.empty() || !options.recompute.empty();
+    if (hasChoices && options.strategy != "user") {
+        return base::usageError("values are chosen one by one with --strategy user; the others choose themselves",
+                                options.keep.empty() ? "--recompute" : "--keep");
+    }
+    return {};
+}
+
 /// The joint graph with its ids in the order of the plan, as it is drawn; the plan becomes one of it.
 Result<JointGraph> jointOf(const PlanningOptions& options, const analysis::PlanningGraph& planning,
                            const JointGraph& joint, PlanResult& result)
@@ -457,6 +468,7 @@ Result<void> runPlan(Context& context, const PlanOptions& options)
     if (options.planning.model.model.empty()) {
         return base::usageError("name the graph to plan for", "plan GRAPH");
     }
+    RETRO_CHECK(checkChoices(options));
     if (!options.fit.empty()) {
         FitQuestion question{options.planning, options.fit, options.budget, options.strategy, options.order, {}};
         RETRO_CHECK(readBlocks(options, question.request.blocks));
@@ -592,9 +604,9 @@ void addPlan(CLI::App& program, Context& context)
                      "second both ways");
     verb->add_option("--seconds-per-cost", options->secondsPerCost,
                      "Seconds of one unit of cost, beside copies (default: 0.001 where costs are milliseconds)")
-        ->check(CLI::PositiveNumber);
-    verb->add_option("--seconds", options->seconds, "Time limit (default 10)")->check(CLI::Range(0.01, 86400.0));
-    verb->add_option("--seed", options->seed, "Of the planners that draw");
+        ->check(positiveNumber());
+    verb->add_option("--seconds", options->seconds, "Time limit (default 10)")->check(finiteNumber(0.01, 86400.0));
+    verb->add_option("--seed", options->seed, "Of the planners that draw")->check(wholeNumber());
     verb->add_option("--fit", options->fit,
                      "NAME: the largest extent of this symbol of the inputs that fits into --budget; NAME=N: whether N "
                      "fits");
@@ -623,8 +635,8 @@ void addSimulate(CLI::App& program, Context& context)
     verb->add_option("--order", options->order, "Order that the plan was made in; accepted, and not needed");
     verb->add_option("--seconds-per-cost", options->secondsPerCost,
                      "For the time of computations beside copies (default 1)")
-        ->check(CLI::PositiveNumber);
-    verb->add_option("--rows", options->rows, "Steps in the JSON answer (default none)");
+        ->check(positiveNumber());
+    verb->add_option("--rows", options->rows, "Steps in the JSON answer (default none)")->check(wholeNumber());
 }
 
 } // namespace retro::app

@@ -4,11 +4,47 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 namespace retro::app
 {
 
 namespace
 {
+
+/// The parts of a list: CLI11 would leave empty ones out.
+std::vector<std::string> partsOf(const engine::QuestionField& field, const std::vector<std::string>& texts)
+{
+    std::vector<std::string> parts;
+    for (const std::string& text : texts) {
+        for (std::size_t begin = 0; begin <= text.size();) {
+            const std::size_t end = std::min(text.find(field.separator, begin), text.size());
+            parts.push_back(text.substr(begin, end - begin));
+            begin = end + 1;
+        }
+    }
+    return parts;
+}
+
+CLI::Option* addList(CLI::App& verb, const engine::QuestionField& field, engine::Question& question)
+{
+    const std::string name = fmt::format("--{}", field.name);
+    const CLI::callback_t take = [&field, &question, name](const CLI::results_t& texts) {
+        const std::vector<std::string> parts = partsOf(field, texts);
+        for (const std::string& part : parts) {
+            if (const base::Result<void> good = engine::checkText(field, part); !good) {
+                throw CLI::ValidationError(name, good.error().text());
+            }
+        }
+        engine::setTexts(field, parts, question);
+        return true;
+    };
+    return verb.add_option(name, take, std::string(field.help))
+        ->type_name("TEXT")
+        ->expected(CLI::detail::expected_max_vector_size);
+}
 
 CLI::Option* addOption(CLI::App& verb, const engine::QuestionField& field, engine::Question& question)
 {
@@ -33,12 +69,12 @@ void addQuestion(CLI::App& verb, engine::Verb which, engine::Question& question)
         if ((field.verbs & which) == 0) {
             continue;
         }
-        CLI::Option* option = addOption(verb, field, question);
+        CLI::Option* option = field.separator != 0 ? addList(verb, field, question) : addOption(verb, field, question);
         if (std::holds_alternative<std::vector<std::string> engine::Question::*>(field.member)) {
             option->allow_extra_args(field.takesSeveral);
         }
         if (field.separator != 0) {
-            option->delimiter(field.separator);
+            continue; // its parts are checked as they are read
         }
         if (!std::holds_alternative<bool engine::Question::*>(field.member)) {
             option->check([&field](const std::string& text) {

@@ -4,6 +4,7 @@
 #include "core/base/filebatch.h"
 #include "core/base/log.h"
 #include "core/base/mappedfile.h"
+#include "core/base/outputplace.h"
 #include "core/base/temporaries.h"
 
 #include <fmt/format.h>
@@ -140,6 +141,12 @@ Result<int> openToRead(const fs::path& path)
 }
 
 } // namespace
+
+Result<void> checkOutputPlace(const fs::path& path)
+{
+    const Result<fs::path> place = placeOf(path);
+    return place.ok() ? Result<void>() : Result<void>(place.error());
+}
 
 Result<FileReader> FileReader::open(const fs::path& path, std::uint64_t limit)
 {

@@ -3,7 +3,9 @@
 
 #include "core/base/file.h"
 #include "core/base/jsonout.h"
+#include "core/formats/insidefolder.h"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace retro::formats
@@ -55,11 +57,26 @@ void putInput(ordered_json& root, const ModelCard& card)
     put(input, "std", card.deviation, card.deviation.empty());
 }
 
+/// A card with a composite file of another place would be refused when it is read.
+Result<void> checkComposite(const ModelCard& card, const fs::path& path)
+{
+    std::string file = card.composite.substr(0, card.composite.find('|'));
+    file.erase(file.find_last_not_of(' ') + 1);
+    if (file.ends_with(".json") && leavesFolder(file)) {
+        return base::outputError(fmt::format("the composite '{}' is not inside the card's folder; copy the file there "
+                                             "and choose it there",
+                                             file),
+                                 path.string());
+    }
+    return {};
+}
+
 } // namespace
 
 Result<bool> saveCardChoices(const fs::path& model, const ModelCard& card)
 {
     const fs::path path = fs::path(model).replace_extension("card.json");
+    RETRO_CHECK(checkComposite(card, path));
     RETRO_TRY(ordered_json root, present(path));
     const ordered_json before = root;
     put(root, "format", "retrograde-card/1", false);

@@ -3,6 +3,7 @@
 #include "core/base/jsonfields.h"
 #include "core/formats/graphjson.h"
 #include "core/formats/graphjsonnames.h"
+#include "core/formats/opsetlimit.h"
 #include "core/graph/graph.h"
 #include "core/graph/graphbuilder.h"
 #include "core/tensor/checkedshape.h"
@@ -332,6 +333,11 @@ private:
         RETRO_TRY(const auto opsets, m_fields.object("opsets"));
         if (!opsets) {
             return {};
+        }
+        if (opsets->members().size() > kMaxOpsets) {
+            return m_fields.error("opsets", fmt::format("it names the operator sets of more than {} domains; keep "
+                                                        "those that the nodes use",
+                                                        kMaxOpsets));
         }
         for (const auto& [domain, version] : opsets->members().items()) {
             RETRO_TRY(const auto number, opsets->whole(domain, 1, 1'000'000));

@@ -25,6 +25,9 @@ constexpr std::uint64_t kMaxNamedBytes = 1ULL << 62U;
 /// Most frames of all stacks.
 constexpr std::size_t kMaxFrames = 64'000'000;
 
+/// What a stack takes beside its frames.
+constexpr std::uint64_t kBytesOfStack = 96;
+
 /// What dicts and lists of a snapshot become.
 enum SnapshotKind : PickledKind {
     kEvent = kPickledOwn,
@@ -314,6 +317,7 @@ private:
         if (isNew) {
             m_stacks.push_back(&at->first); // a map keeps its keys where they are
             m_stackFrames += frames.size();
+            claim(kBytesOfStack + frames.size() * sizeof(std::uint32_t));
         }
         if (m_stackFrames > kMaxFrames) {
             failPickle("its stacks have too many frames");

@@ -257,6 +257,7 @@ Result<std::optional<ModelCard>> cardOf(const fs::path& model)
     }
     RETRO_TRY(ModelCard card, readCard(path));
     RETRO_CHECK(checkLinks(card, path));
+    card.file = path;
     return std::optional(std::move(card));
 }
 

@@ -39,7 +39,7 @@ struct ModelCard
     std::string unknown;                 ///< the word of the vocabulary for words that are not in it; may be empty
     std::vector<std::string> labels;
     std::string scores;                   ///< "logits", "probabilities", "numbers"; empty = as the graph says
-    std::string composite;                ///< empty = auto
+    std::string composite;                ///< empty = auto; a file is relative to the card
     std::string target;                   ///< empty = argmax
     std::vector<std::string> noRewrite;   ///< graph rewrites that are switched off, by name
     std::vector<std::string> rewrite;     ///< optional ones that are switched on, by name
@@ -50,7 +50,8 @@ struct ModelCard
     std::map<std::string, double> figures;
     /// Findings of a diagnosis that somebody said are none here: "flow.bias /conv2/Conv", a check and a place.
     std::vector<std::string> notAProblem;
-    bool describesInput = true; ///< it has the field `input`; without it nothing is known of pixels
+    std::filesystem::path file{}; ///< the card; empty for one that was parsed from a text
+    bool describesInput = true;   ///< it has the field `input`; without it nothing is known of pixels
 };
 
 /// Reads a card. Errors (Input) name file and field: not JSON, wrong version, wrong type. Unknown fields are ignored.

@@ -22,7 +22,8 @@ using onnxschema::NodeProto;
 namespace
 {
 
-constexpr std::uint64_t kBytesOfNode = 512; // of a node without texts and attributes
+constexpr std::uint64_t kBytesOfNode = 512;   // of a node without texts and attributes
+constexpr std::uint64_t kBytesOfFormal = 128; // of an input, output or default of a function, for each call
 constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
 
 std::uint64_t plus(std::uint64_t a, std::uint64_t b) { return a > kMost - b ? kMost : a + b; }
@@ -82,6 +83,26 @@ std::uint64_t referencesOf(const NodeProto& node)
         std::ranges::count_if(node.attribute(), [](const auto& one) { return !one.ref_attr_name().empty(); }));
 }
 
+template <class Texts>
+std::uint64_t formalBytes(const Texts& texts)
+{
+    std::uint64_t bytes = 0;
+    for (const std::string& text : texts) {
+        bytes = plus(bytes, kBytesOfFormal + text.size());
+    }
+    return bytes;
+}
+
+/// What a call notes of its function, whether a node of the function reads it or not.
+std::uint64_t formalBytesOf(const FunctionProto& function)
+{
+    std::uint64_t bytes = plus(formalBytes(function.input()), formalBytes(function.output()));
+    for (const AttributeProto& attribute : function.attribute_proto()) {
+        bytes = plus(bytes, kBytesOfFormal + attribute.name().size());
+    }
+    return bytes;
+}
+
 /// What a node of a function becomes, without what a call in it makes.
 Expansion ofNode(const FunctionNode& one, std::uint64_t largestDefault)
 {
@@ -123,7 +144,8 @@ void ExpansionCounter::count(const FunctionProto& function)
         Open open{&one, {}, 0, largestOf(one.attribute_proto()), {}};
         collectNodes(one.node(), false, open.nodes);
         const auto results = static_cast<std::uint64_t>(one.output_size()); // each may get a node that hands on
-        open.sum = {results, times(results, kBytesOfNode + longestOf(one.output())), times(results, 4), 0};
+        const std::uint64_t handedOn = times(results, kBytesOfNode + longestOf(one.output()));
+        open.sum = {results, plus(handedOn, formalBytesOf(one)), times(results, 4), 0};
         return open;
     };
     if (m_done.contains(&function)) {

@@ -16,6 +16,7 @@
 #include "core/formats/onnxtensor.h"
 #include "core/formats/onnxtexts.h"
 #include "core/formats/onnxtypes.h"
+#include "core/formats/opsetlimit.h"
 #include "core/graph/graphbuilder.h"
 
 #include <fmt/format.h>
@@ -498,6 +499,12 @@ Result<Opsets> readOpsets(const ModelProto& model)
             return inputError("a domain is not valid text (UTF-8); the file is damaged", "field 'opset_import'");
         }
         opsets[domain] = import.version();
+        if (opsets.size() > kMaxOpsets) {
+            return inputError(fmt::format("the model imports the operator sets of more than {} domains; keep those "
+                                          "that its nodes use",
+                                          kMaxOpsets),
+                              "field 'opset_import'");
+        }
     }
     if (opsets.empty() && model.ir_version() >= kFirstIrWithOpsets) {
         return inputError("the model does not say which operator set it uses; the file may have been cut off: "
@@ -526,6 +533,7 @@ Result<graph::Graph> importModel(ModelProto& model, const std::filesystem::path&
     forgetMaps(model);
     RETRO_CHECK(inlineFunctions(model, stop, inlined));
     RETRO_CHECK(leaveTextsOut(model, inlined));
+    RETRO_CHECK(checkSparseTensors(model.graph()));
     std::uint64_t capturedBytes = 0;
     const ModelContext context{folder, stop, std::move(opsets), notes, options, capturedBytes, rawData};
     return GraphReader(*model.mutable_graph(), context).read();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/formats/onnxsparse.h"
 
+#include "core/base/memorylimit.h"
+#include "core/formats/onnxnames.h"
 #include "core/formats/onnxschema.pb.h"
 #include "core/formats/onnxtensor.h"
 #include "core/tensor/checkedshape.h"
@@ -25,6 +27,9 @@ namespace
 /// Dense bytes that are made whatever the file holds, and per byte of values beyond that.
 constexpr std::uint64_t kDenseBytesAnyway = 64ULL << 20U;
 constexpr std::uint64_t kDenseBytesPerByte = 1000;
+
+/// All sparse tensors of a model may take so much per byte of their values, beyond what may be made before a run.
+constexpr std::uint64_t kSumPerByte = 16;
 
 constexpr const char* kIndices = "field 'indices'";
 
@@ -76,7 +81,66 @@ Result<std::vector<std::int64_t>> positionsOf(const Tensor& indices, std::int64_
     return positions;
 }
 
+/// Dense bytes that the sparse tensors of a model ask for.
+class DenseSum
+{
+public:
+    /// Adds a graph's, with the graphs inside its nodes, which are as deep as the decoder lets messages be nested.
+    Result<void> addGraph(const onnxschema::GraphProto& graph)
+    {
+        for (const auto& initializer : graph.sparse_initializer()) {
+            RETRO_CHECK(add(initializer, "sparse initializer", initializer.values().name()));
+        }
+        for (const auto& node : graph.node()) {
+            for (const auto& attribute : node.attribute()) {
+                if (attribute.has_g()) {
+                    RETRO_CHECK(addGraph(attribute.g()));
+                }
+                if (attribute.has_sparse_tensor()) {
+                    RETRO_CHECK(add(attribute.sparse_tensor(), "node", placeName(node)));
+                }
+            }
+        }
+        return {};
+    }
+
+private:
+    static std::string placeName(const onnxschema::NodeProto& node)
+    {
+        return node.name().empty() ? node.op_type() : node.name();
+    }
+
+    Result<void> add(const onnxschema::SparseTensorProto& proto, const char* kind, const std::string& name)
+    {
+        const Result<TensorOutline> values = outlineOf(proto.values());
+        if (!values.ok()) {
+            return {}; // whoever reads it says what is wrong
+        }
+        const Result<std::uint64_t> bytes =
+            tensor::checkedBytes({proto.dims().begin(), proto.dims().end()}, values->dtype, kMaxOnnxTensorBytes);
+        if (!bytes.ok()) {
+            return {};
+        }
+        m_dense += *bytes;
+        m_values += values->bytes;
+        const std::uint64_t most = std::max(base::MemoryLimit::beforeRun(), kSumPerByte * m_values);
+        if (m_dense > most) {
+            return base::memoryError(
+                fmt::format("with this one the sparse tensors of the model take more than {} MiB; save it with dense "
+                            "tensors, or give more memory (--memory)",
+                            most >> 20U),
+                fmt::format("{} '{}'", kind, isUtf8(name) ? name : "?"));
+        }
+        return {};
+    }
+
+    std::uint64_t m_dense = 0;
+    std::uint64_t m_values = 0;
+};
+
 } // namespace
+
+Result<void> checkSparseTensors(const onnxschema::GraphProto& graph) { return DenseSum().addGraph(graph); }
 
 Result<Tensor> fromSparseTensorProto(const onnxschema::SparseTensorProto& proto, const std::filesystem::path& folder)
 {

@@ -8,6 +8,7 @@
 
 namespace retro::onnxschema
 {
+class GraphProto;
 class SparseTensorProto;
 } // namespace retro::onnxschema
 
@@ -20,5 +21,9 @@ namespace retro::formats
 /// different lengths, types that are not read, and a dense size that is out of proportion to what the file holds.
 [[nodiscard]] base::Result<tensor::Tensor> fromSparseTensorProto(const onnxschema::SparseTensorProto& proto,
                                                                  const std::filesystem::path& folder);
+
+/// Looks at all sparse tensors of a graph, also inside its nodes, before one is read. Errors (Memory): together they
+/// would take more than base::MemoryLimit::beforeRun() and are out of proportion to what the file holds.
+[[nodiscard]] base::Result<void> checkSparseTensors(const onnxschema::GraphProto& graph);
 
 } // namespace retro::formats

@@ -23,6 +23,12 @@ constexpr std::uint64_t kMaxText = 1U << 20U;
 constexpr std::size_t kMaxValues = 64'000'000;
 /// Most entries of the memo and of the stack: some 16 bytes each.
 constexpr std::size_t kMaxMemo = 400'000'000;
+/// Bytes that are made whatever the file holds, and per byte of the file beyond that. Snapshots need some four.
+constexpr std::uint64_t kMadeBytesAnyway = 256ULL << 20U;
+constexpr std::uint64_t kMadeBytesPerByte = 8;
+/// What an entry of a hash map takes beside its text, and a block of memory beside what is in it.
+constexpr std::uint64_t kBytesOfText = 96;
+constexpr std::uint64_t kBytesOfBlock = 32;
 /// Times in seconds and the like; beyond that is no number that a snapshot has.
 constexpr double kMostReal = 9e18;
 
@@ -115,6 +121,17 @@ void FileBytes::fill()
     const base::Result<void> read = m_file.read(m_start, std::span(m_buffer).first(m_filled));
     if (!read.ok()) {
         throw base::Failure(read.error());
+    }
+}
+
+void PickleMachine::claim(std::uint64_t bytes)
+{
+    m_made += bytes;
+    const std::uint64_t most = std::max(kMadeBytesAnyway, kMadeBytesPerByte * m_bytes.size());
+    if (m_made > most) {
+        failPickle(fmt::format("its lists, dicts and texts take more than {} MiB, which is out of proportion to the "
+                               "file; record a snapshot again",
+                               most >> 20U));
     }
 }
 
@@ -274,6 +291,7 @@ std::int64_t PickleMachine::textId(std::string_view text)
     if (known != m_textIds.end()) {
         return known->second;
     }
+    claim(kBytesOfText + text.size());
     const auto id = static_cast<std::uint32_t>(m_texts.size());
     m_texts.emplace_back(text);
     m_textIds.emplace(m_texts.back(), id); // a deque keeps its texts where they are
@@ -319,6 +337,7 @@ bool PickleMachine::keep(std::uint64_t at)
         failPickle(fmt::format("reference {} is beyond what was made", at));
     }
     if (at >= m_memo.size()) {
+        claim((at + 1 - m_memo.size()) * sizeof(PickledValue));
         m_memo.resize(at + 1);
     }
     m_memo[at] = top();
@@ -380,6 +399,10 @@ bool PickleMachine::push(PickledValue value)
     if (m_stack.size() >= kMaxValues) {
         failPickle("too many values wait to be put somewhere");
     }
+    if (m_stack.size() == m_deepestStack) {
+        claim(sizeof(PickledValue));
+        ++m_deepestStack;
+    }
     m_stack.push_back(value);
     return true;
 }
@@ -427,6 +450,7 @@ bool PickleMachine::pushNew(PickledKind kind)
 {
     std::uint32_t index = 0;
     if (m_free.empty()) {
+        claim(sizeof(m_contents.front()));
         index = static_cast<std::uint32_t>(m_contents.size());
         m_contents.emplace_back();
     } else {
@@ -436,6 +460,7 @@ bool PickleMachine::pushNew(PickledKind kind)
     if (m_containers.size() >= kMaxMemo) {
         failPickle("it holds too many lists and dicts");
     }
+    claim(sizeof(PickledContainer));
     m_containers.push_back({kind, 1, index});
     return push({PickledTag::Container, static_cast<std::int64_t>(m_containers.size() - 1)});
 }
@@ -473,6 +498,7 @@ bool PickleMachine::fill(PickledKind kind)
     if (m_count > kMaxValues) {
         failPickle("it holds too many values");
     }
+    claim(m_values.size() * sizeof(PickledValue) + (contents.capacity() == 0 ? kBytesOfBlock : 0));
     contents.insert(contents.end(), m_values.begin(), m_values.end());
     return true;
 }
@@ -494,7 +520,9 @@ void PickleMachine::deepen(std::uint32_t id, const PickledValue& value)
 
 void PickleMachine::release(std::uint32_t contents)
 {
-    m_count -= std::min(m_count, m_contents[contents].size());
+    const std::size_t count = std::min(m_count, m_contents[contents].size());
+    m_count -= count;
+    m_made -= count * sizeof(PickledValue);
     m_contents[contents].clear();
     if (m_contents[contents].capacity() > 64) {
         m_contents[contents].shrink_to_fit();

@@ -30,6 +30,8 @@ public:
     explicit FileBytes(const base::FileReader& file) : m_file(file), m_buffer(std::size_t{4} << 20U) {}
 
     [[nodiscard]] std::uint64_t position() const { return m_start + m_at; }
+    /// All of them.
+    [[nodiscard]] std::uint64_t size() const { return m_file.size(); }
     /// The next one.
     std::uint8_t byte()
     {
@@ -119,6 +121,8 @@ protected:
     /// A list that became of this kind may still be filled.
     [[nodiscard]] virtual bool grows(PickledKind kind) const = 0;
 
+    /// Counts bytes that stay in memory. Fails where they are out of proportion to the file.
+    void claim(std::uint64_t bytes);
     std::int64_t textId(std::string_view text);
     bool push(PickledValue value);
     [[nodiscard]] const PickledValue& top() const;
@@ -170,6 +174,8 @@ private:
     FileBytes m_bytes;
     std::uint64_t m_at = 0;
     std::size_t m_marks = 0;
+    std::uint64_t m_made = 0;       ///< bytes that were claimed
+    std::size_t m_deepestStack = 0; ///< most values that were on it
     std::vector<PickledValue> m_stack;
     std::vector<PickledValue> m_memo;
     std::vector<std::uint32_t> m_free; ///< positions in m_contents

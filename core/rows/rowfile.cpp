@@ -2,6 +2,7 @@
 #include "core/rows/rowfile.h"
 
 #include "core/base/folderlock.h"
+#include "core/base/outputplace.h"
 #include "core/rows/hdf5rows.h"
 #include "core/rows/parquetrows.h"
 
@@ -66,6 +67,7 @@ Result<void> RowFile::read()
 
 Result<void> RowFile::refresh()
 {
+    RETRO_CHECK(base::checkOutputPlace(m_file)); // a pipe would be waited for
     RETRO_TRY(const base::FolderLock turn, base::FolderLock::inTurnAt(m_file));
     return read();
 }
@@ -93,6 +95,7 @@ Result<void> RowFile::flush()
     m_kept.clear();
     m_keptBytes = 0;
     const auto write = [&]() -> Result<void> {
+        RETRO_CHECK(base::checkOutputPlace(m_file));
         RETRO_TRY(const base::FolderLock turn, base::FolderLock::inTurnAt(m_file));
         RETRO_CHECK(read());
         std::erase_if(kept, [this](const Row& row) { return m_there.contains(row.key); });

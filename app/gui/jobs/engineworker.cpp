@@ -199,6 +199,7 @@ QString saveChoices(const ExplainJob& job, const engine::LoadedModel& model)
     engine::setPreparation(job.options(), kept);
     kept.noRewrite = rewrite::switchedOff(model.rewritten.options);
     kept.rewrite = rewrite::switchedOn(model.rewritten.options);
+    card.file = std::filesystem::path(model.path).replace_extension("card.json"); // from where files are named
     engine::keepQuestion(kept, card);
     const Result<bool> saved = formats::saveCardChoices(model.path, card);
     return saved ? EngineWorker::tr("Your choices are kept beside the model.")

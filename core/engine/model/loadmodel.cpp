@@ -4,6 +4,7 @@
 #include "core/base/log.h"
 #include "core/engine/explain/stopwatch.h"
 #include "core/engine/input/givenshapes.h"
+#include "core/engine/model/cardcheck.h"
 #include "core/engine/model/changedgraph.h"
 #include "core/formats/modelfile.h"
 #include "core/formats/onnx.h"
@@ -152,6 +153,7 @@ base::Result<LoadedModelPointer> finish(const ReadModel& read, const std::filesy
     }
     model->rewritten = std::move(rewritten).value();
     putInFront(inliningSteps(read), model->rewritten);
+    RETRO_CHECK(checkCard(*model));
     model->seconds = watch.seconds();
     return LoadedModelPointer(std::move(model));
 }

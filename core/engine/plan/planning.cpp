@@ -13,6 +13,7 @@
 #include "core/execute/sizesonly.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <set>
 
@@ -41,11 +42,6 @@ public:
                 return base::inputError("the input declares no shape", value.name);
             }
             types.push_back({value.dtype, sizesOf(*value.shape)});
-        }
-        for (const auto& [name, size] : m_sizes) {
-            if (!m_used.contains(name)) {
-                return base::usageError("no input of the graph has such a symbol", name);
-            }
         }
         return types;
     }
@@ -80,6 +76,28 @@ private:
     std::set<std::string> m_used;
     std::vector<std::string> m_warnings;
 };
+
+/// Names that a person gave exist, also where the graph cannot be bound. Errors: Usage.
+Result<void> checkNames(const graph::Graph& graph, const SymbolSizes& sizes, const HalfWish& half)
+{
+    std::set<std::string> symbols;
+    for (const base::ValueId id : graph.inputs()) {
+        for (const graph::Dimension& dimension : graph.value(id).shape.value_or(std::vector<graph::Dimension>())) {
+            if (!dimension.extent && !dimension.symbol.empty()) {
+                symbols.insert(dimension.symbol);
+            }
+        }
+    }
+    for (const auto& [name, size] : sizes) {
+        if (!symbols.contains(name)) {
+            return base::usageError(fmt::format("no input of the graph has such a symbol; they have {}",
+                                                symbols.empty() ? "none" : fmt::format("{}", fmt::join(symbols, ", "))),
+                                    "--size " + name);
+        }
+    }
+    RETRO_CHECK(chosenInputs(graph, half.from));
+    return {};
+}
 
 /// The subject of a half over a bound model, rules being those of the composite, and its names.
 Result<PassSubject> subjectOf(const std::shared_ptr<const BoundModel>& bound, const LoadedModel& model,
@@ -203,6 +221,7 @@ Result<PlanningGraph> planningGraphOf(const BoundModel& model)
 Result<SubjectPlanning> subjectPlanningOf(const LoadedModel& model, const SymbolSizes& sizes, const HalfWish& half,
                                           const std::stop_token& stop)
 {
+    RETRO_CHECK(checkNames(*model.graph(), sizes, half));
     Result<SubjectPlanning> bound = boundGraph(model, sizes, half, stop);
     const bool isFinal =
         bound.ok() || bound.error().code == base::ErrorCode::Cancelled || bound.error().code == base::ErrorCode::Usage;

@@ -2,6 +2,8 @@
 #include "core/engine/question/fields.h"
 
 #include "core/base/bytesize.h"
+#include "core/formats/insidefolder.h"
+#include "core/lrp/composite/ruleoverride.h"
 #include "core/trace/documentrun.h"
 #include "core/trace/targetplace.h"
 
@@ -12,6 +14,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 
 namespace retro::engine
@@ -53,6 +56,15 @@ Result<void> checkPositive(const std::string& text)
 {
     RETRO_TRY(const double number, readNumber(text));
     return number > 0 ? Result<void>() : base::usageError("write a number above 0");
+}
+
+/// What pixels are divided by: above 0, or "none".
+Result<void> checkDeviation(const std::string& text)
+{
+    RETRO_TRY(const std::vector<double> read, readNumbers(std::span(&text, 1)));
+    return std::ranges::all_of(read, [](double number) { return number > 0; })
+               ? Result<void>()
+               : base::usageError("pixels are divided by it; write numbers above 0");
 }
 
 /// An empty text is a question that was not written down, and no question that was not asked.
@@ -122,6 +134,42 @@ CardEntry cardText(bool fillsIn = true)
                 card.*Entry = texts.empty() ? std::string() : texts.front();
             },
             fillsIn};
+}
+
+/// The composite of a card with a file from the card's folder, as it is opened.
+std::string openedComposite(const ModelCard& card)
+{
+    lrp::Specification named = lrp::splitSpecification(card.composite);
+    if (card.file.empty() || !named.base.ends_with(".json")) {
+        return card.composite;
+    }
+    named.base = (card.file.parent_path() / named.base).string();
+    return lrp::joinSpecification(named);
+}
+
+/// As it is written in the card: a file in the folder of the card, or below it, is named from there.
+std::string keptComposite(const std::string& text, const ModelCard& card)
+{
+    lrp::Specification named = lrp::splitSpecification(text);
+    if (card.file.empty() || !named.base.ends_with(".json")) {
+        return text;
+    }
+    const std::filesystem::path folder = std::filesystem::absolute(card.file.parent_path()).lexically_normal();
+    const std::filesystem::path file = std::filesystem::absolute(named.base).lexically_normal();
+    const std::filesystem::path inFolder = file.lexically_relative(folder);
+    const bool isOutside = inFolder.empty() || formats::leavesFolder(inFolder); // saveCardChoices() refuses it
+    named.base = (isOutside ? file : inFolder).string();
+    return lrp::joinSpecification(named);
+}
+
+CardEntry cardComposite()
+{
+    return {[](const ModelCard& card) {
+                return card.composite.empty() ? std::vector<std::string>() : std::vector{openedComposite(card)};
+            },
+            [](std::span<const std::string> texts, ModelCard& card) {
+                card.composite = texts.empty() ? std::string() : keptComposite(texts.front(), card);
+            }};
 }
 
 template <auto Entry>
@@ -244,7 +292,7 @@ const std::vector<QuestionField>& table()
          .member = &Q::deviation,
          .verbs = kInputVerbs,
          .help = "Per channel, for pictures; replaces the card's",
-         .check = checkAnyNumber,
+         .check = checkDeviation,
          .takesSeveral = true,
          .separator = ',',
          .card = cardNumbers<&ModelCard::deviation>()},
@@ -390,7 +438,7 @@ const std::vector<QuestionField>& table()
          .usual = "auto",
          .title = "Rules",
          .tip = "Which rule each layer follows",
-         .card = cardText<&ModelCard::composite>(),
+         .card = cardComposite(),
          .fact = &trace::RunFacts::composite,
          .key = KeyPart::Content},
         {.name = "rule",

@@ -101,6 +101,18 @@ Result<void> takeSaving(const Question& question, ExplainRequest& request)
     return {};
 }
 
+/// One number for all channels of a picture or one for each; what nobody asked for is not looked at.
+Result<void> checkPerChannel(const std::vector<std::string>& asked, std::size_t count, std::size_t channels,
+                             const char* option)
+{
+    return asked.empty() || count <= 1 || count == channels
+               ? Result<void>()
+               : base::usageError(fmt::format("it has {} numbers for {} channel{}; write one for all of them, or one "
+                                              "for each",
+                                              count, channels, channels == 1 ? "" : "s"),
+                                  option);
+}
+
 } // namespace
 
 Question completed(Question question, const ModelCard* card)
@@ -177,6 +189,11 @@ Result<PictureOptions> pictureOptions(const Question& question, const ModelCard*
     }
     options.layout = question.layout.empty() ? options.layout : question.layout;
     options.channels = question.channels.empty() ? options.channels : question.channels;
+    if (card == nullptr || card->inputKind == "image") {
+        const std::size_t channels = options.channels == "GRAY" ? 1 : 3;
+        RETRO_CHECK(checkPerChannel(question.mean, options.mean.size(), channels, "--mean"));
+        RETRO_CHECK(checkPerChannel(question.deviation, options.deviation.size(), channels, "--std"));
+    }
     return options;
 }
 

@@ -4,6 +4,7 @@
 #include "core/base/file.h"
 #include "core/base/hash128.h"
 #include "core/base/jsontext.h"
+#include "core/base/outputplace.h"
 #include "core/base/visibletext.h"
 #include "core/engine/input/inputs.h"
 #include "core/engine/question/resolve.h"
@@ -205,6 +206,7 @@ ordered_json storedResult(const fs::path& file, const ResultKey& key)
 
 base::Result<void> removeResult(const fs::path& file)
 {
+    RETRO_CHECK(base::checkOutputPlace(file));
     std::error_code error;
     fs::remove(file, error); // none is no error
     return error ? base::Result<void>(base::outputError("it cannot be removed: " + error.message(), file.string()))

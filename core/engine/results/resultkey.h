@@ -49,7 +49,8 @@ void addKey(const ResultKey& key, nlohmann::ordered_json& result);
 /// The result in a file, when it answers this question; null when there is none, or when it is no such file.
 [[nodiscard]] nlohmann::ordered_json storedResult(const std::filesystem::path& file, const ResultKey& key);
 
-/// Removes the file that says a folder is complete, before what lies beside it changes. Errors: Output.
+/// Removes the file that says a folder is complete, before what lies beside it changes. Errors (Output): it cannot
+/// be removed, or is no regular file.
 [[nodiscard]] base::Result<void> removeResult(const std::filesystem::path& file);
 
 } // namespace retro::engine

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The built-in composites; docs/composites.md has the table.
+#include "core/lrp/composite/builtincheck.h"
 #include "core/lrp/composite/builtintitle.h"
 #include "core/lrp/composite/composite.h"
 #include "core/lrp/rules/decomposedrule.h"
@@ -501,6 +502,42 @@ bool saysNothingOfDenominators(const RuleParameters& parameters)
 
 } // namespace
 
+namespace
+{
+
+base::Result<RuleParameters> parametersOf(const std::string& specification)
+{
+    const std::size_t colon = specification.find(':');
+    return parseParameters(
+        colon == std::string::npos ? std::string_view() : std::string_view(specification).substr(colon + 1), kPlace);
+}
+
+base::Result<Composite> made(const Builtin& builtin, const RuleParameters& parameters)
+{
+    ParameterReader reader(parameters);
+    Composite composite = builtin.make(reader);
+    const base::Result<void> status = reader.finish();
+    return status.ok() ? base::Result<Composite>(std::move(composite))
+                       : base::within(status.error(), fmt::format("composite {}", builtin.name));
+}
+
+} // namespace
+
+base::Result<void> checkBuiltin(const std::string& specification)
+{
+    const std::string name = specification.substr(0, specification.find(':'));
+    RETRO_TRY(const RuleParameters parameters, parametersOf(specification));
+    if (name == "auto") {
+        return {};
+    }
+    const auto* found = std::ranges::find(kBuiltins, name, &Builtin::name);
+    if (found == kBuiltins.end()) {
+        return unknownName(name);
+    }
+    RETRO_CHECK(made(*found, parameters));
+    return {};
+}
+
 std::vector<std::string> builtinNames()
 {
     std::vector<std::string> names;
@@ -528,19 +565,11 @@ base::Result<Composite> builtinComposite(const std::string& specification, const
     if (found == kBuiltins.end()) {
         return unknownName(choice.name);
     }
-    RETRO_TRY(RuleParameters parameters,
-              parseParameters(colon == std::string::npos ? std::string_view()
-                                                         : std::string_view(specification).substr(colon + 1),
-                              kPlace));
+    RETRO_TRY(RuleParameters parameters, parametersOf(specification));
     if (choice.name == "attnlrp" && saysNothingOfDenominators(parameters) && predictsTokens(model)) {
         parameters["epsilon"] = RuleParameter(0.0);
     }
-    ParameterReader reader(parameters);
-    Composite composite = found->make(reader);
-    const base::Result<void> status = reader.finish();
-    if (!status.ok()) {
-        return base::within(status.error(), fmt::format("composite {}", choice.name));
-    }
+    RETRO_TRY(Composite composite, made(*found, parameters));
     composite.name = colon == std::string::npos ? choice.name : choice.name + specification.substr(colon);
     composite.reason = choice.reason;
     return composite;

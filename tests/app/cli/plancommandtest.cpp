@@ -257,6 +257,23 @@ private slots:
         QCOMPARE(both.code, 3);
         QVERIFY(both.err.contains("conv_2_out"));
         QCOMPARE(cli({"simulate", kGraph, kGraph}).code, 3);
+        QCOMPARE(cli({"plan", kGraph, "--keep", "conv_2_out"}).code, 2);
+        QCOMPARE(cli({"plan", kGraph, "--seconds", "nan"}).code, 2);
+        QCOMPARE(cli({"analyze", kGraph, "--flops-per-second", "nan"}).code, 2);
+        QCOMPARE(cli({"analyze", kGraph, "--rows", "-1"}).code, 2);
+    }
+
+    /// Also where the graph cannot be bound, and sizes are taken as it states them.
+    void namesThatThereAreNot()
+    {
+        for (const char* const verb : {"plan", "analyze"}) {
+            const Answer size = cli({verb, kGraph, "--size", "zz=3"});
+            QCOMPARE(size.code, 2);
+            QVERIFY2(size.err.contains("no input of the graph has such a symbol; they have"), qPrintable(size.err));
+            const Answer from = cli({verb, kGraph, "--from", "zz"});
+            QCOMPARE(from.code, 2);
+            QVERIFY2(from.err.contains("--from zz"), qPrintable(from.err));
+        }
     }
 
 private:

@@ -331,6 +331,18 @@ private slots:
         QCOMPARE(::mkfifo(pipe.c_str(), 0600), 0);
         expectEnd({"export", path("r.retro"), "ledger", "--out", path("p.svg")}, 5, {"a pipe or a device"});
         QVERIFY(fs::is_fifo(pipe));
+        for (const char* const rows : {"rows.parquet", "rows.h5"}) {
+            ::mkfifo(path(rows).toStdString().c_str(), 0600);
+            expectEnd({"explain", path("m.onnx"), "--input", path("i.npy"), "--out", path(rows)}, 5,
+                      {"a pipe or a device"});
+            QVERIFY(fs::is_fifo(path(rows).toStdString()));
+        }
+        QVERIFY(QDir().mkpath(path("kept")));
+        const std::string summary = path("kept/summary.json").toStdString();
+        ::mkfifo(summary.c_str(), 0600);
+        expectEnd({"explain", path("m.onnx"), "--input", path("i.npy"), "--output-dir", path("kept")}, 5,
+                  {"a pipe or a device"});
+        QVERIFY(fs::is_fifo(summary));
         for (const char* ending : {"p.onnx", "p.json", "p.retro", "p.npy", "p.png", "p.npz"}) {
             const QString file = path(ending);
             ::mkfifo(file.toStdString().c_str(), 0600);
@@ -341,6 +353,55 @@ private slots:
                                        : QStringList{"run", path("m.onnx"), "--input", file, "--output-dir", path("o")};
             expectEnd(call, 3, {"not a file"});
         }
+    }
+
+    /// What a card names lies in its folder, and what it says of an explanation can be.
+    void cardsAreReadInTheirFolder()
+    {
+        const auto card = [this](const QByteArray& field, const QByteArray& value) {
+            QFile file(path("m.card.json"));
+            QVERIFY(file.open(QIODevice::WriteOnly | QIODevice::Truncate));
+            file.write("{\"format\": \"retrograde-card/1\", \"" + field + "\": \"" + value + "\"}");
+        };
+        const QStringList call{"explain", path("m.onnx"), "--input", path("i.npy"), "--output-dir", path("o")};
+        QVERIFY(QDir().mkpath(path("below")));
+        QFile rules(path("below/c.json"));
+        QVERIFY(rules.open(QIODevice::WriteOnly));
+        rules.write("{\"format\": \"retrograde-composite/1\", \"entries\": [{\"rule\": {\"name\": \"gradient\"}}]}");
+        rules.close();
+        card("composite", "below/c.json");
+        const Answer inside = cli(call);
+        QVERIFY2(inside.code == 0, qPrintable(inside.err));
+        card("composite", "../c.json");
+        expectEnd(call, 3, {"m.card.json", "field 'composite'", "not inside the card's folder"});
+        card("composite", path("below/c.json").toUtf8());
+        expectEnd(call, 3, {"m.card.json", "field 'composite'", "not inside the card's folder"});
+        QVERIFY(QFile::link(kModel, path("link.json")));
+        card("composite", "link.json");
+        expectEnd(call, 3, {"m.card.json", "field 'composite'", "not inside the card's folder"});
+        card("composite", "gone.json");
+        expectEnd(call, 3, {"m.card.json", "field 'composite'", "there is no file"});
+        card("composite", "nope");
+        expectEnd(call, 3, {"m.card.json", "field 'composite'", "there is no composite"});
+        card("composite", "epsilon:nope=1");
+        expectEnd(call, 3, {"m.card.json", "field 'composite'"});
+        for (const char* const target : {"zz", "-1", "100000"}) {
+            card("target", target);
+            expectEnd(call, 3, {"m.card.json", "field 'target'"});
+        }
+    }
+
+    void numbersThatAreNone()
+    {
+        const QStringList call{"explain", path("m.onnx"), "--input", path("i.npy"), "--output-dir", path("o")};
+        expectEnd(call + QStringList{"--mean", "1,,2"}, 2, {"--mean"});
+        expectEnd(call + QStringList{"--mean", "1,2"}, 2, {"2 numbers for 3 channels"});
+        expectEnd(call + QStringList{"--std", "0"}, 2, {"above 0"});
+        expectEnd(call + QStringList{"--std", "inf"}, 2, {"--std"});
+        expectEnd(call + QStringList{"--memory", "200%"}, 2, {"at most 100%"});
+        const QString run = m_shared.filePath("r.retro");
+        expectEnd({"compare", run, run, "--tolerance", "nan"}, 2, {"--tolerance"});
+        expectEnd({"compare", run, run, "--most", "-1"}, 2, {"--most"});
     }
 
     void aJobThatIsKilled()

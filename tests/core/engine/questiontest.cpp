@@ -152,6 +152,23 @@ private slots:
         QVERIFY(!engine::isSameInCard({}, other));
     }
 
+    /// Read from the folder of the card, wherever the program was started, and written as it stands in the card.
+    void aCardNamesItsCompositeFromItsFolder()
+    {
+        formats::ModelCard card;
+        card.file = "models/m.card.json";
+        card.composite = "below/c.json | op:Conv=stop";
+        const Question opened = engine::openedWith(card);
+        QCOMPARE(opened.composite, std::string("models/below/c.json | op:Conv=stop"));
+        QCOMPARE(engine::completed({}, &card).composite, opened.composite);
+        engine::keepQuestion(opened, card);
+        QCOMPARE(card.composite, std::string("below/c.json | op:Conv=stop"));
+        Question other;
+        other.composite = "elsewhere/c.json";
+        engine::keepQuestion(other, card);
+        QCOMPARE(card.composite, std::filesystem::absolute(other.composite).string()); // nobody keeps it
+    }
+
     void everyPairIsRefusedWithItsReason()
     {
         for (const engine::Exclusion& pair : engine::exclusions()) {

@@ -100,6 +100,17 @@ private slots:
         }
     }
 
+    void aCompositeOfAnotherFolderIsNotKept()
+    {
+        formats::ModelCard card = choices();
+        for (const char* const composite : {"/elsewhere/c.json", "../c.json | op:Conv=stop"}) {
+            card.composite = composite;
+            QVERIFY(!formats::saveCardChoices(inFolder("apart.onnx"), card).ok());
+        }
+        card.composite = "c.json";
+        QVERIFY(formats::saveCardChoices(inFolder("apart.onnx"), card).ok());
+    }
+
     void aFolderThatIsNotThereIsSaid()
     {
         QVERIFY(!formats::saveCardChoices(inFolder("no/such/model.onnx"), choices()).ok());

@@ -232,6 +232,13 @@ private slots:
         QVERIFY2(problem(deep.end()).find("too many frames") != std::string::npos, problem(deep.end()).c_str());
     }
 
+    /// Each is a byte of the file and some fifty of memory.
+    void emptyListsAreBounded()
+    {
+        const std::string found = problem(Pickle().list().mark().raw(std::string(8'000'000, ']')).appends().end());
+        QVERIFY2(found.find("out of proportion") != std::string::npos, found.c_str());
+    }
+
     /// A number that no whole one stands for.
     void realsAreWithinWholeOnes()
     {

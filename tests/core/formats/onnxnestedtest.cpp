@@ -116,6 +116,8 @@ void addExpansions()
     QTest::newRow("a large constant") << "constant";
     QTest::newRow("results that nobody reads") << "results";
     QTest::newRow("a long label of the call") << "label";
+    QTest::newRow("inputs that nobody reads") << "formals";
+    QTest::newRow("defaults that nobody reads") << "defaults";
     QTest::newRow("an attribute that many nodes take") << "attribute";
 }
 
@@ -154,6 +156,14 @@ ModelProto expansion(const QString& kind)
     } else if (kind == QStringLiteral("results")) {
         for (int i = 0; i < 1000; ++i) {
             last.add_output("u" + std::to_string(i));
+        }
+    } else if (kind == QStringLiteral("formals")) {
+        for (int i = 0; i < 5000; ++i) {
+            last.add_input("u" + std::to_string(i));
+        }
+    } else if (kind == QStringLiteral("defaults")) {
+        for (int i = 0; i < 5000; ++i) {
+            last.add_attribute_proto()->set_name("u" + std::to_string(i));
         }
     } else if (kind == QStringLiteral("label")) {
         call.set_name(std::string(100'000, 'l'));
@@ -200,6 +210,20 @@ private slots:
         QVERIFY2(graph.error().text().find("with its functions written out the model would have more than") !=
                      std::string::npos,
                  graph.error().message.c_str());
+    }
+
+    void operatorSetsAreBounded()
+    {
+        ModelProto model = smallModel();
+        for (int i = 0; i < 300; ++i) {
+            auto& import = *model.add_opset_import();
+            import.set_domain("d" + std::to_string(i));
+            import.set_version(1);
+        }
+        const auto graph = retro::formats::parseOnnx(bytesOf(model), "m.onnx");
+        QVERIFY(!graph.ok());
+        QCOMPARE(graph.error().code, retro::base::ErrorCode::Input);
+        QVERIFY2(graph.error().text().find("more than 256 domains") != std::string::npos, graph.error().text().c_str());
     }
 
     void emptyMessagesAreNotDecodedToTheEnd()

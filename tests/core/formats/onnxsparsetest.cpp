@@ -81,6 +81,28 @@ private slots:
         QCOMPARE(denseOf(sparse({2, 3}, {}, 0)), std::vector<float>(6, 0.0F));
     }
 
+    /// Each may be 64 MiB; a file can hold any number of them, in graphs and in nodes.
+    void togetherTheyAreBounded()
+    {
+        const auto refusal = [](int initializers, int constants) {
+            onnxschema::GraphProto graph;
+            for (int i = 0; i < initializers; ++i) {
+                *graph.add_sparse_initializer() = sparse({16 << 20}, {1}, 0);
+            }
+            onnxschema::GraphProto& branch = *graph.add_node()->add_attribute()->mutable_g();
+            for (int i = 0; i < constants; ++i) {
+                onnxschema::NodeProto& node = *branch.add_node();
+                node.set_name("c");
+                *node.add_attribute()->mutable_sparse_tensor() = sparse({16 << 20}, {1}, 0);
+            }
+            const auto checked = checkSparseTensors(graph);
+            return checked.ok() ? QString() : QString::fromStdString(checked.error().text());
+        };
+        QCOMPARE(refusal(6, 6), QString());
+        QVERIFY2(refusal(13, 0).contains(QStringLiteral("sparse initializer 'w'")), qPrintable(refusal(13, 0)));
+        QVERIFY2(refusal(6, 7).contains(QStringLiteral("node 'c'")), qPrintable(refusal(6, 7)));
+    }
+
     void wrongIndicesAreRefused()
     {
         QVERIFY(refusalOf(sparse({2, 3}, {1, 6}, 0)).contains(QStringLiteral("outside")));
