@@ -334,6 +334,7 @@ private slots:
         function.set_domain("com.microsoft");
         function.set_name("FusedConv");
         function.add_input(std::string("a"));
+        function.add_input(std::string("w"));
         function.add_output(std::string("b"));
         auto& node = *function.add_node();
         node.set_op_type("Neg");
