@@ -9,11 +9,8 @@
 #include "core/base/mappedfile.h"
 #include "core/base/memorylimit.h"
 #include "core/base/standardstreams.h"
-<<<<<<< HEAD
 #include "core/engine/explainer/relevancewriter.h"
-=======
 #include "core/engine/question/fields.h"
->>>>>>> w3
 #include "core/engine/question/resolve.h"
 #include "core/formats/modelfile.h"
 #include "core/ops/threads.h"

@@ -268,6 +268,18 @@ Result<std::map<std::string, std::string>> readMetadata(const JsonFields& node)
     return notes;
 }
 
+/// Positions of operands or outputs of a node that has `count` of them.
+Result<void> checkSaved(const JsonFields& node, std::string_view name,
+                        const std::optional<std::vector<std::uint32_t>>& positions, std::size_t count)
+{
+    for (const std::uint32_t position : positions.value_or(std::vector<std::uint32_t>())) {
+        if (position >= count) {
+            return node.error(name, fmt::format("position {} is not below {}, the number there are", position, count));
+        }
+    }
+    return {};
+}
+
 /// What a capture measured; none when the object says nothing.
 Result<std::optional<graph::NodeFacts>> readNodeFacts(const JsonFields& node)
 {
@@ -276,6 +288,9 @@ Result<std::optional<graph::NodeFacts>> readNodeFacts(const JsonFields& node)
     RETRO_TRY(facts.milliseconds, node.number("milliseconds"));
     RETRO_TRY(const auto workspace, node.whole("workspace", 0));
     RETRO_TRY(facts.phase, node.text("phase"));
+    if (!facts.phase.empty() && facts.phase != "forward" && facts.phase != "backward") {
+        return node.error("phase", fmt::format("'{}' is no phase; it must be 'forward' or 'backward'", facts.phase));
+    }
     RETRO_TRY(facts.savedOperands, node.positions("saves_inputs"));
     RETRO_TRY(facts.savedOutputs, node.positions("saves_outputs"));
     RETRO_TRY(facts.recomputable, node.flag("recomputable", true));
@@ -304,6 +319,21 @@ Result<std::optional<graph::ValueFacts>> readValueFacts(const JsonFields& value)
 }
 
 using Shape = std::optional<std::vector<Dimension>>;
+
+/// A constant has the shape that its value declares.
+Result<void> checkConstantShape(const JsonFields& value, const Shape& declared, const Tensor& data)
+{
+    if (!declared || !data.isValid()) {
+        return {};
+    }
+    bool fits = declared->size() == data.rank();
+    for (std::size_t axis = 0; fits && axis < data.rank(); ++axis) {
+        fits = (*declared)[axis].extent.value_or(data.shape()[axis]) == data.shape()[axis];
+    }
+    return fits ? Result<void>()
+                : value.error("shape", fmt::format("the value declares another shape than its constant, which has [{}]",
+                                                   tensor::toText(data.shape())));
+}
 
 /// The graph of one object; graphs inside nodes are read by readers of their own.
 class GraphObjectReader
@@ -409,6 +439,7 @@ private:
             return id;
         }
         RETRO_TRY(tensor::Tensor data, readTensor(*constant));
+        RETRO_CHECK(checkConstantShape(value, shape, data));
         const ValueId id = m_builder.addConstant(name, std::move(data));
         m_builder.declare(id, dtype, std::move(shape));
         return id;
@@ -456,6 +487,8 @@ private:
         RETRO_TRY(node.metadata, readMetadata(fields));
         RETRO_TRY(const auto facts, readNodeFacts(fields));
         if (facts) {
+            RETRO_CHECK(checkSaved(fields, "saves_inputs", facts->savedOperands, node.inputs.size()));
+            RETRO_CHECK(checkSaved(fields, "saves_outputs", facts->savedOutputs, node.outputs.size()));
             node.facts = std::make_shared<const graph::NodeFacts>(*facts);
         }
         return node;

@@ -9,6 +9,8 @@
 #include <charconv>
 #include <fstream>
 #include <optional>
+#include <set>
+#include <string_view>
 
 namespace retro::formats
 {
@@ -70,8 +72,24 @@ Result<fs::path> resolve(const std::string& location, const fs::path& folder)
     return file;
 }
 
+/// Each key once, and a location that a file can have.
+Result<void> checkEntries(const TensorProto& proto)
+{
+    std::set<std::string_view> keys;
+    for (const auto& pair : proto.external_data()) {
+        if (!keys.insert(pair.key()).second) {
+            return inputError("it is given twice; it must be given once", field(pair.key()));
+        }
+        if (pair.key() == "location" && pair.value().find('\0') != std::string::npos) {
+            return inputError("the name of the file has a zero byte in it, which no file can have", field("location"));
+        }
+    }
+    return {};
+}
+
 Result<fs::path> fileOf(const TensorProto& proto, const fs::path& folder)
 {
+    RETRO_CHECK(checkEntries(proto));
     const std::optional<std::string> location = entry(proto, "location");
     if (!location || location->empty()) {
         return inputError("the data is in another file but that file is not named", field("location"));
@@ -108,6 +126,9 @@ Result<ExternalData> findExternalData(const TensorProto& proto, const fs::path& 
 
 bool lacksExternalData(const TensorProto& proto, const fs::path& folder, std::uint64_t bytes)
 {
+    if (!checkEntries(proto).ok()) {
+        return false;
+    }
     const std::optional<std::string> location = entry(proto, "location");
     const Result<std::uint64_t> offset = number(proto, "offset", 0);
     const Result<std::uint64_t> length = number(proto, "length", bytes);

@@ -59,7 +59,16 @@ public:
     Result<void> run()
     {
         for (const FunctionProto& function : m_model.functions()) {
-            m_functions[{plainDomain(function.domain()), function.name(), function.overload()}] = &function;
+            const bool isNew =
+                m_functions
+                    .try_emplace({plainDomain(function.domain()), function.name(), function.overload()}, &function)
+                    .second;
+            if (!isNew) {
+                return inputError(
+                    fmt::format("the model defines the function '{}' of the domain '{}' twice; a function "
+                                "must be the only one of its name, domain and overload",
+                                function.name(), function.domain()));
+            }
         }
         const bool hasKnown = callsKnownFunction(m_model.graph());
         if (m_functions.empty() && !hasKnown) {
@@ -214,6 +223,13 @@ private:
         }
         if (!isUtf8(call.name())) {
             return inputError("a node's name is not valid text (UTF-8); the file is damaged");
+        }
+        if (call.input_size() > function.input_size() || call.output_size() > function.output_size()) {
+            return inputError(
+                fmt::format("it has {} operands and {} outputs, but its function takes at most {} and has "
+                            "{}",
+                            call.input_size(), call.output_size(), function.input_size(), function.output_size()),
+                placeOf(call));
         }
         const Call called = calledBy(call, function);
         Nodes body;

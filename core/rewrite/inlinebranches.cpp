@@ -13,11 +13,26 @@ using graph::Subgraph;
 namespace
 {
 
+/// True when both branches have as many outputs as the node; what does not fit is refused when it runs.
+bool areBranchesAlike(const Node& node)
+{
+    for (const char* name : {"then_branch", "else_branch"}) {
+        const auto at = node.attributes.find(name);
+        const auto* branch = at == node.attributes.end() ? nullptr : std::get_if<Subgraph>(&at->second);
+        if (branch == nullptr || branch->graph->outputs().size() != node.outputs.size()) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /// The branch that an If with a constant condition takes; nullptr for every other node.
 const Subgraph* takenBranch(const Draft& draft, const Node& node)
 {
     const bool isDecided = node.domain.empty() && node.op == "If" && !node.inputs.empty() &&
-                           draft.isConstant(node.inputs[0]) && draft.value(node.inputs[0]).constant.size() == 1;
+                           draft.isConstant(node.inputs[0]) && draft.value(node.inputs[0]).constant.size() == 1 &&
+                           draft.value(node.inputs[0]).constant.dtype() == tensor::DType::Bool &&
+                           areBranchesAlike(node);
     if (!isDecided) {
         return nullptr;
     }
@@ -25,7 +40,7 @@ const Subgraph* takenBranch(const Draft& draft, const Node& node)
     const auto at = node.attributes.find(isTrue ? "then_branch" : "else_branch");
     const Subgraph* branch = at == node.attributes.end() ? nullptr : std::get_if<Subgraph>(&at->second);
     const bool fits = branch != nullptr && branch->graph->inputs().size() == branch->captured &&
-                      branch->captured < node.inputs.size() && branch->graph->outputs().size() >= node.outputs.size();
+                      branch->captured < node.inputs.size();
     return fits ? branch : nullptr;
 }
 

@@ -24,18 +24,42 @@ const Subgraph* subgraphOf(const graph::Node& node, const char* name)
     return at == node.attributes.end() ? nullptr : std::get_if<Subgraph>(&at->second);
 }
 
-std::vector<std::int64_t> intsOf(const graph::Node& node, const char* name, std::size_t count)
+/// A list of `count` integers; all 0 where the node has none.
+Result<std::vector<std::int64_t>> intsOf(const graph::Node& node, const char* name, std::size_t count)
 {
     const auto at = node.attributes.find(name);
     const auto* given = at == node.attributes.end() ? nullptr : std::get_if<std::vector<std::int64_t>>(&at->second);
-    std::vector<std::int64_t> values = given != nullptr ? *given : std::vector<std::int64_t>();
-    values.resize(count, 0);
+    if (given == nullptr) {
+        return std::vector<std::int64_t>(count, 0);
+    }
+    if (given->size() != count) {
+        return controlError(node,
+                            fmt::format("attribute '{}' has {} entries, but must have {}", name, given->size(), count));
+    }
+    return *given;
+}
+
+/// As intsOf: 0 is forwards, 1 is backwards.
+Result<std::vector<std::int64_t>> directionsOf(const graph::Node& node, const char* name, std::size_t count)
+{
+    RETRO_TRY(std::vector<std::int64_t> values, intsOf(node, name, count));
+    for (const std::int64_t value : values) {
+        if (value != 0 && value != 1) {
+            return controlError(node, fmt::format("attribute '{}' contains {}, but a direction is 0 (forwards) or 1 "
+                                                  "(backwards)",
+                                                  name, value));
+        }
+    }
     return values;
 }
 
-/// The one number of a condition or a count.
-Result<double> numberOf(const graph::Node& node, const LiveValue& value, const char* what)
+/// The one number of a condition or a count, which has the type `type`.
+Result<double> numberOf(const graph::Node& node, const LiveValue& value, const char* what, tensor::DType type)
 {
+    if (value.data.dtype() != type) {
+        return controlError(
+            node, fmt::format("its {} is {}, but must be {}", what, nameOf(value.data.dtype()), nameOf(type)));
+    }
     if (value.data.size() != 1) {
         return controlError(node, fmt::format("its {} has {} elements; it must have one", what, value.data.size()));
     }
@@ -52,11 +76,56 @@ Result<std::int64_t> axisOf(const graph::Node& node, std::int64_t axis, std::siz
     return axis < 0 ? axis + count : axis;
 }
 
+/// Both branches have as many outputs as the node.
+Result<void> expectBranchesAlike(const graph::Node& node)
+{
+    const Subgraph* taken = subgraphOf(node, "then_branch");
+    const Subgraph* other = subgraphOf(node, "else_branch");
+    if (taken == nullptr || other == nullptr) {
+        return {}; // its schema needs both
+    }
+    const std::size_t thens = taken->graph->outputs().size();
+    const std::size_t elses = other->graph->outputs().size();
+    if (thens != elses || thens != node.outputs.size()) {
+        return controlError(node, fmt::format("then_branch has {} outputs, else_branch {} and the node {}; they must "
+                                              "have as many",
+                                              thens, elses, node.outputs.size()));
+    }
+    return {};
+}
+
+/// True when a branch that made `made` and one that declares `declared` cannot both stand for one value. A file need
+/// not declare types there; then float32 without a shape stands for any type.
+bool areOfOtherTypes(tensor::DType made, const graph::Value& declared)
+{
+    if (tensor::isNarrow(made) || tensor::isNarrow(declared.dtype) ||
+        (declared.dtype == tensor::DType::Float32 && !declared.shape)) {
+        return false;
+    }
+    const bool areFloats = tensor::isFloating(made) && tensor::isFloating(declared.dtype);
+    return !areFloats && made != declared.dtype;
+}
+
+/// The branch that is not taken gives the types that the other one made.
+Result<void> expectSameTypes(const graph::Node& node, std::span<const LiveValue> made, const char* notTaken)
+{
+    const Subgraph* other = subgraphOf(node, notTaken);
+    for (std::size_t k = 0; other != nullptr && k < made.size(); ++k) {
+        const graph::Value& declared = other->graph->value(other->graph->outputs()[k]);
+        if (made[k].data.isValid() && areOfOtherTypes(made[k].data.dtype(), declared)) {
+            return controlError(node, fmt::format("output {} is {} in one branch, but {} declares {}; both must have "
+                                                  "one type",
+                                                  k, nameOf(made[k].data.dtype()), notTaken, nameOf(declared.dtype)));
+        }
+    }
+    return {};
+}
+
 } // namespace
 
 Result<Walker::Values> Walker::runIf(const Call& call)
 {
-    RETRO_TRY(const double condition, numberOf(call.node, call.operands.front(), "condition"));
+    RETRO_TRY(const double condition, numberOf(call.node, call.operands.front(), "condition", tensor::DType::Bool));
     const char* name = condition != 0 ? "then_branch" : "else_branch";
     const Subgraph* branch = subgraphOf(call.node, name);
     if (branch == nullptr) {
@@ -65,8 +134,11 @@ Result<Walker::Values> Walker::runIf(const Call& call)
     if (branch->graph->inputs().size() != branch->captured) {
         return controlError(call.node, fmt::format("its {} has inputs, but a branch takes none", name));
     }
+    RETRO_CHECK(expectBranchesAlike(call.node));
     decide(call, name);
-    return walk(*branch->graph, std::span(call.operands).last(branch->captured), call.place);
+    RETRO_TRY(Values results, walk(*branch->graph, std::span(call.operands).last(branch->captured), call.place));
+    RETRO_CHECK(expectSameTypes(call.node, results, condition != 0 ? "else_branch" : "then_branch"));
+    return results;
 }
 
 Result<Walker::LoopPlan> Walker::planLoop(const Call& call) const
@@ -80,8 +152,14 @@ Result<Walker::LoopPlan> Walker::planLoop(const Call& call) const
     if (body->graph->outputs().size() < 1 + plan.states) {
         return controlError(call.node, "its body gives back fewer values than it carries from step to step");
     }
+    if (body->graph->outputs().size() != 1 + call.node.outputs.size()) {
+        return controlError(call.node,
+                            fmt::format("its body has {} outputs, but must have {}: a condition, and one for "
+                                        "each output of the node",
+                                        body->graph->outputs().size(), 1 + call.node.outputs.size()));
+    }
     if (call.operands[0].id.isValid()) {
-        RETRO_TRY(const double given, numberOf(call.node, call.operands[0], "number of steps"));
+        RETRO_TRY(const double given, numberOf(call.node, call.operands[0], "number of steps", tensor::DType::Int64));
         plan.most = given < 9e18 ? static_cast<std::int64_t>(given) : plan.most; // exporters write the largest int64
     }
     return plan;
@@ -110,7 +188,7 @@ Result<Walker::Values> Walker::runLoop(const Call& call)
     std::vector<Values> collected(plan.body.graph->outputs().size() - 1 - plan.states);
     std::int64_t step = 0;
     for (; step < plan.most; ++step) {
-        RETRO_TRY(const double goesOn, numberOf(call.node, inputs[0], "condition"));
+        RETRO_TRY(const double goesOn, numberOf(call.node, inputs[0], "condition", tensor::DType::Bool));
         if (goesOn == 0) {
             break;
         }
@@ -145,11 +223,16 @@ Result<Walker::Values> Walker::runScan(const Call& call)
     if (body->graph->outputs().size() < plan.states) {
         return controlError(call.node, "its body gives back fewer values than it carries from step to step");
     }
+    if (body->graph->outputs().size() != call.node.outputs.size()) {
+        return controlError(call.node, fmt::format("its body has {} outputs, but the node has {}",
+                                                   body->graph->outputs().size(), call.node.outputs.size()));
+    }
     const std::size_t results = body->graph->outputs().size() - plan.states;
-    plan.inputAxes = intsOf(call.node, "scan_input_axes", plan.scans);
-    plan.inputDirections = intsOf(call.node, isOld ? "directions" : "scan_input_directions", plan.scans);
-    plan.outputAxes = intsOf(call.node, "scan_output_axes", results);
-    plan.outputDirections = intsOf(call.node, "scan_output_directions", results);
+    RETRO_TRY(plan.inputAxes, intsOf(call.node, "scan_input_axes", plan.scans));
+    RETRO_TRY(plan.inputDirections,
+              directionsOf(call.node, isOld ? "directions" : "scan_input_directions", plan.scans));
+    RETRO_TRY(plan.outputAxes, intsOf(call.node, "scan_output_axes", results));
+    RETRO_TRY(plan.outputDirections, directionsOf(call.node, "scan_output_directions", results));
     return isOld ? scanBatch(call, plan) : scanOnce(call, plan, std::span(call.operands).first(own), call.place.prefix);
 }
 
@@ -204,6 +287,11 @@ Result<Walker::Values> Walker::scanOnce(const Call& call, const ScanPlan& plan, 
     const LiveValue& first = own[plan.states];
     RETRO_TRY(const std::int64_t axis, axisOf(call.node, plan.inputAxes[0], first.data.rank()));
     const std::int64_t length = first.data.shape()[static_cast<std::size_t>(axis)];
+    if (length == 0) {
+        return controlError(call.node, fmt::format("axis {} of its first sequence has no elements; a Scan needs at "
+                                                   "least one step",
+                                                   axis));
+    }
     Values states(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(plan.states));
     std::vector<Values> collected(plan.body.graph->outputs().size() - plan.states);
     for (std::int64_t step = 0; step < length; ++step) {

@@ -304,7 +304,7 @@ base::Result<GroupSetting> groupSetting(const FunctionWriter& body)
     }
     RETRO_CHECK(checkGroupOperands(body));
     const std::int64_t window = body.integer("local_window_size", -1);
-    if (window < -1) {
+    if (window < -1 || window == 0) {
         return inputError(fmt::format("local_window_size is {}, but must be positive, or -1 for all keys", window));
     }
     setting.window = std::max<std::int64_t>(window, 0);

@@ -3,6 +3,8 @@
 #include "core/formats/known/channelslast.h"
 #include "core/formats/known/knownfunctions.h"
 
+#include <fmt/format.h>
+
 #include <array>
 
 namespace retro::formats
@@ -42,6 +44,29 @@ Written writeFastGelu(FunctionWriter& body)
     return true;
 }
 
+/// Skip has the last axis of operand 0, and gamma, beta and bias (all operands behind it) have one axis, as far as
+/// shapes are known.
+base::Result<void> expectSkipShapes(const FunctionWriter& body)
+{
+    const auto own = body.width(0);
+    const auto other = body.width(1);
+    if (own && other && *own != *other) {
+        return inputError(
+            fmt::format("skip (operand 1) has {} elements along its last axis, but operand 0 has {}; they "
+                        "must be the same",
+                        *other, *own));
+    }
+    for (std::size_t slot = 2; slot < body.operandCount(); ++slot) {
+        const auto rank = body.isGiven(slot) ? body.rank(slot) : std::nullopt;
+        if (rank && *rank != 1) {
+            return inputError(fmt::format("operand {} has {} axes, but must have one, as long as the last axis of "
+                                          "operand 0",
+                                          slot, *rank));
+        }
+    }
+    return {};
+}
+
 /// The sum that is normalised. The bias joins the product that makes an operand, of which it is the bias.
 std::string skipSum(FunctionWriter& body, std::size_t bias)
 {
@@ -55,6 +80,7 @@ std::string skipSum(FunctionWriter& body, std::size_t bias)
 
 Written writeSkipLayerNormalization(FunctionWriter& body)
 {
+    RETRO_CHECK(expectSkipShapes(body));
     const std::string sum = skipSum(body, 4);
     FunctionWriter::Names operands{sum, body.operand(2)};
     if (body.isGiven(3)) {
@@ -81,6 +107,7 @@ void addStatistics(FunctionWriter& body, const std::string& sum, double epsilon)
 
 Written writeSkipSimplified(FunctionWriter& body)
 {
+    RETRO_CHECK(expectSkipShapes(body));
     const std::string sum = skipSum(body, 3);
     const double epsilon = body.number("epsilon", 1e-12);
     body.output(0, body.add("SimplifiedLayerNormalization", {sum, body.operand(2)},

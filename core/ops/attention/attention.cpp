@@ -5,6 +5,7 @@
 #include "core/ops/bind/operatorbase.h"
 #include "core/ops/families.h"
 #include "core/ops/kernel/elementloop.h"
+#include "core/ops/kernel/elementmap.h"
 #include "core/ops/kernel/filled.h"
 #include "core/ops/kernel/slices.h"
 
@@ -47,6 +48,22 @@ public:
     Attention(std::vector<TensorType> outputs, AttentionSetting setting)
         : Operator(std::move(outputs)), m_setting(std::move(setting))
     {}
+
+    [[nodiscard]] base::Result<void> check(std::span<const Tensor> operands) const override
+    {
+        const Tensor lengths = given(operands, AttentionSlot::kLengths);
+        if (!lengths.isValid()) {
+            return {};
+        }
+        for (const std::int64_t length : integersOf(lengths)) {
+            if (length < 0 || length > m_setting.form.keys) {
+                return base::inputError(
+                    fmt::format("nonpad_kv_seqlen (operand 6) has the length {}, but there are {} keys", length,
+                                m_setting.form.keys));
+            }
+        }
+        return {};
+    }
 
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
     {

@@ -238,6 +238,15 @@ bool hasInts(const BindContext& context, std::string_view attribute, std::size_t
                : context.node.attributes.find(attribute) != context.node.attributes.end();
 }
 
+base::Result<void> expectList(const BindContext& context, std::size_t slot, std::string_view what)
+{
+    if (context.present(slot) && context.operandTypes[slot].shape.size() != 1) {
+        return context.error(fmt::format("{} (operand {}) must be a list with one axis, but has the shape [{}]", what,
+                                         slot, tensor::toText(context.operandTypes[slot].shape)));
+    }
+    return {};
+}
+
 base::Result<std::vector<std::int64_t>> intsFrom(const BindContext& context, std::string_view attribute,
                                                  std::size_t slot, std::int64_t operandSince)
 {

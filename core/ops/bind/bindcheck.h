@@ -76,6 +76,8 @@ axesWithin(const BindContext& context, const std::vector<std::int64_t>& axes, st
 /// missing.
 [[nodiscard]] base::Result<std::vector<std::int64_t>> intsFrom(const BindContext& context, std::string_view attribute,
                                                                std::size_t slot, std::int64_t operandSince);
+/// Operand `slot`, if present, has one axis: a list, not one number. `what` names it.
+[[nodiscard]] base::Result<void> expectList(const BindContext& context, std::size_t slot, std::string_view what);
 /// True when intsFrom would find something.
 [[nodiscard]] bool hasInts(const BindContext& context, std::string_view attribute, std::size_t slot,
                            std::int64_t operandSince);

@@ -97,6 +97,17 @@ base::Result<WindowAttributes> windowAttributes(const BindContext& context, std:
     return result;
 }
 
+base::Result<void> expectOnePadding(const BindContext& context)
+{
+    const std::string autoPad = context.textAttribute("auto_pad", "NOTSET");
+    if (autoPad != "NOTSET" && context.node.attributes.contains("pads")) {
+        return context.error(fmt::format("attribute 'pads' is given together with auto_pad '{}'; only with NOTSET it "
+                                         "may be",
+                                         autoPad));
+    }
+    return {};
+}
+
 namespace
 {
 

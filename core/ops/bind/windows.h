@@ -20,6 +20,9 @@ struct WindowAttributes
 /// Reads and checks the attributes for `count` spatial axes.
 [[nodiscard]] base::Result<WindowAttributes> windowAttributes(const BindContext& context, std::size_t count);
 
+/// Convolutions: attribute 'pads' only where auto_pad is NOTSET.
+[[nodiscard]] base::Result<void> expectOnePadding(const BindContext& context);
+
 /// Number of spatial axes of operand 0 (batch × channels × spatial …): 1 to 3, as many as the kernel has, all extents
 /// small enough for every sum of them to fit. An error otherwise.
 [[nodiscard]] base::Result<std::size_t> spatialAxes(const BindContext& context,

@@ -3,6 +3,7 @@
 #include "core/ops/bind/bindcheck.h"
 #include "core/ops/bind/oldbroadcast.h"
 #include "core/ops/bind/operatorbase.h"
+#include "core/ops/elementwise/zerodivisor.h"
 #include "core/ops/families.h"
 #include "core/ops/kernel/rowloop.h"
 
@@ -163,7 +164,7 @@ BoundResult bindPow(const BindContext& context)
     return bound<PowerOfOperands>(TensorType{x.dtype, std::move(shape)});
 }
 
-/// x − y·⌊x/y⌋, or x − y·trunc(x/y) for fmod; by 0: 0.
+/// x − y·⌊x/y⌋, or x − y·trunc(x/y) for fmod; by 0, which check() refuses: 0.
 template <class T>
 T integerRemainder(T x, T y, bool isFmod)
 {
@@ -206,6 +207,10 @@ public:
         : Operator(std::move(output)), m_isFmod(isFmod), m_operands(std::move(operands))
     {}
 
+    [[nodiscard]] base::Result<void> check(std::span<const Tensor> operands) const override
+    {
+        return expectNoZeroDivisor(operands[1]);
+    }
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
     {
         const TensorType& type = m_outputTypes[0];

@@ -2,6 +2,7 @@
 #include "core/ops/bind/bindcheck.h"
 #include "core/ops/bind/oldbroadcast.h"
 #include "core/ops/bind/operatorbase.h"
+#include "core/ops/elementwise/zerodivisor.h"
 #include "core/ops/families.h"
 #include "core/ops/kernel/mapover.h"
 #include "core/ops/kernel/rowloop.h"
@@ -96,7 +97,8 @@ private:
     Reads m_reads;
 };
 
-/// Division towards zero that is defined for every pair: by 0 it gives 0, the smallest integer by −1 gives itself.
+/// Division towards zero that is defined for every pair: by 0, which check() refuses, it gives 0, the smallest integer
+/// by −1 gives itself.
 struct IntegerQuotient
 {
     template <class T>
@@ -117,6 +119,10 @@ class Div final : public Operator<Quotient>
 public:
     Div(TensorType output, Reads reads) : Operator(std::move(output)), m_reads(reads) {}
 
+    [[nodiscard]] base::Result<void> check(std::span<const Tensor> operands) const override
+    {
+        return expectNoZeroDivisor(operands[1]);
+    }
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
     {
         const TensorType& type = m_outputTypes[0];

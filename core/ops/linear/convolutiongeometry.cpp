@@ -14,6 +14,7 @@ using tensor::Shape;
 
 base::Result<std::vector<std::int64_t>> kernelOf(const BindContext& context, const ConvolutionSlots& slots)
 {
+    RETRO_CHECK(expectOnePadding(context));
     const Shape& weight = context.operandTypes[slots.weight].shape;
     if (weight.size() != firstType(context).shape.size()) {
         return context.error(fmt::format("the weights have rank {}, the operand has rank {}; they must agree",

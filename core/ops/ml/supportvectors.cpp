@@ -231,8 +231,14 @@ BoundResult bindSupportRegressor(const BindContext& context)
                                                 {"rho", AttributeKind::Floats},
                                                 {"support_vectors", AttributeKind::Floats}}}));
     RETRO_TRY(const SampleRows rows, sampleRows(context));
-    const bool hasVectors = context.intAttribute("n_supports", 0) > 0;
+    const std::int64_t supports = context.intAttribute("n_supports", 0);
+    const bool hasVectors = supports > 0;
     RETRO_TRY(SupportKernel kernel, supportKernel(context, rows, hasVectors ? "support_vectors" : "coefficients"));
+    const auto given = static_cast<std::int64_t>(kernel.vectors.size()) / rows.features;
+    if (hasVectors && given != supports) {
+        return context.error(fmt::format("n_supports is {}, but support_vectors has {} rows of {} features", supports,
+                                         given, rows.features));
+    }
     std::vector<double> coefficients = hasVectors ? realsOf(context, "coefficients") : std::vector<double>{1};
     const std::vector<double> rho = realsOf(context, "rho");
     if (coefficients.size() * static_cast<std::size_t>(rows.features) != kernel.vectors.size() || rho.size() != 1) {

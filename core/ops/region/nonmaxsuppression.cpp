@@ -153,6 +153,10 @@ base::Result<Suppression> settingsOf(const BindContext& context)
     RETRO_TRY(const double most, knownNumber(context, 2, 0));
     settings.most = static_cast<std::int64_t>(std::min(std::max(0.0, most), 1e9)); // NaN: 0
     RETRO_TRY(settings.overlap, knownNumber(context, 3, 0));
+    if (!(settings.overlap >= 0 && settings.overlap <= 1)) {
+        return context.error(
+            fmt::format("iou_threshold (operand 3) is {}, but must be between 0 and 1", settings.overlap));
+    }
     RETRO_TRY(settings.score, knownNumber(context, 4, settings.score));
     settings.isCentred = context.intAttribute("center_point_box", 0) != 0;
     return settings;

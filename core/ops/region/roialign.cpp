@@ -99,6 +99,9 @@ public:
                     fmt::format("batch index {} is outside a batch of {} images", image, m_image[0]));
             }
         }
+        if (binsOfRegion() == 0) {
+            return {}; // output_height or output_width is 0: nothing is sampled
+        }
         const Tensor rois = operands[1].to(tensor::DType::Float64).contiguous();
         double samples = 0;
         for (std::int64_t n = 0; n < m_rois[0]; ++n) {

@@ -73,6 +73,7 @@ BoundResult bindCenterCropPad(const BindContext& context)
     if (axes.size() != sizes.size()) {
         return context.error(fmt::format("{} axes, but {} extents", axes.size(), sizes.size()));
     }
+    RETRO_CHECK(axesWithin(context, axes, x.shape.size()));
     Shape shape = x.shape;
     for (std::size_t i = 0; i < axes.size(); ++i) {
         RETRO_TRY(const std::size_t axis, axisWithin(context, axes[i], x.shape.size()));

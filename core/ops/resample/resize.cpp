@@ -247,6 +247,7 @@ base::Result<std::vector<std::size_t>> namedAxes(const BindContext& context)
     RETRO_CHECK(expectAttributes(context, {{"axes", AttributeKind::Ints}}));
     std::vector<std::size_t> axes;
     const std::size_t rank = firstType(context).shape.size();
+    RETRO_CHECK(axesWithin(context, context.intsAttribute("axes", {}), rank));
     for (const std::int64_t axis : context.intsAttribute("axes", {})) {
         RETRO_TRY(const std::size_t plain, axisWithin(context, axis, rank));
         axes.push_back(plain);
@@ -410,14 +411,31 @@ BoundResult bindResize10(const BindContext& context)
     return bindByScales(context, std::move(scales), 1);
 }
 
+base::Result<void> expectEnlarging(const BindContext& context, const std::vector<double>& scales)
+{
+    const auto below = std::find_if(scales.begin(), scales.end(), [](double scale) { return !(scale >= 1); });
+    return below == scales.end() ? base::Result<void>()
+                                 : context.error(fmt::format("the scale {} is below 1; Upsample only makes tensors "
+                                                             "larger",
+                                                             *below));
+}
+
+BoundResult bindUpsample9(const BindContext& context)
+{
+    RETRO_CHECK(expect(context, {.least = 2, .most = 2}));
+    RETRO_TRY(auto scales, knownFloats(context, 1));
+    RETRO_CHECK(expectEnlarging(context, scales));
+    return bindByScales(context, std::move(scales), 1);
+}
+
 BoundResult bindUpsample7(const BindContext& context)
 {
     RETRO_CHECK(expect(context, {.attributes = {{"scales", AttributeKind::Floats}}}));
     const auto found = context.node.attributes.find("scales");
-    return bindByScales(context,
-                        found == context.node.attributes.end() ? std::vector<double>{}
-                                                               : std::get<std::vector<double>>(found->second),
-                        kNoSlot);
+    auto scales =
+        found == context.node.attributes.end() ? std::vector<double>{} : std::get<std::vector<double>>(found->second);
+    RETRO_CHECK(expectEnlarging(context, scales));
+    return bindByScales(context, std::move(scales), kNoSlot);
 }
 
 } // namespace
@@ -428,7 +446,7 @@ std::span<const OperatorDeclaration> resizeDeclarations()
         OperatorDeclaration{"", "Resize", 10, 10, "function", true, bindResize10},
         OperatorDeclaration{"", "Resize", 11, 0, "function", true, bindResize},
         OperatorDeclaration{"", "Upsample", 7, 8, "function", true, bindUpsample7},
-        OperatorDeclaration{"", "Upsample", 9, 9, "function", true, bindResize10},
+        OperatorDeclaration{"", "Upsample", 9, 9, "function", true, bindUpsample9},
     };
     return kDeclarations;
 }

@@ -127,7 +127,7 @@ std::span<const OperatorSchema> microsoftSchemas()
         OperatorSchema{"com.microsoft.nchwc", "GlobalAveragePool", 1, "X", "Y", ""},
         OperatorSchema{"com.microsoft.nchwc", "GlobalMaxPool", 1, "X", "Y", ""},
         OperatorSchema{"com.microsoft.nchwc", "MaxPool", 1, "X", "Y",
-                       "auto_pad:text ceil_mode:int dilations:ints kernel_shape:ints! pads:ints storage_order:int "
+                       "auto_pad:text ceil_mode:int dilations:ints kernel_shape:ints! pads:ints storage_order:flag "
                        "strides:ints"},
         OperatorSchema{"com.microsoft.nchwc", "ReorderInput", 1, "X", "Y", "channels_last:int"},
         OperatorSchema{"com.microsoft.nchwc", "ReorderOutput", 1, "X", "Y", "channels:int channels_last:int"},

@@ -112,6 +112,13 @@ std::optional<std::string> operandFault(const Node& node, const OperatorSchema& 
 std::optional<std::string> outputFault(const Node& node, const OperatorSchema& schema)
 {
     const NameList list = namesOf(schema.outputs);
+    for (std::size_t k = 0; k < list.entries.size() && !list.isOpen; ++k) {
+        const bool isLeftOut = k < node.outputs.size() && !node.outputs[k].isValid();
+        if (isLeftOut && !list.entries[k].isOptional) {
+            return fmt::format("output {} ({} of {}) has no name, but is not optional", k, list.entries[k].name,
+                               node.op);
+        }
+    }
     if (list.isOpen || node.outputs.size() <= list.entries.size()) {
         return std::nullopt;
     }

@@ -29,15 +29,15 @@ std::span<const OperatorSchema> standardSchemasToF()
         OperatorSchema{"", "Atanh", 9, "input", "output", ""},
         OperatorSchema{"", "Attention", 23, "Q K V attn_mask? past_key? past_value?",
                        "Y present_key? present_value? qk_matmul_output?",
-                       "is_causal:int kv_num_heads:int q_num_heads:int qk_matmul_output_mode:int scale:float "
+                       "is_causal:flag kv_num_heads:int q_num_heads:int qk_matmul_output_mode:int scale:float "
                        "softcap:float softmax_precision:int"},
         OperatorSchema{"", "Attention", 24, "Q K V attn_mask? past_key? past_value? nonpad_kv_seqlen?",
                        "Y present_key? present_value? qk_matmul_output?",
-                       "is_causal:int kv_num_heads:int q_num_heads:int qk_matmul_output_mode:int scale:float "
+                       "is_causal:flag kv_num_heads:int q_num_heads:int qk_matmul_output_mode:int scale:float "
                        "softcap:float softmax_precision:int"},
         OperatorSchema{"", "Attention", 25, "Q K V attn_mask? past_key? past_value? nonpad_kv_seqlen?",
                        "Y present_key? present_value? qk_matmul_output?",
-                       "is_causal:int kv_num_heads:int left_window_size:int q_num_heads:int "
+                       "is_causal:flag kv_num_heads:int left_window_size:int q_num_heads:int "
                        "qk_matmul_output_mode:int right_window_size:int scale:float softcap:float "
                        "softmax_precision:int"},
         OperatorSchema{"", "AveragePool", 1, "X", "Y", "auto_pad:text kernel_shape:ints! pads:ints strides:ints"},

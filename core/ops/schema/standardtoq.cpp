@@ -20,7 +20,7 @@ std::span<const OperatorSchema> standardSchemasToQ()
                        "hidden_size:int linear_before_reset:int"},
         OperatorSchema{"", "GRU", 14, "X W R B? sequence_lens? initial_h?", "Y? Y_h?",
                        "activation_alpha:floats activation_beta:floats activations:texts clip:float direction:text "
-                       "hidden_size:int layout:int linear_before_reset:int"},
+                       "hidden_size:int layout:flag linear_before_reset:int"},
         OperatorSchema{"", "Gather", 1, "data indices", "output", "axis:int"},
         OperatorSchema{"", "GatherElements", 11, "data indices", "output", "axis:int"},
         OperatorSchema{"", "GatherND", 11, "data indices", "output", ""},
@@ -61,7 +61,7 @@ std::span<const OperatorSchema> standardSchemasToQ()
                        "hidden_size:int input_forget:int"},
         OperatorSchema{"", "LSTM", 14, "X W R B? sequence_lens? initial_h? initial_c? P?", "Y? Y_h? Y_c?",
                        "activation_alpha:floats activation_beta:floats activations:texts clip:float direction:text "
-                       "hidden_size:int input_forget:int layout:int"},
+                       "hidden_size:int input_forget:int layout:flag"},
         OperatorSchema{"", "LayerNormalization", 1, "X Scale B?", "Y Mean? InvStdDev?",
                        "axis:int epsilon:float stash_type:int"},
         OperatorSchema{"", "LeakyRelu", 1, "X", "Y", "alpha:float consumed_inputs:ints"},
@@ -85,9 +85,9 @@ std::span<const OperatorSchema> standardSchemasToQ()
         OperatorSchema{"", "Max", 6, "data_0+", "max", ""},
         OperatorSchema{"", "MaxPool", 1, "X", "Y", "auto_pad:text kernel_shape:ints! pads:ints strides:ints"},
         OperatorSchema{"", "MaxPool", 8, "X", "Y Indices?",
-                       "auto_pad:text kernel_shape:ints! pads:ints storage_order:int strides:ints"},
+                       "auto_pad:text kernel_shape:ints! pads:ints storage_order:flag strides:ints"},
         OperatorSchema{"", "MaxPool", 10, "X", "Y Indices?",
-                       "auto_pad:text ceil_mode:int dilations:ints kernel_shape:ints! pads:ints storage_order:int "
+                       "auto_pad:text ceil_mode:int dilations:ints kernel_shape:ints! pads:ints storage_order:flag "
                        "strides:ints"},
         OperatorSchema{"", "MaxRoiPool", 1, "X rois", "Y", "pooled_shape:ints! spatial_scale:float"},
         OperatorSchema{"", "MaxUnpool", 9, "X I output_shape?", "output", "kernel_shape:ints! pads:ints strides:ints"},

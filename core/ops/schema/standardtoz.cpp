@@ -18,7 +18,7 @@ std::span<const OperatorSchema> standardSchemasToZ()
                        "hidden_size:int"},
         OperatorSchema{"", "RNN", 14, "X W R B? sequence_lens? initial_h?", "Y? Y_h?",
                        "activation_alpha:floats activation_beta:floats activations:texts clip:float direction:text "
-                       "hidden_size:int layout:int"},
+                       "hidden_size:int layout:flag"},
         OperatorSchema{"", "Range", 11, "start limit delta", "output", ""},
         OperatorSchema{"", "Range", 27, "start limit delta", "output", "stash_type:int"},
         OperatorSchema{"", "Reciprocal", 1, "X", "Y", "consumed_inputs:ints"},
@@ -59,7 +59,7 @@ std::span<const OperatorSchema> standardSchemasToZ()
                        "antialias:int axes:ints coordinate_transformation_mode:text cubic_coeff_a:float "
                        "exclude_outside:int extrapolation_value:float keep_aspect_ratio_policy:text mode:text "
                        "nearest_mode:text"},
-        OperatorSchema{"", "ReverseSequence", 10, "input sequence_lens", "Y", "batch_axis:int time_axis:int"},
+        OperatorSchema{"", "ReverseSequence", 10, "input sequence_lens", "Y", "batch_axis:flag time_axis:flag"},
         OperatorSchema{"", "RoiAlign", 10, "X rois batch_indices", "Y",
                        "mode:text output_height:int output_width:int sampling_ratio:int spatial_scale:float"},
         OperatorSchema{"", "RoiAlign", 16, "X rois batch_indices", "Y",

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
 
 namespace retro::ops
 {
@@ -93,6 +94,10 @@ base::Result<std::int64_t> depthOf(const BindContext& context)
     RETRO_TRY(const Tensor given, context.known(1));
     if (given.size() != 1) {
         return context.error("the depth (operand 1) must be one number");
+    }
+    const double depth = given.at(0);
+    if (!(depth >= 1) || std::isinf(depth)) {
+        return context.error(fmt::format("the depth (operand 1) is {}, but must be a number from 1", depth));
     }
     return integersOf(given)[0];
 }

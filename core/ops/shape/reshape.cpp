@@ -106,13 +106,14 @@ BoundResult bindFlatten(const BindContext& context)
                                  tensor::elementCount(Shape(middle, operand.end()))});
 }
 
-/// Axes to squeeze: those that the node names, else all of extent 1.
+/// Axes to squeeze: those that the node names, else (also where its list is empty, as in ONNX Runtime) all of extent 1.
 base::Result<std::vector<std::size_t>> squeezedAxes(const BindContext& context)
 {
     const Shape& operand = firstType(context).shape;
+    RETRO_CHECK(expectList(context, 1, "axes"));
     RETRO_TRY(const auto given, intsFrom(context, "axes", 1, 13));
     RETRO_TRY(auto axes, axesWithin(context, given, operand.size()));
-    if (hasInts(context, "axes", 1, 13)) {
+    if (!axes.empty()) {
         return axes;
     }
     for (std::size_t axis = 0; axis < operand.size(); ++axis) {

@@ -125,6 +125,7 @@ base::Result<SliceBounds> boundsOf(const BindContext& context)
 base::Result<std::vector<Range>> rangesOf(const BindContext& context, const Shape& operand)
 {
     RETRO_TRY(const SliceBounds bounds, boundsOf(context));
+    RETRO_CHECK(axesWithin(context, bounds.axes, operand.size()));
     std::vector<Range> ranges;
     for (const std::int64_t extent : operand) {
         ranges.push_back({0, 1, extent});

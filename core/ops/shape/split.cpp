@@ -93,7 +93,14 @@ base::Result<std::vector<std::int64_t>> piecesOf(const BindContext& context, std
 {
     const bool isFirstForm = context.node.opset < 2;
     const std::int64_t operandSince = isFirstForm && context.present(1) ? 1 : 13;
-    if (!hasInts(context, "split", 1, operandSince)) {
+    const bool hasPieces = hasInts(context, "split", 1, operandSince);
+    const bool hasCount = context.node.attributes.contains("num_outputs");
+    if (context.node.opset >= 18 && hasPieces == hasCount) {
+        return context.error(fmt::format("{} of split (operand 1) and attribute 'num_outputs' is given; one of them "
+                                         "must be, and not the other",
+                                         hasPieces ? "each" : "none"));
+    }
+    if (!hasPieces) {
         return equalPieces(context, extent);
     }
     RETRO_TRY(auto pieces, intsFrom(context, "split", 1, operandSince));

@@ -14,6 +14,7 @@ namespace
 base::Result<std::vector<std::size_t>> reducedAxes(const BindContext& context, std::int64_t operandSince)
 {
     const std::size_t rank = firstType(context).shape.size();
+    RETRO_CHECK(expectList(context, 1, "axes"));
     RETRO_TRY(const auto given, intsFrom(context, "axes", 1, operandSince));
     RETRO_TRY(auto axes, axesWithin(context, given, rank));
     const bool isNoop = context.node.opset >= operandSince && context.intAttribute("noop_with_empty_axes", 0) != 0;

@@ -249,6 +249,56 @@ private slots:
                  QString("node 'if' (If, opset 13): its then_branch has inputs, but a branch takes none"));
     }
 
+    void numbersOfAnotherTypeAreRefused()
+    {
+        const auto textOfRefusal = [](const auto& graph, std::vector<Tensor> inputs) {
+            const auto refused = execute::unroll(*graph, inputs, Precision::Float);
+            return refused.ok() ? QString("taken") : QString::fromStdString(refused.error().text());
+        };
+        QCOMPARE(textOfRefusal(gate(), {Tensor::scalar(std::int64_t{1}), numbers({1, 2})}),
+                 QString("node 'if' (If, opset 13): its condition is int64, but must be bool"));
+        QCOMPARE(textOfRefusal(loop(), {Tensor::scalar(3.0F), numbers({1, 2})}),
+                 QString("node 'loop' (Loop, opset 13): its number of steps is float32, but must be int64"));
+    }
+
+    void scansThatDoNotFitAreRefused()
+    {
+        const auto textOfRefusal = [](const char* name, std::vector<std::int64_t> list, std::size_t outputs = 1,
+                                      std::int64_t length = 3) {
+            GraphBuilder inner("body");
+            inner.setOpset("", 13);
+            inner.addOutput(inner.addInput("element", DType::Float32, std::nullopt));
+            GraphBuilder builder("scan");
+            builder.setOpset("", 13);
+            const ValueId x = builder.addInput("x", DType::Float32, tensor::Shape{length});
+            std::vector<ValueId> results;
+            for (std::size_t k = 0; k < outputs; ++k) {
+                results.push_back(builder.addResult("y" + std::to_string(k)));
+                builder.addOutput(results.back());
+            }
+            graph::Attributes attributes{{"body", Subgraph{finished(std::move(inner)), 0}},
+                                         {"num_scan_inputs", std::int64_t{1}}};
+            if (!list.empty()) {
+                attributes[name] = std::move(list);
+            }
+            builder.addNode({"Scan", "", "scan", "", 13, {x}, results, std::move(attributes)});
+            const auto refused = execute::unroll(
+                *finished(std::move(builder)), std::vector{Tensor::zeros(DType::Float32, {length})}, Precision::Float);
+            return refused.ok() ? QString("taken") : QString::fromStdString(refused.error().text());
+        };
+        const QString place = "node 'scan' (Scan, opset 13): ";
+        QCOMPARE(textOfRefusal("scan_input_directions", {1}), QString("taken"));
+        QCOMPARE(textOfRefusal("scan_input_directions", {7}),
+                 place +
+                     "attribute 'scan_input_directions' contains 7, but a direction is 0 (forwards) or 1 (backwards)");
+        QCOMPARE(textOfRefusal("scan_output_directions", {1, 1}),
+                 place + "attribute 'scan_output_directions' has 2 entries, but must have 1");
+        QCOMPARE(textOfRefusal("scan_input_axes", {0, 0, 0}),
+                 place + "attribute 'scan_input_axes' has 3 entries, but must have 1");
+        QCOMPARE(textOfRefusal("", {}, 2), place + "its body has 1 outputs, but the node has 2");
+        QVERIFY(textOfRefusal("", {}, 1, 0).contains("has no elements; a Scan needs at least one step"));
+    }
+
     void aStopEndsIt()
     {
         std::stop_source source;

@@ -170,6 +170,11 @@ private slots:
             "line 4, field outputs[0]: no value has the name 'z'");
         row("attribute", "\"opset\": 13", "\"attributes\": {\"axis\": {\"whole\": 1}}",
             "field nodes[0].attributes.axis: it must have one");
+        row("phase", "\"opset\": 13", "\"phase\": \"sideways\"", "field nodes[0].phase: 'sideways' is no phase");
+        row("saved operand", "\"opset\": 13", "\"saves_inputs\": [99]",
+            "field nodes[0].saves_inputs: position 99 is not below 2");
+        row("saved output", "\"opset\": 13", "\"saves_outputs\": [1]",
+            "field nodes[0].saves_outputs: position 1 is not below 1");
         row("fact", "\"opset\": 13", "\"flops\": \"many\"", "line 10, field nodes[0].flops: it must be a number");
     }
 

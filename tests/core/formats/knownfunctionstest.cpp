@@ -217,6 +217,8 @@ private slots:
         QVERIFY(isRefused(groups({"q", "k", "k", "", "", "s", "t", "", "", "", "", "", "w"}), "a quantised cache"));
         QVERIFY(isRefused(groups({"q", "k", "k", "", "", "s", "t"}, {{"sliding_window_cache", std::int64_t{1}}}),
                           "local_window_size"));
+        QVERIFY(isRefused(groups({"q", "k", "k", "", "", "s", "t"}, {{"local_window_size", std::int64_t{0}}}),
+                          "local_window_size is 0, but must be positive, or -1"));
         QVERIFY(isRefused(groups({"q", "k", "k", "", "", "s", "t"}, {}, 6),
                           "query (operand 0, num_heads) has 64 columns, which do not divide into 6 heads"));
         QVERIFY(isRefused(groups({"q", "k", "k", "", "", "s", "t"}, {}, 8), "keys (operand 1) 16 wide"));
@@ -332,6 +334,7 @@ private slots:
         function.set_domain("com.microsoft");
         function.set_name("FusedConv");
         function.add_input(std::string("a"));
+        function.add_input(std::string("w"));
         function.add_output(std::string("b"));
         auto& node = *function.add_node();
         node.set_op_type("Neg");

@@ -34,6 +34,14 @@ AttributeProto& addAttribute(ModelProto& model, AttributeProto::AttributeType ty
 
 TensorProto& weight(ModelProto& model) { return *model.mutable_graph()->mutable_initializer(0); }
 
+void addExternal(TensorProto& tensor, const std::string& key, const std::string& value)
+{
+    tensor.set_data_location(TensorProto::EXTERNAL);
+    auto& pair = *tensor.add_external_data();
+    pair.set_key(key);
+    pair.set_value(value);
+}
+
 std::vector<Refusal> refusedParts()
 {
     return {
@@ -73,10 +81,32 @@ std::vector<Refusal> refusedParts()
              auto& function = *m.add_functions();
              function.set_name("Relu");
              function.set_domain("ai.onnx");
+             function.add_input(std::string("x"));
              function.add_output(std::string("y"));
              function.add_node()->set_op_type("Relu");
          },
          {"relu/Relu", "call each other deeper than 64"}},
+        {"two functions of a name",
+         [](ModelProto& m) {
+             for (int i = 0; i < 2; ++i) {
+                 m.add_functions()->set_name("F");
+             }
+         },
+         {"function 'F'", "twice"}},
+        {"operand that a function does not take",
+         [](ModelProto& m) {
+             auto& function = *m.add_functions();
+             function.set_name("Relu");
+             function.add_output(std::string("y"));
+         },
+         {"node 'relu' (Relu)", "1 operands and 1 outputs", "at most 0"}},
+        {"output that a function does not have",
+         [](ModelProto& m) {
+             auto& function = *m.add_functions();
+             function.set_name("Relu");
+             function.add_input(std::string("x"));
+         },
+         {"node 'relu' (Relu)", "has 0"}},
         {"sequence input",
          [](ModelProto& m) { m.mutable_graph()->mutable_input(0)->mutable_type()->mutable_sequence_type(); },
          {"input 'x' of node '/block/fc/Add' (Add)", "sequence"}},
@@ -192,6 +222,15 @@ std::vector<Refusal> refusedTensors()
          },
          {"'w'", "int32_data", "300"}},
         {"segment", [](ModelProto& m) { weight(m).mutable_segment(); }, {"'w'", "segment"}},
+        {"location twice",
+         [](ModelProto& m) {
+             addExternal(weight(m), "location", "a.bin");
+             addExternal(weight(m), "location", "b.bin");
+         },
+         {"'w'", "external_data.location", "twice"}},
+        {"location with a zero byte",
+         [](ModelProto& m) { addExternal(weight(m), "location", std::string("a.bin\0b", 7)); },
+         {"'w'", "external_data.location", "zero byte"}},
         {"no name", [](ModelProto& m) { weight(m).clear_name(); }, {"initializer has no valid name"}},
         {"two of a name",
          [](ModelProto& m) { *m.mutable_graph()->add_initializer() = weight(m); },

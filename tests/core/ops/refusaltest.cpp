@@ -91,7 +91,8 @@ std::vector<Refusal> refusals()
         {OpCase("Split").with("axis", one).operand(x).constant(ints({4, -1})).outputs(2), "do not add up"},
         {OpCase("Split", 18).with("axis", one).with("num_outputs", std::int64_t{3}).operand(x).outputs(2),
          "num_outputs is 3"},
-        {OpCase("Split", 18).with("axis", one).operand(zeros({1, 3})).outputs(5), "too small for 5 pieces"},
+        {OpCase("Split", 18).with("axis", one).with("num_outputs", std::int64_t{5}).operand(zeros({1, 3})).outputs(5),
+         "too small for 5 pieces"},
         {OpCase("Stack", 1, "ai.retrograde").operand(x).operand(w), "cannot be joined"},
         {OpCase("Unbind", 1, "ai.retrograde").operand(x).outputs(2), "axis 0 has extent 1"},
         {OpCase("Pad").with("mode", std::string("wrap")).operand(x).constant(ints({0, 0, 0, 0, 0, 0, 0, 0})),
@@ -172,7 +173,8 @@ std::vector<Refusal> refusalsOfShapes()
         {OpCase("Range").constant(ints({0})).constant(ints({5})).constant(ints({0})), "the range has no end"},
         {OpCase("Range").constant(ints({0})).constant(ints({5, 6})).constant(ints({1})),
          "operand 1 must be one number"},
-        {OpCase("OneHot").operand(ints({1})).constant(ints({-2})).constant(zeros({2})), "impossible shape"},
+        {OpCase("OneHot").operand(ints({1})).constant(ints({-2})).constant(zeros({2})),
+         "the depth (operand 1) is -2, but must be a number from 1"},
         {OpCase("OneHot").operand(ints({1})).constant(ints({2})).constant(zeros({3})), "must be [off, on]"},
         {OpCase("Trilu", 14).operand(zeros({3})), "must be a matrix"},
         {OpCase("EyeLike").operand(x), "must be a matrix"},
@@ -222,6 +224,70 @@ std::vector<Refusal> refusalsOfShapes()
     };
 }
 
+/// What ONNX Runtime refuses, too, though it could be computed.
+std::vector<Refusal> refusalsOfValues()
+{
+    const Tensor x = zeros({1, 3, 5, 5});
+    const Tensor w = zeros({4, 3, 3, 3});
+    const auto two = std::int64_t{2};
+    const Tensor nan = Tensor::scalar(std::numeric_limits<float>::quiet_NaN());
+    const OpCase lstm = OpCase("LSTM", 14).operand(zeros({3, 1, 2})).constant(zeros({1, 16, 2}));
+    const OpCase boxes = OpCase("NonMaxSuppression").constant(zeros({1, 5, 4})).constant(zeros({1, 1, 5}));
+    const OpCase support = OpCase("SVMRegressor", 1, "ai.onnx.ml")
+                               .with("coefficients", std::vector<double>{1, -1})
+                               .with("support_vectors", std::vector<double>{1, 2, 3, 4, 5, 6})
+                               .with("rho", std::vector<double>{0.5});
+    const Tensor q = zeros({1, 2, 3, 4});
+    return {
+        {OpCase(lstm).constant(zeros({1, 16, 4})).with("layout", two), "attribute 'layout' is 2, but must be 0 or 1"},
+        {OpCase("Conv").with("auto_pad", std::string("VALID")).with("pads", Ints(4, 0)).operand(x).constant(w),
+         "attribute 'pads' is given together with auto_pad 'VALID'"},
+        {OpCase("ConvTranspose")
+             .with("auto_pad", std::string("SAME_UPPER"))
+             .with("pads", Ints(4, 1))
+             .operand(x)
+             .constant(zeros({3, 2, 3, 3})),
+         "attribute 'pads' is given together with auto_pad 'SAME_UPPER'"},
+        {OpCase("MaxPool").with("kernel_shape", Ints{2, 2}).with("storage_order", std::int64_t{3}).operand(x),
+         "attribute 'storage_order' is 3, but must be 0 or 1"},
+        {OpCase("LRN").with("size", two).operand(x), "attribute 'size' is 2, but must be odd"},
+        {OpCase("Upsample", 9).operand(x).constant(Tensor::of<float>({4}, std::vector<float>{1, 1, 0.5, 2})),
+         "the scale 0.5 is below 1"},
+        {OpCase("Upsample", 7).with("scales", std::vector<double>{1, 1, 0.5, 2}).operand(x),
+         "the scale 0.5 is below 1"},
+        {OpCase("Slice").operand(x).constant(ints({0, 1})).constant(ints({1, 2})).constant(ints({1, -3})),
+         "an axis is named twice"},
+        {OpCase("Resize", 18)
+             .with("axes", Ints{2, 2})
+             .operand(x)
+             .absent()
+             .constant(Tensor::full(DType::Float32, {2}, 2)),
+         "an axis is named twice"},
+        {OpCase("CenterCropPad", 18).with("axes", Ints{1, 1}).operand(x).constant(ints({2, 2})),
+         "an axis is named twice"},
+        {OpCase("ReduceMax", 18).operand(x).constant(Tensor::scalar(std::int64_t{1})),
+         "axes (operand 1) must be a list with one axis"},
+        {OpCase("Squeeze").operand(x).constant(Tensor::scalar(std::int64_t{0})),
+         "axes (operand 1) must be a list with one axis"},
+        {OpCase("Split", 18).with("num_outputs", two).operand(zeros({3})).constant(ints({1, 2})).outputs(2),
+         "each of split (operand 1) and attribute 'num_outputs' is given"},
+        {OpCase("Split", 18).operand(zeros({4})).outputs(2), "none of split (operand 1)"},
+        {OpCase("ReverseSequence").with("batch_axis", two).operand(zeros({2, 2, 2})).operand(ints({1, 1})),
+         "attribute 'batch_axis' is 2, but must be 0 or 1"},
+        {OpCase(boxes).constant(ints({3})).constant(Tensor::scalar(1.5F)), "iou_threshold (operand 3) is 1.5"},
+        {OpCase(boxes).constant(ints({3})).constant(nan), "iou_threshold (operand 3) is nan"},
+        {OpCase("OneHot").operand(ints({0})).constant(nan).constant(zeros({2})), "the depth (operand 1) is nan"},
+        {OpCase("OneHot").operand(ints({0})).constant(Tensor::scalar(std::int64_t{0})).constant(zeros({2})),
+         "the depth (operand 1) is 0, but must be a number from 1"},
+        {OpCase(support).with("n_supports", std::int64_t{3}).operand(zeros({2, 3})),
+         "n_supports is 3, but support_vectors has 2 rows of 3 features"},
+        {OpCase(support).with("n_supports", std::int64_t{1} << 62).operand(zeros({2, 3})),
+         "support_vectors has 2 rows"},
+        {OpCase("Attention", 23).with("is_causal", std::int64_t{5}).operand(q).operand(q).operand(q),
+         "attribute 'is_causal' is 5, but must be 0 or 1"},
+    };
+}
+
 } // namespace
 
 class RefusalTest : public QObject
@@ -232,6 +298,9 @@ private slots:
     {
         std::vector<Refusal> all = refusals();
         for (Refusal& more : refusalsOfShapes()) {
+            all.push_back(std::move(more));
+        }
+        for (Refusal& more : refusalsOfValues()) {
             all.push_back(std::move(more));
         }
         for (Refusal& refusal : all) {
