@@ -219,9 +219,6 @@ BoundResult bindLrn(const BindContext& context)
     if (x.shape.size() < 2 || size < 1 || size > kMaxElements) {
         return context.error(fmt::format("LRN needs the axes batch × channels and a size of at least 1, not {}", size));
     }
-    if (size % 2 == 0) {
-        return context.error(fmt::format("attribute 'size' is {}, but must be odd: each window has a middle", size));
-    }
     constexpr std::int64_t kLargest = 4096;
     constexpr double kSmall = 1LL << 31; // elements read
     const std::int64_t read = std::min(size, x.shape[1]);

@@ -250,7 +250,6 @@ std::vector<Refusal> refusalsOfValues()
          "attribute 'pads' is given together with auto_pad 'SAME_UPPER'"},
         {OpCase("MaxPool").with("kernel_shape", Ints{2, 2}).with("storage_order", std::int64_t{3}).operand(x),
          "attribute 'storage_order' is 3, but must be 0 or 1"},
-        {OpCase("LRN").with("size", two).operand(x), "attribute 'size' is 2, but must be odd"},
         {OpCase("Upsample", 9).operand(x).constant(Tensor::of<float>({4}, std::vector<float>{1, 1, 0.5, 2})),
          "the scale 0.5 is below 1"},
         {OpCase("Upsample", 7).with("scales", std::vector<double>{1, 1, 0.5, 2}).operand(x),

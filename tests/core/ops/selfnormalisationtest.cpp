@@ -100,6 +100,12 @@ private slots:
         QCOMPARE(q(c.operand(doubles({1, 3, 1}, {1, 2, 3})).run()), "[1 × 3 × 1] 0.166667 0.133333 0.214286");
     }
 
+    void anEvenWindowReachesFurtherBehind()
+    {
+        OpCase c = OpCase("LRN").with("size", std::int64_t{2}).with("alpha", 2.0).with("beta", 1.0);
+        QCOMPARE(q(c.operand(doubles({1, 2, 1}, {1, 2})).run()), "[1 × 2 × 1] 0.166667 0.4");
+    }
+
     void computedStatistics()
     {
         OpCase c = exact("BatchNormalization", 15).operand(doubles({1, 2, 1}, {3, 5})).operand(doubles({2}, {2, 1}));

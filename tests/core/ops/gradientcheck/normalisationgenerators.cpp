@@ -100,7 +100,7 @@ OpCase lp(Draw& draw)
 OpCase lrn(Draw& draw)
 {
     OpCase c("LRN", kNewest);
-    c.operand(draw.tensor(imageShape(draw, draw.whole(1, 6)))).with("size", 2 * draw.whole(0, 2) + 1);
+    c.operand(draw.tensor(imageShape(draw, draw.whole(1, 6)))).with("size", draw.whole(1, 5));
     return c.with("alpha", draw.number(0.1, 2)).with("beta", draw.number(0.3, 1.2)).with("bias", draw.number(0.5, 2));
 }
 
