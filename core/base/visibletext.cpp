@@ -95,14 +95,14 @@ std::string visibleText(std::string_view text, LineEnds lineEnds)
     return shown;
 }
 
-std::string escapedInJson(std::string json)
+std::string escapedInJson(std::string text)
 {
-    if (std::ranges::all_of(json, [](char c) { return static_cast<unsigned char>(c) < 0x7f; })) {
-        return json;
+    if (std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x7f; })) {
+        return text;
     }
     std::string escaped;
-    escaped.reserve(json.size());
-    for (std::string_view rest = json; !rest.empty();) {
+    escaped.reserve(text.size());
+    for (std::string_view rest = text; !rest.empty();) {
         const std::size_t taken = std::max<std::size_t>(utf8Length(rest), 1);
         const char32_t point = pointOf(rest.substr(0, taken));
         if (point >= 0x7f && isHidden(point, LineEnds::Kept)) {
