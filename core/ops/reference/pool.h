@@ -252,7 +252,7 @@ void pickMaximum(const PoolShape& shape, const T* t, const T* x, T* y)
 
 /// y = sum of each window times factor[window].
 template <class T>
-void sumPool(const PoolShape& shape, const T* x, const std::vector<T>& factors, T* y)
+void sumPool(const PoolShape& shape, const T* x, const T* factors, T* y)
 {
     forEachWindow(shape, [&](const PoolWindow& window) {
         const auto index = static_cast<std::size_t>(window.index);
@@ -275,7 +275,7 @@ void sumPool(const PoolShape& shape, const T* x, const std::vector<T>& factors, 
 
 /// r = transposed map of sumPool applied to s.
 template <class T>
-void spreadOverWindows(const PoolShape& shape, const T* s, const std::vector<T>& factors, T* r)
+void spreadOverWindows(const PoolShape& shape, const T* s, const T* factors, T* r)
 {
     std::fill(r, r + shape.batch * shape.imageSize() * shape.channels, T{0});
     forEachWindow(shape, [&](const PoolWindow& window) {

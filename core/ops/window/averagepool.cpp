@@ -53,6 +53,14 @@ std::vector<double> factorsOf(const std::array<WindowAxis, 3>& axes, bool counts
     return factors;
 }
 
+/// The same in the type that is computed in; empty where nothing is.
+Tensor factorsFor(const reference::PoolShape& shape, bool countsPadding, tensor::DType type)
+{
+    const std::vector<double> factors =
+        shape.batch * shape.channels > 0 ? factorsOf(shape.axes, countsPadding) : std::vector<double>();
+    return Tensor::of<double>({static_cast<std::int64_t>(factors.size())}, factors).to(type);
+}
+
 /// AveragePool over windows. Computes in channels-last order, whatever the order of the operand.
 class WindowMean final : public Operator<AveragePool>
 {
@@ -60,9 +68,7 @@ public:
     WindowMean(TensorType output, Shape operand, const std::vector<WindowAxis>& axes, bool countsPadding)
         : Operator(std::move(output)),
           m_operand(std::move(operand)), m_shape{m_operand[0], m_operand[1], reference::threeAxes(axes)},
-          m_factors(m_shape.batch * m_shape.channels > 0 ? factorsOf(m_shape.axes, countsPadding)
-                                                         : std::vector<double>()),
-          m_floatFactors(m_factors.begin(), m_factors.end())
+          m_factors(factorsFor(m_shape, countsPadding, m_outputTypes[0].dtype))
     {}
 
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
@@ -84,19 +90,19 @@ private:
     [[nodiscard]] Tensor computed(const Tensor& t, const Shape& shape, const F& kernel) const
     {
         const Tensor in = channelsLast(t);
+        const Tensor factors = m_factors.to(t.dtype());
         tensor::TensorBuffer buffer(t.dtype(), shape, tensor::channelsLastStrides(shape));
         if (t.dtype() == tensor::DType::Float64) {
-            kernel(in.data<double>(), m_factors, buffer.data<double>());
+            kernel(in.data<double>(), factors.data<double>(), buffer.data<double>());
         } else {
-            kernel(in.data<float>(), m_floatFactors, buffer.data<float>());
+            kernel(in.data<float>(), factors.data<float>(), buffer.data<float>());
         }
         return std::move(buffer).freeze();
     }
 
     Shape m_operand;
     reference::PoolShape m_shape;
-    std::vector<double> m_factors; // per window
-    std::vector<float> m_floatFactors;
+    Tensor m_factors; // per window; a tensor, so that it counts as memory
 };
 
 /// GlobalAveragePool: the mean over all spatial axes.

@@ -98,7 +98,7 @@ public:
         tensor::TensorBuffer buffer(x.dtype(), m_windows, tensor::channelsLastStrides(m_windows));
         visitFloat(x.dtype(), [&](auto zero) {
             using T = decltype(zero);
-            reference::sumPool(m_shape, image.data<T>(), ones<T>(), buffer.data<T>());
+            reference::sumPool(m_shape, image.data<T>(), ones<T>().data(), buffer.data<T>());
         });
         return outer(std::move(buffer).freeze(), m_outputTypes[0].shape);
     }
@@ -108,7 +108,7 @@ public:
         tensor::TensorBuffer buffer(s.dtype(), m_image, tensor::channelsLastStrides(m_image));
         visitFloat(s.dtype(), [&](auto zero) {
             using T = decltype(zero);
-            reference::spreadOverWindows(m_shape, from.data<T>(), ones<T>(), buffer.data<T>());
+            reference::spreadOverWindows(m_shape, from.data<T>(), ones<T>().data(), buffer.data<T>());
         });
         return outer(std::move(buffer).freeze(), m_operand);
     }

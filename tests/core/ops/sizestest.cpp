@@ -162,6 +162,17 @@ private slots:
 #endif
     }
 
+    /// A number per window is as much as a channel of the result.
+    void tablesOfPoolsCountAsMemory()
+    {
+        OpCase pool("AveragePool", 19);
+        pool.operand(randomTensor({1, 1, 65, 65}, DType::Float32))
+            .with("kernel_shape", std::vector<std::int64_t>{2, 2});
+        const std::int64_t before = base::MemoryAccount::tensors().live();
+        QVERIFY(pool.bind());
+        QVERIFY(base::MemoryAccount::tensors().live() - before >= 64 * 64 * 4);
+    }
+
     void mapsOfElementsAreBounded()
     {
         constexpr std::int64_t kWide = 1LL << 16; // 32 GiB of positions
