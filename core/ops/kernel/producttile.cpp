@@ -490,10 +490,10 @@ template <class Vector>
 
 #if defined(__x86_64__)
 /// As turnSomeBfloats(), with the pairs as PairTiles has them.
+template <class Vector>
 [[gnu::always_inline]] inline void pairSomeLines(const std::uint16_t* b, std::int64_t line, std::int64_t count,
                                                  std::int64_t depth, std::int64_t width, float* to)
 {
-    using Vector = Sixteen;
     constexpr std::int64_t kSteps = 2 * kLanes<Vector>;
     const std::uint16_t* from[kLanes<Vector>];
     placeLines<kLanes<Vector>>(b, line, count, from);
@@ -517,6 +517,21 @@ template <class Vector>
         for (std::int64_t step = 0; step < depth / 2; ++step) {
             to[step * width + i] = 0;
         }
+    }
+}
+
+template <class Vector>
+[[gnu::always_inline]] inline void pairPanel(const std::uint16_t* from, std::int64_t line, std::int64_t count,
+                                             std::int64_t depth, float* to)
+{
+    constexpr std::int64_t kHalf = kLanes<Vector>;
+    pairSomeLines<Vector>(from, line, count < kHalf ? count : kHalf, depth, 2 * kHalf, to);
+    if (count > kHalf) {
+        pairSomeLines<Vector>(from + kHalf * line, line, count - kHalf, depth, 2 * kHalf, to + kHalf);
+        return;
+    }
+    for (std::int64_t k = 0; k < depth / 2; ++k) {
+        *looseAt<Vector>(to + k * 2 * kHalf + kHalf) = Vector{};
     }
 }
 
@@ -754,7 +769,7 @@ constexpr std::int64_t kMiddleRows = 6;
     turnBfloatPanel<Sixteen>(from, line, count, depth, to);
 }
 
-constexpr std::int64_t kPairWidth = 2 * kLanes<Sixteen>;
+constexpr std::int64_t kPairWidth = 2 * sizeof(Sixteen) / sizeof(float);
 
 [[gnu::target("arch=x86-64-v4,avx512bf16")]] void multiplyPairs(const ProductTile& tile)
 {
@@ -775,15 +790,7 @@ packPairs(const std::uint16_t* from, std::int64_t row, std::int64_t count, std::
 [[gnu::target("arch=x86-64-v4")]] void turnPairsWide(const std::uint16_t* from, std::int64_t line, std::int64_t count,
                                                      std::int64_t depth, float* to)
 {
-    constexpr std::int64_t kHalf = kLanes<Sixteen>;
-    pairSomeLines(from, line, count < kHalf ? count : kHalf, depth, kPairWidth, to);
-    if (count > kHalf) {
-        pairSomeLines(from + kHalf * line, line, count - kHalf, depth, kPairWidth, to + kHalf);
-        return;
-    }
-    for (std::int64_t k = 0; k < depth / 2; ++k) {
-        *looseAt<Sixteen>(to + k * kPairWidth + kHalf) = Sixteen{};
-    }
+    pairPanel<Sixteen>(from, line, count, depth, to);
 }
 
 [[gnu::target("arch=x86-64-v3")]] void multiplyMiddle(const ProductTile& tile)
