@@ -62,6 +62,29 @@ bool isHexDigit(char c) { return isAsciiDigit(c) || (c >= 'a' && c <= 'f') || (c
 bool isOctalDigit(char c) { return c >= '0' && c <= '7'; }
 bool isAsciiSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
+bool isOfPropertyName(char c) { return isAsciiLetter(c) || isAsciiDigit(c) || c == '_' || c == ' ' || c == '-'; }
+
+/// Blanks, _ and - count for nothing in the name of a property, and neither does case.
+std::string plainName(std::string_view name)
+{
+    std::string plain;
+    for (const char c : name) {
+        if (c != ' ' && c != '_' && c != '-') {
+            plain += c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
+        }
+    }
+    return plain;
+}
+
+/// Of \p{…}: punct has not the symbols that [:punct:] has.
+std::optional<std::string_view> membersOfProperty(std::string_view plain, bool isInSet)
+{
+    if (plain == "punct") {
+        return R"(\p{P})";
+    }
+    return plain == "word" && !isInSet ? kWordAlone : membersOf(plain);
+}
+
 /// A character that stands for itself, inside and outside sets.
 std::string literal(char32_t code)
 {
@@ -184,7 +207,7 @@ private:
         }
     }
 
-    /// What was written last is repeated: a repetition of a repetition is put into a group.
+    /// What was written last is repeated.
     void repeat(std::string_view mark, std::size_t length, bool mayBePossessive)
     {
         m_at += length;
@@ -192,12 +215,18 @@ private:
         if (peek() == '?' || (peek() == '+' && mayBePossessive)) {
             whole += m_text[m_at++];
         }
+        writeMark(whole);
+    }
+
+    /// A repetition of a repetition is put into a group.
+    void writeMark(std::string_view mark)
+    {
         if (m_isRepeated && m_atom != std::string::npos) {
             m_out.insert(m_atom, "(?:");
             m_out += ')';
         }
         m_isRepeated = true;
-        m_out += whole;
+        m_out += mark;
     }
 
     /// {n}, {n,}, {,m} and {n,m}; other braces stand for themselves.
@@ -226,12 +255,7 @@ private:
             repeat(mark, length, false);
         } else { // and so does a ?
             m_at += length;
-            if (m_isRepeated && m_atom != std::string::npos) {
-                m_out.insert(m_atom, "(?:");
-                m_out += ')';
-            }
-            m_isRepeated = true;
-            m_out += mark;
+            writeMark(mark);
         }
         return {};
     }
@@ -555,26 +579,12 @@ private:
             isNegated = !isNegated;
             name.erase(0, 1);
         }
-        std::string plain;
-        for (const char c : name) {
-            if (c != ' ' && c != '_' && c != '-') {
-                plain += c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
-            }
-        }
-        std::optional<std::string_view> members = membersOf(plain);
-        if (plain == "punct") {
-            members = R"(\p{P})"; // not the symbols that [:punct:] has
-        } else if (plain == "word" && !isInSet) {
-            members = kWordAlone;
-        }
-        if (members) {
+        if (const std::optional<std::string_view> members = membersOfProperty(plainName(name), isInSet)) {
             const bool isBare = isInSet && !isNegated;
             return Member{std::nullopt,
                           isBare ? std::string(*members) : fmt::format("[{}{}]", isNegated ? "^" : "", *members)};
         }
-        if (!std::all_of(name.begin(), name.end(), [](char c) {
-                return isAsciiLetter(c) || isAsciiDigit(c) || c == '_' || c == ' ' || c == '-';
-            })) {
+        if (!std::ranges::all_of(name, isOfPropertyName)) {
             return refused(fmt::format("the property '{}'", name));
         }
         return Member{std::nullopt, fmt::format("\\{}{{{}}}", isNegated ? 'P' : 'p', name)};

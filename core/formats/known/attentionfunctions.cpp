@@ -178,7 +178,8 @@ base::Result<std::string> scoreMask(FunctionWriter& body, const std::string& key
     return mask.empty() ? bias : body.add("Add", {mask, bias});
 }
 
-Written writeMultiHeadAttention(FunctionWriter& body)
+/// num_heads, where all operands that are there are supported.
+base::Result<std::int64_t> checkedHeads(const FunctionWriter& body)
 {
     if (body.isGiven(HeadSlot::kPastLength) || body.isGiven(HeadSlot::kIndirection)) {
         return inputError("past_sequence_length and cache_indirection (operands 8 and 9) are not supported; export the "
@@ -191,6 +192,12 @@ Written writeMultiHeadAttention(FunctionWriter& body)
     if (heads < 1) {
         return inputError(fmt::format("num_heads is {}, but must be positive", heads));
     }
+    return heads;
+}
+
+Written writeMultiHeadAttention(FunctionWriter& body)
+{
+    RETRO_TRY(const std::int64_t heads, checkedHeads(body));
     RETRO_TRY(HeadNames operands, threeOperands(body));
     addHeadBias(body, operands);
     RETRO_TRY(const std::string mask, scoreMask(body, operands[1]));

@@ -182,20 +182,27 @@ void GraphFacts::take(const GraphProto& graph)
     }
 }
 
+void GraphFacts::takeValue(const ValueInfoProto& value)
+{
+    if (!value.type().has_tensor_type()) {
+        return;
+    }
+    m_types[value.name()] = value.type().tensor_type().elem_type();
+    if (!value.type().tensor_type().has_shape()) {
+        return;
+    }
+    const auto& shape = value.type().tensor_type().shape();
+    m_ranks[value.name()] = static_cast<std::size_t>(shape.dim_size());
+    if (shape.dim_size() > 0 && shape.dim(shape.dim_size() - 1).dim_value() > 0) { // else it is open
+        m_widths[value.name()] = shape.dim(shape.dim_size() - 1).dim_value();
+    }
+}
+
 void GraphFacts::takeDeclared(const GraphProto& graph)
 {
     for (const auto* list : {&graph.input(), &graph.value_info(), &graph.output()}) {
         for (const ValueInfoProto& value : *list) {
-            if (value.type().has_tensor_type()) {
-                m_types[value.name()] = value.type().tensor_type().elem_type();
-            }
-            if (value.type().has_tensor_type() && value.type().tensor_type().has_shape()) {
-                const auto& shape = value.type().tensor_type().shape();
-                m_ranks[value.name()] = static_cast<std::size_t>(shape.dim_size());
-                if (shape.dim_size() > 0 && shape.dim(shape.dim_size() - 1).dim_value() > 0) { // else it is open
-                    m_widths[value.name()] = shape.dim(shape.dim_size() - 1).dim_value();
-                }
-            }
+            takeValue(value);
         }
     }
     for (const auto& constant : graph.initializer()) {

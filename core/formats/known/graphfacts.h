@@ -13,6 +13,7 @@ namespace retro::onnxschema
 {
 class GraphProto;
 class NodeProto;
+class ValueInfoProto;
 } // namespace retro::onnxschema
 
 namespace retro::formats
@@ -48,6 +49,7 @@ private:
     using Ranks = std::unordered_map<std::string, std::size_t>;
 
     void take(const onnxschema::GraphProto& graph);
+    void takeValue(const onnxschema::ValueInfoProto& value);
     void takeDeclared(const onnxschema::GraphProto& graph);
     void takeNode(const onnxschema::NodeProto& node);
     [[nodiscard]] std::optional<std::size_t> rankOf(const onnxschema::NodeProto& node) const;

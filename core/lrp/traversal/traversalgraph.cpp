@@ -90,6 +90,16 @@ NodeId nearestBarrier(const execute::BoundModel& model, ValueId target)
     return {};
 }
 
+/// True for a node that makes floats of an input of integers.
+bool makesFloatsOfIntegers(const execute::BoundModel& model, const graph::Node& node)
+{
+    const ValueId first = node.inputs.empty() ? ValueId() : node.inputs.front();
+    const bool readsInput =
+        first.isValid() && model.graph().isInput(model.graph().nodeOf(first)) && !model.isConstant(first);
+    return readsInput && !tensor::isFloating(model.typeOf(first).dtype) &&
+           tensor::isFloating(model.typeOf(node.outputs.front()).dtype);
+}
+
 /// A node behind a value that makes floats of an input of integers; invalid when there is none.
 NodeId castOfIntegers(const execute::BoundModel& model, ValueId target)
 {
@@ -102,10 +112,7 @@ NodeId castOfIntegers(const execute::BoundModel& model, ValueId target)
             continue;
         }
         const graph::Node& node = graph.node(id);
-        const ValueId first = node.inputs.empty() ? ValueId() : node.inputs.front();
-        const bool readsInput = first.isValid() && graph.isInput(graph.nodeOf(first)) && !model.isConstant(first);
-        if (readsInput && !tensor::isFloating(model.typeOf(first).dtype) &&
-            tensor::isFloating(model.typeOf(node.outputs.front()).dtype)) {
+        if (makesFloatsOfIntegers(model, node)) {
             return id;
         }
         for (const ValueId operand : node.inputs) {
