@@ -59,13 +59,13 @@ LastStep lastStepOf(const execute::BoundModel& model, base::ValueId value)
     const graph::Graph& graph = model.graph();
     LastStep last;
     for (base::NodeId node = graph.nodeOf(value); node.isValid() && !graph.isInput(node); node = graph.nodeOf(value)) {
-        const ops::Structure& structure = model.op(node).structure();
-        const HandsOn how =
-            graph.node(node).inputs.empty() ? HandsOn::Nothing : whatHandsOn(structure, graph.node(node));
-        if (graph.node(node).inputs.empty() || !graph.node(node).inputs.front().isValid()) {
+        const std::vector<base::ValueId>& operands = graph.node(node).inputs;
+        if (operands.empty() || !operands.front().isValid()) {
             return {};
         }
-        value = graph.node(node).inputs.front();
+        const ops::Structure& structure = model.op(node).structure();
+        const HandsOn how = whatHandsOn(structure, graph.node(node));
+        value = operands.front();
         if (how == HandsOn::Nothing) {
             last.structure = &structure;
             last.node = &graph.node(node);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What --target says, and which value it is.
 #include "core/engine/explain/segment.h"
+#include "core/graph/walkback.h"
 
 #include <fmt/format.h>
 
@@ -127,26 +128,16 @@ bool isInputAsItIs(const graph::Graph& graph, base::ValueId value)
 /// The floating values nearest before a value, in the order of operands.
 std::optional<base::ValueId> floatingBefore(const execute::BoundModel& model, base::ValueId value)
 {
-    const graph::Graph& graph = model.graph();
-    std::vector<bool> isSeen(graph.valueCount());
-    std::vector<base::ValueId> waiting{value};
-    for (std::size_t at = 0; at < waiting.size(); ++at) {
-        const base::ValueId one = waiting[at];
-        if (model.isTracked(one) && tensor::isFloating(model.typeOf(one).dtype) && !isInputAsItIs(graph, one)) {
-            return one;
+    std::optional<base::ValueId> found;
+    graph::walkBack(model.graph(), value, [&](base::ValueId one) {
+        if (!model.isTracked(one) || !tensor::isFloating(model.typeOf(one).dtype) ||
+            isInputAsItIs(model.graph(), one)) {
+            return graph::Walk::GoOn;
         }
-        const base::NodeId node = graph.nodeOf(one);
-        if (!node.isValid() || graph.isInput(node)) {
-            continue;
-        }
-        for (const base::ValueId operand : graph.node(node).inputs) {
-            if (operand.isValid() && !isSeen[operand.index()]) {
-                isSeen[operand.index()] = true;
-                waiting.push_back(operand);
-            }
-        }
-    }
-    return std::nullopt;
+        found = one;
+        return graph::Walk::Stop;
+    });
+    return found;
 }
 
 /// "--target s", which has the scores that outputs of integers are made of, or what to put in its place.

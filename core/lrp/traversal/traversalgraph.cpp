@@ -2,6 +2,7 @@
 #include "core/lrp/traversal/traversalgraph.h"
 
 #include "core/execute/tokenpath.h"
+#include "core/graph/walkback.h"
 #include "core/ops/lookup.h"
 
 #include <fmt/format.h>
@@ -66,28 +67,22 @@ Adjacency adjacencyOf(const execute::BoundModel& model)
 NodeId nearestBarrier(const execute::BoundModel& model, ValueId target)
 {
     const graph::Graph& graph = model.graph();
-    std::vector<bool> isSeen(graph.valueCount());
-    std::vector<ValueId> waiting{target};
-    for (std::size_t at = 0; at < waiting.size(); ++at) {
-        const NodeId id = graph.nodeOf(waiting[at]);
-        if (!id.isValid() || graph.isInput(id) || model.isConstant(waiting[at])) {
-            continue;
+    NodeId found;
+    graph::walkBack(graph, target, [&](ValueId value) {
+        const NodeId id = graph.nodeOf(value);
+        if (!id.isValid() || graph.isInput(id) || model.isConstant(value)) {
+            return graph::Walk::Turn;
         }
-        const graph::Node& node = graph.node(id);
-        const bool readsComputed = std::any_of(node.inputs.begin(), node.inputs.end(), [&model](ValueId operand) {
+        const bool readsComputed = std::ranges::any_of(graph.node(id).inputs, [&model](ValueId operand) {
             return operand.isValid() && !model.isConstant(operand);
         });
-        if (readsComputed && model.op(id).structure().kind() == ops::StructureKind::NoRelevance) {
-            return id;
+        if (!readsComputed || model.op(id).structure().kind() != ops::StructureKind::NoRelevance) {
+            return graph::Walk::GoOn;
         }
-        for (const ValueId operand : node.inputs) {
-            if (operand.isValid() && !isSeen[operand.index()]) {
-                isSeen[operand.index()] = true;
-                waiting.push_back(operand);
-            }
-        }
-    }
-    return {};
+        found = id;
+        return graph::Walk::Stop;
+    });
+    return found;
 }
 
 /// True for a node that makes floats of an input of integers.
@@ -104,25 +99,14 @@ bool makesFloatsOfIntegers(const execute::BoundModel& model, const graph::Node& 
 NodeId castOfIntegers(const execute::BoundModel& model, ValueId target)
 {
     const graph::Graph& graph = model.graph();
-    std::vector<bool> isSeen(graph.valueCount());
-    std::vector<ValueId> waiting{target};
-    for (std::size_t at = 0; at < waiting.size(); ++at) {
-        const NodeId id = graph.nodeOf(waiting[at]);
-        if (!id.isValid() || graph.isInput(id)) {
-            continue;
-        }
-        const graph::Node& node = graph.node(id);
-        if (makesFloatsOfIntegers(model, node)) {
-            return id;
-        }
-        for (const ValueId operand : node.inputs) {
-            if (operand.isValid() && !isSeen[operand.index()]) {
-                isSeen[operand.index()] = true;
-                waiting.push_back(operand);
-            }
-        }
-    }
-    return {};
+    NodeId found;
+    graph::walkBack(graph, target, [&](ValueId value) {
+        const NodeId id = graph.nodeOf(value);
+        const bool isFound = id.isValid() && !graph.isInput(id) && makesFloatsOfIntegers(model, graph.node(id));
+        found = isFound ? id : NodeId();
+        return isFound ? graph::Walk::Stop : graph::Walk::GoOn;
+    });
+    return found;
 }
 
 /// What can be done about a target that no relevance leaves.

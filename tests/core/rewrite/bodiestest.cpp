@@ -106,6 +106,20 @@ class BodiesTest : public QObject
 {
     Q_OBJECT
 
+    /// The same results, and no Add is left in the branch that has a layer.
+    static void expectFusedInThen(const SharedGraph& before, const SharedGraph& after)
+    {
+        for (const bool chosen : {true, false}) {
+            std::string plain;
+            std::string fused;
+            const Tensor a = run(before, chosen, &plain);
+            QVERIFY(a.isValid());
+            QVERIFY(deviation(run(after, chosen, &fused), a) < 1e-12);
+            QCOMPARE(QString::fromStdString(fused).contains("Add"), false);
+            QCOMPARE(QString::fromStdString(plain).contains("Add"), chosen);
+        }
+    }
+
 private slots:
     void chainsInABranchAreFused()
     {
@@ -119,15 +133,7 @@ private slots:
                  QStringLiteral("in then_branch of If if"));
         QCOMPARE(after->steps[0].removed, (std::vector<std::string>{"if/fc", "if/bias"}));
         QVERIFY(after->fused.empty());
-        for (const bool chosen : {true, false}) {
-            std::string plain;
-            std::string fused;
-            const Tensor a = run(before, chosen, &plain);
-            QVERIFY(a.isValid());
-            QVERIFY(deviation(run(after->graph, chosen, &fused), a) < 1e-12);
-            QCOMPARE(QString::fromStdString(fused).contains("Add"), false);
-            QCOMPARE(QString::fromStdString(plain).contains("Add"), chosen);
-        }
+        expectFusedInThen(before, after->graph);
     }
 
     /// As exporters write it: a layer is one wherever its weights stand.
@@ -138,15 +144,7 @@ private slots:
         const auto after = retro::rewrite::rewrite(before, only(&RewriteOptions::fuseLinear));
         QVERIFY(after.ok());
         QCOMPARE(after->graph->nodes()[0].inputs.size(), std::size_t{2}); // condition and x
-        for (const bool chosen : {true, false}) {
-            std::string plain;
-            std::string fused;
-            const Tensor a = run(before, chosen, &plain);
-            QVERIFY(a.isValid());
-            QVERIFY(deviation(run(after->graph, chosen, &fused), a) < 1e-12);
-            QCOMPARE(QString::fromStdString(fused).contains("Add"), false);
-            QCOMPARE(QString::fromStdString(plain).contains("Add"), chosen);
-        }
+        expectFusedInThen(before, after->graph);
         const std::vector<Tensor> inputs{Tensor::full(DType::Bool, {}, 1), randomTensor({2, 3}, 5)};
         const auto flat = retro::execute::unroll(*after->graph, inputs, Precision::Float);
         QVERIFY(flat.ok());
