@@ -4,6 +4,7 @@
 #include "core/base/cancel.h"
 #include "core/base/leftovers.h"
 #include "core/graph/graph.h"
+#include "core/ops/schema/schema.h"
 #include "core/rewrite/attributes.h"
 #include "core/rewrite/draft.h"
 #include "core/rewrite/passes.h"
@@ -27,52 +28,27 @@ namespace
 
 using graph::Node;
 
-/// Operators that the passes look into, by the operands that they cannot do without.
-constexpr std::array<std::string_view, 30> kOne{
-    "Cast",        "Clip",       "ConstantOfShape", "Dropout",   "Erf",     "Exp",   "Gelu",
-    "HardSigmoid", "HardSwish",  "Identity",        "IsNaN",     "Max",     "Min",   "Mish",
-    "Neg",         "Reciprocal", "ReduceMean",      "ReduceSum", "Relu",    "Shape", "Sigmoid",
-    "Slice",       "Softmax",    "Softplus",        "Sqrt",      "Squeeze", "Swish", "Tanh",
-    "Transpose",   "Unsqueeze"};
-constexpr std::array<std::string_view, 15> kTwo{
-    "Add", "Conv", "ConvTranspose",    "Div",     "Equal", "Expand", "Gather", "Gemm", "LayerNormalization", "MatMul",
-    "Mul", "Pow",  "RMSNormalization", "Reshape", "Sub"};
-constexpr std::array<std::string_view, 2> kThree{"Attention", "Where"};
-
-std::size_t neededBy(const Node& node)
+bool lacksTerms(const Node& node)
 {
-    if (node.op == "Reshape" && node.opset < 5) { // the shape was an attribute
-        return 1;
+    if (node.op != "Einsum" || !node.domain.empty()) {
+        return false;
     }
-    if (node.op == "Einsum") {
-        const auto equation = attributeOr<std::string>(node, "equation", "");
-        return 1 + static_cast<std::size_t>(std::ranges::count(equation.substr(0, equation.find("->")), ','));
-    }
-    if (node.op == "BatchNormalization") {
-        return 5;
-    }
-    const auto isAmong = [&](const auto& names) { return std::ranges::find(names, node.op) != names.end(); };
-    if (isAmong(kOne)) {
-        return 1;
-    }
-    return isAmong(kTwo) ? 2 : (isAmong(kThree) ? 3 : 0);
+    const auto equation = attributeOr<std::string>(node, "equation", "");
+    return std::ranges::count(equation.substr(0, equation.find("->")), ',') >= std::ssize(node.inputs);
 }
 
-/// The first node that has fewer operands than its operator cannot do without, in words: "product (MatMul) has 1 of 2
-/// operands". The passes read these operands without asking, so such a graph is left as it is; binding it says what is
-/// wrong.
+/// The first node whose operands or outputs its operator does not have, in words: "product (MatMul): operand 1 is
+/// missing (B of MatMul)". The passes read them without asking, so such a graph is left as it is; binding it says what
+/// is wrong.
 std::optional<std::string> lackingOperands(const graph::Graph& graph)
 {
     for (const Node& node : graph.nodes()) {
-        if (!node.domain.empty()) { // passes ask of other domains what they need
-            continue;
+        std::optional<std::string> fault = ops::operandFault(node);
+        if (!fault && lacksTerms(node)) {
+            fault = "its equation has more terms than it has operands";
         }
-        const std::size_t needed = neededBy(node);
-        const auto end = node.inputs.begin() + static_cast<std::ptrdiff_t>(std::min(needed, node.inputs.size()));
-        const auto given = static_cast<std::size_t>(
-            std::count_if(node.inputs.begin(), end, [](graph::ValueId id) { return id.isValid(); }));
-        if (given < needed) {
-            return fmt::format("{} ({}) has {} of {} operands", node.name, node.op, given, needed);
+        if (fault) {
+            return fmt::format("{} ({}): {}", node.name, node.op, *fault);
         }
     }
     return std::nullopt;

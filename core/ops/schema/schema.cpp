@@ -89,7 +89,7 @@ std::size_t ownOperands(const Node& node)
     return node.inputs.size() - std::min(captured, node.inputs.size());
 }
 
-std::optional<std::string> operandFault(const Node& node, const OperatorSchema& schema)
+std::optional<std::string> operandFaultBy(const OperatorSchema& schema, const Node& node)
 {
     const NameList list = namesOf(schema.operands);
     const std::size_t given = ownOperands(node);
@@ -109,7 +109,7 @@ std::optional<std::string> operandFault(const Node& node, const OperatorSchema& 
     return std::nullopt;
 }
 
-std::optional<std::string> outputFault(const Node& node, const OperatorSchema& schema)
+std::optional<std::string> outputFaultBy(const OperatorSchema& schema, const Node& node)
 {
     const NameList list = namesOf(schema.outputs);
     for (std::size_t k = 0; k < list.entries.size() && !list.isOpen; ++k) {
@@ -223,7 +223,7 @@ std::optional<std::string> fitFault(const Node& node, const AttributeEntry& entr
     return fmt::format("attribute '{}' is {}, but must be {}", entry.name, given.inWords, kindInWords(entry.kind));
 }
 
-std::optional<std::string> attributeFault(const Node& node, const OperatorSchema& schema)
+std::optional<std::string> attributeFaultBy(const OperatorSchema& schema, const Node& node)
 {
     if (schema.attributes == "*") {
         return std::nullopt;
@@ -269,12 +269,30 @@ std::optional<std::string> schemaFault(const Node& node)
     if (schema == nullptr) {
         return std::nullopt;
     }
-    for (const auto check : {operandFault, outputFault, attributeFault}) {
-        if (auto fault = check(node, *schema)) {
+    for (const auto check : {operandFaultBy, outputFaultBy, attributeFaultBy}) {
+        if (auto fault = check(*schema, node)) {
             return fault;
         }
     }
     return std::nullopt;
+}
+
+std::optional<std::string> operandFault(const Node& node)
+{
+    const OperatorSchema* schema = schemaOf(node.domain, node.op, node.opset);
+    if (schema == nullptr) {
+        const std::string_view domain = node.domain == "ai.onnx" ? std::string_view{} : node.domain;
+        const auto all = schemas();
+        const auto first = std::ranges::lower_bound(all, std::tuple(domain, std::string_view(node.op)), {},
+                                                    [](const auto& one) { return std::tuple(one.domain, one.op); });
+        const bool isKnown = first != all.end() && first->domain == domain && first->op == node.op;
+        schema = isKnown ? &*first : nullptr;
+    }
+    if (schema == nullptr) {
+        return std::nullopt;
+    }
+    auto fault = operandFaultBy(*schema, node);
+    return fault ? fault : outputFaultBy(*schema, node);
 }
 
 namespace

@@ -38,6 +38,9 @@ struct OperatorSchema
 /// attribute that is unknown (names that begin with "__" are let through), missing or of another kind. Nothing when it
 /// agrees, or when the operator has no schema.
 [[nodiscard]] std::optional<std::string> schemaFault(const graph::Node& node);
+/// The operands and outputs of schemaFault() alone. A node of an operator set before its operator is judged as one of
+/// the operator's first.
+[[nodiscard]] std::optional<std::string> operandFault(const graph::Node& node);
 /// The first node of `graph`, or of a graph inside its nodes, with a fault, as an Input error that names it.
 [[nodiscard]] base::Result<void> expectSchemas(const graph::Graph& graph);
 

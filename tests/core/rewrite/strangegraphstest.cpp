@@ -3,12 +3,16 @@
 // such a node is said when it is bound.
 #include "core/execute/forward.h"
 #include "core/graph/graphbuilder.h"
+#include "core/ops/schema/schema.h"
 #include "core/rewrite/rewrite.h"
 
 #include <QtTest>
 
 #include <array>
 #include <random>
+#include <sstream>
+#include <string>
+#include <string_view>
 
 using namespace retro;
 using tensor::DType;
@@ -62,14 +66,71 @@ constexpr std::array kOps{"Add",
                           "Attention",
                           "ReduceSum",
                           "Max",
-                          "ConvTranspose"};
+                          "ConvTranspose",
+                          "And",
+                          "Bernoulli",
+                          "ConvInteger",
+                          "DeformConv",
+                          "DepthToSpace",
+                          "DequantizeLinear",
+                          "DynamicQuantizeLinear",
+                          "Elu",
+                          "Flatten",
+                          "GRU",
+                          "GatherElements",
+                          "GatherND",
+                          "GlobalMaxPool",
+                          "HardSwish",
+                          "IsInf",
+                          "LSTM",
+                          "LeakyRelu",
+                          "Less",
+                          "LessOrEqual",
+                          "MatMulInteger",
+                          "MaxPool",
+                          "Min",
+                          "Mish",
+                          "Multinomial",
+                          "Not",
+                          "PRelu",
+                          "Pad",
+                          "QLinearConv",
+                          "QLinearMatMul",
+                          "QuantizeLinear",
+                          "RMSNormalization",
+                          "RNN",
+                          "RandomNormalLike",
+                          "Range",
+                          "Resize",
+                          "ReverseSequence",
+                          "ScatterElements",
+                          "ScatterND",
+                          "Softsign",
+                          "SpaceToDepth",
+                          "Sum",
+                          "Swish",
+                          "ThresholdedRelu",
+                          "Tile"};
+constexpr std::array kMicrosoftOps{"BiasGelu",
+                                   "DynamicQuantizeLSTM",
+                                   "DynamicQuantizeMatMul",
+                                   "FastGelu",
+                                   "FusedMatMul",
+                                   "GatherBlockQuantized",
+                                   "MatMulIntegerToFloat",
+                                   "MatMulNBits",
+                                   "NhwcMaxPool",
+                                   "QAttention",
+                                   "QGemm",
+                                   "SkipLayerNormalization",
+                                   "SkipSimplifiedLayerNormalization"};
 constexpr std::array<std::int64_t, 5> kOpsets{7, 9, 13, 17, 23};
 
 /// A graph of up to twenty nodes that take what came before, or nothing.
 class StrangeGraph
 {
 public:
-    /// Odd seeds give every node at least three operands, so that the passes look at it.
+    /// Odd seeds give every node the operands of its schema, so that the passes look at it.
     explicit StrangeGraph(unsigned seed) : m_isFull(seed % 2 == 1), m_random(seed), m_builder("strange") {}
 
     graph::Graph make()
@@ -100,6 +161,19 @@ private:
             m_builder.addConstant("c" + std::to_string(m_values.size()), Tensor::full(DType::Float32, shape, value)));
     }
 
+    /// Those of a schema, half of what may be left out, and three where there may be any number.
+    void addOperands(graph::Node& node, std::string_view schema)
+    {
+        std::istringstream words{std::string(schema)};
+        for (std::string word; words >> word;) {
+            const bool isLeftOut = word.back() == '?' && below(2) == 0;
+            node.inputs.push_back(isLeftOut ? graph::ValueId() : operand());
+            for (int more = word.back() == '*' || word.back() == '+' ? 2 : 0; more > 0; --more) {
+                node.inputs.push_back(operand());
+            }
+        }
+    }
+
     graph::ValueId operand()
     {
         const std::size_t choice = below(10);
@@ -112,12 +186,19 @@ private:
     void addNode(std::size_t i)
     {
         graph::Node node;
-        node.op = kOps[below(kOps.size())];
+        const std::size_t op = below(kOps.size() + kMicrosoftOps.size());
+        node.op = op < kOps.size() ? kOps[op] : kMicrosoftOps[op - kOps.size()];
+        node.domain = op < kOps.size() ? "" : "com.microsoft";
         node.name = "n" + std::to_string(i);
         node.opset = m_opset;
-        const std::size_t operands = m_isFull ? 3 + 2 * below(2) : below(5);
-        for (std::size_t k = 0; k < operands; ++k) {
-            node.inputs.push_back(operand());
+        const ops::OperatorSchema* const schema = ops::schemaOf(node.domain, node.op, node.opset);
+        if (m_isFull && schema != nullptr) {
+            addOperands(node, schema->operands);
+        } else {
+            const std::size_t operands = m_isFull ? 3 + 2 * below(2) : below(5);
+            for (std::size_t k = 0; k < operands; ++k) {
+                node.inputs.push_back(operand());
+            }
         }
         if (node.op == "Einsum") {
             node.attributes["equation"] = std::string(below(2) == 0 ? "bhqd,bhkd->bhqk" : "ij,jk->ik");
