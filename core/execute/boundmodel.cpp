@@ -208,7 +208,7 @@ base::Result<std::shared_ptr<const BoundModel>> BoundModel::bind(std::shared_ptr
     model->m_graph = std::move(graph);
     RETRO_CHECK(model->takeInputs(inputTypes));
     model->takeConstants();
-    EarlyValues early(*model->m_graph, model->m_operators, model->m_constants, dtypeOf(precision), inputs);
+    EarlyValues early(*model, inputs);
     for (std::size_t i = 0; i < model->m_graph->nodeCount(); ++i) {
         if (stop.stop_requested()) {
             base::Leftovers::add(model);

@@ -2,6 +2,7 @@
 #include "core/execute/earlyvalues.h"
 
 #include "core/base/memorylimit.h"
+#include "core/execute/boundmodel.h"
 #include "core/ops/runoperator.h"
 
 #include <fmt/format.h>
@@ -11,24 +12,19 @@
 namespace retro::execute
 {
 
-EarlyValues::EarlyValues(const graph::Graph& graph, const std::vector<std::unique_ptr<ops::BoundOperator>>& operators,
-                         const std::vector<Tensor>& constants, tensor::DType floatType, std::span<const Tensor> inputs)
-    : m_graph(graph), m_operators(operators), m_constants(constants), m_floatType(floatType), m_inputs(inputs),
-      m_values(graph.valueCount()), m_wasRead(graph.inputs().size(), false)
+EarlyValues::EarlyValues(const BoundModel& model, std::span<const Tensor> inputs)
+    : m_model(model), m_graph(model.graph()), m_inputs(inputs), m_values(m_graph.valueCount()),
+      m_wasRead(m_graph.inputs().size(), false)
 {}
 
 bool EarlyValues::isKnown(ValueId value) const
 {
-    return m_constants[value.index()].isValid() || m_values[value.index()].isValid();
+    return m_model.isConstant(value) || m_values[value.index()].isValid();
 }
 
 Tensor EarlyValues::known(ValueId value) const
 {
-    const Tensor& constant = m_constants[value.index()];
-    if (!constant.isValid()) {
-        return m_values[value.index()];
-    }
-    return tensor::isFloating(constant.dtype()) ? constant.to(m_floatType) : constant;
+    return m_model.isConstant(value) ? m_model.constant(value) : m_values[value.index()];
 }
 
 /// Nodes that have to run for the value, in order; takes the inputs that they read.
@@ -68,11 +64,11 @@ base::Result<void> EarlyValues::run(std::size_t node)
             operands[slot] = known(definition.inputs[slot]);
         }
     }
-    if (base::Result<void> checked = m_operators[node]->check(operands); !checked.ok()) {
+    if (base::Result<void> checked = m_model.op(NodeId(node)).check(operands); !checked.ok()) {
         return base::inputError(fmt::format("{}: {}", ops::placeOf(definition), checked.error().message));
     }
     const base::MemoryAllowance asInRun(std::nullopt); // this is a part of the pass
-    RETRO_TRY(const std::vector<Tensor> results, ops::runForward(*m_operators[node], definition, operands));
+    RETRO_TRY(const std::vector<Tensor> results, ops::runForward(m_model.op(NodeId(node)), definition, operands));
     for (std::size_t k = 0; k < std::min(results.size(), definition.outputs.size()); ++k) {
         if (definition.outputs[k].isValid()) {
             m_values[definition.outputs[k].index()] = results[k];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/ways/rowsalone.h"
 
+#include "core/engine/ways/hiddenkeys.h"
 #include "core/ops/kernel/slices.h"
 #include "core/ops/structure.h"
 #include "core/rewrite/addvalue.h"
@@ -58,6 +59,15 @@ std::int64_t product(std::span<const std::int64_t> extents)
     return std::accumulate(extents.begin(), extents.end(), std::int64_t{1}, std::multiplies<>());
 }
 
+/// A node that the model needs no more: its results are integers that are known before the run (extents).
+bool isKnownBefore(const execute::BoundModel& model, NodeId id)
+{
+    return std::ranges::all_of(model.graph().node(id).outputs, [&](ValueId output) {
+        return !output.isValid() ||
+               (model.isConstant(output) && std::ranges::count(model.graph().outputs(), output) == 0);
+    });
+}
+
 /// What one row of a node's results needs of its operands.
 class RowNeeds
 {
@@ -73,9 +83,9 @@ public:
         return isPart ? std::nullopt : of(id, axis);
     }
 
-    /// Of an attention whose queries up to `last` see no key behind it: keys and values may be 0 there, and queries
-    /// where they are as many.
-    [[nodiscard]] std::optional<Edges> ofCausal(const Node& node, std::int64_t last) const
+    /// Of an attention whose queries up to the token of `hidden` see no key behind it: keys and values may be 0 there,
+    /// and queries where they are as many.
+    [[nodiscard]] std::optional<Edges> ofCausal(const Node& node, HiddenKeys& hidden) const
     {
         if (node.op != "Attention" || !node.domain.empty()) {
             return std::nullopt;
@@ -95,7 +105,7 @@ public:
             return std::nullopt;
         }
         const std::size_t axis = k.size() - 2;
-        if (!hidesBehind(node, last, q[axis], k[axis])) {
+        if (!hidesBehind(node, hidden, q[axis], k[axis])) {
             return std::nullopt;
         }
         Edges edges(node.inputs.size());
@@ -197,10 +207,22 @@ private:
         return std::ranges::count(kNorms, node.op) == 1 && (axis == -1 || axis + 1 == static_cast<std::int64_t>(rank));
     }
 
+    /// Not turned, and with a bias that is the same for all rows.
+    [[nodiscard]] bool isGemmOfRows(const Node& node) const
+    {
+        constexpr std::size_t kBias = 2;
+        if (node.op != "Gemm" || intOf(node, "transA", 0) != 0) {
+            return false;
+        }
+        const bool hasBias = node.inputs.size() > kBias && node.inputs[kBias].isValid();
+        const Shape bias = hasBias ? shapeOf(node.inputs[kBias]) : Shape();
+        return bias.size() < 2 || bias[bias.size() - 2] == 1;
+    }
+
     [[nodiscard]] std::optional<Edges> ofProduct(NodeId id, const Node& node, std::size_t axis) const
     {
         const auto& map = dynamic_cast<const ops::LinearMap&>(m_model.op(id).structure());
-        const bool isKnown = node.op == "MatMul" || node.op == "MatMulNBits";
+        const bool isKnown = node.op == "MatMul" || node.op == "MatMulNBits" || isGemmOfRows(node);
         const bool isOfRows =
             map.operandSlot() == 0 && shapeOf(node.inputs[0]).size() == shapeOf(node.outputs[0]).size();
         return isKnown && isOfRows ? std::optional(only(node, 0, axis)) : std::nullopt;
@@ -208,7 +230,9 @@ private:
 
     [[nodiscard]] std::optional<Edges> byName(const Node& node, std::size_t axis) const
     {
-        constexpr std::array<std::string_view, 4> kPlain{"Cast", "Identity", "PassThrough", "Where"};
+        constexpr std::array<std::string_view, 14> kPlain{
+            "Neg",   "And",  "Cast",        "Equal", "Greater", "GreaterOrEqual", "Identity",
+            "IsNaN", "Less", "LessOrEqual", "Not",   "Or",      "PassThrough",    "Where"};
         constexpr std::array<std::string_view, 2> kNorms{"SkipSimplifiedLayerNormalization", "SkipLayerNormalization"};
         const std::size_t rank = shapeOf(node.outputs[0]).size();
         if (std::ranges::count(kPlain, node.op) == 1 || (std::ranges::count(kNorms, node.op) == 1 && axis + 1 < rank)) {
@@ -225,6 +249,12 @@ private:
         }
         if (node.op == "Split") {
             return ofSplit(node, axis);
+        }
+        if (node.op == "Concat") {
+            return ofConcat(node, axis);
+        }
+        if (node.op == "Slice") {
+            return ofSlice(node, axis);
         }
         if (node.op == "RotaryEmbedding") {
             return ofRotation(node, axis);
@@ -254,6 +284,32 @@ private:
         const auto rank = std::ssize(shapeOf(node.outputs[0]));
         const auto along = static_cast<std::size_t>((intOf(node, "axis", 0) + rank) % rank);
         return along == axis ? std::nullopt : std::optional(only(node, 0, axis));
+    }
+
+    /// Parts of a row, one behind the other (turned halves of a rotation).
+    [[nodiscard]] std::optional<Edges> ofConcat(const Node& node, std::size_t axis) const
+    {
+        const auto rank = std::ssize(shapeOf(node.outputs[0]));
+        const auto along = static_cast<std::size_t>((intOf(node, "axis", 0) + rank) % rank);
+        return along == axis ? std::nullopt : std::optional(Edges(node.inputs.size(), RowsOf{axis}));
+    }
+
+    /// Parts of a row: nothing is left out along the axis, nor turned around.
+    [[nodiscard]] std::optional<Edges> ofSlice(const Node& node, std::size_t axis) const
+    {
+        constexpr std::size_t kAxes = 3; // slot; before opset 10 axes are an attribute
+        if (node.inputs.size() <= kAxes || !node.inputs[kAxes].isValid() || !m_model.isConstant(node.inputs[kAxes])) {
+            return std::nullopt;
+        }
+        const tensor::Tensor axes = m_model.constant(node.inputs[kAxes]);
+        const auto rank = std::ssize(shapeOf(node.outputs[0]));
+        for (std::int64_t i = 0; i < axes.size(); ++i) {
+            const auto along = static_cast<std::int64_t>(axes.at(i));
+            if (static_cast<std::size_t>(along < 0 ? along + rank : along) == axis) {
+                return std::nullopt;
+            }
+        }
+        return only(node, 0, axis);
     }
 
     /// The axis that has as much in front of it, and as many rows.
@@ -336,30 +392,19 @@ private:
                            node.inputs.end(), [](ValueId id) { return id.isValid(); });
     }
 
-    /// Of as many queries as keys, those up to `last` see no key behind it; one query alone is `last` itself.
-    [[nodiscard]] bool hidesBehind(const Node& node, std::int64_t last, std::int64_t queries, std::int64_t keys) const
+    /// Of as many queries as keys, those up to the token see no key behind it; one query alone is the token's.
+    [[nodiscard]] bool hidesBehind(const Node& node, HiddenKeys& hidden, std::int64_t queries, std::int64_t keys) const
     {
         if (intOf(node, "is_causal", 0) != 0) {
             return queries == keys;
         }
-        const ValueId id = node.inputs.size() > kMask ? node.inputs[kMask] : ValueId();
-        if ((queries != keys && queries != 1) || !id.isValid() || !m_model.isConstant(id)) {
+        const ValueId mask = node.inputs.size() > kMask ? node.inputs[kMask] : ValueId();
+        if (!mask.isValid() || m_model.isTracked(mask)) {
             return false;
         }
-        const tensor::Tensor mask = m_model.constant(id).contiguous();
-        const std::size_t rank = mask.rank();
-        if (rank < 2 || mask.shape()[rank - 1] != keys || mask.shape()[rank - 2] != queries) {
-            return false;
-        }
-        const double hidden = mask.dtype() == tensor::DType::Bool ? 0 : -std::numeric_limits<double>::infinity();
-        for (std::int64_t row = 0; row < mask.size() / keys; ++row) {
-            for (std::int64_t key = last + 1; row % queries <= last && key < keys; ++key) {
-                if (mask.at(row * keys + key) != hidden) {
-                    return false;
-                }
-            }
-        }
-        return true;
+        const bool isOfBits = m_model.typeOf(mask).dtype == tensor::DType::Bool;
+        const ScoreMask one = isOfBits ? ScoreMask{{}, mask, false} : ScoreMask{mask, {}, false};
+        return hidden.areBehind(std::span(&one, 1), queries, keys);
     }
 
     const execute::BoundModel& m_model;
@@ -371,32 +416,35 @@ class RowPlan
 {
 public:
     /// Everything that leads to the first rows of `count`, up to `last`, alone. `model` is a graph of withRowAlone().
-    RowPlan(const execute::BoundModel& model, std::int64_t last, std::int64_t count)
-        : m_graph(model.graph()), m_axis(m_graph.valueCount()), m_edges(m_graph.nodeCount()),
+    RowPlan(const execute::BoundModel& model, HiddenKeys hidden, std::int64_t last, std::int64_t count)
+        : m_model(model), m_graph(model.graph()), m_axis(m_graph.valueCount()), m_edges(m_graph.nodeCount()),
           m_isPadded(m_graph.nodeCount())
     {
         const RowNeeds needs(model);
         for (std::size_t i = m_graph.nodeCount(); i-- > 0;) {
             const NodeId id(i);
             const Node& node = m_graph.node(id);
+            if (!m_edges[i].empty()) {
+                continue; // the product of queries and keys in front of one below
+            }
             if (node.op == "Gather" && picksRow(node, last)) {
                 m_edges[i] = Edges(node.inputs.size());
                 m_edges[i][0] = RowsOf{static_cast<std::size_t>(intOf(node, "axis", 0)), RowsOf::Form::Among};
-            } else if (std::optional<Edges> padded = needs.ofCausal(node, last)) {
-                m_edges[i] = std::move(*padded);
+            } else if (takeAttention(id, needs, hidden)) {
+                continue;
             } else if (std::optional<Edges> cached = needs.ofNewCache(node); cached && isPaddedForAll(node)) {
                 m_edges[i] = std::move(*cached);
                 m_isPadded[i] = true;
             } else if (const std::optional<std::size_t> axis = rowAxis(node);
-                       axis && isRowOf(model, id, *axis) && model.typeOf(node.outputs[0]).shape[*axis] == count) {
+                       axis && isRowOf(id, *axis) && model.typeOf(node.outputs[0]).shape[*axis] == count) {
                 take(id, *axis, needs.outsideAttention(id, *axis));
             }
         }
     }
 
     RowPlan(const execute::BoundModel& model, NodeId choice)
-        : m_graph(model.graph()), m_choice(choice), m_axis(m_graph.valueCount()), m_edges(m_graph.nodeCount()),
-          m_isPadded(m_graph.nodeCount())
+        : m_model(model), m_graph(model.graph()), m_choice(choice), m_axis(m_graph.valueCount()),
+          m_edges(m_graph.nodeCount()), m_isPadded(m_graph.nodeCount())
     {
         const Node& gather = m_graph.node(choice);
         m_edges[choice.index()] = Edges(gather.inputs.size());
@@ -405,7 +453,7 @@ public:
         for (std::size_t i = choice.index(); i-- > 0;) {
             const NodeId id(i);
             const std::optional<std::size_t> axis = rowAxis(m_graph.node(id));
-            if (axis && isRowOf(model, id, *axis)) {
+            if (axis && isRowOf(id, *axis)) {
                 take(id, *axis, needs.of(id, *axis));
             }
         }
@@ -420,6 +468,41 @@ public:
     [[nodiscard]] bool isPadded(NodeId node) const { return m_isPadded[node.index()]; }
 
 private:
+    /// An attention of which no reader needs queries behind the token: those that it makes there are not those of the
+    /// whole graph.
+    bool takeAttention(NodeId id, const RowNeeds& needs, HiddenKeys& hidden)
+    {
+        const Node& node = m_graph.node(id);
+        const std::optional<WrittenAttention> written = hidden.writtenOut(id);
+        if (!written && node.op != "Attention") {
+            return false;
+        }
+        const Shape& out = m_model.typeOf(node.outputs[0]).shape;
+        const std::optional<std::size_t> axis = rowAxis(node);
+        const bool isOneQuery = out.size() > 1 && out[out.size() - 2] == 1;
+        if (!isOneQuery && (!axis || *axis + 2 != out.size())) {
+            return false;
+        }
+        if (!written) {
+            std::optional<Edges> edges = needs.ofCausal(node, hidden);
+            m_edges[id.index()] = edges ? std::move(*edges) : Edges();
+            return edges.has_value();
+        }
+        if (!hidden.areBehind(written->masks, written->queries, written->keys)) {
+            return false;
+        }
+        const std::size_t rank = out.size();
+        m_edges[id.index()] = Edges(node.inputs.size());
+        m_edges[id.index()][1] = RowsOf{rank - 2, RowsOf::Form::Padded};
+        Edges& scores = m_edges[written->scores.index()];
+        scores = Edges(m_graph.node(written->scores).inputs.size());
+        scores[1] = RowsOf{rank - 1, RowsOf::Form::Padded};
+        if (written->queries == written->keys) {
+            scores[0] = RowsOf{rank - 2, RowsOf::Form::Padded};
+        }
+        return true;
+    }
+
     void take(NodeId id, std::size_t axis, std::optional<Edges> edges)
     {
         if (!edges) {
@@ -443,16 +526,16 @@ private:
     }
 
     /// More than one row, and no result but the first is read, or each is of the same shape, or has as many rows.
-    [[nodiscard]] bool isRowOf(const execute::BoundModel& model, NodeId id, std::size_t axis) const
+    [[nodiscard]] bool isRowOf(NodeId id, std::size_t axis) const
     {
         const Node& node = m_graph.node(id);
-        const tensor::Shape& shape = model.typeOf(node.outputs[0]).shape;
+        const tensor::Shape& shape = m_model.typeOf(node.outputs[0]).shape;
         const bool areAlike = std::all_of(node.outputs.begin() + 1, node.outputs.end(), [&](ValueId output) {
             const bool isUnread = !output.isValid() || m_graph.uses(output).empty();
-            return isUnread || model.typeOf(output).shape == shape ||
-                   (node.op == "Split" && model.typeOf(output).shape[axis] == shape[axis]);
+            return isUnread || m_model.typeOf(output).shape == shape ||
+                   (node.op == "Split" && m_model.typeOf(output).shape[axis] == shape[axis]);
         });
-        return areAlike && !model.isConstant(node.outputs[0]) && shape[axis] > 1;
+        return areAlike && !m_model.isConstant(node.outputs[0]) && shape[axis] > 1;
     }
 
     /// All that read what a cache gives take rows that are 0 behind those that are needed.
@@ -486,6 +569,9 @@ private:
     [[nodiscard]] bool agrees(ValueId value, std::optional<std::size_t>& axis) const
     {
         for (const graph::Use& use : m_graph.uses(value)) {
+            if (isKnownBefore(m_model, use.node)) {
+                continue;
+            }
             const Edges& edges = m_edges[use.node.index()];
             const std::optional<RowsOf> needed = edges.empty() ? std::nullopt : edges[use.slot];
             if (!needed || (axis && *axis != needed->axis)) {
@@ -496,6 +582,7 @@ private:
         return true;
     }
 
+    const execute::BoundModel& m_model;
     const Graph& m_graph;
     NodeId m_choice;
     std::vector<std::optional<std::size_t>> m_axis; // by ValueId
@@ -520,12 +607,18 @@ public:
         for (std::size_t i = 0; i < m_graph.valueCount(); ++i) {
             graph::Value value = m_graph.value(ValueId(i));
             value.shape = m_plan.axisOf(ValueId(i)) ? std::nullopt : value.shape;
+            if (value.kind == graph::ValueKind::Result && isKnownBefore(m_model, value.producer)) {
+                value.constant = m_model.storedConstant(ValueId(i)); // of all rows
+                value.kind = graph::ValueKind::Constant;
+            }
             m_ids.push_back(rewrite::addValue(m_builder, value, value.kind));
         }
         m_position = m_builder.addConstant(suffix("asked row", "asked rows"),
                                            tensor::Tensor::of<std::int64_t>({std::ssize(m_rows)}, m_rows));
         for (std::size_t i = 0; i < m_graph.nodeCount(); ++i) {
-            add(NodeId(i));
+            if (!isKnownBefore(m_model, NodeId(i))) {
+                add(NodeId(i));
+            }
         }
         for (const ValueId output : m_graph.outputs()) {
             const NodeId maker = m_graph.nodeOf(output);
@@ -650,9 +743,10 @@ std::shared_ptr<const Graph> withRowAlone(const execute::BoundModel& model, Node
     return plan.count() == 0 ? nullptr : RowWriter(model, plan, {row}).write();
 }
 
-std::shared_ptr<const Graph> withPrefixAlone(const execute::BoundModel& model, std::int64_t last, std::int64_t count)
+std::shared_ptr<const Graph> withPrefixAlone(const execute::BoundModel& model, std::span<const tensor::Tensor> inputs,
+                                             std::int64_t last, std::int64_t count)
 {
-    const RowPlan plan(model, last, count);
+    const RowPlan plan(model, HiddenKeys(model, inputs, last), last, count);
     if (plan.count() == 0) {
         return nullptr;
     }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 
 namespace retro::engine
 {
@@ -18,10 +19,12 @@ namespace retro::engine
                                                                std::int64_t row);
 
 /// A graph of withRowAlone(), bound, in which what leads to tokens up to `last` alone, of `count`, is computed for
-/// these alone. Attentions whose mask hides what lies behind keep their extents, with 0 there, so that forward values
-/// and relevance have the bits of the whole graph. So do new caches of keys and values, which are then no outputs of
-/// the graph. Null where there is nothing to leave out.
-[[nodiscard]] std::shared_ptr<const graph::Graph> withPrefixAlone(const execute::BoundModel& model, std::int64_t last,
-                                                                  std::int64_t count);
+/// these alone. Attentions whose mask hides what lies behind, of one operator or written out, keep their extents, with
+/// 0 there, so that forward values and relevance have the bits of the whole graph. So do new caches of keys and values,
+/// which are then no outputs of the graph. `inputs` (per graph input, in the run's precision) decide masks that are
+/// computed: the graph is for these alone. Null where there is nothing to leave out.
+[[nodiscard]] std::shared_ptr<const graph::Graph> withPrefixAlone(const execute::BoundModel& model,
+                                                                  std::span<const tensor::Tensor> inputs,
+                                                                  std::int64_t last, std::int64_t count);
 
 } // namespace retro::engine

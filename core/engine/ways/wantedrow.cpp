@@ -297,7 +297,9 @@ std::optional<LoadedModel> WantedRow::narrowed(const std::stop_token& stop)
     }
     if (m_count - 1 - m_row >= std::max<std::int64_t>(m_count / kWorthCutting, 1)) {
         const auto row = bindModel(narrow, m_request.inputs, m_request.precision, nullptr, stop);
-        auto prefix = row.ok() ? withPrefixAlone(**row, m_row, m_count) : nullptr;
+        const std::vector<tensor::Tensor> inputs =
+            inPrecision(*narrow.rewritten.graph, m_request.inputs, m_request.precision);
+        auto prefix = row.ok() ? withPrefixAlone(**row, inputs, m_row, m_count) : nullptr;
         narrow.rewritten.graph = prefix == nullptr ? narrow.rewritten.graph : std::move(prefix);
     }
     return narrow;

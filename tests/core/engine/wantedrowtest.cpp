@@ -92,13 +92,114 @@ ValueId addLayer(Writer& writer, const std::string& name, ValueId stream, unsign
     return writer.node("Add", name + "stream", {stream, gated});
 }
 
-SharedGraph layeredModel(bool hidesBehind = true)
+/// How a written-out attention hides what lies behind.
+enum class Mask { Added, Chosen, Guarded, Computed, Capped, TooWeak, Replaced };
+
+/// An attention in single operators, as exporters of older operator sets write it: turned halves, keys that heads
+/// share, a scale on both sides, a mask, a guard. `mask` is an input of all tokens for those that are computed.
+ValueId addWrittenLayer(Writer& writer, const std::string& name, ValueId stream, ValueId given, unsigned seed,
+                        Mask kind)
+{
+    constexpr std::int64_t kHeads = 2;
+    constexpr std::int64_t kHalf = kWidth / kHeads / 2;
+    const auto shape = [&](const std::string& part, const std::vector<std::int64_t>& extents) {
+        return writer.constant(name + part, Tensor::of<std::int64_t>({std::ssize(extents)}, extents));
+    };
+    const auto weight = [&](const std::string& part, std::int64_t rows, std::int64_t columns) {
+        return writer.constant(name + part, randomTensor({rows, columns}, ++seed));
+    };
+    const auto number = [&](const std::string& part, float value) {
+        return writer.constant(name + part, Tensor::scalar<float>(value));
+    };
+    const ValueId turn = writer.constant(name + "turn", randomTensor({1, 1, kTokens, 2 * kHalf}, ++seed));
+    const ValueId first = shape("first", {0});
+    const ValueId half = shape("half", {kHalf});
+    const ValueId whole = shape("whole", {2 * kHalf});
+    const ValueId last = shape("lastaxis", {3});
+    const auto turned = [&](const std::string& part, ValueId x) {
+        const ValueId left = writer.node("Slice", name + part + "left", {x, first, half, last});
+        const ValueId right = writer.node("Slice", name + part + "right", {x, half, whole, last});
+        const ValueId halves =
+            writer.node("Concat", name + part + "halves", {writer.node("Neg", name + part + "minus", {right}), left},
+                        {{"axis", std::int64_t{-1}}});
+        return writer.node("Add", name + part + "turned",
+                           {writer.node("Mul", name + part + "cos", {x, turn}),
+                            writer.node("Mul", name + part + "sin", {halves, turn})});
+    };
+    const auto heads = [&](const std::string& part, std::int64_t count) {
+        const ValueId rows = writer.node("Reshape", name + part + "rows", {stream, shape(part + "flat", {-1, kWidth})});
+        const ValueId bias = writer.constant(name + part + "bias", randomTensor({count * 2 * kHalf}, ++seed));
+        const ValueId x =
+            writer.node("Gemm", name + part, {rows, weight(part + ".weight", kWidth, count * 2 * kHalf), bias});
+        return writer.node(
+            "Transpose", name + part + "heads",
+            {writer.node("Reshape", name + part + "view", {x, shape(part + "split", {1, -1, count, 2 * kHalf})})},
+            {{"perm", std::vector<std::int64_t>{0, 2, 1, 3}}});
+    };
+    const ValueId q = turned("q", heads("q", kHeads));
+    ValueId k = turned("k", heads("k", 1));
+    const ValueId v = heads("v", kHeads);
+    k = writer.node("Expand", name + "kshared", {k, shape("kshape", {1, kHeads, kTokens, 2 * kHalf})});
+    k = writer.node("Mul", name + "kscaled", {k, number("kscale", 0.7F)});
+    k = writer.node("Transpose", name + "kcolumns", {k}, {{"perm", std::vector<std::int64_t>{0, 1, 3, 2}}});
+    ValueId z = writer.node("MatMul", name + "scores", {q, k});
+    z = writer.node("Mul", name + "scaled", {z, number("scale", 0.5F)});
+    if (kind == Mask::Capped) {
+        z = writer.node("Tanh", name + "capped", {z});
+    }
+    const float low = kind == Mask::TooWeak ? -5.0F : std::numeric_limits<float>::lowest();
+    std::vector<float> added;
+    std::vector<bool> seen;
+    for (std::int64_t i = 0; i < kTokens * kTokens; ++i) {
+        seen.push_back(i % kTokens <= i / kTokens);
+        added.push_back(seen.back() ? 0.0F : low);
+    }
+    const ValueId sum = writer.constant(name + "mask", Tensor::of<float>({kTokens, kTokens}, added));
+    const ValueId isSeen = writer.node("Equal", name + "seen", {sum, number("none", 0)});
+    if (kind == Mask::Chosen || kind == Mask::Replaced) {
+        z = writer.node("Where", name + "masked", {isSeen, z, number("low", low)});
+    } else if (kind == Mask::Computed) {
+        const ValueId some = writer.node("Greater", name + "some", {given, number("nothing", 0)});
+        const ValueId both = writer.node("And", name + "both", {isSeen, some});
+        z = writer.node("Add", name + "masked",
+                        {z, writer.node("Where", name + "mask", {both, number("zero", 0), number("low", low)})});
+    } else {
+        z = writer.node("Add", name + "masked", {z, sum});
+    }
+    if (kind == Mask::Replaced) { // the other way round, for half of them
+        z = writer.node("Where", name + "replaced", {isSeen, z, number("one", 1)});
+    }
+    ValueId a = writer.node("Softmax", name + "a", {z}, {{"axis", std::int64_t{-1}}});
+    if (kind == Mask::Guarded) {
+        a = writer.node("Where", name + "guarded", {writer.node("IsNaN", name + "isnan", {a}), number("zero", 0), a});
+    }
+    ValueId y = writer.node("Transpose", name + "tokens", {writer.node("MatMul", name + "mixed", {a, v})},
+                            {{"perm", std::vector<std::int64_t>{0, 2, 1, 3}}});
+    y = writer.node("Reshape", name + "joined", {y, shape("joinedshape", {1, kTokens, kWidth})});
+    y = writer.node("MatMul", name + "out", {y, weight("out.weight", kWidth, kWidth)});
+    return writer.node("Add", name + "stream", {stream, y});
+}
+
+SharedGraph writtenModel(Mask kind)
+{
+    Writer writer;
+    const ValueId ids = writer.integers("ids", {1, kTokens});
+    const ValueId given = writer.integers("attention_mask", {1, kTokens});
+    ValueId x = writer.node("Gather", "embedding", {writer.constant("table", randomTensor({kWords, kWidth}, 1)), ids});
+    const ValueId mask = writer.node("Cast", "given", {given}, {{"to", std::int64_t{1}}});
+    x = addWrittenLayer(writer, "first.", x, mask, 10, kind);
+    x = addWrittenLayer(writer, "last.", x, mask, 50, kind);
+    writer.output(writer.node("MatMul", "words", {x, writer.constant("head", randomTensor({kWidth, kWords}, 2))}));
+    return writer.finish();
+}
+
+SharedGraph layeredModel(bool hidesBehind = true, bool lastHidesBehind = true)
 {
     Writer writer;
     const ValueId ids = writer.integers("ids", {1, kTokens});
     ValueId x = writer.node("Gather", "embedding", {writer.constant("table", randomTensor({kWords, kWidth}, 1)), ids});
     x = addLayer(writer, "first.", x, 10, hidesBehind);
-    x = addLayer(writer, "last.", x, 50, hidesBehind);
+    x = addLayer(writer, "last.", x, 50, hidesBehind && lastHidesBehind);
     writer.output(writer.node("MatMul", "words", {x, writer.constant("head", randomTensor({kWidth, kWords}, 2))}));
     return writer.finish();
 }
@@ -299,6 +400,74 @@ private slots:
         const auto whole = engine::explain(model, request(target.toStdString().c_str(), false));
         QVERIFY(whole.ok());
         QVERIFY(result->relevance[ids].bitEqual(whole->relevance[ids]));
+    }
+
+    // The same of attentions in single operators, whatever hides the keys, as long as it does.
+    void writtenOutAttentionsAreCutToo_data()
+    {
+        QTest::addColumn<int>("mask");
+        QTest::addColumn<int>("position");
+        QTest::addColumn<int>("hidden"); // a token that the mask leaves out; none: -1
+        QTest::addColumn<bool>("isCut");
+        const std::vector<std::pair<const char*, Mask>> kinds{{"added", Mask::Added},      {"chosen", Mask::Chosen},
+                                                              {"guarded", Mask::Guarded},  {"computed", Mask::Computed},
+                                                              {"capped", Mask::Capped},    {"too weak", Mask::TooWeak},
+                                                              {"replaced", Mask::Replaced}};
+        for (const auto& [name, kind] : kinds) {
+            for (const int position : {0, 3, 6}) {
+                const bool hides = kind != Mask::TooWeak && kind != Mask::Replaced;
+                QTest::addRow("%s %d", name, position) << static_cast<int>(kind) << position << -1 << hides;
+            }
+        }
+        QTest::newRow("one token left out") << static_cast<int>(Mask::Computed) << 3 << 1 << true;
+        QTest::newRow("a row left out") << static_cast<int>(Mask::Computed) << 3 << 0 << false;
+    }
+    void writtenOutAttentionsAreCutToo()
+    {
+        QFETCH(const int, mask);
+        QFETCH(const int, position);
+        QFETCH(const int, hidden);
+        QFETCH(const bool, isCut);
+        engine::LoadedModel model = loaded(writtenModel(static_cast<Mask>(mask)));
+        rewrite::RewriteOptions options;
+        options.fuseAttention = false;
+        model.rewritten = rewrite::rewrite(model.read, options).value();
+        engine::ExplainRequest asked = request(("words_out:0," + std::to_string(position) + ",11").c_str());
+        std::vector<std::int64_t> given(kTokens, 1);
+        if (hidden >= 0) {
+            given[static_cast<std::size_t>(hidden)] = 0;
+        }
+        asked.inputs.push_back(Tensor::of<std::int64_t>({1, kTokens}, given));
+        auto row = engine::WantedRow::of(model, asked);
+        QVERIFY(row);
+        const auto narrow = row->narrowed({});
+        QVERIFY(narrow);
+        const auto result = engine::explain(*narrow, row->request());
+        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        const std::optional<ValueId> keys = result->model->graph().findValue("first.k_out");
+        QVERIFY(keys);
+        QCOMPARE(result->model->typeOf(*keys).shape[0], std::int64_t{isCut ? position + 1 : kTokens});
+        asked.inputsOnly = false;
+        for (const engine::EngineKind kind : {engine::EngineKind::Promise, engine::EngineKind::Compiled}) {
+            asked.engine = kind;
+            const auto whole = engine::explain(model, asked);
+            QVERIFY2(whole.ok(), whole.ok() ? "" : whole.error().text().c_str());
+            const std::size_t ids = model.graph()->inputs()[0].index();
+            QVERIFY(result->relevance[ids].bitEqual(whole->relevance[ids]));
+            QCOMPARE(result->target.logit, whole->target.logit);
+        }
+    }
+
+    // The last layer sees all tokens, so that those of the layer before it are not the prefix's alone.
+    void aLayerThatHidesIsWholeForOneThatDoesNot()
+    {
+        const engine::LoadedModel model = loaded(layeredModel(true, false));
+        const auto row = engine::explain(model, request("words_out:0,3,11"));
+        const auto whole = engine::explain(model, request("words_out:0,3,11", false));
+        QVERIFY(row.ok() && whole.ok());
+        const std::size_t ids = model.graph()->inputs()[0].index();
+        QVERIFY(row->relevance[ids].bitEqual(whole->relevance[ids]));
+        QCOMPARE(row->target.logit, whole->target.logit);
     }
 
     void everyEngineHasTheBitsOfTheRow_data()

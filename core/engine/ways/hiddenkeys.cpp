@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/ways/hiddenkeys.h"
+
+#include "core/ops/kernel/elementloop.h"
+#include "core/ops/structure.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <numeric>
+#include <string_view>
+#include <utility>
+
+namespace retro::engine
+{
+
+using base::NodeId;
+using base::ValueId;
+using graph::Node;
+using ops::StructureKind;
+using tensor::Shape;
+using tensor::Tensor;
+
+namespace
+{
+
+/// A score that a mask sets to this or less has the weight 0, whatever the others are, as in the rewrite of attentions.
+constexpr double kHiddenScore = -3e4;
+/// A score that masks lower by no more has its weight.
+constexpr double kLowered = -1;
+/// Elements of masks that are looked at for one attention, at most: they are read one by one.
+constexpr std::int64_t kMostScores = std::int64_t{1} << 28;
+
+/// The extents that all are stretched to, the last two of them queries and keys; empty where one does not fit.
+Shape commonShape(std::span<const Tensor> masks, std::int64_t queries, std::int64_t keys)
+{
+    Shape common{queries, keys};
+    for (const Tensor& mask : masks) {
+        const Shape& shape = mask.shape();
+        if (shape.size() > common.size()) {
+            common.insert(common.begin(), shape.size() - common.size(), 1);
+        }
+        for (std::size_t i = 0; i < shape.size(); ++i) {
+            std::int64_t& extent = common[common.size() - shape.size() + i];
+            if (shape[i] != 1 && extent != 1 && shape[i] != extent) {
+                return {};
+            }
+            extent = shape[i] == 1 ? extent : shape[i];
+        }
+    }
+    const bool isOfScores = common[common.size() - 2] == queries && common.back() == keys;
+    return isOfScores && tensor::elementCount(common) <= kMostScores ? common : Shape();
+}
+
+/// A mask, stretched to the common shape.
+struct Stretched
+{
+    Tensor value;
+    Tensor condition;
+    bool hidesWhere = false;
+
+    /// What becomes of a score of the masks below.
+    [[nodiscard]] double applied(double score, std::int64_t i) const
+    {
+        if (!condition.isValid()) {
+            return score + value.at(i);
+        }
+        if ((condition.at(i) != 0) != hidesWhere) {
+            return score;
+        }
+        return value.isValid() ? value.at(i) : -std::numeric_limits<double>::infinity();
+    }
+};
+
+Tensor stretched(const Tensor& mask, const Shape& shape)
+{
+    return mask.isValid()
+               ? Tensor(mask.dtype(), shape, ops::broadcastStrides(mask, shape), mask.offset(), mask.storage())
+               : mask;
+}
+
+/// One row of scores: nothing behind `last` has weight, and something up to it has.
+bool hidesRow(std::span<const Stretched> masks, std::int64_t begin, std::int64_t last, std::int64_t keys)
+{
+    const auto scoreOf = [&](std::int64_t key) { // of one that is 0 in front of all masks; the innermost comes last
+        return std::accumulate(masks.rbegin(), masks.rend(), 0.0,
+                               [&](double score, const Stretched& mask) { return mask.applied(score, begin + key); });
+    };
+    bool areHidden = true;
+    for (std::int64_t key = last + 1; areHidden && key < keys; ++key) {
+        areHidden = scoreOf(key) <= kHiddenScore;
+    }
+    bool isSeen = false;
+    for (std::int64_t key = last; areHidden && !isSeen && key >= 0; --key) {
+        isSeen = scoreOf(key) >= kLowered;
+    }
+    return areHidden && isSeen;
+}
+
+bool isAmongst(std::span<const std::string_view> names, const Node& node)
+{
+    return std::ranges::find(names, node.op) != names.end();
+}
+
+} // namespace
+
+HiddenKeys::HiddenKeys(const execute::BoundModel& model, std::span<const Tensor> inputs, std::int64_t last)
+    : m_model(model), m_graph(model.graph()), m_last(last), m_values(model, inputs)
+{}
+
+bool HiddenKeys::isReadBy(ValueId value, std::size_t readers) const
+{
+    return m_graph.value(value).kind == graph::ValueKind::Result && m_graph.uses(value).size() == readers &&
+           std::ranges::find(m_graph.outputs(), value) == m_graph.outputs().end();
+}
+
+bool HiddenKeys::isKnownBefore(ValueId value) const { return value.isValid() && !m_model.isTracked(value); }
+
+/// The softmax that makes the weights, through casts and a guard against rows that are hidden everywhere.
+std::optional<ValueId> HiddenKeys::softmaxOf(ValueId weights) const
+{
+    constexpr std::array<std::string_view, 3> kSame{"Cast", "Identity", "PassThrough"};
+    while (isReadBy(weights, 1)) {
+        const Node& node = m_graph.node(m_graph.nodeOf(weights));
+        if (m_model.op(m_graph.nodeOf(weights)).structure().kind() == StructureKind::Softmax) {
+            return weights;
+        }
+        if (node.op == "Where" && node.inputs.size() == 3 && isReadBy(node.inputs[2], 2)) {
+            const ValueId guarded = node.inputs[2];
+            const NodeId guard = m_graph.nodeOf(guarded);
+            const graph::Value& asked = m_graph.value(node.inputs[0]);
+            const bool isGuard = asked.kind == graph::ValueKind::Result && m_graph.node(asked.producer).op == "IsNaN" &&
+                                 isReadBy(node.inputs[0], 1) && m_graph.node(asked.producer).inputs[0] == guarded;
+            const bool isSoftmax = m_model.op(guard).structure().kind() == StructureKind::Softmax;
+            return isGuard && isSoftmax ? std::optional(guarded) : std::nullopt;
+        }
+        if (!isAmongst(kSame, node)) {
+            return std::nullopt;
+        }
+        weights = node.inputs[0];
+    }
+    return std::nullopt;
+}
+
+/// The scores below an Add or a Where that hides some of them; adds what does.
+std::optional<ValueId> HiddenKeys::throughMask(const Node& node, std::vector<ScoreMask>& masks) const
+{
+    const bool isSum = node.op == "Add" && node.inputs.size() == 2;
+    const bool isChoice = node.op == "Where" && node.inputs.size() == 3 && isKnownBefore(node.inputs[0]);
+    if (!isSum && !isChoice) {
+        return std::nullopt;
+    }
+    const std::size_t first = isChoice ? 1 : 0;
+    for (const std::size_t slot : {first, first + 1}) {
+        const ValueId other = node.inputs[slot == first ? first + 1 : first];
+        if (m_model.isTracked(node.inputs[slot]) && isKnownBefore(other)) {
+            masks.push_back(
+                {other, isChoice ? node.inputs[0] : ValueId(), isChoice && slot == 2}); // true: what is first
+            return node.inputs[slot];
+        }
+    }
+    return std::nullopt;
+}
+
+/// The scores below a function of single elements.
+std::optional<ValueId> HiddenKeys::throughFunction(const Node& node) const
+{
+    constexpr std::array<std::string_view, 10> kOfElements{"Add", "Cast",        "Div", "Identity", "Mul",
+                                                           "Neg", "PassThrough", "Sub", "Tanh",     "Where"};
+    if (!isAmongst(kOfElements, node)) {
+        return std::nullopt;
+    }
+    std::optional<ValueId> scores;
+    for (const ValueId operand : node.inputs) {
+        if (!operand.isValid() || (scores && !isKnownBefore(operand))) {
+            return std::nullopt;
+        }
+        scores = isKnownBefore(operand) ? scores : operand;
+    }
+    return scores;
+}
+
+std::optional<WrittenAttention> HiddenKeys::writtenOut(NodeId mixed) const
+{
+    const auto isProduct = [this](NodeId id) {
+        return m_graph.node(id).op == "MatMul" && m_model.op(id).structure().kind() == StructureKind::Bilinear;
+    };
+    const std::optional<ValueId> softmax =
+        isProduct(mixed) ? softmaxOf(m_graph.node(mixed).inputs[0]) : std::optional<ValueId>();
+    if (!softmax) {
+        return std::nullopt;
+    }
+    const Shape& shape = m_model.typeOf(*softmax).shape;
+    const Node& node = m_graph.node(m_graph.nodeOf(*softmax));
+    const auto given = node.attributes.find("axis");
+    const auto* const axis = given == node.attributes.end() ? nullptr : std::get_if<std::int64_t>(&given->second);
+    constexpr std::int64_t kOfOneAxis = 13; // before, it was over all axes from one on
+    const std::int64_t along = axis != nullptr ? *axis : (node.opset < kOfOneAxis ? 1 : -1);
+    if (shape.size() < 3 || (along != -1 && along + 1 != std::ssize(shape)) ||
+        m_model.typeOf(m_graph.node(mixed).inputs[1]).shape.size() != shape.size()) {
+        return std::nullopt;
+    }
+    WrittenAttention found{{}, {}, shape[shape.size() - 2], shape.back()};
+    ValueId value = node.inputs[0];
+    bool isBehindFunction = false; // what is added there need not hide
+    while (isReadBy(value, 1)) {
+        const NodeId maker = m_graph.nodeOf(value);
+        if (isProduct(maker)) {
+            const Shape& queries = m_model.typeOf(m_graph.node(maker).inputs[0]).shape;
+            const Shape& keys = m_model.typeOf(m_graph.node(maker).inputs[1]).shape;
+            found.scores = maker;
+            const bool isOfAll =
+                queries.size() == shape.size() && keys.size() == shape.size() && m_model.typeOf(value).shape == shape;
+            return isOfAll ? std::optional(std::move(found)) : std::nullopt;
+        }
+        const Node& step = m_graph.node(maker);
+        std::optional<ValueId> below = isBehindFunction ? std::nullopt : throughMask(step, found.masks);
+        if (!below) {
+            isBehindFunction = isBehindFunction || (step.op != "Cast" && step.op != "Identity");
+            below = throughFunction(step);
+        }
+        if (!below) {
+            return std::nullopt;
+        }
+        value = *below;
+    }
+    return std::nullopt;
+}
+
+bool HiddenKeys::areBehind(std::span<const ScoreMask> masks, std::int64_t queries, std::int64_t keys)
+{
+    if (masks.empty() || m_last >= keys || (queries != keys && queries != 1)) {
+        return false;
+    }
+    std::vector<ScoreMask> key(masks.begin(), masks.end());
+    if (const auto known = m_known.find(key); known != m_known.end()) {
+        return known->second;
+    }
+    const bool areHidden = hides(masks, queries, keys);
+    m_known.emplace(std::move(key), areHidden);
+    return areHidden;
+}
+
+bool HiddenKeys::hides(std::span<const ScoreMask> masks, std::int64_t queries, std::int64_t keys)
+{
+    std::vector<Stretched> known;
+    std::vector<Tensor> all;
+    for (const ScoreMask& mask : masks) {
+        Stretched one{{}, {}, mask.hidesWhere};
+        for (const auto& [id, data] : {std::pair(mask.value, &one.value), std::pair(mask.condition, &one.condition)}) {
+            if (!id.isValid()) {
+                continue;
+            }
+            base::Result<Tensor> value = m_values.value(id);
+            if (!value.ok() || !value->isValid()) {
+                return false;
+            }
+            all.push_back(*value);
+            *data = std::move(*value);
+        }
+        known.push_back(std::move(one));
+    }
+    const Shape shape = commonShape(all, queries, keys);
+    if (shape.empty()) {
+        return false;
+    }
+    for (Stretched& mask : known) {
+        mask.value = stretched(mask.value, shape);
+        mask.condition = stretched(mask.condition, shape);
+    }
+    for (std::int64_t row = 0; row < tensor::elementCount(shape) / keys; ++row) {
+        if (row % queries <= m_last && !hidesRow(known, row * keys, m_last, keys)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+} // namespace retro::engine
