@@ -172,6 +172,22 @@ CLI::App* addVerb(CLI::App& program, Context& context, const std::string& name, 
     return verb;
 }
 
+namespace
+{
+
+/// A refusal by a node while the model ran, with the file of the model in front.
+base::Error withModel(base::Error error, const CLI::App& verb)
+{
+    const CLI::Option* const model = verb.get_option_no_throw("MODEL");
+    const std::string text = error.text();
+    const bool isAtNode = text.starts_with("node '") || text.starts_with("'"); // a cell of the tape
+    return isAtNode && model != nullptr && model->count() == 1
+               ? base::within(std::move(error), model->as<std::string>())
+               : error;
+}
+
+} // namespace
+
 void addCommonOptions(CLI::App& verb, Context& context, std::function<Result<void>()> action)
 {
     verb.add_flag("--json", context.json, "Machine-readable result on standard output, messages on standard error");
@@ -184,7 +200,7 @@ void addCommonOptions(CLI::App& verb, Context& context, std::function<Result<voi
     verb.add_option("--memory", context.memory,
                     "What tensors may take: bytes such as 8GB or 1.5GiB, or a share of the machine's memory such as "
                     "50% (default 80%)");
-    verb.callback([&context, action = std::move(action)] {
+    verb.callback([&context, &verb, action = std::move(action)] {
         ops::setThreads(context.usedThreads());
         Result<void> done = base::caught([&]() -> Result<void> {
             RETRO_CHECK(chooseMemory(context.memory));
@@ -194,7 +210,7 @@ void addCommonOptions(CLI::App& verb, Context& context, std::function<Result<voi
             done = base::checkMappedFiles(); // what was only printed
         }
         if (!done) {
-            base::sayErrorLine(context.program + ": " + done.error().text());
+            base::sayErrorLine(context.program + ": " + withModel(done.error(), verb).text());
             context.exitCode = exitCodeOf(done.error().code);
         }
     });

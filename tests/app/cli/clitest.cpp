@@ -127,6 +127,31 @@ private slots:
         QVERIFY2(passed.err.contains("warning") && passed.err.contains("mystery"), qPrintable(passed.err));
     }
 
+    void aRefusalByANodeNamesTheFile()
+    {
+        graph::GraphBuilder builder("pick");
+        builder.setOpset("", 13);
+        const auto rows = builder.addInput("rows", tensor::DType::Float32, tensor::Shape{3});
+        const auto place = builder.addInput("place", tensor::DType::Int64, tensor::Shape{1});
+        const auto picked = builder.addResult("picked");
+        builder.addNode({"Gather", "", "pick", "", 13, {rows, place}, {picked}, {}});
+        builder.addOutput(picked);
+        const auto graph = std::move(builder).build();
+        QVERIFY(graph.ok());
+        QVERIFY(formats::writeModelFile(path("pick.onnx").toStdString(), *graph).ok());
+        const std::int64_t beyond = 7;
+        const auto index = tensor::Tensor::of<std::int64_t>({1}, std::span(&beyond, 1));
+        QVERIFY(tensor::writeNpy(path("place.npy").toStdString(), index).ok());
+        for (const QString& verb : {QStringLiteral("run"), QStringLiteral("explain"), QStringLiteral("verify")}) {
+            QStringList words{verb,      path("pick.onnx"),           "--input", "rows=random:1",
+                              "--input", "place=" + path("place.npy")};
+            if (verb != QStringLiteral("verify")) {
+                words << "--output-dir" << path("picked");
+            }
+            expectEnd(words, 3, {"pick.onnx: ", "'pick'", "7"});
+        }
+    }
+
     void unwritableOutput()
     {
         const QString blocked = writeText("file", "in the way");
