@@ -21,45 +21,14 @@ using ops::StructureKind;
 using tensor::Shape;
 using tensor::Tensor;
 
-namespace
-{
-
-/// A score that a mask sets to this or less has the weight 0, whatever the others are, as in the rewrite of attentions.
-constexpr double kHiddenScore = -3e4;
-/// A score that masks lower by no more has its weight.
-constexpr double kLowered = -1;
-/// Elements of masks that are looked at for one attention, at most: they are read one by one.
-constexpr std::int64_t kMostScores = std::int64_t{1} << 28;
-
-/// The extents that all are stretched to, the last two of them queries and keys; empty where one does not fit.
-Shape commonShape(std::span<const Tensor> masks, std::int64_t queries, std::int64_t keys)
-{
-    Shape common{queries, keys};
-    for (const Tensor& mask : masks) {
-        const Shape& shape = mask.shape();
-        if (shape.size() > common.size()) {
-            common.insert(common.begin(), shape.size() - common.size(), 1);
-        }
-        for (std::size_t i = 0; i < shape.size(); ++i) {
-            std::int64_t& extent = common[common.size() - shape.size() + i];
-            if (shape[i] != 1 && extent != 1 && shape[i] != extent) {
-                return {};
-            }
-            extent = shape[i] == 1 ? extent : shape[i];
-        }
-    }
-    const bool isOfScores = common[common.size() - 2] == queries && common.back() == keys;
-    return isOfScores && tensor::elementCount(common) <= kMostScores ? common : Shape();
-}
-
-/// A mask, stretched to the common shape.
-struct Stretched
+/// A mask of one run.
+struct MaskData
 {
     Tensor value;
     Tensor condition;
     bool hidesWhere = false;
 
-    /// What becomes of a score of the masks below.
+    /// What becomes of a score of the masks below, at an element of the shape that all are stretched to.
     [[nodiscard]] double applied(double score, std::int64_t i) const
     {
         if (!condition.isValid()) {
@@ -72,6 +41,47 @@ struct Stretched
     }
 };
 
+namespace
+{
+
+/// A score that a mask sets to this or less has the weight 0, whatever the others are, as in the rewrite of attentions.
+constexpr double kHiddenScore = -3e4;
+/// A score that masks lower by no more has its weight.
+constexpr double kLowered = -1;
+/// Elements of masks that are looked at for one attention, at most: they are read one by one.
+constexpr std::int64_t kMostScores = std::int64_t{1} << 28;
+
+/// Stretches the common extents to those of a mask; false where one does not fit.
+bool joins(const Shape& shape, Shape& common)
+{
+    if (shape.size() > common.size()) {
+        common.insert(common.begin(), shape.size() - common.size(), 1);
+    }
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+        std::int64_t& extent = common[common.size() - shape.size() + i];
+        if (shape[i] != 1 && extent != 1 && shape[i] != extent) {
+            return false;
+        }
+        extent = shape[i] == 1 ? extent : shape[i];
+    }
+    return true;
+}
+
+/// The extents that all are stretched to, the last two of them queries and keys; empty where one does not fit.
+Shape commonShape(std::span<const MaskData> masks, std::int64_t queries, std::int64_t keys)
+{
+    Shape common{queries, keys};
+    for (const MaskData& mask : masks) {
+        for (const Tensor* const data : {&mask.value, &mask.condition}) {
+            if (data->isValid() && !joins(data->shape(), common)) {
+                return {};
+            }
+        }
+    }
+    const bool isOfScores = common[common.size() - 2] == queries && common.back() == keys;
+    return isOfScores && tensor::elementCount(common) <= kMostScores ? common : Shape();
+}
+
 Tensor stretched(const Tensor& mask, const Shape& shape)
 {
     return mask.isValid()
@@ -80,11 +90,11 @@ Tensor stretched(const Tensor& mask, const Shape& shape)
 }
 
 /// One row of scores: nothing behind `last` has weight, and something up to it has.
-bool hidesRow(std::span<const Stretched> masks, std::int64_t begin, std::int64_t last, std::int64_t keys)
+bool hidesRow(std::span<const MaskData> masks, std::int64_t begin, std::int64_t last, std::int64_t keys)
 {
     const auto scoreOf = [&](std::int64_t key) { // of one that is 0 in front of all masks; the innermost comes last
         return std::accumulate(masks.rbegin(), masks.rend(), 0.0,
-                               [&](double score, const Stretched& mask) { return mask.applied(score, begin + key); });
+                               [&](double score, const MaskData& mask) { return mask.applied(score, begin + key); });
     };
     bool areHidden = true;
     for (std::int64_t key = last + 1; areHidden && key < keys; ++key) {
@@ -95,6 +105,15 @@ bool hidesRow(std::span<const Stretched> masks, std::int64_t begin, std::int64_t
         isSeen = scoreOf(key) >= kLowered;
     }
     return areHidden && isSeen;
+}
+
+bool isOverLastAxis(const Node& softmax, std::size_t rank)
+{
+    constexpr std::int64_t kOfOneAxis = 13; // before, it was over all axes from one on
+    const auto given = softmax.attributes.find("axis");
+    const auto* const axis = given == softmax.attributes.end() ? nullptr : std::get_if<std::int64_t>(&given->second);
+    const std::int64_t along = axis != nullptr ? *axis : (softmax.opset < kOfOneAxis ? 1 : -1);
+    return along == -1 || along + 1 == static_cast<std::int64_t>(rank);
 }
 
 bool isAmongst(std::span<const std::string_view> names, const Node& node)
@@ -182,39 +201,45 @@ std::optional<ValueId> HiddenKeys::throughFunction(const Node& node) const
 
 std::optional<WrittenAttention> HiddenKeys::writtenOut(NodeId mixed) const
 {
-    const auto isProduct = [this](NodeId id) {
-        return m_graph.node(id).op == "MatMul" && m_model.op(id).structure().kind() == StructureKind::Bilinear;
-    };
-    const std::optional<ValueId> softmax =
-        isProduct(mixed) ? softmaxOf(m_graph.node(mixed).inputs[0]) : std::optional<ValueId>();
-    if (!softmax) {
+    const std::optional<ValueId> weights = isProduct(mixed) ? softmaxOf(m_graph.node(mixed).inputs[0]) : std::nullopt;
+    if (!weights) {
         return std::nullopt;
     }
-    const Shape& shape = m_model.typeOf(*softmax).shape;
-    const Node& node = m_graph.node(m_graph.nodeOf(*softmax));
-    const auto given = node.attributes.find("axis");
-    const auto* const axis = given == node.attributes.end() ? nullptr : std::get_if<std::int64_t>(&given->second);
-    constexpr std::int64_t kOfOneAxis = 13; // before, it was over all axes from one on
-    const std::int64_t along = axis != nullptr ? *axis : (node.opset < kOfOneAxis ? 1 : -1);
-    if (shape.size() < 3 || (along != -1 && along + 1 != std::ssize(shape)) ||
-        m_model.typeOf(m_graph.node(mixed).inputs[1]).shape.size() != shape.size()) {
+    const Shape& shape = m_model.typeOf(*weights).shape;
+    const Node& softmax = m_graph.node(m_graph.nodeOf(*weights));
+    const std::size_t rankOfValues = m_model.typeOf(m_graph.node(mixed).inputs[1]).shape.size();
+    if (shape.size() < 3 || rankOfValues != shape.size() || !isOverLastAxis(softmax, shape.size())) {
         return std::nullopt;
     }
     WrittenAttention found{{}, {}, shape[shape.size() - 2], shape.back()};
-    ValueId value = node.inputs[0];
+    const std::optional<NodeId> scores = scoresBelow(softmax.inputs[0], found.masks);
+    const bool isOfAll = scores && std::ranges::all_of(m_graph.node(*scores).inputs, [&](ValueId operand) {
+                             return m_model.typeOf(operand).shape.size() == shape.size();
+                         });
+    if (!isOfAll || m_model.typeOf(m_graph.node(*scores).outputs[0]).shape != shape) {
+        return std::nullopt;
+    }
+    found.scores = *scores;
+    return found;
+}
+
+bool HiddenKeys::isProduct(NodeId id) const
+{
+    return m_graph.node(id).op == "MatMul" && m_graph.node(id).inputs.size() == 2 &&
+           m_model.op(id).structure().kind() == StructureKind::Bilinear;
+}
+
+/// The product that makes scores, through masks, which it adds, and functions of single elements.
+std::optional<NodeId> HiddenKeys::scoresBelow(ValueId value, std::vector<ScoreMask>& masks) const
+{
     bool isBehindFunction = false; // what is added there need not hide
     while (isReadBy(value, 1)) {
         const NodeId maker = m_graph.nodeOf(value);
         if (isProduct(maker)) {
-            const Shape& queries = m_model.typeOf(m_graph.node(maker).inputs[0]).shape;
-            const Shape& keys = m_model.typeOf(m_graph.node(maker).inputs[1]).shape;
-            found.scores = maker;
-            const bool isOfAll =
-                queries.size() == shape.size() && keys.size() == shape.size() && m_model.typeOf(value).shape == shape;
-            return isOfAll ? std::optional(std::move(found)) : std::nullopt;
+            return maker;
         }
         const Node& step = m_graph.node(maker);
-        std::optional<ValueId> below = isBehindFunction ? std::nullopt : throughMask(step, found.masks);
+        std::optional<ValueId> below = isBehindFunction ? std::nullopt : throughMask(step, masks);
         if (!below) {
             isBehindFunction = isBehindFunction || (step.op != "Cast" && step.op != "Identity");
             below = throughFunction(step);
@@ -241,35 +266,37 @@ bool HiddenKeys::areBehind(std::span<const ScoreMask> masks, std::int64_t querie
     return areHidden;
 }
 
-bool HiddenKeys::hides(std::span<const ScoreMask> masks, std::int64_t queries, std::int64_t keys)
+/// The masks with their data; nothing where one cannot be worked out.
+std::optional<std::vector<MaskData>> HiddenKeys::dataOf(std::span<const ScoreMask> masks)
 {
-    std::vector<Stretched> known;
-    std::vector<Tensor> all;
+    std::vector<MaskData> known;
     for (const ScoreMask& mask : masks) {
-        Stretched one{{}, {}, mask.hidesWhere};
+        MaskData one{{}, {}, mask.hidesWhere};
         for (const auto& [id, data] : {std::pair(mask.value, &one.value), std::pair(mask.condition, &one.condition)}) {
-            if (!id.isValid()) {
-                continue;
+            base::Result<Tensor> value = id.isValid() ? m_values.value(id) : base::Result<Tensor>(Tensor());
+            if (!value.ok() || value->isValid() != id.isValid()) {
+                return std::nullopt;
             }
-            base::Result<Tensor> value = m_values.value(id);
-            if (!value.ok() || !value->isValid()) {
-                return false;
-            }
-            all.push_back(*value);
             *data = std::move(*value);
         }
         known.push_back(std::move(one));
     }
-    const Shape shape = commonShape(all, queries, keys);
+    return known;
+}
+
+bool HiddenKeys::hides(std::span<const ScoreMask> masks, std::int64_t queries, std::int64_t keys)
+{
+    std::optional<std::vector<MaskData>> known = dataOf(masks);
+    const Shape shape = known ? commonShape(*known, queries, keys) : Shape();
     if (shape.empty()) {
         return false;
     }
-    for (Stretched& mask : known) {
+    for (MaskData& mask : *known) {
         mask.value = stretched(mask.value, shape);
         mask.condition = stretched(mask.condition, shape);
     }
     for (std::int64_t row = 0; row < tensor::elementCount(shape) / keys; ++row) {
-        if (row % queries <= m_last && !hidesRow(known, row * keys, m_last, keys)) {
+        if (row % queries <= m_last && !hidesRow(*known, row * keys, m_last, keys)) {
             return false;
         }
     }

@@ -22,6 +22,8 @@ struct ScoreMask
     auto operator<=>(const ScoreMask&) const = default;
 };
 
+struct MaskData;
+
 /// An attention that is written out: product with the keys, scale, masks, softmax, product with the values.
 struct WrittenAttention
 {
@@ -53,6 +55,9 @@ private:
     [[nodiscard]] std::optional<base::ValueId> throughMask(const graph::Node& node,
                                                            std::vector<ScoreMask>& masks) const;
     [[nodiscard]] std::optional<base::ValueId> throughFunction(const graph::Node& node) const;
+    [[nodiscard]] bool isProduct(base::NodeId id) const;
+    [[nodiscard]] std::optional<base::NodeId> scoresBelow(base::ValueId value, std::vector<ScoreMask>& masks) const;
+    [[nodiscard]] std::optional<std::vector<MaskData>> dataOf(std::span<const ScoreMask> masks);
     [[nodiscard]] bool hides(std::span<const ScoreMask> masks, std::int64_t queries, std::int64_t keys);
 
     const execute::BoundModel& m_model;
