@@ -7,6 +7,7 @@
 
 #include "app/common/syntheticgraph.h"
 #include "core/base/file.h"
+#include "core/formats/modelfile.h"
 #include "core/formats/onnx.h"
 #include "core/graph/graphbuilder.h"
 #include "core/tensor/npy.h"
