@@ -13,13 +13,27 @@ using graph::Subgraph;
 namespace
 {
 
-/// True when both branches have as many outputs as the node; what does not fit is refused when it runs.
+const Subgraph* branchOf(const Node& node, const char* name)
+{
+    const auto at = node.attributes.find(name);
+    return at == node.attributes.end() ? nullptr : std::get_if<Subgraph>(&at->second);
+}
+
+/// True when neither branch has inputs, and both have the outputs of the node, of the same types; what does not fit is
+/// refused when it runs.
 bool areBranchesAlike(const Node& node)
 {
-    for (const char* name : {"then_branch", "else_branch"}) {
-        const auto at = node.attributes.find(name);
-        const auto* branch = at == node.attributes.end() ? nullptr : std::get_if<Subgraph>(&at->second);
-        if (branch == nullptr || branch->graph->outputs().size() != node.outputs.size()) {
+    const Subgraph* const thens = branchOf(node, "then_branch");
+    const Subgraph* const elses = branchOf(node, "else_branch");
+    for (const Subgraph* branch : {thens, elses}) {
+        if (branch == nullptr || branch->graph->inputs().size() != branch->captured ||
+            branch->graph->outputs().size() != node.outputs.size()) {
+            return false;
+        }
+    }
+    for (std::size_t k = 0; k < node.outputs.size(); ++k) {
+        if (thens->graph->value(thens->graph->outputs()[k]).dtype !=
+            elses->graph->value(elses->graph->outputs()[k]).dtype) {
             return false;
         }
     }
@@ -37,11 +51,8 @@ const Subgraph* takenBranch(const Draft& draft, const Node& node)
         return nullptr;
     }
     const bool isTrue = draft.value(node.inputs[0]).constant.at(0) != 0;
-    const auto at = node.attributes.find(isTrue ? "then_branch" : "else_branch");
-    const Subgraph* branch = at == node.attributes.end() ? nullptr : std::get_if<Subgraph>(&at->second);
-    const bool fits = branch != nullptr && branch->graph->inputs().size() == branch->captured &&
-                      branch->captured < node.inputs.size();
-    return fits ? branch : nullptr;
+    const Subgraph* const branch = branchOf(node, isTrue ? "then_branch" : "else_branch");
+    return branch->captured < node.inputs.size() ? branch : nullptr;
 }
 
 RewriteStep inlineOne(Draft& draft, NodeId id, const Subgraph& branch)

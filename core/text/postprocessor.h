@@ -27,7 +27,7 @@ struct Token
 void countSpaces(std::string_view written, Token& token);
 
 /// A step after all tokens are found. `withSpecials`: whether tokens such as [CLS] come in. Throws base::Failure
-/// (Input) where a template makes too many of them.
+/// (Input) where it makes too many of them, or a template stands behind one with other than one or two pieces.
 using PostProcessor = std::function<void(std::vector<Token>& tokens, bool withSpecials)>;
 
 /// The post-processor of a tokenizer.json: TemplateProcessing, ByteLevel, BertProcessing, RobertaProcessing, Sequence.

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/model/cardcheck.h"
 
+#include "core/base/file.h"
 #include "core/engine/explain/target.h"
 #include "core/engine/language/languagemodel.h"
+#include "core/engine/model/prepare.h"
 #include "core/formats/insidefolder.h"
 #include "core/lrp/composite/builtincheck.h"
+#include "core/lrp/composite/composite.h"
 #include "core/lrp/composite/ruleoverride.h"
 
 #include <fmt/format.h>
@@ -39,7 +42,10 @@ Result<void> checkFile(const std::string& file, const fs::path& card)
                                       "the card are read",
                                       file));
     }
-    return {};
+    const fs::path path = folder / file;
+    const Result<std::string> json = base::readTextFile(path, kMaxCompositeFileBytes);
+    const auto composite = json.ok() ? lrp::parseComposite(*json, path.string()) : json.error();
+    return composite.ok() ? Result<void>() : inputError(composite.error().text()); // its own place and the card's
 }
 
 Result<void> checkComposite(const formats::ModelCard& card)

@@ -98,6 +98,10 @@ bool isSurrogate(const tape::ModelTape& made, tape::Id id)
         return false;
     }
     const ops::BoundOperator& op = made.model->op(made.nodeOf[id]);
+    const graph::Node& node = made.model->graph().node(made.nodeOf[id]);
+    if (node.op == "DynamicQuantizeLinear" && node.domain.empty()) {
+        return true; // its scale says how to read levels, and follows the largest elements
+    }
     return op.structure().kind() == ops::StructureKind::TableLookup || ops::isStraightThrough(op);
 }
 

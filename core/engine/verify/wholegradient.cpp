@@ -93,10 +93,13 @@ private:
     double m_size = 0;
 };
 
+/// Also of nodes that hand no gradient on and read what has one.
 bool hasSurrogate(const ModelTape& made)
 {
+    const auto isTracked = [&made](Id id) { return made.tape.cell(id).isTracked; };
     for (Id id = static_cast<Id>(made.tape.leafCount()); id < made.tape.size(); ++id) {
-        if (made.tape.cell(id).isTracked && probing::isSurrogate(made, id)) {
+        const bool counts = isTracked(id) || std::ranges::any_of(made.tape.cell(id).node.parents, isTracked);
+        if (counts && probing::isSurrogate(made, id)) {
             return true;
         }
     }

@@ -76,9 +76,15 @@ Result<std::int64_t> axisOf(const graph::Node& node, std::int64_t axis, std::siz
     return axis < 0 ? axis + count : axis;
 }
 
-/// Both branches have as many outputs as the node.
+/// Both branches have no inputs and as many outputs as the node.
 Result<void> expectBranchesAlike(const graph::Node& node)
 {
+    for (const char* name : {"then_branch", "else_branch"}) {
+        const Subgraph* branch = subgraphOf(node, name);
+        if (branch != nullptr && branch->graph->inputs().size() != branch->captured) {
+            return controlError(node, fmt::format("its {} has inputs, but a branch takes none", name));
+        }
+    }
     const Subgraph* taken = subgraphOf(node, "then_branch");
     const Subgraph* other = subgraphOf(node, "else_branch");
     if (taken == nullptr || other == nullptr) {
@@ -130,9 +136,6 @@ Result<Walker::Values> Walker::runIf(const Call& call)
     const Subgraph* branch = subgraphOf(call.node, name);
     if (branch == nullptr) {
         return controlError(call.node, fmt::format("it has no {}", name));
-    }
-    if (branch->graph->inputs().size() != branch->captured) {
-        return controlError(call.node, fmt::format("its {} has inputs, but a branch takes none", name));
     }
     RETRO_CHECK(expectBranchesAlike(call.node));
     decide(call, name);

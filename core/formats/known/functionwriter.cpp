@@ -126,6 +126,11 @@ std::optional<std::vector<std::int64_t>> FunctionWriter::constantShape(std::size
     return isGiven(slot) ? m_facts.constantShape(m_call.input(static_cast<int>(slot))) : std::nullopt;
 }
 
+std::optional<std::int64_t> FunctionWriter::extentFromEnd(std::size_t slot, std::size_t place) const
+{
+    return isGiven(slot) ? m_facts.extentFromEnd(m_call.input(static_cast<int>(slot)), place) : std::nullopt;
+}
+
 std::optional<std::int64_t> FunctionWriter::width(std::size_t slot) const
 {
     return isGiven(slot) ? m_facts.width(m_call.input(static_cast<int>(slot))) : std::nullopt;

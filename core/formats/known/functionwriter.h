@@ -40,6 +40,8 @@ public:
     [[nodiscard]] std::optional<std::size_t> rank(std::size_t slot) const;
     /// Extents of an operand that is an initializer or a Constant; nothing for others.
     [[nodiscard]] std::optional<std::vector<std::int64_t>> constantShape(std::size_t slot) const;
+    /// Extent of an axis of an operand, counted from the end (1: the last), where it is known or declared.
+    [[nodiscard]] std::optional<std::int64_t> extentFromEnd(std::size_t slot, std::size_t place) const;
     /// Extent of the last axis of an operand, where it is known.
     [[nodiscard]] std::optional<std::int64_t> width(std::size_t slot) const;
     /// Element type of an operand; nothing where it is not known.

@@ -44,10 +44,40 @@ Written writeFastGelu(FunctionWriter& body)
     return true;
 }
 
+/// Skip has the tokens of operand 0, and as many images or one for all of them, as far as shapes are known.
+base::Result<void> expectSameTokens(const FunctionWriter& body)
+{
+    const auto rank = body.rank(0);
+    const auto skipRank = body.rank(1);
+    const bool areRanksRight =
+        !rank || ((*rank == 2 || *rank == 3) && (!skipRank || *skipRank == *rank || (*skipRank == 2 && *rank == 3)));
+    if (!areRanksRight) {
+        return inputError(fmt::format("operand 0 has {} axes and skip (operand 1) {}; they must be batch × tokens × "
+                                      "width or tokens × width, and skip may be without the batch",
+                                      *rank, skipRank ? fmt::to_string(*skipRank) : "an unknown number"));
+    }
+    const auto tokens = body.extentFromEnd(0, 2);
+    const auto skipTokens = body.extentFromEnd(1, 2);
+    if (tokens && skipTokens && *tokens != *skipTokens) {
+        return inputError(fmt::format("skip (operand 1) has {} tokens (its second last axis), but operand 0 has {}; "
+                                      "they must be the same",
+                                      *skipTokens, *tokens));
+    }
+    const auto images = body.extentFromEnd(0, 3);
+    const auto skipImages = body.extentFromEnd(1, 3);
+    if (images && skipImages && *images != *skipImages && *skipImages != 1) {
+        return inputError(fmt::format("skip (operand 1) is of {} images, but operand 0 of {}; they must be as many, or "
+                                      "skip one for all",
+                                      *skipImages, *images));
+    }
+    return {};
+}
+
 /// Skip has the last axis of operand 0, and gamma, beta and bias (all operands behind it) have one axis, as far as
 /// shapes are known.
 base::Result<void> expectSkipShapes(const FunctionWriter& body)
 {
+    RETRO_CHECK(expectSameTokens(body));
     const auto own = body.width(0);
     const auto other = body.width(1);
     if (own && other && *own != *other) {
@@ -133,7 +163,26 @@ std::string positionRows(FunctionWriter& body)
     }
     const std::string extents =
         body.add("Shape", {body.operand(EmbedSlot::kTokens)}, {{"start", std::int64_t{1}}, {"end", std::int64_t{2}}});
-    return body.add("Slice", {body.operand(EmbedSlot::kPositions), body.integers({0}), extents, body.integers({0})});
+    const std::string rows =
+        body.add("Slice", {body.operand(EmbedSlot::kPositions), body.integers({0}), extents, body.integers({0})});
+    const auto known = body.extentFromEnd(EmbedSlot::kPositions, 2);
+    if (body.extentFromEnd(EmbedSlot::kTokens, 1) || (known && *known > 1)) {
+        return rows;
+    }
+    // One row would be added to every token.
+    const std::string shape = body.add("Concat", {extents, body.integers({0})}, {{"axis", std::int64_t{0}}});
+    return body.add("Reshape", {rows, shape});
+}
+
+/// The table of positions has a row for each token, as far as shapes are known.
+base::Result<void> expectPositions(const FunctionWriter& body)
+{
+    const auto rows = body.extentFromEnd(EmbedSlot::kPositions, 2);
+    const auto tokens = body.extentFromEnd(EmbedSlot::kTokens, 1);
+    return !body.isGiven(EmbedSlot::kPositionIds) && rows && tokens && *tokens > *rows
+               ? inputError(fmt::format("the table of positions (operand 3) has {} row{}, but there are {} tokens",
+                                        *rows, *rows == 1 ? "" : "s", *tokens))
+               : base::Result<void>();
 }
 
 /// Output 1: how many tokens of each row the mask keeps; 0 without a mask.
@@ -158,6 +207,7 @@ Written writeEmbedLayerNormalization(FunctionWriter& body)
             return inputError("EmbedLayerNormalization needs tables of words and positions, gamma and beta");
         }
     }
+    RETRO_CHECK(expectPositions(body));
     std::string sum = body.add("Gather", {body.operand(EmbedSlot::kWords), body.operand(EmbedSlot::kTokens)});
     sum = body.add("Add", {sum, positionRows(body)});
     if (body.isGiven(EmbedSlot::kSegmentTable) && body.isGiven(EmbedSlot::kSegments)) {

@@ -153,6 +153,20 @@ std::optional<std::vector<std::int64_t>> GraphFacts::constantShape(const std::st
     return at == m_shapes.end() ? std::nullopt : std::optional(at->second);
 }
 
+std::optional<std::int64_t> GraphFacts::extentFromEnd(const std::string& value, std::size_t place) const
+{
+    const auto constant = m_shapes.find(value);
+    const auto declared = m_declared.find(value);
+    const std::vector<std::int64_t>* shape = constant != m_shapes.end()     ? &constant->second
+                                             : declared != m_declared.end() ? &declared->second
+                                                                            : nullptr;
+    if (shape == nullptr || place == 0 || place > shape->size()) {
+        return std::nullopt;
+    }
+    const std::int64_t extent = (*shape)[shape->size() - place];
+    return extent > 0 ? std::optional(extent) : std::nullopt;
+}
+
 bool GraphFacts::isRead(const std::string& value) const
 {
     return m_read.contains(value) || !m_producers.contains(value);
@@ -193,6 +207,11 @@ void GraphFacts::takeValue(const ValueInfoProto& value)
     }
     const auto& shape = value.type().tensor_type().shape();
     m_ranks[value.name()] = static_cast<std::size_t>(shape.dim_size());
+    std::vector<std::int64_t>& extents = m_declared[value.name()];
+    extents.clear();
+    for (const auto& dimension : shape.dim()) {
+        extents.push_back(dimension.dim_value());
+    }
     if (shape.dim_size() > 0 && shape.dim(shape.dim_size() - 1).dim_value() > 0) { // else it is open
         m_widths[value.name()] = shape.dim(shape.dim_size() - 1).dim_value();
     }

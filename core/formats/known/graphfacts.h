@@ -37,6 +37,9 @@ public:
     [[nodiscard]] int elementType(const std::string& value) const;
     /// Extents of an initializer, or of a Constant; nothing for other values.
     [[nodiscard]] std::optional<std::vector<std::int64_t>> constantShape(const std::string& value) const;
+    /// Extent of an axis counted from the end (1: the last) of a constant, or of a value whose shape is declared;
+    /// nothing where it is open or not known.
+    [[nodiscard]] std::optional<std::int64_t> extentFromEnd(const std::string& value, std::size_t place) const;
     /// Extent of the last axis of a value, where it follows from declared shapes, constants and the weights of layers.
     [[nodiscard]] std::optional<std::int64_t> width(const std::string& value) const;
     /// True when a node reads the value, or it is a result of the model; also for a value that no node is known to
@@ -70,7 +73,8 @@ private:
     std::int64_t m_opset = 0;
     Ranks m_ranks;
     Ranks m_lengths; ///< of lists: values of one axis whose extent is known
-    std::unordered_map<std::string, std::vector<std::int64_t>> m_shapes; ///< of constants
+    std::unordered_map<std::string, std::vector<std::int64_t>> m_shapes;   ///< of constants
+    std::unordered_map<std::string, std::vector<std::int64_t>> m_declared; ///< of other values; 0: open
     std::unordered_map<std::string, int> m_types;
     std::unordered_map<std::string, std::string> m_producers;
     std::unordered_map<std::string, std::int64_t> m_widths;

@@ -55,13 +55,12 @@ std::int64_t lastKey(const AttentionForm& form, const AttentionMask& mask, std::
     return form.isCausal ? std::min(last, i + keysBefore(form, mask, b)) : last;
 }
 
-/// logits of one row: what is beyond the last key gets the masked value.
+/// logits of one row: what is beyond the last key is gone.
 template <class T>
 void maskRow(const AttentionForm& form, std::int64_t last, T* row)
 {
-    const T masked = form.least == 0 ? -std::numeric_limits<T>::infinity() : static_cast<T>(form.least);
     for (std::int64_t j = std::max<std::int64_t>(last + 1, 0); j < form.keys; ++j) {
-        row[j] = form.least == 0 ? masked : row[j] + masked;
+        row[j] = -std::numeric_limits<T>::infinity();
     }
 }
 

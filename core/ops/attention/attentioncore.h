@@ -20,7 +20,6 @@ struct AttentionForm
     double softcap = 0; ///< 0: none
     bool isCausal = false;
     std::int64_t past = 0; ///< keys in front of the first query's own, for the causal mask
-    double least = 0;      ///< what masked logits are set to instead of −∞; 0: −∞
 
     [[nodiscard]] tensor::Shape scoreShape() const { return {batch, heads, queries, keys}; }
 };

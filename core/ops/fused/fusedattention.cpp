@@ -33,21 +33,27 @@ struct FusedAttentionSetting
     std::int64_t hidden = 0;      ///< of queries and of keys
     std::int64_t valueHidden = 0; ///< of values
     double maskedValue = -10000;  ///< added where the mask is 0
+    bool givesPresent = false;    ///< the node has the output for keys and values
     std::vector<Shape> operands;
 };
 
 /// com.microsoft's Attention: self-attention with its projection: x·W + b is queries, keys and values side by side.
+/// Keys and values of the past come in front of them. Outputs: y, and keys and values, one below the other.
 class FusedAttention final : public Operator<Composed>
 {
 public:
-    FusedAttention(TensorType output, FusedAttentionSetting setting)
-        : Operator(std::move(output)), m_setting(std::move(setting))
+    FusedAttention(std::vector<TensorType> outputs, FusedAttentionSetting setting)
+        : Operator(std::move(outputs)), m_setting(std::move(setting))
     {}
 
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
     {
         const Parts parts = partsOf(operands);
-        return {joinHeads(attended(m_setting.form, parts.q, parts.k, parts.v, parts.mask))};
+        std::vector<Tensor> results{joinHeads(attended(m_setting.form, parts.q, parts.k, parts.v, parts.mask))};
+        if (m_setting.givesPresent) {
+            results.push_back(stacked(parts.k, parts.v));
+        }
+        return results;
     }
     [[nodiscard]] Reads savedForGradient() const override { return Reads::allOperands(); }
     [[nodiscard]] Tensor pullback(std::span<const Tensor> s, std::span<const Tensor> operands, std::span<const Tensor>,
@@ -56,17 +62,29 @@ public:
         const Parts parts = partsOf(operands);
         const AttentionValues values = attend(m_setting.form, parts.q, parts.k, parts.v, parts.mask);
         AttentionArriving arriving;
-        arriving.y = splitHeads(s[0], m_setting.form.heads);
-        const AttentionGradients gradients = attendBack(m_setting.form, parts.q, parts.k, parts.v, values, arriving);
+        if (s[0].isValid()) {
+            arriving.y = splitHeads(s[0], m_setting.form.heads);
+        }
+        AttentionGradients gradients = attendBack(m_setting.form, parts.q, parts.k, parts.v, values, arriving);
         if (slot == FusedAttentionSlot::kAttentionBias) {
             return algebra::reduceTo(gradients.scores, m_setting.operands[slot]);
         }
-        const std::array projected{joinHeads(gradients.q), joinHeads(gradients.k), joinHeads(gradients.v)};
+        if (s.size() > 1 && s[1].isValid()) {
+            gradients.k = algebra::add(gradients.k, half(s[1], 0));
+            gradients.v = algebra::add(gradients.v, half(s[1], 1));
+        }
+        const std::int64_t past = m_setting.form.past;
+        if (slot == FusedAttentionSlot::kPast) {
+            return stacked(slice(gradients.k, 2, 0, past), slice(gradients.v, 2, 0, past));
+        }
+        const std::int64_t tokens = m_setting.form.queries;
+        const std::array projected{joinHeads(gradients.q), joinHeads(slice(gradients.k, 2, past, tokens).contiguous()),
+                                   joinHeads(slice(gradients.v, 2, past, tokens).contiguous())};
         const std::array extents{m_setting.hidden, m_setting.hidden, m_setting.valueHidden};
         const std::int64_t width = 2 * m_setting.hidden + m_setting.valueHidden;
-        const Tensor whole =
-            joined({s[0].dtype(), {m_setting.form.batch, m_setting.form.queries, width}}, projected, extents, 2)
-                .contiguous();
+        const Tensor whole = joined({m_outputTypes[0].dtype, {m_setting.form.batch, m_setting.form.queries, width}},
+                                    projected, extents, 2)
+                                 .contiguous();
         return throughProjection(whole, operands, slot, width);
     }
 
@@ -78,6 +96,34 @@ private:
         Tensor v;
         AttentionMask mask;
     };
+
+    /// Keys (0) or values (1) of a past or a present: batch × heads × tokens × width.
+    [[nodiscard]] static Tensor half(const Tensor& both, std::int64_t which)
+    {
+        const Shape& own = both.shape();
+        return slice(both, 0, which, 1).contiguous().reshaped({own[1], own[2], own[3], own[4]});
+    }
+    /// Keys and values, one below the other.
+    [[nodiscard]] static Tensor stacked(const Tensor& k, const Tensor& v)
+    {
+        Shape shape = k.shape();
+        shape.insert(shape.begin(), 2);
+        const std::array parts{withAxis(k.contiguous(), 0), withAxis(v.contiguous(), 0)};
+        const std::array<std::int64_t, 2> extents{1, 1};
+        return joined({k.dtype(), std::move(shape)}, parts, extents, 0).contiguous();
+    }
+    /// Those of the past in front.
+    [[nodiscard]] Tensor withPast(const Tensor& now, std::span<const Tensor> operands, std::int64_t which) const
+    {
+        if (operands.size() <= FusedAttentionSlot::kPast || !operands[FusedAttentionSlot::kPast].isValid()) {
+            return now;
+        }
+        Shape shape = now.shape();
+        shape[2] = m_setting.form.keys;
+        const std::array parts{half(operands[FusedAttentionSlot::kPast], which), now};
+        const std::array extents{m_setting.form.past, m_setting.form.queries};
+        return joined({now.dtype(), std::move(shape)}, parts, extents, 2).contiguous();
+    }
 
     [[nodiscard]] Tensor throughProjection(const Tensor& whole, std::span<const Tensor> operands, std::size_t slot,
                                            std::int64_t width) const
@@ -103,8 +149,9 @@ private:
         const std::int64_t heads = m_setting.form.heads;
         Parts parts;
         parts.q = splitHeads(slice(projected, 2, 0, m_setting.hidden), heads);
-        parts.k = splitHeads(slice(projected, 2, m_setting.hidden, m_setting.hidden), heads);
-        parts.v = splitHeads(slice(projected, 2, 2 * m_setting.hidden, m_setting.valueHidden), heads);
+        parts.k = withPast(splitHeads(slice(projected, 2, m_setting.hidden, m_setting.hidden), heads), operands, 0);
+        parts.v =
+            withPast(splitHeads(slice(projected, 2, 2 * m_setting.hidden, m_setting.valueHidden), heads), operands, 1);
         takeMask(operands, parts.mask);
         return parts;
     }
@@ -113,11 +160,7 @@ private:
     {
         if (operands.size() > FusedAttentionSlot::kMaskIndex && operands[FusedAttentionSlot::kMaskIndex].isValid()) {
             const Tensor given = operands[FusedAttentionSlot::kMaskIndex].to(DType::Int64).contiguous();
-            if (given.rank() == 1) {
-                mask.lengths.assign(given.span<std::int64_t>().begin(), given.span<std::int64_t>().end());
-            } else {
-                mask.bias = biasOf(given);
-            }
+            mask.bias = given.rank() == 1 ? biasOfLengths(given) : biasOf(given);
         }
         if (operands.size() > FusedAttentionSlot::kAttentionBias &&
             operands[FusedAttentionSlot::kAttentionBias].isValid()) {
@@ -127,7 +170,25 @@ private:
         }
     }
 
-    /// 0 where the mask is not 0, else the masked value; batch × 1 × (1 or queries) × keys.
+    /// 0 where a token counts, else the masked value; batch × 1 × 1 × keys. Of each image the first key that does not
+    /// count any more, then, where there are as many numbers again, the first one that counts.
+    [[nodiscard]] Tensor biasOfLengths(const Tensor& given) const
+    {
+        const std::int64_t batch = m_setting.form.batch;
+        const std::int64_t keys = m_setting.form.keys;
+        const std::span<const std::int64_t> ends = given.span<std::int64_t>();
+        return filled(m_outputTypes[0].dtype, {batch, 1, 1, keys}, [&](auto* out) {
+            using T = std::decay_t<decltype(*out)>;
+            for (std::int64_t i = 0; i < batch * keys; ++i) {
+                const auto image = static_cast<std::size_t>(i / keys);
+                const auto from = image + static_cast<std::size_t>(batch);
+                const bool counts = i % keys < ends[image] && (from >= ends.size() || i % keys >= ends[from]);
+                out[i] = counts ? T{0} : static_cast<T>(m_setting.maskedValue);
+            }
+        });
+    }
+
+    /// 0 where the mask is above 0, else the masked value; batch × 1 × (1 or queries) × keys.
     [[nodiscard]] Tensor biasOf(const Tensor& given) const
     {
         const Shape& own = given.shape();
@@ -136,7 +197,7 @@ private:
             using T = std::decay_t<decltype(*out)>;
             const auto values = given.span<std::int64_t>();
             for (std::size_t i = 0; i < values.size(); ++i) {
-                out[i] = values[i] != 0 ? T{0} : static_cast<T>(m_setting.maskedValue);
+                out[i] = values[i] > 0 ? T{0} : static_cast<T>(m_setting.maskedValue);
             }
         });
     }
@@ -148,15 +209,17 @@ base::Result<void> expectFusedAttention(const BindContext& context)
 {
     RETRO_CHECK(expect(context, {.least = 2,
                                  .most = 6,
-                                 .outputs = 1,
+                                 .outputs = 2,
                                  .attributes = {{"num_heads", AttributeKind::Int},
                                                 {"unidirectional", AttributeKind::Int},
                                                 {"scale", AttributeKind::Float},
                                                 {"mask_filter_value", AttributeKind::Float},
                                                 {"do_rotary", AttributeKind::Int},
+                                                {"past_present_share_buffer", AttributeKind::Int},
                                                 {"qkv_hidden_sizes", AttributeKind::Ints}}}));
-    if (context.present(FusedAttentionSlot::kPast) || context.intAttribute("do_rotary", 0) != 0) {
-        return context.error("a past state or do_rotary is not supported; export the model without a cache");
+    if (context.intAttribute("past_present_share_buffer", 0) != 0 || context.intAttribute("do_rotary", 0) != 0) {
+        return context.error(
+            "past_present_share_buffer and do_rotary are not supported; export the model without them");
     }
     const Shape& x = firstType(context).shape;
     const Shape& w = context.operandTypes[FusedAttentionSlot::kWeights].shape;
@@ -167,16 +230,44 @@ base::Result<void> expectFusedAttention(const BindContext& context)
     return {};
 }
 
+/// Past keys and values fit those that the projection gives, which are of one width then.
+base::Result<void> expectPast(const BindContext& context, const AttentionForm& form)
+{
+    const bool isGiven = context.present(FusedAttentionSlot::kPast);
+    const bool isAsked = context.node.outputs.size() > 1 && context.node.outputs[1].isValid();
+    if ((isGiven || isAsked) && form.width != form.valueWidth) {
+        return context.error(
+            fmt::format("with a past or a present, keys and values must be of one width, but they have "
+                        "{} and {} per head",
+                        form.width, form.valueWidth));
+    }
+    if (!isGiven) {
+        return {};
+    }
+    const TensorType& past = context.operandTypes[FusedAttentionSlot::kPast];
+    if (past.dtype != firstType(context).dtype ||
+        past.shape != Shape{2, form.batch, form.heads, form.past, form.width}) {
+        return context.error(
+            fmt::format("past (operand 4) must have the type of operand 0 and the shape [2 × {} × {} × "
+                        "past tokens × {}]: keys and values, batch, heads, tokens, width",
+                        form.batch, form.heads, form.width));
+    }
+    return context.present(FusedAttentionSlot::kAttentionBias)
+               ? base::Result<void>(context.error("past (operand 4) and attention_bias (operand 5) do not go together"))
+               : base::Result<void>();
+}
+
 base::Result<void> expectMaskIndex(const BindContext& context, const AttentionForm& form)
 {
     if (!context.present(FusedAttentionSlot::kMaskIndex)) {
         return {};
     }
     const TensorType& mask = context.operandTypes[FusedAttentionSlot::kMaskIndex];
-    const std::array known{Shape{form.batch}, Shape{form.batch, form.keys}, Shape{form.batch, form.queries, form.keys}};
+    const std::array known{Shape{form.batch}, Shape{2 * form.batch}, Shape{form.batch, form.keys},
+                           Shape{form.batch, form.queries, form.keys}};
     if (tensor::isFloating(mask.dtype) || std::find(known.begin(), known.end(), mask.shape) == known.end()) {
-        return context.error("mask_index must hold integers: a length per image, batch × tokens or batch × tokens × "
-                             "tokens");
+        return context.error("mask_index must hold integers: an end per image, ends and then starts, batch × keys or "
+                             "batch × queries × keys, with those of the past in front");
     }
     return {};
 }
@@ -198,14 +289,19 @@ base::Result<FusedAttentionSetting> settingOf(const BindContext& context)
         return context.error(fmt::format("the bias must have the shape [{}]", width));
     }
     FusedAttentionSetting setting;
-    setting.form = {x[0], heads, heads, x[1], x[1], sizes[0] / heads, sizes[2] / heads};
+    const bool hasPast =
+        context.present(FusedAttentionSlot::kPast) && context.operandTypes[FusedAttentionSlot::kPast].shape.size() == 5;
+    const std::int64_t past = hasPast ? context.operandTypes[FusedAttentionSlot::kPast].shape[3] : 0;
+    setting.form = {x[0], heads, heads, x[1], past + x[1], sizes[0] / heads, sizes[2] / heads};
+    setting.form.past = past;
+    setting.givesPresent = context.node.outputs.size() > 1 && context.node.outputs[1].isValid();
     const double scale = context.floatAttribute("scale", 0);
     setting.form.scale = scale == 0 ? 1 / std::sqrt(static_cast<double>(setting.form.width)) : scale;
     setting.form.isCausal = context.intAttribute("unidirectional", 0) != 0;
     setting.maskedValue = context.floatAttribute("mask_filter_value", -10000);
-    setting.form.least = setting.maskedValue;
     setting.hidden = sizes[0];
     setting.valueHidden = sizes[2];
+    RETRO_CHECK(expectPast(context, setting.form));
     RETRO_CHECK(expectMaskIndex(context, setting.form));
     for (const TensorType& type : context.operandTypes) {
         setting.operands.push_back(type.shape);
@@ -226,7 +322,13 @@ BoundResult bindFusedAttention(const BindContext& context)
     }
     Shape shape{setting.form.batch, setting.form.queries, setting.valueHidden};
     RETRO_CHECK(expectSize(context, setting.form.scoreShape()));
-    return bound<FusedAttention>(TensorType{firstType(context).dtype, std::move(shape)}, std::move(setting));
+    std::vector<TensorType> outputs{{firstType(context).dtype, std::move(shape)}};
+    if (setting.givesPresent) {
+        const AttentionForm& form = setting.form;
+        outputs.push_back({firstType(context).dtype, {2, form.batch, form.heads, form.keys, form.width}});
+        RETRO_CHECK(expectSize(context, outputs.back().shape));
+    }
+    return bound<FusedAttention>(std::move(outputs), std::move(setting));
 }
 
 } // namespace

@@ -76,6 +76,16 @@ private:
     Standardised m_norm;
 };
 
+/// Whether skip can be added to an operand of shape `x`: batch × tokens × width or tokens × width; one for all images,
+/// or without that axis.
+bool fitsSkip(const Shape& x, const Shape& skip)
+{
+    if (skip == x) {
+        return x.size() == 2 || x.size() == 3;
+    }
+    return x.size() == 3 && (skip == Shape{1, x[1], x[2]} || skip == Shape{x[1], x[2]});
+}
+
 BoundResult bindSkip(const BindContext& context, const SkipSlots& slots, std::size_t most)
 {
     RETRO_CHECK(expect(context, {.least = 3,
@@ -95,8 +105,9 @@ BoundResult bindSkip(const BindContext& context, const SkipSlots& slots, std::si
     std::vector<Shape> shapes;
     for (std::size_t slot = 0; slot < context.node.inputs.size(); ++slot) {
         shapes.push_back(context.operandTypes[slot].shape);
-        const auto whole = broadcastShape(context, x.shape, shapes.back());
-        const bool fits = slot < 2 ? whole.ok() && *whole == x.shape : shapes.back() == Shape{view.form.length};
+        const bool fits = slot == 0   ? true
+                          : slot == 1 ? fitsSkip(x.shape, shapes.back())
+                                      : shapes.back() == Shape{view.form.length};
         if (context.present(slot) && !fits) {
             return context.error(fmt::format("operand {} does not fit operand 0", slot));
         }

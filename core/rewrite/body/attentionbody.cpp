@@ -104,6 +104,18 @@ tensor::Tensor countingNumbers(Shape shape, bool isBackwards)
     return std::move(numbers).freeze();
 }
 
+/// True for the keys of each image that count, batch × 1 × 1 × keys. A length beyond the keys or below 0 is refused
+/// when it runs: turning the first `length` of a row around, all of them true, changes nothing else.
+ValueId insideLengths(BodyBuilder& body, ValueId lengths, std::int64_t batch, std::int64_t keys)
+{
+    const ValueId places = body.constant("places", countingNumbers({1, keys}, false));
+    const ValueId perRow = body.reshape("lengths of rows", lengths, {batch, 1});
+    const ValueId inside = body.add("Less", "inside of rows", {places, perRow});
+    const ValueId checked = body.add("ReverseSequence", "lengths within the keys", {inside, lengths},
+                                     {{"batch_axis", std::int64_t{0}}, {"time_axis", std::int64_t{1}}});
+    return body.reshape("inside", checked, {batch, 1, 1, keys});
+}
+
 /// Keys behind the end of each row are not seen. Without past ones, the causal mask is counted from that end, or from
 /// the number of keys in front of the queries, which CacheAppend gives beside it.
 void takeLengths(BodyBuilder& body, DotProduct& product)
@@ -119,7 +131,9 @@ void takeLengths(BodyBuilder& body, DotProduct& product)
         isPair ? body.split("lengths and keys in front", wide, 1, {1, 1}) : std::vector<ValueId>{wide};
     const ValueId lengths = body.reshape("lengths", parts.front(), perImage);
     const ValueId positions = body.constant("positions", countingNumbers({1, product.kShape[2]}, false));
-    alsoKeep(body, product, "mask inside", body.add("Less", "inside", {positions, lengths}));
+    const ValueId inside = isPair ? body.add("Less", "inside", {positions, lengths})
+                                  : insideLengths(body, wide, product.kShape[0], product.kShape[2]);
+    alsoKeep(body, product, "mask inside", inside);
     if (!product.isCausal || (body.isGiven(AttentionSlot::kPastKey) && !isPair)) {
         return;
     }
@@ -174,23 +188,55 @@ struct FusedAttentionSlot
 };
 
 /// True where a token counts, broadcastable to the scores.
-ValueId keptTokens(BodyBuilder& body, std::int64_t keys)
+ValueId keptTokens(BodyBuilder& body, std::int64_t batch, std::int64_t keys)
 {
     const Shape& own = body.shapeOf(FusedAttentionSlot::kMaskIndex);
+    const ValueId wide = body.add("Cast", "mask wide", {body.operand(FusedAttentionSlot::kMaskIndex)},
+                                  {{"to", std::int64_t{7}}}); // int64
     if (own.size() == 1) {
-        std::vector<std::int64_t> positions;
-        for (std::int64_t i = 0; i < keys; ++i) {
-            positions.push_back(i);
+        const Shape perImage{batch, 1, 1, 1};
+        const ValueId positions = body.constant("positions", countingNumbers({keys}, false));
+        const bool hasStarts = own[0] > batch;
+        const std::vector<ValueId> parts =
+            hasStarts ? body.split("ends and starts", wide, 0, {batch, batch}) : std::vector<ValueId>{wide};
+        const ValueId before =
+            body.add("Less", "before the end", {positions, body.reshape("ends", parts.front(), perImage)});
+        if (!hasStarts) {
+            return before;
         }
-        const ValueId wide = body.add("Cast", "lengths wide", {body.operand(FusedAttentionSlot::kMaskIndex)},
-                                      {{"to", std::int64_t{7}}}); // int64
-        return body.add("Less", "inside",
-                        {body.ints("positions", positions), body.reshape("lengths", wide, {own[0], 1, 1, 1})});
+        const ValueId after =
+            body.add("GreaterOrEqual", "from the start", {positions, body.reshape("starts", parts.back(), perImage)});
+        return body.add("And", "inside", {before, after});
     }
-    const ValueId truth =
-        body.add("Cast", "mask", {body.operand(FusedAttentionSlot::kMaskIndex)}, {{"to", std::int64_t{9}}}); // bool
+    const ValueId truth = body.add("Greater", "mask", {wide, body.ints("nothing", {0})});
     return body.reshape("mask by head", truth,
                         own.size() == 2 ? Shape{own[0], 1, 1, own[1]} : Shape{own[0], 1, own[1], own[2]});
+}
+
+/// Keys (0) or values (1) of the past in front of those of now; `shape` becomes that of all.
+ValueId behindPast(BodyBuilder& body, ValueId now, std::span<const ValueId> past, std::size_t which, Shape& shape)
+{
+    if (past.empty()) {
+        return now;
+    }
+    const std::string name = which == 0 ? "keys" : "values";
+    const Shape own{shape[0], shape[1], body.shapeOf(FusedAttentionSlot::kPast)[3], shape[3]};
+    shape[2] += own[2];
+    return body.add("Concat", name + " with past", {body.reshape("past " + name, past[which], own), now},
+                    {{"axis", std::int64_t{2}}});
+}
+
+/// Output 1: keys and values, one below the other.
+void writePresent(BodyBuilder& body, const DotProduct& product)
+{
+    if (body.node().outputs.size() < 2 || !body.node().outputs[1].isValid()) {
+        return;
+    }
+    Shape single = product.kShape;
+    single.insert(single.begin(), 1);
+    const ValueId keys = body.reshape("present keys", product.k, single);
+    const ValueId values = body.reshape("present values", product.v, single);
+    body.output(1, body.add("Concat", "present", {keys, values}, {{"axis", std::int64_t{0}}}));
 }
 
 } // namespace
@@ -212,21 +258,25 @@ base::Result<FunctionBody> fusedAttentionBody(BodyBuilder body)
         byHead.at(i) = writeSplitHeads(body, names.at(i), parts[i], {x[0], x[1], sizes[i]}, heads);
         shapes.at(i) = {x[0], heads, x[1], sizes[i] / heads};
     }
+    std::vector<ValueId> past;
+    if (body.isGiven(FusedAttentionSlot::kPast)) {
+        past = body.split("past keys and values", body.operand(FusedAttentionSlot::kPast), 0, {1, 1});
+    }
     DotProduct product;
+    product.past = past.empty() ? 0 : body.shapeOf(FusedAttentionSlot::kPast)[3];
     product.q = byHead[0];
-    product.k = byHead[1];
-    product.v = byHead[2];
+    product.k = behindPast(body, byHead[1], past, 0, shapes[1]);
+    product.v = behindPast(body, byHead[2], past, 1, shapes[2]);
     product.qShape = shapes[0];
     product.kShape = shapes[1];
     product.vShape = shapes[2];
     const double scale = body.floatAttribute("scale", 0);
     product.scale = scale == 0 ? 1 / std::sqrt(static_cast<double>(shapes[0][3])) : scale;
     product.isCausal = body.intAttribute("unidirectional", 0) != 0;
-    product.causalValue = body.floatAttribute("mask_filter_value", -10000);
     if (body.isGiven(FusedAttentionSlot::kMaskIndex)) {
-        product.bias =
-            body.add("Where", "mask bias",
-                     {keptTokens(body, x[1]), body.number("seen", 0), body.number("unseen", product.causalValue)});
+        product.bias = body.add("Where", "mask bias",
+                                {keptTokens(body, x[0], product.kShape[2]), body.number("seen", 0),
+                                 body.number("unseen", body.floatAttribute("mask_filter_value", -10000))});
     }
     if (body.isGiven(FusedAttentionSlot::kAttentionBias)) {
         const ValueId own = body.operand(FusedAttentionSlot::kAttentionBias);
@@ -234,6 +284,7 @@ base::Result<FunctionBody> fusedAttentionBody(BodyBuilder body)
     }
     const DotProductValues made = write(body, product);
     body.output(0, writeJoinHeads(body, "result", made.y, {x[0], heads, x[1], shapes[2][3]}));
+    writePresent(body, product);
     return std::move(body).finish();
 }
 

@@ -19,16 +19,6 @@ tensor::Tensor causalMask(std::int64_t queries, std::int64_t keys, std::int64_t 
     return std::move(mask).freeze();
 }
 
-/// Values of the causal mask in numbers: 0 where a key may be seen.
-tensor::Tensor causalBias(std::int64_t queries, std::int64_t keys, std::int64_t past, double hidden)
-{
-    tensor::TensorBuffer bias(tensor::DType::Float64, {queries, keys});
-    for (std::int64_t i = 0; i < queries * keys; ++i) {
-        bias.data<double>()[i] = i % keys <= i / keys + past ? 0 : hidden;
-    }
-    return std::move(bias).freeze();
-}
-
 ValueId repeated(BodyBuilder& body, const std::string& name, ValueId x, const Shape& shape, std::int64_t times)
 {
     if (times == 1) {
@@ -50,12 +40,9 @@ ValueId masked(BodyBuilder& body, const DotProduct& product, ValueId scores)
     if (product.keep.isValid()) {
         scores = body.add("Where", "scores with mask", {product.keep, scores, body.number("masked", kGone)});
     }
-    if (product.isCausal && product.causalValue == 0) {
+    if (product.isCausal) {
         const ValueId mask = body.constant("causal mask", causalMask(queries, keys, product.past));
         scores = body.add("Where", "scores with causal mask", {mask, scores, body.number("behind", kGone)});
-    } else if (product.isCausal) {
-        const auto bias = causalBias(queries, keys, product.past, product.causalValue);
-        scores = body.add("Add", "scores with causal mask", {scores, body.constant("causal bias", bias)});
     }
     return scores;
 }

@@ -20,8 +20,7 @@ struct DotProduct
     ValueId bias = {};  ///< added to the logits; may be invalid
     ValueId keep = {};  ///< bool: logits that stay; may be invalid
     bool isCausal = false;
-    std::int64_t past = 0;  ///< keys in front of the first query's own
-    double causalValue = 0; ///< added where the causal mask is false; 0: those logits are gone
+    std::int64_t past = 0; ///< keys in front of the first query's own
 };
 
 /// What was written.

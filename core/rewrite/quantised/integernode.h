@@ -29,7 +29,8 @@ struct IntegerLayer
 /// (one of x, one or one per column of w), else the layer of the standard.
 [[nodiscard]] IntegerLayer integerLayer(Dequantiser& to, IntegerLayerParts parts);
 
-/// ConvInteger and MatMulInteger with the Cast, the products with scales and the Add of a bias that follow.
+/// ConvInteger and MatMulInteger with what follows: the Add of a bias of whole numbers, the Cast and products with
+/// scales or a DequantizeLinear, the Add of a bias.
 [[nodiscard]] bool integerProduct(Dequantiser& to, NodeId id);
 /// GatherBlockQuantized with a small constant table; a larger one stays packed.
 [[nodiscard]] bool gatherBlockQuantized(Dequantiser& to, NodeId id);

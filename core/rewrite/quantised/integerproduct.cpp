@@ -64,6 +64,16 @@ std::optional<OnlyReader> onlyReader(const Draft& draft, ValueId value, std::str
     return reader;
 }
 
+/// What makes numbers of a product of integers: a Cast or a DequantizeLinear, and the Add of whole numbers in front.
+struct Widening
+{
+    OnlyReader node;
+    NodeId add;        ///< may be invalid
+    ValueId wholeBias; ///< what that adds
+    ValueId scale;     ///< of a DequantizeLinear; invalid for a Cast
+    bool isOfColumns;  ///< its axis are the columns
+};
+
 /// What follows a product of integers: a Cast, products with scales, the Add of a bias.
 struct Tail
 {
@@ -84,14 +94,18 @@ public:
     {}
 
     /// Nothing where the products are not those of the grid's scale and a constant.
-    [[nodiscard]] std::optional<Tail> read(const OnlyReader& cast) const
+    [[nodiscard]] std::optional<Tail> read(const Widening& widening) const
     {
-        std::optional<Tail> found = readFactors(cast);
-        found = found ? std::move(found) : ofConstants(cast);
-        if (!found || !takeConstants(*found) || found->nodes.size() < 2) {
+        const OnlyReader& cast = widening.node;
+        std::optional<Tail> found = widening.scale.isValid() ? ofDequantise(widening) : readFactors(cast);
+        found = found || widening.scale.isValid() ? std::move(found) : ofConstants(cast);
+        if (!found || !takeConstants(*found) || (found->nodes.size() < 2 && !widening.scale.isValid())) {
             return std::nullopt;
         }
         Tail tail = *std::move(found);
+        if (widening.add.isValid() && !takeWholeBias(widening, tail)) {
+            return std::nullopt;
+        }
         if (const auto add = onlyReader(m_draft, tail.result, "Add"); add && takeBias(*add, tail)) {
             tail.nodes.push_back(add->id);
             tail.result = add->result;
@@ -106,6 +120,36 @@ private:
         tail.nodes.push_back(cast.id);
         const std::optional<OnlyReader> mul = onlyReader(m_draft, cast.result, "Mul");
         return mul && takeFactors(*mul, tail) ? std::optional(std::move(tail)) : std::nullopt;
+    }
+
+    /// A DequantizeLinear is a Cast and the product with its scale.
+    [[nodiscard]] std::optional<Tail> ofDequantise(const Widening& widening) const
+    {
+        Tail tail;
+        tail.nodes.push_back(widening.node.id);
+        tail.result = widening.node.result;
+        const bool isProduct = takeProduct(widening.scale, tail, true) || takeWhole(widening.scale, tail, true);
+        const bool fits =
+            isProduct && tail.weightScale.isValid() && (widening.isOfColumns || tail.weightScale.size() == 1);
+        return fits ? std::optional(std::move(tail)) : std::nullopt;
+    }
+
+    /// The whole numbers that are added count in steps of both scales.
+    bool takeWholeBias(const Widening& widening, Tail& tail) const
+    {
+        const Tensor scale = wideConstant(m_draft, m_grid.scale);
+        const Tensor whole = perColumn(widening.wholeBias);
+        if (!scale.isValid() || scale.size() != 1 || !whole.isValid()) {
+            return false;
+        }
+        const auto numberAt = [](const Tensor& t, std::int64_t c) { return t.at(t.size() == 1 ? 0 : c); };
+        std::vector<double> bias;
+        for (std::int64_t c = 0; c < m_columns; ++c) {
+            bias.push_back(numberAt(whole, c) * scale.at(0) * numberAt(tail.weightScale, c));
+        }
+        tail.bias = Tensor::of<double>({m_columns}, bias);
+        tail.nodes.push_back(widening.add);
+        return std::ranges::all_of(bias, [](double number) { return std::isfinite(number); });
     }
 
     /// The Cast alone, where the scale of the operand is constant: its reciprocal is the first factor.
@@ -170,8 +214,8 @@ private:
         return tail.weightScale.isValid();
     }
 
-    /// Mul(scale, constant).
-    bool takeProduct(ValueId factor, Tail& tail) const
+    /// Mul(scale, constant); `isVector`: as perColumn().
+    bool takeProduct(ValueId factor, Tail& tail, bool isVector = false) const
     {
         const NodeId id = factor.isValid() ? m_draft.value(factor).producer : NodeId();
         if (!id.isValid() || m_draft.node(id).op != "Mul" || m_draft.node(id).inputs.size() != 2) {
@@ -182,16 +226,16 @@ private:
         if (!isFirst && !isScale(node.inputs[1])) {
             return false;
         }
-        tail.weightScale = perColumn(node.inputs[isFirst ? 1 : 0]);
+        tail.weightScale = perColumn(node.inputs[isFirst ? 1 : 0], isVector);
         tail.product = factor;
         return true;
     }
 
     /// A constant that is the product of both scales.
-    bool takeWhole(ValueId factor, Tail& tail) const
+    bool takeWhole(ValueId factor, Tail& tail, bool isVector = false) const
     {
         const Tensor scale = wideConstant(m_draft, m_grid.scale);
-        const Tensor both = scale.isValid() ? perColumn(factor) : Tensor();
+        const Tensor both = scale.isValid() ? perColumn(factor, isVector) : Tensor();
         if (!both.isValid() || scale.size() != 1 || scale.at(0) == 0) {
             return false;
         }
@@ -205,7 +249,7 @@ private:
         if (!bias.isValid() || bias.size() != m_columns) {
             return false;
         }
-        tail.bias = bias;
+        tail.bias = tail.bias.isValid() ? ops::algebra::add(tail.bias, bias) : bias;
         return true;
     }
 
@@ -214,8 +258,9 @@ private:
         return id.isValid() && isSame(m_draft, {id, {}}, {m_grid.scale, {}});
     }
 
-    /// A constant of one number or one per column, as a vector; invalid for others.
-    [[nodiscard]] Tensor perColumn(ValueId id) const
+    /// A constant of one number or one per column, as a vector; invalid for others. `isVector`: of one axis, whatever
+    /// the result has.
+    [[nodiscard]] Tensor perColumn(ValueId id, bool isVector = false) const
     {
         const Tensor data = wideConstant(m_draft, id);
         if (!data.isValid() || data.rank() > std::max<std::size_t>(m_rank, 1)) { // more axes than the result
@@ -224,7 +269,7 @@ private:
         if (data.size() == 1) {
             return data.reshaped({1});
         }
-        const bool isColumn = m_rank > 0 ? isChannel(data.shape()) : data.shape() == Shape{m_columns};
+        const bool isColumn = m_rank > 0 && !isVector ? isChannel(data.shape()) : data.shape() == Shape{m_columns};
         return isColumn ? data.reshaped({m_columns}) : Tensor();
     }
 
@@ -250,6 +295,50 @@ std::optional<OnlyReader> castOf(const Draft& draft, ValueId sum)
     const auto cast = onlyReader(draft, sum, "Cast");
     const std::int64_t to = cast ? intAttribute(draft.node(cast->id), "to", 0) : 0;
     return std::ranges::find(kFloatCasts, to) != kFloatCasts.end() ? cast : std::nullopt;
+}
+
+/// A DequantizeLinear without a zero point other than 0.
+std::optional<OnlyReader> dequantiseOf(const Draft& draft, ValueId sum)
+{
+    const auto reader = onlyReader(draft, sum, "DequantizeLinear");
+    if (!reader || draft.node(reader->id).inputs[0] != sum) {
+        return std::nullopt;
+    }
+    const Node& node = draft.node(reader->id);
+    const ValueId scale = operandOf(node, 1);
+    const ValueId zero = operandOf(node, 2);
+    const Tensor zeros = wideConstant(draft, zero);
+    const bool isFromZero = !zero.isValid() || (zeros.isValid() && ops::algebra::sumAbsolute(zeros) == 0);
+    const bool isPlain = scale.isValid() && isFromZero && intAttribute(node, "block_size", 0) == 0;
+    return isPlain ? reader : std::nullopt;
+}
+
+/// What makes numbers of the product's result; nothing where it is read otherwise.
+std::optional<Widening> wideningOf(Dequantiser& to, const Node& node)
+{
+    const Draft& draft = to.draft();
+    ValueId sum = node.outputs[0];
+    Widening widening{};
+    if (const auto add = onlyReader(draft, sum, "Add"); add && add->other.isValid() && draft.isConstant(add->other)) {
+        widening.add = add->id;
+        widening.wholeBias = add->other;
+        sum = add->result;
+    }
+    if (const auto cast = castOf(draft, sum)) {
+        widening.node = *cast;
+        return widening;
+    }
+    const auto dequantise = dequantiseOf(draft, sum);
+    if (!dequantise) {
+        return std::nullopt;
+    }
+    const Node& last = draft.node(dequantise->id);
+    const std::int64_t axis = intAttribute(last, "axis", 1);
+    const auto rank = static_cast<std::int64_t>(to.rankOf(node.outputs[0]));
+    widening.node = *dequantise;
+    widening.scale = operandOf(last, 1);
+    widening.isOfColumns = node.op == "ConvInteger" ? axis == 1 || axis + rank == 1 : axis == -1 || axis + 1 == rank;
+    return widening;
 }
 
 /// Columns of the result by the constant weight.
@@ -320,12 +409,12 @@ bool hasFittingZeros(const Draft& draft, const Node& node)
 }
 
 /// What follows the product, where it is what follows a layer.
-std::optional<Tail> tailOf(Dequantiser& to, const Node& node, const OnlyReader& cast, const Grid& grid)
+std::optional<Tail> tailOf(Dequantiser& to, const Node& node, const Widening& widening, const Grid& grid)
 {
     const Tensor& levels = to.draft().value(node.inputs[1]).constant;
     const bool isConvolution = node.op == "ConvInteger";
     const std::size_t rank = isConvolution ? levels.rank() : 0;
-    return TailReader(to.draft(), grid, columnsOf(levels, isConvolution), rank).read(cast);
+    return TailReader(to.draft(), grid, columnsOf(levels, isConvolution), rank).read(widening);
 }
 
 } // namespace
@@ -334,8 +423,8 @@ bool integerProduct(Dequantiser& to, NodeId id)
 {
     const Node node = to.draft().node(id);
     const ValueId weight = operandOf(node, 1);
-    const auto cast = castOf(to.draft(), node.outputs[0]);
-    const std::optional<Grid> grid = cast ? askedGrid(to, node) : std::nullopt;
+    const auto widening = wideningOf(to, node);
+    const std::optional<Grid> grid = widening ? askedGrid(to, node) : std::nullopt;
     if (!grid || !weight.isValid()) {
         return false;
     }
@@ -343,7 +432,13 @@ bool integerProduct(Dequantiser& to, NodeId id)
         to.note(id, "its weight is computed, or no matrix");
         return false;
     }
-    const std::optional<Tail> tail = tailOf(to, node, *cast, *grid);
+    const std::optional<Tail> tail = tailOf(to, node, *widening, *grid);
+    if (!tail && (widening->add.isValid() || widening->scale.isValid())) {
+        to.note(id,
+                "the whole numbers that are added to it, or the scale behind it, are not constants of one number or "
+                "one per column, in steps of the scales of both operands");
+        return false;
+    }
     const ValueId floats = to.tracedFloatsOf(operandOf(node, 0), *grid);
     if (!floats.isValid()) {
         to.note(id, "its operand is not quantised here, or by another zero point");
@@ -358,7 +453,7 @@ bool integerProduct(Dequantiser& to, NodeId id)
     if (tail) {
         replaceAll(to, id, *tail, *grid, floats, isConvolution);
     } else {
-        replaceProduct(to, id, *cast, *grid, floats, isConvolution);
+        replaceProduct(to, id, widening->node, *grid, floats, isConvolution);
     }
     return true;
 }

@@ -372,6 +372,15 @@ private slots:
         card("composite", "below/c.json");
         const Answer inside = cli(call);
         QVERIFY2(inside.code == 0, qPrintable(inside.err));
+        for (const char* const broken : {"{\"format\": ", R"({"format": "retrograde-composite/1", "entries": 5})",
+                                         R"({"format": "retrograde-composite/1", "entries": [{"rule": "nope"}]})"}) {
+            QFile file(path("broken.json"));
+            QVERIFY(file.open(QIODevice::WriteOnly | QIODevice::Truncate));
+            file.write(broken);
+            file.close();
+            card("composite", "broken.json");
+            expectEnd(call, 3, {"m.card.json", "field 'composite'", "broken.json", "line 1"});
+        }
         card("composite", "../c.json");
         expectEnd(call, 3, {"m.card.json", "field 'composite'", "not inside the card's folder"});
         card("composite", path("below/c.json").toUtf8());

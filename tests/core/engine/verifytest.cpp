@@ -209,6 +209,33 @@ private slots:
         }
     }
 
+    /// A scale that is read as a number changes with the largest elements, while its gradient is 0 by definition.
+    void theScaleOfLevelsHasNoSlope()
+    {
+        graph::GraphBuilder builder("scaled");
+        builder.setOpset("", 17);
+        const base::ValueId x = builder.addInput("x", tensor::DType::Float32, tensor::Shape{1, 4});
+        const base::ValueId levels = builder.addResult("levels");
+        const base::ValueId scale = builder.addResult("scale");
+        const base::ValueId zero = builder.addResult("zero");
+        builder.addNode({"DynamicQuantizeLinear", "", "range", "", 17, {x}, {levels, scale, zero}, {}});
+        builder.addOutput(addNode(builder, "Mul", "scaled", {x, scale}, "y"));
+        auto rewritten = rewrite::rewrite(std::make_shared<const graph::Graph>(std::move(builder).build().value()), {});
+        QVERIFY(rewritten.ok());
+        engine::LoadedModel model;
+        model.name = "scaled.onnx";
+        model.rewritten = std::move(rewritten).value();
+        engine::VerifyRequest request;
+        request.inputs = {Tensor::of<float>({1, 4}, std::vector<float>{0.5F, -0.25F, 1.5F, 0.75F})};
+        const auto result = engine::verify(model, request);
+        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        for (const engine::PropertyResult& one : result->properties) {
+            QVERIFY2(one.state != engine::PropertyState::Violated, (one.id + ": " + one.detail).c_str());
+        }
+        const engine::PropertyResult* gradient = find(result->properties, "gradient");
+        QVERIFY(gradient != nullptr && gradient->state == engine::PropertyState::NotApplicable);
+    }
+
     // One node that holds both: the weight and the bias of a layer.
     void aLayerOfTinyWeightsIsNotAccused()
     {

@@ -220,7 +220,8 @@ private slots:
 
     void nodesThatDoNotFitAreRefused()
     {
-        const auto textOfRefusal = [](std::vector<bool> given, graph::Subgraph taken) {
+        const auto textOfRefusal = [](std::vector<bool> given, graph::Subgraph taken,
+                                      std::optional<graph::Subgraph> other = {}) {
             GraphBuilder builder("gate");
             builder.setOpset("", 13);
             const ValueId c = builder.addInput("c", DType::Bool, tensor::Shape{});
@@ -230,7 +231,7 @@ private slots:
             for (std::size_t i = 0; i < given.size(); ++i) {
                 operands.push_back(given[i] ? (i == 0 ? c : x) : ValueId());
             }
-            graph::Attributes branches{{"then_branch", taken}, {"else_branch", std::move(taken)}};
+            graph::Attributes branches{{"then_branch", taken}, {"else_branch", other.value_or(taken)}};
             builder.addNode({"If", "", "if", "", 13, std::move(operands), {y}, std::move(branches)});
             builder.addOutput(y);
             const auto refused = execute::unroll(*finished(std::move(builder)),
@@ -247,6 +248,13 @@ private slots:
                          "not hand over"));
         QCOMPARE(textOfRefusal({true}, {branch("Add").graph, 0}),
                  QString("node 'if' (If, opset 13): its then_branch has inputs, but a branch takes none"));
+        GraphBuilder more("more");
+        more.setOpset("", 13);
+        more.addInput("own", DType::Float32, tensor::Shape{kTwo});
+        const ValueId around = more.addInput("x", DType::Float32, tensor::Shape{kTwo});
+        more.addOutput(around);
+        QCOMPARE(textOfRefusal({true, true}, branch("Add"), graph::Subgraph{finished(std::move(more)), 1}),
+                 QString("node 'if' (If, opset 13): its else_branch has inputs, but a branch takes none"));
     }
 
     void numbersOfAnotherTypeAreRefused()

@@ -165,6 +165,60 @@ private slots:
         QVERIFY(isRefused(scaler, "node 'y/made' (Scaler)"));
     }
 
+    /// What ONNX Runtime 1.32 takes, and what it refuses.
+    void skipsOfOtherShapes()
+    {
+        for (const char* op :
+             {"com.microsoft:SkipLayerNormalization", "com.microsoft:SkipSimplifiedLayerNormalization"}) {
+            const auto model = [op](const Ints& x, const Ints& skip) {
+                ProtoModel made;
+                made.input("x", x).input("s", skip).constant("g", wavy({4}, 0)).output("y");
+                return made.node(op, {"x", "s", "g"}, {"y"});
+            };
+            for (const Ints& skip : {Ints{2, 3, 4}, Ints{1, 3, 4}, Ints{3, 4}}) {
+                QCOMPARE(QString::fromStdString(operators(model({2, 3, 4}, skip))).left(4), QString("Add "));
+            }
+            QCOMPARE(QString::fromStdString(operators(model({3, 4}, {3, 4}))).left(4), QString("Add "));
+            for (const Ints& skip : {Ints{2, 1, 4}, Ints{1, 1, 4}, Ints{1, 4}, Ints{6, 4}, Ints{1, 2, 4}}) {
+                QVERIFY(isRefused(model({2, 3, 4}, skip), "tokens (its second last axis), but operand 0 has 3"));
+            }
+            QVERIFY(isRefused(model({2, 3, 4}, {3, 3, 4}), "skip (operand 1) is of 3 images, but operand 0 of 2"));
+            QVERIFY(isRefused(model({1, 3, 4}, {2, 3, 4}), "skip (operand 1) is of 2 images, but operand 0 of 1"));
+            QVERIFY(isRefused(model({2, 3, 4}, {4}), "operand 0 has 3 axes and skip (operand 1) 1"));
+            QVERIFY(isRefused(model({2, 3, 4}, {1, 2, 3, 4}), "operand 0 has 3 axes and skip (operand 1) 4"));
+            QVERIFY(isRefused(model({3, 4}, {1, 3, 4}), "operand 0 has 2 axes and skip (operand 1) 3"));
+            QVERIFY(isRefused(model({2, 5, 3, 4}, {2, 5, 3, 4}), "operand 0 has 4 axes"));
+        }
+    }
+
+    void positionsThatTokensDoNotHave()
+    {
+        const auto model = [](std::int64_t rows, bool hasTokens) {
+            ProtoModel made;
+            made.input("ids", {2, 3}).constant("w", wavy({9, 4}, 0));
+            auto& ids = *made.proto().mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type();
+            ids.set_elem_type(onnxschema::TensorProto::INT32);
+            if (!hasTokens) {
+                ids.mutable_shape()->mutable_dim(1)->set_dim_param("tokens");
+            }
+            made.constant("p", wavy({rows, 4}, 1)).constant("g", wavy({4}, 2)).constant("b", wavy({4}, 3)).output("y");
+            return made.node("com.microsoft:EmbedLayerNormalization", {"ids", "", "w", "p", "", "g", "b"}, {"y"});
+        };
+        const QString plain = "Gather Shape Slice Add LayerNormalization";
+        QCOMPARE(QString::fromStdString(operators(model(3, true))), plain);
+        QCOMPARE(QString::fromStdString(operators(model(3, false))), plain); // the sum does not fit other lengths
+        QVERIFY(isRefused(model(1, true), "(operand 3) has 1 row, but there are 3 tokens"));
+        QVERIFY(isRefused(model(2, true), "(operand 3) has 2 rows, but there are 3 tokens"));
+        const ProtoModel open = model(1, false);
+        QCOMPARE(QString::fromStdString(operators(open)), "Gather Shape Slice Concat Reshape Add LayerNormalization");
+        const Read graph = read(open);
+        for (const std::int64_t tokens : {1, 3}) {
+            const auto bound = execute::BoundModel::bind(
+                *graph, std::vector<ops::TensorType>{{tensor::DType::Int32, {2, tokens}}}, execute::Precision::Float);
+            QCOMPARE(bound.ok(), tokens == 1);
+        }
+    }
+
     void attentionOfHeads()
     {
         const auto heads = [](const Texts& operands) {

@@ -296,6 +296,85 @@ private slots:
         }
     }
 
+    /// The float layer that they stand for, with a bias of whole numbers and with one of floats.
+    void productsThatAreDequantised()
+    {
+        for (const bool isConvolution : {false, true}) {
+            for (const std::string which : {"one scale", "per column", "bias", "bias and cast", "both biases"}) {
+                QuantisedWriter w;
+                const Shape shape = isConvolution ? Shape{2, 3, 4, 4} : Shape{2, 5};
+                const ValueId x = w.input(shape);
+                const ValueId zero = w.constant("z", Tensor::full(DType::UInt8, {}, 3));
+                const ValueId levels = w.node("QuantizeLinear", "quantise", {x, w.scale("s", 0.02), zero});
+                const Shape weightShape = isConvolution ? Shape{4, 3, 3, 3} : Shape{5, 4};
+                const ValueId weight = w.constant("w", randomTensor(weightShape, 2, -127, 127).to(DType::Int8));
+                ValueId y = w.node(isConvolution ? "ConvInteger" : "MatMulInteger", "product", {levels, weight, zero});
+                const Shape columns = isConvolution ? Shape{1, 4, 1, 1} : Shape{4};
+                if (which.find("bias") != std::string::npos) {
+                    const ValueId whole = w.constant("whole", randomTensor(columns, 5, -9000, 9000).to(DType::Int32));
+                    y = w.node("Add", "whole bias", {whole, y});
+                }
+                if (which == "bias and cast") {
+                    y = w.node("Cast", "cast", {y}, {{"to", std::int64_t{1}}});
+                    y = w.node("Mul", "scaled", {y, w.scale("k", 0.0006)});
+                } else if (which == "one scale") {
+                    y = w.node("DequantizeLinear", "scaled", {y, w.scale("k", 0.0006)});
+                } else {
+                    const ValueId scales = w.constant("k", randomTensor({4}, 6, 0.0002, 0.001));
+                    y = w.node("DequantizeLinear", "scaled", {y, scales});
+                }
+                if (which == "both biases") {
+                    y = w.node("Add", "bias", {y, w.constant("b", randomTensor(columns, 4))});
+                }
+                w.output(w.node("Relu", "relu", {y}));
+                const SharedGraph graph = w.finish();
+                const Rewritten result = dequantised(graph);
+                QVERIFY2(result.graph, which.c_str());
+                QVERIFY2(valuesStay(graph, result.graph, randomTensor(shape, 9, 0, 4)),
+                         qPrintable(operators(*result.graph)));
+                const QString last = which == "both biases" ? "bias" : "scaled";
+                QCOMPARE(operators(*result.graph),
+                         QString("quantise:retrograde.FakeQuantize product:retrograde.integer.") +
+                             (isConvolution ? "Conv" : "MatMul") + " relu:Relu");
+                QVERIFY2(result.graph->findValue(last.toStdString() + "_out"), qPrintable(last));
+            }
+        }
+    }
+
+    /// Scales of a range that is computed: their product scales the sum.
+    void productsOfARangeThatAreDequantised()
+    {
+        QuantisedWriter w;
+        const std::vector<ValueId> q = w.nodes("DynamicQuantizeLinear", "range", {w.input({2, 5})}, 3);
+        const ValueId weight = w.constant("w", randomTensor({5, 4}, 2, -127, 127).to(DType::Int8));
+        const ValueId sum = w.node("MatMulInteger", "mm", {q[0], weight, q[2]});
+        const ValueId scales = w.node("Mul", "scales", {q[1], w.constant("k", randomTensor({4}, 6, 0.01, 0.02))});
+        w.output(w.node("DequantizeLinear", "scaled", {sum, scales}, {{"axis", std::int64_t{-1}}}));
+        const SharedGraph graph = w.finish();
+        const Rewritten result = dequantised(graph);
+        QVERIFY2(valuesStay(graph, result.graph, randomTensor({2, 5}, 9)), qPrintable(operators(*result.graph)));
+        QVERIFY(operators(*result.graph).endsWith("mm:retrograde.integer.MatMul"));
+    }
+
+    /// What is no bias of a layer, and scales along another axis.
+    void otherWholeNumbersStay()
+    {
+        for (const bool isAdded : {true, false}) {
+            QuantisedWriter w;
+            const ValueId zero = w.constant("z", Tensor::full(DType::UInt8, {}, 3));
+            const ValueId levels = w.node("QuantizeLinear", "quantise", {w.input({4, 5}), w.scale("s", 0.02), zero});
+            const ValueId weight = w.constant("w", randomTensor({5, 4}, 2, -127, 127).to(DType::Int8));
+            ValueId y = w.node("MatMulInteger", "mm", {levels, weight, zero});
+            if (isAdded) {
+                y = w.node("Add", "sum", {y, w.constant("n", randomTensor({4, 4}, 5, -9, 9).to(DType::Int32))});
+            }
+            const ValueId scales = w.constant("k", randomTensor({4}, 6, 0.0002, 0.001));
+            w.output(w.node("DequantizeLinear", "scaled", {y, scales}, {{"axis", std::int64_t{isAdded ? 1 : 0}}}));
+            const SharedGraph graph = w.finish();
+            QVERIFY(dequantised(graph).graph == graph);
+        }
+    }
+
     /// A zero point that is missing is 0; there may be one per column beside one scale.
     void zeroPointsOfProducts()
     {

@@ -194,6 +194,34 @@ private slots:
         }
     }
 
+    /// The If stays, and is refused when it runs.
+    void aDecidedBranchStaysWhereTheOtherOneDoesNotFit()
+    {
+        for (const DType type : {DType::Int64, DType::Float32}) {
+            Writer thens;
+            thens.output(thens.node("Tanh", "act", {thens.input("x", {2})}));
+            Writer elses;
+            const ValueId own = elses.input("own", {2});
+            const ValueId around = elses.input("x", {2});
+            elses.output(type == DType::Int64 ? elses.integers("captured", {2})
+                                              : elses.node("Add", "sum", {own, around}));
+            Writer w;
+            const ValueId x = w.input("x", {2});
+            const bool isThen = true;
+            const ValueId condition = w.constant("is", Tensor::of<bool>({}, std::span<const bool>(&isThen, 1)));
+            const std::size_t captured = type == DType::Int64 ? 3 : 1;
+            std::vector<ValueId> operands{condition, x};
+            operands.resize(captured + 1, x);
+            w.output(w.node("If", "gate", operands,
+                            {{"then_branch", retro::graph::Subgraph{thens.finish(), 1}},
+                             {"else_branch", retro::graph::Subgraph{elses.finish(), captured}}}));
+            const SharedGraph graph = w.finish();
+            const Rewritten result = with(graph, &RewriteOptions::inlineBranches);
+            QCOMPARE(result.graph, graph);
+            QVERIFY(evaluate(graph, {randomTensor({2}, 5)}, Precision::Double).empty());
+        }
+    }
+
     /// Its weights are those of the graph around the branch, turned inside it.
     void whatABranchBringsIsWrittenOut()
     {
@@ -249,6 +277,45 @@ private slots:
         }
         const double most = deviation(result.graph, graph, {randomTensor({3, 1, 4}, 4)}, Precision::Double);
         QVERIFY2(most < 1e-12, qPrintable(QString::number(most)));
+    }
+
+    /// As by the operator in one node.
+    void lengthsBeyondTheKeysAreRefusedInTheStepsOfAttention()
+    {
+        for (const std::int64_t rank : {3, 4}) {
+            Writer w;
+            const Shape shape = rank == 3 ? Shape{2, 4, 6} : Shape{2, 2, 4, 3};
+            const ValueId q = w.input("q", shape);
+            const ValueId lengths = w.integers("lengths", {2});
+            Attributes heads;
+            if (rank == 3) {
+                heads = {{"q_num_heads", std::int64_t{2}}, {"kv_num_heads", std::int64_t{2}}};
+            }
+            heads["is_causal"] = std::int64_t{1};
+            w.output(w.node("Attention", "att", {q, q, q, ValueId(), ValueId(), ValueId(), lengths}, heads, 24));
+            const SharedGraph graph = w.finish();
+            const Rewritten result = with(graph, &RewriteOptions::expandFunctions);
+            QVERIFY(result.graph && result.graph != graph);
+            const auto ran = [&shape](const SharedGraph& one, std::int64_t length) {
+                const std::vector<Tensor> inputs{randomTensor(shape, 3),
+                                                 Tensor::of<std::int64_t>({2}, std::vector<std::int64_t>{4, length})};
+                const std::vector<retro::ops::TensorType> types{{DType::Float32, shape}, {DType::Int64, {2}}};
+                const auto model = retro::execute::BoundModel::bind(one, types, Precision::Float);
+                return retro::execute::forward(*model, inputs, retro::execute::SavePolicy::Nothing);
+            };
+            for (const std::int64_t length : {0, 1, 3, 4}) {
+                const auto parts = ran(result.graph, length);
+                QVERIFY2(parts.ok(), parts.ok() ? "" : parts.error().text().c_str());
+                QVERIFY(deviation(parts->outputs[0], ran(graph, length)->outputs[0]) < 1e-6);
+            }
+            for (const std::int64_t length : {-5, -1, 5, 100}) {
+                QVERIFY(!ran(graph, length).ok());
+                const auto parts = ran(result.graph, length);
+                QVERIFY(!parts.ok());
+                const QString text = QString::fromStdString(parts.error().text());
+                QVERIFY2(text.contains("node 'att/") && text.contains(QString::number(length)), qPrintable(text));
+            }
+        }
     }
 
     void withoutShapesTheyStayWholeAndSaySo()

@@ -252,6 +252,77 @@ private slots:
         }
     }
 
+    // The numbers are those of the tokenizers of Hugging Face: a template leaves its pieces apart.
+    void processorsBehindEachOther_data()
+    {
+        QTest::addColumn<QByteArray>("processors");
+        QTest::addColumn<QList<int>>("with");
+        QTest::addColumn<QList<int>>("without");
+        const auto made = [](const QByteArrayList& pieces) {
+            QByteArrayList written;
+            for (const QByteArray& piece : pieces) {
+                written += (piece.size() == 1 ? "{'Sequence':{'id':'" : "{'SpecialToken':{'id':'") + piece + "'}}";
+            }
+            return written.join(",");
+        };
+        const auto withTemplate = [&made](const QByteArrayList& pieces) {
+            return "{'type':'TemplateProcessing','single':[" + made(pieces) + "],'pair':[" +
+                   made(pieces + QByteArrayList{"B"}) +
+                   "],'special_tokens':{'c0':{'id':'c0','ids':[0],'tokens':['c0']},'s1':{'id':'s1','ids':[1],'tokens':"
+                   "['s1']},'x4':{'id':'x4','ids':[4],'tokens':['x4']},'y5':{'id':'y5','ids':[5],'tokens':['y5']}}}";
+        };
+        const QByteArray around = withTemplate({"c0", "A", "s1"});
+        const QByteArray bytes = "{'type':'ByteLevel','add_prefix_space':true,'trim_offsets':true,'use_regex':true}";
+        const QByteArray bert = "{'type':'BertProcessing','sep':['y5',5],'cls':['x4',4]}";
+        const QByteArray roberta =
+            "{'type':'RobertaProcessing','sep':['s1',1],'cls':['c0',0],'trim_offsets':true,'add_prefix_space':true}";
+        const QList<int> plain{2, 3};
+        QTest::newRow("none") << QByteArray() << plain << plain;
+        QTest::newRow("template") << around << QList<int>{0, 2, 3, 1} << plain;
+        QTest::newRow("templates") << withTemplate({"c0", "A"}) + "," + bytes + "," + withTemplate({"x4", "A", "y5"})
+                                   << QList<int>{4, 0, 5, 2, 3} << plain;
+        QTest::newRow("three pieces") << around + "," + withTemplate({"x4", "A"}) << QList<int>{} << plain;
+        QTest::newRow("no text") << withTemplate({"c0", "s1"}) + "," + withTemplate({"x4", "A", "y5"})
+                                 << QList<int>{4, 0, 5, 1} << QList<int>{};
+        QTest::newRow("Bert, template") << bert + "," + around << QList<int>{0, 4, 2, 3, 5, 1} << plain;
+        QTest::newRow("template, Bert") << around + "," + bert << QList<int>{4, 0, 5, 2, 3, 5, 1, 5} << plain;
+        QTest::newRow("Bert twice") << bert + "," + bert << QList<int>{4, 4, 2, 3, 5, 5} << plain;
+        QTest::newRow("Roberta, bytes, Bert")
+            << roberta + "," + bytes + "," + bert << QList<int>{4, 0, 2, 3, 1, 5} << plain;
+        QTest::newRow("template, Roberta, Bert")
+            << around + "," + roberta + "," + bert << QList<int>{4, 0, 0, 1, 5, 1, 2, 3, 1, 5, 1, 1, 1, 5} << plain;
+        QTest::newRow("sequence inside") << "{'type':'Sequence','processors':[" + bert + "," + roberta + "]}," + around
+                                         << QList<int>{0, 0, 4, 2, 3, 5, 1, 1} << plain;
+        QTest::newRow("only the text") << withTemplate({"A"}) + "," + bert + "," + withTemplate({"A"})
+                                       << QList<int>{4, 2, 3, 5} << plain;
+    }
+    void processorsBehindEachOther()
+    {
+        QFETCH(QByteArray, processors);
+        const auto read = Tokeniser::parse(
+            json("{'model':{'type':'WordLevel','vocab':{'c0':0,'s1':1,'a':2,'b':3,'x4':4,'y5':5},'unk_token':'a'},"
+                 "'pre_tokenizer':{'type':'Whitespace'},'post_processor':{'type':'Sequence','processors':[" +
+                 processors + "]}}"),
+            "t.json");
+        QVERIFY2(read.ok(), read.ok() ? "" : read.error().text().c_str());
+        for (const bool withSpecials : {true, false}) {
+            const QList<int> wanted = *static_cast<const QList<int>*>(
+                QTest::qData(withSpecials ? "with" : "without", qMetaTypeId<QList<int>>()));
+            const auto tokens = read->encode("a b", withSpecials);
+            if (wanted.isEmpty()) {
+                QVERIFY(!tokens.ok());
+                QVERIFY(tokens.error().text().find("a template takes one or two") != std::string::npos);
+                continue;
+            }
+            QVERIFY2(tokens.ok(), tokens.ok() ? "" : tokens.error().text().c_str());
+            QList<int> ids;
+            for (const Token& token : *tokens) {
+                ids += int(token.id);
+            }
+            QCOMPARE(ids, wanted);
+        }
+    }
+
     // Small files whose steps make much of a short text: said by name, before it is made.
     void growing_data()
     {
@@ -280,10 +351,6 @@ private slots:
         QTest::newRow("bytes of bytes in pieces")
             << sequence("pre_tokenizer", "pretokenizers", repeated("{'type':'ByteLevel','use_regex':false}", 60))
             << tooLong;
-        const QByteArray twice =
-            "{'type':'TemplateProcessing','single':[{'Sequence':{'id':'A'}},{'Sequence':{'id':'A'}}]}";
-        QTest::newRow("templates") << sequence("post_processor", "processors", repeated(twice, 60))
-                                   << "the template of the tokenizer makes more than 17825792 tokens";
         QTest::newRow("many steps") << sequence("normalizer", "normalizers", repeated("{'type':'Lowercase'}", 501))
                                     << "it has 502 parts; at most 500 are read";
         QTest::newRow("an expression that tries every way")
@@ -307,6 +374,27 @@ private slots:
             read.ok() ? QString::fromStdString(read->encode(text).ok() ? "" : read->encode(text).error().text())
                       : QString::fromStdString(read.error().text());
         QVERIFY2(said.contains(problem), qPrintable(said));
+    }
+
+    // So is what a template makes of a text.
+    void templatesThatRepeatTheText()
+    {
+        QByteArray pieces = "{'Sequence':{'id':'A'}}";
+        for (int i = 1; i < 200; ++i) {
+            pieces += ",{'Sequence':{'id':'A'}}";
+        }
+        const auto read = Tokeniser::parse(
+            json(
+                "{'model':{'type':'WordLevel','vocab':{'a':0}},'pre_tokenizer':{'type':'Split','pattern':{'Regex':'.'},"
+                "'behavior':'Isolated'},'post_processor':{'type':'TemplateProcessing','single':[" +
+                pieces + "]}}"),
+            "t.json");
+        QVERIFY2(read.ok(), read.ok() ? "" : read.error().text().c_str());
+        QCOMPARE(read->encode(std::string(1000, 'a'))->size(), 200'000U);
+        const auto refused = read->encode(std::string(100'000, 'a'));
+        QVERIFY(!refused.ok());
+        QVERIFY2(refused.error().text().find("makes more than 17825792 tokens") != std::string::npos,
+                 refused.error().text().c_str());
     }
 
     // What is searched in is bounded, too.

@@ -94,8 +94,12 @@ OpCase fusedAttention(Draw& draw)
     const std::int64_t width = 6 * heads;
     c.operand(draw.tensor({2, tokens, inputs})).operand(draw.tensor({inputs, width}));
     draw.coin() ? c.operand(draw.tensor({width})) : c.absent();
-    draw.coin() ? c.constant(draw.integers({2, tokens}, 0, 1).to(DType::Int32)) : c.absent();
-    if (draw.coin()) {
+    const std::int64_t past = draw.coin() ? draw.whole(0, 2) : -1;
+    const std::int64_t keys = tokens + std::max<std::int64_t>(past, 0);
+    draw.coin() ? c.constant(draw.integers({2, keys}, 0, 1).to(DType::Int32)) : c.absent();
+    if (past >= 0) {
+        c.operand(draw.tensor({2, 2, heads, past, 2})).outputs(draw.whole(1, 2));
+    } else if (draw.coin()) {
         c.absent().operand(draw.tensor({1, heads, tokens, tokens}));
     }
     return c.with("num_heads", heads).with("unidirectional", draw.whole(0, 1));
