@@ -101,7 +101,14 @@ public:
     {
         const NodeId node = graph().nodeOf(heads.value);
         const bool isMixing = model().op(node).structure().kind() == ops::StructureKind::Bilinear;
-        RETRO_TRY(const Mixing mixing, isMixing ? Result<Mixing>(mixingOf(node)) : openedMixing(node));
+        RETRO_TRY(Mixing mixing, isMixing ? Result<Mixing>(mixingOf(node)) : openedMixing(node));
+        if (isMixing && heads.isByHead && mixing.mixed.isValid() && mixing.mixed.rank() == 3) {
+            const std::int64_t batches = mixing.mixed.shape()[0];
+            for (Tensor* const part : {&mixing.probabilities, &mixing.values, &mixing.mixed}) {
+                const bool isOfAll = part->isValid() && part->rank() == 3 && part->shape()[0] == batches;
+                *part = isOfAll ? part->contiguous().reshaped(shapeByHead(part->shape(), heads.heads)) : Tensor();
+            }
+        }
         const auto isByHead = [](const Tensor& t) { return t.isValid() && t.rank() == 4; };
         if (!isByHead(mixing.probabilities) || !isByHead(mixing.values) || !isByHead(mixing.mixed)) {
             return cannotLink(graph().labelOf(node));
@@ -170,7 +177,8 @@ private:
         if (!own.isValid()) {
             return {};
         }
-        const Tensor all = own.to(DType::Float64).contiguous();
+        Tensor all = own.to(DType::Float64).contiguous();
+        all = heads.isByHead ? all.reshaped(shapeByHead(all.shape(), heads.heads)) : all;
         const bool fits =
             heads.isByHead ? all.shape() == mixed : all.shape() == Shape{mixed[0], mixed[2], mixed[1] * mixed[3]};
         base::guard(fits, "the relevance of an attention has the shape of its result");
@@ -248,7 +256,7 @@ double attentionNumbers(const ResidualStreams& streams, const BoundModel& model)
     double numbers = 0;
     for (const HeadValues& one : streams.heads) {
         const Shape& shape = model.typeOf(one.value).shape;
-        const auto tokens = static_cast<double>(one.isByHead ? shape[2] : shape[1]);
+        const auto tokens = static_cast<double>(one.isByHead ? shape[shape.size() - 2] : shape[1]);
         numbers += static_cast<double>(one.heads) * tokens * tokens;
     }
     return numbers;

@@ -32,8 +32,10 @@ Result<void> expectAxes(const JsonFields& fields, const std::string& field, cons
 {
     const tensor::Shape& shape = model.typeOf(value).shape;
     const bool isByHead = heads != nullptr && heads->isByHead;
-    const bool fits = shape.size() == (isByHead ? 4U : 3U) &&
-                      (heads == nullptr || (isByHead ? shape[1] == heads->heads : shape[2] % heads->heads == 0));
+    const bool isFlat = isByHead && shape.size() == 3 && shape[0] % heads->heads == 0; // batch and heads in one axis
+    const bool fits =
+        isFlat || (shape.size() == (isByHead ? 4U : 3U) &&
+                   (heads == nullptr || (isByHead ? shape[1] == heads->heads : shape[2] % heads->heads == 0)));
     return fits ? Result<void>()
                 : fields.error(field, fmt::format("'{}' is {}, which is not {}", model.graph().value(value).name,
                                                   tensor::toText(shape),

@@ -6,7 +6,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
+#include <span>
+#include <string_view>
 #include <vector>
 
 namespace retro::engine
@@ -44,6 +47,23 @@ std::int64_t rowsOfCache(const Graph& graph, const Node& node)
     return picks && node.inputs.size() > slot ? rowsOfConstant(graph, node.inputs[slot]) : 0;
 }
 
+/// Whole numbers that differ, so that one for each token can be cut out of them (0, 1, 2 …).
+bool isRow(const Tensor& constant)
+{
+    const bool isOfMany = constant.isValid() && !tensor::isFloating(constant.dtype()) && constant.size() > 1;
+    return isOfMany && constant.at(0) != constant.at(constant.size() - 1);
+}
+
+/// Operands that a node takes its numbers from; the others say how many, or which.
+std::span<const ValueId> numbersOf(const Node& node)
+{
+    static constexpr std::array<std::string_view, 6> kMoves{"Expand",  "Reshape", "Slice",
+                                                            "Squeeze", "Tile",    "Unsqueeze"};
+    const bool isMove = std::ranges::find(kMoves, node.op) != kMoves.end();
+    const std::size_t count = node.op == "ConstantOfShape" ? 0 : isMove ? 1 : node.inputs.size();
+    return std::span(node.inputs).first(std::min(count, node.inputs.size()));
+}
+
 /// Numbers that say places: the input of positions, or counted from the number of tokens alone.
 bool arePositions(const Graph& graph, ValueId indices)
 {
@@ -62,12 +82,15 @@ bool arePositions(const Graph& graph, ValueId indices)
                 return false;
             }
             isCounted = true;
-        } else if (value.kind == graph::ValueKind::Result) {
+        } else if (value.kind == graph::ValueKind::Constant) {
+            isCounted = isCounted || isRow(value.constant);
+        } else {
             const Node& node = graph.node(graph.nodeOf(at));
             if (node.op == "Shape" || node.op == "Size") {
                 isCounted = true;
             } else {
-                open.insert(open.end(), node.inputs.begin(), node.inputs.end());
+                const auto numbers = numbersOf(node);
+                open.insert(open.end(), numbers.begin(), numbers.end());
             }
         }
     }

@@ -45,7 +45,7 @@ public:
                 continue;
             }
             found.streams.push_back(sum->stream);
-            found.heads.push_back(attention->values);
+            found.heads.push_back(inBatch(attention->values, shapeOf(sum->stream)));
             last = sum->node;
         }
         if (!last) {
@@ -62,7 +62,7 @@ public:
     {
         for (std::size_t i = 0; i < m_graph.nodeCount(); ++i) {
             const auto found = attentionAt(NodeId(i));
-            if (found && kindOf(found->node) == StructureKind::Bilinear) {
+            if (found && kindOf(found->node) == StructureKind::Bilinear && shapeOf(found->values.value).size() == 4) {
                 return found->node;
             }
         }
@@ -95,12 +95,22 @@ private:
         const bool isAttention = node.op == "Attention" && (node.domain.empty() || node.domain == "com.microsoft");
         const bool isMixing = kindOf(id) == StructureKind::Bilinear && comesFromSoftmax(node.inputs.front());
         const std::size_t rank = shapeOf(node.outputs.front()).size();
-        if ((!isAttention && !isMixing) || (rank != 3 && rank != 4) || (isMixing && rank != 4)) {
+        if ((!isAttention && !isMixing) || (rank != 3 && rank != 4)) {
             return std::nullopt;
         }
-        const bool isByHead = rank == 4;
-        const std::int64_t heads = isByHead ? shapeOf(node.outputs.front())[1] : headsOf(node);
+        const bool isByHead = rank == 4 || isMixing;
+        const std::int64_t heads = rank == 4 ? shapeOf(node.outputs.front())[1] : headsOf(node);
         return FoundAttention{id, {node.outputs.front(), std::max<std::int64_t>(heads, 1), isByHead}};
+    }
+
+    /// Values of three axes by head: batch and heads share the first one, and the stream says how many are one batch.
+    [[nodiscard]] HeadValues inBatch(HeadValues values, const Shape& stream) const
+    {
+        const Shape& shape = shapeOf(values.value);
+        if (values.isByHead && shape.size() == 3 && stream[0] > 0 && shape[0] % stream[0] == 0) {
+            values.heads = std::max<std::int64_t>(shape[0] / stream[0], 1);
+        }
+        return values;
     }
 
     static std::int64_t headsOf(const graph::Node& node)
@@ -266,6 +276,11 @@ Tensor arrivedAt(std::span<const Tensor> relevance, ValueId value)
 
 } // namespace
 
+Shape shapeByHead(const Shape& shape, std::int64_t heads)
+{
+    return shape.size() == 4 ? shape : Shape{shape[0] / heads, heads, shape[1], shape[2]};
+}
+
 base::Result<ResidualStreams> residualStreams(const BoundModel& model) { return StreamFinder(model).run(); }
 
 std::optional<NodeId> mixingNode(const BoundModel& body) { return StreamFinder(body).mixing(); }
@@ -323,7 +338,8 @@ Tensor headRelevance(const ResidualStreams& streams, const BoundModel& model, st
     double* to = sums.data<double>();
     for (const HeadValues& values : streams.heads) {
         const Tensor own = arrivedAt(relevance, values.value);
-        const Shape& shape = model.typeOf(values.value).shape;
+        const Shape& extents = model.typeOf(values.value).shape;
+        const Shape shape = values.isByHead ? shapeByHead(extents, values.heads) : extents;
         const std::int64_t queries = values.isByHead ? shape[2] : shape[1];
         const std::int64_t width = values.isByHead ? shape[3] : shape[2] / values.heads;
         if (own.isValid() && row < shape[0] && queries == tokens) {

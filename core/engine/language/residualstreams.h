@@ -17,7 +17,8 @@ struct HeadValues
 {
     base::ValueId value;
     std::int64_t heads = 1;
-    /// batch × heads × tokens × width when true; else the heads lie side by side: batch × tokens × (heads · width).
+    /// batch × heads × tokens × width when true, or (batch · heads) × tokens × width; else the heads lie side by side:
+    /// batch × tokens × (heads · width).
     bool isByHead = false;
 };
 
@@ -29,6 +30,9 @@ struct ResidualStreams
     std::vector<base::ValueId> streams;
     std::vector<HeadValues> heads; ///< per layer
 };
+
+/// Four axes for values by head that have three: batch × heads × tokens × width.
+[[nodiscard]] tensor::Shape shapeByHead(const tensor::Shape& shape, std::int64_t heads);
 
 /// Finds them: a layer is an attention, or a softmax between two products, with a sum behind it (Add of any kind) that
 /// adds a value in front of it. That value is the stream of the layer. Attentions without such a sum are left out.

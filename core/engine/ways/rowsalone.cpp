@@ -223,9 +223,19 @@ private:
     {
         const auto& map = dynamic_cast<const ops::LinearMap&>(m_model.op(id).structure());
         const bool isKnown = node.op == "MatMul" || node.op == "MatMulNBits" || isGemmOfRows(node);
-        const bool isOfRows =
-            map.operandSlot() == 0 && shapeOf(node.inputs[0]).size() == shapeOf(node.outputs[0]).size();
-        return isKnown && isOfRows ? std::optional(only(node, 0, axis)) : std::nullopt;
+        const std::size_t rank = shapeOf(node.outputs[0]).size();
+        if (!isKnown || map.operandSlot() != 0 || shapeOf(node.inputs[0]).size() != rank) {
+            return std::nullopt;
+        }
+        Edges edges = only(node, 0, axis);
+        if (node.op == "MatMul" && axis + 2 < rank) { // each row has a matrix of its own
+            const Shape& weight = shapeOf(node.inputs[1]);
+            const std::size_t missing = rank - std::min(rank, weight.size());
+            const bool isOfRow = axis >= missing && weight[axis - missing] != 1;
+            edges[1] = isOfRow ? std::optional(RowsOf{axis - missing}) : std::nullopt;
+            edges[0] = shapeOf(node.inputs[0])[axis] == 1 ? std::nullopt : edges[0];
+        }
+        return edges;
     }
 
     [[nodiscard]] std::optional<Edges> byName(const Node& node, std::size_t axis) const

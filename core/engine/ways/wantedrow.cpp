@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/ways/wantedrow.h"
 
+#include "core/base/file.h"
 #include "core/engine/model/binding.h"
+#include "core/engine/model/prepare.h"
 #include "core/engine/ways/rowsalone.h"
+#include "core/lrp/composite/ruleoverride.h"
 #include "core/rewrite/addvalue.h"
 #include "core/trace/targetplace.h"
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <functional>
+#include <map>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <sys/mman.h>
 #include <utility>
@@ -38,6 +44,7 @@ using base::NodeId;
 using base::ValueId;
 using graph::Graph;
 using graph::Node;
+using tensor::Tensor;
 
 /// Part of the tokens that lies behind the asked one and is worth a binding.
 constexpr std::int64_t kWorthCutting = 16;
@@ -121,17 +128,74 @@ std::optional<AskedPosition> positionOf(const TargetRequest& request)
     return std::nullopt;
 }
 
+/// What its nodes hand back at a row follows from that row: neither a part of all elements, nor their mean, nor places
+/// in a triangle.
+bool isOfRows(const lrp::Rule& rule)
+{
+    const lrp::RuleParameters parameters = rule.parameters();
+    const auto has = [&parameters](const char* name, const lrp::RuleParameter& value) {
+        const auto at = parameters.find(name);
+        return at != parameters.end() && at->second == value;
+    };
+    return (!parameters.contains("filter") || has("filter", 1.0)) && !has("stabiliser", std::string("rms")) &&
+           !has("causal", true);
+}
+
+/// Also those that pick rows and put them among others, which the whole model does not have.
+bool matchesPicks(const lrp::Matcher& matcher)
+{
+    constexpr std::array<std::string_view, 3> kPicks{"Gather", "Identity", "Pad"};
+    constexpr std::array<ops::StructureKind, 4> kLayers{ops::StructureKind::LinearMap, ops::StructureKind::Bilinear,
+                                                        ops::StructureKind::SelfNormalisation,
+                                                        ops::StructureKind::Softmax};
+    const auto isPick = [&kPicks](const std::string& op) { return std::ranges::count(kPicks, op) > 0; };
+    const bool isOfOthers = matcher.firstWeight ||
+                            (!matcher.ops.empty() && std::ranges::none_of(matcher.ops, isPick)) ||
+                            (matcher.structure && std::ranges::count(kLayers, *matcher.structure) > 0);
+    return !isOfOthers || std::ranges::any_of(matcher.operandFrom, isPick);
+}
+
+/// True where a rule that people wrote gives a row what it gives it among all rows, and is for no node that picks rows
+/// but to hand relevance on.
+bool isOfRows(const lrp::CompositeEntry& entry)
+{
+    const bool handsOn = entry.rule->name() == "gradient" || entry.rule->name() == "pass";
+    return isOfRows(*entry.rule) && (handsOn || !matchesPicks(entry.matcher));
+}
+
+/// True where all rules of a composite do.
+bool hasRulesOfRows(const std::string& composite)
+{
+    const lrp::Specification named = lrp::splitSpecification(composite);
+    const auto says = [&named](const char* word) { return named.base.find(word) != std::string::npos; };
+    std::vector<lrp::CompositeEntry> entries;
+    if (named.base.ends_with(".json")) {
+        const auto text = base::readTextFile(named.base, kMaxCompositeFileBytes);
+        auto file = text.ok() ? lrp::parseComposite(*text, named.base) : base::Result<lrp::Composite>(text.error());
+        if (!file.ok() || file->timesInput) {
+            return false;
+        }
+        entries = std::move(file->entries);
+    } else if (named.base.starts_with("dynamic") || says("filter") || says("rms")) {
+        return false;
+    }
+    const bool areOfRows = std::ranges::all_of(entries, [](const auto& entry) { return isOfRows(entry); });
+    return areOfRows && std::ranges::all_of(named.overrides, [](const std::string& text) {
+               const auto entry = lrp::parseOverride(text);
+               return entry.ok() && isOfRows(*entry);
+           });
+}
+
 /// True where nothing but the inputs' relevance is wanted of one target.
 bool wantsInputsAlone(const ExplainRequest& request)
 {
     const bool isOneRow = request.start.kind == StartKind::Logit || request.start.kind == StartKind::One;
-    const bool choosesAmongAll =
-        request.composite.starts_with("dynamic") || request.composite.find("filter") != std::string::npos;
-    return request.inputsOnly && isOneRow && !choosesAmongAll && request.engine == EngineKind::Promise &&
-           request.precision == execute::Precision::Float && request.save == execute::SavePolicy::Autograd &&
-           request.alsoTargets.empty() && request.checkpoints.empty() && request.conditions.empty() &&
-           !request.record && !request.keepsForward && !request.parameters && !request.forwarding &&
-           !request.keptByPlan && !request.region.isAsked() && !request.followsDocument;
+    return request.inputsOnly && isOneRow && hasRulesOfRows(request.composite) &&
+           request.engine == EngineKind::Promise && request.precision == execute::Precision::Float &&
+           request.save == execute::SavePolicy::Autograd && request.alsoTargets.empty() &&
+           request.checkpoints.empty() && request.conditions.empty() && !request.record && !request.keepsForward &&
+           !request.parameters && !request.forwarding && !request.keptByPlan && !request.region.isAsked() &&
+           !request.followsDocument;
 }
 
 /// One sample: the first axis of every input is 1.
@@ -209,6 +273,91 @@ std::shared_ptr<const Graph> withRow(const Graph& graph, NodeId head, std::int64
     return built.ok() ? std::make_shared<const Graph>(std::move(built).value()) : nullptr;
 }
 
+/// By name of what a node read, what it reads in its place.
+using OtherOperands = std::map<std::string, const graph::Value*, std::less<>>;
+
+/// The members of a fused node that reads other operands.
+std::shared_ptr<const Graph> renamed(const Graph& members, const OtherOperands& others)
+{
+    graph::GraphBuilder builder(members.name());
+    for (const auto& [domain, version] : members.opsets()) {
+        builder.setOpset(domain, version);
+    }
+    std::vector<ValueId> ids;
+    for (std::size_t i = 0; i < members.valueCount(); ++i) {
+        graph::Value value = members.value(ValueId(i));
+        const auto other = others.find(value.name);
+        if (value.kind != graph::ValueKind::Result && other != others.end()) {
+            const bool staysConstant =
+                value.kind == graph::ValueKind::Constant && other->second->kind == graph::ValueKind::Constant;
+            value.kind = staysConstant ? graph::ValueKind::Constant : graph::ValueKind::Input;
+            value.constant = staysConstant ? other->second->constant : Tensor();
+            value.name = other->second->name;
+        }
+        if (value.kind != graph::ValueKind::Constant) {
+            value.shape = std::nullopt; // that of more rows
+        }
+        ids.push_back(rewrite::addValue(builder, value, value.kind));
+    }
+    for (const Node& node : members.nodes()) {
+        builder.addNode(withValues(node, ids));
+    }
+    for (const ValueId output : members.outputs()) {
+        builder.addOutput(ids[output.index()]);
+    }
+    auto built = std::move(builder).build();
+    return built.ok() ? std::make_shared<const Graph>(std::move(built).value()) : nullptr;
+}
+
+/// None where a node reads one value in two ways now.
+std::optional<OtherOperands> otherOperands(const Graph& before, const Node& was, const Graph& after, const Node& is)
+{
+    OtherOperands others;
+    for (std::size_t slot = 0; slot < std::min(was.inputs.size(), is.inputs.size()); ++slot) {
+        if (was.inputs[slot].isValid() && is.inputs[slot].isValid()) {
+            const graph::Value& now = after.value(is.inputs[slot]);
+            const auto [at, isNew] = others.emplace(before.value(was.inputs[slot]).name, &now);
+            if (!isNew && at->second->name != now.name) {
+                return std::nullopt;
+            }
+        }
+    }
+    return others;
+}
+
+/// The rewritten model with a graph in which nodes read other operands: members of fused ones read them as well. Null
+/// graph: those of one cannot.
+rewrite::Rewritten withGraph(const rewrite::Rewritten& whole, std::shared_ptr<const Graph> graph)
+{
+    rewrite::Rewritten made = whole;
+    made.graph = std::move(graph);
+    const auto nodesOf = [](const Graph& of) {
+        std::map<std::string_view, const Node*> nodes;
+        for (const Node& node : of.nodes()) {
+            nodes.emplace(node.name, &node);
+        }
+        return nodes;
+    };
+    const auto before = nodesOf(*whole.graph);
+    const auto after = nodesOf(*made.graph);
+    for (rewrite::FusedNode& fused : made.fused) {
+        const auto was = before.find(fused.node);
+        const auto is = after.find(fused.node);
+        if (was == before.end() || is == after.end()) {
+            continue;
+        }
+        const auto others = otherOperands(*whole.graph, *was->second, *made.graph, *is->second);
+        const bool areSame =
+            others && std::ranges::all_of(*others, [](const auto& pair) { return pair.first == pair.second->name; });
+        fused.members = areSame ? fused.members : others ? renamed(*fused.members, *others) : nullptr;
+        if (fused.members == nullptr) {
+            made.graph = nullptr;
+            return made;
+        }
+    }
+    return made;
+}
+
 /// One row at its place in a value of zeros. The zeros take no memory: the value may have gigabytes of them.
 tensor::Tensor placed(const tensor::Tensor& row, const tensor::Shape& shape, std::int64_t at)
 {
@@ -277,9 +426,6 @@ void WantedRow::take(const ExplainRequest& request, const AskedPosition& positio
 
 std::optional<LoadedModel> WantedRow::narrowed(const std::stop_token& stop)
 {
-    if (m_request.composite.ends_with(".json")) {
-        return std::nullopt; // its rules may choose among all elements of a value
-    }
     const auto bound = bindModel(m_model, m_request.inputs, m_request.precision, nullptr, stop);
     if (!bound.ok() || (*bound)->sharedGraph() != m_model.graph()) {
         return std::nullopt;
@@ -291,16 +437,23 @@ std::optional<LoadedModel> WantedRow::narrowed(const std::stop_token& stop)
     }
     const ValueId picked = graph.findValue(m_rows + "/asked row").value();
     LoadedModel narrow = m_model;
-    narrow.rewritten.graph = withRowAlone(**bound, graph.value(picked).producer, m_row);
-    if (narrow.rewritten.graph == nullptr) {
+    const auto take = [&narrow](std::shared_ptr<const Graph> made) {
+        rewrite::Rewritten written =
+            made == nullptr ? rewrite::Rewritten() : withGraph(narrow.rewritten, std::move(made));
+        const bool isThere = written.graph != nullptr;
+        if (isThere) {
+            narrow.rewritten = std::move(written);
+        }
+        return isThere;
+    };
+    if (!take(withRowAlone(**bound, graph.value(picked).producer, m_row))) {
         return std::nullopt;
     }
     if (m_count - 1 - m_row >= std::max<std::int64_t>(m_count / kWorthCutting, 1)) {
         const auto row = bindModel(narrow, m_request.inputs, m_request.precision, nullptr, stop);
         const std::vector<tensor::Tensor> inputs =
             inPrecision(*narrow.rewritten.graph, m_request.inputs, m_request.precision);
-        auto prefix = row.ok() ? withPrefixAlone(**row, inputs, m_row, m_count) : nullptr;
-        narrow.rewritten.graph = prefix == nullptr ? narrow.rewritten.graph : std::move(prefix);
+        take(row.ok() ? withPrefixAlone(**row, inputs, m_row, m_count) : nullptr);
     }
     return narrow;
 }

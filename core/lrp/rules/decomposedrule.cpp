@@ -504,6 +504,14 @@ base::Result<RulePointer> bindBody(const Composite& composite, const BoundModel&
         types.push_back(input.isValid() ? model.typeOf(input) : ops::TensorType());
     }
     RETRO_TRY(RuledBody whole, ruledBody(composite, model, types, std::move(body), use));
+    if (!isOwnBody) {
+        const tensor::Shape& made = whole.model->typeOf(whole.model->graph().outputs()[0]).shape;
+        const tensor::Shape& wanted = model.typeOf(model.graph().node(id).outputs[0]).shape;
+        if (made != wanted) {
+            return base::inputError(fmt::format("its members make a value of {}, where it makes one of {}",
+                                                tensor::toText(made), tensor::toText(wanted)));
+        }
+    }
     if (isOwnBody) {
         RETRO_TRY(RulePointer pieces, bindPieces(composite, model, id, whole));
         if (pieces) {

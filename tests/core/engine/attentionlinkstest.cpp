@@ -119,9 +119,9 @@ private slots:
     // Every key's part of a query add up to the relevance of the head there; nothing comes from a word behind.
     void partsAddUpToTheHeads()
     {
-        for (const auto form : {tests::AttentionAs::OneNode, tests::AttentionAs::Chain}) {
+        for (const auto form : {tests::AttentionAs::OneNode, tests::AttentionAs::Chain, tests::AttentionAs::Flat}) {
             for (const char* const composite : {"attnlrp:epsilon=0", "attnlrp:form=gradient_x_input", "cp_lrp"}) {
-                const auto loaded = model(form, form == tests::AttentionAs::OneNode ? "one" : "chain");
+                const auto loaded = model(form, std::to_string(static_cast<int>(form)).c_str());
                 engine::Question question = aboutFrance();
                 question.composite = composite;
                 const auto all = askText(*loaded, question);
@@ -158,11 +158,13 @@ private slots:
         engine::Question question = aboutFrance();
         question.composite = "attnlrp:epsilon=0";
         const auto one = askText(*model(tests::AttentionAs::OneNode, "a"), question);
-        const auto chain = askText(*model(tests::AttentionAs::Chain, "b"), question);
-        QVERIFY(one.ok() && chain.ok());
-        for (const auto& [layer, map] : one->report.maps) {
-            for (std::int64_t i = 0; i < map.size(); ++i) {
-                QVERIFY(isNear(map.at(i), chain->report.maps.at(layer).at(i)));
+        for (const auto form : {tests::AttentionAs::Chain, tests::AttentionAs::Flat}) {
+            const auto chain = askText(*model(form, form == tests::AttentionAs::Chain ? "b" : "c"), question);
+            QVERIFY(one.ok() && chain.ok());
+            for (const auto& [layer, map] : one->report.maps) {
+                for (std::int64_t i = 0; i < map.size(); ++i) {
+                    QVERIFY(isNear(map.at(i), chain->report.maps.at(layer).at(i)));
+                }
             }
         }
     }

@@ -619,7 +619,9 @@ private slots:
         QCOMPARE(QString::fromStdString(table.substr(0, table.find('\r'))).count(QLatin1Char(',')), 4 + 4);
         const std::string csv = base::readTextFile(folder / "tokens.csv", 1U << 20).value();
         QVERIFY(contains(csv, "position,id,text,start,end,relevance,share\r\n0,6,ab,0,2,"));
-        QVERIFY(!std::filesystem::exists(folder / "layers.npy"));
+        const auto layers = tensor::readNpy(folder / "layers.npy"); // its one head has three axes
+        QVERIFY(layers.ok());
+        QCOMPARE(layers->shape(), (tensor::Shape{2, 3}));
     }
 
     /// Of a run whose answer is a class and no word: which class, as the card names it.

@@ -21,7 +21,7 @@ namespace
 constexpr std::int64_t kWords = 9;
 constexpr std::int64_t kWidth = 4;
 
-enum class PlacedBy { Nothing, CountedTable, GivenTable, Rotation, TypeTable };
+enum class PlacedBy { Nothing, CountedTable, CutTable, GivenTable, Rotation, TypeTable, CutTypes, MadeTypes };
 
 /// input_ids (1 × tokens) → logits, with a table of 5 rows, or caches of 5 rows, that say places.
 class Speaking
@@ -39,6 +39,22 @@ public:
             const auto count = node("Gather", "count", {shape, constant("one", whole(1))});
             const auto all = node("Range", "all", {constant("begin", whole(0)), count, constant("step", whole(1))});
             x = node("Add", "placed", {x, node("Gather", "place", {table(), all})});
+        } else if (by == PlacedBy::CutTable || by == PlacedBy::CutTypes) { // one number for each token of many
+            const std::vector<std::int64_t> places{0, 1, 2, 3, 4};
+            const std::vector<std::int64_t> kinds(64, 0);
+            const auto row = constant("row", by == PlacedBy::CutTable ? Tensor::of<std::int64_t>({1, 5}, places)
+                                                                      : Tensor::of<std::int64_t>({1, 64}, kinds));
+            const auto one = constant("one", Tensor::of<std::int64_t>({1}, std::vector<std::int64_t>{1}));
+            const auto none = constant("none", Tensor::of<std::int64_t>({1}, std::vector<std::int64_t>{0}));
+            const auto count = node("Gather", "count", {node("Shape", "shape", {ids}), one});
+            x = node("Add", "placed",
+                     {x, node("Gather", "place", {table(), node("Slice", "cut", {row, none, count, one})})});
+        } else if (by == PlacedBy::MadeTypes) {
+            const auto kinds = node("ConstantOfShape", "kinds", {node("Shape", "shape", {ids})});
+            const auto none = constant("none", whole(0));
+            x = node("Add", "placed",
+                     {x, node("Gather", "place",
+                              {table(), node("Add", "whole", {node("Cast", "cast", {kinds}, {}, 7), none})})});
         } else if (by == PlacedBy::GivenTable || by == PlacedBy::TypeTable) {
             const char* const name = by == PlacedBy::GivenTable ? "position_ids" : "token_type_ids";
             const auto given = m_builder.addInput(name, tensor::DType::Int64, row);
@@ -76,10 +92,21 @@ private:
         return m_builder.addConstant(name, std::move(data));
     }
     base::ValueId node(const std::string& op, const std::string& name, std::vector<base::ValueId> inputs,
-                       const std::string& domain = {})
+                       const std::string& domain = {}, std::int64_t to = 0)
     {
         const auto result = m_builder.addResult(name);
-        m_builder.addNode({op, domain, name + "_node", "", domain.empty() ? 17 : 1, std::move(inputs), {result}, {}});
+        graph::Attributes attributes;
+        if (to != 0) {
+            attributes["to"] = to;
+        }
+        m_builder.addNode({op,
+                           domain,
+                           name + "_node",
+                           "",
+                           domain.empty() ? 17 : 1,
+                           std::move(inputs),
+                           {result},
+                           std::move(attributes)});
         return result;
     }
 
@@ -120,6 +147,7 @@ private slots:
         QTest::addColumn<int>("by");
         QTest::addColumn<QString>("source");
         QTest::newRow("table, counted") << static_cast<int>(PlacedBy::CountedTable) << "table of positions";
+        QTest::newRow("table, cut") << static_cast<int>(PlacedBy::CutTable) << "table of positions";
         QTest::newRow("table, given") << static_cast<int>(PlacedBy::GivenTable) << "table of positions";
         QTest::newRow("rotation") << static_cast<int>(PlacedBy::Rotation) << "cos_cache";
     }
@@ -149,7 +177,9 @@ private slots:
     void otherTablesSayNothing()
     {
         QVERIFY(!engine::positionLimit(Speaking(PlacedBy::Nothing).loaded({})));
-        QVERIFY(!engine::positionLimit(Speaking(PlacedBy::TypeTable).loaded({})));
+        for (const PlacedBy by : {PlacedBy::TypeTable, PlacedBy::CutTypes, PlacedBy::MadeTypes}) {
+            QVERIFY(!engine::positionLimit(Speaking(by).loaded({})));
+        }
     }
 
     void aFileBesideTheModelSaysIt_data()

@@ -23,8 +23,9 @@ inline constexpr std::array kSmallWords{"<unk>",  "the", "capital", "of",    "Fr
 inline constexpr std::int64_t kSmallWidth = 8;
 inline constexpr std::int64_t kSmallHeads = 2;
 
-/// How its attentions are written. Cached: GroupQueryAttention with a past, packed in every other layer.
-enum class AttentionAs { OneNode, Chain, Cached };
+/// How its attentions are written. Flat: as a chain over (batch · heads) × tokens × width. Cached: GroupQueryAttention
+/// with a past, packed in every other layer.
+enum class AttentionAs { OneNode, Chain, Flat, Cached };
 
 /// What words score. Twins: those of number 2k and 2k + 1 always the same, so no word is the best alone.
 enum class Scores { Own, Twins };
@@ -194,13 +195,25 @@ private:
     {
         const auto apart = add("Reshape", name + "_apart",
                                {x, numbers(name + "_shape", {0, 0, kSmallHeads, kSmallWidth / kSmallHeads})});
-        return add("Transpose", name + "_by_head", {apart}, {{"perm", std::vector<std::int64_t>{0, 2, 1, 3}}});
+        const auto heads =
+            add("Transpose", name + "_by_head", {apart}, {{"perm", std::vector<std::int64_t>{0, 2, 1, 3}}});
+        if (m_form != AttentionAs::Flat) {
+            return heads;
+        }
+        const auto tokens =
+            add("Shape", name + "_extents", {x}, {{"start", std::int64_t{1}}, {"end", std::int64_t{2}}});
+        const auto shape =
+            add("Concat", name + "_flat_shape",
+                {numbers(name + "_all", {-1}), tokens, numbers(name + "_width", {kSmallWidth / kSmallHeads})},
+                {{"axis", std::int64_t{0}}});
+        return add("Reshape", name + "_flat", {heads, shape});
     }
 
     base::ValueId chain(const std::string& in, base::ValueId q, base::ValueId k, base::ValueId v)
     {
-        const auto turned =
-            add("Transpose", in + "turned", {byHead(in + "k", k)}, {{"perm", std::vector<std::int64_t>{0, 1, 3, 2}}});
+        const auto turned = add("Transpose", in + "turned", {byHead(in + "k", k)},
+                                {{"perm", m_form == AttentionAs::Flat ? std::vector<std::int64_t>{0, 2, 1}
+                                                                      : std::vector<std::int64_t>{0, 1, 3, 2}}});
         const auto raw = add("MatMul", in + "raw", {byHead(in + "q", q), turned});
         const auto scale = m_builder.addConstant(in + "scale", tensor::Tensor::full(tensor::DType::Float32, {1}, 0.5));
         const auto scores = add("Mul", in + "scores", {raw, scale});
@@ -216,7 +229,16 @@ private:
                 {seen, scores,
                  m_builder.addConstant(in + "far", tensor::Tensor::full(tensor::DType::Float32, {1}, -1e30))});
         const auto weighed = add("Softmax", in + "weights", {masked}, {{"axis", std::int64_t{-1}}});
-        const auto mixed = add("MatMul", in + "mixed", {weighed, byHead(in + "v", v)});
+        auto mixed = add("MatMul", in + "mixed", {weighed, byHead(in + "v", v)});
+        if (m_form == AttentionAs::Flat) {
+            const auto tokens =
+                add("Shape", in + "extents", {q}, {{"start", std::int64_t{1}}, {"end", std::int64_t{2}}});
+            const auto shape = add(
+                "Concat", in + "heads_shape",
+                {numbers(in + "heads", {-1, kSmallHeads}), tokens, numbers(in + "width", {kSmallWidth / kSmallHeads})},
+                {{"axis", std::int64_t{0}}});
+            mixed = add("Reshape", in + "heads_apart", {mixed, shape});
+        }
         const auto back =
             add("Transpose", in + "back_in_place", {mixed}, {{"perm", std::vector<std::int64_t>{0, 2, 1, 3}}});
         return add("Reshape", in + "flat", {back, numbers(in + "flat_shape", {0, 0, kSmallWidth})});

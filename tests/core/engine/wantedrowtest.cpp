@@ -338,9 +338,22 @@ private slots:
         other.precision = execute::Precision::Double;
         QVERIFY(needsAll(other));
         other = request("logits_out:0,3,11");
-        for (const char* const among : {"attnlrp:filter=0.5", "dynamic"}) { // rules that choose among all rows
+        for (const char* const among :
+             {"attnlrp:filter=0.5", "dynamic", "attnlrp:stabiliser=rms", "attnlrp | op:MatMul=epsilon:stabiliser=rms",
+              "attnlrp | op:MatMul=epsilon:filter=0.5",
+              "attnlrp | op:Softmax=softmax-taylor:causal=true"}) { // that ask all rows
             other.composite = among;
-            QVERIFY(needsAll(other));
+            QVERIFY2(needsAll(other), among);
+        }
+        for (const char* const ofPicks : {"attnlrp | op:Pad=stop", "attnlrp | op:Add,Gather=stop",
+                                          "attnlrp | name:*=stop", "attnlrp | from:Gather&op:MatMul=stop"}) {
+            other.composite = ofPicks; // what picks rows is no part of the model
+            QVERIFY2(needsAll(other), ofPicks);
+        }
+        for (const char* const plain : {"attnlrp | op:MatMul=epsilon:epsilon=0.1", "attnlrp | name:*=gradient",
+                                        "epsilon | from:Add&op:MatMul=stop"}) {
+            other.composite = plain;
+            QVERIFY2(!needsAll(other), plain);
         }
     }
 
@@ -409,6 +422,7 @@ private slots:
         QTest::addColumn<int>("position");
         QTest::addColumn<int>("hidden"); // a token that the mask leaves out; none: -1
         QTest::addColumn<bool>("isCut");
+        QTest::addColumn<bool>("isFused"); // into one node, whose members read what it does
         const std::vector<std::pair<const char*, Mask>> kinds{{"added", Mask::Added},      {"chosen", Mask::Chosen},
                                                               {"guarded", Mask::Guarded},  {"computed", Mask::Computed},
                                                               {"capped", Mask::Capped},    {"too weak", Mask::TooWeak},
@@ -416,11 +430,13 @@ private slots:
         for (const auto& [name, kind] : kinds) {
             for (const int position : {0, 3, 6}) {
                 const bool hides = kind != Mask::TooWeak && kind != Mask::Replaced;
-                QTest::addRow("%s %d", name, position) << static_cast<int>(kind) << position << -1 << hides;
+                QTest::addRow("%s %d", name, position) << static_cast<int>(kind) << position << -1 << hides << false;
+                QTest::addRow("%s %d, fused", name, position)
+                    << static_cast<int>(kind) << position << -1 << hides << true;
             }
         }
-        QTest::newRow("one token left out") << static_cast<int>(Mask::Computed) << 3 << 1 << true;
-        QTest::newRow("a row left out") << static_cast<int>(Mask::Computed) << 3 << 0 << false;
+        QTest::newRow("one token left out") << static_cast<int>(Mask::Computed) << 3 << 1 << true << false;
+        QTest::newRow("a row left out") << static_cast<int>(Mask::Computed) << 3 << 0 << false << false;
     }
     void writtenOutAttentionsAreCutToo()
     {
@@ -428,9 +444,10 @@ private slots:
         QFETCH(const int, position);
         QFETCH(const int, hidden);
         QFETCH(const bool, isCut);
+        QFETCH(const bool, isFused);
         engine::LoadedModel model = loaded(writtenModel(static_cast<Mask>(mask)));
         rewrite::RewriteOptions options;
-        options.fuseAttention = false;
+        options.fuseAttention = isFused;
         model.rewritten = rewrite::rewrite(model.read, options).value();
         engine::ExplainRequest asked = request(("words_out:0," + std::to_string(position) + ",11").c_str());
         std::vector<std::int64_t> given(kTokens, 1);
@@ -446,7 +463,9 @@ private slots:
         QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
         const std::optional<ValueId> keys = result->model->graph().findValue("first.k_out");
         QVERIFY(keys);
-        QCOMPARE(result->model->typeOf(*keys).shape[0], std::int64_t{isCut ? position + 1 : kTokens});
+        if (!isFused || isCut) { // a fused one of another form may hide them as well
+            QCOMPARE(result->model->typeOf(*keys).shape[0], std::int64_t{isCut ? position + 1 : kTokens});
+        }
         asked.inputsOnly = false;
         for (const engine::EngineKind kind : {engine::EngineKind::Promise, engine::EngineKind::Compiled}) {
             asked.engine = kind;
@@ -456,6 +475,41 @@ private slots:
             QVERIFY(result->relevance[ids].bitEqual(whole->relevance[ids]));
             QCOMPARE(result->target.logit, whole->target.logit);
         }
+    }
+
+    // Each token has a matrix of its own, in front of a layer or behind all.
+    void aMatrixForEachRow_data()
+    {
+        QTest::addColumn<int>("position");
+        for (const int position : {0, 3, 6}) {
+            QTest::addRow("%d", position) << position;
+        }
+    }
+    void aMatrixForEachRow()
+    {
+        QFETCH(const int, position);
+        Writer writer;
+        const ValueId ids = writer.integers("ids", {1, kTokens});
+        const std::vector<std::int64_t> swap{1, 0, 2};
+        ValueId x =
+            writer.node("Gather", "embedding", {writer.constant("table", randomTensor({kWords, kWidth}, 1)), ids});
+        for (const std::string name : {"first.", "last."}) {
+            const ValueId own = writer.constant(name + "own", randomTensor({kTokens, kWidth, kWidth}, 4));
+            x = writer.node("Transpose", name + "rows", {x}, {{"perm", swap}});
+            x = writer.node("MatMul", name + "mapped", {x, own});
+            x = writer.node("Transpose", name + "back", {x}, {{"perm", swap}});
+            x = name == "first." ? addLayer(writer, "layer.", x, 10, true) : x;
+        }
+        writer.output(writer.node("MatMul", "words", {x, writer.constant("head", randomTensor({kWidth, kWords}, 2))}));
+        const engine::LoadedModel model = loaded(writer.finish());
+        engine::ExplainRequest asked = request(("words_out:0," + std::to_string(position) + ",11").c_str());
+        const auto row = engine::explain(model, asked);
+        asked.inputsOnly = false;
+        const auto whole = engine::explain(model, asked);
+        QVERIFY2(row.ok() && whole.ok(), row.ok() ? "" : row.error().text().c_str());
+        const std::size_t ofIds = model.graph()->inputs()[0].index();
+        QVERIFY(row->relevance[ofIds].bitEqual(whole->relevance[ofIds]));
+        QCOMPARE(row->target.logit, whole->target.logit);
     }
 
     // The last layer sees all tokens, so that those of the layer before it are not the prefix's alone.
