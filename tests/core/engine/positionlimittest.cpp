@@ -42,13 +42,13 @@ public:
         } else if (by == PlacedBy::CutTable || by == PlacedBy::CutTypes) { // one number for each token of many
             const std::vector<std::int64_t> places{0, 1, 2, 3, 4};
             const std::vector<std::int64_t> kinds(64, 0);
-            const auto row = constant("row", by == PlacedBy::CutTable ? Tensor::of<std::int64_t>({1, 5}, places)
-                                                                      : Tensor::of<std::int64_t>({1, 64}, kinds));
+            const auto numbers = constant("row", by == PlacedBy::CutTable ? Tensor::of<std::int64_t>({1, 5}, places)
+                                                                          : Tensor::of<std::int64_t>({1, 64}, kinds));
             const auto one = constant("one", Tensor::of<std::int64_t>({1}, std::vector<std::int64_t>{1}));
             const auto none = constant("none", Tensor::of<std::int64_t>({1}, std::vector<std::int64_t>{0}));
             const auto count = node("Gather", "count", {node("Shape", "shape", {ids}), one});
             x = node("Add", "placed",
-                     {x, node("Gather", "place", {table(), node("Slice", "cut", {row, none, count, one})})});
+                     {x, node("Gather", "place", {table(), node("Slice", "cut", {numbers, none, count, one})})});
         } else if (by == PlacedBy::MadeTypes) {
             const auto kinds = node("ConstantOfShape", "kinds", {node("Shape", "shape", {ids})});
             const auto none = constant("none", whole(0));

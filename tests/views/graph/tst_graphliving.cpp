@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The living graph: cards, what moves, and that a picture depends on the moment alone.
+#include <QImage>
+#include <QPainter>
 #include <QSignalSpy>
 #include <QTest>
 

@@ -15,6 +15,7 @@
 #include <QAbstractItemModelTester>
 #include <QLabel>
 #include <QPushButton>
+#include <QStackedWidget>
 #include <QTableView>
 #include <QTemporaryDir>
 #include <QToolButton>
