@@ -6,6 +6,7 @@
 #include "core/lrp/rules/balance.h"
 #include "core/lrp/rules/reverseflops.h"
 #include "core/ops/exactsums.h"
+#include "core/ops/kernel/roundnumbers.h"
 #include "core/ops/lookup.h"
 #include "core/ops/runoperator.h"
 
@@ -95,6 +96,43 @@ void closeRow(std::span<const Tensor> relevance, std::span<const Tensor> parts, 
     } else if (std::isfinite(lost)) {
         row.arrived += lost;
         book(event::Cause::Rounding, lost, row);
+    }
+}
+
+/// Unit roundoff of a type: a half step between numbers, relative to them.
+double roundoffOf(tensor::DType type)
+{
+    switch (type) {
+    case tensor::DType::BFloat16:
+        return 0x1p-8;
+    case tensor::DType::Float16:
+        return 0x1p-11;
+    case tensor::DType::Float32:
+        return 0x1p-24;
+    default:
+        return 0;
+    }
+}
+
+/// That of the results of a node, where the run rounded them to narrower types that the model has; 0 where it did not.
+double roundoffOf(const execute::BoundModel& model, NodeId node)
+{
+    double largest = 0;
+    for (const ValueId output : model.graph().node(node).outputs) {
+        if (output.isValid() && model.precision() != execute::Precision::Double &&
+            ops::isWiderThan(model.typeOf(output).dtype, model.numbersOf(output))) {
+            largest = std::max(largest, roundoffOf(model.numbersOf(output)));
+        }
+    }
+    return largest;
+}
+
+/// Books what is left because the result was rounded: the shares of its parts then add up to another number.
+void bookRoundedResult(const execute::BoundModel& model, NodeId node, event::LedgerEntry& row)
+{
+    const double rest = row.unexplained();
+    if (rest != 0 && std::abs(rest) <= roundoffOf(model, node) * row.magnitude) {
+        book(event::Cause::Rounding, rest, row);
     }
 }
 
@@ -190,6 +228,7 @@ std::vector<Tensor> applyRule(const execute::BoundModel& model, NodeId node, con
                             }
                             if (row != nullptr) {
                                 closeRow(relevance, parts, lost, *row);
+                                bookRoundedResult(model, node, *row);
                             }
                             if (watch.isWatched()) {
                                 watch.done(event::Half::Reverse, false, reverseFlops(model, node, site.tracked), parts);

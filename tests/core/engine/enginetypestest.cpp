@@ -196,6 +196,22 @@ private slots:
         }
     }
 
+    // A result that is rounded to bfloat16 is no sum of its parts: the ledger says so, and leaves nothing unexplained.
+    void theLedgerKnowsRoundedResults_data() { everyEngineHasTheSameBits_data(); }
+
+    void theLedgerKnowsRoundedResults()
+    {
+        QFETCH(int, type);
+        QFETCH(QString, composite);
+        const auto model = network(static_cast<DType>(type));
+        const auto result = engine::explain(*model, question(*model, composite.toUtf8().constData()));
+        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        QVERIFY(!result->ledger.empty());
+        for (const event::LedgerEntry& row : result->ledger) {
+            QVERIFY2(std::abs(row.unexplained()) <= 1e-6 * row.magnitude, qPrintable(QString::number(row.node)));
+        }
+    }
+
     void whatOverflowsIsSaid()
     {
         const auto model = network(DType::Float16, 60000);
