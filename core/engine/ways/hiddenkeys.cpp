@@ -46,8 +46,8 @@ namespace
 
 /// A score that a mask sets to this or less has the weight 0, whatever the others are, as in the rewrite of attentions.
 constexpr double kHiddenScore = -3e4;
-/// A score that masks lower by no more has its weight.
-constexpr double kLowered = -1;
+/// A key whose score masks lower by less than this has weight beside those that are hidden.
+constexpr double kLowered = -1e4;
 /// Elements of masks that are looked at for one attention, at most: they are read one by one.
 constexpr std::int64_t kMostScores = std::int64_t{1} << 28;
 
@@ -107,6 +107,12 @@ bool hidesRow(std::span<const MaskData> masks, std::int64_t begin, std::int64_t 
     return areHidden && isSeen;
 }
 
+/// The last two axes of scores or weights.
+bool endsWith(const Shape& shape, std::int64_t queries, std::int64_t keys)
+{
+    return shape.size() >= 2 && shape[shape.size() - 2] == queries && shape.back() == keys;
+}
+
 bool isOverLastAxis(const Node& softmax, std::size_t rank)
 {
     constexpr std::int64_t kOfOneAxis = 13; // before, it was over all axes from one on
@@ -153,7 +159,7 @@ std::optional<ValueId> HiddenKeys::softmaxOf(ValueId weights) const
             const bool isSoftmax = m_model.op(guard).structure().kind() == StructureKind::Softmax;
             return isGuard && isSoftmax ? std::optional(guarded) : std::nullopt;
         }
-        if (!isAmongst(kSame, node)) {
+        if (!isAmongst(kSame, node) && !keepsQueriesAndKeys(node)) {
             return std::nullopt;
         }
         weights = node.inputs[0];
@@ -207,20 +213,37 @@ std::optional<WrittenAttention> HiddenKeys::writtenOut(NodeId mixed) const
     }
     const Shape& shape = m_model.typeOf(*weights).shape;
     const Node& softmax = m_graph.node(m_graph.nodeOf(*weights));
-    const std::size_t rankOfValues = m_model.typeOf(m_graph.node(mixed).inputs[1]).shape.size();
-    if (shape.size() < 3 || rankOfValues != shape.size() || !isOverLastAxis(softmax, shape.size())) {
+    if (shape.size() < 3 || !isOverLastAxis(softmax, shape.size())) {
         return std::nullopt;
     }
     WrittenAttention found{{}, {}, shape[shape.size() - 2], shape.back()};
     const std::optional<NodeId> scores = scoresBelow(softmax.inputs[0], found.masks);
-    const bool isOfAll = scores && std::ranges::all_of(m_graph.node(*scores).inputs, [&](ValueId operand) {
-                             return m_model.typeOf(operand).shape.size() == shape.size();
-                         });
-    if (!isOfAll || m_model.typeOf(m_graph.node(*scores).outputs[0]).shape != shape) {
+    if (!scores || !isOfMatrices(mixed) || !isOfMatrices(*scores) ||
+        !endsWith(m_model.typeOf(m_graph.node(*scores).outputs[0]).shape, found.queries, found.keys)) {
         return std::nullopt;
     }
     found.scores = *scores;
     return found;
+}
+
+/// A product of as many matrices on both sides as axes in front say.
+bool HiddenKeys::isOfMatrices(NodeId product) const
+{
+    const std::size_t rank = m_model.typeOf(m_graph.node(product).outputs[0]).shape.size();
+    return rank >= 3 && std::ranges::all_of(m_graph.node(product).inputs, [&](ValueId operand) {
+               return m_model.typeOf(operand).shape.size() == rank;
+           });
+}
+
+/// A Reshape of the axes in front alone: batch and heads in one.
+bool HiddenKeys::keepsQueriesAndKeys(const Node& node) const
+{
+    if (node.op != "Reshape" || !node.domain.empty()) {
+        return false;
+    }
+    const Shape& from = m_model.typeOf(node.inputs[0]).shape;
+    const Shape& to = m_model.typeOf(node.outputs[0]).shape;
+    return from.size() >= 3 && to.size() >= 3 && endsWith(from, to[to.size() - 2], to.back());
 }
 
 bool HiddenKeys::isProduct(NodeId id) const
@@ -240,6 +263,9 @@ std::optional<NodeId> HiddenKeys::scoresBelow(ValueId value, std::vector<ScoreMa
         }
         const Node& step = m_graph.node(maker);
         std::optional<ValueId> below = isBehindFunction ? std::nullopt : throughMask(step, masks);
+        if (!below && keepsQueriesAndKeys(step)) {
+            below = step.inputs[0];
+        }
         if (!below) {
             isBehindFunction = isBehindFunction || (step.op != "Cast" && step.op != "Identity");
             below = throughFunction(step);

@@ -56,6 +56,8 @@ private:
                                                            std::vector<ScoreMask>& masks) const;
     [[nodiscard]] std::optional<base::ValueId> throughFunction(const graph::Node& node) const;
     [[nodiscard]] bool isProduct(base::NodeId id) const;
+    [[nodiscard]] bool isOfMatrices(base::NodeId product) const;
+    [[nodiscard]] bool keepsQueriesAndKeys(const graph::Node& node) const;
     [[nodiscard]] std::optional<base::NodeId> scoresBelow(base::ValueId value, std::vector<ScoreMask>& masks) const;
     [[nodiscard]] std::optional<std::vector<MaskData>> dataOf(std::span<const ScoreMask> masks);
     [[nodiscard]] bool hides(std::span<const ScoreMask> masks, std::int64_t queries, std::int64_t keys);

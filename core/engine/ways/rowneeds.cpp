@@ -202,6 +202,9 @@ std::optional<OperandRows> RowNeeds::byName(const Node& node, std::size_t axis) 
     if (node.op == "Concat") {
         return ofConcat(node, axis);
     }
+    if (node.op == "Gather") {
+        return ofGather(node, axis);
+    }
     if (node.op == "Slice") {
         return ofSlice(node, axis);
     }
@@ -240,6 +243,20 @@ std::optional<OperandRows> RowNeeds::ofConcat(const Node& node, std::size_t axis
     const auto rank = std::ssize(shapeOf(node.outputs[0]));
     const auto along = static_cast<std::size_t>((rewrite::intAttribute(node, "axis", 0) + rank) % rank);
     return along == axis ? std::nullopt : std::optional(OperandRows(node.inputs.size(), NeededRows{axis}));
+}
+
+std::optional<OperandRows> RowNeeds::ofGather(const Node& node, std::size_t axis) const
+{
+    if (!m_model.isConstant(node.inputs[1])) {
+        return std::nullopt;
+    }
+    const auto rank = std::ssize(shapeOf(node.inputs[0]));
+    const std::size_t chosen = shapeOf(node.inputs[1]).size();
+    const auto along = static_cast<std::size_t>((rewrite::intAttribute(node, "axis", 0) + rank) % rank);
+    if (axis < along) {
+        return only(node, 0, axis);
+    }
+    return axis >= along + chosen ? std::optional(only(node, 0, axis + 1 - chosen)) : std::nullopt;
 }
 
 std::optional<OperandRows> RowNeeds::ofSlice(const Node& node, std::size_t axis) const

@@ -82,6 +82,9 @@ private:
     /// Parts of a row, one behind the other (turned halves of a rotation).
     [[nodiscard]] std::optional<OperandRows> ofConcat(const graph::Node& node, std::size_t axis) const;
 
+    /// One part of a row or several, which are known before (queries, keys and values side by side).
+    [[nodiscard]] std::optional<OperandRows> ofGather(const graph::Node& node, std::size_t axis) const;
+
     /// Parts of a row: nothing is left out along the axis, nor turned around.
     [[nodiscard]] std::optional<OperandRows> ofSlice(const graph::Node& node, std::size_t axis) const;
 

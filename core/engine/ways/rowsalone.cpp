@@ -119,9 +119,9 @@ private:
         if (!hidden.areBehind(written->masks, written->queries, written->keys)) {
             return false;
         }
-        const std::size_t rank = out.size();
         m_edges[id.index()] = OperandRows(node.inputs.size());
-        m_edges[id.index()][1] = NeededRows{rank - 2, NeededRows::Form::Padded};
+        m_edges[id.index()][1] = NeededRows{out.size() - 2, NeededRows::Form::Padded};
+        const std::size_t rank = m_model.typeOf(m_graph.node(written->scores).outputs[0]).shape.size();
         OperandRows& scores = m_edges[written->scores.index()];
         scores = OperandRows(m_graph.node(written->scores).inputs.size());
         scores[1] = NeededRows{rank - 1, NeededRows::Form::Padded};
