@@ -283,6 +283,16 @@ Result<void> takeAttention(const Question& question, LanguageQuestion& asked)
     return {};
 }
 
+/// Several texts at once are a batch of samples, as of any model (see resolve()).
+bool givesOneText(const LoadedModel& model, const LanguageModel& language, const Question& question,
+                  const PictureDecoder& decode)
+{
+    const std::string source = sourceOfTokens(model, language, question);
+    const auto given = source.empty() || source.ends_with(".txt") ? Result<Tensor>(Tensor())
+                                                                  : givenTokens(model, language, question, decode);
+    return !source.empty() && (!given.ok() || !given->isValid() || isOneText(*given));
+}
+
 } // namespace
 
 bool namesElement(const std::string& target, const LoadedModel& model)
@@ -313,13 +323,8 @@ Result<std::optional<LanguageQuestion>> languageQuestion(const LoadedModel& mode
     if (option.empty() && (!language->predicts || hasWords)) {
         return std::optional<LanguageQuestion>();
     }
-    if (option.empty()) { // several texts at once are a batch of samples, as of any model (see resolve())
-        const std::string source = sourceOfTokens(model, *language, question);
-        const auto given = source.empty() || source.ends_with(".txt") ? Result<Tensor>(Tensor())
-                                                                      : givenTokens(model, *language, question, decode);
-        if (source.empty() || (given.ok() && given->isValid() && !isOneText(*given))) {
-            return std::optional<LanguageQuestion>();
-        }
+    if (option.empty() && !givesOneText(model, *language, question, decode)) {
+        return std::optional<LanguageQuestion>();
     }
     LanguageQuestion asked;
     asked.language = *language;

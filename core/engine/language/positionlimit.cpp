@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <set>
 #include <span>
 #include <string_view>
@@ -64,6 +65,15 @@ std::span<const ValueId> numbersOf(const Node& node)
     return std::span(node.inputs).first(std::min(count, node.inputs.size()));
 }
 
+/// Whether a value that no other makes says places; none where it cannot.
+std::optional<bool> saysPlaces(const graph::Value& value)
+{
+    if (value.kind == graph::ValueKind::Constant) {
+        return isRow(value.constant);
+    }
+    return value.name.find("position") == std::string::npos ? std::nullopt : std::optional(true);
+}
+
 /// Numbers that say places: the input of positions, or counted from the number of tokens alone.
 bool arePositions(const Graph& graph, ValueId indices)
 {
@@ -77,22 +87,19 @@ bool arePositions(const Graph& graph, ValueId indices)
             continue;
         }
         const graph::Value& value = graph.value(at);
-        if (value.kind == graph::ValueKind::Input) {
-            if (value.name.find("position") == std::string::npos) {
+        if (value.kind != graph::ValueKind::Result) {
+            const std::optional<bool> says = saysPlaces(value);
+            if (!says) {
                 return false;
             }
-            isCounted = true;
-        } else if (value.kind == graph::ValueKind::Constant) {
-            isCounted = isCounted || isRow(value.constant);
-        } else {
-            const Node& node = graph.node(graph.nodeOf(at));
-            if (node.op == "Shape" || node.op == "Size") {
-                isCounted = true;
-            } else {
-                const auto numbers = numbersOf(node);
-                open.insert(open.end(), numbers.begin(), numbers.end());
-            }
+            isCounted = isCounted || *says;
+            continue;
         }
+        const Node& node = graph.node(graph.nodeOf(at));
+        const bool isCount = node.op == "Shape" || node.op == "Size";
+        const auto numbers = isCount ? std::span<const ValueId>() : numbersOf(node);
+        open.insert(open.end(), numbers.begin(), numbers.end());
+        isCounted = isCounted || isCount;
     }
     return isCounted;
 }

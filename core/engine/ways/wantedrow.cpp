@@ -216,6 +216,23 @@ std::shared_ptr<const Graph> withRow(const Graph& graph, NodeId head, std::int64
 /// By name of what a node read, what it reads in its place.
 using OtherOperands = std::map<std::string, const graph::Value*, std::less<>>;
 
+/// A value of the members of a fused node that reads other operands.
+graph::Value renamed(graph::Value value, const OtherOperands& others)
+{
+    const auto other = others.find(value.name);
+    if (value.kind != graph::ValueKind::Result && other != others.end()) {
+        const bool staysConstant =
+            value.kind == graph::ValueKind::Constant && other->second->kind == graph::ValueKind::Constant;
+        value.kind = staysConstant ? graph::ValueKind::Constant : graph::ValueKind::Input;
+        value.constant = staysConstant ? other->second->constant : Tensor();
+        value.name = other->second->name;
+    }
+    if (value.kind != graph::ValueKind::Constant) {
+        value.shape = std::nullopt; // that of more rows
+    }
+    return value;
+}
+
 /// The members of a fused node that reads other operands.
 std::shared_ptr<const Graph> renamed(const Graph& members, const OtherOperands& others)
 {
@@ -225,18 +242,7 @@ std::shared_ptr<const Graph> renamed(const Graph& members, const OtherOperands& 
     }
     std::vector<ValueId> ids;
     for (std::size_t i = 0; i < members.valueCount(); ++i) {
-        graph::Value value = members.value(ValueId(i));
-        const auto other = others.find(value.name);
-        if (value.kind != graph::ValueKind::Result && other != others.end()) {
-            const bool staysConstant =
-                value.kind == graph::ValueKind::Constant && other->second->kind == graph::ValueKind::Constant;
-            value.kind = staysConstant ? graph::ValueKind::Constant : graph::ValueKind::Input;
-            value.constant = staysConstant ? other->second->constant : Tensor();
-            value.name = other->second->name;
-        }
-        if (value.kind != graph::ValueKind::Constant) {
-            value.shape = std::nullopt; // that of more rows
-        }
+        const graph::Value value = renamed(members.value(ValueId(i)), others);
         ids.push_back(rewrite::addValue(builder, value, value.kind));
     }
     for (const Node& node : members.nodes()) {
