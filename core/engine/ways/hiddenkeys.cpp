@@ -44,8 +44,9 @@ struct MaskData
 namespace
 {
 
-/// A score that a mask sets to this or less has the weight 0, whatever the others are, as in the rewrite of attentions.
-constexpr double kHiddenScore = -3e4;
+/// A score that a mask sets to this or less has the weight 0: no score of a network makes up for it. The least float16
+/// is no such mask, as scores may be as large.
+constexpr double kHiddenScore = -1e30;
 /// A key whose score masks lower by less than this has weight beside those that are hidden.
 constexpr double kLowered = -1e4;
 /// Elements of masks that are looked at for one attention, at most: they are read one by one.

@@ -93,7 +93,7 @@ ValueId addLayer(Writer& writer, const std::string& name, ValueId stream, unsign
 }
 
 /// How a written-out attention hides what lies behind.
-enum class Mask { Added, Chosen, Guarded, Computed, Capped, TooWeak, Replaced };
+enum class Mask { Added, Chosen, Guarded, Computed, Capped, TooWeak, OfHalf, Replaced };
 
 /// An attention in single operators, as exporters of older operator sets write it: turned halves, keys that heads
 /// share, a scale on both sides, a mask, a guard. `mask` is an input of all tokens for those that are computed.
@@ -147,7 +147,9 @@ ValueId addWrittenLayer(Writer& writer, const std::string& name, ValueId stream,
     if (kind == Mask::Capped) {
         z = writer.node("Tanh", name + "capped", {z});
     }
-    const float low = kind == Mask::TooWeak ? -5.0F : std::numeric_limits<float>::lowest();
+    const float low = kind == Mask::TooWeak  ? -5.0F
+                      : kind == Mask::OfHalf ? -65504.0F // which scores may make up for
+                                             : std::numeric_limits<float>::lowest();
     std::vector<float> added;
     std::vector<bool> seen;
     for (std::int64_t i = 0; i < kTokens * kTokens; ++i) {
@@ -423,13 +425,13 @@ private slots:
         QTest::addColumn<int>("hidden"); // a token that the mask leaves out; none: -1
         QTest::addColumn<bool>("isCut");
         QTest::addColumn<bool>("isFused"); // into one node, whose members read what it does
-        const std::vector<std::pair<const char*, Mask>> kinds{{"added", Mask::Added},      {"chosen", Mask::Chosen},
-                                                              {"guarded", Mask::Guarded},  {"computed", Mask::Computed},
-                                                              {"capped", Mask::Capped},    {"too weak", Mask::TooWeak},
-                                                              {"replaced", Mask::Replaced}};
+        const std::vector<std::pair<const char*, Mask>> kinds{{"added", Mask::Added},     {"chosen", Mask::Chosen},
+                                                              {"guarded", Mask::Guarded}, {"computed", Mask::Computed},
+                                                              {"capped", Mask::Capped},   {"too weak", Mask::TooWeak},
+                                                              {"of half", Mask::OfHalf},  {"replaced", Mask::Replaced}};
         for (const auto& [name, kind] : kinds) {
             for (const int position : {0, 3, 6}) {
-                const bool hides = kind != Mask::TooWeak && kind != Mask::Replaced;
+                const bool hides = kind != Mask::TooWeak && kind != Mask::OfHalf && kind != Mask::Replaced;
                 QTest::addRow("%s %d", name, position) << static_cast<int>(kind) << position << -1 << hides << false;
                 QTest::addRow("%s %d, fused", name, position)
                     << static_cast<int>(kind) << position << -1 << hides << true;
