@@ -351,12 +351,13 @@ double LanguageReport::shareOf(std::size_t token) const
 namespace
 {
 
-/// What started, and where it went.
+/// What started, and where it went; what the sums of the ledger leave in their last places is left out.
 std::string relevanceLine(const LanguageReport& report)
 {
+    constexpr double kLastPlaces = 1e-12; // of what started
     std::string where;
     for (const auto& [cause, amount] : report.losses) {
-        if (amount != 0) {
+        if (std::abs(amount) > kLastPlaces * std::abs(report.started)) {
             where += fmt::format("{}{} {:+.6g}", where.empty() ? " (" : ", ", cause, 0.0 - amount);
         }
     }
