@@ -4,7 +4,6 @@
 #include "views/common/numbertext.h"
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/theme.h"
-#include "views/common/widgets/tablecell.h"
 
 #include <algorithm>
 
@@ -12,7 +11,8 @@ namespace retro::views
 {
 
 BreakpointModel::BreakpointModel(BreakpointList& list, QObject* parent)
-    : QAbstractTableModel(parent), m_list(list), m_rows(static_cast<int>(list.entries().size()))
+    : ColumnTable({{tr("Stop")}, {tr("Hits"), Cells::SmallFigures}}, parent), m_list(list),
+      m_rows(static_cast<int>(list.entries().size()))
 {
     connect(&list, &BreakpointList::changed, this, &BreakpointModel::follow);
     connect(&list, &BreakpointList::stopsChanged, this, &BreakpointModel::notifyHits);
@@ -30,23 +30,11 @@ void BreakpointModel::follow()
         m_rows = rows;
         endResetModel();
     }
-    notifyAll();
-}
-
-void BreakpointModel::notifyAll()
-{
-    if (m_rows > 0) {
-        emit dataChanged(index(0, 0), index(m_rows - 1, ColumnCount - 1));
-    }
+    cellsChanged();
 }
 
 /// Leaves the first column alone: a condition that is being typed must not be overwritten.
-void BreakpointModel::notifyHits()
-{
-    if (m_rows > 0) {
-        emit dataChanged(index(0, HitsColumn), index(m_rows - 1, HitsColumn));
-    }
-}
+void BreakpointModel::notifyHits() { cellsChanged(HitsColumn); }
 
 void BreakpointModel::setPosition(std::uint64_t position)
 {
@@ -55,10 +43,6 @@ void BreakpointModel::setPosition(std::uint64_t position)
         notifyHits();
     }
 }
-
-int BreakpointModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : m_rows; }
-
-int BreakpointModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : ColumnCount; }
 
 QString BreakpointModel::words(const BreakpointEntry& entry) const
 {
@@ -79,8 +63,6 @@ QVariant BreakpointModel::colorOf(const BreakpointEntry& entry) const
 QVariant BreakpointModel::conditionData(const BreakpointEntry& entry, int role) const
 {
     switch (role) {
-    case Qt::DisplayRole:
-        return entry.condition; // as it was typed
     case Qt::EditRole:
         return entry.condition;
     case Qt::CheckStateRole:
@@ -95,12 +77,8 @@ QVariant BreakpointModel::conditionData(const BreakpointEntry& entry, int role) 
 QVariant BreakpointModel::hitsData(const BreakpointEntry& entry, int role) const
 {
     switch (role) {
-    case Qt::DisplayRole:
-        return entry.found ? countText(static_cast<std::int64_t>(entry.stops.size())) : QStringLiteral("–");
     case Qt::FontRole:
-        return isHere(entry) ? fonts::sized(11, QFont::Bold, true) : fonts::smallNumbers();
-    case Qt::TextAlignmentRole:
-        return int(Qt::AlignRight | Qt::AlignVCenter);
+        return isHere(entry) ? QVariant(fonts::sized(11, QFont::Bold, true)) : QVariant();
     case Qt::ToolTipRole:
         return entry.found ? tr("How often the condition holds in this run") : entry.problem;
     default:
@@ -113,30 +91,27 @@ bool BreakpointModel::isHere(const BreakpointEntry& entry) const
     return std::binary_search(entry.stops.begin(), entry.stops.end(), m_position);
 }
 
-QVariant BreakpointModel::data(const QModelIndex& index, int role) const
+int BreakpointModel::rows() const { return m_rows; }
+
+QString BreakpointModel::textOf(int row, int column) const
 {
-    if (!index.isValid() || index.row() >= m_rows) {
-        return {};
+    const BreakpointEntry& entry = m_list.entries()[static_cast<std::size_t>(row)];
+    if (column == ConditionColumn) {
+        return entry.condition; // as it was typed
     }
-    const BreakpointEntry& entry = m_list.entries()[static_cast<std::size_t>(index.row())];
+    return entry.found ? countText(static_cast<std::int64_t>(entry.stops.size())) : QStringLiteral("–");
+}
+
+QVariant BreakpointModel::detailOf(int row, int column, int role) const
+{
+    const BreakpointEntry& entry = m_list.entries()[static_cast<std::size_t>(row)];
     if (role == Qt::ForegroundRole) {
         return colorOf(entry);
     }
     if (role == IsHereRole) {
         return isHere(entry);
     }
-    return index.column() == ConditionColumn ? conditionData(entry, role) : hitsData(entry, role);
-}
-
-QVariant BreakpointModel::headerData(int section, Qt::Orientation orientation, int role) const
-{
-    if (orientation != Qt::Horizontal) {
-        return {};
-    }
-    if (role == Qt::TextAlignmentRole) {
-        return cellAlignment(section == HitsColumn);
-    }
-    return role == Qt::DisplayRole ? QVariant(section == HitsColumn ? tr("Hits") : tr("Stop")) : QVariant();
+    return column == ConditionColumn ? conditionData(entry, role) : hitsData(entry, role);
 }
 
 Qt::ItemFlags BreakpointModel::flags(const QModelIndex& index) const

@@ -3,13 +3,13 @@
 
 #include "views/common/widgets/breakpointlist.h"
 
-#include <QAbstractTableModel>
+#include "views/common/widgets/columntable.h"
 
 namespace retro::views
 {
 
 /// The breakpoints as rows: condition in words (checked = on; edited as text), and how often it holds in the run.
-class BreakpointModel final : public QAbstractTableModel
+class BreakpointModel final : public ColumnTable
 {
     Q_OBJECT
 
@@ -21,11 +21,6 @@ public:
 
     /// The cursor moved: rows may have come to it or left it.
     void setPosition(std::uint64_t position);
-
-    [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
-    [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;
-    [[nodiscard]] QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
-    [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
     [[nodiscard]] Qt::ItemFlags flags(const QModelIndex& index) const override;
     /// EditRole takes a condition as text and refuses an unclear one (refused() says why); CheckStateRole switches on
     /// and off.
@@ -35,8 +30,11 @@ signals:
     void refused(const QString& why);
 
 private:
+    [[nodiscard]] int rows() const override;
+    [[nodiscard]] QString textOf(int row, int column) const override;
+    [[nodiscard]] QVariant detailOf(int row, int column, int role) const override;
+
     void follow();
-    void notifyAll();
     void notifyHits();
     [[nodiscard]] bool isHere(const BreakpointEntry& entry) const;
     [[nodiscard]] QVariant conditionData(const BreakpointEntry& entry, int role) const;

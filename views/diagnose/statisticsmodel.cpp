@@ -2,7 +2,6 @@
 #include "views/diagnose/statisticsmodel.h"
 
 #include "core/diagnosis/numbertext.h"
-#include "views/common/widgets/tablecell.h"
 #include "views/diagnose/diagnosewords.h"
 
 #include <QBrush>
@@ -12,6 +11,15 @@
 
 namespace retro::views
 {
+
+StatisticsModel::StatisticsModel(QObject* parent)
+    : ColumnTable({{tr("Check")},
+                   {tr("Largest"), Cells::Figures},
+                   {tr("Limit"), Cells::Figures},
+                   {tr("Where")},
+                   {tr("What is measured")}},
+                  parent)
+{}
 
 void StatisticsModel::setDiagnosis(DiagnosisPointer diagnosis)
 {
@@ -36,13 +44,6 @@ void StatisticsModel::setDiagnosis(DiagnosisPointer diagnosis)
     endResetModel();
 }
 
-int StatisticsModel::rowCount(const QModelIndex& parent) const
-{
-    return parent.isValid() ? 0 : static_cast<int>(m_rows.size());
-}
-
-int StatisticsModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : ColumnCount; }
-
 /// The same shapes as the marks of findings.
 QString StatisticsModel::signOf(const diagnosis::CheckRecord& record) const
 {
@@ -54,8 +55,9 @@ QString StatisticsModel::signOf(const diagnosis::CheckRecord& record) const
     return QString::fromUtf8(kSigns[static_cast<std::size_t>(level->second)]);
 }
 
-QString StatisticsModel::textOf(const diagnosis::CheckRecord& record, int column) const
+QString StatisticsModel::textOf(int row, int column) const
 {
+    const diagnosis::CheckRecord& record = at(row);
     const bool isMeasured = record.isRun && record.sites > 0;
     switch (column) {
     case CheckColumn:
@@ -75,45 +77,21 @@ QString StatisticsModel::textOf(const diagnosis::CheckRecord& record, int column
     }
 }
 
-QVariant StatisticsModel::data(const QModelIndex& index, int role) const
-{
-    if (!index.isValid()) {
-        return {};
-    }
-    const diagnosis::CheckRecord& record = at(index.row());
-    const bool isFigure = index.column() == LargestColumn || index.column() == LimitColumn;
-    switch (role) {
-    case Qt::DisplayRole:
-        return textOf(record, index.column());
-    case Qt::ToolTipRole:
-        return tr("%1\nOn healthy models: %2")
-            .arg(textOf(record, index.column()), QString::fromUtf8(record.check->healthy));
-    case Qt::TextAlignmentRole:
-        return cellAlignment(isFigure);
-    case Qt::FontRole:
-        return cellFont(isFigure);
-    case Qt::ForegroundRole: {
-        const auto level = m_levels.find(record.check->id);
-        const bool isFound = level != m_levels.end() && index.column() == CheckColumn;
-        const Role calm = record.isRun && index.column() != WhatColumn ? Role::Text : Role::Text3;
-        return QBrush(theme()[isFound ? roleOf(level->second) : calm]);
-    }
-    default:
-        return {};
-    }
-}
+int StatisticsModel::rows() const { return static_cast<int>(m_rows.size()); }
 
-QVariant StatisticsModel::headerData(int section, Qt::Orientation orientation, int role) const
+QVariant StatisticsModel::detailOf(int row, int column, int role) const
 {
-    constexpr std::array kTitles{QT_TR_NOOP("Check"), QT_TR_NOOP("Largest"), QT_TR_NOOP("Limit"), QT_TR_NOOP("Where"),
-                                 QT_TR_NOOP("What is measured")};
-    if (orientation != Qt::Horizontal || section < 0 || section >= ColumnCount) {
+    const diagnosis::CheckRecord& record = at(row);
+    if (role == Qt::ToolTipRole) {
+        return tr("%1\nOn healthy models: %2").arg(textOf(row, column), QString::fromUtf8(record.check->healthy));
+    }
+    if (role != Qt::ForegroundRole) {
         return {};
     }
-    if (role == Qt::TextAlignmentRole) {
-        return cellAlignment(section == LargestColumn || section == LimitColumn);
-    }
-    return role == Qt::DisplayRole ? QVariant(tr(kTitles[static_cast<std::size_t>(section)])) : QVariant();
+    const auto level = m_levels.find(record.check->id);
+    const bool isFound = level != m_levels.end() && column == CheckColumn;
+    const Role calm = record.isRun && column != WhatColumn ? Role::Text : Role::Text3;
+    return QBrush(theme()[isFound ? roleOf(level->second) : calm]);
 }
 
 } // namespace retro::views

@@ -3,7 +3,7 @@
 
 #include "views/diagnose/diagnosisstate.h"
 
-#include <QAbstractTableModel>
+#include "views/common/widgets/columntable.h"
 
 #include <map>
 #include <string_view>
@@ -13,25 +13,22 @@ namespace retro::views
 {
 
 /// The statistic of every check that ran, beyond its limit or not, then the checks that could not run, with the reason.
-class StatisticsModel final : public QAbstractTableModel
+class StatisticsModel final : public ColumnTable
 {
     Q_OBJECT
 
 public:
     enum Column { CheckColumn, LargestColumn, LimitColumn, WhereColumn, WhatColumn, ColumnCount };
 
-    using QAbstractTableModel::QAbstractTableModel;
+    explicit StatisticsModel(QObject* parent = nullptr);
 
     void setDiagnosis(DiagnosisPointer diagnosis);
     [[nodiscard]] const diagnosis::CheckRecord& at(int row) const { return *m_rows[static_cast<std::size_t>(row)]; }
 
-    [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
-    [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;
-    [[nodiscard]] QVariant data(const QModelIndex& index, int role) const override;
-    [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
-
 private:
-    [[nodiscard]] QString textOf(const diagnosis::CheckRecord& record, int column) const;
+    [[nodiscard]] int rows() const override;
+    [[nodiscard]] QString textOf(int row, int column) const override;
+    [[nodiscard]] QVariant detailOf(int row, int column, int role) const override;
     [[nodiscard]] QString signOf(const diagnosis::CheckRecord& record) const;
 
     DiagnosisPointer m_diagnosis;

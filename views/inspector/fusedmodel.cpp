@@ -2,16 +2,28 @@
 #include "views/inspector/fusedmodel.h"
 
 #include "views/common/numbertext.h"
-#include "views/common/paint/fonts.h"
 
 namespace retro::views
 {
+
+FusedModel::FusedModel(QObject* parent) : ColumnTable(columnsOf(false), parent) {}
+
+/// Operator and name only while the node is closed.
+std::vector<ColumnTable::Heading> FusedModel::columnsOf(bool isOpen)
+{
+    std::vector<Heading> columns{{tr("Operator")}, {tr("Node")}};
+    if (isOpen) {
+        columns.insert(columns.end(), {{tr("Rule")}, {tr("Relevance"), Cells::Figures}});
+    }
+    return columns;
+}
 
 void FusedModel::setNode(const FusedNode& node, std::optional<double> whole)
 {
     beginResetModel();
     m_node = node;
     m_whole = whole;
+    setColumns(columnsOf(node.isOpen));
     endResetModel();
 }
 
@@ -20,20 +32,6 @@ const FusedMember* FusedModel::memberAt(int row) const
     const int at = m_node.isOpen ? row - 1 : row;
     return at < 0 || at >= static_cast<int>(m_node.members.size()) ? nullptr
                                                                    : &m_node.members[static_cast<std::size_t>(at)];
-}
-
-int FusedModel::rowCount(const QModelIndex& parent) const
-{
-    const int members = static_cast<int>(m_node.members.size());
-    return parent.isValid() ? 0 : members + (m_node.isOpen ? 1 : 0);
-}
-
-int FusedModel::columnCount(const QModelIndex& parent) const
-{
-    if (parent.isValid()) {
-        return 0;
-    }
-    return m_node.isOpen ? int(ColumnCount) : int(Rule);
 }
 
 QString FusedModel::relevanceAt(int row) const
@@ -45,7 +43,7 @@ QString FusedModel::relevanceAt(int row) const
     return valueText(member == nullptr ? *m_whole : member->sum);
 }
 
-QString FusedModel::textAt(int row, int column) const
+QString FusedModel::textOf(int row, int column) const
 {
     const FusedMember* member = memberAt(row);
     switch (column) {
@@ -60,36 +58,7 @@ QString FusedModel::textAt(int row, int column) const
     }
 }
 
-QVariant FusedModel::data(const QModelIndex& index, int role) const
-{
-    if (!index.isValid()) {
-        return {};
-    }
-    const bool isNumber = index.column() == Relevance;
-    switch (role) {
-    case Qt::DisplayRole:
-    case Qt::ToolTipRole:
-        return textAt(index.row(), index.column());
-    case Qt::TextAlignmentRole:
-        return QVariant(isNumber ? Qt::AlignRight | Qt::AlignVCenter : Qt::AlignLeft | Qt::AlignVCenter);
-    case Qt::FontRole:
-        return isNumber ? fonts::numbers() : fonts::label();
-    default:
-        return {};
-    }
-}
-
-QVariant FusedModel::headerData(int section, Qt::Orientation orientation, int role) const
-{
-    if (orientation != Qt::Horizontal) {
-        return QAbstractTableModel::headerData(section, orientation, role);
-    }
-    if (role == Qt::TextAlignmentRole) {
-        return QVariant(section == Relevance ? Qt::AlignRight | Qt::AlignVCenter : Qt::AlignLeft | Qt::AlignVCenter);
-    }
-    const QStringList names{tr("Operator"), tr("Node"), tr("Rule"), tr("Relevance")};
-    return role == Qt::DisplayRole ? QVariant(names.value(section)) : QVariant();
-}
+int FusedModel::rows() const { return static_cast<int>(m_node.members.size()) + (m_node.isOpen ? 1 : 0); }
 
 } // namespace retro::views
 

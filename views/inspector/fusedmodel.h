@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <QAbstractTableModel>
+#include "views/common/widgets/columntable.h"
 
 #include "views/common/run/fusednode.h"
 
@@ -11,14 +11,14 @@ namespace retro::views
 {
 
 /// What a fused node stands for, as a table. Row 0 of an opened node is the node itself. GUI thread.
-class FusedModel final : public QAbstractTableModel
+class FusedModel final : public ColumnTable
 {
     Q_OBJECT
 
 public:
     enum Column { Operator, Name, Rule, Relevance, ColumnCount };
 
-    explicit FusedModel(QObject* parent = nullptr) : QAbstractTableModel(parent) {}
+    explicit FusedModel(QObject* parent = nullptr);
 
     /// `node` = nothing clears. `whole` is Σ of the relevance of the node itself, none before it has arrived; then no
     /// inner relevance is shown either.
@@ -26,14 +26,10 @@ public:
     /// The member of a row; null for the row of the node itself.
     [[nodiscard]] const FusedMember* memberAt(int row) const;
 
-    [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
-    /// Operator and name only while the node is closed.
-    [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;
-    [[nodiscard]] QVariant data(const QModelIndex& index, int role) const override;
-    [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
-
 private:
-    [[nodiscard]] QString textAt(int row, int column) const;
+    [[nodiscard]] int rows() const override;
+    [[nodiscard]] QString textOf(int row, int column) const override;
+    [[nodiscard]] static std::vector<Heading> columnsOf(bool isOpen);
     [[nodiscard]] QString relevanceAt(int row) const;
 
     FusedNode m_node;

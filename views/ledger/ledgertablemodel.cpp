@@ -2,13 +2,10 @@
 #include "views/ledger/ledgertablemodel.h"
 
 #include "views/common/numbertext.h"
-#include "views/common/paint/fonts.h"
 #include "views/common/paint/theme.h"
-#include "views/common/widgets/tablecell.h"
 #include "views/ledger/ledgerfigures.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -19,21 +16,6 @@ namespace
 {
 
 constexpr double kTolerance = 1e-4; // of what arrived: more than that unexplained is an alarm
-
-constexpr std::array<const char*, LedgerTableModel::ColumnCount> kTitles{
-    QT_TRANSLATE_NOOP("retro::views::LedgerTableModel", "Where"),
-    QT_TRANSLATE_NOOP("retro::views::LedgerTableModel", "What"),
-    QT_TRANSLATE_NOOP("retro::views::LedgerTableModel", "Arrived"),
-    QT_TRANSLATE_NOOP("retro::views::LedgerTableModel", "Handed on"),
-    QT_TRANSLATE_NOOP("retro::views::LedgerTableModel", "Lost"),
-    QT_TRANSLATE_NOOP("retro::views::LedgerTableModel", "Mostly"),
-    QT_TRANSLATE_NOOP("retro::views::LedgerTableModel", "Unexplained")};
-
-bool isNumber(int column)
-{
-    return column != LedgerTableModel::NameColumn && column != LedgerTableModel::DetailColumn &&
-           column != LedgerTableModel::CauseColumn;
-}
 
 double numberOf(const LedgerRow& row, int column)
 {
@@ -69,6 +51,17 @@ bool isViolation(const LedgerRow& row)
 
 } // namespace
 
+LedgerTableModel::LedgerTableModel(QObject* parent)
+    : ColumnTable({{tr("Where")},
+                   {tr("What")},
+                   {tr("Arrived"), Cells::SmallFigures},
+                   {tr("Handed on"), Cells::SmallFigures},
+                   {tr("Lost"), Cells::SmallFigures},
+                   {tr("Mostly")},
+                   {tr("Unexplained"), Cells::SmallFigures}},
+                  parent)
+{}
+
 void LedgerTableModel::setRows(std::vector<LedgerRow> rows)
 {
     beginResetModel();
@@ -82,9 +75,7 @@ void LedgerTableModel::setBooked(std::uint64_t rows)
 {
     if (rows != m_booked) {
         m_booked = rows;
-        if (!m_rows.empty()) {
-            emit dataChanged(index(0, 0), index(rowCount() - 1, ColumnCount - 1), {Qt::ForegroundRole});
-        }
+        cellsChanged(0, -1, {Qt::ForegroundRole});
     }
 }
 
@@ -98,14 +89,9 @@ int LedgerTableModel::rowOf(base::NodeId node) const
     return -1;
 }
 
-int LedgerTableModel::rowCount(const QModelIndex& parent) const
-{
-    return parent.isValid() ? 0 : static_cast<int>(m_rows.size());
-}
+QString LedgerTableModel::textOf(int row, int column) const { return cellOf(rowAt(row), column); }
 
-int LedgerTableModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : ColumnCount; }
-
-QString LedgerTableModel::textOf(const LedgerRow& row, int column) const
+QString LedgerTableModel::cellOf(const LedgerRow& row, int column)
 {
     switch (column) {
     case NameColumn:
@@ -129,36 +115,11 @@ QVariant LedgerTableModel::colorOf(const LedgerRow& row, int column) const
     return theme()[row.firstRow < m_booked ? Role::Text : Role::Text3];
 }
 
-QVariant LedgerTableModel::data(const QModelIndex& index, int role) const
-{
-    if (!index.isValid() || index.row() >= rowCount()) {
-        return {};
-    }
-    const LedgerRow& row = rowAt(index.row());
-    switch (role) {
-    case Qt::DisplayRole:
-    case Qt::ToolTipRole:
-        return textOf(row, index.column());
-    case Qt::ForegroundRole:
-        return colorOf(row, index.column());
-    case Qt::FontRole:
-        return isNumber(index.column()) ? fonts::smallNumbers() : fonts::label();
-    case Qt::TextAlignmentRole:
-        return cellAlignment(isNumber(index.column()));
-    default:
-        return {};
-    }
-}
+int LedgerTableModel::rows() const { return static_cast<int>(m_rows.size()); }
 
-QVariant LedgerTableModel::headerData(int section, Qt::Orientation orientation, int role) const
+QVariant LedgerTableModel::detailOf(int row, int column, int role) const
 {
-    if (orientation != Qt::Horizontal || section < 0 || section >= ColumnCount) {
-        return {};
-    }
-    if (role == Qt::TextAlignmentRole) {
-        return cellAlignment(isNumber(section));
-    }
-    return role == Qt::DisplayRole ? QVariant(tr(kTitles[static_cast<std::size_t>(section)])) : QVariant();
+    return role == Qt::ForegroundRole ? colorOf(rowAt(row), column) : QVariant();
 }
 
 void LedgerTableModel::sort(int column, Qt::SortOrder order)
@@ -167,8 +128,8 @@ void LedgerTableModel::sort(int column, Qt::SortOrder order)
     std::iota(m_order.begin(), m_order.end(), std::size_t{0});
     if (column >= 0) {
         const auto isBefore = [&](std::size_t a, std::size_t b) {
-            return isNumber(column) ? std::abs(numberOf(m_rows[a], column)) < std::abs(numberOf(m_rows[b], column))
-                                    : textOf(m_rows[a], column).compare(textOf(m_rows[b], column)) < 0;
+            return isFigure(column) ? std::abs(numberOf(m_rows[a], column)) < std::abs(numberOf(m_rows[b], column))
+                                    : cellOf(m_rows[a], column).compare(cellOf(m_rows[b], column)) < 0;
         };
         std::stable_sort(m_order.begin(), m_order.end(), [&](std::size_t a, std::size_t b) {
             return order == Qt::AscendingOrder ? isBefore(a, b) : isBefore(b, a);

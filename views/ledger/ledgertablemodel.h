@@ -3,14 +3,14 @@
 
 #include "views/ledger/ledgerrows.h"
 
-#include <QAbstractTableModel>
+#include "views/common/widgets/columntable.h"
 
 namespace retro::views
 {
 
 /// The books as a table, the worst first; a click on a header sorts otherwise. Rows that are not booked yet at the
 /// cursor are told apart.
-class LedgerTableModel final : public QAbstractTableModel
+class LedgerTableModel final : public ColumnTable
 {
     Q_OBJECT
 
@@ -26,7 +26,7 @@ public:
         ColumnCount
     };
 
-    using QAbstractTableModel::QAbstractTableModel;
+    explicit LedgerTableModel(QObject* parent = nullptr);
 
     void setRows(std::vector<LedgerRow> rows);
     /// How many rows of the ledger are booked at the cursor.
@@ -34,16 +34,14 @@ public:
     [[nodiscard]] const LedgerRow& rowAt(int row) const { return m_rows[m_order[static_cast<std::size_t>(row)]]; }
     /// Row of a node; −1 when it has none.
     [[nodiscard]] int rowOf(base::NodeId node) const;
-
-    [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
-    [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;
-    [[nodiscard]] QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
-    [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
     /// By magnitude for numbers, by letters for names; a column below 0 = the worst first.
     void sort(int column, Qt::SortOrder order) override;
 
 private:
-    [[nodiscard]] QString textOf(const LedgerRow& row, int column) const;
+    [[nodiscard]] int rows() const override;
+    [[nodiscard]] QString textOf(int row, int column) const override;
+    [[nodiscard]] QVariant detailOf(int row, int column, int role) const override;
+    [[nodiscard]] static QString cellOf(const LedgerRow& row, int column);
     [[nodiscard]] QVariant colorOf(const LedgerRow& row, int column) const;
 
     std::vector<LedgerRow> m_rows;

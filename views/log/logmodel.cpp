@@ -4,30 +4,24 @@
 #include "views/common/numbertext.h"
 #include "views/common/paint/marks.h"
 #include "views/common/viewcontext.h"
-#include "views/common/widgets/tablecell.h"
 #include "views/log/eventwords.h"
 
 #include <algorithm>
-#include <array>
 
 namespace retro::views
 {
 
-namespace
-{
-
-constexpr std::array<const char*, LogModel::ColumnCount> kTitles{
-    QT_TRANSLATE_NOOP("retro::views::LogModel", "Event"), QT_TRANSLATE_NOOP("retro::views::LogModel", "Visit"),
-    QT_TRANSLATE_NOOP("retro::views::LogModel", "Mode"),  QT_TRANSLATE_NOOP("retro::views::LogModel", "Kind"),
-    QT_TRANSLATE_NOOP("retro::views::LogModel", "Node"),  QT_TRANSLATE_NOOP("retro::views::LogModel", "Promise"),
-    QT_TRANSLATE_NOOP("retro::views::LogModel", "Bytes"), QT_TRANSLATE_NOOP("retro::views::LogModel", "What happened")};
-
-bool isNumberColumn(int column)
-{
-    return column == LogModel::EventColumn || column == LogModel::VisitColumn || column == LogModel::BytesColumn;
-}
-
-} // namespace
+LogModel::LogModel(QObject* parent)
+    : ColumnTable({{tr("Event"), Cells::Figures},
+                   {tr("Visit"), Cells::Figures},
+                   {tr("Mode")},
+                   {tr("Kind")},
+                   {tr("Node")},
+                   {tr("Promise")},
+                   {tr("Bytes"), Cells::Figures},
+                   {tr("What happened")}},
+                  parent)
+{}
 
 void LogModel::setRun(std::shared_ptr<const trace::Run> run)
 {
@@ -132,6 +126,8 @@ QString LogModel::tipAt(std::uint64_t step, int column) const
     return lines.join(QLatin1Char('\n'));
 }
 
+QString LogModel::textOf(int row, int column) const { return textAt(stepAt(row), column); }
+
 QString LogModel::textAt(std::uint64_t step, int column) const
 {
     const trace::Event& e = m_run->events[step];
@@ -159,48 +155,25 @@ QString LogModel::textAt(std::uint64_t step, int column) const
     }
 }
 
-int LogModel::rowCount(const QModelIndex& parent) const
-{
-    return parent.isValid() ? 0 : static_cast<int>(m_isFiltered ? m_rows.size() : eventCount());
-}
+int LogModel::rows() const { return static_cast<int>(m_isFiltered ? m_rows.size() : eventCount()); }
 
-int LogModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : ColumnCount; }
-
-QVariant LogModel::data(const QModelIndex& index, int role) const
+QVariant LogModel::detailOf(int row, int column, int role) const
 {
-    if (!index.isValid() || index.row() >= rowCount()) {
-        return {};
-    }
-    const std::uint64_t step = stepAt(index.row());
+    const std::uint64_t step = stepAt(row);
     switch (role) {
-    case Qt::DisplayRole:
-        return textAt(step, index.column());
     case Qt::ToolTipRole:
-        return tipAt(step, index.column());
+        return tipAt(step, column);
     case Qt::AccessibleTextRole:
-        return index.column() == ModeColumn ? wordOf(modeAt(step)) : textAt(step, index.column());
-    case Qt::TextAlignmentRole:
-        return cellAlignment(isNumberColumn(index.column()));
+        return column == ModeColumn ? wordOf(modeAt(step)) : textAt(step, column);
     case ModeRole:
         return static_cast<int>(modeAt(step));
     case IsLaterRole:
         return step >= m_position;
     case IsCursorRole:
-        return index.row() == cursorRow();
+        return row == cursorRow();
     default:
         return {};
     }
-}
-
-QVariant LogModel::headerData(int section, Qt::Orientation orientation, int role) const
-{
-    if (orientation != Qt::Horizontal || section < 0 || section >= ColumnCount) {
-        return {};
-    }
-    if (role == Qt::TextAlignmentRole) {
-        return cellAlignment(isNumberColumn(section));
-    }
-    return role == Qt::DisplayRole ? QVariant(tr(kTitles[static_cast<std::size_t>(section)])) : QVariant();
 }
 
 } // namespace retro::views

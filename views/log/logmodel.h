@@ -3,7 +3,7 @@
 
 #include "core/trace/run.h"
 
-#include <QAbstractTableModel>
+#include "views/common/widgets/columntable.h"
 
 #include <memory>
 #include <optional>
@@ -14,7 +14,7 @@ namespace retro::views
 
 /// The events of a run as rows; a filter is a vector of steps that is swapped in. Holds no text: cells are written when
 /// they are painted.
-class LogModel final : public QAbstractTableModel
+class LogModel final : public ColumnTable
 {
     Q_OBJECT
 
@@ -36,7 +36,7 @@ public:
         IsCursorRole             ///< the event at the cursor, or the last listed one before it
     };
 
-    using QAbstractTableModel::QAbstractTableModel;
+    explicit LogModel(QObject* parent = nullptr);
 
     /// Another run, all its events.
     void setRun(std::shared_ptr<const trace::Run> run);
@@ -57,12 +57,10 @@ public:
     /// Row of the event at the cursor, or of the last listed one before it; −1 for none.
     [[nodiscard]] int cursorRow() const { return rowBefore(m_position); }
 
-    [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
-    [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;
-    [[nodiscard]] QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
-    [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
-
 private:
+    [[nodiscard]] int rows() const override;
+    [[nodiscard]] QString textOf(int row, int column) const override;
+    [[nodiscard]] QVariant detailOf(int row, int column, int role) const override;
     [[nodiscard]] int rowBefore(std::uint64_t position) const;
     [[nodiscard]] event::Mode modeAt(std::uint64_t step) const;
     [[nodiscard]] QString textAt(std::uint64_t step, int column) const;

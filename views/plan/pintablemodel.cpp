@@ -3,27 +3,35 @@
 
 #include "views/common/csv.h"
 #include "views/common/numbertext.h"
-#include "views/common/paint/fonts.h"
 #include "views/common/paint/icons.h"
 #include "views/common/paint/theme.h"
-#include "views/common/widgets/tablecell.h"
 #include "views/plan/decisionmarks.h"
 
 #include <QPainter>
 #include <QPixmap>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace retro::views
 {
+
+PinTableModel::PinTableModel(PlanModel& plan, QObject* parent)
+    : ColumnTable({{tr("What if")},
+                   {tr("Choice")},
+                   {tr("Peak %1").arg(ByteScale().unit), Cells::Figures},
+                   {tr("Work %"), Cells::Figures},
+                   {}},
+                  parent),
+      m_plan(plan)
+{}
 
 void PinTableModel::take()
 {
     beginResetModel();
     m_pins.assign(m_plan.pins().begin(), m_plan.pins().end());
     m_scale = ByteScale::of(m_plan.subject() ? m_plan.subject()->storeAllPeak : 0);
+    setTitle(PeakColumn, tr("Peak %1").arg(m_scale.unit));
     endResetModel();
 }
 
@@ -32,13 +40,6 @@ int PinTableModel::rowOf(analysis::OpValueId value) const
     const auto at = std::ranges::find(m_pins, value);
     return at == m_pins.end() ? -1 : static_cast<int>(at - m_pins.begin());
 }
-
-int PinTableModel::rowCount(const QModelIndex& parent) const
-{
-    return parent.isValid() ? 0 : static_cast<int>(m_pins.size());
-}
-
-int PinTableModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : ColumnCount; }
 
 QString PinTableModel::nameOf(analysis::OpValueId value) const
 {
@@ -90,46 +91,22 @@ QString PinTableModel::tipOf(int row, int column) const
                                   : tr("The plan with this choice, less the plan without it");
 }
 
-QVariant PinTableModel::data(const QModelIndex& index, int role) const
+int PinTableModel::rows() const { return m_plan.subject() ? static_cast<int>(m_pins.size()) : 0; }
+
+QVariant PinTableModel::detailOf(int row, int column, int role) const
 {
-    if (!index.isValid() || index.row() >= rowCount() || !m_plan.subject()) {
-        return {};
-    }
-    const int column = index.column();
-    const bool isFigure = column == PeakColumn || column == WorkColumn;
     switch (role) {
-    case Qt::DisplayRole:
-        return textOf(index.row(), column);
     case Qt::ToolTipRole:
-        return tipOf(index.row(), column);
+        return tipOf(row, column);
     case Qt::AccessibleTextRole:
-        return column == UndoColumn ? tr("take back") : textOf(index.row(), column);
+        return column == UndoColumn ? tr("take back") : textOf(row, column);
     case Qt::DecorationRole:
-        return column == NameColumn   ? QVariant(decisionPixmap(choiceAt(index.row())))
+        return column == NameColumn   ? QVariant(decisionPixmap(choiceAt(row)))
                : column == UndoColumn ? QVariant(icons::icon(QStringLiteral("undo")))
                                       : QVariant();
-    case Qt::TextAlignmentRole:
-        return cellAlignment(isFigure);
-    case Qt::FontRole:
-        return cellFont(isFigure);
     default:
         return {};
     }
-}
-
-QVariant PinTableModel::headerData(int section, Qt::Orientation orientation, int role) const
-{
-    if (orientation != Qt::Horizontal || section < 0 || section >= ColumnCount) {
-        return {};
-    }
-    if (role == Qt::TextAlignmentRole) {
-        return cellAlignment(section == PeakColumn || section == WorkColumn);
-    }
-    if (role != Qt::DisplayRole) {
-        return {};
-    }
-    const std::array names{tr("What if"), tr("Choice"), tr("Peak %1").arg(m_scale.unit), tr("Work %"), QString()};
-    return names[static_cast<std::size_t>(section)];
 }
 
 std::string PinTableModel::csv() const

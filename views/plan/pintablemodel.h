@@ -4,20 +4,20 @@
 #include "views/plan/bytescale.h"
 #include "views/plan/planmodel.h"
 
-#include <QAbstractTableModel>
+#include "views/common/widgets/columntable.h"
 
 namespace retro::views
 {
 
 /// The tensors that were chosen by hand, with what each choice does to peak and work.
-class PinTableModel final : public QAbstractTableModel
+class PinTableModel final : public ColumnTable
 {
     Q_OBJECT
 
 public:
     enum Column { NameColumn, ChoiceColumn, PeakColumn, WorkColumn, UndoColumn, ColumnCount };
 
-    explicit PinTableModel(PlanModel& plan, QObject* parent = nullptr) : QAbstractTableModel(parent), m_plan(plan) {}
+    explicit PinTableModel(PlanModel& plan, QObject* parent = nullptr);
 
     /// Reads choices and effects anew.
     void take();
@@ -26,17 +26,14 @@ public:
     [[nodiscard]] int rowOf(analysis::OpValueId value) const;
     [[nodiscard]] std::string csv() const;
 
-    [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
-    [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;
-    [[nodiscard]] QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
-    [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
-
 private:
+    [[nodiscard]] int rows() const override;
+    [[nodiscard]] QString textOf(int row, int column) const override;
+    [[nodiscard]] QVariant detailOf(int row, int column, int role) const override;
     [[nodiscard]] QString nameOf(analysis::OpValueId value) const;
     [[nodiscard]] Decision choiceAt(int row) const;
     [[nodiscard]] const PinEffect* effectAt(int row) const;
     [[nodiscard]] double workOf(const PinEffect& effect) const;
-    [[nodiscard]] QString textOf(int row, int column) const;
     [[nodiscard]] QString tipOf(int row, int column) const;
 
     PlanModel& m_plan;

@@ -11,7 +11,6 @@
 #include <QPixmap>
 
 #include <algorithm>
-#include <array>
 
 namespace retro::views
 {
@@ -47,6 +46,14 @@ QPixmap symbolPixmap(const schedule::Attempt& one, bool isChosen)
 
 } // namespace
 
+PlannerTableModel::PlannerTableModel(QObject* parent)
+    : ColumnTable({{tr("Planner")},
+                   {tr("Peak %1").arg(ByteScale().unit), Cells::Figures},
+                   {tr("Work %"), Cells::Figures},
+                   {tr("To best %"), Cells::Figures}},
+                  parent)
+{}
+
 void PlannerTableModel::setPlan(ShownPlanPointer plan, std::vector<schedule::Attempt> attempts)
 {
     beginResetModel();
@@ -60,6 +67,7 @@ void PlannerTableModel::setPlan(ShownPlanPointer plan, std::vector<schedule::Att
             }
         }
         m_scale = ByteScale::of(m_plan->subject->storeAllPeak);
+        setTitle(PeakColumn, tr("Peak %1").arg(m_scale.unit));
         std::ranges::stable_sort(m_tries, [](const schedule::Attempt& a, const schedule::Attempt& b) {
             return std::tuple(rankOf(a), rankOf(a) == 0 ? a.cost : 0.0, a.peak) <
                    std::tuple(rankOf(b), rankOf(b) == 0 ? b.cost : 0.0, b.peak);
@@ -80,15 +88,9 @@ int PlannerTableModel::chosenRow() const
     return -1;
 }
 
-int PlannerTableModel::rowCount(const QModelIndex& parent) const
+QString PlannerTableModel::textOf(int row, int column) const
 {
-    return parent.isValid() ? 0 : static_cast<int>(m_tries.size());
-}
-
-int PlannerTableModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : ColumnCount; }
-
-QString PlannerTableModel::textOf(const schedule::Attempt& one, int column) const
-{
+    const schedule::Attempt& one = at(row);
     const bool hasPlan = one.refusal.empty() && one.peak > 0;
     switch (column) {
     case NameColumn:
@@ -113,45 +115,24 @@ QString PlannerTableModel::tipOf(const schedule::Attempt& one) const
                     : tr("Does not fit into the budget; %1.").arg(time);
 }
 
-QVariant PlannerTableModel::data(const QModelIndex& index, int role) const
+int PlannerTableModel::rows() const { return static_cast<int>(m_tries.size()); }
+
+QVariant PlannerTableModel::detailOf(int row, int column, int role) const
 {
-    if (!index.isValid() || index.row() >= rowCount()) {
-        return {};
-    }
-    const schedule::Attempt& one = at(index.row());
-    const bool isChosen = index.row() == chosenRow();
-    const bool isName = index.column() == NameColumn;
+    const schedule::Attempt& one = at(row);
+    const bool isChosen = row == chosenRow();
     switch (role) {
-    case Qt::DisplayRole:
-        return textOf(one, index.column());
     case Qt::ToolTipRole:
         return tipOf(one);
     case Qt::DecorationRole:
-        return isName ? QVariant(symbolPixmap(one, isChosen)) : QVariant();
-    case Qt::TextAlignmentRole:
-        return cellAlignment(!isName);
+        return column == NameColumn ? QVariant(symbolPixmap(one, isChosen)) : QVariant();
     case Qt::FontRole:
-        return cellFont(!isName, isChosen);
+        return cellFont(isFigure(column), isChosen);
     case Qt::ForegroundRole:
         return theme()[one.fits ? Role::Text : Role::Text3];
     default:
         return {};
     }
-}
-
-QVariant PlannerTableModel::headerData(int section, Qt::Orientation orientation, int role) const
-{
-    if (orientation != Qt::Horizontal || section < 0 || section >= ColumnCount) {
-        return {};
-    }
-    if (role == Qt::TextAlignmentRole) {
-        return cellAlignment(section != NameColumn);
-    }
-    if (role != Qt::DisplayRole) {
-        return {};
-    }
-    const std::array names{tr("Planner"), tr("Peak %1").arg(m_scale.unit), tr("Work %"), tr("To best %")};
-    return names[static_cast<std::size_t>(section)];
 }
 
 } // namespace retro::views

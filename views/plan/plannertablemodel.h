@@ -4,34 +4,31 @@
 #include "views/plan/bytescale.h"
 #include "views/plan/shownplan.h"
 
-#include <QAbstractTableModel>
+#include "views/common/widgets/columntable.h"
 
 namespace retro::views
 {
 
 /// What every planner reached for the budget of the plan on screen: the cheapest that fits first, then what does not
 /// fit, then what was refused.
-class PlannerTableModel final : public QAbstractTableModel
+class PlannerTableModel final : public ColumnTable
 {
     Q_OBJECT
 
 public:
     enum Column { NameColumn, PeakColumn, WorkColumn, ToBestColumn, ColumnCount };
 
-    using QAbstractTableModel::QAbstractTableModel;
+    explicit PlannerTableModel(QObject* parent = nullptr);
 
     void setPlan(ShownPlanPointer plan, std::vector<schedule::Attempt> attempts);
     [[nodiscard]] const schedule::Attempt& at(int row) const { return m_tries[static_cast<std::size_t>(row)]; }
     /// Row of the plan on screen; −1 when it is not among them.
     [[nodiscard]] int chosenRow() const;
 
-    [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
-    [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;
-    [[nodiscard]] QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
-    [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
-
 private:
-    [[nodiscard]] QString textOf(const schedule::Attempt& one, int column) const;
+    [[nodiscard]] int rows() const override;
+    [[nodiscard]] QString textOf(int row, int column) const override;
+    [[nodiscard]] QVariant detailOf(int row, int column, int role) const override;
     [[nodiscard]] QString tipOf(const schedule::Attempt& one) const;
 
     ShownPlanPointer m_plan;

@@ -3,30 +3,28 @@
 
 #include "views/common/csv.h"
 #include "views/common/numbertext.h"
-#include "views/common/paint/fonts.h"
 #include "views/common/paint/theme.h"
-#include "views/common/widgets/tablecell.h"
 #include "views/plan/decisionmarks.h"
 
 #include <QPainter>
 #include <QPixmap>
 
 #include <algorithm>
-#include <array>
 
 namespace retro::views
 {
 
-namespace
-{
-
-bool isFigure(int column)
-{
-    return column == TensorTableModel::SizeColumn || column == TensorTableModel::AliveColumn ||
-           column == TensorTableModel::RebuiltColumn || column == TensorTableModel::CostColumn;
-}
-
-} // namespace
+TensorTableModel::TensorTableModel(PlanModel& plan, QObject* parent)
+    : ColumnTable({{tr("Tensor")},
+                   {ByteScale().unit, Cells::Figures},
+                   {tr("Alive, steps"), Cells::Figures},
+                   {tr("Decision")},
+                   {tr("Rebuilt"), Cells::Figures},
+                   {tr("Cost"), Cells::Figures},
+                   {tr("Reason")}},
+                  parent),
+      m_plan(plan)
+{}
 
 void TensorTableModel::takePlan()
 {
@@ -40,6 +38,8 @@ void TensorTableModel::takePlan()
     }
     m_scale = ByteScale::of(largest);
     m_costs = m_shown ? CostScale::of(dearest, m_shown->subject->unit) : CostScale();
+    setTitle(SizeColumn, m_scale.unit);
+    setTitle(CostColumn, m_shown ? m_costs.unit : tr("Cost"));
     arrange();
     endResetModel();
 }
@@ -94,7 +94,7 @@ bool TensorTableModel::isLess(std::uint32_t a, std::uint32_t b) const
     case CostColumn:
         return m_shown->costOf(a) < m_shown->costOf(b);
     default:
-        return textOf(a, m_sortColumn) < textOf(b, m_sortColumn);
+        return cellOf(a, m_sortColumn) < cellOf(b, m_sortColumn);
     }
 }
 
@@ -104,13 +104,6 @@ int TensorTableModel::tableRow(std::uint32_t matrixRow) const
     return at == m_rows.end() ? -1 : static_cast<int>(at - m_rows.begin());
 }
 
-int TensorTableModel::rowCount(const QModelIndex& parent) const
-{
-    return parent.isValid() ? 0 : static_cast<int>(m_rows.size());
-}
-
-int TensorTableModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : ColumnCount; }
-
 QString TensorTableModel::decisionText(std::uint32_t row) const
 {
     const ScheduleRow& one = m_shown->matrix.rows()[row];
@@ -118,7 +111,9 @@ QString TensorTableModel::decisionText(std::uint32_t row) const
     return choice ? tr("%1 (mine)").arg(wordOf(*choice)) : wordOf(one.decision);
 }
 
-QString TensorTableModel::textOf(std::uint32_t row, int column) const
+QString TensorTableModel::textOf(int row, int column) const { return cellOf(matrixRow(row), column); }
+
+QString TensorTableModel::cellOf(std::uint32_t row, int column) const
 {
     const ScheduleRow& one = m_shown->matrix.rows()[row];
     switch (column) {
@@ -140,46 +135,18 @@ QString TensorTableModel::textOf(std::uint32_t row, int column) const
     }
 }
 
-QVariant TensorTableModel::data(const QModelIndex& index, int role) const
-{
-    if (!index.isValid() || index.row() >= rowCount()) {
-        return {};
-    }
-    const std::uint32_t row = matrixRow(index.row());
-    switch (role) {
-    case Qt::DisplayRole:
-        return textOf(row, index.column());
-    case Qt::ToolTipRole:
-        return index.column() == DecisionColumn ? tr("Click: keep it or recompute it, as you choose")
-               : index.column() == NameColumn   ? m_shown->rowName(row)
-                                                : textOf(row, index.column());
-    case Qt::DecorationRole:
-        return index.column() == DecisionColumn ? QVariant(decisionPixmap(m_shown->matrix.rows()[row].decision))
-                                                : QVariant();
-    case Qt::TextAlignmentRole:
-        return cellAlignment(isFigure(index.column()));
-    case Qt::FontRole:
-        return cellFont(isFigure(index.column()));
-    default:
-        return {};
-    }
-}
+int TensorTableModel::rows() const { return static_cast<int>(m_rows.size()); }
 
-QVariant TensorTableModel::headerData(int section, Qt::Orientation orientation, int role) const
+QVariant TensorTableModel::detailOf(int row, int column, int role) const
 {
-    if (orientation != Qt::Horizontal || section < 0 || section >= ColumnCount) {
-        return {};
+    if (role == Qt::ToolTipRole) {
+        return column == DecisionColumn ? QVariant(tr("Click: keep it or recompute it, as you choose"))
+               : column == NameColumn   ? QVariant(m_shown->rowName(matrixRow(row)))
+                                        : QVariant();
     }
-    if (role == Qt::TextAlignmentRole) {
-        return cellAlignment(isFigure(section));
-    }
-    if (role != Qt::DisplayRole) {
-        return {};
-    }
-    const std::array names{tr("Tensor"),   m_scale.unit,  tr("Alive, steps"),
-                           tr("Decision"), tr("Rebuilt"), m_shown ? m_costs.unit : tr("Cost"),
-                           tr("Reason")};
-    return names[static_cast<std::size_t>(section)];
+    return role == Qt::DecorationRole && column == DecisionColumn
+               ? QVariant(decisionPixmap(m_shown->matrix.rows()[matrixRow(row)].decision))
+               : QVariant();
 }
 
 std::string TensorTableModel::csv() const

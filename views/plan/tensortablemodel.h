@@ -4,7 +4,7 @@
 #include "views/plan/bytescale.h"
 #include "views/plan/planmodel.h"
 
-#include <QAbstractTableModel>
+#include "views/common/widgets/columntable.h"
 
 #include <vector>
 
@@ -13,7 +13,7 @@ namespace retro::views
 
 /// The tensors of a plan: size, when they are in memory, what is done with them and why. A filter and the order of the
 /// rows are the table's own.
-class TensorTableModel final : public QAbstractTableModel
+class TensorTableModel final : public ColumnTable
 {
     Q_OBJECT
 
@@ -29,7 +29,7 @@ public:
         ColumnCount
     };
 
-    explicit TensorTableModel(PlanModel& plan, QObject* parent = nullptr) : QAbstractTableModel(parent), m_plan(plan) {}
+    explicit TensorTableModel(PlanModel& plan, QObject* parent = nullptr);
 
     /// Shows the plan on screen.
     void takePlan();
@@ -42,18 +42,17 @@ public:
     [[nodiscard]] int tableRow(std::uint32_t matrixRow) const;
     [[nodiscard]] const ShownPlanPointer& plan() const { return m_shown; }
     [[nodiscard]] std::string csv() const;
-
-    [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
-    [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;
-    [[nodiscard]] QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
-    [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
     /// A column below 0 = in the order of the matrix.
     void sort(int column, Qt::SortOrder order) override;
 
 private:
+    [[nodiscard]] int rows() const override;
+    [[nodiscard]] QString textOf(int row, int column) const override;
+    [[nodiscard]] QVariant detailOf(int row, int column, int role) const override;
+
     void arrange();
     [[nodiscard]] bool isLess(std::uint32_t a, std::uint32_t b) const;
-    [[nodiscard]] QString textOf(std::uint32_t row, int column) const;
+    [[nodiscard]] QString cellOf(std::uint32_t row, int column) const;
     [[nodiscard]] QString decisionText(std::uint32_t row) const;
 
     PlanModel& m_plan;

@@ -39,7 +39,7 @@ constexpr double kLeastHeight = 46; // design pixels: names of columns and a pro
 } // namespace
 
 ProblemsModel::ProblemsModel(const ProblemList& list, const RunModel& run, QObject* parent)
-    : QAbstractTableModel(parent), m_list(list), m_run(run)
+    : ColumnTable({{tr("What happened")}, {tr("Where")}, {tr("What to do")}}, parent), m_list(list), m_run(run)
 {
     connect(&list, &ProblemList::changed, this, &ProblemsModel::take);
     connect(&run, &RunModel::runChanged, this, &ProblemsModel::take); // names of nodes
@@ -55,15 +55,9 @@ void ProblemsModel::take()
     endResetModel();
 }
 
-int ProblemsModel::rowCount(const QModelIndex& parent) const
+QString ProblemsModel::textOf(int row, int column) const
 {
-    return parent.isValid() ? 0 : static_cast<int>(m_rows.size());
-}
-
-int ProblemsModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : ColumnCount; }
-
-QString ProblemsModel::textOf(const Problem& problem, int column) const
-{
+    const Problem& problem = problemAt(row);
     switch (column) {
     case What:
         return problem.what;
@@ -74,34 +68,15 @@ QString ProblemsModel::textOf(const Problem& problem, int column) const
     }
 }
 
-QVariant ProblemsModel::data(const QModelIndex& index, int role) const
-{
-    if (!index.isValid()) {
-        return {};
-    }
-    const Problem& problem = problemAt(index.row());
-    const QString text = textOf(problem, index.column());
-    const bool isWhat = index.column() == What;
-    switch (role) {
-    case Qt::DisplayRole:
-    case Qt::ToolTipRole:
-        return text;
-    case Qt::AccessibleTextRole:
-        return isWhat ? wordOf(problem.severity) + QStringLiteral(": ") + text : text;
-    case Qt::DecorationRole:
-        return isWhat ? QVariant(markOf(problem.severity)) : QVariant();
-    default:
-        return {};
-    }
-}
+int ProblemsModel::rows() const { return static_cast<int>(m_rows.size()); }
 
-QVariant ProblemsModel::headerData(int section, Qt::Orientation orientation, int role) const
+QVariant ProblemsModel::detailOf(int row, int column, int role) const
 {
-    if (orientation != Qt::Horizontal || role != Qt::DisplayRole) {
-        return QAbstractTableModel::headerData(section, orientation, role);
+    const Severity severity = problemAt(row).severity;
+    if (role == Qt::AccessibleTextRole) {
+        return (column == What ? wordOf(severity) + QStringLiteral(": ") : QString()) + textOf(row, column);
     }
-    const QStringList names{tr("What happened"), tr("Where"), tr("What to do")};
-    return names.value(section);
+    return role == Qt::DecorationRole && column == What ? QVariant(markOf(severity)) : QVariant();
 }
 
 ProblemsPanel::ProblemsPanel(ProblemList& list, RunModel& run, Cursor& cursor, Selection& selection, QWidget* parent)

@@ -4,7 +4,7 @@
 #include "views/common/viewcontext.h"
 #include "views/problems/problemlist.h"
 
-#include <QAbstractTableModel>
+#include "views/common/widgets/columntable.h"
 #include <QWidget>
 
 class QPushButton;
@@ -16,7 +16,7 @@ namespace retro::views
 {
 
 /// The list as a table: what, where, what to do. Errors first, each group in its order. GUI thread.
-class ProblemsModel final : public QAbstractTableModel
+class ProblemsModel final : public ColumnTable
 {
     Q_OBJECT
 
@@ -27,14 +27,12 @@ public:
 
     [[nodiscard]] const Problem& problemAt(int row) const { return m_rows[static_cast<std::size_t>(row)]; }
 
-    [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
-    [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;
-    [[nodiscard]] QVariant data(const QModelIndex& index, int role) const override;
-    [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
-
 private:
+    [[nodiscard]] int rows() const override;
+    [[nodiscard]] QString textOf(int row, int column) const override;
+    [[nodiscard]] QVariant detailOf(int row, int column, int role) const override;
+
     void take();
-    [[nodiscard]] QString textOf(const Problem& problem, int column) const;
 
     const ProblemList& m_list;
     const RunModel& m_run;

@@ -3,13 +3,23 @@
 
 #include "views/common/numbertext.h"
 #include "views/common/viewcontext.h"
-#include "views/common/widgets/tablecell.h"
 
 #include <algorithm>
-#include <array>
 
 namespace retro::views
 {
+
+ProfileTableModel::ProfileTableModel(QObject* parent)
+    : ColumnTable({{tr("Node")},
+                   {tr("Operator")},
+                   {tr("Forward, ms"), Cells::Figures},
+                   {tr("Reverse, ms"), Cells::Figures},
+                   {tr("Again, ms"), Cells::Figures},
+                   {tr("Share"), Cells::Figures},
+                   {tr("MFLOP"), Cells::Figures},
+                   {tr("Results"), Cells::Figures}},
+                  parent)
+{}
 
 void ProfileTableModel::setRun(std::shared_ptr<const trace::Run> run)
 {
@@ -35,13 +45,6 @@ int ProfileTableModel::rowOf(base::NodeId node) const
     return at == m_rows.end() ? -1 : static_cast<int>(at - m_rows.begin());
 }
 
-int ProfileTableModel::rowCount(const QModelIndex& parent) const
-{
-    return parent.isValid() ? 0 : static_cast<int>(m_rows.size());
-}
-
-int ProfileTableModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : ColumnCount; }
-
 double ProfileTableModel::figureOf(const trace::NodeTotal& total, int column)
 {
     switch (column) {
@@ -60,7 +63,12 @@ double ProfileTableModel::figureOf(const trace::NodeTotal& total, int column)
     }
 }
 
-QString ProfileTableModel::textOf(const trace::NodeTotal& total, int column) const
+QString ProfileTableModel::textOf(int row, int column) const
+{
+    return cellOf(m_rows[static_cast<std::size_t>(row)], column);
+}
+
+QString ProfileTableModel::cellOf(const trace::NodeTotal& total, int column) const
 {
     switch (column) {
     case NodeColumn:
@@ -80,44 +88,17 @@ QString ProfileTableModel::textOf(const trace::NodeTotal& total, int column) con
     }
 }
 
-QVariant ProfileTableModel::data(const QModelIndex& index, int role) const
-{
-    if (!index.isValid() || index.row() >= rowCount()) {
-        return {};
-    }
-    const trace::NodeTotal& total = m_rows[static_cast<std::size_t>(index.row())];
-    const bool isFigure = index.column() > OperatorColumn;
-    switch (role) {
-    case Qt::DisplayRole:
-        return textOf(total, index.column());
-    case Qt::ToolTipRole:
-        return index.column() == NodeColumn ? QString::fromStdString(m_run->graph->labelOf(total.node))
-               : index.column() == AgainColumn && total.rebuilds > 0
-                   ? tr("computed again %1 times").arg(countText(static_cast<std::int64_t>(total.rebuilds)))
-                   : textOf(total, index.column());
-    case Qt::TextAlignmentRole:
-        return cellAlignment(isFigure);
-    case Qt::FontRole:
-        return cellFont(isFigure);
-    default:
-        return {};
-    }
-}
+int ProfileTableModel::rows() const { return static_cast<int>(m_rows.size()); }
 
-QVariant ProfileTableModel::headerData(int section, Qt::Orientation orientation, int role) const
+QVariant ProfileTableModel::detailOf(int row, int column, int role) const
 {
-    if (orientation != Qt::Horizontal || section < 0 || section >= ColumnCount) {
-        return {};
+    const trace::NodeTotal& total = m_rows[static_cast<std::size_t>(row)];
+    if (role == Qt::ToolTipRole && column == NodeColumn) {
+        return QString::fromStdString(m_run->graph->labelOf(total.node));
     }
-    if (role == Qt::TextAlignmentRole) {
-        return cellAlignment(section > OperatorColumn);
-    }
-    if (role != Qt::DisplayRole) {
-        return {};
-    }
-    const std::array names{tr("Node"),      tr("Operator"), tr("Forward, ms"), tr("Reverse, ms"),
-                           tr("Again, ms"), tr("Share"),    tr("MFLOP"),       tr("Results")};
-    return names[static_cast<std::size_t>(section)];
+    return role == Qt::ToolTipRole && column == AgainColumn && total.rebuilds > 0
+               ? QVariant(tr("computed again %1 times").arg(countText(static_cast<std::int64_t>(total.rebuilds))))
+               : QVariant();
 }
 
 void ProfileTableModel::sort(int column, Qt::SortOrder order)
@@ -125,7 +106,7 @@ void ProfileTableModel::sort(int column, Qt::SortOrder order)
     beginResetModel();
     const bool isUp = order == Qt::AscendingOrder;
     const auto isLess = [this, column](const trace::NodeTotal& a, const trace::NodeTotal& b) {
-        return column == NodeColumn || column == OperatorColumn ? textOf(a, column) < textOf(b, column)
+        return column == NodeColumn || column == OperatorColumn ? cellOf(a, column) < cellOf(b, column)
                                                                 : figureOf(a, column) < figureOf(b, column);
     };
     if (column < 0) {

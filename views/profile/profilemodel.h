@@ -4,7 +4,7 @@
 #include "core/trace/profile.h"
 #include "core/trace/run.h"
 
-#include <QAbstractTableModel>
+#include "views/common/widgets/columntable.h"
 
 #include <memory>
 #include <vector>
@@ -14,7 +14,7 @@ namespace retro::views
 
 /// What a pass spent, a row per node: seconds, operations and bytes. The order of the rows is the table's own; at first
 /// the most expensive come first.
-class ProfileTableModel final : public QAbstractTableModel
+class ProfileTableModel final : public ColumnTable
 {
     Q_OBJECT
 
@@ -31,7 +31,7 @@ public:
         ColumnCount
     };
 
-    using QAbstractTableModel::QAbstractTableModel;
+    explicit ProfileTableModel(QObject* parent = nullptr);
 
     /// Null, or a run without a profile: no rows.
     void setRun(std::shared_ptr<const trace::Run> run);
@@ -39,15 +39,13 @@ public:
     /// −1 where the node has no row.
     [[nodiscard]] int rowOf(base::NodeId node) const;
     [[nodiscard]] double seconds() const { return m_seconds; }
-
-    [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
-    [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;
-    [[nodiscard]] QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
-    [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
     void sort(int column, Qt::SortOrder order) override;
 
 private:
-    [[nodiscard]] QString textOf(const trace::NodeTotal& total, int column) const;
+    [[nodiscard]] int rows() const override;
+    [[nodiscard]] QString textOf(int row, int column) const override;
+    [[nodiscard]] QVariant detailOf(int row, int column, int role) const override;
+    [[nodiscard]] QString cellOf(const trace::NodeTotal& total, int column) const;
     [[nodiscard]] static double figureOf(const trace::NodeTotal& total, int column);
 
     std::shared_ptr<const trace::Run> m_run;

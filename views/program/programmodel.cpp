@@ -5,19 +5,11 @@
 #include "views/common/viewcontext.h"
 #include "views/common/widgets/tablecell.h"
 
-#include <array>
-
 namespace retro::views
 {
 
 namespace
 {
-
-constexpr std::array<const char*, ProgramModel::ColumnCount> kTitles{
-    QT_TRANSLATE_NOOP("retro::views::ProgramModel", "No."),    QT_TRANSLATE_NOOP("retro::views::ProgramModel", "Makes"),
-    QT_TRANSLATE_NOOP("retro::views::ProgramModel", "Does"),   QT_TRANSLATE_NOOP("retro::views::ProgramModel", "Node"),
-    QT_TRANSLATE_NOOP("retro::views::ProgramModel", "From"),   QT_TRANSLATE_NOOP("retro::views::ProgramModel", "For"),
-    QT_TRANSLATE_NOOP("retro::views::ProgramModel", "Lets go")};
 
 QString namesOf(const std::vector<program::BufferId>& buffers)
 {
@@ -29,6 +21,17 @@ QString namesOf(const std::vector<program::BufferId>& buffers)
 }
 
 } // namespace
+
+ProgramModel::ProgramModel(QObject* parent)
+    : ColumnTable({{tr("No."), Cells::Figures},
+                   {tr("Makes")},
+                   {tr("Does")},
+                   {tr("Node")},
+                   {tr("From")},
+                   {tr("For")},
+                   {tr("Lets go")}},
+                  parent)
+{}
 
 void ProgramModel::setProgram(std::shared_ptr<const ProgramRows> rows, std::shared_ptr<const trace::Run> run)
 {
@@ -44,7 +47,7 @@ void ProgramModel::setPosition(std::uint64_t position)
     if (position != m_position) {
         m_position = position;
         m_cursorRow = m_rows->lastDone(position);
-        repaintAll();
+        cellsChanged();
     }
 }
 
@@ -53,14 +56,7 @@ void ProgramModel::setSelected(base::NodeId node, base::PromiseId promise)
     if (node != m_node || promise != m_promise) {
         m_node = node;
         m_promise = promise;
-        repaintAll();
-    }
-}
-
-void ProgramModel::repaintAll()
-{
-    if (rowCount() > 0) {
-        emit dataChanged(index(0, 0), index(rowCount() - 1, ColumnCount - 1));
+        cellsChanged();
     }
 }
 
@@ -88,7 +84,7 @@ QString ProgramModel::headingOf(const ProgramRows::Row& row) const
                                : tr("REL – %1 instructions carry relevance").arg(countText(count));
 }
 
-QString ProgramModel::textOf(const ProgramRows::Row& row, int column) const
+QString ProgramModel::cellOf(const ProgramRows::Row& row, int column) const
 {
     switch (column) {
     case NumberColumn:
@@ -108,56 +104,36 @@ QString ProgramModel::textOf(const ProgramRows::Row& row, int column) const
     }
 }
 
-QString ProgramModel::cellText(const ProgramRows::Row& row, int column) const
+/// A heading stands in the first column alone.
+QString ProgramModel::textOf(int row, int column) const
 {
-    if (row.isHeading) {
-        return column == 0 ? headingOf(row) : QString();
+    if (!at(row).isHeading) {
+        return cellOf(at(row), column);
     }
-    return textOf(row, column);
+    return column == 0 ? headingOf(at(row)) : QString();
 }
 
-int ProgramModel::rowCount(const QModelIndex& parent) const
-{
-    return parent.isValid() ? 0 : static_cast<int>(m_rows->rows.size());
-}
+int ProgramModel::rows() const { return static_cast<int>(m_rows->rows.size()); }
 
-int ProgramModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : ColumnCount; }
-
-QVariant ProgramModel::data(const QModelIndex& index, int role) const
+QVariant ProgramModel::detailOf(int at, int column, int role) const
 {
-    if (!index.isValid() || index.row() >= rowCount()) {
-        return {};
-    }
-    const ProgramRows::Row& row = at(index.row());
+    const ProgramRows::Row& row = this->at(at);
     switch (role) {
-    case Qt::DisplayRole:
-        return cellText(row, index.column());
     case Qt::ToolTipRole:
         return row.isHeading ? headingOf(row) : QString::fromStdString(row.step.text);
     case Qt::TextAlignmentRole:
-        return cellAlignment(index.column() == NumberColumn && !row.isHeading);
+        return cellAlignment(column == NumberColumn && !row.isHeading);
     case IsHeadingRole:
         return row.isHeading;
     case IsLaterRole:
         return !row.isHeading && row.position > m_position;
     case IsCursorRole:
-        return index.row() == m_cursorRow;
+        return at == m_cursorRow;
     case IsChosenRole:
         return isChosen(row);
     default:
         return {};
     }
-}
-
-QVariant ProgramModel::headerData(int section, Qt::Orientation orientation, int role) const
-{
-    if (orientation != Qt::Horizontal || section < 0 || section >= ColumnCount) {
-        return {};
-    }
-    if (role == Qt::TextAlignmentRole) {
-        return cellAlignment(section == NumberColumn);
-    }
-    return role == Qt::DisplayRole ? QVariant(tr(kTitles[static_cast<std::size_t>(section)])) : QVariant();
 }
 
 Qt::ItemFlags ProgramModel::flags(const QModelIndex& index) const

@@ -4,7 +4,7 @@
 #include "views/common/selection.h"
 #include "views/program/programrows.h"
 
-#include <QAbstractTableModel>
+#include "views/common/widgets/columntable.h"
 
 #include <memory>
 
@@ -12,7 +12,7 @@ namespace retro::views
 {
 
 /// The instructions of a program as rows of a table.
-class ProgramModel final : public QAbstractTableModel
+class ProgramModel final : public ColumnTable
 {
     Q_OBJECT
 
@@ -34,7 +34,7 @@ public:
         IsChosenRole  ///< it is about what is selected
     };
 
-    using QAbstractTableModel::QAbstractTableModel;
+    explicit ProgramModel(QObject* parent = nullptr);
 
     void setProgram(std::shared_ptr<const ProgramRows> rows, std::shared_ptr<const trace::Run> run);
     void setPosition(std::uint64_t position);
@@ -47,20 +47,15 @@ public:
     [[nodiscard]] int cursorRow() const { return m_cursorRow; }
     /// First row about what is selected; −1 for none.
     [[nodiscard]] int selectedRow() const;
-
-    [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
-    [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;
-    [[nodiscard]] QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
-    [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
     [[nodiscard]] Qt::ItemFlags flags(const QModelIndex& index) const override;
 
 private:
-    [[nodiscard]] QString textOf(const ProgramRows::Row& row, int column) const;
+    [[nodiscard]] int rows() const override;
+    [[nodiscard]] QString textOf(int row, int column) const override;
+    [[nodiscard]] QVariant detailOf(int row, int column, int role) const override;
     [[nodiscard]] QString headingOf(const ProgramRows::Row& row) const;
-    /// A heading stands in the first column alone.
-    [[nodiscard]] QString cellText(const ProgramRows::Row& row, int column) const;
+    [[nodiscard]] QString cellOf(const ProgramRows::Row& row, int column) const;
     [[nodiscard]] bool isChosen(const ProgramRows::Row& row) const;
-    void repaintAll();
 
     std::shared_ptr<const ProgramRows> m_rows = std::make_shared<const ProgramRows>();
     std::shared_ptr<const trace::Run> m_run;

@@ -2,15 +2,22 @@
 #include "views/region/regionvalues.h"
 
 #include "views/common/numbertext.h"
-#include "views/common/paint/fonts.h"
 #include "views/common/viewcontext.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace retro::views
 {
+
+RegionValuesModel::RegionValuesModel(const RunModel& model, QObject* parent)
+    : ColumnTable({{tr("Value")},
+                   {tr("Part"), Cells::SmallFigures},
+                   {tr("% region"), Cells::SmallFigures},
+                   {tr("% of itself"), Cells::SmallFigures}},
+                  parent),
+      m_model(model)
+{}
 
 std::vector<base::ValueId> RegionValuesModel::ordered() const
 {
@@ -44,8 +51,8 @@ void RegionValuesModel::setRegion(RegionPointer region)
     }
     if (!isSame) {
         endResetModel();
-    } else if (!m_values.empty()) {
-        emit dataChanged(index(0, PartColumn), index(rowCount() - 1, OfItselfColumn));
+    } else {
+        cellsChanged(PartColumn);
     }
 }
 
@@ -60,15 +67,9 @@ int RegionValuesModel::rowOf(base::ValueId value) const
     return at == m_values.end() ? -1 : static_cast<int>(at - m_values.begin());
 }
 
-int RegionValuesModel::rowCount(const QModelIndex& parent) const
+QString RegionValuesModel::textOf(int row, int column) const
 {
-    return parent.isValid() ? 0 : static_cast<int>(m_values.size());
-}
-
-int RegionValuesModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : ColumnCount; }
-
-QString RegionValuesModel::textOf(const RegionPart& part, int column) const
-{
+    const RegionPart& part = *m_parts[static_cast<std::size_t>(row)];
     switch (column) {
     case ValueColumn:
         return m_model.label(part.value);
@@ -89,33 +90,14 @@ QString RegionValuesModel::tipOf(const RegionPart& part)
                         : QString();
 }
 
-QVariant RegionValuesModel::data(const QModelIndex& index, int role) const
-{
-    if (!index.isValid() || index.row() >= rowCount()) {
-        return {};
-    }
-    const RegionPart& part = *m_parts[static_cast<std::size_t>(index.row())];
-    switch (role) {
-    case Qt::DisplayRole:
-        return textOf(part, index.column());
-    case Qt::FontRole:
-        return index.column() == ValueColumn ? fonts::label() : fonts::smallNumbers();
-    case Qt::TextAlignmentRole:
-        return QVariant((index.column() == ValueColumn ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
-    case Qt::ToolTipRole:
-        return index.column() == OfItselfColumn ? tipOf(part) : QString();
-    default:
-        return {};
-    }
-}
+int RegionValuesModel::rows() const { return static_cast<int>(m_values.size()); }
 
-QVariant RegionValuesModel::headerData(int section, Qt::Orientation orientation, int role) const
+QVariant RegionValuesModel::detailOf(int row, int column, int role) const
 {
-    if (orientation != Qt::Horizontal || role != Qt::DisplayRole || section < 0 || section >= ColumnCount) {
-        return QAbstractTableModel::headerData(section, orientation, role);
+    if (role != Qt::ToolTipRole) {
+        return {};
     }
-    const std::array<QString, ColumnCount> words{tr("Value"), tr("Part"), tr("% region"), tr("% of itself")};
-    return words[static_cast<std::size_t>(section)];
+    return column == OfItselfColumn ? tipOf(*m_parts[static_cast<std::size_t>(row)]) : QString();
 }
 
 } // namespace retro::views

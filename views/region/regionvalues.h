@@ -3,7 +3,7 @@
 
 #include "views/common/run/regionfacts.h"
 
-#include <QAbstractTableModel>
+#include "views/common/widgets/columntable.h"
 
 #include <vector>
 
@@ -14,16 +14,14 @@ class RunModel;
 
 /// What each value puts into a region, a row per value: from the score down, inputs at the end. A stroke that follows
 /// another one changes texts alone, so that a pane with many values keeps up with the pointer.
-class RegionValuesModel final : public QAbstractTableModel
+class RegionValuesModel final : public ColumnTable
 {
     Q_OBJECT
 
 public:
     enum Column { ValueColumn, PartColumn, OfRegionColumn, OfItselfColumn, ColumnCount };
 
-    explicit RegionValuesModel(const RunModel& model, QObject* parent = nullptr)
-        : QAbstractTableModel(parent), m_model(model)
-    {}
+    explicit RegionValuesModel(const RunModel& model, QObject* parent = nullptr);
 
     /// Null: no rows.
     void setRegion(RegionPointer region);
@@ -32,14 +30,11 @@ public:
     /// −1 where the value has no row.
     [[nodiscard]] int rowOf(base::ValueId value) const;
 
-    [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
-    [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;
-    [[nodiscard]] QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
-    [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
-
 private:
+    [[nodiscard]] int rows() const override;
+    [[nodiscard]] QString textOf(int row, int column) const override;
+    [[nodiscard]] QVariant detailOf(int row, int column, int role) const override;
     [[nodiscard]] std::vector<base::ValueId> ordered() const;
-    [[nodiscard]] QString textOf(const RegionPart& part, int column) const;
     [[nodiscard]] static QString tipOf(const RegionPart& part);
 
     const RunModel& m_model;

@@ -12,7 +12,11 @@
 namespace retro::views
 {
 
-FrontierTable::FrontierTable(const RunModel& model, QObject* parent) : QAbstractTableModel(parent), m_model(model) {}
+FrontierTable::FrontierTable(const RunModel& model, QObject* parent)
+    : ColumnTable({{tr("Node")}, {tr("State")}, {tr("ΣR"), Cells::SmallFigures}, {tr("Size"), Cells::SmallFigures}},
+                  parent),
+      m_model(model)
+{}
 
 void FrontierTable::refresh()
 {
@@ -40,13 +44,6 @@ bool FrontierTable::isForwardValue(const trace::FrontierMember& member) const
 {
     return m_forward.contains(member.handle.value);
 }
-
-int FrontierTable::rowCount(const QModelIndex& parent) const
-{
-    return parent.isValid() ? 0 : static_cast<int>(m_members.size());
-}
-
-int FrontierTable::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : ColumnCount; }
 
 QString FrontierTable::textAt(const trace::FrontierMember& member, int column) const
 {
@@ -85,44 +82,16 @@ QString FrontierTable::tipAt(const trace::FrontierMember& member, int column) co
                                                          : textAt(member, column);
 }
 
-QVariant FrontierTable::data(const QModelIndex& index, int role) const
+int FrontierTable::rows() const { return m_model.hasRun() ? static_cast<int>(m_members.size()) : 0; }
+
+QString FrontierTable::textOf(int row, int column) const
 {
-    if (!index.isValid() || index.row() >= rowCount() || !m_model.hasRun()) {
-        return {};
-    }
-    const trace::FrontierMember& member = m_members[static_cast<std::size_t>(index.row())];
-    const bool isNumber = index.column() >= SumColumn;
-    switch (role) {
-    case Qt::DisplayRole:
-        return textAt(member, index.column());
-    case Qt::ToolTipRole:
-        return tipAt(member, index.column());
-    case Qt::TextAlignmentRole:
-        return static_cast<int>((isNumber ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
-    case Qt::FontRole:
-        return isNumber ? fonts::smallNumbers() : fonts::label();
-    default:
-        return {};
-    }
+    return textAt(m_members[static_cast<std::size_t>(row)], column);
 }
 
-QVariant FrontierTable::headerData(int section, Qt::Orientation orientation, int role) const
+QVariant FrontierTable::detailOf(int row, int column, int role) const
 {
-    if (orientation != Qt::Horizontal || role != Qt::DisplayRole) {
-        return {};
-    }
-    switch (section) {
-    case NodeColumn:
-        return tr("Node");
-    case StateColumn:
-        return tr("State");
-    case SumColumn:
-        return tr("ΣR");
-    case BytesColumn:
-        return tr("Size");
-    default:
-        return {};
-    }
+    return role == Qt::ToolTipRole ? QVariant(tipAt(m_members[static_cast<std::size_t>(row)], column)) : QVariant();
 }
 
 FrontierView::FrontierView(RunModel& model, Cursor& cursor, Selection& selection, QWidget* parent)

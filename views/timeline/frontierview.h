@@ -3,7 +3,7 @@
 
 #include "views/common/view.h"
 
-#include <QAbstractTableModel>
+#include "views/common/widgets/columntable.h"
 
 #include <set>
 #include <vector>
@@ -14,7 +14,7 @@ namespace retro::views
 {
 
 /// Who is in the frontier at the cursor: a row per tensor. Every row names its node as graph and timeline mark it.
-class FrontierTable final : public QAbstractTableModel
+class FrontierTable final : public ColumnTable
 {
     Q_OBJECT
 
@@ -25,12 +25,11 @@ public:
 
     void refresh();
     [[nodiscard]] const std::vector<trace::FrontierMember>& members() const { return m_members; }
-    [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
-    [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;
-    [[nodiscard]] QVariant data(const QModelIndex& index, int role) const override;
-    [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
 
 private:
+    [[nodiscard]] int rows() const override;
+    [[nodiscard]] QString textOf(int row, int column) const override;
+    [[nodiscard]] QVariant detailOf(int row, int column, int role) const override;
     [[nodiscard]] QString textAt(const trace::FrontierMember& member, int column) const;
 
     [[nodiscard]] QString tipAt(const trace::FrontierMember& member, int column) const;

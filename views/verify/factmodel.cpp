@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/verify/factmodel.h"
 
-#include "views/common/paint/fonts.h"
 #include "views/common/widgets/tablecell.h"
 
 #include <QBrush>
@@ -20,67 +19,41 @@ bool isAlike(const FactSheet& a, const FactSheet& b)
            std::ranges::equal(a.columns, b.columns, {}, &FactColumn::title, &FactColumn::title);
 }
 
-QString tipOf(const FactRow& row, int column) { return row.tip.isEmpty() ? row.cells.value(column) : row.tip; }
-
 } // namespace
 
 void FactModel::setSheet(FactSheet sheet)
 {
     if (isAlike(m_sheet, sheet)) {
         m_sheet = std::move(sheet);
-        if (!m_sheet.rows.empty()) {
-            emit dataChanged(index(0, 0), index(rowCount() - 1, columnCount() - 1));
-        }
+        cellsChanged();
         return;
     }
     beginResetModel();
     m_sheet = std::move(sheet);
+    std::vector<Heading> columns;
+    for (const FactColumn& column : m_sheet.columns) {
+        columns.push_back({column.title, column.isNumber ? Cells::Figures : Cells::Words});
+    }
+    setColumns(std::move(columns));
     endResetModel();
 }
 
-int FactModel::rowCount(const QModelIndex& parent) const
-{
-    return parent.isValid() ? 0 : static_cast<int>(m_sheet.rows.size());
-}
+int FactModel::rows() const { return static_cast<int>(m_sheet.rows.size()); }
 
-int FactModel::columnCount(const QModelIndex& parent) const
-{
-    return parent.isValid() ? 0 : static_cast<int>(m_sheet.columns.size());
-}
+QString FactModel::textOf(int row, int column) const { return at(row).cells.value(column); }
 
-QVariant FactModel::data(const QModelIndex& index, int role) const
+QVariant FactModel::detailOf(int row, int column, int role) const
 {
-    if (!index.isValid() || index.row() >= rowCount()) {
-        return {};
-    }
-    const FactRow& row = at(index.row());
-    const bool isNumber = m_sheet.columns[static_cast<std::size_t>(index.column())].isNumber;
     switch (role) {
-    case Qt::DisplayRole:
-        return row.cells.value(index.column());
     case Qt::ToolTipRole:
-        return tipOf(row, index.column());
+        return at(row).tip.isEmpty() ? QVariant() : QVariant(at(row).tip);
     case Qt::ForegroundRole:
-        return QBrush(theme()[row.role]);
-    case Qt::TextAlignmentRole:
-        return cellAlignment(isNumber);
+        return QBrush(theme()[at(row).role]);
     case Qt::FontRole:
-        return cellFont(isNumber, row.isStrong);
+        return cellFont(isFigure(column), at(row).isStrong);
     default:
         return {};
     }
-}
-
-QVariant FactModel::headerData(int section, Qt::Orientation orientation, int role) const
-{
-    if (orientation != Qt::Horizontal || section < 0 || section >= columnCount()) {
-        return {};
-    }
-    const FactColumn& column = m_sheet.columns[static_cast<std::size_t>(section)];
-    if (role == Qt::TextAlignmentRole) {
-        return cellAlignment(column.isNumber);
-    }
-    return role == Qt::DisplayRole ? QVariant(column.title) : QVariant();
 }
 
 } // namespace retro::views

@@ -3,30 +3,29 @@
 
 #include "views/verify/factsheet.h"
 
-#include <QAbstractTableModel>
+#include "views/common/widgets/columntable.h"
 
 namespace retro::views
 {
 
 /// A page of the verification view as a table.
-class FactModel final : public QAbstractTableModel
+class FactModel final : public ColumnTable
 {
     Q_OBJECT
 
 public:
-    using QAbstractTableModel::QAbstractTableModel;
+    explicit FactModel(QObject* parent = nullptr) : ColumnTable({}, parent) {}
 
     /// Where the columns and the number of rows stay, only what stands in them changes, and what is current stays so.
     void setSheet(FactSheet sheet);
     [[nodiscard]] const FactSheet& sheet() const { return m_sheet; }
     [[nodiscard]] const FactRow& at(int row) const { return m_sheet.rows[static_cast<std::size_t>(row)]; }
 
-    [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
-    [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;
-    [[nodiscard]] QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
-    [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
-
 private:
+    [[nodiscard]] int rows() const override;
+    [[nodiscard]] QString textOf(int row, int column) const override;
+    [[nodiscard]] QVariant detailOf(int row, int column, int role) const override;
+
     FactSheet m_sheet;
 };
 

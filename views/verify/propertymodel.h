@@ -3,33 +3,29 @@
 
 #include "views/common/run/verification.h"
 
-#include <QAbstractTableModel>
+#include "views/common/widgets/columntable.h"
 
 namespace retro::views
 {
 
 /// The properties of a verification as rows of a table, in the order in which they come.
-class PropertyModel final : public QAbstractTableModel
+class PropertyModel final : public ColumnTable
 {
     Q_OBJECT
 
 public:
     enum Column { VerdictColumn, IdColumn, WordsColumn, DetailColumn, ColumnCount };
 
-    using QAbstractTableModel::QAbstractTableModel;
+    explicit PropertyModel(QObject* parent = nullptr);
 
     /// Null empties it.
     void setVerification(VerificationPointer verification);
     [[nodiscard]] const CheckedProperty& at(int row) const;
 
-    [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
-    [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;
-    [[nodiscard]] QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
-    [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
-
 private:
-    [[nodiscard]] static QString textOf(const CheckedProperty& property, int column);
-
+    [[nodiscard]] int rows() const override;
+    [[nodiscard]] QString textOf(int row, int column) const override;
+    [[nodiscard]] QVariant detailOf(int row, int column, int role) const override;
     VerificationPointer m_verification;
 };
 

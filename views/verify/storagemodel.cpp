@@ -2,9 +2,7 @@
 #include "views/verify/storagemodel.h"
 
 #include "views/common/numbertext.h"
-#include "views/common/paint/fonts.h"
 #include "views/common/paint/theme.h"
-#include "views/common/widgets/tablecell.h"
 
 #include <QBrush>
 #include <QCoreApplication>
@@ -24,10 +22,21 @@ QString wordOf(trace::ForwardedForm form)
     return QCoreApplication::translate("retro::views::StorageModel", kWords[static_cast<std::size_t>(form)]);
 }
 
+StorageModel::StorageModel(QObject* parent)
+    : ColumnTable({{tr("Tensor")},
+                   {tr("Size"), Cells::Figures},
+                   {tr("Cost"), Cells::Figures},
+                   {tr("This run")},
+                   {tr("Kept"), Cells::Figures},
+                   {tr("Why")}},
+                  parent)
+{}
+
 void StorageModel::setFacts(StorageFactsPointer facts)
 {
     beginResetModel();
     m_facts = std::move(facts);
+    setTitle(NameColumn, m_facts ? tr("Stored (☑)") : tr("Tensor"));
     m_rebuilt.clear();
     makeRows();
     endResetModel();
@@ -67,9 +76,7 @@ void StorageModel::makeRows()
 void StorageModel::setRebuilt(std::set<std::uint32_t> rebuilt)
 {
     m_rebuilt = std::move(rebuilt);
-    if (rowCount() > 0) {
-        emit dataChanged(index(0, 0), index(rowCount() - 1, NameColumn), {Qt::CheckStateRole});
-    }
+    cellsChanged(NameColumn, NameColumn, {Qt::CheckStateRole});
     emit choiceChanged();
 }
 
@@ -102,13 +109,6 @@ std::int64_t StorageModel::bytesAt(int row) const
     const StorageTensor* tensor = tensorAt(row);
     return tensor != nullptr ? tensor->bytes : forwardedAt(row)->what.bytes;
 }
-
-int StorageModel::rowCount(const QModelIndex& parent) const
-{
-    return parent.isValid() ? 0 : static_cast<int>(m_rows.size());
-}
-
-int StorageModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : ColumnCount; }
 
 QString StorageModel::textOf(int row, int column) const
 {
@@ -159,41 +159,33 @@ QString StorageModel::tipOf(int row) const
 }
 
 /// What is not as asked for stands out.
-QVariant StorageModel::brushOf(const QModelIndex& index) const
+QVariant StorageModel::brushOf(int row, int column) const
 {
-    const ForwardedTensor* run = forwardedAt(index.row());
-    const bool isOfRun = index.column() >= FormColumn;
+    const ForwardedTensor* run = forwardedAt(row);
+    const bool isOfRun = column >= FormColumn;
     return isOfRun && run != nullptr && run->what.isFallback ? QVariant(QBrush(theme()[Role::SearchText])) : QVariant();
 }
 
-QVariant StorageModel::markOf(const QModelIndex& index) const
+QVariant StorageModel::markOf(int row, int column) const
 {
-    const StorageTensor* tensor = tensorAt(index.row());
-    if (index.column() != NameColumn || tensor == nullptr) {
+    const StorageTensor* tensor = tensorAt(row);
+    if (column != NameColumn || tensor == nullptr) {
         return {};
     }
     return m_rebuilt.contains(tensor->id) ? Qt::Unchecked : Qt::Checked;
 }
 
-QVariant StorageModel::data(const QModelIndex& index, int role) const
+int StorageModel::rows() const { return static_cast<int>(m_rows.size()); }
+
+QVariant StorageModel::detailOf(int row, int column, int role) const
 {
-    if (!index.isValid() || index.row() >= rowCount()) {
-        return {};
-    }
-    const bool isFigure = index.column() == BytesColumn || index.column() == CostColumn || index.column() == KeptColumn;
     switch (role) {
-    case Qt::DisplayRole:
-        return textOf(index.row(), index.column());
     case Qt::CheckStateRole:
-        return markOf(index);
+        return markOf(row, column);
     case Qt::ToolTipRole:
-        return tipOf(index.row());
+        return tipOf(row);
     case Qt::ForegroundRole:
-        return brushOf(index);
-    case Qt::TextAlignmentRole:
-        return cellAlignment(isFigure);
-    case Qt::FontRole:
-        return cellFont(isFigure);
+        return brushOf(row, column);
     default:
         return {};
     }
@@ -201,7 +193,7 @@ QVariant StorageModel::data(const QModelIndex& index, int role) const
 
 bool StorageModel::setData(const QModelIndex& index, const QVariant& value, int role)
 {
-    if (!index.isValid() || role != Qt::CheckStateRole || !markOf(index).isValid()) {
+    if (!index.isValid() || role != Qt::CheckStateRole || !markOf(index.row(), index.column()).isValid()) {
         return false;
     }
     const std::uint32_t tensor = tensorAt(index.row())->id;
@@ -218,7 +210,7 @@ bool StorageModel::setData(const QModelIndex& index, const QVariant& value, int 
 Qt::ItemFlags StorageModel::flags(const QModelIndex& index) const
 {
     const Qt::ItemFlags plain = QAbstractTableModel::flags(index);
-    return index.isValid() && markOf(index).isValid() ? plain | Qt::ItemIsUserCheckable : plain;
+    return index.isValid() && markOf(index.row(), index.column()).isValid() ? plain | Qt::ItemIsUserCheckable : plain;
 }
 
 QVariant StorageModel::tipOfColumn(int column) const
@@ -231,25 +223,6 @@ QVariant StorageModel::tipOfColumn(int column) const
     }
     return column == CostColumn && m_facts ? QVariant(tr("Of computing it once, in %1").arg(m_facts->costUnit))
                                            : QVariant();
-}
-
-QVariant StorageModel::headerData(int section, Qt::Orientation orientation, int role) const
-{
-    constexpr std::array kTitles{QT_TR_NOOP("Stored (☑)"), QT_TR_NOOP("Size"), QT_TR_NOOP("Cost"),
-                                 QT_TR_NOOP("This run"),   QT_TR_NOOP("Kept"), QT_TR_NOOP("Why")};
-    if (orientation != Qt::Horizontal || section < 0 || section >= ColumnCount) {
-        return {};
-    }
-    switch (role) {
-    case Qt::TextAlignmentRole:
-        return cellAlignment(section == BytesColumn || section == CostColumn || section == KeptColumn);
-    case Qt::ToolTipRole:
-        return tipOfColumn(section);
-    case Qt::DisplayRole:
-        return section == NameColumn && !m_facts ? tr("Tensor") : tr(kTitles[static_cast<std::size_t>(section)]);
-    default:
-        return {};
-    }
 }
 
 } // namespace retro::views

@@ -3,7 +3,7 @@
 
 #include "views/verify/storagefacts.h"
 
-#include <QAbstractTableModel>
+#include "views/common/widgets/columntable.h"
 
 #include <vector>
 
@@ -12,14 +12,14 @@ namespace retro::views
 
 /// The tensors that a gradient reads, each marked as stored (checked) or rebuilt, and what became of each in the run on
 /// screen, where that run says so. A tensor that only the run knows has no mark.
-class StorageModel final : public QAbstractTableModel
+class StorageModel final : public ColumnTable
 {
     Q_OBJECT
 
 public:
     enum Column { NameColumn, BytesColumn, CostColumn, FormColumn, KeptColumn, ReasonColumn, ColumnCount };
 
-    using QAbstractTableModel::QAbstractTableModel;
+    explicit StorageModel(QObject* parent = nullptr);
 
     /// Everything is stored at first. Null empties it of marks.
     void setFacts(StorageFactsPointer facts);
@@ -39,19 +39,18 @@ public:
     [[nodiscard]] std::int64_t bytesAt(int row) const;
     /// What the run did with the tensor of a row, in a sentence; empty where it does not say.
     [[nodiscard]] QString sentenceAt(int row) const;
-
-    [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
-    [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;
-    [[nodiscard]] QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
     [[nodiscard]] bool setData(const QModelIndex& index, const QVariant& value, int role) override;
     [[nodiscard]] Qt::ItemFlags flags(const QModelIndex& index) const override;
-    [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
 
 signals:
     /// A tensor is stored, or no longer.
     void choiceChanged();
 
 private:
+    [[nodiscard]] int rows() const override;
+    [[nodiscard]] QString textOf(int row, int column) const override;
+    [[nodiscard]] QVariant detailOf(int row, int column, int role) const override;
+
     static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
     struct Row
     {
@@ -60,11 +59,10 @@ private:
     };
 
     void makeRows();
-    [[nodiscard]] QVariant markOf(const QModelIndex& index) const;
+    [[nodiscard]] QVariant markOf(int row, int column) const;
     [[nodiscard]] QString tipOf(int row) const;
-    [[nodiscard]] QVariant tipOfColumn(int column) const;
-    [[nodiscard]] QString textOf(int row, int column) const;
-    [[nodiscard]] QVariant brushOf(const QModelIndex& index) const;
+    [[nodiscard]] QVariant tipOfColumn(int column) const override;
+    [[nodiscard]] QVariant brushOf(int row, int column) const;
 
     StorageFactsPointer m_facts;
     std::vector<ForwardedTensor> m_forwarded;

@@ -3,27 +3,18 @@
 
 #include "core/trace/lutlaunch.h"
 #include "views/common/numbertext.h"
-#include "views/common/paint/fonts.h"
-#include "views/common/widgets/tablecell.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
 
 namespace retro::views
 {
 
-namespace
-{
-
-constexpr std::array<const char*, WatchModel::ColumnCount> kTitles{
-    QT_TRANSLATE_NOOP("retro::views::WatchModel", "Expression"), QT_TRANSLATE_NOOP("retro::views::WatchModel", "Now"),
-    QT_TRANSLATE_NOOP("retro::views::WatchModel", "Change")};
-
-} // namespace
-
-WatchModel::WatchModel(const RunModel& model, QObject* parent) : QAbstractTableModel(parent), m_model(model) {}
+WatchModel::WatchModel(const RunModel& model, QObject* parent)
+    : ColumnTable({{tr("Expression")}, {tr("Now"), Cells::Figures}, {tr("Change"), Cells::Figures}}, parent),
+      m_model(model)
+{}
 
 base::Result<void> WatchModel::add(const QString& text)
 {
@@ -148,7 +139,7 @@ void WatchModel::setRun()
         bind(row);
         evaluate(row);
     }
-    notifyNumbers();
+    cellsChanged(NumberColumn);
 }
 
 void WatchModel::follow()
@@ -156,22 +147,8 @@ void WatchModel::follow()
     for (Row& row : m_rows) {
         evaluate(row);
     }
-    notifyNumbers();
+    cellsChanged(NumberColumn);
 }
-
-void WatchModel::notifyNumbers()
-{
-    if (!m_rows.empty()) {
-        emit dataChanged(index(0, NumberColumn), index(rowCount() - 1, ChangeColumn));
-    }
-}
-
-int WatchModel::rowCount(const QModelIndex& parent) const
-{
-    return parent.isValid() ? 0 : static_cast<int>(m_rows.size());
-}
-
-int WatchModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : ColumnCount; }
 
 QString WatchModel::changeText(const Row& row) const
 {
@@ -182,8 +159,9 @@ QString WatchModel::changeText(const Row& row) const
     return (change > 0 ? QStringLiteral("▲ ") : QStringLiteral("▼ ")) + valueText(std::abs(change));
 }
 
-QString WatchModel::cellText(const Row& row, int column) const
+QString WatchModel::textOf(int at, int column) const
 {
+    const Row& row = m_rows[static_cast<std::size_t>(at)];
     if (column == ExpressionColumn) {
         return row.expression.text();
     }
@@ -193,37 +171,17 @@ QString WatchModel::cellText(const Row& row, int column) const
     return row.now.number ? valueText(*row.now.number) : QStringLiteral("–");
 }
 
-QVariant WatchModel::data(const QModelIndex& index, int role) const
-{
-    if (!index.isValid() || index.row() >= rowCount()) {
-        return {};
-    }
-    const Row& row = m_rows[static_cast<std::size_t>(index.row())];
-    const bool isName = index.column() == ExpressionColumn;
-    switch (role) {
-    case Qt::DisplayRole:
-    case Qt::EditRole:
-        return cellText(row, index.column());
-    case Qt::ToolTipRole:
-        return row.now.number ? row.expression.text() : tr("%1: %2").arg(row.expression.text(), row.now.reason);
-    case Qt::FontRole:
-        return isName ? QVariant() : QVariant(fonts::numbers());
-    case Qt::TextAlignmentRole:
-        return cellAlignment(!isName);
-    default:
-        return {};
-    }
-}
+int WatchModel::rows() const { return static_cast<int>(m_rows.size()); }
 
-QVariant WatchModel::headerData(int section, Qt::Orientation orientation, int role) const
+QVariant WatchModel::detailOf(int at, int column, int role) const
 {
-    if (orientation != Qt::Horizontal || section < 0 || section >= ColumnCount) {
-        return {};
+    const Row& row = m_rows[static_cast<std::size_t>(at)];
+    if (role == Qt::EditRole) {
+        return textOf(at, column);
     }
-    if (role == Qt::TextAlignmentRole) {
-        return cellAlignment(section != ExpressionColumn);
-    }
-    return role == Qt::DisplayRole ? QVariant(tr(kTitles[static_cast<std::size_t>(section)])) : QVariant();
+    return role != Qt::ToolTipRole ? QVariant()
+           : row.now.number        ? row.expression.text()
+                                   : tr("%1: %2").arg(row.expression.text(), row.now.reason);
 }
 
 Qt::ItemFlags WatchModel::flags(const QModelIndex& index) const

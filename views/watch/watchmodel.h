@@ -3,7 +3,7 @@
 
 #include "views/watch/watchexpression.h"
 
-#include <QAbstractTableModel>
+#include "views/common/widgets/columntable.h"
 #include <QStringList>
 
 #include <vector>
@@ -13,7 +13,7 @@ namespace retro::views
 
 /// Expressions as rows, with their numbers at the cursor and what changed since the cursor stood elsewhere. A number is
 /// computed once per tensor, not once per step.
-class WatchModel final : public QAbstractTableModel
+class WatchModel final : public ColumnTable
 {
     Q_OBJECT
 
@@ -37,11 +37,6 @@ public:
     /// Another run, or another position.
     void setRun();
     void follow();
-
-    [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
-    [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;
-    [[nodiscard]] QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
-    [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
     [[nodiscard]] Qt::ItemFlags flags(const QModelIndex& index) const override;
     /// Takes another expression; refused() says why one is unclear.
     bool setData(const QModelIndex& index, const QVariant& value, int role) override;
@@ -50,6 +45,10 @@ signals:
     void refused(const QString& why);
 
 private:
+    [[nodiscard]] int rows() const override;
+    [[nodiscard]] QString textOf(int row, int column) const override;
+    [[nodiscard]] QVariant detailOf(int row, int column, int role) const override;
+
     struct Row
     {
         WatchExpression expression;
@@ -64,8 +63,6 @@ private:
     [[nodiscard]] base::HandleId bufferHandle(const Row& row) const;
     [[nodiscard]] WatchResult relevanceOf(const Row& row) const;
     [[nodiscard]] QString changeText(const Row& row) const;
-    [[nodiscard]] QString cellText(const Row& row, int column) const;
-    void notifyNumbers();
 
     const RunModel& m_model;
     std::vector<Row> m_rows;

@@ -10,7 +10,10 @@
 namespace retro::app
 {
 
-LiveRuns::LiveRuns(QObject* parent) : QAbstractTableModel(parent) {}
+LiveRuns::LiveRuns(QObject* parent)
+    : ColumnTable({{tr("Time")}, {tr("Model")}, {tr("Composite")}, {tr("Target")}, {tr("Size"), Cells::Figures}},
+                  parent)
+{}
 
 void LiveRuns::add(const LiveRun& run)
 {
@@ -39,15 +42,9 @@ QString LiveRuns::pathOf(int row) const
     return row >= 0 && row < rowCount() ? m_rows[static_cast<std::size_t>(row)].run.path : QString();
 }
 
-int LiveRuns::rowCount(const QModelIndex& parent) const
+QString LiveRuns::textOf(int at, int column) const
 {
-    return parent.isValid() ? 0 : static_cast<int>(m_rows.size());
-}
-
-int LiveRuns::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : ColumnCount; }
-
-QString LiveRuns::textOf(const Row& row, int column)
-{
+    const Row& row = m_rows[static_cast<std::size_t>(at)];
     switch (column) {
     case When:
         return QLocale().toString(row.when.time(), QStringLiteral("HH:mm:ss"));
@@ -64,28 +61,11 @@ QString LiveRuns::textOf(const Row& row, int column)
     }
 }
 
-QVariant LiveRuns::data(const QModelIndex& index, int role) const
-{
-    if (!index.isValid() || index.row() >= rowCount()) {
-        return {};
-    }
-    const Row& row = m_rows[static_cast<std::size_t>(index.row())];
-    if (role == Qt::DisplayRole) {
-        return textOf(row, index.column());
-    }
-    if (role == Qt::TextAlignmentRole && index.column() == Size) {
-        return QVariant::fromValue(Qt::Alignment(Qt::AlignRight | Qt::AlignVCenter));
-    }
-    return role == Qt::ToolTipRole ? QVariant(row.run.path) : QVariant();
-}
+int LiveRuns::rows() const { return static_cast<int>(m_rows.size()); }
 
-QVariant LiveRuns::headerData(int section, Qt::Orientation orientation, int role) const
+QVariant LiveRuns::detailOf(int row, int /*column*/, int role) const
 {
-    if (orientation != Qt::Horizontal || role != Qt::DisplayRole) {
-        return {};
-    }
-    const QStringList titles{tr("Time"), tr("Model"), tr("Composite"), tr("Target"), tr("Size")};
-    return titles.value(section);
+    return role == Qt::ToolTipRole ? QVariant(m_rows[static_cast<std::size_t>(row)].run.path) : QVariant();
 }
 
 } // namespace retro::app

@@ -3,7 +3,7 @@
 
 #include "app/gui/live/livelistener.h"
 
-#include <QAbstractTableModel>
+#include "views/common/widgets/columntable.h"
 #include <QDateTime>
 
 #include <deque>
@@ -12,7 +12,7 @@ namespace retro::app
 {
 
 /// The runs that notebooks sent, the newest last; one row each. Beyond kMost the oldest goes, and its file. GUI thread.
-class LiveRuns final : public QAbstractTableModel
+class LiveRuns final : public views::ColumnTable
 {
     Q_OBJECT
 
@@ -27,19 +27,17 @@ public:
     /// Path of the run file of a row; empty where there is no such row.
     [[nodiscard]] QString pathOf(int row) const;
 
-    [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
-    [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;
-    [[nodiscard]] QVariant data(const QModelIndex& index, int role) const override;
-    [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
-
 private:
+    [[nodiscard]] int rows() const override;
+    [[nodiscard]] QString textOf(int row, int column) const override;
+    [[nodiscard]] QVariant detailOf(int row, int column, int role) const override;
+
     struct Row
     {
         LiveRun run;
         QDateTime when;
         qint64 bytes = 0;
     };
-    [[nodiscard]] static QString textOf(const Row& row, int column);
 
     std::deque<Row> m_rows;
 };

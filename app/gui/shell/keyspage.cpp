@@ -41,7 +41,8 @@ bool isInForce(const KeyScheme& scheme, const ActionRegistry& actions)
 
 } // namespace
 
-KeysModel::KeysModel(ActionRegistry& actions, QObject* parent) : QAbstractTableModel(parent), m_actions(actions)
+KeysModel::KeysModel(ActionRegistry& actions, QObject* parent)
+    : ColumnTable({{tr("Action")}, {tr("Key")}, {tr("At first")}}, parent), m_actions(actions)
 {
     connect(&actions, &ActionRegistry::keyChanged, this, &KeysModel::showKey);
     take();
@@ -75,15 +76,9 @@ void KeysModel::showKey(const QString& id)
     }
 }
 
-int KeysModel::rowCount(const QModelIndex& parent) const
+QString KeysModel::textOf(int row, int column) const
 {
-    return parent.isValid() ? 0 : static_cast<int>(m_rows.size());
-}
-
-int KeysModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : ColumnCount; }
-
-QString KeysModel::textOf(const QAction& action, int column) const
-{
+    const QAction& action = actionAt(row);
     const QKeySequence first = m_actions.defaultKey(action.objectName());
     switch (column) {
     case Action:
@@ -95,33 +90,22 @@ QString KeysModel::textOf(const QAction& action, int column) const
     }
 }
 
-QVariant KeysModel::data(const QModelIndex& index, int role) const
+int KeysModel::rows() const { return static_cast<int>(m_rows.size()); }
+
+QVariant KeysModel::detailOf(int row, int column, int role) const
 {
-    if (!index.isValid()) {
-        return {};
-    }
-    const QAction& action = actionAt(index.row());
-    const bool isChanged = m_actions.defaultKey(action.objectName()) != action.shortcut();
+    const QAction& action = actionAt(row);
     switch (role) {
-    case Qt::DisplayRole:
-        return textOf(action, index.column());
     case Qt::ToolTipRole:
         return action.statusTip();
-    case Qt::FontRole:
-        return index.column() == Action
-                   ? QVariant()
-                   : views::fonts::numbers(isChanged && index.column() == Key ? QFont::DemiBold : QFont::Normal);
+    case Qt::FontRole: {
+        const bool isChanged = m_actions.defaultKey(action.objectName()) != action.shortcut();
+        return column == Action ? QVariant()
+                                : views::fonts::numbers(isChanged && column == Key ? QFont::DemiBold : QFont::Normal);
+    }
     default:
         return {};
     }
-}
-
-QVariant KeysModel::headerData(int section, Qt::Orientation orientation, int role) const
-{
-    if (orientation != Qt::Horizontal || role != Qt::DisplayRole) {
-        return QAbstractTableModel::headerData(section, orientation, role);
-    }
-    return QStringList{tr("Action"), tr("Key"), tr("At first")}.value(section);
 }
 
 KeysPage::KeysPage(ActionRegistry& actions, Preferences& preferences, QWidget* parent)

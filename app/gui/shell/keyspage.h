@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <QAbstractTableModel>
+#include "views/common/widgets/columntable.h"
 #include <QWidget>
 
 #include "views/common/actions.h"
@@ -19,7 +19,7 @@ namespace retro::app
 class Preferences;
 
 /// Actions with their keys; filter by words. GUI thread.
-class KeysModel final : public QAbstractTableModel
+class KeysModel final : public views::ColumnTable
 {
     Q_OBJECT
 
@@ -32,15 +32,13 @@ public:
     void setFilter(const QString& words);
     [[nodiscard]] QAction& actionAt(int row) const { return *m_rows[static_cast<std::size_t>(row)]; }
 
-    [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
-    [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;
-    [[nodiscard]] QVariant data(const QModelIndex& index, int role) const override;
-    [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
-
 private:
+    [[nodiscard]] int rows() const override;
+    [[nodiscard]] QString textOf(int row, int column) const override;
+    [[nodiscard]] QVariant detailOf(int row, int column, int role) const override;
+
     void take();
     void showKey(const QString& id);
-    [[nodiscard]] QString textOf(const QAction& action, int column) const;
 
     views::ActionRegistry& m_actions;
     std::vector<QAction*> m_rows;
