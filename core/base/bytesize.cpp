@@ -132,7 +132,9 @@ Result<std::uint64_t> parseBytesOrShare(std::string_view text, std::uint64_t who
 namespace
 {
 
-std::string inUnits(std::uint64_t bytes, double base, std::span<const char* const> units)
+constexpr std::array kDecimalUnits{"B", "kB", "MB", "GB", "TB", "PB"};
+
+std::string inUnits(std::uint64_t bytes, double base, std::span<const char* const> units, int decimals)
 {
     double size = static_cast<double>(bytes);
     std::size_t unit = 0;
@@ -140,22 +142,21 @@ std::string inUnits(std::uint64_t bytes, double base, std::span<const char* cons
         size /= base;
         ++unit;
     }
-    return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.2f} {}", size, units[unit]);
+    return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.{}f} {}", size, decimals, units[unit]);
 }
 
 } // namespace
 
 std::string bytesText(std::uint64_t bytes)
 {
-    static constexpr std::array kUnits{"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-    return inUnits(bytes, 1024, kUnits);
+    return inUnits(bytes, 1000, kDecimalUnits, 1);
 }
 
 std::string bothBytesText(std::uint64_t bytes)
 {
-    static constexpr std::array kUnits{"B", "kB", "MB", "GB", "TB", "PB"};
-    const std::string decimal = inUnits(bytes, 1000, kUnits);
-    return bytes < 1000 ? decimal : fmt::format("{} ({})", decimal, bytesText(bytes));
+    static constexpr std::array kBinaryUnits{"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    const std::string decimal = inUnits(bytes, 1000, kDecimalUnits, 2);
+    return bytes < 1000 ? decimal : fmt::format("{} ({})", decimal, inUnits(bytes, 1024, kBinaryUnits, 2));
 }
 
 } // namespace retro::base

@@ -25,7 +25,7 @@ inline constexpr std::string_view kBytesForms = "bytes such as 4096, 1e9, 8GB or
 /// True for what parseBytesOrShare() takes as a share.
 [[nodiscard]] inline bool isShareText(std::string_view text) { return text.ends_with('%'); }
 
-/// 1536 → "1.50 KiB".
+/// 1536 → "1.5 kB": powers of 1000, one decimal, wherever the program says a size.
 [[nodiscard]] std::string bytesText(std::uint64_t bytes);
 /// In both forms, for budgets: 8000000000 → "8.00 GB (7.45 GiB)"; below 1000 "999 B".
 [[nodiscard]] std::string bothBytesText(std::uint64_t bytes);

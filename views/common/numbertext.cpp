@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/common/numbertext.h"
 
-#include <array>
+#include "core/base/bytesize.h"
+
 #include <cmath>
 
 namespace retro::views
@@ -101,14 +102,8 @@ QString percentText(double share, int decimals)
 
 QString bytesText(std::int64_t bytes)
 {
-    static const std::array<const char*, 5> kUnits{"B", "kB", "MB", "GB", "TB"};
-    double amount = static_cast<double>(bytes);
-    std::size_t unit = 0;
-    while (std::abs(amount) >= 1024 && unit + 1 < kUnits.size()) {
-        amount /= 1024;
-        ++unit;
-    }
-    return fixedText(amount, unit == 0 ? 0 : 1) + QLatin1Char(' ') + QLatin1String(kUnits[unit]);
+    const auto size = static_cast<std::uint64_t>(std::abs(bytes));
+    return (bytes < 0 ? QString(kMinus) : QString()) + QString::fromStdString(base::bytesText(size));
 }
 
 } // namespace retro::views

@@ -53,7 +53,7 @@ bool isNumeric(LogField field)
            field == LogField::Promise;
 }
 
-/// "1k" → 1024; "P3" → 3.
+/// "1k" → 1000; "P3" → 3.
 std::optional<double> numberOf(QString text)
 {
     double factor = 1;
@@ -64,7 +64,7 @@ std::optional<double> numberOf(QString text)
     const qsizetype unit = text.isEmpty() ? -1 : units.indexOf(text.back(), 0, Qt::CaseInsensitive);
     if (unit >= 0) {
         text.chop(1);
-        factor = std::pow(1024.0, static_cast<double>(unit + 1));
+        factor = std::pow(1000.0, static_cast<double>(unit + 1));
     }
     bool isNumber = false;
     const double value = text.toDouble(&isNumber) * factor;

@@ -225,7 +225,7 @@ void LogView::sizeFigures()
     fit(LogModel::EventColumn, static_cast<std::int64_t>(m_items->eventCount()));
     fit(LogModel::VisitColumn, model().run().visitCount());
     const double title = fonts::widthOf(fonts::label(QFont::DemiBold), tr("Promise"));
-    const double size = fonts::widthOf(fonts::smallNumbers(), bytesText(999 * 1024 + 900));
+    const double size = fonts::widthOf(fonts::smallNumbers(), bytesText(999'900));
     m_table->horizontalHeader()->resizeSection(LogModel::PromiseColumn, static_cast<int>(title) + fonts::px(18));
     m_table->horizontalHeader()->resizeSection(LogModel::BytesColumn, static_cast<int>(size) + fonts::px(18));
     shareRoom();

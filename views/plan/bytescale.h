@@ -11,7 +11,7 @@
 namespace retro::views
 {
 
-/// One unit of bytes for all figures of a column or an axis (1 kB = 1,024 bytes).
+/// One unit of bytes for all figures of a column or an axis (1 kB = 1000 bytes).
 /// Bytes of a plan as bytesText() writes them.
 [[nodiscard]] inline QString bytesWords(std::uint64_t bytes) { return bytesText(static_cast<std::int64_t>(bytes)); }
 
@@ -26,8 +26,8 @@ struct ByteScale
         static constexpr std::array kUnits{"B", "kB", "MB", "GB", "TB", "PB"};
         ByteScale scale;
         std::size_t unit = 0;
-        while (static_cast<double>(largest) / scale.divisor >= 2048 && unit + 1 < kUnits.size()) {
-            scale.divisor *= 1024;
+        while (static_cast<double>(largest) / scale.divisor >= 2000 && unit + 1 < kUnits.size()) {
+            scale.divisor *= 1000;
             ++unit;
         }
         scale.unit = QString::fromLatin1(kUnits[unit]);

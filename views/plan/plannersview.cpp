@@ -208,7 +208,7 @@ void PlannersView::takeBlocks()
         wish.operators = number;
         break;
     case 2:
-        wish.bytes = std::uint64_t{number} * 1024;
+        wish.bytes = std::uint64_t{number} * 1000;
         break;
     default:
         wish.count = number;
@@ -248,7 +248,7 @@ void PlannersView::showBlocks()
     }
     if (!m_blocks->hasFocus()) {
         const std::uint64_t number = blocks.operators > 0 ? blocks.operators
-                                     : blocks.bytes > 0   ? blocks.bytes / 1024
+                                     : blocks.bytes > 0   ? blocks.bytes / 1000
                                                           : blocks.count;
         m_blocks->setValue(static_cast<int>(std::min<std::uint64_t>(number, 100'000'000)));
     }

@@ -237,7 +237,7 @@ void PromisesView::sizeColumns()
     fit(PromiseTreeModel::AgeColumn, fonts::smallNumbers(), {visits}, 0);
     fit(PromiseTreeModel::DepthColumn, fonts::smallNumbers(), {QString::number(depth)}, 0);
     fit(PromiseTreeModel::ShapeColumn, fonts::smallNumbers(), shapes, 0);
-    fit(PromiseTreeModel::BytesColumn, fonts::smallNumbers(), {bytesText(999 * 1024 + 900)}, 0);
+    fit(PromiseTreeModel::BytesColumn, fonts::smallNumbers(), {bytesText(999'900)}, 0);
     shareRoom();
 }
 

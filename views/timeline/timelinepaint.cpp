@@ -117,7 +117,7 @@ struct ByteUnit
 
 ByteUnit unitFor(double bytes)
 {
-    constexpr double kKilo = 1024;
+    constexpr double kKilo = 1000;
     if (bytes >= kKilo * kKilo * kKilo) {
         return {kKilo * kKilo * kKilo, "GB"};
     }

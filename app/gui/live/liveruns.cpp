@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/gui/live/liveruns.h"
 
+#include "views/common/numbertext.h"
+
 #include <QFile>
 #include <QFileInfo>
 #include <QLocale>
@@ -55,7 +57,7 @@ QString LiveRuns::textOf(int at, int column) const
     case Target:
         return row.run.target;
     case Size:
-        return QLocale().formattedDataSize(row.bytes);
+        return views::bytesText(row.bytes);
     default:
         return {};
     }

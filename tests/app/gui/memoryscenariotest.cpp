@@ -104,7 +104,7 @@ private slots:
         window.show();
         window.open(writeModel(folder, 1LL << 36), {"zeros"});
         QVERIFY(settles(window));
-        QVERIFY2(problemsOf(window).contains("input 'x' [68719476736]: it needs 256.00 GiB"),
+        QVERIFY2(problemsOf(window).contains("input 'x' [68719476736]: it needs 274.9 GB"),
                  qPrintable(problemsOf(window)));
         window.open(writeModel(folder, (1LL << 62) + 1), {"random:1"});
         QVERIFY(settles(window));

@@ -91,8 +91,8 @@ private slots:
     {
         QCOMPARE(bytesText(0), std::string("0 B"));
         QCOMPARE(bytesText(1023), std::string("1023 B"));
-        QCOMPARE(bytesText(1536), std::string("1.50 KiB"));
-        QCOMPARE(bytesText(64ULL << 30U), std::string("64.00 GiB"));
+        QCOMPARE(bytesText(1536), std::string("1.5 kB"));
+        QCOMPARE(bytesText(64ULL << 30U), std::string("68.7 GB"));
         QCOMPARE(bothBytesText(8'000'000'000), std::string("8.00 GB (7.45 GiB)"));
         QCOMPARE(bothBytesText(999), std::string("999 B"));
     }

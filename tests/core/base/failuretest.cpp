@@ -246,7 +246,7 @@ private slots:
                                      });
         QVERIFY(!result.ok());
         QVERIFY(result.error().code == ErrorCode::Memory);
-        QVERIFY(result.error().message.find("256.00 MiB are needed") != std::string::npos);
+        QVERIFY(result.error().message.find("268.4 MB are needed") != std::string::npos);
 #endif
     }
 

@@ -214,7 +214,7 @@ private slots:
         QVERIFY(!endless.ok());
         QVERIFY(endless.error().code == base::ErrorCode::Memory);
         const QString text = QString::fromStdString(endless.error().text());
-        QVERIFY2(text.startsWith("node 'loop/16/join' (Concat): 1.00 MiB are needed"), qPrintable(text));
+        QVERIFY2(text.startsWith("node 'loop/16/join' (Concat): 1.0 MB are needed"), qPrintable(text));
         QVERIFY(account.peak() - before <= (1 << 20));
     }
 

@@ -171,7 +171,7 @@ private slots:
         QCOMPARE(percentText(0.971), QStringLiteral("97.1 %"));
         QCOMPARE(percentText(0.0001), QStringLiteral("< 0.1 %"));
         QCOMPARE(percentText(0.0), QStringLiteral("0.0 %"));
-        QCOMPARE(bytesText(130765), QStringLiteral("127.7 kB"));
+        QCOMPARE(bytesText(130765), QStringLiteral("130.8 kB"));
         QCOMPARE(bytesText(12), QStringLiteral("12 B"));
     }
 

@@ -280,12 +280,12 @@ private slots:
         const int row = static_cast<int>(arg - events.begin());
         const auto cell = [&](int column) { return view.items().index(row, column).data().toString(); };
         QCOMPARE(cell(LogModel::PromiseColumn), QStringLiteral("P0"));
-        QCOMPARE(cell(LogModel::BytesColumn), QStringLiteral("9.0 kB"));
+        QCOMPARE(cell(LogModel::BytesColumn), QStringLiteral("9.2 kB"));
         QVERIFY(view.items()
                     .index(row, LogModel::WhatColumn)
                     .data(Qt::ToolTipRole)
                     .toString()
-                    .endsWith(QStringLiteral("\nP0\n9.0 kB")));
+                    .endsWith(QStringLiteral("\nP0\n9.2 kB")));
         QCOMPARE(view.items().index(0, LogModel::BytesColumn).data().toString(), QString()); // a push moves no tensor
         for (const ThemeKind kind : {ThemeKind::Light, ThemeKind::Dark}) {
             (void)tests::grab(view, {900, 280}, kind, QStringLiteral("log-wide"));

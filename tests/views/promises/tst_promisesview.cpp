@@ -119,8 +119,8 @@ private slots:
         context.cursor.moveTo(tests::endOfVisit(context.model, 4));
         items.setPosition(context.model.position());
         QCOMPARE(changed.count(), 3); // P0, P1 and its operand; conv2 is found in both
-        QCOMPARE(printed(items), QStringLiteral("P0 block1/add | waits | 4 | 1 | 0 | 4×24×24 | 18.0 kB\n"
-                                                " .0 block1/conv2 | found | 4 | 1 |  | 4×24×24 | 9.0 kB\n"
+        QCOMPARE(printed(items), QStringLiteral("P0 block1/add | waits | 4 | 1 | 0 | 4×24×24 | 18.4 kB\n"
+                                                " .0 block1/conv2 | found | 4 | 1 |  | 4×24×24 | 9.2 kB\n"
                                                 " .1 P1 stem/relu1 | waits | 4 | 1 | 1 | 4×24×24 | \n"
                                                 "  .0 stem/relu1 | not yet |  |  |  |  | \n"));
         context.cursor.moveTo(0);
