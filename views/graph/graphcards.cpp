@@ -82,6 +82,7 @@ std::vector<CardStatus> cardsOf(const GraphScene& scene, const GroupVisits& visi
     const trace::Run& run = *scene.book->run;
     for (Index box = 0; box < scene.boxCount(); ++box) {
         CardStatus& card = cards[static_cast<std::size_t>(box)];
+        card.isOver = position >= run.eventCount();
         const layout::VisibleNode& node = scene.visible.nodes[static_cast<std::size_t>(box)];
         if (!node.isGroup()) {
             readNode(state, base::NodeId(static_cast<std::uint32_t>(node.node)), run, card);

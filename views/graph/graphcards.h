@@ -34,6 +34,7 @@ struct CardStatus
     double sum = 0;           ///< Σ of what is known, or has landed so far
     bool hasSum = false;
     bool isAsked = false; ///< a search waits here
+    bool isOver = false;  ///< the run has ended: what has not arrived never will
     bool isHeld = false;  ///< a promise that starts here and is not fulfilled holds the relevance
 };
 

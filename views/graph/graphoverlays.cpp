@@ -81,7 +81,7 @@ constexpr std::array<LegendRow, kModeRows> kLegend{{
     {Sample::Normal, QT_TRANSLATE_NOOP("retro::views::GraphView", "normal")},
     {Sample::Search, QT_TRANSLATE_NOOP("retro::views::GraphView", "search")},
     {Sample::Fulfil, QT_TRANSLATE_NOOP("retro::views::GraphView", "fulfilment")},
-    {Sample::Idle, QT_TRANSLATE_NOOP("retro::views::GraphView", "not yet visited")},
+    {Sample::Idle, QT_TRANSLATE_NOOP("retro::views::GraphView", "not visited")},
     {Sample::Now, QT_TRANSLATE_NOOP("retro::views::GraphView", "now")},
     {Sample::Waits, QT_TRANSLATE_NOOP("retro::views::GraphView", "promise waits")},
     {Sample::Fulfilled, QT_TRANSLATE_NOOP("retro::views::GraphView", "fulfilled")},

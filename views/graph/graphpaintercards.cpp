@@ -149,7 +149,7 @@ void GraphPainter::paintCard(Index box, const QRectF& rect)
     }
 }
 
-/// In the place of a picture: the Σ of what has arrived, or what is missing.
+/// In the place of a picture: the Σ of what has arrived, or why there is none.
 void GraphPainter::paintCardWords(const CardStatus* card, const QRectF& rect)
 {
     if (card != nullptr && card->hasSum) {
@@ -157,7 +157,8 @@ void GraphPainter::paintCardWords(const CardStatus* card, const QRectF& rect)
     } else if (card != nullptr && card->isAsked) {
         paintCentred(rect, QStringLiteral("◇ ") + cardText("asked"), m_wordFont, m_theme[Role::SearchText]);
     } else {
-        paintCentred(rect, cardText("not yet"), m_wordFont, m_theme[Role::Text3]);
+        const bool isOver = card != nullptr && card->isOver;
+        paintCentred(rect, isOver ? cardText("none") : cardText("not yet"), m_wordFont, m_theme[Role::Text3]);
     }
 }
 

@@ -23,7 +23,7 @@ constexpr std::size_t kMostValues = 3; // named at a merged edge
 QString modeLine(const trace::NodeState& state)
 {
     if (state.visits == 0) {
-        return graphText("not yet visited");
+        return graphText("not visited");
     }
     const QString count =
         state.visits == 1 ? graphText("visited once") : graphText("visited %1 times").arg(state.visits);

@@ -236,8 +236,12 @@ QString LedgerView::emptyReason() const
     if (range() && !model().run().ledger.empty()) {
         return tr("There is nothing in %1.").arg(m_range->text());
     }
-    return model().run().ledger.empty() ? tr("This run was not audited: it has no ledger.")
-                                        : tr("No rule has been applied yet. Step forward to see where relevance goes.");
+    if (model().run().ledger.empty()) {
+        return tr("This run was not audited: it has no ledger.");
+    }
+    return model().position() < model().run().eventCount()
+               ? tr("No rule has been applied yet. Step forward to see where relevance goes.")
+               : tr("No rule was applied in this run: no relevance was handed on.");
 }
 
 void LedgerView::refresh(Changes changes)
