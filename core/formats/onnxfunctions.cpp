@@ -302,6 +302,9 @@ private:
         identity.add_input(names.at(formal));
         identity.add_output(actual);
         finish(identity, called);
+        if (!identity.has_resolved_opset() && m_facts.opset() == 0) {
+            identity.set_resolved_opset(1); // the file imports no ai.onnx
+        }
     }
 
     void nameInner(const NodeProto& node, const NodeProto& call, Renaming& names)

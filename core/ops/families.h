@@ -58,6 +58,9 @@ namespace retro::ops
 [[nodiscard]] std::span<const OperatorDeclaration> maxUnpoolDeclarations();
 [[nodiscard]] std::span<const OperatorDeclaration> quantiseDeclarations();
 [[nodiscard]] std::span<const OperatorDeclaration> fakeQuantizeDeclarations();
+[[nodiscard]] std::span<const OperatorDeclaration> quantDeclarations();
+[[nodiscard]] std::span<const OperatorDeclaration> bipolarQuantDeclarations();
+[[nodiscard]] std::span<const OperatorDeclaration> truncQuantDeclarations();
 [[nodiscard]] std::span<const OperatorDeclaration> integerLayerDeclarations();
 [[nodiscard]] std::span<const OperatorDeclaration> matMulNBitsDeclarations();
 [[nodiscard]] std::span<const OperatorDeclaration> quantisedFunctionDeclarations();

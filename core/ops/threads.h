@@ -10,8 +10,7 @@ namespace retro::ops
 {
 
 /// Sets how many threads operators may use (at least 1), for oneDNN and for the loops of core alike. Takes effect with
-/// the next operator, on whichever thread it runs. Elements never depend on the number where reference templates
-/// compute; oneDNN's may in the last bits.
+/// the next operator, on whichever thread it runs. No bit of a result depends on the number.
 void setThreads(int count);
 /// The number in force: what was set, else what OpenMP offers.
 [[nodiscard]] int threads();

@@ -59,8 +59,8 @@ public:
         const std::vector<Tensor>& results = *computed;
         for (std::size_t k = 0; k < node.outputs.size(); ++k) {
             if (node.outputs[k].isValid()) {
-                const bool isFloat = tensor::isFloating(results[k].dtype());
-                const DType declared = isFloat ? types[k] : m_draft.value(node.outputs[k]).dtype;
+                const DType own = results[k].dtype();
+                const DType declared = tensor::isFloating(own) ? types[k] : own; // results in between declare none
                 m_draft.makeConstant(node.outputs[k], results[k].contiguous(), declared);
             }
         }

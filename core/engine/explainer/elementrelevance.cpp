@@ -177,14 +177,18 @@ RelevanceParts byDetachedGradient(RelevanceSite& site)
 RelevanceParts relevanceOfSelfNormalisation(RelevanceSite& site)
 {
     const std::string_view name = site.rule.name();
+    if (name == "gradient") {
+        return pulledBack(site, site.relevance);
+    }
+    if (std::any_of(site.relevance.begin() + 1, site.relevance.end(), [](ValueId r) { return r.isValid(); })) {
+        return notWritten(site, "relevance arrives at its mean or deviation, outputs beside the result; ask for the "
+                                "relevance itself (without --graph-out), or choose the composite gradient_x_input");
+    }
     if (!site.relevance[0].isValid()) {
         return site.only(site.tracked.size(), {});
     }
     if (name == "pass") {
         return site.only(0, site.relevance[0]);
-    }
-    if (name == "gradient") {
-        return pulledBack(site, site.relevance);
     }
     if (name == "detached-deviation") {
         return byDetachedDeviation(site);

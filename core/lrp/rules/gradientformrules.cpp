@@ -130,15 +130,25 @@ public:
     }
 
 private:
-    // Relevance may have arrived at mean or deviation alone, which are held constant.
+    // What arrived at mean or deviation themselves goes by their gradient.
     static Tensor partOf(const RuleContext& context)
     {
         const ops::Detachable* norm = detachable(context.op);
-        if (!context.relevance[0].isValid()) {
-            return Tensor::zeros(context.operandTypes[0].dtype, context.operandTypes[0].shape);
+        if (norm == nullptr) {
+            return throughSecant(context);
         }
-        return norm != nullptr ? norm->detachedPullback(context.relevance[0], context.operands)
-                               : throughSecant(context);
+        std::vector<Tensor> ofStatistics(context.relevance.begin(), context.relevance.end());
+        ofStatistics[0] = {};
+        const auto isValid = [](const Tensor& t) { return t.isValid(); };
+        const bool hasThem = std::ranges::any_of(ofStatistics, isValid);
+        Tensor part = hasThem ? as<ops::Differentiable>(context.op.structure())
+                                    .pullback(ofStatistics, context.operands, context.outputs, 0)
+                              : Tensor();
+        if (!context.relevance[0].isValid()) {
+            return part;
+        }
+        Tensor own = norm->detachedPullback(context.relevance[0], context.operands);
+        return part.isValid() ? algebra::add(part, own) : own;
     }
 
     static const ops::Detachable* detachable(const ops::BoundOperator& op)

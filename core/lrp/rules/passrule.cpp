@@ -4,6 +4,7 @@
 #include "core/lrp/rules/gradientparts.h"
 #include "core/lrp/rules/lineardistribution.h"
 #include "core/lrp/rules/ruledeclaration.h"
+#include "core/lrp/rules/statistics.h"
 #include "core/ops/lookup.h"
 #include "core/ops/masking.h"
 #include "core/ops/quantise/straightthrough.h"
@@ -106,7 +107,7 @@ public:
 
     [[nodiscard]] ops::Reads reads(const ops::BoundOperator& op, std::span<const std::uint8_t>) const override
     {
-        return op.structure().kind() == StructureKind::ShapeMap ? carryReads(op) : ops::Reads::nothing();
+        return op.structure().kind() == StructureKind::ShapeMap ? carryReads(op) : statisticsReads(op);
     }
 
     [[nodiscard]] std::string noForward(const ops::BoundOperator& op,
@@ -150,6 +151,11 @@ public:
         case StructureKind::SumOfOperands:
         case StructureKind::Product:
             return applyToCombination(context);
+        case StructureKind::SelfNormalisation: {
+            Balance balance(context);
+            Tensor part = withStatistics(context, {}, balance, context.relevance[0]);
+            return balance.close(onlySlot(context, 0, std::move(part)));
+        }
         case StructureKind::Differentiable:
             // By the weights alone, whatever the elements; what lies outside the operand came from nowhere.
             return Balance(context).closeAs(event::Cause::Unread, onlySlot(context, 0, gradientPart(context, 0)));

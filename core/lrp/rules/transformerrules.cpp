@@ -4,6 +4,7 @@
 #include "core/lrp/rules/forwardparts.h"
 #include "core/lrp/rules/lineardistribution.h"
 #include "core/lrp/rules/ruledeclaration.h"
+#include "core/lrp/rules/statistics.h"
 #include "core/lrp/traversal/parametersink.h"
 #include "core/ops/algebraover.h"
 #include "core/ops/detachable.h"
@@ -70,7 +71,8 @@ public:
         const ops::Detachable* norm = centred(context.op);
         const Tensor& r = context.relevance[0];
         if (norm == nullptr || !r.isValid()) {
-            return balance.closeAs(event::Cause::Constant, onlySlot(context, 0, r.isValid() ? r : zeros(context)));
+            Tensor part = withStatistics(context, m_stabiliser, balance, r.isValid() ? r : zeros(context));
+            return balance.closeAs(event::Cause::Constant, onlySlot(context, 0, std::move(part)));
         }
         const Tensor& known = context.outputs[0];
         Tensor y = known.isValid() ? known : context.op.run(context.operands).front();
@@ -81,6 +83,7 @@ public:
             balance.parameters()->throughOperands(s);
         }
         Tensor part = balance.product(norm->detachedPullback(s, context.operands), context.operands[0]);
+        part = withStatistics(context, m_stabiliser, balance, std::move(part));
         return balance.closeAs(event::Cause::Bias, onlySlot(context, 0, std::move(part)));
     }
 

@@ -99,7 +99,7 @@ BoundResult bindSkip(const BindContext& context, const SkipSlots& slots, std::si
     }
     StandardisedView view;
     view.form.length = x.shape.back();
-    view.form.rows = view.form.length == 0 ? 0 : tensor::elementCount(x.shape) / view.form.length;
+    view.form.rows = tensor::elementCount({x.shape.begin(), x.shape.end() - 1});
     view.form.isCentred = slots.beta != kNone;
     view.form.epsilon = context.floatAttribute("epsilon", 1e-12);
     std::vector<Shape> shapes;

@@ -93,7 +93,7 @@ struct Columns
     std::int64_t columns = 1;
 };
 
-/// The axes of more than one element, the largest stride first; none where the tensor has gaps.
+/// The axes but those of one element, the largest stride first; none where the tensor has gaps.
 std::optional<std::vector<std::size_t>> denseOrder(const Tensor& t)
 {
     if (!t.isDense()) {
@@ -101,7 +101,7 @@ std::optional<std::vector<std::size_t>> denseOrder(const Tensor& t)
     }
     std::vector<std::size_t> order;
     for (std::size_t axis = 0; axis < t.rank(); ++axis) {
-        if (t.shape()[axis] > 1) {
+        if (t.shape()[axis] != 1) {
             order.push_back(axis);
         }
     }

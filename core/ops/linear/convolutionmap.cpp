@@ -158,7 +158,7 @@ Tensor ConvolutionMap::pointwise(const PointwiseConvolution& way, const Tensor& 
         const Tensor weight = m_weight.make(variant);
         way.run(in.data<float>(), weight.data<float>(), buffer.data<float>(), after);
     } else {
-        const PackKey key{WeightVariants::canonical(variant), {direction, 0, 0, false}};
+        const PackKey key{WeightVariants::canonical(variant), {direction, 0, false}};
         const Tensor weights =
             kept(keeping, m_packs, key, [&] { return variantOf(way.pack(m_weight.make({}).data<float>()), variant); });
         way.runPacked(in.data<float>(), weights, buffer.data<float>(), after);
@@ -175,7 +175,7 @@ Tensor ConvolutionMap::packed(const Tensor& t, WeightVariant variant, Direction 
     if (product) {
         return pointwise(*product, t, variant, direction, after);
     }
-    const WayKey key{direction, t.shape()[0], threads(), after.perColumn != nullptr};
+    const WayKey key{direction, t.shape()[0], after.perColumn != nullptr};
     const onednn::PackedConvolution& walk = way(key);
     if (!walk.isValid()) {
         return {};
@@ -303,7 +303,7 @@ std::vector<Tensor> ConvolutionMap::pullbackAll(const Tensor& s, std::span<const
     if (isStacked) {
         std::vector<WeightVariant> key;
         std::ranges::transform(variants, std::back_inserter(key), WeightVariants::canonical);
-        const Stack& stack = m_stacks.get({std::move(key), threads()}, [&] { return packSideBySide(variants); });
+        const Stack& stack = m_stacks.get(key, [&] { return packSideBySide(variants); });
         if (stack.way.isValid()) {
             return pulledBackApart(s, stack, variants.size());
         }
@@ -321,7 +321,7 @@ Tensor ConvolutionMap::applyToConstant(std::span<const double> perChannel, Weigh
 {
     const std::lock_guard lock(m_constantsMutex);
     OfConstant& kept = m_constants[WeightVariants::canonical(variant)];
-    if (kept.threads == threads() && std::ranges::equal(kept.perChannel, perChannel)) {
+    if (kept.result.isValid() && std::ranges::equal(kept.perChannel, perChannel)) {
         return kept.result;
     }
     const Shape shape = shapeAfter(m_direction == Direction::Forward ? Direction::Transposed : Direction::Forward, 1);
@@ -330,7 +330,7 @@ Tensor ConvolutionMap::applyToConstant(std::span<const double> perChannel, Weigh
     const Tensor values = Tensor::of<double>(std::move(column), perChannel).to(m_outputTypes[0].dtype);
     Tensor result = walk(algebra::broadcastTo(values, shape), variant, m_direction);
     if (m_weight.isKept()) {
-        kept = {{perChannel.begin(), perChannel.end()}, threads(), result};
+        kept = {{perChannel.begin(), perChannel.end()}, result};
     }
     return result;
 }

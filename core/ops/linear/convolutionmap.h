@@ -45,7 +45,6 @@ private:
     {
         onednn::Direction direction = onednn::Direction::Forward;
         std::int64_t samples = 1;
-        int threads = 1;
         bool addsBias = false;
         auto operator<=>(const WayKey&) const = default;
     };
@@ -109,12 +108,11 @@ private:
     PreparedCache<WayKey, onednn::PackedConvolution> m_ways;
     PreparedCache<PackKey, Tensor> m_packs;
     PreparedCache<WeightVariant, Tensor> m_sparsePacks;
-    PreparedCache<std::pair<std::vector<WeightVariant>, int>, Stack> m_stacks; // and threads
+    PreparedCache<std::vector<WeightVariant>, Stack> m_stacks;
     struct OfConstant
     {
         std::vector<double> perChannel;
-        int threads = 0; // 0: none yet
-        Tensor result;
+        Tensor result; // invalid: none yet
     };
     mutable std::mutex m_constantsMutex;
     mutable std::map<WeightVariant, OfConstant> m_constants;

@@ -23,4 +23,8 @@ struct ConvolutionSlab
 /// would cost more.
 [[nodiscard]] std::vector<ConvolutionSlab> slabsOf(const reference::ConvolutionShape& shape);
 
+/// Cuts a convolution, or its transposed map, in parts for the threads of our own loops: as many whatever the number of
+/// threads, so that its bits do not depend on it.
+[[nodiscard]] std::vector<ConvolutionSlab> partsForThreads(const reference::ConvolutionShape& shape, bool isTransposed);
+
 } // namespace retro::ops::onednn

@@ -3,6 +3,8 @@
 
 #include "core/ops/threads.h"
 
+#include <omp.h>
+
 namespace retro::ops::onednn
 {
 
@@ -20,11 +22,43 @@ bool hasWideRegisters()
     return isWide;
 }
 
-dnnl::stream& stream()
+namespace
+{
+
+dnnl::stream& streamOfThisThread()
 {
     thread_local dnnl::stream own(engine());
-    applyThreads();
     return own;
+}
+
+} // namespace
+
+dnnl::stream& stream()
+{
+    applyThreads();
+    return streamOfThisThread();
+}
+
+dnnl::stream& streamOfOneThread()
+{
+    omp_set_num_threads(1);
+    return streamOfThisThread();
+}
+
+ThreadsPlanned::ThreadsPlanned(int count) { omp_set_num_threads(count); }
+ThreadsPlanned::~ThreadsPlanned() { omp_set_num_threads(threads()); }
+
+void withinThreads(const std::function<void()>& f)
+{
+    if (omp_in_parallel() != 0) { // the library is then alone on this thread
+        f();
+        return;
+    }
+    lut::cpu::FirstException thrown;
+    [[maybe_unused]] const int most = threads();
+#pragma omp teams num_teams(1) thread_limit(most)
+    thrown.run(f);
+    thrown.rethrow();
 }
 
 } // namespace retro::ops::onednn

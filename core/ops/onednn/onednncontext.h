@@ -6,6 +6,7 @@
 
 #include <oneapi/dnnl/dnnl.hpp>
 
+#include <functional>
 #include <string>
 #include <type_traits>
 
@@ -23,6 +24,28 @@ inline constexpr std::size_t kRoom = std::size_t{8} << 20U;
 [[nodiscard]] const dnnl::engine& engine();
 /// The calling thread's stream, under the same condition. Also hands OpenMP the number of threads in force.
 [[nodiscard]] dnnl::stream& stream();
+/// The calling thread's stream, for a call that this thread computes alone: as one of the parts that our own loops hand
+/// to several threads.
+[[nodiscard]] dnnl::stream& streamOfOneThread();
+
+/// Threads that primitives are made for. The library cuts its work by that number, and the cuts show in the last bits;
+/// so it is the same whatever the number in force.
+inline constexpr int kPlannedThreads = 32;
+
+/// While it lives, primitives made on this thread are for so many threads.
+class ThreadsPlanned
+{
+public:
+    explicit ThreadsPlanned(int count);
+    ~ThreadsPlanned();
+    ThreadsPlanned(const ThreadsPlanned&) = delete;
+    ThreadsPlanned& operator=(const ThreadsPlanned&) = delete;
+};
+
+/// f(), which executes a primitive that was made for kPlannedThreads threads, on no more than the number in force. What
+/// f throws leaves it.
+void withinThreads(const std::function<void()>& f);
+
 /// Whether the library computes with registers of 512 bits here; what it does well and badly differs without them.
 [[nodiscard]] bool hasWideRegisters();
 /// f(), which calls the library: what that throws leaves as a base::Failure, Memory where it has no memory for its own

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
@@ -163,6 +164,10 @@ memory::desc swappedWeights(const ConvolutionShape& turned)
     return {kernel, kFloat, strides};
 }
 
+/// Whether an implementation of the library, by its name, is the one that makes matrices of windows. It cuts them by
+/// the number of threads that compute, not by the number that it was made for.
+bool isFallback(std::string_view implementation) { return implementation.find("gemm") != std::string_view::npos; }
+
 /// What the library is told of a convolution in one layout, and what its planes of eight channels hold.
 struct InLayout
 {
@@ -236,6 +241,8 @@ struct PackedConvolution::State
     std::optional<PhasedTranspose> phased{}; ///< where the calls compute its blocks
     memory::desc bias{};                     ///< where the calls add one
     std::vector<Piece> pieces{};             ///< in planes of eight channels, one after the other; none: the one call
+    bool isCutByThreads = false;             ///< the library's fallback, whose bits depend on how many threads compute
+    bool isParted = false;                   ///< pieces lie in channels-last order, and one thread computes each
 
     /// Null where the library has no implementation. `plain`: weights as pack() hands them over.
     [[nodiscard]] static std::unique_ptr<State> ofForward(const ConvolutionShape& shape, const memory::desc& plain,
@@ -253,8 +260,16 @@ private:
                                                           bool addsBias, ActivationLayout layout);
     /// `next`'s call behind those of `whole`, if there are any. None when their weights are packed differently.
     [[nodiscard]] static std::unique_ptr<State> joined(std::unique_ptr<State> whole, std::unique_ptr<State> next);
+    /// The parts one after the other, each made by make(its shape). None when one of them is packed differently.
+    template <class Make>
+    [[nodiscard]] static std::unique_ptr<State> inParts(const std::vector<ConvolutionSlab>& parts, bool isTransposed,
+                                                        const Make& make);
     [[nodiscard]] static std::unique_ptr<State> inSlabs(const ConvolutionShape& shape, const memory::desc& plain,
                                                         bool addsBias);
+    /// make(shape), in parts of its own for each thread where its bits would depend on their number.
+    template <class Make>
+    [[nodiscard]] static std::unique_ptr<State> sameForAnyThreads(const ConvolutionShape& shape, bool isTransposed,
+                                                                  const Make& make);
     [[nodiscard]] static std::unique_ptr<State> ofBackward(const ConvolutionShape& shape, ActivationLayout layout);
 };
 
@@ -266,7 +281,9 @@ std::unique_ptr<PackedConvolution::State> PackedConvolution::State::ofForward(co
             return state;
         }
     }
-    return ofForward(shape, plain, addsBias, ActivationLayout::ChannelsLast);
+    return sameForAnyThreads(shape, false, [&](const ConvolutionShape& part) {
+        return ofForward(part, plain, addsBias, ActivationLayout::ChannelsLast);
+    });
 }
 
 std::unique_ptr<PackedConvolution::State> PackedConvolution::State::ofBackward(const ConvolutionShape& shape)
@@ -277,7 +294,8 @@ std::unique_ptr<PackedConvolution::State> PackedConvolution::State::ofBackward(c
             return state;
         }
     }
-    return ofBackward(shape, ActivationLayout::ChannelsLast);
+    return sameForAnyThreads(
+        shape, true, [](const ConvolutionShape& part) { return ofBackward(part, ActivationLayout::ChannelsLast); });
 }
 
 std::unique_ptr<PackedConvolution::State> PackedConvolution::State::ofForward(const ConvolutionShape& shape,
@@ -301,6 +319,7 @@ std::unique_ptr<PackedConvolution::State> PackedConvolution::State::ofForward(co
                                       packed,
                                       reorder(plain, packed)});
     state->bias = addsBias ? description.bias() : memory::desc();
+    state->isCutByThreads = isFallback(forward.impl_info_str());
     return state;
 }
 
@@ -320,22 +339,55 @@ std::unique_ptr<PackedConvolution::State> PackedConvolution::State::joined(std::
 std::unique_ptr<PackedConvolution::State> PackedConvolution::State::inSlabs(const ConvolutionShape& shape,
                                                                             const memory::desc& plain, bool addsBias)
 {
+    auto whole = inParts(slabsOf(shape), false, [&](const ConvolutionShape& part) {
+        return ofForward(part, plain, addsBias, ActivationLayout::InEights);
+    });
+    if (whole) {
+        whole->out = ConvolutionDescription(shape).result;
+    }
+    return whole;
+}
+
+template <class Make>
+std::unique_ptr<PackedConvolution::State> PackedConvolution::State::inParts(const std::vector<ConvolutionSlab>& parts,
+                                                                            bool isTransposed, const Make& make)
+{
     std::unique_ptr<State> whole;
     std::vector<ConvolutionShape> shapes; // of the calls
-    for (const ConvolutionSlab& slab : slabsOf(shape)) {
-        const auto known = std::ranges::find(shapes, slab.shape);
-        const Piece piece{static_cast<std::size_t>(known - shapes.begin()), slab.imageAt, slab.resultAt};
+    for (const ConvolutionSlab& part : parts) {
+        const auto known = std::ranges::find(shapes, part.shape);
+        const auto call = static_cast<std::size_t>(known - shapes.begin());
         if (known == shapes.end()) {
-            whole = joined(std::move(whole), ofForward(slab.shape, plain, addsBias, ActivationLayout::InEights));
+            whole = joined(std::move(whole), make(part.shape));
             if (!whole) {
                 return nullptr;
             }
-            shapes.push_back(slab.shape);
+            shapes.push_back(part.shape);
         }
-        whole->pieces.push_back(piece);
+        whole->pieces.push_back(isTransposed ? Piece{call, part.resultAt, part.imageAt}
+                                             : Piece{call, part.imageAt, part.resultAt});
     }
-    whole->out = ConvolutionDescription(shape).result;
     return whole;
+}
+
+template <class Make>
+std::unique_ptr<PackedConvolution::State>
+PackedConvolution::State::sameForAnyThreads(const ConvolutionShape& shape, bool isTransposed, const Make& make)
+{
+    auto whole = make(shape);
+    if (!whole || !whole->isCutByThreads) {
+        return whole;
+    }
+    const memory::desc out = whole->out;
+    const ThreadsPlanned alone(1);
+    auto parted = inParts(partsForThreads(shape, isTransposed), isTransposed, make);
+    if (!parted) { // a part would be packed differently: one thread computes all
+        parted = make(shape);
+        parted->pieces = {{}};
+    }
+    parted->out = out;
+    parted->isParted = true;
+    return parted;
 }
 
 std::unique_ptr<PackedConvolution::State> PackedConvolution::State::ofBackward(const ConvolutionShape& shape,
@@ -353,7 +405,7 @@ std::unique_ptr<PackedConvolution::State> PackedConvolution::State::ofBackward(c
     }
     const memory::desc plain = description.plainWeights();
     const memory::desc packed = backward.weights_desc();
-    return std::make_unique<State>(
+    auto state = std::make_unique<State>(
         State{Direction::Transposed,
               {{description.result, description.image, dnnl::convolution_backward_data(backward), computed.result,
                 computed.image, backward.scratchpad_desc()}},
@@ -361,6 +413,8 @@ std::unique_ptr<PackedConvolution::State> PackedConvolution::State::ofBackward(c
               plain,
               packed,
               reorder(plain, packed)});
+    state->isCutByThreads = isFallback(backward.impl_info_str());
+    return state;
 }
 
 std::unique_ptr<PackedConvolution::State> PackedConvolution::State::ofTransposed(const ConvolutionShape& shape)
@@ -384,7 +438,7 @@ std::unique_ptr<PackedConvolution::State> PackedConvolution::State::ofTransposed
 
 PackedConvolution::PackedConvolution(const ConvolutionShape& shape, Direction direction, bool addsBias)
 {
-    static_cast<void>(stream()); // the number of threads in force
+    const ThreadsPlanned planned(kPlannedThreads);
     try {
         m_state = direction == Direction::Forward
                       ? State::ofForward(shape, ConvolutionDescription(shape).plainWeights(), addsBias)
@@ -433,6 +487,15 @@ tensor::TensorBuffer bufferFor(std::size_t bytes)
 
 void PackedConvolution::execute(const float* in, const tensor::Tensor& weights, float* out, const float* bias) const
 {
+    if (m_state->isParted) {
+        parallelFor(static_cast<std::int64_t>(m_state->pieces.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+            for (std::int64_t i = begin; i < end; ++i) {
+                const State::Piece& piece = m_state->pieces[static_cast<std::size_t>(i)];
+                compute(piece.call, in + piece.inAt, weights, out + piece.outAt, bias);
+            }
+        });
+        return;
+    }
     if (m_state->pieces.empty()) {
         compute(0, in, weights, out, bias);
         return;
@@ -456,7 +519,7 @@ void PackedConvolution::execute(const float* in, const tensor::Tensor& weights, 
 void PackedConvolution::compute(std::size_t index, const float* in, const tensor::Tensor& weights, float* out,
                                 const float* bias) const
 {
-    dnnl::stream& queue = stream();
+    dnnl::stream& queue = m_state->isParted ? streamOfOneThread() : stream();
     const State::Call& call = m_state->calls[index];
     const bool isForward = m_state->direction == Direction::Forward;
     std::unordered_map<int, memory> arguments{
@@ -469,7 +532,8 @@ void PackedConvolution::compute(std::size_t index, const float* in, const tensor
     tensor::TensorBuffer scratch = bufferFor(call.scratch.get_size() + sizeof(float) - 1);
     arguments.emplace(DNNL_ARG_SCRATCHPAD, memory(call.scratch, engine(), scratch.data<float>()));
     asFailure([&] {
-        call.primitive.execute(queue, arguments);
+        const auto execute = [&] { call.primitive.execute(queue, arguments); };
+        m_state->isParted ? execute() : withinThreads(execute);
         queue.wait();
     });
 }

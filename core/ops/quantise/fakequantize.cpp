@@ -88,8 +88,7 @@ public:
             return zeros(slot);
         }
         const auto [least, most] = rangeOf(m_setting.levels);
-        const double beyond =
-            tensor::isNarrowFloat(m_setting.levels) ? 0 : std::max(kLeastBeyond, (most - least) * kPartBeyond);
+        const double beyond = tensor::isNarrowFloat(m_setting.levels) ? 0 : saturationMargin(least, most);
         const Tensor arrived = perOutput[0].contiguous();
         const Tensor share = shares(operands);
         return filled(arrived.dtype(), arrived.shape(), [&, low = least - beyond, high = most + beyond](auto* part) {
@@ -209,6 +208,8 @@ BoundResult bindFakeQuantize(const BindContext& context)
 }
 
 } // namespace
+
+double saturationMargin(double least, double most) { return std::max(kLeastBeyond, (most - least) * kPartBeyond); }
 
 std::span<const OperatorDeclaration> fakeQuantizeDeclarations()
 {

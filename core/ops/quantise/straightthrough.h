@@ -17,6 +17,10 @@ public:
     [[nodiscard]] virtual bool saturates() const { return false; }
 };
 
+/// How far beyond the range of whole numbers from `least` to `most` lies what has saturated: at least half a step, and
+/// so large a part of the range.
+[[nodiscard]] double saturationMargin(double least, double most);
+
 /// True for operators that round.
 [[nodiscard]] inline bool isStraightThrough(const BoundOperator& op)
 {

@@ -25,16 +25,18 @@ struct Cells
     std::int64_t end;
 };
 
-/// Bin `i` of `bins` between two corners, cut to the image.
+/// Bin `i` of `bins` between two corners, cut to the image. In float32, as onnxruntime computes it: corners and bins
+/// are rounded to whole elements.
 Cells cellsOf(double from, double to, double scale, std::int64_t i, std::int64_t bins, std::int64_t extent)
 {
-    const double first = std::round(from * scale);
-    const double length = std::max(std::round(to * scale) - first + 1, 1.0) / static_cast<double>(bins);
-    const auto cut = [extent](double v) {
-        return v >= 0 ? static_cast<std::int64_t>(std::min(v, static_cast<double>(extent))) : 0; // NaN: 0
+    const auto corner = [scale](double at) { return std::round(static_cast<float>(at) * static_cast<float>(scale)); };
+    const float first = corner(from);
+    const float length = std::max(corner(to) - first + 1, 1.0F) / static_cast<float>(bins);
+    const auto cut = [extent](float v) {
+        return v >= 0 ? static_cast<std::int64_t>(std::min(v, static_cast<float>(extent))) : 0; // NaN: 0
     };
-    return {cut(first + std::floor(static_cast<double>(i) * length)),
-            cut(first + std::ceil(static_cast<double>(i + 1) * length))};
+    return {cut(first + std::floor(static_cast<float>(i) * length)),
+            cut(first + std::ceil(static_cast<float>(i + 1) * length))};
 }
 
 /// The largest element of each bin of each region; 0 for a bin outside the image. Each result element is one operand

@@ -245,17 +245,27 @@ private:
         const Shape& out = m_outputTypes[0].shape;
         const double binHeight = height / static_cast<double>(out[2]);
         const double binWidth = width / static_cast<double>(out[3]);
-        const auto samples = [this](double bin) {
-            return m_mode.sampling > 0 ? static_cast<double>(m_mode.sampling) : std::max(std::ceil(bin), 0.0);
-        };
         return {top,
                 left,
                 binHeight,
                 binWidth,
-                samples(binHeight),
-                samples(binWidth),
+                samplesOf(roi[1], roi[3], least, out[2]),
+                samplesOf(roi[0], roi[2], least, out[3]),
                 height == givenHeight,
                 width == givenWidth};
+    }
+
+    /// Samples of a bin along one axis: as many as elements, counted in float32 as onnxruntime and PyTorch do.
+    [[nodiscard]] double samplesOf(double from, double to, double least, std::int64_t bins) const
+    {
+        if (m_mode.sampling > 0) {
+            return static_cast<double>(m_mode.sampling);
+        }
+        const auto corner = [this](double at) {
+            return static_cast<float>(at) * static_cast<float>(m_mode.scale) - static_cast<float>(m_mode.offset);
+        };
+        const float extent = std::max(corner(to) - corner(from), static_cast<float>(least));
+        return std::max(static_cast<double>(std::ceil(extent / static_cast<float>(bins))), 0.0);
     }
 
     void tapsOf(const Region& region, std::int64_t row, std::int64_t column, std::vector<Tap>& taps) const

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <type_traits>
 
 namespace retro::ops
 {
@@ -31,6 +32,7 @@ struct Sloped
 };
 
 double valueOf(double x) { return x; }
+double valueOf(float x) { return static_cast<double>(x); }
 double valueOf(Sloped x) { return x.value; }
 
 /// At a kink the slope of smaller positions: a scale that grows, and keeps the extent, moves positions down.
@@ -53,16 +55,18 @@ struct AxisNumbers
 template <class T>
 T positionOf(const ResampledAxis& axis, const AxisNumbers<T>& numbers, CoordinateMode mode, std::int64_t o)
 {
-    const auto at = static_cast<double>(o);
-    const auto from = static_cast<double>(axis.from);
+    using Number = std::conditional_t<std::is_same_v<T, float>, float, double>;
+    constexpr Number kHalf{0.5};
+    const auto at = static_cast<Number>(o);
+    const auto from = static_cast<Number>(axis.from);
     const T to = numbers.scale * from; // of scales, not rounded down to whole elements
     const bool isOne = std::abs(valueOf(to) - 1) < 1e-9;
-    const T halfPixel = (at + 0.5) / numbers.scale - 0.5;
+    const T halfPixel = (at + kHalf) / numbers.scale - kHalf;
     switch (mode) {
     case CoordinateMode::HalfPixel:
         return halfPixel;
     case CoordinateMode::HalfPixelSymmetric:
-        return halfPixel + from / 2 * (1 - static_cast<double>(axis.to) / to);
+        return halfPixel + from / 2 * (1 - static_cast<Number>(axis.to) / to);
     case CoordinateMode::PytorchHalfPixel:
         return axis.to > 1 ? halfPixel : T(0);
     case CoordinateMode::AlignCorners:
@@ -70,13 +74,24 @@ T positionOf(const ResampledAxis& axis, const AxisNumbers<T>& numbers, Coordinat
     case CoordinateMode::Asymmetric:
         return at / numbers.scale;
     case CoordinateMode::TfHalfPixelForNn:
-        return (at + 0.5) / numbers.scale;
+        return (at + kHalf) / numbers.scale;
     case CoordinateMode::TfCropAndResize:
         return (isOne ? (numbers.begin + numbers.end) / 2
                       : numbers.begin + at * (numbers.end - numbers.begin) / (to - 1)) *
                (from - 1);
     }
     return at;
+}
+
+/// The same in float32, as onnxruntime and PyTorch compute it: what is decided by it (which neighbour, inside or
+/// outside) is decided as there. Numbers beyond float32 are taken as they are.
+double decidingPosition(const ResampledAxis& axis, CoordinateMode mode, std::int64_t o)
+{
+    const AxisNumbers<float> numbers{static_cast<float>(axis.scale), static_cast<float>(axis.begin),
+                                     static_cast<float>(axis.end)};
+    const auto position = static_cast<double>(positionOf(axis, numbers, mode, o));
+    return std::isfinite(position) ? position
+                                   : positionOf(axis, AxisNumbers<double>{axis.scale, axis.begin, axis.end}, mode, o);
 }
 
 /// Weights of consecutive neighbours, the first of which is `first`.
@@ -178,12 +193,11 @@ Neighbours<T> neighboursOf(const ResampledAxis& axis, const AxisNumbers<T>& numb
 
 Neighbours<double> weightedNeighbours(const ResampledAxis& axis, const ResampleMode& mode, std::int64_t o)
 {
-    const AxisNumbers<double> numbers{axis.scale, axis.begin, axis.end};
     if (mode.interpolation == Interpolation::Nearest) {
-        const double position = notFar(positionOf(axis, numbers, mode.coordinates, o));
+        const double position = notFar(decidingPosition(axis, mode.coordinates, o));
         return {nearest(position, mode.nearest, axis.scale), {1}};
     }
-    return neighboursOf(axis, numbers, mode, o);
+    return neighboursOf(axis, AxisNumbers<double>{axis.scale, axis.begin, axis.end}, mode, o);
 }
 
 } // namespace
@@ -225,8 +239,7 @@ void addWeight(AxisWeights& weights, std::int64_t at, double weight)
 /// Element `o` of the result has all its weights.
 void endElement(AxisWeights& weights, const ResampledAxis& axis, const ResampleMode& mode, std::int64_t o)
 {
-    const AxisNumbers<double> numbers{axis.scale, axis.begin, axis.end};
-    const double position = positionOf(axis, numbers, mode.coordinates, o);
+    const double position = decidingPosition(axis, mode.coordinates, o);
     weights.starts.push_back(static_cast<std::int64_t>(weights.indices.size()));
     weights.isOutside.push_back(mode.coordinates == CoordinateMode::TfCropAndResize &&
                                 (position < 0 || position > static_cast<double>(axis.from - 1)));

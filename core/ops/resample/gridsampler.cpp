@@ -74,9 +74,10 @@ GridSampler::Position GridSampler::positionOf(double coordinate, std::int64_t ex
     if (p.at >= low() && p.at <= high(extent)) {
         return p;
     }
-    if (m_padding == GridPadding::Border) {
+    const bool isPointMoved = m_interpolation != GridInterpolation::Cubic; // else each of its neighbours is: padded()
+    if (isPointMoved && m_padding == GridPadding::Border) {
         p = {std::clamp(p.at, 0.0, length - 1), 0};
-    } else if (m_padding == GridPadding::Reflection) {
+    } else if (isPointMoved && m_padding == GridPadding::Reflection) {
         p = reflected(p, low(), high(extent));
     }
     constexpr double kFar = 1e9; // positions fit integers; NaN lies far outside

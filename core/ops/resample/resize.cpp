@@ -288,6 +288,12 @@ double roundHalfUp(double v) { return std::floor(v + 0.5); }
 /// An extent that was computed; what is beyond every limit (NaN, too) becomes one that is refused.
 std::int64_t checkedExtent(double v) { return v < 0x1p62 ? static_cast<std::int64_t>(std::max(v, -1.0)) : 1LL << 62; }
 
+/// A scale times an extent in float32, as onnxruntime and PyTorch multiply: 6 times float32(5/3) is 10.
+double scaledExtent(double scale, std::int64_t extent)
+{
+    return static_cast<double>(static_cast<float>(scale) * static_cast<float>(extent));
+}
+
 /// Sizes made to keep the ratio of the named axes: one scale for all of them.
 void keepRatio(const std::vector<std::size_t>& axes, const Extents& extents, bool isLarger,
                std::vector<ResampledAxis>& result)
@@ -299,7 +305,7 @@ void keepRatio(const std::vector<std::size_t>& axes, const Extents& extents, boo
     }
     for (const std::size_t axis : axes) {
         result[axis].scale = scale.value_or(1);
-        result[axis].to = checkedExtent(roundHalfUp(*scale * static_cast<double>(result[axis].from)));
+        result[axis].to = checkedExtent(roundHalfUp(scaledExtent(*scale, result[axis].from)));
     }
 }
 
@@ -319,9 +325,10 @@ base::Result<std::vector<ResampledAxis>> resampledAxes(const BindContext& contex
     }
     for (std::size_t i = 0; i < axes.size(); ++i) {
         ResampledAxis& axis = result[axes[i]];
-        const auto from = static_cast<double>(axis.from);
-        axis.scale = extents.sizes.empty() ? extents.scales[i] : static_cast<double>(extents.sizes[i]) / from;
-        axis.to = extents.sizes.empty() ? checkedExtent(std::floor(from * axis.scale)) : extents.sizes[i];
+        const bool isScaled = extents.sizes.empty();
+        axis.scale =
+            isScaled ? extents.scales[i] : static_cast<double>(extents.sizes[i]) / static_cast<double>(axis.from);
+        axis.to = isScaled ? checkedExtent(std::floor(scaledExtent(axis.scale, axis.from))) : extents.sizes[i];
     }
     if (!extents.sizes.empty() && policy != Policy::Stretch) {
         keepRatio(axes, extents, policy == Policy::NotSmaller, result);

@@ -22,8 +22,8 @@ using graph::Node;
 std::vector<OperatorSchema> joinedSchemas()
 {
     std::vector<OperatorSchema> all;
-    for (const auto table :
-         {standardSchemasToF, standardSchemasToQ, standardSchemasToZ, learningSchemas, microsoftSchemas, ownSchemas}) {
+    for (const auto table : {standardSchemasToF, standardSchemasToQ, standardSchemasToZ, learningSchemas,
+                             microsoftSchemas, qonnxSchemas, ownSchemas}) {
         const auto some = table();
         all.insert(all.end(), some.begin(), some.end());
     }

@@ -12,6 +12,7 @@ namespace retro::ops
 [[nodiscard]] std::span<const OperatorSchema> standardSchemasToZ(); ///< ai.onnx, R to Z
 [[nodiscard]] std::span<const OperatorSchema> learningSchemas();    ///< ai.onnx.ml
 [[nodiscard]] std::span<const OperatorSchema> microsoftSchemas();   ///< com.microsoft and com.microsoft.nchwc
+[[nodiscard]] std::span<const OperatorSchema> qonnxSchemas();       ///< the domains of QONNX
 [[nodiscard]] std::span<const OperatorSchema> ownSchemas(); ///< ai.retrograde, retrograde and retrograde.integer
 
 } // namespace retro::ops

@@ -75,16 +75,17 @@ private:
     std::vector<Range> m_ranges; // per axis
 };
 
-/// Bounds counted from the end made plain and cut to the axis, as NumPy does.
+/// Bounds counted from the end made plain and cut to the axis, as the standard has it: a start is cut to an element
+/// that is there (NumPy would take none), an end may lie before the first.
 Range rangeOf(std::int64_t start, std::int64_t end, std::int64_t step, std::int64_t extent)
 {
-    const std::int64_t lowest = step > 0 ? 0 : -1;
-    const std::int64_t highest = step > 0 ? extent : extent - 1;
-    const auto plain = [&](std::int64_t bound) {
-        return std::clamp(bound < 0 ? std::max(bound, -extent - 1) + extent : bound, lowest, highest);
+    const std::int64_t last = step > 0 ? extent : extent - 1;
+    const auto plain = [&](std::int64_t bound, std::int64_t lowest) {
+        return std::clamp(bound < 0 ? std::max(bound, -extent - 1) + extent : bound, lowest, std::max(last, lowest));
     };
-    const std::int64_t first = plain(start);
-    const std::int64_t length = step > 0 ? plain(end) - first : first - plain(end);
+    const std::int64_t first = plain(start, 0);
+    const std::int64_t behind = plain(end, step > 0 ? 0 : -1);
+    const std::int64_t length = extent == 0 ? 0 : step > 0 ? behind - first : first - behind;
     const std::int64_t stride =
         std::clamp<std::int64_t>(step, -std::max<std::int64_t>(extent, 1), std::max<std::int64_t>(extent, 1));
     return {first, stride, length <= 0 ? 0 : (length - 1) / std::abs(stride) + 1};

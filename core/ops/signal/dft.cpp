@@ -18,7 +18,8 @@ namespace
 
 using tensor::Shape;
 
-/// Fourier transform along one axis of a tensor whose last axis is real and imaginary part: linear.
+/// Fourier transform along one axis of a tensor whose last axis is real and imaginary part: linear. One-sided and
+/// inverse, it makes a real signal of the first half of its spectrum.
 class Dft final : public Operator<Differentiable>, public LinearOperands
 {
 public:
@@ -88,17 +89,18 @@ base::Result<FourierForm> formOf(const BindContext& context, std::size_t axis)
     form.signal = x[axis];
     form.components = x.back();
     form.isInverse = context.intAttribute("inverse", 0) != 0;
+    form.isHalf = form.isInverse && isOneSided;
     RETRO_TRY(const auto length, context.constantInts(1));
-    form.length = length.empty() ? x[axis] : length.front();
+    form.length = !length.empty() ? length.front() : form.isHalf ? 2 * (x[axis] - 1) : x[axis];
     if (form.length < 1 || form.length > kMaxTransform || form.signal < 1 || form.signal > kMaxTransform) {
         return context.error(fmt::format("a transform of length {} over {} elements is not between 1 and {}",
                                          form.length, form.signal, kMaxTransform));
     }
-    if ((form.components != 1 && form.components != 2) || (isOneSided && (form.components == 2 || form.isInverse))) {
-        return context.error("the last axis must be real (1) or real and imaginary (2); onesided needs a real signal "
-                             "and the forward transform");
+    if ((form.components != 1 && form.components != 2) || (isOneSided && (form.components == 2) != form.isInverse)) {
+        return context.error("the last axis must be real (1) or real and imaginary (2); onesided needs a real signal, "
+                             "or real and imaginary part where inverse is 1");
     }
-    form.bins = isOneSided ? form.length / 2 + 1 : form.length;
+    form.bins = isOneSided && !form.isInverse ? form.length / 2 + 1 : form.length;
     return form;
 }
 
@@ -117,7 +119,7 @@ BoundResult bindDft(const BindContext& context)
     RETRO_TRY(const FourierForm form, formOf(context, axis));
     Shape shape = x.shape;
     shape[axis] = form.bins;
-    shape.back() = 2;
+    shape.back() = resultComponents(form);
     RETRO_CHECK(expectSize(context, shape));
     return bound<Dft>(TensorType{x.dtype, std::move(shape)}, x.shape, axis, form);
 }

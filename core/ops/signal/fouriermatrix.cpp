@@ -52,11 +52,29 @@ void fillMatrix(const FourierForm& form, T* out)
     }
 }
 
+/// A bin stands for its mirror in the other half as well, unless it is its own; imaginary parts of those that are do
+/// not count.
+template <class T>
+void fillHalfInverse(const FourierForm& form, T* out)
+{
+    for (std::int64_t k = 0; k < std::min(form.signal, form.length / 2 + 1); ++k) {
+        const bool isOwnMirror = k == 0 || 2 * k == form.length;
+        const double factor = (isOwnMirror ? 1 : 2) / static_cast<double>(form.length);
+        T* const ofReal = out + 2 * k * form.bins;
+        for (std::int64_t n = 0; n < form.bins; ++n) {
+            const auto [cosine, sine] = onCircle(k * n % form.length, form.length);
+            ofReal[n] = static_cast<T>(factor * cosine);
+            ofReal[form.bins + n] = static_cast<T>(isOwnMirror ? 0 : -factor * sine);
+        }
+    }
+}
+
 } // namespace
 
 tensor::Tensor fourierMatrix(tensor::DType type, const FourierForm& form)
 {
-    return accumulated(type, {form.signal * form.components, form.bins * 2}, [&](auto* out) { fillMatrix(form, out); });
+    return accumulated(type, {form.signal * form.components, form.bins * resultComponents(form)},
+                       [&](auto* out) { form.isHalf ? fillHalfInverse(form, out) : fillMatrix(form, out); });
 }
 
 } // namespace retro::ops

@@ -14,12 +14,16 @@ struct FourierForm
     std::int64_t length = 1;     ///< of the transform: the signal is cut or filled with zeros
     std::int64_t bins = 1;       ///< of the result, the first ones
     bool isInverse = false;      ///< the other sign, divided by the length
+    bool isHalf = false; ///< inverse of the first half of a real signal's spectrum; the result is that signal, real
 };
 
 /// Longest transform: the matrix of a longer one would not be worth its memory.
 inline constexpr std::int64_t kMaxTransform = 8192;
 
-/// (signal·components) × (bins·2), so that rows of signals times it are rows of spectra.
+/// Numbers of each bin of the result: 2, real and imaginary, or 1 where it is a real signal.
+[[nodiscard]] inline std::int64_t resultComponents(const FourierForm& form) { return form.isHalf ? 1 : 2; }
+
+/// (signal·components) × (bins·resultComponents), so that rows of signals times it are rows of spectra.
 [[nodiscard]] tensor::Tensor fourierMatrix(tensor::DType type, const FourierForm& form);
 
 } // namespace retro::ops

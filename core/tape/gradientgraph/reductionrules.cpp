@@ -270,9 +270,7 @@ void addAffine(EmitSite& site, ValueId unit, const tensor::Shape& scale, const t
 EmittedParts lastAxes(EmitSite& site, bool isCentred)
 {
     const std::size_t rank = site.shape(0).size();
-    const std::int64_t axis = site.integer("axis", -1);
-    const Ints axes =
-        everyAxis(static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis), rank);
+    const Ints axes = everyAxis(axisOf(site.integer("axis", -1), rank), rank);
     EmittedParts parts(site.operands.size());
     const Standardised own = standardised(site, site.operands[0], axes, isCentred);
     if (site.wants(0)) {
@@ -288,7 +286,36 @@ EmittedParts lastAxes(EmitSite& site, bool isCentred)
     return parts;
 }
 
-EmittedParts layerNormalization(EmitSite& site) { return lastAxes(site, true); }
+/// Mean and 1/deviation (outputs 1 and 2) have slopes of their own: 1/N and −x̂/(N·d²).
+EmittedParts layerNormalization(EmitSite& site)
+{
+    Emitter& emit = site.emit;
+    const auto arrives = [&site](std::size_t k) { return k < site.upstream.size() && site.upstream[k].isValid(); };
+    if (!site.up().isValid()) {
+        site.upstream[0] = emit.filled(site.outputShape(), 0);
+    }
+    EmittedParts parts = lastAxes(site, true);
+    if (!site.wants(0) || !(arrives(1) || arrives(2))) {
+        return parts;
+    }
+    const std::size_t rank = site.shape(0).size();
+    const Ints axes = everyAxis(axisOf(site.integer("axis", -1), rank), rank);
+    double length = 1;
+    for (const std::int64_t axis : axes) {
+        length *= static_cast<double>(site.shape(0)[static_cast<std::size_t>(axis)]);
+    }
+    const ValueId share = emit.scalar(1 / length);
+    if (arrives(1)) {
+        parts[0] = emit.node("Add", {parts[0], emit.node("Mul", {site.upstream[1], share})});
+    }
+    if (arrives(2)) {
+        const Standardised own = standardised(site, site.operands[0], axes, true);
+        const ValueId square = emit.node("Mul", {own.deviation, own.deviation});
+        const ValueId slope = emit.node("Div", {emit.node("Mul", {own.unit, share}), square});
+        parts[0] = emit.node("Sub", {parts[0], emit.node("Mul", {site.upstream[2], slope})});
+    }
+    return parts;
+}
 
 EmittedParts rmsNormalization(EmitSite& site) { return lastAxes(site, false); }
 

@@ -125,7 +125,8 @@ EmittedParts slice(EmitSite& site)
     for (std::size_t i = 0; i < starts.size(); ++i) {
         const std::size_t axis = axisOf(axes[i], shape.size());
         const std::int64_t start = starts[i] < 0 ? starts[i] + shape[axis] : starts[i];
-        before[axis] = std::clamp<std::int64_t>(start, 0, shape[axis] - (steps[i] < 0 ? 1 : 0));
+        const std::int64_t last = shape[axis] - (steps[i] < 0 ? 1 : 0);
+        before[axis] = std::max<std::int64_t>(std::min(start, last), 0);
         part = withoutSteps(site, part, own, axis, steps[i], before[axis]);
         after[axis] = shape[axis] - before[axis] - own[axis];
     }

@@ -2,6 +2,7 @@
 // Operators that are written out while a file is read: what stands in their place, and what is refused.
 #include "core/execute/boundmodel.h"
 #include "core/formats/onnx.h"
+#include "core/ops/registry.h"
 #include "tests/core/formats/protomodel.h"
 
 #include <QtTest>
@@ -427,6 +428,22 @@ private slots:
         map.set_key_type(onnxschema::TensorProto::INT64);
         map.mutable_value_type()->mutable_tensor_type()->set_elem_type(onnxschema::TensorProto::FLOAT);
         QCOMPARE(QString::fromStdString(operators(model)), "Identity");
+    }
+
+    /// CatBoost's files import ai.onnx.ml alone; what a function hands on is a node of ai.onnx all the same.
+    void mapsOfAFileWithoutTheStandard()
+    {
+        ProtoModel model;
+        model.input("x", {2, 3}).node("ai.onnx.ml:ZipMap", {"x"}, {"z"}, {{"classlabels_int64s", Ints{0, 1, 2}}});
+        model.output("z");
+        model.proto().clear_opset_import();
+        auto& domain = *model.proto().add_opset_import();
+        domain.set_domain("ai.onnx.ml");
+        domain.set_version(2);
+        const Read graph = read(model);
+        QVERIFY2(graph.ok(), graph.ok() ? "" : graph.error().text().c_str());
+        QVERIFY(ops::find("", (*graph)->node(graph::NodeId(0U)).op, (*graph)->node(graph::NodeId(0U)).opset) !=
+                nullptr);
     }
 
     void outputsOfTextsAreLeftOut()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same operand values give the same bits: again, in another memory order, and (without oneDNN) with other threads.
+// The same operand values give the same bits: again, in another memory order, and with other threads.
 #include "tests/core/ops/opcase.h"
 
 #include "core/ops/threads.h"
@@ -7,6 +7,7 @@
 #include <QtTest>
 
 #include <functional>
+#include <random>
 
 using namespace retro::tests;
 using Ints = std::vector<std::int64_t>;
@@ -118,6 +119,48 @@ private slots:
         }
         retro::ops::setThreads(before);
         QCOMPARE(retro::ops::threads(), before);
+    }
+
+    /// Of float32 as well, and back: padding, strides, groups and channels that fill no register.
+    void convolutionsDoNotDependOnThreads()
+    {
+        const int before = retro::ops::threads();
+        std::mt19937 generator(3);
+        const auto whole = [&generator](std::int64_t low, std::int64_t high) {
+            return std::uniform_int_distribution<std::int64_t>(low, high)(generator);
+        };
+        for (int i = 0; i < 40; ++i) {
+            const std::int64_t groups = whole(0, 3) == 0 ? whole(2, 5) : 1;
+            const Shape kernel{groups * whole(1, 9), whole(1, 20), whole(1, 4), whole(1, 4)};
+            const Tensor x =
+                randomTensor({whole(1, 2), groups * kernel[1], whole(4, 18), whole(4, 18)}, DType::Float32);
+            const Ints pads{whole(0, kernel[2] - 1), whole(0, kernel[3] - 1), whole(0, kernel[2] - 1),
+                            whole(0, kernel[3] - 1)};
+            const auto run = [&, strides = Ints{whole(1, 3), whole(1, 3)}](int threads) {
+                retro::ops::setThreads(threads);
+                OpCase c("Conv");
+                c.with("pads", pads).with("strides", strides).with("group", groups);
+                c.operand(x).constant(randomTensor(kernel, DType::Float32, 2));
+                if (!c.bind()) {
+                    return std::vector<Tensor>();
+                }
+                std::vector<Tensor> both = c.forward();
+                const auto& map = c.structure<retro::ops::LinearMap>();
+                both.push_back(map.pullback(randomTensor(both[0].shape(), DType::Float32, 5), {}));
+                return both;
+            };
+            const std::vector<Tensor> one = run(1);
+            QCOMPARE(one.size(), std::size_t{2});
+            for (const int threads : {2, 5, 6, 11, 40}) {
+                const std::vector<Tensor> more = run(threads);
+                const std::string text =
+                    fmt::format("case {}: {} by {}, {} threads", i, retro::tensor::toText(x.shape()),
+                                retro::tensor::toText(kernel), threads);
+                QVERIFY2(more[0].bitEqual(one[0]), text.c_str());
+                QVERIFY2(more[1].bitEqual(one[1]), text.c_str());
+            }
+        }
+        retro::ops::setThreads(before);
     }
 
     void pullbacksDoNotDependOnMemoryOrder()

@@ -35,6 +35,65 @@ private slots:
         QVERIFY(low.op().structure().kind() == StructureKind::NoRelevance);
     }
 
+    /// Values of qonnx 1.0.
+    void qonnx()
+    {
+        const std::vector<double> x{-9, -1.5, -0.75, -0.5, -0.25, 0.25, 0.5, 0.75, 1.25, 9};
+        const auto quant = [&x](const char* mode, std::int64_t isSigned, std::int64_t isNarrow, double zero,
+                                double bits) {
+            OpCase c("Quant", 1, "qonnx.custom_op.general");
+            c.operand(doubles({10}, x)).constant(doubles({1}, {0.5})).constant(doubles({}, {zero}));
+            c.constant(doubles({}, {bits})).with("rounding_mode", std::string(mode));
+            c.with("signed", isSigned).with("narrow", isNarrow);
+            return c.bind() ? c.forward()[0] : Tensor();
+        };
+        const auto is = [](const Tensor& y, const std::vector<double>& want) {
+            return distance(y, doubles({10}, want)) == 0;
+        };
+        QVERIFY(is(quant("ROUND", 1, 0, 0, 3), {-2, -1.5, -1, -0.5, 0, 0, 0.5, 1, 1, 1.5}));
+        QVERIFY(is(quant("ceil", 1, 0, 0, 3), {-2, -1.5, -0.5, -0.5, 0, 0.5, 0.5, 1, 1.5, 1.5}));
+        QVERIFY(is(quant("FLOOR", 1, 0, 0, 3), {-2, -1.5, -1, -0.5, -0.5, 0, 0.5, 0.5, 1, 1.5}));
+        QVERIFY(is(quant("UP", 1, 0, 0, 3), {-2, -1.5, -1, -0.5, -0.5, 0.5, 0.5, 1, 1.5, 1.5}));
+        QVERIFY(is(quant("ROUND_TO_ZERO", 1, 0, 0, 3), {-2, -1.5, -0.5, -0.5, 0, 0, 0.5, 0.5, 1, 1.5}));
+        QVERIFY(is(quant("HALF_UP", 1, 0, 0, 3), {-2, -1.5, -1, -0.5, -0.5, 0.5, 0.5, 1, 1.5, 1.5}));
+        QVERIFY(is(quant("HALF_DOWN", 1, 0, 0, 3), {-2, -1.5, -0.5, -0.5, 0, 0, 0.5, 0.5, 1, 1.5}));
+        QVERIFY(is(quant("ROUND", 1, 1, 0, 3), {-1.5, -1.5, -1, -0.5, 0, 0, 0.5, 1, 1, 1.5}));
+        QVERIFY(is(quant("ROUND", 0, 0, 2, 3), {-1, -1, -1, -0.5, 0, 0, 0.5, 1, 1, 2.5}));
+        QVERIFY(is(quant("ROUND", 0, 1, 2, 3), {-1, -1, -1, -0.5, 0, 0, 0.5, 1, 1, 2}));
+        QVERIFY(is(quant("ROUND", 1, 0, 0, 1), {-0.5, -0.5, -0.5, -0.5, -0.5, 0.5, 0.5, 0.5, 0.5, 0.5}));
+        OpCase unknown("Quant", 1, "onnx.brevitas");
+        unknown.operand(doubles({1}, {1}))
+            .constant(doubles({}, {1}))
+            .constant(doubles({}, {0}))
+            .constant(doubles({}, {4}));
+        QVERIFY(
+            q(unknown.with("rounding_mode", std::string("ODD")).refusal()).contains("rounding_mode 'ODD' is unknown"));
+        OpCase wide("BipolarQuant", 1, "onnx.brevitas");
+        QVERIFY(
+            q(wide.operand(doubles({1}, {1})).constant(doubles({3}, {1, 1, 1})).refusal()).contains("operand 1"));
+    }
+
+    void qonnxPerChannelAndInReverse()
+    {
+        OpCase c("Quant", 1, "onnx.brevitas");
+        c.operand(doubles({2, 2}, {3, -9, 3, -9})).constant(doubles({2, 1}, {1, 4})).constant(doubles({}, {0}));
+        QCOMPARE(q(c.constant(doubles({}, {3})).run()), "[2 × 2] 3 -4 4 -8");
+        const auto& map = c.structure<retro::ops::ShapeMap>();
+        const std::vector<Tensor> arrived{doubles({2, 2}, {1, 2, 3, 4})};
+        QCOMPARE(q(textOf(map.carryBack(arrived, c.operands(), 0))), "[2 × 2] 1 0 3 4"); // -9 has saturated
+        QCOMPARE(q(textOf(map.carryBack(arrived, c.operands(), 1))), "[2 × 1] 0 0");
+        OpCase two("BipolarQuant", 1, "onnx.brevitas");
+        two.operand(doubles({3}, {-0.5, 0, 7})).constant(doubles({}, {0.25}));
+        QCOMPARE(q(two.run()), "[3] -0.25 0.25 0.25");
+        const std::vector<double> levels{0, 0.5, 1, 1.5, 2, 3.5, -1.5};
+        OpCase cut("Trunc", 1, "onnx.brevitas");
+        cut.operand(doubles({7}, levels)).constant(doubles({}, {0.5})).constant(doubles({}, {0}));
+        cut.constant(doubles({}, {4}));
+        QCOMPARE(q(OpCase(cut).constant(doubles({}, {2})).run()), "[7] 0 0 0 0 0.5 0.5 -0.5");
+        cut.constant(doubles({}, {1}));
+        QCOMPARE(q(cut.constant(doubles({}, {2})).run()), "[7] 0 0 1 1 1 1 -2");
+    }
+
     void scalesPerAxisAndBlock()
     {
         OpCase axis =

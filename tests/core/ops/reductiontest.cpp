@@ -33,6 +33,22 @@ private slots:
         QCOMPARE(q(OpCase("ReduceSum").operand(ints({3, 4})).run()), "[1] 7");
     }
 
+    /// An axis of no elements is none of one: nothing is read, and what is left has no elements or is 0.
+    void sumsOfNothing()
+    {
+        const auto sum = [](Shape shape, std::int64_t axis) {
+            return q(OpCase("ReduceSum")
+                         .operand(Tensor::zeros(DType::Float32, std::move(shape)))
+                         .constant(ints({axis}))
+                         .run());
+        };
+        QCOMPARE(sum({0, 4, 60000}, 1), "[0 × 1 × 60000]");
+        QCOMPARE(sum({4, 0, 60000}, 0), "[1 × 0 × 60000]");
+        QCOMPARE(sum({2, 4, 0}, 1), "[2 × 1 × 0]");
+        QCOMPARE(sum({0, 2, 3}, 0), "[1 × 2 × 3] 0 0 0 0 0 0");
+        QCOMPARE(sum({2, 0, 9}, 1), "[2 × 1 × 9]" + QString(" 0").repeated(18));
+    }
+
     void means()
     {
         QCOMPARE(q(OpCase("ReduceMean").with("axes", Ints{0}).operand(kX).run()), "[1 × 3] 2.5 3.5 4.5");

@@ -69,6 +69,27 @@ private slots:
         QCOMPARE(tie("round_prefer_ceil"), "[4] 1 2 2 2");
     }
 
+    /// Values of onnxruntime 1.32, which multiplies and divides in float32.
+    void factorsThatAreNoBinaryFraction()
+    {
+        const auto scaled = [](float scale) {
+            OpCase c("Resize", 18);
+            c.operand(doubles({6}, {1, 2, 3, 4, 5, 6})).absent();
+            return c.constant(Tensor::of<float>({1}, std::vector<float>{scale}));
+        };
+        QCOMPARE(q(scaled(5.0F / 3).with("mode", std::string("linear")).run()), "[10] 1 1.4 2 2.6 3.2 3.8 4.4 5 5.6 6");
+        const auto nearest = [&](float scale, const char* how) {
+            OpCase c = scaled(scale).with("coordinate_transformation_mode", std::string("asymmetric"));
+            return q(c.with("nearest_mode", std::string(how)).run());
+        };
+        QCOMPARE(nearest(5.0F / 3, "floor"), "[10] 1 1 2 2 3 4 4 5 5 6");
+        QCOMPARE(nearest(0.7F, "ceil"), "[4] 1 3 4 6");
+        OpCase older("Upsample", 9);
+        older.operand(doubles({6}, {1, 2, 3, 4, 5, 6}));
+        QCOMPARE(q(older.constant(Tensor::of<float>({1}, std::vector<float>{5.0F / 3})).run()),
+                 "[10] 1 1 2 2 3 4 4 5 5 6");
+    }
+
     void cubicKeepsAConstantAndHitsElements()
     {
         QCOMPARE(q(resized({3, 3, 3}, 7, "cubic", "half_pixel").run()), "[7] 3 3 3 3 3 3 3");
@@ -212,6 +233,27 @@ private slots:
         QCOMPARE(q(outside.with("padding_mode", std::string("reflection")).run()), "[1 × 1 × 1 × 1] 2");
     }
 
+    /// Each of the neighbours is moved into the image, the point is not (PyTorch, onnxruntime 1.32).
+    void cubicSamplesBesideTheImage()
+    {
+        std::vector<double> squares;
+        for (int i = 0; i < 9; ++i) {
+            squares.push_back(i * i / 10.0);
+        }
+        const auto sampled = [&](const char* padding, std::int64_t alignsCorners) {
+            OpCase c = OpCase("GridSample", 16).operand(doubles({1, 1, 3, 3}, squares));
+            c.operand(doubles({1, 1, 2, 2}, {-1.5, 0.3, 0.2, 1.7})).with("padding_mode", std::string(padding));
+            c.with("mode", std::string("bicubic")).with("align_corners", alignsCorners);
+            return c.bind() ? c.forward()[0] : Tensor();
+        };
+        const auto want = [](double a, double b) { return doubles({1, 1, 1, 2}, {a, b}); };
+        QVERIFY(distance(sampled("border", 0), want(2.1901791, 5.4618220)) < 1e-6);
+        QVERIFY(distance(sampled("border", 1), want(1.6650044, 5.4524403)) < 1e-6);
+        QVERIFY(distance(sampled("reflection", 0), want(2.3798261, 3.6734903)) < 1e-6);
+        QVERIFY(distance(sampled("reflection", 1), want(2.1619432, 3.1667235)) < 1e-6);
+        QVERIFY(distance(sampled("zeros", 0), want(-0.2627111, -0.4814924)) < 1e-5);
+    }
+
     void affineGrid()
     {
         OpCase c = OpCase("AffineGrid", 20).operand(doubles({1, 2, 3}, {1, 0, 0, 0, 2, 0.5}));
@@ -284,6 +326,30 @@ private slots:
         QCOMPARE(q(carried(c, lrp::passRule(), doubles({1, 3}, {5, 0, -1}))), "[1 × 3] 5 0 -1");
     }
 
+    /// Mean and 1/deviation, too: what arrives at them is handed on in full where epsilon is 0.
+    void relevanceOfTheStatisticsOfANormalisation()
+    {
+        OpCase c =
+            OpCase("LayerNormalization", 17).operand(doubles({1, 3}, {1, 2, 6})).constant(doubles({3}, {1, 1, 1}));
+        QVERIFY(c.with("epsilon", 0.0).outputs(3).bind());
+        const std::vector<Tensor> outputs = c.forward();
+        const std::vector<ops::TensorType> types{{DType::Float64, {1, 3}}, {DType::Float64, {3}}};
+        const std::vector<std::uint8_t> tracked{1, 0};
+        const lrp::RulePointer exact = lrp::detachedDeviationRule({lrp::StabiliserKind::Add, 0, true});
+        for (const std::size_t k : {1, 2}) {
+            std::vector<Tensor> relevance(3);
+            relevance[k] = doubles({1, 1}, {7});
+            const auto share = [&](const lrp::RulePointer& rule) {
+                return rule->apply({c.op(), c.operands(), outputs, relevance, tracked, types}).front();
+            };
+            // The mean is 3, the variance 14/3: x/9 of it, x·(x − 3)/14 of 1/deviation.
+            const Tensor want = k == 1 ? doubles({1, 3}, {7.0 / 9, 14.0 / 9, 42.0 / 9}) : doubles({1, 3}, {-1, -1, 9});
+            QVERIFY(distance(share(exact), want) < 1e-12);
+            QVERIFY(distance(share(lrp::passRule()), want) < 1e-5); // its stabiliser is 1e-6
+            QVERIFY(lrp::passRule()->reads(c.op(), tracked).operand(0));
+        }
+    }
+
     void transforms()
     {
         OpCase c = OpCase("DFT", 17).operand(doubles({1, 4, 1}, {1, 0, 0, -1}));
@@ -293,6 +359,19 @@ private slots:
             "[1 × 3 × 2] 0 0 1 -1 2 0");
         OpCase back = OpCase("DFT", 20).operand(doubles({1, 2, 2}, {3, 0, 1, 0}));
         QCOMPARE(q(back.with("inverse", std::int64_t{1}).run()), "[1 × 2 × 2] 2 0 1 0");
+        const auto half = [](std::int64_t length, std::int64_t opset) {
+            OpCase inverse("DFT", opset);
+            inverse.operand(doubles({1, 3, 2}, {1, 0, 2, -1, 0.5, 3})).with("inverse", std::int64_t{1});
+            inverse.with("onesided", std::int64_t{1});
+            return q((length == 0 ? inverse : inverse.constant(ints({length}).reshaped({}))).run());
+        };
+        for (const std::int64_t opset : {17, 20}) { // numpy.fft.irfft
+            QCOMPARE(half(0, opset), "[1 × 4 × 1] 1.375 0.625 -0.625 -0.375");
+            QCOMPARE(half(5, opset), "[1 × 5 × 1] 1.2 -0.039509 0.990972 -1.761792 0.61033");
+            QCOMPARE(half(3, opset), "[1 × 3 × 1] 1.666667 0.244017 -0.910684");
+        }
+        OpCase real = OpCase("DFT", 20).with("inverse", std::int64_t{1}).with("onesided", std::int64_t{1});
+        QVERIFY(q(real.operand(doubles({1, 4, 1}, {1, 0, 0, -1})).refusal()).contains("where inverse is 1"));
         OpCase frames = OpCase("STFT", 17).operand(doubles({1, 4}, {1, 2, 3, 4})).constant(ints({2}).reshaped({}));
         QCOMPARE(q(frames.constant(doubles({2}, {1, 1})).run()), "[1 × 2 × 2 × 2] 3 0 -1 0 7 0 -1 0");
         QVERIFY(q(OpCase("DFT", 17).operand(doubles({1, 2, 3}, {1, 2, 3, 4, 5, 6})).refusal()).contains("last axis"));

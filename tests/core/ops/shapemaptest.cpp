@@ -225,6 +225,17 @@ private slots:
         QCOMPARE(q(slice({kFar}, {kNear}, {1}, {-2}).run()), "[2 × 3] 4 2 0 9 7 5");
         QCOMPARE(q(slice({0}, {kFar}, {1}, {kFar}).run()), "[2 × 1] 0 5");
         QCOMPARE(q(slice({4}, {2}, {1}, {1}).run()), "[2 × 0]");
+        // A start before the first element is cut to it, backwards as well (onnxruntime; NumPy takes nothing there).
+        QCOMPARE(q(slice({-9}, {-20}, {1}, {-1}).run()), "[2 × 1] 0 5");
+        QCOMPARE(q(slice({-6}, {kNear}, {1}, {-2}).run()), "[2 × 1] 0 5");
+        QCOMPARE(q(slice({-7}, {-5}, {1}, {-1}).run()), "[2 × 0]");
+        QCOMPARE(q(slice({-7}, {3}, {1}, {1}).run()), "[2 × 3] 0 1 2 5 6 7");
+        checkAdjoint(slice({-9}, {-20}, {1}, {-1}));
+        for (const std::int64_t step : {-1, 1}) {
+            OpCase empty = OpCase("Slice").operand(Tensor::zeros(DType::Float64, {0}));
+            empty.constant(ints({-7})).constant(ints({9 * step})).constant(ints({0})).constant(ints({step}));
+            QCOMPARE(q(empty.run()), "[0]");
+        }
         QCOMPARE(q(OpCase("Slice", 9).with("starts", Ints{1}).with("ends", Ints{2}).operand(x).run()),
                  "[1 × 5] 5 6 7 8 9");
         checkAdjoint(slice({1, 4}, {2, 0}, {0, 1}, {1, -3}));

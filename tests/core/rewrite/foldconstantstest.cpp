@@ -70,6 +70,25 @@ private slots:
         QCOMPARE(contentDigest(*graph), untouched);
     }
 
+    /// A table of 16 bits whose index is computed: what is picked of it has 16 bits as well.
+    void sixteenBitsStayBehindComputedIntegers()
+    {
+        for (const DType type : {DType::Float16, DType::BFloat16}) {
+            Writer writer;
+            const ValueId from = writer.constant("from", Tensor::scalar(std::int64_t{0}));
+            const ValueId to = writer.constant("to", Tensor::scalar(std::int64_t{3}));
+            const ValueId step = writer.constant("step", Tensor::scalar(std::int64_t{1}));
+            const ValueId places = writer.node("Range", "places", {from, to, step});
+            const ValueId table = writer.constant("table", randomTensor({6, 4}, 1).to(type));
+            const ValueId picked = writer.node("Gather", "pick", {table, places});
+            writer.output(writer.node("Add", "sum", {writer.input("x", {3, 4}), picked}));
+            const Rewritten result = folded(writer.finish());
+            QVERIFY(result.graph);
+            QCOMPARE(nodeNames(*result.graph), std::string("sum"));
+            QCOMPARE(named(*result.graph, "pick_out").dtype, type);
+        }
+    }
+
     void aLargeMatrixThatProductsReadTurnedIsNoCopy()
     {
         for (const bool isReadElsewhere : {false, true}) {

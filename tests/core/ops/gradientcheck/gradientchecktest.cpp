@@ -2,6 +2,7 @@
 // See generators.h.
 #include "core/lrp/rules/gradientparts.h"
 #include "core/lrp/rules/rules.h"
+#include "core/ops/quantise/qonnx.h"
 #include "tests/core/ops/gradientcheck/generators.h"
 
 #include <QtTest>
@@ -251,7 +252,8 @@ private slots:
             const bool isThere = drawn.contains({std::string(declaration.domain), std::string(declaration.op)});
             const bool isWrittenOut = declaration.structure == "control flow"; // never bound as a node
             // Straight through what rounds, which no difference shows: quantisedlayertest.cpp has them.
-            const bool rounds = declaration.op == "FakeQuantize" || declaration.domain == "retrograde.integer";
+            const bool rounds = declaration.op == "FakeQuantize" || declaration.domain == "retrograde.integer" ||
+                                std::ranges::count(ops::kQonnxDomains, declaration.domain) > 0;
             // The operator of the standard under another domain.
             const bool isTwin = declaration.domain == "com.microsoft" && declaration.op == "DequantizeLinear";
             // A table of constants and indices: no operand has a difference. quantisedlayertest.cpp has its tokens.

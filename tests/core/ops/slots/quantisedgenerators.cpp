@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators of quantised values and of ONNX-ML.
+#include "core/ops/quantise/qonnx.h"
 #include "core/ops/quantise/quantisedforms.h"
 #include "tests/core/ops/slots/nongradientgenerators.h"
 
@@ -73,6 +74,41 @@ OpCase fakeQuantize(Draw& draw)
     OpCase c("FakeQuantize", 1, "retrograde");
     c.operand(draw.tensor({2, 3}, 0, 20));
     return draw.coin() ? c : c.operand(stepOf(draw)).operand(levelsOf(draw, {}));
+}
+
+/// Operators of QONNX: scales per channel or one, small widths.
+OpCase qonnx(const char* op, std::string_view domain, Draw& draw)
+{
+    OpCase c(op, 1, std::string(domain));
+    const Shape shape{2, 3, 2};
+    return c.operand(draw.tensor(shape)).operand(draw.tensor(draw.coin() ? Shape{} : Shape{1, 3, 1}, 0.1, 0.5));
+}
+OpCase quant(const char* op, std::string_view domain, Draw& draw)
+{
+    OpCase c = qonnx(op, domain, draw);
+    c.operand(draw.integers({}, -1, 1).to(DType::Float64)).operand(draw.integers({}, 1, 4).to(DType::Float64));
+    return c.with("signed", draw.whole(0, 1)).with("narrow", draw.whole(0, 1));
+}
+OpCase trunc(std::string_view domain, Draw& draw)
+{
+    OpCase c = quant("Trunc", domain, draw);
+    return draw.coin() ? c.operand(doubles({}, {2})) : c.operand(doubles({}, {0.5})).operand(doubles({}, {3}));
+}
+template <std::size_t... domains>
+std::vector<Generator> qonnxGenerators(std::index_sequence<domains...>)
+{
+    std::vector<Generator> all;
+    const auto add = [&all]<std::size_t domain>(std::integral_constant<std::size_t, domain>) {
+        static constexpr std::string_view kDomain = ops::kQonnxDomains[domain];
+        const std::string name(kDomain);
+        all.push_back({"Quant", [](Draw& d) { return quant("Quant", kDomain, d); }, name});
+        all.push_back({"BipolarQuant", [](Draw& d) { return qonnx("BipolarQuant", kDomain, d); }, name});
+        all.push_back({"Trunc", [](Draw& d) { return trunc(kDomain, d); }, name});
+    };
+    (add(std::integral_constant<std::size_t, domains>()), ...);
+    all.push_back({"IntQuant", [](Draw& d) { return quant("IntQuant", ops::kQonnxDomains[0], d); },
+                   std::string(ops::kQonnxDomains[0])});
+    return all;
 }
 
 /// A layer of whole numbers times their scales.
@@ -155,6 +191,9 @@ OpCase gatherBlocks(Draw& draw)
 std::vector<Generator> quantisedGenerators()
 {
     std::vector<Generator> all = quantisedForms(std::make_index_sequence<10>());
+    for (const Generator& more : qonnxGenerators(std::make_index_sequence<ops::kQonnxDomains.size()>())) {
+        all.push_back(more);
+    }
     for (const Generator& more : std::vector<Generator>{
              {"QuantizeLinear", quantizeContrib, kContrib},
              {"DequantizeLinear", dequantizeContrib, kContrib},

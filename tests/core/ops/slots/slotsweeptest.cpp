@@ -2,6 +2,9 @@
 // Every operator, every floating operand, computed or constant: what a reverse rule, a relevance rule and the relevance
 // of parameters give for that operand has its shape and is finite, and the gradient equals a difference over bindings
 // of their own, or is zero by definition. An operator without a line in gradientcheck or beside this file fails.
+#include "core/ops/quantise/qonnx.h"
+#include "tests/core/ops/slots/extentsweep.h"
+
 #include "core/execute/boundmodel.h"
 #include "core/lrp/rules/gradientparts.h"
 #include "core/lrp/rules/rules.h"
@@ -39,7 +42,8 @@ std::vector<Generator> allGenerators()
 /// Operands whose gradient is not that of the result, which changes in jumps.
 bool hasSurrogate(const Generator& generator, std::size_t slot)
 {
-    const bool isRounded = generator.op == "FakeQuantize" || generator.domain == "retrograde.integer";
+    const bool isRounded = generator.op == "FakeQuantize" || generator.domain == "retrograde.integer" ||
+                           std::ranges::count(ops::kQonnxDomains, generator.domain) > 0;
     return (generator.op == "LUT" && (slot == 0 || slot == 3)) || isRounded;
 }
 
@@ -340,6 +344,15 @@ class SlotSweepTest : public QObject
 {
     Q_OBJECT
 private slots:
+    /// See extentsweep.h.
+    void axesOfNoneOneAndMoreElements_data() { everySlotGetsItsOwn_data(); }
+    void axesOfNoneOneAndMoreElements()
+    {
+        QFETCH(int, number);
+        const std::string fault = extentFault(allGenerators()[static_cast<std::size_t>(number)]);
+        QVERIFY2(fault.empty(), fault.c_str());
+    }
+
     void everySlotGetsItsOwn_data()
     {
         QTest::addColumn<int>("number");
