@@ -87,7 +87,7 @@ bool isMasked(const RuleContext& context)
     return true;
 }
 
-bool areSame(std::span<const Tensor> a, std::span<const Tensor> b)
+bool areEqual(std::span<const Tensor> a, std::span<const Tensor> b)
 {
     return std::ranges::equal(a, b, [](const Tensor& one, const Tensor& other) {
         return one.isValid() == other.isValid() &&
@@ -126,7 +126,7 @@ std::vector<Tensor> applyWhereArrived(const Rule& rule, const RuleContext& conte
     for (const Wrong which : {Wrong::Nan, Wrong::NanAndInfinity, Wrong::All}) {
         std::optional<event::LedgerEntry> row = before;
         std::vector<Tensor> masked = applied(rule, context, which, 1, row ? &*row : nullptr);
-        if (areFinite(masked) && areSame(masked, applied(rule, context, which, 2, nullptr))) {
+        if (areFinite(masked) && areEqual(masked, applied(rule, context, which, 2, nullptr))) {
             if (row) {
                 *context.ledger = *row;
             }
@@ -147,7 +147,7 @@ void makeWhereArrived(const RuleContext& context, const MakeOfValues& make)
     for (const Wrong which : {Wrong::Nan, Wrong::NanAndInfinity, Wrong::All}) {
         const std::vector<Tensor> other = with(which, 2);
         const std::vector<Tensor> masked = with(which, 1);
-        if (areFinite(masked) && areSame(masked, other)) {
+        if (areFinite(masked) && areEqual(masked, other)) {
             return;
         }
     }
