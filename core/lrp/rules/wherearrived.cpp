@@ -18,13 +18,15 @@ namespace algebra = ops::algebra;
 namespace
 {
 
-/// Which numbers another one stands for. −∞ is last: softmax reads it as a mask.
-enum class Wrong : std::uint8_t { Nan, NanAndInfinity, All };
+/// In the place of which forward values another number stands. −∞ is taken late: softmax reads it as a mask. Last are
+/// all elements at which nothing arrives, of operands with an element for each result: a slope can be infinite there.
+enum class Wrong : std::uint8_t { Nan, NanAndInfinity, All, NoneArrives };
+constexpr std::array kWrongs{Wrong::Nan, Wrong::NanAndInfinity, Wrong::All, Wrong::NoneArrives};
 
 template <class T>
 bool isWrong(T x, Wrong which)
 {
-    return std::isnan(x) || (std::isinf(x) && (which == Wrong::All || (which == Wrong::NanAndInfinity && x > 0)));
+    return std::isnan(x) || (std::isinf(x) && (which != Wrong::NanAndInfinity || x > 0) && which != Wrong::Nan);
 }
 
 bool isChecked(const Tensor& t) { return t.isValid() && tensor::isFloating(t.dtype()); }
@@ -44,32 +46,37 @@ bool isFinite(std::span<const Tensor> parts, const event::LedgerEntry* row)
            std::ranges::all_of(row->causes, [](double amount) { return std::isfinite(amount); });
 }
 
-Tensor replaced(const Tensor& given, Wrong which, double by)
+/// `r` is what arrived.
+Tensor replaced(const Tensor& given, Wrong which, double by, const Tensor& r)
 {
-    if (!isChecked(given) || algebra::allFinite(given)) {
+    const bool isAligned = which == Wrong::NoneArrives && r.isValid() && r.shape() == given.shape();
+    if (!isChecked(given) || (!isAligned && algebra::allFinite(given))) {
         return given;
     }
-    const Tensor from = given.isDense() ? given : given.contiguous();
-    tensor::TensorBuffer to(from.dtype(), from.shape(), from.strides());
+    const Tensor from = given.contiguous();
+    tensor::TensorBuffer to(from.dtype(), from.shape());
     ops::visitFloat(from.dtype(), [&](auto zero) {
         using T = decltype(zero);
-        std::transform(from.data<T>(), from.data<T>() + from.size(), to.data<T>(),
-                       [&](T x) { return isWrong(x, which) ? static_cast<T>(by) : x; });
+        for (std::int64_t i = 0; i < from.size(); ++i) {
+            const T x = from.data<T>()[i];
+            to.data<T>()[i] = isWrong(x, which) || (isAligned && r.at(i) == 0) ? static_cast<T>(by) : x;
+        }
     });
     return std::move(to).freeze();
 }
 
-std::vector<Tensor> replaced(std::span<const Tensor> given, Wrong which, double by)
+std::vector<Tensor> replaced(std::span<const Tensor> given, Wrong which, double by, const RuleContext& context)
 {
     std::vector<Tensor> made;
-    std::ranges::transform(given, std::back_inserter(made), [&](const Tensor& t) { return replaced(t, which, by); });
+    std::ranges::transform(given, std::back_inserter(made),
+                           [&](const Tensor& t) { return replaced(t, which, by, context.relevance[0]); });
     return made;
 }
 
 /// What arrived is finite, and 0 at results that are not.
 bool isMasked(const RuleContext& context)
 {
-    if (!areFinite(context.relevance) || (areFinite(context.operands) && areFinite(context.outputs))) {
+    if (!areFinite(context.relevance)) {
         return false;
     }
     for (std::size_t k = 0; k < std::min(context.relevance.size(), context.outputs.size()); ++k) {
@@ -99,8 +106,8 @@ bool areEqual(std::span<const Tensor> a, std::span<const Tensor> b)
 std::vector<Tensor> applied(const Rule& rule, const RuleContext& context, Wrong which, double by,
                             event::LedgerEntry* row)
 {
-    const std::vector<Tensor> operands = replaced(context.operands, which, by);
-    const std::vector<Tensor> outputs = replaced(context.outputs, which, by);
+    const std::vector<Tensor> operands = replaced(context.operands, which, by, context);
+    const std::vector<Tensor> outputs = replaced(context.outputs, which, by, context);
     RuleContext other = context;
     other.operands = operands;
     other.outputs = outputs;
@@ -123,7 +130,7 @@ std::vector<Tensor> applyWhereArrived(const Rule& rule, const RuleContext& conte
         return parts;
     }
     // What is the same for two numbers in the place of the wrong ones does not depend on them.
-    for (const Wrong which : {Wrong::Nan, Wrong::NanAndInfinity, Wrong::All}) {
+    for (const Wrong which : kWrongs) {
         std::optional<event::LedgerEntry> row = before;
         std::vector<Tensor> masked = applied(rule, context, which, 1, row ? &*row : nullptr);
         if (areFinite(masked) && areEqual(masked, applied(rule, context, which, 2, nullptr))) {
@@ -142,9 +149,9 @@ void makeWhereArrived(const RuleContext& context, const MakeOfValues& make)
         return;
     }
     const auto with = [&](Wrong which, double by) {
-        return make(replaced(context.operands, which, by), replaced(context.outputs, which, by));
+        return make(replaced(context.operands, which, by, context), replaced(context.outputs, which, by, context));
     };
-    for (const Wrong which : {Wrong::Nan, Wrong::NanAndInfinity, Wrong::All}) {
+    for (const Wrong which : kWrongs) {
         const std::vector<Tensor> other = with(which, 2);
         const std::vector<Tensor> masked = with(which, 1);
         if (areFinite(masked) && areEqual(masked, other)) {
