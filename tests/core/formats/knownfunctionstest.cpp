@@ -3,6 +3,7 @@
 #include "core/formats/known/knownfunctions.h"
 #include "core/execute/boundmodel.h"
 #include "core/formats/onnx.h"
+#include "core/ops/registry.h"
 #include "core/ops/schema/schema.h"
 #include "tests/core/formats/protomodel.h"
 
