@@ -5,7 +5,7 @@
 #include "app/common/guiapplication.h"
 #include "app/common/heatmapfile.h"
 #include "core/base/file.h"
-#include "core/ops/algebra.h"
+#include "core/ops/gradienttimes.h"
 #include "core/tensor/npy.h"
 #include "core/trace/targetplace.h"
 #include "core/trace/timeline.h"
@@ -73,7 +73,7 @@ Result<Tensor> relevanceOf(const trace::Run& run, const ExportRequest& request)
     const bool isInput = run.graph->isInput(run.graph->nodeOf(value)) && value.index() < run.values.size();
     if (isInput && run.facts.numbers.contains("times_input") && run.values[value.index()].isValid() &&
         tensor::isFloating(run.values[value.index()].dtype())) {
-        return ops::algebra::multiply(tensor, run.values[value.index()].to(tensor.dtype()));
+        return ops::algebra::gradientTimes(tensor, run.values[value.index()].to(tensor.dtype()));
     }
     return tensor;
 }

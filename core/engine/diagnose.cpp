@@ -46,10 +46,13 @@ void takeForward(std::shared_ptr<const execute::ForwardResult> forward, diagnosi
     };
 }
 
-/// A model that could not be explained: its shapes, rules and forward values, as far as they can be had.
+/// A model that could not be explained, for `why`: its shapes, rules and forward values, as far as they can be had.
 Result<diagnosis::Pass> passWithoutRelevance(const LoadedModel& model, const ExplainRequest& request,
-                                             const std::stop_token& stop)
+                                             const base::Error& why, const std::stop_token& stop)
 {
+    if (execute::isTooLong(why)) {
+        return why; // it would be written out as far again
+    }
     diagnosis::Pass pass;
     // First, as this is what most often cannot be had: written out loops take long.
     RETRO_TRY(std::shared_ptr<const execute::BoundModel> bound,
@@ -221,7 +224,7 @@ std::shared_ptr<Facts> factsOf(const LoadedModelPointer& model, const ExplainReq
         if (held == nullptr || result.error().code == base::ErrorCode::Cancelled) {
             return result.error();
         }
-        auto pass = passWithoutRelevance(*model, wanted, stop);
+        auto pass = passWithoutRelevance(*model, wanted, result.error(), stop);
         if (!pass) {
             return result.error();
         }
@@ -367,7 +370,7 @@ std::optional<diagnosis::Finding> causeOf(const LoadedModel& model, const Explai
     }
     diagnosis::Sources sources = sourcesOf(model, request, stop);
     sources.makesPasses = false;
-    sources.makePass = [&model, &request, &stop] { return passWithoutRelevance(model, request, stop); };
+    sources.makePass = [&] { return passWithoutRelevance(model, request, error, stop); };
     Facts facts(std::move(sources));
     facts.fail(error);
     const auto made = cheapDiagnosis(facts);

@@ -13,6 +13,8 @@ class WindowSums
 {
 public:
     virtual ~WindowSums() = default;
+    /// True where the smallest of a window wins in place of the largest.
+    [[nodiscard]] virtual bool smallestWins() const { return false; }
     /// Sum of x over each window, in the shape of the result; padding counts nothing.
     [[nodiscard]] virtual tensor::Tensor sumWindows(const tensor::Tensor& x) const = 0;
     /// The transposed map: each element gets s of every window that reads it, in the shape of the operand.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/ops/kernel/elementmap.h"
 #include "core/rewrite/attributes.h"
 #include "core/rewrite/chainfuser.h"
 #include "core/rewrite/einsumproduct.h"
@@ -100,11 +101,7 @@ Axes orderOf(const Node& transpose) { return attributeOr<Axes>(transpose, "perm"
 /// Constant integers; empty when they are not constant.
 Axes integers(const Draft& draft, ValueId value)
 {
-    Axes numbers;
-    for (std::int64_t i = 0; draft.isConstant(value) && i < draft.value(value).constant.size(); ++i) {
-        numbers.push_back(static_cast<std::int64_t>(draft.value(value).constant.at(i)));
-    }
-    return numbers;
+    return draft.isConstant(value) ? ops::integersOf(draft.value(value).constant) : Axes();
 }
 
 /// The declared shape; empty when an extent is unknown.

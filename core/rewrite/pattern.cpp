@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/rewrite/pattern.h"
 
+#include "core/ops/kernel/elementmap.h"
 #include "core/rewrite/attributes.h"
 
 #include <fmt/format.h>
@@ -201,10 +202,7 @@ std::optional<Mean> Pattern::mean(ValueId value)
     }
     Mean mean{node->inputs[0], attributeOr<std::vector<std::int64_t>>(*node, "axes", {})};
     if (node->inputs.size() > 1 && m_draft->isConstant(node->inputs[1])) {
-        const tensor::Tensor& axes = m_draft->value(node->inputs[1]).constant;
-        for (std::int64_t i = 0; i < axes.size(); ++i) {
-            mean.axes.push_back(static_cast<std::int64_t>(axes.at(i)));
-        }
+        mean.axes = ops::integersOf(m_draft->value(node->inputs[1]).constant);
     }
     return mean.axes.empty() ? std::nullopt : std::optional(std::move(mean));
 }

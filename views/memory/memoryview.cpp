@@ -2,7 +2,7 @@
 #include "views/memory/memoryview.h"
 
 #include "core/base/file.h"
-#include "core/ops/algebra.h"
+#include "core/ops/gradienttimes.h"
 #include "views/common/numbertext.h"
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/pagefile.h"
@@ -38,7 +38,7 @@ FusedNode timesValues(FusedNode fused)
     for (FusedMember& member : fused.members) {
         if (member.relevance.isValid() && member.value.isValid() && tensor::isFloating(member.value.dtype()) &&
             member.value.shape() == member.relevance.shape()) {
-            member.relevance = ops::algebra::multiply(member.value.to(member.relevance.dtype()), member.relevance);
+            member.relevance = ops::algebra::gradientTimes(member.relevance, member.value.to(member.relevance.dtype()));
         }
     }
     return fused;

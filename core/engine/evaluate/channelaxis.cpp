@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/evaluate/channelaxis.h"
 
+#include "core/ops/kernel/elementmap.h"
 #include "core/ops/operatoraxes.h"
 
 #include <algorithm>
@@ -34,12 +35,7 @@ std::optional<Axes> namedAxes(const Graph& graph, const Node& node)
     if (node.inputs.size() < 2 || !node.inputs[1].isValid() || !graph.value(node.inputs[1]).constant.isValid()) {
         return std::nullopt;
     }
-    const tensor::Tensor& list = graph.value(node.inputs[1]).constant;
-    Axes axes;
-    for (std::int64_t i = 0; i < list.size(); ++i) {
-        axes.push_back(static_cast<std::int64_t>(list.at(i)));
-    }
-    return axes;
+    return ops::integersOf(graph.value(node.inputs[1]).constant);
 }
 
 /// Counted from the first axis, in order; nothing when one of them is none of `rank`.

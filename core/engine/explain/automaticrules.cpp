@@ -91,6 +91,9 @@ bool addsRules(const ExplainRequest& request, const ExplainResult& result)
 Result<ExplainResult> withAutomaticRules(const ExplainRequest& request, ExplainResult first,
                                          const PassOfRequest& explain)
 {
+    if (first.composite.dividesStart) { // its values hold gradients
+        return first;
+    }
     RETRO_TRY(const std::optional<GrowthAlong> growth, explosionOf(request, first, explain));
     if (!growth) {
         return first;

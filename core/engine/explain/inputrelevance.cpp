@@ -5,6 +5,7 @@
 #include "core/execute/followingnodes.h"
 #include "core/execute/weightbytes.h"
 #include "core/ops/algebra.h"
+#include "core/ops/gradienttimes.h"
 
 #include <algorithm>
 
@@ -147,7 +148,7 @@ void multiplyByInputs(const ExplainRequest& request, ExplainResult& result)
     for (std::size_t i = 0; i < ids.size(); ++i) {
         Tensor& relevance = result.relevance[ids[i].index()];
         if (relevance.isValid() && tensor::isFloating(inputs[i].dtype())) {
-            relevance = ops::algebra::multiply(relevance, inputs[i]);
+            relevance = ops::algebra::gradientTimes(relevance, inputs[i]);
         }
     }
 }

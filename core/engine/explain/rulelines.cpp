@@ -210,7 +210,8 @@ Result<lrp::Composite> resolveComposite(const std::string& text, const execute::
 {
     const lrp::Specification specification = lrp::splitSpecification(text);
     if (!specification.base.ends_with(".json")) {
-        RETRO_TRY(lrp::Composite builtin, lrp::builtinComposite(specification.base, model));
+        RETRO_TRY(lrp::Composite builtin,
+                  lrp::builtinComposite(specification.base, model, !specification.overrides.empty()));
         return lrp::withOverrides(std::move(builtin), specification.overrides);
     }
     RETRO_TRY(const std::string json, base::readTextFile(specification.base, kMaxCompositeFileBytes));
@@ -243,7 +244,7 @@ Result<std::vector<RuleLine>> listRules(const LoadedModel& model, const ExplainR
                         bindOptionsFor(targetsOf(request), request.checkpoints)));
     RETRO_TRY(const lrp::Composite composite, resolveComposite(request.composite, *bound));
     lrp::EntryUse use;
-    const auto rules = lrp::assignRules(composite, *bound, model.rewritten.fused, stop, &use);
+    const auto rules = lrp::assignRules(composite, *bound, model.rewritten.fused, stop, &use, &model.rewritten);
     if (!rules) {
         base::Leftovers::add(bound);
         return rules.error();

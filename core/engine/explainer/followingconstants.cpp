@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/explainer/followingconstants.h"
 
+#include "core/ops/kernel/elementmap.h"
+#include "core/ops/kernel/slices.h"
+
 #include <algorithm>
+#include <cstring>
 #include <type_traits>
 #include <variant>
 #include <vector>
@@ -79,44 +83,39 @@ std::int64_t reducedPlace(std::int64_t flat, const tensor::Shape& of, const tens
 }
 
 /// The elements at place 0 of each axis that was reduced.
-std::vector<double> firstSlice(const tensor::Tensor& first, const tensor::Shape& reduced)
+tensor::Tensor firstSlice(tensor::Tensor first, const tensor::Shape& reduced)
 {
-    const tensor::Shape& shape = first.shape();
-    std::vector<std::int64_t> strides(shape.size(), 1);
-    for (std::size_t axis = shape.size(); axis-- > 1;) {
-        strides[axis - 1] = strides[axis] * shape[axis];
-    }
-    std::vector<double> kept;
-    std::int64_t count = 1;
-    for (const std::int64_t extent : reduced) {
-        count *= extent;
-    }
-    for (std::int64_t i = 0; i < count; ++i) {
-        std::int64_t rest = i;
-        std::int64_t place = 0;
-        for (std::size_t axis = shape.size(); axis-- > 0;) {
-            place += rest % reduced[axis] * strides[axis];
-            rest /= reduced[axis];
+    for (std::size_t axis = 0; axis < reduced.size(); ++axis) {
+        if (first.shape()[axis] != reduced[axis]) {
+            first = ops::slice(first, axis, 0, 1);
         }
-        kept.push_back(first.at(place));
     }
-    return kept;
+    return first.contiguous();
+}
+
+/// Integers by their bits: not all of them are numbers of double.
+bool isSameElement(const tensor::Tensor& a, std::int64_t i, const tensor::Tensor& b, std::int64_t j)
+{
+    const std::size_t width = tensor::sizeOf(a.dtype());
+    return tensor::isFloating(a.dtype()) ? a.at(i) == b.at(j)
+                                         : std::memcmp(a.rawData() + static_cast<std::size_t>(i) * width,
+                                                       b.rawData() + static_cast<std::size_t>(j) * width, width) == 0;
 }
 
 /// What lies at place 0 of each axis whose extent is not the same in all three; nothing where another place differs.
 std::optional<tensor::Tensor> sameSlices(const ThreeTensors& seen)
 {
     const tensor::Shape reduced = reducedShape(seen);
-    const std::vector<double> kept = firstSlice(seen[0]->contiguous(), reduced);
+    tensor::Tensor kept = firstSlice(*seen[0], reduced);
     for (const tensor::Tensor* one : seen) {
         const tensor::Tensor data = one->contiguous();
         for (std::int64_t i = 0; i < data.size(); ++i) {
-            if (data.at(i) != kept[static_cast<std::size_t>(reducedPlace(i, one->shape(), reduced))]) {
+            if (!isSameElement(data, i, kept, reducedPlace(i, one->shape(), reduced))) {
                 return std::nullopt;
             }
         }
     }
-    return tensor::Tensor::of<double>(reduced, kept).to(seen[0]->dtype());
+    return kept;
 }
 
 /// A scalar or list of whole numbers.
@@ -125,9 +124,7 @@ ValueId listFollowing(RelevanceSteps& steps, const std::function<ValueId()>& ext
 {
     std::array<std::vector<std::int64_t>, 3> numbers;
     for (std::size_t k = 0; k < seen.size(); ++k) {
-        for (std::int64_t i = 0; i < seen[0]->size(); ++i) {
-            numbers[k].push_back(static_cast<std::int64_t>(seen[k]->at(i)));
-        }
+        numbers[k] = ops::integersOf(*seen[k]);
     }
     const ValueId vector = numbersFollowing(steps, extent, extents, numbers);
     const bool isScalar = seen[0]->shape().empty();

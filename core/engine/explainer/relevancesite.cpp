@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/explainer/relevancesite.h"
 
+#include "core/ops/kernel/elementmap.h"
 #include "core/rewrite/attributes.h"
 #include "core/tape/gradientgraph/emitrule.h"
 
@@ -46,12 +47,7 @@ std::vector<std::int64_t> RelevanceSite::known(std::size_t slot) const
     if (!has(slot) || !model.isConstant(node.inputs[slot])) {
         return {};
     }
-    const tensor::Tensor data = model.constant(node.inputs[slot]).contiguous();
-    std::vector<std::int64_t> values;
-    for (std::int64_t i = 0; i < data.size(); ++i) {
-        values.push_back(static_cast<std::int64_t>(data.at(i)));
-    }
-    return values;
+    return ops::integersOf(model.constant(node.inputs[slot]));
 }
 
 ops::algebra::Stabiliser RelevanceSite::stabiliser() const { return lrp::ParameterReader(parameters).stabiliser({}); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/forwarding/packedsigns.h"
 
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -33,7 +34,8 @@ Tensor aboveZero(std::span<const T> values)
 
 } // namespace
 
-PackedSigns::PackedSigns(const Tensor& x, const std::optional<Tensor>& hasWon) : m_type(x.dtype()), m_shape(x.shape())
+PackedSigns::PackedSigns(const Tensor& x, const std::optional<Tensor>& hasWon, bool smallestWins)
+    : m_type(x.dtype()), m_shape(x.shape()), m_smallestWins(smallestWins)
 {
     if (m_type == DType::Float64) {
         pack<double>(x, hasWon);
@@ -52,8 +54,11 @@ void PackedSigns::pack(const Tensor& x, const std::optional<Tensor>& hasWon)
         return;
     }
     const Tensor wins = hasWon->contiguous();
-    const std::span<const T> won = wins.span<T>();
-    m_won = aboveZero(won);
+    std::vector<T> won(wins.span<T>().begin(), wins.span<T>().end());
+    for (std::size_t i = 0; i < won.size(); ++i) {
+        won[i] = std::isnan(values[i]) ? T{1} : won[i]; // a window that has one has no winner
+    }
+    m_won = aboveZero(std::span<const T>(won));
     std::vector<T> winners;
     for (std::size_t i = 0; i < values.size(); ++i) {
         if (won[i] > 0) {
@@ -66,11 +71,14 @@ void PackedSigns::pack(const Tensor& x, const std::optional<Tensor>& hasWon)
 template <class T>
 Tensor PackedSigns::expandAs() const
 {
+    using Limits = std::numeric_limits<T>;
+    const T positive = m_smallestWins ? Limits::infinity() : Limits::denorm_min();
+    const T other = m_smallestWins ? T{0} : -Limits::infinity();
     tensor::TensorBuffer buffer(m_type, m_shape);
     const std::span<T> values = buffer.span<T>();
     const T* winner = m_won.isValid() ? m_winners.data<T>() : nullptr;
     for (std::size_t i = 0; i < values.size(); ++i) {
-        values[i] = bitOf(m_positive, i) ? std::numeric_limits<T>::denorm_min() : -std::numeric_limits<T>::infinity();
+        values[i] = bitOf(m_positive, i) ? positive : other;
         if (winner != nullptr && bitOf(m_won, i)) {
             values[i] = *winner++;
         }

@@ -239,16 +239,20 @@ private:
 /// Chosen forms of forward values as a plan of a gradient's joint graph: the forward operators once, then the
 /// gradients, before each of them what it reads and what is not stored, from what is. Nothing that is computed again is
 /// kept for another gradient, but for the segment of a loop, which is computed as a whole. Compressed values are
-/// packed. Values that no form was chosen for are stored unless `rebuildsOthers`.
-GraphPlan planOfForms(const runtime::JointProgram& program, const ForwardingPlan& forms, bool rebuildsOthers)
+/// packed where nodes can say it. Values that no form was chosen for are stored unless `rebuildsOthers`.
+GraphPlan planOfForms(const runtime::JointProgram& program, const ForwardNeeds& needs, const ForwardingPlan& forms,
+                      bool rebuildsOthers)
 {
+    const auto isSaid = [&](const RuleRead& read) { // of these alone a node gives the winners
+        return read.detail != ReadDetail::Winners || needs.model().graph().node(read.node).op == "MaxPool";
+    };
     GraphPlan made;
     made.chosen.plan = schedule::planOf(program.graph(), FormSequence(program, forms, rebuildsOthers).make());
     made.chosen.plan.graphHash = program.graph().hash();
     made.chosen.plan.annotations.planner = "forward";
     made.chosen.storeAllPeak = analysis::storeAllPeak(program.graph());
     for (const ForwardDecision& decision : forms.decisions) {
-        if (decision.form == ForwardForm::Compress) {
+        if (decision.form == ForwardForm::Compress && std::ranges::all_of(needs.readsOf(decision.value), isSaid)) {
             made.packed.insert(decision.value);
         }
     }
@@ -496,7 +500,7 @@ Result<PlannedGradientGraph> plannedGraphOf(const LoadedModel& model, const Stan
         wish.loops = loopsOf(*model.rewritten.before);
         const GradientNeeds needs(steps.bound, target, from);
         RETRO_TRY(const ForwardingPlan forms, chooseForwarding(needs, wish));
-        return planOfForms(program, forms, wish.strategy == ForwardStrategy::Rebuild);
+        return planOfForms(program, needs, forms, wish.strategy == ForwardStrategy::Rebuild);
     };
     Result<PlannedGradientGraph> made =
         plannedGradientGraph(steps.bound, target, from, form.plan ? ChooseForGraph(byPlan) : ChooseForGraph(byForms));

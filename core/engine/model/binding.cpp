@@ -234,6 +234,14 @@ private:
         if (part->nodeCount() == m_graph->nodeCount()) {
             return m_whole; // the same again
         }
+        if (execute::isTooLong(m_whole) && std::ranges::any_of(part->nodes(), [&](const graph::Node& node) {
+                const auto isNamed = [&](const char* form) {
+                    return m_whole.where.find(fmt::format(fmt::runtime(form), node.name)) != std::string::npos;
+                };
+                return (node.op == "Loop" || node.op == "Scan") && (isNamed("node '{}'") || isNamed("node '{}/"));
+            })) {
+            return m_whole; // with the same loop
+        }
         return m_binder.bind(part, written);
     }
 

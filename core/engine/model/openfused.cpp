@@ -111,7 +111,8 @@ private:
         if (m_forward) {
             return {};
         }
-        RETRO_TRY(m_rules, lrp::assignRules(m_result.composite, *m_result.model, m_model.rewritten.fused));
+        RETRO_TRY(m_rules, lrp::assignRules(m_result.composite, *m_result.model, m_model.rewritten.fused, m_stop,
+                                            nullptr, &m_model.rewritten));
         RETRO_TRY(m_forward,
                   execute::forward(m_result.model,
                                    inPrecision(m_result.model->graph(), m_request.inputs, m_request.precision),

@@ -61,7 +61,7 @@ Result<void> fill(Prepared& made, const LoadedModel& model, const ExplainRequest
     RETRO_TRY(made.composite, resolveComposite(request.composite, *made.model));
     lrp::EntryUse use;
     RETRO_TRY(lrp::RuleAssignment rules,
-              lrp::assignRules(made.composite, *made.model, model.rewritten.fused, stop, &use));
+              lrp::assignRules(made.composite, *made.model, model.rewritten.fused, stop, &use, &model.rewritten));
     made.unused = lrp::unusedEntries(made.composite, use);
     RETRO_CHECK(base::checkStop(stop));
     made.words = inWords(rules, *made.model);

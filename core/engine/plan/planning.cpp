@@ -123,7 +123,8 @@ Result<PassSubject> subjectOf(const std::shared_ptr<const BoundModel>& bound, co
         std::erase_if(targets, [&](base::ValueId output) { return !seen.insert(output).second; });
     }
     RETRO_TRY(const lrp::Composite composite, resolveComposite(half.composite, *bound));
-    RETRO_TRY(lrp::RuleAssignment rules, lrp::assignRules(composite, *bound, model.rewritten.fused, stop));
+    RETRO_TRY(lrp::RuleAssignment rules,
+              lrp::assignRules(composite, *bound, model.rewritten.fused, stop, nullptr, &model.rewritten));
     if (targets.empty()) {
         return base::inputError("no output depends on a floating input by operators that pass relevance", graph.name());
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/ways/rowneeds.h"
 
+#include "core/ops/kernel/elementmap.h"
 #include "core/ops/structure.h"
 #include "core/rewrite/attributes.h"
 
@@ -265,10 +266,8 @@ std::optional<OperandRows> RowNeeds::ofSlice(const Node& node, std::size_t axis)
     if (node.inputs.size() <= kAxes || !node.inputs[kAxes].isValid() || !m_model.isConstant(node.inputs[kAxes])) {
         return std::nullopt;
     }
-    const tensor::Tensor axes = m_model.constant(node.inputs[kAxes]);
     const auto rank = std::ssize(shapeOf(node.outputs[0]));
-    for (std::int64_t i = 0; i < axes.size(); ++i) {
-        const auto along = static_cast<std::int64_t>(axes.at(i));
+    for (const std::int64_t along : ops::integersOf(m_model.constant(node.inputs[kAxes]))) {
         if (static_cast<std::size_t>(along < 0 ? along + rank : along) == axis) {
             return std::nullopt;
         }

@@ -2,6 +2,7 @@
 #include "core/execute/control/emitter.h"
 
 #include "core/base/cancel.h"
+#include "core/execute/control/unroll.h"
 #include "core/ops/numbertypes.h"
 #include "core/ops/registry.h"
 #include "core/ops/runoperator.h"
@@ -86,9 +87,9 @@ Result<std::vector<LiveValue>> Emitter::run(const graph::Graph& source, base::No
     RETRO_TRY(const auto op, ops::bind({source, id, node, types, data, dtypeOf(m_precision), nullptr, rounded}));
     RETRO_TRY(std::vector<Tensor> results, ops::runForward(*op, node, data));
     if (++m_nodes > m_mostNodes) {
-        return base::inputError(fmt::format("with its loops written out the model has more than {} nodes; give a "
-                                            "shorter input",
-                                            m_mostNodes),
+        return base::inputError(fmt::format("with its loops written out the model has more than {} nodes, {}; "
+                                            "give a shorter input",
+                                            m_mostNodes, kTooLong),
                                 fmt::format("node '{}' ({})", node.name, node.op));
     }
     const std::vector<tensor::DType> made = ops::resultNumbers(node, numbers);

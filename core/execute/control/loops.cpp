@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // If, Loop and Scan with their data at hand (the ONNX standard's operator texts).
 #include "core/base/cancel.h"
+#include "core/execute/control/unroll.h"
 #include "core/execute/control/walker.h"
 #include "core/tensor/checkedshape.h"
 
@@ -173,7 +174,9 @@ Result<Walker::Values> Walker::loopStep(const Call& call, const LoopPlan& plan, 
 {
     RETRO_CHECK(base::checkStop(m_emitter.stop()));
     if (static_cast<std::size_t>(step) >= m_emitter.mostNodes()) {
-        return controlError(call.node, fmt::format("it has run {} times and does not end", step));
+        return controlError(call.node, fmt::format("it has run {} times and does not end, {}; check its condition, or "
+                                                   "give it fewer steps",
+                                                   step, kTooLong));
     }
     const Place place{fmt::format("{}{}/", call.place.prefix, step), call.place.scope};
     Values all{m_emitter.addConstant(place.prefix + "step", Tensor::scalar(step))};

@@ -8,6 +8,7 @@
 #include <span>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace retro::execute
@@ -15,6 +16,13 @@ namespace retro::execute
 
 /// Most nodes that a graph may have once its loops are written out.
 inline constexpr std::size_t kMaxUnrolledNodes = 250'000;
+
+/// In the errors of unroll() for what is more than that: the same inputs give it again, after as long.
+inline constexpr std::string_view kTooLong = "more than is written out";
+[[nodiscard]] inline bool isTooLong(const base::Error& error)
+{
+    return error.message.find(kTooLong) != std::string::npos;
+}
 
 /// Where a node was written out from.
 struct Origin

@@ -493,6 +493,21 @@ bool predictsTokens(const BoundModel& model)
     });
 }
 
+/// The 16-bit type that layers round their results to; nothing where they keep more digits.
+std::optional<tensor::DType> narrowTypeOf(const BoundModel& model)
+{
+    for (std::size_t i = 0; i < model.graph().nodeCount(); ++i) {
+        const ops::BoundOperator& op = model.op(NodeId(i));
+        const StructureKind kind = op.structure().kind();
+        const std::optional<tensor::DType> rounded = op.roundedTo(0);
+        const bool isLayer = kind == StructureKind::LinearMap || kind == StructureKind::Bilinear;
+        if (isLayer && rounded && (*rounded == tensor::DType::Float16 || *rounded == tensor::DType::BFloat16)) {
+            return rounded;
+        }
+    }
+    return std::nullopt;
+}
+
 /// Nothing says how denominators are kept from 0, and the form has some. Language models have denominators of any size,
 /// some of them smaller than any usual epsilon, so that AttnLRP has none there (Achtibat et al. 2024: gradients).
 bool saysNothingOfDenominators(const RuleParameters& parameters)
@@ -553,7 +568,7 @@ std::string_view builtinTitle(std::string_view name)
     return found == kBuiltins.end() ? std::string_view() : found->title;
 }
 
-base::Result<Composite> builtinComposite(const std::string& specification, const BoundModel& model)
+base::Result<Composite> builtinComposite(const std::string& specification, const BoundModel& model, bool hasRulesBefore)
 {
     const std::size_t colon = specification.find(':');
     Choice choice{specification.substr(0, colon), {}};
@@ -566,12 +581,24 @@ base::Result<Composite> builtinComposite(const std::string& specification, const
         return unknownName(choice.name);
     }
     RETRO_TRY(RuleParameters parameters, parametersOf(specification));
-    if (choice.name == "attnlrp" && saysNothingOfDenominators(parameters) && predictsTokens(model)) {
-        parameters["epsilon"] = RuleParameter(0.0);
+    std::string written = colon == std::string::npos ? choice.name : choice.name + specification.substr(colon);
+    if (choice.name == "attnlrp" && saysNothingOfDenominators(parameters)) {
+        const std::optional<tensor::DType> narrow =
+            parameters.empty() && !hasRulesBefore ? narrowTypeOf(model) : std::nullopt;
+        if (predictsTokens(model)) {
+            parameters["epsilon"] = RuleParameter(0.0);
+        } else if (narrow) {
+            parameters["form"] = RuleParameter(std::string("gradient_x_input"));
+            written += ":form=gradient_x_input";
+            choice.reason += fmt::format("{}layers round to {}, so sums that nearly cancel come to 0, and what goes "
+                                         "through them is lost: AttnLRP in the form that divides by no sum; form="
+                                         "relevance gives the other",
+                                         choice.reason.empty() ? "" : "; ", tensor::nameOf(*narrow));
+        }
     }
     RETRO_TRY(Composite composite, made(*found, parameters));
-    composite.name = colon == std::string::npos ? choice.name : choice.name + specification.substr(colon);
-    composite.reason = choice.reason;
+    composite.name = std::move(written);
+    composite.reason = std::move(choice.reason);
     return composite;
 }
 

@@ -4,6 +4,8 @@
 #include "core/base/cancel.h"
 #include "core/base/result.h"
 #include "core/execute/boundmodel.h"
+#include "core/lrp/composite/firstlayer.h"
+#include "core/lrp/composite/softmaxshift.h"
 #include "core/lrp/rules/decomposedrule.h"
 #include "core/lrp/rules/ruleapplication.h"
 #include "core/lrp/rules/rules.h"
@@ -14,6 +16,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <span>
 #include <string>
@@ -123,30 +126,32 @@ bool matchesFields(const Matcher& matcher, const BoundModel& model, NodeId id)
     return matcher.operandFrom.empty() || comesFrom(model, id, matcher.operand, matcher.operandFrom);
 }
 
-// The node that a firstWeight matcher stands for; invalid when there is none.
-base::Result<NodeId> firstWeightOf(const Matcher& matcher, const BoundModel& model)
+// The nodes that a firstWeight matcher stands for.
+base::Result<FirstLayer> firstLayerOf(const Matcher& matcher, const BoundModel& model,
+                                      const rewrite::Rewritten* rewritten)
 {
-    RETRO_TRY(const std::vector<bool> isBelow, nodesBelowInput(model, matcher.firstFrom));
-    for (std::size_t i = 0; i < model.graph().nodeCount(); ++i) {
-        const NodeId id{i};
-        if (isBelow[i] && passesRelevance(model, id) && model.op(id).structure().kind() == StructureKind::LinearMap &&
-            matchesFields(matcher, model, id)) {
-            return id;
-        }
+    const auto fits = [&matcher](const BoundModel& of, NodeId id) {
+        return passesRelevance(of, id) && of.op(id).structure().kind() == StructureKind::LinearMap &&
+               matchesFields(matcher, of, id);
+    };
+    if (matcher.isInside) {
+        return FirstLayer{readingMaps(model, fits, [](NodeId) { return true; }), {}};
     }
-    return NodeId();
+    RETRO_TRY(const std::vector<bool> isBelow, nodesBelowInput(model, matcher.firstFrom));
+    return firstLayer(model, isBelow, fits, rewritten);
 }
 
-// Per entry: the node of a firstWeight matcher; invalid for others.
-base::Result<std::vector<NodeId>> firstWeightsOf(const Composite& composite, const BoundModel& model)
+// Per entry: the nodes of a firstWeight matcher; none for others.
+base::Result<std::vector<FirstLayer>> firstLayersOf(const Composite& composite, const BoundModel& model,
+                                                    const rewrite::Rewritten* rewritten)
 {
-    std::vector<NodeId> nodes(composite.entries.size());
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
+    std::vector<FirstLayer> layers(composite.entries.size());
+    for (std::size_t i = 0; i < layers.size(); ++i) {
         if (composite.entries[i].matcher.firstWeight) {
-            RETRO_TRY(nodes[i], firstWeightOf(composite.entries[i].matcher, model));
+            RETRO_TRY(layers[i], firstLayerOf(composite.entries[i].matcher, model, rewritten));
         }
     }
-    return nodes;
+    return layers;
 }
 
 /// The entries of a composite, ready to be asked node by node.
@@ -154,8 +159,8 @@ class Assigner
 {
 public:
     Assigner(const Composite& composite, const BoundModel& model, std::span<const rewrite::FusedNode> fused,
-             std::vector<NodeId> firstWeights, EntryUse* use)
-        : m_composite(composite), m_model(model), m_fused(fused), m_use(use), m_firstWeights(std::move(firstWeights))
+             std::vector<FirstLayer> firstLayers, EntryUse* use)
+        : m_composite(composite), m_model(model), m_fused(fused), m_use(use), m_firstLayers(std::move(firstLayers))
     {}
 
     [[nodiscard]] base::Result<AssignedRule> assign(NodeId id) const
@@ -179,15 +184,45 @@ public:
                                                 entry->matcher.text(), misfit),
                                     placeOf(id));
         }
-        if (!isDecomposed(*entry->rule)) {
-            return AssignedRule{entry->rule, entry->matcher.text()};
+        if (const auto x = shiftOf(*entry, id)) {
+            return AssignedRule{signalTakesAllRule(*x, {}), "shift of a softmax over groups"};
         }
-        base::Result<RulePointer> rule = bindDecomposed(m_composite, m_model, id, membersOf(id), m_use);
+        if (!isDecomposed(*entry->rule)) {
+            return AssignedRule{entry->rule, entry->matcher.text(), entry->matcher.firstWeight};
+        }
+        base::Result<RulePointer> rule = bindDecomposed(inside(id), m_model, id, membersOf(id), m_use);
         return rule.ok() ? AssignedRule{std::move(rule).value(), entry->matcher.text()} : refused(rule.error(), id);
     }
 
 private:
     [[nodiscard]] std::string misfitOf(const Rule& rule, NodeId id) const { return lrp::misfitOf(rule, m_model, id); }
+
+    // The operand that takes all of a sum which only shifts a softmax; nothing for rules that share no sum.
+    [[nodiscard]] std::optional<std::size_t> shiftOf(const CompositeEntry& entry, NodeId id) const
+    {
+        static constexpr std::array<std::string_view, 3> kSharing{"norm", "abs-ratio", "uniform"};
+        const Matcher& matcher = entry.matcher;
+        const bool isForAll = entry.origin != EntryOrigin::Override && matcher.ops.empty() &&
+                              matcher.nameGlob.empty() && matcher.scope.empty() && matcher.operandFrom.empty();
+        const bool isShared = isForAll && m_model.op(id).structure().kind() == StructureKind::SumOfOperands &&
+                              std::ranges::find(kSharing, entry.rule->name()) != kSharing.end();
+        return isShared ? shiftedOperand(m_model, id) : std::nullopt;
+    }
+
+    // The entries for the nodes inside one: those for the first layer where that lies there.
+    [[nodiscard]] Composite inside(NodeId id) const
+    {
+        Composite inner = m_composite;
+        inner.entries.clear();
+        for (std::size_t i = 0; i < m_composite.entries.size(); ++i) {
+            CompositeEntry entry = m_composite.entries[i];
+            entry.matcher.isInside = entry.matcher.firstWeight;
+            if (!entry.matcher.firstWeight || m_firstLayers[i].whole == id) {
+                inner.entries.push_back(std::move(entry));
+            }
+        }
+        return inner;
+    }
 
     // The members of a node that a rewrite made; null for others.
     [[nodiscard]] const graph::Graph* membersOf(NodeId id) const
@@ -211,7 +246,8 @@ private:
     [[nodiscard]] bool matches(std::size_t i, NodeId id) const
     {
         const Matcher& matcher = m_composite.entries[i].matcher;
-        return matcher.firstWeight ? m_firstWeights[i] == id : matchesFields(matcher, m_model, id);
+        const std::vector<NodeId>& maps = m_firstLayers[i].maps;
+        return matcher.firstWeight ? std::ranges::find(maps, id) != maps.end() : matchesFields(matcher, m_model, id);
     }
 
     [[nodiscard]] const CompositeEntry* find(NodeId id) const
@@ -263,7 +299,7 @@ private:
     const BoundModel& m_model;
     std::span<const rewrite::FusedNode> m_fused;
     EntryUse* m_use;
-    std::vector<NodeId> m_firstWeights; // per entry
+    std::vector<FirstLayer> m_firstLayers; // per entry
 };
 
 /// Nodes that are named before the rest is only counted.
@@ -333,10 +369,10 @@ std::string Matcher::text() const
 
 base::Result<RuleAssignment> assignRules(const Composite& composite, const BoundModel& model,
                                          std::span<const rewrite::FusedNode> fused, const std::stop_token& stop,
-                                         EntryUse* use)
+                                         EntryUse* use, const rewrite::Rewritten* rewritten)
 {
-    RETRO_TRY(std::vector<NodeId> firstWeights, firstWeightsOf(composite, model));
-    const Assigner assigner(composite, model, fused, std::move(firstWeights), use);
+    RETRO_TRY(std::vector<FirstLayer> firstLayers, firstLayersOf(composite, model, rewritten));
+    const Assigner assigner(composite, model, fused, std::move(firstLayers), use);
     RuleAssignment assignment(model.graph().nodeCount());
     std::optional<base::Error> first;
     std::vector<std::string> others;

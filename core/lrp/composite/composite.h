@@ -28,6 +28,7 @@ struct Matcher
     std::optional<std::size_t> operand; ///< the slot that operandFrom is about; any when not given
     bool firstWeight = false; ///< the first linear map (of `ops`, when given) on the path from an input, in node order
     std::string firstFrom;    ///< with firstWeight: the path from the graph input of this name; from any when empty
+    bool isInside = false;    ///< with firstWeight, in the steps of an operator: all maps that read its operands
     /// For people: "op Conv", "first Conv", "first Conv from input \"depth\"", "structure sum of operands", "operand 0
     /// from Softmax".
     [[nodiscard]] std::string text() const;
@@ -73,17 +74,19 @@ struct Composite
 /// The rule of one node and why.
 struct AssignedRule
 {
-    RulePointer rule;    ///< null for nodes that pass no relevance
-    std::string matcher; ///< text of the matcher that chose it
+    RulePointer rule;     ///< null for nodes that pass no relevance
+    std::string matcher;  ///< text of the matcher that chose it
+    bool isFirst = false; ///< it was chosen for the first layer
 };
 
 /// Rules of all nodes, by NodeId (operators only).
 using RuleAssignment = std::vector<AssignedRule>;
 
-/// A built-in composite with parameters, `name` or `name:key=value,…`; "auto" chooses by the model's structure. Errors
-/// (Usage): unknown name (lists the known ones), unknown parameter (lists them), bad number.
+/// A built-in composite with parameters, `name` or `name:key=value,…`; "auto" chooses by the model's structure. AttnLRP
+/// of a model whose layers round to 16 bits has the form of gradients, unless rules of relevance stand before it.
+/// Errors (Usage): unknown name (lists the known ones), unknown parameter (lists them), bad number.
 [[nodiscard]] base::Result<Composite> builtinComposite(const std::string& specification,
-                                                       const execute::BoundModel& model);
+                                                       const execute::BoundModel& model, bool hasRulesBefore = false);
 /// Names of the built-in composites that exist, in the order of the documentation.
 [[nodiscard]] std::vector<std::string> builtinNames();
 /// A composite from its JSON text (docs/formats/composite.md). Errors (Input) name file, line and field.
@@ -96,10 +99,12 @@ using RuleAssignment = std::vector<AssignedRule>;
 /// `fused` into their members, others by their function bodies. Errors (Input): a node that no entry matches, a rule
 /// that is not defined for the node's structure, or a node that cannot be taken apart; the message names node, operator
 /// and rule and says what to add. Stops between nodes (Cancelled). `use` (may be null) takes what became of the entries
-/// that people wrote, inside nodes that were taken apart as well.
+/// that people wrote, inside nodes that were taken apart as well. `rewritten` (may be null) says which operators the
+/// graph has in steps; the first layer of a composite is then the same as without.
 [[nodiscard]] base::Result<RuleAssignment> assignRules(const Composite& composite, const execute::BoundModel& model,
                                                        std::span<const rewrite::FusedNode> fused = {},
-                                                       const std::stop_token& stop = {}, EntryUse* use = nullptr);
+                                                       const std::stop_token& stop = {}, EntryUse* use = nullptr,
+                                                       const rewrite::Rewritten* rewritten = nullptr);
 
 /// A sentence for each rule that was put before the composite and changes nothing, and for each entry of a file that
 /// matches nothing. An entry of a file for a structure of known operators is for any model and may match nothing here.

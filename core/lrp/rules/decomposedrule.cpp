@@ -71,7 +71,9 @@ public:
 
     [[nodiscard]] std::string text() const override
     {
-        return fmt::format("decomposed into {} nodes", m_body->graph().nodeCount());
+        const auto first = std::ranges::find_if(m_rules, [](const AssignedRule& each) { return each.isFirst; });
+        return fmt::format("decomposed into {} nodes{}", m_body->graph().nodeCount(),
+                           first == m_rules.end() ? "" : ", first layer: " + first->rule->text());
     }
 
     [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override
@@ -150,6 +152,7 @@ public:
         }
     }
 
+    [[nodiscard]] const RuleAssignment& rules() const { return m_rules; }
     /// Every part has the same rule as there.
     [[nodiscard]] bool hasRulesOf(const BoundDecomposedRule& other) const
     {
@@ -260,9 +263,7 @@ base::Result<RuledBody> ruledBody(const Composite& composite, const BoundModel& 
         types.push_back(operands[slot]);
     }
     RETRO_TRY(const auto bound, BoundModel::bind(body.graph, types, execute::insideOf(model.precision())));
-    Composite inner = composite;
-    std::erase_if(inner.entries, [](const CompositeEntry& entry) { return entry.matcher.firstWeight; });
-    RETRO_TRY(RuleAssignment rules, assignRules(inner, *bound, {}, {}, use));
+    RETRO_TRY(RuleAssignment rules, assignRules(composite, *bound, {}, {}, use));
     std::vector<BodyResult> results;
     for (std::size_t i = 0; i < body.results.size(); ++i) {
         const ValueId output = body.graph->outputs()[i];
@@ -539,6 +540,12 @@ bool isSameRule(const Rule& a, const Rule& b)
         return boundA->hasRulesOf(*boundB);
     }
     return boundA == nullptr && boundB == nullptr && a.name() == b.name() && a.parameters() == b.parameters();
+}
+
+const RuleAssignment* rulesOfParts(const Rule& rule)
+{
+    const auto* bound = dynamic_cast<const BoundDecomposedRule*>(&rule);
+    return bound == nullptr ? nullptr : &bound->rules();
 }
 
 bool isDecomposed(const Rule& rule) { return rule.name() == "decomposed"; }

@@ -18,11 +18,14 @@ namespace retro::lrp
 /// a place): as rewrite::functionBody.
 [[nodiscard]] base::Result<rewrite::FunctionBody> bodyOf(const execute::BoundModel& model, execute::NodeId id);
 
+/// The rules of the parts of a rule that was bound to its node, by NodeId of its body; null for other rules.
+[[nodiscard]] const RuleAssignment* rulesOfParts(const Rule& rule);
+
 /// The rule for a composed node by the rules of its parts: the members that a rewrite kept, else its function body
 /// (rewrite::functionBody). The parts run forward on the operands, and relevance is carried back through them by the
-/// oracle, each by the rule that the composite gives it (entries for the first layer do not apply inside). Operands
-/// that carry no relevance outside carry none inside. Errors (Input): the operator cannot be taken apart, a part
-/// without a rule; the message says what to do. `use` as for assignRules().
+/// oracle, each by the rule that the composite gives it. `composite` is that of the inside: its entries for the first
+/// layer are those that lie there. Operands that carry no relevance outside carry none inside. Errors (Input): the
+/// operator cannot be taken apart, a part without a rule; the message says what to do. `use` as for assignRules().
 [[nodiscard]] base::Result<RulePointer> bindDecomposed(const Composite& composite, const execute::BoundModel& model,
                                                        execute::NodeId id, const graph::Graph* members,
                                                        EntryUse* use = nullptr);

@@ -2,6 +2,7 @@
 #include "core/lrp/rules/openfused.h"
 
 #include "core/execute/forward.h"
+#include "core/lrp/rules/decomposedrule.h"
 #include "core/lrp/traversal/oracle.h"
 #include "core/lrp/traversal/traversalgraph.h"
 #include "core/ops/algebra.h"
@@ -16,6 +17,10 @@ namespace
 
 base::Result<RuleAssignment> rulesOf(const OpenRequest& request, Composite composite, const execute::BoundModel& model)
 {
+    const RuleAssignment* const own = request.rule ? rulesOfParts(*request.rule) : nullptr;
+    if (own != nullptr && own->size() == model.graph().nodeCount()) {
+        return *own;
+    }
     std::erase_if(composite.entries, [](const CompositeEntry& entry) { return entry.matcher.firstWeight; });
     RETRO_TRY(RuleAssignment rules, assignRules(composite, model));
     for (std::size_t i = 0; i < rules.size(); ++i) {

@@ -43,9 +43,8 @@ struct OpenRequest
 };
 
 /// Runs the members forward and carries the relevance that arrived at the fused node back through them, each by the
-/// rule that the composite gives it (entries for the first layer do not apply inside). The operands' relevance is that
-/// of the decomposed rules and may differ from what the fused node handed on. Errors: Input (a member without a rule,
-/// shapes), Cancelled.
+/// rule that it has there. The operands' relevance is that of the decomposed rules and may differ from what the fused
+/// node handed on. Errors: Input (a member without a rule, shapes), Cancelled.
 [[nodiscard]] base::Result<OpenedNode> openFused(const OpenRequest& request, const Composite& composite,
                                                  const std::stop_token& stop = {});
 

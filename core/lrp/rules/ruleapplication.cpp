@@ -5,6 +5,7 @@
 #include "core/execute/tokenpath.h"
 #include "core/lrp/rules/balance.h"
 #include "core/lrp/rules/reverseflops.h"
+#include "core/lrp/rules/wherearrived.h"
 #include "core/ops/exactsums.h"
 #include "core/ops/kernel/roundnumbers.h"
 #include "core/ops/lookup.h"
@@ -218,8 +219,8 @@ std::vector<Tensor> applyRule(const execute::BoundModel& model, NodeId node, con
                         [&] {
                             const event::NodeWatch watch(node);
                             std::vector<Tensor> parts =
-                                site.rule->apply({model.op(node), values.operands, values.outputs, relevance,
-                                                  site.tracked, site.types, row});
+                                applyWhereArrived(*site.rule, {model.op(node), values.operands, values.outputs,
+                                                               relevance, site.tracked, site.types, row});
                             for (const std::size_t slot : site.tokenSlots) {
                                 parts[slot] = toInput(model, definition.inputs[slot], std::move(parts[slot]));
                             }

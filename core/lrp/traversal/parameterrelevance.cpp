@@ -6,6 +6,7 @@
 #include "core/lrp/rules/linearparameters.h"
 #include "core/lrp/rules/openedoperator.h"
 #include "core/lrp/rules/rules.h"
+#include "core/lrp/rules/wherearrived.h"
 #include "core/ops/algebra.h"
 #include "core/ops/detachable.h"
 #include "core/ops/lookup.h"
@@ -13,6 +14,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 namespace retro::lrp
 {
@@ -245,15 +247,12 @@ ops::Reads readsForParameters(const BoundModel& model, NodeId node, const RuleSi
     return reads;
 }
 
-std::vector<ParameterShare> parameterShares(const BoundModel& model, NodeId node, const RuleSite& site,
-                                            std::span<const Tensor> relevance, const NodeValues& values)
+namespace
 {
-    const std::vector<std::size_t> slots = parameterSlots(model, node);
-    const Site at{model, node, site, relevance, values};
-    if (slots.empty()) {
-        return {};
-    }
-    const StructureKind kind = model.op(node).structure().kind();
+
+std::vector<ParameterShare> sharesOf(const Site& at, std::span<const std::size_t> slots)
+{
+    const StructureKind kind = at.op().structure().kind();
     if (kind == StructureKind::LinearMap) {
         return ofLinearMap(at, slots);
     }
@@ -268,6 +267,27 @@ std::vector<ParameterShare> parameterShares(const BoundModel& model, NodeId node
     }
     const bool isScaling = kind == StructureKind::Product || kind == StructureKind::Quotient;
     return isScaling ? asCarriers(at, slots) : withoutShares(at, slots);
+}
+
+} // namespace
+
+std::vector<ParameterShare> parameterShares(const BoundModel& model, NodeId node, const RuleSite& site,
+                                            std::span<const Tensor> relevance, const NodeValues& values)
+{
+    const std::vector<std::size_t> slots = parameterSlots(model, node);
+    std::vector<ParameterShare> shares;
+    if (slots.empty()) {
+        return shares;
+    }
+    makeWhereArrived({model.op(node), values.operands, values.outputs, relevance, site.tracked, site.types},
+                     [&](std::span<const Tensor> operands, std::span<const Tensor> outputs) {
+                         const NodeValues own{{operands.begin(), operands.end()}, {outputs.begin(), outputs.end()}};
+                         shares = sharesOf({model, node, site, relevance, own}, slots);
+                         std::vector<Tensor> parts;
+                         std::ranges::transform(shares, std::back_inserter(parts), &ParameterShare::relevance);
+                         return parts;
+                     });
+    return shares;
 }
 
 } // namespace retro::lrp

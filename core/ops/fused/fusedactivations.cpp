@@ -4,6 +4,7 @@
 #include "core/ops/bind/operatorbase.h"
 #include "core/ops/elementwise/activation.h"
 #include "core/ops/families.h"
+#include "core/ops/fused/standardactivation.h"
 #include "core/ops/kernel/filled.h"
 #include "core/ops/registry.h"
 
@@ -248,15 +249,10 @@ private:
     TensorType m_bias;
 };
 
-/// The function of the standard that an operator of another name is.
-BoundResult boundAs(const BindContext& context, const char* op, std::int64_t opset, graph::Attributes attributes)
+/// As the function of the standard that the node is.
+BoundResult bindStandard(const BindContext& context)
 {
-    graph::Node node = context.node;
-    node.domain.clear();
-    node.op = op;
-    node.opset = opset;
-    node.attributes = std::move(attributes);
-    node.inputs.resize(1);
+    const graph::Node node = standardActivation(context.node).value();
     return bind({context.graph, context.id, node, context.operandTypes.first(1), context.constants.first(1),
                  context.floatType, context.source});
 }
@@ -264,7 +260,7 @@ BoundResult boundAs(const BindContext& context, const char* op, std::int64_t ops
 BoundResult bindContribGelu(const BindContext& context)
 {
     RETRO_CHECK(expect(context, {.types = OperandTypes::Floats}));
-    return boundAs(context, "Gelu", 20, {});
+    return bindStandard(context);
 }
 
 /// With a bias as operand 1, which may be missing: then it is Gelu by tanh.
@@ -273,7 +269,7 @@ BoundResult bindBiased(const BindContext& context)
 {
     RETRO_CHECK(expect(context, {.least = Least, .most = 2, .types = OperandTypes::Floats}));
     if (!context.present(1)) {
-        return boundAs(context, "Gelu", 20, {{"approximate", std::string("tanh")}});
+        return bindStandard(context);
     }
     RETRO_TRY(const Shape shape, broadcastShape(context, firstType(context).shape, context.operandTypes[1].shape));
     if (shape != firstType(context).shape) {
@@ -285,7 +281,7 @@ BoundResult bindBiased(const BindContext& context)
 BoundResult bindQuickGelu(const BindContext& context)
 {
     RETRO_CHECK(expect(context, {.types = OperandTypes::Floats, .attributes = {{"alpha", AttributeKind::Float}}}));
-    return boundAs(context, "Swish", 24, {{"alpha", context.floatAttribute("alpha", 1.702)}});
+    return bindStandard(context);
 }
 
 /// a·σ(αa)·b of two operands of one shape.
@@ -326,6 +322,30 @@ BoundResult bindSwiGlu(const BindContext& context)
 }
 
 } // namespace
+
+std::optional<Node> standardActivation(const Node& node)
+{
+    const bool hasBias = node.inputs.size() > 1 && node.inputs[1].isValid();
+    if (node.domain != "com.microsoft" || hasBias || node.inputs.empty()) {
+        return std::nullopt;
+    }
+    Node standard = node;
+    standard.domain.clear();
+    standard.inputs.resize(1);
+    if (node.op == "Gelu" || node.op == "FastGelu") {
+        standard.op = "Gelu";
+        standard.opset = 20;
+        standard.attributes = {{"approximate", std::string(node.op == "Gelu" ? "none" : "tanh")}};
+        return standard;
+    }
+    if (node.op == "QuickGelu") {
+        standard.op = "Swish";
+        standard.opset = 24;
+        standard.attributes.try_emplace("alpha", 1.702);
+        return standard;
+    }
+    return std::nullopt;
+}
 
 std::span<const OperatorDeclaration> fusedActivationDeclarations()
 {

@@ -238,7 +238,7 @@ class ExtremeReduction final : public Operator<MaxPool>, public WindowSums, publ
 {
 public:
     ExtremeReduction(TensorType output, RowWindows windows, bool isMax)
-        : Operator(std::move(output)), m_windows(std::move(windows)),
+        : Operator(std::move(output)), m_windows(std::move(windows)), m_isMax(isMax),
           m_reducer(isMax ? rowReducer<ExtremeOf<true>>() : rowReducer<ExtremeOf<false>>())
     {}
 
@@ -252,6 +252,7 @@ public:
         return m_windows.rows().gradient(s, x, m_windows.rows().reduced(x, m_reducer, m_outputTypes[0].shape),
                                          m_reducer);
     }
+    [[nodiscard]] bool smallestWins() const override { return !m_isMax; }
     /// No element is in two windows: what one hands to its winner stands alone there.
     [[nodiscard]] Tensor pick(const Tensor& t, std::span<const Tensor> operands) const override
     {
@@ -275,6 +276,7 @@ public:
 
 private:
     RowWindows m_windows;
+    bool m_isMax;
     RowReducer m_reducer;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/rewrite/body/bodybuilder.h"
 
+#include "core/base/failure.h"
 #include "core/rewrite/attributes.h"
 
 #include <fmt/format.h>
@@ -40,6 +41,7 @@ std::vector<std::int64_t> BodyBuilder::intsAttribute(std::string_view name, std:
 
 ValueId BodyBuilder::operand(std::size_t slot)
 {
+    base::guard(isGiven(slot), "a body reads only operands that are given");
     if (m_made[slot].isValid()) {
         return m_made[slot];
     }

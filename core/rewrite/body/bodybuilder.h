@@ -34,7 +34,7 @@ public:
     [[nodiscard]] std::vector<std::int64_t> intsAttribute(std::string_view name,
                                                           std::vector<std::int64_t> fallback) const;
 
-    /// The operand: a constant, an input of the body, or what Detach makes of one.
+    /// An operand that is given: a constant, an input of the body, or what Detach makes of one.
     ValueId operand(std::size_t slot);
     /// A node of the standard with one result of that name.
     ValueId add(const std::string& op, const std::string& name, std::vector<ValueId> inputs,

@@ -15,10 +15,14 @@ base::Result<FunctionBody> swiGluBody(BodyBuilder body)
 namespace
 {
 
+/// The bias may be missing.
 base::Result<FunctionBody> biasedGelu(BodyBuilder body, const char* approximate)
 {
-    const ValueId sum = body.add("Add", "with bias", {body.operand(0), body.operand(1)});
-    body.output(0, body.add("Gelu", "result", {sum}, {{"approximate", std::string(approximate)}}));
+    ValueId x = body.operand(0);
+    if (body.isGiven(1)) {
+        x = body.add("Add", "with bias", {x, body.operand(1)});
+    }
+    body.output(0, body.add("Gelu", "result", {x}, {{"approximate", std::string(approximate)}}));
     return std::move(body).finish();
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/tape/gradientgraph/emitrule.h"
 
+#include "core/ops/kernel/elementmap.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -50,12 +52,7 @@ std::optional<std::vector<std::int64_t>> EmitSite::known(std::size_t slot) const
     if (!has(slot) || !model.isConstant(node.inputs[slot])) {
         return std::nullopt;
     }
-    const tensor::Tensor data = model.constant(node.inputs[slot]).contiguous();
-    std::vector<std::int64_t> values;
-    for (std::int64_t i = 0; i < data.size(); ++i) {
-        values.push_back(static_cast<std::int64_t>(data.at(i)));
-    }
-    return values;
+    return ops::integersOf(model.constant(node.inputs[slot]));
 }
 
 std::string never(const EmitSite&) { return {}; }

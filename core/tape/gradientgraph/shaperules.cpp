@@ -89,7 +89,7 @@ ValueId withoutSteps(EmitSite& site, ValueId value, tensor::Shape& shape, std::s
 {
     const auto at = static_cast<std::int64_t>(axis);
     const std::int64_t count = shape[axis];
-    if (count == 0 || step == 1) {
+    if (count <= 1 || step == 1) {
         return value;
     }
     if (step < 0) {

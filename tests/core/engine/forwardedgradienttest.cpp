@@ -11,6 +11,7 @@
 
 #include <limits>
 #include <map>
+#include <sstream>
 
 using namespace retro::rewrite::testing;
 using namespace retro;
@@ -369,6 +370,43 @@ private slots:
         QCOMPARE(made->rebuilds(), std::size_t{0});
         const auto tape = engine::gradient(tests::loopModel(5, true), loopRequest(5));
         QVERIFY(tape.ok() && made->gradient.gradients[1].bitEqual(tape->gradients[1]));
+    }
+
+    /// The smallest of a window, the largest, both of one value, of a part without a winner: gradients of the tape.
+    void extremesArePackedByWhatWins()
+    {
+        for (const std::string ops : {"ReduceMin", "ReduceMax", "ReduceMin ReduceMax", "ReduceMax ReduceMax"}) {
+            Writer w;
+            const ValueId x = w.input("x", {4, 6});
+            const ValueId bent = w.node("Relu", "bent", {w.node("Neg", "less", {x})});
+            ValueId sum;
+            std::istringstream names(ops);
+            std::string op;
+            for (int i = 0; names >> op; ++i) {
+                const ValueId one = w.node(op, fmt::format("extreme {}", i), {bent},
+                                           {{"axes", Ints{i == 0 ? 1 : 0}}, {"keepdims", std::int64_t{1}}});
+                sum = sum.isValid() ? w.node("Add", "both", {sum, one}) : one;
+            }
+            w.output(sum);
+            const auto model = bound(w.finish(), execute::Precision::Float);
+            QVERIFY(model);
+            engine::GradientRequest request;
+            std::vector<float> values(24);
+            for (std::size_t i = 0; i < values.size(); ++i) { // ties, zeros, negative numbers, a line without a number
+                values[i] = static_cast<float>(static_cast<int>(i * 7 % 11) - 5);
+            }
+            values[8] = std::numeric_limits<float>::quiet_NaN();
+            request.inputs = {Tensor::of<float>({4, 6}, values)};
+            const auto tape = engine::gradient(model, request);
+            QVERIFY2(tape.ok(), tape.ok() ? "" : tape.error().text().c_str());
+            for (const ForwardStrategy strategy : {ForwardStrategy::Compress, ForwardStrategy::Rebuild}) {
+                const auto made = engine::forwardedGradient(model, request, bindOptionsFor(strategy));
+                QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+                QVERIFY2(made->gradient.gradients[0].bitEqual(tape->gradients[0]), ops.c_str());
+            }
+            const auto made = engine::forwardedGradient(model, request, bindOptionsFor(ForwardStrategy::Compress));
+            QCOMPARE(textOf(*made, "bent_out").contains("the largest elements win"), ops == "ReduceMin ReduceMax");
+        }
     }
 
     void packedSignsKeepOrderAndTies()

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <random>
 
 namespace retro::tests
@@ -471,6 +472,12 @@ Cases gradientGraphCases()
     all.push_back({"LayerNormalization", {"LayerNormalization", {{2, 3, 4}}, {drawn({4}, 1), drawn({4}, 2)}, {}}});
     all.push_back({"Concat", {"Concat", {{2, 3}, {2, 1}}, {}, {{"axis", std::int64_t{-1}}}}});
     all.push_back({"Split", {"Split", {{2, 6}}, {ints({4, 2})}, {{"axis", std::int64_t{1}}}, 2}});
+    constexpr std::int64_t kLast = std::numeric_limits<std::int64_t>::max();
+    constexpr std::int64_t kFirst = std::numeric_limits<std::int64_t>::min();
+    all.push_back({"Slice from the largest integer backwards",
+                   {"Slice", {{5, 6}}, {ints({kLast}), ints({kFirst}), ints({1}), ints({-1})}, {}}});
+    all.push_back({"Slice to the largest integer in huge steps",
+                   {"Slice", {{5, 6}}, {ints({2}), ints({kLast - 1}), ints({0}), ints({kLast})}, {}}});
     all.push_back({"Slice", {"Slice", {{5, 6}}, {ints({-4, 1}), ints({100, -1}), ints({0, 1})}, {}}});
     all.push_back({"Pad", {"Pad", {{2, 3}}, {ints({1, 0, 0, 2})}, {}}});
     all.push_back({"Expand", {"Expand", {{3, 1}}, {ints({2, 3, 4})}, {}}});

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators that are written out while a file is read: what stands in their place, and what is refused.
+#include "core/formats/known/knownfunctions.h"
 #include "core/execute/boundmodel.h"
 #include "core/formats/onnx.h"
 #include "core/ops/registry.h"
+#include "core/ops/schema/schema.h"
 #include "tests/core/formats/protomodel.h"
 
 #include <QtTest>
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <limits>
+#include <set>
+#include <sstream>
 
 using namespace retro;
 using namespace retro::tests;
@@ -127,6 +133,72 @@ Tensor constantOf(const graph::Graph& graph, const std::string& name)
     return id ? graph.value(*id).constant : Tensor();
 }
 
+/// A schema's names of operands, or of attributes, in order.
+std::vector<std::string> wordsOf(std::string_view text)
+{
+    std::istringstream stream{std::string(text)};
+    return {std::istream_iterator<std::string>(stream), {}};
+}
+
+/// A call with all operands but those that are left out, and the attributes that it must have.
+onnxschema::NodeProto callOf(const formats::KnownFunction& function, const ops::OperatorSchema& schema,
+                             const std::set<std::size_t>& leftOut)
+{
+    onnxschema::NodeProto call;
+    call.set_name("call");
+    call.set_domain(std::string(function.domain));
+    call.set_op_type(std::string(function.op));
+    for (std::size_t slot = 0; slot < wordsOf(schema.operands).size(); ++slot) {
+        call.add_input(leftOut.contains(slot) ? "" : fmt::format("x{}", slot));
+    }
+    call.add_output("y");
+    for (const std::string& word : wordsOf(schema.attributes)) {
+        if (word.ends_with(":int!")) {
+            formats::writeAttribute(word.substr(0, word.find(':')), std::int64_t{1}, *call.add_attribute());
+        }
+    }
+    return call;
+}
+
+/// All operands as inputs of so many axes.
+formats::GraphFacts factsOf(const onnxschema::NodeProto& call, int rank)
+{
+    onnxschema::GraphProto graph;
+    for (const std::string& name : call.input()) {
+        onnxschema::ValueInfoProto& input = *graph.add_input();
+        input.set_name(name);
+        auto& type = *input.mutable_type()->mutable_tensor_type();
+        type.set_elem_type(1);
+        for (int axis = 0; axis < rank; ++axis) {
+            type.mutable_shape()->add_dim()->set_dim_value(8);
+        }
+    }
+    graph.add_output()->set_name("y");
+    return {graph, 17};
+}
+
+/// The first step that reads an operand which is not given, where its operator needs one; empty when all is well.
+std::string stepWithoutOperand(const onnxschema::FunctionProto& made, const std::set<std::size_t>& leftOut)
+{
+    for (const onnxschema::NodeProto& step : made.node()) {
+        graph::Node node;
+        node.domain = step.domain();
+        node.op = step.op_type();
+        node.opset = step.resolved_opset() > 0 ? step.resolved_opset() : step.domain().empty() ? 17 : 1;
+        for (const std::string& input : step.input()) {
+            const bool isMissing = input.empty() || std::ranges::any_of(leftOut, [&](std::size_t slot) {
+                                       return input == fmt::format("operand {}", slot);
+                                   });
+            node.inputs.push_back(isMissing ? graph::ValueId() : graph::ValueId(std::uint32_t{0}));
+        }
+        node.outputs.assign(static_cast<std::size_t>(step.output_size()), graph::ValueId(std::uint32_t{1}));
+        if (const auto fault = ops::operandFault(node)) {
+            return fmt::format("{} ({}): {}", step.name(), step.op_type(), *fault);
+        }
+    }
+    return {};
+}
+
 } // namespace
 
 class KnownFunctionsTest : public QObject
@@ -134,6 +206,39 @@ class KnownFunctionsTest : public QObject
     Q_OBJECT
 
 private slots:
+    /// From the schema: all operands, each optional one left out, all of them left out.
+    void stepsReadWhatIsGiven()
+    {
+        int written = 0;
+        for (const formats::KnownFunction& function : formats::knownFunctions()) {
+            const ops::OperatorSchema* schema = ops::schemaOf(function.domain, function.op, 1);
+            const std::vector<std::string> names = schema != nullptr ? wordsOf(schema->operands) : Texts();
+            std::vector<std::set<std::size_t>> choices{{}, {}};
+            for (std::size_t slot = 0; slot < names.size(); ++slot) {
+                if (names[slot].ends_with('?')) {
+                    choices.push_back({slot});
+                    choices[1].insert(slot);
+                }
+            }
+            for (const std::set<std::size_t>& leftOut : choices) {
+                for (const int rank : {1, 2, 3, 4}) {
+                    if (schema == nullptr) {
+                        continue;
+                    }
+                    const onnxschema::NodeProto call = callOf(function, *schema, leftOut);
+                    const auto made = formats::knownFunction(call, factsOf(call, rank));
+                    if (!made.ok() || !*made) {
+                        continue;
+                    }
+                    ++written;
+                    const std::string fault = stepWithoutOperand(**made, leftOut);
+                    QVERIFY2(fault.empty(), fmt::format("{}: {}", function.op, fault).c_str());
+                }
+            }
+        }
+        QVERIFY(written > 50);
+    }
+
     void layersAndActivations()
     {
         QCOMPARE(

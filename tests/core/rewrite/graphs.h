@@ -56,6 +56,15 @@ public:
         m_builder.addNode({op, "", name, "", opset, std::move(inputs), {result}, std::move(attributes)});
         return result;
     }
+    /// Of another domain, in its first version.
+    ValueId nodeOf(const std::string& domain, const std::string& op, const std::string& name,
+                   std::vector<ValueId> inputs)
+    {
+        m_builder.setOpset(domain, 1);
+        const ValueId result = m_builder.addResult(name + "_out");
+        m_builder.addNode({op, domain, name, "", 1, std::move(inputs), {result}, {}});
+        return result;
+    }
     ValueId batchNorm(const std::string& name, ValueId x, std::int64_t channels, Attributes attributes = {},
                       std::int64_t opset = 17)
     {

@@ -137,6 +137,30 @@ Composite only(std::vector<CompositeEntry> entries)
     return composite;
 }
 
+/// Attention of three tokens among themselves, in a type.
+Bound attentionIn(tensor::DType type, execute::Precision precision)
+{
+    graph::GraphBuilder builder("attention");
+    builder.setOpset("", 17);
+    const graph::ValueId x = builder.addInput("x", type, tensor::Shape{3, 4});
+    const auto add = [&](const char* op, std::vector<graph::ValueId> inputs) {
+        const graph::ValueId made = builder.addResult(std::string(op) + std::to_string(inputs[0].index()));
+        builder.declare(made, type, {});
+        builder.addNode(
+            {op, "", std::string(op) + std::to_string(made.index()), "", 17, std::move(inputs), {made}, {}});
+        return made;
+    };
+    const graph::ValueId w =
+        builder.addConstant("w", tensor::Tensor::full(tensor::DType::Float32, {4, 3}, 0.5).to(type));
+    const graph::ValueId p = add("Softmax", {add("MatMul", {x, w})});
+    builder.addOutput(add("MatMul", {p, x}));
+    const std::vector<ops::TensorType> types{{execute::dtypeOf(precision), {3, 4}}};
+    auto built = std::move(builder).build();
+    auto model =
+        execute::BoundModel::bind(std::make_shared<const graph::Graph>(std::move(built).value()), types, precision);
+    return model.ok() ? *model : nullptr;
+}
+
 } // namespace
 
 class CompositeTest : public QObject
@@ -367,6 +391,27 @@ private slots:
         QCOMPARE(composite.error().code, base::ErrorCode::Usage);
         const QString text = QString::fromStdString(composite.error().text());
         QVERIFY2(text.contains(message), qPrintable(text));
+    }
+
+    /// AttnLRP of layers that round to 16 bits divides by no sum, unless a person says how.
+    void sixteenBitsGetTheFormOfGradients()
+    {
+        for (const auto type : {tensor::DType::Float16, tensor::DType::BFloat16, tensor::DType::Float32}) {
+            const Bound model = attentionIn(type, execute::Precision::Float);
+            const bool isNarrow = type != tensor::DType::Float32;
+            for (const char* asked : {"auto", "attnlrp"}) {
+                const auto chosen = lrp::builtinComposite(asked, *model);
+                QVERIFY(chosen.ok());
+                QCOMPARE(chosen->name, std::string(isNarrow ? "attnlrp:form=gradient_x_input" : "attnlrp"));
+                QCOMPARE(chosen->dividesStart, isNarrow);
+                QCOMPARE(chosen->reason.find(tensor::nameOf(type)) != std::string::npos, isNarrow);
+                QVERIFY(!lrp::builtinComposite(asked, *model, true)->dividesStart); // rules of relevance before it
+            }
+            for (const char* asked : {"attnlrp:form=relevance", "attnlrp:epsilon=1e-3", "attnlrp:zero_bias=1"}) {
+                QVERIFY(!lrp::builtinComposite(asked, *model)->dividesStart);
+            }
+            QVERIFY(!lrp::builtinComposite("auto", *attentionIn(type, execute::Precision::Double))->dividesStart);
+        }
     }
 
     void firstMatchWins()

@@ -6,14 +6,18 @@
 #include "tests/core/ops/slots/extentsweep.h"
 
 #include "core/execute/boundmodel.h"
+#include "core/execute/forward.h"
 #include "core/lrp/rules/gradientparts.h"
 #include "core/lrp/rules/rules.h"
 #include "core/lrp/traversal/parameterrelevance.h"
+#include "core/ops/schema/schema.h"
+#include "core/rewrite/rewrite.h"
 #include "tests/core/ops/slots/nongradientgenerators.h"
 
 #include <QtTest>
 
 #include <set>
+#include <sstream>
 
 using namespace retro::tests;
 namespace algebra = retro::ops::algebra;
@@ -338,6 +342,62 @@ std::string check(const Generator& generator)
     return {};
 }
 
+/// Slots that the operator's schema lets be left out and that are given.
+std::vector<std::size_t> optionalSlots(const OpCase& drawn)
+{
+    const auto graph = drawn.makeGraph();
+    const auto& node = graph->node(kNode);
+    const ops::OperatorSchema* schema = ops::schemaOf(node.domain, node.op, node.opset);
+    std::vector<std::size_t> found;
+    std::istringstream names(schema == nullptr ? std::string() : std::string(schema->operands));
+    std::string name;
+    for (std::size_t slot = 0; names >> name && slot < drawn.operands().size(); ++slot) {
+        if (name.ends_with('?') && drawn.operands()[slot].isValid()) {
+            found.push_back(slot);
+        }
+    }
+    return found;
+}
+
+/// The draw without an operand, as it is and in the steps that its body has: the same result.
+std::string checkWithout(OpCase drawn, std::size_t slot, std::size_t& bodies)
+{
+    drawn.replaceOperand(slot, Tensor());
+    drawn.setConstant(slot, false);
+    std::string refusal;
+    const std::optional<Site> whole = siteOf(drawn, refusal);
+    if (!whole) {
+        return {}; // the others need it
+    }
+    auto options = retro::rewrite::noRewrites();
+    options.expandFunctions = true;
+    const auto graph = drawn.makeGraph();
+    const auto steps = retro::rewrite::rewrite(graph, options);
+    if (!steps.ok()) {
+        return steps.error().text();
+    }
+    if (steps->graph == graph) {
+        return {};
+    }
+    ++bodies;
+    std::vector<Tensor> inputs;
+    std::vector<ops::TensorType> types;
+    for (std::size_t i = 0; i < whole->operands.size(); ++i) {
+        if (whole->operands[i].isValid() && !drawn.isConstant(i)) {
+            inputs.push_back(whole->operands[i]);
+            types.push_back(whole->types[i]);
+        }
+    }
+    const auto model = execute::BoundModel::bind(steps->graph, types, execute::Precision::Double, inputs);
+    const auto run = model.ok() ? execute::forward(*model, inputs, execute::SavePolicy::All)
+                                : retro::base::Result<execute::ForwardResult>(model.error());
+    if (!run.ok()) {
+        return run.error().text();
+    }
+    const double off = distance(run->outputs[0], whole->outputs[0]);
+    return off < 1e-9 ? std::string() : fmt::format("its steps are off by {}", off);
+}
+
 } // namespace
 
 class SlotSweepTest : public QObject
@@ -367,6 +427,22 @@ private slots:
         QFETCH(int, number);
         const std::string fault = check(allGenerators()[static_cast<std::size_t>(number)]);
         QVERIFY2(fault.empty(), fault.c_str());
+    }
+
+    void optionalOperandsMayBeLeftOut()
+    {
+        std::size_t bodies = 0;
+        for (const Generator& generator : allGenerators()) {
+            for (int i = 0; i < kDraws; ++i) {
+                Draw draw(static_cast<std::uint32_t>(7000 + i));
+                const OpCase drawn = generator.make(draw);
+                for (const std::size_t slot : optionalSlots(drawn)) {
+                    const std::string fault = checkWithout(drawn, slot, bodies);
+                    QVERIFY2(fault.empty(), fmt::format("{} without {}: {}", drawn.text(), slot, fault).c_str());
+                }
+            }
+        }
+        QVERIFY(bodies > 20);
     }
 
     void everyOperatorIsDrawn()
