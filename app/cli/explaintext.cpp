@@ -3,6 +3,7 @@
 
 #include "app/cli/forwardingtext.h"
 #include "app/cli/planningoptions.h"
+#include "core/engine/explain/ctc.h"
 #include "core/engine/lut/lutdecisions.h"
 #include "core/engine/results/runfacts.h"
 #include "core/ops/algebra.h"
@@ -31,6 +32,9 @@ std::string placeOf(const engine::LoadedModel& model, const graph::Graph& graph,
     const std::int64_t index = target.index[sample];
     if (index < 0 && sample < target.place.size() && !target.place[sample].empty()) {
         return target.place[sample]; // a segment
+    }
+    if (engine::isStepOfTime(target, sample)) {
+        return target.place[sample] + labelOf(model, index).substr(std::to_string(index).size());
     }
     const tensor::Shape& shape = target.start.shape();
     const std::vector<std::string> axes = trace::axisNames(graph, target.value, shape.size());

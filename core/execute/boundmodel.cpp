@@ -8,7 +8,7 @@
 #include "core/base/memorylimit.h"
 #include "core/execute/earlyvalues.h"
 #include "core/execute/sizesonly.h"
-#include "core/execute/tokenpath.h"
+#include "core/execute/tokenplaces.h"
 #include "core/graph/graph.h"
 #include "core/graph/placeholder.h"
 #include "core/ops/bind/bindcheck.h"
@@ -44,8 +44,9 @@ using graph::ValueId;
 class Tracker
 {
 public:
-    Tracker(const graph::Graph& graph, std::span<const ops::TensorType> types)
-        : m_graph(graph), m_types(types), m_tracked(graph.valueCount(), false)
+    Tracker(const graph::Graph& graph, std::span<const ops::TensorType> types,
+            const std::map<ValueId, TokenPlaces>& tokens)
+        : m_types(types), m_tokens(tokens), m_tracked(graph.valueCount(), false)
     {
         for (const ValueId input : graph.inputs()) {
             m_tracked[input.index()] = isFloating(input);
@@ -63,11 +64,9 @@ public:
         });
         if (ops::isTokenSlot(structure, ops::Lookup::kIndices)) {
             carries = true;
-            const auto path =
-                tokenPath(m_graph, node.inputs[ops::Lookup::kIndices],
-                          [&](graph::NodeId id) -> const ops::BoundOperator& { return *operators[id.index()]; });
-            if (path) {
-                m_tracked[path->input.index()] = true;
+            const auto tokens = m_tokens.find(node.inputs[ops::Lookup::kIndices]);
+            if (tokens != m_tokens.end()) {
+                m_tracked[tokens->second.input.index()] = true;
             }
         }
         for (const ValueId output : node.outputs) {
@@ -82,23 +81,44 @@ public:
 private:
     [[nodiscard]] bool isFloating(ValueId value) const { return tensor::isFloating(m_types[value.index()].dtype); }
 
-    const graph::Graph& m_graph;
     std::span<const ops::TensorType> m_types;
+    const std::map<ValueId, TokenPlaces>& m_tokens;
     std::vector<bool> m_tracked;
 };
 
 /// Per value of the graph: does it carry relevance? A floating graph input does, an integer one when an embedding is
-/// looked up by it (tokenPath), the result of an embedding, and a floating result of an operator that passes relevance
-/// and has an operand that carries it. Operators per node, types per value.
+/// looked up by it, the result of an embedding, and a floating result of an operator that passes relevance and has an
+/// operand that carries it. Operators per node, types per value, tokens by indices.
 std::vector<bool> trackedValues(const graph::Graph& graph,
                                 std::span<const std::unique_ptr<ops::BoundOperator>> operators,
-                                std::span<const ops::TensorType> types)
+                                std::span<const ops::TensorType> types, const std::map<ValueId, TokenPlaces>& tokens)
 {
-    Tracker tracker(graph, types);
+    Tracker tracker(graph, types, tokens);
     for (std::size_t i = 0; i < graph.nodeCount(); ++i) {
         tracker.visit(graph.node(graph::NodeId(i)), operators, i);
     }
     return std::move(tracker).take();
+}
+
+/// The tokens of the indices of each embedding that has some.
+std::map<ValueId, TokenPlaces> tokensByIndices(const graph::Graph& graph,
+                                               std::span<const std::unique_ptr<ops::BoundOperator>> operators,
+                                               std::span<const ops::TensorType> types,
+                                               std::span<const Tensor> constants)
+{
+    TokenFinder finder(graph, operators, types, constants);
+    std::map<ValueId, TokenPlaces> all;
+    for (std::size_t i = 0; i < graph.nodeCount(); ++i) {
+        const Node& node = graph.node(NodeId(i));
+        const bool isFloating = !node.outputs.empty() && node.outputs.front().isValid() &&
+                                tensor::isFloating(types[node.outputs.front().index()].dtype);
+        if (isFloating && ops::isTokenSlot(operators[i]->structure(), ops::Lookup::kIndices)) {
+            if (auto found = finder.find(node.inputs[ops::Lookup::kIndices])) {
+                all.emplace(node.inputs[ops::Lookup::kIndices], std::move(*found));
+            }
+        }
+    }
+    return all;
 }
 
 } // namespace
@@ -217,7 +237,8 @@ base::Result<std::shared_ptr<const BoundModel>> BoundModel::bind(std::shared_ptr
         RETRO_CHECK(base::caughtAt([&] { return ops::placeOf(model->m_graph->node(NodeId(i))); },
                                    [&] { return model->bindNode(NodeId(i), early); }));
     }
-    model->m_tracked = trackedValues(*model->m_graph, model->m_operators, model->m_types);
+    model->m_tokens = tokensByIndices(*model->m_graph, model->m_operators, model->m_types, model->m_constants);
+    model->m_tracked = trackedValues(*model->m_graph, model->m_operators, model->m_types, model->m_tokens);
     model->m_boundInputs.resize(inputTypes.size());
     for (const std::size_t position : early.readInputs()) {
         model->m_boundInputs[position] = inputs[position];
@@ -303,6 +324,22 @@ Tensor BoundModel::inModelType(ValueId value, const Tensor& tensor) const
     const tensor::DType type = numbersOf(value);
     const bool isKept = m_precision == Precision::Double || !ops::isWiderThan(tensor.dtype(), type);
     return isKept ? tensor : tensor.to(type);
+}
+
+const TokenPlaces* BoundModel::tokensOf(ValueId indices) const
+{
+    const auto found = m_tokens.find(indices);
+    return found == m_tokens.end() ? nullptr : &found->second;
+}
+
+const TokenPlaces* BoundModel::tokensAt(NodeId node, std::size_t slot) const
+{
+    return ops::isTokenSlot(op(node).structure(), slot) ? tokensOf(m_graph->node(node).inputs[slot]) : nullptr;
+}
+
+bool BoundModel::isOfTokens(ValueId input) const
+{
+    return std::ranges::any_of(m_tokens, [input](const auto& one) { return one.second.input == input; });
 }
 
 Tensor BoundModel::constant(ValueId value) const

@@ -2,11 +2,13 @@
 #pragma once
 
 #include "core/base/result.h"
+#include "core/execute/tokenplaces.h"
 #include "core/graph/graph.h"
 #include "core/ops/boundoperator.h"
 #include "core/tensor/storagepool.h"
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -86,6 +88,13 @@ public:
     /// True when the value carries relevance: a floating graph input or the tokens of an embedding, or a floating
     /// result of an operator that passes relevance and has an operand that carries it.
     [[nodiscard]] bool isTracked(ValueId value) const { return m_tracked[value.index()]; }
+    /// The tokens of which these indices of an embedding are made; null for other values, and where they are made of
+    /// none (TokenFinder).
+    [[nodiscard]] const TokenPlaces* tokensOf(ValueId indices) const;
+    /// The same of an operand of a node, where it is the indices of an embedding.
+    [[nodiscard]] const TokenPlaces* tokensAt(NodeId node, std::size_t slot) const;
+    /// True for an input whose numbers are tokens.
+    [[nodiscard]] bool isOfTokens(ValueId input) const;
     /// For forward passes alone, which keep nothing: memory costs more to get than most operators take.
     [[nodiscard]] IdleMemory& idleMemory() const { return *m_idleMemory; }
     /// Data of the graph inputs that shapes depend on, per input; invalid for the others. A run must have the same.
@@ -108,6 +117,7 @@ private:
     std::vector<bool> m_tracked;
     std::vector<Tensor> m_boundInputs;
     std::unique_ptr<IdleMemory> m_idleMemory = std::make_unique<IdleMemory>();
+    std::map<ValueId, TokenPlaces> m_tokens; ///< by indices of embeddings
 };
 
 } // namespace retro::execute

@@ -42,6 +42,8 @@ struct Value
     std::string name;
     ValueKind kind = ValueKind::Result;
     tensor::DType dtype = tensor::DType::Float32;
+    /// Type of whole numbers that the model declares (Input only), where a rewrite made an input of floats of it.
+    std::optional<tensor::DType> given = {};
     /// Declared shape; missing when the file says nothing. Results may get theirs from shape inference only.
     std::optional<std::vector<Dimension>> shape;
     /// Producing node (Result only) and which of its outputs this is.

@@ -27,7 +27,9 @@ ValueId addValue(graph::GraphBuilder& builder, const Value& value, ValueKind kin
     ValueId id;
     switch (kind) {
     case ValueKind::Input:
-        return builder.addInput(value.name, value.dtype, value.shape);
+        id = builder.addInput(value.name, value.dtype, value.shape);
+        builder.give(id, value.given);
+        return id;
     case ValueKind::Constant:
         id = builder.addConstant(value.name, value.constant);
         builder.declare(id, value.dtype, value.constant.isValid() ? dimensionsOf(value.constant.shape()) : value.shape);

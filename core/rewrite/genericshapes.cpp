@@ -57,6 +57,14 @@ std::optional<GenericShape> GenericShapes::of(ValueId id)
     return id.index() < m_shapes.size() ? m_shapes[id.index()] : std::nullopt;
 }
 
+std::optional<tensor::DType> GenericShapes::typeOf(ValueId id)
+{
+    if (!m_isDone) {
+        inferAll();
+    }
+    return id.index() < m_types.size() ? m_types[id.index()] : std::nullopt;
+}
+
 void GenericShapes::inferAll()
 {
     m_isDone = true;
@@ -67,6 +75,7 @@ void GenericShapes::inferAll()
     m_shapes.resize(graph.valueCount());
     for (std::size_t i = 0; i < m_shapes.size(); ++i) {
         m_shapes[i] = joined(first[i], second[i]);
+        m_types.push_back(first[i] ? std::optional(first[i]->dtype) : std::nullopt);
     }
 }
 

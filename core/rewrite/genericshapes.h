@@ -32,6 +32,9 @@ public:
 
     /// Nothing where the shape does not follow from the inputs' ranks and the constants.
     [[nodiscard]] std::optional<GenericShape> of(ValueId id);
+    /// Element type of a value of the graph before, of whole numbers as the model has it; nothing where of() knows
+    /// nothing.
+    [[nodiscard]] std::optional<tensor::DType> typeOf(ValueId id);
     /// `added`, which the graph before does not have, has the shape of `like`.
     void setLike(ValueId added, ValueId like) { m_like[added.index()] = like; }
 
@@ -41,6 +44,7 @@ private:
     const Draft& m_draft;
     bool m_isDone = false;
     std::vector<std::optional<GenericShape>> m_shapes; ///< per value of the graph before
+    std::vector<std::optional<tensor::DType>> m_types; ///< the same
     std::map<std::size_t, ValueId> m_like;
 };
 

@@ -50,6 +50,16 @@ void dequantise(Draft& draft, std::vector<RewriteStep>& steps);
 /// Expand of an operand to the shape of the other operand of a sum or product, too, which broadcasting does.
 void removeIdentities(Draft& draft, std::vector<RewriteStep>& steps);
 
+/// MatMul or Gemm of one-hot rows by a constant matrix → Gather of its rows (domain `retrograde` where a number outside
+/// picks zeros). One-hot rows are Equal of numbers and start, start + 1 …, OneHot of 0 and 1, and Gather of an identity
+/// matrix, through Cast, Where(…, 1, 0) and a Reshape that leaves the last axis.
+void lookUpOneHot(Draft& draft, std::vector<RewriteStep>& steps);
+
+/// Inputs of whole numbers that are nothing but cast to floats, at once or behind what moves elements (pictures as
+/// bytes, quantised observations) → inputs of floats (graph::Value::given), the Casts taken out. Masks, and other
+/// inputs beside floats or tokens, stay unless they are of 8 or 16 bits and of three axes or more.
+void floatInputs(Draft& draft, std::vector<RewriteStep>& steps);
+
 /// (x − mean(x)) / √(mean((x − mean(x))²) + ε) · scale + bias over the last axes, in the orders in which exporters
 /// write it, with or without scale and bias → LayerNormalization.
 void fuseLayerNorm(Draft& draft, std::vector<RewriteStep>& steps);

@@ -83,6 +83,11 @@ constexpr std::array kPasses{
           &RewriteOptions::dequantise},
          dequantise},
     Pass{{"remove-identities", "take out Identity and Dropout", &RewriteOptions::removeIdentities}, removeIdentities},
+    Pass{{"look-up-one-hot", "one-hot rows times a matrix → rows of the matrix", &RewriteOptions::lookUpOneHot},
+         lookUpOneHot},
+    Pass{{"float-inputs", "inputs of whole numbers that are cast to floats → inputs of floats",
+          &RewriteOptions::floatInputs},
+         floatInputs},
     Pass{
         {"fuse-layernorm", "mean, difference, variance, quotient → LayerNormalization", &RewriteOptions::fuseLayerNorm},
         fuseLayerNorm},

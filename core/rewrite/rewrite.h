@@ -40,6 +40,8 @@ struct RewriteOptions
     /// Operators that are not implemented hand their first operand on, in values and in relevance. Wrong in general and
     /// therefore off unless a person asks for it; every such node is named in the steps.
     bool passThrough = false;
+    bool lookUpOneHot = true;
+    bool floatInputs = true;
     bool operator==(const RewriteOptions&) const = default;
 };
 

@@ -76,6 +76,7 @@ struct RunText
     std::string text;                   ///< as it was given; empty for numbers
     std::vector<TextToken> tokens;      ///< of the text, then those that it went on with
     std::size_t given = 0;              ///< how many of them are of the text
+    std::size_t source = 0;             ///< how many of those, the first, an encoder reads; steps are at the others
     std::vector<base::ValueId> streams; ///< per row of TextStep::layers: the value in the run's graph
     std::vector<base::ValueId> heads;   ///< per layer: the mixed values
     std::vector<TextStep> steps;        ///< the question of the run, then one per generated token, then other positions

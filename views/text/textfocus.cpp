@@ -139,8 +139,9 @@ QString TextFocus::stepLabel(int step) const
     if (step == 0) {
         return stepTitle(step);
     }
+    const std::int64_t place = m_text->steps[at].position - static_cast<std::int64_t>(m_text->source);
     return m_text->tokenOf(at) ? tr("step %1: %2").arg(step).arg(stepTitle(step))
-                               : tr("position %1: %2").arg(m_text->steps[at].position).arg(stepTitle(step));
+                               : tr("position %1: %2").arg(place).arg(stepTitle(step));
 }
 
 void TextFocus::setStep(int step)

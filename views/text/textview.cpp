@@ -228,14 +228,18 @@ void TextView::chooseWord(int token)
 void TextView::showMenu(int token, const QPoint& place)
 {
     const auto at = static_cast<std::size_t>(token);
+    const int own = token - static_cast<int>(m_focus.text()->source);
+    if (own < 0 || m_focus.text()->steps.front().position < 0) {
+        return; // what an encoder reads, or a class of the whole text: no word is asked for there
+    }
     QMenu menu(this);
     const QString word = m_focus.word(token);
     menu.addAction(tr("Ask for the word behind “%1”").arg(word), this,
-                   [this, token] { emit questionWanted(token, QString()); });
-    if (token > 0) {
+                   [this, own] { emit questionWanted(own, QString()); });
+    if (own > 0) {
         const QString number = QString::number(m_focus.text()->tokens[at].id);
         menu.addAction(tr("Ask why “%1” came here").arg(word), this,
-                       [this, token, number] { emit questionWanted(token - 1, number); });
+                       [this, own, number] { emit questionWanted(own - 1, number); });
     }
     menu.exec(place);
 }

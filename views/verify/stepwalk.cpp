@@ -149,8 +149,7 @@ bool StepChecks::Walk::isOperandOf(base::ValueId operand, base::NodeId node) con
     if (!operand.isValid() || node.index() >= m_run.graph->runNodeCount()) {
         return false;
     }
-    const bool isTokens = m_run.graph->isInput(node) && m_run.graph->value(operand).kind == graph::ValueKind::Result &&
-                          !tensor::isFloating(m_run.graph->value(m_run.graph->outputsOf(node).front()).dtype);
+    const bool isTokens = m_run.graph->isInput(node) && m_run.graph->value(operand).kind == graph::ValueKind::Result;
     return isTokens || m_run.graph->nodeOf(operand) == node;
 }
 

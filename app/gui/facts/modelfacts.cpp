@@ -123,6 +123,8 @@ QString rewriteTitle(std::string_view name)
         {"fold-constants", QT_TR_NOOP("Fold constants")},
         {"dequantise", QT_TR_NOOP("Dequantise")},
         {"remove-identities", QT_TR_NOOP("Remove identities")},
+        {"look-up-one-hot", QT_TR_NOOP("Look up one-hot")},
+        {"float-inputs", QT_TR_NOOP("Float inputs")},
         {"fuse-layernorm", QT_TR_NOOP("Fuse LayerNorm")},
         {"fuse-rmsnorm", QT_TR_NOOP("Fuse RMSNorm")},
         {"fuse-activations", QT_TR_NOOP("Fuse activations")},
@@ -232,7 +234,7 @@ views::ModelFacts modelFacts(const engine::LoadedModel& model)
         takeCard(model, facts);
     }
     facts.takesPictures = model.card ? model.card->inputKind == "image" : takesPictures(*model.graph());
-    facts.readsTexts = engine::languageModel(model).has_value() && (!model.card || model.card->vocabulary.empty());
+    facts.readsTexts = engine::readsTexts(model) && (!model.card || model.card->vocabulary.empty());
     if (facts.readsTexts) {
         facts.inputs.push_back({QObject::tr("the text below"), QString()});
     }

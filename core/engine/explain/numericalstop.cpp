@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/explain/numericalstop.h"
 
+#include "core/engine/explain/ctc.h"
+
 #include "core/execute/forward.h"
 #include "core/trace/targetplace.h"
 #include "core/trace/wrongnumber.h"
@@ -129,7 +131,15 @@ base::Result<ResolvedTarget> resolveTargetOf(const ForwardPass& forward, const T
                                              const StartRequest& start, ValueId value, const Tensor& known)
 {
     const std::vector<std::string> axes = trace::axisNames(forward.model->graph(), value, known.rank());
+    const std::string& name = forward.model->graph().value(value).name;
+    const std::optional<CtcReading> ctc = ctcReading(*forward.model, value, known);
+    if (ctc && readsAsCtc(*ctc, request, start)) {
+        return resolveCtc(*ctc, request, start, value, known, name);
+    }
     base::Result<ResolvedTarget> target = resolveTarget(request, start, value, known, axes);
+    if (target && ctc && !ctc->isSure && request.kind == TargetRequest::Kind::Argmax) {
+        target->notes.push_back(ctcHint(*ctc, name));
+    }
     if (target || target.error().code != base::ErrorCode::Engine) {
         return target;
     }

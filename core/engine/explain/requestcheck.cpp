@@ -72,8 +72,7 @@ Result<void> checkTimesInput(const lrp::Composite& composite, std::span<const tr
     const bool hasTokens = std::ranges::any_of(
         rules, [](const trace::NodeRule& rule) { return rule.rule.ends_with(lrp::kTimesEmbedding); });
     for (const base::ValueId input : model.graph().inputs()) {
-        if (composite.timesInput && !hasTokens && model.isTracked(input) &&
-            !tensor::isFloating(model.typeOf(input).dtype)) {
+        if (composite.timesInput && !hasTokens && model.isTracked(input) && model.isOfTokens(input)) {
             return base::usageError(fmt::format("gradient × input has no meaning for the input \"{}\", whose "
                                                 "elements are {}; choose another composite (gradient, attnlrp)",
                                                 model.graph().value(input).name,

@@ -90,7 +90,8 @@ struct ResolvedTarget
     /// Start relevance, shape of the value.
     tensor::Tensor start;
     /// Per sample: the element in words ("token 11, class 504"); "7" where there is one row of classes per sample,
-    /// empty for the whole value and for a sample without a target.
+    /// empty for the whole value and for a sample without a target. "time 7, class 3" where the first axis is time, and
+    /// no samples lie along it (CtcReading).
     std::vector<std::string> place = {};
     /// For people: why this value, where nobody chose it, and what does not run of the model.
     std::vector<std::string> notes = {};

@@ -243,8 +243,8 @@ Result<void> ForwardCopy::write()
     const graph::Graph& graph = m_model.graph();
     for (const graph::ValueId input : graph.inputs()) {
         const graph::Value& value = graph.value(input);
-        const ValueId given = m_builder.addInput(value.name, value.dtype, value.shape);
-        const bool isOther = tensor::isFloating(value.dtype) && value.dtype != typeOf(input);
+        const ValueId given = m_builder.addInput(value.name, value.given.value_or(value.dtype), value.shape);
+        const bool isOther = value.given || (tensor::isFloating(value.dtype) && value.dtype != typeOf(input));
         m_copy[input.index()] = isOther ? m_steps.asFloat(given) : given;
     }
     for (std::size_t i = 0; i < graph.valueCount(); ++i) {

@@ -7,6 +7,7 @@
 #include "core/engine/explainer/relevancesite.h"
 #include "core/engine/model/prepare.h"
 #include "core/graph/contentdigest.h"
+#include "core/graph/walkback.h"
 #include "core/lrp/rules/gradientorder.h"
 #include "core/lrp/rules/ruleapplication.h"
 #include "core/lrp/traversal/traversalgraph.h"
@@ -418,7 +419,8 @@ private:
             if (m_graph.isInput(node) || std::ranges::none_of(arrived, &ValueId::isValid)) {
                 continue;
             }
-            RETRO_TRY(const std::vector<ValueId> shares, sharesOf(steps, order, node, std::move(arrived)));
+            RETRO_TRY(std::vector<ValueId> shares, sharesOf(steps, order, node, std::move(arrived)));
+            RETRO_CHECK(takeToTokens(steps, node, shares));
             const auto children = order.children(node);
             for (std::size_t slot = 0; slot < children.size(); ++slot) {
                 if (children[slot].child.isValid()) {
@@ -427,6 +429,55 @@ private:
             }
         }
         return {};
+    }
+
+    /// What the indices of an embedding got, in the shape of the input whose numbers they are.
+    Result<void> takeToTokens(RelevanceSteps& steps, base::NodeId node, std::vector<ValueId>& shares)
+    {
+        constexpr std::int64_t kMostPlaces = 1 << 24;
+        for (std::size_t slot = 0; slot < shares.size(); ++slot) {
+            const execute::TokenPlaces* const tokens = m_model.tokensAt(node, slot);
+            if (tokens == nullptr || !shares[slot].isValid()) {
+                continue;
+            }
+            const std::int64_t count = tensor::elementCount(tokens->inputShape);
+            const auto places = static_cast<std::int64_t>(tokens->places.size());
+            const bool isFree = m_free.hasFree(tokens->input);
+            if ((isFree && (places > 0 || isTurned(m_graph.node(node).inputs[slot]))) || places * count > kMostPlaces) {
+                return base::inputError(
+                    fmt::format("the tokens \"{}\" are moved before they choose rows, which is not "
+                                "written for {}; {}",
+                                m_graph.value(tokens->input).name, isFree ? "free extents" : "so many of them",
+                                isFree ? "give the inputs a shape by --shape" : "explain it instead"),
+                    fmt::format("node \"{}\"", m_graph.node(node).name));
+            }
+            if (places > 0) { // a column for each token, with a 1 for each index that it chose
+                std::vector<double> ones(static_cast<std::size_t>(places * count), 0);
+                for (std::int64_t i = 0; i < places; ++i) {
+                    const std::int64_t place = tokens->places[static_cast<std::size_t>(i)];
+                    ones[static_cast<std::size_t>(place < 0 ? 0 : i * count + place)] += place < 0 ? 0 : 1;
+                }
+                const ValueId row = steps.op("Reshape", {shares[slot], steps.ints({1, places})});
+                shares[slot] =
+                    steps.op("MatMul", {row, steps.constant(tensor::Tensor::of<double>({places, count}, ones))});
+            }
+            if (places > 0 || tokens->shape != tokens->inputShape) {
+                shares[slot] = steps.reshapeLike(shares[slot], m_forward->own(tokens->input));
+            }
+        }
+        return {};
+    }
+
+    /// Whether axes are exchanged somewhere between a value and the inputs.
+    [[nodiscard]] bool isTurned(graph::ValueId value) const
+    {
+        bool found = false;
+        graph::walkBack(m_graph, value, [&](graph::ValueId one) {
+            const base::NodeId id = m_graph.nodeOf(one);
+            found = found || (id.isValid() && !m_graph.isInput(id) && m_graph.node(id).op == "Transpose");
+            return found ? graph::Walk::Stop : graph::Walk::GoOn;
+        });
+        return found;
     }
 
     /// As the engine adds: the parts of one reader first, then one after the other.

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <iterator>
 #include <limits>
 #include <map>
@@ -101,6 +102,26 @@ struct MadeFor
     [[nodiscard]] const graph::Value& input() const { return graph.value(id); }
 };
 
+/// Also where a rewrite made an input of floats of one.
+bool holdsWholeNumbers(const graph::Value& input)
+{
+    return input.given || (!tensor::isFloating(input.dtype) && !tensor::isNarrow(input.dtype));
+}
+
+/// A picture as bytes, where nobody says otherwise.
+Result<Tensor> pictureInWholeNumbers(const PixelArray& picture, const graph::Value& input, PictureOptions options)
+{
+    const bool isUsual = options.low == 0 && options.high == 1 && options.mean.empty() && options.deviation.empty();
+    options.high = isUsual ? 255 : options.high;
+    RETRO_TRY(const Tensor made, pictureToInput(picture, input, options));
+    tensor::TensorBuffer whole(tensor::DType::Int64, made.shape());
+    std::int64_t* to = whole.data<std::int64_t>();
+    for (std::int64_t i = 0; i < made.size(); ++i) {
+        *to++ = std::llround(made.at(i));
+    }
+    return std::move(whole).freeze();
+}
+
 Result<Tensor> randomInput(const MadeFor& wanted, const std::string& seedText)
 {
     const graph::Value& input = wanted.input();
@@ -111,7 +132,7 @@ Result<Tensor> randomInput(const MadeFor& wanted, const std::string& seedText)
     }
     RETRO_TRY(const tensor::Shape shape, concreteShape(input));
     std::mt19937_64 random(seed);
-    if (!tensor::isFloating(input.dtype) && !tensor::isNarrow(input.dtype)) {
+    if (holdsWholeNumbers(input)) {
         const std::int64_t length = shape.empty() ? 1 : shape.back();
         return drawnIntegers(integersFor(wanted.graph, wanted.id, length), shape, random).to(input.dtype);
     }
@@ -176,7 +197,8 @@ Result<Tensor> readSource(const std::string& source, const MadeFor& wanted, cons
     }
     if (isPictureFile(source)) {
         RETRO_TRY(const PixelArray picture, decode(source));
-        return pictureToInput(picture, input, options);
+        return holdsWholeNumbers(input) ? pictureInWholeNumbers(picture, input, options)
+                                        : pictureToInput(picture, input, options);
     }
     if (!std::filesystem::exists(source)) {
         return inputError("there is no such file; check the path", source);

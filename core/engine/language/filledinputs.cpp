@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/language/filledinputs.h"
 
+#include "core/engine/language/languagemodel.h"
 #include "core/engine/language/modelconfig.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace retro::engine
@@ -68,20 +70,48 @@ private:
         return tensor::isFloating(input.dtype) && rankOf(input) == 4 && has(input, "past");
     }
 
+    /// Extents of the given tokens: those of a decoder, those of an encoder beside it, or of the one text that there
+    /// is.
     [[nodiscard]] bool findTokens()
     {
+        const auto language = languageModel(m_model);
         for (std::size_t i = 0; i < m_inputs.size(); ++i) {
             const graph::Value& input = inputAt(i);
-            const bool isTokens = !tensor::isFloating(input.dtype) && has(input, "input_ids");
-            const bool isEmbedded = tensor::isFloating(input.dtype) && has(input, "inputs_embeds");
+            const bool isFloating = tensor::isFloating(input.dtype);
+            const bool isFound = language && (language->input == i || language->source == i);
+            const bool isTokens = isFound || (!isFloating && has(input, "input_ids"));
+            const bool isEmbedded = isFloating && (has(input, "inputs_embeds") || isOfEncoder(input));
             const std::size_t rank = m_inputs[i].isValid() ? m_inputs[i].rank() : 0;
             if ((isTokens && rank == 2) || (isEmbedded && rank == 3)) {
+                const std::string part = isOfEncoder(input) ? "encoder" : has(input, "decoder") ? "decoder" : "";
+                m_lengths.emplace(part, m_inputs[i].shape()[1]);
                 m_batch = m_inputs[i].shape()[0];
-                m_tokens = m_inputs[i].shape()[1];
-                return true;
             }
         }
-        return false;
+        m_tokens = lengthFor("");
+        return !m_lengths.empty();
+    }
+
+    [[nodiscard]] static bool isOfEncoder(const graph::Value& input) { return input.name.starts_with("encoder_"); }
+
+    /// Tokens of the text that an input goes with: of a part of the model, else of the only text.
+    [[nodiscard]] std::int64_t lengthFor(const std::string& part) const
+    {
+        const auto own = m_lengths.find(part);
+        const auto text = m_lengths.find("");
+        return own != m_lengths.end()    ? own->second
+               : text != m_lengths.end() ? text->second
+               : m_lengths.empty()       ? 0
+                                         : m_lengths.begin()->second;
+    }
+    [[nodiscard]] std::int64_t lengthFor(const graph::Value& input) const
+    {
+        return lengthFor(isOfEncoder(input) ? "encoder" : has(input, "decoder") ? "decoder" : "");
+    }
+
+    [[nodiscard]] static bool isMask(const graph::Value& input)
+    {
+        return has(input, "attention_mask") || has(input, "input_mask");
     }
 
     /// Tokens in front of the given ones: by a mask that is given, else by a past that is.
@@ -92,7 +122,7 @@ private:
             if (!m_inputs[i].isValid()) {
                 continue;
             }
-            if (has(input, "attention_mask") && m_inputs[i].rank() == 2) {
+            if (input.name.starts_with("attention_mask") && m_inputs[i].rank() == 2) {
                 m_past = std::max<std::int64_t>(m_inputs[i].shape()[1] - m_tokens, 0);
                 return;
             }
@@ -108,19 +138,20 @@ private:
         if (tensor::isFloating(input.dtype) || rankOf(input) != 2) {
             return;
         }
-        if (has(input, "attention_mask")) {
-            const std::int64_t all = m_past + m_tokens;
+        if (isMask(input)) {
+            const std::int64_t all = m_past + lengthFor(input);
             m_inputs[i] = Tensor::full(DType::Int64, {m_batch, all}, 1).to(input.dtype);
             m_filled.push_back(fmt::format("{}: 1 for {} tokens", input.name, all));
         } else if (has(input, "position_ids")) {
+            const std::int64_t tokens = lengthFor(input);
             std::vector<std::int64_t> positions;
-            for (std::int64_t at = 0; at < m_batch * m_tokens; ++at) {
-                positions.push_back(m_past + at % m_tokens);
+            for (std::int64_t at = 0; at < m_batch * tokens; ++at) {
+                positions.push_back(m_past + at % tokens);
             }
-            m_inputs[i] = Tensor::of<std::int64_t>({m_batch, m_tokens}, positions).to(input.dtype);
-            m_filled.push_back(fmt::format("{}: {} to {}", input.name, m_past, m_past + m_tokens - 1));
-        } else if (has(input, "token_type_ids")) {
-            m_inputs[i] = Tensor::zeros(input.dtype, {m_batch, m_tokens});
+            m_inputs[i] = Tensor::of<std::int64_t>({m_batch, tokens}, positions).to(input.dtype);
+            m_filled.push_back(fmt::format("{}: {} to {}", input.name, m_past, m_past + tokens - 1));
+        } else if (has(input, "token_type_ids") || has(input, "segment_ids") || has(input, "input_type_ids")) {
+            m_inputs[i] = Tensor::zeros(input.dtype, {m_batch, lengthFor(input)});
             m_filled.push_back(fmt::format("{}: 0", input.name));
         }
     }
@@ -178,70 +209,79 @@ private:
         }
     }
 
+    /// From new keys or values up to the layer that makes them, through rotations and norms. Heads: of the Reshape into
+    /// them, or the part of a Split over heads. Width: the columns of the layer, or the part of a Split of them, by
+    /// head.
     void takeApart(ValueId value, PastExtents& extents) const
     {
-        static constexpr std::array<std::string_view, 4> kBetween{"Transpose", "RotaryEmbedding", "RMSNormalization",
-                                                                  "Split"};
-        for (NodeId node = m_graph.nodeOf(value); node.isValid() && !m_graph.isInput(node);
-             node = m_graph.nodeOf(value)) {
-            const graph::Node& step = m_graph.node(node);
-            if (step.op == "Split" && step.inputs.size() > 1 && !extents.heads) {
-                takePart(step, value, extents);
-            }
-            if (step.op == "Reshape") {
-                takeColumns(step, extents);
+        constexpr int kMostSteps = 64;
+        std::int64_t heads = extents.heads.value_or(0);
+        bool areColumns = false; // heads and their width lie in one axis
+        for (int steps = 0; steps < kMostSteps && m_graph.value(value).kind == graph::ValueKind::Result; ++steps) {
+            const graph::Node& step = m_graph.node(m_graph.nodeOf(value));
+            const std::optional<std::int64_t> columns = columnsOf(step, value, areColumns);
+            if (columns) {
+                const bool fits = heads > 0 && *columns % heads == 0;
+                extents.width = extents.width || !fits ? extents.width : std::optional(*columns / heads);
                 return;
             }
-            if (std::find(kBetween.begin(), kBetween.end(), step.op) == kBetween.end()) {
+            if (step.op == "Split" && !extents.heads) {
+                extents.heads = partOf(step, value);
+            }
+            if (const std::int64_t made = headsMadeBy(step); made > 0) {
+                heads = made;
+                extents.heads = extents.heads ? extents.heads : made;
+                areColumns = true;
+            }
+            const auto carrier = std::ranges::find_if(
+                step.inputs, [&](ValueId operand) { return operand.isValid() && !isConstant(operand); });
+            if (carrier == step.inputs.end()) {
                 return;
             }
-            value = step.inputs[0];
+            value = *carrier;
         }
     }
 
-    void takePart(const graph::Node& split, ValueId value, PastExtents& extents) const
+    [[nodiscard]] bool isConstant(ValueId value) const
     {
-        const Tensor& parts = m_graph.value(split.inputs[1]).constant;
+        return m_graph.value(value).kind == graph::ValueKind::Constant;
+    }
+
+    [[nodiscard]] std::optional<std::int64_t> partOf(const graph::Node& split, ValueId value) const
+    {
+        const Tensor parts = split.inputs.size() > 1 ? m_graph.value(split.inputs[1]).constant : Tensor();
         const auto at = std::find(split.outputs.begin(), split.outputs.end(), value) - split.outputs.begin();
-        if (parts.isValid() && at < parts.size()) {
-            extents.heads = static_cast<std::int64_t>(parts.at(at));
-        }
+        return parts.isValid() && at < parts.size() ? std::optional(static_cast<std::int64_t>(parts.at(at)))
+                                                    : std::nullopt;
     }
 
-    void takeColumns(const graph::Node& reshape, PastExtents& extents) const
+    /// Of a Reshape into batch × tokens × heads × width; 0 of other nodes.
+    [[nodiscard]] std::int64_t headsMadeBy(const graph::Node& node) const
     {
-        const Tensor& shape = m_graph.value(reshape.inputs[1]).constant;
-        const std::optional<std::int64_t> columns = columnsOf(reshape.inputs[0]);
-        const std::int64_t heads = shape.isValid() && shape.size() == 4 ? static_cast<std::int64_t>(shape.at(2)) : 0;
-        if (heads > 0) {
-            extents.heads = extents.heads ? extents.heads : heads;
-        }
-        if (heads > 0 && columns && *columns % heads == 0) {
-            extents.width = *columns / heads;
-        }
+        const Tensor shape = node.op == "Reshape" ? m_graph.value(node.inputs[1]).constant : Tensor();
+        return shape.isValid() && shape.size() == 4 ? static_cast<std::int64_t>(shape.at(2)) : 0;
     }
 
-    /// Columns of a linear layer, through the sum with its bias.
-    [[nodiscard]] std::optional<std::int64_t> columnsOf(ValueId value) const
+    /// Columns of a linear layer, or of a part that is cut out of them; nothing of other nodes.
+    [[nodiscard]] std::optional<std::int64_t> columnsOf(const graph::Node& node, ValueId made, bool areColumns) const
     {
-        const NodeId node = m_graph.nodeOf(value);
-        if (!node.isValid() || m_graph.isInput(node)) {
+        if (node.op == "MatMulNBits") {
+            return integer(node, "N");
+        }
+        if (node.op == "Split" && areColumns) {
+            return partOf(node, made);
+        }
+        const bool isLayer = (node.op == "MatMul" || node.op == "Gemm") && isConstant(node.inputs[1]);
+        if (!isLayer) {
             return std::nullopt;
         }
-        const graph::Node& layer = m_graph.node(node);
-        if (layer.op == "MatMulNBits") {
-            return integer(layer, "N");
+        const graph::Value& weight = m_graph.value(node.inputs[1]);
+        const bool isTurned = integer(node, "transB") != 0;
+        if (weight.constant.isValid() && weight.constant.rank() == 2) {
+            return weight.constant.shape()[isTurned ? 0 : 1];
         }
-        for (std::size_t slot = 1; slot < layer.inputs.size(); ++slot) {
-            const graph::Value& own = m_graph.value(layer.inputs[slot]);
-            if (own.kind == graph::ValueKind::Constant && own.shape && !own.shape->empty()) {
-                return own.shape->back().extent;
-            }
-            if (own.kind == graph::ValueKind::Constant && own.constant.isValid() && own.constant.rank() > 0) {
-                return own.constant.shape().back();
-            }
-        }
-        return std::nullopt;
+        const bool isKnown = weight.shape && weight.shape->size() == 2;
+        return isKnown ? (*weight.shape)[isTurned ? 0 : 1].extent : std::nullopt;
     }
 
     /// genai_config.json, then config.json, of the folder of the model.
@@ -268,6 +308,8 @@ private:
     std::vector<std::string> m_filled;
     std::int64_t m_batch = 0;
     std::int64_t m_tokens = 0;
+    std::map<std::string, std::int64_t>
+        m_lengths; ///< tokens, by part of the model: "encoder", "decoder", or "" (one text)
     std::int64_t m_past = 0;
 };
 

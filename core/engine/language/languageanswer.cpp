@@ -2,6 +2,7 @@
 #include "core/engine/language/languageanswer.h"
 
 #include "core/engine/language/languageparts.h"
+#include "core/ops/algebra.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,6 +14,7 @@ namespace retro::engine
 {
 
 using base::Result;
+using base::ValueId;
 using tensor::Tensor;
 
 std::vector<std::int64_t> idsOf(const std::vector<LanguageToken>& tokens)
@@ -49,23 +51,66 @@ std::int64_t bestOf(const std::vector<double>& row)
     return best;
 }
 
+std::int64_t rowOfPosition(const LanguageModel& language, std::int64_t position)
+{
+    return language.scoresLast ? 0 : position;
+}
+
+namespace
+{
+
+/// An input of the model in the graph that ran, and its relevance.
+const Tensor& relevanceOfInput(const ExplainResult& result, const LoadedModel& model, std::size_t input)
+{
+    const ValueId id = model.graph()->inputs()[input];
+    return result.relevance[result.model->graph().findValue(model.graph()->value(id).name).value_or(id).index()];
+}
+
+} // namespace
+
 std::vector<double> relevanceOfTokens(const ExplainResult& result, const LanguageModel& language,
                                       const LoadedModel& model, std::size_t count)
 {
-    std::vector<double> parts(count, 0.0);
-    const auto tokens = result.model->graph().findValue(model.graph()->value(language.tokens).name);
-    const Tensor& relevance = result.relevance[tokens.value_or(language.tokens).index()];
-    for (std::size_t i = 0; relevance.isValid() && i < count && std::cmp_less(i, relevance.size()); ++i) {
-        parts[i] = relevance.at(static_cast<std::int64_t>(i));
+    std::vector<double> parts;
+    const auto add = [&](const Tensor& relevance, std::size_t tokens) {
+        for (std::size_t i = 0; i < tokens; ++i) {
+            const bool isThere = relevance.isValid() && std::cmp_less(i, relevance.size());
+            parts.push_back(isThere ? relevance.at(static_cast<std::int64_t>(i)) : 0);
+        }
+    };
+    if (language.source) {
+        const ValueId source = model.graph()->inputs()[*language.source];
+        const auto there = result.model->graph().findValue(model.graph()->value(source).name);
+        const tensor::Shape& shape = result.model->typeOf(there.value_or(source)).shape;
+        add(relevanceOfInput(result, model, *language.source), static_cast<std::size_t>(tensor::elementCount(shape)));
     }
+    add(relevanceOfInput(result, model, language.input), count);
     return parts;
 }
 
-ScoredToken withScore(const LanguageWords& words, std::int64_t id, const std::vector<double>& row)
+std::map<std::string, double> lossesOf(const ExplainResult& result, const LanguageModel& language,
+                                       const LoadedModel& model)
+{
+    std::map<std::string, double> losses = causeTotals(result.ledger);
+    for (std::size_t i = 0; i < model.graph()->inputs().size(); ++i) {
+        const Tensor& relevance = relevanceOfInput(result, model, i);
+        if (i != language.input && i != language.source && relevance.isValid()) {
+            losses["input " + model.graph()->value(model.graph()->inputs()[i]).name] = ops::algebra::sum(relevance);
+        }
+    }
+    return losses;
+}
+
+ScoredToken scoredTokenOf(const LanguageQuestion& asked, std::int64_t id, const std::vector<double>& row)
 {
     const bool isThere = id >= 0 && std::cmp_less(id, row.size());
     ScoredToken token{id, {}, isThere ? row[static_cast<std::size_t>(id)] : 0};
-    token.text = words.tokeniser() != nullptr && id >= 0 ? words.textOf(static_cast<text::TokenId>(id)) : std::string();
+    if (!asked.language.asksWords) {
+        token.text =
+            id >= 0 && std::cmp_less(id, asked.labels.size()) ? asked.labels[static_cast<std::size_t>(id)] : "";
+    } else if (asked.words.tokeniser() != nullptr && id >= 0) {
+        token.text = asked.words.textOf(static_cast<text::TokenId>(id));
+    }
     return token;
 }
 
@@ -81,9 +126,12 @@ Tensor scoresAmong(const ExplainResult& result, const LanguageModel& language, c
     return {};
 }
 
-Result<std::optional<ResidualStreams>> streamsOf(const Question& question, const execute::BoundModel& model)
+Result<std::optional<ResidualStreams>> streamsOf(const LanguageQuestion& asked, const Question& question,
+                                                 const execute::BoundModel& model)
 {
-    auto parts = question.layers.empty() ? residualStreams(model) : readLanguageParts(question.layers, model);
+    const auto text = asked.decoder.empty() ? std::nullopt : model.graph().findValue(asked.decoder);
+    auto parts = question.layers.empty() ? residualStreams(model, text.value_or(ValueId()))
+                                         : readLanguageParts(question.layers, model);
     if (!parts && !question.layers.empty()) {
         return std::move(parts).error();
     }

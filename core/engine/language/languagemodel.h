@@ -17,21 +17,34 @@ namespace retro::engine
 /// What a model that reads tokens has where.
 struct LanguageModel
 {
-    std::size_t input = 0;  ///< position of the tokens among the graph's inputs: batch × tokens
-    base::ValueId tokens;   ///< that input
-    base::ValueId scores;   ///< batch × tokens × words
-    std::int64_t words = 0; ///< of the table of embeddings; 0 = not known
-    bool predicts = false;  ///< the scores are of the words of that table
+    std::size_t input = 0;   ///< position of the tokens among the graph's inputs: batch × tokens
+    base::ValueId tokens;    ///< that input; of an encoder and a decoder, the text of the decoder
+    base::ValueId scores;    ///< batch × tokens × words; else what a classifier gives
+    std::int64_t words = 0;  ///< of the table of embeddings; 0 = not known
+    bool predicts = false;   ///< the scores are of the words of that table
+    bool hasRows = true;     ///< the scores have a row for each token, as far as they say
+    bool asksWords = true;   ///< these rows are of words, as far as they say; else they are of other classes
+    bool scoresLast = false; ///< the rows are left out but for that of the last token
+    std::optional<std::size_t> source = {}; ///< position of the tokens that an encoder reads, beside those of a decoder
 };
 
-/// The tokens are the input `input_ids`, else the one whose numbers choose rows of a table; the scores are the output
-/// `logits`, else the first one of three axes. None where the model is none of that.
+/// The tokens are an input `input_ids`, else one whose numbers choose rows of a table; of several, the one whose rows
+/// the scores have. The scores are the output `logits`, else the first one of three axes, else the first one of floats.
+/// None where no input has tokens, or no output floats.
 [[nodiscard]] std::optional<LanguageModel> languageModel(const LoadedModel& model);
 
-/// The tensors of all inputs: these tokens, what the question gives, and what can be made: masks of ones, the positions
-/// of the tokens. Errors: as resolveInputs().
+/// Whether a text is what the model is likely asked about: its scores have a row for each token, it has a tokenizer, or
+/// its input is called one of tokens. Else its numbers may be of anything that a table is looked up for.
+[[nodiscard]] bool readsTexts(const LoadedModel& model);
+
+/// Rows of the table from which the numbers of an input choose; 0 = not known.
+[[nodiscard]] std::int64_t wordsOf(const LoadedModel& model, std::size_t input);
+
+/// The tensors of all inputs: these tokens, those of `source` for the encoder, what the question gives, and what can be
+/// made: masks of ones, the positions of the tokens. Errors: as resolveInputs().
 [[nodiscard]] base::Result<std::vector<tensor::Tensor>>
 languageInputs(const LoadedModel& model, const LanguageModel& language, const Question& question,
-               const PictureDecoder& decode, std::span<const std::int64_t> tokens);
+               const PictureDecoder& decode, std::span<const std::int64_t> tokens,
+               std::span<const std::int64_t> source = {});
 
 } // namespace retro::engine

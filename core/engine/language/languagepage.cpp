@@ -209,6 +209,9 @@ std::vector<PageWord> pageWords(const std::vector<LanguageToken>& tokens)
     return words;
 }
 
+/// Between the text of an encoder and that of its decoder.
+constexpr const char* kNextText = "</div>\n<div class=\"words\" dir=\"auto\">";
+
 std::string wordSpan(const PageWord& word, const std::string& title, bool isGenerated)
 {
     const bool isBlank = word.text.find_first_not_of(" \t\r\n") == std::string::npos;
@@ -263,11 +266,12 @@ std::string linksSection(const LanguageReport& report)
 /// What each button shows; the first is the question itself.
 nlohmann::json pageRows(const LanguageReport& report)
 {
-    const auto row = [](const std::string& name, const std::string& title, std::int64_t position,
-                        const std::vector<double>& relevance, const LayerParts& parts) {
+    const auto row = [&report](const std::string& name, const std::string& title, std::int64_t position,
+                               const std::vector<double>& relevance, const LayerParts& parts) {
+        const std::int64_t place = position < 0 ? position : position + static_cast<std::int64_t>(report.source);
         nlohmann::json made{
-            {"name", name}, {"title", title}, {"position", position}, {"relevance", numbersJson(relevance)}};
-        addLayers(parts, made);
+            {"name", name}, {"title", title}, {"position", place}, {"relevance", numbersJson(relevance)}};
+        addLayers(behindTokens(parts, report.source), made);
         return made;
     };
     nlohmann::json rows = nlohmann::json::array();
@@ -298,11 +302,12 @@ std::string tokenTable(const LanguageReport& report)
 {
     std::string table = "<table><thead><tr><th>position</th><th>token</th><th>id</th><th>relevance</th><th>share</th>"
                         "</tr></thead><tbody>\n";
+    const std::vector<double> shares = report.shares();
     for (std::size_t i = 0; i < report.tokens.size(); ++i) {
         table += fmt::format("<tr><td class=\"f\">{}</td><td dir=\"auto\">{}</td><td class=\"f\">{}</td>"
                              "<td class=\"f\">{:+.6g}</td><td class=\"f\">{:.1f} %</td></tr>\n",
-                             i, xmlText(lineText(report.tokens[i].text)), report.tokens[i].id, report.relevance[i],
-                             100 * std::abs(report.shareOf(i)));
+                             report.placeOf(i), xmlText(lineText(report.tokens[i].text)), report.tokens[i].id,
+                             report.relevance[i], 100 * std::abs(shares[i]));
     }
     return table + "</tbody></table>";
 }
@@ -343,18 +348,21 @@ std::string languagePage(const LanguageReport& report)
     std::vector<LanguageToken> tokens = report.tokens;
     tokens.insert(tokens.end(), report.generatedTokens.begin(), report.generatedTokens.end());
     std::string words;
+    const std::vector<double> shares = report.shares();
     for (const PageWord& word : pageWords(tokens)) {
+        words += report.source > 0 && word.first == report.source ? kNextText : "";
         const bool isGenerated = word.first >= report.tokens.size();
         double sum = 0;
         double share = 0;
         for (std::size_t i = word.first; !isGenerated && i < std::min(word.first + word.count, report.relevance.size());
              ++i) {
             sum += report.relevance[i];
-            share += std::abs(report.shareOf(i));
+            share += std::abs(shares[i]);
         }
         data["words"].push_back({word.first, word.count});
-        words += wordSpan(word, isGenerated ? "" : fmt::format("{}: {:.4g}, {:.1f} %", word.first, sum, 100 * share),
-                          isGenerated);
+        words += wordSpan(
+            word, isGenerated ? "" : fmt::format("{}: {:.4g}, {:.1f} %", report.placeOf(word.first), sum, 100 * share),
+            isGenerated);
     }
     std::string buttons;
     for (std::size_t i = 0; rows.size() > 1 && i < rows.size(); ++i) {

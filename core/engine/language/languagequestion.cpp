@@ -4,6 +4,7 @@
 #include "core/base/file.h"
 #include "core/engine/input/fittedinput.h"
 #include "core/engine/language/languageanswer.h"
+#include "core/engine/language/modelconfig.h"
 #include "core/engine/language/positionlimit.h"
 #include "core/engine/question/fields.h"
 #include "core/engine/question/resolve.h"
@@ -71,13 +72,20 @@ Result<std::vector<std::int64_t>> numbersIn(const std::string& text)
     return numbers;
 }
 
-/// The source that the question gives for the tokens; empty = none.
-std::string sourceOfTokens(const LoadedModel& model, const LanguageModel& language, const Question& question)
+const std::string& nameOfInput(const LoadedModel& model, std::size_t input)
 {
-    const graph::Graph& graph = *model.graph();
+    return model.graph()->value(model.graph()->inputs()[input]).name;
+}
+
+/// The input that reads the text that is given: of an encoder and a decoder, that of the encoder.
+std::size_t inputOfText(const LanguageModel& language) { return language.source.value_or(language.input); }
+
+/// The source that the question gives for the tokens of an input; empty = none.
+std::string sourceOfTokens(const LoadedModel& model, std::size_t input, bool isUnnamed, const Question& question)
+{
     for (const std::string& text : question.inputs) {
-        const InputSource source = parseInput(text, graph);
-        if (source.name.empty() || source.name == graph.value(language.tokens).name) {
+        const InputSource source = parseInput(text, *model.graph());
+        if ((isUnnamed && source.name.empty()) || source.name == nameOfInput(model, input)) {
             return source.source;
         }
     }
@@ -103,64 +111,108 @@ Result<std::vector<std::int64_t>> oneRowOf(const Tensor& tokens)
     return ids;
 }
 
-/// What the question gives as the tokens, as an array.
-Result<Tensor> givenTokens(const LoadedModel& model, const LanguageModel& language, const Question& question,
-                           const PictureDecoder& decode)
+/// What a file gives as the tokens of an input, as an array.
+Result<Tensor> givenTokens(const LoadedModel& model, std::size_t input, const std::string& source,
+                           const Question& question, const PictureDecoder& decode)
 {
     const formats::ModelCard* const card = model.card ? &*model.card : nullptr;
     RETRO_TRY(const PictureOptions options, pictureOptions(question, card));
-    return readInput(sourceOfTokens(model, language, question), *model.graph(), language.tokens, options, decode, card);
+    return readInput(source, *model.graph(), model.graph()->inputs()[input], options, decode, card);
+}
+
+/// The tokens of a file of numbers.
+Result<std::vector<LanguageToken>> tokensOfFile(const LoadedModel& model, std::size_t input, const std::string& source,
+                                                const Question& question, const PictureDecoder& decode,
+                                                const LanguageWords& words)
+{
+    RETRO_TRY(const Tensor given, givenTokens(model, input, source, question, decode));
+    RETRO_TRY(const std::vector<std::int64_t> ids, oneRowOf(given));
+    return words.tokensOf(ids);
 }
 
 /// The tokens of the text that the question gives, and the text where it is one. Errors (Usage): it gives none.
-Result<void> readTokens(const LoadedModel& model, const Question& question, const std::string& source,
-                        const PictureDecoder& decode, LanguageQuestion& asked)
+Result<std::vector<LanguageToken>> readTokens(const LoadedModel& model, const Question& question,
+                                              const std::string& source, const PictureDecoder& decode,
+                                              LanguageQuestion& asked)
 {
+    const std::size_t input = inputOfText(asked.language);
     if (!question.ids.empty()) {
         RETRO_TRY(const std::vector<std::int64_t> ids, numbersIn(question.ids));
-        asked.tokens = asked.words.tokensOf(ids);
-    } else if (!source.empty() && !source.ends_with(".txt")) {
-        RETRO_TRY(const Tensor given, givenTokens(model, asked.language, question, decode));
-        RETRO_TRY(const std::vector<std::int64_t> ids, oneRowOf(given));
-        asked.tokens = asked.words.tokensOf(ids);
-    } else if (!source.empty()) {
-        RETRO_TRY(asked.text, base::readTextFile(source, text::kMostTextBytes));
-        RETRO_TRY(asked.tokens, asked.words.tokensOf(asked.text, true));
-    } else if (!question.text.empty()) {
+        return asked.words.tokensOf(ids);
+    }
+    if (!source.empty() && !source.ends_with(".txt")) {
+        return tokensOfFile(model, input, source, question, decode, asked.words);
+    }
+    if (source.empty() && question.text.empty()) {
+        return usageError(
+            fmt::format("no text; add --text \"…\", --ids 1,2,3, or --input {}=FILE", nameOfInput(model, input)));
+    }
+    if (source.empty()) {
         asked.text = question.text;
-        RETRO_TRY(asked.tokens, asked.words.tokensOf(asked.text, true));
     } else {
-        return usageError(fmt::format("no text; add --text \"…\", --ids 1,2,3, or --input {}=FILE",
-                                      model.graph()->value(asked.language.tokens).name));
+        RETRO_TRY(asked.text, base::readTextFile(source, text::kMostTextBytes));
+    }
+    return asked.words.tokensOf(asked.text, true);
+}
+
+/// There are some, not too many, and the table of their input has a row for each.
+Result<void> checkTokens(const LoadedModel& model, std::size_t input, const std::vector<LanguageToken>& tokens)
+{
+    if (tokens.empty() || tokens.size() > kMostTextTokens) {
+        return usageError(fmt::format("the text has {} tokens; give from 1 to {}", tokens.size(), kMostTextTokens));
+    }
+    const std::int64_t words = wordsOf(model, input);
+    for (std::size_t i = 0; words > 0 && i < tokens.size(); ++i) {
+        if (tokens[i].id >= words) {
+            return base::inputError(fmt::format("token {} has the number {}, and the model has {} words; give the "
+                                                "tokenizer that belongs to it",
+                                                i, tokens[i].id, words),
+                                    "input '" + nameOfInput(model, input) + "'");
+        }
     }
     return {};
+}
+
+/// The tokens in front of what a decoder says next: those that are given, else the one with which it starts.
+Result<std::vector<LanguageToken>> tokensOfDecoder(const LoadedModel& model, const Question& question,
+                                                   const PictureDecoder& decode, const LanguageQuestion& asked)
+{
+    const std::string source = sourceOfTokens(model, asked.language.input, false, question);
+    if (!source.empty()) {
+        return tokensOfFile(model, asked.language.input, source, question, decode, asked.words);
+    }
+    for (const ModelConfig& config : modelConfigs(model)) {
+        if (const auto start = config.number({"decoder_start_token_id"}, 0)) {
+            return asked.words.tokensOf(std::span(&*start, 1));
+        }
+    }
+    const std::string& name = nameOfInput(model, asked.language.input);
+    return usageError(fmt::format("nothing says with which token the decoder starts; add --input {}=FILE.npy (1 × "
+                                  "tokens), or put a config.json with decoder_start_token_id beside the model",
+                                  name),
+                      "input '" + name + "'");
 }
 
 /// Fills in the tokens of the text.
 Result<void> takeTextTokens(const LoadedModel& model, const Question& question, const PictureDecoder& decode,
                             LanguageQuestion& asked)
 {
-    const std::string source = sourceOfTokens(model, asked.language, question);
-    const std::string& name = model.graph()->value(asked.language.tokens).name;
+    const LanguageModel& language = asked.language;
+    const std::size_t input = inputOfText(language);
+    const std::string source = sourceOfTokens(model, input, true, question);
     if (!source.empty() && !(question.text.empty() && question.ids.empty())) {
-        return usageError(fmt::format("the tokens are given twice: by --input {} and by {}", name,
+        return usageError(fmt::format("the tokens are given twice: by --input {} and by {}", nameOfInput(model, input),
                                       question.text.empty() ? "--ids" : "--text"));
     }
-    RETRO_CHECK(readTokens(model, question, source, decode, asked));
-    if (asked.tokens.empty() || asked.tokens.size() > kMostTextTokens) {
-        return usageError(
-            fmt::format("the text has {} tokens; give from 1 to {}", asked.tokens.size(), kMostTextTokens));
+    RETRO_TRY(asked.tokens, readTokens(model, question, source, decode, asked));
+    RETRO_CHECK(checkTokens(model, input, asked.tokens));
+    if (!language.source) {
+        return {};
     }
-    const std::int64_t words = asked.language.words;
-    for (std::size_t i = 0; words > 0 && i < asked.tokens.size(); ++i) {
-        if (asked.tokens[i].id >= words) {
-            return base::inputError(fmt::format("token {} has the number {}, and the model has {} words; give the "
-                                                "tokenizer that belongs to it",
-                                                i, asked.tokens[i].id, words),
-                                    "input '" + name + "'");
-        }
-    }
-    return {};
+    asked.source = std::move(asked.tokens);
+    asked.decoder = nameOfInput(model, language.input);
+    RETRO_TRY(asked.tokens, tokensOfDecoder(model, question, decode, asked));
+    return checkTokens(model, language.input, asked.tokens);
 }
 
 /// A place among `count` tokens, from 0. Errors (Usage): there is none.
@@ -172,13 +224,25 @@ Result<std::int64_t> placeAmong(std::int64_t place, std::int64_t count, const ch
                : usageError(fmt::format("there is no position {} in a text of {} tokens", place, count), option);
 }
 
+/// The model gives scores at the position. Errors (Usage): it gives those of the last token alone.
+Result<void> checkScored(const LanguageQuestion& asked, std::int64_t position, const char* option)
+{
+    const auto last = std::ssize(asked.tokens) - 1;
+    return position == last || !asked.language.scoresLast
+               ? Result<void>()
+               : usageError(fmt::format("this model scores the last token alone ({} of {}), so nothing is known at "
+                                        "position {}; leave this option out, or export the model with all its scores",
+                                        last, last + 1, position),
+                            option);
+}
+
 /// The position of --position, or those of --positions.
 Result<void> takePositions(const Question& question, LanguageQuestion& asked)
 {
     const auto count = std::ssize(asked.tokens);
     if (question.positions.empty()) {
         RETRO_TRY(asked.position, placeAmong(wholeOf(question.position, -1), count, "--position"));
-        return {};
+        return checkScored(asked, asked.position, "--position");
     }
     std::map<std::int64_t, std::int64_t> written; // by place
     const char* const end = question.positions.data() + question.positions.size();
@@ -194,6 +258,7 @@ Result<void> takePositions(const Question& question, LanguageQuestion& asked)
                                           first->second, place),
                               "--positions");
         }
+        RETRO_CHECK(checkScored(asked, position, "--positions"));
         asked.positions.push_back(position);
         at = read.ptr + (read.ptr < end ? 1 : 0);
     }
@@ -206,8 +271,58 @@ Result<void> takePositions(const Question& question, LanguageQuestion& asked)
     return {};
 }
 
+/// Why a model that gives no scores of words does not understand an option; empty where it does.
+std::string optionOfWords(const Question& question, const LanguageModel& language)
+{
+    const bool hasClasses = language.hasRows; // for each token
+    const std::pair<const char*, bool> options[] = {
+        {"--target-tokens", question.targetTokens},
+        {"--generate", !question.generate.empty()},
+        {"--continue", !question.continuation.empty()},
+        {"--position", !hasClasses && !question.position.empty()},
+        {"--positions", !hasClasses && !question.positions.empty()},
+        {"--contrast", !question.contrast.empty() && (!hasClasses || question.position.empty())}};
+    const auto* const found = std::ranges::find_if(options, [](const auto& option) { return option.second; });
+    return found == std::end(options) ? std::string() : found->first;
+}
+
+/// Of a model that gives no scores of words: classes at a position, else what is a target of any model.
+Result<void> takeClasses(const LoadedModel& model, const Question& question, LanguageQuestion& asked)
+{
+    if (const std::string option = optionOfWords(question, asked.language); !option.empty()) {
+        const bool isOfToken = asked.language.hasRows && option == "--contrast";
+        return usageError(fmt::format("the scores \"{}\" are of classes{}, and not of the words of the model; {}",
+                                      model.graph()->value(asked.language.scores).name,
+                                      asked.language.hasRows ? " for each token" : " of the whole text",
+                                      isOfToken ? "add --position" : "leave this option out"),
+                          option);
+    }
+    asked.labels = model.card ? model.card->labels : std::vector<std::string>();
+    asked.asksForWord = !question.position.empty() || !question.positions.empty();
+    const auto classOf = [&](const std::string& text, const char* option) -> Result<std::optional<std::int64_t>> {
+        RETRO_TRY(const TargetRequest parsed, parseTarget(text, asked.labels));
+        using enum TargetRequest::Kind;
+        if (parsed.kind != Class && parsed.kind != Argmax) {
+            return usageError("at a position name a class by its number or label, or argmax", option);
+        }
+        return parsed.kind == Class ? std::optional(parsed.classIndex) : std::nullopt;
+    };
+    if (!asked.asksForWord) {
+        return {};
+    }
+    RETRO_TRY(asked.target, classOf(question.targets.empty() ? "argmax" : question.targets.front(), "--target"));
+    for (const std::string& other : question.contrast) {
+        RETRO_TRY(const std::optional<std::int64_t> id, classOf(other, "--contrast"));
+        asked.contrast.push_back(id.value_or(0));
+    }
+    return {};
+}
+
 Result<void> takeWords(const LoadedModel& model, const Question& question, LanguageQuestion& asked)
 {
+    if (!asked.language.asksWords) {
+        return takeClasses(model, question, asked);
+    }
     const std::string target = question.targets.empty() ? "argmax" : question.targets.front();
     asked.asksForWord = question.targets.size() <= 1 && !namesElement(target, model);
     const bool namesAll =
@@ -249,8 +364,8 @@ Result<void> takeContinuation(const Question& question, LanguageQuestion& asked)
     RETRO_TRY(std::vector<LanguageToken> whole, asked.words.tokensOf(asked.text + question.continuation, true));
     const std::vector<std::int64_t> before = idsOf(asked.tokens);
     const std::vector<std::int64_t> all = idsOf(whole);
-    const bool goesOn =
-        !asked.text.empty() && all.size() > before.size() && std::equal(before.begin(), before.end(), all.begin());
+    const bool goesOn = !asked.text.empty() && !asked.language.source && all.size() > before.size() &&
+                        std::equal(before.begin(), before.end(), all.begin());
     if (goesOn) {
         asked.continued.assign(whole.begin() + std::ssize(before), whole.end());
         return {};
@@ -287,9 +402,10 @@ Result<void> takeAttention(const Question& question, LanguageQuestion& asked)
 bool givesOneText(const LoadedModel& model, const LanguageModel& language, const Question& question,
                   const PictureDecoder& decode)
 {
-    const std::string source = sourceOfTokens(model, language, question);
+    const std::size_t input = inputOfText(language);
+    const std::string source = sourceOfTokens(model, input, true, question);
     const auto given = source.empty() || source.ends_with(".txt") ? Result<Tensor>(Tensor())
-                                                                  : givenTokens(model, language, question, decode);
+                                                                  : givenTokens(model, input, source, question, decode);
     return !source.empty() && (!given.ok() || !given->isValid() || isOneText(*given));
 }
 
@@ -315,8 +431,8 @@ Result<std::optional<LanguageQuestion>> languageQuestion(const LoadedModel& mode
     if (!language) {
         return option.empty()
                    ? Result<std::optional<LanguageQuestion>>(std::nullopt)
-                   : usageError("the model reads no tokens, or has no scores of batch × tokens × words; leave "
-                                "this option out",
+                   : usageError("no input of this model has whole numbers, batch × tokens, that choose rows of a "
+                                "table, so it reads no tokens; leave this option out",
                                 option);
     }
     const bool hasWords = model.card && !model.card->vocabulary.empty();
@@ -342,7 +458,7 @@ Result<std::optional<LanguageQuestion>> languageQuestion(const LoadedModel& mode
     RETRO_CHECK(takeContinuation(question, asked));
     RETRO_CHECK(takeAttention(question, asked));
     const std::vector<std::int64_t> ids = idsOf(asked.tokens);
-    RETRO_TRY(asked.inputs, languageInputs(model, *language, question, decode, ids));
+    RETRO_TRY(asked.inputs, languageInputs(model, *language, question, decode, ids, idsOf(asked.source)));
     const std::int64_t steps = asked.continued.empty() ? asked.generates : std::ssize(asked.continued);
     RETRO_CHECK(checkPositions(model, *language, asked.inputs, steps));
     return std::optional<LanguageQuestion>(std::move(asked));
@@ -361,7 +477,7 @@ Result<void> takeLanguage(const LanguageQuestion& asked, ExplainRequest& request
     request.inputs = asked.inputs;
     request.keepsForward = request.keepsForward || asked.asksAttention;
     request.words.clear();
-    for (const LanguageToken& token : asked.tokens) {
+    for (const LanguageToken& token : asked.source.empty() ? asked.tokens : asked.source) {
         request.words.push_back(token.text);
     }
     if (!asked.asksForWord) {
@@ -375,7 +491,7 @@ Result<void> takeLanguage(const LanguageQuestion& asked, ExplainRequest& request
     request.target = {};
     request.target.kind = TargetRequest::Kind::Place;
     request.target.value = asked.scores;
-    request.target.place = {{"token", asked.position}};
+    request.target.place = {{"token", rowOfPosition(asked.language, asked.position)}};
     if (asked.target) {
         request.target.place.push_back({"class", *asked.target});
     }
@@ -396,6 +512,31 @@ Result<ExplainRequest> resolveWithInputs(const Question& question, const LoadedM
     return request;
 }
 
+namespace
+{
+
+/// Batch × tokens × classes of one text, with a row for each token, or for the last one alone.
+bool areRowsOf(const Tensor& scores, std::int64_t tokens)
+{
+    return scores.isValid() && scores.rank() == 3 && scores.shape()[0] == 1 &&
+           (scores.shape()[1] == tokens || scores.shape()[1] == 1);
+}
+
+/// "class 1 (POSITIVE)" for "1"; what says more by itself stays.
+std::string withLabel(const std::string& place, const std::vector<std::string>& labels)
+{
+    std::size_t number = 0;
+    const char* const end = place.data() + place.size();
+    const auto read = std::from_chars(place.data(), end, number);
+    if (read.ec != std::errc() || read.ptr != end) {
+        return place;
+    }
+    return number < labels.size() ? fmt::format("class {} ({})", number, labels[number])
+                                  : fmt::format("class {}", number);
+}
+
+} // namespace
+
 Result<LanguageReport> reportOf(const LanguageQuestion& asked, const LoadedModel& model, const Question& question,
                                 const ExplainResult& result)
 {
@@ -403,37 +544,45 @@ Result<LanguageReport> reportOf(const LanguageQuestion& asked, const LoadedModel
     LanguageReport report;
     report.model = model.name;
     report.text = asked.text;
-    report.tokens = asked.tokens;
+    report.tokens = asked.source;
+    report.tokens.insert(report.tokens.end(), asked.tokens.begin(), asked.tokens.end());
+    report.source = asked.source.size();
+    report.inputs = {nameOfInput(model, asked.language.input)};
+    if (asked.language.source) {
+        report.inputs.insert(report.inputs.begin(), nameOfInput(model, *asked.language.source));
+    }
+    report.scored = asked.language.asksWords ? "word" : "class";
     report.composite = result.composite.name;
     report.relevance = relevanceOfTokens(result, asked.language, model, asked.tokens.size());
     for (const double part : report.relevance) {
         report.reached += part;
     }
     report.started = result.relevanceStart;
-    report.losses = causeTotals(result.ledger);
+    report.losses = lossesOf(result, asked.language, model);
     report.score = result.target.logit.empty() ? 0 : result.target.logit.front();
     const Tensor scores = scoresAmong(result, asked.language, model);
     const std::int64_t index = result.target.index.empty() ? -1 : result.target.index.front();
     const bool isWord = graph.value(result.target.value).name == model.graph()->value(asked.language.scores).name &&
-                        scores.isValid() && scores.rank() == 3 && index >= 0;
+                        index >= 0 && areRowsOf(scores, std::ssize(asked.tokens));
     if (isWord) {
         const std::int64_t words = scores.shape()[2];
-        report.position = index / words;
+        report.position = asked.language.scoresLast ? asked.position : index / words;
         const std::vector<double> row = rowOfScores(scores, report.position);
-        report.target = withScore(asked.words, index % words, row);
-        report.best = withScore(asked.words, bestOf(row), row);
+        report.target = scoredTokenOf(asked, index % words, row);
+        report.best = scoredTokenOf(asked, bestOf(row), row);
         for (const std::int64_t other : asked.contrast) {
-            report.contrast.push_back(withScore(asked.words, other, row));
+            report.contrast.push_back(scoredTokenOf(asked, other, row));
         }
     } else {
         const std::vector<std::string>& place = result.target.place;
         const std::string of = place.empty() || place.front().empty() ? "the whole value" : place.front();
-        report.otherTarget = fmt::format("{} of {}", of, graph.value(result.target.value).name);
+        report.otherTarget =
+            fmt::format("{} of {}", withLabel(of, asked.labels), graph.value(result.target.value).name);
     }
     if (question.inputsOnly) {
         return report;
     }
-    RETRO_TRY(const std::optional<ResidualStreams> parts, streamsOf(question, *result.model));
+    RETRO_TRY(const std::optional<ResidualStreams> parts, streamsOf(asked, question, *result.model));
     if (parts) { // else the graph has none
         static_cast<LayerParts&>(report) = partsOf(*parts, result);
         report.streams = parts->streams;
@@ -459,7 +608,7 @@ Result<void> addAttention(const LanguageQuestion& asked, const Question& questio
     if (!wish.links) {
         return {};
     }
-    RETRO_TRY(const std::optional<ResidualStreams> streams, streamsOf(question, *result.model));
+    RETRO_TRY(const std::optional<ResidualStreams> streams, streamsOf(asked, question, *result.model));
     if (!streams) {
         report.note = "no attention was found; name the layers in a file (--layers FILE.json)";
         return {};

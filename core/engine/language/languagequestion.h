@@ -26,12 +26,15 @@ struct LanguageQuestion
     std::string scores; ///< name of the value of the scores; empty where it is the first output, which is asked usually
     LanguageWords words;
     std::string text;                  ///< as given; empty for numbers
-    std::vector<LanguageToken> tokens; ///< of the text
+    std::vector<LanguageToken> tokens; ///< of the text; of an encoder and a decoder, of that of the decoder
+    std::vector<LanguageToken> source; ///< of the text that the encoder reads
+    std::string decoder;               ///< then: name of the input of `tokens`
+    std::vector<std::string> labels;   ///< of the classes, where the scores are of no words
     std::vector<tensor::Tensor> inputs;
     std::int64_t position = 0;
     std::vector<std::int64_t> positions; ///< of --positions, from 0; the first of them is `position`
-    std::optional<std::int64_t> target;  ///< a token; none = the best at the position
-    bool asksForWord = true;             ///< false: the target is another value or place
+    std::optional<std::int64_t> target;  ///< a token or class; none = the best at the position
+    bool asksForWord = true;             ///< false: the target is what it is of any model
     std::vector<std::int64_t> contrast;
     std::int64_t generates = 0;
     std::vector<LanguageToken> continued; ///< tokens that the text goes on with
@@ -55,8 +58,9 @@ struct LayerWish
 };
 
 /// The question about a text that `question` asks of `model`; none where it asks for none: the model reads no tokens,
-/// or it says nothing of words and the model does not predict words. Errors: Usage (a word, a position, what belongs to
-/// models of texts alone), Input (tokenizer, inputs).
+/// or it says nothing of words and the model does not predict words. Of a model that gives no scores of words the
+/// target is that of any model, or at --position a class. Errors: Usage (a word, a position, what belongs to models of
+/// texts alone), Input (tokenizer, inputs).
 [[nodiscard]] base::Result<std::optional<LanguageQuestion>>
 languageQuestion(const LoadedModel& model, const Question& question, const PictureDecoder& decode);
 

@@ -90,11 +90,13 @@ std::vector<std::size_t> shownTokens(const LanguageReport& report)
 }
 
 /// "3 capital": the token with the most relevance.
-std::string largestOf(const std::vector<double>& relevance, const std::vector<LanguageToken>& tokens)
+std::string largestOf(const LanguageReport& report, const std::vector<double>& relevance,
+                      const std::vector<LanguageToken>& tokens)
 {
     const auto largest = std::ranges::max_element(relevance, {}, [](double r) { return std::abs(r); });
     const auto at = static_cast<std::size_t>(largest - relevance.begin());
-    return fmt::format("{} {}", at, relevance.empty() ? "" : shownToken(tokens[at].text));
+    return fmt::format("{}{} {}", at < report.source ? "encoder " : "", report.placeOf(at),
+                       relevance.empty() ? "" : shownToken(tokens[at].text));
 }
 
 std::string targetLine(const LanguageReport& report)
@@ -103,11 +105,25 @@ std::string targetLine(const LanguageReport& report)
         return fmt::format("target       {}, score {:.6g}", report.otherTarget, report.score);
     }
     std::string line = "target       " + againstText(report.target, report.contrast);
-    line += fmt::format(" at position {} of {}, score ", report.position, report.tokens.size());
+    line += fmt::format(" at position {} of {}, score ", report.position, report.tokens.size() - report.source);
     line += report.contrast.empty()
                 ? fmt::format("{:.6g}", report.score)
                 : fmt::format("{:.6g} - {:.6g} = {:.6g}", report.target.score, meanOf(report.contrast), report.score);
-    return line + fmt::format("; best word {}", report.best.quoted());
+    return line + fmt::format("; best {} {}", report.scored, report.best.quoted());
+}
+
+/// The name of the input that a token stands in.
+std::string inputOf(const LanguageReport& report, std::size_t token)
+{
+    const std::size_t at = token < report.source ? 0 : 1;
+    return at < report.inputs.size() ? report.inputs[at] : std::string();
+}
+
+/// "3 capital"; of a text that an encoder reads "encoder 3 capital".
+std::string columnOf(const LanguageReport& report, std::size_t token, const std::string& text)
+{
+    return base::csvField(
+        fmt::format("{}{} {}", token < report.source ? "encoder " : "", report.placeOf(token), lineText(text)));
 }
 
 ordered_json tokenJson(const ScoredToken& token)
@@ -230,12 +246,14 @@ Result<void> writeParts(const std::filesystem::path& folder, const LayerParts& p
     return writeMaps(folder / fmt::format("attention{}", ending), parts);
 }
 
-std::string layersCsv(const Tensor& layers, const std::vector<LanguageToken>& tokens)
+std::string layersCsv(const Tensor& layers, std::span<const LanguageToken> tokens)
 {
     std::string csv = "layer";
     const std::int64_t count = layers.isValid() ? layers.shape()[1] : 0;
     for (std::int64_t i = 0; i < count; ++i) {
-        csv += "," + base::csvField(fmt::format("{} {}", i, lineText(tokens[static_cast<std::size_t>(i)].text)));
+        const bool isKnown = std::cmp_less(i, tokens.size());
+        csv += "," + base::csvField(fmt::format(
+                         "{} {}", i, isKnown ? lineText(tokens[static_cast<std::size_t>(i)].text) : std::string()));
     }
     for (std::int64_t i = 0; count > 0 && i < layers.size(); ++i) {
         csv += i % count == 0 ? fmt::format("\r\n{}", i / count) : std::string();
@@ -244,10 +262,11 @@ std::string layersCsv(const Tensor& layers, const std::vector<LanguageToken>& to
     return csv + "\r\n";
 }
 
-/// Tokens of the text and those that it went on with.
+/// Tokens of the text and those that it went on with, without those that an encoder reads.
 std::vector<LanguageToken> allTokens(const LanguageReport& report)
 {
-    std::vector<LanguageToken> all = report.tokens;
+    std::vector<LanguageToken> all(report.tokens.begin() + static_cast<std::ptrdiff_t>(report.source),
+                                   report.tokens.end());
     all.insert(all.end(), report.generatedTokens.begin(), report.generatedTokens.end());
     return all;
 }
@@ -267,7 +286,7 @@ std::string generationCsv(const LanguageReport& report)
     std::string csv = "step,position,id,text,score";
     const std::vector<LanguageToken> all = tokensBeforeSteps(report);
     for (std::size_t i = 0; i < all.size(); ++i) {
-        csv += "," + base::csvField(fmt::format("{} {}", i, lineText(all[i].text)));
+        csv += "," + columnOf(report, i, all[i].text);
     }
     csv += "\r\n";
     for (std::size_t i = 0; i < report.generated.size(); ++i) {
@@ -286,7 +305,7 @@ std::string positionsCsv(const LanguageReport& report)
 {
     std::string csv = "position,id,text,score";
     for (std::size_t i = 0; i < report.tokens.size(); ++i) {
-        csv += "," + base::csvField(fmt::format("{} {}", i, lineText(report.tokens[i].text)));
+        csv += "," + columnOf(report, i, report.tokens[i].text);
     }
     csv += "\r\n";
     for (const PositionAnswer& answer : report.positions) {
@@ -342,10 +361,14 @@ std::string againstText(const ScoredToken& target, const std::vector<ScoredToken
     return text;
 }
 
-double LanguageReport::shareOf(std::size_t token) const
+std::vector<double> LanguageReport::shares() const
 {
     const double all = sumOfMagnitudes(relevance);
-    return all > 0 ? relevance[token] / all : 0;
+    std::vector<double> made;
+    for (const double part : relevance) {
+        made.push_back(all > 0 ? part / all : 0);
+    }
+    return made;
 }
 
 namespace
@@ -378,7 +401,7 @@ std::vector<std::string> tokenCells(const LanguageReport& report, std::span<cons
     const std::size_t digits = std::to_string(report.tokens.size()).size();
     for (const std::size_t i : shown) {
         const double part = report.relevance[i];
-        cells.push_back(fmt::format("  {:>{}} {}  {:+.4g}", i, digits,
+        cells.push_back(fmt::format("  {:>{}} {}  {:+.4g}", report.placeOf(i), digits,
                                     paddedTo(shownToken(report.tokens[i].text), std::min<std::size_t>(widest, 32)),
                                     part));
         cells.back() = paddedTo(cells.back(), digits + std::min<std::size_t>(widest, 32) + 16) +
@@ -387,12 +410,9 @@ std::vector<std::string> tokenCells(const LanguageReport& report, std::span<cons
     return cells;
 }
 
-} // namespace
-
-std::vector<std::string> reportLines(const LanguageReport& report)
+/// The cells in two columns.
+void addCells(const LanguageReport& report, std::span<const std::size_t> shown, std::vector<std::string>& lines)
 {
-    std::vector<std::string> lines{targetLine(report), relevanceLine(report)};
-    const std::vector<std::size_t> shown = shownTokens(report);
     const std::vector<std::string> cells = tokenCells(report, shown);
     const std::size_t half = (cells.size() + 1) / 2;
     for (std::size_t i = 0; i < half; ++i) {
@@ -400,6 +420,21 @@ std::vector<std::string> reportLines(const LanguageReport& report)
         line.resize(line.find_last_not_of(' ') + 1);
         lines.push_back(std::move(line));
     }
+}
+
+} // namespace
+
+std::vector<std::string> reportLines(const LanguageReport& report)
+{
+    std::vector<std::string> lines{targetLine(report), relevanceLine(report)};
+    const std::vector<std::size_t> shown = shownTokens(report);
+    const auto own = std::ranges::lower_bound(shown, report.source); // behind those that an encoder reads
+    if (report.source > 0) {
+        lines.push_back(fmt::format("{}, read by the encoder:", inputOf(report, 0)));
+        addCells(report, {shown.begin(), own}, lines);
+        lines.push_back(inputOf(report, report.source) + ":");
+    }
+    addCells(report, {own, shown.end()}, lines);
     if (shown.size() < report.tokens.size()) {
         lines.push_back(
             fmt::format("  … the {} largest of {} tokens; tokens.csv has all", shown.size(), report.tokens.size()));
@@ -408,12 +443,12 @@ std::vector<std::string> reportLines(const LanguageReport& report)
     for (std::size_t i = 0; i < report.generated.size(); ++i) {
         const GeneratedStep& step = report.generated[i];
         lines.push_back(fmt::format("step {:<7} {}, score {:.6g}; most from {}", i, step.token.quoted(),
-                                    step.token.score, largestOf(step.relevance, all)));
+                                    step.token.score, largestOf(report, step.relevance, all)));
     }
     for (const PositionAnswer& answer : report.positions) {
         lines.push_back(fmt::format("position {:<3} {}, score {:.6g}; most from {}", answer.position,
                                     againstText(answer.token, answer.contrast), answer.score,
-                                    largestOf(answer.relevance, all)));
+                                    largestOf(report, answer.relevance, all)));
     }
     return lines;
 }
@@ -432,13 +467,17 @@ ordered_json reportJson(const LanguageReport& report)
         question["target"] = report.otherTarget;
     }
     ordered_json tokens = ordered_json::array();
+    const std::vector<double> shares = report.shares();
     for (std::size_t i = 0; i < report.tokens.size(); ++i) {
         const LanguageToken& token = report.tokens[i];
-        ordered_json one{{"position", i}, {"id", token.id}, {"text", token.text}};
+        ordered_json one{{"position", report.placeOf(i)}, {"id", token.id}, {"text", token.text}};
         one["start"] = token.place ? ordered_json(token.place->begin) : ordered_json(nullptr);
         one["end"] = token.place ? ordered_json(token.place->end) : ordered_json(nullptr);
         one["relevance"] = numberOrNull(report.relevance[i]);
-        one["share"] = numberOrNull(report.shareOf(i));
+        one["share"] = numberOrNull(shares[i]);
+        if (report.source > 0) {
+            one["input"] = inputOf(report, i);
+        }
         tokens.push_back(std::move(one));
     }
     ordered_json json{{"model", report.model},
@@ -471,13 +510,16 @@ ordered_json reportJson(const LanguageReport& report)
 
 std::string tokensCsv(const LanguageReport& report)
 {
-    std::string csv = "position,id,text,start,end,relevance,share\r\n";
+    const bool hasInputs = report.source > 0;
+    std::string csv = fmt::format("position,id,text,start,end,relevance,share{}\r\n", hasInputs ? ",input" : "");
+    const std::vector<double> shares = report.shares();
     for (std::size_t i = 0; i < report.tokens.size(); ++i) {
         const LanguageToken& token = report.tokens[i];
         const std::string place =
             token.place ? fmt::format("{},{}", token.place->begin, token.place->end) : std::string(",");
-        csv += fmt::format("{},{},{},{},{},{}\r\n", i, token.id, base::csvField(token.text), place, report.relevance[i],
-                           report.shareOf(i));
+        csv += fmt::format("{},{},{},{},{},{}{}\r\n", report.placeOf(i), token.id, base::csvField(token.text), place,
+                           report.relevance[i], shares[i],
+                           hasInputs ? "," + base::csvField(inputOf(report, i)) : std::string());
     }
     return csv;
 }

@@ -42,6 +42,9 @@ struct LayerParts
     std::map<std::size_t, tensor::Tensor> maps; ///< by layer, where they were: heads × queries × keys
 };
 
+/// The same with `count` more tokens in front, of which the layers say nothing.
+[[nodiscard]] LayerParts behindTokens(const LayerParts& parts, std::size_t count);
+
 /// A word that the text went on with, and the relevance of the tokens before it.
 struct GeneratedStep
 {
@@ -73,10 +76,13 @@ struct LanguageReport : LayerParts
 {
     std::string model;
     std::string text;                  ///< as it was given; empty for numbers
-    std::vector<LanguageToken> tokens; ///< of the explained text
+    std::vector<LanguageToken> tokens; ///< of the explained text; in front of them those that an encoder reads
+    std::size_t source = 0;            ///< how many of them are those
+    std::vector<std::string> inputs;   ///< names of the inputs of these texts, in their order
     std::vector<double> relevance;     ///< per token
     std::string composite;
-    std::int64_t position = -1; ///< of the explained token; -1 = the target is no word at a position
+    std::string scored = "word"; ///< what the scores are of
+    std::int64_t position = -1; ///< of the explained token, without those of `source`; -1 = it is no word at a position
     std::string otherTarget;    ///< then: which
     ScoredToken target;
     std::vector<ScoredToken> contrast;
@@ -93,8 +99,10 @@ struct LanguageReport : LayerParts
     std::vector<PositionAnswer> positions;      ///< of --positions, as asked; the first is the question itself
     std::vector<OtherAnswer> others;
 
-    /// Share of a token in Σ |R|; 0 where all are 0.
-    [[nodiscard]] double shareOf(std::size_t token) const;
+    /// Shares of the tokens in Σ |R|; 0 where all are 0.
+    [[nodiscard]] std::vector<double> shares() const;
+    /// The number of a token in its own text.
+    [[nodiscard]] std::size_t placeOf(std::size_t token) const { return token < source ? token : token - source; }
 };
 
 /// Lines for a terminal: the target, where relevance went, the tokens with bars.

@@ -59,11 +59,12 @@ void takeRunTarget(const trace::Run& run, LanguageReport& report)
         return;
     }
     const std::int64_t words = scores.shape()[2];
-    report.position = index / words;
+    const std::int64_t row = index / words;
+    report.position = scores.shape()[1] == 1 ? std::ssize(report.tokens) - 1 : row; // the others were left out
     report.target.id = index % words;
     report.target.score = scores.at(index);
-    report.best.id = report.position * words;
-    for (std::int64_t i = report.position * words; i < (report.position + 1) * words; ++i) {
+    report.best.id = row * words;
+    for (std::int64_t i = row * words; i < (row + 1) * words; ++i) {
         report.best.id = scores.at(i) > scores.at(report.best.id) ? i : report.best.id;
     }
     report.best.score = scores.at(report.best.id);

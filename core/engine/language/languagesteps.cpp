@@ -33,7 +33,7 @@ ExplainRequest stepRequest(const LanguageQuestion& asked, const ExplainRequest& 
     step.target = {};
     step.target.kind = TargetRequest::Kind::Place;
     step.target.value = asked.scores;
-    step.target.place = {{"token", position}};
+    step.target.place = {{"token", rowOfPosition(asked.language, position)}};
     if (target) {
         step.target.place.push_back({"class", *target});
     }
@@ -84,19 +84,19 @@ public:
         PositionAnswer made;
         made.position = position;
         const std::vector<double> row = rowOfScores(scores, position);
-        made.token = withScore(m_asked.words, result.target.index.front() % scores.shape()[2], row);
-        made.best = withScore(m_asked.words, bestOf(row), row);
+        made.token = scoredTokenOf(m_asked, result.target.index.front() % scores.shape()[2], row);
+        made.best = scoredTokenOf(m_asked, bestOf(row), row);
         for (const std::int64_t other : request.start.against) {
-            made.contrast.push_back(withScore(m_asked.words, other, row));
+            made.contrast.push_back(scoredTokenOf(m_asked, other, row));
         }
         made.score = result.target.logit.front();
         made.started = result.relevanceStart;
-        made.losses = causeTotals(result.ledger);
+        made.losses = lossesOf(result, m_asked.language, m_model);
         made.relevance = relevanceOfTokens(result, m_asked.language, m_model, static_cast<std::size_t>(tokens));
         if (!wantsLayers()) {
             return made;
         }
-        RETRO_TRY(const std::optional<ResidualStreams> streams, streamsOf(m_question, *result.model));
+        RETRO_TRY(const std::optional<ResidualStreams> streams, streamsOf(m_asked, m_question, *result.model));
         if (streams) {
             made.parts = partsOf(*streams, result);
             RETRO_CHECK(takeLinks(m_asked, *streams, request, result, m_wish, made.parts, note, m_stop, remade));
@@ -251,7 +251,7 @@ private:
     /// The text with all words that it goes on with but the last, where they are known before they are explained.
     [[nodiscard]] Result<void> takeKnownText()
     {
-        if (count() < 2 || !sharesPasses(m_of.request)) {
+        if (count() < 2 || !sharesPasses(m_of.request) || m_of.asked.language.scoresLast) {
             return {};
         }
         if (!isGiven()) {
@@ -307,7 +307,8 @@ private:
 
     [[nodiscard]] Result<std::vector<Tensor>> inputsOf(std::span<const std::int64_t> ids) const
     {
-        return languageInputs(m_of.model, m_of.asked.language, m_of.question, m_of.decode, ids);
+        return languageInputs(m_of.model, m_of.asked.language, m_of.question, m_of.decode, ids,
+                              idsOf(m_of.asked.source));
     }
 
     [[nodiscard]] Result<PositionAnswer> step(std::size_t i)

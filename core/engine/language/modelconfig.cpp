@@ -15,19 +15,20 @@ namespace
 constexpr std::uint64_t kMostConfigBytes = 4ULL << 20U;
 constexpr std::uint64_t kMostConfigNumber = 1U << 20U;
 
-std::optional<std::int64_t> numberOf(const nlohmann::json& config, const char* name)
+std::optional<std::int64_t> numberOf(const nlohmann::json& config, const char* name, std::int64_t least)
 {
     const auto at = config.find(name);
     if (at == config.end() || !at->is_number_unsigned()) {
         return std::nullopt;
     }
     const auto value = at->get<std::uint64_t>();
-    return value >= 1 && value <= kMostConfigNumber ? std::optional(static_cast<std::int64_t>(value)) : std::nullopt;
+    const bool fits = value >= static_cast<std::uint64_t>(least) && value <= kMostConfigNumber;
+    return fits ? std::optional(static_cast<std::int64_t>(value)) : std::nullopt;
 }
 
 } // namespace
 
-std::optional<std::int64_t> ModelConfig::number(std::initializer_list<const char*> names) const
+std::optional<std::int64_t> ModelConfig::number(std::initializer_list<const char*> names, std::int64_t least) const
 {
     std::vector<const nlohmann::json*> objects; // from the outer one inwards
     const nlohmann::json* at = &root;
@@ -43,7 +44,7 @@ std::optional<std::int64_t> ModelConfig::number(std::initializer_list<const char
     }
     for (const nlohmann::json* const object : objects | std::views::reverse) {
         for (const char* const name : names) {
-            if (const auto number = numberOf(*object, name)) {
+            if (const auto number = numberOf(*object, name, least)) {
                 return number;
             }
         }

@@ -20,9 +20,10 @@ struct ModelConfig
     std::string file;    ///< its name
     nlohmann::json root; ///< as read
 
-    /// The first of these that is a whole number from 1 to 2^20: of the decoder where the file has one, else of the
-    /// object around it.
-    [[nodiscard]] std::optional<std::int64_t> number(std::initializer_list<const char*> names) const;
+    /// The first of these that is a whole number from `least` to 2^20: of the decoder where the file has one, else of
+    /// the object around it.
+    [[nodiscard]] std::optional<std::int64_t> number(std::initializer_list<const char*> names,
+                                                     std::int64_t least = 1) const;
 };
 
 /// genai_config.json, then config.json, of the folder of the model, as far as they are there and can be read.

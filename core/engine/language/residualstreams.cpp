@@ -32,7 +32,12 @@ struct FoundAttention
 class StreamFinder
 {
 public:
-    explicit StreamFinder(const BoundModel& model) : m_model(model), m_graph(model.graph()) {}
+    explicit StreamFinder(const BoundModel& model, ValueId tokens = {}) : m_model(model), m_graph(model.graph())
+    {
+        if (tokens.isValid()) {
+            markReadersOf(tokens);
+        }
+    }
 
     [[nodiscard]] base::Result<ResidualStreams> run()
     {
@@ -98,9 +103,40 @@ private:
         if ((!isAttention && !isMixing) || (rank != 3 && rank != 4)) {
             return std::nullopt;
         }
+        if (!m_ofText.empty() && !isAmongTokens(node, isMixing)) {
+            return std::nullopt;
+        }
         const bool isByHead = rank == 4 || isMixing;
         const std::int64_t heads = rank == 4 ? shapeOf(node.outputs.front())[1] : headsOf(node);
         return FoundAttention{id, {node.outputs.front(), std::max<std::int64_t>(heads, 1), isByHead}};
+    }
+
+    /// Marks what is computed of these tokens.
+    void markReadersOf(ValueId tokens)
+    {
+        m_ofText.assign(m_graph.valueCount(), 0);
+        for (std::size_t i = 0; i < m_graph.nodeCount(); ++i) {
+            const graph::Node& node = m_graph.node(NodeId(i));
+            bool isOf = false;
+            for (std::size_t slot = 0; slot < node.inputs.size(); ++slot) {
+                const ValueId operand = node.inputs[slot];
+                const execute::TokenPlaces* const places = m_model.tokensAt(NodeId(i), slot);
+                isOf = isOf || (places != nullptr && places->input == tokens) ||
+                       (operand.isValid() && m_model.isTracked(operand) && m_ofText[operand.index()] != 0);
+            }
+            for (const ValueId output : node.outputs) {
+                if (isOf && output.isValid()) {
+                    m_ofText[output.index()] = 1;
+                }
+            }
+        }
+    }
+
+    /// Whether the values that an attention mixes are of the tokens; those of the encoder are not.
+    [[nodiscard]] bool isAmongTokens(const graph::Node& node, bool isMixing) const
+    {
+        const std::size_t slot = isMixing ? 1 : node.domain.empty() ? 2 : 0;
+        return slot < node.inputs.size() && node.inputs[slot].isValid() && m_ofText[node.inputs[slot].index()] != 0;
     }
 
     /// Values of three axes by head: batch and heads share the first one, and the stream says how many are one batch.
@@ -265,6 +301,7 @@ private:
 
     const BoundModel& m_model;
     const graph::Graph& m_graph;
+    Marks m_ofText; ///< where only attentions among the tokens of one input count; else empty
 };
 
 /// The relevance of a value in float64; invalid when nothing arrived.
@@ -281,7 +318,10 @@ Shape shapeByHead(const Shape& shape, std::int64_t heads)
     return shape.size() == 4 ? shape : Shape{shape[0] / heads, heads, shape[1], shape[2]};
 }
 
-base::Result<ResidualStreams> residualStreams(const BoundModel& model) { return StreamFinder(model).run(); }
+base::Result<ResidualStreams> residualStreams(const BoundModel& model, ValueId tokens)
+{
+    return StreamFinder(model, tokens).run();
+}
 
 std::optional<NodeId> mixingNode(const BoundModel& body) { return StreamFinder(body).mixing(); }
 

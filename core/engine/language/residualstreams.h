@@ -36,8 +36,10 @@ struct ResidualStreams
 
 /// Finds them: a layer is an attention, or a softmax between two products, with a sum behind it (Add of any kind) that
 /// adds a value in front of it. That value is the stream of the layer. Attentions without such a sum are left out.
+/// With `tokens` (an input, which a decoder reads beside an encoder) only attentions among those tokens count.
 /// Errors (Input): there is none; the message says what can be done.
-[[nodiscard]] base::Result<ResidualStreams> residualStreams(const execute::BoundModel& model);
+[[nodiscard]] base::Result<ResidualStreams> residualStreams(const execute::BoundModel& model,
+                                                            base::ValueId tokens = {});
 
 /// The product that mixes values by the probabilities of a softmax, in the body of an attention (lrp::bodyOf()): its
 /// operands are probabilities and values, four axes each. None where there is no such product.

@@ -102,7 +102,9 @@ Result<void> checkTarget(const formats::ModelCard& card, const LoadedModel& mode
     RETRO_TRY(const TargetRequest target, parseTarget(card.target, card.labels));
     const bool isKnown =
         !target.namesValue() || graph.findValue(target.value) || model.graph()->findValue(target.value);
-    if (!isKnown && !makesValues(graph) && !languageModel(model)) {
+    const auto language = languageModel(model);
+    const bool takesWords = language && language->asksWords;
+    if (!isKnown && !makesValues(graph) && !takesWords) {
         return inputError(
             fmt::format("'{}' is no label of the card, no class number and no value of the model", card.target));
     }

@@ -6,6 +6,7 @@
 #include "core/base/hash.h"
 #include "core/base/jsonout.h"
 #include "core/diagnosis/diagnosis.h"
+#include "core/engine/explain/ctc.h"
 #include "core/engine/forwarding/forwardedpass.h"
 #include "core/engine/forwarding/forwardingjson.h"
 #include "core/engine/lut/lutdecisions.h"
@@ -42,7 +43,9 @@ void addTarget(const LoadedModel& model, const graph::Graph& graph, const Resolv
     for (std::size_t i = 0; i < resolved.index.size(); ++i) {
         const std::int64_t index = resolved.index[i];
         ordered_json target{{"output", output}, {"index", index}, {"logit", resolved.logit[i]}};
-        if (index >= 0 && trace::isDense(axes, shape)) {
+        if (isStepOfTime(resolved, i)) {
+            target["place"] = {{"time", i}, {"class", index}};
+        } else if (index >= 0 && trace::isDense(axes, shape)) {
             const std::vector<std::int64_t> indices = trace::indicesInSample(shape, index);
             for (std::size_t axis = 1; axis < axes.size(); ++axis) {
                 target["place"][axes[axis]] = indices[axis - 1];

@@ -2,7 +2,6 @@
 #include "core/lrp/rules/ruleapplication.h"
 
 #include "core/event/observer.h"
-#include "core/execute/tokenpath.h"
 #include "core/lrp/rules/balance.h"
 #include "core/lrp/rules/reverseflops.h"
 #include "core/lrp/rules/wherearrived.h"
@@ -32,12 +31,8 @@ namespace
 // What tokens got, in the shape of the input that they are.
 Tensor toInput(const execute::BoundModel& model, ValueId tokens, Tensor part)
 {
-    const auto path =
-        execute::tokenPath(model.graph(), tokens, [&](NodeId id) -> const ops::BoundOperator& { return model.op(id); });
-    for (std::size_t i = 0; path && i < path->nodes.size(); ++i) {
-        part = dynamic_cast<const ops::ShapeMap&>(model.op(path->nodes[i])).carryBack({&part, 1}, 0);
-    }
-    return part;
+    const execute::TokenPlaces* const places = model.tokensOf(tokens);
+    return places != nullptr && part.isValid() ? places->toInput(part) : part;
 }
 
 base::ExactSum exactSum(std::span<const Tensor> tensors)

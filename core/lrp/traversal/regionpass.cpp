@@ -2,44 +2,19 @@
 #include "core/lrp/traversal/regionpass.h"
 
 #include "core/base/cancel.h"
-#include "core/execute/tokenpath.h"
 #include "core/lrp/rules/columnweights.h"
 #include "core/ops/algebra.h"
-#include "core/ops/kernel/elementmap.h"
 #include "core/ops/runoperator.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 namespace retro::lrp
 {
 
 namespace
 {
-
-/// Weights of an input as the tokens that an embedding looks up: the same moves of elements.
-Tensor asTokens(const execute::BoundModel& model, ValueId tokens, const Tensor& weights)
-{
-    const auto path =
-        execute::tokenPath(model.graph(), tokens, [&](NodeId id) -> const ops::BoundOperator& { return model.op(id); });
-    if (!path || path->nodes.empty()) {
-        return weights;
-    }
-    std::vector<std::int64_t> places(static_cast<std::size_t>(weights.size()));
-    std::iota(places.begin(), places.end(), std::int64_t{0});
-    Tensor moved = Tensor::of<std::int64_t>(weights.shape(), places);
-    for (std::size_t i = path->nodes.size(); i-- > 0;) {
-        const graph::Node& node = model.graph().node(path->nodes[i]);
-        std::vector<Tensor> operands{moved.to(model.typeOf(node.inputs[0]).dtype)};
-        for (std::size_t slot = 1; slot < node.inputs.size(); ++slot) {
-            operands.push_back(node.inputs[slot].isValid() ? model.constant(node.inputs[slot]) : Tensor());
-        }
-        moved = model.op(path->nodes[i]).forward(operands)[0].to(tensor::DType::Int64);
-    }
-    return ops::gathered(weights, ops::integersOf(moved), moved.shape());
-}
 
 base::Error refusal(const execute::BoundModel& model, NodeId node, const AssignedRule& assigned,
                     const std::string& fault)
@@ -129,7 +104,7 @@ private:
     }
 
     /// Per operand slot of a node; true when one of them is not zero.
-    bool operandWeights(NodeId node, const RuleSite& site, std::vector<Tensor>& weights) const
+    bool operandWeights(NodeId node, std::vector<Tensor>& weights) const
     {
         const std::span<const ChildSlot> children = m_question.graph.children(node);
         bool isAny = false;
@@ -139,8 +114,8 @@ private:
                 const ValueId value = m_graph.outputsOf(children[slot].child)[children[slot].output];
                 w = m_weights[value.index()];
             }
-            if (w.isValid() && std::ranges::find(site.tokenSlots, slot) != site.tokenSlots.end()) {
-                w = asTokens(m_question.model, m_graph.node(node).inputs[slot], w);
+            if (const auto* tokens = m_question.model.tokensAt(node, slot); tokens != nullptr && w.isValid()) {
+                w = tokens->fromInput(w);
             }
             isAny = isAny || w.isValid();
             weights.push_back(std::move(w));
@@ -153,7 +128,7 @@ private:
         const RulePointer& rule = m_question.rules[node.index()].rule;
         const RuleSite site = ruleSite(m_question.model, node, rule, trackedSlots(m_question.graph, node));
         std::vector<Tensor> weights;
-        if (!operandWeights(node, site, weights)) {
+        if (!operandWeights(node, weights)) {
             return; // out of sight of the region
         }
         const NodeValues values = m_question.values(node, readsForWeights(m_question.model, node, site));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/traversal/traversalgraph.h"
 
-#include "core/execute/tokenpath.h"
 #include "core/graph/walkback.h"
 #include "core/ops/lookup.h"
 
@@ -25,18 +24,17 @@ struct Step
 };
 
 // Integers take relevance only as the tokens of an embedding, which hands it to the input that they are.
-ChildSlot tokensOf(const execute::BoundModel& model, ValueId tokens)
+ChildSlot tokensOf(const execute::BoundModel& model, NodeId node, std::size_t slot)
 {
-    const auto path =
-        execute::tokenPath(model.graph(), tokens, [&](NodeId id) -> const ops::BoundOperator& { return model.op(id); });
-    return path ? ChildSlot{model.graph().nodeOf(path->input), 0, 0} : ChildSlot{};
+    const execute::TokenPlaces* const tokens = model.tokensAt(node, slot);
+    return tokens != nullptr ? ChildSlot{model.graph().nodeOf(tokens->input), 0, 0} : ChildSlot{};
 }
 
 ChildSlot childOf(const execute::BoundModel& model, NodeId node, std::size_t slot)
 {
     const ValueId operand = model.graph().node(node).inputs[slot];
     if (operand.isValid() && ops::isTokenSlot(model.op(node).structure(), slot)) {
-        return tokensOf(model, operand);
+        return tokensOf(model, node, slot);
     }
     if (!operand.isValid() || !model.isTracked(operand) || !tensor::isFloating(model.typeOf(operand).dtype)) {
         return {};

@@ -86,6 +86,9 @@ public:
         RETRO_CHECK(add("text", 0, 0, text.text));
         RETRO_CHECK(add("note", 0, 0, text.note));
         RETRO_CHECK(add("given", 0, static_cast<std::int64_t>(text.given), ""));
+        if (text.source > 0) {
+            RETRO_CHECK(add("source", 0, static_cast<std::int64_t>(text.source), ""));
+        }
         for (const ValueId value : text.streams) {
             RETRO_CHECK(add("stream", 0, value.value, ""));
         }
@@ -268,9 +271,9 @@ private:
             (name == "text" ? m_text.text : m_text.note) = text;
             return true;
         }
-        if (name == "given") {
-            m_text.given = static_cast<std::size_t>(item);
-            return item >= 0 && m_text.given <= m_text.tokens.size();
+        if (name == "given" || name == "source") {
+            (name == "given" ? m_text.given : m_text.source) = static_cast<std::size_t>(item);
+            return item >= 0 && static_cast<std::size_t>(item) <= m_text.tokens.size();
         }
         if (name == "stream" || name == "head") {
             return takeValue(item, name == "stream" ? m_text.streams : m_text.heads);
@@ -305,6 +308,9 @@ private:
     [[nodiscard]] bool isWhole() const
     {
         const auto tokens = std::ssize(m_text.tokens);
+        if (m_text.source > m_text.given) {
+            return false;
+        }
         for (const TextStep& step : m_text.steps) {
             const auto own = std::ssize(step.relevance);
             const bool hasLayers =

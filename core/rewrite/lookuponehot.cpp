@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+// A product of one-hot rows and a matrix picks rows of the matrix: it becomes the look-up that it stands for.
+#include "core/ops/algebra.h"
+#include "core/ops/kernel/elementmap.h"
+#include "core/rewrite/attributes.h"
+#include "core/rewrite/genericshapes.h"
+#include "core/rewrite/passes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace retro::rewrite
+{
+
+using graph::Node;
+using tensor::DType;
+using tensor::Tensor;
+
+namespace
+{
+
+/// Rows of zeros with a 1 where a number points to; of a number outside, of zeros alone.
+struct OneHotRows
+{
+    ValueId numbers;
+    std::int64_t start = 0; ///< the number that points to the first column
+    std::int64_t columns = 0;
+    bool countsBack = false; ///< −1 points to the last column
+    bool isStrict = false;   ///< a number outside is refused
+};
+
+/// A linear layer without a bias of its own, as rows of a table.
+struct TableLayer
+{
+    Tensor table; ///< columns of the one-hot rows × width
+    ValueId bias; ///< of a Gemm; invalid without one
+};
+
+class OneHotLookups
+{
+public:
+    OneHotLookups(Draft& draft, std::vector<RewriteStep>& steps) : m_draft(draft), m_steps(steps), m_shapes(draft) {}
+
+    void run()
+    {
+        const std::size_t count = m_draft.nodeCount();
+        for (std::size_t i = 0; i < count && !m_draft.isStopped(); ++i) {
+            if (!m_draft.isRemoved(NodeId(i))) {
+                tryAt(NodeId(i));
+            }
+        }
+    }
+
+private:
+    [[nodiscard]] const Node* makerOf(ValueId value) const
+    {
+        const bool isMade = value.isValid() && m_draft.value(value).producer.isValid();
+        return isMade ? &m_draft.node(m_draft.value(value).producer) : nullptr;
+    }
+    [[nodiscard]] bool isMadeBy(ValueId value, std::string_view op) const
+    {
+        const Node* const maker = makerOf(value);
+        return maker != nullptr && maker->op == op && maker->domain.empty();
+    }
+    /// Float32 where it is not known.
+    [[nodiscard]] DType typeOf(ValueId value) { return m_shapes.typeOf(value).value_or(DType::Float32); }
+    [[nodiscard]] bool isNumber(ValueId value, double number) const
+    {
+        return m_draft.isConstant(value) && m_draft.value(value).constant.size() == 1 &&
+               m_draft.value(value).constant.at(0) == number;
+    }
+
+    void tryAt(NodeId id)
+    {
+        const std::optional<TableLayer> layer = layerOf(m_draft.node(id));
+        if (!layer) {
+            return;
+        }
+        const ValueId operand = m_draft.node(id).inputs[0];
+        std::optional<OneHotRows> rows = rowsOf(operand);
+        ValueId shape; // of a Reshape between, which leaves the last axis
+        if (!rows && isMadeBy(operand, "Reshape")) {
+            shape = makerOf(operand)->inputs[1];
+            const Tensor& extents = m_draft.value(shape).constant;
+            const bool isKept = m_draft.isConstant(shape) && extents.size() > 0 &&
+                                extents.at(extents.size() - 1) == static_cast<double>(layer->table.shape()[0]);
+            rows = isKept ? rowsOf(makerOf(operand)->inputs[0]) : std::nullopt;
+        }
+        if (rows && rows->columns == layer->table.shape()[0]) {
+            replace(id, *rows, *layer, shape);
+        }
+    }
+
+    /// Takes out what made a value that nobody reads now.
+    void removeMakers(ValueId value, std::vector<std::string>& removed)
+    {
+        std::vector<ValueId> open{value};
+        while (!open.empty()) {
+            const ValueId at = open.back();
+            open.pop_back();
+            const NodeId maker = at.isValid() ? m_draft.value(at).producer : NodeId();
+            const bool isRead = !maker.isValid() || m_draft.isRemoved(maker) ||
+                                std::ranges::any_of(m_draft.node(maker).outputs, [&](ValueId made) {
+                                    return made.isValid() && (m_draft.readerCount(made) > 0 || m_draft.isOutput(made));
+                                });
+            if (!isRead) {
+                removed.push_back(m_draft.node(maker).name);
+                open.insert(open.end(), m_draft.node(maker).inputs.begin(), m_draft.node(maker).inputs.end());
+                m_draft.removeNode(maker);
+            }
+        }
+    }
+
+    [[nodiscard]] std::optional<TableLayer> layerOf(const Node& node) const
+    {
+        const bool isProduct = node.domain.empty() && (node.op == "MatMul" || node.op == "Gemm");
+        if (!isProduct || !m_draft.isConstant(node.inputs[1]) || m_draft.isConstant(node.inputs[0])) {
+            return std::nullopt;
+        }
+        Tensor table = m_draft.value(node.inputs[1]).constant;
+        const bool isPlain = intAttribute(node, "transA", 0) == 0 && floatAttribute(node, "alpha", 1) == 1 &&
+                             floatAttribute(node, "beta", 1) == 1;
+        if (table.rank() != 2 || !tensor::isFloating(table.dtype()) || !isPlain) {
+            return std::nullopt;
+        }
+        if (intAttribute(node, "transB", 0) != 0) {
+            table = Tensor(table.dtype(), {table.shape()[1], table.shape()[0]},
+                           {table.strides()[1], table.strides()[0]}, table.offset(), table.storage())
+                        .contiguous();
+        }
+        if (!ops::algebra::allFinite(table.to(DType::Float64))) { // 0 · ∞ is no 0
+            return std::nullopt;
+        }
+        return TableLayer{std::move(table), node.inputs.size() > 2 ? node.inputs[2] : ValueId()};
+    }
+
+    /// A value of one-hot rows along its last axis.
+    [[nodiscard]] std::optional<OneHotRows> rowsOf(ValueId value)
+    {
+        while (isMadeBy(value, "Cast") || isMadeBy(value, "Identity") || isChoice(value)) {
+            value = makerOf(value)->inputs[0];
+        }
+        if (isMadeBy(value, "Equal")) {
+            const Node& node = *makerOf(value);
+            auto rows = rowsOf(node, 0, value);
+            return rows ? rows : rowsOf(node, 1, value);
+        }
+        if (isMadeBy(value, "OneHot")) {
+            return rowsOfOneHot(*makerOf(value));
+        }
+        return isMadeBy(value, "Gather") ? rowsOfIdentity(*makerOf(value)) : std::nullopt;
+    }
+
+    /// Where(x, 1, 0), which is x in another type.
+    [[nodiscard]] bool isChoice(ValueId value) const
+    {
+        return isMadeBy(value, "Where") && isNumber(makerOf(value)->inputs[1], 1) &&
+               isNumber(makerOf(value)->inputs[2], 0);
+    }
+
+    /// Equal of numbers, along a last axis of extent 1, and start, start + 1 … along it (operand `slot`).
+    [[nodiscard]] std::optional<OneHotRows> rowsOf(const Node& equal, std::size_t slot, ValueId result)
+    {
+        const ValueId counted = equal.inputs[slot];
+        ValueId numbers = equal.inputs[1 - slot];
+        const std::optional<std::pair<std::int64_t, std::int64_t>> range =
+            m_draft.isConstant(counted) ? rangeOf(m_draft.value(counted).constant) : std::nullopt;
+        const auto whole = m_shapes.of(result);
+        if (!range || !whole) {
+            return std::nullopt;
+        }
+        while (isMadeBy(numbers, "Expand") || isWidening(numbers)) {
+            numbers = makerOf(numbers)->inputs[0];
+        }
+        const auto shape = m_shapes.of(numbers);
+        const bool isAlong = shape && shape->size() == whole->size() && isOne(shape->back()) &&
+                             std::equal(shape->begin(), shape->end() - 1, whole->begin());
+        if (!isAlong || tensor::isFloating(typeOf(numbers)) || typeOf(numbers) == DType::Bool) {
+            return std::nullopt;
+        }
+        return OneHotRows{numbers, range->first, range->second};
+    }
+
+    static bool isOne(const GenericExtent& extent) { return extent.isKnown() && extent.first == 1; }
+
+    /// A Cast of whole numbers that loses none of them that is a token.
+    [[nodiscard]] bool isWidening(ValueId value)
+    {
+        if (!isMadeBy(value, "Cast")) {
+            return false;
+        }
+        const DType from = typeOf(makerOf(value)->inputs[0]);
+        return !tensor::isFloating(from) && from != DType::Bool && tensor::sizeOf(typeOf(value)) >= sizeof(float);
+    }
+
+    /// The first number of start, start + 1 … along the last axis, the same in every row, and how many they are.
+    [[nodiscard]] static std::optional<std::pair<std::int64_t, std::int64_t>> rangeOf(const Tensor& constant)
+    {
+        const std::int64_t columns = constant.rank() == 0 ? 0 : constant.shape().back();
+        if (columns < 2 || constant.dtype() == DType::Bool) {
+            return std::nullopt;
+        }
+        const double start = constant.at(0);
+        for (std::int64_t i = 0; i < constant.size(); ++i) {
+            if (constant.at(i) != start + static_cast<double>(i % columns)) {
+                return std::nullopt;
+            }
+        }
+        return std::pair(static_cast<std::int64_t>(start), columns);
+    }
+
+    [[nodiscard]] std::optional<OneHotRows> rowsOfOneHot(const Node& node)
+    {
+        const Tensor& values = m_draft.value(node.inputs[2]).constant;
+        const Tensor& depth = m_draft.value(node.inputs[1]).constant;
+        const bool isKnown = m_draft.isConstant(node.inputs[2]) && m_draft.isConstant(node.inputs[1]) &&
+                             values.size() == 2 && values.at(0) == 0 && values.at(1) == 1 && depth.size() == 1;
+        const std::int64_t axis = intAttribute(node, "axis", -1);
+        const auto shape = axis < 0 ? std::nullopt : m_shapes.of(node.inputs[0]);
+        const bool isLast = axis == -1 || (shape && axis == static_cast<std::int64_t>(shape->size()));
+        if (!isKnown || !isLast || tensor::isFloating(typeOf(node.inputs[0]))) {
+            return std::nullopt;
+        }
+        return OneHotRows{node.inputs[0], 0, static_cast<std::int64_t>(depth.at(0)), true};
+    }
+
+    /// Rows of an identity matrix.
+    [[nodiscard]] std::optional<OneHotRows> rowsOfIdentity(const Node& node) const
+    {
+        const Tensor& eye = m_draft.value(node.inputs[0]).constant;
+        const bool isTable = m_draft.isConstant(node.inputs[0]) && eye.rank() == 2 &&
+                             eye.shape()[0] == eye.shape()[1] && intAttribute(node, "axis", 0) == 0 &&
+                             !m_draft.isConstant(node.inputs[1]);
+        for (std::int64_t i = 0; isTable && i < eye.size(); ++i) {
+            if (eye.at(i) != (i % (eye.shape()[0] + 1) == 0 ? 1 : 0)) {
+                return std::nullopt;
+            }
+        }
+        return isTable ? std::optional(OneHotRows{node.inputs[1], 0, eye.shape()[0], true, true}) : std::nullopt;
+    }
+
+    ValueId add(const Node& like, const std::string& op, std::vector<ValueId> inputs, DType type,
+                graph::Attributes attributes = {})
+    {
+        const std::string name = fmt::format("{}/{}", like.name, op);
+        const ValueId made = m_draft.addResult(name, type);
+        Node node{
+            op, "", m_draft.value(made).name, like.scope, like.opset, std::move(inputs), {made}, std::move(attributes)};
+        m_draft.addNode(std::move(node));
+        return made;
+    }
+    ValueId number(const Node& like, std::int64_t value)
+    {
+        return m_draft.addConstant(like.name + "/number", Tensor::scalar(value), DType::Int64);
+    }
+
+    /// Numbers of the rows to pick; where a number points to no column, one behind the last.
+    ValueId indicesOf(const Node& like, const OneHotRows& rows, bool hasLastAxis)
+    {
+        ValueId numbers = rows.numbers;
+        const DType type = typeOf(numbers);
+        if (hasLastAxis) {
+            const ValueId axes = m_draft.addConstant(
+                like.name + "/axes", Tensor::of<std::int64_t>({1}, std::vector<std::int64_t>{-1}), DType::Int64);
+            const auto last = std::vector<std::int64_t>{-1};
+            numbers = like.opset >= 13 ? add(like, "Squeeze", {numbers, axes}, type)
+                                       : add(like, "Squeeze", {numbers}, type, {{"axes", last}});
+        }
+        const bool isSigned =
+            type == DType::Int64 || type == DType::Int32 || type == DType::Int16 || type == DType::Int8;
+        const bool isShifted = rows.start != 0 || (isSigned && !rows.countsBack);
+        if (type != DType::Int64 && (isShifted || type != DType::Int32)) {
+            numbers = add(like, "Cast", {numbers}, DType::Int64, {{"to", std::int64_t{7}}});
+        }
+        if (rows.start != 0) {
+            numbers = add(like, "Sub", {numbers, number(like, rows.start)}, DType::Int64);
+        }
+        if (isShifted) {
+            const ValueId isBelow = add(like, "Less", {numbers, number(like, 0)}, DType::Bool);
+            numbers = add(like, "Where", {isBelow, number(like, rows.columns), numbers}, DType::Int64);
+        }
+        return numbers;
+    }
+
+    void replace(NodeId id, const OneHotRows& rows, const TableLayer& layer, ValueId reshape)
+    {
+        const Node product = m_draft.node(id);
+        const ValueId weight = product.inputs[1];
+        const DType type = m_draft.value(weight).dtype;
+        const bool isTurned = intAttribute(product, "transB", 0) != 0;
+        const ValueId table = isTurned ? m_draft.addConstant(product.name + "/table", layer.table, type) : weight;
+        const ValueId indices = indicesOf(product, rows, !rows.countsBack);
+        Node last{"Gather",        rows.isStrict ? "" : "retrograde", product.name,
+                  product.scope,   rows.isStrict ? product.opset : 1, {table, indices},
+                  product.outputs, {{"axis", std::int64_t{0}}}};
+        const auto goOn = [&](const std::string& op, ValueId with) {
+            const ValueId made = m_draft.addResult(product.name + "/rows", type);
+            last.outputs = {made};
+            last.name = m_draft.value(made).name;
+            m_draft.addNode(std::move(last));
+            last = Node{op, "", product.name, product.scope, product.opset, {made, with}, product.outputs, {}};
+        };
+        if (reshape.isValid()) {
+            std::vector<std::int64_t> extents = ops::integersOf(m_draft.value(reshape).constant);
+            extents.back() = layer.table.shape()[1];
+            goOn("Reshape",
+                 m_draft.addConstant(product.name + "/shape", Tensor::of<std::int64_t>({std::ssize(extents)}, extents),
+                                     DType::Int64));
+        }
+        if (layer.bias.isValid()) {
+            goOn("Add", layer.bias);
+        }
+        m_draft.replaceNode(id, std::move(last));
+        std::vector<std::string> removed{product.name};
+        removeMakers(product.inputs[0], removed);
+        m_steps.push_back({"look up one-hot",
+                           fmt::format("{} of one-hot rows of {} → rows of \"{}\"", product.name,
+                                       m_draft.value(rows.numbers).name, m_draft.value(weight).name),
+                           removed,
+                           {product.name},
+                           false});
+    }
+
+    Draft& m_draft;
+    std::vector<RewriteStep>& m_steps;
+    GenericShapes m_shapes;
+};
+
+} // namespace
+
+void lookUpOneHot(Draft& draft, std::vector<RewriteStep>& steps) { OneHotLookups(draft, steps).run(); }
+
+} // namespace retro::rewrite

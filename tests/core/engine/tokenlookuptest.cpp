@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tokens that are moved, shifted, clamped, wrapped or repaired before they choose rows, and rows that are chosen by
+// one-hot rows times a table: a number per token, that of the same model with a plain Gather.
+#include <QtTest>
+
+#include "core/engine/explain/explain.h"
+#include "tests/core/engine/relevancenetworks.h"
+
+#include <functional>
+
+using namespace retro;
+using namespace retro::engine::testing;
+using tensor::DType;
+
+namespace
+{
+
+constexpr std::int64_t kWords = 6;
+constexpr std::int64_t kWidth = 4;
+constexpr std::int64_t kTokens = 5;
+const tensor::Shape kShape{1, kTokens};
+
+ValueId whole(Writer& writer, const std::string& name, const Ints& numbers, bool isScalar = false)
+{
+    const tensor::Shape shape = isScalar ? tensor::Shape{} : tensor::Shape{std::ssize(numbers)};
+    return writer.constant(name, Tensor::of<std::int64_t>(shape, numbers));
+}
+
+ValueId table(Writer& writer) { return writer.constant("table", randomTensor({kWords, kWidth}, 3)); }
+
+/// Rows → tanh → mean over tokens → three classes.
+SharedGraph finished(Writer& writer, ValueId rows)
+{
+    const ValueId bent = writer.node("Tanh", "bent", {rows});
+    const ValueId mean = writer.node("ReduceMean", "mean", {bent}, {{"axes", Ints{1}}, {"keepdims", std::int64_t{0}}});
+    const ValueId weight = writer.constant("weight", randomTensor({kWidth, 3}, 4));
+    writer.output(writer.node("MatMul", "scores", {mean, weight}));
+    return writer.finish();
+}
+
+/// A model of tokens, by what gives their rows.
+SharedGraph modelWith(const std::function<ValueId(Writer&, ValueId)>& rows)
+{
+    Writer writer;
+    const ValueId tokens = writer.integers("tokens", kShape);
+    return finished(writer, rows(writer, tokens));
+}
+
+/// Relevance of the first input for the class with the best score; invalid where it cannot be explained.
+engine::ExplainResult explained(const SharedGraph& graph, const Ints& tokens, const std::string& composite)
+{
+    const engine::LoadedModelPointer model = modelOf(graph);
+    engine::ExplainRequest request;
+    request.composite = composite;
+    request.precision = execute::Precision::Double;
+    request.inputs = {Tensor::of<std::int64_t>(kShape, tokens)};
+    request.target.kind = engine::TargetRequest::Kind::Class;
+    auto result = engine::explain(*model, request);
+    if (!result.ok()) {
+        qWarning("%s", result.error().text().c_str());
+    }
+    return result.ok() ? std::move(result).value() : engine::ExplainResult();
+}
+
+Tensor relevanceOf(const engine::ExplainResult& result)
+{
+    return result.model ? result.relevance[result.model->graph().inputs().front().index()] : Tensor();
+}
+
+ValueId gathered(Writer& writer, ValueId indices) { return writer.node("Gather", "rows", {table(writer), indices}); }
+
+ValueId oneHotProduct(Writer& writer, ValueId column, const ValueId iota)
+{
+    const ValueId equal = writer.node("Equal", "equal", {column, iota});
+    const ValueId hot = writer.node("Cast", "hot", {equal}, {{"to", std::int64_t{1}}});
+    return writer.node("MatMul", "rows", {hot, table(writer)});
+}
+
+ValueId columnOf(Writer& writer, ValueId tokens, std::int64_t axis)
+{
+    return writer.node("Unsqueeze", "column", {tokens, whole(writer, "axes", {axis})});
+}
+
+struct Lookup
+{
+    const char* name;
+    std::function<ValueId(Writer&, ValueId)> rows;
+    Ints tokens;
+    Ints plain; ///< what a plain Gather reads; −1: nothing, so that the row is 0
+};
+
+std::vector<Lookup> lookups()
+{
+    const Ints usual{0, 5, 2, 2, 3};
+    return {
+        {"wrapped",
+         [](Writer& w, ValueId x) {
+             const ValueId isBelow = w.node("Less", "below", {x, whole(w, "zero", {0}, true)});
+             const ValueId moved = w.node("Add", "moved", {x, whole(w, "words", {kWords}, true)});
+             return gathered(w, w.node("Where", "wrapped", {isBelow, moved, x}));
+         },
+         {-1, 5, 2, -4, 3},
+         {5, 5, 2, 2, 3}},
+        {"shifted and clamped",
+         [](Writer& w, ValueId x) {
+             const ValueId shifted = w.node("Add", "shifted", {x, whole(w, "one", {1}, true)});
+             const ValueId low = w.node("Max", "low", {shifted, whole(w, "least", {0}, true)});
+             return gathered(w, w.node("Min", "clamped", {low, whole(w, "most", {kWords - 1}, true)}));
+         },
+         {-7, 4, 1, 1, 9},
+         {0, 5, 2, 2, 5}},
+        {"cast, turned and turned back",
+         [](Writer& w, ValueId x) {
+             const ValueId small = w.node("Cast", "small", {x}, {{"to", std::int64_t{6}}});
+             const ValueId turned = w.node("Transpose", "turned", {small}, {{"perm", Ints{1, 0}}});
+             const ValueId flat = w.node("Reshape", "flat", {turned, whole(w, "shape", {1, kTokens})});
+             return gathered(w, flat);
+         },
+         usual, usual},
+        {"mapped by a table of numbers",
+         [](Writer& w, ValueId x) {
+             const ValueId other = w.node("Gather", "other", {whole(w, "map", {3, 2, 1, 0, 5, 4}), x});
+             return gathered(w, other);
+         },
+         usual,
+         {3, 4, 1, 1, 0}},
+        {"Equal, Cast, MatMul",
+         [](Writer& w, ValueId x) {
+             return oneHotProduct(w, columnOf(w, x, -1), whole(w, "iota", {0, 1, 2, 3, 4, 5}));
+         },
+         usual, usual},
+        {"Equal of numbers from 2 on",
+         [](Writer& w, ValueId x) {
+             return oneHotProduct(w, columnOf(w, x, 2), whole(w, "iota", {2, 3, 4, 5, 6, 7}));
+         },
+         {2, 7, 4, 4, 1},
+         {0, 5, 2, 2, -1}},
+        {"Equal of a column that a Reshape makes, and numbers below 0",
+         [](Writer& w, ValueId x) {
+             const ValueId column = w.node("Reshape", "column", {x, whole(w, "shape", {1, kTokens, 1})});
+             return oneHotProduct(w, column, whole(w, "iota", {0, 1, 2, 3, 4, 5}));
+         },
+         {0, -1, 2, 2, 6},
+         {0, -1, 2, 2, -1}},
+        {"Where(Equal, 1, 0)",
+         [](Writer& w, ValueId x) {
+             const ValueId iota = whole(w, "iota", {0, 1, 2, 3, 4, 5});
+             const ValueId equal = w.node("Equal", "equal", {iota, columnOf(w, x, -1)});
+             const ValueId on = w.constant("on", Tensor::full(DType::Float32, {}, 1));
+             const ValueId off = w.constant("off", Tensor::full(DType::Float32, {}, 0));
+             return w.node("MatMul", "rows", {w.node("Where", "hot", {equal, on, off}), table(w)});
+         },
+         usual, usual},
+        {"OneHot",
+         [](Writer& w, ValueId x) {
+             const ValueId values = w.constant("values", Tensor::of<float>({2}, std::vector<float>{0, 1}));
+             const ValueId hot = w.node("OneHot", "hot", {x, whole(w, "depth", {kWords}, true), values});
+             return w.node("MatMul", "rows", {hot, table(w)});
+         },
+         {0, -1, 2, 2, 6},
+         {0, 5, 2, 2, -1}},
+        {"rows of an identity matrix",
+         [](Writer& w, ValueId x) {
+             std::vector<float> eye(kWords * kWords, 0);
+             for (std::size_t i = 0; i < kWords; ++i) {
+                 eye[i * kWords + i] = 1;
+             }
+             const ValueId hot =
+                 w.node("Gather", "hot", {w.constant("eye", Tensor::of<float>({kWords, kWords}, eye)), x});
+             return w.node("MatMul", "rows", {hot, table(w)});
+         },
+         usual, usual},
+        {"OneHot in rows of a Gemm",
+         [](Writer& w, ValueId x) {
+             const ValueId values = w.constant("values", Tensor::of<float>({2}, std::vector<float>{0, 1}));
+             const ValueId hot = w.node("OneHot", "hot", {x, whole(w, "depth", {kWords}, true), values});
+             const ValueId flat = w.node("Reshape", "flat", {hot, whole(w, "rowsOf", {-1, kWords})});
+             const ValueId turned = w.node("Transpose", "turned", {table(w)}, {{"perm", Ints{1, 0}}});
+             const ValueId rows = w.node("Gemm", "rows", {flat, turned}, {{"transB", std::int64_t{1}}});
+             return w.node("Reshape", "back", {rows, whole(w, "backTo", {1, kTokens, kWidth})});
+         },
+         usual, usual},
+    };
+}
+
+/// The same rows by a Gather of a table with a row of zeros behind the last word.
+SharedGraph reference(bool hasZeros)
+{
+    return modelWith([hasZeros](Writer& writer, ValueId tokens) {
+        std::vector<float> rows;
+        const Tensor drawn = randomTensor({kWords, kWidth}, 3);
+        for (std::int64_t i = 0; i < drawn.size() + (hasZeros ? kWidth : 0); ++i) {
+            rows.push_back(i < drawn.size() ? static_cast<float>(drawn.at(i)) : 0);
+        }
+        const std::int64_t count = kWords + (hasZeros ? 1 : 0);
+        return writer.node("Gather", "rows",
+                           {writer.constant("table", Tensor::of<float>({count, kWidth}, rows)), tokens});
+    });
+}
+
+} // namespace
+
+class TokenLookupTest : public QObject
+{
+    Q_OBJECT
+private slots:
+    void everyLookUpGivesWhatAGatherGives()
+    {
+        for (const Lookup& one : lookups()) {
+            Ints plain = one.plain;
+            const bool hasZeros = std::ranges::find(plain, -1) != plain.end();
+            std::ranges::replace(plain, std::int64_t{-1}, kWords);
+            for (const char* const composite : {"epsilon", "epsilon_plus", "gradient"}) {
+                const auto expected = explained(reference(hasZeros), plain, composite);
+                const auto found = explained(modelWith(one.rows), one.tokens, composite);
+                const std::string where = std::string(one.name) + ", " + composite;
+                QVERIFY2(relevanceOf(found).isValid() && relevanceOf(expected).isValid(), where.c_str());
+                QVERIFY2(rewrite::testing::deviation(found.outputs[0], expected.outputs[0]) < 1e-12, where.c_str());
+                QVERIFY2(rewrite::testing::deviation(relevanceOf(found), relevanceOf(expected)) < 1e-9, where.c_str());
+            }
+        }
+    }
+
+    void aTokenGetsTheSumOfWhatItChose()
+    {
+        const auto twice = [](Writer& writer, ValueId tokens) {
+            const ValueId first =
+                writer.node("Slice", "first",
+                            {tokens, whole(writer, "from", {0}), whole(writer, "to", {2}), whole(writer, "axis", {1})});
+            const ValueId start = writer.constant("start", Tensor::of<std::int64_t>({1, 1}, Ints{4}));
+            const ValueId all = writer.node("Concat", "all", {start, tokens, first}, {{"axis", std::int64_t{1}}});
+            return gathered(writer, all);
+        };
+        const auto found = explained(modelWith(twice), {0, 5, 2, 2, 3}, "epsilon");
+        const Tensor relevance = relevanceOf(found);
+        QVERIFY(relevance.isValid());
+        QCOMPARE(relevance.shape(), kShape);
+        double sum = 0;
+        for (std::int64_t i = 0; i < relevance.size(); ++i) {
+            sum += relevance.at(i);
+        }
+        const base::ValueId rows = *found.model->graph().findValue("rows_out");
+        const Tensor arrived = found.relevance[rows.index()];
+        double all = 0;
+        double ofStart = 0;
+        for (std::int64_t i = 0; i < arrived.size(); ++i) {
+            all += arrived.at(i);
+            ofStart += i < kWidth ? arrived.at(i) : 0;
+        }
+        QVERIFY(std::abs(sum - (all - ofStart)) < 1e-9 * std::abs(all)); // the constant token has no place
+    }
+
+    void indicesOfSeveralTokensAreNone()
+    {
+        const auto counted = [](Writer& writer, ValueId tokens) { // places of words, as RoBERTa counts them
+            const ValueId isWord = writer.node(
+                "Not", "isWord", {writer.node("Equal", "isPad", {tokens, whole(writer, "pad", {1}, true)})});
+            const ValueId ones = writer.node("Cast", "ones", {isWord}, {{"to", std::int64_t{7}}});
+            const ValueId sum = writer.node("CumSum", "sum", {ones, whole(writer, "axis", {1}, true)});
+            const ValueId places = writer.node("Mul", "places", {sum, ones});
+            const ValueId positions = writer.constant("positions", randomTensor({kWords, kWidth}, 9));
+            const ValueId at = writer.node("Gather", "at", {positions, places});
+            return writer.node("Add", "both", {gathered(writer, tokens), at});
+        };
+        const auto found = explained(modelWith(counted), {0, 5, 2, 2, 3}, "epsilon");
+        QVERIFY(found.model);
+        std::size_t looked = 0;
+        for (std::size_t i = 0; i < found.model->graph().nodeCount(); ++i) {
+            const auto* const tokens = found.model->tokensAt(base::NodeId(i), 1);
+            looked += tokens != nullptr ? 1 : 0;
+            QVERIFY(tokens == nullptr || found.model->graph().node(base::NodeId(i)).name == "rows");
+        }
+        QCOMPARE(looked, std::size_t{1});
+    }
+};
+
+QTEST_GUILESS_MAIN(TokenLookupTest)
+#include "tokenlookuptest.moc"
