@@ -244,4 +244,24 @@ Result<std::vector<tensor::Tensor>> ModelOptions::resolveOrZeros(const engine::L
     return question.inputs.empty() ? engine::zerosFor(*loaded.graph()) : resolve(loaded);
 }
 
+void ModelOptions::sayPictures(const Context& context, const engine::LoadedModel& loaded,
+                               const std::vector<tensor::Tensor>& inputs) const
+{
+    const auto options = engine::pictureOptions(question, loaded.card ? &*loaded.card : nullptr);
+    const graph::Graph& graph = *loaded.graph();
+    for (const std::string& line : engine::pictureLines(engine::picturesOf(question.inputs, graph), graph,
+                                                        options ? *options : engine::PictureOptions(), inputs)) {
+        context.say("pixels       " + line);
+    }
+}
+
+void ModelOptions::saySources(const Context& context, const engine::LoadedModel& loaded,
+                              const std::vector<tensor::Tensor>& inputs) const
+{
+    sayPictures(context, loaded, inputs);
+    if (const auto options = engine::pictureOptions(question, loaded.card ? &*loaded.card : nullptr)) {
+        warn(engine::pictureWarnings(engine::picturesOf(question.inputs, *loaded.graph()), loaded, *options));
+    }
+}
+
 } // namespace retro::app

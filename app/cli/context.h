@@ -80,6 +80,12 @@ struct ModelOptions
     [[nodiscard]] base::Result<std::vector<tensor::Tensor>> resolve(const engine::LoadedModel& model) const;
     /// The same; where none is named, zeros of the declared shapes (free axes: small ones), for what runs nothing.
     [[nodiscard]] base::Result<std::vector<tensor::Tensor>> resolveOrZeros(const engine::LoadedModel& model) const;
+    /// Says how the pixels of pictures became these inputs.
+    void sayPictures(const Context& context, const engine::LoadedModel& model,
+                     const std::vector<tensor::Tensor>& inputs) const;
+    /// The same, and warns where the model shows to expect other numbers; of a verb whose result does not.
+    void saySources(const Context& context, const engine::LoadedModel& model,
+                    const std::vector<tensor::Tensor>& inputs) const;
 };
 
 void addOps(CLI::App& program, Context& context);
