@@ -459,7 +459,6 @@ Result<void> gradModel(const Context& context, const GradOptions& options)
     RETRO_TRY(engine::LoadedModelPointer model, options.model.load());
     RETRO_TRY(std::vector<tensor::Tensor> inputs,
               options.listsRules ? options.model.resolveOrZeros(*model) : options.model.resolve(*model));
-    options.model.saySources(context, *model, inputs);
     const execute::Precision precision = engine::precisionOf(options.question(), *model);
     if (options.question().parameters) {
         RETRO_TRY(engine::OpenedParameters opened, engine::openParameters(model, std::move(inputs)));

@@ -27,7 +27,6 @@ base::Result<void> runModel(const Context& context, const RunOptions& options)
     RETRO_TRY(const engine::LoadedModelPointer model, options.model.load());
     RETRO_TRY(const std::vector<tensor::Tensor> inputs, options.model.resolve(*model));
     const execute::Precision precision = engine::precisionOf(options.model.question, *model);
-    options.model.saySources(context, *model, inputs);
     RETRO_TRY(const HeldFolder lock, holdFolder(options.outputFolder));
     RETRO_TRY(const engine::ForwardOutputs result,
               engine::runForward(*model, inputs, precision, {}, context.progress()));

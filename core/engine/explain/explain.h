@@ -247,6 +247,11 @@ private:
 /// Parses --composite: a built-in specification or a `.json` file, and the rules put before it.
 [[nodiscard]] base::Result<lrp::Composite> resolveComposite(const std::string& text, const execute::BoundModel& model);
 
+/// The same as it is for any model. Errors: as resolveComposite(), and for `auto`, which is none without a model.
+[[nodiscard]] base::Result<lrp::Composite> plainComposite(const std::string& text);
+/// True for `auto`, with rules before it or without.
+[[nodiscard]] bool isAutomatic(const ExplainRequest& request);
+
 /// Total per cause of a ledger, by the causes' names; only causes that occur.
 [[nodiscard]] std::map<std::string, double> causeTotals(std::span<const event::LedgerEntry> ledger);
 

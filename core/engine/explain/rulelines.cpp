@@ -2,21 +2,14 @@
 // What can be said of an explanation before and after it runs: its composite, its rules, its causes.
 #include "core/base/file.h"
 #include "core/base/leftovers.h"
-#include "core/engine/evaluate/channelaxis.h"
 #include "core/engine/explain/explain.h"
 #include "core/engine/explain/requestcheck.h"
 #include "core/engine/model/binding.h"
 #include "core/engine/model/prepare.h"
 #include "core/engine/model/standins.h"
 #include "core/lrp/composite/ruleoverride.h"
-#include "core/ops/structure.h"
-#include "core/trace/targetplace.h"
 
 #include <fmt/format.h>
-
-#include <algorithm>
-#include <array>
-#include <string_view>
 
 namespace retro::engine
 {
@@ -28,6 +21,18 @@ Result<lrp::Composite> resolveComposite(const std::string& text, const execute::
     const lrp::Specification specification = lrp::splitSpecification(text);
     if (!specification.base.ends_with(".json")) {
         RETRO_TRY(lrp::Composite builtin, lrp::builtinComposite(specification.base, model));
+        return lrp::withOverrides(std::move(builtin), specification.overrides);
+    }
+    RETRO_TRY(const std::string json, base::readTextFile(specification.base, kMaxCompositeFileBytes));
+    RETRO_TRY(lrp::Composite composite, lrp::parseComposite(json, specification.base));
+    return lrp::withOverrides(std::move(composite), specification.overrides);
+}
+
+Result<lrp::Composite> plainComposite(const std::string& text)
+{
+    const lrp::Specification specification = lrp::splitSpecification(text);
+    if (!specification.base.ends_with(".json")) {
+        RETRO_TRY(lrp::Composite builtin, lrp::plainComposite(specification.base));
         return lrp::withOverrides(std::move(builtin), specification.overrides);
     }
     RETRO_TRY(const std::string json, base::readTextFile(specification.base, kMaxCompositeFileBytes));

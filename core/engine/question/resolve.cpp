@@ -2,12 +2,9 @@
 #include "core/engine/question/resolve.h"
 
 #include "core/base/bytesize.h"
-#include "core/base/file.h"
-#include "core/engine/explain/automaticrules.h"
 #include "core/engine/language/languagemodel.h"
 #include "core/engine/lut/lutpath.h"
 #include "core/engine/model/precision.h"
-#include "core/engine/model/prepare.h"
 #include "core/engine/plan/plannedsaving.h"
 #include "core/engine/plan/planning.h"
 #include "core/engine/question/combinations.h"
@@ -111,19 +108,6 @@ Result<void> takeSaving(const Question& question, ExplainRequest& request)
         RETRO_TRY(request.forwarding, forwardingOptions(question));
     }
     return {};
-}
-
-/// A composite as it is for any model.
-Result<lrp::Composite> plainComposite(const std::string& specification)
-{
-    const lrp::Specification named = lrp::splitSpecification(specification);
-    if (!named.base.ends_with(".json")) {
-        RETRO_TRY(lrp::Composite builtin, lrp::plainComposite(named.base));
-        return lrp::withOverrides(std::move(builtin), named.overrides);
-    }
-    RETRO_TRY(const std::string json, base::readTextFile(named.base, kMaxCompositeFileBytes));
-    RETRO_TRY(lrp::Composite composite, lrp::parseComposite(json, named.base));
-    return lrp::withOverrides(std::move(composite), named.overrides);
 }
 
 /// How relevance starts where nobody says it. What is no composite is refused elsewhere.
