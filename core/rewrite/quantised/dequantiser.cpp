@@ -529,7 +529,8 @@ bool Dequantiser::ofMover(NodeId id, const Grid& grid, int depth)
         }
     }
     if (padsWithZeroLevel(node)) {
-        const Tensor zero = Tensor::zeros(m_draft.value(node.inputs[0]).dtype, {});
+        const DType type = grid.zero.isValid() ? m_draft.value(grid.zero).dtype : DType::UInt8;
+        const Tensor zero = Tensor::zeros(type, {});
         inputs.resize(std::max<std::size_t>(inputs.size(), 3));
         inputs[2] = ofConstant(m_draft.addConstant(node.name + "/level 0", zero, zero.dtype()), grid);
         if (!inputs[2].isValid()) {
