@@ -220,6 +220,7 @@ void ModelOptions::addTo(CLI::App& verb, engine::Verb which, const Context& cont
 {
     verb.add_option("MODEL", model, "Model file: " + formats::modelFormatsText())->required();
     addQuestion(verb, which, question);
+    m_context = (which & (engine::kRun | engine::kGrad)) != 0 ? &context : nullptr;
     verb.parse_complete_callback([this, &context] { question.precision = context.precision; });
 }
 
@@ -236,12 +237,29 @@ Result<engine::LoadedModelPointer> ModelOptions::load() const
 
 Result<std::vector<tensor::Tensor>> ModelOptions::resolve(const engine::LoadedModel& loaded) const
 {
-    return engine::readInputs(question, loaded, decodePicture);
+    RETRO_TRY(std::vector<tensor::Tensor> inputs, engine::readInputs(question, loaded, decodePicture));
+    if (m_context != nullptr) {
+        sayPictures(*m_context, loaded, inputs);
+        RETRO_TRY(const auto options, engine::pictureOptions(question, loaded.card ? &*loaded.card : nullptr));
+        warn(engine::pictureWarnings(engine::picturesOf(question.inputs, *loaded.graph()), loaded, options));
+    }
+    return inputs;
 }
 
 Result<std::vector<tensor::Tensor>> ModelOptions::resolveOrZeros(const engine::LoadedModel& loaded) const
 {
     return question.inputs.empty() ? engine::zerosFor(*loaded.graph()) : resolve(loaded);
+}
+
+void ModelOptions::sayPictures(const Context& context, const engine::LoadedModel& loaded,
+                               const std::vector<tensor::Tensor>& inputs) const
+{
+    const auto options = engine::pictureOptions(question, loaded.card ? &*loaded.card : nullptr);
+    const graph::Graph& graph = *loaded.graph();
+    for (const std::string& line : engine::pictureLines(engine::picturesOf(question.inputs, graph), graph,
+                                                        options ? *options : engine::PictureOptions(), inputs)) {
+        context.say("pixels       " + line);
+    }
 }
 
 } // namespace retro::app

@@ -76,10 +76,17 @@ struct ModelOptions
     /// Reads the model as the question says (engine::loadModel); operators that are passed through are named as
     /// warnings.
     [[nodiscard]] base::Result<engine::LoadedModelPointer> load() const;
-    /// The tensors of the question's inputs.
+    /// The tensors of the question's inputs. `run` and `grad`, whose results do not say it, then say how pixels became
+    /// numbers, and warn where the model shows to expect others.
     [[nodiscard]] base::Result<std::vector<tensor::Tensor>> resolve(const engine::LoadedModel& model) const;
     /// The same; where none is named, zeros of the declared shapes (free axes: small ones), for what runs nothing.
     [[nodiscard]] base::Result<std::vector<tensor::Tensor>> resolveOrZeros(const engine::LoadedModel& model) const;
+    /// Says how the pixels of pictures became these inputs.
+    void sayPictures(const Context& context, const engine::LoadedModel& model,
+                     const std::vector<tensor::Tensor>& inputs) const;
+
+private:
+    const Context* m_context = nullptr; ///< of a verb that says of pictures what became of them as they are read
 };
 
 void addOps(CLI::App& program, Context& context);

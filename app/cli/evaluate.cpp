@@ -177,6 +177,7 @@ Result<ordered_json> evaluateInto(const Context& context, const EvaluateOptions&
         takeBlank(context, *language, *model, measures);
     } else {
         RETRO_TRY(request.inputs, inputs.resolve(*model));
+        inputs.sayPictures(context, *model, request.inputs);
     }
     RETRO_TRY(const engine::Evaluation evaluation, engine::evaluate(model, request, measures, {}, context.progress()));
     ordered_json json;

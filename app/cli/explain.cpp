@@ -214,6 +214,7 @@ Result<engine::ExplainResult> explainInto(const Context& context, const ExplainO
         RETRO_CHECK(engine::addDiagnosis(model, request, result, options.weights));
     }
     if (!options.isBatch || options.isFirst) {
+        options.model.sayPictures(context, model, request.inputs);
         warn(result.warnings);
     }
     saySevere(result);

@@ -12,10 +12,10 @@ namespace
 /// Files that are built into the program have paths that start so; the file system does not know them.
 constexpr const char* kBuiltIn = ":/";
 
-base::Result<views::RgbPicture> decode(const std::filesystem::path& path)
+base::Result<views::RgbPicture> decode(const std::filesystem::path& path, bool asStored)
 {
     if (!path.string().starts_with(kBuiltIn)) {
-        return views::decodePicture(path);
+        return views::decodePicture(path, asStored);
     }
     const QImage image(QString::fromStdString(path.string()));
     if (image.isNull()) {
@@ -26,10 +26,14 @@ base::Result<views::RgbPicture> decode(const std::filesystem::path& path)
 
 } // namespace
 
-base::Result<engine::PixelArray> decodePicture(const std::filesystem::path& path)
+base::Result<engine::PixelArray> decodePicture(const std::filesystem::path& path, bool asStored)
 {
-    RETRO_TRY(views::RgbPicture picture, decode(path));
-    return engine::PixelArray{picture.width, picture.height, std::move(picture.rgb)};
+    RETRO_TRY(views::RgbPicture picture, decode(path, asStored));
+    engine::PixelArray pixels{picture.width, picture.height, std::move(picture.rgb)};
+    if (!asStored && picture.orientation > 1) {
+        return pixels.turned(picture.orientation);
+    }
+    return pixels;
 }
 
 QImage pictureOfInput(const tensor::Tensor& input, const engine::PictureOptions& options)

@@ -11,8 +11,8 @@
 namespace retro::app
 {
 
-/// Decodes a .png or .jpg with Qt. Errors (Input): missing, not a picture, larger than the allocation limit.
-[[nodiscard]] base::Result<engine::PixelArray> decodePicture(const std::filesystem::path& path);
+/// Decodes a .png or .jpg with Qt, as engine::PictureDecoder says. Errors (Input): as views::decodePicture().
+[[nodiscard]] base::Result<engine::PixelArray> decodePicture(const std::filesystem::path& path, bool asStored = false);
 
 /// The picture that an input tensor stands for, first sample; null when it has no picture's shape.
 [[nodiscard]] QImage pictureOfInput(const tensor::Tensor& input, const engine::PictureOptions& options);

@@ -2,6 +2,7 @@
 #include "app/python/arrays.h"
 
 #include "app/python/errors.h"
+#include "core/formats/picturefile.h"
 
 #include <fmt/format.h>
 
@@ -117,7 +118,8 @@ struct PngReader
 };
 
 /// False where the file is no PNG, or breaks off. No object with a destructor may be made in here: libpng jumps out.
-bool decodePng(PngReader& reader, std::vector<std::uint8_t>& rgb, std::vector<png_bytep>& rows, int& width, int& height)
+bool decodePng(PngReader& reader, bool asStored, std::vector<std::uint8_t>& rgb, std::vector<png_bytep>& rows,
+               int& width, int& height)
 {
     if (setjmp(png_jmpbuf(reader.png)) != 0) {
         return false;
@@ -130,7 +132,9 @@ bool decodePng(PngReader& reader, std::vector<std::uint8_t>& rgb, std::vector<pn
     png_set_gray_to_rgb(reader.png);
     const bool isSeeThrough = (png_get_color_type(reader.png, reader.info) & PNG_COLOR_MASK_ALPHA) != 0 ||
                               png_get_valid(reader.png, reader.info, PNG_INFO_tRNS) != 0;
-    if (isSeeThrough) { // as the window shows it: on white
+    if (isSeeThrough && asStored) {
+        png_set_strip_alpha(reader.png);
+    } else if (isSeeThrough) { // as the window shows it: on white
         png_color_16 white{0, 255, 255, 255, 255};
         png_set_background(reader.png, &white, PNG_BACKGROUND_GAMMA_SCREEN, 0, 1.0);
     }
@@ -204,7 +208,7 @@ nb::object arrayOf(const Tensor& tensor)
                                                    type.value_or(*theirTypeOf(DType::Float32))));
 }
 
-base::Result<engine::PixelArray> readPng(const std::filesystem::path& path)
+base::Result<engine::PixelArray> readPng(const std::filesystem::path& path, bool asStored)
 {
     PngReader reader;
     reader.file = std::fopen(path.c_str(), "rb");
@@ -221,8 +225,12 @@ base::Result<engine::PixelArray> readPng(const std::filesystem::path& path)
     png_set_error_fn(
         reader.png, nullptr, [](png_structp png, png_const_charp) { png_longjmp(png, 1); },
         [](png_structp, png_const_charp) {});
-    if (!decodePng(reader, picture.rgb, rows, picture.width, picture.height)) {
+    if (!decodePng(reader, asStored, picture.rgb, rows, picture.width, picture.height)) {
         return base::inputError("the file is no PNG picture, or breaks off", path.string());
+    }
+    const auto facts = formats::pictureFile(path);
+    if (!asStored && facts && facts->orientation > 1) {
+        return picture.turned(facts->orientation);
     }
     return picture;
 }

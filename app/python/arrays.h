@@ -24,6 +24,6 @@ using AnyArray = nanobind::ndarray<nanobind::ro, nanobind::device::cpu>;
 [[nodiscard]] nanobind::object arrayOf(const tensor::Tensor& tensor);
 
 /// Pixels of a PNG file: 8 bits per sample, RGB. Errors: Input.
-[[nodiscard]] base::Result<engine::PixelArray> readPng(const std::filesystem::path& path);
+[[nodiscard]] base::Result<engine::PixelArray> readPng(const std::filesystem::path& path, bool asStored);
 
 } // namespace retro::python

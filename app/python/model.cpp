@@ -251,6 +251,20 @@ void expectAll(const std::vector<tensor::Tensor>& inputs, const engine::LoadedMo
     }
 }
 
+/// The files among what is given, as --input names them.
+std::vector<std::string> filesAmong(const nb::list& given, const engine::LoadedModel& model)
+{
+    std::vector<std::string> files;
+    for (std::size_t i = 0; i < model.graph()->inputs().size(); ++i) {
+        const nb::handle one = given[i];
+        if (nb::isinstance<nb::str>(one)) {
+            files.push_back(fmt::format("{}={}", model.graph()->value(model.graph()->inputs()[i]).name,
+                                        nb::cast<std::string>(one)));
+        }
+    }
+    return files;
+}
+
 } // namespace
 
 std::vector<tensor::Tensor> Model::inputsOf(const nb::list& given, bool copies, const Question& question,
@@ -307,6 +321,7 @@ std::shared_ptr<Run> Model::explain(const nb::list& given, const Options& option
         question.run = "run";
     }
     std::vector<tensor::Tensor> inputs = inputsOf(given, copies, question, *m_loaded);
+    question.inputs = filesAmong(given, *m_loaded);
     Listener listener(told);
     std::shared_ptr<Run> run;
     std::optional<base::Error> refused;

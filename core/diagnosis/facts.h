@@ -5,6 +5,7 @@
 #include "core/diagnosis/finding.h"
 #include "core/diagnosis/modelfacts.h"
 #include "core/diagnosis/pass.h"
+#include "core/diagnosis/usualpreparation.h"
 #include "core/formats/modelcard.h"
 #include "core/rewrite/rewrite.h"
 #include "core/trace/ledgersummary.h"
@@ -46,10 +47,12 @@ struct Sources
     std::vector<rewrite::FusedNode> fused;   ///< nodes of the pass that stand for several
     std::optional<formats::ModelCard> card;
     std::vector<Tensor> inputs;             ///< per graph input, as given; empty: none
+    std::vector<PixelPreparation> pixels;   ///< of inputs that were pictures
     std::string composite;                  ///< as asked for: a specification
     bool makesPasses = true;                ///< further passes may be made where a finding asks for them
     std::optional<std::int64_t> classAsked; ///< the class that somebody asked for
     bool hasOwnTarget = false;              ///< somebody chose the target
+    bool startsAtScores = false;            ///< nobody did, and relevance starts before the functions of an output
     PassMaker makePass;                     ///< asked once; empty: there is no pass
     VariedPassMaker explainAgain;           ///< empty: no further passes can be made
     std::stop_token stop;

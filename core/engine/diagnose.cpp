@@ -93,11 +93,15 @@ diagnosis::Sources sourcesOf(const LoadedModel& model, const ExplainRequest& req
 {
     diagnosis::Sources sources = sourcesOf(model, stop);
     sources.inputs = request.inputs;
+    for (const PictureUse& picture : request.pictures) {
+        sources.pixels.push_back(pixelsOf(picture, *model.graph(), request.preparation.value_or(PictureOptions())));
+    }
     sources.composite = request.composite;
     if (request.target.kind == TargetRequest::Kind::Class) {
         sources.classAsked = request.target.classIndex;
     }
     sources.hasOwnTarget = request.target.kind != TargetRequest::Kind::Argmax;
+    sources.startsAtScores = request.target.atScores && !request.target.namesValue();
     return sources;
 }
 

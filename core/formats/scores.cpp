@@ -1,22 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/formats/scores.h"
 
+#include "core/ops/scoretail.h"
+
 #include <algorithm>
 #include <cmath>
 
 namespace retro::formats
 {
 
-ScoreKind scoreKindOf(const graph::Graph& graph, base::ValueId output, std::string_view said)
+ScoreKind scoreKindOf(const graph::Graph& graph, base::ValueId value, std::string_view said)
 {
-    if (!said.empty()) {
+    const std::optional<base::ValueId> output = ops::outputOfScores(graph, value);
+    if (!said.empty() && !output) {
         return said == "numbers"         ? ScoreKind::Numbers
                : said == "probabilities" ? ScoreKind::Probabilities
                                          : ScoreKind::Logits;
     }
-    const base::NodeId node = graph.nodeOf(output);
-    const std::string_view op = node.isValid() ? std::string_view(graph.opOf(node)) : std::string_view();
-    return op == "Softmax" || op == "Sigmoid" ? ScoreKind::Probabilities : ScoreKind::Logits;
+    const ops::ScoreTail tail = ops::scoreTail(graph, output.value_or(value));
+    if (tail.isProbability() && !output) {
+        return ScoreKind::Probabilities;
+    }
+    // The softmax of logarithms of probabilities is the probabilities again.
+    const bool isRow = !tail.isValid() || (tail.isMixed && (output || (tail.isLogarithm && !tail.isScaled)));
+    return isRow ? ScoreKind::Logits : ScoreKind::Numbers;
 }
 
 std::vector<double> probabilitiesOf(std::span<const double> scores, ScoreKind kind)

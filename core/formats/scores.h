@@ -17,9 +17,10 @@ enum class ScoreKind {
     Numbers,       ///< no scores of classes: sums, measures, distances
 };
 
-/// What the elements of `output` mean: what the card's field `scores` says ("logits", "probabilities", "numbers"), else
-/// Probabilities behind Softmax or Sigmoid, else Logits.
-[[nodiscard]] ScoreKind scoreKindOf(const graph::Graph& graph, base::ValueId output, std::string_view said);
+/// What the elements of `value` mean: what the card's field `scores` says of outputs ("logits", "probabilities",
+/// "numbers"), else Probabilities behind Softmax or Sigmoid; Numbers behind another function of single scores, and of
+/// such scores themselves; else Logits.
+[[nodiscard]] ScoreKind scoreKindOf(const graph::Graph& graph, base::ValueId value, std::string_view said);
 
 /// How sure the model is of each class: the softmax of Logits, stable for large ones; Probabilities as they are;
 /// nothing for Numbers.

@@ -84,7 +84,7 @@ private slots:
                 }
             }
         }
-        QCOMPARE(titles, (QStringList{"class score (logit)", "one", "against the others", "the whole output"}));
+        QCOMPARE(titles, (QStringList{"as usual for the rules", "class score (logit)", "one", "against the others", "the whole output"}));
     }
 
     void aRunFileKeepsIt()
@@ -94,7 +94,7 @@ private slots:
         QCOMPARE(run.facts.start, std::string("one"));
         QCOMPARE(engine::recordedQuestion(run).start, std::string("one"));
         engine::keepQuestion({}, run.facts);
-        QCOMPARE(run.facts.start, std::string("logit")); // the usual
+        QCOMPARE(run.facts.start, std::string("auto")); // the usual
     }
 
     void theEngineGetsItAndResultsAreToldApart()

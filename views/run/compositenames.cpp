@@ -10,7 +10,7 @@ namespace retro::views
 
 QStringList RunPanel::composites()
 {
-    QStringList names;
+    QStringList names{QStringLiteral("auto")};
     for (const std::string& name : lrp::builtinNames()) {
         names.append(QString::fromStdString(name));
     }
@@ -19,6 +19,9 @@ QStringList RunPanel::composites()
 
 QString RunPanel::compositeTitle(const QString& composite)
 {
+    if (baseOf(composite) == QLatin1String("auto")) {
+        return tr("As usual for the model");
+    }
     const std::string_view title = lrp::builtinTitle(baseOf(composite).toStdString());
     return title.empty() ? composite : QString::fromUtf8(title.data(), static_cast<qsizetype>(title.size()));
 }

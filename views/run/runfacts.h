@@ -64,6 +64,9 @@ struct ModelFacts
     bool readsTexts = false;
     QString shapes = {};    ///< that its inputs were given, as Question has them
     QString shapeHint = {}; ///< of its inputs, with their free axes: "N×3×?×?"; empty = no axis is free
+    QString file = {};      ///< where it lies; empty of a recorded run
+    QString composite = QStringLiteral("auto"); ///< that its card names, else `auto`
+    QStringList rules = {};                     ///< put before it there
 };
 
 /// What the model is given, small: the picture, and the range of its numbers or what is wrong with them.

@@ -136,7 +136,10 @@ private:
     [[nodiscard]] QLayout* makeThumbnails();
     [[nodiscard]] QLayout* makeFoot();
     void showModel(const ModelFacts& facts);
-    void takeCheckpoints(const ModelFacts& facts, const engine::Question& before);
+    [[nodiscard]] bool isOpenAlready(const ModelFacts& facts) const;
+    void startQuestion(const ModelFacts& facts);
+    void chooseComposite(const QString& composite);
+    void takeCheckpoints(const ModelFacts& facts, const engine::Question& before, bool isSame);
     void setValueNames(const QStringList& names);
     void chooseTarget(const QString& target);
     void takeTarget();
@@ -184,6 +187,7 @@ private:
     QLabel* m_note = nullptr;
     QCheckBox* m_follow = nullptr;
     QString m_modelName;    ///< whose choices are kept when it is set again
+    QString m_modelFile;    ///< where it lies
     QString m_reopen;       ///< model of the recorded run; empty = none, or not known where it lies
     QString m_modelRefusal; ///< of the model as a whole
     QString m_modelNotice;  ///< what is wrong with a part of it

@@ -153,9 +153,12 @@ void RunPanel::setModel(const ModelFacts& facts)
     const engine::Question before = question();
     const QString beforeTarget = first(before.targets);
     const bool isOpen = !facts.name.isEmpty() && !facts.isRecorded;
-    const QString nameBefore = m_modelName;
+    const bool isSame = isOpenAlready(facts);
     showModel(facts);
     takeKind(facts);
+    if (!isSame) {
+        startQuestion(facts);
+    }
     const QString inputName = facts.takesPictures ? tr("Picture") : tr("Data");
     m_inputName->setText(inputName);
     m_inputName->setMinimumWidth(m_inputName->sizeHint().width());
@@ -178,15 +181,16 @@ void RunPanel::setModel(const ModelFacts& facts)
     m_rewrites->setRewrites(facts.rewrites);
     choose(*m_input, sourcesOf(before.inputs));
     takeShapes(facts);
-    const bool isKept = m_target->findData(beforeTarget) >= 0 || facts.values.contains(valueOf(beforeTarget)) ||
-                        (m_readsTexts && facts.name == nameBefore);
+    const bool isKnown = m_readsTexts || m_target->findData(beforeTarget) >= 0 ||
+                         facts.values.contains(valueOf(beforeTarget));
+    const bool isKept = isSame && isKnown;
     chooseTarget(isKept ? beforeTarget : QStringLiteral("argmax"));
     for (const Field& field : m_fields) {
         field.widget->setEnabled(m_modelRefusal.isEmpty());
         field.widget->setToolTip(m_modelRefusal.isEmpty() ? field.tip : m_modelRefusal);
     }
     m_rules->setEnabled(m_modelRefusal.isEmpty());
-    takeCheckpoints(facts, before);
+    takeCheckpoints(facts, before, isSame);
     setCheck({});
     setNote({});
     holdWidth();
@@ -247,12 +251,43 @@ void RunPanel::takeShapes(const ModelFacts& facts)
     m_shape->setVisible(!facts.shapeHint.isEmpty());
 }
 
-void RunPanel::takeCheckpoints(const ModelFacts& facts, const engine::Question& before)
+/// The model that is open, read again, or that of the recorded run that is open.
+bool RunPanel::isOpenAlready(const ModelFacts& facts) const
 {
-    const bool isSame = facts.name == m_modelName;
+    const bool isSameFile = facts.file == m_modelFile || facts.file.isEmpty() || m_modelFile.isEmpty();
+    return facts.name == m_modelName && isSameFile;
+}
+
+/// What was asked of another model says nothing of this one; only what it was given may be wanted here, too.
+void RunPanel::startQuestion(const ModelFacts& facts)
+{
+    for (const TableField& one : m_tableFields) {
+        if (!one.field->isOfTexts) {
+            const std::string usual(one.field->usual.empty() && !one.field->choices.empty()
+                                        ? one.field->choices.front().text
+                                        : one.field->usual);
+            showTexts(usual.empty() ? std::vector<std::string>() : std::vector<std::string>{usual}, *one.widget);
+        }
+    }
+    chooseComposite(facts.composite);
+}
+
+void RunPanel::chooseComposite(const QString& composite)
+{
+    const QString base = baseOf(composite);
+    if (m_composite->findData(base) < 0 && !base.isEmpty()) {
+        m_composite->addItem(compositeTitle(base), base);
+    }
+    choose(*m_composite, base);
+    m_rules->setSpecification(composite);
+}
+
+void RunPanel::takeCheckpoints(const ModelFacts& facts, const engine::Question& before, bool isSame)
+{
     m_modelName = facts.name;
+    m_modelFile = facts.file;
     setConditions(isSame ? before.conditions : std::vector<std::string>(), before.conditionForm);
-    m_overrides->setOverrides(isSame ? stringList(before.rules) : QStringList());
+    m_overrides->setOverrides(isSame ? stringList(before.rules) : facts.rules);
     QStringList values = isSame ? stringList(before.checkpoints) : facts.checkpoints;
     values.removeIf([&](const QString& value) { return !facts.values.contains(value); });
     m_checkpoints->setCheckpoints(values, isSame ? before.stopAtCheckpoints : facts.stopsAtCheckpoints);
@@ -404,13 +439,7 @@ void RunPanel::setQuestion(const engine::Question& question)
     for (const TableField& one : m_tableFields) {
         showTexts(engine::textsOf(*one.field, question), *one.widget);
     }
-    const QString composite = text(question.composite);
-    const QString base = baseOf(composite);
-    if (m_composite->findData(base) < 0 && !base.isEmpty()) {
-        m_composite->addItem(base, base);
-    }
-    choose(*m_composite, base);
-    m_rules->setSpecification(composite);
+    chooseComposite(text(question.composite));
     setOverrides(stringList(question.rules));
     m_rewrites->setOff(rewritesOf(question));
     m_shape->setText(stringList(question.shapes).join(QLatin1Char(' ')));

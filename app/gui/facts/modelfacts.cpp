@@ -179,6 +179,12 @@ QString modelOf(const QString& name, const QString& runFile, const QStringList& 
 void takeCard(const engine::LoadedModel& model, views::ModelFacts& facts)
 {
     const formats::ModelCard& card = *model.card;
+    engine::Question opened = engine::openedWith(card);
+    if (!opened.composite.empty()) {
+        putComposite(opened.composite, opened);
+        facts.composite = QString::fromStdString(opened.composite);
+        facts.rules = views::stringList(opened.rules);
+    }
     facts.checkpoints = views::stringList(card.checkpoints);
     facts.stopsAtCheckpoints = card.stopsAtCheckpoints;
     facts.labels = views::stringList(card.labels);
@@ -212,6 +218,7 @@ views::ModelFacts modelFacts(const engine::LoadedModel& model)
 {
     views::ModelFacts facts;
     facts.name = QString::fromStdString(model.name);
+    facts.file = QString::fromStdString(model.path.string());
     facts.summary = summaryOf(model);
     facts.problem = unsupportedText(model);
     if (isForPlanning(model)) {

@@ -6,6 +6,7 @@
 #include "core/engine/ways/workload.h"
 #include "core/ops/registry.h"
 #include "views/common/numbertext.h"
+#include "views/common/stringlist.h"
 #include "views/common/paint/heatmapimage.h"
 
 #include <QRegularExpression>
@@ -44,6 +45,12 @@ views::InputPreview previewOf(const ExplainJob& job, const engine::PictureOption
     views::InputPreview preview;
     const tensor::Tensor& input = job.tensors.front();
     preview.figures = figuresOf(input);
+    if (const auto pictures = engine::picturesOf(job.question.inputs, *job.model->graph()); !pictures.empty()) {
+        QStringList lines{preview.figures, QString::fromStdString(engine::originText(options))};
+        lines << views::stringList(engine::pictureNotes(pictures, options))
+              << views::stringList(engine::pictureWarnings(pictures, *job.model, options));
+        preview.figures = lines.join(QLatin1Char('\n'));
+    }
     if (input.rank() == 4) {
         preview.picture = views::pictureOfTensor(input, options.low, options.high, options.mean, options.deviation,
                                                  options.layout == "NHWC", options.channels == "BGR");

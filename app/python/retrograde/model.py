@@ -222,8 +222,9 @@ class Model:
             model card's, else argmax, by sample.
         composite: built-in name ("epsilon_plus", "gradient_x_input", "epsilon:epsilon=0.01"), a file, a
             retrograde.Composite or one of zennit. Default: the card's, else "auto".
-        start: what relevance starts with: "logit" (the score itself; default, as on the command line), "one" (what a
-            plain gradient has: captum, torch.autograd), "all", "contrastive", or an array of the target's shape.
+        start: what relevance starts with: "logit" (the score itself; default but for rules of gradients), "one" (what a
+            plain gradient has: captum, torch.autograd; default for rules of gradients), "all", "contrastive", or an
+            array of the target's shape.
         engine: "promise" (default), "compiled" or "oracle"; all give the same bits.
         precision: "auto", "float" or "double".
         record: keep the events, for audit(), compare(), save() and show(). Default: yes, unless an option excludes it.
@@ -341,8 +342,8 @@ def load(model: Any, example: Any = None, *, name: str = "model.onnx", card: str
 
 def explain(model: Any, x: Any, *, example: Any = None, **options: Any) -> Run:
     """`load` and `Model.explain` in one. Options of both are taken; a torch.nn.Module is exported for x where no
-    example is given. Relevance starts with the score itself, as on the command line; start="one" is what a plain
-    gradient has (captum, torch.autograd). Returns a Run. Raises what both raise."""
+    example is given. Relevance starts with the score itself, and under rules of gradients with start="one", which
+    is what a plain gradient has (captum, torch.autograd). Returns a Run. Raises what both raise."""
     of_model = {key: options.pop(key) for key in [*options] if key in _model_options()}
     if hasattr(model, "state_dict") and example is None:
         example = tuple(x.values()) if isinstance(x, Mapping) else x

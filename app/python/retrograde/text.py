@@ -97,7 +97,7 @@ def explain_text(model: Any, text: str | Sequence[int], *, target: Any = None, c
         `transformers`, which then makes the numbers; words of target and contrast are looked up in the file.
     composite, start, record, progress, options: as for Model.explain; also target_tokens=, layers=, attention= ("all",
         or numbers of layers), and `continue` as **{"continue": "…"}. The default start is the score itself; start="one"
-        is what a plain gradient has.
+        is what a plain gradient has, and the default under its rules.
     Returns a TextExplanation. Raises what Model.explain raises.
     """
     given = dict(options)

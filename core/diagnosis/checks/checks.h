@@ -19,6 +19,7 @@
     X(inputLayout)                                                                                                     \
     X(inputShape)                                                                                                      \
     X(inputRange)                                                                                                      \
+    X(inputPreparation)                                                                                                \
     X(inputDrift)                                                                                                      \
     X(inputPadding)                                                                                                    \
     X(inputConcentrated)                                                                                               \

@@ -2,6 +2,7 @@
 #include "core/diagnosis/checks/checks.h"
 #include "core/diagnosis/numbertext.h"
 #include "core/diagnosis/targetscores.h"
+#include "core/ops/scoretail.h"
 
 #include <fmt/format.h>
 
@@ -15,41 +16,50 @@ namespace
 constexpr double kSquashedEffect = 0.9;
 constexpr double kMildEffect = 0.6;
 constexpr double kFullySquashed = 0.999;
-/// A Sigmoid of more values is a map of masks, not a row of classes (section 4.3).
+/// A function of more scores, each by itself, is a map of masks and not a row of classes (section 4.3).
 constexpr std::int64_t kMostSigmoidValues = 64;
 
-/// The last node before the target that is no shape map; invalid where the way is not one line.
-NodeId lastStep(const Facts& facts)
+/// What makes scores hard to explain by their results.
+std::string meaningOf(const ops::ScoreTail& tail)
 {
-    const graph::Graph& graph = facts.graph();
-    ValueId value = facts.pass()->target;
-    for (std::size_t i = 0; i < graph.nodeCount(); ++i) {
-        const NodeId producer = value.isValid() ? graph.value(value).producer : NodeId();
-        if (!producer.isValid()) {
-            return {};
-        }
-        if (!facts.isKind(producer, ops::StructureKind::ShapeMap)) {
-            return producer;
-        }
-        value = graph.node(producer).inputs.empty() ? ValueId() : graph.node(producer).inputs.front();
+    if (tail.isLogarithm || !tail.rises) {
+        return tail.isLogarithm ? "A logarithm of probabilities is 0 at most, and nearest to 0 where the model is "
+                                  "surest: what speaks for a class gets negative relevance."
+                                : "It falls where the score rises: what speaks for the score gets negative relevance.";
     }
-    return {};
+    return tail.isMixed ? "A softmax mixes all classes and is flat near 1: gradients vanish, classes look alike."
+           : tail.isProbability() ? "A sigmoid is flat near 0 and 1: gradients vanish there."
+                                  : "Its sign and size are not those of the score.";
 }
 
-/// A softmax or a sigmoid before the target.
-void noteSquashed(const Facts& facts, Probe& probe, NodeId node, bool isSoftmax)
+/// Why it is not the target that is explained, but the scores before it.
+void noteBefore(const Facts& facts, Probe& probe, ValueId output)
+{
+    const graph::Graph& graph = facts.graph();
+    const ops::ScoreTail tail = ops::scoreTail(graph, output);
+    Finding& finding = probe.note(kMildEffect, facts.place(graph.value(output).producer));
+    finding.what = fmt::format("is the result of {}; the scores before it, \"{}\", are explained in its place",
+                               tail.words(), graph.value(tail.scores).name);
+    finding.means = meaningOf(tail);
+    finding.remedy = "To explain the output itself, name it with one element";
+    finding.action = {"choose target",
+                      {{"target", graph.value(output).name}, {"node", graph.labelOf(graph.value(output).producer)}},
+                      "--target " + graph.value(output).name + ":0,…"};
+}
+
+/// A result of scores as the target.
+void noteSquashed(const Facts& facts, Probe& probe, const ops::ScoreTail& tail)
 {
     const graph::Graph& graph = facts.graph();
     const ValueId target = facts.pass()->target;
+    const NodeId node = graph.value(target).producer;
     const double largest = facts.statistics(target).largest;
-    const bool isFlat = largest > kFullySquashed || facts.pass()->isGradient;
-    const std::string& before = graph.value(graph.node(node).inputs.front()).name;
+    const bool isFlat = tail.isLogarithm || !tail.rises || largest > kFullySquashed || facts.pass()->isGradient;
+    const std::string& before = graph.value(tail.scores).name;
     Finding& finding =
         isFlat ? probe.warning(2, kSquashedEffect, facts.place(node)) : probe.note(kMildEffect, facts.place(node));
-    finding.what = fmt::format("the target is the result of a {}; its largest score is {:.4g}",
-                               isSoftmax ? "softmax" : "sigmoid", largest);
-    finding.means = isSoftmax ? "A softmax mixes all classes and is flat near 1: gradients vanish, classes look alike."
-                              : "A sigmoid is flat near 0 and 1: gradients vanish there.";
+    finding.what = fmt::format("the target is the result of {}; its largest score is {:.4g}", tail.words(), largest);
+    finding.means = meaningOf(tail);
     finding.remedy = "Explain the value before it";
     finding.numbers = {{"largest_score", largest}};
     finding.threshold = kFullySquashed;
@@ -67,21 +77,23 @@ void findSquashed(const Facts& facts, Probe& probe)
 {
     const graph::Graph& graph = facts.graph();
     const ValueId target = facts.pass()->target;
-    const NodeId node = target.isValid() ? lastStep(facts) : NodeId();
-    const bool isLogarithm = node.isValid() && graph.node(node).op == "LogSoftmax";
-    const bool isSoftmax = node.isValid() && !isLogarithm && facts.isKind(node, ops::StructureKind::Softmax);
-    const bool isSigmoid = node.isValid() && graph.node(node).op == "Sigmoid" &&
-                           tensor::elementCount(facts.shape(target)) <= kMostSigmoidValues;
-    probe.measured(target.isValid() ? graph.value(target).name : "", isSoftmax || isSigmoid ? 1 : 0);
-    if (isSoftmax || isSigmoid) {
-        noteSquashed(facts, probe, node, isSoftmax);
+    const ops::ScoreTail tail = target.isValid() ? ops::scoreTail(graph, target) : ops::ScoreTail();
+    const bool isRow =
+        tail.isMixed || (target.isValid() && tensor::elementCount(facts.shape(target)) <= kMostSigmoidValues);
+    const bool isSquashed = tail.isValid() && isRow;
+    const auto output = facts.sources().startsAtScores ? ops::outputOfScores(graph, target) : std::optional<ValueId>();
+    probe.measured(target.isValid() ? graph.value(target).name : "", isSquashed || output ? 1 : 0);
+    if (isSquashed) {
+        noteSquashed(facts, probe, tail);
+    } else if (output) {
+        noteBefore(facts, probe, *output);
     }
 }
 
 } // namespace
 
 const Check targetSquashed{"target.squashed",
-                           "the target is the result of a Softmax or Sigmoid (1: it is)",
+                           "the output is a Softmax, Sigmoid, Log or the like of scores (1: it is)",
                            0,
                            "0 (trained), one note (random weights)",
                            Need::Forward,

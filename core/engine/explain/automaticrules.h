@@ -8,9 +8,6 @@
 namespace retro::engine
 {
 
-/// True for `auto`, with rules before it or without.
-[[nodiscard]] bool isAutomatic(const ExplainRequest& request);
-
 /// True when `auto` put rules before those that it chose, as in `result`.
 [[nodiscard]] bool addsRules(const ExplainRequest& request, const ExplainResult& result);
 

@@ -7,6 +7,7 @@
 #include "core/base/memoryaccount.h"
 #include "core/engine/explain/automaticrules.h"
 #include "core/engine/explain/requestcheck.h"
+#include "core/engine/explain/saturatedtarget.h"
 #include "core/engine/model/precision.h"
 #include "core/engine/model/programcache.h"
 #include "core/engine/region/conditions.h"
@@ -26,9 +27,50 @@ namespace
 
 using base::Result;
 
-/// Bind, choose, forward, start, reverse, finish. `wrong` takes what is not finite where the way has let go what the
-/// words about it are made of.
-Result<void> carryRelevance(Pass& pass, std::optional<base::Error>& wrong)
+/// What became of a pass that was not finished.
+struct Unfinished
+{
+    std::optional<base::Error> wrong;    ///< not finite, where the way has let go what the words about it are made of
+    std::optional<ExplainRequest> other; ///< to be asked in its place
+};
+
+/// A target that its own quantiser saturates is explained before it, where nobody named it; where somebody did, that is
+/// said.
+std::optional<ExplainRequest> askedBeforeSaturation(Pass& pass)
+{
+    const graph::Graph& graph = pass.result.model->graph();
+    std::optional<ExplainRequest> other;
+    for (std::size_t i = 0; i < pass.values.size(); ++i) {
+        const ResolvedTarget& target = i == 0 ? pass.result.target : pass.result.alsoTargets[i - 1];
+        const auto found = saturatedTarget(*pass.result.model, target, *pass.forward);
+        if (!found) {
+            continue;
+        }
+        const std::string& name = graph.value(target.value).name;
+        const std::string& before = graph.value(found->before).name;
+        const std::string why =
+            fmt::format("\"{}\" lies beyond the range of its own quantiser ('{}'), where all of its "
+                        "relevance would end",
+                        name, graph.labelOf(found->quantiser));
+        const bool isSameShape =
+            pass.result.model->typeOf(found->before).shape == pass.result.model->typeOf(target.value).shape;
+        if (targetsOf(pass.request)[i].namesValue() || !isSameShape) {
+            pass.result.warnings.push_back(
+                fmt::format("{}: the map is empty. Explain the value before it, --target '{}[:i,j,…]'", why, before));
+            continue;
+        }
+        if (!other) {
+            other.emplace(pass.request);
+        }
+        (i == 0 ? other->target : other->alsoTargets[i - 1]).value = before;
+        other->warnings.push_back(
+            fmt::format("{}; the value before it, \"{}\", is explained in its place", why, before));
+    }
+    return other;
+}
+
+/// Bind, choose, forward, start, reverse, finish.
+Result<void> carryRelevance(Pass& pass, Unfinished& unfinished)
 {
     RETRO_CHECK(pass.bind());
     RETRO_TRY(const std::unique_ptr<Way> way, chooseWay(pass));
@@ -38,13 +80,16 @@ Result<void> carryRelevance(Pass& pass, std::optional<base::Error>& wrong)
     const event::ObserverScope observed(pass.profiler ? &*pass.profiler : event::currentObserver());
     RETRO_TRY(pass.forward, way->forward(pass));
     RETRO_CHECK(pass.start());
+    if (unfinished.other = askedBeforeSaturation(pass); unfinished.other) {
+        return {};
+    }
     RETRO_CHECK(base::checkStop(pass.stop));
     RETRO_CHECK(way->run(pass));
     RETRO_CHECK(base::checkMappedFiles());
     if (!pass.request.goesOnWhenNotFinite) {
         const auto isFinite = checkFinite({pass.again(), pass.result.relevance, pass.result.ledger});
         if (!isFinite && !way->gives().allValues) {
-            wrong = isFinite.error();
+            unfinished.wrong = isFinite.error();
             return {};
         }
         RETRO_CHECK(isFinite);
@@ -71,19 +116,22 @@ Result<ExplainResult> explained(const LoadedModel& model, const ExplainRequest& 
         cache->pool().fillUpToPeak(request.inputsOnly);
         pool.emplace(cache->pool());
     }
-    std::optional<base::Error> wrong;
+    Unfinished unfinished;
     {
         Pass pass(model, request, stop, progress, cache);
-        const Result<void> done = carryRelevance(pass, wrong);
+        const Result<void> done = carryRelevance(pass, unfinished);
         if (!done && done.error().code == base::ErrorCode::Engine && pass.forward && pass.forward->overflow) {
             base::Error error = done.error(); // what is not finite may come from a type of the model
             error.message += "; " + overflowWarning(pass.result.model->graph(), pass.forward->overflow);
             return error;
         }
         RETRO_CHECK(done);
-        if (!wrong) {
+        if (!unfinished.wrong && !unfinished.other) {
             return std::move(pass.result);
         }
+    }
+    if (unfinished.other) {
+        return explained(model, *unfinished.other, stop, progress, cache);
     }
     ExplainRequest whole = request;
     whole.inputsOnly = false;

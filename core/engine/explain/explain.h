@@ -6,7 +6,7 @@
 #include "core/engine/explain/parameterrelevance.h"
 #include "core/engine/explain/target.h"
 #include "core/engine/forwarding/forwarding.h"
-#include "core/engine/input/pictureinput.h"
+#include "core/engine/input/pictureuse.h"
 #include "core/engine/model/loadmodel.h"
 #include "core/engine/region/region.h"
 #include "core/execute/forward.h"
@@ -158,6 +158,8 @@ struct ExplainRequest
     std::vector<std::string> words;
     /// How pixels became the inputs, for the recorded run; none = as the card says.
     std::optional<PictureOptions> preparation;
+    std::vector<PictureUse> pictures;  ///< among the sources
+    std::vector<std::string> warnings; ///< for people, said with those of the result
 };
 
 /// (stage, done, total) now and then; stages: "bind", "forward", "relevance".
@@ -245,6 +247,11 @@ private:
 /// Parses --composite: a built-in specification or a `.json` file, and the rules put before it.
 [[nodiscard]] base::Result<lrp::Composite> resolveComposite(const std::string& text, const execute::BoundModel& model);
 
+/// The same as it is for any model. Errors: as resolveComposite(), and for `auto`, which is none without a model.
+[[nodiscard]] base::Result<lrp::Composite> plainComposite(const std::string& text);
+/// True for `auto`, with rules before it or without.
+[[nodiscard]] bool isAutomatic(const ExplainRequest& request);
+
 /// Total per cause of a ledger, by the causes' names; only causes that occur.
 [[nodiscard]] std::map<std::string, double> causeTotals(std::span<const event::LedgerEntry> ledger);
 
@@ -264,10 +271,13 @@ struct RuleLine
                                                             const std::stop_token& stop = {},
                                                             std::vector<std::string>* unused = nullptr);
 
-/// What a person who explains this target should know: it is the result of a softmax, or of a sigmoid that is below
-/// 0.5, whose operand is the one to explain. Empty when there is nothing to say.
+/// What a person who explains this target should know: it is a result of scores (ops::ScoreTail) whose relevance is not
+/// that of the scores, which are the ones to explain. Empty when there is nothing to say.
 [[nodiscard]] std::string targetHint(const execute::BoundModel& model, const ResolvedTarget& target);
 /// The same as a list, with what the first axis of a target is taken for where the model has time there.
 [[nodiscard]] std::vector<std::string> targetHints(const execute::BoundModel& model, const ResolvedTarget& target);
+/// Adds them to the warnings of a result that has its rules, and what is to be known of a start that is above 0 where
+/// the score is below: under rules of relevance the map is turned round.
+void addHints(const ResolvedTarget& target, const StartRequest& start, ExplainResult& result);
 
 } // namespace retro::engine

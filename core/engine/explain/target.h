@@ -37,6 +37,9 @@ struct TargetRequest
     std::string value = {};               ///< name, for Kind::Value and Kind::Place; empty = the default value
     std::vector<std::int64_t> index = {}; ///< indices after the name; empty = the whole value
     std::vector<Coordinate> place = {};   ///< for Kind::Place; along an axis that it does not name, the largest counts
+    /// Where no value is named: relevance starts at the scores that the default value is a result of (ops::ScoreTail),
+    /// where the same element is chosen there.
+    bool atScores = false;
 
     /// True when a value is named.
     [[nodiscard]] bool namesValue() const { return !value.empty(); }
@@ -52,8 +55,8 @@ struct TargetRequest
 [[nodiscard]] base::Result<base::ValueId> targetValue(const TargetRequest& request, const graph::Graph& graph);
 
 /// The value whose relevance starts, of a bound model: the one that is named, else the first floating output that
-/// is computed and that relevance can reach. `note` takes why, where that is not the first output. Errors: Usage (no
-/// value of that name), Input (a value of integers; no floating output).
+/// is computed and that relevance can reach, or its scores (TargetRequest::atScores). `note` takes why, where that is
+/// not the first output. Errors: Usage (no value of that name), Input (a value of integers; no floating output).
 [[nodiscard]] base::Result<base::ValueId> targetValue(const TargetRequest& request, const execute::BoundModel& model,
                                                       std::string* note = nullptr);
 

@@ -2,6 +2,8 @@
 // What --target says, and which value it is.
 #include "core/engine/explain/segment.h"
 #include "core/graph/walkback.h"
+#include "core/ops/scoretail.h"
+#include "core/trace/targetplace.h"
 
 #include <fmt/format.h>
 
@@ -189,6 +191,52 @@ base::ValueId firstFloating(const execute::BoundModel& model)
     return {};
 }
 
+/// Axes of a sample along which the largest element is looked for.
+std::ptrdiff_t searchedAxes(const TargetRequest& request, const tensor::Shape& shape)
+{
+    const std::size_t first = shape.size() < 2 ? 0 : 1;
+    const auto open = std::count_if(shape.begin() + static_cast<std::ptrdiff_t>(first), shape.end(),
+                                    [](std::int64_t extent) { return extent > 1; });
+    const auto fixed = std::ranges::count_if(request.place, [](const TargetRequest::Coordinate& one) {
+        return one.axis != "class" && one.axis != "sample" && one.axis != "batch";
+    });
+    return open - fixed;
+}
+
+/// Whether a question chooses the same element among the scores as among their results. A softmax ranks the elements of
+/// one row alone.
+bool choosesSame(const TargetRequest& request, const ops::ScoreTail& tail, const tensor::Shape& shape)
+{
+    return !tail.isMixed || request.kind == TargetRequest::Kind::Element || segmentIn(request) ||
+           searchedAxes(request, shape) <= 1;
+}
+
+/// The scores of a default target, where it is a result of some; else the target itself.
+base::ValueId scoresOf(const TargetRequest& request, const execute::BoundModel& model, base::ValueId target,
+                       std::string* note)
+{
+    const graph::Graph& graph = model.graph();
+    const ops::ScoreTail tail = request.atScores ? ops::scoreTail(graph, target) : ops::ScoreTail();
+    const bool isComputed = tail.isValid() && !isInputAsItIs(graph, tail.scores) && model.isTracked(tail.scores);
+    if (!isComputed || !tail.keepsOrder || !tail.rises) {
+        return target;
+    }
+    const tensor::Shape& shape = model.typeOf(target).shape;
+    const ops::TensorType& scores = model.typeOf(tail.scores);
+    const bool hasSameAxes = scores.shape == shape && trace::axisNames(graph, tail.scores, shape.size()) ==
+                                                          trace::axisNames(graph, target, shape.size());
+    if (!hasSameAxes || !tensor::isFloating(scores.dtype) || !choosesSame(request, tail, shape)) {
+        return target;
+    }
+    if (note != nullptr) {
+        *note += fmt::format("{}the output \"{}\" is the result of {}, so relevance starts at the scores \"{}\" before "
+                             "it; --target '{}:…' with the indices of an element starts at the output itself",
+                             note->empty() ? "" : "; ", graph.value(target).name, tail.words(),
+                             graph.value(tail.scores).name, graph.value(target).name);
+    }
+    return tail.scores;
+}
+
 } // namespace
 
 Result<TargetRequest> parseTarget(const std::string& text, std::span<const std::string> labels)
@@ -249,7 +297,7 @@ Result<base::ValueId> targetValue(const TargetRequest& request, const execute::B
         *note = fmt::format("the output \"{}\" is explained, because {}; --target VALUE chooses another one",
                             model.graph().value(chosen).name, skipped);
     }
-    return chosen;
+    return scoresOf(request, model, chosen, note);
 }
 
 } // namespace retro::engine

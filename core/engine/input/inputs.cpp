@@ -173,8 +173,16 @@ Result<void> checkLargeArray(const std::string& source, const graph::Value& inpu
     return {};
 }
 
+/// A PictureDecoder that knows how pictures are wanted.
+using FileDecoder = std::function<Result<PixelArray>(const std::filesystem::path&)>;
+
+FileDecoder decoderFor(const PictureDecoder& decode, const PictureOptions& options)
+{
+    return [&decode, isStored = options.asStored](const std::filesystem::path& file) { return decode(file, isStored); };
+}
+
 Result<Tensor> readSource(const std::string& source, const MadeFor& wanted, const PictureOptions& options,
-                          const PictureDecoder& decode, const formats::ModelCard* card)
+                          const FileDecoder& decode, const formats::ModelCard* card)
 {
     const graph::Value& input = wanted.input();
     if (source == "zeros") {
@@ -261,7 +269,7 @@ Result<Tensor> fittedInput(Tensor data, const graph::Value& input)
 Result<Tensor> readInput(const std::string& source, const graph::Graph& graph, base::ValueId id,
                          const PictureOptions& options, const PictureDecoder& decode, const formats::ModelCard* card)
 {
-    RETRO_TRY(Tensor data, readSource(source, MadeFor{graph, id}, options, decode, card));
+    RETRO_TRY(Tensor data, readSource(source, MadeFor{graph, id}, options, decoderFor(decode, options), card));
     auto fit = fittedInput(std::move(data), graph.value(id));
     return fit ? fit : base::within(std::move(fit).error(), source);
 }
@@ -345,7 +353,7 @@ Result<LoadedModelPointer> takeOptionalInputs(const LoadedModelPointer& model, c
             continue;
         }
         const std::string source = text.substr(name.size() + 1);
-        RETRO_TRY(Tensor data, readSource(source, MadeFor{graph, *value}, {}, decode, nullptr));
+        RETRO_TRY(Tensor data, readSource(source, MadeFor{graph, *value}, {}, decoderFor(decode, {}), nullptr));
         auto fit = fittedInput(std::move(data), graph.value(*value));
         if (!fit) {
             return base::within(std::move(fit).error(), source);

@@ -15,8 +15,9 @@
 namespace retro::engine
 {
 
-/// Decodes a picture file; the caller brings the library.
-using PictureDecoder = std::function<base::Result<PixelArray>(const std::filesystem::path&)>;
+/// Decodes a picture file as browsers show it: turned by its EXIF orientation, transparent parts on white; or as it is
+/// stored. The caller brings the library.
+using PictureDecoder = std::function<base::Result<PixelArray>(const std::filesystem::path&, bool asStored)>;
 
 /// Where the data of graph inputs come from.
 struct InputSource

@@ -116,10 +116,35 @@ PixelArray PixelArray::resized(int newWidth, int newHeight) const
     return out;
 }
 
+PixelArray PixelArray::turned(int orientation) const
+{
+    if (orientation <= 1) {
+        return *this;
+    }
+    // Where the row and the column of a pixel come from: 5 … 8 change places, the others count from another end.
+    const bool isSwapped = orientation >= 5;
+    const bool isRowReversed = orientation == 3 || orientation == 4 || orientation == 7 || orientation == 8;
+    const bool isColumnReversed = orientation == 2 || orientation == 3 || orientation == 6 || orientation == 7;
+    PixelArray out{isSwapped ? height : width, isSwapped ? width : height, {}};
+    out.rgb.reserve(rgb.size());
+    for (int y = 0; y < out.height; ++y) {
+        for (int x = 0; x < out.width; ++x) {
+            const int down = isRowReversed ? out.height - 1 - y : y;
+            const int across = isColumnReversed ? out.width - 1 - x : x;
+            const auto row = static_cast<std::size_t>(isSwapped ? across : down);
+            const auto column = static_cast<std::size_t>(isSwapped ? down : across);
+            const std::uint8_t* pixel = rgb.data() + (row * static_cast<std::size_t>(width) + column) * 3;
+            out.rgb.insert(out.rgb.end(), pixel, pixel + 3);
+        }
+    }
+    return out;
+}
+
 PictureOptions pictureOptions(const formats::ModelCard* card)
 {
     PictureOptions options;
     if (card != nullptr) {
+        options.origin = card->describesInput ? PictureOrigin::Card : PictureOrigin::Usual;
         options.layout = card->layout;
         options.channels = card->channels;
         options.low = card->scale[0];

@@ -22,6 +22,15 @@ struct PixelArray
 
     /// Area-averaged (down) or nearest (up) copy of another size.
     [[nodiscard]] PixelArray resized(int newWidth, int newHeight) const;
+    /// As it is to be seen whose EXIF orientation is 1 … 8; itself for 1.
+    [[nodiscard]] PixelArray turned(int orientation) const;
+};
+
+/// Who says how pixels become numbers.
+enum class PictureOrigin : std::uint8_t {
+    Usual, ///< nobody
+    Card,
+    Asked
 };
 
 /// How a picture becomes a model's input: from the card, or from --mean, --std and --layout.
@@ -33,6 +42,8 @@ struct PictureOptions
     double high = 1;               ///< value of sample 255
     std::vector<double> mean;      ///< per channel; empty = 0
     std::vector<double> deviation; ///< per channel; empty = 1
+    bool asStored = false;         ///< not turned by EXIF, transparency left out
+    PictureOrigin origin = PictureOrigin::Usual;
 };
 
 /// Options of a card, or the defaults without one.

@@ -100,7 +100,7 @@ Result<void> takeRules(const Prepared& prepared, ExplainResult& result)
     result.composite = prepared.composite;
     result.rules = prepared.words;
     result.assigned = prepared.rules;
-    result.warnings = prepared.leftOut;
+    result.warnings.insert(result.warnings.end(), prepared.leftOut.begin(), prepared.leftOut.end());
     result.warnings.insert(result.warnings.end(), prepared.unused.begin(), prepared.unused.end());
     result.unusedRules = prepared.unused;
     result.writtenOut = prepared.writtenOut;

@@ -162,6 +162,7 @@ public:
         result.alsoTargets.assign(m_resolved.begin() + 1, m_resolved.end());
         for (const ResolvedTarget& target : m_resolved) {
             result.relevanceStart += ops::algebra::sum(target.start);
+            addHints(target, m_start, result);
         }
     }
 
@@ -214,6 +215,7 @@ Result<PlannedRelevance> plannedRelevance(const LoadedModel& model, const Explai
     RETRO_TRY(const std::shared_ptr<const Prepared> prepared, prepare(model, request, nullptr, options.stop));
     PlannedRelevance made;
     ExplainResult& result = made.result;
+    result.warnings = request.warnings;
     RETRO_CHECK(takeRules(*prepared, result));
     RETRO_TRY(Starts starts, Starts::find(request, result));
     RETRO_TRY(const PassSubject subject, PassSubject::relevance(result.model, starts.targets(), prepared->rules));

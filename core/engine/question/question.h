@@ -29,6 +29,7 @@ struct Question
     std::string layout;
     std::string channels;
     std::vector<std::string> scale; ///< two numbers
+    std::string pixels;             ///< shown, stored
 
     // Its text, where it reads tokens (docs/language.md).
     std::string text;

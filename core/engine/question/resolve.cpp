@@ -82,6 +82,15 @@ void takeLastPosition(const LoadedModel& model, ExplainRequest& request)
     target.kind = Place;
 }
 
+/// Rules that are chosen for the model explain what it answers by: the scores, and not a function of them.
+void startAtScores(ExplainRequest& request)
+{
+    request.target.atScores = isAutomatic(request);
+    for (TargetRequest& target : request.alsoTargets) {
+        target.atScores = isAutomatic(request);
+    }
+}
+
 /// How forward values get to the rules.
 Result<void> takeSaving(const Question& question, ExplainRequest& request)
 {
@@ -99,6 +108,24 @@ Result<void> takeSaving(const Question& question, ExplainRequest& request)
         RETRO_TRY(request.forwarding, forwardingOptions(question));
     }
     return {};
+}
+
+/// How relevance starts where nobody says it. What is no composite is refused elsewhere.
+std::string usualStart(const std::string& specification)
+{
+    const Result<lrp::Composite> composite = plainComposite(specification);
+    return composite.ok() && lrp::isOfGradients(*composite) ? "one" : "logit";
+}
+
+/// Whether a person said which numbers pixels become. The window says all of it, also what nobody chose.
+bool saysNumbers(const Question& question, const PictureOptions& asked, const PictureOptions& usual)
+{
+    const bool isOther = asked.mean != usual.mean || asked.deviation != usual.deviation || asked.low != usual.low ||
+                         asked.high != usual.high;
+    const bool says = !question.mean.empty() || !question.deviation.empty() || !question.scale.empty();
+    const bool isOfWindow = says && !question.layout.empty() && !question.channels.empty() && !question.mean.empty() &&
+                            !question.deviation.empty() && !question.scale.empty();
+    return isOther || (says && !isOfWindow);
 }
 
 /// One number for all channels of a picture or one for each; what nobody asked for is not looked at.
@@ -131,6 +158,7 @@ Question completed(Question question, const ModelCard* card)
     named.overrides.insert(named.overrides.begin(), question.rules.begin(), question.rules.end());
     question.composite = lrp::joinSpecification(named);
     question.rules.clear();
+    question.start = question.start == "auto" ? usualStart(question.composite) : question.start;
     return question;
 }
 
@@ -143,6 +171,7 @@ Result<ExplainRequest> resolve(const Question& question, const LoadedModel& mode
     RETRO_TRY(request.start, parseStart(asked.start));
     takeLastPosition(model, request);
     request.composite = asked.composite;
+    startAtScores(request);
     request.engine = engineOf(asked.engine);
     RETRO_CHECK(takeSaving(question, request));
     request.precision = precisionOf(asked, model);
@@ -160,6 +189,8 @@ Result<ExplainRequest> resolve(const Question& question, const LoadedModel& mode
     request.conditionForm = asked.conditionForm == "beside" ? ConditionForm::Beside : ConditionForm::Only;
     request.sources = asked.inputs;
     RETRO_TRY(request.preparation, pictureOptions(question, cardOf(model)));
+    request.pictures = picturesOf(asked.inputs, *model.graph());
+    request.warnings = pictureWarnings(request.pictures, model, *request.preparation);
     return request;
 }
 
@@ -189,6 +220,10 @@ Result<PictureOptions> pictureOptions(const Question& question, const ModelCard*
     }
     options.layout = question.layout.empty() ? options.layout : question.layout;
     options.channels = question.channels.empty() ? options.channels : question.channels;
+    options.asStored = question.pixels == "stored";
+    if (saysNumbers(question, options, pictureOptions(card))) {
+        options.origin = PictureOrigin::Asked;
+    }
     if (card == nullptr || card->inputKind == "image") {
         const std::size_t channels = options.channels == "GRAY" ? 1 : 3;
         RETRO_CHECK(checkPerChannel(question.mean, options.mean.size(), channels, "--mean"));

@@ -429,6 +429,9 @@ ordered_json summaryJson(const LoadedModel& model, const ExplainRequest& request
     if (!asked.hash.empty()) {
         addKey(asked, summary);
     }
+    if (request.preparation && !request.pictures.empty()) {
+        summary["pictures"] = pictureJson(request.pictures, *model.graph(), *request.preparation, request.inputs);
+    }
     summary["target"] = targetsJson(model, result);
     summary["start"] = nameOf(request.start);
     summary["composite"] = result.composite.name;

@@ -16,7 +16,6 @@
 #include "core/ops/algebra.h"
 
 #include <algorithm>
-#include <iterator>
 
 namespace retro::engine
 {
@@ -54,6 +53,7 @@ Result<void> Pass::bind()
         RETRO_TRY(conditions, conditionSites(request.conditions, *prepared->model, request.conditionForm));
         RETRO_TRY(prepared, conditioned(*prepared, conditions));
     }
+    result.warnings = request.warnings;
     RETRO_CHECK(takeRules(*prepared, result));
     result.secondsBind = watch.seconds();
     sinceBound.emplace();
@@ -108,7 +108,7 @@ Result<void> Pass::start()
         RETRO_TRY(ResolvedTarget target,
                   resolveTargetOf(again(), targetsOf(request)[i], request.start, values[i], known));
         addStart(target);
-        std::ranges::move(targetHints(*result.model, target), std::back_inserter(result.warnings));
+        addHints(target, request.start, result);
         (i == 0 ? result.target : result.alsoTargets.emplace_back()) = std::move(target);
     }
     // Of a gradient that is multiplied by its value to be a relevance, the start is what makes it the start relevance.

@@ -6,6 +6,7 @@
 #include "core/engine/model/prepare.h"
 #include "core/engine/ways/rowsalone.h"
 #include "core/lrp/composite/ruleoverride.h"
+#include "core/ops/scoretail.h"
 #include "core/rewrite/addvalue.h"
 #include "core/trace/targetplace.h"
 
@@ -390,6 +391,9 @@ std::optional<WantedRow> WantedRow::of(const LoadedModel& model, const ExplainRe
     }
     const Graph& graph = *model.graph();
     const base::Result<ValueId> target = targetValue(request.target, graph);
+    if (target.ok() && request.target.atScores && ops::scoreTail(graph, *target).isValid()) {
+        return std::nullopt; // relevance may start before it
+    }
     const std::optional<NodeId> head = target.ok() ? headOf(graph, *target) : std::nullopt;
     constexpr std::size_t kRank = 3; // sample, position, word
     const auto& declared = target.ok() ? graph.value(*target).shape : std::nullopt;

@@ -538,19 +538,39 @@ base::Result<Composite> made(const Builtin& builtin, const RuleParameters& param
 
 } // namespace
 
-base::Result<void> checkBuiltin(const std::string& specification)
+base::Result<Composite> plainComposite(const std::string& specification)
 {
     const std::string name = specification.substr(0, specification.find(':'));
+    const auto* found = std::ranges::find(kBuiltins, name, &Builtin::name);
     RETRO_TRY(const RuleParameters parameters, parametersOf(specification));
-    if (name == "auto") {
+    return found == kBuiltins.end() ? base::Result<Composite>(unknownName(name)) : made(*found, parameters);
+}
+
+base::Result<void> checkBuiltin(const std::string& specification)
+{
+    if (specification.substr(0, specification.find(':')) == "auto") {
+        RETRO_CHECK(parametersOf(specification));
         return {};
     }
-    const auto* found = std::ranges::find(kBuiltins, name, &Builtin::name);
-    if (found == kBuiltins.end()) {
-        return unknownName(name);
-    }
-    RETRO_CHECK(made(*found, parameters));
+    RETRO_CHECK(plainComposite(specification));
     return {};
+}
+
+bool isOfGradients(const Composite& composite)
+{
+    static constexpr std::array<std::string_view, 7> kRules{
+        "gradient", "guided-backprop", "deconvnet", "beta-smooth", "winner-take-all", "decomposed", "stop"};
+    const auto isLinear = [](const Matcher& matcher) {
+        return !matcher.structure || *matcher.structure == StructureKind::LinearMap ||
+               *matcher.structure == StructureKind::Bilinear;
+    };
+    const auto isForeign = [&](const CompositeEntry& entry) {
+        return isLinear(entry.matcher) && std::ranges::find(kRules, entry.rule->name()) == kRules.end();
+    };
+    return !composite.dividesStart && std::ranges::none_of(composite.entries, isForeign) &&
+           std::ranges::any_of(composite.entries, [&](const CompositeEntry& entry) {
+               return isLinear(entry.matcher) && entry.rule->name() == "gradient";
+           });
 }
 
 std::vector<std::string> builtinNames()

@@ -89,6 +89,13 @@ using RuleAssignment = std::vector<AssignedRule>;
                                                        const execute::BoundModel& model, bool hasRulesBefore = false);
 /// Names of the built-in composites that exist, in the order of the documentation.
 [[nodiscard]] std::vector<std::string> builtinNames();
+/// Whether what flows under these rules is a gradient: every linear map gets the rule "gradient", and what else there
+/// is are rules of gradients for other nodes. Not where the start is divided by the target's value, which makes a
+/// relevance of it.
+[[nodiscard]] bool isOfGradients(const Composite& composite);
+/// A built-in composite with parameters as it is for any model. Errors (Usage): as builtinComposite(), and `auto`,
+/// which is none without a model.
+[[nodiscard]] base::Result<Composite> plainComposite(const std::string& specification);
 /// A composite from its JSON text (docs/formats/composite.md). Errors (Input) name file, line and field.
 [[nodiscard]] base::Result<Composite> parseComposite(const std::string& text, const std::string& where);
 /// JSON text of a composite; parseComposite reads it back.

@@ -56,6 +56,7 @@ public:
         ScaleLayout layout;
         tensor::NarrowRounding rounding;
         Shape scale;
+        bool truncates = false; ///< what is behind the decimal point of a level is left out; else it is rounded
     };
 
     FakeQuantize(TensorType output, Setting setting) : Operator(std::move(output)), m_setting(std::move(setting)) {}
@@ -136,6 +137,13 @@ private:
             return tensor::narrowed(share, m_setting.levels, m_setting.rounding).to(DType::Float64).contiguous();
         }
         const auto [least, most] = limitsOf(m_setting.levels);
+        if (m_setting.truncates) {
+            constexpr double kAlmostNext = 1.0 / 1024; // levels that became floats and were mixed may lie so near
+            return shares(operands, [low = least, high = most](double share, double shift) {
+                const double level = share + shift;
+                return std::clamp(std::trunc(level + std::copysign(kAlmostNext, level)), low, high);
+            });
+        }
         return shares(operands, [low = least, high = most](double share, double shift) {
             return std::clamp(std::nearbyint(share) + shift, low, high);
         });
@@ -203,6 +211,7 @@ BoundResult bindFakeQuantize(const BindContext& context)
     RETRO_TRY(setting.layout, scaleLayoutOf(context));
     RETRO_TRY(setting.rounding, narrowRounding(context));
     setting.computing = computingType(context);
+    setting.truncates = context.intAttribute("truncates", 0) != 0;
     setting.scale = context.operandTypes[1].shape;
     return bound<FakeQuantize>(TensorType{setting.computing, x.shape}, std::move(setting));
 }

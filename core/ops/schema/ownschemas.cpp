@@ -23,7 +23,8 @@ std::span<const OperatorSchema> ownSchemas()
         OperatorSchema{"retrograde", "ExpertProduct", 1, "X W B? scales? zero_points?", "Y",
                        "bits:int block_size:int expert:int!"},
         OperatorSchema{"retrograde", "FakeQuantize", 1, "X scale? zero_point?", "Y",
-                       "axis:int block_size:int output_dtype:int precision:int round_mode:text saturate:int"},
+                       "axis:int block_size:int output_dtype:int precision:int round_mode:text saturate:int "
+                       "truncates:int"},
         OperatorSchema{"retrograde", "Gate", 1, "A B", "C", ""},
         OperatorSchema{"retrograde", "Gather", 1, "data indices", "output", "axis:int"},
         OperatorSchema{"retrograde", "MatMul", 1, "A B C", "Y", ""},

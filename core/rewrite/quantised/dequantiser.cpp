@@ -40,15 +40,19 @@ bool hasOneResult(const graph::Node& node)
     return std::all_of(node.outputs.begin() + 1, node.outputs.end(), [](auto id) { return !id.isValid(); });
 }
 
-/// Of a pad that repeats the picture, or has a number of its own.
+/// A pad with a number, which is a level as the others are, or one that repeats the picture.
 std::vector<std::size_t> movedByPad(const graph::Node& node)
 {
     const bool hasNumber = node.inputs.size() > 2 && node.inputs[2].isValid();
     const bool isConstant = attributeOr<std::string>(node, "mode", "constant") == "constant";
-    if (isConstant) {
-        return hasNumber ? std::vector<std::size_t>{0, 2} : std::vector<std::size_t>{};
-    }
-    return {0};
+    return isConstant && hasNumber ? std::vector<std::size_t>{0, 2} : std::vector<std::size_t>{0};
+}
+
+/// Whether a node fills places up with the level 0, which is no operand of it.
+bool padsWithZeroLevel(const graph::Node& node)
+{
+    const bool hasNumber = node.inputs.size() > 2 && node.inputs[2].isValid();
+    return node.op == "Pad" && !hasNumber && attributeOr<std::string>(node, "mode", "constant") == "constant";
 }
 
 /// Whether the node moves elements of its first operand alone.
@@ -427,19 +431,26 @@ ValueId Dequantiser::madeBy(NodeId producer, ValueId levels, const Grid& grid, i
 
 std::optional<Grid> Dequantiser::knownGrid(ValueId levels) const
 {
-    if (const auto known = m_floats.find(levels); known != m_floats.end()) {
-        return known->second.grid;
+    for (int moves = 0; moves < kMostMoves; ++moves) {
+        if (const auto known = m_floats.find(levels); known != m_floats.end()) {
+            return known->second.grid;
+        }
+        const NodeId producer = levels.isValid() ? m_draft.value(levels).producer : NodeId();
+        if (!producer.isValid()) {
+            return std::nullopt;
+        }
+        const Node& node = m_draft.node(producer);
+        const std::vector<std::size_t> moved = movedOperands(node);
+        if (isQuantize(node)) {
+            return gridOf(node);
+        }
+        if (moved.empty()) {
+            const bool isWhole = isDynamicQuantize(node) && node.outputs.size() == 3 && node.outputs[0] == levels;
+            return isWhole ? std::optional(Grid{node.outputs[1], node.outputs[2]}) : std::nullopt;
+        }
+        levels = node.inputs[moved.front()];
     }
-    const NodeId producer = levels.isValid() ? m_draft.value(levels).producer : NodeId();
-    if (!producer.isValid()) {
-        return std::nullopt;
-    }
-    const Node& node = m_draft.node(producer);
-    if (isQuantize(node)) {
-        return gridOf(node);
-    }
-    const bool isWhole = isDynamicQuantize(node) && node.outputs.size() == 3 && node.outputs[0] == levels;
-    return isWhole ? std::optional(Grid{node.outputs[1], node.outputs[2]}) : std::nullopt;
+    return std::nullopt;
 }
 
 DType Dequantiser::floatTypeOf(const Grid& grid) const
@@ -514,6 +525,15 @@ bool Dequantiser::ofMover(NodeId id, const Grid& grid, int depth)
     for (const std::size_t slot : slots) {
         inputs[slot] = traced(inputs[slot], grid, depth + 1);
         if (!inputs[slot].isValid()) {
+            return false;
+        }
+    }
+    if (padsWithZeroLevel(node)) {
+        const DType type = grid.zero.isValid() ? m_draft.value(grid.zero).dtype : DType::UInt8;
+        const Tensor zero = Tensor::zeros(type, {});
+        inputs.resize(std::max<std::size_t>(inputs.size(), 3));
+        inputs[2] = ofConstant(m_draft.addConstant(node.name + "/level 0", zero, zero.dtype()), grid);
+        if (!inputs[2].isValid()) {
             return false;
         }
     }
@@ -607,6 +627,19 @@ void Dequantiser::finishQuantised(NodeId id, ValueId floats, const Grid& grid)
         return;
     }
     finish(id, fakeQuantize(), "/quantise", withGrid(floats, grid), {levels});
+    becomeFloats(levels, grid, {});
+}
+
+void Dequantiser::finishTruncated(NodeId id, ValueId floats, const Grid& grid)
+{
+    const ValueId levels = m_draft.node(id).outputs[0];
+    const NodeForm form = fakeQuantize({{"truncates", std::int64_t{1}}});
+    if (m_draft.isOutput(levels)) {
+        m_steps[m_step].removed.clear(); // it stays
+        m_floats[levels] = {add(form, "/dequantised", withGrid(floats, grid), levels), grid, {}};
+        return;
+    }
+    finish(id, form, "/quantise", withGrid(floats, grid), {levels});
     becomeFloats(levels, grid, {});
 }
 

@@ -66,7 +66,7 @@ public:
     [[nodiscard]] ValueId floatsOf(ValueId levels, const Grid& grid);
     /// As floatsOf(), invalid where no relevance could pass.
     [[nodiscard]] ValueId tracedFloatsOf(ValueId levels, const Grid& grid);
-    /// The grid of a value that was rewritten, or is the result of a quantising node.
+    /// The grid of a value that was rewritten, or is the result of a quantising node, moved or not.
     [[nodiscard]] std::optional<Grid> knownGrid(ValueId levels) const;
 
     /// A new node with one result of the declared shape of `like`; names are those of the node being rewritten, with
@@ -85,6 +85,8 @@ public:
                 std::vector<ValueId> results);
     /// `floats` quantised by `grid` take the place of the node's levels (its output 0).
     void finishQuantised(NodeId id, ValueId floats, const Grid& grid);
+    /// The same of a node that works on levels and leaves out what is behind the decimal point of its results.
+    void finishTruncated(NodeId id, ValueId floats, const Grid& grid);
     /// DynamicQuantizeLinear and FakeQuantize of `x`: its floats, and their grid.
     [[nodiscard]] std::pair<ValueId, Grid> dynamicOf(ValueId x);
     /// The node's result (its output 0, levels of this grid) becomes floats, which another node makes of floats.

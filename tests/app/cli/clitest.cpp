@@ -540,6 +540,37 @@ private slots:
             {"--inputs-only", "--run"});
     }
 
+    /// What became of a picture stands first, and in the summary: who said so, its size, EXIF and transparency.
+    void theAnswerSaysHowPixelsBecameNumbers()
+    {
+        QFile::copy(kSample + "clever-hans.onnx", path("plain.onnx")); // without its card
+        QImage clear(30, 20, QImage::Format_ARGB32);
+        clear.fill(Qt::transparent);
+        clear.save(path("clear.png"));
+        const QStringList call{"explain", path("plain.onnx"), "--input", path("clear.png"), "--output-dir", path("px")};
+        const auto picture = [this] {
+            QFile file(path("px/summary.json"));
+            const bool isOpen = file.open(QIODevice::ReadOnly);
+            return isOpen ? nlohmann::json::parse(file.readAll().toStdString()).at("pictures").at(0) : nlohmann::json();
+        };
+        const Answer usual = cli(call);
+        QVERIFY2(usual.out.startsWith("pixels       clear.png: 30 × 20 resized to 96 × 96, NCHW, RGB, 0 … 255 became "
+                                      "0 … 1, no mean, no std (as usual: no card and no option says it)\n"),
+                 qPrintable(usual.out));
+        QVERIFY(usual.out.contains("what is transparent in clear.png lies on white; --pixels stored"));
+        QCOMPARE(picture().at("from"), "default");
+        QCOMPARE(picture().at("transparency"), "on white");
+        const Answer asked = cli(call + QStringList{"--mean", "0.5", "--std", "0.25,0.5,1", "--pixels", "stored"});
+        QVERIFY2(asked.out.contains("mean 0.5, std 0.25,0.5,1 (as asked)"), qPrintable(asked.out + asked.err));
+        QCOMPARE(picture().at("std").size(), std::size_t{3});
+        QCOMPARE(picture().at("transparency"), "left out");
+        const Answer ofCard =
+            cli({"run", kSample + "clever-hans.onnx", "--input", kSample + "jug.png", "--output-dir", path("px-run")});
+        QVERIFY2(ofCard.out.startsWith("pixels       jug.png: 96 × 96, NCHW") &&
+                     ofCard.out.contains("(as the model's card says)"),
+                 qPrintable(ofCard.out));
+    }
+
     void explainsParameters()
     {
         const QString model = QStringLiteral(RETRO_SOURCE_DIR "/samples/silent-groups/silent-groups.onnx");

@@ -123,6 +123,26 @@ class QuestionScenarioTest : public QObject
 private slots:
     void initTestCase() { views::Style::install(*qApp); }
 
+    /// The rules of a model with a card are not those of the next one, which has none.
+    void anotherModelStartsAnotherQuestion()
+    {
+        app::MainWindow window;
+        window.show();
+        window.open(QStringLiteral(RETRO_SOURCE_DIR "/samples/marked-step/marked-step.onnx"));
+        QVERIFY(settles(window));
+        QCOMPARE(panelOf(window).question().composite, std::string("gradient_x_input"));
+        const QTemporaryDir folder;
+        copySample(folder);
+        const QString model = folder.filePath(QStringLiteral("clever-hans.onnx"));
+        window.open(model); // without its card
+        QVERIFY(settles(window));
+        QCOMPARE(panelOf(window).question().composite, std::string("auto"));
+        window.open(model, {folder.filePath(QStringLiteral("mug.png"))});
+        QVERIFY(settles(window));
+        QCOMPARE(window.model().run().facts.composite, std::string("epsilon_plus"));
+        QCOMPARE(window.model().run().facts.start, std::string("logit"));
+    }
+
     void aClickOnAClassExplainsIt()
     {
         app::MainWindow window;

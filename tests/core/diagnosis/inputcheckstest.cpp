@@ -250,7 +250,9 @@ private slots:
         QCOMPARE(mild.findings.front().level, Level::Note);
         QVERIFY(!diagnosed(squashed("Sigmoid", 1), kThree, "target.squashed").findings.empty());
         QVERIFY(isSilent(diagnosed(squashed("Relu", 1), kThree, "target.squashed")));
-        QVERIFY(isSilent(diagnosed(squashed("LogSoftmax", 1), kThree, "target.squashed")));
+        const Diagnosis logarithm = diagnosed(squashed("LogSoftmax", 1), kThree, "target.squashed");
+        QVERIFY(hasAll(firstText(logarithm), {"warning last the target is the result of the logarithm of a softmax",
+                                              "what speaks for a class gets negative relevance", "--target fc_out:2"}));
     }
 
     void classBeyondTheRowIsNamed()

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // `verify` on quantised models: nothing is violated, and what cannot be asked of a rounding says so.
+#include "core/engine/explain/explain.h"
+#include "core/engine/explain/runforward.h"
 #include "core/engine/verify/verify.h"
 #include "tests/core/engine/loopmodel.h"
 #include "tests/core/engine/smalltape.h"
 
 #include <QtTest>
+
+#include <array>
+#include <cmath>
 
 using namespace retro;
 using namespace retro::enginetest;
@@ -67,6 +72,57 @@ SharedGraph integerGraph()
     return w.finish();
 }
 
+/// Convolutions of levels with `between` them, which reads levels as well.
+template <class Between>
+SharedGraph levelsBetween(const Between& between)
+{
+    rewrite::testing::Writer w;
+    const auto number = [&](const std::string& name, double value) {
+        return w.constant(name, Tensor::scalar<double>(value).to(DType::Float32));
+    };
+    const ValueId zero = w.constant("zero", Tensor::zeros(DType::Int8, {}));
+    const ValueId low = w.constant("low", Tensor::scalar<double>(-20).to(DType::Int8));
+    const ValueId xs = number("xs", 0.01);
+    const ValueId hs = number("hs", 0.05);
+    const ValueId ys = number("ys", 0.2);
+    const ValueId ws = number("ws", 0.01);
+    const ValueId q = w.node("QuantizeLinear", "x8", {w.input("x", {1, 2, 5, 5}), xs, zero});
+    const ValueId c =
+        w.node("QLinearConv", "conv", {q, xs, zero, w.constant("w1", levels({3, 2, 3, 3}, 1)), ws, zero, hs, low});
+    const ValueId b = between(w, c);
+    const ValueId d =
+        w.node("QLinearConv", "conv2", {b, hs, low, w.constant("w2", levels({2, 3, 3, 3}, 2)), ws, zero, ys, zero});
+    w.output(w.node("DequantizeLinear", "y", {d, ys, zero}));
+    return w.finish();
+}
+
+ValueId resizedTwice(rewrite::testing::Writer& w, ValueId levels)
+{
+    const std::array<float, 4> scales{1, 1, 2, 2};
+    return w.node("Resize", "resize", {levels, ValueId(), w.constant("scales", Tensor::of<float>({4}, scales))},
+                  {{"mode", std::string("linear")}});
+}
+
+ValueId paddedByLevelZero(rewrite::testing::Writer& w, ValueId levels)
+{
+    const std::array<std::int64_t, 8> pads{0, 0, 1, 1, 0, 0, 1, 1};
+    return w.node("Pad", "pad", {levels, w.constant("pads", Tensor::of<std::int64_t>({8}, pads))});
+}
+
+engine::ExplainResult explained(const SharedGraph& graph, const rewrite::RewriteOptions& options)
+{
+    engine::LoadedModel model;
+    model.rewritten = rewrite::rewrite(graph, options).value();
+    engine::ExplainRequest request;
+    request.inputs = {randomTensor({1, 2, 5, 5}, 3)};
+    request.composite = "epsilon";
+    auto result = engine::explain(model, request);
+    if (!result) {
+        qFatal("%s", result.error().text().c_str());
+    }
+    return std::move(result).value();
+}
+
 } // namespace
 
 class QuantisedModelTest : public QObject
@@ -74,6 +130,24 @@ class QuantisedModelTest : public QObject
     Q_OBJECT
 
 private slots:
+    /// The levels are those of the graph before, and relevance goes through them.
+    void nodesThatMixLevelsHandRelevanceOn()
+    {
+        for (const SharedGraph& graph : {levelsBetween(resizedTwice), levelsBetween(paddedByLevelZero)}) {
+            const engine::ExplainResult result = explained(graph, {});
+            engine::LoadedModel plain;
+            plain.rewritten = rewrite::rewrite(graph, rewrite::noRewrites()).value();
+            const auto levels =
+                engine::runForward(plain, {randomTensor({1, 2, 5, 5}, 3)}, execute::Precision::Float).value();
+            for (std::int64_t i = 0; i < levels.outputs[0].size(); ++i) {
+                QCOMPARE(result.outputs[0].at(i), levels.outputs[0].at(i));
+            }
+            QVERIFY(std::abs(result.relevanceInputs) > 0.1 * std::abs(result.relevanceStart));
+            const auto causes = engine::causeTotals(result.ledger);
+            QVERIFY(std::abs(causes.at("unexplained")) < 1e-4 * std::abs(result.relevanceStart));
+        }
+    }
+
     void verifyHolds_data()
     {
         QTest::addColumn<bool>("isInteger");

@@ -87,6 +87,22 @@ private slots:
         QCOMPARE(asked.composite, std::string("epsilon_plus"));
         QCOMPARE(asked.targets, std::vector<std::string>{"dog"});
         QCOMPARE(asked.start, std::string("logit"));
+        for (const char* composite :
+             {"gradient", "gradient_x_input", "guided_backprop", "deconvnet", "beta_smooth:beta=5"}) {
+            Question slope;
+            slope.composite = composite;
+            QCOMPARE(engine::completed(slope, nullptr).start, std::string("one"));
+            slope.start = "logit";
+            QCOMPARE(engine::completed(slope, nullptr).start, std::string("logit"));
+            slope.start.clear();
+            slope.rules = {"op:Gemm=epsilon"};
+            QCOMPARE(engine::completed(slope, nullptr).start, std::string("logit"));
+        }
+        for (const char* composite : {"epsilon", "excitation_backprop", "attnlrp:form=gradient_x_input", "dynamic"}) {
+            Question relevance;
+            relevance.composite = composite;
+            QCOMPARE(engine::completed(relevance, nullptr).start, std::string("logit"));
+        }
         QVERIFY(asked.checkpoints.empty()); // the window's alone
         const Question opened = engine::openedWith(*model.card);
         QCOMPARE(opened.checkpoints, std::vector<std::string>{"h"});

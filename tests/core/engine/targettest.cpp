@@ -250,10 +250,14 @@ private slots:
         }
         target.value = picked; // which element it was is not said
         QVERIFY(engine::targetHint(**model, target).find("--target 'z[:i,j,…]'") != std::string::npos);
-        for (const base::ValueId value : {logarithm, e, z}) {
-            target.value = value;
-            QVERIFY(engine::targetHint(**model, target).empty());
-        }
+        target.value = logarithm;
+        const std::string hint = engine::targetHint(**model, target);
+        QVERIFY2(hint.find("the logarithm of a softmax") != std::string::npos, hint.c_str());
+        QVERIFY2(hint.find("--target 'z:0,0'") != std::string::npos, hint.c_str());
+        target.value = e; // 0.2 of an exponential is of a score below 0
+        QVERIFY(engine::targetHint(**model, target).find("has another sign than its score") != std::string::npos);
+        target.value = z;
+        QVERIFY(engine::targetHint(**model, target).empty());
     }
 
     /// An input that is an output as well is no target by itself; integers are refused with the floats before them.
@@ -344,7 +348,9 @@ private slots:
         QVERIFY2(hint.find("--target 'logits_out:0,1'") != std::string::npos, hint.c_str());
         target.index = {1, 0};
         QVERIFY(engine::targetHint(**model, target).find("'logits_out[:i,j,…]'") != std::string::npos);
-        for (const base::ValueId value : {logits, logarithm, x}) {
+        target.value = logarithm;
+        QVERIFY(engine::targetHint(**model, target).find("'logits_out[:i,j,…]'") != std::string::npos);
+        for (const base::ValueId value : {logits, x}) {
             target.value = value;
             QVERIFY(engine::targetHint(**model, target).empty());
         }

@@ -271,7 +271,7 @@ private slots:
         QVERIFY(button(panel, "Open another model (Ctrl+O)")->isVisibleTo(&panel));
         QCOMPARE(field(panel, "Picture")->count(), 2);
         QCOMPARE(field(panel, "Target")->count(), 5); // predicted, three classes, another value
-        QCOMPARE(panel.question(), asked("samples/jug-tagged.png", "argmax", "logit", "epsilon"));
+        QCOMPARE(panel.question(), asked("samples/jug-tagged.png", "argmax", "auto", "auto"));
         const auto* follow = panel.findChild<QCheckBox*>();
         QVERIFY(follow->isVisibleTo(&panel));
         ModelFacts numbers = makeFacts();
@@ -279,6 +279,34 @@ private slots:
         panel.setModel(numbers);
         QVERIFY(wordsOf(panel).contains(QStringLiteral("Data")));
         QVERIFY(!follow->isVisibleTo(&panel)); // numbers are not painted on
+    }
+
+    /// What was asked of the model before says nothing of the next one; its own card does.
+    void anotherModelStartsAnotherQuestion()
+    {
+        const auto panel = makeReadyPanel();
+        engine::Question before = asked("zeros", "1", "one", "gradient_x_input");
+        before.rules = {"op:Conv=stop"};
+        before.traversal = "document";
+        panel->setQuestion(before);
+        panel->setModel(makeFacts()); // the same one again, with other rewrites
+        QCOMPARE(panel->question().composite, std::string("gradient_x_input"));
+        QCOMPARE(panel->question().start, std::string("one"));
+        ModelFacts other = makeFacts();
+        other.name = QStringLiteral("cnn.onnx");
+        panel->setModel(other);
+        QCOMPARE(panel->question(), asked("zeros", "argmax", "auto", "auto"));
+        panel->setQuestion(before);
+        other.file = QStringLiteral("/elsewhere/cnn.onnx");
+        panel->setModel(other);
+        panel->setQuestion(before);
+        other.file = QStringLiteral("/here/cnn.onnx"); // another one of the same name
+        other.composite = QStringLiteral("epsilon_plus");
+        other.rules = {QStringLiteral("op:Gemm=stop")};
+        panel->setModel(other);
+        QCOMPARE(panel->question().composite, std::string("epsilon_plus"));
+        QCOMPARE(panel->question().rules, Texts{"op:Gemm=stop"});
+        QCOMPARE(panel->question().start, std::string("auto"));
     }
 
     void aRecordedRunSaysWhatItsModelIs()
@@ -375,7 +403,7 @@ private slots:
         }
         QCOMPARE(rules, RunPanel::composites());
         QVERIFY(rules.contains(QStringLiteral("dynamic")));
-        for (const char* start : {"logit", "one", "contrastive", "all"}) {
+        for (const char* start : {"auto", "logit", "one", "contrastive", "all"}) {
             QVERIFY2(field(*panel, "Start")->findData(QLatin1String(start)) >= 0, start);
         }
         QCOMPARE(RunPanel::compositeTitle(QStringLiteral("my-rules.json")), QStringLiteral("my-rules.json"));

@@ -3,6 +3,7 @@
 
 #include "core/base/file.h"
 #include "core/base/memoryend.h"
+#include "core/formats/picturefile.h"
 
 #include <QBuffer>
 #include <QImageReader>
@@ -11,7 +12,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
+#include <mutex>
 #include <new>
 #include <span>
 #include <utility>
@@ -49,6 +52,80 @@ QImage flattened(const QImage& image)
 }
 
 constexpr std::uint64_t kMaxPictureBytes = 512ULL << 20U;
+
+/// The colours of every pixel, whatever lies under them.
+QImage withoutAlpha(const QImage& image)
+{
+    if (!image.hasAlphaChannel()) {
+        return image;
+    }
+    QImage colours = allocated(image.convertToFormat(QImage::Format_ARGB32));
+    colours.reinterpretAsFormat(QImage::Format_RGB32);
+    return colours;
+}
+
+/// While it lives, what Qt's readers of pictures print is kept in place of printed: whoever decodes says it, with the
+/// name of the file.
+class KeptMessages
+{
+public:
+    KeptMessages() : m_lock(mutex())
+    {
+        messages().clear();
+        isDecoding() = true; // readers print on the thread that decodes
+        before() = qInstallMessageHandler(keep);
+    }
+    ~KeptMessages()
+    {
+        qInstallMessageHandler(before());
+        isDecoding() = false;
+    }
+    KeptMessages(const KeptMessages&) = delete;
+    KeptMessages& operator=(const KeptMessages&) = delete;
+
+    [[nodiscard]] static bool hasEnd()
+    {
+        return std::ranges::none_of(messages(), [](const QString& message) {
+            return message.contains(QLatin1String("premature end"), Qt::CaseInsensitive);
+        });
+    }
+
+private:
+    static std::mutex& mutex()
+    {
+        static std::mutex only;
+        return only;
+    }
+    static QStringList& messages()
+    {
+        static QStringList kept;
+        return kept;
+    }
+    static bool& isDecoding()
+    {
+        static thread_local bool here = false;
+        return here;
+    }
+    static QtMessageHandler& before()
+    {
+        static QtMessageHandler handler = nullptr;
+        return handler;
+    }
+    static void keep(QtMsgType type, const QMessageLogContext& context, const QString& message)
+    {
+        const bool isOfReader = QByteArrayView(context.category).startsWith("qt.gui.imageio") ||
+                                message.startsWith(QLatin1String("libpng"));
+        if (isDecoding() && isOfReader) {
+            messages() << message;
+        } else if (before() != nullptr) {
+            before()(type, context, message);
+        } else {
+            std::fputs(qPrintable(qFormatLogMessage(type, context, message) + QLatin1Char('\n')), stderr);
+        }
+    }
+
+    std::lock_guard<std::mutex> m_lock;
+};
 
 /// Other formats that Qt can read ask for more than pixels: an SVG is a program that draws.
 bool isReadFormat(const QByteArray& format) { return format == "png" || format == "jpeg" || format == "jpg"; }
@@ -127,16 +204,18 @@ struct PixelReader
 
 } // namespace
 
-base::Result<RgbPicture> decodePicture(const std::filesystem::path& path)
+base::Result<RgbPicture> decodePicture(const std::filesystem::path& path, bool asStored)
 {
     RETRO_TRY(const std::vector<std::byte> file, base::readFile(path, kMaxPictureBytes));
+    const formats::PictureFile facts = formats::pictureFile(std::span(file));
+    RETRO_CHECK(formats::checkPictureFile(facts, path.string()));
     QByteArray bytes =
         QByteArray::fromRawData(reinterpret_cast<const char*>(file.data()), static_cast<qsizetype>(file.size()));
     QBuffer buffer(&bytes);
     buffer.open(QIODevice::ReadOnly);
     const base::MemoryWatch memory; // a picture is not damaged because there is no room for it
+    const KeptMessages kept;
     QImageReader reader(&buffer);
-    reader.setAutoTransform(true);
     reader.setDecideFormatFromContent(true);
     if (!reader.canRead() || !isReadFormat(reader.format())) {
         RETRO_CHECK(memory.check(path.string()));
@@ -152,7 +231,11 @@ base::Result<RgbPicture> decodePicture(const std::filesystem::path& path)
         RETRO_CHECK(memory.check(path.string()));
         return base::inputError("the picture is damaged: " + reader.errorString().toStdString(), path.string());
     }
-    RgbPicture picture = toPicture(image);
+    if (!KeptMessages::hasEnd()) {
+        return base::inputError("the picture is damaged: it ends too early; get the whole file", path.string());
+    }
+    RgbPicture picture = toPicture(asStored ? withoutAlpha(image) : image);
+    picture.orientation = facts.orientation;
     RETRO_CHECK(memory.check(path.string())); // what was drawn without memory is not a picture either
     return picture;
 }

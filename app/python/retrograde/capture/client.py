@@ -31,8 +31,8 @@ from ..errors import RetrogradeError, UsageError, error_of
 ENDS = {2: "wrong usage", 3: "bad or unsupported input", 4: "the engine could not finish",
         5: "an output could not be written", 1: "a bug in Retrograde"}
 # Options of `explain` that `diagnose` has, too.
-DIAGNOSED = {"start", "rule", "mean", "std", "layout", "shape", "no_rewrite", "rewrite", "no_fold",
-             "no_merge_batchnorm", "pass_through", "precision"}
+DIAGNOSED = {"start", "rule", "mean", "std", "layout", "channels", "scale", "pixels", "shape", "no_rewrite", "rewrite",
+             "no_fold", "no_merge_batchnorm", "pass_through", "precision"}
 
 
 def program(name="retrograde-cli"):
@@ -144,7 +144,7 @@ def explain(model, x, composite="auto", target=None, run=None, **options):
     {input name: array}, or the name of a file. composite: a name with parameters, a file, or a Composite. target: as
     --target. run: where to keep the recorded run. Other options go to `explain` as they are: engine="oracle" becomes
     --engine oracle, go_on=True becomes --go-on. Relevance starts with the score itself; start="one" is what a plain
-    gradient has (captum, torch.autograd). Raises RetrogradeError. Returns an Explanation."""
+    gradient has (captum, torch.autograd), and the default under its rules. Raises RetrogradeError. Returns an Explanation."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="retrograde-"))
     try:
         answer = explained(folder, model, x, composite, target, run, options)

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/ops/scoretail.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <string_view>
+
+namespace retro::ops
+{
+
+namespace
+{
+
+using base::NodeId;
+using base::ValueId;
+using graph::Graph;
+using graph::Node;
+
+/// Of a probability above one half a score is above 0.
+constexpr double kHalf = 0.5;
+
+/// A function of one score that only rises.
+struct RisingFunction
+{
+    std::string_view op;
+    double (*of)(double);
+    bool keepsSign; ///< it is 0 at 0, so it says as much as its operand
+};
+
+constexpr std::array kRising{RisingFunction{"Sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }, false},
+                             RisingFunction{"HardSigmoid", [](double) { return kHalf; }, false},
+                             RisingFunction{"Log", [](double x) { return std::log(x); }, false},
+                             RisingFunction{"Exp", [](double x) { return std::exp(x); }, false},
+                             RisingFunction{"Softplus", [](double x) { return std::log1p(std::exp(x)); }, false},
+                             RisingFunction{"Tanh", [](double x) { return std::tanh(x); }, true},
+                             RisingFunction{"Erf", [](double x) { return std::erf(x); }, true},
+                             RisingFunction{"Atan", [](double x) { return std::atan(x); }, true},
+                             RisingFunction{"Softsign", [](double x) { return x / (1 + std::abs(x)); }, true},
+                             RisingFunction{"Sqrt", [](double x) { return std::sqrt(x); }, true}};
+
+/// What hands its first operand on, but for its type, for rounding and for bounds: in its order, or elsewhere.
+constexpr std::array<std::string_view, 15> kInOrder{
+    "Cast",     "CastLike", "Clip",           "DequantizeLinear", "Dropout", "FakeQuantize", "Flatten",  "Identity",
+    "IntQuant", "Quant",    "QuantizeLinear", "Reshape",          "Squeeze", "Trunc",        "Unsqueeze"};
+constexpr std::array<std::string_view, 8> kElsewhere{
+    "ArrayFeatureExtractor", "Gather", "GatherElements", "GatherND", "Slice", "Split", "TopK", "Transpose"};
+
+bool isAmong(std::span<const std::string_view> names, std::string_view name)
+{
+    return std::ranges::find(names, name) != names.end();
+}
+
+const Node* nodeOf(const Graph& graph, ValueId value)
+{
+    const NodeId id = value.isValid() ? graph.nodeOf(value) : NodeId();
+    return id.isValid() && !graph.isInput(id) ? &graph.node(id) : nullptr;
+}
+
+/// Operators of two operands.
+constexpr std::array<std::string_view, 4> kOfTwo{"Add", "Sub", "Mul", "Div"};
+
+bool hasItsOperands(const Node& node) { return node.inputs.size() >= (isAmong(kOfTwo, node.op) ? 2 : 1); }
+
+/// The node that makes a value, where it is of the standard and of this name.
+const Node* makerOf(const Graph& graph, ValueId value, std::string_view op)
+{
+    const Node* node = nodeOf(graph, value);
+    return node != nullptr && node->domain.empty() && node->op == op && hasItsOperands(*node) ? node : nullptr;
+}
+
+/// The one number of a constant; none of what is computed and of longer lists.
+std::optional<double> numberOf(const Graph& graph, ValueId value)
+{
+    const graph::Value* one = value.isValid() ? &graph.value(value) : nullptr;
+    const bool isNumber = one != nullptr && one->kind == graph::ValueKind::Constant && one->constant.isValid() &&
+                          one->constant.size() == 1;
+    return isNumber ? std::optional(one->constant.at(0)) : std::nullopt;
+}
+
+/// The exponential that a value is, or is somewhere (Where).
+const Node* exponentialOf(const Graph& graph, ValueId value)
+{
+    const Node* choice = makerOf(graph, value, "Where");
+    const Node* found = makerOf(graph, value, "Exp");
+    for (std::size_t slot = 1; choice != nullptr && found == nullptr && slot < choice->inputs.size(); ++slot) {
+        found = makerOf(graph, choice->inputs[slot], "Exp");
+    }
+    return found;
+}
+
+/// Scores, looked at through a difference from the largest of them.
+ValueId beforeDifference(const Graph& graph, ValueId scores)
+{
+    const Node* difference = makerOf(graph, scores, "Sub");
+    const bool isFromLargest = difference != nullptr && makerOf(graph, difference->inputs[1], "ReduceMax") != nullptr;
+    return isFromLargest ? difference->inputs[0] : scores;
+}
+
+/// The scores of a softmax that is written in steps: exponentials, maybe of differences from the largest score, over
+/// their sum; also SOFTMAX_ZERO of ONNX-ML. Invalid where `node` does not end one.
+ValueId writtenSoftmax(const Graph& graph, const Node& node)
+{
+    const Node* sum = node.op == "Div" ? makerOf(graph, node.inputs[1], "ReduceSum") : nullptr;
+    const Node* exponential = sum == nullptr ? nullptr : exponentialOf(graph, sum->inputs[0]);
+    if (exponential == nullptr) {
+        return {};
+    }
+    const Node* others = makerOf(graph, node.inputs[0], "Add");
+    const bool isShare =
+        node.inputs[0] == sum->inputs[0] ||
+        (others != nullptr && std::ranges::find(others->inputs, sum->inputs[0]) != others->inputs.end());
+    const Node* difference = makerOf(graph, exponential->inputs[0], "Sub");
+    const ValueId scores = difference == nullptr ? exponential->inputs[0] : difference->inputs[0];
+    return isShare ? scores : ValueId();
+}
+
+/// What ReduceLogSumExp reads, or Log of the sum of its exponentials.
+ValueId operandOfLogSum(const Graph& graph, ValueId value)
+{
+    if (const Node* sum = makerOf(graph, value, "ReduceLogSumExp"); sum != nullptr) {
+        return sum->inputs[0];
+    }
+    const Node* logarithm = makerOf(graph, value, "Log");
+    const Node* sum = logarithm == nullptr ? nullptr : makerOf(graph, logarithm->inputs[0], "ReduceSum");
+    const Node* exponential = sum == nullptr ? nullptr : makerOf(graph, sum->inputs[0], "Exp");
+    return exponential == nullptr ? ValueId() : exponential->inputs[0];
+}
+
+/// The scores of a logarithm of a softmax that is written in steps: z - ln Σ exp z, maybe + the largest score.
+ValueId writtenLogSoftmax(const Graph& graph, const Node& node)
+{
+    if (node.op != "Sub") {
+        return {};
+    }
+    ValueId sum = node.inputs[1];
+    if (const Node* back = makerOf(graph, sum, "Add"); back != nullptr) { // ln Σ exp(z - max) + max
+        const bool isSecond = makerOf(graph, back->inputs[0], "ReduceMax") != nullptr;
+        sum = back->inputs[isSecond ? 1 : 0];
+    }
+    const ValueId summed = operandOfLogSum(graph, sum);
+    const ValueId scores = beforeDifference(graph, node.inputs[0]);
+    return summed.isValid() && beforeDifference(graph, summed) == scores ? scores : ValueId();
+}
+
+/// The walk from a result to the scores.
+class TailWalk
+{
+public:
+    TailWalk(const Graph& graph, ValueId value) : m_graph(graph), m_value(value) {}
+
+    ScoreTail take()
+    {
+        for (const Node* node = nodeOf(m_graph, m_value); node != nullptr && step(*node);
+             node = nodeOf(m_graph, m_value)) {
+        }
+        m_tail.atZero = 0;
+        for (auto one = m_functions.rbegin() + static_cast<std::ptrdiff_t>(m_functions.size() - m_kept);
+             one != m_functions.rend(); ++one) {
+            m_tail.atZero = (*one)(m_tail.atZero);
+        }
+        return std::move(m_tail);
+    }
+
+private:
+    /// Goes behind a node; false where the tail ends.
+    bool step(const Node& node)
+    {
+        if (!hasItsOperands(node) || !node.inputs.front().isValid()) {
+            return false;
+        }
+        if (isAmong(kInOrder, node.op) || isAmong(kElsewhere, node.op)) {
+            m_keepsOrder = m_keepsOrder && isAmong(kInOrder, node.op);
+            m_value = node.inputs.front();
+            return true;
+        }
+        return node.domain.empty() && (stepSoftmax(node) || stepFunction(node) || stepNumber(node));
+    }
+
+    /// A softmax ends the walk: its rows are scores.
+    bool stepSoftmax(const Node& node)
+    {
+        const ValueId written = writtenSoftmax(m_graph, node);
+        const ValueId writtenLogarithm = writtenLogSoftmax(m_graph, node);
+        const bool isLogarithm = node.op == "LogSoftmax" || writtenLogarithm.isValid();
+        if (!isLogarithm && node.op != "Softmax" && !written.isValid()) {
+            return false;
+        }
+        m_logarithms += isLogarithm ? 1 : 0;
+        m_tail.isMixed = true;
+        m_value = written.isValid() ? written : writtenLogarithm.isValid() ? writtenLogarithm : node.inputs.front();
+        found(isLogarithm ? "LogSoftmax" : "Softmax");
+        m_value = ValueId();
+        return true;
+    }
+
+    bool stepFunction(const Node& node)
+    {
+        const auto* function = std::ranges::find(kRising, std::string_view(node.op), &RisingFunction::op);
+        if (function == kRising.end()) {
+            return stepFall(node);
+        }
+        m_functions.emplace_back(function->of);
+        m_logarithms += node.op == "Log" ? 1 : node.op == "Exp" ? -1 : 0;
+        m_value = node.inputs.front();
+        if (!function->keepsSign) {
+            found(node.op);
+        }
+        return true;
+    }
+
+    /// 1/x and -x; the latter in front of the other functions only where scores rise by it.
+    bool stepFall(const Node& node)
+    {
+        if (node.op != "Neg" && node.op != "Reciprocal") {
+            return false;
+        }
+        const bool isNegative = node.op == "Neg";
+        m_functions.emplace_back([isNegative](double x) { return isNegative ? -x : 1 / x; });
+        m_value = node.inputs.front();
+        m_rises = !m_rises;
+        takeBack();
+        return true;
+    }
+
+    /// Add, Sub, Mul and Div with one number.
+    bool stepNumber(const Node& node)
+    {
+        if (!isAmong(kOfTwo, node.op)) {
+            return false;
+        }
+        const std::optional<double> second = numberOf(m_graph, node.inputs[1]);
+        const std::optional<double> number = second ? second : numberOf(m_graph, node.inputs[0]);
+        const bool isFactor = node.op == "Mul" || node.op == "Div";
+        if (!number || (isFactor && !(*number != 0 && std::isfinite(*number)))) {
+            return false;
+        }
+        m_functions.emplace_back([op = std::string_view(node.op), number = *number, isSecond = second.has_value()](
+                                     double x) { return numberStep(op, x, number, isSecond); });
+        const bool turns = (isFactor && *number < 0) != (!second && (node.op == "Sub" || node.op == "Div"));
+        m_rises = m_rises != turns;
+        m_isScaled = true;
+        m_value = node.inputs[second ? 0 : 1];
+        takeBack();
+        return true;
+    }
+
+    static double numberStep(std::string_view op, double x, double number, bool isSecond)
+    {
+        if (op == "Add") {
+            return x + number;
+        }
+        if (op == "Mul") {
+            return x * number;
+        }
+        const double a = isSecond ? x : number;
+        const double b = isSecond ? number : x;
+        return op == "Sub" ? a - b : a / b;
+    }
+
+    /// The value behind the node that was stepped over is the scores of what is known now.
+    void found(std::string name)
+    {
+        m_tail.functions.push_back(std::move(name));
+        m_tail.isLogarithm = m_logarithms > 0;
+        m_tail.isScaled = m_isScaled;
+        m_tail.keepsOrder = m_keepsOrder;
+        takeScores();
+    }
+
+    /// A falling step in front of the functions belongs to them where the result rises with what it reads.
+    void takeBack()
+    {
+        if (m_tail.isValid() && !m_tail.rises && m_rises) {
+            takeScores();
+        }
+    }
+
+    void takeScores()
+    {
+        m_tail.scores = m_value;
+        m_tail.rises = m_rises;
+        m_kept = m_functions.size();
+    }
+
+    const Graph& m_graph;
+    ValueId m_value;
+    ScoreTail m_tail;
+    std::vector<std::function<double(double)>> m_functions; // from the result to the scores
+    std::size_t m_kept = 0;                                 // of them, up to the scores
+    int m_logarithms = 0;
+    bool m_isScaled = false;
+    bool m_keepsOrder = true;
+    bool m_rises = true;
+};
+
+} // namespace
+
+bool ScoreTail::isProbability() const
+{
+    return !isScaled && rises && (isMixed ? !isLogarithm : functions.size() == 1 && functions.front() == "Sigmoid");
+}
+
+std::string ScoreTail::words() const
+{
+    const std::string_view last = functions.empty() ? std::string_view() : std::string_view(functions.back());
+    const std::string_view inner = isMixed ? "a softmax" : last == "Sigmoid" ? "a sigmoid" : last;
+    if (isLogarithm && (isMixed || last == "Sigmoid")) {
+        return fmt::format("the logarithm of {}", inner);
+    }
+    return std::string(inner);
+}
+
+bool ScoreTail::turnsSign(double result) const
+{
+    const double fromZero = rises ? result - atZero : atZero - result; // of the sign of the score
+    return !isMixed && fromZero * result < 0;
+}
+
+ScoreTail scoreTail(const Graph& graph, ValueId value) { return TailWalk(graph, value).take(); }
+
+std::optional<ValueId> outputOfScores(const Graph& graph, ValueId scores)
+{
+    const auto found = std::ranges::find_if(graph.outputs(),
+                                            [&](ValueId output) { return scoreTail(graph, output).scores == scores; });
+    return found == graph.outputs().end() || !scores.isValid() ? std::nullopt : std::optional(*found);
+}
+
+} // namespace retro::ops
