@@ -100,7 +100,8 @@ private slots:
     {
         const fs::path model = made("promised.onnx");
         QVERIFY(promiseOutput(model, "--run", "the run").ok());
-        isRefused(promiseOutput(m_folder / "." / "promised.onnx", "--image", "the heatmap"), "writes this file as well");
+        isRefused(promiseOutput(m_folder / "." / "promised.onnx", "--image", "the heatmap"),
+                  "writes this file as well");
         const ReadingScope scope("the model", model);
         const auto read = readTextFile(model, 10);
         QVERIFY(!read.ok());
