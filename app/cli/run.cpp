@@ -136,9 +136,9 @@ base::Result<void> runModel(const Context& context, const RunOptions& options)
     ValueFiles values(options.outputFolder, options.values);
     RETRO_TRY(const engine::ForwardOutputs result,
               engine::runForward(*model, inputs, precision, {}, context.progress(), values.hidden()));
-    RETRO_CHECK(values.finish());
     warn(result.leftOut);
     warn(result.warnings);
+    RETRO_CHECK(values.finish());
     ordered_json files = ordered_json::array();
     for (std::size_t i = 0; i < result.outputs.size(); ++i) {
         const base::ValueId id = *graph.findValue(result.names[i]);

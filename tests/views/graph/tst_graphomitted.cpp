@@ -96,7 +96,7 @@ private slots:
                 if (omitted == 0) {
                     withoutFirst.insert(std::string(schema.op));
                 }
-                const tests::GraphStage stage(runOf(std::move(*graph)));
+                tests::GraphStage stage(runOf(std::move(*graph)));
                 QVERIFY2(!stage.scene().visible.nodes.empty(), schema.op.data());
                 const base::NodeId node(std::uint32_t{0});
                 QVERIFY(!views::describeNode(stage.context.model, node).isEmpty());
