@@ -101,7 +101,8 @@ private slots:
         m_calls["grad"] = QStringList{"grad", model} + asked;
         m_calls["plan"] = {"plan", path("g.json")};
         m_calls["compare"] = {"compare", path("r.retro"), path("r.retro")};
-        m_calls["export"] = {"export", path("r.retro"), "heatmap"};
+        QVERIFY(QFile::copy(path("r.retro"), path("run.svg"))); // a name that a heatmap may have
+        m_calls["export"] = {"export", path("run.svg"), "heatmap"};
         m_calls["lut"] = {"lut", path("case.json")};
     }
 
@@ -151,13 +152,14 @@ private slots:
         const QStringList inputs = inputsOf(call);
         QVERIFY(!inputs.isEmpty());
         for (const QString& input : inputs) {
-            const bool isRead = option != QLatin1String("--graph-out") || input == inputs.front(); // nothing runs there
-            if (!isRead) {
+            // What is asked together, and the endings of some, are looked at when the model is there.
+            const bool isAsked = QStringList{"--run", "--image", "--save-composite"}.contains(option);
+            if (input != inputs.front() && !isAsked) {
                 continue;
             }
             isRefused(call, option, input, input);
-            const QString hard = path("hard");
-            const QString soft = path("soft");
+            const QString hard = path("hard.") + QFileInfo(input).suffix();
+            const QString soft = path("soft.") + QFileInfo(input).suffix();
             std::error_code failed;
             fs::create_hard_link(input.toStdString(), hard.toStdString(), failed);
             fs::create_symlink(input.toStdString(), soft.toStdString(), failed);
