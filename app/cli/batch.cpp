@@ -167,6 +167,20 @@ std::vector<std::size_t> openItems(const BatchPlan& plan)
     return open;
 }
 
+/// Removes what killed calls left beside what is complete: nobody holds those folders again.
+void tidy(const BatchPlan& plan)
+{
+    if (plan.folder.empty()) {
+        return;
+    }
+    base::removeLeftovers(plan.folder, 0);
+    for (std::size_t i = 0; i < plan.items.size(); ++i) {
+        if (plan.shard.has(i)) {
+            removeLeftovers(plan.folder / plan.items[i].stem);
+        }
+    }
+}
+
 /// Explains an item unless another process has done so meanwhile. Nothing that arises ends the batch.
 Result<void> explainItem(const BatchPlan& plan, const engine::BatchItem& item,
                          const std::function<Result<void>(const engine::BatchItem&)>& explain)
@@ -273,8 +287,8 @@ Result<void> explainBatch(const Context& context, const BatchPlan& plan,
         RETRO_CHECK(base::makeFolder(plan.folder));
         RETRO_TRY(base::FolderLock held, base::FolderLock::together(plan.folder, plan.question));
         lock.emplace(std::move(held));
-        base::removeLeftovers(plan.folder, 0);
     }
+    tidy(plan);
     const std::vector<std::size_t> open = openItems(plan);
     const std::size_t skipped = ofShard(plan) - open.size();
     Failures failures;
@@ -286,6 +300,7 @@ Result<void> explainBatch(const Context& context, const BatchPlan& plan,
             RETRO_CHECK(plan.rows->flush());
         }
     }
+    tidy(plan); // again: a process of a killed call may have lived until now
     RETRO_TRY(const std::size_t complete, writeIndex(plan, failures));
     const std::size_t explained = open.size() - failures.size();
     context.say(fmt::format("batch        {} explained now, {} {} there already, {} of {} complete, {} failed",

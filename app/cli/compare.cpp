@@ -341,7 +341,7 @@ void addCompare(CLI::App& program, Context& context)
                      "Composite that the tool of an .npz B was set to, as for explain: its rules and formulas stand "
                      "beside those of A");
     verb->add_option("--most", options->most, "Values to list (default 20)")->check(wholeNumber());
-    verb->add_option("--csv", options->csv, "Also write all values as a table");
+    context.addOutput(verb->add_option("--csv", options->csv, "Also write all values as a table"), "the table");
 }
 
 } // namespace retro::app

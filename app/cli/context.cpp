@@ -5,6 +5,7 @@
 #include "app/common/questionoptions.h"
 #include "core/base/bytesize.h"
 #include "core/base/failure.h"
+#include "core/base/inputfiles.h"
 #include "core/base/jsonout.h"
 #include "core/base/mappedfile.h"
 #include "core/base/memorylimit.h"
@@ -17,6 +18,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <limits>
@@ -28,6 +30,12 @@ namespace retro::app
 {
 
 using base::Result;
+
+CLI::Option* Context::addOutput(CLI::Option* option, std::string what, bool isGrown)
+{
+    outputs.push_back({option, std::move(what), isGrown});
+    return option->type_name(kOutputType);
+}
 
 int Context::usedThreads() const
 {
@@ -188,6 +196,33 @@ base::Error withModel(base::Error error, const CLI::App& verb)
 
 } // namespace
 
+namespace
+{
+
+/// What a call will write, so that it is refused before anything runs. Errors (Usage): an input, the same file twice.
+Result<void> promiseOutputs(const Context& context, const CLI::App& verb)
+{
+    std::vector<OutputOption> all = context.outputs;
+    for (const engine::QuestionField& field : engine::questionFields()) {
+        const CLI::Option* const option = verb.get_option_no_throw(fmt::format("--{}", field.name));
+        const bool isKnown = std::ranges::find(all, option, &OutputOption::option) != all.end();
+        if (!field.output.empty() && option != nullptr && !isKnown) {
+            all.push_back({option, std::string(field.output)});
+        }
+    }
+    const std::vector<const CLI::Option*> ofVerb = verb.get_options();
+    for (const OutputOption& output : all) {
+        const bool isOfVerb = std::ranges::find(ofVerb, output.option) != ofVerb.end();
+        if (isOfVerb && output.option->count() > 0) {
+            RETRO_CHECK(base::promiseOutput(output.option->results().front(), output.option->get_name(), output.what,
+                                            output.isGrown));
+        }
+    }
+    return {};
+}
+
+} // namespace
+
 void addCommonOptions(CLI::App& verb, Context& context, std::function<Result<void>()> action)
 {
     verb.add_flag("--json", context.json, "Machine-readable result on standard output, messages on standard error");
@@ -204,6 +239,8 @@ void addCommonOptions(CLI::App& verb, Context& context, std::function<Result<voi
         ops::setThreads(context.usedThreads());
         Result<void> done = base::caught([&]() -> Result<void> {
             RETRO_CHECK(chooseMemory(context.memory));
+            base::holdAllThatIsRead();
+            RETRO_CHECK(promiseOutputs(context, verb));
             return action();
         });
         if (done) {

@@ -16,6 +16,14 @@
 namespace retro::app
 {
 
+/// An option that names a file to write.
+struct OutputOption
+{
+    const CLI::Option* option = nullptr;
+    std::string what;     ///< in messages: "the table"
+    bool isGrown = false; ///< the file gets more than one write
+};
+
 /// Options that every verb has, and what the process will answer.
 struct Context
 {
@@ -27,6 +35,10 @@ struct Context
     std::string memory; ///< what tensors may take, as written; empty = the usual share of the machine's memory
     int exitCode = 0;
     std::vector<std::string> arguments; ///< of the program, its own name first
+    std::vector<OutputOption> outputs;  ///< of all verbs, beside those of questions
+
+    /// Makes an option one that names a file to write.
+    CLI::Option* addOutput(CLI::Option* option, std::string what, bool isGrown = false);
 
     /// Threads that the process computes with.
     [[nodiscard]] int usedThreads() const;

@@ -628,11 +628,14 @@ void addExplain(CLI::App& program, Context& context)
         addVerb(program, context, "explain", "Relevance; writes DIR/relevance/<value name>.npy and DIR/summary.json",
                 [&context, options] { return explainModel(context, *options); });
     options->model.addTo(*verb, engine::kExplain, context);
-    verb->add_option("--save-composite", options->compositeFile,
-                     "Also write the composite, with the rules put before it, as a file");
+    context.addOutput(verb->add_option("--save-composite", options->compositeFile,
+                                       "Also write the composite, with the rules put before it, as a file"),
+                      "the composite");
     verb->add_option("--output-dir", options->outputFolder, "Folder for the results; made when it is missing");
-    verb->add_option("--out", options->out,
-                     "FILE.parquet or FILE.h5: appends a row per sample; what is in it already is not done again");
+    context.addOutput(
+        verb->add_option("--out", options->out,
+                         "FILE.parquet or FILE.h5: appends a row per sample; what is in it already is not done again"),
+        "the file of rows", true);
     verb->add_option("--jobs", options->jobs, "Processes that share the inputs of a folder or @list.txt")
         ->check(CLI::Range(1, 1024));
     verb->add_option("--shard", options->shard, "i/n: only the i-th of n parts of those inputs");

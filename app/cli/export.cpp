@@ -272,7 +272,10 @@ void addExport(CLI::App& program, Context& context)
                 [&context, options] { return exportRun(context, *options); });
     verb->add_option("FILE", options->file, "Recorded run (.retro)")->required();
     verb->add_option("WHAT", options->what, "Part of the run")->required()->check(CLI::IsMember(parts));
-    verb->add_option("--out", options->out, "File to write; the ending says the format. Of an animation also a folder")
+    context
+        .addOutput(verb->add_option("--out", options->out,
+                                    "File to write; the ending says the format. Of an animation also a folder"),
+                   "the exported file")
         ->required();
     verb->add_option("--value", options->request.value, "Value whose relevance is drawn (default: the first input)");
     verb->add_option("--at", options->request.position, "State after this many events (default: the end)");

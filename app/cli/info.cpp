@@ -7,6 +7,7 @@
 #include "core/formats/modelfile.h"
 #include "core/formats/onnxmetadata.h"
 #include "core/graph/graphbuilder.h"
+#include "core/graph/insides.h"
 #include "core/ops/registry.h"
 
 #include <fmt/format.h>
@@ -62,13 +63,13 @@ ordered_json valuesJson(const graph::Graph& graph, std::span<const base::ValueId
     return values;
 }
 
-std::map<std::string, int> operatorCounts(const graph::Graph& graph)
+using OperatorCounts = std::map<std::string, int>;
+
+void addOperators(const graph::Graph& graph, OperatorCounts& counts)
 {
-    std::map<std::string, int> counts;
     for (const graph::Node& node : graph.nodes()) {
         ++counts[node.domain.empty() ? node.op : node.domain + "::" + node.op];
     }
-    return counts;
 }
 
 /// Elements of a constant whose data is not there.
@@ -92,6 +93,28 @@ std::int64_t parameterCount(const graph::Graph& graph)
     }
     return count;
 }
+
+/// What a graph has, and what the branches and bodies inside its nodes have.
+struct Counts
+{
+    explicit Counts(const graph::Graph& graph) : nodes(graph.nodeCount()), parameters(parameterCount(graph))
+    {
+        addOperators(graph, operators);
+        graph::forEachInside(graph, [this](const graph::Graph& inside) {
+            nodesInside += inside.nodeCount();
+            parametersInside += parameterCount(inside);
+            addOperators(inside, operatorsInside);
+        });
+        parameters += parametersInside;
+    }
+
+    std::size_t nodes;
+    std::size_t nodesInside = 0;
+    OperatorCounts operators;
+    OperatorCounts operatorsInside;
+    std::int64_t parameters; ///< of all
+    std::int64_t parametersInside = 0;
+};
 
 /// An object of many members, in the order in which they come: ordered_json would compare each with all before it.
 /// The names must differ.
@@ -129,9 +152,13 @@ ordered_json infoJson(const engine::LoadedModel& model)
     info["opset"] = opsets;
     info["inputs"] = valuesJson(graph, graph.inputs());
     info["outputs"] = valuesJson(graph, graph.outputs());
-    info["nodes"] = graph.nodeCount();
-    info["operators"] = operatorCounts(graph);
-    info["parameters"] = parameterCount(graph);
+    const Counts counts(graph);
+    info["nodes"] = counts.nodes;
+    info["operators"] = counts.operators;
+    info["nodes_inside"] = counts.nodesInside;
+    info["operators_inside"] = counts.operatorsInside;
+    info["parameters"] = counts.parameters;
+    info["parameters_inside"] = counts.parametersInside;
     const execute::Precision precision = engine::precisionOf(model);
     info["precision"] = tensor::nameOf(execute::dtypeOf(precision));
     info["rounded_to"] = engine::roundedTypes(*model.graph(), precision);
@@ -186,6 +213,27 @@ std::map<std::string, std::string> firstOf(const std::map<std::string, std::stri
     return {notes.begin(), std::next(notes.begin(), count)};
 }
 
+void sayOperators(const Context& context, const OperatorCounts& operators)
+{
+    for (const auto& [op, count] : operators) {
+        context.say(fmt::format("{:<12} {:>5} × {}", "", count, op));
+    }
+}
+
+void sayCounts(const Context& context, const graph::Graph& graph)
+{
+    const Counts counts(graph);
+    context.say(fmt::format("{:<12} {}", "nodes", counts.nodes));
+    sayOperators(context, counts.operators);
+    if (counts.nodesInside > 0) {
+        context.say(fmt::format("{:<12} {} nodes in the branches and bodies of these", "inside", counts.nodesInside));
+        sayOperators(context, counts.operatorsInside);
+    }
+    context.say(fmt::format("{:<12} {}{}", "parameters", counts.parameters,
+                            counts.parametersInside > 0 ? fmt::format(", {} of them inside", counts.parametersInside)
+                                                        : std::string()));
+}
+
 void sayInfo(const Context& context, const engine::LoadedModel& model, const ordered_json& info, bool isDiff)
 {
     const graph::Graph& graph = *model.rewritten.before;
@@ -198,11 +246,7 @@ void sayInfo(const Context& context, const engine::LoadedModel& model, const ord
     }
     sayValues(context, "input", graph, graph.inputs());
     sayValues(context, "output", graph, graph.outputs());
-    context.say(fmt::format("{:<12} {}", "nodes", graph.nodeCount()));
-    for (const auto& [op, count] : operatorCounts(graph)) {
-        context.say(fmt::format("{:<12} {:>5} × {}", "", count, op));
-    }
-    context.say(fmt::format("{:<12} {}", "parameters", parameterCount(graph)));
+    sayCounts(context, graph);
     context.say(
         fmt::format("{:<12} {}", "computed in", engine::precisionText(*model.graph(), engine::precisionOf(model))));
     sayRewrites(context, model.rewritten, isDiff);
@@ -282,7 +326,9 @@ void addInfo(CLI::App& program, Context& context)
     options->model.addTo(*verb, engine::kInfo, context);
     verb->add_flag("--shapes", options->shapes, "Also work out the shape of every value, with the inputs' symbols");
     verb->add_flag("--diff", options->diff, "Also the nodes before and after each rewrite");
-    verb->add_option("--graph-out", options->graphOut, "Also write the graph as read, as graph JSON (.json) or .onnx");
+    context.addOutput(verb->add_option("--graph-out", options->graphOut,
+                                       "Also write the graph as read, as graph JSON (.json) or .onnx"),
+                      "the graph");
 }
 
 } // namespace retro::app

@@ -196,8 +196,10 @@ void addLut(CLI::App& program, Context& context)
     verb->add_option("--scratch", options->scratch,
                      "Memory for dense scratch buffers of the documented path, such as 2GB; a number alone counts MiB "
                      "(default 1024)");
-    verb->add_option("--run", options->runFile,
-                     "Also record the forward and the backward pass, on the CPU, into this .retro file");
+    context.addOutput(
+        verb->add_option("--run", options->runFile,
+                         "Also record the forward and the backward pass, on the CPU, into this .retro file"),
+        "the run");
 }
 
 } // namespace retro::app

@@ -13,19 +13,23 @@ using base::Result;
 namespace
 {
 
-constexpr int kFoldersBelow = 3; // opened/<node>/, relevance/, checkpoints/, lut/
-
 Result<HeldFolder> held(const fs::path& folder, Result<base::FolderLock> (*hold)(const fs::path&))
 {
     std::error_code ec;
     const bool isNew = !fs::exists(folder, ec);
     RETRO_CHECK(base::makeFolder(folder));
     RETRO_TRY(base::FolderLock lock, hold(folder));
-    base::removeLeftovers(folder, kFoldersBelow);
+    removeLeftovers(folder);
     return HeldFolder(std::move(lock), isNew ? folder : fs::path());
 }
 
 } // namespace
+
+void removeLeftovers(const fs::path& folder)
+{
+    constexpr int kFoldersBelow = 3; // opened/<node>/, relevance/, checkpoints/, lut/
+    base::removeLeftovers(folder, kFoldersBelow);
+}
 
 HeldFolder::HeldFolder(HeldFolder&& other) noexcept
     : m_lock(std::exchange(other.m_lock, std::nullopt)), m_made(std::exchange(other.m_made, fs::path()))

@@ -35,4 +35,7 @@ private:
 /// The same for one item of a batch, which waits until no other process is at it.
 [[nodiscard]] base::Result<HeldFolder> holdItemFolder(const std::filesystem::path& folder);
 
+/// Removes what killed calls left in a folder of results and below. Files that somebody writes now stay.
+void removeLeftovers(const std::filesystem::path& folder);
+
 } // namespace retro::app

@@ -610,13 +610,18 @@ void addPlan(CLI::App& program, Context& context)
     verb->add_option("--fit", options->fit,
                      "NAME: the largest extent of this symbol of the inputs that fits into --budget; NAME=N: whether N "
                      "fits");
-    verb->add_option("--out", options->out, "Write the plan to this file (.json)");
-    verb->add_option("--policy", options->policy,
-                     "Of a captured run of PyTorch: write the plan as a policy of torch.utils.checkpoint (.json)");
-    verb->add_option("--run", options->runFile,
-                     "Record the search, and the plan as the simulator carries it out, into this .retro file");
-    verb->add_option("--picture", options->picture,
-                     "Draw the schedule to this file (.svg, .png, .pdf), or list its steps (.csv)");
+    context.addOutput(verb->add_option("--out", options->out, "Write the plan to this file (.json)"), "the plan");
+    context.addOutput(
+        verb->add_option("--policy", options->policy,
+                         "Of a captured run of PyTorch: write the plan as a policy of torch.utils.checkpoint (.json)"),
+        "the policy");
+    context.addOutput(
+        verb->add_option("--run", options->runFile,
+                         "Record the search, and the plan as the simulator carries it out, into this .retro file"),
+        "the run");
+    context.addOutput(verb->add_option("--picture", options->picture,
+                                       "Draw the schedule to this file (.svg, .png, .pdf), or list its steps (.csv)"),
+                      "the picture");
     verb->add_option("--theme", options->theme, "Colours of the picture: light (default) or dark")
         ->check(CLI::IsMember({"light", "dark"}));
     verb->add_flag("--explain", options->explains,

@@ -340,11 +340,6 @@ Result<void> writeExplainer(Context& context, const ModelOptions& model, const R
     std::vector<engine::Asked> asks = engine::asksOf(question);
     asks.push_back({std::string(engine::kRelevanceGraph), "--graph-out"});
     RETRO_CHECK(engine::checkTogether(asks));
-    std::error_code unknown;
-    if (std::filesystem::equivalent(question.graphOut, loaded->path, unknown)) {
-        return base::usageError("the graph would be written over the model; choose another name",
-                                "--graph-out " + question.graphOut);
-    }
     RETRO_TRY(engine::ExplainRequest request, engine::resolve(question, *loaded));
     engine::RelevanceGraphForm form;
     RETRO_TRY(form.start, startOf(question, isByInput));

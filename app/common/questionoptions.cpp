@@ -73,6 +73,9 @@ void addQuestion(CLI::App& verb, engine::Verb which, engine::Question& question)
         if (std::holds_alternative<std::vector<std::string> engine::Question::*>(field.member)) {
             option->allow_extra_args(field.takesSeveral);
         }
+        if (!field.output.empty()) {
+            option->type_name(kOutputType);
+        }
         if (field.separator != 0) {
             continue; // its parts are checked as they are read
         }

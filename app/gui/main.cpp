@@ -8,6 +8,7 @@
 #include "app/gui/shell/logfile.h"
 #include "app/gui/shell/settings.h"
 #include "app/gui/shell/shell.h"
+#include "app/gui/shell/unsavedwork.h"
 #include "app/gui/window/mainwindow.h"
 #include "app/gui/window/runwindow.h"
 #include "core/base/memorylimit.h"
@@ -92,6 +93,7 @@ int main(int argc, char** argv)
     app::MainWindow window;
     if (!isPicture) {
         window.shell().remember(store);
+        window.unsaved().askInWindow();
         keepLayouts(window);
     }
     if (options.memory) {

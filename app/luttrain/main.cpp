@@ -3,6 +3,7 @@
 #include "core/base/exitcode.h"
 #include "core/base/failure.h"
 #include "core/base/file.h"
+#include "core/base/inputfiles.h"
 #include "core/base/standardstreams.h"
 #include "core/formats/onnx.h"
 
@@ -72,6 +73,7 @@ void say(const retro::engine::LutTrainProgress& now)
 
 retro::base::Result<void> run(retro::app::TrainOptions& options)
 {
+    RETRO_CHECK(retro::base::promiseOutput(options.out, "--out", "the model"));
     RETRO_TRY(const retro::app::TrainData data, retro::app::readTrainData(options.data));
     RETRO_TRY(const retro::engine::LutNetworkPlan plan, retro::app::planFor(options, data));
     RETRO_TRY(retro::engine::LutNetwork network, retro::engine::LutNetwork::create(plan));
@@ -101,6 +103,7 @@ int main(int argc, char** argv)
     } catch (const CLI::ParseError& error) {
         return program.exit(error) == 0 ? 0 : 2;
     }
+    retro::base::holdAllThatIsRead();
     if (const auto done = retro::base::caught([&options] { return run(options); }); !done) {
         retro::base::sayErrorLine("retrograde-lut-train: " + done.error().text());
         return retro::base::exitCodeOf(done.error().code);

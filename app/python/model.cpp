@@ -3,7 +3,9 @@
 
 #include "app/python/errors.h"
 #include "app/python/listener.h"
+#include "core/base/inputfiles.h"
 #include "core/base/jsonout.h"
+#include "core/engine/explain/runforward.h"
 #include "core/engine/input/fittedinput.h"
 #include "core/engine/language/filledinputs.h"
 #include "core/engine/language/languagepage.h"
@@ -24,6 +26,8 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -320,6 +324,7 @@ std::shared_ptr<Run> Model::explain(const nb::list& given, const Options& option
     if (records.value_or(canBeRecorded(question))) {
         question.run = "run";
     }
+    const base::ReadingScope read("an input");
     std::vector<tensor::Tensor> inputs = inputsOf(given, copies, question, *m_loaded);
     question.inputs = filesAmong(given, *m_loaded);
     Listener listener(told);
@@ -342,7 +347,53 @@ std::shared_ptr<Run> Model::explain(const nb::list& given, const Options& option
     if (refused) {
         throw Refused(*refused);
     }
+    run->hold(read.files());
     return run;
+}
+
+nb::dict Model::run(const nb::list& given, const std::vector<std::string>& patterns, const Options& options,
+                    bool copies, const nb::object& told)
+{
+    const Question question = questionOf(options, false);
+    const std::vector<tensor::Tensor> inputs = inputsOf(given, copies, question, *m_loaded);
+    std::vector<std::pair<std::string, tensor::Tensor>> found;
+    std::vector<std::string> names;
+    engine::HiddenValues hidden{patterns, {}, {}};
+    hidden.begin = [&names](const graph::Graph& graph, std::span<const base::ValueId>, std::uint64_t) {
+        std::ranges::transform(graph.values(), std::back_inserter(names), &graph::Value::name);
+        return base::Result<void>();
+    };
+    hidden.take = [&](base::ValueId value, const tensor::Tensor& tensor) {
+        found.emplace_back(names[value.index()], tensor);
+        return base::Result<void>();
+    };
+    Listener listener(told);
+    const auto pass = [&]() -> base::Result<engine::ForwardOutputs> {
+        engine::LoadedModelPointer model = m_loaded;
+        if (!patterns.empty()) {
+            RETRO_TRY(model, engine::asInFile(m_loaded, listener.token()));
+        }
+        return engine::runForward(*model, inputs, engine::precisionOf(question, *model), listener.token(),
+                                  listener.progress(), hidden);
+    };
+    base::Result<engine::ForwardOutputs> made = [&] {
+        const nb::gil_scoped_release unlocked;
+        const std::scoped_lock one(m_one);
+        return base::caught(pass);
+    }();
+    listener.finish();
+    const engine::ForwardOutputs result = valueOf(std::move(made));
+    if (!result.leftOut.empty()) {
+        throw Refused(base::inputError(result.leftOut.front()));
+    }
+    nb::dict all;
+    for (std::size_t i = 0; i < result.outputs.size(); ++i) {
+        all[result.names[i].c_str()] = arrayOf(result.outputs[i]);
+    }
+    for (const auto& [name, tensor] : found) {
+        all[name.c_str()] = arrayOf(tensor);
+    }
+    return all;
 }
 
 nb::tuple Model::explainText(const Options& options, std::optional<bool> records, const nb::object& told)

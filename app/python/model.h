@@ -51,6 +51,10 @@ public:
     [[nodiscard]] std::shared_ptr<Run> explain(const nanobind::list& given, const Options& options,
                                                std::optional<bool> records, bool copies, const nanobind::object& told);
 
+    /// The forward pass alone: outputs by name, and the hidden values that `patterns` name (valuepatterns.h).
+    [[nodiscard]] nanobind::dict run(const nanobind::list& given, const std::vector<std::string>& patterns,
+                                     const Options& options, bool copies, const nanobind::object& told);
+
     /// Explains a text (docs/language.md): a Run, what is said of the text as JSON (tokens.json), layers and heads
     /// (arrays, or None), maps of attentions (arrays by layer, where they were asked for), and the page as HTML.
     /// `options` as for explain(), with those of texts.

@@ -32,6 +32,8 @@ void addModel(nb::module_& module)
         .def("picture", &Model::picture)
         .def("explain", &Model::explain, nb::arg("given"), nb::arg("options"), nb::arg("records").none(),
              nb::arg("copies"), nb::arg("told").none())
+        .def("run", &Model::run, nb::arg("given"), nb::arg("patterns"), nb::arg("options"), nb::arg("copies"),
+             nb::arg("told").none())
         .def("explain_text", &Model::explainText, nb::arg("options"), nb::arg("records").none(),
              nb::arg("told").none());
 }

@@ -23,6 +23,8 @@ public:
 
     /// Names of the values that relevance reached, in the order of the graph.
     [[nodiscard]] std::vector<std::string> names() const;
+    /// Nothing is written over these files as long as the run is there.
+    void hold(std::shared_ptr<const base::HeldFiles> files) { m_files = std::move(files); }
     /// Names of the inputs and of the outputs of the graph.
     [[nodiscard]] std::vector<std::string> inputNames() const;
     [[nodiscard]] std::vector<std::string> outputNames() const;
@@ -62,6 +64,7 @@ private:
     [[nodiscard]] const std::shared_ptr<const trace::Run>& recorded() const;
 
     engine::LoadedModelPointer m_model;
+    std::shared_ptr<const base::HeldFiles> m_files; ///< of the inputs
     engine::ExplainRequest m_request;
     engine::ExplainResult m_result;
     mutable std::mutex m_historianMutex;

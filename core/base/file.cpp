@@ -2,6 +2,7 @@
 #include "core/base/file.h"
 
 #include "core/base/filebatch.h"
+#include "core/base/inputfiles.h"
 #include "core/base/log.h"
 #include "core/base/mappedfile.h"
 #include "core/base/outputplace.h"
@@ -15,6 +16,8 @@
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
+#include <fstream>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <sys/stat.h>
@@ -99,7 +102,23 @@ std::optional<pid_t> processIn(const std::string& name)
     return error == std::errc() && process > 0 && at != end && *at == '-' ? std::optional(process) : std::nullopt;
 }
 
-bool isAlive(pid_t process) { return ::kill(process, 0) == 0 || errno != ESRCH; }
+/// False for a process that ended, also where nobody has asked yet how: it writes no more.
+bool isAlive(pid_t process)
+{
+    std::ifstream file(fmt::format("/proc/{}/stat", process));
+    const std::string text((std::istreambuf_iterator<char>(file)), {});
+    const std::size_t name = text.rfind(") "); // its state stands behind its name
+    const char state = name == std::string::npos || name + 2 >= text.size() ? '?' : text[name + 2];
+    return state != 'Z' && state != 'X' && (::kill(process, 0) == 0 || errno != ESRCH);
+}
+
+/// A temporary file whose process is no more, or had the number of this one.
+bool isLeftover(const fs::path& file)
+{
+    const std::string name = file.filename().string();
+    const std::optional<pid_t> process = processIn(name);
+    return process && (*process == ::getpid() ? !isBeingWritten(name) : !isAlive(*process));
+}
 
 /// The file that a name stands for, links followed, which may not be there yet.
 Result<fs::path> placeOf(const fs::path& path)
@@ -144,8 +163,8 @@ Result<int> openToRead(const fs::path& path)
 
 Result<void> checkOutputPlace(const fs::path& path)
 {
-    const Result<fs::path> place = placeOf(path);
-    return place.ok() ? Result<void>() : Result<void>(place.error());
+    RETRO_TRY(const fs::path place, placeOf(path));
+    return checkNotHeld(place, path);
 }
 
 Result<FileReader> FileReader::open(const fs::path& path, std::uint64_t limit)
@@ -162,6 +181,7 @@ Result<FileReader> FileReader::open(const fs::path& path, std::uint64_t limit)
             fmt::format("the file has {} bytes; at most {} are read for this kind of file", file.m_size, limit),
             path.string());
     }
+    RETRO_CHECK(noteRead(path, status));
     return file;
 }
 
@@ -279,6 +299,7 @@ FileBatch::~FileBatch() = default;
 Result<void> FileBatch::addThrough(const fs::path& path, const std::function<Result<void>(const fs::path&)>& write)
 {
     RETRO_TRY(fs::path place, placeOf(path));
+    RETRO_CHECK(noteWrite(place, path));
     RETRO_CHECK(checkMappedFiles());
     const Waiting& file = m_waiting.emplace_back(path, std::move(place));
     if (Result<void> written = write(file.temporary); !written) {
@@ -363,8 +384,7 @@ void removeLeftovers(const fs::path& folder, int depth)
         if (fs::is_directory(status) && depth > 0) {
             removeLeftovers(at->path(), depth - 1);
         }
-        const std::optional<pid_t> process = processIn(at->path().filename().string());
-        if (process && fs::is_regular_file(status) && !isAlive(*process)) {
+        if (fs::is_regular_file(status) && isLeftover(at->path())) {
             fs::remove(at->path(), ignored);
         }
     }
@@ -378,9 +398,8 @@ void removeLeftoversOf(const fs::path& path)
     const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
     for (fs::directory_iterator at(folder, ec), last; !ec && at != last; at.increment(ec)) {
         const std::string name = at->path().filename().string();
-        const std::optional<pid_t> process = processIn(name);
         std::error_code ignored;
-        if (process && name.starts_with(begin) && name.ends_with(end) && !isAlive(*process)) {
+        if (name.starts_with(begin) && name.ends_with(end) && isLeftover(at->path())) {
             fs::remove(at->path(), ignored);
         }
     }

@@ -53,6 +53,7 @@ private:
 
 /// Writes `data` to a new file beside `path`, brings it to the disk and renames it into place, so that a failure, a
 /// kill or a power cut leaves no half-written file. A link is followed: the file that it names is replaced. Errors
+/// (Usage): the file is an input (inputfiles.h). Errors
 /// (Output): the folder does not exist or cannot be written, the disk is full, `path` is there and is no regular file
 /// (a pipe, a device or a folder is never replaced). Errors (Engine): weights that are in use changed on the disk
 /// (checkMappedFiles), so that what is written may be wrong.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/mappedfile.h"
 
+#include "core/base/inputfiles.h"
 #include "core/base/signalstack.h"
 
 #include <fmt/format.h>
@@ -259,6 +260,7 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::filesystem
 {
     const Descriptor descriptor(path);
     RETRO_TRY(const struct stat status, checkedStatus(descriptor, path, offset, length));
+    RETRO_CHECK(noteRead(path, status));
     std::shared_ptr<MappedFile> file(new MappedFile());
     if (length == 0) {
         return std::shared_ptr<const MappedFile>(std::move(file)); // nothing to map

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/temporaries.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <filesystem>
+#include <mutex>
 #include <unistd.h>
 #include <utility>
 
@@ -15,6 +18,13 @@ namespace
 constexpr std::size_t kMostAtOnce = 64;
 
 std::array<std::atomic<const char*>, kMostAtOnce> pending; // NOLINT: a signal handler can reach nothing but globals
+
+/// For who reads a name while others end theirs; not for the signal handler.
+std::mutex& namesInUse()
+{
+    static std::mutex mutex;
+    return mutex;
+}
 
 } // namespace
 
@@ -30,9 +40,19 @@ PendingTemporary::PendingTemporary(std::string path) : m_path(std::move(path))
 
 PendingTemporary::~PendingTemporary()
 {
+    const std::lock_guard lock(namesInUse());
     if (m_slot < kMostAtOnce) {
         pending[m_slot] = nullptr;
     }
+}
+
+bool isBeingWritten(std::string_view fileName)
+{
+    const std::lock_guard lock(namesInUse());
+    return std::ranges::any_of(pending, [fileName](const auto& each) {
+        const char* const path = each.load();
+        return path != nullptr && std::filesystem::path(path).filename() == fileName;
+    });
 }
 
 void removeTemporaries()

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 namespace retro::base
 {
@@ -21,6 +22,9 @@ private:
     std::string m_path;
     std::size_t m_slot = 0;
 };
+
+/// Whether this process writes a temporary file of that name (without folder) now.
+[[nodiscard]] bool isBeingWritten(std::string_view fileName);
 
 /// Removes the files that are being written. May be called in a signal handler; the process must end after it.
 void removeTemporaries();

@@ -2,6 +2,7 @@
 #include "core/formats/cardwriter.h"
 
 #include "core/base/file.h"
+#include "core/base/inputfiles.h"
 #include "core/base/jsonout.h"
 #include "core/formats/insidefolder.h"
 
@@ -77,6 +78,7 @@ Result<bool> saveCardChoices(const fs::path& model, const ModelCard& card)
 {
     const fs::path path = fs::path(model).replace_extension("card.json");
     RETRO_CHECK(checkComposite(card, path));
+    const base::OwnResultsScope own; // the card is changed, not written over
     RETRO_TRY(ordered_json root, present(path));
     const ordered_json before = root;
     put(root, "format", "retrograde-card/1", false);
@@ -100,6 +102,7 @@ Result<bool> saveCardChoices(const fs::path& model, const ModelCard& card)
 Result<void> saveNotAProblem(const fs::path& model, const std::vector<std::string>& findings)
 {
     const fs::path path = fs::path(model).replace_extension("card.json");
+    const base::OwnResultsScope own;
     RETRO_TRY(ordered_json root, present(path));
     const ordered_json before = root;
     put(root, "not_a_problem", findings, findings.empty());

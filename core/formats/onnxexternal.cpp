@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/formats/onnxexternal.h"
 
+#include "core/base/inputfiles.h"
 #include "core/formats/insidefolder.h"
 #include "core/formats/onnxschema.pb.h"
 
@@ -108,6 +109,7 @@ Result<fs::path> fileOf(const TensorProto& proto, const fs::path& folder)
 Result<ExternalData> findExternalData(const TensorProto& proto, const fs::path& folder, std::uint64_t bytes)
 {
     RETRO_TRY(const fs::path file, fileOf(proto, folder));
+    RETRO_CHECK(base::noteRead(file)); // also where its bytes are read later, or never
     RETRO_TRY(const std::uint64_t offset, number(proto, "offset", 0));
     RETRO_TRY(const std::uint64_t length, number(proto, "length", bytes));
     if (length != bytes) {

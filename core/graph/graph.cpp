@@ -6,8 +6,13 @@
 namespace retro::graph
 {
 
+const Value Graph::kNoValue;
+
 std::span<const Use> Graph::uses(ValueId id) const
 {
+    if (!id.isValid()) {
+        return {};
+    }
     const std::size_t begin = id.index() == 0 ? 0 : m_useEnd[id.index() - 1];
     return std::span(m_uses).subspan(begin, m_useEnd[id.index()] - begin);
 }
@@ -20,7 +25,7 @@ NodeId Graph::inputNode(ValueId value) const
 
 NodeId Graph::nodeOf(ValueId value) const
 {
-    const Value& v = m_values[value.index()];
+    const Value& v = this->value(value);
     return v.kind == ValueKind::Input ? inputNode(value) : v.producer;
 }
 
@@ -30,6 +35,13 @@ std::span<const ValueId> Graph::outputsOf(NodeId id) const
         return std::span(m_inputs).subspan(id.index() - m_nodes.size(), 1);
     }
     return m_nodes[id.index()].outputs;
+}
+
+ValueId Graph::firstOutput(NodeId id) const
+{
+    const std::span<const ValueId> outputs = outputsOf(id);
+    const auto found = std::ranges::find_if(outputs, &ValueId::isValid);
+    return found == outputs.end() ? ValueId() : *found;
 }
 
 const std::string& Graph::labelOf(NodeId id) const

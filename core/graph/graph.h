@@ -93,12 +93,13 @@ public:
     [[nodiscard]] std::size_t valueCount() const { return m_values.size(); }
     /// `id` must be an operator node (not an input).
     [[nodiscard]] const Node& node(NodeId id) const { return m_nodes[id.index()]; }
-    [[nodiscard]] const Value& value(ValueId id) const { return m_values[id.index()]; }
+    /// Of no value (an output or operand that is left out): one without a name, that nothing makes or reads.
+    [[nodiscard]] const Value& value(ValueId id) const { return id.isValid() ? m_values[id.index()] : kNoValue; }
     [[nodiscard]] std::span<const Node> nodes() const { return m_nodes; }
     [[nodiscard]] std::span<const Value> values() const { return m_values; }
     [[nodiscard]] std::span<const ValueId> inputs() const { return m_inputs; }
     [[nodiscard]] std::span<const ValueId> outputs() const { return m_outputs; }
-    /// Readers of a value, by node order, then slot.
+    /// Readers of a value, by node order, then slot; none of no value.
     [[nodiscard]] std::span<const Use> uses(ValueId id) const;
     /// Domain → imported version ("" = ai.onnx).
     [[nodiscard]] const std::map<std::string, std::int64_t>& opsets() const { return m_opsets; }
@@ -107,10 +108,12 @@ public:
     [[nodiscard]] bool isInput(NodeId id) const { return id.index() >= m_nodes.size(); }
     /// Node id of a graph input; invalid when the value is not one.
     [[nodiscard]] NodeId inputNode(ValueId value) const;
-    /// The node that stands for a value: its producer, or its input node; invalid for constants.
+    /// The node that stands for a value: its producer, or its input node; invalid for constants and for no value.
     [[nodiscard]] NodeId nodeOf(ValueId value) const;
-    /// Outputs of a node; the input itself for input nodes.
+    /// Outputs of a node, invalid where one is left out; the input itself for input nodes.
     [[nodiscard]] std::span<const ValueId> outputsOf(NodeId id) const;
+    /// The first of them that is not left out; invalid when there is none.
+    [[nodiscard]] ValueId firstOutput(NodeId id) const;
     /// Node name, or the input's value name.
     [[nodiscard]] const std::string& labelOf(NodeId id) const;
     /// Operator type, or "Input".
@@ -124,6 +127,7 @@ public:
 
 private:
     friend class GraphBuilder;
+    static const Value kNoValue;
     std::string m_name;
     std::vector<Node> m_nodes;
     std::vector<Value> m_values;

@@ -154,7 +154,8 @@ private:
     {
         return std::any_of(node.outputs.begin(), node.outputs.end(), [this](graph::ValueId output) {
             const auto uses = m_graph.uses(output);
-            return m_isResult[output.index()] || std::any_of(uses.begin(), uses.end(), [this](const graph::Use& use) {
+            const bool isResult = output.isValid() && m_isResult[output.index()];
+            return isResult || std::any_of(uses.begin(), uses.end(), [this](const graph::Use& use) {
                        return m_nodes[use.node.index()].group != m_group;
                    });
         });

@@ -2,6 +2,7 @@
 #include "core/layout/layoutfolder.h"
 
 #include "core/base/file.h"
+#include "core/base/inputfiles.h"
 #include "core/layout/layoutfile.h"
 
 #include <algorithm>
@@ -45,6 +46,7 @@ std::filesystem::path LayoutFolder::pathOf(base::Hash128 key) const { return m_f
 std::optional<LayeredLayout> LayoutFolder::find(base::Hash128 key, const LayoutInput& input) const
 {
     const std::filesystem::path path = pathOf(key);
+    const base::OwnResultsScope own;
     const auto bytes = base::readFile(path, m_mostBytes);
     if (!bytes.ok()) {
         return std::nullopt;

@@ -14,6 +14,7 @@ namespace retro::rows
 struct Hdf5
 {
 #define RETRO_HDF5_FUNCTIONS(X)                                                                                        \
+    X(H5dont_atexit)                                                                                                   \
     X(H5open)                                                                                                          \
     X(H5Eset_auto2)                                                                                                    \
     X(H5Fcreate)                                                                                                       \

@@ -31,14 +31,19 @@ base::Result<void> appendHdf5(const std::filesystem::path& file, const RowHead& 
 
 #else
 
+#include "core/base/file.h"
 #include "core/rows/hdf5library.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <string>
+#include <unistd.h>
 #include <utility>
 
 namespace retro::rows
@@ -60,7 +65,9 @@ constexpr std::uint64_t kChunkBytes = 64ULL << 10U;
 constexpr std::uint64_t kMostChunkRows = 1024;
 constexpr std::uint64_t kMostRowBytes = (1ULL << 32U) - 1; ///< of a chunk
 constexpr std::uint64_t kMostRows = 1ULL << 32U;
-constexpr std::uint64_t kSpareBytes = 1ULL << 20U; ///< for what the library writes beside the values
+constexpr std::uint64_t kSpareBytes = 1ULL << 20U;        ///< for what the library writes beside the values
+constexpr std::uint64_t kMostCopiedBytes = 256ULL << 20U; ///< a larger file gets its rows in place
+constexpr std::size_t kColumns = 16;                      ///< at least as many as there are beside the attributions
 
 /// What is closed by one function of the library.
 class Handle
@@ -110,9 +117,11 @@ public:
         library.H5Tset_cset(m_text.id(), H5T_CSET_UTF8);
     }
 
-    [[nodiscard]] static Result<RowsInFile> open(const Hdf5& library, const fs::path& path, bool writes)
+    /// `path` is what the file at `place` is called in errors.
+    [[nodiscard]] static Result<RowsInFile> open(const Hdf5& library, const fs::path& place, const fs::path& path,
+                                                 bool writes)
     {
-        Handle file(library.H5Fopen(path.c_str(), writes ? kReadAndWrite : kReadOnly, H5P_DEFAULT), library.H5Fclose);
+        Handle file(library.H5Fopen(place.c_str(), writes ? kReadAndWrite : kReadOnly, H5P_DEFAULT), library.H5Fclose);
         if (!file.isOpen()) {
             return base::inputError("this is no HDF5 file that can be opened, or another program has it open; name "
                                     "another file",
@@ -381,18 +390,104 @@ Result<void> checkRows(std::span<const Row> rows, const fs::path& file)
     return {};
 }
 
-Result<void> checkRoom(std::span<const Row> rows, const fs::path& file)
+/// Bytes that the file may grow by, at most: chunks are made whole, texts lie in blocks of the library.
+std::uint64_t mostGrowth(std::span<const Row> rows, std::size_t sets)
 {
-    std::uint64_t needed = kSpareBytes;
+    std::uint64_t bytes = kSpareBytes + 2 * kChunkBytes * sets;
     for (const Row& row : rows) {
-        needed += row.bytes();
+        bytes += 2 * row.bytes();
     }
+    return bytes;
+}
+
+Result<void> checkRoom(const fs::path& file, std::uint64_t needed)
+{
     std::error_code unknown;
     const fs::space_info space = fs::space(file.has_parent_path() ? file.parent_path() : fs::path("."), unknown);
     if (!unknown && space.available < needed) {
         return base::outputError("the disk is full", file.string());
     }
     return {};
+}
+
+/// Adds rows to the file at `place`, which is made when it is new. `file` is what it is called in errors.
+Result<void> addRows(const Hdf5& library, const fs::path& file, const fs::path& place, const RowHead& head,
+                     std::span<const Row> rows)
+{
+    std::error_code unknown;
+    const bool isNew = !fs::exists(place, unknown);
+    const auto make = [&]() -> Result<RowsInFile> {
+        if (!isNew) {
+            return RowsInFile::open(library, place, file, true);
+        }
+        Handle made(library.H5Fcreate(place.c_str(), kMakeNew, H5P_DEFAULT, H5P_DEFAULT), library.H5Fclose);
+        if (!made.isOpen()) {
+            return base::outputError("the HDF5 file cannot be made", file.string());
+        }
+        return RowsInFile(library, file, std::move(made));
+    };
+    RETRO_TRY(RowsInFile into, make());
+    const std::vector<FilledDataset> sets = datasetsOf(library, into.text(), rows);
+    if (isNew) {
+        RETRO_CHECK(into.setFact(kQuestionName, head.question));
+        for (const auto& [name, value] : head.facts) {
+            RETRO_CHECK(into.setFact(name, value));
+        }
+        for (const FilledDataset& one : sets) {
+            RETRO_CHECK(into.make(one.set));
+        }
+    }
+    RETRO_CHECK(into.checkQuestion(head.question));
+    RETRO_TRY(const Extents there, into.extentsOf("id"));
+    for (const FilledDataset& one : sets) {
+        RETRO_TRY(const Extents extents, into.extentsOf(one.set.name));
+        if (!std::equal(extents.begin() + 1, extents.end(), one.set.shape.begin(), one.set.shape.end())) {
+            return base::usageError(fmt::format("rows of an HDF5 file have one shape, and '{}' has another one; end "
+                                                "the name in .parquet",
+                                                rows.front().key.id),
+                                    "--out " + file.string());
+        }
+    }
+    for (const FilledDataset& one : sets) {
+        RETRO_CHECK(into.append(one.set, there.front(), rows.size(), one.values()));
+    }
+    return into.close() ? Result<void>() : into.notWritten();
+}
+
+/// Adds rows to a copy, which takes the place of the file when it is whole.
+Result<void> addToCopy(const Hdf5& library, const fs::path& file, const RowHead& head, std::span<const Row> rows,
+                       std::uint64_t bytes)
+{
+    Result<void> added;
+    const Result<void> written = base::writeThrough(file, [&](const fs::path& temporary) -> Result<void> {
+        std::error_code failed;
+        if (bytes > 0 && !fs::copy_file(file, temporary, failed)) {
+            added = base::outputError("the file cannot be copied: " + failed.message(), file.string());
+        } else {
+            added = addRows(library, file, temporary, head, rows);
+        }
+        return added;
+    });
+    return added ? written : added; // whose error names the file already
+}
+
+/// Adds rows to a file that is too large to be copied. Room is taken first, so that a disk that is full or a quota is
+/// met while nothing has changed.
+Result<void> addInPlace(const Hdf5& library, const fs::path& file, const RowHead& head, std::span<const Row> rows,
+                        std::uint64_t bytes, std::uint64_t growth)
+{
+    const int descriptor = ::open(file.c_str(), O_RDWR | O_CLOEXEC);
+    const int fault = descriptor < 0 ? errno
+                                     : ::posix_fallocate(descriptor, static_cast<off_t>(bytes),
+                                                         static_cast<off_t>(growth)); // the library gives back the rest
+    const bool isBack = fault == 0 || descriptor < 0 || ::ftruncate(descriptor, static_cast<off_t>(bytes)) == 0;
+    if (descriptor >= 0) {
+        ::close(descriptor);
+    }
+    if (fault != 0 || !isBack) {
+        return base::outputError(fmt::format("the file cannot grow: {}", std::strerror(fault)), file.string());
+    }
+    return addRows(library, file, file, head, rows);
 }
 
 } // namespace
@@ -414,7 +509,8 @@ Result<const Hdf5*> Hdf5::library()
     areAll = areAll && loaded.name != nullptr;
         RETRO_HDF5_FUNCTIONS(RETRO_HDF5_LOAD)
 #undef RETRO_HDF5_LOAD
-        if (!areAll || loaded.H5open() < 0) {
+        // At the end the library would write what a full disk did not take, and die of it. Files are closed by us.
+        if (!areAll || loaded.H5dont_atexit() < 0 || loaded.H5open() < 0) {
             return false;
         }
         const auto number = [handle](const char* name) {
@@ -446,7 +542,7 @@ Result<std::vector<RowKey>> hdf5Keys(const fs::path& file, const RowHead& head, 
     if (!fs::exists(file, unknown)) {
         return keys;
     }
-    RETRO_TRY(const RowsInFile rows, RowsInFile::open(*library, file, false));
+    RETRO_TRY(const RowsInFile rows, RowsInFile::open(*library, file, file, false));
     RETRO_CHECK(rows.checkQuestion(head.question));
     RETRO_TRY(const Extents there, rows.extentsOf("id"));
     const std::uint64_t count = there.front() > from ? there.front() - from : 0;
@@ -474,45 +570,14 @@ Result<void> appendHdf5(const fs::path& file, const RowHead& head, std::span<con
     }
     RETRO_TRY(const Hdf5* library, Hdf5::library());
     RETRO_CHECK(checkRows(rows, file));
-    RETRO_CHECK(checkRoom(rows, file));
     std::error_code unknown;
-    const bool isNew = !fs::exists(file, unknown);
-    const auto make = [&]() -> Result<RowsInFile> {
-        if (!isNew) {
-            return RowsInFile::open(*library, file, true);
-        }
-        Handle made(library->H5Fcreate(file.c_str(), kMakeNew, H5P_DEFAULT, H5P_DEFAULT), library->H5Fclose);
-        if (!made.isOpen()) {
-            return base::outputError("the HDF5 file cannot be made", file.string());
-        }
-        return RowsInFile(*library, file, std::move(made));
-    };
-    RETRO_TRY(RowsInFile into, make());
-    const std::vector<FilledDataset> sets = datasetsOf(*library, into.text(), rows);
-    if (isNew) {
-        RETRO_CHECK(into.setFact(kQuestionName, head.question));
-        for (const auto& [name, value] : head.facts) {
-            RETRO_CHECK(into.setFact(name, value));
-        }
-        for (const FilledDataset& one : sets) {
-            RETRO_CHECK(into.make(one.set));
-        }
-    }
-    RETRO_CHECK(into.checkQuestion(head.question));
-    RETRO_TRY(const Extents there, into.extentsOf("id"));
-    for (const FilledDataset& one : sets) {
-        RETRO_TRY(const Extents extents, into.extentsOf(one.set.name));
-        if (!std::equal(extents.begin() + 1, extents.end(), one.set.shape.begin(), one.set.shape.end())) {
-            return base::usageError(fmt::format("rows of an HDF5 file have one shape, and '{}' has another one; end "
-                                                "the name in .parquet",
-                                                rows.front().key.id),
-                                    "--out " + file.string());
-        }
-    }
-    for (const FilledDataset& one : sets) {
-        RETRO_CHECK(into.append(one.set, there.front(), rows.size(), one.values()));
-    }
-    return into.close() ? Result<void>() : into.notWritten();
+    const std::uintmax_t size = fs::file_size(file, unknown);
+    const std::uint64_t bytes = unknown ? 0 : size;
+    const bool isCopied = bytes <= kMostCopiedBytes;
+    const std::uint64_t growth = mostGrowth(rows, kColumns + rows.front().parts.size());
+    RETRO_CHECK(checkRoom(file, growth + (isCopied ? bytes : 0)));
+    return isCopied ? addToCopy(*library, file, head, rows, bytes)
+                    : addInPlace(*library, file, head, rows, bytes, growth);
 }
 
 } // namespace retro::rows

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/rows/rowfile.h"
 
+#include "core/base/file.h"
 #include "core/base/folderlock.h"
+#include "core/base/inputfiles.h"
 #include "core/base/outputplace.h"
 #include "core/rows/hdf5rows.h"
 #include "core/rows/parquetrows.h"
@@ -69,6 +71,8 @@ Result<void> RowFile::refresh()
 {
     RETRO_CHECK(base::checkOutputPlace(m_file)); // a pipe would be waited for
     RETRO_TRY(const base::FolderLock turn, base::FolderLock::inTurnAt(m_file));
+    const base::OwnResultsScope own;
+    base::removeLeftoversOf(m_file);
     return read();
 }
 
@@ -97,6 +101,7 @@ Result<void> RowFile::flush()
     const auto write = [&]() -> Result<void> {
         RETRO_CHECK(base::checkOutputPlace(m_file));
         RETRO_TRY(const base::FolderLock turn, base::FolderLock::inTurnAt(m_file));
+        const base::OwnResultsScope own;
         RETRO_CHECK(read());
         std::erase_if(kept, [this](const Row& row) { return m_there.contains(row.key); });
         return kept.empty() ? Result<void>() : m_format->append(m_file, m_head, kept);

@@ -2,6 +2,7 @@
 #include "core/trace/runfile.h"
 
 #include "core/base/file.h"
+#include "core/base/inputfiles.h"
 #include "core/base/memorylimit.h"
 #include "core/graph/graphbuilder.h"
 #include "core/ops/tablelookup.h"
@@ -408,6 +409,7 @@ Result<RowCounts> readContents(Database& database, std::size_t tables)
 
 Result<RecordedRun> readFrom(const std::filesystem::path& path)
 {
+    const base::ReadingScope scope("the run", path);
     RETRO_TRY(Database database, Database::open(path));
     RETRO_TRY(const std::int64_t version, readVersion(database));
     const std::size_t tables = countedOf(version);

@@ -98,6 +98,8 @@ class Checkpoints(capturing.Case):
         (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
         with self.refused(InputError, "without a folder"):
             checkpoint.write(folder, "elsewhere/model.onnx")
+        with self.refused(InputError, "ends in .onnx"):
+            checkpoint.write(folder, "model.safetensors")
         weights = folder / "model.safetensors"
         whole = weights.read_bytes()
         for broken in (whole[:5], b"\xff" * 16 + whole[16:], whole[:-4]):

@@ -35,6 +35,32 @@ class Numbers(Case):
                     written = numpy.load(files[name.replace("/", "_").replace(":", "_")])
                     self.assertEqual(written.tobytes(), numpy.ascontiguousarray(run[name]).tobytes(), name)
 
+    def test_hidden_values_are_those_of_the_command_line(self):
+        out = self.folder / "values"
+        self.command("run", SAMPLE, "--input", PICTURE, "--output-dir", out, "--values", "stem.*")
+        found = self.model.run(PICTURE, values=["stem.relu", "stem.*"])
+        files = {path.stem: path for path in (out / "values").glob("*.npy")}
+        self.assertEqual(len(files), 4)
+        for name in found:
+            written = files.get(name.replace("/", "_"))
+            if written is not None:
+                self.assertEqual(numpy.load(written).tobytes(), numpy.ascontiguousarray(found[name]).tobytes(), name)
+        self.assertIn("/stem/relu/Relu_output_0", found)
+        self.assertEqual(list(self.model.run(PICTURE)), self.model.outputs)
+        with self.assertRaisesRegex(rg.UsageError, "stem.relu"):
+            self.model.run(PICTURE, values="stem.rellu")
+
+    def test_nothing_is_saved_over_the_model_or_its_input(self):
+        model, picture = self.folder / "m.onnx", self.folder / "p.png"
+        model.write_bytes(SAMPLE.read_bytes())
+        picture.write_bytes(PICTURE.read_bytes())
+        run = rg.load(model).explain(str(picture))
+        for path in (model, picture):
+            with self.assertRaisesRegex(rg.UsageError, "would be written over"):
+                run.save(path)
+        self.assertEqual(model.read_bytes(), SAMPLE.read_bytes())
+        self.assertEqual(picture.read_bytes(), PICTURE.read_bytes())
+
     def test_a_second_call_and_double_have_them_too(self):
         x = self.picture()
         first, second = (self.model.explain(x, composite="epsilon_plus") for _ in range(2))

@@ -210,15 +210,19 @@ base::ValueId RunModel::valueOf(const SelectedThing& thing) const
         return value->isValid() && value->index() < graph().valueCount() ? *value : base::ValueId();
     }
     const base::NodeId node = nodeOf(thing);
-    if (!node.isValid() || graph().outputsOf(node).empty()) {
-        return {};
-    }
-    return graph().outputsOf(node).front();
+    return node.isValid() ? graph().firstOutput(node) : base::ValueId();
 }
 
 std::optional<std::uint64_t> RunModel::relevanceStep(base::NodeId node, std::uint32_t output) const
 {
     return m_index->relevanceStep(node, output);
+}
+
+std::optional<std::uint64_t> RunModel::relevanceStep(base::NodeId node) const
+{
+    const bool isKnown = node.index() < graph().runNodeCount();
+    const base::ValueId output = isKnown ? graph().firstOutput(node) : base::ValueId();
+    return relevanceStep(node, graph().value(output).producerOutput);
 }
 
 base::ValueId RunModel::lastArrived() const { return m_index->lastArrived(position()); }

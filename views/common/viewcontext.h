@@ -137,7 +137,9 @@ public:
     [[nodiscard]] base::NodeId nodeOf(const SelectedThing& thing) const;
     /// Position at which the relevance of a node's output was known in full: number of events up to and with that
     /// event; none when it never was.
-    [[nodiscard]] std::optional<std::uint64_t> relevanceStep(base::NodeId node, std::uint32_t output = 0) const;
+    [[nodiscard]] std::optional<std::uint64_t> relevanceStep(base::NodeId node, std::uint32_t output) const;
+    /// The same of the first output that is not left out.
+    [[nodiscard]] std::optional<std::uint64_t> relevanceStep(base::NodeId node) const;
 
     /// The value whose relevance was known last at the cursor; invalid before the first.
     [[nodiscard]] base::ValueId lastArrived() const;

@@ -326,11 +326,11 @@ std::string_view cardName(const GraphBook& book, base::NodeId node)
 
 std::string shortShape(const graph::Graph& graph, const trace::Run& run, base::NodeId node)
 {
-    const auto outputs = graph.outputsOf(node);
-    if (outputs.empty() || outputs.front().index() >= run.shapes.size()) {
+    const base::ValueId output = graph.firstOutput(node);
+    if (output.index() >= run.shapes.size()) {
         return {};
     }
-    const tensor::Shape& shape = run.shapes[outputs.front().index()];
+    const tensor::Shape& shape = run.shapes[output.index()];
     std::string text;
     for (std::size_t i = shape.size() > 1 && shape.front() == 1 ? 1 : 0; i < shape.size(); ++i) {
         text += (text.empty() ? "" : "×") + std::to_string(shape[i]);

@@ -60,11 +60,11 @@ std::optional<double> passed(const GraphBook& book, const FigureState& state, In
 
 std::string shapeList(const GraphBook& book, base::NodeId node)
 {
-    const auto outputs = book.graph->outputsOf(node);
-    if (outputs.empty() || outputs.front().index() >= book.run->shapes.size()) {
+    const base::ValueId output = book.graph->firstOutput(node);
+    if (output.index() >= book.run->shapes.size()) {
         return "null";
     }
-    return fmt::format("[{}]", fmt::join(book.run->shapes[outputs.front().index()], ", "));
+    return fmt::format("[{}]", fmt::join(book.run->shapes[output.index()], ", "));
 }
 
 std::string nodeJson(const GraphBook& book, const FigureState& state, std::size_t i)

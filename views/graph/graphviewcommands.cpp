@@ -348,11 +348,11 @@ void GraphView::applyLive()
 
 void GraphView::addCheckpointCommand(QMenu& menu, base::NodeId node)
 {
-    const auto outputs = m_canvas->scene()->graph().outputsOf(node);
-    if (outputs.empty() || !isSignalConnected(QMetaMethod::fromSignal(&GraphView::checkpointRequested))) {
+    const base::ValueId output = m_canvas->scene()->graph().firstOutput(node);
+    if (!output.isValid() || !isSignalConnected(QMetaMethod::fromSignal(&GraphView::checkpointRequested))) {
         return;
     }
-    const QString value = QString::fromStdString(m_canvas->scene()->graph().value(outputs.front()).name);
+    const QString value = QString::fromStdString(m_canvas->scene()->graph().value(output).name);
     const bool isThere = m_checkpoints.contains(value);
     QAction* action = addCommand(menu, "graph.checkpoint",
                                  isThere ? tr("Remove checkpoint") : tr("Take a checkpoint of its relevance"),

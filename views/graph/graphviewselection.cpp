@@ -111,8 +111,8 @@ void GraphView::pickTarget(int box)
     }
     const GraphScene& scene = *m_canvas->scene();
     const base::NodeId node(static_cast<std::uint32_t>(scene.visible.nodes[static_cast<std::size_t>(box)].node));
-    if (const auto outputs = scene.graph().outputsOf(node); !outputs.empty()) {
-        emit targetRequested(outputs.front());
+    if (const base::ValueId output = scene.graph().firstOutput(node); output.isValid()) {
+        emit targetRequested(output);
     }
 }
 

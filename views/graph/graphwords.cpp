@@ -78,8 +78,7 @@ QString headLine(const RunModel& model, base::NodeId node, base::ValueId value)
 
 QString describeNode(const RunModel& model, base::NodeId node)
 {
-    const auto outputs = model.graph().outputsOf(node);
-    const base::ValueId value = outputs.empty() ? base::ValueId() : outputs.front();
+    const base::ValueId value = model.graph().firstOutput(node);
     QStringList lines{model.label(node), headLine(model, node, value)};
     if (node.index() < model.run().rules.size()) {
         const trace::NodeRule& rule = model.run().rules[node.index()];

@@ -200,10 +200,10 @@ HeatmapContent heatmapContent(const RunModel& model, const SelectedThing& select
     const base::ValueId wanted = model.valueOf(selected);
     content.value = wanted.isValid() ? wanted : model.lastArrived();
     if (grows && !wanted.isValid() && model.state().current.isValid()) {
-        const auto outputs = model.graph().outputsOf(model.state().current);
-        const bool isThere = !outputs.empty() && (model.relevanceHandle(outputs.front()).isValid() ||
-                                                  landedOf(model, outputs.front()).landed > 0);
-        content.value = isThere ? outputs.front() : content.value;
+        const base::ValueId output = model.graph().firstOutput(model.state().current);
+        const bool isThere =
+            output.isValid() && (model.relevanceHandle(output).isValid() || landedOf(model, output).landed > 0);
+        content.value = isThere ? output : content.value;
     }
     if (!content.value.isValid()) {
         content.reason = heatmapText("No relevance has arrived anywhere yet. Step forward to see it.");

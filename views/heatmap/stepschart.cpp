@@ -77,9 +77,9 @@ std::vector<base::ValueId> stepValues(const RunModel& model, std::size_t steps)
     };
     for (std::size_t i = graph.nodeCount(); i-- > 0;) {
         const base::NodeId node(i);
-        const auto outputs = graph.outputsOf(node);
-        if (!outputs.empty() && outputs.front().isValid() && hasSteps(outputs.front()) && model.relevanceStep(node)) {
-            values.push_back(outputs.front());
+        const base::ValueId output = graph.firstOutput(node);
+        if (output.isValid() && hasSteps(output) && model.relevanceStep(node)) {
+            values.push_back(output);
         }
     }
     for (const base::ValueId input : graph.inputs()) {

@@ -111,7 +111,7 @@ std::vector<base::NodeId> onePerShape(const RunModel& model, const std::vector<b
     std::vector<base::NodeId> kept;
     QString last;
     for (const base::NodeId node : nodes) {
-        const QString shape = model.shapeText(model.graph().outputsOf(node).front());
+        const QString shape = model.shapeText(model.graph().firstOutput(node));
         if (kept.empty() || shape != last) {
             kept.push_back(node);
         }
@@ -174,7 +174,7 @@ Layer makeLayer(const RunModel& model, base::NodeId node, const QString& name)
 {
     Layer layer;
     layer.node = node;
-    layer.value = model.graph().outputsOf(node).front();
+    layer.value = model.graph().firstOutput(node);
     layer.name = name;
     layer.position = model.relevanceStep(node).value_or(0);
     layer.relevance = finalRelevance(model, node);

@@ -32,8 +32,7 @@ base::ValueId valueOf(const RunModel& model, const NotebookEntry& entry)
     if (std::holds_alternative<base::ValueId>(entry.place.thing)) {
         return model.valueOf(entry.place.thing);
     }
-    const bool hasOutput = entry.node.isValid() && !model.graph().outputsOf(entry.node).empty();
-    return hasOutput ? model.graph().outputsOf(entry.node).front() : base::ValueId();
+    return entry.node.isValid() ? model.graph().firstOutput(entry.node) : base::ValueId();
 }
 
 QString nameOf(const RunModel& model, const NotebookEntry& entry)

@@ -25,9 +25,8 @@ tensor::Shape outputShape(const trace::Run& run, base::NodeId node)
     if (!node.isValid() || node.index() >= run.graph->runNodeCount()) {
         return {};
     }
-    const std::span<const base::ValueId> outputs = run.graph->outputsOf(node);
-    const bool isKnown = !outputs.empty() && outputs.front().index() < run.shapes.size();
-    return isKnown ? run.shapes[outputs.front().index()] : tensor::Shape();
+    const base::ValueId output = run.graph->firstOutput(node);
+    return output.index() < run.shapes.size() ? run.shapes[output.index()] : tensor::Shape();
 }
 
 std::optional<PromiseAge> ageOf(std::uint64_t from, const std::optional<std::uint64_t>& answer, std::uint64_t position)

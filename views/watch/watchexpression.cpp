@@ -103,12 +103,6 @@ bool endsWithPart(std::string_view whole, std::string_view part)
     return whole.size() > part.size() && whole.ends_with(part) && whole[whole.size() - part.size() - 1] == '/';
 }
 
-base::ValueId firstOutput(const graph::Graph& graph, base::NodeId node)
-{
-    const auto outputs = graph.outputsOf(node);
-    return outputs.empty() ? base::ValueId() : outputs.front();
-}
-
 } // namespace
 
 base::Result<WatchExpression> WatchExpression::parse(const QString& text)
@@ -171,8 +165,8 @@ base::Result<base::ValueId> valueNamed(const graph::Graph& graph, const QString&
     for (std::size_t i = 0; i < graph.runNodeCount(); ++i) {
         const base::NodeId node(i);
         const std::string_view label = graph.labelOf(node);
-        if (label == wanted && firstOutput(graph, node).isValid()) {
-            return firstOutput(graph, node);
+        if (label == wanted && graph.firstOutput(node).isValid()) {
+            return graph.firstOutput(node);
         }
         if (endsWithPart(label, wanted)) {
             byPart.push_back(node);
@@ -183,8 +177,8 @@ base::Result<base::ValueId> valueNamed(const graph::Graph& graph, const QString&
             return base::ValueId(i);
         }
     }
-    if (byPart.size() == 1 && firstOutput(graph, byPart.front()).isValid()) {
-        return firstOutput(graph, byPart.front());
+    if (byPart.size() == 1 && graph.firstOutput(byPart.front()).isValid()) {
+        return graph.firstOutput(byPart.front());
     }
     if (byPart.size() > 1) {
         return base::usageError(

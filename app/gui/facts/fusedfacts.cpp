@@ -57,8 +57,8 @@ void open(views::FusedNode& node, const lrp::OpenedNode& opened)
         const base::NodeId id(i);
         views::FusedMember member{utf8(members.labelOf(id)), utf8(members.opOf(id))};
         member.rule = opened.rules[i].rule ? utf8(opened.rules[i].rule->text()) : QString();
-        const auto outputs = members.outputsOf(id);
-        fill(member, outputs.empty() ? nullptr : valueNamed(opened, members.value(outputs.front()).name));
+        const graph::ValueId output = members.firstOutput(id);
+        fill(member, output.isValid() ? valueNamed(opened, members.value(output).name) : nullptr);
         list.push_back(std::move(member));
     }
     node.members = std::move(list);

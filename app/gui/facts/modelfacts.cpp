@@ -12,6 +12,7 @@
 #include "core/engine/plan/planning.h"
 #include "core/engine/question/resolve.h"
 #include "core/formats/modelfile.h"
+#include "core/graph/insides.h"
 #include "core/graph/placeholder.h"
 #include "core/ops/registry.h"
 #include "core/trace/targetplace.h"
@@ -34,10 +35,22 @@ namespace
 std::int64_t parameterBytes(const graph::Graph& graph)
 {
     std::int64_t bytes = 0;
-    for (const graph::Value& value : graph.values()) {
-        bytes += value.kind == graph::ValueKind::Constant && value.constant.isValid() ? value.constant.bytes() : 0;
-    }
+    const auto add = [&bytes](const graph::Graph& one) {
+        for (const graph::Value& value : one.values()) {
+            bytes += value.kind == graph::ValueKind::Constant && value.constant.isValid() ? value.constant.bytes() : 0;
+        }
+    };
+    add(graph);
+    graph::forEachInside(graph, add);
     return bytes;
+}
+
+std::int64_t nodesInside(const graph::Graph& graph)
+{
+    std::int64_t count = 0;
+    graph::forEachInside(graph,
+                         [&count](const graph::Graph& one) { count += static_cast<std::int64_t>(one.nodeCount()); });
+    return count;
 }
 
 QString summaryOf(const engine::LoadedModel& model)
@@ -48,6 +61,9 @@ QString summaryOf(const engine::LoadedModel& model)
     const auto running = static_cast<std::int64_t>(model.rewritten.graph->runNodeCount());
     const QString all = inFile == 1 ? QObject::tr("1 node") : QObject::tr("%1 nodes").arg(views::countText(inFile));
     QStringList parts{running == inFile ? all : QObject::tr("%1, %2 run").arg(all, views::countText(running))};
+    if (const std::int64_t inside = nodesInside(graph); inside > 0) {
+        parts << QObject::tr("%1 inside").arg(views::countText(inside));
+    }
     if (model.card && !model.card->labels.empty()) {
         parts << QObject::tr("%1 classes").arg(model.card->labels.size());
     }

@@ -15,6 +15,7 @@
 #include "app/gui/jobs/runhandles.h"
 #include "core/base/cancel.h"
 #include "core/base/failure.h"
+#include "core/base/inputfiles.h"
 #include "core/base/leftovers.h"
 #include "core/base/log.h"
 #include "core/engine/compare/compare.h"
@@ -23,6 +24,7 @@
 #include "core/engine/question/resolve.h"
 #include "core/formats/cardwriter.h"
 #include "core/formats/scores.h"
+#include "core/graph/insides.h"
 #include "core/lrp/composite/ruleoverride.h"
 #include "core/ops/algebra.h"
 #include "core/trace/runfile.h"
@@ -60,16 +62,18 @@ engine::LayerWish textWish()
     return wish;
 }
 
-/// A run that holds a graph and nothing that happened: what the canvas draws before (or without) a relevance pass.
+/// A run that holds a graph and nothing that happened: what the canvas draws before (or without) a relevance pass, with
+/// the branches and bodies of its control flow.
 Result<views::RunHandle> graphOnly(const engine::LoadedModel& model, const std::stop_token& stop)
 {
     auto run = std::make_shared<trace::Run>();
-    run->graph = model.graph();
+    Result<std::optional<graph::Graph>> shown = graph::withBodies(*model.graph(), graph::kMostShownNodes, stop);
+    run->graph = shown.ok() && *shown ? std::make_shared<const graph::Graph>(std::move(**shown)) : model.graph();
     run->facts.kind = "graph";
     run->facts.modelName = model.name;
-    run->values.resize(model.graph()->valueCount());
-    run->shapes.resize(model.graph()->valueCount());
-    run->rules.resize(model.graph()->nodeCount());
+    run->values.resize(run->graph->valueCount());
+    run->shapes.resize(run->graph->valueCount());
+    run->rules.resize(run->graph->nodeCount());
     return makeHandle(std::move(run), stop);
 }
 
@@ -501,7 +505,13 @@ Result<void> EngineWorker::readModel(ExplainJob& job, const std::stop_token& tok
     graph->model = job.model;
     RETRO_TRY(graph->run, graphOnly(*job.model, token));
     describe(*graph);
-    graph->fused = std::make_shared<views::FusedNodes>(fusedNodes(*job.model, *job.model->graph()));
+    const graph::Graph& shown = *graph->run.run->graph;
+    for (views::Problem& problem : graph->problems) { // of the graph of the model, which may have fewer nodes
+        const bool isNamed = problem.node.isValid();
+        problem.node = (isNamed ? shown.findNode(job.model->graph()->labelOf(problem.node)) : std::nullopt)
+                           .value_or(base::NodeId());
+    }
+    graph->fused = std::make_shared<views::FusedNodes>(fusedNodes(*job.model, shown));
     emit graphReady(graph);
     return {};
 }
@@ -511,6 +521,7 @@ Result<void> EngineWorker::explainModel(ExplainJob& job, std::stop_token token)
     if (!job.model) {
         RETRO_CHECK(readModel(job, token));
     }
+    const base::ReadingScope read("an input");
     const engine::LoadedModelPointer asked = job.model;
     RETRO_TRY(job.model, modelOf(job, token));
     const bool namesText = engine::namesText(job.question);
@@ -526,6 +537,7 @@ Result<void> EngineWorker::explainModel(ExplainJob& job, std::stop_token token)
         emit progress(job.generation, tr("Running the plan"), -1);
         RETRO_TRY(const std::shared_ptr<ExplainDone> done, passByPlan(job, std::move(request), token));
         done->predicted = predictedOf(done->run.run->values[done->run.run->graph->outputs().front().index()]);
+        done->inputFiles = read.files();
         emit explained(done);
         return {};
     }
@@ -550,6 +562,7 @@ Result<void> EngineWorker::explainModel(ExplainJob& job, std::stop_token token)
     done->rulesApplied = result.rulesApplied;
     done->rulesReused = result.rulesReused;
     done->inputs = job.question.inputs;
+    done->inputFiles = read.files();
     done->job = job;
     done->hasRelevance = true;
     done->predicted = predictedOf(result.outputs.front());

@@ -127,6 +127,7 @@ struct ExplainDone
     std::size_t rulesApplied = 0;
     std::size_t rulesReused = 0; ///< of the run before
     std::vector<std::string> inputs;
+    std::shared_ptr<const base::HeldFiles> inputFiles; ///< that were read; nothing is exported over them
     std::int64_t predicted = -1;          ///< class that the model answers; −1 = its output has no classes
     bool hasRelevance = false;            ///< false: only the graph (no input was given)
     ExplainJob job;                       ///< what was asked, with model, inputs and rules filled in

@@ -27,7 +27,8 @@ struct MenuPlan
 
 constexpr std::array kPlan{
     MenuPlan{QT_TRANSLATE_NOOP("retro::app::menus", "&File"), "file.",
-             "file.open >file.recent. file.openrecent file.sample >file.sample. file.save - * - file.close file.quit"},
+             "file.open >file.recent. file.openrecent file.sample >file.sample. file.save file.saveas - * - file.close "
+             "file.quit"},
     MenuPlan{QT_TRANSLATE_NOOP("retro::app::menus", "&Edit"), "edit. cover.",
              "edit.undo edit.redo - cover.brush cover.tag cover.reset * - edit.preferences"},
     MenuPlan{QT_TRANSLATE_NOOP("retro::app::menus", "&View"), "view.",

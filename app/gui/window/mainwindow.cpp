@@ -28,6 +28,7 @@
 #include "app/gui/shell/recentfiles.h"
 #include "app/gui/shell/session.h"
 #include "app/gui/shell/shell.h"
+#include "app/gui/shell/unsavedwork.h"
 #include "app/gui/stepping/transportbar.h"
 #include "app/gui/window/kernelsworkspace.h"
 #include "app/gui/window/needsbar.h"
@@ -281,15 +282,20 @@ void MainWindow::connectEngine()
     connect(&m_engine, &EngineWorker::stopped, this,
             [this](quint64 generation) { takeEnd(generation, tr("Stopped")); });
     connect(&m_engine, &EngineWorker::finished, this, [this](quint64 generation) { takeEnd(generation, {}); });
+    m_unsaved = new UnsavedWork(m_shell->bookmarks(), m_engineSpace->notebook().items(), *this);
+    connect(m_unsaved, &UnsavedWork::saveWanted, this, &MainWindow::saveRun);
     connect(&m_engine, &EngineWorker::saved, this, [this](const QString& path) {
         statusBar()->showMessage(tr("Wrote %1").arg(path), kWindowMessageMilliseconds);
+        m_unsaved->takeSaved(path);
     });
     connect(&views::BackgroundFailures::instance(), &views::BackgroundFailures::failed, this,
             [this](const QString& what, const QString& remedy) {
                 m_shell->problems().addError(views::ProblemOrigin::Job, what, remedy);
             });
-    connect(&m_engine, &EngineWorker::saveFailed, this,
-            [this](const QString& what) { showProblem(base::outputError(what.toStdString())); });
+    connect(&m_engine, &EngineWorker::saveFailed, this, [this](const QString& what) {
+        m_unsaved->takeFailure();
+        showProblem(base::outputError(what.toStdString()));
+    });
 }
 
 void MainWindow::connectRules()
@@ -354,6 +360,7 @@ void MainWindow::connectPanel()
     };
     on("file.open", [this] { chooseModel(); });
     on("file.save", [this] { saveRun(); });
+    on("file.saveas", [this] { saveRunAs(); });
     on("file.quit", [this] { close(); });
     on("run.start", [this] { runQuestion(); });
     on("run.stop", [this] {
@@ -376,6 +383,9 @@ void MainWindow::connectPanel()
 
 void MainWindow::post(ExplainJob job)
 {
+    if (!job.isLive && !m_unsaved->mayLose([this, job] { post(job); })) {
+        return;
+    }
     if (job.model) { // the nodes of another model are closed
         job.opened = m_fused->opened();
         m_choices->noteExplained();
@@ -507,6 +517,9 @@ void MainWindow::flush() { workspace().flush(); }
 
 void MainWindow::closeModel()
 {
+    if (!m_unsaved->mayLose([this] { closeModel(); })) {
+        return;
+    }
     m_engine.stop();
     m_generation = 0; // whatever still comes is of no interest
     m_lastError.clear();
@@ -533,6 +546,7 @@ void MainWindow::closeModel()
         heatmap->clearOther();
     }
     m_model.clear();
+    m_unsaved->clear();
     m_choices->takeAnswer(true);
     m_needs->setModel(nullptr, {});
     m_shell->showToolBars();
@@ -542,6 +556,10 @@ void MainWindow::closeModel()
 
 void MainWindow::closeEvent(QCloseEvent* event)
 {
+    if (isVisible() && !m_unsaved->mayLose([this] { close(); })) {
+        event->ignore();
+        return;
+    }
     m_explain->showTexts(false); // kept is the arrangement that everything begins with
     m_shell->saveLayouts();
     m_shell->saveSession(sessionNow());

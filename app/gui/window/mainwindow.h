@@ -46,6 +46,7 @@ class RunController;
 class Shell;
 class TourHost;
 class TransportBar;
+class UnsavedWork;
 class VerificationController;
 class WhereController;
 class Workspace;
@@ -115,6 +116,8 @@ public:
     /// What lies around the views: menus, palette, panes.
     [[nodiscard]] Shell& shell() const { return *m_shell; }
     [[nodiscard]] CloseGuard& closing() const { return *m_closing; }
+    /// Bookmarks and notes that no file has.
+    [[nodiscard]] UnsavedWork& unsaved() const { return *m_unsaved; }
     /// The thread that runs its jobs.
     [[nodiscard]] EngineWorker& engine() { return m_engine; }
 
@@ -170,7 +173,10 @@ private:
     void chooseModel();
     void chooseInput();
     void chooseTokenizer();
+    /// Into the file that is open; else as saveRunAs().
     void saveRun();
+    /// Into a file that the person names.
+    void saveRunAs();
     void chooseReport();
     void takeProgress(quint64 generation, const QString& stage, double fraction);
     void takeEnd(quint64 generation, const QString& message);
@@ -220,8 +226,9 @@ private:
     engine::LoadedModelPointer m_loaded;
     views::ModelFacts m_recorded; ///< of the recorded run that is open; without a name = none
     ExplainJob m_job;
-    QString m_opened;                       ///< path of the model or run that is open
-    std::vector<std::string> m_shownInputs; ///< of the run on screen
+    QString m_opened;                                    ///< path of the model or run that is open
+    std::vector<std::string> m_shownInputs;              ///< of the run on screen
+    std::shared_ptr<const base::HeldFiles> m_inputFiles; ///< of the run on screen
     std::uint64_t m_generation = 0;
     std::vector<views::CompositeThumbnail> m_thumbnails;
     QStackedWidget* m_stack = nullptr;
@@ -232,6 +239,7 @@ private:
     TransportBar* m_transport = nullptr;
     Shell* m_shell = nullptr;
     CloseGuard* m_closing = nullptr;
+    UnsavedWork* m_unsaved = nullptr;
     CoverController* m_cover = nullptr;
     Choices* m_choices = nullptr;
     RunController* m_run = nullptr;

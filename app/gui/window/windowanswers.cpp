@@ -17,6 +17,7 @@
 #include "app/gui/shell/problemscontroller.h"
 #include "app/gui/shell/recentfiles.h"
 #include "app/gui/shell/shell.h"
+#include "app/gui/shell/unsavedwork.h"
 #include "app/gui/window/needsbar.h"
 #include "app/gui/window/workspaces.h"
 #include "core/base/visibletext.h"
@@ -116,6 +117,7 @@ void MainWindow::takeGraph(const ExplainDone& graph)
     m_explain->runPanel().setThumbnails({}, {});
     m_run->setModel(graph.model);
     m_model.setRun(graph.run, {}, false);
+    m_unsaved->clear();
     m_diagnosis->takeModel(graph.model);
     m_where->clear();
     m_explain->beforeAfter().clear();
@@ -245,6 +247,7 @@ void MainWindow::takeResult(const ExplainDone& result)
     m_cover->takeResult(result);
     m_choices->takeAnswer(!m_job.model);
     m_shownInputs = result.inputs;
+    m_inputFiles = result.inputFiles;
 }
 
 MainWindow::KeptPlace MainWindow::placeFor(const ExplainDone& result) const
@@ -283,6 +286,9 @@ void MainWindow::showRun(const ExplainDone& result)
     m_model.setRun(result.run, result.input, true);
     if (!result.model) {
         m_engineSpace->notebook().items().setNotes(result.notes);
+        m_unsaved->takeFile(m_job.path);
+    } else {
+        m_unsaved->takeComputed();
     }
     if (!result.planPass) { // a pass by a plan is of the same text
         takeText(result.text);

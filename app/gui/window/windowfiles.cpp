@@ -13,6 +13,7 @@
 #include "app/gui/shell/recentfiles.h"
 #include "app/gui/shell/session.h"
 #include "app/gui/shell/shell.h"
+#include "app/gui/shell/unsavedwork.h"
 #include "app/gui/window/filefilters.h"
 #include "app/gui/window/mainwindow.h"
 #include "app/gui/window/planworkspace.h"
@@ -70,6 +71,13 @@ QString modelBeside(const QString& plan)
     const QString name = model ? QFileInfo(QString::fromStdString(*model)).fileName() : QString();
     const QString beside = QFileInfo(plan).dir().filePath(name);
     return !name.isEmpty() && QFileInfo::exists(beside) ? beside : QString();
+}
+
+/// The same file from every folder; what is no file stays: "zeros", a sample inside the program.
+QString absolute(const QString& path)
+{
+    const QFileInfo file(path);
+    return path.startsWith(QLatin1Char(':')) || !file.exists() ? path : file.absoluteFilePath();
 }
 
 /// The one file that is dropped, or why it cannot be taken.
@@ -173,9 +181,24 @@ void MainWindow::saveRun()
     if (!m_model.hasRun()) {
         return;
     }
-    const QString path =
-        QFileDialog::getSaveFileName(this, tr("Save this run"), QStringLiteral("run.retro"), tr("Runs (*.retro)"));
-    if (!path.isEmpty()) {
+    if (m_unsaved->file().isEmpty()) {
+        saveRunAs();
+    } else {
+        saveRunTo(m_unsaved->file());
+    }
+}
+
+void MainWindow::saveRunAs()
+{
+    const bool isOpen = !m_unsaved->file().isEmpty();
+    const QString path = m_model.hasRun()
+                             ? QFileDialog::getSaveFileName(this, tr("Save this run"),
+                                                            isOpen ? m_unsaved->file() : QStringLiteral("run.retro"),
+                                                            tr("Runs (*.retro)"))
+                             : QString();
+    if (path.isEmpty()) {
+        m_unsaved->takeFailure();
+    } else {
         saveRunTo(path);
     }
 }
@@ -249,13 +272,17 @@ Session MainWindow::sessionNow() const
     if (!m_model.hasRun() || m_opened.isEmpty()) {
         return session;
     }
-    session.path = m_opened;
+    session.path = absolute(m_opened);
     session.workspace = workspace().id();
     session.position = m_cursor.position();
     session.node = QString::fromStdString(selectedNode());
     if (m_loaded) {
         const engine::Question question = m_explain->runPanel().question();
-        session.inputs = views::stringList(question.inputs);
+        for (const QString& input : views::stringList(question.inputs)) {
+            const QString name =
+                input.contains(QLatin1Char('=')) ? input.section(QLatin1Char('='), 0, 0) + QLatin1Char('=') : QString();
+            session.inputs << name + absolute(input.mid(name.size()));
+        }
         session.targets = views::stringList(question.targets);
         session.start = QString::fromStdString(question.start);
         session.composite = QString::fromStdString(question.composite);

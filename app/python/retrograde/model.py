@@ -248,6 +248,23 @@ class Model:
             run = Run(made.explain(self._ordered(x), {**given, **files}, record, copy, listener(progress)), self)
         return sent(run)
 
+    def run(self, x: Any, *, values: Any = None, precision: str | None = None, copy: bool = True,
+            progress: bool | Progress | None = None) -> dict[str, numpy.ndarray]:
+        """The forward pass alone: the outputs by name, and hidden values.
+
+        x: as for explain().
+        values: a pattern or a list of them. A pattern is the name of a value, a node or a module ("layer1.0.conv1", as
+            PyTorch has it), in which * stands for any letters. The model then runs without rewrites, so that every
+            value of the file is there. All that are named are held in memory.
+        precision, copy, progress: as for explain().
+
+        Raises UsageError (a pattern that names nothing, with the nearest names), InputError, OutOfMemory,
+        KeyboardInterrupt.
+        """
+        patterns = [values] if isinstance(values, str) else list(values or [])
+        return self._native.run(self._ordered(x), patterns, written({"precision": precision}), flag(copy, "copy"),
+                                listener(progress))
+
     def _variant(self, rewrites: Sequence[str]) -> Any:
         """The model without these rewrites."""
         key = tuple(sorted(rewrites))

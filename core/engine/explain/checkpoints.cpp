@@ -57,7 +57,7 @@ checkpointValues(std::span<const std::string> names, const execute::BoundModel& 
     }
     for (const base::NodeId node : graph.postOrder()) {
         if (!nodes.isInput(node) && ops::isCheckpoint(model.op(node).structure())) {
-            addOnce(values, nodes.outputsOf(node).front());
+            addOnce(values, nodes.firstOutput(node));
         }
     }
     return values;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/model/loadmodel.h"
 
+#include "core/base/inputfiles.h"
 #include "core/base/log.h"
 #include "core/engine/explain/stopwatch.h"
 #include "core/engine/input/givenshapes.h"
@@ -43,6 +44,7 @@ struct ReadModel
     std::shared_ptr<const graph::Graph> graph;
     formats::FileNotes notes;
     std::vector<std::string> shapes = {}; ///< to be given to inputs
+    std::shared_ptr<const base::HeldFiles> files = {};
 };
 
 /// The graph with what a person gives: shapes of inputs, data of optional inputs.
@@ -145,6 +147,7 @@ base::Result<LoadedModelPointer> finish(const ReadModel& read, const std::filesy
     model->read = read.graph;
     model->notes = read.notes;
     model->shapes = read.shapes;
+    model->files = read.files;
     rewrites.keepDigits = false;
     RETRO_TRY(const std::shared_ptr<const graph::Graph> before, withWhatIsGiven(read.graph, read.shapes, {}));
     auto rewritten = rewrite::rewrite(before, rewrites, stop);
@@ -162,7 +165,9 @@ base::Result<LoadedModelPointer> loadFile(const std::filesystem::path& path, con
                                           const std::stop_token& stop)
 {
     const Stopwatch watch;
+    const base::ReadingScope scope("the model", path);
     ReadModel read;
+    read.files = scope.files();
     RETRO_TRY(read.graph, formats::readModelFile(path, stop, &read.notes, options.read));
     RETRO_TRY(std::optional<formats::ModelCard> card, formats::cardOf(path));
     read.shapes = options.shapes;

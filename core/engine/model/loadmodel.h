@@ -16,6 +16,11 @@
 #include <string>
 #include <vector>
 
+namespace retro::base
+{
+class HeldFiles;
+}
+
 namespace retro::engine
 {
 
@@ -28,10 +33,11 @@ struct LoadedModel
     std::optional<formats::ModelCard> card;
     double seconds = 0; ///< time that reading and rewriting took
 
-    std::shared_ptr<const graph::Graph> read;    ///< the graph as the file has it; rewritten.before with what is given
-    formats::FileNotes notes;                    ///< what the graph does not say of the file
-    std::vector<std::string> shapes;             ///< given to inputs, as --shape says them
-    std::map<std::string, tensor::Tensor> given; ///< data of optional inputs, by name
+    std::shared_ptr<const graph::Graph> read;     ///< the graph as the file has it; rewritten.before with what is given
+    formats::FileNotes notes;                     ///< what the graph does not say of the file
+    std::vector<std::string> shapes;              ///< given to inputs, as --shape says them
+    std::map<std::string, tensor::Tensor> given;  ///< data of optional inputs, by name
+    std::shared_ptr<const base::HeldFiles> files; ///< that it was read from; nothing is written over them
 
     [[nodiscard]] const std::shared_ptr<const graph::Graph>& graph() const { return rewritten.graph; }
 };

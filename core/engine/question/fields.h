@@ -83,8 +83,9 @@ struct QuestionField
     std::optional<CardEntry> card = std::nullopt;
     std::string trace::RunFacts::*fact = nullptr; ///< where a run file keeps it
     KeyPart key = KeyPart::Text;
-    bool isOfTexts = false; ///< in the run panel: shown for models that read texts alone
-    bool isLong = false;    ///< there: several lines
+    std::string_view output = {}; ///< names a file that is written: what that is, "the run"
+    bool isOfTexts = false;       ///< in the run panel: shown for models that read texts alone
+    bool isLong = false;          ///< there: several lines
 };
 
 /// All fields, in the order of --help.

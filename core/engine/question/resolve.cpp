@@ -2,6 +2,7 @@
 #include "core/engine/question/resolve.h"
 
 #include "core/base/bytesize.h"
+#include "core/base/inputfiles.h"
 #include "core/engine/language/languagemodel.h"
 #include "core/engine/lut/lutpath.h"
 #include "core/engine/model/precision.h"
@@ -376,6 +377,7 @@ Result<LoadedModelPointer> loadModel(const std::filesystem::path& path, const Qu
 Result<std::vector<tensor::Tensor>> readInputs(const Question& question, const LoadedModel& model,
                                                const PictureDecoder& decode)
 {
+    const base::ReadingScope scope("an input");
     RETRO_TRY(const PictureOptions options, pictureOptions(question, cardOf(model)));
     return resolveInputs(question.inputs, model, options, decode);
 }

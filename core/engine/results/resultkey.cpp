@@ -3,6 +3,7 @@
 
 #include "core/base/file.h"
 #include "core/base/hash128.h"
+#include "core/base/inputfiles.h"
 #include "core/base/jsontext.h"
 #include "core/base/outputplace.h"
 #include "core/base/visibletext.h"
@@ -195,6 +196,7 @@ bool answers(const ordered_json& result, const ResultKey& key)
 ordered_json storedResult(const fs::path& file, const ResultKey& key)
 {
     constexpr std::size_t kMostBytes = 64U << 20U;
+    const base::OwnResultsScope own;
     const base::Result<std::string> text = base::readTextFile(file, kMostBytes);
     if (!text || !base::JsonText::parse(*text, file.string(), {kMostBytes})) {
         return {};

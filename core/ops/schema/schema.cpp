@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/schema/schema.h"
 
+#include "core/base/editdistance.h"
 #include "core/ops/schema/schematables.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 #include <tuple>
 #include <vector>
 
@@ -167,23 +167,6 @@ std::string_view kindInWords(std::string_view kind)
     return kind == "flag" ? "0 or 1" : at == kKindWords.end() ? kind : at->inWords;
 }
 
-/// How many letters must be put in, taken out or changed to get from `a` to `b`.
-std::size_t editsBetween(std::string_view a, std::string_view b)
-{
-    std::vector<std::size_t> row(b.size() + 1);
-    std::iota(row.begin(), row.end(), std::size_t{0});
-    for (std::size_t i = 0; i < a.size(); ++i) {
-        std::size_t diagonal = row[0];
-        row[0] = i + 1;
-        for (std::size_t j = 0; j < b.size(); ++j) {
-            const std::size_t changed = diagonal + (a[i] == b[j] ? 0 : 1);
-            diagonal = row[j + 1];
-            row[j + 1] = std::min({changed, row[j] + 1, row[j + 1] + 1});
-        }
-    }
-    return row.back();
-}
-
 std::string unknownAttribute(const Node& node, const OperatorSchema& schema, const std::string& name)
 {
     std::string known;
@@ -192,7 +175,7 @@ std::string unknownAttribute(const Node& node, const OperatorSchema& schema, con
     firstOfWords(schema.attributes, [&](std::string_view word) -> std::optional<std::string> {
         const std::string_view other = attributeEntry(word).name;
         known += fmt::format("{}{}", known.empty() ? "" : ", ", other);
-        if (const std::size_t edits = editsBetween(name, other); edits < fewest) {
+        if (const std::size_t edits = base::editsBetween(name, other); edits < fewest) {
             fewest = edits;
             closest = other;
         }

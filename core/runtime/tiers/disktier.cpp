@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/file.h"
+#include "core/base/inputfiles.h"
 #include "core/runtime/tiers/packedtensor.h"
 #include "core/runtime/tiers/storagetier.h"
 
@@ -58,6 +59,7 @@ public:
             return base::inputError(fmt::format("tier disk has no {}", key));
         }
         auto storage = std::make_shared<tensor::Storage>(found->second.bytes);
+        const base::OwnResultsScope own;
         RETRO_TRY(const auto file, base::FileReader::open(pathOf(key), std::numeric_limits<std::uint64_t>::max()));
         if (file.size() != found->second.bytes) {
             return base::inputError("the file of a moved tensor is no longer what was written", pathOf(key).string());

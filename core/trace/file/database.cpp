@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/trace/file/database.h"
 
+#include "core/base/inputfiles.h"
 #include "core/base/memorylimit.h"
 
 #include <fmt/format.h>
@@ -90,6 +91,7 @@ Result<Database> Database::create(const fs::path& path)
 Result<Database> Database::open(const fs::path& path)
 {
     RETRO_CHECK(checkIsFile(path));
+    RETRO_CHECK(base::noteRead(path));
     Database opened;
     opened.m_path = path.string();
     sqlite3* database = nullptr;

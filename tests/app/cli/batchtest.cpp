@@ -122,6 +122,49 @@ private slots:
         QCOMPARE(nlohmann::json::parse(other.out.toStdString())["explained"].get<int>(), 3);
     }
 
+    void whatAKilledCallLeftBesideCompleteResultsGoes()
+    {
+        QVERIFY(explain(m_inputs, "tidied").code == 0);
+        QProcess ended;
+        ended.start("true", QStringList());
+        const qint64 process = ended.processId();
+        QVERIFY(ended.waitForFinished());
+        const QString left = path("tidied") + QStringLiteral("/good/relevance/._a_b.%1-7.tmp.npy").arg(process);
+        QFile file(left);
+        QVERIFY(file.open(QIODevice::WriteOnly));
+        file.close();
+        QVERIFY(explain(m_inputs, "tidied").out.contains("0 explained now"));
+        QVERIFY(!QFile::exists(left));
+        QVERIFY(file.open(QIODevice::WriteOnly));
+        file.close();
+        QVERIFY(explain(m_inputs, "tidied", {"--jobs", "2"}).code == 0);
+        QVERIFY(!QFile::exists(left));
+    }
+
+    /// The message, exit code 5, no signal at the end, and no torn file.
+    void rowsWithoutRoomEndWithAMessage_data()
+    {
+        QTest::addColumn<QString>("ending");
+        QTest::newRow("HDF5") << ".h5";
+        QTest::newRow("Parquet") << ".parquet";
+    }
+    void rowsWithoutRoomEndWithAMessage()
+    {
+        QFETCH(QString, ending);
+        const QString file = path("rows") + ending;
+        QProcess limited;
+        limited.start("bash", {"-c", "ulimit -f 1; exec \"$@\"", "bash", RETRO_BINARY_DIR "/bin/retrograde-cli",
+                               "explain", kModel, "--input", m_inputs + "/good.npy", "--out", file});
+        QVERIFY(limited.waitForFinished(120'000));
+        const QByteArray said = limited.readAllStandardError();
+        if (said.contains("libhdf5")) {
+            QSKIP("libhdf5 is not installed");
+        }
+        QVERIFY2(limited.exitStatus() == QProcess::NormalExit && limited.exitCode() == 5, said.constData());
+        QVERIFY2(said.contains(QFileInfo(file).fileName().toUtf8()), said.constData());
+        QVERIFY(!QFile::exists(file));
+    }
+
     void listsShardsAndJobsTogetherMakeTheWhole()
     {
         QFile list(path("list.txt"));

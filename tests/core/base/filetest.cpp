@@ -6,6 +6,8 @@
 #include <QTemporaryDir>
 #include <QtTest>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <csignal>
 #include <fstream>
@@ -222,6 +224,35 @@ private slots:
         for (const fs::path& path : kept) {
             QVERIFY2(fs::exists(path), path.c_str());
         }
+    }
+
+    void whatAProcessThatNobodyWaitedForLeftIsRemoved()
+    {
+        const pid_t child = ::fork();
+        if (child == 0) {
+            ::_exit(0);
+        }
+        siginfo_t ended{};
+        QCOMPARE(::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT), 0); // its number is still taken
+        const fs::path left = m_folder / fmt::format(".r.{}-0.tmp.npy", child);
+        std::ofstream(left) << "x";
+        removeLeftovers(m_folder, 0);
+        QVERIFY(!fs::exists(left));
+        QCOMPARE(::waitpid(child, nullptr, 0), child);
+    }
+
+    void whatAProcessOfTheSameNumberLeftIsRemoved()
+    {
+        const fs::path left = m_folder / fmt::format(".r.{}-99999.tmp.npy", ::getpid());
+        std::ofstream(left) << "x";
+        const auto written = retro::base::writeThrough(m_folder / "now.npy", [&](const fs::path& temporary) {
+            std::ofstream(temporary) << "y";
+            removeLeftovers(m_folder, 0);
+            return fs::exists(temporary) && !fs::exists(left) ? Result<void>()
+                                                              : retro::base::engineError("the wrong file is gone");
+        });
+        QVERIFY2(written.ok(), written.ok() ? "" : written.error().text().c_str());
+        QCOMPARE(entries(), std::size_t{1});
     }
 
     void foldersAreMadeWithTheirParents()

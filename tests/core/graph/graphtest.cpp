@@ -2,6 +2,7 @@
 // Building, checking and asking graphs; structural hashes.
 #include "core/graph/contentdigest.h"
 #include "core/graph/graphbuilder.h"
+#include "core/graph/insides.h"
 
 #include <QtTest>
 
@@ -54,6 +55,61 @@ Result<Graph> residual(bool shuffled = false, const std::function<void(GraphBuil
     return std::move(builder).build();
 }
 
+/// y = x · W + b or x + b, as a condition says; x and c come from around the branch.
+std::shared_ptr<const Graph> branch(bool hasProduct)
+{
+    GraphBuilder builder("branch");
+    const ValueId x = builder.addInput("x", DType::Float32, Shape{1, 3});
+    const ValueId w = builder.addConstant("W", Tensor::full(DType::Float32, {3, 3}, 1));
+    const ValueId h = builder.addResult("h");
+    const ValueId y = builder.addResult("y");
+    builder.addNode(node(hasProduct ? "MatMul" : "Add", "first", {x, w}, {h}));
+    builder.addNode(node("Relu", "act", {h}, {y}));
+    builder.addOutput(y);
+    return std::make_shared<const Graph>(std::move(builder).build().value());
+}
+
+/// Relu of an If.
+Graph withBranches()
+{
+    GraphBuilder builder("if");
+    builder.setOpset("", 17);
+    const ValueId condition = builder.addInput("condition", DType::Bool, Shape{});
+    const ValueId x = builder.addInput("x", DType::Float32, Shape{1, 3});
+    const ValueId y = builder.addResult("y");
+    const ValueId z = builder.addResult("z");
+    Node choice = node("If", "choice", {condition, x}, {y});
+    choice.attributes["then_branch"] = Subgraph{branch(true), 1};
+    choice.attributes["else_branch"] = Subgraph{branch(false), 1};
+    builder.addNode(std::move(choice));
+    builder.addNode(node("Relu", "last", {y}, {z}));
+    builder.addOutput(z);
+    return std::move(builder).build().value();
+}
+
+/// A loop that doubles what it carries, as often as `times` says.
+Graph withBody()
+{
+    GraphBuilder body("body");
+    body.addInput("i", DType::Int64, Shape{});
+    const ValueId goesOn = body.addInput("goes_on", DType::Bool, Shape{});
+    const ValueId state = body.addInput("state", DType::Float32, Shape{1, 3});
+    const ValueId next = body.addResult("next");
+    body.addNode(node("Add", "twice", {state, state}, {next}));
+    body.addOutput(goesOn);
+    body.addOutput(next);
+    GraphBuilder builder("loop");
+    builder.setOpset("", 17);
+    const ValueId times = builder.addInput("times", DType::Int64, Shape{});
+    const ValueId x = builder.addInput("x", DType::Float32, Shape{1, 3});
+    const ValueId y = builder.addResult("y");
+    Node loop = node("Loop", "steps", {times, ValueId(), x}, {y});
+    loop.attributes["body"] = Subgraph{std::make_shared<const Graph>(std::move(body).build().value()), 0};
+    builder.addNode(std::move(loop));
+    builder.addOutput(y);
+    return std::move(builder).build().value();
+}
+
 std::string order(const Graph& graph)
 {
     std::string names;
@@ -75,6 +131,62 @@ class GraphTest : public QObject
     Q_OBJECT
 
 private slots:
+    void aValueThatIsLeftOutHasNoReadersNoMakerAndNoName()
+    {
+        GraphBuilder builder("lstm");
+        builder.setOpset("", 17);
+        const ValueId x = builder.addInput("x", DType::Float32, Shape{3, 1, 2});
+        const ValueId h = builder.addResult("h");
+        builder.addNode(node("LSTM", "lstm", {x}, {ValueId(), h}));
+        builder.addOutput(h);
+        const Graph graph = std::move(builder).build().value();
+        QVERIFY(graph.uses(ValueId()).empty());
+        QVERIFY(!graph.nodeOf(ValueId()).isValid());
+        QVERIFY(graph.value(ValueId()).name.empty());
+        QVERIFY(graph.firstOutput(NodeId(std::uint32_t{0})) == h);
+        QVERIFY(graph.firstOutput(NodeId(std::uint32_t{1})) == x); // the input
+    }
+
+    void branchesAreWrittenOutToBeLookedAt()
+    {
+        const Graph graph = withBranches();
+        std::size_t inside = 0;
+        forEachInside(graph, [&](const Graph& each) { inside += each.nodeCount(); });
+        QCOMPARE(inside, std::size_t{4});
+        const auto shown = withBodies(graph);
+        QVERIFY(shown.ok() && shown->has_value());
+        const Graph& all = **shown;
+        QCOMPARE(all.nodeCount(), std::size_t{6});
+        const auto first = all.findNode("choice/then_branch/first");
+        QVERIFY(first.has_value());
+        QCOMPARE(all.node(*first).scope, std::string("choice/then_branch"));
+        QCOMPARE(all.value(all.node(*first).inputs[0]).name, std::string("x"));
+        QCOMPARE(all.value(all.node(*first).inputs[1]).name, std::string("choice/then_branch/W"));
+        const Node& choice = all.node(*all.findNode("choice"));
+        QCOMPARE(choice.inputs.size(), std::size_t{3}); // its condition, and what the branches give
+        QVERIFY(choice.attributes.empty());
+        QCOMPARE(all.value(choice.inputs[1]).name, std::string("choice/else_branch/y"));
+        QCOMPARE(all.value(choice.inputs[2]).name, std::string("choice/then_branch/y"));
+        QCOMPARE(all.value(all.outputs()[0]).name, std::string("z"));
+        QVERIFY(!withBodies(graph, 5)->has_value());
+        QVERIFY(!withBodies(residual().value())->has_value());
+    }
+
+    void bodiesBeginWithWhatTheyCarry()
+    {
+        const auto shown = withBodies(withBody());
+        QVERIFY(shown.ok() && shown->has_value());
+        const Graph& all = **shown;
+        const Node& state = all.node(*all.findNode("steps/body/state"));
+        QCOMPARE(state.op, std::string("BodyInput"));
+        QCOMPARE(all.value(state.inputs.at(0)).name, std::string("x"));
+        QVERIFY(all.node(*all.findNode("steps/body/goes_on")).inputs.empty()); // no condition is given
+        const Node& twice = all.node(*all.findNode("steps/body/twice"));
+        QCOMPARE(all.value(twice.inputs[0]).name, std::string("steps/body/state"));
+        const Node& steps = all.node(*all.findNode("steps"));
+        QCOMPARE(all.value(steps.inputs.back()).name, std::string("steps/body/next"));
+    }
+
     void nodesAreSortedAndKeepTheFilesOrderWhereTheyCan()
     {
         QCOMPARE(order(residual().value()), std::string("first act sum "));

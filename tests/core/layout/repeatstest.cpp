@@ -28,7 +28,8 @@ public:
         return m_builder.addConstant(fmt::format("w{}", m_weights++),
                                      tensor::Tensor::zeros(tensor::DType::Float32, {rows, 2}));
     }
-    ValueId add(const std::string& op, const std::string& scope, std::vector<ValueId> operands)
+    /// With `isSecond` the operator leaves its first output out and makes its second.
+    ValueId add(const std::string& op, const std::string& scope, std::vector<ValueId> operands, bool isSecond = false)
     {
         graph::Node node;
         node.op = op;
@@ -37,7 +38,7 @@ public:
         node.opset = 17;
         node.inputs = std::move(operands);
         const ValueId result = m_builder.addResult(node.name + ".out");
-        node.outputs = {result};
+        node.outputs = isSecond ? std::vector{ValueId(), result} : std::vector{result};
         m_builder.addNode(std::move(node));
         return result;
     }
@@ -116,6 +117,26 @@ private slots:
         QCOMPARE(periodsOf("aaaaaaaaaaaa", options), std::string()); // one element is no block
         QCOMPARE(periodsOf("abcabc", options), std::string());       // twice is too few
         QCOMPARE(periodsOf("", options), std::string());
+    }
+
+    void layersMayLeaveTheirFirstOutputOut_data()
+    {
+        QTest::addColumn<bool>("hasScopes");
+        QTest::newRow("in scopes") << true;
+        QTest::newRow("without") << false;
+    }
+    void layersMayLeaveTheirFirstOutputOut()
+    {
+        QFETCH(bool, hasScopes);
+        Net net;
+        ValueId x = net.input();
+        for (int i = 0; i < 12; ++i) {
+            const std::string scope = hasScopes ? fmt::format("layer.{}", i) : "";
+            const ValueId h = net.add("LSTM", scope, {x, net.weight(2), net.weight(2)}, true);
+            x = net.add("Squeeze", scope, {net.add("Relu", scope, {h})});
+        }
+        const DrawnGraph drawn = drawingOf(net.finish(x));
+        QVERIFY(!drawn.groupPaths.empty()); // what repeats is found
     }
 
     void blocksBeginWhereLeastCrosses()

@@ -10,9 +10,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <sys/resource.h>
 
 using namespace retro;
 using rows::Row;
@@ -51,6 +53,31 @@ void write(const std::filesystem::path& file, const std::string& content)
 bool isThere(const std::filesystem::path& file)
 {
     return file.extension() != ".h5" || RowFile::open(file, {"probe"}).ok();
+}
+
+/// Files that this process writes get no larger, as under a quota.
+class FileLimit
+{
+public:
+    explicit FileLimit(rlim_t bytes)
+    {
+        static_cast<void>(std::signal(SIGXFSZ, SIG_IGN));
+        ::getrlimit(RLIMIT_FSIZE, &m_before);
+        const rlimit small{bytes, m_before.rlim_max};
+        ::setrlimit(RLIMIT_FSIZE, &small);
+    }
+    ~FileLimit() { ::setrlimit(RLIMIT_FSIZE, &m_before); }
+    FileLimit(const FileLimit&) = delete;
+    FileLimit& operator=(const FileLimit&) = delete;
+
+private:
+    rlimit m_before{};
+};
+
+/// Files in the folder of a file.
+int namesBeside(const std::filesystem::path& file)
+{
+    return static_cast<int>(std::distance(std::filesystem::directory_iterator(file.parent_path()), {}));
 }
 
 } // namespace
@@ -123,6 +150,67 @@ private slots:
             QVERIFY(!rows->flush().ok());
             QCOMPARE(RowFile::open(file, {"question"})->size(), std::size_t{1});
         }
+    }
+
+    /// Wherever a write fails (a quota, a disk that gets full), the file is as it was before, or is not there.
+    void aWriteThatFailsChangesNothing_data() { endings(); }
+    void aWriteThatFailsChangesNothing()
+    {
+        QFETCH(QString, ending);
+        const std::filesystem::path file = path("limited" + ending);
+        if (!isThere(file)) {
+            QSKIP("libhdf5 is not installed");
+        }
+        for (const bool isNew : {true, false}) {
+            const std::string before = contentOf(file);
+            for (const rlim_t limit : {0, 100, 1024, 5000, 9000}) {
+                auto rows = RowFile::open(file, {"question"});
+                QVERIFY(rows.ok());
+                QVERIFY(rows->add({rowOf(isNew ? 0 : 1, {50, 60})}).ok());
+                {
+                    const FileLimit small(limit);
+                    const auto written = rows->flush();
+                    QVERIFY(!written.ok());
+                    QCOMPARE(static_cast<int>(written.error().code), static_cast<int>(base::ErrorCode::Output));
+                }
+                QCOMPARE(std::filesystem::exists(file), !isNew);
+                QVERIFY(contentOf(file) == before);
+            }
+            auto rows = RowFile::open(file, {"question"});
+            QVERIFY(rows->add({rowOf(isNew ? 0 : 1, {50, 60})}).ok());
+            QVERIFY(rows->flush().ok());
+            QCOMPARE(RowFile::open(file, {"question"})->size(), std::size_t{isNew ? 1U : 2U});
+            QCOMPARE(namesBeside(file), 1); // nothing of the failed calls
+        }
+    }
+
+    /// A large HDF5 file is not copied; room is taken before anything changes.
+    void aLargeFileStaysAsItWasWithoutRoom()
+    {
+        const std::filesystem::path file = path("large.h5");
+        if (!isThere(file)) {
+            QSKIP("libhdf5 is not installed");
+        }
+        auto rows = RowFile::open(file, {"question"});
+        QVERIFY(rows->add({rowOf(0)}).ok());
+        QVERIFY(rows->flush().ok());
+        const auto bytes = std::filesystem::file_size(file);
+        const std::string before = contentOf(file);
+        constexpr std::uintmax_t kLarge = 300ULL << 20U;
+        std::filesystem::resize_file(file, kLarge); // what is behind its end is no part of it
+        QVERIFY(rows->add({rowOf(1)}).ok());
+        {
+            const FileLimit small(kLarge + 1000);
+            QVERIFY(!rows->flush().ok());
+        }
+        QCOMPARE(std::filesystem::file_size(file), kLarge);
+        std::filesystem::resize_file(file, bytes);
+        QVERIFY(contentOf(file) == before);
+        std::filesystem::resize_file(file, kLarge);
+        QVERIFY(rows->add({rowOf(1)}).ok());
+        QVERIFY(rows->flush().ok());
+        QVERIFY(std::filesystem::file_size(file) < kLarge); // room that was not needed is given back
+        QCOMPARE(RowFile::open(file, {"question"})->size(), std::size_t{2});
     }
 
     /// Wherever a call is killed while it adds rows, the next one finds those that were there before.

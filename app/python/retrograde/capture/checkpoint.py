@@ -441,6 +441,8 @@ def write(folder: str | os.PathLike, out: str = "model.onnx") -> str:
     folder = pathlib.Path(folder)
     if pathlib.Path(out).name != out:
         raise InputError("the file lies in the folder of the checkpoint; give its name without a folder", out)
+    if not out.endswith(".onnx"):
+        raise InputError("other files of the folder are of the checkpoint; give a name that ends in .onnx", out)
     try:
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
