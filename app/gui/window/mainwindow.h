@@ -47,6 +47,7 @@ class Shell;
 class TourHost;
 class TransportBar;
 class VerificationController;
+class MapController;
 class WhereController;
 class Workspace;
 struct Session;
@@ -245,6 +246,7 @@ private:
     VerificationController* m_verification = nullptr;
     DiagnoseController* m_diagnosis = nullptr;
     WhereController* m_where = nullptr;
+    MapController* m_maps = nullptr;
     PlanController* m_planner = nullptr;
     PlanLink* m_planLink = nullptr;
     PlanBar* m_planBar = nullptr;
