@@ -19,7 +19,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <memory>
 #include <optional>
 
@@ -42,6 +44,7 @@ struct EvaluateOptions
     std::string plot = "svg";
     std::string other;       ///< class; empty = the runner-up
     std::string channelAxis; ///< empty = as layout, card or graph say
+    std::string background;  ///< file with the rows of treeshap; empty = what --replace gives
     std::optional<std::int64_t> mask;
     engine::EvaluationOptions evaluation;
 };
@@ -76,6 +79,9 @@ Result<engine::EvaluationOptions> measuresOf(const EvaluateOptions& options, con
     result.units.replacement = options.replacement == "zero" ? engine::Replacement::Zero : engine::Replacement::Mean;
     result.units.mask = options.mask;
     result.flipping.seed = result.attribution.seed;
+    if (!options.background.empty()) {
+        RETRO_TRY(result.attribution.background, tensor::readNpy(options.background));
+    }
     if (!options.other.empty() && language) {
         RETRO_TRY(const std::int64_t word, language->words.idOf(options.other, options.model.question.targetTokens,
                                                                 language->language.words, "--other"));
@@ -121,6 +127,9 @@ void sayEvaluation(const Context& context, const engine::Evaluation& evaluation)
         context.say(fmt::format("{:<22} {:>13.5g} {:>11.5g} {:>11.5g} {:>11} {:>10.3f}", method.method,
                                 method.curves.between(), method.curves.mostFirst.area, method.curves.leastFirst.area,
                                 cosine, method.seconds));
+        if (!method.attributed.how.empty()) {
+            context.say("  " + method.attributed.how);
+        }
         for (const engine::RandomisationStage& stage : method.stages) {
             context.say(fmt::format("  {:<34} cosine {:>8.4f}  rank {:>8.4f}",
                                     fmt::format("{} layers, down to {}", stage.layers, stage.layer),
@@ -128,6 +137,19 @@ void sayEvaluation(const Context& context, const engine::Evaluation& evaluation)
         }
     }
     context.say(fmt::format("{:<22} {:>13} {:>11.5g}", "random", "0", evaluation.random.area));
+}
+
+/// A method as part of a file's name: the name of a value may have slashes.
+std::string fileStem(std::string method)
+{
+    std::ranges::replace_if(
+        method,
+        [](unsigned char c) {
+            return std::isalnum(c) == 0 &&
+                   std::string_view("_-.+").find(static_cast<char>(c)) == std::string_view::npos;
+        },
+        '_');
+    return method;
 }
 
 /// Tables, picture and the attribution of each method; evaluation.json comes last and says that all is there.
@@ -139,7 +161,11 @@ Result<void> writeEvaluation(const fs::path& folder, const std::string& plot, co
     RETRO_CHECK(base::writeFile(folder / "curves.csv", engine::curvesCsv(evaluation)));
     RETRO_CHECK(base::writeFile(folder / "measures.csv", engine::measuresCsv(evaluation)));
     for (const engine::MethodMeasures& method : evaluation.methods) {
-        RETRO_CHECK(tensor::writeNpy(folder / "attributions" / (method.method + ".npy"), method.attribution));
+        const std::string stem = fileStem(method.method);
+        RETRO_CHECK(tensor::writeNpy(folder / "attributions" / (stem + ".npy"), method.attributed.values));
+        for (const auto& [name, array] : method.attributed.arrays) {
+            RETRO_CHECK(tensor::writeNpy(folder / "attributions" / fmt::format("{}.{}.npy", stem, name), array));
+        }
     }
     RETRO_CHECK(writeCurves(folder / ("curves." + plot), evaluation));
     return base::writeFile(folder / "evaluation.json", base::jsonOut(json, 2) + "\n");
@@ -336,6 +362,11 @@ void addMeasures(CLI::App& verb, EvaluateOptions& options)
     verb.add_option("--noise", evaluation.attribution.noise,
                     "Deviation of that noise, as a share of the input's range (default 0.1)")
         ->check(CLI::Range(0.0, 100.0));
+    verb.add_option("--permutations", evaluation.attribution.permutations,
+                    "Orders that shapley draws, of more than 10 units (default 25)")
+        ->check(CLI::Range(1, 1'000'000));
+    verb.add_option("--background", options.background,
+                    ".npy with rows of features that treeshap compares with (default: what --replace gives)");
     verb.add_option("--seed", evaluation.attribution.seed, "Of orders, noise and shuffles (default 1)");
 }
 

@@ -8,6 +8,7 @@
 #include "core/formats/onnxexternal.h"
 #include "core/formats/onnxfunctions.h"
 #include "core/formats/onnxgraphnames.h"
+#include "core/formats/onnxlistloops.h"
 #include "core/formats/onnxnames.h"
 #include "core/formats/onnxrawdata.h"
 #include "core/formats/onnxschema.pb.h"
@@ -369,7 +370,20 @@ private:
         node.inputs = operands(proto.input());
         node.outputs = operands(proto.output());
         RETRO_CHECK(addNestedGraphs(proto, node));
+        if (node.op == "Transpose") {
+            countFromFront(node);
+        }
         return node;
+    }
+
+    /// Axes of a permutation that are counted from the end, as PyTorch's older exporter may write them.
+    static void countFromFront(graph::Node& node)
+    {
+        const auto at = node.attributes.find("perm");
+        auto* order = at == node.attributes.end() ? nullptr : std::get_if<std::vector<std::int64_t>>(&at->second);
+        for (std::size_t i = 0; order != nullptr && i < order->size(); ++i) {
+            (*order)[i] += (*order)[i] < 0 ? static_cast<std::int64_t>(order->size()) : 0;
+        }
     }
 
     /// Values that a nested graph reads from here become operands of the node, so that the graph shows them.
@@ -529,6 +543,7 @@ Result<graph::Graph> importModel(ModelProto& model, const std::filesystem::path&
     RETRO_TRY(Opsets opsets, readOpsets(model));
     std::vector<InlinedFunction>* inlined = notes != nullptr ? &notes->inlined : nullptr;
     RETRO_CHECK(unblockChannels(model, folder, inlined));
+    writeOutListLoops(model);
     unpackSequences(model);
     forgetMaps(model);
     RETRO_CHECK(inlineFunctions(model, stop, inlined));

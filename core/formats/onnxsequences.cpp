@@ -39,7 +39,8 @@ std::int64_t integerOf(const NodeProto& node, std::string_view name, std::int64_
 
 bool makesSequence(const NodeProto& node)
 {
-    return node.output_size() == 1 && (node.op_type() == "SplitToSequence" || node.op_type() == "SequenceConstruct");
+    return node.output_size() == 1 && (node.op_type() == "SplitToSequence" || node.op_type() == "SequenceConstruct" ||
+                                       node.op_type() == "SequenceEmpty");
 }
 
 class Unpacker

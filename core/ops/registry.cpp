@@ -138,9 +138,12 @@ std::string reasonFor(const graph::Node& node)
     const std::string domain = canonical(node.domain).empty() ? "ai.onnx" : node.domain;
     const std::string known = knownOpsets(canonical(node.domain), node.op);
     if (known.empty()) {
-        return fmt::format("operator {} (domain {}, opset {}) is not implemented; replace it in the model by operators "
-                           "that `retrograde-cli ops` lists",
-                           node.op, domain, node.opset);
+        const bool isCaptured = domain == "torch"; // a capture's name for what the standard has not
+        return fmt::format(
+            "operator {} (domain {}, opset {}) is not implemented; {}replace it in the model by operators "
+            "that `retrograde-cli ops` lists",
+            node.op, domain, node.opset,
+            isCaptured ? "write the module with torch.onnx.export in place of a capture, or " : "");
     }
     return fmt::format("operator {} (domain {}) is not implemented at opset {}, only at {}; convert the model to one "
                        "of those",

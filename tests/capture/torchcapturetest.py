@@ -145,6 +145,32 @@ class Capture(capturing.Case):
         with self.refused(retrograde.RetrogradeError, "cdist", "torch"):
             retrograde.explain(path, numpy.zeros((4, 3), numpy.float32))
 
+    def test_what_a_capture_cannot_run_goes_through_the_exporter(self):
+        class Rolled(nn.Module):
+            """An operator that captures have no form for, and a way that depends on the numbers."""
+
+            def __init__(self, branches):
+                super().__init__()
+                self.branches, self.last = branches, nn.Linear(4, 3)
+
+            def forward(self, x):
+                h = self.last(torch.logcumsumexp(x, 1) if self.branches and x.sum() > 99 else torch.cumsum(x, 1))
+                return h.roll(1, 1)
+
+        torch.manual_seed(4)
+        x = torch.rand(2, 4, requires_grad=True)
+        for branches, reason in ((False, "cumsum"), (True, "cannot be traced")):
+            network = Rolled(branches).eval()
+            before = state_of(network)
+            with self.assertWarnsRegex(UserWarning, f"torch.onnx.export.*{reason}"):
+                answer = retrograde.explain(network, x.detach(), "gradient", target=1, start="one")
+            self.assert_untouched(before, network)
+            x.grad = None
+            network(x)[:, 1].sum().backward()
+            numpy.testing.assert_allclose(answer["x"], x.grad.numpy(), atol=1e-6)
+        with self.refused(retrograde.RetrogradeError, "cumsum", "torch.onnx.export"):
+            retrograde.explain(torchcapture.capture(Rolled(False), x.detach()), x.detach())
+
     def test_scopes_and_shared_weights(self):
         class Tied(nn.Module):
             def __init__(self):

@@ -133,6 +133,7 @@ QWidget* HeatmapView::makeControls(QWidget* parent)
     m_against->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon); // names of runs may be long
     m_against->setMinimumContentsLength(kShownOfRunName);
     row->addChoice(*m_against, tr("Compare"));
+    makeMethods(*row);
     showOther();
     connect(m_against, &QComboBox::currentIndexChanged, this, &HeatmapView::chooseOther);
     row->addOption(*m_keep);
@@ -287,6 +288,9 @@ void HeatmapView::readMap()
 QString HeatmapView::title() const
 {
     const QString target = model().hasRun() ? targetName(model()) : QString();
+    if (showsMap()) {
+        return target.isEmpty() ? m_method->currentText() : tr("%1 for “%2”").arg(m_method->currentText(), target);
+    }
     return target.isEmpty() ? tr("Heatmap") : tr("Relevance for “%1”").arg(target);
 }
 
@@ -298,6 +302,9 @@ QString HeatmapView::hint() const
     const QString target = targetName(model());
     if (target.isEmpty()) {
         return {};
+    }
+    if (showsMap()) {
+        return tr("The stronger the red, the more the feature map speaks for %1 there.").arg(target);
     }
     if (m_content.isSteps && isTable(model())) {
         return tr("Red features speak for %1, blue ones against it.").arg(target);
@@ -332,8 +339,7 @@ void HeatmapView::refresh(Changes changes)
         }
         showLinkChoices();
     }
-    m_content = heatmapContent(model(), selection().thing(), m_isGrowing, m_settings.slice);
-    applyQuantity();
+    takeContent();
     drawContent();
 }
 
@@ -441,9 +447,7 @@ void HeatmapView::showArrived()
 void HeatmapView::redraw()
 {
     if (model().hasRun()) {
-        m_content = heatmapContent(model(), selection().thing(), m_isGrowing,
-                                   m_settings.slice); // another run may have come since the last refresh
-        applyQuantity();
+        takeContent(); // another run may have come since the last refresh
         drawContent();
     }
 }
@@ -455,6 +459,9 @@ void HeatmapView::drawContent()
     }
     HeatmapFigure figure = figureOf();
     m_otherProblem = m_other ? m_other->wipe(figure, model(), m_content, m_settings, m_wipe) : QString();
+    if (!m_inputMap.method.isEmpty() && !m_inputMap.values.isValid()) {
+        m_otherProblem = m_inputMap.words;
+    }
     m_probe->setText(m_otherProblem);
     if (m_keep->isChecked() && !m_settings.keptLimit) {
         m_settings.keptLimit = figure.bar.scale.limit;

@@ -16,9 +16,19 @@ namespace retro::views
 {
 
 class ArrivedRow;
+class ControlRow;
 class ElidedLabel;
 class HeatmapCanvas;
 class OtherRun;
+
+/// A map of an input by another method than relevance.
+struct InputMap
+{
+    QString method;        ///< as mapWanted() asked for it
+    QString input;         ///< its name
+    tensor::Tensor values; ///< in the input's shape; invalid = there is none, `words` say why
+    QString words;         ///< what it is of
+};
 
 /// The relevance of the selected value at the cursor as a heatmap over the input picture; with nothing selected, of the
 /// layer that arrived last.
@@ -57,6 +67,12 @@ public:
     [[nodiscard]] bool hasOther() const { return m_other != nullptr; }
     /// That run; null = there is none.
     [[nodiscard]] std::shared_ptr<const trace::Run> otherRun() const;
+    /// Shows what mapWanted() asked for in place of relevance; a map of another method is let go.
+    void setInputMap(InputMap map);
+    /// Back to relevance, whose run was replaced, or where there is no model to ask.
+    void clearInputMap();
+    /// What is shown: "gradcam"; empty = relevance.
+    [[nodiscard]] QString method() const;
     /// Dragging marks a region of the input.
     void setMarking(bool isOn);
     /// What is shown of a marked region beside the relevance itself; `overlay` must outlive the view.
@@ -71,6 +87,8 @@ signals:
     void regionMarked(retro::base::ValueId input, const retro::tensor::Tensor& mask, const QString& words);
     /// The person wants to choose the file of another run.
     void otherRunWanted();
+    /// The person wants to see the input by a method of engine::makeAttribution().
+    void mapWanted(const QString& method);
 
 protected:
     void refresh(Changes changes) override;
@@ -104,6 +122,10 @@ private:
     void showMarks();
     /// What the content shows of the region, in place of relevance.
     void applyQuantity();
+    /// What is to be seen at the cursor.
+    void takeContent();
+    void makeMethods(ControlRow& row);
+    [[nodiscard]] bool showsMap() const { return !m_inputMap.method.isEmpty() && m_inputMap.values.isValid(); }
 
     HeatmapSettings m_settings;
     HeatmapContent m_content;
@@ -121,6 +143,8 @@ private:
     QWidget* m_stopsRow = nullptr;
     QComboBox* m_gamma = nullptr;
     QComboBox* m_against = nullptr; ///< the other run
+    QComboBox* m_method = nullptr;
+    InputMap m_inputMap; ///< without a method: relevance is shown
     QWidget* m_regionRow = nullptr;
     QComboBox* m_quantity = nullptr;         ///< of a region
     QComboBox* m_tool = nullptr;             ///< box or brush

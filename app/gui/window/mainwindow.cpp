@@ -10,6 +10,7 @@
 #include "app/gui/controllers/fusedcontroller.h"
 #include "app/gui/controllers/graphcontroller.h"
 #include "app/gui/controllers/loopcheckpoints.h"
+#include "app/gui/controllers/mapcontroller.h"
 #include "app/gui/controllers/oraclecontroller.h"
 #include "app/gui/controllers/plancommands.h"
 #include "app/gui/controllers/plancontroller.h"
@@ -539,6 +540,7 @@ void MainWindow::closeModel()
     m_verification->clear();
     m_diagnosis->clear();
     m_where->clear();
+    m_maps->clear();
     m_explain->beforeAfter().clear();
     takeText(nullptr);
     m_explain->showTexts(false);

@@ -48,6 +48,7 @@ class TourHost;
 class TransportBar;
 class UnsavedWork;
 class VerificationController;
+class MapController;
 class WhereController;
 class Workspace;
 struct Session;
@@ -253,6 +254,7 @@ private:
     VerificationController* m_verification = nullptr;
     DiagnoseController* m_diagnosis = nullptr;
     WhereController* m_where = nullptr;
+    MapController* m_maps = nullptr;
     PlanController* m_planner = nullptr;
     PlanLink* m_planLink = nullptr;
     PlanBar* m_planBar = nullptr;

@@ -6,6 +6,7 @@
 #include "app/gui/controllers/covercontroller.h"
 #include "app/gui/controllers/diagnosecontroller.h"
 #include "app/gui/controllers/fusedcontroller.h"
+#include "app/gui/controllers/mapcontroller.h"
 #include "app/gui/controllers/oraclecontroller.h"
 #include "app/gui/controllers/plancontroller.h"
 #include "app/gui/controllers/rulecontroller.h"
@@ -120,6 +121,7 @@ void MainWindow::takeGraph(const ExplainDone& graph)
     m_unsaved->clear();
     m_diagnosis->takeModel(graph.model);
     m_where->clear();
+    m_maps->clear();
     m_explain->beforeAfter().clear();
     takeText(nullptr);
     m_fused->take(graph, true);
@@ -244,6 +246,7 @@ void MainWindow::takeResult(const ExplainDone& result)
     m_diagnosis->take(result, m_job.path);
     m_explain->beforeAfter().addRun(result.run, result.input, result.job.isLive);
     m_where->take(result, m_job.path);
+    m_maps->take(result);
     m_cover->takeResult(result);
     m_choices->takeAnswer(!m_job.model);
     m_shownInputs = result.inputs;

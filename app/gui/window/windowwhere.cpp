@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Histories, regions and conditions in the main window.
+#include "app/gui/controllers/mapcontroller.h"
 #include "app/gui/controllers/runcontroller.h"
 #include "app/gui/controllers/wherecontroller.h"
 #include "app/gui/window/mainwindow.h"
@@ -39,6 +40,7 @@ void MainWindow::connectWhere()
          m_explain->region(),
          {{&m_explain->heatmap(), &m_explain->history()}, {&m_engineSpace->heatmap(), &m_engineSpace->history()}}},
         this);
+    m_maps = new MapController({&m_explain->heatmap(), &m_engineSpace->heatmap()}, this);
     connect(m_where, &WhereController::said, this, &MainWindow::say);
     connect(m_where, &WhereController::historyWanted, this, [this](views::HistoryView* pane) {
         if (pane == nullptr) { // that of the workspace in front, where it has one

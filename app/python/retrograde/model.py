@@ -288,8 +288,9 @@ class Model:
         return [in_memory(one) for one in x]
 
 
-def exported(module: Any, example: Any) -> bytes:
-    """A module of PyTorch as the bytes of an ONNX file, exported in memory for the shapes of the example."""
+def exported(module: Any, example: Any, input_names: Sequence[str] | None = None) -> bytes:
+    """A module of PyTorch as the bytes of an ONNX file, exported in memory for the shapes of the example, in evaluation
+    mode. Raises InputError where the exporter gives up."""
     import io
     import warnings
 
@@ -308,7 +309,7 @@ def exported(module: Any, example: Any) -> bytes:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            torch.onnx.export(module.eval(), example, file, **old_exporter)
+            torch.onnx.export(module.eval(), example, file, input_names=input_names, **old_exporter)
         except Exception as error:  # of many kinds: the module's own, of an operator without a counterpart, of tracing
             raise InputError(f"the module cannot be exported for this example: {error}; "
                              "retrograde.capture.torchcapture traces it instead (docs/capture.md)",

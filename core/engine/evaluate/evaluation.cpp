@@ -8,6 +8,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <bit>
+
 namespace retro::engine
 {
 
@@ -42,16 +45,16 @@ public:
         measures.method = name;
         const Stopwatch watch;
         report(name + ": attribution", 0, 1);
-        RETRO_TRY(const Tensor original, method->attribute(m_subject, m_units));
+        RETRO_TRY(measures.attributed, method->attribute(m_subject, m_units, as(name + ": attribution")));
+        const Tensor& original = measures.attributed.values;
         measures.seconds = watch.seconds();
         RETRO_TRY(measures.curves, flip(m_subject, m_units, original, m_options.flipping, as(name + ": flipping")));
         if (m_other && !(name == "lrp" && startsAtNoClass())) {
-            RETRO_TRY(const Tensor relevance, method->attribute(m_subject.withClass(*m_other), m_units));
-            measures.cosineToOther = similarity(original, relevance).cosine;
+            RETRO_TRY(const Attributed other, method->attribute(m_subject.withClass(*m_other), m_units));
+            measures.cosineToOther = similarity(original, other.values).cosine;
         }
         RETRO_TRY(measures.stages, randomiseTopDown(*m_model, m_subject, m_units, *method, original, m_options.stages,
                                                     m_options.attribution.seed, as(name + ": randomisation")));
-        measures.attribution = original;
         return measures;
     }
 
@@ -100,13 +103,24 @@ Result<std::optional<std::int64_t>> otherOf(const Subject& subject, const Evalua
     return other == *target ? std::optional<std::int64_t>() : other;
 }
 
+/// What the methods need together.
+Result<Passes> passesOf(const EvaluationOptions& options)
+{
+    Passes passes = Passes::Forward;
+    for (const std::string& name : options.methods) {
+        RETRO_TRY(const AttributionPointer method, makeAttribution(name, options.attribution));
+        passes = std::max(passes, method->passes());
+    }
+    return passes;
+}
+
 Result<void> checkMethods(const Subject& subject, const EvaluationOptions& options)
 {
     for (const std::string& name : options.methods) {
         RETRO_TRY(const AttributionPointer method, makeAttribution(name, options.attribution));
         if (subject.isOfTokens() && !method->takesTokens()) {
             return base::usageError(fmt::format("{} looks at inputs between or near this one, and there is nothing "
-                                                "between tokens; take lrp, input_x_gradient or occlusion",
+                                                "between tokens; take lrp, input_x_gradient, occlusion or shapley",
                                                 name),
                                     fmt::format("input \"{}\"", subject.inputName()));
         }
@@ -140,6 +154,12 @@ ordered_json methodJson(const MethodMeasures& measures)
     if (!measures.stages.empty()) {
         json["randomisation"] = stagesJson(measures.stages);
     }
+    if (!measures.attributed.how.empty()) {
+        json["how"] = measures.attributed.how;
+    }
+    for (const auto& [name, number] : measures.attributed.numbers) {
+        json[name] = number;
+    }
     json["seconds"] = measures.seconds;
     return json;
 }
@@ -159,14 +179,13 @@ std::string rowsOf(const std::string& method, const char* curve, const std::vect
 Result<Evaluation> evaluate(const LoadedModelPointer& model, const ExplainRequest& question,
                             const EvaluationOptions& options, std::stop_token stop, const NamedProgress& progress)
 {
-    for (const std::string& name : options.methods) { // before anything takes long
-        RETRO_TRY(const AttributionPointer method, makeAttribution(name, options.attribution));
-        static_cast<void>(method);
-    }
-    RETRO_TRY(const Subject subject, Subject::make(model, question, std::move(stop), options.input));
+    RETRO_TRY(const Passes passes, passesOf(options)); // before anything takes long
+    RETRO_TRY(const Subject subject, Subject::make(model, question, std::move(stop), options.input, passes));
     RETRO_CHECK(checkMethods(subject, options));
+    UnitOptions asked = options.units;
+    asked.countsIntegers = !subject.isOfTokens();
     RETRO_TRY(const UnitOptions units,
-              decideUnits(options.units, *model->rewritten.before, subject.inputName(), subject.input()));
+              decideUnits(asked, *model->rewritten.before, subject.inputName(), subject.input()));
     RETRO_TRY(const std::optional<std::int64_t> other, otherOf(subject, options));
     const Evaluator evaluator(model, subject, options, units, other, progress);
     Evaluation evaluation{model->name,
@@ -206,6 +225,10 @@ std::string hashWith(const std::string& result, const EvaluationOptions& options
     hash.text(options.input);
     hash.text(u.mask ? std::to_string(*u.mask) : std::string());
     hash.text(options.other ? std::to_string(*options.other) : std::string());
+    hash.number(static_cast<std::uint64_t>(a.permutations));
+    for (std::int64_t i = 0; i < (a.background.isValid() ? a.background.size() : 0); ++i) {
+        hash.number(std::bit_cast<std::uint64_t>(a.background.at(i)));
+    }
     return hash.digest();
 }
 
@@ -236,8 +259,9 @@ std::string curvesCsv(const Evaluation& evaluation)
     }
     table += rowsOf("random", "random", evaluation.methods.front().curves.removed, evaluation.random.scores);
     for (const MethodMeasures& measures : evaluation.methods) {
-        table += rowsOf(measures.method, "most_first", measures.curves.removed, measures.curves.mostFirst.scores);
-        table += rowsOf(measures.method, "least_first", measures.curves.removed, measures.curves.leastFirst.scores);
+        const std::string method = base::csvField(measures.method);
+        table += rowsOf(method, "most_first", measures.curves.removed, measures.curves.mostFirst.scores);
+        table += rowsOf(method, "least_first", measures.curves.removed, measures.curves.leastFirst.scores);
     }
     return table;
 }
@@ -245,22 +269,26 @@ std::string curvesCsv(const Evaluation& evaluation)
 std::string measuresCsv(const Evaluation& evaluation)
 {
     std::string table = "method,measure,layer,layers,value\n";
-    const auto add = [&table](const std::string& method, const char* measure, double value) {
+    const auto add = [&table](const std::string& method, const std::string& measure, double value) {
         table += fmt::format("{},{},,,{}\n", method, measure, value);
     };
     add("random", "area", evaluation.random.area);
     for (const MethodMeasures& measures : evaluation.methods) {
-        add(measures.method, "area_between", measures.curves.between());
-        add(measures.method, "area_most_first", measures.curves.mostFirst.area);
-        add(measures.method, "area_least_first", measures.curves.leastFirst.area);
+        const std::string method = base::csvField(measures.method);
+        add(method, "area_between", measures.curves.between());
+        add(method, "area_most_first", measures.curves.mostFirst.area);
+        add(method, "area_least_first", measures.curves.leastFirst.area);
         if (measures.cosineToOther) {
-            add(measures.method, "cosine_to_other", *measures.cosineToOther);
+            add(method, "cosine_to_other", *measures.cosineToOther);
+        }
+        for (const auto& [name, number] : measures.attributed.numbers) {
+            add(method, name, number);
         }
         for (const RandomisationStage& stage : measures.stages) {
             const std::string layer = base::csvField(stage.layer);
-            table += fmt::format("{},randomisation_cosine,{},{},{}\n", measures.method, layer, stage.layers,
-                                 stage.similarity.cosine);
-            table += fmt::format("{},randomisation_spearman,{},{},{}\n", measures.method, layer, stage.layers,
+            table +=
+                fmt::format("{},randomisation_cosine,{},{},{}\n", method, layer, stage.layers, stage.similarity.cosine);
+            table += fmt::format("{},randomisation_spearman,{},{},{}\n", method, layer, stage.layers,
                                  stage.similarity.spearman);
         }
     }

@@ -31,7 +31,7 @@ struct EvaluationOptions
 struct MethodMeasures
 {
     std::string method;
-    tensor::Tensor attribution; ///< in the shape of the input
+    Attributed attributed;
     FlippingCurves curves;
     /// Cosine of the attributions to the target and to the other class; nothing when there is none, or relevance does
     /// not start at a class (start `all` or a given one).

@@ -47,9 +47,7 @@ Result<Curve> curveOf(const Subject& subject, const Units& units, const Order& o
         }
         RETRO_TRY(const double score, subject.score(removal.tensor()));
         curve.scores.push_back(score);
-        if (progress) {
-            progress(curve.scores.size(), points.size());
-        }
+        report(progress, curve.scores.size(), points.size());
     }
     curve.area = areaBelow(curve.scores, points);
     return curve;

@@ -4,7 +4,6 @@
 #include "core/engine/evaluate/subject.h"
 #include "core/engine/evaluate/units.h"
 
-#include <functional>
 #include <vector>
 
 namespace retro::engine
@@ -34,9 +33,6 @@ struct FlippingCurves
     /// Area between the two: area of leastFirst − area of mostFirst. The larger, the better the order.
     [[nodiscard]] double between() const { return leastFirst.area - mostFirst.area; }
 };
-
-/// Called with (done, total) forward passes of the present part.
-using EvaluationProgress = std::function<void(std::size_t, std::size_t)>;
 
 /// Removes units by their summed relevance, the most relevant first and the least relevant first. Errors: those of the
 /// forward passes.

@@ -11,12 +11,13 @@ class InputTimesGradient final : public Attribution
 {
 public:
     [[nodiscard]] std::string_view name() const override { return "input_x_gradient"; }
-    [[nodiscard]] base::Result<tensor::Tensor> attribute(const Subject& subject, const Units&) const override
+    [[nodiscard]] base::Result<Attributed> attribute(const Subject& subject, const Units&,
+                                                     const EvaluationProgress&) const override
     {
-        if (subject.isOfTokens()) {
-            return subject.embeddingTimesGradient();
-        }
-        return subject.relevance(subject.input(), "gradient_x_input", StartKind::One);
+        RETRO_TRY(tensor::Tensor product, subject.isOfTokens()
+                                              ? subject.embeddingTimesGradient()
+                                              : subject.relevance(subject.input(), "gradient_x_input", StartKind::One));
+        return Attributed{std::move(product)};
     }
 };
 

@@ -18,7 +18,8 @@ public:
     [[nodiscard]] std::string_view name() const override { return "integrated_gradients"; }
     [[nodiscard]] bool takesTokens() const override { return false; }
 
-    [[nodiscard]] base::Result<tensor::Tensor> attribute(const Subject& subject, const Units&) const override
+    [[nodiscard]] base::Result<Attributed> attribute(const Subject& subject, const Units&,
+                                                     const EvaluationProgress& progress) const override
     {
         tensor::Tensor sum;
         for (int i = 0; i < m_steps; ++i) {
@@ -26,8 +27,9 @@ public:
             RETRO_TRY(const tensor::Tensor gradient,
                       subject.relevance(algebra::scale(subject.input(), share), "gradient", StartKind::One));
             sum = sum.isValid() ? algebra::add(sum, gradient) : gradient;
+            report(progress, i + 1, m_steps);
         }
-        return algebra::multiply(subject.input(), algebra::scale(sum, 1.0 / m_steps));
+        return Attributed{algebra::multiply(subject.input(), algebra::scale(sum, 1.0 / m_steps))};
     }
 
 private:

@@ -11,9 +11,11 @@ class LrpAttribution final : public Attribution
 {
 public:
     [[nodiscard]] std::string_view name() const override { return "lrp"; }
-    [[nodiscard]] base::Result<tensor::Tensor> attribute(const Subject& subject, const Units&) const override
+    [[nodiscard]] base::Result<Attributed> attribute(const Subject& subject, const Units&,
+                                                     const EvaluationProgress&) const override
     {
-        return subject.relevance(subject.input(), subject.composite(), subject.start());
+        RETRO_TRY(tensor::Tensor relevance, subject.relevance(subject.input(), subject.composite(), subject.start()));
+        return Attributed{std::move(relevance)};
     }
 };
 

@@ -185,11 +185,9 @@ Result<std::vector<RandomisationStage>> randomiseTopDown(const LoadedModel& mode
         const std::size_t layers = i * names.size() / count;
         RETRO_TRY(const LoadedModelPointer changed, withShuffledLayers(model, layers, seed));
         RETRO_TRY(const Subject other, subject.withModel(changed));
-        RETRO_TRY(const Tensor relevance, method.attribute(other, units));
-        stages.push_back({names[layers - 1], layers, similarity(original, relevance)});
-        if (progress) {
-            progress(i, count);
-        }
+        RETRO_TRY(const Attributed changedOne, method.attribute(other, units));
+        stages.push_back({names[layers - 1], layers, similarity(original, changedOne.values)});
+        report(progress, i, count);
     }
     return stages;
 }

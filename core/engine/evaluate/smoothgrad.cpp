@@ -23,7 +23,8 @@ public:
     [[nodiscard]] std::string_view name() const override { return "smoothgrad"; }
     [[nodiscard]] bool takesTokens() const override { return false; }
 
-    [[nodiscard]] base::Result<Tensor> attribute(const Subject& subject, const Units&) const override
+    [[nodiscard]] base::Result<Attributed> attribute(const Subject& subject, const Units&,
+                                                     const EvaluationProgress& progress) const override
     {
         Draws draws(m_seed);
         const double deviation = m_noise * rangeOf(subject.input());
@@ -32,8 +33,9 @@ public:
             const Tensor noisy = algebra::addScaled(subject.input(), normalLike(subject.input(), draws), deviation);
             RETRO_TRY(const Tensor gradient, subject.relevance(noisy, "gradient", StartKind::One));
             sum = sum.isValid() ? algebra::add(sum, gradient) : gradient;
+            report(progress, i + 1, m_samples);
         }
-        return algebra::scale(sum, 1.0 / m_samples);
+        return Attributed{algebra::scale(sum, 1.0 / m_samples)};
     }
 
 private:

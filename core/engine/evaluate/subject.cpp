@@ -2,11 +2,14 @@
 #include "core/engine/evaluate/subject.h"
 
 #include "core/engine/evaluate/channelaxis.h"
+#include "core/engine/evaluate/scorebatch.h"
 #include "core/engine/explain/automaticrules.h"
 #include "core/engine/explain/numericalstop.h"
 #include "core/engine/explain/segment.h"
 #include "core/engine/model/binding.h"
+#include "core/engine/model/precision.h"
 #include "core/execute/forward.h"
+#include "core/graph/walkback.h"
 #include "core/trace/targetplace.h"
 
 #include <fmt/format.h>
@@ -68,6 +71,20 @@ std::optional<Lookup> lookupOf(const ExplainResult& result, ValueId input)
     return found;
 }
 
+/// The graph inputs that a target depends on.
+Result<std::vector<ValueId>> inputsBehind(const execute::BoundModel& model, const TargetRequest& target)
+{
+    RETRO_TRY(const ValueId value, targetValue(target, model));
+    std::vector<ValueId> found;
+    graph::walkBack(model.graph(), value, [&](ValueId behind) {
+        if (model.graph().value(behind).kind == graph::ValueKind::Input) {
+            found.push_back(behind);
+        }
+        return graph::Walk::GoOn;
+    });
+    return found;
+}
+
 bool hasSeveralTargets(const ResolvedTarget& target)
 {
     return std::ranges::count_if(target.index, [](std::int64_t index) { return index != -2; }) > 1;
@@ -75,11 +92,52 @@ bool hasSeveralTargets(const ResolvedTarget& target)
 
 } // namespace
 
+/// What the question comes to at the input as it is.
+struct Subject::Answer
+{
+    ResolvedTarget target;
+    std::vector<Tensor> outputs;
+    std::vector<std::string> warnings;
+};
+
+/// By a relevance pass.
+Result<Subject::Answer> Subject::explained()
+{
+    RETRO_TRY(ExplainResult result, m_explainer->explain(m_question, m_stop));
+    if (addsRules(m_question, result)) { // changed inputs and weights are explained by the rules of this one
+        m_question.composite = result.composite.name;
+    }
+    return Answer{std::move(result.target), std::move(result.outputs), std::move(result.warnings)};
+}
+
+/// By a forward pass.
+Result<Subject::Answer> Subject::run()
+{
+    Answer answer;
+    std::string note;
+    RETRO_TRY(const ValueId value, targetValue(m_question.target, *m_model, &note));
+    const std::vector<Tensor> inputs = inPrecision(m_model->graph(), m_question.inputs, m_question.precision);
+    RETRO_TRY(execute::ForwardResult result,
+              execute::forward(m_model, inputs, execute::SavePolicy::Nothing, m_stop, {}, std::span(&value, 1)));
+    RETRO_TRY(answer.target, resolveTargetOf({m_model, inputs, {}, m_stop}, m_question.target,
+                                             StartRequest{StartKind::Logit, {}, {}, {}, m_question.start.against},
+                                             value, result.value(value)));
+    answer.warnings = targetHints(*m_model, answer.target);
+    for (std::string& warning : std::vector{note, overflowWarning(m_model->graph(), result.overflow)}) {
+        if (!warning.empty()) {
+            answer.warnings.push_back(std::move(warning));
+        }
+    }
+    answer.outputs = std::move(result.outputs);
+    return answer;
+}
+
 Result<Subject> Subject::make(const LoadedModelPointer& model, const ExplainRequest& question, std::stop_token stop,
-                              const std::string& input)
+                              const std::string& input, Passes passes)
 {
     Subject subject;
     subject.m_stop = std::move(stop);
+    subject.m_loaded = model;
     subject.m_explainer = std::make_shared<Explainer>(model);
     subject.m_question = question;
     subject.m_question.record = false;
@@ -90,28 +148,26 @@ Result<Subject> Subject::make(const LoadedModelPointer& model, const ExplainRequ
     }
     RETRO_TRY(subject.m_model, bindModel(*model, question.inputs, question.precision, nullptr, subject.m_stop,
                                          bindOptionsFor(question.target)));
-    RETRO_CHECK(subject.chooseInput(*model, input));
-    RETRO_TRY(const ExplainResult result, subject.m_explainer->explain(subject.m_question, subject.m_stop));
-    subject.m_value = result.target.value;
-    subject.m_score = std::accumulate(result.target.logit.begin(), result.target.logit.end(), 0.0);
-    subject.m_warnings = result.warnings;
-    if (addsRules(question, result)) { // changed inputs and weights are explained by the rules of this one
-        subject.m_question.composite = result.composite.name;
-    }
+    RETRO_CHECK(subject.chooseInput(*model, input, passes));
+    RETRO_TRY(Answer answer, passes == Passes::Relevance ? subject.explained() : subject.run());
+    subject.m_value = answer.target.value;
+    subject.m_score = std::accumulate(answer.target.logit.begin(), answer.target.logit.end(), 0.0);
+    subject.m_warnings = std::move(answer.warnings);
     if (const auto segment = segmentIn(question.target)) {
         return base::usageError("evaluate follows the score of one element; choose one of the segment with --target "
                                 "row=I,column=J,class=K, or a value of the graph",
                                 fmt::format("--target segment={}", *segment));
     }
-    if (question.target.kind != TargetRequest::Kind::Value && hasSeveralTargets(result.target)) {
+    if (question.target.kind != TargetRequest::Kind::Value && hasSeveralTargets(answer.target)) {
         return base::inputError(
             fmt::format(
                 "the target has {} rows, and each has a class of its own; choose one element with --target {}:i,j,…",
-                result.target.index.size(), subject.m_model->graph().value(subject.m_value).name),
+                answer.target.index.size(), subject.m_model->graph().value(subject.m_value).name),
             "--target");
     }
-    subject.holdTarget(result.target);
-    subject.findRunnerUp(result);
+    subject.holdTarget(answer.target);
+    subject.findRunnerUp(answer.outputs);
+    subject.startBatch();
     return subject;
 }
 
@@ -139,7 +195,7 @@ void Subject::holdTarget(const ResolvedTarget& target)
     held.place.clear();
 }
 
-Result<std::size_t> Subject::positionOf(const std::string& wanted) const
+Result<std::size_t> Subject::positionOf(const std::string& wanted, Passes passes) const
 {
     const auto inputs = m_model->graph().inputs();
     const auto first = [&](const auto& fits) {
@@ -149,12 +205,24 @@ Result<std::size_t> Subject::positionOf(const std::string& wanted) const
     auto found =
         first([&](ValueId input) { return isWanted(input) && tensor::isFloating(m_model->typeOf(input).dtype); });
     found = found == inputs.end() ? first(isWanted) : found;
+    if (found == inputs.end() && passes == Passes::Forward) {
+        RETRO_TRY(const std::vector<ValueId> read, inputsBehind(*m_model, m_question.target));
+        const auto isRead = [&](ValueId input) { return isWanted(input) && std::ranges::count(read, input) > 0; };
+        found = std::ranges::find_if(
+            inputs, [&](ValueId input) { return isRead(input) && tensor::isFloating(m_model->typeOf(input).dtype); });
+        found = found == inputs.end() ? std::ranges::find_if(inputs, isRead) : found;
+    }
     if (found != inputs.end()) {
         return static_cast<std::size_t>(found - inputs.begin());
     }
-    return wanted.empty()
-               ? Result<std::size_t>(base::inputError("no input carries relevance", m_model->graph().name()))
-               : Result<std::size_t>(base::usageError("no input of that name carries relevance", "--flip " + wanted));
+    const bool isForward = passes == Passes::Forward;
+    if (wanted.empty()) {
+        return base::inputError(isForward ? "the target depends on no input" : "no input carries relevance",
+                                m_model->graph().name());
+    }
+    return base::usageError(isForward ? "the target depends on no input of that name"
+                                      : "no input of that name carries relevance",
+                            "--flip " + wanted);
 }
 
 Result<void> Subject::checkSamples(const LoadedModel& model) const
@@ -172,11 +240,13 @@ Result<void> Subject::checkSamples(const LoadedModel& model) const
         fmt::format("input \"{}\"", m_inputName));
 }
 
-Result<void> Subject::chooseInput(const LoadedModel& model, const std::string& wanted)
+Result<void> Subject::chooseInput(const LoadedModel& model, const std::string& wanted, Passes passes)
 {
     const graph::Graph& graph = m_model->graph();
-    RETRO_TRY(m_at, positionOf(wanted));
-    m_inputName = graph.value(graph.inputs()[m_at]).name;
+    RETRO_TRY(m_at, positionOf(wanted, passes));
+    const ValueId chosen = graph.inputs()[m_at];
+    m_inputName = graph.value(chosen).name;
+    m_isOfTokens = m_model->isTracked(chosen) && !tensor::isFloating(m_model->typeOf(chosen).dtype);
     m_input = inPrecision(m_model->graph(), m_question.inputs, m_question.precision)[m_at].contiguous();
     RETRO_CHECK(checkSamples(model));
     for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
@@ -209,13 +279,30 @@ std::string Subject::targetText() const
     return text;
 }
 
-void Subject::findRunnerUp(const ExplainResult& result)
+std::optional<std::int64_t> Subject::element() const
+{
+    const TargetRequest& target = m_question.target;
+    if (target.kind == TargetRequest::Kind::Element) {
+        return target.classIndex;
+    }
+    if (target.kind != TargetRequest::Kind::Value || target.index.empty()) {
+        return std::nullopt;
+    }
+    const tensor::Shape& shape = m_model->typeOf(m_value).shape; // of one sample, which the index may leave out
+    std::int64_t flat = 0;
+    for (std::size_t i = 0; i < target.index.size(); ++i) {
+        const std::int64_t extent = shape[shape.size() - target.index.size() + i];
+        flat = flat * extent + (target.index[i] < 0 ? target.index[i] + extent : target.index[i]);
+    }
+    return flat;
+}
+
+void Subject::findRunnerUp(const std::vector<Tensor>& all)
 {
     const std::optional<std::int64_t> chosen = classIndex();
     const auto outputs = m_model->graph().outputs();
     const auto at = std::ranges::find(outputs, m_value);
-    const Tensor output =
-        at == outputs.end() ? Tensor() : result.outputs[static_cast<std::size_t>(at - outputs.begin())];
+    const Tensor output = at == outputs.end() ? Tensor() : all[static_cast<std::size_t>(at - outputs.begin())];
     m_classCount = output.isValid() ? output.size() : 0;
     const bool isOfWords = chosen && isOfTokens() && output.isValid() && output.rank() == 3 && output.shape()[0] == 1;
     if (isOfWords) { // another word at the same position, and none at another one
@@ -236,20 +323,60 @@ std::vector<Tensor> Subject::inputsWith(const Tensor& input) const
     return inputs;
 }
 
+Result<double> Subject::scoreOf(const Tensor& value, std::span<const Tensor> inputs) const
+{
+    StartRequest start{StartKind::Logit, {}};
+    start.against = m_question.start.against;
+    RETRO_TRY(const ResolvedTarget target,
+              resolveTargetOf({m_model, inputs, {}, m_stop}, m_question.target, start, m_value, value));
+    return std::accumulate(target.logit.begin(), target.logit.end(), 0.0); // an element lies in one row, a value in all
+}
+
 Result<double> Subject::score(const Tensor& input) const
 {
     const std::vector<Tensor> inputs = inPrecision(m_model->graph(), inputsWith(input), m_question.precision);
     RETRO_TRY(const execute::ForwardResult result,
               execute::forward(m_model, inputs, execute::SavePolicy::Nothing, m_stop, {}, std::span(&m_value, 1)));
-    const auto outputs = m_model->graph().outputs();
-    const auto at = std::ranges::find(outputs, m_value);
-    const Tensor known = at != outputs.end() ? result.outputs[static_cast<std::size_t>(at - outputs.begin())]
-                                             : result.saved.anyValue(m_value);
-    StartRequest start{StartKind::Logit, {}};
-    start.against = m_question.start.against;
-    RETRO_TRY(const ResolvedTarget target,
-              resolveTargetOf({m_model, inputs, {}, m_stop}, m_question.target, start, m_value, known));
-    return std::accumulate(target.logit.begin(), target.logit.end(), 0.0); // an element lies in one row, a value in all
+    return scoreOf(result.value(m_value), inputs);
+}
+
+void Subject::startBatch()
+{
+    m_batch = std::make_shared<ScoreBatch>(
+        BatchedModel{m_loaded, m_model, m_question.inputs, m_at, m_value, bindOptionsFor(m_question.target), m_stop});
+}
+
+Result<std::vector<double>> Subject::scores(std::size_t count, const std::function<Tensor(std::size_t)>& input,
+                                            const EvaluationProgress& progress) const
+{
+    const auto one = [this](const Tensor& changed) { return score(changed); };
+    const auto ofRow = [this](const Tensor& row) { return scoreOf(row, m_question.inputs); };
+    return m_batch->scores(count, input, one, ofRow, progress);
+}
+
+Result<std::vector<Tensor>> Subject::values(const std::vector<std::string>& names, const Tensor& input) const
+{
+    std::vector<ValueId> ids;
+    for (const std::string& name : names) {
+        const auto id = m_model->graph().findValue(name);
+        if (!id) {
+            return base::usageError("the graph has no value of this name (retrograde-cli ops lists none that a rewrite "
+                                    "merged; --no-rewrite keeps it)",
+                                    name);
+        }
+        ids.push_back(*id);
+    }
+    const std::vector<Tensor> inputs = inPrecision(m_model->graph(), inputsWith(input), m_question.precision);
+    RETRO_TRY(const execute::ForwardResult result,
+              execute::forward(m_model, inputs, execute::SavePolicy::Nothing, m_stop, {}, ids));
+    std::vector<Tensor> values;
+    for (const ValueId id : ids) {
+        const auto at = std::ranges::find(m_model->graph().inputs(), id);
+        values.push_back(at == m_model->graph().inputs().end()
+                             ? result.value(id)
+                             : inputs[static_cast<std::size_t>(at - m_model->graph().inputs().begin())]);
+    }
+    return values;
 }
 
 ExplainRequest Subject::requestFor(const Tensor& input, const std::string& composite, StartKind start) const
@@ -273,6 +400,19 @@ Result<Tensor> Subject::relevance(const Tensor& input, const std::string& compos
                                 fmt::format("input \"{}\"", m_inputName));
     }
     return relevance.contiguous();
+}
+
+Result<Tensor> Subject::gradientAt(const std::string& value) const
+{
+    ExplainRequest request = requestFor(m_input, "gradient", StartKind::One);
+    request.inputsOnly = false;
+    RETRO_TRY(const ExplainResult result, m_explainer->explain(request, m_stop));
+    const auto id = result.model->graph().findValue(value);
+    if (!id || !result.relevance[id->index()].isValid()) {
+        return base::usageError(fmt::format("no gradient of {} reaches this value", targetText()),
+                                fmt::format("value \"{}\"", value));
+    }
+    return result.relevance[id->index()].contiguous();
 }
 
 Result<Tensor> Subject::embeddingTimesGradient() const
@@ -315,10 +455,12 @@ Subject Subject::withClass(std::int64_t index) const
 Result<Subject> Subject::withModel(const LoadedModelPointer& model) const
 {
     Subject other = *this;
+    other.m_loaded = model;
     other.m_explainer = std::make_shared<Explainer>(model);
     RETRO_TRY(other.m_model, bindModel(*model, m_question.inputs, m_question.precision, nullptr, m_stop,
                                        bindOptionsFor(other.m_question.target)));
     RETRO_TRY(other.m_value, targetValue(other.m_question.target, *other.m_model));
+    other.startBatch();
     return other;
 }
 

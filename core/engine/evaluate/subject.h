@@ -3,6 +3,8 @@
 
 #include "core/engine/explain/explain.h"
 
+#include <concepts>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -12,24 +14,54 @@
 namespace retro::engine
 {
 
+/// Called with (done, total) passes of the present part.
+using EvaluationProgress = std::function<void(std::size_t, std::size_t)>;
+
+/// Tells of passes, where somebody listens.
+inline void report(const EvaluationProgress& progress, std::integral auto done, std::integral auto total)
+{
+    if (progress) {
+        progress(static_cast<std::size_t>(done), static_cast<std::size_t>(total));
+    }
+}
+
+/// What the methods of an evaluation need of a model.
+enum class Passes : std::uint8_t {
+    Forward,  ///< the forward pass alone, which trees have as well
+    Relevance ///< a relevance pass, too
+};
+
+class ScoreBatch;
+
 /// What is evaluated: a model at one input, with the target held fixed. Passes reuse the bound model and, for
 /// relevance, the compiled program of the first one. Used by one thread.
 class Subject
 {
 public:
     /// Chooses input and target: the input named, else the first one of the model that carries relevance and holds
-    /// numbers, else the first one of tokens that does; the target that the question resolves to at its inputs. Errors:
-    /// those of explain(); Usage (no such input, one that carries no relevance); Input (more than one sample, in the
-    /// input or in the target).
+    /// numbers, else the first one of tokens that does; the target that the question resolves to at its inputs. Of
+    /// Passes::Forward, where no input carries relevance, the first of numbers that the target depends on. Errors:
+    /// those of explain() (of a forward pass for Passes::Forward); Usage (no such input, one that carries no
+    /// relevance); Input (more than one sample, in the input or in the target).
     [[nodiscard]] static base::Result<Subject> make(const LoadedModelPointer& model, const ExplainRequest& question,
-                                                    std::stop_token stop = {}, const std::string& input = {});
+                                                    std::stop_token stop = {}, const std::string& input = {},
+                                                    Passes passes = Passes::Relevance);
 
     /// The evaluated input, in the question's precision.
     [[nodiscard]] const tensor::Tensor& input() const { return m_input; }
     [[nodiscard]] const std::string& inputName() const { return m_inputName; }
     /// The other inputs that carry relevance: they stay as they are.
     [[nodiscard]] const std::vector<std::string>& heldInputs() const { return m_held; }
-    [[nodiscard]] bool isOfTokens() const { return !tensor::isFloating(m_input.dtype()); }
+    /// True when an embedding looks the elements up; other integers are numbers.
+    [[nodiscard]] bool isOfTokens() const { return m_isOfTokens; }
+    /// The model as it runs.
+    [[nodiscard]] const execute::BoundModel& model() const { return *m_model; }
+    /// The value whose relevance starts.
+    [[nodiscard]] base::ValueId value() const { return m_value; }
+    /// Row-major position of the target in its value; nothing where it is the whole value.
+    [[nodiscard]] std::optional<std::int64_t> element() const;
+    /// Stops the methods.
+    [[nodiscard]] const std::stop_token& stop() const { return m_stop; }
     /// The composite that the question asks for.
     [[nodiscard]] const std::string& composite() const { return m_question.composite; }
     [[nodiscard]] execute::Precision precision() const { return m_question.precision; }
@@ -53,6 +85,18 @@ public:
 
     /// The target's value when `input` stands in place of the evaluated input: a forward pass.
     [[nodiscard]] base::Result<double> score(const tensor::Tensor& input) const;
+    /// score() of input(0) … input(count − 1). Several go through one pass where the first axis of the model's inputs
+    /// is free and samples do not change each other; the last digits may then differ from those of score().
+    [[nodiscard]] base::Result<std::vector<double>> scores(std::size_t count,
+                                                           const std::function<tensor::Tensor(std::size_t)>& input,
+                                                           const EvaluationProgress& progress = {}) const;
+    /// The values, by name, when `input` stands in place of the evaluated input. Errors (Usage): there is no such
+    /// value.
+    [[nodiscard]] base::Result<std::vector<tensor::Tensor>> values(const std::vector<std::string>& names,
+                                                                   const tensor::Tensor& input) const;
+    /// The gradient of the target at the input as it is, with respect to a value, by name; in the value's shape. Errors
+    /// (Usage): there is no such value, or no gradient reaches it.
+    [[nodiscard]] base::Result<tensor::Tensor> gradientAt(const std::string& value) const;
     /// Relevance of the input there, by a composite, in the shape of the input.
     [[nodiscard]] base::Result<tensor::Tensor> relevance(const tensor::Tensor& input, const std::string& composite,
                                                          StartKind start) const;
@@ -68,16 +112,24 @@ public:
 
 private:
     Subject() = default;
-    [[nodiscard]] base::Result<void> chooseInput(const LoadedModel& model, const std::string& wanted);
+    struct Answer;
+    [[nodiscard]] base::Result<Answer> explained();
+    [[nodiscard]] base::Result<Answer> run();
+    [[nodiscard]] base::Result<double> scoreOf(const tensor::Tensor& value,
+                                               std::span<const tensor::Tensor> inputs) const;
+    [[nodiscard]] base::Result<void> chooseInput(const LoadedModel& model, const std::string& wanted, Passes passes);
     [[nodiscard]] base::Result<void> checkSamples(const LoadedModel& model) const;
-    [[nodiscard]] base::Result<std::size_t> positionOf(const std::string& wanted) const;
+    [[nodiscard]] base::Result<std::size_t> positionOf(const std::string& wanted, Passes passes) const;
     [[nodiscard]] ExplainRequest requestFor(const tensor::Tensor& input, const std::string& composite,
                                             StartKind start) const;
     [[nodiscard]] std::vector<tensor::Tensor> inputsWith(const tensor::Tensor& input) const;
     void holdTarget(const ResolvedTarget& target);
-    void findRunnerUp(const ExplainResult& result);
+    void findRunnerUp(const std::vector<tensor::Tensor>& outputs);
+    void startBatch();
 
+    LoadedModelPointer m_loaded;
     std::shared_ptr<Explainer> m_explainer;
+    std::shared_ptr<ScoreBatch> m_batch; // copies with another class share it
     std::shared_ptr<const execute::BoundModel> m_model;
     ExplainRequest m_question; // its target is fixed
     base::ValueId m_value;     // of the target
@@ -86,6 +138,7 @@ private:
     std::vector<std::string> m_warnings;
     std::size_t m_at = 0; // of the evaluated input
     std::string m_inputName;
+    bool m_isOfTokens = false;
     tensor::Tensor m_input;
     std::vector<std::string> m_held;
     std::int64_t m_classCount = 0;

@@ -67,7 +67,7 @@ std::string gridText(std::size_t count, std::size_t axes, std::int64_t side)
 Result<void> checkTokens(const UnitOptions& options, const Tensor& input, const std::string& where)
 {
     const bool areTokens = !tensor::isFloating(input.dtype());
-    if (areTokens && !options.mask) {
+    if (areTokens && !options.mask && !options.countsIntegers) {
         return base::usageError("its elements are tokens; say with --mask-id which token takes the place of those that "
                                 "are removed",
                                 where);
@@ -128,7 +128,7 @@ Units::Units(const Tensor& input, const UnitOptions& options)
                     shape.begin() + static_cast<std::ptrdiff_t>(options.samples) + 1);
         cutGrid(shape, options);
     } else {
-        cutElements(input);
+        cutElements(input, options.mask.has_value());
     }
     findReplacements(input, options);
 }
@@ -140,23 +140,26 @@ void Units::cutGrid(const Shape& shape, const UnitOptions& options)
     const Shape places = placesOf(shape, isLast);
     const std::int64_t channels = isLast ? shape.back() : shape[1];
     const std::int64_t count = tensor::elementCount(places);
+    m_places = places;
+    m_channels = channels;
+    m_isLast = isLast;
     const std::int64_t side = sideOf(places, options.patch);
     m_members.resize(static_cast<std::size_t>(count == 0 ? 0 : cellOf(count - 1, places, side) + 1));
     for (std::int64_t i = 0; i < channels * count; ++i) {
-        const std::int64_t place = isLast ? i / channels : i % count;
+        const std::int64_t place = placeOf(i);
         m_channel.push_back(isLast ? i % channels : i / count);
         m_members[static_cast<std::size_t>(cellOf(place, places, side))].push_back(i);
     }
     m_text = gridText(m_members.size(), places.size(), side);
 }
 
-void Units::cutElements(const Tensor& input)
+void Units::cutElements(const Tensor& input, bool areTokens)
 {
     for (std::int64_t i = 0; i < input.size(); ++i) {
         m_members.push_back({i});
         m_channel.push_back(0);
     }
-    m_text = fmt::format("{} {}", m_members.size(), tensor::isFloating(input.dtype()) ? "elements" : "tokens");
+    m_text = fmt::format("{} {}", m_members.size(), areTokens ? "tokens" : "elements");
 }
 
 void Units::findReplacements(const Tensor& input, const UnitOptions& options)
@@ -187,6 +190,18 @@ std::vector<double> Units::sums(const Tensor& values) const
         result.push_back(sum);
     }
     return result;
+}
+
+Tensor Units::spread(const std::vector<double>& amounts, const Tensor& input) const
+{
+    std::vector<double> values(static_cast<std::size_t>(input.size()), 0);
+    for (std::size_t unit = 0; unit < m_members.size(); ++unit) {
+        for (const std::int64_t element : m_members[unit]) {
+            values[static_cast<std::size_t>(element)] = amounts[unit] / static_cast<double>(m_members[unit].size());
+        }
+    }
+    const Tensor result = Tensor::of<double>(input.shape(), values);
+    return tensor::isFloating(input.dtype()) ? result.to(input.dtype()) : result;
 }
 
 Removal::Removal(const Tensor& input, const Units& units)

@@ -30,6 +30,7 @@ struct UnitOptions
     std::size_t samples = 0; ///< the axis of the samples, of extent 1
     Replacement replacement = Replacement::Mean;
     std::optional<std::int64_t> mask; ///< the token that takes the place of removed ones; before `replacement`
+    bool countsIntegers = false;      ///< integers are numbers, unless there is a mask
 };
 
 /// The options with what they leave open decided by what the graph says of its input `name`. Errors (Usage): neither
@@ -50,6 +51,17 @@ public:
     [[nodiscard]] const std::vector<std::int64_t>& members(std::size_t unit) const { return m_members[unit]; }
     /// Σ of `values` (in the input's shape) over each unit.
     [[nodiscard]] std::vector<double> sums(const tensor::Tensor& values) const;
+    /// In the shape of `input`: the amount of each unit in equal parts for its elements. In the input's type, float64
+    /// of integers.
+    [[nodiscard]] tensor::Tensor spread(const std::vector<double>& amounts, const tensor::Tensor& input) const;
+    /// Extents of time or space of an input that is cut along them, and the place of an element there; none of single
+    /// elements.
+    [[nodiscard]] const tensor::Shape& places() const { return m_places; }
+    [[nodiscard]] std::int64_t placeOf(std::int64_t element) const
+    {
+        return m_isLast ? element / m_channels : element % tensor::elementCount(m_places);
+    }
+    [[nodiscard]] std::int64_t channels() const { return m_channels; }
     /// The input with what replaces each element, for those to be removed.
     [[nodiscard]] double replacement(std::int64_t element) const
     {
@@ -60,13 +72,16 @@ public:
 
 private:
     void cutGrid(const tensor::Shape& shape, const UnitOptions& options);
-    void cutElements(const tensor::Tensor& input);
+    void cutElements(const tensor::Tensor& input, bool areTokens);
     void findReplacements(const tensor::Tensor& input, const UnitOptions& options);
 
     std::vector<std::vector<std::int64_t>> m_members; // by unit
     std::vector<std::int64_t> m_channel;              // by element
     std::vector<double> m_replacement;                // by channel
     std::string m_text;
+    tensor::Shape m_places;
+    std::int64_t m_channels = 1;
+    bool m_isLast = false;
 };
 
 /// An input from which units are removed one after the other.

@@ -107,20 +107,36 @@ NodeId castOfIntegers(const execute::BoundModel& model, ValueId target)
     return found;
 }
 
+/// The way out for a target that depends on an input, though no relevance gets there; empty for all others.
+std::string forwardAlone(const execute::BoundModel& model, ValueId target)
+{
+    const NodeId barrier = nearestBarrier(model, target);
+    if (!barrier.isValid() || !tensor::isFloating(model.typeOf(target).dtype)) {
+        return {};
+    }
+    const bool isTree = model.graph().node(barrier).op.starts_with("TreeEnsemble");
+    return fmt::format("; the command evaluate has methods that need the forward pass alone: --method occlusion, "
+                       "shapley{}",
+                       isTree ? ", treeshap" : "");
+}
+
 /// What can be done about a target that no relevance leaves.
 std::string whatToDo(const execute::BoundModel& model, ValueId target)
 {
     const NodeId cast = castOfIntegers(model, target);
-    if (!cast.isValid() || !tensor::isFloating(model.typeOf(target).dtype)) {
-        return "choose a floating-point result that depends on the inputs";
+    const std::string wayOut = forwardAlone(model, target);
+    const bool isCast = cast.isValid() && model.graph().node(cast).domain != "ai.onnx.ml";
+    if (!isCast || !tensor::isFloating(model.typeOf(target).dtype)) {
+        return "choose a floating-point result that depends on the inputs" + wayOut;
     }
     const graph::Node& node = model.graph().node(cast);
     const ValueId input = node.inputs.front();
     return fmt::format("the input \"{}\" is {}, and whole numbers carry no relevance; node '{}' ({}) makes the floats "
                        "\"{}\" of it: export the model without that node, so that \"{}\" is its input, and give the "
-                       "same numbers as floats",
+                       "same numbers as floats{}",
                        model.graph().value(input).name, tensor::nameOf(model.typeOf(input).dtype), node.name, node.op,
-                       model.graph().value(node.outputs.front()).name, model.graph().value(node.outputs.front()).name);
+                       model.graph().value(node.outputs.front()).name, model.graph().value(node.outputs.front()).name,
+                       wayOut);
 }
 
 std::string whyUntracked(const execute::BoundModel& model, ValueId target)

@@ -14,6 +14,7 @@ namespace retro::ops
 namespace
 {
 
+constexpr std::array<std::string_view, 5> kTransforms{"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"};
 constexpr double kNearZeroScore = 1e-7; // below it, SOFTMAX_ZERO takes a score for 0
 
 double logisticOf(double x) { return 1 / (1 + std::exp(-x)); }
@@ -55,15 +56,20 @@ std::vector<double> withSecondClass(double score, PostTransform transform, Secon
 
 base::Result<PostTransform> postTransformOf(const BindContext& context)
 {
-    static constexpr std::array<std::string_view, 5> kNames{"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"};
     const std::string name = context.textAttribute("post_transform", "NONE");
-    const auto at = std::find(kNames.begin(), kNames.end(), name);
-    if (at == kNames.end()) {
+    const auto at = std::find(kTransforms.begin(), kTransforms.end(), name);
+    if (at == kTransforms.end()) {
         return context.error(fmt::format("post_transform '{}' is not known; NONE, SOFTMAX, LOGISTIC, SOFTMAX_ZERO and "
                                          "PROBIT are",
                                          name));
     }
-    return static_cast<PostTransform>(at - kNames.begin());
+    return static_cast<PostTransform>(at - kTransforms.begin());
+}
+
+std::string nameOf(PostTransform transform)
+{
+    return transform == PostTransform::None ? std::string()
+                                            : std::string(kTransforms[static_cast<std::size_t>(transform)]);
 }
 
 std::vector<double> transformed(std::vector<double> scores, PostTransform transform, SecondClass second)

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace retro::ops
@@ -16,6 +17,9 @@ enum class PostTransform : std::uint8_t { None, Softmax, Logistic, SoftmaxZero, 
 
 /// Attribute `post_transform`. Errors (Input): an unknown name.
 [[nodiscard]] base::Result<PostTransform> postTransformOf(const BindContext& context);
+
+/// As the attribute has it; empty for None.
+[[nodiscard]] std::string nameOf(PostTransform transform);
 
 /// How one score becomes that of two classes: not at all, [1 − s, s], or [−s, s].
 enum class SecondClass : std::uint8_t { None, Complement, Negative };

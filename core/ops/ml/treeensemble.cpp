@@ -4,7 +4,7 @@
 #include "core/ops/kernel/visitnumber.h"
 #include "core/ops/ml/nodelists.h"
 #include "core/ops/ml/posttransform.h"
-#include "core/ops/ml/treenodes.h"
+#include "core/ops/ml/treescores.h"
 
 #include <fmt/format.h>
 
@@ -20,70 +20,7 @@ namespace retro::ops
 namespace
 {
 
-/// How the leaves of several trees become one score.
-enum class TreeAggregate : std::uint8_t { Average, Sum, Least, Most };
-
-/// Scores of one sample, and which of them a leaf or a base value gave.
-struct SampleScores
-{
-    std::vector<double> values;
-    std::vector<bool> isGiven;
-};
-
-/// Trees whose leaves add up to scores.
-struct TreeScores
-{
-    Trees trees;
-    std::size_t targets = 1;
-    TreeAggregate aggregate = TreeAggregate::Sum;
-    std::vector<double> base; ///< empty, or one per score, or one for score 0
-    bool baseIsScore = false; ///< it counts, too, where no leaf gives a score (classifiers, as onnxruntime has it)
-
-    /// Scores of row `sample` of x (samples × features, float32 or float64, row-major).
-    [[nodiscard]] SampleScores ofSample(const Tensor& x, std::int64_t sample) const;
-
-private:
-    void add(const TreeNode& leaf, SampleScores& scores) const;
-};
-
 using tensor::DType;
-
-void TreeScores::add(const TreeNode& leaf, SampleScores& scores) const
-{
-    for (std::size_t i = 0; i < leaf.weights; ++i) {
-        const LeafWeight& weight = trees.weights[leaf.firstWeight + i];
-        double& score = scores.values[weight.target];
-        const bool isFirst = !scores.isGiven[weight.target];
-        if (aggregate == TreeAggregate::Least) {
-            score = isFirst ? weight.weight : std::min(score, weight.weight);
-        } else if (aggregate == TreeAggregate::Most) {
-            score = isFirst ? weight.weight : std::max(score, weight.weight);
-        } else {
-            score += weight.weight;
-        }
-        scores.isGiven[weight.target] = true;
-    }
-}
-
-SampleScores TreeScores::ofSample(const Tensor& x, std::int64_t sample) const
-{
-    SampleScores scores{std::vector<double>(targets), std::vector<bool>(targets)};
-    const std::int64_t features = x.shape().back();
-    for (const std::size_t root : trees.roots) {
-        const std::size_t leaf = x.dtype() == DType::Float32
-                                     ? trees.leafOf(root, x.span<float>().data() + sample * features)
-                                     : trees.leafOf(root, x.span<double>().data() + sample * features);
-        add(trees.nodes[leaf], scores);
-    }
-    for (double& score : scores.values) {
-        score /= aggregate == TreeAggregate::Average ? static_cast<double>(trees.roots.size()) : 1.0;
-    }
-    for (std::size_t k = 0; k < base.size(); ++k) {
-        scores.values[k] += baseIsScore || scores.isGiven[k] ? base[k] : 0;
-        scores.isGiven[k] = baseIsScore || scores.isGiven[k];
-    }
-    return scores;
-}
 
 /// The attributes of a TreeEnsemble, of one length where they go together.
 class JoinedReader
@@ -232,7 +169,7 @@ base::Result<Trees> joinedTrees(const BindContext& context, std::int64_t feature
 using tensor::Shape;
 
 /// Scores of every sample, one row each.
-class TreeRegressor final : public BoundOperator
+class TreeRegressor final : public BoundOperator, public TreeModel
 {
 public:
     TreeRegressor(TensorType output, SampleRows rows, TreeScores scores, PostTransform transform)
@@ -258,6 +195,9 @@ public:
     }
     [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
     [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
+    [[nodiscard]] const TreeScores& treeScores() const override { return m_scores; }
+    [[nodiscard]] RawScore rawScore(std::size_t column) const override { return {column, 1}; }
+    [[nodiscard]] std::string transformName() const override { return nameOf(m_transform); }
 
 private:
     SampleRows m_rows;
@@ -273,7 +213,7 @@ struct TwoClasses
 };
 
 /// Labels and scores of every sample.
-class TreeClassifier final : public BoundOperator
+class TreeClassifier final : public BoundOperator, public TreeModel
 {
 public:
     TreeClassifier(std::vector<TensorType> outputs, SampleRows rows, TreeScores scores, PostTransform transform,
@@ -303,6 +243,14 @@ public:
     }
     [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
     [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
+    [[nodiscard]] const TreeScores& treeScores() const override { return m_scores; }
+    /// Of two classes with the weights of the first one, that score speaks for the second class.
+    [[nodiscard]] RawScore rawScore(std::size_t column) const override
+    {
+        const bool isOne = m_labels.size() == 2 && m_two.isSingle && m_scores.trees.weights.front().target == 0;
+        return isOne ? RawScore{0, column == 1 ? 1.0 : -1.0} : RawScore{column, 1};
+    }
+    [[nodiscard]] std::string transformName() const override { return nameOf(m_transform); }
 
 private:
     struct Decided

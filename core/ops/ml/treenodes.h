@@ -54,8 +54,7 @@ struct Trees
         }
         return at;
     }
-
-private:
+    /// What the test of a node says of its feature.
     [[nodiscard]] static bool holds(const TreeNode& node, double x);
 };
 

@@ -87,6 +87,42 @@ private slots:
                   {"--mask-id"});
     }
 
+    void methodsOfFeatureMaps()
+    {
+        const QString peer = QStringLiteral(RETRO_SOURCE_DIR "/tests/data/peers/gradcam/");
+        const QStringList call = quick(peer + "net.onnx", peer + "x.npy", path("maps")) + QStringList{"--target", "3"};
+        const Answer answer = cli(call + QStringList{"--method", "gradcam", "--method", "gradcam++", "--json"});
+        QVERIFY2(answer.code == 0, qPrintable(answer.err));
+        const auto json = nlohmann::json::parse(answer.out.toStdString());
+        QVERIFY(json["methods"][0]["how"].get<std::string>().find("10 channels") != std::string::npos);
+        for (const char* file : {"gradcam", "gradcam.map", "gradcam.raw", "gradcam++.map"}) {
+            QVERIFY2(QFile::exists(path(QStringLiteral("maps/attributions/%1.npy").arg(file))), file);
+        }
+        expectEnd(call + QStringList{"--method", "gradcam:no/value"}, 2,
+                  {"value \"no/value\"", "no value of this name"});
+        expectEnd(call + QStringList{"--method", "occlusion:3"}, 2, {"occlusion:3", "known are"});
+    }
+
+    void treesHaveABackground()
+    {
+        const QString peer = QStringLiteral(RETRO_SOURCE_DIR "/tests/data/peers/treeshap/");
+        tensor::Tensor row = tensor::Tensor::zeros(tensor::DType::Float32, {1, 5});
+        QVERIFY(tensor::writeNpy(path("row.npy").toStdString(), row).ok());
+        QVERIFY(
+            tensor::writeNpy(path("rows.npy").toStdString(), tensor::Tensor::full(tensor::DType::Float32, {3, 5}, 1))
+                .ok());
+        QStringList call = quick(peer + "forest.onnx", path("row.npy"), path("trees"));
+        call += QStringList{"--method", "treeshap", "--method", "shapley", "--background", path("rows.npy"), "--json"};
+        const Answer answer = cli(call);
+        QVERIFY2(answer.code == 0, qPrintable(answer.err));
+        const auto json = nlohmann::json::parse(answer.out.toStdString());
+        QVERIFY(json["methods"][0]["how"].get<std::string>().find("3 rows") != std::string::npos);
+        QVERIFY(contentOf(path("trees/measures.csv")).contains("treeshap,raw_score_of_baseline,,,"));
+        expectEnd(call + QStringList{"--method", "treeshap:tree_path_dependent"}, 2, {"tree_path_dependent", "ONNX"});
+        expectEnd(quick(peer + "forest.onnx", path("row.npy"), path("x")), 3,
+                  {"--method occlusion, shapley, treeshap"});
+    }
+
     void failedInputsHaveARow()
     {
         QVERIFY(QDir().mkpath(path("inputs")));

@@ -3,6 +3,8 @@
 // change compared with what was before.
 #include <QtTest>
 
+#include <QComboBox>
+
 #include "app/gui/controllers/wherecontroller.h"
 #include "app/gui/window/mainwindow.h"
 #include "app/gui/window/workspaces.h"
@@ -108,6 +110,28 @@ private slots:
         emit view.placeTyped(QStringLiteral("nowhere:0"));
         QVERIFY(isAnswered(window));
         QVERIFY(!view.history());
+    }
+
+    /// Grad-CAM in place of relevance, computed beside the window, and again for the next question.
+    void theInputByAnotherMethod()
+    {
+        app::MainWindow window;
+        openForQuestions(window);
+        auto& heatmap = *window.workspace().findChild<views::HeatmapView*>();
+        QComboBox* methods = nullptr;
+        for (auto* box : heatmap.findChildren<QComboBox*>()) {
+            methods = box->findText(QStringLiteral("Grad-CAM")) >= 0 ? box : methods;
+        }
+        QVERIFY(methods != nullptr);
+        methods->setCurrentText(QStringLiteral("Grad-CAM"));
+        QTRY_VERIFY_WITH_TIMEOUT(heatmap.title().startsWith(QStringLiteral("Grad-CAM")), kPatience);
+        const views::Plane first = heatmap.content().plane;
+        QVERIFY(std::ranges::all_of(first.values, [](double v) { return v >= 0 && v < 1.001; }));
+        QVERIFY(*std::ranges::max_element(first.values) > 0.9);
+        actionOf(window, "cover.tag").trigger();
+        QVERIFY(isAnswered(window));
+        QTRY_VERIFY_WITH_TIMEOUT(heatmap.content().plane.values != first.values, kPatience);
+        QVERIFY(heatmap.title().startsWith(QStringLiteral("Grad-CAM")));
     }
 
     /// What the first question needs is there before somebody asks.

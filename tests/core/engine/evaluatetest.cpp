@@ -51,6 +51,36 @@ engine::LoadedModelPointer linear(const Values& w, std::int64_t inputs, std::int
     return model.ok() ? *model : nullptr;
 }
 
+/// y = (Σ x)², of one sample or of a free number of them; `areMixed`: less the other samples.
+engine::LoadedModelPointer squares(std::int64_t features, bool isFree, bool areMixed = false)
+{
+    graph::GraphBuilder builder("squares");
+    builder.setOpset("", 18);
+    const base::ValueId x =
+        isFree ? builder.addInput("x", tensor::DType::Float32, std::vector<graph::Dimension>{{{}, "N"}, {features, {}}})
+               : builder.addInput("x", tensor::DType::Float32, tensor::Shape{1, features});
+    const auto node = [&](const char* op, const char* name, std::vector<base::ValueId> operands) {
+        const base::ValueId result = builder.addResult(std::string(name) + "_out");
+        builder.addNode({op, "", name, "", 18, std::move(operands), {result}, {}});
+        return result;
+    };
+    const auto axis = [&](const char* name, std::int64_t value) {
+        return builder.addConstant(name, Tensor::of<std::int64_t>({1}, std::vector{value}));
+    };
+    const base::ValueId rows = areMixed ? node("ReduceSum", "samples", {x, axis("zero", 0)}) : x;
+    const base::ValueId sum = node("ReduceSum", "sum", {rows, axis("one", 1)});
+    const base::ValueId square = node("Mul", "square", {sum, sum});
+    // Mixed ones are all the same: as many rows as the input has.
+    builder.addOutput(areMixed
+                          ? node("Add", "rows",
+                                 {square, node("Mul", "nothing",
+                                               {node("ReduceSum", "own", {x, axis("last", 1)}),
+                                                builder.addConstant("c", Tensor::of<float>({1}, std::vector{0.0F}))})})
+                          : square);
+    auto model = engine::parseModel(formats::toOnnx(std::move(builder).build().value()).value(), "squares.onnx", {});
+    return model.ok() ? *model : nullptr;
+}
+
 engine::ExplainRequest question(const Values& x, const char* composite = "epsilon:epsilon=0")
 {
     engine::ExplainRequest request;
@@ -87,7 +117,7 @@ Values attributed(const Subject& subject, const char* method)
     parameters.noise = 0.01; // x stays above 0
     const auto result =
         (*engine::makeAttribution(method, parameters))->attribute(subject, Units(subject.input(), options));
-    return result.ok() ? valuesOf(*result) : Values();
+    return result.ok() ? valuesOf(result->values) : Values();
 }
 
 } // namespace
@@ -254,7 +284,7 @@ private slots:
         QVERIFY(measures.startsWith("method,measure,layer,layers,value\nrandom,area,,,"));
         QVERIFY(measures.contains("\nocclusion,cosine_to_other,,,-0.0574"));
         QVERIFY(measures.contains("\nlrp,randomisation_cosine,second,1,"));
-        QVERIFY(isClose(valuesOf(result->methods[1].attribution), {2, 2, 2}));
+        QVERIFY(isClose(valuesOf(result->methods[1].attributed.values), {2, 2, 2}));
     }
 
     // Of three classes the runner-up of the first is the third; the second is asked for.
@@ -280,6 +310,97 @@ private slots:
         engine::ExplainRequest all = question({1, 1, 1});
         all.start.kind = engine::StartKind::All; // the same relevance whatever the class
         QVERIFY(!engine::evaluate(model, all, options)->methods[0].cosineToOther);
+    }
+
+    /// What carries no relevance has a forward pass: y = sign(x)·W, at every method that needs no more.
+    void theForwardPassAloneIsEnough()
+    {
+        graph::GraphBuilder builder("sign");
+        builder.setOpset("", 18);
+        const base::ValueId x = builder.addInput("x", tensor::DType::Float32, tensor::Shape{1, 3});
+        const base::ValueId sign = builder.addResult("sign");
+        builder.addNode({"Sign", "", "sign", "", 18, {x}, {sign}, {}});
+        const base::ValueId floor = builder.addResult("floor");
+        builder.addNode({"Floor", "", "floor", "", 18, {sign}, {floor}, {}});
+        const base::ValueId w =
+            builder.addConstant("w", Tensor::of<double>({3, 2}, kWeights).to(tensor::DType::Float32));
+        const base::ValueId y = builder.addResult("y");
+        builder.addNode({"MatMul", "", "second", "", 18, {floor, w}, {y}, {}});
+        builder.addOutput(y);
+        const auto model =
+            engine::parseModel(formats::toOnnx(std::move(builder).build().value()).value(), "m.onnx", {});
+        QVERIFY2(model.ok(), model.ok() ? "" : model.error().text().c_str());
+        engine::EvaluationOptions options;
+        options.units.replacement = engine::Replacement::Zero;
+        options.methods = {"occlusion", "shapley"};
+        const auto result = engine::evaluate(*model, question({2, -4, 1}), options);
+        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        for (const engine::MethodMeasures& method : result->methods) {
+            QVERIFY2(isClose(valuesOf(method.attributed.values), {3, 2, 1}), method.method.c_str());
+        }
+        options.methods = {"lrp"};
+        const auto refused = engine::evaluate(*model, question({2, -4, 1}), options);
+        QVERIFY(!refused.ok());
+        QVERIFY2(refused.error().text().find("--method occlusion, shapley") != std::string::npos,
+                 refused.error().text().c_str());
+    }
+
+    /// A product of two features is shared by both; what they add up to holds for few units and for drawn orders.
+    void shapleyValues_data()
+    {
+        QTest::addColumn<int>("features");
+        QTest::newRow("all coalitions") << 6;
+        QTest::newRow("drawn orders") << 14;
+    }
+    void shapleyValues()
+    {
+        QFETCH(int, features);
+        for (const bool isFree : {false, true}) { // with and without several samples in a pass
+            const auto model = squares(features, isFree);
+            QVERIFY(model != nullptr);
+            Values x(static_cast<std::size_t>(features));
+            std::iota(x.begin(), x.end(), 1.0);
+            const auto subject = Subject::make(model, question(x), {}, {}, engine::Passes::Forward);
+            QVERIFY2(subject.ok(), subject.ok() ? "" : subject.error().text().c_str());
+            engine::UnitOptions units;
+            units.replacement = engine::Replacement::Zero;
+            engine::AttributionOptions options;
+            options.permutations = 40;
+            const Units cut(subject->input(), units);
+            const auto result = (*engine::makeAttribution("shapley", options))->attribute(*subject, cut);
+            QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+            const Values values = valuesOf(result->values);
+            const double all = std::accumulate(x.begin(), x.end(), 0.0);
+            QVERIFY(std::abs(std::accumulate(values.begin(), values.end(), 0.0) - all * all) < 1e-9 * all * all);
+            QCOMPARE(result->numbers.front(), std::make_pair(std::string("score_of_baseline"), 0.0));
+            const bool isDrawn = features > 10;
+            QCOMPARE(result->arrays.size(), std::size_t{isDrawn ? 1U : 0U});
+            const Values errors = isDrawn ? valuesOf(result->arrays[0].second) : Values(x.size(), 1e-11);
+            for (std::size_t i = 0; i < x.size(); ++i) { // (Σ x)² is shared as x_i Σ x
+                QVERIFY(errors[i] > 0 && std::abs(values[i] - x[i] * all) < 5 * errors[i]);
+            }
+            const auto again = (*engine::makeAttribution("shapley", options))->attribute(*subject, cut);
+            QVERIFY(isClose(valuesOf(again->values), values, 0)); // seeded
+        }
+    }
+
+    /// Samples that change each other go through one by one.
+    void samplesThatMeet()
+    {
+        const auto model = squares(4, true, true);
+        const auto subject = Subject::make(model, question({1, 2, 3, 4}), {}, {}, engine::Passes::Forward);
+        QVERIFY2(subject.ok(), subject.ok() ? "" : subject.error().text().c_str());
+        const auto scores = subject->scores(3, [](std::size_t i) {
+            return doubles({1, 4}, Values(4, static_cast<double>(i)));
+        });
+        QVERIFY(scores.ok() && isClose(*scores, {0, 16, 64}));
+    }
+
+    void whatMethodsTake()
+    {
+        QVERIFY(engine::makeAttribution("gradcam:some/value:0").ok());
+        const auto more = engine::makeAttribution("lrp:epsilon");
+        QVERIFY(!more.ok() && more.error().text().find("gradcam++[:VALUE]") != std::string::npos);
     }
 
     void refusals()

@@ -334,9 +334,9 @@ private slots:
         QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
         QCOMPARE(result->units, std::string("2 tokens"));
         for (const engine::MethodMeasures& method : result->methods) {
-            QVERIFY2(method.attribution.shape() == (tensor::Shape{1, 2}), method.method.c_str());
-            QVERIFY2(std::abs(method.attribution.at(0) - 5) < 1e-9, method.method.c_str());
-            QVERIFY2(std::abs(method.attribution.at(1) - 9) < 1e-9, method.method.c_str());
+            QVERIFY2(method.attributed.values.shape() == (tensor::Shape{1, 2}), method.method.c_str());
+            QVERIFY2(std::abs(method.attributed.values.at(0) - 5) < 1e-9, method.method.c_str());
+            QVERIFY2(std::abs(method.attributed.values.at(1) - 9) < 1e-9, method.method.c_str());
             QVERIFY2(method.curves.mostFirst.scores == (Values{14, 5, 0}), method.method.c_str());
             QVERIFY2(method.curves.leastFirst.scores == (Values{14, 9, 0}), method.method.c_str());
         }

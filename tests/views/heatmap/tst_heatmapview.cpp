@@ -495,6 +495,41 @@ private slots:
         QCOMPARE(against->count(), 3);
     }
 
+    /// A map of another method is asked for, takes the place of relevance at the input, and goes with a new choice.
+    void anotherMethodIsChosenInTheRow()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        HeatmapView view(context.model, context.cursor, context.selection);
+        view.flush();
+        QComboBox* methods = nullptr;
+        for (auto* box : view.findChildren<QComboBox*>()) {
+            methods = box->findText(QStringLiteral("Grad-CAM++")) >= 0 ? box : methods;
+        }
+        QVERIFY(methods != nullptr);
+        QSignalSpy wanted(&view, &HeatmapView::mapWanted);
+        const std::vector<double> relevance = view.content().plane.values;
+        methods->setCurrentIndex(1);
+        QCOMPARE(wanted.count(), 1);
+        QCOMPARE(wanted.front().front().toString(), QStringLiteral("gradcam"));
+        QVERIFY(view.content().plane.values == relevance); // until it is there
+        const base::ValueId input = context.model.graph().inputs().front();
+        const QString name = QString::fromStdString(context.model.graph().value(input).name);
+        const tensor::Shape shape = context.model.run().shapes[input.index()];
+        const auto map = tensor::Tensor::full(tensor::DType::Float32, shape, 0.25);
+        context.cursor.moveTo(0);                                       // no relevance has arrived
+        view.setInputMap({QStringLiteral("gradcam++"), name, map, {}}); // not what is wanted now
+        QVERIFY(!view.title().startsWith(QStringLiteral("Grad-CAM")));
+        view.setInputMap({QStringLiteral("gradcam"), name, map, QStringLiteral("of conv")});
+        QCOMPARE(view.content().plane.at(0, 0), 0.25 * static_cast<double>(shape[1]));
+        QCOMPARE(view.content().place, QStringLiteral("of conv"));
+        QVERIFY2(view.title().startsWith(QStringLiteral("Grad-CAM for")), qPrintable(view.title()));
+        view.clearInputMap();
+        QCOMPARE(methods->currentIndex(), 0);
+        QVERIFY(view.title().startsWith(QStringLiteral("Relevance")));
+        QCOMPARE(wanted.count(), 1);
+    }
+
     void exportsWhatItShows()
     {
         tests::ViewContext context;

@@ -87,7 +87,8 @@ def input_options(x, folder):
 
 
 def model_file(model, x, folder):
-    """The file of a model: a path as it is, a torch.nn.Module captured for the shapes of x, a graph written."""
+    """The file of a model: a path as it is, a torch.nn.Module captured (or exported) for the shapes of x, a graph
+    written."""
     if isinstance(model, (str, os.PathLike)):
         return str(model)
     path = str(pathlib.Path(folder) / "model.json")
@@ -95,8 +96,7 @@ def model_file(model, x, folder):
         return model.write(path)
     if hasattr(model, "state_dict"):
         from . import torchcapture
-        torchcapture.capture(model, *(x.values() if isinstance(x, dict) else [x]), path=path)
-        return path
+        return torchcapture.runnable(model, x if isinstance(x, dict) else [x], folder)
     raise UsageError(f"a model is a file name, a torch.nn.Module or a captured graph, not {type(model).__name__}; "
                      "export it to ONNX first")
 

@@ -7,12 +7,15 @@
 
 Operators that the ONNX standard knows become operators of the standard and can be run and explained; others keep
 PyTorch's name in the domain `torch`: such a graph can be drawn, analysed and planned for, and running it is refused by
-that name. Modules in training mode are captured as they train. The module is left as it was: mode, buffers and random
+that name. runnable() takes torch.onnx.export for such a module. Modules in training mode are captured as they train. The module is left as it was: mode, buffers and random
 generators. docs/capture.md says what tracing cannot see.
 """
 import dis
+import inspect
 import operator
+import pathlib
 import sys
+import warnings
 
 import torch
 import torch.fx
@@ -124,7 +127,8 @@ def traced_by(tracer, module):
     except Exception as error:  # whatever the user's code raises when it meets a proxy in place of a tensor
         raise CaptureError(f"{type(module).__name__} cannot be traced: {error}. Control flow that depends on tensors "
                            "must go, or be hidden in a module named in leaves=; torchautograd.capture follows the "
-                           "operators of one run instead") from error
+                           "operators of one run instead, and torch.onnx.export writes them as a model that runs"
+                           ) from error
 
 
 def named_inputs(traced_module, inputs, keywords):
@@ -162,3 +166,28 @@ def capture(module, *inputs, path=None, name=None, weights=True, measure=0, leav
     if path:
         graph.write(path)
     return graph
+
+
+def runnable(module, inputs, folder):
+    """The file of a model that runs, for the shapes of these inputs (a list, or a dictionary by name): the capture, or,
+    where it would hold what the ONNX standard does not know, what torch.onnx.export makes of the module. Says so in a
+    warning. A module in training mode is captured in any case: the exporter knows evaluation alone."""
+    named = inputs if isinstance(inputs, dict) else {}
+    given = [] if named else list(inputs)
+    path = pathlib.Path(folder) / "model.json"
+    try:
+        graph = capture(module, *given, path=path, **named)
+        own = sorted({node["op"] for node in graph.nodes if node.get("domain") == "torch"})
+        reason = f"a capture would hold {', '.join(own)} of PyTorch, which no ONNX operator stands for" if own else None
+    except CaptureError as error:
+        if module.training:
+            raise
+        reason = str(error).partition(". ")[0]  # without what else could be done
+    if reason is None or module.training:
+        return str(path)
+    from ..model import exported
+    names = list(named) or list(inspect.signature(module.forward).parameters)[:len(given)]
+    path = path.with_suffix(".onnx")
+    path.write_bytes(exported(module, tuple(named.values()) or tuple(given), names))
+    warnings.warn(f"{type(module).__name__} goes through torch.onnx.export, for these inputs: {reason}", stacklevel=3)
+    return str(path)
