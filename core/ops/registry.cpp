@@ -7,6 +7,7 @@
 #include "core/ops/numbertypes.h"
 #include "core/ops/runoperator.h"
 #include "core/ops/schema/schema.h"
+#include "core/ops/writtenoperator.h"
 
 #include <fmt/format.h>
 
@@ -256,6 +257,9 @@ base::Result<std::unique_ptr<BoundOperator>> bind(const BindContext& context)
     if (!bound.ok()) {
         const bool hasPlace = !bound.error().where.empty();
         return hasPlace ? std::move(bound) : base::within(std::move(bound).error(), placeOf(context.node));
+    }
+    if (context.node.written != nullptr) {
+        RETRO_TRY(*bound, bindWritten(context, std::move(bound).value()));
     }
     RETRO_CHECK(expectResultSizes(context, **bound));
     if (!context.numbers.empty()) {

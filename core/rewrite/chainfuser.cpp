@@ -10,20 +10,20 @@
 namespace retro::rewrite
 {
 
-void ChainFuser::take(const Pattern& pattern, const Fusion& fusion)
+bool ChainFuser::take(const Pattern& pattern, const Fusion& fusion)
 {
     const graph::Node& root = m_draft.node(pattern.root());
     graph::Node node = root;
     node.op = fusion.op;
     node.opset = std::max(node.opset, fusion.sinceOpset);
     if (ops::find("", node.op, node.opset) == nullptr) {
-        return;
+        return false;
     }
     const std::size_t operand = fusion.inputs[0].index();
     if (const std::string obstacle = pattern.obstacle(); !obstacle.empty()) {
         m_obstacles.emplace(
             operand, fmt::format("the chain of {} that ends in {} stays as it is: {}", node.op, root.name, obstacle));
-        return;
+        return false;
     }
     node.inputs = fusion.inputs;
     node.attributes = fusion.attributes;
@@ -37,6 +37,10 @@ void ChainFuser::take(const Pattern& pattern, const Fusion& fusion)
     m_steps.push_back(std::move(step));
     m_obstacles.erase(operand);
     m_draft.fuse(pattern.root(), std::move(node), pattern.members());
+    if (fusion.keepsBits) {
+        m_draft.keepWritten(pattern.root());
+    }
+    return true;
 }
 
 void ChainFuser::sayObstacles()

@@ -35,9 +35,13 @@ public:
         sayObstacles();
     }
 
-private:
-    void take(const Pattern& pattern, const Fusion& fusion);
+    /// Puts the node in the place of the members of the pattern, or keeps the reason why that is not possible. True:
+    /// it stands there.
+    bool take(const Pattern& pattern, const Fusion& fusion);
+    /// Says what was left as it is.
     void sayObstacles();
+
+private:
 
     Draft& m_draft;
     std::vector<RewriteStep>& m_steps;

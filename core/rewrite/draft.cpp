@@ -5,6 +5,7 @@
 #include "core/graph/graphbuilder.h"
 #include "core/ops/numbertypes.h"
 #include "core/rewrite/addvalue.h"
+#include "core/rewrite/genericshapes.h"
 
 #include <fmt/format.h>
 
@@ -53,7 +54,8 @@ private:
 
 Draft::Draft(const graph::Graph& before, bool keepsDigits, std::stop_token stop)
     : m_before(before), m_keepsDigits(keepsDigits), m_stop(std::move(stop)), m_members(before.nodeCount()),
-      m_isRemoved(before.nodeCount(), false), m_isOutput(before.valueCount(), false), m_readers(before.valueCount(), 0)
+      m_isRemoved(before.nodeCount(), false), m_isOutput(before.valueCount(), false), m_readers(before.valueCount(), 0),
+      m_shapes(std::make_shared<GenericShapes>(*this))
 {
     for (const ValueId output : before.outputs()) {
         m_isOutput[output.index()] = true;
@@ -201,8 +203,10 @@ void Draft::fuse(NodeId survivor, Node replacement, std::span<const NodeId> memb
     std::vector<Node> kept;
     for (const NodeId id : members) {
         std::vector<Node>& inner = m_members[id.index()];
-        if (inner.empty()) {
+        const bool isWritten = m_nodes[id.index()].written != nullptr; // it keeps them itself
+        if (inner.empty() || isWritten) {
             kept.push_back(m_nodes[id.index()]);
+            inner.clear();
         }
         std::move(inner.begin(), inner.end(), std::back_inserter(kept));
         inner.clear();
@@ -214,6 +218,7 @@ void Draft::fuse(NodeId survivor, Node replacement, std::span<const NodeId> memb
     m_isRemoved[survivor.index()] = false;
     m_nodes[survivor.index()] = std::move(replacement);
     m_nodes[survivor.index()].facts.reset(); // measured for one member
+    m_nodes[survivor.index()].written.reset();
     countReaders(m_nodes[survivor.index()], 1);
     takeOutputs(survivor);
 }

@@ -4,6 +4,7 @@
 #include "core/base/result.h"
 #include "core/graph/graph.h"
 
+#include <memory>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -15,6 +16,8 @@ namespace retro::rewrite
 
 using graph::NodeId;
 using graph::ValueId;
+
+class GenericShapes;
 
 /// A copy of a graph's nodes and values (tensors are shared) that rewrites change in place. Ids are those of the graph
 /// before; new constants are added behind.
@@ -73,6 +76,11 @@ public:
     [[nodiscard]] bool isFused(NodeId id) const { return !m_members[id.index()].empty(); }
     /// The members of a fused node as a graph of their own.
     [[nodiscard]] base::Result<graph::Graph> membersOf(NodeId id) const;
+    /// Lets the members of a fused node compute its result (graph::Node::written), where they read nothing but its
+    /// operands and constants.
+    void keepWritten(NodeId id);
+    /// Shapes of the values of before(); worked out when the first is asked for.
+    [[nodiscard]] GenericShapes& shapes() const { return *m_shapes; }
     /// Readers of value i read to[i] instead, where that is valid.
     void redirect(const std::vector<ValueId>& to);
 
@@ -84,6 +92,7 @@ public:
 private:
     ValueId addValueOf(const std::string& stem, graph::Value value);
     void takeOutputs(NodeId id);
+    [[nodiscard]] base::Result<graph::Graph> membersOf(NodeId id, std::span<const ValueId> inputs) const;
     [[nodiscard]] bool isUsed(ValueId id) const { return m_readers[id.index()] > 0 || m_isOutput[id.index()]; }
     [[nodiscard]] std::vector<bool> keptValues() const;
     void copyNodes();
@@ -100,6 +109,7 @@ private:
     std::vector<bool> m_isOutput;
     std::vector<std::size_t> m_readers;
     std::unordered_set<std::string> m_names;
+    std::shared_ptr<GenericShapes> m_shapes;
 };
 
 } // namespace retro::rewrite

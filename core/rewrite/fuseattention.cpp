@@ -505,6 +505,9 @@ std::optional<Fusion> matchAttention(Draft& draft, Pattern& pattern)
     if (chain->scores.mask.isValid()) {
         fusion.inputs.push_back(chain->scores.mask);
     }
+    fusion.keepsBits = std::ranges::any_of(pattern.members(), [&](NodeId member) {
+        return draft.node(member).written != nullptr; // a softmax that is written out
+    });
     if (pattern.obstacle().empty()) {
         moveAxes(draft, pattern, *chain, fusion);
     }

@@ -2,6 +2,7 @@
 #include "core/rewrite/addvalue.h"
 #include "core/rewrite/draft.h"
 
+#include <algorithm>
 #include <map>
 
 namespace retro::rewrite
@@ -34,6 +35,10 @@ public:
             }
         }
     }
+    void addInput(ValueId id)
+    {
+        m_ids.emplace(id.index(), addValue(m_builder, m_draft.value(id), graph::ValueKind::Input));
+    }
     void renumber(std::vector<ValueId>& ids) const
     {
         for (ValueId& id : ids) {
@@ -49,13 +54,33 @@ private:
 
 } // namespace
 
-base::Result<graph::Graph> Draft::membersOf(NodeId id) const
+base::Result<graph::Graph> Draft::membersOf(NodeId id) const { return membersOf(id, {}); }
+
+void Draft::keepWritten(NodeId id)
+{
+    std::vector<ValueId> operands;
+    for (const ValueId input : m_nodes[id.index()].inputs) {
+        if (input.isValid() && std::ranges::find(operands, input) == operands.end()) {
+            operands.push_back(input);
+        }
+    }
+    base::Result<graph::Graph> members = membersOf(id, operands);
+    if (members.ok() && members->inputs().size() == operands.size()) {
+        m_nodes[id.index()].written = std::make_shared<const graph::Graph>(std::move(members).value());
+    }
+}
+
+/// `inputs` are the first inputs of it, whether they are read or not.
+base::Result<graph::Graph> Draft::membersOf(NodeId id, std::span<const ValueId> inputs) const
 {
     graph::GraphBuilder builder(m_nodes[id.index()].name);
     for (const auto& [domain, version] : m_before.opsets()) {
         builder.setOpset(domain, version);
     }
     MemberValues values(*this, builder);
+    for (const ValueId input : inputs) {
+        values.addInput(input);
+    }
     for (const graph::Node& member : m_members[id.index()]) {
         values.addMade(member);
     }

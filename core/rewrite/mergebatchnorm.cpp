@@ -56,7 +56,7 @@ void mergeInto(Draft& draft, const LinearLayer& layer, const AffineChain& chain,
 void mergeBatchNorm(Draft& draft, std::vector<RewriteStep>& steps)
 {
     SoleReaders readers(draft);
-    GenericShapes shapes(draft);
+    GenericShapes& shapes = draft.shapes();
     for (std::size_t i = 0; i < draft.nodeCount() && !draft.isStopped(); ++i) {
         const std::optional<LinearLayer> layer =
             draft.isRemoved(NodeId(i)) ? std::nullopt : linearLayerAt(draft, NodeId(i));

@@ -25,7 +25,7 @@ class RightMerger
 {
 public:
     RightMerger(Draft& draft, std::vector<RewriteStep>& steps)
-        : m_draft(draft), m_steps(steps), m_readers(draft), m_shapes(draft)
+        : m_draft(draft), m_steps(steps), m_readers(draft), m_shapes(draft.shapes())
     {}
 
     void mergeAt(NodeId id)
@@ -123,7 +123,7 @@ private:
     Draft& m_draft;
     std::vector<RewriteStep>& m_steps;
     SoleReaders m_readers;
-    GenericShapes m_shapes;
+    GenericShapes& m_shapes;
 };
 
 } // namespace

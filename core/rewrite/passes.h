@@ -67,9 +67,18 @@ void fuseLayerNorm(Draft& draft, std::vector<RewriteStep>& steps);
 /// x / √(mean(x²) + ε) · scale over the last axes, with quotient, reciprocal or power → RMSNormalization.
 void fuseRmsNorm(Draft& draft, std::vector<RewriteStep>& steps);
 
-/// x·½·(1 + erf(x/√2)), its form with tanh, x·σ(βx), x·hardsigmoid(x), x·tanh(softplus(x)) → Gelu, Swish, HardSwish,
-/// Mish.
+/// Functions of elements → the activation that they are (recognise/elementfunctions.cpp). These five passes know a
+/// function by what it computes: the nodes before a node, back to one value, are tried in double against operators. The
+/// members still compute the result (graph::Node::written), but for the usual chains of LayerNormalization,
+/// RMSNormalization and the activations, which the kernel of the operator computes in one walk.
 void fuseActivations(Draft& draft, std::vector<RewriteStep>& steps);
+/// Softmax and LogSoftmax, however they are written.
+void fuseSoftmax(Draft& draft, std::vector<RewriteStep>& steps);
+/// The same for LpNormalization, InstanceNormalization and GroupNormalization.
+void fuseNorms(Draft& draft, std::vector<RewriteStep>& steps);
+
+/// The products with gates in LSTM and GRU cells that are written out → Gate of the domain `retrograde`.
+void fuseCells(Draft& draft, std::vector<RewriteStep>& steps);
 
 /// softmax(scale·q·kᵀ + mask)·v of rank 4 (or of rank 3: one head), with the scale on the scores, on q, on k or on
 /// both, with or without a mask → Attention.
@@ -92,6 +101,9 @@ void mergeBatchNorm(Draft& draft, std::vector<RewriteStep>& steps);
 /// or a ConvTranspose only what does not shift: padding is not shifted. What shifts there becomes one
 /// BatchNormalization, so that it is the same whatever it was written as, and is named.
 void mergeBatchNormRight(Draft& draft, std::vector<RewriteStep>& steps);
+
+/// Pad by zeros whose result only a Conv reads → the padding of that Conv.
+void mergePad(Draft& draft, std::vector<RewriteStep>& steps);
 
 /// If with a constant condition → the nodes of the branch that it takes, in its place (`<if>/<node>`).
 void inlineBranches(Draft& draft, std::vector<RewriteStep>& steps);

@@ -14,7 +14,6 @@ namespace retro::rewrite
 {
 
 using graph::Node;
-using tensor::DType;
 
 namespace
 {
@@ -65,38 +64,13 @@ Product raised(Product base, double exponent)
     return base;
 }
 
-/// Relative error that a constant has by its stored type.
-double roundingOf(DType type)
-{
-    switch (type) {
-    case DType::Float16:
-        return 2e-3;
-    case DType::BFloat16:
-        return 1e-2;
-    default:
-        return 1e-6;
-    }
-}
-
 } // namespace
 
-double Product::exponentOf(ValueId value) const
-{
-    for (const Power& power : powers) {
-        if (power.value == value) {
-            return power.exponent;
-        }
-    }
-    return 0;
-}
-
-std::optional<ValueId> Product::only(double exponent) const
-{
-    const bool holds = isExact && powers.size() == 1 && powers[0].exponent == exponent;
-    return holds ? std::optional(powers[0].value) : std::nullopt;
-}
-
 Pattern::Pattern(const Draft& draft, NodeId root) : m_draft(&draft), m_root(root), m_members{root} {}
+
+Pattern::Pattern(const Draft& draft, NodeId root, std::vector<NodeId> members)
+    : m_draft(&draft), m_root(root), m_members(std::move(members))
+{}
 
 void Pattern::addMember(NodeId id)
 {
@@ -130,12 +104,7 @@ const Node* Pattern::maker(ValueId value, std::string_view op)
     return node;
 }
 
-const Node* Pattern::soleMaker(ValueId value, std::string_view op)
-{
-    return value.isValid() && isReadOnce(value) ? maker(value, op) : nullptr;
-}
-
-std::optional<double> Pattern::scalar(ValueId value)
+std::optional<double> Pattern::scalar(ValueId value) const
 {
     if (!m_draft->isConstant(value)) {
         return std::nullopt;
@@ -144,7 +113,6 @@ std::optional<double> Pattern::scalar(ValueId value)
     if (constant.constant.size() != 1 || constant.constant.rank() > 1) {
         return std::nullopt;
     }
-    m_tolerance = std::max(m_tolerance, roundingOf(constant.dtype));
     return constant.constant.at(0);
 }
 
@@ -183,17 +151,6 @@ Product Pattern::productOf(const Node& node)
     return exponent ? raised(first, *exponent) : Product{1, {}, false};
 }
 
-std::optional<Shifted> Pattern::shifted(ValueId value)
-{
-    const Node* node = soleMaker(value, "Add");
-    for (std::size_t slot = 0; node != nullptr && slot < 2; ++slot) {
-        if (const std::optional<double> number = scalar(node->inputs[slot])) {
-            return Shifted{*number, node->inputs[1 - slot]};
-        }
-    }
-    return std::nullopt;
-}
-
 std::optional<Mean> Pattern::mean(ValueId value)
 {
     const Node* node = maker(value, "ReduceMean");
@@ -206,8 +163,6 @@ std::optional<Mean> Pattern::mean(ValueId value)
     }
     return mean.axes.empty() ? std::nullopt : std::optional(std::move(mean));
 }
-
-bool Pattern::isClose(double a, double b) const { return std::abs(a - b) <= m_tolerance * std::abs(b); }
 
 std::size_t Pattern::readsByMembers(ValueId value) const
 {
@@ -234,23 +189,6 @@ std::string Pattern::obstacle() const
         }
     }
     return {};
-}
-
-std::optional<std::int64_t> trailingAxis(std::vector<std::int64_t> axes, std::optional<std::size_t> rank)
-{
-    for (std::int64_t& axis : axes) {
-        if (axis >= 0 && !rank) {
-            return std::nullopt;
-        }
-        axis -= axis >= 0 ? static_cast<std::int64_t>(*rank) : 0;
-    }
-    std::sort(axes.begin(), axes.end());
-    for (std::size_t i = 0; i < axes.size(); ++i) {
-        if (axes[i] != static_cast<std::int64_t>(i) - static_cast<std::int64_t>(axes.size())) {
-            return std::nullopt;
-        }
-    }
-    return axes.empty() ? std::nullopt : std::optional(axes.front());
 }
 
 } // namespace retro::rewrite

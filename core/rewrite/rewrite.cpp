@@ -93,9 +93,17 @@ constexpr std::array kPasses{
         fuseLayerNorm},
     Pass{{"fuse-rmsnorm", "mean of squares, root, quotient → RMSNormalization", &RewriteOptions::fuseRmsNorm},
          fuseRmsNorm},
-    Pass{{"fuse-activations", "chains of GELU, SiLU, HardSwish, Mish → one activation",
+    Pass{{"fuse-softmax", "what computes Softmax or LogSoftmax → that operator", &RewriteOptions::fuseSoftmax},
+         fuseSoftmax},
+    Pass{{"fuse-norms", "what computes Lp-, Instance- or GroupNormalization → that operator",
+          &RewriteOptions::fuseNorms},
+         fuseNorms},
+    Pass{{"fuse-activations", "what computes an activation (Relu, Sigmoid, Gelu, Swish …) → that operator",
           &RewriteOptions::fuseActivations},
          fuseActivations},
+    Pass{{"fuse-cells", "products with gates in LSTM and GRU cells that are written out → Gate",
+          &RewriteOptions::fuseCells},
+         fuseCells},
     Pass{{"fuse-attention", "product, scale, mask, softmax, product → Attention", &RewriteOptions::fuseAttention},
          fuseAttention},
     Pass{{"fuse-linear", "MatMul by a constant + Add of a constant → one linear layer with bias",
@@ -107,6 +115,7 @@ constexpr std::array kPasses{
     Pass{{"merge-batchnorm-right", "BatchNormalization, scale and shift by constants → the weights of the layer after",
           &RewriteOptions::mergeBatchNormRight},
          mergeBatchNormRight},
+    Pass{{"merge-pad", "Pad by zeros before a convolution → its padding", &RewriteOptions::mergePad}, mergePad},
 };
 
 /// Behind all others, which would not know what these make.

@@ -23,11 +23,15 @@ struct RewriteOptions
     bool removeIdentities = true;
     bool fuseLayerNorm = true;
     bool fuseRmsNorm = true;
+    bool fuseSoftmax = true;
+    bool fuseNorms = true;
     bool fuseActivations = true;
+    bool fuseCells = true;
     bool fuseAttention = true;
     bool fuseLinear = true;
     bool mergeBatchNorm = true;
     bool mergeBatchNormRight = true;
+    bool mergePad = true;
     /// Those that nobody needs to understand relevance are off unless asked for: see isOptional().
     bool inlineBranches = false;
     bool expandFunctions = false;

@@ -42,7 +42,7 @@ void findProduct(const Facts& facts, const graph::Graph& graph, const graph::Nod
 {
     const ValueId factor = zeroFactor(graph, node);
     const NodeId id = factor.isValid() ? facts.nodeOfPass(node.name) : NodeId();
-    if (!id.isValid() || !reachesTarget(facts, id)) {
+    if (!id.isValid() || !reachesTarget(facts, id) || facts.graph().opOf(id) == "Gate") { // a cell's state before it
         return;
     }
     const graph::Value& beside = graph.value(node.inputs[node.inputs[0] == factor ? 1 : 0]);
