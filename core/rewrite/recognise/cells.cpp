@@ -217,10 +217,10 @@ std::optional<Cell> gruCell(const Draft& draft, ValueId value)
     } else {
         cell = mixByDifference(draft, *sum, candidate);
     }
-    if (!cell && sum->op == "Mul") { // no state before
+    if (!cell && sum->op == "Mul") { // no state before: (1 − z)·n
         const std::optional<Gated> taken = takenCandidate(draft, value);
-        cell = taken ? std::optional(Cell{*taken}) : std::nullopt;
-        candidate = taken ? taken->signal : candidate;
+        cell = taken && taken->gate.isRest ? std::optional(Cell{*taken}) : std::nullopt;
+        candidate = cell ? taken->signal : candidate;
     }
     const std::optional<Gated> reset = cell ? resetOf(draft, candidate) : std::nullopt;
     if (reset) {

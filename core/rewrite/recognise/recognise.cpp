@@ -74,6 +74,17 @@ bool isItself(const Draft& draft, const Cone& cone, const Recognised& found)
     });
 }
 
+/// One operator with equal numbers.
+bool isSameFunction(const KnownOperator& a, const KnownOperator& b)
+{
+    const auto isSame = [](const auto& one, const auto& other) {
+        const auto* number = std::get_if<double>(&one.second);
+        const auto* second = std::get_if<double>(&other.second);
+        return one.first == other.first && (number == nullptr || second == nullptr || *number == *second);
+    };
+    return a.op == b.op && std::ranges::equal(a.attributes, b.attributes, isSame);
+}
+
 /// Both ends of the cone are floats, of one type unless nothing converts them.
 bool isOfFloats(const Draft& draft, const Cone& cone)
 {
@@ -96,7 +107,8 @@ void recogniseElements(Draft& draft, ChainFuser& fuser, ElementFunctions& functi
         if (isOwn && cone.size() == 1 && answer->known.op != "Clip") {
             return;
         }
-        const bool isNew = answer && !isOwn && (found.empty() || found.back().second.known.op != answer->known.op);
+        const bool isNew =
+            answer && !isOwn && (found.empty() || !isSameFunction(found.back().second.known, answer->known));
         if (isNew && isOfFloats(draft, cone) && keepsShape(cone)) {
             found.emplace_back(cone, *answer);
         }

@@ -113,7 +113,7 @@ private slots:
             [](const Term& x) { return x * logistic(x) + x * 0.001; },
             [](const Term& x) { return e(x) / sum(e(x * 1.001)); },
             [](const Term& x) { return (x - mean(x)) / (root(mean(power(x - mean(x), 2))) + 1e-3); },
-            [](const Term& x) { return (x - mean(x)) / root(sum(power(x - mean(x), 2)) / 5.0 + 1e-5) * rowScale(x); },
+            [](const Term& x) { return (x - sum(x) / 5.0) / root(mean(power(x, 2)) + 1e-5) * rowScale(x); },
             [](const Term& x) { return x - mean(x); },
         };
         for (const Form& form : forms) {
