@@ -15,6 +15,7 @@
 
 #include <QTemporaryDir>
 
+#include <array>
 #include <memory>
 
 using namespace retro;
@@ -45,7 +46,7 @@ tests::ProtoModel withoutFirst(const char* op, std::int64_t gates)
     model.input("x", {3, 1, 2})
         .constant("w", tests::wavy({1, gates * 2, 2}, 1))
         .constant("r", tests::wavy({1, gates * 2, 2}, 2))
-        .constant("axes", tensor::Tensor::of<std::int64_t>({1}, {0}));
+        .constant("axes", tensor::Tensor::of<std::int64_t>({1}, std::array<std::int64_t, 1>{0}));
     model.node(op, {"x", "w", "r"}, {"", "h"}, {{"hidden_size", std::int64_t{2}}});
     model.proto().mutable_graph()->mutable_node(0)->set_name("layer");
     model.node("Squeeze", {"h", "axes"}, {"y"}).output("y");

@@ -96,7 +96,7 @@ private slots:
         }
         QVERIFY(most > 100);
 
-        const auto decode = [](const std::filesystem::path&) {
+        const auto decode = [](const std::filesystem::path&, bool) {
             return base::Result<engine::PixelArray>(engine::PixelArray{4, 4, std::vector<std::uint8_t>(48, 200)});
         };
         engine::PictureOptions options;
