@@ -166,7 +166,7 @@ base::Result<void> runModel(const Context& context, const RunOptions& options)
                         {"seconds", {{"load", model->seconds}, {"forward", result.seconds}}},
                         {"peak_bytes", result.peakBytes}});
     } else if (!options.values.empty()) {
-        context.say(fmt::format("{} hidden values in {}", values.list().size(),
+        context.say(fmt::format("{} hidden value{} in {}", values.list().size(), values.list().size() == 1 ? "" : "s",
                                 (fs::path(options.outputFolder) / "values" / "index.csv").string()));
     }
     return {};

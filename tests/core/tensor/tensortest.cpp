@@ -134,7 +134,7 @@ private slots:
         retro::base::MemoryLimit::choose(std::nullopt);
         QVERIFY(!result.ok());
         QVERIFY(result.error().code == retro::base::ErrorCode::Memory);
-        QVERIFY(result.error().message.find("1.00 PiB are needed") != std::string::npos);
+        QVERIFY(result.error().message.find("1.1 PB are needed") != std::string::npos);
     }
 
     void permutedIsAView()
