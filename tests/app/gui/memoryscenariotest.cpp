@@ -53,7 +53,7 @@ QString writeModel(const QTemporaryDir& folder, std::int64_t extent)
     builder.addOutput(y);
     const auto graph = std::move(builder).build();
     const auto bytes = graph.ok() ? formats::toOnnx(*graph) : graph.error();
-    const QString file = folder.filePath("wide.onnx");
+    const QString file = folder.filePath(QStringLiteral("wide%1.onnx").arg(extent));
     return bytes.ok() && base::writeFile(file.toStdString(), *bytes).ok() ? file : QString();
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/formats/onnx.h"
 #include "core/formats/onnxattributes.h"
 #include "core/formats/onnxschema.pb.h"
 #include "core/formats/onnxtensor.h"
@@ -67,7 +68,11 @@ public:
         node.mutable_input()->Add(inputs.begin(), inputs.end());
         node.mutable_output()->Add(outputs.begin(), outputs.end());
         for (const auto& [name, value] : attributes) {
-            formats::writeAttribute(name, value, *node.add_attribute());
+            auto& attribute = *node.add_attribute();
+            formats::writeAttribute(name, value, attribute);
+            if (const auto* nested = std::get_if<graph::Subgraph>(&value)) {
+                writeNested(*nested, attribute);
+            }
         }
         return *this;
     }
@@ -94,6 +99,17 @@ private:
         auto& opset = *m_model.add_opset_import();
         opset.set_domain(domain);
         opset.set_version(version);
+    }
+    /// What it captures stands in the graph around it, by the same names.
+    static void writeNested(const graph::Subgraph& nested, onnxschema::AttributeProto& attribute)
+    {
+        const std::vector<std::byte> bytes = formats::toOnnx(*nested.graph).value();
+        onnxschema::ModelProto whole;
+        whole.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+        *attribute.mutable_g() = std::move(*whole.mutable_graph());
+        auto& inputs = *attribute.mutable_g()->mutable_input();
+        const int captured = static_cast<int>(nested.captured);
+        inputs.DeleteSubrange(inputs.size() - captured, captured);
     }
     static void declare(onnxschema::ValueInfoProto& value, const std::string& name, const Shape& shape)
     {
