@@ -147,10 +147,7 @@ std::string inUnits(std::uint64_t bytes, double base, std::span<const char* cons
 
 } // namespace
 
-std::string bytesText(std::uint64_t bytes)
-{
-    return inUnits(bytes, 1000, kDecimalUnits, 1);
-}
+std::string bytesText(std::uint64_t bytes) { return inUnits(bytes, 1000, kDecimalUnits, 1); }
 
 std::string bothBytesText(std::uint64_t bytes)
 {

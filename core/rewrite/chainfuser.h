@@ -42,7 +42,6 @@ public:
     void sayObstacles();
 
 private:
-
     Draft& m_draft;
     std::vector<RewriteStep>& m_steps;
     std::string m_rewrite;

@@ -84,7 +84,8 @@ private slots:
                 }
             }
         }
-        QCOMPARE(titles, (QStringList{"as usual for the rules", "class score (logit)", "one", "against the others", "the whole output"}));
+        QCOMPARE(titles, (QStringList{"as usual for the rules", "class score (logit)", "one", "against the others",
+                                      "the whole output"}));
     }
 
     void aRunFileKeepsIt()

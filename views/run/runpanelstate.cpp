@@ -181,8 +181,8 @@ void RunPanel::setModel(const ModelFacts& facts)
     m_rewrites->setRewrites(facts.rewrites);
     choose(*m_input, sourcesOf(before.inputs));
     takeShapes(facts);
-    const bool isKnown = m_readsTexts || m_target->findData(beforeTarget) >= 0 ||
-                         facts.values.contains(valueOf(beforeTarget));
+    const bool isKnown =
+        m_readsTexts || m_target->findData(beforeTarget) >= 0 || facts.values.contains(valueOf(beforeTarget));
     const bool isKept = isSame && isKnown;
     chooseTarget(isKept ? beforeTarget : QStringLiteral("argmax"));
     for (const Field& field : m_fields) {

@@ -6,8 +6,8 @@
 #include "core/engine/ways/workload.h"
 #include "core/ops/registry.h"
 #include "views/common/numbertext.h"
-#include "views/common/stringlist.h"
 #include "views/common/paint/heatmapimage.h"
+#include "views/common/stringlist.h"
 
 #include <QRegularExpression>
 #include <QStringList>

@@ -44,6 +44,11 @@ public:
         ++m_seed;
         return m_builder.addConstant(fmt::format("weight{}", m_seed), randomTensor(shape, m_seed));
     }
+    base::ValueId constant(const Tensor& data)
+    {
+        return m_builder.addConstant(fmt::format("constant{}", ++m_seed), data);
+    }
+
     base::ValueId node(const std::string& op, std::vector<base::ValueId> inputs, graph::Attributes attributes = {},
                        std::string name = {})
     {
@@ -319,7 +324,7 @@ private:
 
     static base::ValueId lastPlace(TextModel& model)
     {
-        return model.node("Constant", {}, {{"value", Tensor::of<std::int64_t>({1}, std::vector<std::int64_t>{-1})}});
+        return model.constant(Tensor::of<std::int64_t>({1}, std::vector<std::int64_t>{-1}));
     }
 
     [[nodiscard]] engine::Question questionOf(std::int64_t read, std::int64_t decoded) const

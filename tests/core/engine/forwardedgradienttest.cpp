@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // However forward values get to the reverse rules, gradients are bit for bit those of the tape.
 #include "core/engine/forwarding/forwardedgradient.h"
+#include "core/engine/explain/target.h"
 #include "core/engine/forwarding/packedsigns.h"
 #include "core/engine/model/binding.h"
 #include "core/event/observer.h"
@@ -397,6 +398,7 @@ private slots:
             }
             values[8] = std::numeric_limits<float>::quiet_NaN();
             request.inputs = {Tensor::of<float>({4, 6}, values)};
+            request.target = engine::parseTarget("1,0").value(); // in the line without a number
             const auto tape = engine::gradient(model, request);
             QVERIFY2(tape.ok(), tape.ok() ? "" : tape.error().text().c_str());
             for (const ForwardStrategy strategy : {ForwardStrategy::Compress, ForwardStrategy::Rebuild}) {

@@ -83,7 +83,7 @@ private slots:
         QTest::newRow("negative") << std::int64_t{-2} << "-2 × 4"
                                   << "negative extent";
         QTest::newRow("counted") << (std::int64_t{1} << 36) << "68719476736 × 4"
-                                 << "needs 1.00 TiB";
+                                 << "needs 1.1 TB";
     }
 
     void whatNoMachineHasRoomForIsRefused()
@@ -104,10 +104,10 @@ private slots:
     void theLimitCounts()
     {
         base::MemoryLimit::choose(1000);
-        const auto made = engine::resolveInputs({"zeros"}, twice({{251, ""}}), {}, {});
+        const auto made = engine::resolveInputs({"zeros"}, twice({{401, ""}}), {}, {});
         base::MemoryLimit::choose(std::nullopt);
         QVERIFY(!made.ok());
-        QVERIFY2(made.error().text().find("needs 1004 B, but 1000 B of memory") != std::string::npos,
+        QVERIFY2(made.error().text().find("needs 1.6 kB, but 1.0 kB of memory") != std::string::npos,
                  made.error().text().c_str());
     }
 

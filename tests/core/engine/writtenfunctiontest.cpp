@@ -21,6 +21,7 @@ Tensor relevanceOf(const SharedGraph& graph, const Tensor& input, const char* co
     const auto model = bytes.ok() ? engine::parseModel(*bytes, "written.onnx", {}, rewrite::RewriteOptions())
                                   : base::Result<engine::LoadedModelPointer>(bytes.error());
     if (!model.ok()) {
+        qWarning("%s", model.error().text().c_str());
         return {};
     }
     engine::ExplainRequest request;
@@ -29,6 +30,9 @@ Tensor relevanceOf(const SharedGraph& graph, const Tensor& input, const char* co
     request.composite = composite;
     request.precision = execute::Precision::Double;
     const auto result = engine::explain(**model, request);
+    if (!result.ok()) {
+        qWarning("%s", result.error().text().c_str());
+    }
     return result.ok() ? result->relevance[result->model->graph().inputs()[0].index()] : Tensor();
 }
 

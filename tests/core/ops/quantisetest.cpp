@@ -69,8 +69,7 @@ private slots:
         QVERIFY(
             q(unknown.with("rounding_mode", std::string("ODD")).refusal()).contains("rounding_mode 'ODD' is unknown"));
         OpCase wide("BipolarQuant", 1, "onnx.brevitas");
-        QVERIFY(
-            q(wide.operand(doubles({1}, {1})).constant(doubles({3}, {1, 1, 1})).refusal()).contains("operand 1"));
+        QVERIFY(q(wide.operand(doubles({1}, {1})).constant(doubles({3}, {1, 1, 1})).refusal()).contains("operand 1"));
     }
 
     void qonnxPerChannelAndInReverse()

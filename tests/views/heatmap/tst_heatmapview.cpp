@@ -316,13 +316,13 @@ private slots:
         HeatmapView view(context.model, context.cursor, context.selection);
         QVERIFY(view.minimumSizeHint().width() < 320);
         const auto* keep = view.findChild<QCheckBox*>();
-        view.resize(1200, 400);
+        view.resize(1400, 400);
         view.show();
         QVERIFY(QTest::qWaitForWindowExposed(&view, 30'000));
         QVERIFY(keep->isVisible());
         view.resize(320, 400);
         QTRY_VERIFY_WITH_TIMEOUT(!keep->isVisible(), 30'000);
-        view.resize(1200, 400);
+        view.resize(1400, 400);
         QTRY_VERIFY_WITH_TIMEOUT(keep->isVisible(), 30'000);
     }
 
