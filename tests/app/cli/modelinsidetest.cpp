@@ -32,6 +32,7 @@ graph::Node node(const char* op, std::vector<graph::ValueId> inputs, std::vector
     graph::Node made;
     made.op = op;
     made.name = op;
+    made.opset = 17;
     made.inputs = std::move(inputs);
     made.outputs = std::move(outputs);
     return made;
@@ -41,6 +42,7 @@ graph::Node node(const char* op, std::vector<graph::ValueId> inputs, std::vector
 graph::Subgraph branch(bool hasBias)
 {
     graph::GraphBuilder builder("branch");
+    builder.setOpset("", 17);
     const auto x = builder.addInput("x", tensor::DType::Float32, tensor::Shape{1, 4});
     const auto w = builder.addConstant(hasBias ? "W" : "V", tests::wavy({4, 4}, hasBias ? 1 : 2));
     const auto h = builder.addResult("h");

@@ -27,11 +27,13 @@ namespace
 graph::Subgraph branch(const char* op)
 {
     graph::GraphBuilder builder("branch");
+    builder.setOpset("", 17);
     const auto x = builder.addInput("x", tensor::DType::Float32, tensor::Shape{1, 4});
     const auto y = builder.addResult("y");
     graph::Node node;
     node.op = op;
     node.name = "inner";
+    node.opset = 17;
     node.inputs = {x};
     node.outputs = {y};
     builder.addNode(std::move(node));

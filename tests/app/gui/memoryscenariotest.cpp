@@ -108,7 +108,8 @@ private slots:
                  qPrintable(problemsOf(window)));
         window.open(writeModel(folder, (1LL << 62) + 1), {"random:1"});
         QVERIFY(settles(window));
-        QVERIFY2(problemsOf(window).contains("input 'x' [4611686018427387905]"), qPrintable(problemsOf(window)));
+        QTRY_VERIFY2_WITH_TIMEOUT(problemsOf(window).contains("input 'x' [4611686018427387905]"),
+                                  qPrintable(window.lastError()), 60'000);
         window.open({});
         QVERIFY(settles(window));
         QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));

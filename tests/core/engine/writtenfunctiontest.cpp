@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The same function gives the same map, whatever operators a converter wrote it with.
 #include "core/engine/explain/explain.h"
-#include "core/formats/onnx.h"
 #include "tests/core/rewrite/writtenforms.h"
 
 #include <QtTest>
@@ -17,19 +16,21 @@ constexpr std::array kComposites{"epsilon", "attnlrp", "cp_lrp"};
 /// Relevance of the first input for element `target` of the first output; invalid where there is none.
 Tensor relevanceOf(const SharedGraph& graph, const Tensor& input, const char* composite)
 {
-    const auto bytes = formats::toOnnx(*graph);
-    const auto model = bytes.ok() ? engine::parseModel(*bytes, "written.onnx", {}, rewrite::RewriteOptions())
-                                  : base::Result<engine::LoadedModelPointer>(bytes.error());
-    if (!model.ok()) {
-        qWarning("%s", model.error().text().c_str());
+    auto rewritten = rewrite::rewrite(graph, {});
+    if (!rewritten.ok()) {
+        qWarning("%s", rewritten.error().text().c_str());
         return {};
     }
+    engine::LoadedModel model;
+    model.path = "written.json";
+    model.rewritten = std::move(rewritten).value();
+    model.read = graph;
     engine::ExplainRequest request;
     request.inputs = {input};
     request.target = engine::parseTarget("1").value();
     request.composite = composite;
     request.precision = execute::Precision::Double;
-    const auto result = engine::explain(**model, request);
+    const auto result = engine::explain(model, request);
     if (!result.ok()) {
         qWarning("%s", result.error().text().c_str());
     }

@@ -8,6 +8,7 @@
 #include "core/tensor/tensor.h"
 
 #include <cmath>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -103,9 +104,11 @@ private:
     /// What it captures stands in the graph around it, by the same names.
     static void writeNested(const graph::Subgraph& nested, onnxschema::AttributeProto& attribute)
     {
-        const std::vector<std::byte> bytes = formats::toOnnx(*nested.graph).value();
+        const auto bytes = formats::toOnnx(*nested.graph);
         onnxschema::ModelProto whole;
-        whole.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+        if (!bytes.ok() || !whole.ParseFromArray(bytes->data(), static_cast<int>(bytes->size()))) {
+            throw std::logic_error("the graph inside a node cannot be written");
+        }
         *attribute.mutable_g() = std::move(*whole.mutable_graph());
         auto& inputs = *attribute.mutable_g()->mutable_input();
         const int captured = static_cast<int>(nested.captured);

@@ -107,19 +107,20 @@ private slots:
 
     void whatIsNearlyAFunctionStays()
     {
-        const std::vector<Form> forms{
-            [](const Term& x) { return logistic(x * 2) * 2 - 1.01; },
-            [](const Term& x) { return 1.0 / (1.001 + e(-x)); },
-            [](const Term& x) { return x * logistic(x) + x * 0.001; },
-            [](const Term& x) { return e(x) / sum(e(x * 1.001)); },
-            [](const Term& x) { return (x - mean(x)) / (root(mean(power(x - mean(x), 2))) + 1e-3); },
-            [](const Term& x) { return (x - sum(x) / 5.0) / root(mean(power(x, 2)) + 1e-5) * rowScale(x); },
-            [](const Term& x) { return x - mean(x); },
+        const std::vector<std::pair<Form, std::string>> forms{
+            // with an operator that another function would replace
+            {[](const Term& x) { return logistic(x * 2) * 2 - 1.01; }, "Sigmoid"},
+            {[](const Term& x) { return 1.0 / (1.001 + e(-x)); }, "Div"},
+            {[](const Term& x) { return x * logistic(x) + x * 0.001; }, "Add"},
+            {[](const Term& x) { return e(x) / sum(e(x * 1.001)); }, "Div"},
+            {[](const Term& x) { return (x - mean(x)) / (root(mean(power(x - mean(x), 2))) + 1e-3); }, "Div"},
+            {[](const Term& x) { return (x - sum(x) / 5.0) / root(mean(power(x, 2)) + 1e-5) * rowScale(x); }, "Div"},
+            {[](const Term& x) { return x - mean(x); }, "Sub"},
         };
-        for (const Form& form : forms) {
+        for (const auto& [form, stays] : forms) {
             const SharedGraph graph = graphOf(form);
             const auto found = operatorsOf(*rewrittenBy(graph).graph);
-            QVERIFY2(found == operatorsOf(*graph), (operatorsOf(*graph) + " became " + found).c_str());
+            QVERIFY2(found.find(stays) != std::string::npos, (operatorsOf(*graph) + " became " + found).c_str());
         }
     }
 

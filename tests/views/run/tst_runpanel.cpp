@@ -265,7 +265,7 @@ private slots:
         panel.setModel(makeFacts());
         const QStringList words = wordsOf(panel);
         QVERIFY(words.contains(QStringLiteral("clever-hans.onnx")));
-        QVERIFY2(words.contains(QStringLiteral("41 nodes · 6 classes · 504.5 kB · ONNX 17")),
+        QVERIFY2(words.contains(QStringLiteral("41 nodes · 6 classes · 492.7 kB · ONNX 17")),
                  qPrintable(words.join("; ")));
         QVERIFY(words.contains(QStringLiteral("Picture")));
         QVERIFY(!button(panel, "Open model…")->isVisibleTo(&panel));
