@@ -151,19 +151,6 @@ Product Pattern::productOf(const Node& node)
     return exponent ? raised(first, *exponent) : Product{1, {}, false};
 }
 
-std::optional<Mean> Pattern::mean(ValueId value)
-{
-    const Node* node = maker(value, "ReduceMean");
-    if (node == nullptr || intAttribute(*node, "keepdims", 1) == 0) {
-        return std::nullopt;
-    }
-    Mean mean{node->inputs[0], attributeOr<std::vector<std::int64_t>>(*node, "axes", {})};
-    if (node->inputs.size() > 1 && m_draft->isConstant(node->inputs[1])) {
-        mean.axes = ops::integersOf(m_draft->value(node->inputs[1]).constant);
-    }
-    return mean.axes.empty() ? std::nullopt : std::optional(std::move(mean));
-}
-
 std::size_t Pattern::readsByMembers(ValueId value) const
 {
     std::size_t count = 0;

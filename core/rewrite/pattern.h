@@ -27,13 +27,6 @@ struct Product
     bool isExact = true;
 };
 
-/// Mean over axes that are kept with extent 1.
-struct Mean
-{
-    ValueId operand;
-    std::vector<std::int64_t> axes;
-};
-
 /// Reads a chain of nodes backwards from its last node, by structure and not by the order of operands, and remembers
 /// which nodes belong to it. A copy can try one form and be thrown away.
 class Pattern
@@ -56,8 +49,6 @@ public:
     /// A value as a product; looks through nodes whose values are read once, up to a bounded number of members: what is
     /// behind more is a factor of its own.
     [[nodiscard]] Product product(ValueId value);
-    /// A value that is a ReduceMean over known axes with keepdims.
-    [[nodiscard]] std::optional<Mean> mean(ValueId value);
     /// Members in order of execution.
     [[nodiscard]] const std::vector<NodeId>& members() const { return m_members; }
     /// Something outside reads a value between members: "value \"d\" is read outside the chain"; empty when nothing

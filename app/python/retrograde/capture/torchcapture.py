@@ -7,8 +7,8 @@
 
 Operators that the ONNX standard knows become operators of the standard and can be run and explained; others keep
 PyTorch's name in the domain `torch`: such a graph can be drawn, analysed and planned for, and running it is refused by
-that name. runnable() takes torch.onnx.export for such a module. Modules in training mode are captured as they train. The module is left as it was: mode, buffers and random
-generators. docs/capture.md says what tracing cannot see.
+that name. runnable() takes torch.onnx.export for such a module. Modules in training mode are captured as they train.
+The module is left as it was: mode, buffers and random generators. docs/capture.md says what tracing cannot see.
 """
 import dis
 import inspect
