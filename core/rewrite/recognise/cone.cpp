@@ -177,7 +177,8 @@ bool Cone::consistsOf(std::string_view operators) const
 ConeReach::ConeReach(const Draft& draft, ConeStep mark, ConeStep widest)
     : m_distance(draft.nodeCount(), std::numeric_limits<std::uint8_t>::max())
 {
-    for (std::size_t i = 0; i < draft.before().nodeCount(); ++i) {
+    // A draft that was stopped while it was made holds no more than some of the nodes.
+    for (std::size_t i = 0; i < draft.before().nodeCount() && !draft.isStopped(); ++i) {
         const Node& node = draft.node(NodeId(i));
         const ConeStep step = draft.isRemoved(NodeId(i)) ? ConeStep::None : coneStepOf(node);
         if (step == ConeStep::None || step > widest) {

@@ -500,7 +500,7 @@ private slots:
             }
             return nullptr;
         };
-        QVERIFY(reason() != nullptr && reason()->isHidden()); // a person chose
+        QTRY_VERIFY_WITH_TIMEOUT(reason() != nullptr && reason()->isHidden(), kPatience); // a person chose
         stage.window.open(stage.folder.filePath(QStringLiteral("model.onnx")),
                           {stage.folder.filePath(QStringLiteral("input.npy"))}, QStringLiteral("auto"));
         QVERIFY(stage.settles());
