@@ -67,6 +67,9 @@ public:
 
     void run()
     {
+        if (m_draft.isStopped()) {
+            return; // it may hold no more than some of the values
+        }
         for (const ValueId input : m_draft.before().inputs()) {
             if (!isWholeType(m_draft.value(input).dtype)) {
                 continue;
