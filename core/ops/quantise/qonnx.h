@@ -96,6 +96,7 @@ public:
     [[nodiscard]] bool isSteered() const override { return true; }
     [[nodiscard]] bool saturates() const override { return true; }
     [[nodiscard]] Tensor carryBack(std::span<const Tensor> perOutput, std::size_t slot) const override;
+    /// What arrives at an element for operand 0, 0 where it has saturated; zeros for the other operands.
     [[nodiscard]] Tensor carryBack(std::span<const Tensor> perOutput, std::span<const Tensor> operands,
                                    std::size_t slot) const override;
 
