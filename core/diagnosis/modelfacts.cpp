@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/diagnosis/modelfacts.h"
 
+#include "core/graph/reach.h"
 #include "core/ops/schema/schema.h"
 
 #include <fmt/format.h>
@@ -212,44 +213,14 @@ bool readsShapeAlone(const Node& node) { return node.domain.empty() && (node.op 
 
 std::vector<bool> ancestorsOf(const Graph& graph, ValueId value)
 {
-    std::vector<bool> isAncestor(graph.runNodeCount(), false);
-    std::vector<NodeId> open;
-    const auto take = [&](ValueId operand) {
-        const NodeId node = operand.isValid() ? graph.nodeOf(operand) : NodeId();
-        if (node.isValid() && !isAncestor[node.index()]) {
-            isAncestor[node.index()] = true;
-            open.push_back(node);
-        }
-    };
-    take(value);
-    while (!open.empty()) {
-        const NodeId node = open.back();
-        open.pop_back();
-        if (!graph.isInput(node) && !readsShapeAlone(graph.node(node))) {
-            std::ranges::for_each(graph.node(node).inputs, take);
-        }
-    }
-    return isAncestor;
+    return graph::ancestorsOf(graph, std::array{value}, std::not_fn(readsShapeAlone)).nodes;
 }
 
 std::vector<bool> descendantsOf(const Graph& graph, NodeId node)
 {
-    std::vector<bool> isDescendant(graph.runNodeCount(), false);
-    std::vector<NodeId> open{node};
-    isDescendant[node.index()] = true;
-    while (!open.empty()) {
-        const NodeId at = open.back();
-        open.pop_back();
-        for (const ValueId output : graph.outputsOf(at)) {
-            for (const graph::Use& use : output.isValid() ? graph.uses(output) : std::span<const graph::Use>()) {
-                if (!isDescendant[use.node.index()] && !readsShapeAlone(graph.node(use.node))) {
-                    isDescendant[use.node.index()] = true;
-                    open.push_back(use.node);
-                }
-            }
-        }
-    }
-    return isDescendant;
+    std::vector<bool> isBehind = graph::descendantsOf(graph, graph.outputsOf(node), std::not_fn(readsShapeAlone)).nodes;
+    isBehind[node.index()] = true;
+    return isBehind;
 }
 
 namespace

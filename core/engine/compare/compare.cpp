@@ -5,6 +5,7 @@
 #include "core/engine/compare/comparedvalues.h"
 #include "core/engine/results/results.h"
 #include "core/graph/graphbuilder.h"
+#include "core/graph/reach.h"
 #include "core/lrp/rules/ruleformulas.h"
 #include "core/ops/algebra.h"
 #include "core/trace/runfile.h"
@@ -46,7 +47,6 @@ public:
 private:
     class Walk;
 
-    void markOperands(const graph::Node& node);
     [[nodiscard]] bool isStart(base::ValueId value) const;
     [[nodiscard]] bool handsOn(base::NodeId node) const;
     [[nodiscard]] bool isOnTheWay(base::ValueId value) const;
@@ -60,7 +60,7 @@ private:
 };
 
 PartingSearch::PartingSearch(const graph::Graph& graph, const ComparedValues& a, const ComparedValues& b)
-    : m_graph(graph), m_a(a), m_b(b), m_leads(graph.valueCount(), false)
+    : m_graph(graph), m_a(a), m_b(b)
 {
     for (const ComparedValues* side : {&a, &b}) {
         if (const auto start = side->start()) {
@@ -70,25 +70,7 @@ PartingSearch::PartingSearch(const graph::Graph& graph, const ComparedValues& a,
     if (m_starts.empty()) { // a run that does not say it: one from before it was written down
         m_starts.assign(graph.outputs().begin(), graph.outputs().end());
     }
-    for (const ValueId start : m_starts) {
-        m_leads[start.index()] = true;
-    }
-    for (std::size_t i = graph.nodeCount(); i-- > 0;) {
-        markOperands(graph.node(NodeId(i)));
-    }
-}
-
-void PartingSearch::markOperands(const graph::Node& node)
-{
-    const auto leads = [this](ValueId value) { return value.isValid() && m_leads[value.index()]; };
-    if (!std::ranges::any_of(node.outputs, leads)) {
-        return;
-    }
-    for (const ValueId input : node.inputs) {
-        if (input.isValid()) {
-            m_leads[input.index()] = true;
-        }
-    }
+    m_leads = graph::ancestorsOf(graph, m_starts).values;
 }
 
 bool PartingSearch::isStart(ValueId value) const { return std::ranges::find(m_starts, value) != m_starts.end(); }

@@ -4,6 +4,7 @@
 #include "core/engine/gradient/writtenparts.h"
 #include "core/engine/plan/planning.h"
 #include "core/execute/reachedvalues.h"
+#include "core/graph/reach.h"
 #include "core/ops/numbertypes.h"
 #include "core/runtime/reversehalf.h"
 #include "core/schedule/simulator.h"
@@ -365,32 +366,11 @@ private:
     std::vector<ValueId> m_copy;
 };
 
-/// Per node: whether an output of the graph depends on it.
-std::vector<bool> neededNodes(const graph::Graph& graph)
-{
-    std::vector<bool> isRead(graph.valueCount(), false);
-    for (const ValueId output : graph.outputs()) {
-        isRead[output.index()] = true;
-    }
-    std::vector<bool> isNeeded(graph.nodeCount(), false);
-    for (std::size_t i = graph.nodeCount(); i-- > 0;) {
-        const graph::Node& node = graph.node(NodeId(i));
-        isNeeded[i] = std::ranges::any_of(node.outputs,
-                                          [&](ValueId output) { return output.isValid() && isRead[output.index()]; });
-        for (const ValueId input : isNeeded[i] ? node.inputs : std::vector<ValueId>()) {
-            if (input.isValid()) {
-                isRead[input.index()] = true;
-            }
-        }
-    }
-    return isNeeded;
-}
-
 /// Without what rules wrote for operands that nobody wants: they write for all together. The nodes of the model stay,
 /// as the plan runs them.
 Result<std::shared_ptr<const graph::Graph>> withoutUnused(const graph::Graph& written, const graph::Graph& model)
 {
-    const std::vector<bool> isNeeded = neededNodes(written);
+    const std::vector<bool> isNeeded = graph::ancestorsOf(written, written.outputs()).nodes;
     PartCopy copy(written, written.name());
     for (const ValueId input : written.inputs()) {
         copy.take(input);

@@ -2,6 +2,7 @@
 #include "core/engine/gradient/writtenparts.h"
 
 #include "core/graph/graphbuilder.h"
+#include "core/graph/reach.h"
 #include "core/ops/numbertypes.h"
 #include "core/ops/structure.h"
 
@@ -39,19 +40,7 @@ struct Trial
 /// Inputs of a graph that its output depends on.
 std::set<std::string> namesNeeded(const graph::Graph& graph)
 {
-    std::vector<bool> isNeeded(graph.valueCount(), false);
-    for (const ValueId output : graph.outputs()) {
-        isNeeded[output.index()] = true;
-    }
-    for (std::size_t i = graph.nodeCount(); i-- > 0;) {
-        const graph::Node& node = graph.node(NodeId(i));
-        const auto isRead = [&](ValueId value) { return value.isValid() && isNeeded[value.index()]; };
-        for (const ValueId input : std::ranges::any_of(node.outputs, isRead) ? node.inputs : std::vector<ValueId>()) {
-            if (input.isValid()) {
-                isNeeded[input.index()] = true;
-            }
-        }
-    }
+    const std::vector<bool> isNeeded = graph::ancestorsOf(graph, graph.outputs()).values;
     std::set<std::string> names;
     for (const ValueId input : graph.inputs()) {
         if (isNeeded[input.index()]) {

@@ -2,6 +2,7 @@
 #include "core/engine/region/conditions.h"
 
 #include "core/engine/explain/placetext.h"
+#include "core/graph/reach.h"
 #include "core/lrp/rules/conditionedrule.h"
 #include "core/ops/algebra.h"
 #include "core/tensor/npy.h"
@@ -110,33 +111,10 @@ Tensor unionOf(const Tensor& a, const Tensor& b)
     return algebra::add(a, algebra::positivePart(algebra::subtract(b, a)));
 }
 
-/// Every node that `value` is made of, by NodeId; inputs too.
-std::vector<bool> below(const graph::Graph& graph, ValueId value)
-{
-    std::vector<bool> reached(graph.nodeCount() + graph.inputs().size(), false);
-    std::vector<NodeId> open{graph.nodeOf(value)};
-    while (!open.empty()) {
-        const NodeId node = open.back();
-        open.pop_back();
-        if (node.index() >= reached.size() || reached[node.index()]) {
-            continue;
-        }
-        reached[node.index()] = true;
-        if (!graph.isInput(node)) {
-            for (const ValueId operand : graph.node(node).inputs) {
-                if (operand.isValid() && graph.value(operand).kind != graph::ValueKind::Constant) {
-                    open.push_back(graph.nodeOf(operand));
-                }
-            }
-        }
-    }
-    return reached;
-}
-
 Result<void> checkOnePath(const std::vector<ConditionSite>& sites, const graph::Graph& graph)
 {
     for (std::size_t i = 0; i + 1 < sites.size(); ++i) {
-        if (!below(graph, sites[i].value)[graph.nodeOf(sites[i + 1].value).index()]) {
+        if (!graph::ancestorsOf(graph, std::array{sites[i].value}).nodes[graph.nodeOf(sites[i + 1].value).index()]) {
             return base::usageError(
                 fmt::format("the values \"{}\" and \"{}\" lie on no common path, so nothing passes both; ask with "
                             "--condition-form beside, or one after the other",

@@ -5,6 +5,7 @@
 #include "core/engine/model/binding.h"
 #include "core/engine/model/prepare.h"
 #include "core/engine/ways/rowsalone.h"
+#include "core/graph/reach.h"
 #include "core/lrp/composite/ruleoverride.h"
 #include "core/ops/scoretail.h"
 #include "core/rewrite/addvalue.h"
@@ -207,23 +208,6 @@ bool isOneSample(const ExplainRequest& request)
                                [](const tensor::Tensor& input) { return input.rank() == 0 || input.shape()[0] == 1; });
 }
 
-/// By value: whether it follows from what `head` makes, so that its shape is not as declared.
-std::vector<bool> behind(const Graph& graph, NodeId head)
-{
-    std::vector<bool> isBehind(graph.valueCount(), false);
-    for (std::size_t i = head.index(); i < graph.nodeCount(); ++i) {
-        const Node& node = graph.node(NodeId(i));
-        const bool reads =
-            std::ranges::any_of(node.inputs, [&](ValueId id) { return id.isValid() && isBehind[id.index()]; });
-        for (const ValueId output : node.outputs) {
-            if (output.isValid() && (i == head.index() || reads)) {
-                isBehind[output.index()] = true;
-            }
-        }
-    }
-    return isBehind;
-}
-
 /// The node with the values of another graph.
 Node withValues(Node node, const std::vector<ValueId>& ids)
 {
@@ -242,7 +226,8 @@ std::shared_ptr<const Graph> withRow(const Graph& graph, NodeId head, std::int64
         builder.setOpset(domain, version);
     }
     const ValueId rows = graph.node(head).inputs[0];
-    const std::vector<bool> isBehind = behind(graph, head);
+    // What follows from `head` has not the shape that is declared.
+    const std::vector<bool> isBehind = graph::descendantsOf(graph, graph.node(head).outputs).values;
     std::vector<ValueId> ids;
     for (std::size_t i = 0; i < graph.valueCount(); ++i) {
         graph::Value value = graph.value(ValueId(i));

@@ -10,6 +10,7 @@
 #include "core/engine/ways/sampledtime.h"
 #include "core/engine/ways/wantedrow.h"
 #include "core/execute/weightbytes.h"
+#include "core/graph/reach.h"
 #include "core/lrp/rules/reverseflops.h"
 #include "core/ops/threads.h"
 
@@ -145,24 +146,11 @@ std::vector<std::uint8_t> trackedOf(const BoundModel& model, NodeId node)
 /// Nodes that the targets depend on, from the last one to the first.
 std::vector<NodeId> nodesBelow(const BoundModel& model, std::span<const ValueId> targets)
 {
-    const graph::Graph& graph = model.graph();
-    std::vector<bool> isNeeded(graph.valueCount(), false);
-    for (const ValueId target : targets) {
-        isNeeded[target.index()] = true;
-    }
+    const std::vector<bool> isBelow = graph::ancestorsOf(model.graph(), targets).nodes;
     std::vector<NodeId> nodes;
-    for (std::size_t i = graph.nodeCount(); i-- > 0;) {
-        const graph::Node& node = graph.node(NodeId(i));
-        const bool isWanted = std::ranges::any_of(
-            node.outputs, [&](ValueId value) { return value.isValid() && isNeeded[value.index()]; });
-        if (!isWanted) {
-            continue;
-        }
-        nodes.emplace_back(i);
-        for (const ValueId input : node.inputs) {
-            if (input.isValid()) {
-                isNeeded[input.index()] = true;
-            }
+    for (std::size_t i = model.graph().nodeCount(); i-- > 0;) {
+        if (isBelow[i]) {
+            nodes.emplace_back(i);
         }
     }
     return nodes;
@@ -258,10 +246,7 @@ std::uint64_t reversePeak(const BoundModel& model, const execute::RebuildingStor
 {
     const graph::Graph& graph = model.graph();
     const std::vector<std::int64_t> change = changesOf(model, store);
-    std::vector<bool> isBelow(graph.nodeCount(), false);
-    for (const NodeId node : nodesBelow(model, targets)) {
-        isBelow[node.index()] = true;
-    }
+    const std::vector<bool> isBelow = graph::ancestorsOf(graph, targets).nodes;
     std::int64_t live = change[graph.nodeCount()];
     std::int64_t most = live;
     for (std::size_t i = graph.nodeCount(); i-- > 0;) {

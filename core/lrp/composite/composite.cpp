@@ -4,6 +4,7 @@
 #include "core/base/cancel.h"
 #include "core/base/result.h"
 #include "core/execute/boundmodel.h"
+#include "core/graph/reach.h"
 #include "core/lrp/composite/firstlayer.h"
 #include "core/lrp/composite/softmaxshift.h"
 #include "core/lrp/rules/decomposedrule.h"
@@ -56,19 +57,7 @@ base::Result<std::vector<bool>> nodesBelowInput(const BoundModel& model, const s
                         name, fmt::join(known, ", ")),
             "composite");
     }
-    std::vector<bool> isReached(graph.valueCount(), false);
-    isReached[start->index()] = true;
-    for (std::size_t i = 0; i < graph.nodeCount(); ++i) {
-        const graph::Node& node = graph.node(graph::NodeId(i));
-        isBelow[i] = std::ranges::any_of(
-            node.inputs, [&](ValueId operand) { return operand.isValid() && isReached[operand.index()]; });
-        for (const ValueId output : node.outputs) {
-            if (isBelow[i] && output.isValid()) {
-                isReached[output.index()] = true;
-            }
-        }
-    }
-    return isBelow;
+    return graph::descendantsOf(graph, std::array{*start}).nodes;
 }
 
 // * stands for any text, ? for one byte; without recursion.

@@ -3,9 +3,11 @@
 #include "core/graph/contentdigest.h"
 #include "core/graph/graphbuilder.h"
 #include "core/graph/insides.h"
+#include "core/graph/reach.h"
 
 #include <QtTest>
 
+#include <array>
 #include <functional>
 #include <set>
 
@@ -357,6 +359,32 @@ private slots:
             QCOMPARE(with(attribute), with(attribute));
         }
         QCOMPARE(hashes.size(), all.size());
+    }
+
+    void whatAValueIsComputedFrom()
+    {
+        const Graph graph = residual().value(); // values x, W, h, r, y; nodes first, act, sum, then the input
+        const Reach ofR = ancestorsOf(graph, std::array{ValueId(3U)});
+        QCOMPARE(ofR.values, (std::vector<bool>{true, true, true, true, false}));
+        QCOMPARE(ofR.nodes, (std::vector<bool>{true, true, false, true}));
+
+        // A node that does not pass belongs to it, what it reads does not; y has another way to h.
+        const PassesNode notRelu = [](const Node& node) { return node.op != "Relu"; };
+        QCOMPARE(ancestorsOf(graph, std::array{ValueId(3U)}, notRelu).nodes,
+                 (std::vector<bool>{false, true, false, false}));
+        QCOMPARE(ancestorsOf(graph, graph.outputs(), notRelu).nodes, (std::vector<bool>{true, true, true, true}));
+        QCOMPARE(ancestorsOf(graph, std::array{ValueId()}).nodes, std::vector<bool>(4, false));
+    }
+
+    void whatIsComputedFromAValue()
+    {
+        const Graph graph = residual().value();
+        const Reach ofH = descendantsOf(graph, std::array{ValueId(2U)});
+        QCOMPARE(ofH.values, (std::vector<bool>{false, false, true, true, true}));
+        QCOMPARE(ofH.nodes, (std::vector<bool>{false, true, true, false}));
+
+        const PassesNode notSum = [](const Node& node) { return node.op != "Add"; };
+        QCOMPARE(descendantsOf(graph, graph.inputs(), notSum).nodes, (std::vector<bool>{true, true, false, true}));
     }
 
     void theContentDigestSeesWeightsToo()
