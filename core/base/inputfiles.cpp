@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 #include <sys/stat.h>
+#include <vector>
 
 namespace retro::base
 {
@@ -20,10 +21,18 @@ namespace
 
 using FileKey = std::pair<std::uint64_t, std::uint64_t>;
 
+/// A name that a file was read by, and what it is.
+struct ReadName
+{
+    fs::path path;
+    std::string what;
+};
+
 struct HeldFile
 {
-    fs::path path; ///< that it was read by
-    std::string what;
+    /// Each once, the newest last. A file that is gone may have left its number to another: only a name that still
+    /// leads to the number counts.
+    std::vector<ReadName> names;
     std::size_t count = 0; ///< of those who hold it
 };
 
@@ -81,10 +90,9 @@ fs::path absolutePlace(const fs::path& path)
 void hold(Files& all, const FileKey& key, const fs::path& path, const std::string& what)
 {
     HeldFile& file = all.held[key];
-    if (++file.count == 1 || file.path == path) {
-        file.path = path;
-        file.what = what;
-    }
+    ++file.count;
+    std::erase_if(file.names, [&](const ReadName& name) { return name.path == path; });
+    file.names.push_back({path, what});
 }
 
 void letGo(Files& all, const FileKey& key)
@@ -95,12 +103,18 @@ void letGo(Files& all, const FileKey& key)
     }
 }
 
-/// The file that nothing may be written over; null when there is none.
-const HeldFile* heldAt(const Files& all, const fs::path& place)
+/// The name of a file that nothing may be written over; null when there is none.
+const ReadName* heldAt(const Files& all, const fs::path& place)
 {
     const std::optional<FileKey> key = all.held.empty() ? std::nullopt : keyAt(place);
     const auto file = key ? all.held.find(*key) : all.held.end();
-    return file != all.held.end() && keyAt(file->second.path) == key ? &file->second : nullptr;
+    if (file == all.held.end()) {
+        return nullptr;
+    }
+    const std::vector<ReadName>& names = file->second.names;
+    const auto name =
+        std::ranges::find(names.rbegin(), names.rend(), key, [](const ReadName& each) { return keyAt(each.path); });
+    return name == names.rend() ? nullptr : &*name;
 }
 
 Error overInput(const std::string& option, const std::string& output, const std::string& input)
@@ -201,7 +215,7 @@ Result<void> promiseOutput(const fs::path& path, const std::string& option, cons
     Promised made{absolutePlace(path), keyAt(path), fmt::format("{} {}", option, path.string()), what, isGrown};
     Files& all = files();
     const std::lock_guard lock(all.mutex);
-    if (const HeldFile* const file = heldAt(all, path)) {
+    if (const ReadName* const file = heldAt(all, path)) {
         return overInput(made.option, what, file->what);
     }
     for (const Promised& other : all.promised) {
@@ -217,7 +231,7 @@ Result<void> promiseOutput(const fs::path& path, const std::string& option, cons
 Result<void> checkNotHeld(const fs::path& place, const fs::path& path)
 {
     const std::lock_guard lock(files().mutex);
-    const HeldFile* const file = ownResults > 0 ? nullptr : heldAt(files(), place);
+    const ReadName* const file = ownResults > 0 ? nullptr : heldAt(files(), place);
     return file == nullptr ? Result<void>() : Result<void>(overInput(path.string(), "a result", file->what));
 }
 

@@ -74,6 +74,19 @@ private slots:
         QVERIFY(writeFile(input, std::string_view("y")).ok());
     }
 
+    void aFileIsHeldByEveryNameThatItWasReadBy()
+    {
+        const fs::path first = made("first.onnx");
+        const fs::path second = m_folder / "second.onnx";
+        fs::create_hard_link(first, second);
+        HeldFiles before;
+        before.add(first, "the model before");
+        HeldFiles held;
+        held.add(second, "the model");
+        fs::remove(first); // a new file may get its number
+        isRefused(writeFile(second, std::string_view("y")), "over the model;");
+    }
+
     void outerScopesHoldWhatInnerOnesOpen()
     {
         const fs::path input = made("outer.npy");
