@@ -468,8 +468,10 @@ tensor::Tensor PackedConvolution::pack(const float* weight) const
         weight = changed.data<float>();
     }
     asFailure([&] {
-        m_state->packing.execute(queue, {{DNNL_ARG_FROM, readOnly(m_state->plain, weight)},
-                                         {DNNL_ARG_TO, memory(m_state->packed, engine(), buffer.data<float>())}});
+        withinThreads([&] {
+            m_state->packing.execute(queue, {{DNNL_ARG_FROM, readOnly(m_state->plain, weight)},
+                                             {DNNL_ARG_TO, memory(m_state->packed, engine(), buffer.data<float>())}});
+        });
         queue.wait();
     });
     return std::move(buffer).freeze();

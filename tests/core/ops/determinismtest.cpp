@@ -2,10 +2,12 @@
 // The same operand values give the same bits: again, in another memory order, and with other threads.
 #include "tests/core/ops/opcase.h"
 
+#include "core/ops/onednn/onednnconvolution.h"
 #include "core/ops/threads.h"
 
 #include <QtTest>
 
+#include <filesystem>
 #include <functional>
 #include <random>
 
@@ -159,6 +161,29 @@ private slots:
                 QVERIFY2(more[0].bitEqual(one[0]), text.c_str());
                 QVERIFY2(more[1].bitEqual(one[1]), text.c_str());
             }
+        }
+        retro::ops::setThreads(before);
+    }
+
+    /// What is made for more threads than there are is carried out by those that there are: others would be started for
+    /// each call and ended by the next one.
+    void packingStartsNoThreadsOfItsOwn()
+    {
+        const auto running = [] {
+            return std::ranges::distance(std::filesystem::directory_iterator("/proc/self/task"));
+        };
+        const int before = retro::ops::threads();
+        retro::ops::setThreads(2);
+        for (const auto direction :
+             {retro::ops::onednn::Direction::Forward, retro::ops::onednn::Direction::Transposed}) {
+            const retro::ops::reference::WindowAxis axis{.image = 16, .windows = 14, .kernel = 3};
+            const retro::ops::onednn::PackedConvolution made(
+                {.batch = 1, .groups = 1, .channels = 64, .filters = 64, .axes = {axis, axis}}, direction);
+            QVERIFY(made.isValid());
+            const auto threads = running();
+            const Tensor weights = randomTensor({64, 64, 3, 3}, DType::Float32);
+            QVERIFY(made.pack(weights.data<float>()).size() >= weights.size());
+            QVERIFY(running() <= threads + 1);
         }
         retro::ops::setThreads(before);
     }
