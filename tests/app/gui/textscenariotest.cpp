@@ -183,7 +183,7 @@ private slots:
         const QString run = m_folder.filePath(QStringLiteral("text.retro"));
         QSignalSpy saved(&window.engine(), &app::EngineWorker::saved);
         window.saveRunTo(run);
-        QVERIFY(saved.wait(kPatienceOfTexts));
+        QTRY_VERIFY_WITH_TIMEOUT(!saved.isEmpty(), kPatienceOfTexts);
         app::MainWindow other;
         other.resize(1280, 800);
         other.show();
