@@ -71,7 +71,7 @@ struct Node
     /// What a capture measured; null when nothing is known.
     std::shared_ptr<const NodeFacts> facts = {};
     /// The nodes of the file that were recognised as this operator: they compute its result, so that it has their bits.
-    /// The inputs of that graph are the operands, each once. Null: the operator computes it.
+    /// The inputs of that graph are the present operands. Null: the operator computes it.
     std::shared_ptr<const Graph> written = {};
 };
 

@@ -3,8 +3,6 @@
 
 #include "core/ops/registry.h"
 
-#include <algorithm>
-
 namespace retro::ops
 {
 
@@ -16,14 +14,11 @@ using graph::Node;
 using graph::ValueId;
 using graph::ValueKind;
 
-/// Slots of a node's operands, each operand once.
-std::vector<std::size_t> distinctSlots(const Node& node)
+std::vector<std::size_t> slotsOfOperands(const Node& node)
 {
     std::vector<std::size_t> slots;
     for (std::size_t slot = 0; slot < node.inputs.size(); ++slot) {
-        const auto isFirst = std::find(node.inputs.begin(), node.inputs.end(), node.inputs[slot]) ==
-                             node.inputs.begin() + static_cast<std::ptrdiff_t>(slot);
-        if (node.inputs[slot].isValid() && isFirst) {
+        if (node.inputs[slot].isValid()) {
             slots.push_back(slot);
         }
     }
@@ -124,7 +119,7 @@ public:
     WrittenOperator(std::unique_ptr<BoundOperator> function, WrittenNodes nodes)
         : m_function(std::move(function)), m_nodes(std::move(nodes))
     {
-        m_outputTypes = m_function->outputTypes();
+        m_outputTypes = {m_function->outputTypes().front()};
     }
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
     {
@@ -143,13 +138,13 @@ private:
 
 BoundResult bindWritten(const BindContext& context, std::unique_ptr<BoundOperator> function)
 {
-    std::vector<std::size_t> slots = distinctSlots(context.node);
-    if (slots.size() != context.node.written->inputs().size() || function->outputTypes().size() != 1) {
-        return BoundResult(std::move(function));
+    std::vector<std::size_t> slots = slotsOfOperands(context.node);
+    if (slots.size() != context.node.written->inputs().size() || context.node.outputs.size() != 1) {
+        return context.error("the nodes that were recognised as it read other values; switch the rewrite off");
     }
     WrittenNodes nodes(context.node.written, std::move(slots), context.floatType);
     RETRO_CHECK(nodes.bindAll(context));
-    if (function->outputTypes() != std::vector{nodes.resultType()}) {
+    if (function->outputTypes().front() != nodes.resultType()) {
         return context.error("the nodes that were recognised as it make another type; switch the rewrite off");
     }
     return bound<WrittenOperator>(std::move(function), std::move(nodes));

@@ -37,8 +37,8 @@ bool ChainFuser::take(const Pattern& pattern, const Fusion& fusion)
     m_steps.push_back(std::move(step));
     m_obstacles.erase(operand);
     m_draft.fuse(pattern.root(), std::move(node), pattern.members());
-    if (fusion.keepsBits) {
-        m_draft.keepWritten(pattern.root());
+    if (fusion.keepsBits && !m_draft.keepWritten(pattern.root())) {
+        m_steps.back().text += ", computed as one: its nodes read other values as well";
     }
     return true;
 }

@@ -76,9 +76,9 @@ public:
     [[nodiscard]] bool isFused(NodeId id) const { return !m_members[id.index()].empty(); }
     /// The members of a fused node as a graph of their own.
     [[nodiscard]] base::Result<graph::Graph> membersOf(NodeId id) const;
-    /// Lets the members of a fused node compute its result (graph::Node::written), where they read nothing but its
-    /// operands and constants.
-    void keepWritten(NodeId id);
+    /// Lets the members of a fused node compute its result (graph::Node::written), each present operand an input of
+    /// theirs. False: they read more than operands and constants.
+    [[nodiscard]] bool keepWritten(NodeId id);
     /// Shapes of the values of before(); worked out when the first is asked for.
     [[nodiscard]] GenericShapes& shapes() const { return *m_shapes; }
     /// Readers of value i read to[i] instead, where that is valid.

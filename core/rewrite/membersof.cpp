@@ -2,7 +2,6 @@
 #include "core/rewrite/addvalue.h"
 #include "core/rewrite/draft.h"
 
-#include <algorithm>
 #include <map>
 
 namespace retro::rewrite
@@ -35,9 +34,12 @@ public:
             }
         }
     }
-    void addInput(ValueId id)
+    /// An operand of the fused node. Of one that it has twice, members read the first.
+    void addInput(ValueId id, std::size_t slot)
     {
-        m_ids.emplace(id.index(), addValue(m_builder, m_draft.value(id), graph::ValueKind::Input));
+        graph::Value value = m_draft.value(id);
+        value.name += m_ids.contains(id.index()) ? "/operand " + std::to_string(slot) : std::string();
+        m_ids.emplace(id.index(), addValue(m_builder, value, graph::ValueKind::Input));
     }
     void renumber(std::vector<ValueId>& ids) const
     {
@@ -56,18 +58,16 @@ private:
 
 base::Result<graph::Graph> Draft::membersOf(NodeId id) const { return membersOf(id, {}); }
 
-void Draft::keepWritten(NodeId id)
+bool Draft::keepWritten(NodeId id)
 {
-    std::vector<ValueId> operands;
-    for (const ValueId input : m_nodes[id.index()].inputs) {
-        if (input.isValid() && std::ranges::find(operands, input) == operands.end()) {
-            operands.push_back(input);
-        }
-    }
+    std::vector<ValueId> operands = m_nodes[id.index()].inputs;
+    std::erase_if(operands, [](ValueId input) { return !input.isValid(); });
     base::Result<graph::Graph> members = membersOf(id, operands);
-    if (members.ok() && members->inputs().size() == operands.size()) {
+    const bool isWhole = members.ok() && members->inputs().size() == operands.size();
+    if (isWhole) {
         m_nodes[id.index()].written = std::make_shared<const graph::Graph>(std::move(members).value());
     }
+    return isWhole;
 }
 
 /// `inputs` are the first inputs of it, whether they are read or not.
@@ -78,8 +78,8 @@ base::Result<graph::Graph> Draft::membersOf(NodeId id, std::span<const ValueId> 
         builder.setOpset(domain, version);
     }
     MemberValues values(*this, builder);
-    for (const ValueId input : inputs) {
-        values.addInput(input);
+    for (std::size_t slot = 0; slot < inputs.size(); ++slot) {
+        values.addInput(inputs[slot], slot);
     }
     for (const graph::Node& member : m_members[id.index()]) {
         values.addMade(member);

@@ -58,13 +58,21 @@ struct Power
     }
 };
 
-/// x², by far the commonest power (variances), without the general function.
+/// x² and x³, by far the commonest powers (variances, GELU by tanh), without the general function.
 struct Square
 {
     template <class T>
     static T value(T x, RowParameters)
     {
         return x * x;
+    }
+};
+struct Cube
+{
+    template <class T>
+    static T value(T x, RowParameters)
+    {
+        return x * x * x;
     }
 };
 
@@ -102,16 +110,21 @@ Tensor powerOf(const Tensor& x, const Tensor& c, const TensorType& type)
 class PowerByConstant final : public Operator<ElementWise>
 {
 public:
-    PowerByConstant(TensorType output, Tensor exponent)
-        : Operator(std::move(output)), m_exponent(std::move(exponent)),
-          m_isSquare(m_exponent.size() == 1 && m_exponent.at(0) == 2 && tensor::isFloating(m_outputTypes[0].dtype))
-    {}
+    PowerByConstant(TensorType output, Tensor exponent) : Operator(std::move(output)), m_exponent(std::move(exponent))
+    {
+        if (m_exponent.size() == 1 && tensor::isFloating(m_outputTypes[0].dtype)) {
+            m_factors = m_exponent.at(0) == 2 ? 2 : m_exponent.at(0) == 3 ? 3 : 0;
+        }
+    }
 
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
     {
         const TensorType& type = m_outputTypes[0];
-        return {m_isSquare ? mapNumbers(unaryFloats<Square>(), type.dtype, type.shape, operands.first(1))
-                           : powerOf(operands[0], m_exponent, type)};
+        if (m_factors == 0) {
+            return {powerOf(operands[0], m_exponent, type)};
+        }
+        const NumberRows rows = m_factors == 2 ? unaryFloats<Square>() : unaryFloats<Cube>();
+        return {mapNumbers(rows, type.dtype, type.shape, operands.first(1))};
     }
     [[nodiscard]] Reads savedForGradient() const override { return Reads::firstOperand(); }
     [[nodiscard]] Tensor derivative(const Tensor& x, const Tensor&) const override
@@ -122,7 +135,7 @@ public:
 
 private:
     Tensor m_exponent;
-    bool m_isSquare;
+    int m_factors = 0; ///< of a product that stands for the power; 0: none does
 };
 
 class PowerOfOperands final : public Operator<Differentiable>

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
-#include <ranges>
 #include <unordered_map>
 
 namespace retro::rewrite
@@ -165,13 +164,13 @@ std::size_t Cone::leafReads() const
     return count;
 }
 
-bool Cone::consistsOf(std::string_view operators) const
+std::string Cone::operators() const
 {
-    return std::ranges::all_of(m_members, [&](NodeId member) {
-        const std::string& op = m_draft->node(member).op;
-        const auto isWanted = [&](auto&& word) { return std::string_view(word.begin(), word.end()) == op; };
-        return std::ranges::any_of(operators | std::views::split(' '), isWanted);
-    });
+    std::string text;
+    for (const NodeId member : members()) {
+        text += (text.empty() ? "" : " ") + m_draft->node(member).op;
+    }
+    return text;
 }
 
 ConeReach::ConeReach(const Draft& draft, ConeStep mark, ConeStep widest)

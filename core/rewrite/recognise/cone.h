@@ -50,8 +50,8 @@ public:
     [[nodiscard]] const std::vector<ValueId>& constants() const { return m_constants; }
     /// Equal for cones that compute the same in the same way.
     [[nodiscard]] std::uint64_t key() const { return m_key.digest(); }
-    /// Every member is one of these operators ("Mul Div Add").
-    [[nodiscard]] bool consistsOf(std::string_view operators) const;
+    /// Those of the members, in order of execution ("Mul Div Add").
+    [[nodiscard]] std::string operators() const;
 
 private:
     [[nodiscard]] bool takeLast(ConeStep widest);

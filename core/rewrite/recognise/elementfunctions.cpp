@@ -88,7 +88,7 @@ struct ElementFunction
 {
     std::string_view op;
     std::int64_t opset;
-    std::string_view kernelFor = {};
+    std::string_view sameBits = {};
     const char* approximate = nullptr;
     ReadParameters read = nullptr;
 };
@@ -100,11 +100,11 @@ constexpr std::array kElementFunctions{
     ElementFunction{"Tanh", 6},
     ElementFunction{"Softplus", 1},
     ElementFunction{"Softsign", 1},
-    ElementFunction{"Gelu", 20, "Mul Div Neg Reciprocal Sqrt Pow Add Erf", "none"},
-    ElementFunction{"Gelu", 20, "Mul Div Neg Reciprocal Sqrt Pow Add Tanh", "tanh"},
-    ElementFunction{"HardSwish", 14, "Mul Div Neg Reciprocal Sqrt Pow Add Clip HardSigmoid"},
-    ElementFunction{"Mish", 18, "Mul Div Neg Reciprocal Sqrt Pow Tanh Softplus"},
-    ElementFunction{"Swish", 24, "Mul Div Neg Reciprocal Sqrt Pow Sigmoid", nullptr, readSwish},
+    ElementFunction{"Gelu", 20, {}, "none"},
+    ElementFunction{"Gelu", 20, {}, "tanh"},
+    ElementFunction{"HardSwish", 14},
+    ElementFunction{"Mish", 18},
+    ElementFunction{"Swish", 24, "Sigmoid Mul, Mul Sigmoid Mul", nullptr, readSwish},
     ElementFunction{"LeakyRelu", 6, {}, nullptr, readLeakyRelu},
     ElementFunction{"HardSigmoid", 6, {}, nullptr, readHardSigmoid},
     ElementFunction{"Elu", 6, {}, nullptr, readElu},
@@ -205,7 +205,7 @@ std::optional<Recognised> ElementFunctions::tried(const Cone& cone)
                                                     : 1;
         if (gap < nearest) {
             nearest = gap;
-            best = Recognised{std::move(*known), function.kernelFor};
+            best = Recognised{std::move(*known), function.sameBits};
         }
     }
     return best;

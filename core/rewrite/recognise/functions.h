@@ -15,8 +15,9 @@ enum class FunctionGroup : std::uint8_t { LayerNorm, RmsNorm, Activation, Softma
 struct Recognised
 {
     KnownOperator known;
-    /// Chains of these operators alone are computed by the kernel of the operator, in one walk; others by their nodes.
-    std::string_view kernelFor;
+    /// Chains whose bits are those of the operator's kernel, which computes them in one walk (Cone::operators(), by
+    /// commas); others are computed by their nodes.
+    std::string_view sameBits = {};
     std::vector<ValueId> parameters = {}; ///< per parameter of `known`: a constant of the model that is it; or invalid
 };
 

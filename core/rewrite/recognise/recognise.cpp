@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 
 namespace retro::rewrite
 {
@@ -52,12 +53,20 @@ ValueId parameterOf(Draft& draft, const Cone& cone, const Recognised& found, std
     return draft.addConstant(name, numbers, type);
 }
 
+/// What is rounded to 16 bits has other bits where it is rounded once for all nodes.
+bool hasBitsOfKernel(const Draft& draft, const Cone& cone, const Recognised& found)
+{
+    const auto isChain = [&](auto&& chain) { return std::ranges::equal(chain, cone.operators()); };
+    return !tensor::isNarrow(draft.value(cone.leaf()).dtype) &&
+           std::ranges::any_of(found.sameBits | std::views::split(std::string_view(", ")), isChain);
+}
+
 /// Puts the function in the place of the cone. False: something outside reads a value inside.
 bool take(Draft& draft, ChainFuser& fuser, const Cone& cone, const Recognised& found)
 {
     const Pattern pattern(draft, cone.root(), cone.members());
     Fusion fusion{found.known.op, found.known.opset, {cone.leaf()}, found.known.attributes};
-    fusion.keepsBits = !cone.consistsOf(found.kernelFor);
+    fusion.keepsBits = !hasBitsOfKernel(draft, cone, found);
     for (std::size_t i = 0; i < found.known.parameters.size() && pattern.obstacle().empty(); ++i) {
         fusion.inputs.push_back(parameterOf(draft, cone, found, i));
     }

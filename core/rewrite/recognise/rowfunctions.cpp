@@ -252,8 +252,7 @@ std::optional<Recognised> asLpNorm(const RowProbe& row)
 struct NormForm
 {
     KnownOperator known; ///< without parameters and epsilon
-    std::string_view kernelFor = {};
-    Axes places; ///< axes that scale and shift have, from the front
+    Axes places;         ///< axes that scale and shift have, from the front
     bool mayShift = true;
     bool needsShift = false;
 };
@@ -371,7 +370,7 @@ std::optional<Recognised> asNorm(const RowProbe& row, const NormForm& form)
     if (!divides || !row.isClose(whole, {row.x, scaled(scattered(shape, 7), 0.03)})) {
         return std::nullopt;
     }
-    Recognised found{std::move(whole), form.kernelFor};
+    Recognised found{std::move(whole)};
     for (const Tensor& parameter : found.known.parameters) {
         found.parameters.push_back(constantWith(row, parameter));
     }
@@ -408,13 +407,13 @@ std::optional<Recognised> asChannelNorm(const RowProbe& row)
         return std::nullopt;
     }
     if (row.trial.axes == axesFrom(2, rank)) {
-        const NormForm instance{{"InstanceNormalization", 6}, {}, {1}, true, true};
+        const NormForm instance{{"InstanceNormalization", 6}, {1}, true, true};
         if (std::optional<Recognised> found = asNorm(row, instance)) {
             return found;
         }
     }
     for (const std::int64_t groups : groupsOf(row)) {
-        const NormForm group{{"GroupNormalization", 21, {{"num_groups", groups}}}, {}, {1}, true, true};
+        const NormForm group{{"GroupNormalization", 21, {{"num_groups", groups}}}, {1}, true, true};
         if (std::optional<Recognised> found = asNorm(row, group)) {
             return found;
         }
@@ -435,27 +434,15 @@ std::optional<Recognised> asTrailingNorm(const RowProbe& row, NormForm form)
     return asNorm(row, form);
 }
 
-/// x − mean is all that the usual chain subtracts.
-bool subtractsMeanAlone(const Cone& cone)
-{
-    const Draft& draft = cone.draft();
-    return std::ranges::all_of(cone.members(), [&](NodeId member) {
-        return draft.node(member).op != "Sub" || draft.node(member).inputs[0] == cone.leaf();
-    });
-}
-
 std::optional<Recognised> functionOf(FunctionGroup group, const RowProbe& row)
 {
-    constexpr std::string_view kCentred = "Mul Div Neg Reciprocal Sqrt Pow Add Sub ReduceMean";
-    constexpr std::string_view kPlain = "Mul Div Neg Reciprocal Sqrt Pow Add ReduceMean";
     switch (group) {
     case FunctionGroup::Softmax:
         return asSoftmax(row);
     case FunctionGroup::LayerNorm:
-        return asTrailingNorm(
-            row, {{"LayerNormalization", 17}, subtractsMeanAlone(row.cone) ? kCentred : std::string_view(), {}});
+        return asTrailingNorm(row, {{"LayerNormalization", 17}, {}});
     case FunctionGroup::RmsNorm:
-        return asLpNorm(row) ? std::nullopt : asTrailingNorm(row, {{"RMSNormalization", 23}, kPlain, {}, false});
+        return asLpNorm(row) ? std::nullopt : asTrailingNorm(row, {{"RMSNormalization", 23}, {}, false});
     case FunctionGroup::Norm:
         break;
     case FunctionGroup::Activation:

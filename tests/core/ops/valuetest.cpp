@@ -57,6 +57,7 @@ private slots:
         QCOMPARE(q(OpCase("Pow").operand(ints({2, -3, 7, 2})).operand(ints({10, 3, 0, -1})).run()), "[4] 1024 -27 1 0");
         QCOMPARE(q(OpCase("Pow").operand(ints({1, 2, 9})).operand(doubles({}, {0.5})).run()), "[3] 1 1 3");
         QCOMPARE(q(OpCase("Pow").operand(doubles({2}, {1.5, 0})).constant(ints({2})).run()), "[2] 2.25 0");
+        QCOMPARE(q(OpCase("Pow").operand(doubles({2}, {-1.5, 2})).constant(ints({3})).run()), "[2] -3.375 8");
     }
 
     void logicAndBits()

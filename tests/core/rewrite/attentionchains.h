@@ -46,7 +46,15 @@ public:
     /// softmax(logits)·v, the end of every form.
     ValueId attended(ValueId logits, ValueId values, std::int64_t axis = -1)
     {
-        return writer.node("MatMul", "mix", {node("Softmax", {logits}, {{"axis", axis}}), values}, {}, opset);
+        return writer.node("MatMul", "mix", {probabilities(logits, axis), values}, {}, opset);
+    }
+    ValueId probabilities(ValueId logits, std::int64_t axis)
+    {
+        if (!writesSoftmax) {
+            return node("Softmax", {logits}, {{"axis", axis}});
+        }
+        const ValueId power = node("Exp", {logits});
+        return node("Div", {power, writer.node("ReduceSum", "sum", {power, ints({axis})}, {}, 13)});
     }
     /// True on and below the diagonal of 3 × 3.
     ValueId lowerTriangle(bool isNegated = false)
@@ -69,6 +77,7 @@ public:
     ValueId k;
     ValueId v;
     std::int64_t opset = 17;
+    bool writesSoftmax = false; ///< as Exp, ReduceSum and Div
 
 private:
     int m_count = 0;

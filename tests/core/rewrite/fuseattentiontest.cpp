@@ -195,6 +195,23 @@ private slots:
         }
     }
 
+    void aWrittenSoftmaxKeepsItsBits_data() { addRows(kForms); }
+    void aWrittenSoftmaxKeepsItsBits()
+    {
+        QFETCH(int, form);
+        W w;
+        w.writesSoftmax = true;
+        const SharedGraph before = w.finish(kForms[static_cast<std::size_t>(form)].write(w));
+        QVERIFY(before != nullptr);
+        auto options = only(&retro::rewrite::RewriteOptions::fuseAttention);
+        options.fuseSoftmax = true;
+        const auto result = retro::rewrite::rewrite(before, options);
+        QVERIFY(result.ok());
+        QCOMPARE(countOf(*result->graph, "Attention"), std::size_t{1});
+        const auto own = evaluate(before, w.inputs, Precision::Float);
+        QVERIFY(evaluate(result->graph, w.inputs, Precision::Float)[0].bitEqual(own[0]));
+    }
+
     void isLeftAlone_data() { addRows(kOthers); }
     void isLeftAlone()
     {

@@ -94,12 +94,9 @@ private slots:
             QVERIFY(graph);
             const Rewritten result = rewrittenBy(graph);
             QCOMPARE(operatorsOf(*result.graph), "MatMul, " + written.op + ", MatMul");
-            const auto& node = result.graph->nodes()[1];
-            const bool isWritten = node.written != nullptr;
             const auto before = evaluate(graph, {inputOfRows()}, Precision::Float);
             const auto after = evaluate(result.graph, {inputOfRows()}, Precision::Float);
-            QVERIFY2(isWritten ? before[0].bitEqual(after[0]) : deviation(after[0], before[0]) < 1e-5,
-                     qPrintable(QString("form %1").arg(form)));
+            QVERIFY2(before[0].bitEqual(after[0]), qPrintable(QString("form %1").arg(form)));
             const double wide = deviation(result.graph, graph, {inputOfRows()}, Precision::Double);
             QVERIFY2(wide < 1e-6, qPrintable(QString("form %1: %2").arg(form).arg(wide)));
         }
@@ -167,14 +164,14 @@ private slots:
     {
         const SharedGraph graph = alone([](const Term& x) {
             const Term y = x + 1;
-            return e(y) * tanhOf(y);
+            const Term power = e(y);
+            return power * tanhOf(y);
         });
         const Draft draft(*graph);
         const Cone cone = coneOf(draft);
         QCOMPARE(cone.size(), std::size_t{3});
         QCOMPARE(cone.leafReads(), std::size_t{2});
-        QVERIFY(cone.consistsOf("Mul Exp Tanh"));
-        QVERIFY(!cone.consistsOf("Mul Exp"));
+        QCOMPARE(cone.operators(), std::string("Exp Tanh Mul"));
         Cone longer = cone;
         QVERIFY(longer.grow(20, ConeStep::Curve));
         QCOMPARE(longer.size(), std::size_t{4});
