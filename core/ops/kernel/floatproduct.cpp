@@ -100,8 +100,7 @@ public:
     {
         const std::int64_t panels = (m_b.columns + m_tiles.columns - 1) / m_tiles.columns;
         const std::int64_t bands = (m_a.rows + m_tiles.rows - 1) / m_tiles.rows;
-        const bool isTurned = m_stored.rows == nullptr ? m_b.rowStride == 1 && m_b.rows > 1 : m_stored.isTurned;
-        if (m_packed == nullptr && m_a.rows <= m_tiles.turnedRows && isTurned && m_a.columnStride == 1) {
+        if (isForFewRows()) {
             parallelFor(panels, grainOf(m_a.rows * m_tiles.columns), [&](std::int64_t begin, std::int64_t end) {
                 const std::int64_t last = std::min(end * m_tiles.columns, m_b.columns);
                 const std::int64_t first = begin * m_tiles.columns;
@@ -120,6 +119,15 @@ public:
                 run({begin * m_tiles.rows, std::min(end * m_tiles.rows, m_a.rows), 0, m_b.columns});
             });
         }
+    }
+
+    /// b is packed on the way.
+    [[nodiscard]] bool packs() const { return m_packed == nullptr && !m_readsInPlace; }
+    /// Rows of b's transpose are read as they lie.
+    [[nodiscard]] bool isForFewRows() const
+    {
+        const bool isTurned = m_stored.rows == nullptr ? m_b.rowStride == 1 && m_b.rows > 1 : m_stored.isTurned;
+        return m_packed == nullptr && m_a.rows <= m_tiles.turnedRows && isTurned && m_a.columnStride == 1;
     }
 
 private:
@@ -151,8 +159,6 @@ private:
     {
         return std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(count));
     }
-
-    [[nodiscard]] bool packs() const { return m_packed == nullptr && !m_readsInPlace; }
 
     void run(const Part& part) const
     {
@@ -564,6 +570,13 @@ void multiplyFloats(const MatrixView<float>& a, const MatrixView<float>& b, floa
                     const AfterProduct& after)
 {
     FloatProduct(a, b, nullptr, {}, c, stride, after).run();
+}
+
+bool isPackingLong(const MatrixView<float>& a, const MatrixView<float>& b)
+{
+    constexpr std::int64_t kManyRows = 196; // from here on it takes less
+    const FloatProduct product(a, b, nullptr, {}, nullptr, b.columns, {});
+    return a.rows < kManyRows && product.packs() && !product.isForFewRows();
 }
 
 tensor::Tensor packFloats(const MatrixView<float>& b)

@@ -32,6 +32,9 @@ struct AfterProduct
 void multiplyFloats(const reference::MatrixView<float>& a, const reference::MatrixView<float>& b, float* c,
                     std::int64_t stride, const AfterProduct& after = {});
 
+/// True where multiplyFloats() packs b on its way, and that takes more than a tenth of its time.
+[[nodiscard]] bool isPackingLong(const reference::MatrixView<float>& a, const reference::MatrixView<float>& b);
+
 /// b packed as a whole, for many products with it: a list of numbers, 0 where panels are filled up.
 [[nodiscard]] tensor::Tensor packFloats(const reference::MatrixView<float>& b);
 

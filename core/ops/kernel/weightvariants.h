@@ -37,18 +37,25 @@ public:
         return *slot;
     }
 
-    /// A copy of the object for `key`, which is kept from the second time on that it is asked for: a single pass uses
-    /// each once, and keeps nothing.
+    /// The object for `key` from the second time on that it is asked for, null before: a single pass uses each once,
+    /// and keeps nothing.
     template <class Make>
-    [[nodiscard]] Prepared getKeptFromSecond(const Key& key, const Make& make) const
+    [[nodiscard]] const Prepared* fromSecond(const Key& key, const Make& make) const
     {
         {
             const std::lock_guard lock(m_mutex);
             if (m_prepared.try_emplace(key).second) {
-                return make();
+                return nullptr;
             }
         }
-        return get(key, make);
+        return &get(key, make);
+    }
+    /// A copy of the object for `key`, which is kept from the second time on.
+    template <class Make>
+    [[nodiscard]] Prepared getKeptFromSecond(const Key& key, const Make& make) const
+    {
+        const Prepared* kept = fromSecond(key, make);
+        return kept != nullptr ? *kept : make();
     }
 
 private:

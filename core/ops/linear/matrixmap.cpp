@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/linear/matrixmap.h"
 
+#include "core/base/memoryaccount.h"
+#include "core/base/memorylimit.h"
 #include "core/ops/algebra.h"
 #include "core/ops/algebraover.h"
 #include "core/ops/kernel/fewrows.h"
@@ -134,6 +136,14 @@ bool MatrixMap::isOneProduct(const Tensor& x) const
            tensor::elementCount(m_plan.xInner) / weight[0] == tensor::elementCount(m_plan.zInner) / weight[1];
 }
 
+const Tensor* MatrixMap::keptPack(const reference::MatrixView<float>& b) const
+{
+    return m_pack.fromSecond(0, [&] {
+        const std::int64_t needed = base::MemoryAccount::tensors().peak() + 4 * b.rows * b.columns;
+        return static_cast<std::uint64_t>(needed) <= base::MemoryLimit::bytes() ? packFloats(b) : Tensor();
+    });
+}
+
 Tensor MatrixMap::inOneWalk(const Tensor& x, const RowsOver* over) const
 {
     if (!isOneProduct(x)) {
@@ -156,8 +166,13 @@ Tensor MatrixMap::inOneWalk(const Tensor& x, const RowsOver* over) const
     Tensor matrix = m_weight.get({});
     isTurned = swapped(matrix).isContiguous();
     matrix = isTurned ? matrix : matrix.contiguous();
-    multiplyFloats(a, {matrix.data<float>(), weight[0], weight[1], isTurned ? 1 : weight[1], isTurned ? weight[0] : 1},
-                   buffer.data<float>(), weight[1], after);
+    const reference::MatrixView<float> b{matrix.data<float>(), weight[0], weight[1], isTurned ? 1 : weight[1],
+                                         isTurned ? weight[0] : 1};
+    if (const Tensor* kept = isPackingLong(a, b) ? keptPack(b) : nullptr; kept != nullptr && kept->isValid()) {
+        multiplyPacked(a, *kept, weight[1], buffer.data<float>(), weight[1], after);
+    } else {
+        multiplyFloats(a, b, buffer.data<float>(), weight[1], after);
+    }
     return std::move(buffer).freeze().reshaped(m_outputTypes[0].shape);
 }
 

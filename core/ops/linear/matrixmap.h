@@ -4,6 +4,7 @@
 #include "core/ops/bind/operatorbase.h"
 #include "core/ops/kernel/weightrows.h"
 #include "core/ops/kernel/weightvariants.h"
+#include "core/ops/reference/matrix.h"
 
 namespace retro::ops
 {
@@ -51,6 +52,9 @@ private:
     /// The weights as rows that are widened piece by piece, for a product of float32 where no wide copy may be made;
     /// null where they are multiplied as they lie. `isTurned`: the rows are columns of the weights.
     [[nodiscard]] std::unique_ptr<const WeightRows> rows(const Tensor& x, WeightVariant variant, bool& isTurned) const;
+    /// The weights packed, from the second product on, where packing them takes long and what was in memory at most
+    /// leaves room beside it; null or invalid elsewhere.
+    [[nodiscard]] const Tensor* keptPack(const reference::MatrixView<float>& b) const;
     /// Product of an inner operand with the weights, or with their transpose.
     [[nodiscard]] Tensor product(const Tensor& x, WeightVariant variant, bool isBackward) const;
     /// What a cotangent of the inner result gives for the inner operand. Rows that are all 0 are not multiplied.
@@ -61,6 +65,7 @@ private:
     MatrixMapPlan m_plan;
     WeightVariants m_weight;
     WeightVariants m_bias;
+    PreparedCache<int, Tensor> m_pack; ///< of the weights as they are
 };
 
 } // namespace retro::ops

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // MatMul and Gemm: values, linear maps with every weight variant, bilinear products, float against the reference.
+#include "core/base/memoryaccount.h"
+#include "core/base/memorylimit.h"
 #include "core/ops/kernel/fewrows.h"
 #include "tests/core/ops/opcase.h"
 
@@ -80,6 +82,41 @@ class ProductTest : public QObject
 {
     Q_OBJECT
 private slots:
+    /// What takes long to pack is kept packed from the second product on, with the same bits; what does not is not.
+    void packsAreKeptFromTheSecondProduct()
+    {
+        retro::base::MemoryAccount& account = retro::base::MemoryAccount::tensors();
+        const Tensor weight = randomTensor({300, 200}, DType::Float32, 4);
+        for (const auto& [rows, isKept] : {std::pair(40, true), std::pair(1, false), std::pair(400, false)}) {
+            OpCase c("MatMul");
+            c.operand(randomTensor({rows, 300}, DType::Float32, 3)).constant(weight);
+            QVERIFY(c.bind());
+            const Tensor first = c.forward()[0];
+            const std::int64_t before = account.live();
+            for (int again = 0; again < 2; ++again) {
+                QVERIFY(c.forward()[0].bitEqual(first));
+                QCOMPARE(account.live() - before >= 300 * 200 * 4, isKept);
+            }
+        }
+    }
+
+    /// Where the most that was in memory leaves no room beside it, nothing is kept.
+    void packsLeaveRoom()
+    {
+        retro::base::MemoryAccount& account = retro::base::MemoryAccount::tensors();
+        OpCase c("MatMul");
+        c.operand(randomTensor({40, 300}, DType::Float32, 3)).constant(randomTensor({300, 200}, DType::Float32, 4));
+        QVERIFY(c.bind());
+        const Tensor first = c.forward()[0];
+        account.resetPeak();
+        const std::int64_t before = account.live();
+        retro::base::MemoryLimit::choose(static_cast<std::uint64_t>(before) + 300 * 200 * 4 - 1);
+        const bool isSame = c.forward()[0].bitEqual(first);
+        retro::base::MemoryLimit::choose(std::nullopt);
+        QVERIFY(isSame);
+        QCOMPARE(account.live(), before);
+    }
+
     void matMulByHand()
     {
         const Tensor a = doubles({2, 3}, {1, 2, 3, 4, 5, 6});
