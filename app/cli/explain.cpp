@@ -17,7 +17,8 @@
 #include "core/engine/language/languagepage.h"
 #include "core/engine/language/languagequestion.h"
 #include "core/engine/lut/lutdecisions.h"
-#include "core/engine/plan/plannedrelevance.h"
+#include "core/engine/plan/carriedplan.h"
+#include "core/engine/plan/plannedsaving.h"
 #include "core/engine/question/combinations.h"
 #include "core/engine/question/resolve.h"
 #include "core/engine/region/keptregion.h"
@@ -197,22 +198,44 @@ void sayAll(const Context& context, const ExplainOptions& options, const engine:
     }
 }
 
+/// Of a pass that a plan carries out, relevance goes to its files as it is made, so that it is not held in memory,
+/// unless more than the files is made of it.
+void handOut(const ExplainOptions& options, engine::ExplainRequest& request, base::FileBatch& files)
+{
+    const bool isRead = options.isText || !options.question().open.empty() || options.question().checkOracle;
+    if (engine::carriesOut(request) == nullptr || options.outputFolder.empty() || request.inputsOnly || isRead) {
+        return;
+    }
+    const std::filesystem::path folder = options.outputFolder;
+    request.onRelevance =
+        [folder, &files, names = std::vector<std::string>()](const execute::BoundModel& bound, base::ValueId value,
+                                                             const tensor::Tensor& relevance) mutable -> Result<void> {
+        if (names.empty()) {
+            names = engine::fileNames(bound.graph());
+            RETRO_CHECK(base::makeFolder(folder / "relevance"));
+            RETRO_CHECK(engine::removeResult(folder / "summary.json"));
+        }
+        return files.add(folder / "relevance" / (names[value.index()] + ".npy"), tensor::toNpy(relevance));
+    };
+}
+
+using Explain = std::function<Result<engine::ExplainResult>(const engine::ExplainRequest&)>;
+
 /// Explains one input and writes all that was asked for; the summary comes last and says that all is there.
 Result<engine::ExplainResult> explainInto(const Context& context, const ExplainOptions& options,
-                                          const engine::LoadedModel& model, const engine::ExplainRequest& request,
-                                          const engine::ResultKey& asked,
-                                          const std::function<Result<engine::ExplainResult>()>& explain)
+                                          const engine::LoadedModel& model, engine::ExplainRequest request,
+                                          const engine::ResultKey& asked, const Explain& explain)
 {
-    Result<engine::ExplainResult> explained = explain();
+    base::FileBatch handedOut;
+    handOut(options, request, handedOut);
+    Result<engine::ExplainResult> explained = explain(request);
     if (!explained) {
         sayCause(model, request, explained.error());
         return explained.error();
     }
+    RETRO_CHECK(handedOut.finish());
     engine::ExplainResult result = std::move(explained).value();
-    if (!engine::asksFor(options.question(), "oracle-by-plan")) {
-        // Else its relevance is in its files by now.
-        RETRO_CHECK(engine::addDiagnosis(model, request, result, options.weights));
-    }
+    RETRO_CHECK(engine::addDiagnosis(model, request, result, options.weights));
     if (!options.isBatch || options.isFirst) {
         options.model.sayPictures(context, model, request.inputs);
         warn(result.warnings);
@@ -320,8 +343,9 @@ Result<void> explainMany(const Context& context, const ExplainOptions& options, 
         RETRO_TRY(const LanguageQuestion language, engine::languageQuestion(*model, own.question(), decodePicture));
         RETRO_TRY(const engine::ExplainRequest request, requestOf(own, *model, language));
         own.isText = language.has_value();
-        RETRO_TRY(const engine::ExplainResult result, explainInto(context, own, *model, request, asked, [&] {
-                      return explainer.explain(request, {}, context.progress());
+        RETRO_TRY(const engine::ExplainResult result,
+                  explainInto(context, own, *model, request, asked, [&](const engine::ExplainRequest& one) {
+                      return explainer.explain(one, {}, context.progress());
                   }));
         if (rows) {
             RETRO_TRY(std::vector<rows::Row> made,
@@ -364,7 +388,7 @@ Result<void> checkRowsAlone(const ExplainOptions& options, bool isBatch)
     if (options.out.empty()) {
         return {};
     }
-    constexpr std::array kOfText{"text", "ids", "oracle-by-plan", "generate", "continue", "positions"};
+    constexpr std::array kOfText{"text", "ids", "generate", "continue", "positions"};
     constexpr std::array kInFolder{"parameters", "region-of", "checkpoint", "open"};
     for (const engine::Asked& one : engine::asksOf(options.question(), isBatch)) {
         if (std::ranges::find(kOfText, one.what) != kOfText.end()) {
@@ -428,43 +452,6 @@ Result<std::optional<HeldFolder>> holdResults(const ExplainOptions& options)
         }
     }
     return lock;
-}
-
-/// The oracle by a plan: relevance goes to its files as it is made, so that it is not held in memory.
-Result<void> explainByPlan(Context& context, const ExplainOptions& options, const engine::LoadedModel& model,
-                           const LanguageQuestion& language)
-{
-    const engine::ResultKey asked = keyOf(options, model);
-    RETRO_TRY(engine::ExplainRequest request, requestOf(options, model, language));
-    RETRO_TRY(const engine::PlanOptions wish, engine::planOptions(options.question()));
-    request.record = false; // the plan's steps are, not a traversal
-    RETRO_TRY(const std::optional<HeldFolder> lock, holdResults(options));
-    const std::filesystem::path folder = std::filesystem::path(options.outputFolder) / "relevance";
-    RETRO_CHECK(base::makeFolder(folder));
-    RETRO_CHECK(engine::removeResult(folder.parent_path() / "summary.json"));
-    std::vector<std::string> names;
-    base::FileBatch files;
-    const auto write = [&](const execute::BoundModel& bound, base::ValueId value, const tensor::Tensor& relevance) {
-        if (names.empty()) {
-            names = engine::fileNames(bound.graph());
-        }
-        return files.add(folder / (names[value.index()] + ".npy"), tensor::toNpy(relevance));
-    };
-    RETRO_TRY(engine::PlannedRelevance made, engine::plannedRelevance(model, request, wish, {}, write));
-    RETRO_CHECK(files.finish());
-    runtime::fitSeconds(made.run);
-    RETRO_TRY(const engine::ExplainResult result, explainInto(context, options, model, request, asked, [&] {
-                  return Result<engine::ExplainResult>(std::move(made.result));
-              }));
-    const std::size_t rows = engine::rowsOf("plan-rows", options.question());
-    if (context.json) {
-        nlohmann::ordered_json summary = engine::summaryJson(model, request, result, asked);
-        summary["plan"] = planRunJson(*made.program, made.chosen, made.run, rows);
-        context.answer(summary);
-    } else {
-        sayPlanRun(context, *made.program, made.chosen, made.run, rows);
-    }
-    return {};
 }
 
 /// What is said of a text, beside the results of every explanation.
@@ -533,9 +520,10 @@ Result<void> explainOne(Context& context, const ExplainOptions& options, const e
     engine::Explainer explainer(opened);
     request.keepsPass = goesOn(options, request, language);
     RETRO_TRY(const std::optional<HeldFolder> lock, holdResults(options));
-    RETRO_TRY(const engine::ExplainResult result, explainInto(context, options, model, request, asked, [&] {
-                  return request.keepsPass ? explainer.explain(request, {}, context.progress())
-                                           : engine::explain(model, request, {}, context.progress());
+    RETRO_TRY(const engine::ExplainResult result,
+              explainInto(context, options, model, request, asked, [&](const engine::ExplainRequest& one) {
+                  return one.keepsPass ? explainer.explain(one, {}, context.progress())
+                                       : engine::explain(model, one, {}, context.progress());
               }));
     if (rows && rows->has(key)) {
         context.say("rows         " + options.out + " has a row of this input already");
@@ -551,8 +539,15 @@ Result<void> explainOne(Context& context, const ExplainOptions& options, const e
     if (language) {
         RETRO_CHECK(explainText(context, options, explainer, request, *language, result, summary));
     }
+    const std::size_t planRows = engine::rowsOf("plan-rows", options.question());
+    const engine::CarriedPlan* plan = result.carried.get();
     if (context.json) {
+        if (plan != nullptr) {
+            summary["plan"] = planRunJson(*plan->program, plan->chosen, *plan->run, planRows);
+        }
         context.answer(summary);
+    } else if (plan != nullptr) {
+        sayPlanRun(context, *plan->program, plan->chosen, *plan->run, planRows);
     }
     return {};
 }
@@ -608,15 +603,14 @@ Result<void> explainModel(Context& context, const ExplainOptions& options)
     if (options.estimate) {
         return showEstimate(context, batch ? optionsFor(options, batch->front()) : options, *model, language);
     }
-    const bool isByPlan = engine::asksFor(options.question(), "oracle-by-plan");
     ExplainOptions one = options;
-    one.isText = language.has_value() && !isByPlan;
+    one.isText = language.has_value();
     RETRO_CHECK(checkOptions(one, batch.has_value()));
     keepInputsAlone(one, batch.has_value());
     if (batch) {
         return explainMany(context, one, model, std::move(*batch));
     }
-    return isByPlan ? explainByPlan(context, one, *model, language) : explainOne(context, one, model, language);
+    return explainOne(context, one, model, language);
 }
 
 } // namespace

@@ -72,9 +72,10 @@ void saySaving(const Context& context, const engine::ExplainResult& result)
     }
     const engine::PlanSaving& saving = *result.planSaving;
     context.say(
-        fmt::format("saved        by the plan: {} values, {}; {} others brought by promises, {} nodes ran again",
+        fmt::format("saved        by the plan: {} values, {}; {} others brought by promises, {} nodes ran again. "
+                    "It bounds the forward pass: all tensors took {} at most",
                     saving.kept.size(), bytesText(static_cast<std::uint64_t>(saving.keptBytes)), saving.promised.size(),
-                    saving.recomputed.size()));
+                    saving.recomputed.size(), bytesText(static_cast<std::uint64_t>(result.peakBytes))));
 }
 
 } // namespace

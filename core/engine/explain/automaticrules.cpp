@@ -52,6 +52,9 @@ ExplainRequest plainOf(const ExplainRequest& request)
     plain.conditionWords.clear();
     plain.checkpoints.clear();
     plain.goesOnWhenNotFinite = true;
+    if (plain.onRelevance) {
+        plain.onRelevance = [](const auto&...) { return Result<void>(); };
+    }
     return plain;
 }
 

@@ -10,6 +10,8 @@
 #include "core/engine/explain/saturatedtarget.h"
 #include "core/engine/model/precision.h"
 #include "core/engine/model/programcache.h"
+#include "core/engine/plan/plannedrelevance.h"
+#include "core/engine/plan/plannedsaving.h"
 #include "core/engine/region/conditions.h"
 #include "core/engine/ways/wantedrow.h"
 #include "core/engine/ways/way.h"
@@ -107,6 +109,9 @@ Result<ExplainResult> explained(const LoadedModel& model, const ExplainRequest& 
     if (!request.conditions.empty() && request.conditionForm == ConditionForm::Only) {
         return explainOnly(request,
                            [&](const ExplainRequest& plain) { return explained(model, plain, stop, progress, cache); });
+    }
+    if (const PlanOptions* wish = carriesOut(request)) {
+        return plannedRelevance(model, request, *wish, stop);
     }
     ProgramCache own; // a program knows no conditions
     cache = cache != nullptr && !request.conditions.empty() ? &own : cache;

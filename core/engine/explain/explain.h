@@ -55,6 +55,8 @@ struct KeptValues
 class PassSubject;
 /// Which forward values a plan keeps for a relevance pass (engine/plan/plannedsaving.h).
 using KeptByPlan = std::function<base::Result<KeptValues>(const PassSubject&)>;
+/// Gets the relevance of a value when it is final.
+using OnRelevance = std::function<base::Result<void>(const execute::BoundModel&, base::ValueId, const tensor::Tensor&)>;
 
 /// How a pass under the saving policy `plan` came by the forward values that its rules read.
 struct PlanSaving
@@ -110,7 +112,12 @@ struct ExplainRequest
     std::string composite = "auto";
     EngineKind engine = EngineKind::Promise;
     execute::SavePolicy save = execute::SavePolicy::Autograd;
-    KeptByPlan keptByPlan; ///< for SavePolicy::Plan
+    /// For SavePolicy::Plan. The plan carries out the whole pass, within its memory, unless steps of a traversal are
+    /// asked for (carriesOut() of plannedsaving.h); then it says what the forward pass keeps for them.
+    KeptByPlan keptByPlan;
+    /// Of a pass that a plan carries out: takes what is made, so that the result holds that of targets and
+    /// inputs alone.
+    OnRelevance onRelevance;
     /// How forward values get to the rules that read them, in place of a saving policy: each rule gets what it reads,
     /// so there are no promises (promise engine only; not with inputsOnly). None = as `save` says. Loops of the model
     /// are added.
@@ -134,7 +141,7 @@ struct ExplainRequest
     bool keepsPass = false;
     /// Of the relevance, that of the graph's inputs alone is wanted. What nothing reads any more is then let go on the
     /// way, forward values too, and no first pass is made (engine promise; not with what keeps more: a recorded run,
-    /// checkpoints, a plan). Same bits, less memory.
+    /// checkpoints). Same bits, less memory.
     bool inputsOnly = false;
     /// Conditional relevance: only what passes these parts of values (conditions.h has the form of the texts).
     std::vector<std::string> conditions;
@@ -204,10 +211,11 @@ struct ExplainResult
     std::shared_ptr<const execute::ForwardResult> forward; ///< when it was asked for; null where none was kept
     /// When the relevance comes from a program; `counts` are then those of the pass that it was made from.
     std::shared_ptr<const program::Program> program;
-    bool programReused = false;               ///< it was made for an earlier input
-    double secondsProgram = 0;                ///< making and checking it
-    std::optional<PlanSaving> planSaving;     ///< under SavePolicy::Plan
-    std::optional<ForwardingDone> forwarding; ///< of a request with a wish for it
+    bool programReused = false;                 ///< it was made for an earlier input
+    double secondsProgram = 0;                  ///< making and checking it
+    std::optional<PlanSaving> planSaving;       ///< of a traversal under SavePolicy::Plan
+    std::shared_ptr<const CarriedPlan> carried; ///< the plan that carried out all of it; null: none did
+    std::optional<ForwardingDone> forwarding;   ///< of a request with a wish for it
 };
 
 /// Binds, runs forward, and carries relevance from the target to the inputs. Errors: Input (shapes, unsupported

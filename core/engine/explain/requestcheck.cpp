@@ -41,6 +41,7 @@ std::vector<Asked> asksOf(const ExplainRequest& request)
     add(!request.conditions.empty(), "condition", "--condition");
     add(!request.checkpoints.empty(), "checkpoint", "--checkpoint");
     add(request.stopAtCheckpoints, "stop-at-checkpoints", "--stop-at-checkpoints");
+    joinPlanOfOracle(asks);
     return asks;
 }
 
@@ -52,7 +53,9 @@ Result<void> checkSaving(const ExplainRequest& request)
             "all or what a plan keeps",
             "--save");
     }
-    if (request.save == execute::SavePolicy::Plan && (!request.keptByPlan || request.engine != EngineKind::Promise)) {
+    const bool isPromise = request.engine == EngineKind::Promise;
+    if (request.save == execute::SavePolicy::Plan &&
+        (!request.keptByPlan || (!isPromise && carriesOut(request) == nullptr))) {
         return base::usageError("what a plan keeps is for the engine promise, and a plan is needed for it");
     }
     return {};

@@ -44,14 +44,20 @@ std::vector<double> magnitudes(const Tensor& relevance, std::int64_t count)
 
 } // namespace
 
+NodeId quantiserOf(const execute::BoundModel& model, ValueId value)
+{
+    const NodeId node = makerOf(model.graph(), value);
+    const bool isSaturating = node.isValid() && ops::isSaturating(model.op(node)) &&
+                              model.op(node).structure().kind() == ops::StructureKind::ShapeMap;
+    return isSaturating ? node : NodeId();
+}
+
 std::optional<SaturatedTarget> saturatedTarget(const execute::BoundModel& model, const ResolvedTarget& target,
                                                const execute::ForwardResult& forward)
 {
     const graph::Graph& graph = model.graph();
-    const NodeId node = makerOf(graph, target.value);
-    const bool isSaturating = node.isValid() && ops::isSaturating(model.op(node)) &&
-                              model.op(node).structure().kind() == ops::StructureKind::ShapeMap;
-    if (!isSaturating) {
+    const NodeId node = quantiserOf(model, target.value);
+    if (!node.isValid()) {
         return std::nullopt;
     }
     const auto& map = static_cast<const ops::ShapeMap&>(model.op(node).structure());

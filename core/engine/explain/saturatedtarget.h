@@ -16,6 +16,10 @@ struct SaturatedTarget
     base::ValueId before; ///< what it reads, of the shape of the target
 };
 
+/// The quantiser that a value is the result of, through nodes that hand elements on, where it can saturate; else
+/// invalid.
+[[nodiscard]] base::NodeId quantiserOf(const execute::BoundModel& model, base::ValueId value);
+
 /// The quantiser that a target is the result of, through nodes that hand elements on, where all that starts in some
 /// sample ends at it. None where nothing does, and where the forward pass did not keep what the quantiser reads.
 [[nodiscard]] std::optional<SaturatedTarget>

@@ -4,15 +4,18 @@
 #include "core/engine/explain/inputrelevance.h"
 #include "core/engine/explain/numericalstop.h"
 #include "core/engine/explain/requestcheck.h"
+#include "core/engine/explain/saturatedtarget.h"
 #include "core/engine/explain/stopwatch.h"
 #include "core/engine/model/binding.h"
 #include "core/engine/model/prepare.h"
+#include "core/engine/plan/carriedplan.h"
 #include "core/engine/plan/planrecorder.h"
 #include "core/engine/plan/relevancehalf.h"
 #include "core/engine/plan/runplan.h"
 #include "core/engine/results/runfacts.h"
 #include "core/event/observer.h"
 #include "core/ops/algebra.h"
+#include "core/runtime/profile.h"
 #include "core/trace/profile.h"
 #include "core/trace/wrongnumber.h"
 
@@ -30,14 +33,13 @@ using tensor::Tensor;
 namespace
 {
 
-using OnRelevance = std::function<Result<void>(const execute::BoundModel&, base::ValueId, const Tensor&)>;
-
 /// Takes what a run makes; the first thing that went wrong stops the run.
 class Taker
 {
 public:
-    Taker(ExplainResult& result, const ExplainRequest& request, const OnRelevance& onRelevance, std::stop_source& stop)
-        : m_result(result), m_request(request), m_onRelevance(onRelevance), m_stop(stop)
+    Taker(ExplainResult& result, const ExplainRequest& request, std::vector<base::ValueId> targets,
+          std::stop_source& stop)
+        : m_result(result), m_request(request), m_targets(std::move(targets)), m_stop(stop)
     {
         m_result.relevance.resize(m_result.model->graph().valueCount());
         m_result.outputs.resize(m_result.model->graph().outputs().size());
@@ -82,15 +84,18 @@ private:
         if (isCheckpoint) {
             m_result.checkpoints.push_back({made.value, std::nullopt, made.tensor});
         }
-        if (graph.inputNode(made.value).isValid()) {
+        const bool isTaken = m_request.inputsOnly || m_request.onRelevance;
+        const bool isEnd =
+            graph.inputNode(made.value).isValid() || std::ranges::find(m_targets, made.value) != m_targets.end();
+        if (!isTaken || isEnd) {
             m_result.relevance[made.value.index()] = made.tensor;
         }
-        return m_onRelevance ? m_onRelevance(*m_result.model, made.value, made.tensor) : Result<void>();
+        return m_request.onRelevance ? m_request.onRelevance(*m_result.model, made.value, made.tensor) : Result<void>();
     }
 
     ExplainResult& m_result;
     const ExplainRequest& m_request;
-    const OnRelevance& m_onRelevance;
+    std::vector<base::ValueId> m_targets;
     std::stop_source& m_stop;
 };
 
@@ -176,6 +181,23 @@ private:
     std::vector<ResolvedTarget> m_resolved; ///< per request
 };
 
+/// Whether a target saturates its own quantiser is seen in the values of a pass that keeps them.
+Result<void> checkSaturation(const execute::BoundModel& model, const std::vector<base::ValueId>& targets)
+{
+    for (const base::ValueId target : targets) {
+        const base::NodeId quantiser = quantiserOf(model, target);
+        if (quantiser.isValid()) {
+            const graph::Graph& graph = model.graph();
+            const std::string& before = graph.value(graph.node(quantiser).inputs.front()).name;
+            return base::usageError("a quantiser makes the target, and may cut off all of it, which a pass by a plan "
+                                    "does not look at: name the value before it, --target '" +
+                                        before + "[:i,j,…]', or leave the plan out",
+                                    graph.value(target).name);
+        }
+    }
+    return {};
+}
+
 /// The error of a run, if there is one: what the taker met comes before what the runtime says of it.
 Result<void> checkPlannedRun(const Taker& taker, const Result<runtime::PlanRun>& run, const ForwardPass& pass,
                              ExplainResult& result)
@@ -205,46 +227,46 @@ Result<void> takeInputs(const ExplainRequest& request, const ForwardPass& pass, 
 
 } // namespace
 
-Result<PlannedRelevance> plannedRelevance(const LoadedModel& model, const ExplainRequest& request,
-                                          const PlanOptions& wish, runtime::PlanRunOptions options,
-                                          const OnRelevance& onRelevance)
+Result<ExplainResult> plannedRelevance(const LoadedModel& model, const ExplainRequest& request, const PlanOptions& wish,
+                                       const std::stop_token& stop)
 {
     const Stopwatch bindWatch;
     RETRO_CHECK(checkRequest(request));
     RETRO_CHECK(checkNames(request, *model.graph()));
-    RETRO_TRY(const std::shared_ptr<const Prepared> prepared, prepare(model, request, nullptr, options.stop));
-    PlannedRelevance made;
-    ExplainResult& result = made.result;
+    RETRO_TRY(const std::shared_ptr<const Prepared> prepared, prepare(model, request, nullptr, stop));
+    ExplainResult result;
     result.warnings = request.warnings;
     RETRO_CHECK(takeRules(*prepared, result));
     RETRO_TRY(Starts starts, Starts::find(request, result));
+    RETRO_CHECK(checkSaturation(*result.model, starts.targets()));
     RETRO_TRY(const PassSubject subject, PassSubject::relevance(result.model, starts.targets(), prepared->rules));
     result.nodes = subject.graph()->postOrder().size();
-    PlannedHalf planned;
-    RETRO_TRY(runtime::JointProgram program, jointProgram(subject, &planned));
-    made.program = std::make_shared<const runtime::JointProgram>(std::move(program));
-    RETRO_TRY(made.chosen, choosePlan(*made.program, wish, options.stop));
-    if (made.chosen.search && made.chosen.plan.subject) {
-        made.chosen.plan.subject->composite = lrp::toJson(result.composite);
+    CarriedPlan carried;
+    RETRO_TRY(runtime::JointProgram joint, jointProgram(subject, &carried.half));
+    carried.program = std::make_shared<const runtime::JointProgram>(std::move(joint));
+    RETRO_TRY(carried.chosen, choosePlan(*carried.program, wish, stop));
+    if (carried.chosen.search && carried.chosen.plan.subject) {
+        carried.chosen.plan.subject->composite = lrp::toJson(result.composite);
     }
     result.secondsBind = bindWatch.seconds();
 
     const std::vector<Tensor> inputs = inPrecision(result.model->graph(), request.inputs, request.precision);
-    const ForwardPass pass{result.model, inputs, result.rules, options.stop};
+    const ForwardPass pass{result.model, inputs, result.rules, stop};
     const auto startOf = [&](base::ValueId target, const Tensor& forward) -> Result<Tensor> {
         RETRO_TRY(const Tensor start, starts.at(pass, target, forward));
         return result.composite.dividesStart ? dividedStart(start, forward, result.model->graph().value(target).name)
                                              : Result<Tensor>(start);
     };
     const runtime::ReverseHalf half = relevanceHalf(subject, startOf, &result.ledger);
-    std::stop_source stop;
-    const std::stop_callback passOn(options.stop, [&stop] { stop.request_stop(); });
-    Taker taker(result, request, onRelevance, stop);
-    options.stop = stop.get_token();
+    std::stop_source ends;
+    const std::stop_callback passOn(stop, [&ends] { ends.request_stop(); });
+    Taker taker(result, request, starts.targets(), ends);
+    runtime::PlanRunOptions options;
+    options.stop = ends.get_token();
     options.onMade = [&](const runtime::Made& one) { taker.take(one); };
     std::optional<PlanRecorder> recorder;
     if (wish.isRecorded) {
-        recorder.emplace(*made.program, made.chosen, &result.ledger);
+        recorder.emplace(*carried.program, carried.chosen, &result.ledger);
         recorder->listen(options);
     }
     std::optional<trace::ProfileRecorder> profiler;
@@ -255,9 +277,10 @@ Result<PlannedRelevance> plannedRelevance(const LoadedModel& model, const Explai
     if (profiler && recorder) {
         profiler->setPosition([&recorder] { return recorder->eventCount(); });
     }
-    Result<runtime::PlanRun> run = runtime::runPlan(*made.program, made.chosen.plan, inputs, half, options);
+    Result<runtime::PlanRun> run = runtime::runPlan(*carried.program, carried.chosen.plan, inputs, half, options);
     RETRO_CHECK(checkPlannedRun(taker, run, pass, result));
-    made.run = std::move(run).value();
+    carried.predicted = run->predicted;
+    carried.run = std::move(run).value();
     if (profiler) {
         profiler->setPosition({});
         result.profile = std::make_shared<const trace::Profile>(std::move(*profiler).take());
@@ -268,11 +291,12 @@ Result<PlannedRelevance> plannedRelevance(const LoadedModel& model, const Explai
     result.relevanceInputs = relevanceOfInputs(result);
     result.counts.visits = result.counts.normal = static_cast<std::uint32_t>(result.nodes);
     result.counts.visitsMax = 1;
-    result.secondsRelevance = made.run.seconds;
-    result.peakBytes = made.run.tensorsPeak;
+    result.secondsRelevance = carried.run->seconds;
+    result.peakBytes = carried.run->tensorsPeak;
+    runtime::fitSeconds(*carried.run);
     if (recorder) {
         const std::shared_ptr<trace::Run> recorded = std::move(*recorder).take(inputs, result.outputs);
-        result.runPlan = runPlanOf(made.program->forward(), made.program->joint(), made.chosen, planned);
+        result.runPlan = runPlanOf(carried.program->forward(), carried.program->joint(), carried.chosen, carried.half);
         const trace::RunFacts facts = recorded->facts;
         fillFacts(recorded->facts, {model, request, result, "plan"});
         recorded->facts.engine = "oracle";
@@ -283,7 +307,8 @@ Result<PlannedRelevance> plannedRelevance(const LoadedModel& model, const Explai
         recorded->profile = result.profile;
         result.run = recorded;
     }
-    return made;
+    result.carried = std::make_shared<const CarriedPlan>(std::move(carried));
+    return result;
 }
 
 } // namespace retro::engine

@@ -30,6 +30,29 @@ void follow(const analysis::OpGraph& graph, const schedule::Step& step, std::set
     }
 }
 
+/// What a plan keeps that is made for the subject.
+struct KeptByWish
+{
+    PlanOptions wish;
+
+    Result<KeptValues> operator()(const PassSubject& subject) const
+    {
+        auto carried = std::make_shared<CarriedPlan>();
+        RETRO_TRY(runtime::JointProgram made, jointProgram(subject, &carried->half));
+        carried->program = std::make_shared<const runtime::JointProgram>(std::move(made));
+        const runtime::JointProgram& program = *carried->program;
+        RETRO_TRY(carried->chosen, choosePlan(program, wish));
+        const ChosenPlan& chosen = carried->chosen;
+        carried->predicted = schedule::simulate(program.graph(), chosen.plan);
+        if (!carried->predicted.ok()) {
+            return base::inputError("the plan fails: " + carried->predicted.error->text +
+                                    "; make another with `retrograde-cli plan --relevance`");
+        }
+        const auto search = wish.isRecorded ? std::make_shared<const SearchRecord>(chosen.record) : nullptr;
+        return KeptValues{keptAtTurn(program, chosen.plan), search, carried};
+    }
+};
+
 } // namespace
 
 std::vector<base::ValueId> keptAtTurn(const runtime::JointProgram& program, const schedule::Plan& plan)
@@ -76,26 +99,14 @@ std::vector<trace::DroppedValue> droppedAtTurn(const runtime::JointProgram& prog
     return dropped;
 }
 
-KeptByPlan keptBy(PlanOptions wish, std::function<void(const runtime::JointProgram&, const ChosenPlan&)> onChosen)
+KeptByPlan keptBy(PlanOptions wish) { return KeptByWish{std::move(wish)}; }
+
+const PlanOptions* carriesOut(const ExplainRequest& request)
 {
-    return [wish = std::move(wish), onChosen = std::move(onChosen)](const PassSubject& subject) -> Result<KeptValues> {
-        auto carried = std::make_shared<CarriedPlan>();
-        RETRO_TRY(runtime::JointProgram made, jointProgram(subject, &carried->half));
-        carried->program = std::make_shared<const runtime::JointProgram>(std::move(made));
-        const runtime::JointProgram& program = *carried->program;
-        RETRO_TRY(carried->chosen, choosePlan(program, wish));
-        const ChosenPlan& chosen = carried->chosen;
-        carried->predicted = schedule::simulate(program.graph(), chosen.plan);
-        if (!carried->predicted.ok()) {
-            return base::inputError("the plan fails: " + carried->predicted.error->text +
-                                    "; make another with `retrograde-cli plan --relevance`");
-        }
-        if (onChosen) {
-            onChosen(program, chosen);
-        }
-        const auto search = wish.isRecorded ? std::make_shared<const SearchRecord>(chosen.record) : nullptr;
-        return KeptValues{keptAtTurn(program, chosen.plan), search, carried};
-    };
+    const bool isTraversed = request.record || request.followsDocument || request.stopAtCheckpoints ||
+                             request.parameters || request.region.isAsked() || !request.conditions.empty();
+    const auto* kept = request.save == execute::SavePolicy::Plan ? request.keptByPlan.target<KeptByWish>() : nullptr;
+    return kept != nullptr && (request.engine == EngineKind::Oracle || !isTraversed) ? &kept->wish : nullptr;
 }
 
 Result<KeptValues> KeptForInputs::operator()(const PassSubject& subject) const

@@ -5,7 +5,6 @@
 #include "core/engine/plan/carriedplan.h"
 #include "core/engine/plan/planwish.h"
 
-#include <functional>
 #include <vector>
 
 namespace retro::engine
@@ -17,10 +16,11 @@ namespace retro::engine
 /// Every other forward value, by its number, with the step at which the plan lets it go.
 [[nodiscard]] std::vector<trace::DroppedValue> droppedAtTurn(const runtime::JointProgram& program,
                                                              const schedule::Plan& plan);
-/// For ExplainRequest::keptByPlan: makes or reads the plan of the relevance from the targets on that is wished for;
-/// `onChosen`, when given, hears which. Errors: as jointProgram() and choosePlan().
-[[nodiscard]] KeptByPlan keptBy(PlanOptions wish,
-                                std::function<void(const runtime::JointProgram&, const ChosenPlan&)> onChosen = {});
+/// For ExplainRequest::keptByPlan: makes or reads the plan of the relevance from the targets on that is wished for.
+/// Errors: as jointProgram() and choosePlan().
+[[nodiscard]] KeptByPlan keptBy(PlanOptions wish);
+/// What the plan has to keep to that carries out the whole pass of a request; null where another way makes the pass.
+[[nodiscard]] const PlanOptions* carriesOut(const ExplainRequest& request);
 
 /// For ExplainRequest::keptByPlan: what a gradient of the inputs alone, from the same targets, reads (`--save frozen`).
 struct KeptForInputs

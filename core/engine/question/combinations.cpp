@@ -24,9 +24,8 @@ constexpr std::string_view kRegionOfAll = "a region is asked of the relevance of
 constexpr std::string_view kConditionInside = "a condition looks at the relevance of a value inside";
 constexpr std::string_view kNoEvents = "there are no events to record: the engine promise alone makes them";
 constexpr std::string_view kNoVisits = "the oracle makes no visits and cannot stop at checkpoints";
-constexpr std::string_view kPlanKeeps = "a plan says what --engine promise keeps, or carries out the whole pass of "
-                                        "--engine oracle";
-constexpr std::string_view kByPlan = "the oracle by a plan is of one input and keeps no more than the relevance";
+constexpr std::string_view kPlanKeeps = "a plan says what is kept, and carries out the pass itself";
+constexpr std::string_view kByPlan = "the oracle by a plan keeps no more than the relevance";
 constexpr std::string_view kFormsOfPromise = "forward values come in chosen forms to the engine promise alone";
 constexpr std::string_view kFrozenOfPromise = "what frozen weights leave out comes back to the engine promise alone";
 constexpr std::string_view kFormsSave = "how forward values get to the rules that read them says what is saved";
@@ -63,11 +62,6 @@ constexpr std::array kExclusions{
     Exclusion{"attention", "graph-out", kNothingRuns},
     Exclusion{"layers", "graph-out", kNothingRuns},
     Exclusion{"attention", "inputs-only", kInputsAlone},
-    Exclusion{"text", kOracleByPlan, kByPlan},
-    Exclusion{"ids", kOracleByPlan, kByPlan},
-    Exclusion{"positions", kOracleByPlan, kByPlan},
-    Exclusion{"generate", kOracleByPlan, kByPlan},
-    Exclusion{"continue", kOracleByPlan, kByPlan},
     Exclusion{"text", kBatch, kOneText},
     Exclusion{"ids", kBatch, kOneText},
     Exclusion{"contrast", kBatch, "a contrast is of one text"},
@@ -77,7 +71,6 @@ constexpr std::array kExclusions{
     Exclusion{"html", kBatch, "a page shows one text"},
     Exclusion{"inputs-only", "engine=oracle", kInputsAlone},
     Exclusion{"inputs-only", "engine=compiled", kInputsAlone},
-    Exclusion{"inputs-only", "planned", kInputsAlone},
     Exclusion{"inputs-only", "run", kInputsAlone},
     Exclusion{"inputs-only", "open", kInputsAlone},
     Exclusion{"inputs-only", "checkpoint", kInputsAlone},
@@ -98,12 +91,9 @@ constexpr std::array kExclusions{
     Exclusion{"save=frozen", "inputs-only", kInputsAlone},
     Exclusion{"plan", "strategy", "a plan that is there needs no strategy"},
     Exclusion{"plan", "tier", "a plan that is there says itself what it moves"},
-    Exclusion{kOracleByPlan, kBatch, kByPlan},
-    Exclusion{kOracleByPlan, "check-oracle", kByPlan},
     Exclusion{kOracleByPlan, "parameters", kByPlan},
     Exclusion{kOracleByPlan, "region-of", kByPlan},
     Exclusion{kOracleByPlan, "condition", kByPlan},
-    Exclusion{kOracleByPlan, "open", kByPlan},
     Exclusion{kOracleByPlan, "stop-at-checkpoints", kNoVisits},
     Exclusion{"engine=oracle", "run", kNoEvents},
     Exclusion{"engine=compiled", "run", kNoEvents},
@@ -168,14 +158,19 @@ std::vector<Asked> asksOf(const Question& question, bool isBatch)
             add(asks, std::string(field.group), option);
         }
     }
-    if (holds(asks, "planned") && holds(asks, "engine=oracle")) { // a way of its own
-        std::erase_if(asks, [](const Asked& one) { return one.what == "engine=oracle"; });
-        add(asks, std::string(kOracleByPlan), "--engine oracle by a plan");
-    }
+    joinPlanOfOracle(asks);
     if (isBatch) {
         add(asks, std::string(kBatch), "a folder or @list.txt of inputs");
     }
     return asks;
+}
+
+void joinPlanOfOracle(std::vector<Asked>& asks)
+{
+    if (holds(asks, "planned") && holds(asks, "engine=oracle")) {
+        std::erase_if(asks, [](const Asked& one) { return one.what == "engine=oracle"; });
+        add(asks, std::string(kOracleByPlan), "--engine oracle by a plan");
+    }
 }
 
 std::string wordsOf(std::string_view what)

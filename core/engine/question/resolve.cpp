@@ -100,7 +100,7 @@ Result<void> takeSaving(const Question& question, ExplainRequest& request)
         request.save = execute::SavePolicy::Plan;
         request.keptByPlan = KeptForInputs();
     }
-    if (asksFor(question, "planned") && request.engine == EngineKind::Promise) {
+    if (asksFor(question, "planned")) {
         RETRO_TRY(PlanOptions wish, planOptions(question));
         request.save = execute::SavePolicy::Plan;
         request.keptByPlan = keptBy(std::move(wish));

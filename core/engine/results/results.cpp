@@ -404,6 +404,23 @@ void addSaving(const ExplainRequest& request, const ExplainResult& result, order
     }
 }
 
+/// What was in memory at most. Of a pass that a plan carried out, budget, prediction and measurement count the same
+/// tensors: all but inputs and constants.
+void addPeak(const ExplainResult& result, ordered_json& summary)
+{
+    if (!result.carried) {
+        summary["peak_bytes"] = result.peakBytes;
+        return;
+    }
+    const CarriedPlan& carried = *result.carried;
+    if (carried.chosen.plan.budget) {
+        summary["budget_bytes"] = *carried.chosen.plan.budget;
+    }
+    summary["planned_peak_bytes"] = carried.predicted.peak;
+    summary["peak_bytes"] = carried.run->peak;
+    summary["tensors_peak_bytes"] = result.peakBytes;
+}
+
 void addLut(const ExplainRequest& request, const ExplainResult& result, ordered_json& summary)
 {
     if (result.run && hasLutLayer(*result.run->graph)) {
@@ -478,7 +495,7 @@ ordered_json summaryJson(const LoadedModel& model, const ExplainRequest& request
     if (result.program) {
         summary["seconds"]["program"] = result.secondsProgram;
     }
-    summary["peak_bytes"] = result.peakBytes;
+    addPeak(result, summary);
     return summary;
 }
 

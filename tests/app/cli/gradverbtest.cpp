@@ -220,21 +220,23 @@ private slots:
         QCOMPARE(cli(question + QStringList{path("whole")}).code, 0);
         const auto whole = tensor::readNpy(path("whole/relevance/image.npy").toStdString());
         QVERIFY(whole.ok());
-        const Answer kept = cli(question + QStringList{path("kept"), "--budget", "80%", "--check-oracle"});
-        QVERIFY2(kept.code == 0, qPrintable(kept.err));
-        const nlohmann::json summary = nlohmann::json::parse(kept.out.toStdString());
-        QCOMPARE(summary["save"].get<std::string>(), std::string("plan"));
-        QVERIFY(!summary["plan_saving"]["by_promise"].empty());
-        const Answer planned = cli(question + QStringList{path("planned"), "--budget", "80%", "--engine", "oracle"});
-        QVERIFY2(planned.code == 0, qPrintable(planned.err));
-        const nlohmann::json plan = nlohmann::json::parse(planned.out.toStdString())["plan"];
-        QCOMPARE(plan["measured"]["peak"].get<int>(), plan["predicted"]["peak"].get<int>());
-        for (const char* folder : {"kept", "planned"}) {
-            const auto relevance = tensor::readNpy((path(folder) + "/relevance/image.npy").toStdString());
-            QVERIFY2(relevance.ok() && relevance->bitEqual(*whole), folder);
+        const std::vector<QStringList> ways{{}, {"--inputs-only"}, {"--engine", "oracle"}, {"--check-oracle"}};
+        for (const QStringList& way : ways) {
+            const QString folder = path("planned" + way.join(""));
+            const Answer planned = cli(question + QStringList{folder, "--budget", "80%"} + way);
+            QVERIFY2(planned.code == 0, qPrintable(planned.err));
+            const nlohmann::json summary = nlohmann::json::parse(planned.out.toStdString());
+            QCOMPARE(summary["save"].get<std::string>(), std::string("plan"));
+            const nlohmann::json& plan = summary["plan"];
+            QCOMPARE(plan["measured"]["peak"].get<int>(), plan["predicted"]["peak"].get<int>());
+            QCOMPARE(summary["peak_bytes"].get<int>(), plan["measured"]["peak"].get<int>());
+            const auto relevance = tensor::readNpy((folder + "/relevance/image.npy").toStdString());
+            QVERIFY2(relevance.ok() && relevance->bitEqual(*whole), qPrintable(folder));
+            QCOMPARE(way.contains("--inputs-only") ? 1 : QDir(path("whole/relevance")).count() - 2,
+                     QDir(folder + "/relevance").count() - 2);
         }
         expectEnd(question + QStringList{path("no"), "--budget", "80%", "--engine", "compiled"}, 2,
-                  {"--engine promise"});
+                  {"--engine compiled"});
         for (const char* engine : {"oracle", "promise"}) {
             const QString run = path(QString("%1.retro").arg(engine));
             const Answer recorded =

@@ -4,7 +4,7 @@
 #include <QtTest>
 
 #include "core/engine/input/inputs.h"
-#include "core/engine/plan/plannedrelevance.h"
+#include "core/engine/plan/carriedplan.h"
 #include "core/engine/plan/plannedsaving.h"
 #include "core/engine/results/results.h"
 #include "tests/core/engine/samerelevance.h"
@@ -65,6 +65,7 @@ private slots:
             wish.strategy = strategy;
             question.request.save = execute::SavePolicy::Plan;
             question.request.keptByPlan = engine::keptBy(wish);
+            question.request.record = true;
             const auto made = engine::explain(*question.model, question.request);
             if (!made.ok() && made.error().code == base::ErrorCode::Engine) {
                 continue; // needs more than store-all: no plan of that strategy
@@ -82,6 +83,46 @@ private slots:
         }
         QVERIFY(keptBytes.contains("store_all"));
         QVERIFY(!keptBytes.contains("recompute_all") || keptBytes["recompute_all"] < keptBytes["store_all"]);
+    }
+
+    /// The plan carries out all of the pass: what is measured is what it says, and within the budget.
+    void theBudgetIsKept_data() { addSamples(); }
+    void theBudgetIsKept()
+    {
+        QFETCH(QString, sample);
+        Question question = questionOf(qPrintable(sample));
+        const auto expected = engine::explain(*question.model, question.request);
+        QVERIFY(expected.ok());
+        question.request.save = execute::SavePolicy::Plan;
+        std::size_t fitting = 0;
+        for (const char* budget : {"100%", "85%", "70%", "1%"}) {
+            for (const bool inputsOnly : {false, true}) {
+                engine::PlanOptions wish;
+                wish.budget = budget;
+                question.request.keptByPlan = engine::keptBy(wish);
+                question.request.inputsOnly = inputsOnly;
+                const auto made = engine::explain(*question.model, question.request);
+                if (!made.ok()) {
+                    QCOMPARE(made.error().code, base::ErrorCode::Engine);
+                    QVERIFY(made.error().text().find("no plan needs less") != std::string::npos ||
+                            std::string(budget) != "1%");
+                    continue;
+                }
+                ++fitting;
+                for (std::size_t i = 0; i < expected->relevance.size(); ++i) {
+                    const Tensor& one = made->relevance[i];
+                    QVERIFY(one.isValid() ? one.bitEqual(expected->relevance[i])
+                                          : inputsOnly || !expected->relevance[i].isValid());
+                }
+                const nlohmann::ordered_json summary = engine::summaryJson(*question.model, question.request, *made);
+                QCOMPARE(summary["budget_bytes"].get<std::uint64_t>(), *made->carried->chosen.plan.budget);
+                QCOMPARE(summary["peak_bytes"], summary["planned_peak_bytes"]);
+                QVERIFY(summary["peak_bytes"] <= summary["budget_bytes"]);
+                QVERIFY(summary["tensors_peak_bytes"] >= summary["peak_bytes"]);
+                QVERIFY(!summary.contains("plan_saving"));
+            }
+        }
+        QVERIFY(fitting >= 2 && fitting <= 6);
     }
 
     void theOracleByAPlanHasItsBits_data() { addSamples(); }
@@ -131,6 +172,7 @@ private slots:
         engine::PlanOptions wish;
         wish.strategy = "chen_sqrt";
         question.request.keptByPlan = engine::keptBy(wish);
+        question.request.record = true;
         const auto made = engine::explain(*question.model, question.request);
         QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
         QCOMPARE(tests::differenceOf(*expected, *made), std::string());
@@ -169,23 +211,25 @@ private:
             wish.strategy = strategy;
             std::size_t seen = 0;
             std::string wrong;
-            const auto made = engine::plannedRelevance(
-                *question.model, question.request, wish, {},
-                [&](const execute::BoundModel& model, base::ValueId value, const Tensor& relevance) {
-                    const Tensor& wanted = expected->relevance[value.index()];
-                    if (!wanted.isValid() || !relevance.bitEqual(wanted)) {
-                        wrong = model.graph().value(value).name;
-                    }
-                    ++seen;
-                    return base::Result<void>();
-                });
+            question.request.save = execute::SavePolicy::Plan;
+            question.request.keptByPlan = engine::keptBy(wish);
+            question.request.onRelevance = [&](const execute::BoundModel& model, base::ValueId value,
+                                               const Tensor& relevance) {
+                const Tensor& wanted = expected->relevance[value.index()];
+                if (!wanted.isValid() || !relevance.bitEqual(wanted)) {
+                    wrong = model.graph().value(value).name;
+                }
+                ++seen;
+                return base::Result<void>();
+            };
+            const auto made = engine::explain(*question.model, question.request);
             QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
             QCOMPARE(wrong, std::string());
             QCOMPARE(seen, static_cast<std::size_t>(std::ranges::count_if(
                                expected->relevance, [](const Tensor& one) { return one.isValid(); })));
-            QCOMPARE(made->run.peak, made->run.predicted.peak);
-            QCOMPARE(made->result.relevanceInputs, expected->relevanceInputs);
-            QCOMPARE(made->result.ledger.size(), expected->ledger.size());
+            QCOMPARE(made->carried->run->peak, made->carried->predicted.peak);
+            QCOMPARE(made->relevanceInputs, expected->relevanceInputs);
+            QCOMPARE(made->ledger.size(), expected->ledger.size());
         }
     }
 };

@@ -205,8 +205,11 @@ private slots:
         QVERIFY(engine::asksFor(question, "planned") && engine::asksFor(question, "oracle-by-plan"));
         QVERIFY(!engine::asksFor(question, "engine=oracle")); // a way of its own
         QVERIFY(engine::checkTogether(engine::asksOf(question)).ok());
+        QVERIFY(engine::checkTogether(engine::asksOf(question, true)).ok());
+        question.checkOracle = true;
         const auto batch = engine::checkTogether(engine::asksOf(question, true));
         QVERIFY(!batch.ok() && batch.error().where.find("@list.txt") != std::string::npos);
+        question.checkOracle = false;
         question.forward = "store";
         const auto refused = engine::checkTogether(engine::asksOf(question));
         QVERIFY(!refused.ok());

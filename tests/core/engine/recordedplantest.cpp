@@ -214,11 +214,11 @@ private slots:
         question.request.engine = engine::EngineKind::Oracle;
         const auto made = engine::plannedRelevance(*question.model, question.request, wishOf("fast", "90%"));
         QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
-        QVERIFY(made->result.run);
-        QVERIFY(trace::Timeline::open(made->result.run).ok());
-        QVERIFY(!firstDifference(*made->result.run));
-        auto counts = countsOf(*made->result.run);
-        QCOMPARE(counts[EventKind::Rule], made->result.ledger.size());
+        QVERIFY(made->run);
+        QVERIFY(trace::Timeline::open(made->run).ok());
+        QVERIFY(!firstDifference(*made->run));
+        auto counts = countsOf(*made->run);
+        QCOMPARE(counts[EventKind::Rule], made->ledger.size());
     }
 
     void aTraversalSaysWhatThePlanDropped()

@@ -3,6 +3,7 @@
 #include <QtTest>
 
 #include "core/engine/input/inputs.h"
+#include "core/engine/plan/carriedplan.h"
 #include "core/engine/plan/plannedgradient.h"
 #include "core/engine/plan/plannedrelevance.h"
 #include "tests/core/engine/samplequestion.h"
@@ -99,7 +100,7 @@ private slots:
         QVERIFY(relevance.model && !relevance.request.inputs.empty());
         const auto explained = engine::plannedRelevance(*relevance.model, relevance.request, wish);
         QVERIFY2(explained.ok(), explained.ok() ? "" : explained.error().text().c_str());
-        QVERIFY2(difference(explained->run).isEmpty(), qPrintable(difference(explained->run)));
+        QVERIFY2(difference(*explained->carried->run).isEmpty(), qPrintable(difference(*explained->carried->run)));
         if (!hasFloatingInput(*relevance.model)) {
             return; // tokens have no gradient
         }

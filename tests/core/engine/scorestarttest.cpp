@@ -196,6 +196,29 @@ private slots:
         expectMap(named, {0, 0, 0});
         QVERIFY(warns(named, "the map is empty. Explain the value before it, --target 'z_out[:i,j,…]'"));
     }
+
+    /// A plan lets go what saturation is seen by: such a target is refused, not answered by an empty map.
+    void aQuantisedTargetIsNoneOfAPlan()
+    {
+        const engine::LoadedModelPointer model = loaded(quantised(3));
+        engine::Question question = asking("epsilon");
+        question.budget = "100%";
+        const auto explained = [&] {
+            auto request = engine::resolve(question, *model);
+            if (!request) {
+                qFatal("%s", request.error().text().c_str());
+            }
+            request->inputs = {floats({1, 3}, kInput)};
+            return engine::explain(*model, *request);
+        };
+        const auto refused = explained();
+        QVERIFY(!refused.ok());
+        QVERIFY(refused.error().text().find("--target 'z_out[:i,j,…]'") != std::string::npos);
+        question.targets = {"z_out:0,0"};
+        const auto named = explained();
+        QVERIFY2(named.ok(), named.ok() ? "" : named.error().text().c_str());
+        expectMap(*named, {-1, -4, 0.5});
+    }
 };
 
 QTEST_GUILESS_MAIN(ScoreStartTest)
