@@ -32,7 +32,6 @@ struct Sloped
 };
 
 double valueOf(double x) { return x; }
-double valueOf(float x) { return static_cast<double>(x); }
 double valueOf(Sloped x) { return x.value; }
 
 /// At a kink the slope of smaller positions: a scale that grows, and keeps the extent, moves positions down.
@@ -51,34 +50,35 @@ struct AxisNumbers
     T end;
 };
 
-/// Where element `o` of the result lies on the operand's axis.
+/// Where element `o` of the result lies on the operand's axis, step by step as onnxruntime computes it.
 template <class T>
 T positionOf(const ResampledAxis& axis, const AxisNumbers<T>& numbers, CoordinateMode mode, std::int64_t o)
 {
     using Number = std::conditional_t<std::is_same_v<T, float>, float, double>;
+    using Wide = std::conditional_t<std::is_same_v<T, float>, double, T>;
     constexpr Number kHalf{0.5};
     const auto at = static_cast<Number>(o);
-    const auto from = static_cast<Number>(axis.from);
-    const T to = numbers.scale * from; // of scales, not rounded down to whole elements
-    const bool isOne = std::abs(valueOf(to) - 1) < 1e-9;
-    const T halfPixel = (at + kHalf) / numbers.scale - kHalf;
+    const auto last = static_cast<Number>(axis.from - 1);
+    const auto to = static_cast<Number>(axis.to);
+    const T scaled = numbers.scale * static_cast<Number>(axis.from); // not rounded down to whole elements
     switch (mode) {
     case CoordinateMode::HalfPixel:
-        return halfPixel;
-    case CoordinateMode::HalfPixelSymmetric:
-        return halfPixel + from / 2 * (1 - static_cast<Number>(axis.to) / to);
+        return (at + kHalf) / numbers.scale - kHalf;
+    case CoordinateMode::HalfPixelSymmetric: {
+        const Wide offset = static_cast<Number>(axis.from) / 2 * (1 - to / scaled);
+        return static_cast<T>(offset + (at + 0.5) / Wide(numbers.scale) - 0.5);
+    }
     case CoordinateMode::PytorchHalfPixel:
-        return axis.to > 1 ? halfPixel : T(0);
-    case CoordinateMode::AlignCorners:
-        return isOne ? T(0) : at * (from - 1) / (to - 1);
+        return axis.to > 1 ? (at + kHalf) / numbers.scale - kHalf : T(0);
+    case CoordinateMode::AlignCorners: // of scales, the standard does not round: onnxruntime does
+        return axis.to > 1 ? at * last / ((axis.isScaled ? scaled : T(to)) - 1) : T(0);
     case CoordinateMode::Asymmetric:
         return at / numbers.scale;
     case CoordinateMode::TfHalfPixelForNn:
         return (at + kHalf) / numbers.scale;
     case CoordinateMode::TfCropAndResize:
-        return (isOne ? (numbers.begin + numbers.end) / 2
-                      : numbers.begin + at * (numbers.end - numbers.begin) / (to - 1)) *
-               (from - 1);
+        return axis.to > 1 ? numbers.begin * last + at * (numbers.end - numbers.begin) * last / (to - 1)
+                           : kHalf * (numbers.begin + numbers.end) * last;
     }
     return at;
 }
@@ -102,13 +102,16 @@ struct Neighbours
     std::vector<T> weights;
 };
 
+/// A position this close to the middle of two neighbours lies in it: it may have been rounded to float32.
+constexpr double kHalfWay = 1e-6;
+
 std::int64_t nearest(double position, NearestMode mode, double scale)
 {
     switch (mode) {
     case NearestMode::RoundPreferFloor:
-        return static_cast<std::int64_t>(std::ceil(position - 0.5));
+        return static_cast<std::int64_t>(std::ceil(position - 0.5 - kHalfWay));
     case NearestMode::RoundPreferCeil:
-        return static_cast<std::int64_t>(std::floor(position + 0.5));
+        return static_cast<std::int64_t>(std::floor(position + 0.5 + kHalfWay));
     case NearestMode::Floor:
         return static_cast<std::int64_t>(std::floor(position));
     case NearestMode::Ceil:
@@ -191,8 +194,17 @@ Neighbours<T> neighboursOf(const ResampledAxis& axis, const AxisNumbers<T>& numb
     return result;
 }
 
+/// With antialias, onnxruntime resamples no axis that keeps its extent.
+bool isIdentity(const ResampledAxis& axis, const ResampleMode& mode)
+{
+    return axis.isKept || (mode.isAntialiased && axis.to == axis.from);
+}
+
 Neighbours<double> weightedNeighbours(const ResampledAxis& axis, const ResampleMode& mode, std::int64_t o)
 {
+    if (isIdentity(axis, mode)) {
+        return {o, {1}};
+    }
     if (mode.interpolation == Interpolation::Nearest) {
         const double position = notFar(decidingPosition(axis, mode.coordinates, o));
         return {nearest(position, mode.nearest, axis.scale), {1}};
@@ -241,7 +253,7 @@ void endElement(AxisWeights& weights, const ResampledAxis& axis, const ResampleM
 {
     const double position = decidingPosition(axis, mode.coordinates, o);
     weights.starts.push_back(static_cast<std::int64_t>(weights.indices.size()));
-    weights.isOutside.push_back(mode.coordinates == CoordinateMode::TfCropAndResize &&
+    weights.isOutside.push_back(mode.coordinates == CoordinateMode::TfCropAndResize && !axis.isKept &&
                                 (position < 0 || position > static_cast<double>(axis.from - 1)));
 }
 
@@ -268,7 +280,7 @@ AxisWeights weightSlopesOf(const ResampledAxis& axis, const ResampleMode& mode, 
     const AxisNumbers<Sloped> numbers{{axis.scale, by == AxisNumber::Scale ? 1.0 : 0.0},
                                       {axis.begin, by == AxisNumber::Begin ? 1.0 : 0.0},
                                       {axis.end, by == AxisNumber::End ? 1.0 : 0.0}};
-    const bool isSteps = mode.interpolation == Interpolation::Nearest;
+    const bool isSteps = isIdentity(axis, mode) || mode.interpolation == Interpolation::Nearest;
     AxisWeights result;
     result.from = axis.from;
     for (std::int64_t o = 0; o < axis.to; ++o) {
