@@ -387,6 +387,46 @@ private slots:
         QCOMPARE(q(most.with("pooled_shape", Ints{1, 2}).run()), "[1 × 1 × 1 × 2] 3 4");
     }
 
+    /// Values of onnxruntime 1.32: a sample outside is 0, and where the image ends is decided in float32.
+    void regionsBesideTheImage()
+    {
+        const auto aligned = [](const Tensor& image, const std::vector<double>& region, std::int64_t samples) {
+            OpCase c = OpCase("RoiAlign", 16).operand(image).constant(doubles({1, 4}, region)).constant(ints({0}));
+            c.with("coordinate_transformation_mode", std::string("output_half_pixel"));
+            return c.with("sampling_ratio", samples);
+        };
+        const Tensor negative = doubles({1, 1, 2, 2}, {-1, -2, -3, -4});
+        OpCase most = aligned(negative, {-3.5, 0.1, 1.4, 1.1}, 2).with("mode", std::string("max"));
+        QVERIFY(most.bind());
+        QCOMPARE(most.forward()[0].at(0), 0.0);
+        OpCase last = aligned(doubles({1, 1, 1, 2}, {1, 2}), {2.25, 0.75, 3.75, 1}, 1);
+        last.with("spatial_scale", static_cast<double>(1.0F / 3)).with("output_height", std::int64_t{2});
+        QCOMPARE(q(last.run()), "[1 × 1 × 2 × 1] 2 2");
+    }
+
+    /// As onnxruntime 1.32 refuses them.
+    void regionsThatAreNoneAreRefused()
+    {
+        const auto checked = [](OpCase c) {
+            const bool isBound = c.bind();
+            const auto result = c.op().check(c.operands());
+            return q(!isBound ? c.error() : result.ok() ? "taken" : result.error().message);
+        };
+        const Tensor image = doubles({1, 1, 1, 4}, {1, 2, 3, 4});
+        const auto aligned = [&](const std::vector<double>& region) {
+            return checked(OpCase("RoiAlign", 16).operand(image).operand(doubles({1, 4}, region)).operand(ints({0})));
+        };
+        QVERIFY(aligned({0, 0, std::nan(""), 1}).contains("not finite"));
+        QVERIFY(aligned({3, 0, 1, 1}).contains("has its corners in reverse"));
+        QCOMPARE(aligned({3, 3, 1, 0}), "taken"); // along both axes: no samples, 0
+        const auto pooled = [&](double right, double scale) {
+            OpCase c = OpCase("MaxRoiPool").operand(image).operand(doubles({1, 5}, {0, 0, 0, right, 1}));
+            return c.with("pooled_shape", Ints{1, 2}).with("spatial_scale", scale);
+        };
+        QVERIFY(checked(pooled(HUGE_VAL, 1)).contains("not finite"));
+        QVERIFY(q(pooled(1, 0).refusal()).contains("spatial_scale 0 is not above 0"));
+    }
+
     void boxesThatOverlapAreDropped()
     {
         OpCase c("NonMaxSuppression", 11);
