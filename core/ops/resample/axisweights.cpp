@@ -212,6 +212,45 @@ Neighbours<double> weightedNeighbours(const ResampledAxis& axis, const ResampleM
     return neighboursOf(axis, AxisNumbers<double>{axis.scale, axis.begin, axis.end}, mode, o);
 }
 
+/// What the table of an axis takes while it grows; antialiasing adds to it.
+std::uint64_t leastBytesOf(const ResampledAxis& axis, const ResampleMode& mode)
+{
+    constexpr std::uint64_t kGrowing = 2; // lists double
+    const std::uint64_t taps = mode.interpolation == Interpolation::Nearest  ? 1
+                               : mode.interpolation == Interpolation::Linear ? 2
+                                                                             : 4;
+    const std::uint64_t perElement = sizeof(std::int64_t) + taps * (sizeof(std::int64_t) + sizeof(double));
+    return kGrowing * perElement * static_cast<std::uint64_t>(std::max<std::int64_t>(axis.to, 0)); // to: checked
+}
+
+double weightOf(double neighbour) { return neighbour; }
+double weightOf(Sloped neighbour) { return neighbour.slope; }
+
+/// The table of an axis; neighboursAt(o) are those of element o of the result, which may lie outside the operand.
+template <class F>
+AxisWeights tableOf(const ResampledAxis& axis, const ResampleMode& mode, const F& neighboursAt)
+{
+    base::claimMemory(leastBytesOf(axis, mode));
+    const bool isCrop = mode.coordinates == CoordinateMode::TfCropAndResize && !axis.isKept;
+    AxisWeights result;
+    result.from = axis.from;
+    for (std::int64_t o = 0; o < axis.to; ++o) {
+        const auto neighbours = neighboursAt(o);
+        for (std::size_t i = 0; i < neighbours.weights.size(); ++i) {
+            const double weight = weightOf(neighbours.weights[i]);
+            if (weight != 0) {
+                const std::int64_t at = neighbours.first + static_cast<std::int64_t>(i);
+                result.indices.push_back(std::clamp<std::int64_t>(at, 0, axis.from - 1));
+                result.weights.push_back(weight);
+            }
+        }
+        const double position = isCrop ? decidingPosition(axis, mode.coordinates, o) : 0;
+        result.starts.push_back(static_cast<std::int64_t>(result.indices.size()));
+        result.isOutside.push_back(isCrop && (position < 0 || position > static_cast<double>(axis.from - 1)));
+    }
+    return result;
+}
+
 } // namespace
 
 bool AxisWeights::isIdentity() const
@@ -225,72 +264,20 @@ bool AxisWeights::isIdentity() const
     return same;
 }
 
-namespace
-{
-
-/// What the table of an axis takes while it grows; antialiasing adds to it.
-std::uint64_t leastBytesOf(const ResampledAxis& axis, const ResampleMode& mode)
-{
-    constexpr std::uint64_t kGrowing = 2; // lists double
-    const std::uint64_t taps = mode.interpolation == Interpolation::Nearest  ? 1
-                               : mode.interpolation == Interpolation::Linear ? 2
-                                                                             : 4;
-    const std::uint64_t perElement = sizeof(std::int64_t) + taps * (sizeof(std::int64_t) + sizeof(double));
-    return kGrowing * perElement * static_cast<std::uint64_t>(std::max<std::int64_t>(axis.to, 0)); // to: checked
-}
-
-/// `at` may lie outside the operand.
-void addWeight(AxisWeights& weights, std::int64_t at, double weight)
-{
-    if (weight != 0) {
-        weights.indices.push_back(std::clamp<std::int64_t>(at, 0, weights.from - 1));
-        weights.weights.push_back(weight);
-    }
-}
-
-/// Element `o` of the result has all its weights.
-void endElement(AxisWeights& weights, const ResampledAxis& axis, const ResampleMode& mode, std::int64_t o)
-{
-    const double position = decidingPosition(axis, mode.coordinates, o);
-    weights.starts.push_back(static_cast<std::int64_t>(weights.indices.size()));
-    weights.isOutside.push_back(mode.coordinates == CoordinateMode::TfCropAndResize && !axis.isKept &&
-                                (position < 0 || position > static_cast<double>(axis.from - 1)));
-}
-
-} // namespace
-
 AxisWeights weightsOf(const ResampledAxis& axis, const ResampleMode& mode)
 {
-    base::claimMemory(leastBytesOf(axis, mode));
-    AxisWeights result;
-    result.from = axis.from;
-    for (std::int64_t o = 0; o < axis.to; ++o) {
-        const Neighbours<double> neighbours = weightedNeighbours(axis, mode, o);
-        for (std::size_t i = 0; i < neighbours.weights.size(); ++i) {
-            addWeight(result, neighbours.first + static_cast<std::int64_t>(i), neighbours.weights[i]);
-        }
-        endElement(result, axis, mode, o);
-    }
-    return result;
+    return tableOf(axis, mode, [&](std::int64_t o) { return weightedNeighbours(axis, mode, o); });
 }
 
 AxisWeights weightSlopesOf(const ResampledAxis& axis, const ResampleMode& mode, AxisNumber by)
 {
-    base::claimMemory(leastBytesOf(axis, mode));
     const AxisNumbers<Sloped> numbers{{axis.scale, by == AxisNumber::Scale ? 1.0 : 0.0},
                                       {axis.begin, by == AxisNumber::Begin ? 1.0 : 0.0},
                                       {axis.end, by == AxisNumber::End ? 1.0 : 0.0}};
     const bool isSteps = isIdentity(axis, mode) || mode.interpolation == Interpolation::Nearest;
-    AxisWeights result;
-    result.from = axis.from;
-    for (std::int64_t o = 0; o < axis.to; ++o) {
-        const auto neighbours = isSteps ? Neighbours<Sloped>() : neighboursOf(axis, numbers, mode, o);
-        for (std::size_t i = 0; i < neighbours.weights.size(); ++i) {
-            addWeight(result, neighbours.first + static_cast<std::int64_t>(i), neighbours.weights[i].slope);
-        }
-        endElement(result, axis, mode, o);
-    }
-    return result;
+    return tableOf(axis, mode, [&](std::int64_t o) {
+        return isSteps ? Neighbours<Sloped>() : neighboursOf(axis, numbers, mode, o);
+    });
 }
 
 } // namespace retro::ops

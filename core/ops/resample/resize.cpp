@@ -387,7 +387,7 @@ BoundResult boundResize(const BindContext& context, ResizePlaces places)
         shape.push_back(axis.to);
     }
     RETRO_CHECK(expectSize(context, shape));
-    if (tensor::elementCount(shape) > 0 && tensor::elementCount(firstType(context).shape) == 0) {
+    if (std::ranges::any_of(places.axes, [](const auto& axis) { return axis.from == 0 && axis.to > 0; })) {
         return context.error("an operand without elements cannot be resized");
     }
     std::vector<AxisWeights> weights;

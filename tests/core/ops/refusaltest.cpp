@@ -276,6 +276,8 @@ std::vector<Refusal> refusalsOfValues()
              .constant(Tensor::full(DType::Float32, {4}, 2)),
          "keep_aspect_ratio_policy is for sizes"},
         {OpCase("Resize", 18).operand(x).absent().absent().constant(ints({1, 2, 0, 4})), "a size is not above 0"},
+        {OpCase("Resize", 18).operand(zeros({0, 0})).absent().absent().constant(ints({5, 0})),
+         "an operand without elements"},
         {OpCase("Upsample", 9)
              .with("mode", std::string("bilinear"))
              .operand(x)
