@@ -32,6 +32,7 @@ struct ResampleMode
     double cubicCoefficient = -0.75;
     bool excludesOutside = false; ///< neighbours outside get weight 0 instead of the border's value
     bool isAntialiased = false;
+    bool isRounded = false; ///< positions are float32, as in onnxruntime, for data that is no float64
 };
 
 /// One axis of a Resize.

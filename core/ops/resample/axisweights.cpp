@@ -83,15 +83,19 @@ T positionOf(const ResampledAxis& axis, const AxisNumbers<T>& numbers, Coordinat
     return at;
 }
 
+double exactPosition(const ResampledAxis& axis, CoordinateMode mode, std::int64_t o)
+{
+    return positionOf(axis, AxisNumbers<double>{axis.scale, axis.begin, axis.end}, mode, o);
+}
+
 /// The same in float32, as onnxruntime and PyTorch compute it: what is decided by it (which neighbour, inside or
 /// outside) is decided as there. Numbers beyond float32 are taken as they are.
-double decidingPosition(const ResampledAxis& axis, CoordinateMode mode, std::int64_t o)
+double roundedPosition(const ResampledAxis& axis, CoordinateMode mode, std::int64_t o)
 {
     const AxisNumbers<float> numbers{static_cast<float>(axis.scale), static_cast<float>(axis.begin),
                                      static_cast<float>(axis.end)};
     const auto position = static_cast<double>(positionOf(axis, numbers, mode, o));
-    return std::isfinite(position) ? position
-                                   : positionOf(axis, AxisNumbers<double>{axis.scale, axis.begin, axis.end}, mode, o);
+    return std::isfinite(position) ? position : exactPosition(axis, mode, o);
 }
 
 /// Weights of consecutive neighbours, the first of which is `first`.
@@ -179,11 +183,9 @@ T notFar(T position)
 
 /// Of linear and cubic interpolation.
 template <class T>
-Neighbours<T> neighboursOf(const ResampledAxis& axis, const AxisNumbers<T>& numbers, const ResampleMode& mode,
-                           std::int64_t o)
+Neighbours<T> neighboursOf(const ResampledAxis& axis, const ResampleMode& mode, T scale, T position)
 {
-    const T position = notFar(positionOf(axis, numbers, mode.coordinates, o));
-    Neighbours<T> result = interpolated(position, mode, numbers.scale);
+    Neighbours<T> result = interpolated(notFar(position), mode, scale);
     for (std::size_t i = 0; mode.excludesOutside && i < result.weights.size(); ++i) {
         const std::int64_t at = result.first + static_cast<std::int64_t>(i);
         result.weights[i] = at < 0 || at >= axis.from ? T(0) : result.weights[i];
@@ -205,11 +207,11 @@ Neighbours<double> weightedNeighbours(const ResampledAxis& axis, const ResampleM
     if (isIdentity(axis, mode)) {
         return {o, {1}};
     }
-    if (mode.interpolation == Interpolation::Nearest) {
-        const double position = notFar(decidingPosition(axis, mode.coordinates, o));
-        return {nearest(position, mode.nearest, axis.scale), {1}};
-    }
-    return neighboursOf(axis, AxisNumbers<double>{axis.scale, axis.begin, axis.end}, mode, o);
+    const bool isNearest = mode.interpolation == Interpolation::Nearest;
+    const double position = isNearest || mode.isRounded ? roundedPosition(axis, mode.coordinates, o)
+                                                        : exactPosition(axis, mode.coordinates, o);
+    return isNearest ? Neighbours<double>{nearest(notFar(position), mode.nearest, axis.scale), {1}}
+                     : neighboursOf(axis, mode, axis.scale, position);
 }
 
 /// What the table of an axis takes while it grows; antialiasing adds to it.
@@ -244,7 +246,7 @@ AxisWeights tableOf(const ResampledAxis& axis, const ResampleMode& mode, const F
                 result.weights.push_back(weight);
             }
         }
-        const double position = isCrop ? decidingPosition(axis, mode.coordinates, o) : 0;
+        const double position = isCrop ? roundedPosition(axis, mode.coordinates, o) : 0;
         result.starts.push_back(static_cast<std::int64_t>(result.indices.size()));
         result.isOutside.push_back(isCrop && (position < 0 || position > static_cast<double>(axis.from - 1)));
     }
@@ -276,7 +278,8 @@ AxisWeights weightSlopesOf(const ResampledAxis& axis, const ResampleMode& mode, 
                                       {axis.end, by == AxisNumber::End ? 1.0 : 0.0}};
     const bool isSteps = isIdentity(axis, mode) || mode.interpolation == Interpolation::Nearest;
     return tableOf(axis, mode, [&](std::int64_t o) {
-        return isSteps ? Neighbours<Sloped>() : neighboursOf(axis, numbers, mode, o);
+        return isSteps ? Neighbours<Sloped>()
+                       : neighboursOf(axis, mode, numbers.scale, positionOf(axis, numbers, mode.coordinates, o));
     });
 }
 

@@ -381,6 +381,7 @@ void keepElements(ResizePlaces& places)
 BoundResult boundResize(const BindContext& context, ResizePlaces places)
 {
     keepElements(places);
+    places.mode.isRounded = firstType(context).dtype != DType::Float64;
     places.isFixed = isFixedOperand(context, places.scaleSlot) && isFixedOperand(context, places.roiSlot);
     Shape shape;
     for (const ResampledAxis& axis : places.axes) {
