@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/ops/algebra.h"
 #include "core/ops/bind/bindcheck.h"
 #include "core/ops/bind/operatorbase.h"
 #include "core/ops/families.h"
@@ -57,7 +58,9 @@ public:
                     fmt::format("batch index {} is outside a batch of {} images", image, m_image[0]));
             }
         }
-        return {};
+        return algebra::allFinite(operands[1])
+                   ? base::Result<void>()
+                   : base::inputError("a region (operand 1) has a number that is not finite");
     }
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
     {
@@ -155,10 +158,13 @@ BoundResult bindMaxRoiPool(const BindContext& context)
         return context.error("an image batch × channels × height × width, regions n × 5 and a pooled_shape of two "
                              "positive entries are needed");
     }
+    const double scale = context.floatAttribute("spatial_scale", 1);
+    if (!(scale > 0)) {
+        return context.error(fmt::format("spatial_scale {} is not above 0", scale));
+    }
     Shape shape{rois[0], x[1], pooled[0], pooled[1]};
     RETRO_CHECK(expectSize(context, shape));
-    return bound<MaxRoiPool>(TensorType{firstType(context).dtype, std::move(shape)}, x, rois,
-                             context.floatAttribute("spatial_scale", 1));
+    return bound<MaxRoiPool>(TensorType{firstType(context).dtype, std::move(shape)}, x, rois, scale);
 }
 
 } // namespace

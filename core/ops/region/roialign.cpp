@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/ops/algebra.h"
 #include "core/ops/bind/bindcheck.h"
 #include "core/ops/bind/operatorbase.h"
 #include "core/ops/families.h"
@@ -53,12 +54,11 @@ Between between(double position, std::int64_t extent)
             position > 0 && position < last ? 1.0 : 0.0};
 }
 
-/// The four elements that a sample at (y, x) reads; none outside the image.
+bool isInside(float position, std::int64_t extent) { return position >= -1 && position <= static_cast<float>(extent); }
+
+/// The four elements that a sample at (y, x) reads.
 void addTaps(double y, double x, std::int64_t height, std::int64_t width, const Tap& sample, std::vector<Tap>& taps)
 {
-    if (!(y >= -1 && y <= static_cast<double>(height) && x >= -1 && x <= static_cast<double>(width))) {
-        return;
-    }
     const Between v = between(y, height);
     const Between h = between(x, width);
     const auto add = [&](std::int64_t row, double down, double byDown, std::int64_t column, double across,
@@ -103,10 +103,16 @@ public:
             return {}; // output_height or output_width is 0: nothing is sampled
         }
         const Tensor rois = operands[1].to(tensor::DType::Float64).contiguous();
+        if (!algebra::allFinite(rois)) {
+            return base::inputError("a region (operand 1) has a number that is not finite");
+        }
         double samples = 0;
         for (std::int64_t n = 0; n < m_rois[0]; ++n) {
             const Region region = regionOf(rois.data<double>() + 4 * n);
-            samples += region.rows * region.columns * static_cast<double>(binsOfRegion());
+            if (region.rows * region.columns < 0) {
+                return base::inputError(fmt::format("region {} has its corners in reverse", n));
+            }
+            samples += std::abs(region.rows * region.columns) * static_cast<double>(binsOfRegion());
             if (!(std::max(region.rows, region.columns) <= kMostSamplesOfAxis && samples <= kMostSamples)) {
                 return base::inputError(fmt::format("region {} and those before it need {} samples; give a "
                                                     "sampling_ratio, or regions of the size of the image",
@@ -158,17 +164,28 @@ public:
     }
 
 private:
-    /// One region: corner and extent of a bin, samples per bin.
+    /// One axis of a region.
+    template <class T>
+    struct Line
+    {
+        T from;
+        T bin;       ///< extent of a bin
+        bool isFree; ///< it follows from the corners, and is not the least one
+
+        /// Of a sample of a bin, step by step as onnxruntime computes it.
+        [[nodiscard]] T positionOf(std::int64_t at, double sample, double count) const
+        {
+            return from + static_cast<T>(at) * bin + static_cast<T>(sample + 0.5) * bin / static_cast<T>(count);
+        }
+    };
     struct Region
     {
-        double top;
-        double left;
-        double height;
-        double width;
-        double rows; ///< a whole number
+        Line<double> y;
+        Line<double> x;
+        Line<float> roundedY; ///< decides what lies inside, and how many samples there are
+        Line<float> roundedX;
+        double rows; ///< samples per bin: a whole number
         double columns;
-        bool isHeightFree; ///< follows from the corners, and is not the least height
-        bool isWidthFree;
     };
 
     /// By the corners of each region: left, top, right, bottom.
@@ -198,8 +215,8 @@ private:
     {
         for (const Tap& tap : taps) {
             const double value = factor * m_mode.scale * static_cast<double>(plane[tap.at]);
-            const double farX = region.isWidthFree ? tap.alongX : 0;
-            const double farY = region.isHeightFree ? tap.alongY : 0;
+            const double farX = region.x.isFree ? tap.alongX : 0;
+            const double farY = region.y.isFree ? tap.alongY : 0;
             corners[0] += static_cast<T>(value * tap.byX * (1 - farX));
             corners[1] += static_cast<T>(value * tap.byY * (1 - farY));
             corners[2] += static_cast<T>(value * tap.byX * farX);
@@ -233,55 +250,57 @@ private:
         return best;
     }
 
-    [[nodiscard]] Region regionOf(const double* roi) const
+    template <class T>
+    [[nodiscard]] Line<T> lineOf(double from, double to, std::int64_t bins) const
     {
-        const double least = m_mode.offset > 0 ? -INFINITY : 1; // only without half_pixel a region has at least 1
-        const double left = roi[0] * m_mode.scale - m_mode.offset;
-        const double top = roi[1] * m_mode.scale - m_mode.offset;
-        const double givenWidth = roi[2] * m_mode.scale - m_mode.offset - left;
-        const double givenHeight = roi[3] * m_mode.scale - m_mode.offset - top;
-        const double width = std::max(givenWidth, least);
-        const double height = std::max(givenHeight, least);
-        const Shape& out = m_outputTypes[0].shape;
-        const double binHeight = height / static_cast<double>(out[2]);
-        const double binWidth = width / static_cast<double>(out[3]);
-        return {top,
-                left,
-                binHeight,
-                binWidth,
-                samplesOf(roi[1], roi[3], least, out[2]),
-                samplesOf(roi[0], roi[2], least, out[3]),
-                height == givenHeight,
-                width == givenWidth};
+        const auto corner = [this](double at) {
+            return static_cast<T>(at) * static_cast<T>(m_mode.scale) - static_cast<T>(m_mode.offset);
+        };
+        const T given = corner(to) - corner(from);
+        const T extent = m_mode.offset > 0 ? given : std::max(given, T{1}); // without half_pixel it is at least 1
+        return {corner(from), extent / static_cast<T>(bins), extent == given};
     }
 
-    /// Samples of a bin along one axis: as many as elements, counted in float32 as onnxruntime and PyTorch do.
-    [[nodiscard]] double samplesOf(double from, double to, double least, std::int64_t bins) const
+    [[nodiscard]] Region regionOf(const double* roi) const
     {
-        if (m_mode.sampling > 0) {
-            return static_cast<double>(m_mode.sampling);
-        }
-        const auto corner = [this](double at) {
-            return static_cast<float>(at) * static_cast<float>(m_mode.scale) - static_cast<float>(m_mode.offset);
-        };
-        const float extent = std::max(corner(to) - corner(from), static_cast<float>(least));
-        return std::max(static_cast<double>(std::ceil(extent / static_cast<float>(bins))), 0.0);
+        const Shape& out = m_outputTypes[0].shape;
+        const auto roundedY = lineOf<float>(roi[1], roi[3], out[2]);
+        const auto roundedX = lineOf<float>(roi[0], roi[2], out[3]);
+        return {lineOf<double>(roi[1], roi[3], out[2]),
+                lineOf<double>(roi[0], roi[2], out[3]),
+                roundedY,
+                roundedX,
+                samplesOf(roundedY.bin),
+                samplesOf(roundedX.bin)};
+    }
+
+    /// Samples of a bin along one axis: as many as elements. Below 0 where corners are in reverse.
+    [[nodiscard]] double samplesOf(float bin) const
+    {
+        return m_mode.sampling > 0 ? static_cast<double>(m_mode.sampling) : static_cast<double>(std::ceil(bin));
     }
 
     void tapsOf(const Region& region, std::int64_t row, std::int64_t column, std::vector<Tap>& taps) const
     {
         taps.clear();
         const double rows = std::min(region.rows, kMostSamplesOfAxis); // check() refuses more
+        const double columns = std::min(region.columns, kMostSamplesOfAxis);
         for (double i = 0; i < rows; ++i) {
-            const double down = static_cast<double>(row) + (i + 0.5) / region.rows;
-            const double y = region.top + down * region.height;
-            for (double j = 0; j < std::min(region.columns, kMostSamplesOfAxis); ++j) {
-                const double across = static_cast<double>(column) + (j + 0.5) / region.columns;
-                const double x = region.left + across * region.width;
+            const bool isRowInside = isInside(region.roundedY.positionOf(row, i, region.rows), m_image[2]);
+            for (double j = 0; j < columns; ++j) {
                 Tap sample;
+                if (!isRowInside || !isInside(region.roundedX.positionOf(column, j, region.columns), m_image[3])) {
+                    if (m_mode.isMaximum) {
+                        taps.emplace_back(); // a 0 among the elements
+                    }
+                    continue;
+                }
+                const double down = static_cast<double>(row) + (i + 0.5) / region.rows;
+                const double across = static_cast<double>(column) + (j + 0.5) / region.columns;
                 sample.alongY = down / static_cast<double>(m_outputTypes[0].shape[2]);
                 sample.alongX = across / static_cast<double>(m_outputTypes[0].shape[3]);
-                addTaps(y, x, m_image[2], m_image[3], sample, taps);
+                addTaps(region.y.positionOf(row, i, region.rows), region.x.positionOf(column, j, region.columns),
+                        m_image[2], m_image[3], sample, taps);
             }
         }
     }

@@ -32,6 +32,7 @@ struct ResampleMode
     double cubicCoefficient = -0.75;
     bool excludesOutside = false; ///< neighbours outside get weight 0 instead of the border's value
     bool isAntialiased = false;
+    bool isRounded = false; ///< positions are float32, as in onnxruntime, for data that is no float64
 };
 
 /// One axis of a Resize.
@@ -42,6 +43,8 @@ struct ResampledAxis
     double scale = 1;
     double begin = 0; ///< region of TfCropAndResize, normalised
     double end = 1;
+    bool isScaled = false; ///< the extent of the result comes from the scale
+    bool isKept = false;   ///< every element is that of the operand, whatever scale and region say
 };
 
 /// Weights of one axis: element o of the result is the sum of weight · element index over [starts[o], starts[o + 1]).

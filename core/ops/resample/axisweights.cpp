@@ -32,7 +32,6 @@ struct Sloped
 };
 
 double valueOf(double x) { return x; }
-double valueOf(float x) { return static_cast<double>(x); }
 double valueOf(Sloped x) { return x.value; }
 
 /// At a kink the slope of smaller positions: a scale that grows, and keeps the extent, moves positions down.
@@ -51,47 +50,52 @@ struct AxisNumbers
     T end;
 };
 
-/// Where element `o` of the result lies on the operand's axis.
+/// Where element `o` of the result lies on the operand's axis, step by step as onnxruntime computes it.
 template <class T>
 T positionOf(const ResampledAxis& axis, const AxisNumbers<T>& numbers, CoordinateMode mode, std::int64_t o)
 {
     using Number = std::conditional_t<std::is_same_v<T, float>, float, double>;
+    using Wide = std::conditional_t<std::is_same_v<T, float>, double, T>;
     constexpr Number kHalf{0.5};
     const auto at = static_cast<Number>(o);
-    const auto from = static_cast<Number>(axis.from);
-    const T to = numbers.scale * from; // of scales, not rounded down to whole elements
-    const bool isOne = std::abs(valueOf(to) - 1) < 1e-9;
-    const T halfPixel = (at + kHalf) / numbers.scale - kHalf;
+    const auto last = static_cast<Number>(axis.from - 1);
+    const auto to = static_cast<Number>(axis.to);
+    const T scaled = numbers.scale * static_cast<Number>(axis.from); // not rounded down to whole elements
     switch (mode) {
     case CoordinateMode::HalfPixel:
-        return halfPixel;
-    case CoordinateMode::HalfPixelSymmetric:
-        return halfPixel + from / 2 * (1 - static_cast<Number>(axis.to) / to);
+        return (at + kHalf) / numbers.scale - kHalf;
+    case CoordinateMode::HalfPixelSymmetric: {
+        const Wide offset = static_cast<Number>(axis.from) / 2 * (1 - to / scaled);
+        return static_cast<T>(offset + (at + 0.5) / Wide(numbers.scale) - 0.5);
+    }
     case CoordinateMode::PytorchHalfPixel:
-        return axis.to > 1 ? halfPixel : T(0);
-    case CoordinateMode::AlignCorners:
-        return isOne ? T(0) : at * (from - 1) / (to - 1);
+        return axis.to > 1 ? (at + kHalf) / numbers.scale - kHalf : T(0);
+    case CoordinateMode::AlignCorners: // of scales, the standard does not round: onnxruntime does
+        return axis.to > 1 ? at * last / ((axis.isScaled ? scaled : T(to)) - 1) : T(0);
     case CoordinateMode::Asymmetric:
         return at / numbers.scale;
     case CoordinateMode::TfHalfPixelForNn:
         return (at + kHalf) / numbers.scale;
     case CoordinateMode::TfCropAndResize:
-        return (isOne ? (numbers.begin + numbers.end) / 2
-                      : numbers.begin + at * (numbers.end - numbers.begin) / (to - 1)) *
-               (from - 1);
+        return axis.to > 1 ? numbers.begin * last + at * (numbers.end - numbers.begin) * last / (to - 1)
+                           : kHalf * (numbers.begin + numbers.end) * last;
     }
     return at;
 }
 
+double exactPosition(const ResampledAxis& axis, CoordinateMode mode, std::int64_t o)
+{
+    return positionOf(axis, AxisNumbers<double>{axis.scale, axis.begin, axis.end}, mode, o);
+}
+
 /// The same in float32, as onnxruntime and PyTorch compute it: what is decided by it (which neighbour, inside or
 /// outside) is decided as there. Numbers beyond float32 are taken as they are.
-double decidingPosition(const ResampledAxis& axis, CoordinateMode mode, std::int64_t o)
+double roundedPosition(const ResampledAxis& axis, CoordinateMode mode, std::int64_t o)
 {
     const AxisNumbers<float> numbers{static_cast<float>(axis.scale), static_cast<float>(axis.begin),
                                      static_cast<float>(axis.end)};
     const auto position = static_cast<double>(positionOf(axis, numbers, mode, o));
-    return std::isfinite(position) ? position
-                                   : positionOf(axis, AxisNumbers<double>{axis.scale, axis.begin, axis.end}, mode, o);
+    return std::isfinite(position) ? position : exactPosition(axis, mode, o);
 }
 
 /// Weights of consecutive neighbours, the first of which is `first`.
@@ -102,13 +106,16 @@ struct Neighbours
     std::vector<T> weights;
 };
 
+/// A position this close to the middle of two neighbours lies in it: it may have been rounded to float32.
+constexpr double kHalfWay = 1e-6;
+
 std::int64_t nearest(double position, NearestMode mode, double scale)
 {
     switch (mode) {
     case NearestMode::RoundPreferFloor:
-        return static_cast<std::int64_t>(std::ceil(position - 0.5));
+        return static_cast<std::int64_t>(std::ceil(position - 0.5 - kHalfWay));
     case NearestMode::RoundPreferCeil:
-        return static_cast<std::int64_t>(std::floor(position + 0.5));
+        return static_cast<std::int64_t>(std::floor(position + 0.5 + kHalfWay));
     case NearestMode::Floor:
         return static_cast<std::int64_t>(std::floor(position));
     case NearestMode::Ceil:
@@ -176,11 +183,9 @@ T notFar(T position)
 
 /// Of linear and cubic interpolation.
 template <class T>
-Neighbours<T> neighboursOf(const ResampledAxis& axis, const AxisNumbers<T>& numbers, const ResampleMode& mode,
-                           std::int64_t o)
+Neighbours<T> neighboursOf(const ResampledAxis& axis, const ResampleMode& mode, T scale, T position)
 {
-    const T position = notFar(positionOf(axis, numbers, mode.coordinates, o));
-    Neighbours<T> result = interpolated(position, mode, numbers.scale);
+    Neighbours<T> result = interpolated(notFar(position), mode, scale);
     for (std::size_t i = 0; mode.excludesOutside && i < result.weights.size(); ++i) {
         const std::int64_t at = result.first + static_cast<std::int64_t>(i);
         result.weights[i] = at < 0 || at >= axis.from ? T(0) : result.weights[i];
@@ -191,13 +196,61 @@ Neighbours<T> neighboursOf(const ResampledAxis& axis, const AxisNumbers<T>& numb
     return result;
 }
 
+/// With antialias, onnxruntime resamples no axis that keeps its extent.
+bool isIdentity(const ResampledAxis& axis, const ResampleMode& mode)
+{
+    return axis.isKept || (mode.isAntialiased && axis.to == axis.from);
+}
+
 Neighbours<double> weightedNeighbours(const ResampledAxis& axis, const ResampleMode& mode, std::int64_t o)
 {
-    if (mode.interpolation == Interpolation::Nearest) {
-        const double position = notFar(decidingPosition(axis, mode.coordinates, o));
-        return {nearest(position, mode.nearest, axis.scale), {1}};
+    if (isIdentity(axis, mode)) {
+        return {o, {1}};
     }
-    return neighboursOf(axis, AxisNumbers<double>{axis.scale, axis.begin, axis.end}, mode, o);
+    const bool isNearest = mode.interpolation == Interpolation::Nearest;
+    const double position = isNearest || mode.isRounded ? roundedPosition(axis, mode.coordinates, o)
+                                                        : exactPosition(axis, mode.coordinates, o);
+    return isNearest ? Neighbours<double>{nearest(notFar(position), mode.nearest, axis.scale), {1}}
+                     : neighboursOf(axis, mode, axis.scale, position);
+}
+
+/// What the table of an axis takes while it grows; antialiasing adds to it.
+std::uint64_t leastBytesOf(const ResampledAxis& axis, const ResampleMode& mode)
+{
+    constexpr std::uint64_t kGrowing = 2; // lists double
+    const std::uint64_t taps = mode.interpolation == Interpolation::Nearest  ? 1
+                               : mode.interpolation == Interpolation::Linear ? 2
+                                                                             : 4;
+    const std::uint64_t perElement = sizeof(std::int64_t) + taps * (sizeof(std::int64_t) + sizeof(double));
+    return kGrowing * perElement * static_cast<std::uint64_t>(std::max<std::int64_t>(axis.to, 0)); // to: checked
+}
+
+double weightOf(double neighbour) { return neighbour; }
+double weightOf(Sloped neighbour) { return neighbour.slope; }
+
+/// The table of an axis; neighboursAt(o) are those of element o of the result, which may lie outside the operand.
+template <class F>
+AxisWeights tableOf(const ResampledAxis& axis, const ResampleMode& mode, const F& neighboursAt)
+{
+    base::claimMemory(leastBytesOf(axis, mode));
+    const bool isCrop = mode.coordinates == CoordinateMode::TfCropAndResize && !axis.isKept;
+    AxisWeights result;
+    result.from = axis.from;
+    for (std::int64_t o = 0; o < axis.to; ++o) {
+        const auto neighbours = neighboursAt(o);
+        for (std::size_t i = 0; i < neighbours.weights.size(); ++i) {
+            const double weight = weightOf(neighbours.weights[i]);
+            if (weight != 0) {
+                const std::int64_t at = neighbours.first + static_cast<std::int64_t>(i);
+                result.indices.push_back(std::clamp<std::int64_t>(at, 0, axis.from - 1));
+                result.weights.push_back(weight);
+            }
+        }
+        const double position = isCrop ? roundedPosition(axis, mode.coordinates, o) : 0;
+        result.starts.push_back(static_cast<std::int64_t>(result.indices.size()));
+        result.isOutside.push_back(isCrop && (position < 0 || position > static_cast<double>(axis.from - 1)));
+    }
+    return result;
 }
 
 } // namespace
@@ -213,72 +266,21 @@ bool AxisWeights::isIdentity() const
     return same;
 }
 
-namespace
-{
-
-/// What the table of an axis takes while it grows; antialiasing adds to it.
-std::uint64_t leastBytesOf(const ResampledAxis& axis, const ResampleMode& mode)
-{
-    constexpr std::uint64_t kGrowing = 2; // lists double
-    const std::uint64_t taps = mode.interpolation == Interpolation::Nearest  ? 1
-                               : mode.interpolation == Interpolation::Linear ? 2
-                                                                             : 4;
-    const std::uint64_t perElement = sizeof(std::int64_t) + taps * (sizeof(std::int64_t) + sizeof(double));
-    return kGrowing * perElement * static_cast<std::uint64_t>(std::max<std::int64_t>(axis.to, 0)); // to: checked
-}
-
-/// `at` may lie outside the operand.
-void addWeight(AxisWeights& weights, std::int64_t at, double weight)
-{
-    if (weight != 0) {
-        weights.indices.push_back(std::clamp<std::int64_t>(at, 0, weights.from - 1));
-        weights.weights.push_back(weight);
-    }
-}
-
-/// Element `o` of the result has all its weights.
-void endElement(AxisWeights& weights, const ResampledAxis& axis, const ResampleMode& mode, std::int64_t o)
-{
-    const double position = decidingPosition(axis, mode.coordinates, o);
-    weights.starts.push_back(static_cast<std::int64_t>(weights.indices.size()));
-    weights.isOutside.push_back(mode.coordinates == CoordinateMode::TfCropAndResize &&
-                                (position < 0 || position > static_cast<double>(axis.from - 1)));
-}
-
-} // namespace
-
 AxisWeights weightsOf(const ResampledAxis& axis, const ResampleMode& mode)
 {
-    base::claimMemory(leastBytesOf(axis, mode));
-    AxisWeights result;
-    result.from = axis.from;
-    for (std::int64_t o = 0; o < axis.to; ++o) {
-        const Neighbours<double> neighbours = weightedNeighbours(axis, mode, o);
-        for (std::size_t i = 0; i < neighbours.weights.size(); ++i) {
-            addWeight(result, neighbours.first + static_cast<std::int64_t>(i), neighbours.weights[i]);
-        }
-        endElement(result, axis, mode, o);
-    }
-    return result;
+    return tableOf(axis, mode, [&](std::int64_t o) { return weightedNeighbours(axis, mode, o); });
 }
 
 AxisWeights weightSlopesOf(const ResampledAxis& axis, const ResampleMode& mode, AxisNumber by)
 {
-    base::claimMemory(leastBytesOf(axis, mode));
     const AxisNumbers<Sloped> numbers{{axis.scale, by == AxisNumber::Scale ? 1.0 : 0.0},
                                       {axis.begin, by == AxisNumber::Begin ? 1.0 : 0.0},
                                       {axis.end, by == AxisNumber::End ? 1.0 : 0.0}};
-    const bool isSteps = mode.interpolation == Interpolation::Nearest;
-    AxisWeights result;
-    result.from = axis.from;
-    for (std::int64_t o = 0; o < axis.to; ++o) {
-        const auto neighbours = isSteps ? Neighbours<Sloped>() : neighboursOf(axis, numbers, mode, o);
-        for (std::size_t i = 0; i < neighbours.weights.size(); ++i) {
-            addWeight(result, neighbours.first + static_cast<std::int64_t>(i), neighbours.weights[i].slope);
-        }
-        endElement(result, axis, mode, o);
-    }
-    return result;
+    const bool isSteps = isIdentity(axis, mode) || mode.interpolation == Interpolation::Nearest;
+    return tableOf(axis, mode, [&](std::int64_t o) {
+        return isSteps ? Neighbours<Sloped>()
+                       : neighboursOf(axis, mode, numbers.scale, positionOf(axis, numbers, mode.coordinates, o));
+    });
 }
 
 } // namespace retro::ops

@@ -15,7 +15,6 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <optional>
 
 namespace retro::ops
 {
@@ -196,11 +195,9 @@ private:
 
 base::Result<Interpolation> interpolationOf(const BindContext& context)
 {
-    return choice<Interpolation>(context, "mode", "nearest",
-                                 {{"nearest", Interpolation::Nearest},
-                                  {"linear", Interpolation::Linear},
-                                  {"bilinear", Interpolation::Linear},
-                                  {"cubic", Interpolation::Cubic}});
+    return choice<Interpolation>(
+        context, "mode", "nearest",
+        {{"nearest", Interpolation::Nearest}, {"linear", Interpolation::Linear}, {"cubic", Interpolation::Cubic}});
 }
 
 base::Result<ResampleMode> modeOf(const BindContext& context)
@@ -215,15 +212,19 @@ base::Result<ResampleMode> modeOf(const BindContext& context)
                                                         {"asymmetric", CoordinateMode::Asymmetric},
                                                         {"tf_half_pixel_for_nn", CoordinateMode::TfHalfPixelForNn},
                                                         {"tf_crop_and_resize", CoordinateMode::TfCropAndResize}}));
-    RETRO_TRY(mode.nearest, choice<NearestMode>(context, "nearest_mode", "round_prefer_floor",
-                                                {{"round_prefer_floor", NearestMode::RoundPreferFloor},
-                                                 {"round_prefer_ceil", NearestMode::RoundPreferCeil},
-                                                 {"floor", NearestMode::Floor},
-                                                 {"ceil", NearestMode::Ceil}}));
+    const bool isNearest = mode.interpolation == Interpolation::Nearest;
+    if (isNearest) { // nobody reads it otherwise
+        RETRO_TRY(mode.nearest, choice<NearestMode>(context, "nearest_mode", "round_prefer_floor",
+                                                    {{"round_prefer_floor", NearestMode::RoundPreferFloor},
+                                                     {"round_prefer_ceil", NearestMode::RoundPreferCeil},
+                                                     {"floor", NearestMode::Floor},
+                                                     {"ceil", NearestMode::Ceil}}));
+    }
     mode.cubicCoefficient = context.floatAttribute("cubic_coeff_a", -0.75);
     mode.excludesOutside = context.intAttribute("exclude_outside", 0) != 0;
     mode.isAntialiased = context.intAttribute("antialias", 0) != 0;
-    return mode;
+    return mode.isAntialiased && isNearest ? context.error("antialias needs mode linear or cubic")
+                                           : base::Result<ResampleMode>(mode);
 }
 
 /// Floats of an operand that must be known before the run; empty when it is absent or empty.
@@ -295,17 +296,15 @@ double scaledExtent(double scale, std::int64_t extent)
 }
 
 /// Sizes made to keep the ratio of the named axes: one scale for all of them.
-void keepRatio(const std::vector<std::size_t>& axes, const Extents& extents, bool isLarger,
-               std::vector<ResampledAxis>& result)
+void keepRatio(const std::vector<std::size_t>& axes, bool isLarger, std::vector<ResampledAxis>& result)
 {
-    std::optional<double> scale;
-    for (std::size_t i = 0; i < axes.size(); ++i) {
-        const double own = static_cast<double>(extents.sizes[i]) / static_cast<double>(result[axes[i]].from);
-        scale = isLarger ? std::max(own, scale.value_or(own)) : std::min(own, scale.value_or(own));
+    double scale = result[axes[0]].scale;
+    for (const std::size_t axis : axes) {
+        scale = isLarger ? std::max(scale, result[axis].scale) : std::min(scale, result[axis].scale);
     }
     for (const std::size_t axis : axes) {
-        result[axis].scale = scale.value_or(1);
-        result[axis].to = checkedExtent(roundHalfUp(scaledExtent(*scale, result[axis].from)));
+        result[axis].scale = scale;
+        result[axis].to = checkedExtent(roundHalfUp(scaledExtent(scale, result[axis].from)));
     }
 }
 
@@ -319,26 +318,36 @@ base::Result<std::vector<ResampledAxis>> resampledAxes(const BindContext& contex
                                                   {{"stretch", Policy::Stretch},
                                                    {"not_larger", Policy::NotLarger},
                                                    {"not_smaller", Policy::NotSmaller}}));
+    const bool isScaled = extents.sizes.empty();
+    if (isScaled && policy != Policy::Stretch) {
+        return context.error("keep_aspect_ratio_policy is for sizes, but scales are given");
+    }
     std::vector<ResampledAxis> result;
     for (const std::int64_t extent : firstType(context).shape) {
         result.push_back({extent, extent});
     }
     for (std::size_t i = 0; i < axes.size(); ++i) {
         ResampledAxis& axis = result[axes[i]];
-        const bool isScaled = extents.sizes.empty();
         axis.scale =
             isScaled ? extents.scales[i] : static_cast<double>(extents.sizes[i]) / static_cast<double>(axis.from);
         axis.to = isScaled ? checkedExtent(std::floor(scaledExtent(axis.scale, axis.from))) : extents.sizes[i];
+        axis.isScaled = isScaled;
     }
-    if (!extents.sizes.empty() && policy != Policy::Stretch) {
-        keepRatio(axes, extents, policy == Policy::NotSmaller, result);
+    if (policy != Policy::Stretch) {
+        keepRatio(axes, policy == Policy::NotSmaller, result);
     }
-    return result;
+    const bool isEmptied =
+        std::ranges::any_of(result, [](const auto& axis) { return axis.from > 0 && !(axis.scale > 0); });
+    return isEmptied ? context.error("a size is not above 0") : base::Result<std::vector<ResampledAxis>>(result);
 }
 
+/// Of a crop; without roi it is the whole operand.
 base::Result<void> takeRegion(const BindContext& context, const std::vector<std::size_t>& axes,
                               std::vector<ResampledAxis>& result)
 {
+    if (!context.present(1)) {
+        return {};
+    }
     RETRO_TRY(const auto roi, knownFloats(context, 1));
     if (roi.size() != 2 * axes.size()) {
         return context.error(fmt::format("roi has {} entries, but {} are needed", roi.size(), 2 * axes.size()));
@@ -358,15 +367,28 @@ bool isFixedOperand(const BindContext& context, std::size_t slot)
     return slot >= context.constants.size() || !context.present(slot) || context.constants[slot].isValid();
 }
 
+/// Elements are taken as they are where no extent changes, and along an axis of scale 1 (onnxruntime).
+void keepElements(ResizePlaces& places)
+{
+    const bool isCopy = std::ranges::all_of(places.axes, [](const auto& axis) { return axis.to == axis.from; });
+    const bool movesAtScaleOne = places.mode.coordinates == CoordinateMode::TfHalfPixelForNn ||
+                                 places.mode.coordinates == CoordinateMode::TfCropAndResize;
+    for (ResampledAxis& axis : places.axes) {
+        axis.isKept = isCopy || (movesAtScaleOne && static_cast<float>(axis.scale) == 1);
+    }
+}
+
 BoundResult boundResize(const BindContext& context, ResizePlaces places)
 {
+    keepElements(places);
+    places.mode.isRounded = firstType(context).dtype != DType::Float64;
     places.isFixed = isFixedOperand(context, places.scaleSlot) && isFixedOperand(context, places.roiSlot);
     Shape shape;
     for (const ResampledAxis& axis : places.axes) {
         shape.push_back(axis.to);
     }
     RETRO_CHECK(expectSize(context, shape));
-    if (tensor::elementCount(shape) > 0 && tensor::elementCount(firstType(context).shape) == 0) {
+    if (std::ranges::any_of(places.axes, [](const auto& axis) { return axis.from == 0 && axis.to > 0; })) {
         return context.error("an operand without elements cannot be resized");
     }
     std::vector<AxisWeights> weights;
@@ -399,50 +421,30 @@ BoundResult bindResize(const BindContext& context)
     return boundResize(context, {std::move(resampled), axes, mode, scaleSlot, roiSlot});
 }
 
-/// Upsample, and Resize of opset 10: scales alone, coordinates divided by them.
-BoundResult bindByScales(const BindContext& context, std::vector<double> scales, std::size_t scaleSlot)
+/// Upsample, and Resize of opset 10: scales alone, an attribute at first; coordinates are divided by them.
+BoundResult bindByScales(const BindContext& context)
 {
+    const std::size_t operands = context.node.opset < 9 ? 1 : 2;
+    RETRO_CHECK(
+        expect(context, {.least = operands, .most = operands, .attributes = {{"scales", AttributeKind::Floats}}}));
+    const auto attribute = context.node.attributes.find("scales");
+    Extents extents;
+    if (operands == 2) {
+        RETRO_TRY(extents.scales, knownFloats(context, 1));
+    } else if (attribute != context.node.attributes.end()) {
+        extents.scales = std::get<std::vector<double>>(attribute->second);
+    }
+    const auto below = std::ranges::find_if(extents.scales, [](double scale) { return !(scale >= 1); });
+    if (context.node.op == "Upsample" && below != extents.scales.end()) {
+        return context.error(fmt::format("the scale {} is below 1; Upsample only makes tensors larger", *below));
+    }
     ResampleMode mode;
     RETRO_TRY(mode.interpolation, interpolationOf(context));
     mode.coordinates = CoordinateMode::Asymmetric;
     mode.nearest = NearestMode::Simple;
     RETRO_TRY(const auto axes, namedAxes(context));
-    RETRO_TRY(auto resampled, resampledAxes(context, axes, {std::move(scales), {}}));
-    return boundResize(context, {std::move(resampled), axes, mode, scaleSlot});
-}
-
-BoundResult bindResize10(const BindContext& context)
-{
-    RETRO_CHECK(expect(context, {.least = 2, .most = 2}));
-    RETRO_TRY(auto scales, knownFloats(context, 1));
-    return bindByScales(context, std::move(scales), 1);
-}
-
-base::Result<void> expectEnlarging(const BindContext& context, const std::vector<double>& scales)
-{
-    const auto below = std::find_if(scales.begin(), scales.end(), [](double scale) { return !(scale >= 1); });
-    return below == scales.end() ? base::Result<void>()
-                                 : context.error(fmt::format("the scale {} is below 1; Upsample only makes tensors "
-                                                             "larger",
-                                                             *below));
-}
-
-BoundResult bindUpsample9(const BindContext& context)
-{
-    RETRO_CHECK(expect(context, {.least = 2, .most = 2}));
-    RETRO_TRY(auto scales, knownFloats(context, 1));
-    RETRO_CHECK(expectEnlarging(context, scales));
-    return bindByScales(context, std::move(scales), 1);
-}
-
-BoundResult bindUpsample7(const BindContext& context)
-{
-    RETRO_CHECK(expect(context, {.attributes = {{"scales", AttributeKind::Floats}}}));
-    const auto found = context.node.attributes.find("scales");
-    auto scales =
-        found == context.node.attributes.end() ? std::vector<double>{} : std::get<std::vector<double>>(found->second);
-    RETRO_CHECK(expectEnlarging(context, scales));
-    return bindByScales(context, std::move(scales), kNoSlot);
+    RETRO_TRY(auto resampled, resampledAxes(context, axes, extents));
+    return boundResize(context, {std::move(resampled), axes, mode, operands == 2 ? 1 : kNoSlot});
 }
 
 } // namespace
@@ -450,10 +452,9 @@ BoundResult bindUpsample7(const BindContext& context)
 std::span<const OperatorDeclaration> resizeDeclarations()
 {
     static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Resize", 10, 10, "function", true, bindResize10},
+        OperatorDeclaration{"", "Resize", 10, 10, "function", true, bindByScales},
         OperatorDeclaration{"", "Resize", 11, 0, "function", true, bindResize},
-        OperatorDeclaration{"", "Upsample", 7, 8, "function", true, bindUpsample7},
-        OperatorDeclaration{"", "Upsample", 9, 9, "function", true, bindUpsample9},
+        OperatorDeclaration{"", "Upsample", 7, 9, "function", true, bindByScales},
     };
     return kDeclarations;
 }

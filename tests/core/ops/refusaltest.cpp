@@ -262,6 +262,27 @@ std::vector<Refusal> refusalsOfValues()
              .absent()
              .constant(Tensor::full(DType::Float32, {2}, 2)),
          "an axis is named twice"},
+        {OpCase("Resize", 18)
+             .with("antialias", std::int64_t{1})
+             .operand(x)
+             .absent()
+             .absent()
+             .constant(ints({1, 2, 3, 4})),
+         "antialias needs mode linear or cubic"},
+        {OpCase("Resize", 18)
+             .with("keep_aspect_ratio_policy", std::string("not_larger"))
+             .operand(x)
+             .absent()
+             .constant(Tensor::full(DType::Float32, {4}, 2)),
+         "keep_aspect_ratio_policy is for sizes"},
+        {OpCase("Resize", 18).operand(x).absent().absent().constant(ints({1, 2, 0, 4})), "a size is not above 0"},
+        {OpCase("Resize", 18).operand(zeros({0, 0})).absent().absent().constant(ints({5, 0})),
+         "an operand without elements"},
+        {OpCase("Upsample", 9)
+             .with("mode", std::string("bilinear"))
+             .operand(x)
+             .constant(Tensor::full(DType::Float32, {4}, 2)),
+         "mode 'bilinear' is unknown"},
         {OpCase("CenterCropPad", 18).with("axes", Ints{1, 1}).operand(x).constant(ints({2, 2})),
          "an axis is named twice"},
         {OpCase("ReduceMax", 18).operand(x).constant(Tensor::scalar(std::int64_t{1})),

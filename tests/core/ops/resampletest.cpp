@@ -6,6 +6,7 @@
 #include <QtTest>
 
 #include <cmath>
+#include <numeric>
 #include <set>
 
 using namespace retro::tests;
@@ -24,6 +25,31 @@ OpCase resized(const std::vector<double>& x, std::int64_t size, const std::strin
     OpCase c("Resize", 19);
     c.operand(doubles({static_cast<std::int64_t>(x.size())}, x)).absent().absent().constant(ints({size}));
     return c.with("mode", mode).with("coordinate_transformation_mode", coordinates);
+}
+
+/// 1, 2, 3 … of this shape, resized by scales (float32) or to sizes: one of them is empty.
+OpCase counted(const Shape& shape, const char* mode, const char* coordinates, const std::vector<float>& scales,
+               const Ints& sizes = {}, std::int64_t opset = 19)
+{
+    std::vector<double> values(static_cast<std::size_t>(retro::tensor::elementCount(shape)));
+    std::iota(values.begin(), values.end(), 1.0);
+    OpCase c("Resize", opset);
+    c.operand(doubles(shape, values));
+    const Tensor factors = Tensor::of<float>({static_cast<std::int64_t>(scales.size())}, scales);
+    if (opset < 11) {
+        return c.constant(factors).with("mode", std::string(mode));
+    }
+    c.absent();
+    sizes.empty() ? c.constant(factors) : c.absent().constant(ints(sizes));
+    return c.with("mode", std::string(mode)).with("coordinate_transformation_mode", std::string(coordinates));
+}
+
+/// The region of a crop; 9 lies outside.
+OpCase cropped(OpCase c, const std::vector<double>& region)
+{
+    c.replaceOperand(1, doubles({static_cast<std::int64_t>(region.size())}, region));
+    c.setConstant(1, true);
+    return c.with("extrapolation_value", 9.0);
 }
 
 /// Gradient or relevance of the only output carried to operand 0.
@@ -72,14 +98,9 @@ private slots:
     /// Values of onnxruntime 1.32, which multiplies and divides in float32.
     void factorsThatAreNoBinaryFraction()
     {
-        const auto scaled = [](float scale) {
-            OpCase c("Resize", 18);
-            c.operand(doubles({6}, {1, 2, 3, 4, 5, 6})).absent();
-            return c.constant(Tensor::of<float>({1}, std::vector<float>{scale}));
-        };
-        QCOMPARE(q(scaled(5.0F / 3).with("mode", std::string("linear")).run()), "[10] 1 1.4 2 2.6 3.2 3.8 4.4 5 5.6 6");
-        const auto nearest = [&](float scale, const char* how) {
-            OpCase c = scaled(scale).with("coordinate_transformation_mode", std::string("asymmetric"));
+        QCOMPARE(q(counted({6}, "linear", "half_pixel", {5.0F / 3}).run()), "[10] 1 1.4 2 2.6 3.2 3.8 4.4 5 5.6 6");
+        const auto nearest = [](float scale, const char* how) {
+            OpCase c = counted({6}, "nearest", "asymmetric", {scale});
             return q(c.with("nearest_mode", std::string(how)).run());
         };
         QCOMPARE(nearest(5.0F / 3, "floor"), "[10] 1 1 2 2 3 4 4 5 5 6");
@@ -104,26 +125,121 @@ private slots:
                  "[2] 5 3");
     }
 
+    /// Values of onnxruntime 1.32.
+    void anAxisOfScaleOneIsKept()
+    {
+        const char* const shifted = "tf_half_pixel_for_nn";
+        OpCase nearest = counted({2, 3}, "nearest", shifted, {1, 1.5F}).with("nearest_mode", std::string("ceil"));
+        QCOMPARE(q(nearest.run()), "[2 × 4] 2 2 3 3 5 5 6 6");
+        OpCase named = counted({2, 3}, "nearest", shifted, {1.5F}).with("nearest_mode", std::string("ceil"));
+        QCOMPARE(q(named.with("axes", Ints{1}).run()), "[2 × 4] 2 2 3 3 5 5 6 6");
+        QCOMPARE(q(counted({2, 3}, "linear", shifted, {1, 1.5F}).run()),
+                 "[2 × 4] 1.333333 2 2.666667 3 4.333333 5 5.666667 6");
+        QCOMPARE(q(cropped(counted({2, 3}, "linear", "tf_crop_and_resize", {}, {2, 4}), {0.5, 0, 1.5, 1.25}).run()),
+                 "[2 × 4] 1 1.833333 2.666667 9 4 4.833333 5.666667 9");
+    }
+
+    /// Values of onnxruntime 1.32, which copies the operand.
+    void nothingMovesWhereNoExtentChanges()
+    {
+        QCOMPARE(q(counted({1, 4}, "linear", "half_pixel", {1, 1.1F}).run()), "[1 × 4] 1 2 3 4");
+        QCOMPARE(q(counted({1, 4}, "cubic", "half_pixel", {1, 1.1F}).run()), "[1 × 4] 1 2 3 4");
+        QCOMPARE(q(counted({2}, "nearest", "", {1.001F}, {}, 10).run()), "[2] 1 2");
+        QCOMPARE(q(cropped(counted({2, 2}, "linear", "tf_crop_and_resize", {}, {2, 2}), {0, 0.5, 1, 1.5}).run()),
+                 "[2 × 2] 1 2 3 4");
+    }
+
+    /// Values of onnxruntime 1.32.
+    void positionsFollowTheExtentOfTheResult()
+    {
+        QCOMPARE(q(cropped(counted({1, 4}, "linear", "tf_crop_and_resize", {1, 0.7F}), {0, 0.2, 1, 0.9}).run()),
+                 "[1 × 2] 1.6 3.7");
+        OpCase ratio = counted({2, 3}, "linear", "align_corners", {}, {3, 4});
+        QCOMPARE(q(ratio.with("keep_aspect_ratio_policy", std::string("not_larger")).run()),
+                 "[3 × 4] 1 1.666667 2.333333 3 2.5 3.166667 3.833333 4.5 4 4.666667 5.333333 6");
+    }
+
+    /// Values of onnxruntime 1.32, which computes positions in float32 in this order.
+    void positionsBesideABoundAreThoseOfFloat32()
+    {
+        OpCase crop = cropped(counted({7}, "nearest", "tf_crop_and_resize", {0.8F}), {0.4, 0.5});
+        QCOMPARE(q(crop.with("nearest_mode", std::string("floor")).run()), "[5] 3 3 3 3 4");
+        OpCase symmetric = counted({3}, "nearest", "half_pixel_symmetric", {}, {13});
+        QCOMPARE(q(symmetric.with("nearest_mode", std::string("floor")).run()), "[13] 1 1 1 1 1 1 1 2 2 2 2 3 3");
+    }
+
+    /// Of data that is no float64, as onnxruntime 1.32 has them: their last bits count here.
+    void positionsOfFloat32()
+    {
+        std::vector<double> values(256, 1000);
+        for (std::size_t i = 1; i < values.size(); i += 2) {
+            values[i] = -1000;
+        }
+        const auto at = [&](DType type, std::int64_t i) {
+            OpCase c("Resize", 19);
+            c.operand(doubles({1, 256}, values).to(type)).absent().absent().constant(ints({1, 299}));
+            return c.with("mode", std::string("linear")).bind() ? c.forward()[0].at(i) : std::nan("");
+        };
+        QVERIFY(std::abs(at(DType::Float32, 221) - -709.0149) < 1e-3);
+        QVERIFY(std::abs(at(DType::Float32, 210) - 454.8645) < 1e-3);
+        QVERIFY(std::abs(at(DType::Float64, 221) - -709.0301) < 1e-3);
+    }
+
+    /// Values of onnxruntime 1.32: 3.4999998, 6.4999995 and 10.5000005 in float32.
+    void positionsBesideTheMiddleLieInIt()
+    {
+        const auto nearest = [](std::int64_t from, std::int64_t to, const char* coordinates, const char* how) {
+            return q(counted({from}, "nearest", coordinates, {}, {to}).with("nearest_mode", std::string(how)).run());
+        };
+        QCOMPARE(nearest(7, 2, "asymmetric", "round_prefer_ceil"), "[2] 1 5");
+        QCOMPARE(nearest(14, 1, "half_pixel", "round_prefer_ceil"), "[1] 8");
+        QCOMPARE(nearest(22, 13, "half_pixel", "round_prefer_floor"), "[13] 1 3 5 6 8 10 11 13 15 17 18 20 22");
+    }
+
+    /// Values of onnxruntime 1.32: an axis that keeps its extent is not resampled.
+    void antialiasOfAnAxisThatKeepsItsExtent()
+    {
+        const auto smoothed = [](OpCase c) { return q(c.with("antialias", std::int64_t{1}).run()); };
+        QCOMPARE(smoothed(counted({2, 6}, "linear", "half_pixel", {1.2F, 0.5F})),
+                 "[2 × 3] 1.625 3.5 5.375 7.625 9.5 11.375");
+        OpCase cubic = counted({2, 6}, "cubic", "asymmetric", {1.2F, 0.5F}).with("cubic_coeff_a", -0.5);
+        QCOMPARE(smoothed(cubic), "[2 × 3] 1.1875 2.96875 5.0625 7.1875 8.96875 11.0625");
+        OpCase crop = cropped(counted({2, 4}, "linear", "tf_crop_and_resize", {1.2F, 0.5F}), {0.5, 0, 1.5, 0.75});
+        QCOMPARE(smoothed(crop), "[2 × 2] 1.25 3.1875 9 9");
+    }
+
+    void aCropWithoutRegionIsTheWhole()
+    {
+        QCOMPARE(q(counted({3}, "linear", "tf_crop_and_resize", {}, {5}).run()), "[5] 1 1.5 2 2.5 3");
+    }
+
+    void nearestModeIsReadByNearestAlone()
+    {
+        OpCase c = counted({2}, "linear", "half_pixel", {2});
+        QCOMPARE(q(c.with("nearest_mode", std::string("simple")).run()), "[4] 1 1.25 1.75 2");
+    }
+
+    /// By scales, the standard does not round the extent of the result (its node tests), which onnxruntime does: 4.
+    void alignedCornersOfScalesAreThoseOfTheStandard()
+    {
+        QCOMPARE(q(counted({1, 4}, "linear", "align_corners", {1, 0.7F}).run()), "[1 × 2] 1 2.666667");
+    }
+
     void cropReadsNothingOutside()
     {
-        OpCase c("Resize", 19);
-        c.operand(doubles({3}, {1, 2, 3})).constant(doubles({2}, {0.5, 1.5})).absent().constant(ints({3}));
-        c.with("mode", std::string("linear")).with("extrapolation_value", 9.0);
-        QCOMPARE(q(c.with("coordinate_transformation_mode", std::string("tf_crop_and_resize")).run()), "[3] 2 3 9");
+        QCOMPARE(q(cropped(counted({3}, "linear", "tf_crop_and_resize", {}, {4}), {0.5, 1.5}).run()),
+                 "[4] 2 2.666667 9 9");
     }
 
     void aCropFarOutsideIsOutsideAndOneWithoutEndIsRefused()
     {
-        const auto cropped = [](double begin, double end) {
-            OpCase c("Resize", 19);
-            c.operand(doubles({3}, {1, 2, 3})).constant(doubles({2}, {begin, end})).absent().constant(ints({3}));
-            c.with("mode", std::string("linear")).with("extrapolation_value", 9.0);
-            return c.with("coordinate_transformation_mode", std::string("tf_crop_and_resize"));
+        const auto between = [](double begin, double end) {
+            return cropped(counted({3}, "linear", "tf_crop_and_resize", {}, {5}), {begin, end});
         };
-        QCOMPARE(q(cropped(-1e300, 1e300).run()), "[3] 9 1 9");
-        QCOMPARE(q(cropped(1e300, 1e301).run()), "[3] 9 9 9");
+        QCOMPARE(q(between(-1e300, 1e300).run()), "[5] 9 9 1 9 9");
+        QCOMPARE(q(between(1e300, 1e301).run()), "[5] 9 9 9 9 9");
         for (const double bound : {std::nan(""), HUGE_VAL}) {
-            QVERIFY(q(cropped(0, bound).refusal()).contains("not finite"));
+            QVERIFY(q(between(0, bound).refusal()).contains("not finite"));
         }
     }
 
@@ -160,10 +276,11 @@ private slots:
                     const bool isCrop = coordinates == "tf_crop_and_resize";
                     OpCase c("Resize", 19);
                     c.operand(x);
-                    isCrop ? c.operand(doubles({4}, {0.11, 0.23, 0.9, 1.04})) : c.absent();
+                    isCrop ? c.operand(doubles({4}, {0.11, 0.23, 0.9, 1.07})) : c.absent();
                     c.operand(doubles({2}, {1.57, 0.63})).known();
                     c.with("mode", mode).with("coordinate_transformation_mode", coordinates);
-                    c.with("antialias", std::int64_t{option == 1}).with("exclude_outside", std::int64_t{option == 2});
+                    c.with("antialias", std::int64_t{option == 1 && mode != "nearest"})
+                        .with("exclude_outside", std::int64_t{option == 2});
                     QVERIFY2(c.bind(), c.error().c_str());
                     const Tensor s = randomTensor(c.op().outputTypes()[0].shape, DType::Float64, 4);
                     for (const std::size_t slot : {std::size_t{1}, std::size_t{2}}) {
@@ -285,6 +402,46 @@ private slots:
         QCOMPARE(q(c.with("sampling_ratio", std::int64_t{1}).run()), "[1 × 1 × 1 × 1] 2.5");
         OpCase most = OpCase("MaxRoiPool").operand(image).constant(doubles({1, 5}, {0, 0, 0, 1, 1}));
         QCOMPARE(q(most.with("pooled_shape", Ints{1, 2}).run()), "[1 × 1 × 1 × 2] 3 4");
+    }
+
+    /// Values of onnxruntime 1.32: a sample outside is 0, and where the image ends is decided in float32.
+    void regionsBesideTheImage()
+    {
+        const auto aligned = [](const Tensor& image, const std::vector<double>& region, std::int64_t samples) {
+            OpCase c = OpCase("RoiAlign", 16).operand(image).constant(doubles({1, 4}, region)).constant(ints({0}));
+            c.with("coordinate_transformation_mode", std::string("output_half_pixel"));
+            return c.with("sampling_ratio", samples);
+        };
+        const Tensor negative = doubles({1, 1, 2, 2}, {-1, -2, -3, -4});
+        OpCase most = aligned(negative, {-3.5, 0.1, 1.4, 1.1}, 2).with("mode", std::string("max"));
+        QVERIFY(most.bind());
+        QCOMPARE(most.forward()[0].at(0), 0.0);
+        OpCase last = aligned(doubles({1, 1, 1, 2}, {1, 2}), {2.25, 0.75, 3.75, 1}, 1);
+        last.with("spatial_scale", static_cast<double>(1.0F / 3)).with("output_height", std::int64_t{2});
+        QCOMPARE(q(last.run()), "[1 × 1 × 2 × 1] 2 2");
+    }
+
+    /// As onnxruntime 1.32 refuses them.
+    void regionsThatAreNoneAreRefused()
+    {
+        const auto checked = [](OpCase c) {
+            const bool isBound = c.bind();
+            const auto result = c.op().check(c.operands());
+            return q(!isBound ? c.error() : result.ok() ? "taken" : result.error().message);
+        };
+        const Tensor image = doubles({1, 1, 1, 4}, {1, 2, 3, 4});
+        const auto aligned = [&](const std::vector<double>& region) {
+            return checked(OpCase("RoiAlign", 16).operand(image).operand(doubles({1, 4}, region)).operand(ints({0})));
+        };
+        QVERIFY(aligned({0, 0, std::nan(""), 1}).contains("not finite"));
+        QVERIFY(aligned({3, 0, 1, 1}).contains("has its corners in reverse"));
+        QCOMPARE(aligned({3, 3, 1, 0}), "taken"); // along both axes: no samples, 0
+        const auto pooled = [&](double right, double scale) {
+            OpCase c = OpCase("MaxRoiPool").operand(image).operand(doubles({1, 5}, {0, 0, 0, right, 1}));
+            return c.with("pooled_shape", Ints{1, 2}).with("spatial_scale", scale);
+        };
+        QVERIFY(checked(pooled(HUGE_VAL, 1)).contains("not finite"));
+        QVERIFY(q(pooled(1, 0).refusal()).contains("spatial_scale 0 is not above 0"));
     }
 
     void boxesThatOverlapAreDropped()

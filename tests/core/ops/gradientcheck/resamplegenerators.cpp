@@ -23,6 +23,7 @@ OpCase resize(Draw& draw)
     } else {
         c.absent();
     }
+    const auto mode = draw.among<std::string>({"nearest", "linear", "cubic"});
     if (draw.coin()) {
         c.constant(draw.tensor({rank}, 0.8, 2.5));
     } else {
@@ -30,9 +31,9 @@ OpCase resize(Draw& draw)
         c.with("keep_aspect_ratio_policy", draw.among<std::string>({"stretch", "not_larger", "not_smaller"}));
     }
     c.with("coordinate_transformation_mode", coordinates).with("extrapolation_value", draw.number(-1, 1));
-    c.with("mode", draw.among<std::string>({"nearest", "linear", "cubic"}));
+    c.with("mode", mode).with("antialias", draw.whole(0, mode == "nearest" ? 0 : 1));
     c.with("nearest_mode", draw.among<std::string>({"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}));
-    return c.with("exclude_outside", draw.whole(0, 1)).with("antialias", draw.whole(0, 1));
+    return c.with("exclude_outside", draw.whole(0, 1));
 }
 
 OpCase upsample(Draw& draw)
