@@ -282,13 +282,6 @@ Result<diagnosis::Diagnosis> ledgerDiagnosis(const diagnosis::Facts& facts)
     return diagnosis::diagnose(facts, options);
 }
 
-/// The first one beyond a note; null when there is none.
-const diagnosis::Finding* worstOf(const diagnosis::Diagnosis& diagnosis)
-{
-    const bool isAny = !diagnosis.findings.empty() && diagnosis.findings.front().level != diagnosis::Level::Note;
-    return isAny ? &diagnosis.findings.front() : nullptr;
-}
-
 Result<void> audit(const Context& context, const AuditOptions& options)
 {
     RETRO_TRY(const std::shared_ptr<const trace::Run> run, trace::readRun(options.file));
@@ -302,7 +295,7 @@ Result<void> audit(const Context& context, const AuditOptions& options)
     } else if (trace::carriesGradient(*run)) {
         sayGradient(context, *run, summary, options.most);
     } else {
-        sayAudit(context, *run, summary, options.most, worstOf(found));
+        sayAudit(context, *run, summary, options.most, found.findings.empty() ? nullptr : &found.findings.front());
         sayDecades(context, *run, along);
         sayGrowth(context, *run, grown, options.most);
     }
