@@ -224,7 +224,9 @@ void sayGradient(const Context& context, const trace::Run& run, const trace::Led
     context.say(
         "a gradient is not conserved: what follows are sums of its elements and of their magnitudes, no shares");
     context.say(fmt::format("{:<22} {:>16.9g}", "at the target", summary.start));
-    context.say(fmt::format("{:<22} {:>16.9g}", "at the inputs", summary.leaves));
+    context.say(fmt::format("{:<22} {:>16.9g}",
+                            run.facts.numbers.contains("times_input") ? "at the inputs, times them" : "at the inputs",
+                            summary.leaves));
     context.say("");
     context.say(fmt::format("{:<36} {:<20} {:>13} {:>13}", "node", "operator", "sum", "magnitude"));
     for (std::size_t i = 0; i < std::min(most, summary.nodes.size()); ++i) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/graph/graphcards.h"
 
+#include "core/trace/meantrelevance.h"
+
 #include <algorithm>
 
 namespace retro::views
@@ -48,7 +50,8 @@ void readNode(const trace::RunState& state, base::NodeId id, const trace::Run& r
         }
     };
     if (card.whole.isValid()) {
-        add(card.whole);
+        card.sum = trace::meantSum(run, run.graph->firstOutput(id), card.whole);
+        card.hasSum = card.whole.index() < run.handles.size();
         return;
     }
     for (const trace::Part& part : node.parts) {

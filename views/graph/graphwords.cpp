@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/graph/graphwords.h"
 
+#include "core/trace/meantrelevance.h"
 #include "views/common/numbertext.h"
 #include "views/common/paint/marks.h"
 #include "views/graph/graphtranslation.h"
@@ -58,7 +59,7 @@ QString relevanceLine(const RunModel& model, base::ValueId value)
     if (!handle.isValid() || handle.index() >= model.run().handles.size()) {
         return {};
     }
-    return graphText("relevance %1").arg(valueText(model.run().handles[handle.index()].sum));
+    return graphText("relevance %1").arg(valueText(trace::meantSum(model.run(), value, handle)));
 }
 
 QString partsLine(const trace::NodeState& state)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/heatmap/heatmapsource.h"
 
+#include "core/trace/meantrelevance.h"
 #include "views/common/numbertext.h"
 #include "views/common/run/composedrelevance.h"
 #include "views/common/run/runtexts.h"
@@ -229,7 +230,7 @@ HeatmapContent heatmapContent(const RunModel& model, const SelectedThing& select
         return content;
     }
     content.relevance = composedRelevance(model, content.value, *relevance);
-    content.sum = model.run().handles[model.relevanceHandle(content.value).index()].sum;
+    content.sum = trace::meantSum(model.run(), content.value, model.relevanceHandle(content.value));
     fillPlane(model, content);
     return content;
 }

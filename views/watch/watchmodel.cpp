@@ -2,6 +2,7 @@
 #include "views/watch/watchmodel.h"
 
 #include "core/trace/lutlaunch.h"
+#include "core/trace/meantrelevance.h"
 #include "views/common/numbertext.h"
 
 #include <algorithm>
@@ -126,7 +127,7 @@ WatchResult WatchModel::relevanceOf(const Row& row) const
                 row.expression.of == WatchOf::Buffer ? tr("no kernel has touched it yet") : tr("not known yet")};
     }
     if (const tensor::Tensor* tensor = m_model.tensor(row.relevance)) {
-        return partOf(*tensor, row.expression);
+        return partOf(trace::meantRelevance(m_model.run(), row.value, *tensor), row.expression);
     }
     const bool isSum = row.expression.part == WatchPart::Sum && row.relevance.index() < m_model.run().handles.size();
     return isSum ? WatchResult{m_model.run().handles[row.relevance.index()].sum, {}}

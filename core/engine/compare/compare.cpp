@@ -8,6 +8,8 @@
 #include "core/graph/reach.h"
 #include "core/lrp/rules/ruleformulas.h"
 #include "core/ops/algebra.h"
+#include "core/trace/askedotherwise.h"
+#include "core/trace/meantrelevance.h"
 #include "core/trace/runfile.h"
 #include "core/trace/targetplace.h"
 
@@ -173,18 +175,6 @@ Parting PartingSearch::from(const ValueDifference& difference, const std::vector
     return parting;
 }
 
-// The inputs of a run of gradient × input hold the gradient.
-void multiplyByInputs(const trace::Run& run, std::vector<Tensor>& relevance)
-{
-    for (const ValueId input : run.graph->inputs()) {
-        Tensor& gradient = relevance[input.index()];
-        const Tensor& value = run.values[input.index()];
-        if (gradient.isValid() && value.isValid() && tensor::isFloating(value.dtype())) {
-            gradient = ops::algebra::multiply(gradient, value.to(gradient.dtype()));
-        }
-    }
-}
-
 } // namespace
 
 std::vector<Tensor> finalRelevance(const trace::Run& run)
@@ -200,8 +190,8 @@ std::vector<Tensor> finalRelevance(const trace::Run& run)
             relevance[outputs[event.slot].index()] = run.tensors[event.handle];
         }
     }
-    if (run.facts.numbers.count("times_input") != 0) {
-        multiplyByInputs(run, relevance);
+    for (const ValueId input : graph.inputs()) {
+        relevance[input.index()] = trace::meantRelevance(run, input, relevance[input.index()]);
     }
     return relevance;
 }
