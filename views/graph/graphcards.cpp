@@ -69,9 +69,14 @@ GroupVisits groupVisitsOf(const GraphScene& scene)
 {
     GroupVisits out;
     out.boxes.resize(scene.visible.nodes.size());
+    out.isReached.resize(scene.visible.nodes.size());
     for (const VisitMark& visit : scene.book->flow.visits()) {
         const Index box = scene.boxOf(visit.node);
-        if (box != kNone && scene.visible.nodes[static_cast<std::size_t>(box)].isGroup()) {
+        if (box == kNone) {
+            continue;
+        }
+        out.isReached[static_cast<std::size_t>(box)] = true;
+        if (scene.visible.nodes[static_cast<std::size_t>(box)].isGroup()) {
             out.boxes[static_cast<std::size_t>(box)].push_back({visit.step, visit.mode});
         }
     }
@@ -85,7 +90,7 @@ std::vector<CardStatus> cardsOf(const GraphScene& scene, const GroupVisits& visi
     const trace::Run& run = *scene.book->run;
     for (Index box = 0; box < scene.boxCount(); ++box) {
         CardStatus& card = cards[static_cast<std::size_t>(box)];
-        card.isOver = position >= run.eventCount();
+        card.isOver = position >= run.eventCount() || !visits.isReached[static_cast<std::size_t>(box)];
         const layout::VisibleNode& node = scene.visible.nodes[static_cast<std::size_t>(box)];
         if (!node.isGroup()) {
             readNode(state, base::NodeId(static_cast<std::uint32_t>(node.node)), run, card);

@@ -132,8 +132,10 @@ QString describeEdge(const RunModel& model, const GraphScene& scene, const Graph
         names.append(graphText("and %1 more").arg(members.size() - kMostValues));
     }
     const float sum = status.edges[static_cast<std::size_t>(edge)];
-    names.append(std::isnan(sum) ? graphText("no relevance has passed yet")
-                                 : graphText("relevance %1").arg(valueText(sum)));
+    const bool isOver = model.position() >= model.run().eventCount();
+    names.append(!std::isnan(sum) ? graphText("relevance %1").arg(valueText(sum))
+                 : isOver         ? graphText("no relevance passes in this run")
+                                  : graphText("no relevance has passed yet"));
     return names.join(QLatin1Char('\n'));
 }
 

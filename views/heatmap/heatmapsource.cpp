@@ -207,7 +207,9 @@ HeatmapContent heatmapContent(const RunModel& model, const SelectedThing& select
         content.value = isThere ? output : content.value;
     }
     if (!content.value.isValid()) {
-        content.reason = heatmapText("No relevance has arrived anywhere yet. Step forward to see it.");
+        content.reason = model.position() < model.run().eventCount()
+                             ? heatmapText("No relevance has arrived anywhere yet. Step forward to see it.")
+                             : heatmapText("No relevance arrives anywhere in this run.");
         return content;
     }
     content.place = placeOf(model, content.value);

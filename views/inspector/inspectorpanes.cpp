@@ -306,9 +306,10 @@ QString BalancePane::amountText(const BalanceLine& line) const
     return isTiny ? valueText(line.amount, 2) : fixedText(line.amount, decimals);
 }
 
-void BalancePane::setBalance(std::vector<BalanceLine> lines)
+void BalancePane::setBalance(std::vector<BalanceLine> lines, const QString& otherwise)
 {
     m_lines = std::move(lines);
+    m_otherwise = otherwise;
     bodyChanged();
 }
 
@@ -322,7 +323,7 @@ void BalancePane::paintBody(QPainter& painter, const QRectF& body, const Theme& 
     const double pitch = lineHeight() + fonts::px(2);
     if (m_lines.empty()) {
         drawLine(painter, {body.left(), body.top(), body.width(), pitch}, kLeft, fonts::label(), theme[Role::Text2],
-                 tr("Its rule has not been applied yet."));
+                 m_otherwise);
         return;
     }
     Columns columns;

@@ -123,8 +123,12 @@ base::HandleId WatchModel::bufferHandle(const Row& row) const
 WatchResult WatchModel::relevanceOf(const Row& row) const
 {
     if (!row.relevance.isValid()) {
-        return {std::nullopt,
-                row.expression.of == WatchOf::Buffer ? tr("no kernel has touched it yet") : tr("not known yet")};
+        if (row.expression.of == WatchOf::Buffer) {
+            return {std::nullopt, tr("no kernel has touched it yet")};
+        }
+        const graph::Value& value = m_model.graph().value(row.value);
+        const bool comes = m_model.relevanceStep(m_model.graph().nodeOf(row.value), value.producerOutput).has_value();
+        return {std::nullopt, comes ? tr("not known yet") : tr("no relevance comes here in this run")};
     }
     if (const tensor::Tensor* tensor = m_model.tensor(row.relevance)) {
         return partOf(trace::meantRelevance(m_model.run(), row.value, *tensor), row.expression);
