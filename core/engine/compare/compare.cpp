@@ -11,7 +11,6 @@
 #include "core/trace/askedotherwise.h"
 #include "core/trace/meantrelevance.h"
 #include "core/trace/runfile.h"
-#include "core/trace/targetplace.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -373,19 +372,7 @@ private:
     std::vector<bool> m_isCompared; // by ValueId
 };
 
-std::string targetText(const trace::Run& run)
-{
-    std::string text = run.facts.targetValue.isValid() && run.facts.targetValue.index() < run.graph->valueCount()
-                           ? run.graph->value(run.facts.targetValue).name
-                           : std::string("?");
-    for (const std::int64_t index : run.facts.targetIndex) {
-        text += index >= 0 && trace::hasDenseTarget(run) ? fmt::format(" ({})", trace::placeInTarget(run, index))
-                                                         : fmt::format(" {}", index);
-    }
-    return text;
-}
-
-void addFact(const char* name, const std::string& a, const std::string& b, std::vector<std::string>& facts)
+void addFact(std::string_view name, const std::string& a, const std::string& b, std::vector<std::string>& facts)
 {
     if (a != b) {
         facts.push_back(fmt::format("{}: {} ↔ {}", name, a, b));
@@ -397,8 +384,13 @@ std::vector<std::string> differentFacts(const trace::Run& a, const trace::Run& b
     std::vector<std::string> facts;
     addFact("model", a.facts.modelName, b.facts.modelName, facts);
     addFact("composite", a.facts.composite, b.facts.composite, facts);
-    addFact("target", targetText(a), targetText(b), facts);
-    addFact("start", a.facts.start, b.facts.start, facts);
+    const std::vector<trace::AskedOtherwise> asked = trace::askedOtherwise(a, b);
+    for (const trace::AskedOtherwise& one : asked) {
+        addFact(one.what, one.a, one.b, facts);
+    }
+    if (!asked.empty()) {
+        facts.push_back("these are two questions: how their relevance differs is no change of one answer");
+    }
     addFact("precision", a.facts.precision, b.facts.precision, facts);
     addFact("input", a.facts.input ? a.facts.input->file : "", b.facts.input ? b.facts.input->file : "", facts);
     return facts;
