@@ -351,7 +351,7 @@ void BalancePane::paintLine(QPainter& painter, const BalanceLine& line, const QR
     drawLine(painter, {row.left(), row.top(), columns.name, row.height()}, kLeft, fonts::label(), theme[Role::Text],
              line.name);
     if (bar.width() > 12) {
-        paintShareBar(painter, bar, std::abs(line.share), theme[fillOf(line.kind)], theme);
+        paintShareBar(painter, bar, line.share, theme[fillOf(line.kind)], theme);
     }
     drawLine(painter, amount, kRight, fonts::numbers(), theme[Role::Text], amountText(line));
     drawLine(painter, share, kRight, fonts::numbers(), theme[Role::Text2], percentText(line.share));
