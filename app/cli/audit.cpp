@@ -224,7 +224,9 @@ void sayGradient(const Context& context, const trace::Run& run, const trace::Led
     context.say(
         "a gradient is not conserved: what follows are sums of its elements and of their magnitudes, no shares");
     context.say(fmt::format("{:<22} {:>16.9g}", "at the target", summary.start));
-    context.say(fmt::format("{:<22} {:>16.9g}", "at the inputs", summary.leaves));
+    context.say(fmt::format("{:<22} {:>16.9g}",
+                            run.facts.numbers.contains("times_input") ? "at the inputs, times them" : "at the inputs",
+                            summary.leaves));
     context.say("");
     context.say(fmt::format("{:<36} {:<20} {:>13} {:>13}", "node", "operator", "sum", "magnitude"));
     for (std::size_t i = 0; i < std::min(most, summary.nodes.size()); ++i) {
@@ -282,13 +284,6 @@ Result<diagnosis::Diagnosis> ledgerDiagnosis(const diagnosis::Facts& facts)
     return diagnosis::diagnose(facts, options);
 }
 
-/// The first one beyond a note; null when there is none.
-const diagnosis::Finding* worstOf(const diagnosis::Diagnosis& diagnosis)
-{
-    const bool isAny = !diagnosis.findings.empty() && diagnosis.findings.front().level != diagnosis::Level::Note;
-    return isAny ? &diagnosis.findings.front() : nullptr;
-}
-
 Result<void> audit(const Context& context, const AuditOptions& options)
 {
     RETRO_TRY(const std::shared_ptr<const trace::Run> run, trace::readRun(options.file));
@@ -302,7 +297,7 @@ Result<void> audit(const Context& context, const AuditOptions& options)
     } else if (trace::carriesGradient(*run)) {
         sayGradient(context, *run, summary, options.most);
     } else {
-        sayAudit(context, *run, summary, options.most, worstOf(found));
+        sayAudit(context, *run, summary, options.most, found.findings.empty() ? nullptr : &found.findings.front());
         sayDecades(context, *run, along);
         sayGrowth(context, *run, grown, options.most);
     }

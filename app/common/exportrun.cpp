@@ -5,8 +5,8 @@
 #include "app/common/guiapplication.h"
 #include "app/common/heatmapfile.h"
 #include "core/base/file.h"
-#include "core/ops/gradienttimes.h"
 #include "core/tensor/npy.h"
+#include "core/trace/meantrelevance.h"
 #include "core/trace/targetplace.h"
 #include "core/trace/timeline.h"
 #include "views/common/paint/plane.h"
@@ -69,13 +69,7 @@ Result<Tensor> relevanceOf(const trace::Run& run, const ExportRequest& request)
             "the recording did not keep this tensor (its memory limit was reached); explain again with --run",
             "value '" + run.graph->value(value).name + "'");
     }
-    // The composite means gradient × input, and the run holds the gradient.
-    const bool isInput = run.graph->isInput(run.graph->nodeOf(value)) && value.index() < run.values.size();
-    if (isInput && run.facts.numbers.contains("times_input") && run.values[value.index()].isValid() &&
-        tensor::isFloating(run.values[value.index()].dtype())) {
-        return ops::algebra::gradientTimes(tensor, run.values[value.index()].to(tensor.dtype()));
-    }
-    return tensor;
+    return trace::meantRelevance(run, value, tensor);
 }
 
 Result<std::string> csvOf(const Tensor& relevance)

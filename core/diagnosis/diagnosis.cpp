@@ -55,10 +55,7 @@ bool isChosen(const Check& check, const Options& options)
     if (!options.checks.empty() && !names(options.checks, check.id)) {
         return false;
     }
-    if (!options.families.empty() && !names(options.families, familyOf(check.id))) {
-        return false;
-    }
-    return !options.isCheapAlone || check.isCheap;
+    return options.families.empty() || names(options.families, familyOf(check.id));
 }
 
 /// Weights that checks read along with an explanation, which of more of them would take a third of its time.
@@ -70,8 +67,11 @@ std::string withReason(std::string text, const Facts& facts)
 }
 
 /// What is not given or not asked for; empty where all is there that can be without a pass.
-std::string missingSource(Need needs, const Facts& facts, const Options& options)
+std::string missingSource(Need needs, bool isCheap, const Facts& facts, const Options& options)
 {
+    if (options.isCheapAlone && !isCheap) {
+        return "it takes longer than the checks beside an explanation";
+    }
     if (has(needs, Need::Evaluation) && !options.isDeep) {
         return "it makes further passes: --deep";
     }
@@ -115,7 +115,7 @@ std::string missingOfPass(Need needs, const Facts& facts)
 /// Why a check cannot run; empty when it can.
 std::string missing(const Check& check, const Facts& facts, const Options& options)
 {
-    std::string source = missingSource(check.needs, facts, options);
+    std::string source = missingSource(check.needs, check.isCheap, facts, options);
     return source.empty() ? missingOfPass(check.needs, facts) : source;
 }
 

@@ -20,7 +20,7 @@ struct Options
     std::vector<std::string> families; ///< none: all
     std::vector<std::string> checks;   ///< by id; none: all of the families
     bool isDeep = false;               ///< also those that make further passes
-    bool isCheapAlone = false;         ///< only those that go along with every explanation
+    bool isCheapAlone = false;         ///< of these only those that go along with every explanation run
 };
 
 /// What became of one check.

@@ -31,6 +31,8 @@ struct Pass
     bool hasRelevance = false;     ///< a relevance pass was made; what follows is of it
     std::vector<Tensor> relevance; ///< by ValueId; invalid where none arrived, or it was not kept
     std::vector<event::LedgerEntry> ledger;
+    double started = 0; ///< ΣR that began, of all targets, and ΣR that reached the inputs: the ends of the ledger
+    double arrived = 0;
     std::vector<trace::NodeRule> rules; ///< by NodeId
     /// The same to be asked for parameters; null of a run file.
     std::shared_ptr<const lrp::RuleAssignment> assigned;

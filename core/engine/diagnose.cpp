@@ -12,6 +12,7 @@
 #include "core/execute/forward.h"
 #include "core/graph/graphbuilder.h"
 #include "core/trace/gradientrun.h"
+#include "core/trace/ledgersummary.h"
 
 #include <algorithm>
 #include <utility>
@@ -136,6 +137,8 @@ diagnosis::Pass passOf(const ExplainResult& result)
     pass.hasRelevance = !result.stoppedEarly; // at checkpoints: what lies behind them is not known
     pass.relevance = result.relevance;
     pass.ledger = result.ledger;
+    pass.started = result.relevanceStart;
+    pass.arrived = result.relevanceInputs;
     pass.rules = result.rules;
     pass.assigned = result.assigned;
     pass.target = result.target.value;
@@ -201,6 +204,9 @@ diagnosis::Pass passOf(const std::shared_ptr<const trace::Run>& run, const Loade
     pass.hasRelevance = run->facts.kind == "explain";
     pass.relevance = finalRelevance(*run);
     pass.ledger = run->ledger;
+    const trace::LedgerSummary summary = trace::summarise(*run);
+    pass.started = summary.start;
+    pass.arrived = summary.leaves;
     pass.rules = run->rules;
     pass.target = run->facts.targetValue;
     pass.targetIndex = run->facts.targetIndex;

@@ -2,6 +2,7 @@
 #include "core/trace/ledgersummary.h"
 
 #include "core/base/csvfield.h"
+#include "core/trace/meantrelevance.h"
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -43,21 +44,21 @@ double rank(const NodeBalance& balance)
     return std::isfinite(turnover) ? turnover : HUGE_VAL;
 }
 
-double sumOfHandle(const Run& run, std::uint32_t handle)
+/// What landed from outside is the start; what inputs know in full are the leaves. Gives what the run holds at the
+/// inputs, which may be a gradient.
+double addEnds(const Run& run, LedgerSummary& summary)
 {
-    return handle < run.handles.size() ? run.handles[handle].sum : 0;
-}
-
-/// What landed from outside is the start; what inputs know in full are the leaves.
-void addEnds(const Run& run, LedgerSummary& summary)
-{
+    double held = 0;
     for (const Event& event : run.events) {
         if (event.kind == EventKind::Land && event.other == NodeId::kInvalid && event.promise == PromiseId::kInvalid) {
-            summary.start += sumOfHandle(run, event.handle);
+            summary.start += meantSum(run, ValueId(), HandleId(event.handle));
         } else if (event.kind == EventKind::Relevance && run.graph->isInput(NodeId(event.node))) {
-            summary.leaves += sumOfHandle(run, event.handle);
+            const auto outputs = run.graph->outputsOf(NodeId(event.node));
+            summary.leaves += meantSum(run, outputs.front(), HandleId(event.handle));
+            held += meantSum(run, ValueId(), HandleId(event.handle));
         }
     }
+    return held;
 }
 
 void addRow(LedgerSummary& summary, const LedgerEntry& entry)
@@ -137,8 +138,8 @@ LedgerSummary summarise(const Run& run)
             addRow(summary, entry);
         }
     }
-    addEnds(run, summary);
-    summary.rest = summary.start - summary.leaves - sumOf(summary.causes) - summary.unexplained;
+    const double held = addEnds(run, summary);
+    summary.rest = summary.start - held - sumOf(summary.causes) - summary.unexplained;
     return summary;
 }
 

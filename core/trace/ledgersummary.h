@@ -51,7 +51,7 @@ struct RunningBalance
 struct LedgerSummary
 {
     double start = 0;  ///< relevance that the run began with
-    double leaves = 0; ///< relevance that has arrived at graph inputs
+    double leaves = 0; ///< relevance that has arrived at graph inputs (meantSum())
     CauseAmounts causes{};
     double unexplained = 0;
     double rest = 0;                     ///< start − leaves − Σ causes − unexplained

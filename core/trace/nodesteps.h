@@ -22,6 +22,9 @@ public:
     /// Steps of the Visit events of a node or input.
     [[nodiscard]] std::span<const std::uint64_t> visits(NodeId node) const { return m_visits.of(node); }
 
+    /// Whether relevance comes to a node or input at all, early or late: else nothing of it is still to come.
+    [[nodiscard]] bool isReached(NodeId node) const { return !landings(node).empty() || !visits(node).empty(); }
+
 private:
     /// Lists of steps behind each other, one per node.
     struct Lists

@@ -2,6 +2,8 @@
 #include "views/beforeafter/beforeafterview.h"
 
 #include "core/base/file.h"
+#include "core/trace/askedotherwise.h"
+#include "core/trace/targetplace.h"
 #include "views/beforeafter/paircanvas.h"
 #include "views/common/csv.h"
 #include "views/common/numbertext.h"
@@ -123,7 +125,22 @@ BeforeAfterView::BeforeAfterView(RunModel& model, Cursor& cursor, Selection& sel
     m_sentence->setTextFormat(Qt::PlainText);
     m_sentence->setWordWrap(true);
     m_sentence->setContentsMargins(px(10), 0, px(10), px(2));
-    column->addWidget(m_sentence);
+    m_askTheSame = new QToolButton(body);
+    m_askTheSame->setObjectName(QStringLiteral("askTheSame"));
+    m_askTheSame->setFont(fonts::label());
+    m_askTheSame->setText(tr("Ask both the same"));
+    m_askTheSame->setToolTip(tr("Runs again with the question of A, and compares A with that"));
+    m_askTheSame->setVisible(false);
+    connect(m_askTheSame, &QToolButton::clicked, this, [this] {
+        const trace::Run& asked = m_runs[m_before]->model.run();
+        emit questionWanted(QString::fromStdString(trace::targetCode(asked)),
+                            QString::fromStdString(asked.facts.start));
+    });
+    auto* said = new QHBoxLayout;
+    said->setContentsMargins(0, 0, px(10), 0);
+    said->addWidget(m_sentence, 1);
+    said->addWidget(m_askTheSame, 0, Qt::AlignTop);
+    column->addLayout(said);
     m_canvas = new PairCanvas(body);
     column->addWidget(m_canvas, 3);
     auto* tables = new QHBoxLayout;
@@ -227,13 +244,36 @@ void BeforeAfterView::addRun(RunHandle run, InputInfo input, bool isLive)
         }
     } else {
         m_runs.push_back(std::move(kept));
-        m_before = m_runs.size() > 1 ? m_runs.size() - 2 : 0;
+        m_before = beforeOfLast();
         m_after = m_runs.size() - 1;
         prune();
     }
     m_isDue = true;
     showChoices();
     schedule(Change::All);
+}
+
+/// The run before the last one. Where that answers another question and A does not, it stays A.
+std::size_t BeforeAfterView::beforeOfLast() const
+{
+    const std::size_t usual = m_runs.size() > 1 ? m_runs.size() - 2 : 0;
+    const auto asksAsLast = [this](std::size_t run) {
+        return trace::askedOtherwise(m_runs[run]->model.run(), m_runs.back()->model.run()).empty();
+    };
+    return !asksAsLast(usual) && m_before < usual && asksAsLast(m_before) ? m_before : usual;
+}
+
+/// Of the same value, the run on screen can be asked again what A was.
+bool BeforeAfterView::canAskTheSame() const
+{
+    if (pair().question.isEmpty() || m_after + 1 != m_runs.size()) {
+        return false;
+    }
+    const auto targetOf = [](const Kept& run) {
+        const base::ValueId value = run.model.run().facts.targetValue;
+        return value.isValid() ? run.model.label(value) : QString();
+    };
+    return !targetOf(*m_runs[m_before]).isEmpty() && targetOf(*m_runs[m_before]) == targetOf(*m_runs[m_after]);
 }
 
 /// A pair that takes more than all runs may is not kept either: the memory is for the next run.
@@ -295,8 +335,11 @@ const RunPair& BeforeAfterView::pair() const { return m_canvas->pair(); }
 
 QString BeforeAfterView::sentence() const
 {
-    return m_runs.size() < 2 ? QString()
-                             : pair().changes.join(QStringLiteral(". ")) + QStringLiteral(". ") + pair().meaning;
+    if (m_runs.size() < 2) {
+        return {};
+    }
+    const QString question = pair().question.isEmpty() ? QString() : pair().question + QLatin1Char(' ');
+    return pair().changes.join(QStringLiteral(". ")) + QStringLiteral(". ") + question + pair().meaning;
 }
 
 void BeforeAfterView::compute()
@@ -308,6 +351,7 @@ void BeforeAfterView::compute()
     m_canvas->setPair(comparePair(m_runs[m_before]->model, m_runs[m_after]->model, m_value));
     m_sentence->setText(sentence());
     m_canvas->setAccessibleDescription(sentence());
+    m_askTheSame->setVisible(canAskTheSame());
     fillTables();
 }
 

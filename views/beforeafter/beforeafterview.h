@@ -9,6 +9,7 @@
 class QComboBox;
 class QLabel;
 class QTableWidget;
+class QToolButton;
 
 namespace retro::views
 {
@@ -49,6 +50,10 @@ public:
     /// What stands above the pictures.
     [[nodiscard]] QString sentence() const;
 
+signals:
+    /// B is to be asked what A was: a target as --target takes it, and where its relevance starts.
+    void questionWanted(const QString& target, const QString& start);
+
 protected:
     void refresh(Changes changes) override;
     [[nodiscard]] QString emptyReason() const override;
@@ -58,6 +63,8 @@ private:
     struct Kept;
     QWidget* makeChoices(QWidget* parent);
     void showChoices();
+    [[nodiscard]] std::size_t beforeOfLast() const;
+    [[nodiscard]] bool canAskTheSame() const;
     void compute();
     void fillTables();
     void prune();
@@ -71,6 +78,7 @@ private:
     QComboBox* m_a = nullptr;
     QComboBox* m_b = nullptr;
     QLabel* m_sentence = nullptr;
+    QToolButton* m_askTheSame = nullptr;
     PairCanvas* m_canvas = nullptr;
     QTableWidget* m_classes = nullptr;
     QTableWidget* m_ledger = nullptr;

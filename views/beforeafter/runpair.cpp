@@ -4,6 +4,7 @@
 #include "core/event/event.h"
 #include "core/formats/scores.h"
 #include "core/graph/graphbuilder.h"
+#include "core/trace/askedotherwise.h"
 #include "core/trace/ledgersummary.h"
 #include "views/common/numbertext.h"
 #include "views/common/paint/picture.h"
@@ -265,12 +266,21 @@ void addChanges(const RunModel& before, const RunModel& after, RunPair& pair)
     if (a.composite != b.composite) {
         pair.changes << arrow(pairText("Rules"), a.composite, b.composite);
     }
-    if (targetWords(before) != targetWords(after)) {
+    const auto asked = trace::askedOtherwise(before.run(), after.run());
+    const auto isAsked = [&asked](const char* what) {
+        return std::ranges::any_of(asked, [what](const trace::AskedOtherwise& one) { return one.what == what; });
+    };
+    if (isAsked("target") || isAsked("start")) {
         pair.changes << arrow(pairText("Question"), targetWords(before).toStdString(),
                               targetWords(after).toStdString());
     }
-    if (a.conditions != b.conditions) {
+    if (isAsked("conditions")) {
         pair.changes << arrow(pairText("Conditions"), a.conditions, b.conditions);
+    }
+    if (!asked.empty()) {
+        pair.question = pairText("These are two questions: A explains %1, B explains %2. How their relevance differs "
+                                 "is no change of one answer.")
+                            .arg(targetWords(before), targetWords(after));
     }
     if (a.precision != b.precision) {
         pair.changes << arrow(pairText("Precision"), a.precision, b.precision);

@@ -52,6 +52,7 @@ struct RunPair
     double limit = 0;               ///< of the one scale for all three
     std::vector<PairClass> classes; ///< those that moved most first, at most eight
     std::vector<PairAmount> ledger;
+    QString question;    ///< that two things are explained, which no change connects; empty where it is one
     QStringList changes; ///< "Input: 144 of 9,216 numbers differ", "Rules: epsilon → epsilon_plus"
     QString meaning;     ///< what came of it, in a sentence or two
     QString value;       ///< name of the value whose relevance is shown

@@ -258,7 +258,7 @@ void GraphCanvas::paintInMotion(QPainter& painter, const Theme& colors)
             painter.fillRect(QRectF(area.left(), free.bottom(), area.width(), area.height()), colors[Role::Base]);
         }
         if (hasRoomForShares()) {
-            paintShares(painter, shown, m_camera, colors, strip, m_scene->book->relevanceStart);
+            paintShares(painter, shown, m_camera, colors, strip);
         }
         paintEnds(painter, colors);
     }

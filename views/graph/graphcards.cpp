@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/graph/graphcards.h"
 
+#include "core/trace/meantrelevance.h"
+
 #include <algorithm>
 
 namespace retro::views
@@ -48,7 +50,8 @@ void readNode(const trace::RunState& state, base::NodeId id, const trace::Run& r
         }
     };
     if (card.whole.isValid()) {
-        add(card.whole);
+        card.sum = trace::meantSum(run, run.graph->firstOutput(id), card.whole);
+        card.hasSum = card.whole.index() < run.handles.size();
         return;
     }
     for (const trace::Part& part : node.parts) {
@@ -66,9 +69,14 @@ GroupVisits groupVisitsOf(const GraphScene& scene)
 {
     GroupVisits out;
     out.boxes.resize(scene.visible.nodes.size());
+    out.isReached.resize(scene.visible.nodes.size());
     for (const VisitMark& visit : scene.book->flow.visits()) {
         const Index box = scene.boxOf(visit.node);
-        if (box != kNone && scene.visible.nodes[static_cast<std::size_t>(box)].isGroup()) {
+        if (box == kNone) {
+            continue;
+        }
+        out.isReached[static_cast<std::size_t>(box)] = true;
+        if (scene.visible.nodes[static_cast<std::size_t>(box)].isGroup()) {
             out.boxes[static_cast<std::size_t>(box)].push_back({visit.step, visit.mode});
         }
     }
@@ -82,7 +90,7 @@ std::vector<CardStatus> cardsOf(const GraphScene& scene, const GroupVisits& visi
     const trace::Run& run = *scene.book->run;
     for (Index box = 0; box < scene.boxCount(); ++box) {
         CardStatus& card = cards[static_cast<std::size_t>(box)];
-        card.isOver = position >= run.eventCount();
+        card.isOver = position >= run.eventCount() || !visits.isReached[static_cast<std::size_t>(box)];
         const layout::VisibleNode& node = scene.visible.nodes[static_cast<std::size_t>(box)];
         if (!node.isGroup()) {
             readNode(state, base::NodeId(static_cast<std::uint32_t>(node.node)), run, card);

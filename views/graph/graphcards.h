@@ -34,7 +34,7 @@ struct CardStatus
     double sum = 0;           ///< Σ of what is known, or has landed so far
     bool hasSum = false;
     bool isAsked = false; ///< a search waits here
-    bool isOver = false;  ///< the run has ended: what has not arrived never will
+    bool isOver = false;  ///< what has not arrived never will: the run has ended, or does not come here
     bool isHeld = false;  ///< a promise that starts here and is not fulfilled holds the relevance
 };
 
@@ -47,6 +47,7 @@ struct GroupVisits
         event::Mode mode = event::Mode::None;
     };
     std::vector<std::vector<Visit>> boxes; ///< per box; empty for what is no group
+    std::vector<bool> isReached;           ///< per box: the run comes there at all
 };
 /// O(visits).
 [[nodiscard]] GroupVisits groupVisitsOf(const GraphScene& scene);

@@ -135,7 +135,8 @@ void colourByLedger(const GraphScene& scene, const trace::RunState* state, Colou
                  graphText("gained"),
                  {},
                  {},
-                 graphText("nothing yet")};
+                 state != nullptr && state->ledgerRows >= scene.book->run->ledger.size() ? graphText("nothing")
+                                                                                         : graphText("nothing yet")};
     const std::vector<double> shares = lostShares(*scene.book, state);
     out.shares.assign(scene.visible.nodes.size(), std::numeric_limits<double>::quiet_NaN());
     for (std::size_t node = 0; node < shares.size(); ++node) {

@@ -103,9 +103,9 @@ private:
     std::vector<Words> m_words;
 };
 
-/// Under a drawing that runs sideways: per column the share of the score that has arrived, with a line at 100 %.
-/// `strip` in pixels; nothing is painted when the start of the run is unknown.
+/// Under a drawing that runs sideways: per column the share of the score that has arrived, with lines at 0 and 100 %;
+/// what is below 0 hangs down. `strip` in pixels; nothing is painted when the start of the run is unknown.
 void paintShares(QPainter& painter, const GraphPicture& picture, const GraphCamera& camera, const Theme& theme,
-                 const QRectF& strip, double start);
+                 const QRectF& strip);
 
 } // namespace retro::views

@@ -4,6 +4,7 @@
 #include "core/layout/repeats.h"
 #include "core/layout/smallgroups.h"
 #include "core/layout/stamping.h"
+#include "core/trace/gradientrun.h"
 #include "core/trace/ledgersummary.h"
 #include "views/common/numbertext.h"
 
@@ -145,6 +146,23 @@ void findConstants(GraphBook& book)
             const base::NodeId source = operand.isValid() ? graph.nodeOf(operand) : base::NodeId();
             return !source.isValid() || book.isConstant[source.index()];
         });
+    }
+}
+
+/// What the run began with, and the least part of it that arrives anywhere.
+void measureShares(GraphBook& book)
+{
+    if (trace::carriesGradient(*book.run)) {
+        return; // which is no share of anything
+    }
+    const trace::LedgerSummary summary = trace::summarise(*book.run);
+    book.relevanceStart = summary.start;
+    if (summary.start == 0) {
+        return;
+    }
+    book.leastShare = std::min(0.0, summary.leaves / summary.start);
+    for (const trace::NodeBalance& node : summary.nodes) {
+        book.leastShare = std::min(book.leastShare, node.arrived / summary.start);
     }
 }
 
@@ -371,7 +389,7 @@ std::shared_ptr<const GraphBook> makeBook(std::shared_ptr<const trace::Run> run,
     findPasses(*book);
     book->likeGroups = layout::likeGroups(book->drawn, book->graph->nodeCount());
     if (book->run->graph != nullptr && !book->run->ledger.empty()) {
-        book->relevanceStart = trace::summarise(*book->run).start;
+        measureShares(*book);
     }
     return book;
 }

@@ -42,6 +42,7 @@ struct GraphBook
     std::vector<bool> isConstant;           ///< per node: nothing that it computes depends on an input of the graph
     std::vector<LikeGroup> likeGroups;      ///< the layers of a long graph: by their first node
     double relevanceStart = 0;              ///< Σ of what the run began with
+    double leastShare = 0;                  ///< of it, the least that arrives anywhere; 0 where none is below
 };
 
 /// Reads a graph and the events of a run on it. O(nodes + edges + events).

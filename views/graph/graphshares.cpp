@@ -21,6 +21,8 @@ namespace
 
 QString sharesText(const char* text) { return QCoreApplication::translate("retro::views::GraphView", text); }
 
+constexpr double kMostShare = 1.1; // that has a place, on either side of 0
+
 /// The column of a box; what has not arrived for good is dashed.
 void paintArrived(QPainter& painter, const QRectF& bar, const CardStatus& card, bool isNow, const Theme& theme)
 {
@@ -36,15 +38,17 @@ void paintArrived(QPainter& painter, const QRectF& bar, const CardStatus& card, 
 } // namespace
 
 void paintShares(QPainter& painter, const GraphPicture& picture, const GraphCamera& camera, const Theme& theme,
-                 const QRectF& strip, double start)
+                 const QRectF& strip)
 {
+    const double start = picture.scene->book->relevanceStart;
     if (start == 0 || picture.cards == nullptr) {
         return;
     }
     const GraphScene& scene = *picture.scene;
-    const double floor_ = std::round(strip.bottom() - fonts::px(18));
+    const double below = std::min(kMostShare, -scene.book->leastShare);
     const double top = strip.top() + fonts::px(8);
-    const double whole = (floor_ - top) / 1.1; // of 100 %
+    const double whole = (strip.bottom() - fonts::px(18) - top) / (kMostShare + below); // of 100 %
+    const double floor_ = std::round(top + kMostShare * whole);                         // of 0 %
     painter.setRenderHint(QPainter::Antialiasing, false);
     painter.setPen(QPen(theme[Role::Line], 1, Qt::DotLine));
     painter.drawLine(QPointF(strip.left(), std::round(floor_ - whole) + 0.5),
@@ -77,9 +81,9 @@ void paintShares(QPainter& painter, const GraphPicture& picture, const GraphCame
         }
         free = column + width + 2;
         const double share = card.sum / start;
-        const double height = std::round(std::clamp(std::abs(share), 0.0, 1.1) * whole);
-        const QRectF bar(column, floor_ - height, width, height);
-        paintArrived(painter, bar, card, picture.status->now == box, theme);
+        const double height = std::round(std::clamp(share, -below, kMostShare) * whole);
+        paintArrived(painter, QRectF(column, floor_ - height, width, height).normalized(), card,
+                     picture.status->now == box, theme);
         const QString text = fixedText(100 * share, 1);
         const double words = fonts::widthOf(fonts::smallNumbers(), text);
         if (rect.center().x() - words / 2 > legend && scene.cardOf(box) != CardKind::Pill) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/graph/graphwords.h"
 
+#include "core/trace/meantrelevance.h"
 #include "views/common/numbertext.h"
 #include "views/common/paint/marks.h"
 #include "views/graph/graphtranslation.h"
@@ -58,7 +59,7 @@ QString relevanceLine(const RunModel& model, base::ValueId value)
     if (!handle.isValid() || handle.index() >= model.run().handles.size()) {
         return {};
     }
-    return graphText("relevance %1").arg(valueText(model.run().handles[handle.index()].sum));
+    return graphText("relevance %1").arg(valueText(trace::meantSum(model.run(), value, handle)));
 }
 
 QString partsLine(const trace::NodeState& state)
@@ -131,8 +132,10 @@ QString describeEdge(const RunModel& model, const GraphScene& scene, const Graph
         names.append(graphText("and %1 more").arg(members.size() - kMostValues));
     }
     const float sum = status.edges[static_cast<std::size_t>(edge)];
-    names.append(std::isnan(sum) ? graphText("no relevance has passed yet")
-                                 : graphText("relevance %1").arg(valueText(sum)));
+    const bool isOver = model.position() >= model.run().eventCount();
+    names.append(!std::isnan(sum) ? graphText("relevance %1").arg(valueText(sum))
+                 : isOver         ? graphText("no relevance passes in this run")
+                                  : graphText("no relevance has passed yet"));
     return names.join(QLatin1Char('\n'));
 }
 

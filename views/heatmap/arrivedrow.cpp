@@ -88,7 +88,7 @@ void ArrivedRow::paintEvent(QPaintEvent* /*event*/)
     if (right - left >= px(24)) {
         const double height = std::round(px(kArrivedBar));
         paintShareBar(painter, QRectF(left, std::round(second.center().y() - height / 2), right - left, height),
-                      std::clamp(std::abs(*m_share), 0.0, 1.0), colors[Role::Accent], colors);
+                      *m_share, colors[Role::Accent], colors);
     }
 }
 

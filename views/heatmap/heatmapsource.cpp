@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/heatmap/heatmapsource.h"
 
+#include "core/trace/meantrelevance.h"
 #include "views/common/numbertext.h"
 #include "views/common/run/composedrelevance.h"
 #include "views/common/run/runtexts.h"
@@ -206,7 +207,9 @@ HeatmapContent heatmapContent(const RunModel& model, const SelectedThing& select
         content.value = isThere ? output : content.value;
     }
     if (!content.value.isValid()) {
-        content.reason = heatmapText("No relevance has arrived anywhere yet. Step forward to see it.");
+        content.reason = model.position() < model.run().eventCount()
+                             ? heatmapText("No relevance has arrived anywhere yet. Step forward to see it.")
+                             : heatmapText("No relevance arrives anywhere in this run.");
         return content;
     }
     content.place = placeOf(model, content.value);
@@ -229,7 +232,7 @@ HeatmapContent heatmapContent(const RunModel& model, const SelectedThing& select
         return content;
     }
     content.relevance = composedRelevance(model, content.value, *relevance);
-    content.sum = model.run().handles[model.relevanceHandle(content.value).index()].sum;
+    content.sum = trace::meantSum(model.run(), content.value, model.relevanceHandle(content.value));
     fillPlane(model, content);
     return content;
 }

@@ -306,9 +306,10 @@ QString BalancePane::amountText(const BalanceLine& line) const
     return isTiny ? valueText(line.amount, 2) : fixedText(line.amount, decimals);
 }
 
-void BalancePane::setBalance(std::vector<BalanceLine> lines)
+void BalancePane::setBalance(std::vector<BalanceLine> lines, const QString& otherwise)
 {
     m_lines = std::move(lines);
+    m_otherwise = otherwise;
     bodyChanged();
 }
 
@@ -322,7 +323,7 @@ void BalancePane::paintBody(QPainter& painter, const QRectF& body, const Theme& 
     const double pitch = lineHeight() + fonts::px(2);
     if (m_lines.empty()) {
         drawLine(painter, {body.left(), body.top(), body.width(), pitch}, kLeft, fonts::label(), theme[Role::Text2],
-                 tr("Its rule has not been applied yet."));
+                 m_otherwise);
         return;
     }
     Columns columns;
@@ -350,7 +351,7 @@ void BalancePane::paintLine(QPainter& painter, const BalanceLine& line, const QR
     drawLine(painter, {row.left(), row.top(), columns.name, row.height()}, kLeft, fonts::label(), theme[Role::Text],
              line.name);
     if (bar.width() > 12) {
-        paintShareBar(painter, bar, std::abs(line.share), theme[fillOf(line.kind)], theme);
+        paintShareBar(painter, bar, line.share, theme[fillOf(line.kind)], theme);
     }
     drawLine(painter, amount, kRight, fonts::numbers(), theme[Role::Text], amountText(line));
     drawLine(painter, share, kRight, fonts::numbers(), theme[Role::Text2], percentText(line.share));

@@ -121,7 +121,7 @@ class BalancePane final : public InspectorPane
 
 public:
     explicit BalancePane(QWidget* parent);
-    void setBalance(std::vector<BalanceLine> lines);
+    void setBalance(std::vector<BalanceLine> lines, const QString& otherwise);
 
 protected:
     [[nodiscard]] double bodyHeight(double width) const override;
@@ -138,6 +138,7 @@ private:
                    const Theme& theme) const;
     [[nodiscard]] QString amountText(const BalanceLine& line) const;
     std::vector<BalanceLine> m_lines;
+    QString m_otherwise;
 };
 
 } // namespace retro::views

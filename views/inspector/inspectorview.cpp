@@ -164,7 +164,7 @@ void InspectorView::refresh(Changes changes)
     }
     m_head->setFacts(m_facts);
     m_ruleRow->setVisible(hasRule());
-    m_balance->setBalance(m_facts.balance);
+    m_balance->setBalance(m_facts.balance, m_facts.noBalance);
     m_balance->setVisible(!model().graph().isInput(m_facts.node) && !model().run().ledger.empty());
     showMembers();
     showTensor();

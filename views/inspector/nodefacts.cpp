@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/inspector/nodefacts.h"
 
+#include "core/trace/nodesteps.h"
 #include "views/common/causewords.h"
 #include "views/common/numbertext.h"
 
@@ -17,12 +18,14 @@ namespace
 
 QString translated(const char* text) { return QCoreApplication::translate("retro::views::InspectorView", text); }
 
+bool isReached(const RunModel& model, base::NodeId node) { return model.derived<trace::NodeSteps>()->isReached(node); }
+
 QString visitText(const RunModel& model, base::NodeId node)
 {
     const trace::RunState& state = model.state();
     const std::uint32_t visits = state.nodes[node.index()].visits;
     if (visits == 0) {
-        return translated("not visited yet");
+        return isReached(model, node) ? translated("not visited yet") : translated("never visited in this run");
     }
     if (state.current == node) {
         return translated("visited now");
@@ -130,6 +133,8 @@ NodeFacts nodeFacts(const RunModel& model, const SelectedThing& selected)
     facts.shape = model.shapeText(facts.value);
     facts.notes = notesText(model, facts.node);
     facts.balance = balanceOf(model, facts.node);
+    facts.noBalance = isReached(model, facts.node) ? translated("Its rule has not been applied yet.")
+                                                   : translated("Its rule is not applied: no relevance comes here.");
     return facts;
 }
 

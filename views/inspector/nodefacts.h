@@ -31,6 +31,7 @@ struct NodeFacts
     QString shape;
     QString notes; ///< what the exporter noted, one per line: stack trace, source operator; may be empty
     std::vector<BalanceLine> balance; ///< empty until its rule was applied
+    QString noBalance;                ///< why it may be empty
 };
 
 /// Facts about the node of a selection; with nothing selected about the current node. Invalid node = nothing.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/layers/layerchain.h"
 
+#include "core/trace/meantrelevance.h"
 #include "views/common/run/composedrelevance.h"
 #include "views/common/run/gradientnote.h"
 
@@ -164,12 +165,6 @@ std::vector<base::NodeId> thinned(const std::vector<base::NodeId>& nodes, std::s
     return kept;
 }
 
-double sumOf(const RunModel& model, base::HandleId handle)
-{
-    return handle.isValid() && handle.index() < model.run().handles.size() ? model.run().handles[handle.index()].sum
-                                                                           : 0.0;
-}
-
 Layer makeLayer(const RunModel& model, base::NodeId node, const QString& name)
 {
     Layer layer;
@@ -203,9 +198,12 @@ void fillShares(const RunModel& model, std::vector<Layer>& layers)
     if (model.derived<GradientNote>()->isGradient) {
         return fillMagnitudes(model, layers);
     }
-    const double started = layers.empty() ? 0 : sumOf(model, layers.front().relevance);
+    const auto sumOf = [&model](const Layer& layer) {
+        return trace::meantSum(model.run(), layer.value, layer.relevance);
+    };
+    const double started = layers.empty() ? 0 : sumOf(layers.front());
     for (Layer& layer : layers) {
-        layer.share = started != 0 ? sumOf(model, layer.relevance) / started : 0;
+        layer.share = started != 0 ? sumOf(layer) / started : 0;
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/ledger/ledgerfigures.h"
 
+#include "core/trace/meantrelevance.h"
 #include "views/common/causewords.h"
 #include "views/common/numbertext.h"
 #include "views/ledger/ledgertranslation.h"
@@ -19,17 +20,11 @@ namespace
 // Causes below this share of the start share one line.
 constexpr double kLeastShare = 5e-4;
 
-double sumOf(const RunModel& model, base::HandleId handle)
-{
-    return handle.isValid() && handle.index() < model.run().handles.size() ? model.run().handles[handle.index()].sum
-                                                                           : 0.0;
-}
-
 double reachedInputs(const RunModel& model)
 {
     double sum = 0;
     for (const base::ValueId input : model.graph().inputs()) {
-        sum += sumOf(model, model.relevanceHandle(input));
+        sum += trace::meantSum(model.run(), input, model.relevanceHandle(input));
     }
     return sum;
 }

@@ -240,7 +240,7 @@ QString LedgerView::emptyReason() const
         return tr("This run was not audited: it has no ledger.");
     }
     return model().position() < model().run().eventCount()
-               ? tr("No rule has been applied yet. Step forward to see where relevance goes.")
+               ? tr("This step is before the first rule of the run. Step forward to see where relevance goes.")
                : tr("No rule was applied in this run: no relevance was handed on.");
 }
 

@@ -116,7 +116,9 @@ private:
             }
         }
         if (hasRule) {
+            const bool isOver = m_position >= m_run.eventCount();
             m_out.formula = m_state.nodes[m_node.index()].ruleApplied ? nowWords("It was applied in an earlier visit.")
+                            : isOver                                  ? nowWords("It is not applied in this run.")
                                                                       : nowWords("It has not been applied yet.");
         }
     }

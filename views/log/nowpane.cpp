@@ -292,7 +292,7 @@ void paintAmount(QPainter& painter, const Theme& theme, const NowAmount& amount,
         const QRectF bar(columns.left + columns.name + gap, std::round(top + (nowRow() - px(kNowBar)) / 2),
                          columns.right - columns.figure - gap - (columns.left + columns.name + gap), px(kNowBar));
         if (bar.width() > px(12)) {
-            const double share = most > 0 && std::isfinite(*amount.sum) ? std::abs(*amount.sum) / most : 0;
+            const double share = most > 0 && std::isfinite(*amount.sum) ? *amount.sum / most : 0;
             paintShareBar(painter, bar, share, theme[nowFill(amount.kind)], theme);
         }
         nowText(painter, {columns.right - columns.figure - 1, top, columns.figure + 1, nowRow()}, Qt::AlignRight,

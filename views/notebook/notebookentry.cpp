@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/notebook/notebookentry.h"
 
+#include "core/trace/meantrelevance.h"
 #include "views/common/numbertext.h"
 #include "views/common/paint/marks.h"
 #include "views/notebook/notebooktranslation.h"
@@ -61,9 +62,8 @@ std::optional<double> sumAt(const RunModel& model, base::ValueId value, std::uin
         return std::nullopt;
     }
     const base::HandleId handle(model.run().events[*known - 1].handle);
-    return handle.isValid() && handle.index() < model.run().handles.size()
-               ? std::optional(model.run().handles[handle.index()].sum)
-               : std::nullopt;
+    const bool isThere = handle.isValid() && handle.index() < model.run().handles.size();
+    return isThere ? std::optional(trace::meantSum(model.run(), value, handle)) : std::nullopt;
 }
 
 /// The visit that the last event before a position belongs to.

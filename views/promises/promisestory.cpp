@@ -290,8 +290,10 @@ PromiseStory nodeStory(const RunModel& model, base::NodeId node)
     story.fullName = model.label(node);
     trace::Why why = trace::whyNotVisited(model.timeline(), *model.derived<trace::NodeSteps>(), node,
                                           [&](base::NodeId each) { return model.placeLabel(each).toStdString(); });
-    story.known.append(why.visits == 0   ? translated("It has not been visited yet.")
-                       : why.visits == 1 ? translated("It was visited once.")
+    const bool isReached = model.derived<trace::NodeSteps>()->isReached(node);
+    story.known.append(why.visits == 0   ? isReached ? translated("It has not been visited yet.")
+                                                     : translated("It is never visited in this run.")
+                         : why.visits == 1 ? translated("It was visited once.")
                                          : translated("It was visited %1 times.").arg(why.visits));
     if (why.inEdges > 0) {
         story.known.append(translated("%1 of %2 parts have landed.")

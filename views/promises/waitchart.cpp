@@ -103,7 +103,7 @@ void WaitChart::paintEvent(QPaintEvent* /*event*/)
     const QRectF words(left, chart.bottom() + fonts::px(15), chart.width(), fonts::px(15));
     const std::uint32_t total = m_counts.total();
     painter.drawText(words, Qt::AlignLeft | Qt::AlignVCenter | Qt::TextSingleLine,
-                     total == 0 ? tr("none is opened yet")
+                     total == 0 ? tr("none is opened until here")
                                 : tr("visits, %1 that wait or waited").arg(countText(std::int64_t{total})));
     paintHairline(painter, chart.bottomLeft(), chart.bottomRight(), colors[Role::Strong]);
     const std::size_t places = m_counts.fulfilled.size();

@@ -2,6 +2,7 @@
 #include "views/watch/watchmodel.h"
 
 #include "core/trace/lutlaunch.h"
+#include "core/trace/meantrelevance.h"
 #include "views/common/numbertext.h"
 
 #include <algorithm>
@@ -122,11 +123,15 @@ base::HandleId WatchModel::bufferHandle(const Row& row) const
 WatchResult WatchModel::relevanceOf(const Row& row) const
 {
     if (!row.relevance.isValid()) {
-        return {std::nullopt,
-                row.expression.of == WatchOf::Buffer ? tr("no kernel has touched it yet") : tr("not known yet")};
+        if (row.expression.of == WatchOf::Buffer) {
+            return {std::nullopt, tr("no kernel has touched it yet")};
+        }
+        const graph::Value& value = m_model.graph().value(row.value);
+        const bool comes = m_model.relevanceStep(m_model.graph().nodeOf(row.value), value.producerOutput).has_value();
+        return {std::nullopt, comes ? tr("not known yet") : tr("no relevance comes here in this run")};
     }
     if (const tensor::Tensor* tensor = m_model.tensor(row.relevance)) {
-        return partOf(*tensor, row.expression);
+        return partOf(trace::meantRelevance(m_model.run(), row.value, *tensor), row.expression);
     }
     const bool isSum = row.expression.part == WatchPart::Sum && row.relevance.index() < m_model.run().handles.size();
     return isSum ? WatchResult{m_model.run().handles[row.relevance.index()].sum, {}}

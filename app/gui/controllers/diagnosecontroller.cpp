@@ -153,7 +153,9 @@ void DiagnoseController::take(const ExplainDone& done, const QString& path)
     }
     takeCard(done.model);
     const std::string reference = m_request ? m_request->reference : std::string();
-    m_request = DiagnoseRequest{done.job, done.run.run, done.bound, done.assigned, reference, DiagnoseScope::Cheap};
+    // A recorded run that is opened is not one of many: it gets all that `diagnose` has for it.
+    const DiagnoseScope scope = done.model ? DiagnoseScope::Cheap : DiagnoseScope::All;
+    m_request = DiagnoseRequest{done.job, done.run.run, done.bound, done.assigned, reference, scope};
     m_request->job.model = done.model;
     if (!done.model) {
         m_request->job.path = path;
@@ -164,7 +166,7 @@ void DiagnoseController::take(const ExplainDone& done, const QString& path)
         m_state.canTakeBack = false;
         m_before.reset();
     }
-    begin(m_change ? m_change->scope : DiagnoseScope::Cheap);
+    begin(m_change ? m_change->scope : scope);
 }
 
 void DiagnoseController::takeFailure(ExplainJob job, const engine::LoadedModelPointer& model)

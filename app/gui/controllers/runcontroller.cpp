@@ -117,7 +117,7 @@ void RunController::askClass(std::int64_t index)
     emit jobWanted(job());
 }
 
-void RunController::askPlace(const QString& code)
+void RunController::askAs(const QString& code, const QString& start)
 {
     if (!m_model) {
         emit said(tr("A recorded run answers one question. Open its model to explain another place."));
@@ -125,6 +125,7 @@ void RunController::askPlace(const QString& code)
     }
     engine::Question question = m_panel.question();
     question.targets = {targetAt(question.targets.front(), labelsOf(m_model), code.toStdString())};
+    question.start = start.isEmpty() ? question.start : start.toStdString();
     m_panel.setQuestion(question);
     emit jobWanted(job());
 }

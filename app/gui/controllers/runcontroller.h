@@ -39,7 +39,9 @@ public:
     void askClass(std::int64_t index);
     /// Asks for an element or a segment of the explained output, as --target takes it: "segment=2". Without a model it
     /// says why not.
-    void askPlace(const QString& code);
+    void askPlace(const QString& code) { askAs(code, {}); }
+    /// The same, with relevance that starts as `start` says (as --start takes it; empty: as now).
+    void askAs(const QString& code, const QString& start);
     /// Chooses a value as what the next run explains. Without a model it says why not.
     void chooseValue(const QString& value);
     /// Puts a question into the panel, as if it had been chosen there.

@@ -146,6 +146,7 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_model(m_cursor)
     connect(&m_explain->classes(), &views::ClassesView::classWanted, m_run, &RunController::askClass);
     connect(&m_explain->classes(), &views::ClassesView::placeWanted, m_run, &RunController::askPlace);
     connect(&m_explain->output(), &views::OutputView::placeWanted, m_run, &RunController::askPlace);
+    connect(&m_explain->beforeAfter(), &views::BeforeAfterView::questionWanted, m_run, &RunController::askAs);
     const NavigatorContext travel{m_actions, m_model, m_cursor, m_selection, m_breakpoints};
     m_transport = new TransportBar(travel, this);
     auto* breaks = new BreakController(travel, *m_engineSpace, this);

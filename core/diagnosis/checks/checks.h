@@ -45,6 +45,7 @@
     X(flowUnconnected)                                                                                                 \
     X(flowGrowth)                                                                                                      \
     X(flowExplodes)                                                                                                    \
+    X(flowAbsorbed)                                                                                                    \
     X(flowBias)                                                                                                        \
     X(flowZeroDenominator)                                                                                             \
     X(flowUnread)                                                                                                      \

@@ -8,8 +8,9 @@
 #include "core/graph/reach.h"
 #include "core/lrp/rules/ruleformulas.h"
 #include "core/ops/algebra.h"
+#include "core/trace/askedotherwise.h"
+#include "core/trace/meantrelevance.h"
 #include "core/trace/runfile.h"
-#include "core/trace/targetplace.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -173,18 +174,6 @@ Parting PartingSearch::from(const ValueDifference& difference, const std::vector
     return parting;
 }
 
-// The inputs of a run of gradient × input hold the gradient.
-void multiplyByInputs(const trace::Run& run, std::vector<Tensor>& relevance)
-{
-    for (const ValueId input : run.graph->inputs()) {
-        Tensor& gradient = relevance[input.index()];
-        const Tensor& value = run.values[input.index()];
-        if (gradient.isValid() && value.isValid() && tensor::isFloating(value.dtype())) {
-            gradient = ops::algebra::multiply(gradient, value.to(gradient.dtype()));
-        }
-    }
-}
-
 } // namespace
 
 std::vector<Tensor> finalRelevance(const trace::Run& run)
@@ -200,8 +189,8 @@ std::vector<Tensor> finalRelevance(const trace::Run& run)
             relevance[outputs[event.slot].index()] = run.tensors[event.handle];
         }
     }
-    if (run.facts.numbers.count("times_input") != 0) {
-        multiplyByInputs(run, relevance);
+    for (const ValueId input : graph.inputs()) {
+        relevance[input.index()] = trace::meantRelevance(run, input, relevance[input.index()]);
     }
     return relevance;
 }
@@ -383,19 +372,7 @@ private:
     std::vector<bool> m_isCompared; // by ValueId
 };
 
-std::string targetText(const trace::Run& run)
-{
-    std::string text = run.facts.targetValue.isValid() && run.facts.targetValue.index() < run.graph->valueCount()
-                           ? run.graph->value(run.facts.targetValue).name
-                           : std::string("?");
-    for (const std::int64_t index : run.facts.targetIndex) {
-        text += index >= 0 && trace::hasDenseTarget(run) ? fmt::format(" ({})", trace::placeInTarget(run, index))
-                                                         : fmt::format(" {}", index);
-    }
-    return text;
-}
-
-void addFact(const char* name, const std::string& a, const std::string& b, std::vector<std::string>& facts)
+void addFact(std::string_view name, const std::string& a, const std::string& b, std::vector<std::string>& facts)
 {
     if (a != b) {
         facts.push_back(fmt::format("{}: {} ↔ {}", name, a, b));
@@ -407,8 +384,13 @@ std::vector<std::string> differentFacts(const trace::Run& a, const trace::Run& b
     std::vector<std::string> facts;
     addFact("model", a.facts.modelName, b.facts.modelName, facts);
     addFact("composite", a.facts.composite, b.facts.composite, facts);
-    addFact("target", targetText(a), targetText(b), facts);
-    addFact("start", a.facts.start, b.facts.start, facts);
+    const std::vector<trace::AskedOtherwise> asked = trace::askedOtherwise(a, b);
+    for (const trace::AskedOtherwise& one : asked) {
+        addFact(one.what, one.a, one.b, facts);
+    }
+    if (!asked.empty()) {
+        facts.push_back("these are two questions: how their relevance differs is no change of one answer");
+    }
     addFact("precision", a.facts.precision, b.facts.precision, facts);
     addFact("input", a.facts.input ? a.facts.input->file : "", b.facts.input ? b.facts.input->file : "", facts);
     return facts;

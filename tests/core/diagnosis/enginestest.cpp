@@ -3,6 +3,7 @@
 // double.
 #include <QtTest>
 
+#include "core/diagnosis/registry.h"
 #include "core/trace/runfile.h"
 #include "tests/core/diagnosis/diagnosed.h"
 
@@ -103,6 +104,19 @@ private slots:
         const Diagnosis alone = diagnosed(*engine::factsOf(*run, nullptr, "a.retro"));
         QVERIFY(std::ranges::any_of(alone.findings, [](const Finding& one) { return one.id == "flow.unread"; }));
         QVERIFY(alone.checksRun() < ofFile.checksRun());
+    }
+
+    void everyDiagnosisCountsAllChecks()
+    {
+        diagnosis::Options beside;
+        beside.isCheapAlone = true;
+        const auto facts = engine::factsOf(loaded(faulty()), question().request());
+        const auto made = diagnosis::diagnose(*facts, beside);
+        QVERIFY(made.ok());
+        QCOMPARE(made->checks.size(), diagnosis::checks().size());
+        QCOMPARE(made->checks.size(), diagnosed(*facts).checks.size());
+        const auto left = std::ranges::find_if(made->checks, [](const auto& one) { return !one.check->isCheap; });
+        QVERIFY(left != made->checks.end() && !left->isRun && !left->why.empty());
     }
 
     void stopEndsTheChecks()

@@ -113,6 +113,22 @@ SharedGraph positioned(float size)
     return writer.finish();
 }
 
+/// Three dense layers of one number and weight 1, with these biases.
+SharedGraph biasedAlong(const std::vector<float>& biases)
+{
+    Writer writer;
+    ValueId x = writer.input("a", {1, 1});
+    for (std::size_t i = 0; i < biases.size(); ++i) {
+        const std::string name = "dense" + std::to_string(i);
+        const ValueId b = writer.constant(name + ".bias", same({1}, biases[i]));
+        x = writer.node("Gemm", name, {x, writer.constant(name + ".weight", same({1, 1}, 1)), b});
+    }
+    writer.output(x);
+    return writer.finish();
+}
+
+Asked oneNumber(float x, const std::string& composite = "epsilon") { return {{same({1, 1}, x)}, composite, "argmax"}; }
+
 const Asked kPicture{{floats({1, 1, 2, 2}, {1, 2, 3, 4})}};
 
 } // namespace
@@ -319,6 +335,44 @@ private slots:
         QVERIFY(hasAll(firstText(found), {"warning add its constant pos is 9", "of what started"}));
         QVERIFY(isDocumented(found));
         QVERIFY(isSilent(diagnosed(positioned(0.1F), rows, "flow.constant")));
+    }
+
+    void wholeRunsThatLoseMuchAreNamed()
+    {
+        // No single bias is unlike the others: 1 + 0.3 + 0.4 + 0.3 of which the input made a half.
+        const Diagnosis found = diagnosed(biasedAlong({0.3F, 0.4F, 0.3F}), oneNumber(1), "flow.absorbed");
+        QVERIFY(
+            hasAll(firstText(found), {"note dense2_out 50 % of what started is absorbed on the way (bias 50 %), most",
+                                      "at dense1 20 %, ", "50 % arrives at the inputs"}));
+        QVERIFY(isDocumented(found));
+        QVERIFY(std::abs(found.findings.front().number("absorbed_of_start") - 0.5) < 1e-5);
+        QVERIFY(isSilent(diagnosed(biasedAlong({0.1F, 0.1F, 0.1F}), oneNumber(1), "flow.absorbed")));
+        // Nothing is lost to a bias that counts as none.
+        QVERIFY(
+            isSilent(diagnosed(biasedAlong({0.3F, 0.4F, 0.3F}), oneNumber(1, "epsilon:zero_bias=1"), "flow.absorbed")));
+    }
+
+    void moreThanStartedAndLessThanNothingAreSaid()
+    {
+        // 1.5 − 0.5: the input speaks against what the biases make.
+        const Diagnosis more = diagnosed(biasedAlong({1, 0.5F}), oneNumber(-0.5F), "flow.absorbed");
+        QVERIFY(
+            hasAll(firstText(more), {"dense1_out more than started is absorbed on the way, 150 % of it (bias 150 %)",
+                                     "dense0 100 %", "-50 % arrives at the inputs", "the other sign than the score"}));
+        // 2 − 1: twice as much arrives as started.
+        const Diagnosis added = diagnosed(biasedAlong({-0.25F, -0.75F}), oneNumber(2), "flow.absorbed");
+        QVERIFY(hasAll(firstText(added), {"100 % of what started is added on the way", "dense1 75 %",
+                                          "200 % arrives at the inputs: they show more than the score"}));
+        // Of a score below 0 as of one above.
+        const Diagnosis negative = diagnosed(biasedAlong({-0.5F, -0.5F}), oneNumber(-1), "flow.absorbed");
+        QVERIFY(hasAll(firstText(negative), {"50 % of what started is absorbed", "50 % arrives"}));
+    }
+
+    void whatRulesMeanToKeepBackIsNotAbsorbed()
+    {
+        const auto found = diagnosed(biasedAlong({0, 0}), oneNumber(1, "epsilon | name:dense0=stop"), "flow.absorbed");
+        QVERIFY(isSilent(found));                                                             // rule.stop says it
+        QVERIFY(!only(diagnosed(biasedAlong({-1, 0}), oneNumber(1), "flow.absorbed")).isRun); // a score of 0
     }
 
     void explanationsThatDoNotLookAtTheClassAreNamed()

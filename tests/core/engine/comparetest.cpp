@@ -163,6 +163,9 @@ private slots:
         const auto result = engine::compare(runOf(*m_model, "epsilon", 0), runOf(*m_model, "epsilon", 1));
         QVERIFY(result->parting && result->parting->isStart);
         QCOMPARE(result->parting->value.name, std::string("fc_out"));
+        QCOMPARE(result->differentFacts.size(), std::size_t{2});
+        QCOMPARE(result->differentFacts.front(), std::string("target: fc_out 0 ↔ fc_out 1"));
+        QVERIFY(result->differentFacts.back().starts_with("these are two questions"));
     }
 
     // Two files of one structure: names do not matter, weights do.

@@ -166,6 +166,7 @@ private slots:
                 }
                 return found;
             };
+            QVERIFY(steps.isReached(NodeId(i)));
             const auto landings = steps.landings(NodeId(i));
             const auto visits = steps.visits(NodeId(i));
             QCOMPARE(std::vector(landings.begin(), landings.end()), stepsOf(retro::event::EventKind::Land));

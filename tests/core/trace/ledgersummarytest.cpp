@@ -4,6 +4,7 @@
 
 #include "core/trace/gradientrun.h"
 #include "core/trace/ledgersummary.h"
+#include "core/trace/meantrelevance.h"
 
 #include <QtTest>
 
@@ -59,6 +60,27 @@ class LedgerSummaryTest : public QObject
     Q_OBJECT
 
 private slots:
+    /// What `explain` says of an input of gradient × input is what the ledger says of it.
+    void endsOfGradientTimesInputAreProducts()
+    {
+        auto run = std::make_shared<Run>(*leakyRun());
+        const auto tensor = [](const std::vector<float>& numbers) {
+            return retro::tensor::Tensor::of<float>({2}, numbers);
+        };
+        const auto x = run->graph->inputs().front();
+        run->values.resize(run->graph->valueCount());
+        run->values[x.index()] = tensor({2, -1});
+        run->tensors.resize(run->handles.size());
+        run->tensors[2] = tensor({3.25F, 3});
+        const double held = summarise(*run).leaves;
+        QCOMPARE(held, 6.25);
+        run->facts.numbers["times_input"] = 1;
+        const LedgerSummary summary = summarise(*run);
+        QCOMPARE(summary.leaves, 2 * 3.25 - 3);
+        QCOMPARE(summary.rest, 0.0);
+        QCOMPARE(meantSum(*run, retro::base::ValueId(), retro::base::HandleId(2U)), 6.25);
+    }
+
     void aGradientIsKnownByItsRules()
     {
         const NodeRule conv{"gradient", "type Conv", "linear map"};

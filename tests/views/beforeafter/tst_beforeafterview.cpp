@@ -5,8 +5,10 @@
 #include "views/beforeafter/paircanvas.h"
 
 #include <QFile>
+#include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTest>
+#include <QToolButton>
 
 using namespace retro;
 using namespace retro::views;
@@ -64,6 +66,41 @@ private slots:
         QVERIFY(pair.limit > 0);
         QVERIFY(pair.ledger.size() >= 3);
         QCOMPARE(pair.ledger.front().before, pair.ledger.front().after);
+    }
+
+    /// Relevance for one class and for another has no difference that means something.
+    void twoQuestionsAreSaidAndCanBecomeOne()
+    {
+        const auto asked = [](std::int64_t target) {
+            auto run = std::make_shared<trace::Run>(*tests::makeTinyRun().run);
+            run->facts.targetIndex = {target};
+            return RunHandle{run, std::make_shared<trace::Timeline>(trace::Timeline::open(run).value())};
+        };
+        tests::ViewContext context;
+        context.showTinyRun();
+        BeforeAfterView view(context.model, context.cursor, context.selection);
+        view.resize(700, 600);
+        view.show();
+        view.addRun(asked(0), tests::makeTinyInput(), false);
+        view.addRun(asked(0), tests::makeTinyInput(), false);
+        view.flush();
+        auto* button = view.findChild<QToolButton*>(QStringLiteral("askTheSame"));
+        QVERIFY(button != nullptr && !button->isVisible());
+        QVERIFY(view.pair().question.isEmpty());
+        view.addRun(asked(1), tests::makeTinyInput(), false);
+        view.flush();
+        QVERIFY2(view.sentence().contains(QStringLiteral("These are two questions: A explains mug, ")) &&
+                     view.sentence().contains(QStringLiteral("B explains jug, ")),
+                 qPrintable(view.sentence()));
+        QVERIFY(button->isVisible());
+        tests::grab(view, {700, 600}, ThemeKind::Light, QStringLiteral("beforeafter-questions"));
+        QSignalSpy wanted(&view, &BeforeAfterView::questionWanted);
+        QTest::mouseClick(button, Qt::LeftButton);
+        QCOMPARE(wanted.count(), 1);
+        QCOMPARE(wanted.front().front().toString(), QStringLiteral("0"));
+        view.addRun(asked(0), tests::makeTinyInput(), false); // the answer stands beside A
+        view.flush();
+        QVERIFY(view.pair().question.isEmpty() && !button->isVisible());
     }
 
     void whilePaintingAStaysAndBFollows()

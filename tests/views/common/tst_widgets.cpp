@@ -93,6 +93,25 @@ protected:
     }
 };
 
+/// A bar of 80 pixels, as far as it is filled on the left and on the right half.
+std::pair<bool, bool> filledHalves(double share)
+{
+    const Theme& colors = Theme::of(ThemeKind::Light);
+    QImage image(80, 9, QImage::Format_RGB32);
+    image.fill(colors[Role::Base]);
+    QPainter painter(&image);
+    paintShareBar(painter, QRectF(image.rect()), share, colors[Role::AlarmLine], colors);
+    painter.end();
+    const auto has = [&](int from) {
+        int ink = 0;
+        for (int x = from; x < from + 38; ++x) {
+            ink += image.pixelColor(x, 4) != colors[Role::Alt] && x > 0 && x < 79 ? 1 : 0;
+        }
+        return ink > 0;
+    };
+    return {has(0), has(42)};
+}
+
 QWidget* makeControls(QWidget* parent)
 {
     auto* sheet = new QWidget(parent);
@@ -153,6 +172,15 @@ class WidgetsTest : public QObject
     Q_OBJECT
 
 private slots:
+    /// What is below 0 must not look like what is above.
+    void barsHaveASign()
+    {
+        QCOMPARE(filledHalves(0.4), (std::pair{true, false}));
+        QCOMPARE(filledHalves(-0.4), (std::pair{false, true}));
+        QCOMPARE(filledHalves(0), (std::pair{false, false}));
+        QCOMPARE(filledHalves(-3), (std::pair{true, true}));
+    }
+
     void initTestCase() { retro::tests::installLook(); }
 
     void both_data()

@@ -202,6 +202,48 @@ private slots:
         QVERIFY(!stage.scene().style.isSideways);
     }
 
+    /// −46 % and +46 % of the score do not look alike.
+    void sharesBelowZeroHangDown()
+    {
+        const auto ink = [](double sign) {
+            auto run = std::make_shared<trace::Run>(*tests::makeTransformerRun(1).run);
+            const auto start = std::ranges::find_if(run->events, [](const event::Event& e) {
+                return e.kind == event::EventKind::Land && e.other == base::NodeId::kInvalid &&
+                       e.promise == base::PromiseId::kInvalid;
+            });
+            for (std::size_t i = 0; i < run->handles.size(); ++i) {
+                run->handles[i].sum *= i == start->handle ? 1 : sign;
+            }
+            for (event::LedgerEntry& entry : run->ledger) {
+                entry.arrived *= sign;
+            }
+            Living stage(RunHandle{run, std::make_shared<trace::Timeline>(trace::Timeline::open(run).value())});
+            static_cast<void>(stage.at(stage.end()));
+            const Theme& theme = Theme::of(ThemeKind::Light);
+            QImage image(stage.canvas().width(), 120, QImage::Format_RGB32);
+            image.fill(theme[Role::Base]);
+            QPainter painter(&image);
+            paintShares(painter, stage.canvas().picture(), stage.canvas().camera(), theme, QRectF(image.rect()));
+            const int middle = image.height() / 2;
+            const auto inkIn = [&](int from, int to) {
+                int ink = 0;
+                for (int y = from; y < to; ++y) {
+                    for (int x = 0; x < image.width(); ++x) {
+                        ink += image.pixelColor(x, y) == theme[Role::Keep] ? 1 : 0;
+                    }
+                }
+                return ink;
+            };
+            // A column that stands reaches over the middle; one that hangs begins there.
+            return std::pair{inkIn(0, middle - 10), inkIn(middle, image.height())};
+        };
+        const auto [above, ground] = ink(1);
+        const auto [none, below] = ink(-1);
+        QVERIFY(above > 0 && ground > 0);
+        QVERIFY(below > 0);
+        QVERIFY2(none * 4 < above, qPrintable(QStringLiteral("%1 beside %2").arg(none).arg(above)));
+    }
+
     /// A click where a card is painted hits it, whichever way the drawing runs.
     void cardsAreHitWhereTheyAre()
     {

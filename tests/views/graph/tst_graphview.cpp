@@ -410,6 +410,13 @@ private slots:
         const Index edge = stage.scene().edgeBetween(stage.boxOf("block1/conv2"), stage.boxOf("block1/add"));
         QCOMPARE(describeEdge(stage.context.model, stage.scene(), stage.canvas().status(), edge),
                  QStringLiteral("c, 1 × 4 × 24 × 24\nno relevance has passed yet"));
+        auto stopped = std::make_shared<trace::Run>(*stage.handle.run);
+        stopped->events.resize(stage.handle.run->endOfVisit(3));
+        stage.context.model.setRun(
+            {stopped, std::make_shared<trace::Timeline>(trace::Timeline::open(stopped).value())});
+        stage.view.flush();
+        QCOMPARE(describeEdge(stage.context.model, stage.scene(), stage.canvas().status(), edge),
+                 QStringLiteral("c, 1 × 4 × 24 × 24\nno relevance passes in this run"));
         QVERIFY(stage.view.canShow(base::NodeId(0U)));
         QVERIFY(!stage.view.canShow(base::NodeId(900U)));
     }

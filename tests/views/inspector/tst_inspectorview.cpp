@@ -85,6 +85,23 @@ private slots:
         context.cursor.moveTo(0);
         QVERIFY(!nodeFacts(context.model, {}).node.isValid());
         QCOMPARE(nodeFacts(context.model, kConvNode).visit, QStringLiteral("not visited yet"));
+        QCOMPARE(nodeFacts(context.model, kConvNode).noBalance, QStringLiteral("Its rule has not been applied yet."));
+    }
+
+    /// "Yet" promises that something is to come.
+    void whatIsNeverReachedIsNotStillToCome()
+    {
+        const views::RunHandle tiny = tests::makeTinyRun();
+        auto stopped = std::make_shared<trace::Run>(*tiny.run);
+        stopped->events.resize(tiny.run->endOfVisit(1));
+        tests::ViewContext context;
+        context.model.setRun({stopped, std::make_shared<trace::Timeline>(trace::Timeline::open(stopped).value())});
+        for (const std::uint64_t position : {context.cursor.end(), std::uint64_t{0}}) {
+            context.cursor.moveTo(position);
+            const NodeFacts facts = nodeFacts(context.model, base::NodeId(std::uint32_t{tests::kImage}));
+            QCOMPARE(facts.visit, QStringLiteral("never visited in this run"));
+            QCOMPARE(facts.noBalance, QStringLiteral("Its rule is not applied: no relevance comes here."));
+        }
     }
 
     void balanceAddsUp()

@@ -12,6 +12,7 @@
 
 #include <QAbstractItemModelTester>
 #include <QFile>
+#include <QLabel>
 #include <QPainter>
 #include <QTableView>
 #include <QTemporaryDir>
@@ -298,6 +299,12 @@ private slots:
         QVERIFY(std::abs(onItsWay->amount - 8.26) < 1e-9);
         context.cursor.moveTo(0);
         QVERIFY(ledgerBooks(context.model).isEmpty());
+        LedgerView view(context.model, context.cursor, context.selection);
+        view.flush();
+        const QList<QLabel*> said = view.findChildren<QLabel*>();
+        QVERIFY(std::ranges::any_of(said, [](const QLabel* label) {
+            return label->text().startsWith(QStringLiteral("This step is before the first rule of the run."));
+        }));
     }
 
     void axisIsCutWhereItHelps()

@@ -189,11 +189,16 @@ void paintShareBar(QPainter& painter, const QRectF& box, double share, const QCo
     painter.setPen(QPen(theme[Role::Line], 1));
     painter.setBrush(theme[Role::Alt]);
     painter.drawRect(frame);
-    const double clamped = std::clamp(share, 0.0, 1.0);
+    const double clamped = std::clamp(share, -1.0, 1.0);
+    const QRectF whole = frame.adjusted(-0.5, -0.5, 0.5, 0.5);
+    const double width = std::max(1.5, std::abs(clamped) * whole.width());
+    painter.setRenderHint(QPainter::Antialiasing);
     if (clamped > 0) {
-        const double width = std::max(1.5, clamped * (frame.width() + 1));
-        painter.setRenderHint(QPainter::Antialiasing);
-        painter.fillRect(QRectF(frame.left() - 0.5, frame.top() - 0.5, width, frame.height() + 1), fill);
+        painter.fillRect(QRectF(whole.left(), whole.top(), width, whole.height()), fill);
+    } else if (clamped < 0) {
+        const QRectF part(whole.right() - width, whole.top(), width, whole.height());
+        paintHatch(painter, part, fill, 3, 1.5);
+        painter.fillRect(QRectF(part.left(), part.top(), 1.5, part.height()), fill);
     }
     painter.restore();
 }

@@ -35,7 +35,7 @@ void paintTriangle(QPainter& painter, const QPointF& center, double radius, cons
 void paintHatch(QPainter& painter, const QRectF& box, const QColor& color, double pitch = 4, double width = 1);
 /// A hairline of one device pixel through pixel centres.
 void paintHairline(QPainter& painter, const QPointF& from, const QPointF& to, const QColor& color);
-/// A horizontal bar: frame in line colour, `share` (0…1) filled, at least 1.5 px when positive.
+/// A horizontal bar in a frame: a share of 0…1 fills it from the left, one of −1…0 hatches it from the right.
 void paintShareBar(QPainter& painter, const QRectF& box, double share, const QColor& fill, const Theme& theme);
 
 } // namespace retro::views
